@@ -194,7 +194,9 @@ fn found(evidence: &Evidence<'_>, waited_s: f64) -> Vec<Found> {
     let is_far = client_paths.iter().any(|one| one.statement.rule == Rule::FarClient);
     found.retain(|one| !is_far || one.statement.rule != Rule::RoundTrip || one.statement.share.is_some());
     found.extend(client_paths);
-    if let Some(breaks) = leases::breaks(evidence, waited_s) {
+    let breaks = leases::breaks(evidence, waited_s);
+    let are_breaks = breaks.is_some();
+    if let Some(breaks) = breaks {
         // How an open ended that waited for a break, the server refusing or the client giving up, is no cause of its own.
         let of_ends = |one: &&mut Found| one.kind == Kind::Explanation && one.statement.rule == Rule::ErrorStatuses;
         found.iter_mut().filter(of_ends).for_each(|one| one.kind = Kind::Symptom);
@@ -205,7 +207,9 @@ fn found(evidence: &Evidence<'_>, waited_s: f64) -> Vec<Found> {
         found.retain(|one| one.statement.rule != Rule::RoundTrip);
         found.push(credits);
     }
-    let (silence, slow_interval) = (silence::silence(evidence, waited_s), times::slow_interval(evidence));
+    let waits_for_break = |one: &Slow| are_breaks && is_open(findings, one);
+    let silence = silence::silence(evidence, waited_s, waits_for_break);
+    let slow_interval = times::slow_interval(evidence);
     let few = few::few_slow(findings, waited_s);
     let told = few.as_ref().is_some_and(|few| are_told(findings, few, found.iter().chain(&silence)));
     let places = places::slow(evidence);
@@ -213,9 +217,10 @@ fn found(evidence: &Evidence<'_>, waited_s: f64) -> Vec<Found> {
     found.extend(operations::slow(evidence).filter(|_| !found.iter().any(|one| one.kind == Kind::Place)));
     found.extend(places::key(findings, waited_s).filter(|_| !found.iter().any(|one| one.kind == Kind::Place)));
     found.extend(few.filter(|_| !told).and_then(|few| few::sentence(findings, &few)));
-    found.extend(times::burst(evidence).filter(|_| slow_interval.is_none() && silence.is_none()));
-    let is_told = slow_interval.as_ref().is_some_and(|interval| is_of_network(interval, &found));
-    found.extend(slow_interval.filter(|_| !is_told));
+    let burst = times::burst(evidence).filter(|_| slow_interval.is_none() && silence.is_none());
+    let when: Vec<Found> =
+        slow_interval.into_iter().chain(burst).filter(|one| !is_from_elsewhere(one, &found)).collect();
+    found.extend(when);
     found.extend(silence);
     if let Some(queue) = times::queue(evidence).or_else(|| times::one_by_one(evidence)) {
         // In a queue some wait longer than others by chance.
@@ -230,11 +235,17 @@ fn found(evidence: &Evidence<'_>, waited_s: f64) -> Vec<Found> {
     found
 }
 
-/// Whether the network explains half of what a time has more: then it is the same cause.
-fn is_of_network(interval: &Found, found: &[Found]) -> bool {
-    const NETWORK: [Rule; 5] =
-        [Rule::ZeroWindow, Rule::SmallWindow, Rule::DelayedAcknowledgement, Rule::NarrowPath, Rule::FarClient];
-    found.iter().any(|one| NETWORK.contains(&one.statement.rule) && 2.0 * one.explains >= interval.explains)
+/// Whether the network or the leases of other clients explain half of what a time has more: then it is the same cause.
+fn is_from_elsewhere(interval: &Found, found: &[Found]) -> bool {
+    const ELSEWHERE: [Rule; 6] = [
+        Rule::ZeroWindow,
+        Rule::SmallWindow,
+        Rule::DelayedAcknowledgement,
+        Rule::NarrowPath,
+        Rule::FarClient,
+        Rule::LeaseBreaks,
+    ];
+    found.iter().any(|one| ELSEWHERE.contains(&one.statement.rule) && 2.0 * one.explains >= interval.explains)
 }
 
 /// Whether another sentence speaks of the same few requests, and says why they were slow.

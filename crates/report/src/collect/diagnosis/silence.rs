@@ -17,8 +17,9 @@ const WAITED_PART: f64 = 0.5;
 /// Clients that waited, and files or directories they waited for, at least: fewer may wait for something of their own.
 const SILENT_LEAST: usize = 2;
 
-/// The longest time without an answer while several clients waited for several things.
-pub(super) fn silence(evidence: &Evidence<'_>, waited_s: f64) -> Option<Found> {
+/// The longest time without an answer while several clients waited for several things. Requests that wait for another client, as
+/// opens do for a lease, do not show that the server was silent: `is_explained` says which.
+pub(super) fn silence(evidence: &Evidence<'_>, waited_s: f64, is_explained: impl Fn(&Slow) -> bool) -> Option<Found> {
     let (findings, series) = (evidence.findings, &evidence.findings.series);
     // With a filter others may have been answered.
     if !findings.source.filters.is_empty() {
@@ -43,6 +44,7 @@ pub(super) fn silence(evidence: &Evidence<'_>, waited_s: f64) -> Option<Found> {
             (earliest..=latest).contains(&one.at_ns)
                 && one.at_ns.saturating_add((one.response_time_s * 1e9) as i64) >= to
         })
+        .filter(|one| !is_explained(one))
         .filter(|one| messages.insert((&one.client, one.at_ns, one.response_time_s.to_bits())))
         .collect();
     let clients: BTreeSet<&str> = held.iter().filter_map(|one| one.client.rsplit_once(':').map(|(ip, _)| ip)).collect();

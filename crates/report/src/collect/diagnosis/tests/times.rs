@@ -2,6 +2,7 @@
 
 use super::built::{MS, Traffic, open, read};
 use crate::findings::Rule;
+use plimsoll_model::Procedure;
 
 const DATA: &str = r"\\server1\data";
 
@@ -105,6 +106,11 @@ fn two_requests_that_wait_for_something_else_are_no_queue() {
 
 /// Four clients that read and open without a pause; for so long nobody is answered, and then all are, for files of their own or of one.
 fn stopped(silence_ns: i64, path: impl Fn(i64) -> String) -> Traffic {
+    stopped_for(open(), silence_ns, path)
+}
+
+/// The same, with the procedure of the requests that nobody answers.
+fn stopped_for(procedure: Procedure, silence_ns: i64, path: impl Fn(i64) -> String) -> Traffic {
     let mut traffic = Traffic::new();
     let some = |traffic: &mut Traffic| {
         (0..600).for_each(|i| traffic.request(read(), (i % 4) as u8, DATA, &format!("f{i}"), MS));
@@ -112,7 +118,7 @@ fn stopped(silence_ns: i64, path: impl Fn(i64) -> String) -> Traffic {
     some(&mut traffic);
     for i in 0..4 {
         let pause = if i == 0 { silence_ns } else { 100_000 };
-        traffic.changed(open(), i as u8, DATA, &path(i), pause, |t| {
+        traffic.changed(procedure, i as u8, DATA, &path(i), pause, |t| {
             let began = t.timeline.response_last.map(|end| end - silence_ns);
             (t.timeline.request_first, t.timeline.request_last) = (began, began);
         });
@@ -150,6 +156,18 @@ fn a_server_that_answers_nobody_is_said_with_since_when() {
     assert!(!silent(&stopped(100 * MS, |i| format!("g{i}"))), "too short to be felt");
     assert!(!silent(&overtaken()), "others were answered after they were sent");
     assert!(!silent(&served(|_| 1, |i| if i == 2_000 { 3_000 * MS } else { MS })), "one client alone");
+}
+
+#[test]
+fn opens_that_wait_for_a_lease_are_no_silence_of_the_server() {
+    let silent = |traffic: &Traffic| traffic.rules().contains(&Rule::Burst);
+    for (procedure, expected) in [(open(), false), (read(), true)] {
+        let mut traffic = stopped_for(procedure, 1_300 * MS, |i| format!("g{i}"));
+        let breaks = &mut traffic.coverage.breaks;
+        (breaks.notified, breaks.opens, breaks.wait_ns) = (4, 4, 5_200_000_000);
+        traffic.first(Rule::LeaseBreaks);
+        assert_eq!(silent(&traffic), expected, "{procedure:?}: {:#?}", traffic.diagnosis());
+    }
 }
 
 /// 20 s of one read of 1 ms each 20 ms; from 10 s on, for `lasts_ms`, one each `every_us`, each of `took_ns`.
