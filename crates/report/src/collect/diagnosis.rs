@@ -6,6 +6,7 @@ mod client_paths;
 mod errors;
 mod few;
 mod leases;
+mod locks;
 mod network;
 mod next;
 mod operations;
@@ -202,6 +203,7 @@ fn found(evidence: &Evidence<'_>, waited_s: f64) -> Vec<Found> {
         found.iter_mut().filter(of_ends).for_each(|one| one.kind = Kind::Symptom);
         found.push(breaks);
     }
+    found.extend(locks::waits(evidence, waited_s));
     if let Some(credits) = leases::credits(evidence, waited_s) {
         // With more outstanding the round trip would not count for every request.
         found.retain(|one| one.statement.rule != Rule::RoundTrip);

@@ -74,6 +74,8 @@ pub enum Rule {
     FixedDelay,
     /// Opens waited for leases and oplocks of others.
     LeaseBreaks,
+    /// Requests waited for byte-range locks of others.
+    LockWaits,
     /// Clients had used up their SMB2 credits.
     CreditsExhausted,
     /// Statuses that mean trouble.

@@ -6,6 +6,7 @@
 mod answers;
 mod cell;
 mod course;
+mod locks;
 mod paths;
 mod statuses;
 
@@ -15,6 +16,7 @@ use std::net::IpAddr;
 pub use answers::Answers;
 pub use cell::{ByOperation, Cell, Excess, MIN_COMPARED, SLOW_MEAN, SLOW_TYPICAL};
 pub use course::{Busy, Course, SlowSpan};
+pub use locks::LockWaits;
 pub use paths::{PathRow, Paths, sum_of};
 use plimsoll_model::{Endpoint, Operation, Symbol, Transaction};
 pub use statuses::{ErrorRow, Errors};
@@ -59,6 +61,7 @@ pub struct Tallies {
     paths: Paths,
     errors: Errors,
     answers: Box<[Answers; Operation::ALL.len()]>,
+    locks: locks::Locks,
 }
 
 impl Default for Tallies {
@@ -76,13 +79,15 @@ impl Tallies {
         answers: Box<[Answers; Operation::ALL.len()]>,
     ) -> Self {
         let numbers = places.iter().enumerate().map(|(number, place)| (place.key, number)).collect();
-        Self { numbers, places, recent: Box::new([None; RECENT]), course, paths, errors, answers }
+        let (recent, locks) = (Box::new([None; RECENT]), locks::Locks::default());
+        Self { numbers, places, recent, course, paths, errors, answers, locks }
     }
 
     /// Takes a request that is counted and not long-lived.
     #[inline]
     pub(crate) fn record(&mut self, t: &Transaction, measured: &Sample) {
         let Some(waited_ns) = measured.headline_ns() else { return };
+        self.locks.record(t, None);
         let is_waited_for = crate::Waiting::counts(t);
         if t.outcome.is_error() {
             self.errors.record(t, if is_waited_for { waited_ns } else { 0 });
@@ -107,6 +112,12 @@ impl Tallies {
         self.course.record(t, &cell);
         self.answers[t.procedure.row().operation as usize].record(t);
         self.paths.record(t, measured, waited_ns);
+    }
+
+    /// Takes a request that is counted and long-lived.
+    #[cold]
+    pub(crate) fn record_long_lived(&mut self, t: &Transaction, measured: &Sample) {
+        self.locks.record(t, measured.headline_ns());
     }
 
     #[cold]
@@ -144,6 +155,7 @@ impl Tallies {
         self.paths.merge(&other.paths);
         self.errors.merge(&other.errors);
         self.answers.iter_mut().zip(other.answers.iter()).for_each(|(mine, theirs)| mine.merge(theirs));
+        self.locks.merge(&other.locks);
     }
 
     /// Each client at each share, in the order in which they came.
@@ -177,6 +189,11 @@ impl Tallies {
         &self.answers[operation as usize]
     }
 
+    /// Requests that waited for byte-range locks, by file. Their times are in no other sum.
+    pub fn lock_waits(&self) -> Vec<LockWaits> {
+        self.locks.waits()
+    }
+
     /// The errors that they got.
     pub fn errors(&self) -> &Errors {
         &self.errors
@@ -193,11 +210,13 @@ impl State for Tallies {
         self.paths.put(out);
         self.errors.put(out);
         self.answers.put(out);
+        self.lock_waits().put(out);
     }
 
     fn take(from: &mut Reader<'_>) -> Result<Self, StateError> {
         let (places, course, paths) = (State::take(from)?, State::take(from)?, State::take(from)?);
-        let tallies = Self::of(places, course, paths, State::take(from)?, State::take(from)?);
+        let mut tallies = Self::of(places, course, paths, State::take(from)?, State::take(from)?);
+        tallies.locks = locks::Locks::of(State::take(from)?).ok_or_else(|| from.no("locks"))?;
         let sound = tallies.places.len() <= MAX_PLACES && tallies.numbers.len() == tallies.places.len();
         if sound { Ok(tallies) } else { Err(from.no("places")) }
     }

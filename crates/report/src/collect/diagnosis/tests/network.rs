@@ -161,6 +161,39 @@ fn opens_that_wait_for_leases_are_said() {
     assert!(traffic.rules().contains(&Rule::ErrorStatuses), "how they ended is said behind it");
 }
 
+/// Client 1 locks a file for a second each time; client 2 waits for the lock each time but for the first so many ms.
+fn locked(times: i64, late_ms: i64) -> Traffic {
+    let mut traffic = varied();
+    let lock = Procedure::of(Protocol::Smb2, 10);
+    let request = |traffic: &mut Traffic, client, passed_ms: i64, took_ms: i64| {
+        traffic.changed(lock, client, DATA, "ledger.dbf", passed_ms * MS, |t| {
+            let began = t.timeline.response_last.map(|end| end - took_ms * MS);
+            (t.timeline.request_first, t.timeline.request_last) = (began, began);
+            t.long_lived = took_ms > 5;
+        });
+    };
+    for _ in 0..times {
+        request(&mut traffic, 1, 10, 1);
+        request(&mut traffic, 2, 1_000, 1_000 - late_ms);
+        // The unlock of client 1, which is answered later.
+        request(&mut traffic, 1, 1, 2);
+    }
+    traffic
+}
+
+#[test]
+fn waits_for_byte_range_locks_are_said_with_the_file_and_the_holder() {
+    let text = locked(20, 40).first(Rule::LockWaits);
+    assert_eq!(
+        text,
+        r"Clients waited 19.2 s in 20 LOCK requests for byte-range locks on ledger.dbf of share \\server1\data; client 10.0.0.1 held a lock on this file for 99.9 % of this time. Response times exclude these waits, and so do the shares of all waiting."
+    );
+    let short = locked(20, 960);
+    assert!(!short.rules().contains(&Rule::LockWaits), "40 ms each: {:#?}", short.diagnosis());
+    let once = locked(1, 850);
+    assert!(!once.rules().contains(&Rule::LockWaits), "150 ms in all: {:#?}", once.diagnosis());
+}
+
 #[test]
 fn with_a_filter_nothing_is_said_of_all_traffic() {
     let mut far = traffic(20 * MS);
