@@ -20,6 +20,7 @@ mod quantile;
 mod ranking;
 pub mod repeats;
 mod scope;
+mod sequential;
 mod significance;
 mod student;
 
@@ -30,6 +31,7 @@ pub use metric::{Metric, Unit};
 pub use missing::Missing;
 pub use ranking::{geometric_mean, places};
 pub use scope::Scope;
+pub use sequential::{confidence_sequence, fewest as fewest_of_a_sequence};
 pub use significance::holm;
 pub(crate) use student::half_width;
 
