@@ -11,6 +11,7 @@ mod demo;
 mod duel;
 mod exit;
 mod filter;
+mod gate;
 mod hosts;
 mod interrupt;
 mod keys;
@@ -28,6 +29,7 @@ mod shell;
 mod sweep;
 mod tables;
 mod title;
+mod two_sides;
 mod version;
 mod when;
 mod workloads;
@@ -67,6 +69,8 @@ enum Command {
     Demo(demo::Arguments),
     /// Drive two servers alternately with the same workload, and show which differences are significant.
     Duel(Box<duel::Arguments>),
+    /// Drive two servers alternately until conditions on their difference are decided: for continuous integration.
+    Gate(Box<gate::Arguments>),
     /// Print a manual page, or write the pages of all subcommands into a folder.
     Man(man::Arguments),
     /// Drive an SMB or NFS server with a workload, and report response times.
@@ -99,6 +103,7 @@ fn dispatch(command: Command) -> anyhow::Result<exit::Done> {
         Command::Completions(arguments) => completions::run(arguments),
         Command::Demo(arguments) => demo::run(arguments),
         Command::Duel(arguments) => duel::run(*arguments),
+        Command::Gate(arguments) => gate::run(*arguments),
         Command::Man(arguments) => man::run(&arguments),
         Command::Run(arguments) => run::run(*arguments),
         Command::Report(arguments) => report::run(arguments),

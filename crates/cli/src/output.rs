@@ -133,6 +133,17 @@ impl ComparisonOutput {
 }
 
 impl OpenOutput {
+    /// The files of a report that is not printed.
+    pub(crate) fn unprinted(json: Option<&Path>, html: Option<&Path>, files: &mut Files) -> anyhow::Result<Self> {
+        let (json, html) = open(json, html, files)?;
+        Ok(Self { json, html, form: Form::Screen, quiet: true })
+    }
+
+    /// Whether JSON goes to standard output, where nothing else may.
+    pub(crate) fn is_on_standard_output(&self) -> bool {
+        matches!(self.json, Json::StandardOutput)
+    }
+
     /// Whether the report is printed for a person to read.
     pub(crate) fn prints(&self) -> bool {
         !self.quiet && !matches!(self.json, Json::StandardOutput)
@@ -165,7 +176,7 @@ impl OpenOutput {
 }
 
 /// Chooses the zone of all instants. Without a local zone the report uses UTC and prints a warning.
-fn show_instants(utc: bool) {
+pub(crate) fn show_instants(utc: bool) {
     let zone = if utc { Ok(Zone::utc()) } else { Zone::local() };
     zone.unwrap_or_else(|error| {
         shell::note(&format!("plimsoll: local time zone unknown: {error}; using UTC (--utc suppresses this warning)"));

@@ -95,7 +95,23 @@ impl<'a> Arm<'a> {
 
     /// What a comparison sees of it: its first so many runs.
     pub fn contestant(&self, names: &Names, runs: usize) -> Contestant {
-        let whole = || self.ran.iter().take(runs);
+        self.contestant_of(names, |run| run < runs)
+    }
+
+    /// Its load levels, in words.
+    pub(crate) fn levels(&self) -> Vec<String> {
+        self.level_specs.iter().map(|level_spec| level_spec.words.clone()).collect()
+    }
+
+    /// The levels of `count` runs from the `first` on, which counts from 0; fewer where it was not driven so often.
+    pub(crate) fn runs(&self, first: usize, count: usize) -> &[Vec<LevelResult>] {
+        let end = first.saturating_add(count).min(self.ran.len());
+        self.ran.get(first..end).unwrap_or_default()
+    }
+
+    /// What a comparison sees of it: the runs that count.
+    pub(crate) fn contestant_of(&self, names: &Names, counts: impl Fn(usize) -> bool) -> Contestant {
+        let whole = || self.ran.iter().enumerate().filter(|(run, _)| counts(*run)).map(|(_, levels)| levels);
         let levels = self.level_specs.iter().enumerate().map(|(at, level_spec)| {
             let ran = || whole().filter_map(|levels| levels.get(at));
             let valid = ran().all(|level| level.validity().valid);

@@ -234,6 +234,11 @@ impl LevelResult {
         self.complete
     }
 
+    /// When its measured phase began, ns since the Unix epoch.
+    pub fn first_ns(&self) -> i64 {
+        self.span_ns.0
+    }
+
     /// Length of its measured phase, s.
     pub fn seconds(&self) -> f64 {
         let (first, last) = self.span_ns;

@@ -88,8 +88,18 @@ pub(crate) struct Conditions {
 }
 
 impl Conditions {
+    /// What is to fail.
+    pub(crate) fn wanted(&self) -> &[Condition] {
+        &self.wanted
+    }
+
+    /// Whether sides that guarantee different things are ranked.
+    pub(crate) fn unlike(&self) -> Unlike {
+        if self.ignore_guarantees { Unlike::Ranked } else { Unlike::Refused }
+    }
+
     /// Exit status for these judgements.
-    fn done(&self, Judgement { failed, undecided }: &Judgement, refused: Option<&str>) -> Done {
+    pub(crate) fn done(&self, Judgement { failed, undecided }: &Judgement, refused: Option<&str>) -> Done {
         if let Some(why) = refused {
             let why = format!("{why}; --ignore-guarantees ranks them anyway");
             return Done::Undecided { code: self.exit_undecided.unwrap_or(NO_VERDICT), why };
@@ -113,8 +123,7 @@ pub(crate) fn finish(
     conditions: &Conditions,
     output: OpenOutput,
 ) -> anyhow::Result<Done> {
-    let unlike = if conditions.ignore_guarantees { Unlike::Ranked } else { Unlike::Refused };
-    let (report, judgement) = compare(contestants, (order, more), &conditions.wanted, unlike)?;
+    let (report, judgement) = compare(contestants, (order, more), &conditions.wanted, conditions.unlike())?;
     let refused = report.comparison.as_ref().and_then(|comparison| comparison.refused.clone());
     let judged = conditions.done(&judgement, refused.as_deref());
     let printed = output.prints();

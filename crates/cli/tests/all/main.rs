@@ -17,6 +17,7 @@ mod exports;
 mod faults;
 mod first_screen;
 mod ganesha;
+mod gate;
 mod golden;
 mod guarantees;
 mod home_folders;

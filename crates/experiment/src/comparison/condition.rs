@@ -40,6 +40,38 @@ pub enum Threshold {
     Value(f64),
 }
 
+/// What an interval says of a condition.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub enum Outcome {
+    /// The whole interval is on the good side.
+    Passed,
+    /// The threshold lies in the interval, or there is none.
+    Undecided,
+    /// The whole interval is on the bad side.
+    Failed,
+}
+
+impl Outcome {
+    /// The word used in reports.
+    #[must_use]
+    pub fn label(self) -> &'static str {
+        match self {
+            Outcome::Passed => "passed",
+            Outcome::Undecided => "undecided",
+            Outcome::Failed => "failed",
+        }
+    }
+}
+
+impl Threshold {
+    /// The limit, whatever it is held against.
+    #[must_use]
+    pub fn limit(self) -> f64 {
+        let (Threshold::Relative(limit) | Threshold::Change(limit) | Threshold::Value(limit)) = self;
+        limit
+    }
+}
+
 /// What is wrong, and with which part of the text.
 type Wrong<'t> = (&'t str, String);
 
@@ -56,6 +88,29 @@ impl Condition {
             let marks = part.trim_end().chars().count().max(1);
             format!("{what}\n  {text}\n  {}{}", " ".repeat(before), "^".repeat(marks))
         })
+    }
+
+    /// The unit that its numbers are shown in, and what one of the threshold's own is in it.
+    #[must_use]
+    pub fn unit(&self) -> (f64, &'static str) {
+        match (self.threshold, self.metric.unit()) {
+            (Threshold::Relative(_), _) | (_, Unit::Share) => (100.0, "%"),
+            (_, Unit::Seconds) => (1e3, "ms"),
+            (_, Unit::BytesPerSecond) => (1e-6, "MB/s"),
+            (_, Unit::OperationsPerSecond) => (1.0, "op/s"),
+        }
+    }
+
+    /// What an interval, in the unit of the threshold, says of it.
+    pub(crate) fn outcome(&self, (low, high): (f64, f64)) -> Outcome {
+        let limit = self.threshold.limit();
+        match self.more {
+            true if low > limit => Outcome::Failed,
+            true if high <= limit => Outcome::Passed,
+            false if high < limit => Outcome::Failed,
+            false if low >= limit => Outcome::Passed,
+            _ => Outcome::Undecided,
+        }
     }
 }
 

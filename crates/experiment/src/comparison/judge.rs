@@ -5,29 +5,8 @@ use plimsoll_report::findings::comparison::{
 };
 use plimsoll_report::findings::{Findings, Report};
 
-use super::condition::{Condition, Threshold};
+use super::condition::{Condition, Outcome, Threshold};
 use crate::error::first_reason;
-
-/// What an interval says of a condition.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
-enum Outcome {
-    /// The whole interval is on the good side.
-    Passed,
-    /// The threshold lies in the interval, or there is none.
-    Undecided,
-    /// The whole interval is on the bad side.
-    Failed,
-}
-
-impl Outcome {
-    fn label(self) -> &'static str {
-        match self {
-            Outcome::Passed => "passed",
-            Outcome::Undecided => "undecided",
-            Outcome::Failed => "failed",
-        }
-    }
-}
 
 /// The conditions that are not held, as lines for a person.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
@@ -91,15 +70,7 @@ fn at(level: &ComparedLevel, wanted: &Condition, place: usize, both: [&Findings;
     let Some((low, high)) = interval(metric, wanted.threshold, place) else {
         return unknown(why_no_interval(metric, place));
     };
-    let (Threshold::Relative(limit) | Threshold::Change(limit) | Threshold::Value(limit)) = wanted.threshold;
-    let outcome = match wanted.more {
-        true if low > limit => Outcome::Failed,
-        true if high <= limit => Outcome::Passed,
-        false if high < limit => Outcome::Failed,
-        false if low >= limit => Outcome::Passed,
-        _ => Outcome::Undecided,
-    };
-    (outcome, format!("the 95 % interval is {}", shown(low, high, wanted.threshold, metric)))
+    (wanted.outcome((low, high)), format!("the 95 % interval is {}", shown(low, high, wanted)))
 }
 
 /// An operation before a group before a procedure of the same name (their numbers are the same where it matters).
@@ -131,14 +102,9 @@ fn why_no_interval(metric: &ComparedMetric, place: usize) -> String {
     }
 }
 
-fn shown(low: f64, high: f64, threshold: Threshold, metric: &ComparedMetric) -> String {
-    let (factor, unit) = match (threshold, metric.unit.as_str()) {
-        (Threshold::Relative(_), _) | (_, "share") => (100.0, "%"),
-        (_, "s") => (1e3, "ms"),
-        (_, "B/s") => (1e-6, "MB/s"),
-        _ => (1.0, "op/s"),
-    };
-    match threshold {
+fn shown(low: f64, high: f64, wanted: &Condition) -> String {
+    let (factor, unit) = wanted.unit();
+    match wanted.threshold {
         Threshold::Value(_) => format!("{:.3} to {:.3} {unit}", low * factor, high * factor),
         _ => format!("{:+.3} to {:+.3} {unit}", low * factor, high * factor),
     }

@@ -8,7 +8,7 @@ mod recording;
 use plimsoll_report::collect::comparison::{Contestant, Order, Unlike};
 use plimsoll_report::findings::Report;
 
-pub use condition::{Condition, Threshold};
+pub use condition::{Condition, Outcome, Threshold};
 pub use judge::Judgement;
 pub use recording::read as read_recording;
 

@@ -182,11 +182,13 @@ fn from(level: &[&LevelRuns], order: Order) -> From {
 }
 
 impl MeasuredRun {
-    fn seconds(&self) -> f64 {
+    /// Its length, s.
+    pub fn seconds(&self) -> f64 {
         self.span_ns.1.saturating_sub(self.span_ns.0) as f64 / 1e9
     }
 
-    fn course(&self, scope: Scope) -> Course {
+    /// A row over its time.
+    pub fn course(&self, scope: Scope) -> Course {
         Course::new(&self.intervals, self.span_ns, |procedure: Procedure| scope.holds(procedure))
     }
 }
@@ -194,14 +196,19 @@ impl MeasuredRun {
 fn row(scope: Scope, level: &[&LevelRuns], from: From) -> ComparedRow {
     let courses: Vec<Vec<Course>> =
         level.iter().map(|one| one.runs.iter().map(|run| run.course(scope)).collect()).collect();
-    let (word, name, protocol) = match scope {
-        Scope::All => ("all", "All".to_owned(), ""),
-        Scope::Group(key) => ("group", key.label().to_owned(), ""),
-        Scope::Operation(operation) => ("operation", operation.label().to_owned(), ""),
-        Scope::Procedure(procedure) => ("procedure", procedure.name(), procedure.row().protocol.label()),
+    let (word, protocol) = match scope {
+        Scope::All => ("all", ""),
+        Scope::Group(_) => ("group", ""),
+        Scope::Operation(_) => ("operation", ""),
+        Scope::Procedure(procedure) => ("procedure", procedure.row().protocol.label()),
     };
     let metrics = Metric::ALL.into_iter().filter_map(|metric| compare(metric, &courses, from));
-    ComparedRow { scope: word.to_owned(), name, protocol: protocol.to_owned(), metrics: metrics.collect() }
+    ComparedRow {
+        scope: word.to_owned(),
+        name: scope.name(),
+        protocol: protocol.to_owned(),
+        metrics: metrics.collect(),
+    }
 }
 
 /// A number of one subject: over all its runs, and run by run where there are enough.
@@ -217,12 +224,7 @@ fn numbers(metric: Metric, runs: &[Course]) -> Option<Numbers> {
     let each = || runs.iter().filter_map(|run| Some(estimate(metric, std::slice::from_ref(run))?.value));
     let values: Vec<f64> = each().collect();
     let shortest = runs.iter().map(Course::seconds).fold(f64::INFINITY, f64::min);
-    let grain = match metric {
-        Metric::Throughput => 1.0 / shortest,
-        // A cell of the histogram.
-        _ if metric.percentile().is_some() => values.iter().copied().fold(0.0, f64::max) * 1e-3,
-        _ => 0.0,
-    };
+    let grain = repeats::grain(metric, values.iter().copied().fold(0.0, f64::max), shortest);
     // A row that some runs do not have tells nothing of how runs differ, nor which of them are a pair.
     let values = if values.len() == runs.len() { values } else { Vec::new() };
     let estimate = repeats::estimate(metric, &values, grain).or_else(|| estimate(metric, runs))?;

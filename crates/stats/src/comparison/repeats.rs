@@ -8,6 +8,16 @@ use super::student;
 /// Runs a side from which on their scatter is used.
 pub const FEWEST: usize = 3;
 
+/// What a run's number is uncertain by at any length: one operation, or a cell of the histogram. `value` is the number, `seconds`
+/// the length of the run.
+pub fn grain(metric: Metric, value: f64, seconds: f64) -> f64 {
+    match metric {
+        Metric::Throughput => 1.0 / seconds,
+        _ if metric.percentile().is_some() => value * 1e-3,
+        _ => 0.0,
+    }
+}
+
 /// The mean of a number over runs, its interval from how much they differ; `None` for fewer than [`FEWEST`].
 /// `grain` is what a single run's number is uncertain by at any length (a cell of its histogram, one operation).
 pub fn estimate(metric: Metric, values: &[f64], grain: f64) -> Option<Estimate> {

@@ -29,6 +29,29 @@ impl Scope {
         }
     }
 
+    /// Its name in reports and conditions.
+    pub fn name(self) -> String {
+        match self {
+            Scope::All => "All".to_owned(),
+            Scope::Group(key) => key.label().to_owned(),
+            Scope::Operation(operation) => operation.label().to_owned(),
+            Scope::Procedure(procedure) => procedure.name(),
+        }
+    }
+
+    /// The row of this name in a run, in either case: an operation before a group before a procedure (their numbers are the
+    /// same where it matters).
+    pub fn named(run: &Intervals, name: &str) -> Option<Scope> {
+        let place = |scope: &Scope| match scope {
+            Scope::All => 0,
+            Scope::Operation(_) => 1,
+            Scope::Group(_) => 2,
+            Scope::Procedure(_) => 3,
+        };
+        let named = Self::of(&[run]).into_iter().filter(|scope| scope.name().eq_ignore_ascii_case(name));
+        named.min_by_key(place)
+    }
+
     /// The rows that have something in at least one of these: all together, then groups in the seed's order,
     /// operations, and procedures in the table's order.
     pub fn of(runs: &[&Intervals]) -> Vec<Scope> {
@@ -73,5 +96,8 @@ mod tests {
         let procedures = [logon, read].map(Scope::Procedure);
         let expected = [&[Scope::All][..], &groups, &operations, &procedures].concat();
         assert_eq!(Scope::of(&[&intervals]), expected);
+        let named = |name| Scope::named(&intervals, name);
+        assert_eq!((named("ALL"), named("read")), (Some(Scope::All), Some(Scope::Operation(Operation::Read))));
+        assert_eq!((named("SESSION_SETUP"), named("write")), (Some(Scope::Procedure(logon)), None));
     }
 }

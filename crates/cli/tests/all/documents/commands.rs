@@ -86,6 +86,7 @@ fn shell(folder: &Path, script: &str) -> Command {
     for variable in ["SMBD", "GANESHA"] {
         command.env(variable, std::process::id().to_string());
     }
+    command.env("GITHUB_STEP_SUMMARY", folder.join("summary.md"));
     command.env("OLD", "smb://user@old/share").env("NEW", "smb://user@new/share").env("EC", "true");
     command
 }
@@ -95,10 +96,33 @@ fn blocks(page: &str) -> impl Iterator<Item = &str> {
     page.split("```sh\n").skip(1).filter_map(|rest| Some(rest.split_once("\n```")?.0))
 }
 
+/// Shell lines of the jobs in each `yaml` block: below `run: |` (GitHub Actions), and the items of `script:` (GitLab).
+fn jobs(page: &str) -> impl Iterator<Item = String> {
+    let blocks = page.split("```yaml\n").skip(1).filter_map(|rest| Some(rest.split_once("\n```")?.0));
+    blocks.map(|block| {
+        let (mut script, mut key) = (String::new(), None);
+        for line in block.lines() {
+            let (indent, text) = (line.len() - line.trim_start().len(), line.trim_start());
+            key = key.filter(|&(deep, _)| indent > deep);
+            match key {
+                Some((_, "script:")) => script += text.strip_prefix("- ").unwrap(),
+                Some(_) => script += text,
+                None => {
+                    let of = |name: &'static str| text.ends_with(name).then_some((indent, name));
+                    key = of("script:").or_else(|| of("run: |"));
+                    continue;
+                }
+            }
+            script.push('\n');
+        }
+        script
+    })
+}
+
 /// Runs the commands of a page; how many blocks it has, or what went wrong.
 fn run(path: &Path) -> Result<usize, String> {
     let text = std::fs::read_to_string(path).unwrap();
-    let script: Vec<&str> = blocks(&text).collect();
+    let script: Vec<String> = blocks(&text).map(str::to_owned).chain(jobs(&text)).collect();
     if script.is_empty() {
         return Ok(0);
     }
@@ -109,6 +133,12 @@ fn run(path: &Path) -> Result<usize, String> {
     } else {
         Err(format!("{}: {}", path.display(), String::from_utf8_lossy(&said.stderr)))
     }
+}
+
+#[test]
+fn the_shell_of_jobs_is_found() {
+    let page = "```yaml\njobs:\n  - name: gate\n    run: |\n      a --b \\\n        c\n      d\n    if: x\n```\n```yaml\ngate:\n  script:\n    - e\n    - f\n  artifacts: g\n```\n";
+    assert_eq!(jobs(page).collect::<Vec<_>>(), ["a --b \\\nc\nd\n", "e\nf\n"]);
 }
 
 #[test]

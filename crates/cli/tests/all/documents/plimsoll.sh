@@ -38,6 +38,8 @@ while [ "$count" -gt 0 ]; do
     --levels) word=1,2 ;;
     --users | --clients | --repeat) word=2 ;;
     --rounds) word=3 ;;
+    --most-rounds) word=1 ;;
+    --budget) word=1s ;;
     --rate) word=50 ;;
     --start) word=10 ;;
     --calls) calls= word=20 ;;
@@ -53,7 +55,7 @@ while [ "$count" -gt 0 ]; do
     set -- "$@" "$word"
 done
 case $1 in
-run | sweep | duel | breakdown | capacity)
+run | sweep | duel | gate | breakdown | capacity)
     # shellcheck disable=SC2086 # two words each, or none
     set -- "$@" $duration $warmup
     # No load keeps this promise, and a search ends where it begins.

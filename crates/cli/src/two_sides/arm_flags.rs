@@ -3,10 +3,10 @@
 use std::path::{Path, PathBuf};
 
 use clap::Parser;
-use plimsoll_experiment::{Arm, RunSpec, Runner, VariantSpec, allow_open_files, repeated};
+use plimsoll_experiment::{Arm, RUNS, RunSpec, Runner, VariantSpec, allow_open_files, repeated};
 use plimsoll_model::Names;
 
-use super::{Arguments, RUNS};
+use super::DriveFlags;
 use crate::about::AboutFlags;
 use crate::exit::Usage;
 use crate::run::{AuthFlags, LoadFlags, TargetFlags, WishFlags, absolute, levels_of};
@@ -64,11 +64,11 @@ impl ArmFlags {
     pub(super) fn ready<'a>(
         &self,
         runner: &Runner<'a>,
-        arguments: &Arguments,
-        place: u64,
+        (flags, workload): (&DriveFlags, &str),
+        (place, rounds): (u64, u32),
         names: &mut Names,
     ) -> anyhow::Result<Arm<'a>> {
-        let common = &arguments.load;
+        let common = &flags.load;
         let load = LoadFlags {
             clients: self.clients.or(common.clients),
             rate: self.rate.or(common.rate),
@@ -77,26 +77,26 @@ impl ArmFlags {
             ..common.clone()
         };
         let level_specs = levels_of(&load, runner.workload.defaults())?;
-        let flags = self.target_flags();
-        let resolved = flags.choose()?;
+        let target = self.target_flags();
+        let resolved = target.choose()?;
         // Two sides, and two duels at once, must not look like one client computer.
-        let connect_options = flags.connect_options(common.seed ^ u64::from(std::process::id()) << 32 ^ place << 31);
+        let connect_options = target.connect_options(common.seed ^ u64::from(std::process::id()) << 32 ^ place << 31);
         allow_open_files(resolved.open_files(&level_specs, runner.workload))?;
         let prepared = runner.reach(&resolved, &connect_options, &level_specs, names)?;
         let name = format!("{} {}", resolved.shown, self.options).trim_end().to_owned();
         let warmup_ns = level_specs.iter().map(|level_spec| level_spec.plan.phases.warmup_ns).next().unwrap_or(0);
         // Each run of it is a repeat.
-        let levels = repeated(level_specs.clone(), RUNS.saturating_mul(arguments.rounds));
+        let levels = repeated(level_specs.clone(), RUNS.saturating_mul(rounds));
         let workload_sha256 = runner.workload.digest().to_owned();
         let spec = RunSpec {
             target: resolved.shown.clone(),
-            server: flags.spec(),
-            workload: absolute(&arguments.workload)?,
-            settings: arguments.parameters.settings().to_vec(),
+            server: target.spec(),
+            workload: absolute(workload)?,
+            settings: flags.parameters.settings().to_vec(),
             file_set: common.file_set.clone(),
             warmup_ns,
             no_cpu_idle: common.no_cpu_idle,
-            about: arguments.about.with(&self.about).read()?,
+            about: flags.about.with(&self.about).read()?,
             variants: vec![VariantSpec { value: None, workload_sha256, levels }],
             ..RunSpec::new(runner.workload, common.seed)
         };

@@ -1,0 +1,245 @@
+//! A gate: conditions are judged after every round of a duel, until each is decided or the budget is spent. The interval allows for
+//! the looking (`plimsoll_stats::comparison::confidence_sequence`).
+
+mod observation;
+mod question;
+mod result;
+#[cfg(test)]
+mod simulation;
+
+use std::time::{Duration, Instant};
+
+use plimsoll_model::Names;
+use plimsoll_report::collect::comparison::{Contestant, Order, Unlike};
+use plimsoll_stats::comparison::CONFIDENCE;
+
+pub use question::{Known, Question};
+pub use result::{GateResult, GateRun, shown};
+
+use crate::comparison::{Condition, compare};
+use crate::rounds::{RUNS, TURNS};
+use crate::{Arm, LevelResult};
+use observation::{Observation, RunNumber};
+
+/// Rounds that may not count because the load generator was the bottleneck, before the gate gives up; from then on, as many as count.
+const MAX_UNCOUNTED: u32 = 3;
+
+/// What is to be decided, and how long that may take.
+#[derive(Clone, Debug)]
+pub struct GateSpec {
+    /// What is to fail.
+    pub conditions: Vec<Condition>,
+    /// No round begins that would probably end after this time; the first one always does.
+    pub budget: Duration,
+    /// Rounds at most.
+    pub most_rounds: u32,
+    /// What becomes of sides that guarantee different things.
+    pub unlike: Unlike,
+}
+
+/// A gate while it runs.
+pub struct Gate {
+    spec: GateSpec,
+    questions: Vec<Question>,
+    /// Whether each round counts.
+    counted: Vec<bool>,
+    begun: Instant,
+    /// When the last round ended.
+    ended: Duration,
+    why: String,
+}
+
+impl Gate {
+    /// Begins now.
+    #[must_use]
+    pub fn new(spec: GateSpec) -> Self {
+        let (questions, counted, why) = (Vec::new(), Vec::new(), "interrupted".to_owned());
+        Self { spec, questions, counted, begun: Instant::now(), ended: Duration::ZERO, why }
+    }
+
+    /// Judges the last round; whether it is over.
+    ///
+    /// # Errors
+    /// The sides have no load level in common.
+    pub fn over(&mut self, arms: &[Arm<'_>], names: &Names) -> anyhow::Result<bool> {
+        let [baseline, candidate] = arms else { anyhow::bail!("a gate has two sides") };
+        if self.counted.is_empty() {
+            self.ask(baseline);
+            if let Some(refused) = refused(&self.spec, arms, names)? {
+                self.counted.push(true);
+                self.ended = self.begun.elapsed();
+                return Ok(self.end(&refused));
+            }
+        }
+        let round = self.counted.len();
+        let sides = [baseline, candidate].map(|arm| arm.runs(round * RUNS as usize, RUNS as usize));
+        let reasons =
+            |fault: bool| sides.iter().flat_map(|runs| runs.iter().flatten()).find_map(|run| invalid(run, fault));
+        if let Some(why) = reasons(false) {
+            self.counted.push(false);
+            self.ended = self.begun.elapsed();
+            return Ok(self.end(&why));
+        }
+        let fault = reasons(true);
+        self.counted.push(fault.is_none());
+        if fault.is_none() {
+            for (at, question) in (0..).zip(&mut self.questions) {
+                question.observe(observe(&question.condition, at / self.spec.conditions.len(), sides));
+            }
+        }
+        let now = self.begun.elapsed();
+        let last = now.saturating_sub(std::mem::replace(&mut self.ended, now));
+        Ok(self.is_decided() || self.is_spent(now, last, fault.as_deref()))
+    }
+
+    /// A question for each condition at each level; together they may be wrong as often as one alone.
+    fn ask(&mut self, baseline: &Arm<'_>) {
+        let levels = baseline.levels();
+        let alpha = (1.0 - CONFIDENCE) / (levels.len() * self.spec.conditions.len()).max(1) as f64;
+        let of_level = |level: &String| {
+            let ask = |condition: &Condition| Question::new(condition.clone(), level.clone(), alpha);
+            self.spec.conditions.iter().map(ask).collect::<Vec<_>>()
+        };
+        self.questions = levels.iter().flat_map(of_level).collect();
+    }
+
+    fn is_decided(&mut self) -> bool {
+        let over = !self.questions.iter().any(Question::is_open);
+        if over {
+            self.why = "no further round can change a result".to_owned();
+        }
+        over
+    }
+
+    fn is_spent(&mut self, now: Duration, last: Duration, fault: Option<&str>) -> bool {
+        let rounds = u32::try_from(self.counted.len()).unwrap_or(u32::MAX);
+        let uncounted = self.uncounted();
+        match fault {
+            Some(why) if uncounted > MAX_UNCOUNTED.max(rounds - uncounted) => self.end(why),
+            _ if rounds >= self.spec.most_rounds => self.end(&format!("the limit of {rounds} rounds is reached")),
+            _ if now + last > self.spec.budget => {
+                self.end(&format!("the time budget of {} is spent", shown(self.spec.budget)))
+            }
+            _ => false,
+        }
+    }
+
+    fn end(&mut self, why: &str) -> bool {
+        why.clone_into(&mut self.why);
+        true
+    }
+
+    fn uncounted(&self) -> u32 {
+        u32::try_from(self.counted.iter().filter(|counted| !**counted).count()).unwrap_or(u32::MAX)
+    }
+
+    /// What a comparison sees of the sides: the rounds that count, or all if none does.
+    #[must_use]
+    pub fn contestants(&self, arms: &[Arm<'_>], names: &Names) -> Vec<Contestant> {
+        let none = !self.counted.contains(&true);
+        let counts = |run: usize| self.counted.get(run / RUNS as usize).is_some_and(|counted| none || *counted);
+        arms.iter().map(|arm| arm.contestant_of(names, counts)).collect()
+    }
+
+    /// It is over.
+    #[must_use]
+    pub fn finish(self, arms: &[Arm<'_>]) -> GateResult {
+        let uncounted = self.uncounted();
+        let rounds = u32::try_from(self.counted.len()).unwrap_or(u32::MAX);
+        let runs = self.runs(arms);
+        GateResult { questions: self.questions, why: self.why, rounds, uncounted, took: self.ended, runs }
+    }
+
+    fn runs(&self, arms: &[Arm<'_>]) -> Vec<GateRun> {
+        let mut runs = Vec::new();
+        for (round, counted) in (0_u32..).zip(&self.counted) {
+            for (turn, side) in (0_u32..).zip(TURNS) {
+                let at = (round * RUNS + turn / RUNS) as usize;
+                let levels = arms.get(side).map(|arm| arm.runs(at, 1)).into_iter().flatten().flatten();
+                let run = |level: &LevelResult| GateRun {
+                    round: round + 1,
+                    turn: turn + 1,
+                    side,
+                    level: level.words().to_owned(),
+                    first_ns: level.first_ns(),
+                    seconds: level.seconds(),
+                    counted: *counted,
+                    numbers: self
+                        .spec
+                        .conditions
+                        .iter()
+                        .map(|condition| Some(number(level, condition).ok()?.value))
+                        .collect(),
+                };
+                runs.extend(levels.map(run));
+            }
+        }
+        runs
+    }
+}
+
+/// Why the sides are not ranked, if they are not.
+fn refused(spec: &GateSpec, arms: &[Arm<'_>], names: &Names) -> anyhow::Result<Option<String>> {
+    let contestants = arms.iter().map(|arm| arm.contestant_of(names, |_| true)).collect();
+    let (report, _) = compare(contestants, (Order::InPairs, Vec::new()), &[], spec.unlike)?;
+    Ok(report.comparison.and_then(|comparison| comparison.refused))
+}
+
+/// Why the numbers of a level must not be used, if the load generator is to blame for it (`fault`), or if it is not.
+fn invalid(level: &LevelResult, fault: bool) -> Option<String> {
+    let validity = level.validity();
+    let reason = validity.reasons.first().filter(|_| !validity.valid)?;
+    (level.generators_fault().is_some() == fault).then(|| format!("{} is INVALID: {reason}", level.words()))
+}
+
+/// The number of a condition in a level of a run.
+fn number(level: &LevelResult, condition: &Condition) -> Result<RunNumber, String> {
+    let run = level.measured().ok_or_else(|| format!("{} was not run", level.words()))?;
+    RunNumber::of(&run, condition)
+}
+
+/// What the runs of a round say of a condition at the `level`th load level.
+fn observe(condition: &Condition, level: usize, sides: [&[Vec<LevelResult>]; 2]) -> Result<Observation, String> {
+    let numbers = |runs: &[Vec<LevelResult>]| -> Result<Vec<RunNumber>, String> {
+        let of = |run: &Vec<LevelResult>| number(run.get(level).ok_or("a load level was not run")?, condition);
+        runs.iter().map(of).collect()
+    };
+    let [baseline, candidate] = [numbers(sides[0])?, numbers(sides[1])?];
+    Observation::of(condition, [&baseline, &candidate])
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn gate(most_rounds: u32, budget: u64) -> Gate {
+        let conditions = vec![Condition::parse("mean > +3%").unwrap()];
+        let budget = Duration::from_secs(budget);
+        let mut gate = Gate::new(GateSpec { conditions, budget, most_rounds, unlike: Unlike::Refused });
+        gate.questions = vec![Question::new(gate.spec.conditions[0].clone(), "1 client".to_owned(), 0.05)];
+        gate
+    }
+
+    #[test]
+    fn no_round_begins_that_would_end_after_the_budget() {
+        let seconds = Duration::from_secs;
+        let mut ten = gate(100, 10);
+        ten.counted = vec![true; 2];
+        assert!(!ten.is_spent(seconds(6), seconds(3), None));
+        assert!(ten.is_spent(seconds(8), seconds(3), None) && ten.why == "the time budget of 10.0 s is spent");
+        let mut two = gate(2, 1_000);
+        two.counted = vec![true; 2];
+        assert!(two.is_spent(seconds(8), seconds(3), None) && two.why == "the limit of 2 rounds is reached");
+    }
+
+    #[test]
+    fn a_busy_load_generator_costs_rounds_and_in_the_end_the_verdict() {
+        let spent = |counted: &[bool]| {
+            let mut gate = gate(100, 1_000);
+            gate.counted = counted.to_vec();
+            gate.is_spent(Duration::ZERO, Duration::ZERO, Some("busy"))
+        };
+        assert!(!spent(&[false, false, false]) && spent(&[false, false, false, false]));
+        assert!(!spent(&[true, true, true, true, false, false, false, false]));
+    }
+}

@@ -1,0 +1,121 @@
+//! What a round says of a condition: one number.
+
+use plimsoll_report::collect::comparison::MeasuredRun;
+use plimsoll_stats::comparison::{Metric, Scope, estimate, repeats};
+
+use crate::comparison::{Condition, Threshold};
+
+/// Errors that are consistent with none seen among N operations, over N (the rule of three, for 95 %).
+const NONE_SEEN: f64 = 3.0;
+
+/// The number of a condition in one run.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub(super) struct RunNumber {
+    /// In the metric's unit.
+    pub(super) value: f64,
+    /// What it is uncertain by whatever the others are.
+    pub(super) grain: f64,
+    /// Operations that it is of.
+    pub(super) operations: u64,
+}
+
+impl RunNumber {
+    /// # Errors
+    /// The run has nothing of the kind: says what is missing.
+    pub(super) fn of(run: &MeasuredRun, condition: &Condition) -> Result<Self, String> {
+        let Condition { name, metric, .. } = condition;
+        let scope = Scope::named(&run.intervals, name).ok_or_else(|| format!("no numbers for {name}"))?;
+        let course = run.course(scope);
+        let none = || format!("{name} has no {}", metric.label());
+        let value = estimate(*metric, std::slice::from_ref(&course)).ok_or_else(none)?.value;
+        let grain = repeats::grain(*metric, value, run.seconds());
+        Ok(Self { value, grain, operations: course.sum().row.count })
+    }
+}
+
+/// What a round says: the number that its condition is about, on the scale on which it is judged.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub(super) struct Observation {
+    /// A difference of logarithms, a difference, or the candidate's number.
+    pub(super) value: f64,
+    /// What it is uncertain by whatever the others are.
+    pub(super) grain: f64,
+    /// Operations of the side with fewer of them.
+    operations: u64,
+}
+
+impl Observation {
+    /// From the runs of a round, as many of each side.
+    ///
+    /// # Errors
+    /// It has none: a ratio to zero.
+    pub(super) fn of(condition: &Condition, [baseline, candidate]: [&[RunNumber]; 2]) -> Result<Self, String> {
+        let mean = |side: &[RunNumber], of: fn(f64) -> f64| {
+            side.iter().map(|run| of(run.value)).sum::<f64>() / side.len() as f64
+        };
+        let runs = || baseline.iter().chain(candidate);
+        let coarsest = |of: fn(&RunNumber) -> f64| runs().map(of).fold(0.0, f64::max);
+        let (value, grain) = match condition.threshold {
+            Threshold::Relative(_) => {
+                (mean(candidate, f64::ln) - mean(baseline, f64::ln), coarsest(|run| run.grain / run.value))
+            }
+            Threshold::Change(_) => (mean(candidate, |x| x) - mean(baseline, |x| x), coarsest(|run| run.grain)),
+            Threshold::Value(_) => (mean(candidate, |x| x), coarsest(|run| run.grain)),
+        };
+        let operations = |side: &[RunNumber]| side.iter().map(|run| run.operations).sum::<u64>();
+        let operations = match condition.threshold {
+            Threshold::Value(_) => operations(candidate),
+            _ => operations(candidate).min(operations(baseline)),
+        };
+        let zero = || format!("{} is zero in a run, so a relative change is undefined", condition.metric.label());
+        if value.is_finite() { Ok(Self { value, grain, operations }) } else { Err(zero()) }
+    }
+}
+
+/// What the mean of the observations is uncertain by at any number of them.
+pub(super) fn grain(metric: Metric, observations: &[Observation]) -> f64 {
+    match metric {
+        // Runs without an error do not scatter.
+        Metric::Errors => NONE_SEEN / observations.iter().map(|one| one.operations).sum::<u64>().max(1) as f64,
+        _ => observations.iter().map(|one| one.grain).fold(0.0, f64::max),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn runs(values: &[f64]) -> Vec<RunNumber> {
+        values.iter().map(|&value| RunNumber { value, grain: 0.001 * value, operations: 100 }).collect()
+    }
+
+    fn observed(condition: &str, a: &[f64], b: &[f64]) -> Result<f64, String> {
+        let condition = Condition::parse(condition).unwrap();
+        Ok(Observation::of(&condition, [&runs(a), &runs(b)])?.value)
+    }
+
+    #[test]
+    fn the_scale_is_that_of_the_threshold() {
+        let ratio = observed("mean > +3%", &[1.0, 4.0], &[2.0, 8.0]).unwrap();
+        assert!((ratio - 2_f64.ln()).abs() < 1e-12);
+        assert_eq!(observed("mean > +1ms", &[1.0, 4.0], &[2.0, 8.0]), Ok(2.5));
+        assert_eq!(observed("mean > 1ms", &[1.0, 4.0], &[2.0, 8.0]), Ok(5.0));
+        assert!(observed("mean > +3%", &[0.0, 4.0], &[2.0, 8.0]).unwrap_err().contains("is zero"));
+    }
+
+    #[test]
+    fn a_linear_drift_falls_out_of_a_round() {
+        // A B B A, 2 % slower from run to run.
+        let at = |turn: f64| (0.02 * turn).exp();
+        let drift = observed("mean > +3%", &[at(0.0), at(3.0)], &[at(1.0), at(2.0)]).unwrap();
+        assert!(drift.abs() < 1e-12, "{drift}");
+    }
+
+    #[test]
+    fn runs_without_errors_do_not_prove_that_there_are_none() {
+        let condition = Condition::parse("errors > 1%").unwrap();
+        let round = Observation::of(&condition, [&runs(&[0.0, 0.0]), &runs(&[0.0, 0.0])]).unwrap();
+        assert_eq!(grain(Metric::Errors, &[round, round]), 3.0 / 400.0);
+        assert_eq!(grain(Metric::Mean, &[Observation { grain: 0.5, ..round }, round]), 0.5);
+    }
+}
