@@ -51,7 +51,7 @@ pub fn finished_levels(
 /// Why a recording is not one of `ours`; `None` where it is.
 fn differs(theirs: &Measurement, ours: &RunSpec) -> Option<String> {
     match theirs {
-        Measurement::Analyze { .. } => Some("captures".to_owned()),
+        Measurement::Analyze { .. } => Some("it was made from captures".to_owned()),
         Measurement::Run { spec, .. } => spec.differs(ours),
     }
 }

@@ -91,7 +91,8 @@ pub(super) fn behind(level: &Level<'_>) -> Option<String> {
 fn backlog(level: &Level<'_>) -> String {
     let generator = level.generator;
     if generator.planned > 0 && generator.never_sent == generator.planned {
-        return ": all that were due in the phase; its requests are of iterations that were due before it".to_owned();
+        return ", which is every iteration due in the phase; the requests of the phase belong to earlier iterations"
+            .to_owned();
     }
     let longest = generator.lateness.from_intended.measured.moments().max_ns().map(|ns| ns as f64 / 1e9);
     longest.filter(|&longest| longest > level.seconds).map_or_else(String::new, |longest| {
@@ -307,7 +308,7 @@ mod tests {
         let text = behind(100, 100);
         assert!(
             text.ends_with(
-                "never sent: all that were due in the phase; its requests are of iterations that were due before it"
+                "never sent, which is every iteration due in the phase; the requests of the phase belong to earlier iterations"
             ),
             "{text}"
         );

@@ -127,10 +127,10 @@ impl Guarantees {
     fn caching(&self) -> Option<Guaranteed> {
         let (asked, granted) = self.caching_asked.zip(self.caching_granted)?;
         let (words, terms) = match (asked, granted) {
-            (0, _) => ("no lease or oplock asked for".to_owned(), Vec::new()),
-            (asked, 0) => (format!("no lease or oplock granted of {asked} asked for"), vec!["not granted".to_owned()]),
+            (0, _) => ("no lease or oplock requested".to_owned(), Vec::new()),
+            (asked, 0) => (format!("no lease or oplock granted of {asked} requested"), vec!["not granted".to_owned()]),
             (asked, granted) => {
-                (format!("leases or oplocks granted: {granted} of {asked} asked for"), vec!["granted".to_owned()])
+                (format!("leases or oplocks granted: {granted} of {asked} requested"), vec!["granted".to_owned()])
             }
         };
         Some(Guaranteed { name: "Caching", words, terms })

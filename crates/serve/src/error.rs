@@ -9,17 +9,17 @@ use std::net::SocketAddr;
 pub enum ServeError {
     /// Others could reach it, and nobody said that they may.
     #[error(
-        "{0} can be reached from other machines, and this server is for trying things out: listen on 127.0.0.1, or allow it (--allow-remote)"
+        "other machines can reach {0}, but this server is only for tests: listen on 127.0.0.1, or allow other machines (--allow-remote)"
     )]
     Remote(SocketAddr),
     /// NFSv3 knows no passwords.
-    #[error("NFSv3 has no passwords: a user name and password are for SMB")]
+    #[error("NFSv3 has no passwords: remove the user name and the password, which only SMB uses")]
     NoPasswords,
     /// Everybody who can reach it could read and write.
-    #[error("an SMB server that others can reach needs a user and a password (--user, --password-file)")]
+    #[error("an SMB server that other machines can reach needs a user and a password (--user, --password-file)")]
     NeedsAccount,
     /// A name that clients could not ask for.
-    #[error("{0:?} cannot be the name of a share: letters, digits, `-`, `_` and `.` can, 80 at most")]
+    #[error("{0:?} cannot be the name of a share: use at most 80 letters, digits, `-`, `_` or `.`")]
     Name(String),
     /// A user name that the protocol keeps for something else.
     #[error("{0:?} cannot be a user name")]

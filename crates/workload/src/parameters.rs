@@ -80,7 +80,7 @@ pub(super) fn fill(file: &str, text: &str, settings: &[Parameter]) -> Result<Fil
     if let Some(unused) = declared.iter().find(|one| !one.used) {
         return Err(wrong(
             &unused.place,
-            format!("nothing uses it: write \"${}\" where it is wanted", unused.parameter.name),
+            format!("no value uses this parameter: write \"${}\" in place of a value", unused.parameter.name),
         ));
     }
     Ok(Filled { text: filled, parameters: declared.into_iter().map(|one| one.parameter).collect() })
@@ -232,7 +232,7 @@ mod tests {
         assert_eq!(said(TEXT, &[setting("times", "x")]), "f: parameter \"times\" is a whole number, not \"x\"");
         assert!(said(TEXT, &[setting("block", "\"")]).contains("a text without quotes"));
         assert!(said("a = 1", &[setting("block", "1B")]).contains("there are no parameters"));
-        assert!(said("[parameters]\nb = 1\n", &[]).contains("line 2: nothing uses it"));
+        assert!(said("[parameters]\nb = 1\n", &[]).contains("line 2: no value uses this parameter"));
         assert!(said("[parameters]\nb = []\na = \"$b\"", &[]).contains("line 2: expected a number or a text"));
         assert!(said("[x]\n\nb = \"$c\"\n", &[]).contains("line 3: there is no parameter \"c\""));
         assert!(said("[parameters]\nB = 1\n", &[]).contains("line 2: expected a parameter name"));

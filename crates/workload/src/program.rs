@@ -145,8 +145,7 @@ impl IterationKind {
             all.push(around("logging on", with_logon, &before, &after));
         }
         if all.iter().any(|_| iteration.uses_shares()) {
-            let problem =
-                "unmapped and with_logon do what its \"connect-share\" and \"log-on\" do: say one or the other";
+            let problem = "unmapped and with_logon already connect and log on: remove them, or the steps \"connect-share\" and \"log-on\"";
             return Err((text.span(), problem.to_owned()));
         }
         all.insert(0, iteration);

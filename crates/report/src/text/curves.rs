@@ -81,15 +81,18 @@ fn highest(curve: &LoadCurve, findings: &Findings) -> String {
     let interval = interval
         .map_or_else(String::new, |Interval { low, high }| format!(" ({} to {})", significant(low), significant(high)));
     let others: Vec<String> = not_shown_lower.iter().map(level).collect();
-    let others =
-        if others.is_empty() { String::new() } else { format!("; not shown to be lower at {}", others.join(", ")) };
+    let others = if others.is_empty() {
+        String::new()
+    } else {
+        format!("; throughput at {} is not significantly lower", others.join(", "))
+    };
     format!("{} op/s{interval} at {}{others}", significant(*operations_per_s), level(number))
 }
 
 fn knee(curve: &LoadCurve) -> String {
     let law = curve.law.map_or_else(String::new, |law| {
         format!(
-            "; the law: λ {} op/s, contention σ {}, coherency κ {}, points {:.1} % from it",
+            "; the fitted law has λ {} op/s, contention σ {}, coherency κ {}; the points deviate from it by {:.1} %",
             significant(law.lambda_per_s),
             significant(law.sigma),
             significant(law.kappa),

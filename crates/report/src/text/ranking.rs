@@ -119,7 +119,7 @@ fn where_highest(sides: &[Findings], curve: &RankedCurve) -> String {
 }
 
 fn places(page: &mut Page<'_>, sides: &[Findings], ranking: &Ranking) -> fmt::Result {
-    page.heading("Ranking of the servers (geometric means over the load levels with confidence intervals for all):")?;
+    page.heading("Ranking of the servers (geometric means over the load levels at which every server has a confidence interval):")?;
     page.blank()?;
     let mut table = Table::new().left(4);
     table.head(&["Place", "Server", "Value", "", "Name"]);

@@ -47,11 +47,11 @@ impl core::fmt::Display for Malformed {
         }
         match why {
             Why::Missing => f.write_str("is missing: the message ends before it"),
-            Why::Value(value) => write!(f, "is {value:#x}, which it may not be"),
+            Why::Value(value) => write!(f, "is {value:#x}, an invalid value"),
             Why::Place { offset, length } => {
-                write!(f, "lies at offset {offset}, {length} bytes long, where it cannot be")
+                write!(f, "is at offset {offset}, {length} bytes long: outside of the message or in its fixed part")
             }
-            Why::Repeated => f.write_str("is there more than once"),
+            Why::Repeated => f.write_str("occurs more than once"),
         }
     }
 }

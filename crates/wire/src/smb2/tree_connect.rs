@@ -176,7 +176,7 @@ mod tests {
         assert_eq!(parse(&whole(&good)), Ok(Answer::Done(share)));
         refused(&good, |reply| parse(reply).map(Answer::refusal));
         let error = parse(&whole(&body(9).bytes())).unwrap_err();
-        assert_eq!(error.to_string(), "SMB2 TREE_CONNECT answer: ShareType is 0x9, which it may not be");
+        assert_eq!(error.to_string(), "SMB2 TREE_CONNECT answer: ShareType is 0x9, an invalid value");
     }
 
     /// Hand-assembled from 2.2.10.

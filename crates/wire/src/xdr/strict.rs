@@ -11,7 +11,7 @@ pub struct Malformed;
 
 impl std::fmt::Display for Malformed {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        f.write_str("not what the protocol's specification says")
+        f.write_str("it violates the protocol's specification")
     }
 }
 

@@ -57,7 +57,7 @@ fn of_curve(findings: &Findings, curve: &LoadCurve) -> Vec<Statement> {
     let rivals: Vec<String> = peak.not_shown_lower.iter().filter_map(|number| Some(stage(*number)?.words())).collect();
     let rivals = match rivals.as_slice() {
         [] => String::new(),
-        some => format!("; not shown to be lower at {}", some.join(", ")),
+        some => format!("; throughput at {} is not significantly lower", some.join(", ")),
     };
     let highest = format!(
         "Highest throughput: {} operations/s at {}{response}{rivals}.",

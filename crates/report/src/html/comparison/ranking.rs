@@ -19,7 +19,7 @@ pub(super) fn figures<'a>(sides: &'a [Findings], comparison: &'a Comparison) -> 
             id,
             title,
             explanation,
-            summary: format!("{title} of each server at each load; the numbers are in the tables below."),
+            summary: format!("{title}, one line per server; the numbers are in the tables below."),
             choose: "Curve",
             charts: ranking.curves.iter().filter_map(chart).collect(),
         }

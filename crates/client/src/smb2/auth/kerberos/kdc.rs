@@ -27,7 +27,7 @@ impl NetworkClient for Network {
             sspi::Error::new(sspi::ErrorKind::NoAuthenticatingAuthority, format!("KDC {whom}: {error}"))
         };
         if request.protocol != NetworkProtocol::Tcp {
-            let problem = "KDCs are asked over TCP here, not UDP or HTTP";
+            let problem = "Plimsoll sends requests to a KDC only over TCP, not over UDP or HTTP";
             return Err(failed(io::Error::new(io::ErrorKind::Unsupported, problem)));
         }
         let addresses = request.url.socket_addrs(|| Some(PORT)).map_err(failed)?;

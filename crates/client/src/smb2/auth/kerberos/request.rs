@@ -47,7 +47,7 @@ impl ServiceTicket {
         Self::take(shown, &token, keys.session_key.as_ref(), now).ok_or_else(|| {
             refused(sspi::Error::new(
                 sspi::ErrorKind::InvalidToken,
-                "it is of a kind that is not understood".to_owned(),
+                "Plimsoll does not support this kind of ticket".to_owned(),
             ))
         })
     }

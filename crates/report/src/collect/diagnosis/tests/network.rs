@@ -229,7 +229,7 @@ fn segments_lost_behind_the_capture_are_said() {
     assert!(
         text.starts_with(
             "TCP retransmitted 100 segments of responses (2.0 %): packets were lost after the capture point. Most belong to client \
-             10.0.0.2. The retransmissions came 2.20 s after the first copies in all, at least: as much as 50 % of all waiting."
+             10.0.0.2. In all, the retransmissions came at least 2.20 s after the first copies: as much as 50 % of all waiting."
         ),
         "{text}"
     );
