@@ -43,8 +43,8 @@ fn statuses(text: &mut String) {
          Outcomes of requests with a status other than 0. *Expected*: part of ordinary work. *Refused*: the server declined the\n\
          request. *Failed*: the server or its resources had a fault. Statuses that are not listed are refusals, except NTSTATUS of\n\
          severity 0 to 2, which are expected.\n\n\
-         | Family | Status | Name | Outcome | Of the operations |\n\
-         |--------|--------|------|---------|-------------------|\n",
+         | Family | Status | Name | Outcome | Operations |\n\
+         |--------|--------|------|---------|------------|\n",
     );
     for family in StatusFamily::ALL {
         for rule in family.rules() {
@@ -55,7 +55,7 @@ fn statuses(text: &mut String) {
             let operations: Vec<&str> = rule.operations.iter().copied().map(Operation::label).collect();
             let of = match rule.operations {
                 [] => "all".to_owned(),
-                _ => format!("{}; {} of others", operations.join(", "), Outcome::Refused.label()),
+                _ => format!("{}; {} for other operations", operations.join(", "), Outcome::Refused.label()),
             };
             let (family, outcome) = (family.label(), rule.outcome.label());
             writeln!(text, "| {family} | {status} | {} | {outcome} | {of} |", rule.name).unwrap();
