@@ -33,8 +33,8 @@ pub(super) fn each(page: &mut Page<'_>, findings: &Findings) -> fmt::Result {
     Ok(())
 }
 
-/// What a line of a table in powers of two has.
-const LINE: &str = "below each edge in seconds: how many, their share, their share of the time";
+/// The unit of the column of edges.
+const LINE: &str = "edges in seconds";
 
 /// Each load's rows; what loads have together describes none of them.
 fn levels(findings: &Findings) -> Vec<(String, &[OperationRow])> {

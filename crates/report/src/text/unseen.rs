@@ -54,7 +54,7 @@ fn resent(page: &mut Page<'_>, findings: &Findings) -> fmt::Result {
         return Ok(());
     }
     if let Some(unknown) = unknown.filter(|&unknown| unknown > 0) {
-        table.row(vec!["  operations for which this is unknown:".to_owned(), unknown.to_string()]);
+        table.row(vec!["  operations for which the wait is unknown:".to_owned(), unknown.to_string()]);
     }
     page.table(&table)
 }
