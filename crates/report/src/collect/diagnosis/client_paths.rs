@@ -27,6 +27,8 @@ const LOSSY: f64 = 0.05;
 const NARROW_SHARE: f64 = 0.1;
 /// From this part of the transfers on data were on the way to the receiver.
 const MOSTLY_ON_THE_WAY: f64 = 0.9;
+/// From this part of a path's time on that no response time contains, it is said.
+const HIDDEN: f64 = 0.5;
 /// Data wait on the path where the typical round trip is so many times the shortest.
 const QUEUED_TIMES: f64 = 1.5;
 
@@ -125,10 +127,15 @@ fn far(evidence: &Evidence<'_>, waited_s: f64) -> Option<(Found, IpAddr)> {
 struct Narrow {
     client: IpAddr,
     bytes_per_s: f64,
+    /// How long it passed data,
     cost_s: f64,
+    /// … and the part of it that is in no response time: the capture was taken before the path.
+    hidden_s: f64,
     /// Data waited on the way to their receiver, so that it is the path and not the sender.
     is_path: bool,
     trip_s: Option<f64>,
+    /// The shortest time to an acknowledgement and the median, s.
+    delay_s: Option<[f64; 2]>,
 }
 
 impl Narrow {
@@ -147,9 +154,15 @@ impl Narrow {
             .zip(trip.median_ns)
             .is_some_and(|(least, median)| median as f64 >= QUEUED_TIMES * least as f64);
         let is_on_the_way = pace.on_the_way as f64 >= MOSTLY_ON_THE_WAY * pace.count as f64;
-        let cost_s = (pace.ns as f64 / 1e9).min(client.transfer_s);
+        let (pace_s, is_path) = (pace.ns as f64 / 1e9, is_on_the_way && is_queued);
+        // A response ends for the capture when its last byte passes; on a path behind it that is known, the byte waits longer.
+        let is_behind = at == 1 && is_path;
+        let hidden_s = if is_behind { (pace_s.min(client.time_s) - client.transfer_s).max(0.0) } else { 0.0 };
+        let cost_s = pace_s.min(client.transfer_s) + hidden_s;
         let handshake = path.round_trips.iter().map(|one| Some(one.least_ns? as f64 / 1e9)).sum();
-        Some(Self { client: path.client, bytes_per_s, cost_s, is_path: is_on_the_way && is_queued, trip_s: handshake })
+        let delay_s =
+            trip.least_ns.zip(trip.median_ns).map(|(least, median)| [least, median].map(|ns| ns as f64 / 1e9));
+        Some(Self { client: path.client, bytes_per_s, cost_s, hidden_s, is_path, trip_s: handshake, delay_s })
     }
 }
 
@@ -162,7 +175,8 @@ fn narrow(evidence: &Evidence<'_>, waited_s: f64) -> Option<(Found, Vec<IpAddr>)
         (at, all.iter().map(|one| one.cost_s).sum(), all)
     };
     let (at, cost_s, all) = [of(0), of(1)].into_iter().max_by(|a, b| a.1.total_cmp(&b.1))?;
-    let share = cost_s / waited_s;
+    let hidden_s: f64 = all.iter().map(|one| one.hidden_s).sum();
+    let share = cost_s / (waited_s + hidden_s);
     let first = all.first()?;
     if !(NARROW_SHARE..=1.0).contains(&share) || cost_s * 1e9 < evidence.least_ns() {
         return None;
@@ -173,6 +187,27 @@ fn narrow(evidence: &Evidence<'_>, waited_s: f64) -> Option<(Found, Vec<IpAddr>)
         .map(|one| format!("{} ({:.1} Mbit/s)", one.client, one.bytes_per_s * 8.0 / 1e6))
         .collect();
     let more = if all.len() > NAMED { format!(" and {} more", all.len() - NAMED) } else { String::new() };
+    if hidden_s >= HIDDEN * cost_s {
+        let delay = first.delay_s.map_or_else(String::new, |[least, median]| {
+            format!(
+                " Acknowledgements of client {} took {} (median), {} at least.",
+                first.client,
+                duration(median),
+                duration(least)
+            )
+        });
+        let text = format!(
+            "The path from the capture to {} {}{more} is narrow: data pass at an even rate, and acknowledgements come late.{delay} The path \
+            passed data for {}; response times contain {} of that, because they end at the capture. The path or the client is the \
+            limit, not the server.",
+            if all.len() == 1 { "client" } else { "clients" },
+            named.join(", "),
+            duration(cost_s),
+            duration(cost_s - hidden_s),
+        );
+        let found = Found::new(Kind::Mechanism, Rule::NarrowPath, None, text).explaining(share).inferred();
+        return Some((found, all.into_iter().map(|one| one.client).collect()));
+    }
     let (what, doing, sender) = match at {
         0 => ("from", "Sending requests", "the client"),
         _ => ("to", "Receiving responses", "the server"),

@@ -96,6 +96,38 @@ fn a_narrow_path_is_said_with_its_rate() {
     assert!(text.ends_with("The network path has no more bandwidth, or the server sends no faster."), "{text}");
 }
 
+/// The capture has responses of 100 ms, and the path behind it passes data at 1 Mbit/s for 16 s.
+fn with_path_behind_the_capture(median_ns: u64) -> Traffic {
+    let mut traffic = Traffic::new();
+    for i in 0..80u8 {
+        traffic.changed(read(), 1 + i % 2, DATA, "f", 250 * MS, |t| {
+            let began = t.timeline.response_last.map(|end| end - 10 * MS);
+            (t.timeline.request_first, t.timeline.request_last) = (began, began);
+        });
+    }
+    let mut narrow = path(2, 10_000_000);
+    narrow.round_trips[1].median_ns = Some(median_ns);
+    (0..400).for_each(|_| narrow.paces[1].add_part(5_000, 40_000_000, true));
+    narrow.data_segments = [40, 1_000];
+    traffic.coverage.client_paths = vec![path(1, 100_000), narrow];
+    traffic
+}
+
+#[test]
+fn a_narrow_path_behind_the_capture_is_in_no_response_time() {
+    let text = with_path_behind_the_capture(120_000_000).first(Rule::NarrowPath);
+    assert!(
+        text.starts_with(
+            "The path from the capture to client 10.0.0.2 (1.0 Mbit/s) is narrow: data pass at an even rate, and acknowledgements \
+            come late. Acknowledgements of client 10.0.0.2 took 120 ms (median), 10.0 ms at least. The path passed data for 16.0 s; \
+            response times contain 0 s of that, because they end at the capture."
+        ),
+        "{text}"
+    );
+    let quick = with_path_behind_the_capture(12_000_000);
+    assert!(!quick.rules().contains(&Rule::NarrowPath), "no data wait: {:#?}", quick.diagnosis());
+}
+
 #[test]
 fn a_path_is_not_narrow_that_is_uneven_quick_lossy_or_waits_for_a_window() {
     let is_narrow = |traffic: &Traffic| traffic.rules().contains(&Rule::NarrowPath);
