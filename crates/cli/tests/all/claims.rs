@@ -182,15 +182,15 @@ fn second_copies_of_ip_fragments_are_not_missing() {
     assert_eq!(report.row("anomalies", "kind", "fragments_incomplete").unwrap()["count"], 2);
 }
 
-/// The capture begins inside a response, and no later one begins or ends where a segment does: all bytes are there.
+/// The capture begins inside a response; no later one begins or ends where a segment does, and none where the one before it ends.
 #[test]
 fn data_in_which_no_message_was_recognised_are_not_said_to_be_dropped() {
     let mut traffic = Traffic::new(Link::Ethernet);
     let mut tcp = Tcp::new(([10, 0, 0, 1], 700).into(), ([10, 0, 0, 2], 2049).into());
     (1..5).for_each(|xid| traffic.send(&mut tcp, Side::Client, &rpc::record(&rpc::getattr(xid, &[7; 16]))));
     let mut stream = vec![0x55; 3_000];
-    (1..5).for_each(|xid| stream.extend(rpc::record(&rpc::reply(xid, &[0x55; 4_976]))));
-    stream.truncate(stream.len() - 100);
+    (1..5).for_each(|xid| stream.extend([rpc::record(&rpc::reply(xid, &[0x55; 4_976])), vec![0x55; 100]].concat()));
+    stream.truncate(stream.len() - 200);
     stream.chunks(1_448).for_each(|piece| traffic.send(&mut tcp, Side::Server, piece));
     let mut other = Tcp::new(([10, 0, 0, 3], 700).into(), ([10, 0, 0, 2], 2049).into());
     for xid in 1..41 {
