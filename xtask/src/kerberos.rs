@@ -2,8 +2,8 @@
 
 use crate::{Outcome, process, test};
 
-const PACKAGES: [&str; 3] = ["plimsoll-client", "plimsoll-drive", "plimsoll-cli"];
-const FEATURE: &str = "plimsoll-cli/kerberos";
+const PACKAGES: [&str; 3] = ["plimsoll-client", "plimsoll-drive", "plimsoll"];
+const FEATURE: &str = "plimsoll/kerberos";
 
 /// Clippy and the tests, with a KDC and a Samba of their own.
 pub(crate) fn run() -> Outcome {

@@ -25,7 +25,7 @@ struct Serial {
 }
 
 const SERIAL: [Serial; 1] = [Serial {
-    package: "plimsoll-cli",
+    package: "plimsoll",
     modules: &["run::", "faults::"],
     first: &["run::", "faults::killed::", "faults::leases::", "faults::refusals::", "faults::scale::"],
 }];
@@ -160,18 +160,17 @@ mod tests {
 
     #[test]
     fn tests_that_want_to_be_alone_are_run_once_and_first() {
-        let programs =
-            [program("plimsoll-wire", "all"), program("plimsoll-cli", "plimsoll"), program("plimsoll-cli", "all")];
+        let programs = [program("plimsoll-wire", "all"), program("plimsoll", "plimsoll"), program("plimsoll", "all")];
         let shown = |arguments: &Arguments| -> Vec<String> {
             jobs(&programs, arguments).iter().map(ToString::to_string).collect()
         };
         let expected = [
-            "plimsoll-cli all run:: faults::killed:: faults::leases:: faults::refusals:: faults::scale:: --test-threads 1",
-            "plimsoll-cli all run:: faults:: --skip run:: --skip faults::killed:: --skip faults::leases:: --skip \
+            "plimsoll all run:: faults::killed:: faults::leases:: faults::refusals:: faults::scale:: --test-threads 1",
+            "plimsoll all run:: faults:: --skip run:: --skip faults::killed:: --skip faults::leases:: --skip \
              faults::refusals:: --skip faults::scale:: --test-threads 1",
-            "plimsoll-cli all --skip run:: --skip faults:: --test-threads 4",
+            "plimsoll all --skip run:: --skip faults:: --test-threads 4",
             "plimsoll-wire all",
-            "plimsoll-cli plimsoll",
+            "plimsoll plimsoll",
         ];
         assert_eq!(shown(&Arguments::default()), expected);
         let some = Arguments { filters: vec!["golden".to_owned()], ..Arguments::default() };

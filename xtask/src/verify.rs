@@ -45,7 +45,7 @@ const PROOFS: [Proof; 7] = [
     },
     Proof {
         claim: "NetBench's load file: all 458,344 operations end as the file says, on every kind of target",
-        arguments: &["test", "--release", "-p", "plimsoll-cli", "--test", "all", "replay::", "--", "--nocapture"],
+        arguments: &["test", "--release", "-p", "plimsoll", "--test", "all", "replay::", "--", "--nocapture"],
         figures: &["SKIPPED"],
     },
     Proof {
@@ -62,7 +62,7 @@ const PROOFS: [Proof; 7] = [
 
 /// A test of the verdicts, by its name.
 const fn verdicts(name: &'static str) -> [&'static str; 9] {
-    ["test", "--release", "-p", "plimsoll-cli", "--test", "all", name, "--", "--nocapture"]
+    ["test", "--release", "-p", "plimsoll", "--test", "all", name, "--", "--nocapture"]
 }
 
 /// What came of a proof.

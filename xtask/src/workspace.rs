@@ -62,8 +62,8 @@ fn text(value: &Value, key: &str) -> String {
 pub(crate) fn version() -> Result<String, String> {
     let metadata = process::output(&mut process::cargo(&["metadata", "--format-version", "1", "--no-deps"]))?;
     let metadata: Value = serde_json::from_str(&metadata).map_err(|error| format!("cargo metadata: {error}"))?;
-    let program = list(&metadata, "packages").find(|package| text(package, "name") == "plimsoll-cli");
-    program.map(|package| text(package, "version")).ok_or("cargo metadata: no plimsoll-cli in it".to_owned())
+    let program = list(&metadata, "packages").find(|package| text(package, "name") == "plimsoll");
+    program.map(|package| text(package, "version")).ok_or("cargo metadata: no plimsoll in it".to_owned())
 }
 
 /// Files that git knows or would add, relative to the root.

@@ -2,7 +2,7 @@
 
 use super::{LARGEST, Parameter, Workload, WorkloadError};
 
-/// A workload that comes with the program: a file of `workloads/`.
+/// A workload that comes with the program: a file of `builtin/`.
 #[derive(Clone, Copy, Debug)]
 pub struct Builtin {
     /// Its name.
@@ -13,22 +13,22 @@ pub struct Builtin {
 
 /// All of them; `mixed` first.
 pub const BUILTINS: &[Builtin] = &[
-    Builtin { name: "mixed", text: include_str!("../../../workloads/mixed.toml") },
-    Builtin { name: "stream-read", text: include_str!("../../../workloads/stream-read.toml") },
-    Builtin { name: "stream-write", text: include_str!("../../../workloads/stream-write.toml") },
-    Builtin { name: "blocks-read", text: include_str!("../../../workloads/blocks-read.toml") },
-    Builtin { name: "blocks-write", text: include_str!("../../../workloads/blocks-write.toml") },
-    Builtin { name: "random-read", text: include_str!("../../../workloads/random-read.toml") },
-    Builtin { name: "sequential-read", text: include_str!("../../../workloads/sequential-read.toml") },
-    Builtin { name: "iops-read", text: include_str!("../../../workloads/iops-read.toml") },
-    Builtin { name: "metadata", text: include_str!("../../../workloads/metadata.toml") },
-    Builtin { name: "getattr", text: include_str!("../../../workloads/getattr.toml") },
-    Builtin { name: "getattr-open", text: include_str!("../../../workloads/getattr-open.toml") },
-    Builtin { name: "null", text: include_str!("../../../workloads/null.toml") },
-    Builtin { name: "laddis", text: include_str!("../../../workloads/laddis.toml") },
-    Builtin { name: "netbench", text: include_str!("../../../workloads/netbench.toml") },
-    Builtin { name: "home-folders", text: include_str!("../../../workloads/home-folders.toml") },
-    Builtin { name: "home-folders-2008", text: include_str!("../../../workloads/home-folders-2008.toml") },
+    Builtin { name: "mixed", text: include_str!("../builtin/mixed.toml") },
+    Builtin { name: "stream-read", text: include_str!("../builtin/stream-read.toml") },
+    Builtin { name: "stream-write", text: include_str!("../builtin/stream-write.toml") },
+    Builtin { name: "blocks-read", text: include_str!("../builtin/blocks-read.toml") },
+    Builtin { name: "blocks-write", text: include_str!("../builtin/blocks-write.toml") },
+    Builtin { name: "random-read", text: include_str!("../builtin/random-read.toml") },
+    Builtin { name: "sequential-read", text: include_str!("../builtin/sequential-read.toml") },
+    Builtin { name: "iops-read", text: include_str!("../builtin/iops-read.toml") },
+    Builtin { name: "metadata", text: include_str!("../builtin/metadata.toml") },
+    Builtin { name: "getattr", text: include_str!("../builtin/getattr.toml") },
+    Builtin { name: "getattr-open", text: include_str!("../builtin/getattr-open.toml") },
+    Builtin { name: "null", text: include_str!("../builtin/null.toml") },
+    Builtin { name: "laddis", text: include_str!("../builtin/laddis.toml") },
+    Builtin { name: "netbench", text: include_str!("../builtin/netbench.toml") },
+    Builtin { name: "home-folders", text: include_str!("../builtin/home-folders.toml") },
+    Builtin { name: "home-folders-2008", text: include_str!("../builtin/home-folders-2008.toml") },
 ];
 
 impl Workload {

@@ -8,7 +8,7 @@ use crate::process;
 
 /// Builds `plimsoll` for release; where it is.
 pub(crate) fn plimsoll() -> Result<PathBuf, String> {
-    build("plimsoll-cli", "plimsoll")
+    build("plimsoll", "plimsoll")
 }
 
 /// Builds a program of a package for release; where it is.

@@ -50,7 +50,7 @@ pub(super) fn program(tree: &Path) -> Result<PathBuf, String> {
     let remapped = [(tree.to_owned(), "/plimsoll"), (cargo_home().join("registry/src"), "/registry")];
     let flags = remapped.iter().map(|(from, to)| format!("'--remap-path-prefix={}={to}'", from.display()));
     let flags = flags.collect::<Vec<_>>().join(",");
-    let mut build = process::cargo(&["build", "--locked", "--profile", "dist", "--package", "plimsoll-cli"]);
+    let mut build = process::cargo(&["build", "--locked", "--profile", "dist", "--package", "plimsoll"]);
     build.args(["--target", TARGET, "--config", &format!("target.{TARGET}.rustflags=[{flags}]")]);
     build.arg("--target-dir").arg(&target).current_dir(tree);
     // These would replace the flags above.

@@ -30,7 +30,7 @@ pub(super) struct Crate {
 
 /// The crates in the program, in order. Crates that only run while it is built leave nothing in it.
 pub(super) fn crates() -> Result<Vec<Crate>, String> {
-    let tree = ["tree", "--locked", "--package", "plimsoll-cli", "--edges", "normal,no-proc-macro", "--prefix", "none"];
+    let tree = ["tree", "--locked", "--package", "plimsoll", "--edges", "normal,no-proc-macro", "--prefix", "none"];
     let mut command = process::cargo(&tree);
     let tree = process::output(command.args(["--target", TARGET]))?;
     let metadata = process::output(&mut process::cargo(&["metadata", "--format-version", "1", "--locked"]))?;

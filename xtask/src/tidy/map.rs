@@ -11,9 +11,14 @@ const VAGUE: [&str; 9] = ["util", "utils", "common", "helper", "helpers", "manag
 /// Crates that the map does not show, as `name/`.
 pub(crate) fn missing_crates(packages: &[Package], sources: &[Source]) -> Vec<String> {
     let map = sources.iter().find(|source| source.path == MAP).map_or("", |source| source.text.as_str());
-    let folders = packages.iter().map(|package| package.name.strip_prefix("plimsoll-").unwrap_or(&package.name));
-    let missing = folders.filter(|folder| !map.contains(&format!("{folder}/")));
+    let missing =
+        packages.iter().map(|package| folder(&package.name)).filter(|folder| !map.contains(&format!("{folder}/")));
     missing.map(|folder| format!("{MAP}: the map does not show {folder}/")).collect()
+}
+
+/// The folder of a crate, of which the command alone has another name: `cargo install plimsoll`.
+fn folder(package: &str) -> &str {
+    if package == "plimsoll" { "cli" } else { package.strip_prefix("plimsoll-").unwrap_or(package) }
 }
 
 /// Modules with names that say nothing.

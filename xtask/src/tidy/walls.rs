@@ -30,7 +30,7 @@ const REPORT: &str = "plimsoll-report";
 const SERVE: &str = "plimsoll-serve";
 const EXPERIMENT: &str = "plimsoll-experiment";
 const TESTKIT: &str = "plimsoll-testkit";
-const CLI: &str = "plimsoll-cli";
+const CLI: &str = "plimsoll";
 
 /// The halves never name each other: observe, and client, workload and drive. A client knows neither who drives it nor why; drive uses of stats the distribution of its own lags; nothing outside the workspace gets into wire, and into model only serde and a table of names.
 const WALLS: [Wall; 14] = [

@@ -1,6 +1,6 @@
 //! The golden captures in `captures/`: recorded by us from real servers, each with the report that it must give.
 //!
-//! `PLIMSOLL_BLESS=1 cargo test -p plimsoll-cli --test all golden` writes the reports anew: read what changed.
+//! `PLIMSOLL_BLESS=1 cargo test -p plimsoll --test all golden` writes the reports anew: read what changed.
 
 #![allow(clippy::unwrap_used, reason = "a test may stop where it stands")]
 
@@ -31,7 +31,7 @@ fn hold(file: &Path, expected: &str) {
     let differs = found.lines().zip(expected.lines()).position(|(found, expected)| found != expected);
     assert!(
         found == expected,
-        "{} is not what comes out now (line {:?}); if it should be: PLIMSOLL_BLESS=1 cargo test -p plimsoll-cli --test all golden",
+        "{} is not what comes out now (line {:?}); if it should be: PLIMSOLL_BLESS=1 cargo test -p plimsoll --test all golden",
         file.display(),
         differs.map(|line| line + 1)
     );

@@ -1,6 +1,6 @@
 //! The questions of docs/slow-share.md: each command prints what stands there, and its numbers are those of the SQL beside it.
 //!
-//! `PLIMSOLL_BLESS=1 cargo test -p plimsoll-cli --test all questions` writes the outputs anew: read what changed.
+//! `PLIMSOLL_BLESS=1 cargo test -p plimsoll --test all questions` writes the outputs anew: read what changed.
 #![allow(clippy::unwrap_used, reason = "a test may stop where it stands")]
 
 use std::path::{Path, PathBuf};

@@ -76,7 +76,7 @@ fn a_run_is_repeated_from_its_recording() {
     let folder = scratch.path();
     let workload = folder.join("own.toml");
     let text =
-        include_str!("../../../../workloads/blocks-read.toml").replace("name = \"blocks-read\"", "name = \"own\"");
+        include_str!("../../../workload/builtin/blocks-read.toml").replace("name = \"blocks-read\"", "name = \"own\"");
     fs::write(&workload, text).unwrap();
     let load =
         ["--target", "embedded:nfs", "--clients", "2", "--depth", "3", "--think", "exponential:1ms", "--seed", "9"];

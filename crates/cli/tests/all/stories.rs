@@ -34,7 +34,7 @@ struct Folder(PathBuf);
 
 impl Folder {
     fn new(test: &str) -> Self {
-        let path = std::env::temp_dir().join(format!("plimsoll-cli-{test}-{}", std::process::id()));
+        let path = std::env::temp_dir().join(format!("plimsoll-{test}-{}", std::process::id()));
         std::fs::create_dir_all(&path).unwrap();
         Self(path)
     }

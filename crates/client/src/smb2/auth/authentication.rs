@@ -36,7 +36,7 @@ pub struct Realm {
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum TicketError {
     /// Whoever built this left it out.
-    #[error("this build lacks Kerberos: rebuild with `cargo build --release -p plimsoll-cli --features kerberos`")]
+    #[error("this build lacks Kerberos: rebuild with `cargo build --release -p plimsoll --features kerberos`")]
     NotBuilt,
     /// Nobody to get one for.
     #[error(
