@@ -22,7 +22,7 @@ struct Proof {
     figures: &'static [&'static str],
 }
 
-const PROOFS: [Proof; 7] = [
+const PROOFS: [Proof; 8] = [
     Proof {
         claim: "A/A: of 200 pairs of runs of the same server, no number is called different in more than 5 %",
         arguments: &verdicts("verdicts::the_same_is_seldom_called_different"),
@@ -52,6 +52,23 @@ const PROOFS: [Proof; 7] = [
         claim: "page: of a million operations it is below 3 MB, and follows three clicks and three keys within 200 ms each",
         arguments: &["test", "--release", "-p", "plimsoll-report", "--test", "all", "million", "--", "--nocapture"],
         figures: &["page ", "milliseconds", "SKIPPED"],
+    },
+    Proof {
+        claim: "gate: of 1,000 gates of a server with itself at most 5 % fail, under three kinds of noise",
+        arguments: &[
+            "test",
+            "--release",
+            "-p",
+            "plimsoll-stats",
+            "-p",
+            "plimsoll-experiment",
+            "--lib",
+            "--",
+            "gate::simulation",
+            "choice_of_the_prior",
+            "--nocapture",
+        ],
+        figures: &["g  ", "0.5", "1  ", "2  ", "4  ", "8  ", "16 ", "noise", "Normal", "Outliers", "Drift"],
     },
     Proof {
         claim: "lossy captures: no wrong pair in 1,000 seeded runs; the estimated share of missing operations is right",
