@@ -12,6 +12,7 @@ mod duel;
 mod exit;
 mod filter;
 mod gate;
+mod history;
 mod hosts;
 mod interrupt;
 mod keys;
@@ -76,6 +77,8 @@ enum Command {
     Duel(Box<duel::Arguments>),
     /// Drive two servers alternately until conditions on their difference are decided: for continuous integration.
     Gate(Box<gate::Arguments>),
+    /// Show recordings of a workload over time, and when their numbers changed.
+    History(history::Arguments),
     /// Print a manual page, or write the pages of all subcommands into a folder.
     Man(man::Arguments),
     /// Drive an SMB or NFS server with a workload, and report response times.
@@ -109,6 +112,7 @@ fn dispatch(command: Command) -> anyhow::Result<exit::Done> {
         Command::Demo(arguments) => demo::run(arguments),
         Command::Duel(arguments) => duel::run(*arguments),
         Command::Gate(arguments) => gate::run(*arguments),
+        Command::History(arguments) => history::run(arguments),
         Command::Man(arguments) => man::run(&arguments),
         Command::Run(arguments) => run::run(*arguments),
         Command::Report(arguments) => report::run(arguments),

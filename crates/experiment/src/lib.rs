@@ -11,6 +11,7 @@ mod disruption;
 mod error;
 mod file_preparation;
 pub mod gate;
+pub mod history;
 mod lateness;
 mod level;
 mod level_spec;

@@ -9,6 +9,7 @@ pub mod curves;
 mod depth;
 mod diagnosis;
 mod drill_down;
+pub mod history;
 mod input;
 mod links;
 pub(crate) mod missing;

@@ -16,6 +16,7 @@ mod depth;
 mod diagnosis;
 mod drill_down;
 mod headline;
+pub mod history;
 mod iterations;
 mod octave;
 mod outage;

@@ -26,6 +26,7 @@ mod drawn;
 mod drill_down;
 mod each_level;
 mod figure;
+mod history;
 mod load_curves;
 mod load_groups;
 mod mix;
@@ -45,6 +46,7 @@ use crate::findings::{DrillDown, Findings, Report};
 use crate::tables;
 pub use comparison::compact;
 use figure::Figure;
+pub use history::history;
 use maud::{DOCTYPE, Markup, PreEscaped, html};
 use untrusted::Untrusted;
 
@@ -86,12 +88,37 @@ fn whole(report: &Report, drill: Option<&DrillDown>) -> Result<String, serde_jso
 fn document(
     report: &Report,
     heading: &str,
+    sections: Vec<Section<'_>>,
+    drill: Option<&DrillDown>,
+) -> Result<String, serde_json::Error> {
+    let head = Head {
+        title: title(report),
+        heading,
+        stamp: stamp(report),
+        facts: facts(report),
+        tool: &report.tool,
+        schema: &report.schema,
+    };
+    whole_page(&head, data::embeddable(report)?, sections, drill)
+}
+
+/// What stands above and below the sections of a page.
+struct Head<'a> {
+    title: Markup,
+    heading: &'a str,
+    stamp: Markup,
+    facts: Markup,
+    tool: &'a str,
+    schema: &'a str,
+}
+
+fn whole_page(
+    head: &Head<'_>,
+    json: String,
     mut sections: Vec<Section<'_>>,
     drill: Option<&DrillDown>,
 ) -> Result<String, serde_json::Error> {
     sections.retain(|section| !section.is_empty());
-    let (tool, schema) = (report.tool.as_str(), report.schema.as_str());
-    let json = data::embeddable(report)?;
     let charts = figure::embedded(sections.iter().flat_map(Section::all_figures))?;
     let cube = drill.map(drill_down::embedded).transpose()?;
     let page = html! {
@@ -103,8 +130,8 @@ fn document(
                 meta name="viewport" content="width=device-width, initial-scale=1";
                 meta name="color-scheme" content="light dark";
                 meta name="referrer" content="no-referrer";
-                meta name="generator" content=(Untrusted(tool));
-                title { (title(report)) }
+                meta name="generator" content=(Untrusted(head.tool));
+                title { (head.title) }
                 link rel="icon" href=(ICON);
                 style { (PreEscaped(STYLE)) }
             }
@@ -113,10 +140,10 @@ fn document(
                 header {
                     div.brand {
                         (PreEscaped(MARK))
-                        div { p.name { "Plimsoll" } h1 { (heading) } }
-                        (stamp(report))
+                        div { p.name { "Plimsoll" } h1 { (head.heading) } }
+                        (head.stamp)
                     }
-                    dl.facts { (facts(report)) }
+                    dl.facts { (head.facts) }
                 }
                 nav aria-label="Sections" {
                     ul { @for s in &sections { li { a href={ "#" (s.id) } { (s.title) } } } }
@@ -125,7 +152,7 @@ fn document(
                     "With the chart in focus: plus and minus zoom, the arrow keys move, 0 shows all. The tables have the same numbers."
                 }
                 main { @for s in &sections { (s.markup()) } }
-                (footer(tool, schema))
+                (footer(head.tool, head.schema))
                 script type="application/json" id="findings" { (PreEscaped(json)) }
                 script type="application/json" id="charts" { (PreEscaped(charts)) }
                 script { (PreEscaped(policy::LIBRARY)) }

@@ -4,6 +4,8 @@
 //! terminal by ESC, but a program that prints a decoded name must make it safe itself.
 
 use crate::findings::Report;
+use crate::findings::history::History;
+use serde::Serialize;
 use std::io;
 
 /// How the JSON is laid out.
@@ -16,10 +18,19 @@ pub enum Layout {
 }
 
 /// Writes a report, and a newline at the end. Fails only where `out` does.
-pub fn write(report: &Report, layout: Layout, mut out: impl io::Write) -> io::Result<()> {
+pub fn write(report: &Report, layout: Layout, out: impl io::Write) -> io::Result<()> {
+    document(report, layout, out)
+}
+
+/// Writes a history in the same way (`schemas/plimsoll.history.1.schema.json`).
+pub fn write_history(history: &History, layout: Layout, out: impl io::Write) -> io::Result<()> {
+    document(history, layout, out)
+}
+
+fn document(document: &impl Serialize, layout: Layout, mut out: impl io::Write) -> io::Result<()> {
     match layout {
-        Layout::Compact => serde_json::to_writer(&mut out, report)?,
-        Layout::Pretty => serde_json::to_writer_pretty(&mut out, report)?,
+        Layout::Compact => serde_json::to_writer(&mut out, document)?,
+        Layout::Pretty => serde_json::to_writer_pretty(&mut out, document)?,
     }
     out.write_all(b"\n")
 }

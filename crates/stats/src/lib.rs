@@ -29,6 +29,7 @@ mod by;
 mod byte_sum;
 pub mod capacity;
 mod cells;
+pub mod changes;
 pub mod comparison;
 pub mod cube;
 pub mod curve;

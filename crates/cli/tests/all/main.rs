@@ -20,6 +20,7 @@ mod ganesha;
 mod gate;
 mod golden;
 mod guarantees;
+mod history;
 mod home_folders;
 mod kerberos;
 mod labels;

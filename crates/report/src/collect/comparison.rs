@@ -212,15 +212,15 @@ fn row(scope: Scope, level: &[&LevelRuns], from: From) -> ComparedRow {
 }
 
 /// A number of one subject: over all its runs, and run by run where there are enough.
-struct Numbers {
-    estimate: stats::Estimate,
+pub(super) struct Numbers {
+    pub(super) estimate: stats::Estimate,
     /// Of each run; empty where one has none.
     runs: Vec<f64>,
     /// What a single run's number is uncertain by at any length.
     grain: f64,
 }
 
-fn numbers(metric: Metric, runs: &[Course]) -> Option<Numbers> {
+pub(super) fn numbers(metric: Metric, runs: &[Course]) -> Option<Numbers> {
     let each = || runs.iter().filter_map(|run| Some(estimate(metric, std::slice::from_ref(run))?.value));
     let values: Vec<f64> = each().collect();
     let shortest = runs.iter().map(Course::seconds).fold(f64::INFINITY, f64::min);
@@ -259,7 +259,7 @@ fn difference(metric: Metric, a: &Numbers, b: &Numbers, from: From) -> Option<st
     }
 }
 
-fn shown(estimate: &stats::Estimate) -> Estimate {
+pub(super) fn shown(estimate: &stats::Estimate) -> Estimate {
     let known = estimate.known.ok();
     let of = known.map(|known| match known.basis {
         Basis::Batches(count) | Basis::Runs(count) => count as u64,

@@ -259,7 +259,7 @@ fn per_cent(share: f64) -> String {
     if value < 9.95 { format!("{value:.1}") } else { format!("{value:.0}") }
 }
 
-fn signed(share: f64) -> String {
+pub(super) fn signed(share: f64) -> String {
     let text = per_cent(share.abs());
     let zero = text == "0.0";
     match share {

@@ -127,6 +127,12 @@ pub(super) fn spark(values: &[f64]) -> String {
     values.iter().map(|value| height(parts(*value), 1_000_000)).collect()
 }
 
+/// Values as heights between two numbers; the lowest has a height too.
+pub(super) fn spark_between(values: &[f64], low: f64, high: f64) -> String {
+    let parts = |value: f64| 1 + ((value - low) / (high - low) * 999_999.0) as u64;
+    values.iter().map(|value| height(parts(*value), 1_000_000)).collect()
+}
+
 /// Whether a cell is a sparkline, for its colour.
 pub(super) fn is_spark(cell: &str) -> bool {
     cell.chars().any(|c| HEIGHTS.contains(&c)) && cell.chars().all(|c| c == NOTHING || HEIGHTS.contains(&c))

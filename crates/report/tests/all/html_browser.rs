@@ -251,6 +251,25 @@ fn a_comparison_is_the_same_page_with_more_series() {
 }
 
 #[test]
+fn a_history_shows_every_number_that_is_chosen() {
+    let Some(mut browser) = Browser::start("history") else { return };
+    let history = crate::history::three_weeks_history();
+    assert_eq!(open_page(&mut browser, &html::history(&history).unwrap()), ["history"]);
+    let mut metrics: Vec<_> = history.series[0].metrics.iter().collect();
+    metrics.sort_by_key(|metric| metric.changes.is_empty());
+    for (place, metric) in metrics.into_iter().enumerate() {
+        browser.value(&format!(
+            "(s => {{ s.value = '{place}'; s.dispatchEvent(new Event('change')); }})(document.querySelector('.controls[data-for=history] select'))"
+        ));
+        let runs = history.series[0].runs.iter().zip(&metric.points).filter(|(run, _)| run.counted);
+        let values = runs.map(|(_, point)| Some(point.as_ref()?.value));
+        same(&numbers(&mut browser, "history", 0), values, &metric.label());
+        painted(&mut browser, "history");
+    }
+    assert_eq!(browser.value(include_str!("browser/contrast.js")), json!([]));
+}
+
+#[test]
 fn every_point_of_two_servers_is_on_one_sheet() {
     let Some(mut browser) = Browser::start("compact") else { return };
     let report = points();
@@ -441,4 +460,8 @@ fn pictures_for_the_documentation() {
     browser.open(&page);
     browser.picture(&folder.join("report-compact.png"));
     browser.print(&folder.join("report-compact.pdf"));
+    let page = html::history(&crate::history::three_weeks_history()).unwrap();
+    std::fs::write(folder.join("history.html"), &page).unwrap();
+    browser.open(&page);
+    browser.picture(&folder.join("history.png"));
 }

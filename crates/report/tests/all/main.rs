@@ -5,6 +5,7 @@ mod collect;
 mod comparison;
 mod drill_down;
 mod example;
+mod history;
 mod html;
 mod html_browser;
 mod html_synthetic;

@@ -1,0 +1,240 @@
+//! A history from recordings: series of runs of the same plan, and where their numbers change.
+
+mod facts;
+mod plan;
+
+use plimsoll_stats::changes::{CARRYOVER, FEWEST_RUNS, MOST_RUNS, change_points};
+use plimsoll_stats::comparison::{CONFIDENCE, Course, Metric, Scope, Verdict, repeats};
+
+use super::comparison::{Contestant, LevelRuns, MeasuredRun, numbers, shown};
+use crate::findings::TOOL;
+use crate::findings::comparison::Estimate;
+use crate::findings::history::{
+    History, HistoryMethod, HistoryMetric, HistoryRun, HistorySeries, MetricChange, RunFact, SCHEMA,
+};
+use plan::Plan;
+
+/// Series without any change that show one in any of their metrics, at most.
+const FALSE_ALARMS: f64 = 0.05;
+/// An operation with fewer of the requests has no numbers of its own.
+const SMALLEST_SHARE: f64 = 0.05;
+/// Numbers of all operations together.
+const OF_ALL: [Metric; 1] = [Metric::Throughput];
+/// Numbers of each operation.
+const OF_OPERATIONS: [Metric; 3] = [Metric::P50, Metric::P95, Metric::P99];
+
+/// A recording, as it was read.
+pub struct RecordedRun {
+    /// Its folder.
+    pub recording: String,
+    /// When it began; for levels that do not say when they did.
+    pub started_ns: i64,
+    /// Facts of its manifest that its findings do not have.
+    pub facts: Vec<RunFact>,
+    /// Its findings and its numbers.
+    pub contestant: Contestant,
+}
+
+/// A run of a plan, with its numbers.
+struct Run {
+    shown: HistoryRun,
+    rows: Vec<Row>,
+}
+
+/// A row of a run, with its numbers.
+struct Row {
+    scope: Scope,
+    requests: u64,
+    numbers: Vec<(Metric, Option<Estimate>)>,
+}
+
+/// Collects a history, recording by recording: only their numbers stay in memory.
+#[derive(Default)]
+pub struct HistoryCollector {
+    series: Vec<(Plan, Vec<Run>)>,
+}
+
+impl HistoryCollector {
+    /// Adds a recording; each of its load levels belongs to a series.
+    pub fn add(&mut self, recorded: &RecordedRun) {
+        for level in &recorded.contestant.levels {
+            let (plan, run) = (Plan::of(&recorded.contestant, level), run(recorded, level));
+            match self.series.iter_mut().find(|(known, _)| *known == plan) {
+                Some((_, runs)) => runs.push(run),
+                None => self.series.push((plan, vec![run])),
+            }
+        }
+    }
+
+    /// The history, with `warnings` about what was not read.
+    pub fn finish(self, mut warnings: Vec<String>) -> History {
+        let mut all = self.series;
+        all.sort_by_key(|(_, runs)| std::cmp::Reverse(runs.len()));
+        let plans: Vec<Plan> = all.iter().map(|(plan, _)| plan.clone()).collect();
+        let series = all.into_iter().map(|(plan, runs)| series(plan.name_among(&plans), plan, runs, &mut warnings));
+        let series = series.collect();
+        let method = HistoryMethod {
+            false_alarms: FALSE_ALARMS,
+            autocorrelation: CARRYOVER,
+            fewest_runs: FEWEST_RUNS as u64,
+            confidence: CONFIDENCE,
+        };
+        History { schema: SCHEMA.to_owned(), tool: TOOL.to_owned(), method, warnings, series }
+    }
+}
+
+fn run(recorded: &RecordedRun, level: &LevelRuns) -> Run {
+    let findings = &recorded.contestant.findings;
+    let valid = level.point.as_ref().map_or(findings.validity.valid, |point| point.valid);
+    let begin_ns = level.runs.first().map_or(recorded.started_ns, |run| run.span_ns.0);
+    let intervals: Vec<_> = level.runs.iter().map(|run| &run.intervals).collect();
+    let of_row = |scope: Scope| {
+        let wanted: &[Metric] = match scope {
+            Scope::All => &OF_ALL,
+            Scope::Operation(_) => &OF_OPERATIONS,
+            Scope::Group(_) | Scope::Procedure(_) => return None,
+        };
+        let courses: Vec<Course> = level.runs.iter().map(|run| run.course(scope)).collect();
+        let asked_for = |procedure| scope.holds(procedure) && Scope::All.holds(procedure);
+        let count = |run: &MeasuredRun| Course::new(&run.intervals, run.span_ns, asked_for).sum().row.count;
+        let requests = level.runs.iter().map(count).sum();
+        let estimate = |metric: Metric| numbers(metric, &courses).map(|found| shown(&found.estimate));
+        Some(Row { scope, requests, numbers: wanted.iter().map(|&metric| (metric, estimate(metric))).collect() })
+    };
+    let shown = HistoryRun {
+        recording: recorded.recording.clone(),
+        begin_ns,
+        counted: valid && !level.runs.is_empty(),
+        validity: findings.validity.clone(),
+        facts: facts::of(findings).into_iter().chain(recorded.facts.iter().cloned()).collect(),
+    };
+    Run { shown, rows: Scope::of(&intervals).into_iter().filter_map(of_row).collect() }
+}
+
+fn series(name: String, plan: Plan, mut runs: Vec<Run>, warnings: &mut Vec<String>) -> HistorySeries {
+    runs.sort_by(|a, b| (a.shown.begin_ns, &a.shown.recording).cmp(&(b.shown.begin_ns, &b.shown.recording)));
+    // Places of the runs that count: the newest, where there are too many.
+    let mut counted: Vec<usize> = (0..runs.len()).filter(|&at| runs[at].shown.counted).collect();
+    if counted.len() > MOST_RUNS {
+        warnings.push(format!(
+            "{name}: searched for changes only in the newest {MOST_RUNS} of {} runs (limit)",
+            counted.len()
+        ));
+        counted.drain(..counted.len() - MOST_RUNS);
+    }
+    let mut metrics = metrics(&runs, &counted);
+    changes(&mut metrics, &counted);
+    let runs: Vec<HistoryRun> = runs.into_iter().map(|run| run.shown).collect();
+    let changes = facts::change_points(&runs, &counted, &metrics);
+    HistorySeries {
+        name,
+        workload: plan.workload,
+        workload_sha256: plan.sha256,
+        target_kind: plan.target_kind,
+        level: plan.level,
+        pace: plan.pace,
+        outstanding: plan.outstanding,
+        runs,
+        metrics,
+        changes,
+    }
+}
+
+/// The numbers of all rows that have enough of the requests.
+fn metrics(runs: &[Run], counted: &[usize]) -> Vec<HistoryMetric> {
+    let requests = |scope: Scope| -> u64 {
+        let rows = counted.iter().filter_map(|&at| runs.get(at)).flat_map(|run| &run.rows);
+        rows.filter(|row| row.scope == scope).map(|row| row.requests).sum()
+    };
+    let all = requests(Scope::All);
+    let mut scopes: Vec<Scope> = runs.iter().flat_map(|run| run.rows.iter().map(|row| row.scope)).collect();
+    let mut seen = Vec::new();
+    scopes.retain(|scope| {
+        !seen.contains(scope) && {
+            seen.push(*scope);
+            true
+        }
+    });
+    let kept = |scope: &Scope| match scope {
+        Scope::Operation(_) => all > 0 && requests(*scope) as f64 >= SMALLEST_SHARE * all as f64,
+        _ => true,
+    };
+    let mut scopes: Vec<Scope> = scopes.into_iter().filter(kept).collect();
+    scopes.sort_by_key(|scope| (*scope != Scope::All, std::cmp::Reverse(requests(*scope))));
+    let of_scope = |scope: Scope| {
+        let wanted: &[Metric] = if scope == Scope::All { &OF_ALL } else { &OF_OPERATIONS };
+        wanted.iter().map(move |&metric| one(scope, metric, runs))
+    };
+    scopes.into_iter().flat_map(of_scope).collect()
+}
+
+fn one(scope: Scope, metric: Metric, runs: &[Run]) -> HistoryMetric {
+    let point = |run: &Run| -> Option<Estimate> {
+        let row = run.rows.iter().find(|row| row.scope == scope)?;
+        row.numbers.iter().find(|(known, _)| *known == metric)?.1.clone()
+    };
+    HistoryMetric {
+        scope: if scope == Scope::All { "all" } else { "operation" }.to_owned(),
+        name: scope.name(),
+        metric: metric.label().to_owned(),
+        unit: metric.unit().label().to_owned(),
+        more_is_better: metric.more_is_better(),
+        points: runs.iter().map(point).collect(),
+        untested: None,
+        changes: Vec::new(),
+    }
+}
+
+/// Finds the changes of all metrics together.
+fn changes(metrics: &mut [HistoryMetric], counted: &[usize]) {
+    let enough = 2 * FEWEST_RUNS;
+    let mut tested: Vec<(&mut HistoryMetric, Vec<f64>)> = Vec::new();
+    for metric in metrics {
+        let values: Vec<f64> = counted.iter().filter_map(|&at| Some(metric.points.get(at)?.as_ref()?.value)).collect();
+        let missing = counted.len() - values.len();
+        let why = match (counted.len(), missing) {
+            (1, _) => Some(format!("1 run counts; a change needs at least {enough}")),
+            (runs, _) if runs < enough => Some(format!("{runs} runs count; a change needs at least {enough}")),
+            (_, 0) if values.iter().any(|value| value.is_nan() || *value <= 0.0) => Some("a run has 0".to_owned()),
+            (_, 0) => None,
+            (_, 1) => Some("1 run has no value".to_owned()),
+            (_, many) => Some(format!("{many} runs have no value")),
+        };
+        match why {
+            Some(why) => metric.untested = Some(why),
+            None => tested.push((metric, values)),
+        }
+    }
+    let rows: Vec<Vec<f64>> = tested.iter().map(|(_, values)| values.clone()).collect();
+    for ((metric, values), cuts) in tested.into_iter().zip(change_points(&rows, FALSE_ALARMS)) {
+        metric.changes = (0..cuts.len()).filter_map(|place| change(metric, &values, &cuts, place, counted)).collect();
+    }
+}
+
+/// A change, with its size: the runs since the one before against those until the next.
+fn change(
+    metric: &HistoryMetric,
+    values: &[f64],
+    cuts: &[usize],
+    place: usize,
+    counted: &[usize],
+) -> Option<MetricChange> {
+    let cut = *cuts.get(place)?;
+    let from = place.checked_sub(1).and_then(|before| cuts.get(before)).copied().unwrap_or(0);
+    let to = cuts.get(place + 1).copied().unwrap_or(values.len());
+    let (before, after) = (values.get(from..cut)?, values.get(cut..to)?);
+    let kind = Metric::ALL.into_iter().find(|known| known.label() == metric.metric)?;
+    let mean = |of: &[f64]| of.iter().sum::<f64>() / of.len() as f64;
+    let (was, is) = (mean(before), mean(after));
+    let interval = repeats::welch(kind, before, after, 0.0).and_then(|found| found.relative_interval);
+    let verdict = if (is > was) == metric.more_is_better { Verdict::Better } else { Verdict::Worse };
+    Some(MetricChange {
+        run: *counted.get(cut)? as u64,
+        before: was,
+        after: is,
+        relative: is / was - 1.0,
+        relative_low: interval.map(|interval| interval.low).filter(|low| low.is_finite()),
+        relative_high: interval.map(|interval| interval.high).filter(|high| high.is_finite()),
+        verdict: verdict.label().to_owned(),
+    })
+}

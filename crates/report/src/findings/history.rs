@@ -1,0 +1,165 @@
+//! The document of a history: the numbers of recordings over time, and where they change.
+//!
+//! Times are seconds, shares 0..=1, instants ns since the Unix epoch.
+
+use plimsoll_model::Validity;
+use serde::{Deserialize, Serialize};
+
+use super::comparison::Estimate;
+
+/// The schema's name; its number changes when a field is removed or changes its meaning.
+pub const SCHEMA: &str = "plimsoll.history/1";
+
+/// Begins the name of a fact that is a label.
+pub(crate) const LABEL: &str = "Label ";
+
+/// Recordings over time (see `schemas/plimsoll.history.1.schema.json`).
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct History {
+    /// [`SCHEMA`].
+    pub schema: String,
+    /// The tool and version that wrote it.
+    pub tool: String,
+    /// How changes were found.
+    pub method: HistoryMethod,
+    /// What a reader must know before believing it.
+    pub warnings: Vec<String>,
+    /// Runs of one plan each, the longest series first.
+    pub series: Vec<HistorySeries>,
+}
+
+/// How changes were found.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct HistoryMethod {
+    /// Share of series without any change that show one in any metric, at most.
+    pub false_alarms: f64,
+    /// Autocorrelation of successive runs that is taken for chance.
+    pub autocorrelation: f64,
+    /// Fewest runs on each side of a change.
+    pub fewest_runs: u64,
+    /// Share of intervals that hold the true value.
+    pub confidence: f64,
+}
+
+/// Runs of the same plan: workload, kind of target, and load.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct HistorySeries {
+    /// The plan in words; no other series has the same.
+    pub name: String,
+    /// The workload's name; `capture` of captures.
+    pub workload: String,
+    /// SHA-256 of the workload's text; null of captures.
+    pub workload_sha256: Option<String>,
+    /// Kind of target: `smb`, `nfs`, `file`, `embedded:smb` …; `capture` of captures.
+    pub target_kind: String,
+    /// The load in words.
+    pub level: String,
+    /// What else decides the load, in words.
+    pub pace: Vec<String>,
+    /// Actions outstanding at most; null of captures.
+    pub outstanding: Option<u64>,
+    /// The runs, in the order in which their measured phases began.
+    pub runs: Vec<HistoryRun>,
+    /// The numbers.
+    pub metrics: Vec<HistoryMetric>,
+    /// Where any of the numbers changes, in order.
+    pub changes: Vec<ChangePoint>,
+}
+
+/// A recording in a series.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct HistoryRun {
+    /// Its folder.
+    pub recording: String,
+    /// Begin of its first measured phase, ns since the Unix epoch.
+    pub begin_ns: i64,
+    /// Whether its numbers are searched for changes: those of INVALID runs are not.
+    pub counted: bool,
+    /// Whether its numbers may be used.
+    pub validity: Validity,
+    /// Labels, description, tool, target and machine of this run.
+    pub facts: Vec<RunFact>,
+}
+
+/// Something that is known of a run besides its numbers.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct RunFact {
+    /// What it is: `Label commit`, `Tool`.
+    pub name: String,
+    /// Its value.
+    pub value: String,
+}
+
+/// A number of every run.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct HistoryMetric {
+    /// `all` or `operation`.
+    pub scope: String,
+    /// The row: `All`, or the operation.
+    pub name: String,
+    /// Which number: `throughput`, `p50` …
+    pub metric: String,
+    /// `1/s` or `s`.
+    pub unit: String,
+    /// Whether a user wants it large.
+    pub more_is_better: bool,
+    /// One for each run, with its own 95 % interval; null where the run has none.
+    pub points: Vec<Option<Estimate>>,
+    /// Why it was not searched for changes; null where it was.
+    pub untested: Option<String>,
+    /// Where it changes, in order.
+    pub changes: Vec<MetricChange>,
+}
+
+/// A change of one number.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct MetricChange {
+    /// Number of the first run after it, from 0.
+    pub run: u64,
+    /// Mean of the counted runs since the change before.
+    pub before: f64,
+    /// Mean of the counted runs until the next change.
+    pub after: f64,
+    /// (After − before) / before.
+    pub relative: f64,
+    /// Ends of its 95 % interval, from the scatter of the runs (Welch); null where there is none.
+    pub relative_low: Option<f64>,
+    /// See `relative_low`.
+    pub relative_high: Option<f64>,
+    /// `better` or `worse`.
+    pub verdict: String,
+}
+
+/// A run from which on numbers are others than before.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct ChangePoint {
+    /// Number of the first run after it, from 0.
+    pub run: u64,
+    /// When its measured phase began, ns since the Unix epoch.
+    pub begin_ns: i64,
+    /// Labels whose value differs from the run before.
+    pub labels: Vec<FactChange>,
+    /// Facts that have one value in the runs before and another in the runs after, here or at most three runs away.
+    pub also_changed: Vec<FactChange>,
+}
+
+/// A fact with two values.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct FactChange {
+    /// What it is.
+    pub name: String,
+    /// The value before; null where it was not given.
+    pub before: Option<String>,
+    /// The value after; null where it is not given.
+    pub after: Option<String>,
+    /// Counted runs from the change of the numbers to the change of this; negative where it came first.
+    pub runs_later: i64,
+}
+
+impl HistoryMetric {
+    /// Its name in tables: `read p95`, `All op/s`.
+    pub fn label(&self) -> String {
+        let metric = if self.metric == "throughput" { "op/s" } else { &self.metric };
+        format!("{} {metric}", self.name)
+    }
+}

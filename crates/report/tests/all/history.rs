@@ -1,0 +1,318 @@
+//! Histories of simulated recordings: their changes, what else changed there, and every form of output.
+#![allow(clippy::unwrap_used, reason = "a test that cannot go on has failed")]
+
+use plimsoll_model::{Procedure, Protocol};
+use plimsoll_report::collect::comparison::{Contestant, LevelRuns, LoadPoint, MeasuredRun};
+use plimsoll_report::collect::history::{HistoryCollector, RecordedRun};
+use plimsoll_report::findings::history::{FactChange, History, HistoryMetric, RunFact};
+use plimsoll_report::findings::{About, Findings, Reason, Run, Source, Validity};
+use plimsoll_report::json::{Layout, write_history};
+use plimsoll_report::{html, text};
+use plimsoll_stats::{IntervalRecorder, IntervalWidth, Intervals};
+use plimsoll_testkit::{Random, transaction};
+use serde_json::Value;
+use std::path::PathBuf;
+
+const SCHEMA: &str = include_str!("../../../../schemas/plimsoll.history.1.schema.json");
+const S: i64 = 1_000_000_000;
+/// 2026-10-20 02:00:00 UTC, and each night after it.
+const FIRST: i64 = 1_792_461_600 * S;
+const DAY: i64 = 86_400 * S;
+/// Length of each measured phase, s.
+const SECONDS: i64 = 12;
+/// SMB2 CREATE, READ and WRITE.
+const CODES: [u16; 3] = [5, 8, 9];
+
+/// A run of one night.
+struct Night {
+    night: i64,
+    /// How much longer reads take than usual.
+    slower: f64,
+    labels: Vec<(&'static str, String)>,
+    valid: bool,
+    level: &'static str,
+    workload: &'static str,
+}
+
+impl Night {
+    fn new(night: i64) -> Self {
+        let labels = vec![("commit", format!("{:07x}", (night + 3) * 0x2_3ab1))];
+        Self { night, slower: 1.0, labels, valid: true, level: "8 clients", workload: "mixed" }
+    }
+
+    /// 7 in 10 requests are reads, 1 in 50 is an open.
+    fn intervals(&self, begin_ns: i64) -> Intervals {
+        let mut random = Random::new(self.night as u64 + 5);
+        // What a night has in common: a standard deviation of 0.5 %.
+        let of_night = [0; 3].map(|_| 1.0 + 0.005 * random.normal());
+        let mut recorder = IntervalRecorder::new(Intervals::new(IntervalWidth::USUAL));
+        let count = SECONDS * 250 + (random.normal() * 10.0) as i64;
+        for request in 0..count {
+            let kind = match random.uniform() {
+                few if few < 0.02 => 0,
+                most if most < 0.72 => 1,
+                _ => 2,
+            };
+            let usual_ns = [2e6, 4e5, 9e5][kind] * (0.2 * random.normal()).exp();
+            let slower = if kind == 1 { self.slower } else { 1.0 };
+            let ended = begin_ns + (request * SECONDS * S) / count + 1;
+            let took_ns = (usual_ns * slower * of_night[kind]) as i64;
+            recorder.record(&transaction(Procedure::of(Protocol::Smb2, CODES[kind]), ended, took_ns));
+        }
+        recorder.finish()
+    }
+
+    fn recorded(&self) -> RecordedRun {
+        let begin_ns = FIRST + self.night * DAY;
+        let labels = self.labels.iter().map(|(key, value)| ((*key).to_owned(), value.clone())).collect();
+        let source = Source {
+            tool: "plimsoll 0.1.0".to_owned(),
+            about: About { labels, ..About::default() },
+            ..Source::default()
+        };
+        let run = Run {
+            target: "smb://bench@oak/data".to_owned(),
+            workload: self.workload.to_owned(),
+            workload_sha256: "5d41402abc4b2a76b9719d911017c592".to_owned(),
+            facts: vec!["SMB 3.1.1".to_owned()],
+            ..Run::default()
+        };
+        let late = Reason::invalid("At 8 clients: the load generator was late");
+        let validity = Validity::of((!self.valid).then_some(late));
+        let findings = Findings { run: Some(run), source, validity, ..Findings::default() };
+        let point = LoadPoint {
+            curve: None,
+            level: self.level.to_owned(),
+            load: 8.0,
+            pace: vec!["no think time".to_owned()],
+            outstanding: 8,
+            valid: self.valid,
+        };
+        let span_ns = (begin_ns, begin_ns + SECONDS * S);
+        let runs = vec![MeasuredRun { span_ns, intervals: self.intervals(begin_ns) }];
+        let levels = vec![LevelRuns { level: self.level.to_owned(), point: Some(point), runs }];
+        RecordedRun {
+            recording: format!("nightly/{:02}", self.night),
+            started_ns: begin_ns,
+            facts: vec![RunFact { name: "Client kernel".to_owned(), value: "6.12.9".to_owned() }],
+            contestant: Contestant { findings, levels },
+        }
+    }
+}
+
+fn history(nights: &[Night]) -> History {
+    let mut collector = HistoryCollector::default();
+    // Whatever the order of the folders.
+    nights.iter().rev().for_each(|night| collector.add(&night.recorded()));
+    collector.finish(Vec::new())
+}
+
+/// Three weeks; from the night 13 on the kernel is another, and reads take 5 % longer. In the night 4 the client was busy.
+fn three_weeks() -> Vec<Night> {
+    let night = |night: i64| {
+        let mut one = Night::new(night);
+        one.labels.push(("kernel", if night < 13 { "6.11" } else { "6.12" }.to_owned()));
+        one.slower = if night < 13 { 1.0 } else { 1.05 };
+        one.valid = night != 4;
+        one
+    };
+    (0..21).map(night).collect()
+}
+
+/// The history of [`three_weeks`].
+pub(crate) fn three_weeks_history() -> History {
+    history(&three_weeks())
+}
+
+fn metric<'h>(history: &'h History, label: &str) -> &'h HistoryMetric {
+    history.series[0].metrics.iter().find(|metric| metric.label() == label).unwrap()
+}
+
+fn against_schema(history: &History) -> Vec<String> {
+    let schema = serde_json::from_str(SCHEMA).unwrap();
+    jsonschema::draft202012::meta::validate(&schema).unwrap();
+    let validator = jsonschema::draft202012::new(&schema).unwrap();
+    let value = serde_json::to_value(history).unwrap();
+    validator.iter_errors(&value).map(|error| format!("{}: {error}", error.instance_path())).collect()
+}
+
+#[test]
+fn a_step_is_found_with_the_label_that_changed() {
+    let history = history(&three_weeks());
+    let [series] = &history.series[..] else { panic!("{:?}", history.series.len()) };
+    assert_eq!(series.name, "mixed on smb, 8 clients");
+    assert!(series.runs.windows(2).all(|pair| pair[0].begin_ns < pair[1].begin_ns));
+    let labels: Vec<String> = series.metrics.iter().map(HistoryMetric::label).collect();
+    // Opens are 2 % of the requests.
+    assert_eq!(labels, ["All op/s", "read p50", "read p95", "read p99", "write p50", "write p95", "write p99"]);
+    let p50 = metric(&history, "read p50");
+    let [change] = &p50.changes[..] else { panic!("{:?}", p50.changes) };
+    assert_eq!((change.run, change.verdict.as_str()), (13, "worse"));
+    let (low, high) = (change.relative_low.unwrap(), change.relative_high.unwrap());
+    assert!(0.03 < low && low < change.relative && change.relative < high && high < 0.07, "{change:?}");
+    for unchanged in ["All op/s", "write p50", "write p95"] {
+        assert_eq!(metric(&history, unchanged).changes, [], "{unchanged}");
+    }
+    let point = series.changes.iter().find(|point| point.run == 13).unwrap();
+    assert_eq!(point.begin_ns, FIRST + 13 * DAY);
+    let kernel = FactChange {
+        name: "Label kernel".to_owned(),
+        before: Some("6.11".to_owned()),
+        after: Some("6.12".to_owned()),
+        runs_later: 0,
+    };
+    assert_eq!(point.also_changed, [kernel]);
+    let [commit] = &point.labels[..] else { panic!("{:?}", point.labels) };
+    assert_eq!(commit.name, "Label commit", "every run has another commit: none of them is constant");
+}
+
+#[test]
+fn a_fact_that_changed_near_the_step_is_named_with_its_distance() {
+    let mut nights = three_weeks();
+    for night in &mut nights {
+        night.labels = vec![("switch", if night.night < 11 { "old" } else { "new" }.to_owned())];
+    }
+    let history = history(&nights);
+    let also = &history.series[0].changes.iter().find(|point| point.run == 13).unwrap().also_changed;
+    assert!(also.len() == 1 && also[0].runs_later == -2, "{also:?}");
+}
+
+#[test]
+fn an_invalid_run_is_shown_and_does_not_count() {
+    let mut nights = three_weeks();
+    for night in nights.iter_mut().skip(16) {
+        (night.valid, night.slower) = (false, 9.0);
+    }
+    let history = history(&nights);
+    assert_eq!(history.series[0].runs.iter().filter(|run| !run.counted).count(), 6);
+    let p50 = metric(&history, "read p50");
+    assert!(p50.points[20].as_ref().unwrap().value > 3e-3, "it is shown");
+    // Three runs are left after the step: as few as there may be.
+    assert!(p50.changes.iter().all(|change| change.run == 13 && change.after < 1e-3), "{:?}", p50.changes);
+}
+
+#[test]
+fn other_plans_are_other_series() {
+    let mut nights = three_weeks();
+    nights.truncate(9);
+    for (night, change) in nights.iter_mut().zip([0, 0, 0, 0, 0, 0, 1, 1, 2]) {
+        match change {
+            0 => {}
+            1 => night.level = "16 clients",
+            _ => night.workload = "home-folders",
+        }
+    }
+    let history = history(&nights);
+    let found: Vec<(&str, usize)> =
+        history.series.iter().map(|series| (series.name.as_str(), series.runs.len())).collect();
+    let expected =
+        [("mixed on smb, 8 clients", 6), ("mixed on smb, 16 clients", 2), ("home-folders on smb, 8 clients", 1)];
+    assert_eq!(found, expected);
+    assert_eq!(history.series[1].metrics[0].untested.as_deref(), Some("2 runs count; a change needs at least 6"));
+    // The same words, but not the same text of the workload.
+    let mut collector = HistoryCollector::default();
+    for night in 0..2 {
+        let mut recorded = Night::new(night).recorded();
+        if let Some(run) = &mut recorded.contestant.findings.run {
+            run.workload_sha256 = format!("{night}123456789");
+        }
+        collector.add(&recorded);
+    }
+    let names: Vec<String> = collector.finish(Vec::new()).series.into_iter().map(|series| series.name).collect();
+    let mut sorted = names.clone();
+    sorted.sort();
+    assert_eq!(
+        sorted,
+        ["mixed on smb, 8 clients, workload text 01234567", "mixed on smb, 8 clients, workload text 11234567"]
+    );
+}
+
+#[test]
+fn the_screen_is_a_screen() {
+    let mut nights = three_weeks();
+    for level in ["1 client", "2 clients", "4 clients", "16 clients", "32 clients", "64 clients"] {
+        nights.extend((0..7).map(|night| Night { level, ..Night::new(night) }));
+    }
+    let history = history(&nights);
+    let screen = text::history(&history, &text::Style::plain(80), false);
+    assert!(screen.lines().count() <= 40, "{} lines\n{screen}", screen.lines().count());
+    assert!(screen.contains("more series: --full"), "{screen}");
+    for width in [40, 80, 132] {
+        for full in [false, true] {
+            let shown = text::history(&history, &text::Style::plain(width), full);
+            let widest = shown.lines().map(|line| line.chars().count()).max().unwrap();
+            assert!(widest <= width.into(), "{widest} of {width}\n{shown}");
+        }
+    }
+    assert!(text::history(&history, &text::Style::plain(80), true).contains("64 clients"));
+}
+
+#[test]
+fn names_from_strangers_stay_text() {
+    let nasty = "</script><script>alert(1)//\u{202e}\u{1b}[2J<img src=x>";
+    let mut nights = three_weeks();
+    for night in &mut nights {
+        night.labels.push(("x", format!("{nasty}{}", night.night / 13)));
+        night.workload = "<img src=x onerror=alert(2)>";
+    }
+    let history = history(&nights);
+    let page = html::history(&history).unwrap();
+    // Findings, charts, the library, our script.
+    assert_eq!((page.matches("<script").count(), page.matches("</script>").count()), (4, 4));
+    assert!(!page.contains("<img") && !page.contains(['\u{202e}', '\u{1b}']));
+    assert!(page.contains("&lt;/script&gt;&lt;script&gt;alert(1)//\\u{202e}\\u{1b}[2J"));
+    let shown = text::history(&history, &text::Style::plain(80), true);
+    assert!(!shown.contains(['\u{202e}', '\u{1b}']) && shown.contains("also changed: Label x </script>"), "{shown}");
+    let data = page.split_once("id=\"findings\">").unwrap().1.split_once("</script>").unwrap().0;
+    assert_eq!(serde_json::from_str::<History>(data).unwrap(), history);
+    assert!(page.len() < 2_000_000, "{}", page.len());
+}
+
+#[test]
+fn the_page_draws_every_number_and_marks_its_changes() {
+    let history = history(&three_weeks());
+    let page = html::history(&history).unwrap();
+    let charts = page.split_once("id=\"charts\">").unwrap().1.split_once("</script>").unwrap().0;
+    let charts: Value = serde_json::from_str(charts).unwrap();
+    let choices = charts[0]["choices"].as_array().unwrap();
+    assert_eq!(choices.len(), history.series[0].metrics.len());
+    let p50 = choices.iter().find(|choice| choice["name"] == "read p50").unwrap();
+    assert_eq!(p50["chart"]["x"]["marks"][0]["at"], 13.5, "between the 13th and the 14th run");
+    let series: Vec<&str> =
+        p50["chart"]["series"].as_array().unwrap().iter().map(|one| one["name"].as_str().unwrap()).collect();
+    assert_eq!(series, ["Runs", "INVALID runs", "Mean between changes"]);
+    assert!(page.contains("also changed: Label kernel 6.11 -&gt; 6.12"));
+}
+
+#[test]
+fn json_keeps_to_the_schema() {
+    let nights = three_weeks();
+    for some in [&nights[..], &nights[..2], &[]] {
+        let history = history(some);
+        assert_eq!(against_schema(&history), Vec::<String>::new());
+        let mut out = Vec::new();
+        write_history(&history, Layout::Pretty, &mut out).unwrap();
+        assert_eq!(serde_json::from_slice::<History>(&out).unwrap(), history);
+    }
+    let mut value = serde_json::to_value(history(&nights)).unwrap();
+    let schema = serde_json::from_str(SCHEMA).unwrap();
+    for place in
+        ["", "/method", "/series/0", "/series/0/runs/0", "/series/0/metrics/1/changes/0", "/series/0/changes/0"]
+    {
+        value.pointer_mut(place).unwrap()["unheard_of"] = Value::from(1);
+        assert!(!jsonschema::draft202012::is_valid(&schema, &value), "{place:?}");
+        value.pointer_mut(place).unwrap().as_object_mut().unwrap().remove("unheard_of");
+    }
+    assert!(jsonschema::draft202012::is_valid(&schema, &value));
+}
+
+/// docs/history.md shows the screen of [`three_weeks`].
+#[test]
+fn the_document_shows_what_is_printed() {
+    let path = PathBuf::from(env!("CARGO_MANIFEST_DIR")).join("../../docs/history.md");
+    let page = std::fs::read_to_string(&path).unwrap();
+    let (before, rest) = page.split_once("```text\n").unwrap();
+    let (_, after) = rest.split_once("```\n").unwrap();
+    let screen = text::history(&history(&three_weeks()), &text::Style::plain(80), false);
+    crate::example::bless::hold(&path, &format!("{before}```text\n{screen}```\n{after}"), "history");
+}
