@@ -22,7 +22,7 @@ struct Proof {
     figures: &'static [&'static str],
 }
 
-const PROOFS: [Proof; 8] = [
+const PROOFS: [Proof; 9] = [
     Proof {
         claim: "A/A: of 200 pairs of runs of the same server, no number is called different in more than 5 %",
         arguments: &verdicts("verdicts::the_same_is_seldom_called_different"),
@@ -69,6 +69,11 @@ const PROOFS: [Proof; 8] = [
             "--nocapture",
         ],
         figures: &["g  ", "0.5", "1  ", "2  ", "4  ", "8  ", "16 ", "noise", "Normal", "Outliers", "Drift"],
+    },
+    Proof {
+        claim: "history: of 200 histories without a change at most 5 % show one; a change of 5 % is found in 90 %",
+        arguments: &["test", "--release", "-p", "plimsoll-stats", "--lib", "--", "changes::simulation", "--nocapture"],
+        figures: &["noise", "Normal", "Skewed", "HeavyTailed", "Alike", "Drift"],
     },
     Proof {
         claim: "lossy captures: no wrong pair in 1,000 seeded runs; the estimated share of missing operations is right",

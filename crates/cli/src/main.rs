@@ -153,10 +153,11 @@ mod tests {
                 },
             }
         }
-        calls
-            .iter()
-            .filter_map(|words| Some(words[words.iter().position(|word| word == "plimsoll")?..].to_vec()))
-            .collect()
+        // `-p plimsoll` is cargo's: the package.
+        let command = |words: &[String]| {
+            (0..words.len()).find(|&at| words[at] == "plimsoll" && (at == 0 || words[at - 1] != "-p"))
+        };
+        calls.iter().filter_map(|words| Some(words[command(words)?..].to_vec())).collect()
     }
 
     /// Commands in `sh` blocks of a page, and those whose output is shown.
