@@ -60,5 +60,6 @@ pub fn read(folder: &Path, capture_status_name: StatusName) -> anyhow::Result<Re
         started_ns: manifest.started_ns,
         facts: facts.collect(),
         contestant: side.contestant,
+        unfinished: side.unfinished,
     })
 }

@@ -14,7 +14,7 @@ use crate::findings::history::{
 };
 use plan::Plan;
 
-/// Series without any change that show one in any of their metrics, at most.
+/// Histories without any change that show one in any number of any series, at most.
 const FALSE_ALARMS: f64 = 0.05;
 /// An operation with fewer of the requests has no numbers of its own.
 const SMALLEST_SHARE: f64 = 0.05;
@@ -33,6 +33,8 @@ pub struct RecordedRun {
     pub facts: Vec<RunFact>,
     /// Its findings and its numbers.
     pub contestant: Contestant,
+    /// What is missing of it, as the rest of a sentence.
+    pub unfinished: Option<String>,
 }
 
 /// A run of a plan, with its numbers.
@@ -52,11 +54,14 @@ struct Row {
 #[derive(Default)]
 pub struct HistoryCollector {
     series: Vec<(Plan, Vec<Run>)>,
+    warnings: Vec<String>,
 }
 
 impl HistoryCollector {
     /// Adds a recording; each of its load levels belongs to a series.
     pub fn add(&mut self, recorded: &RecordedRun) {
+        let unfinished = recorded.unfinished.as_ref().map(|what| format!("{} {what}", recorded.recording));
+        self.warnings.extend(unfinished);
         for level in &recorded.contestant.levels {
             let (plan, run) = (Plan::of(&recorded.contestant, level), run(recorded, level));
             match self.series.iter_mut().find(|(known, _)| *known == plan) {
@@ -67,12 +72,17 @@ impl HistoryCollector {
     }
 
     /// The history, with `warnings` about what was not read.
-    pub fn finish(self, mut warnings: Vec<String>) -> History {
+    pub fn finish(self, warnings: Vec<String>) -> History {
+        let mut warnings = [self.warnings, warnings].concat();
         let mut all = self.series;
         all.sort_by_key(|(_, runs)| std::cmp::Reverse(runs.len()));
         let plans: Vec<Plan> = all.iter().map(|(plan, _)| plan.clone()).collect();
-        let series = all.into_iter().map(|(plan, runs)| series(plan.name_among(&plans), plan, runs, &mut warnings));
-        let series = series.collect();
+        // The series share the errors.
+        let searched = all.iter().filter(|(_, runs)| is_searched(runs.iter().filter(|run| run.shown.counted).count()));
+        let share = FALSE_ALARMS / searched.count().max(1) as f64;
+        let named = |(plan, runs): (Plan, Vec<Run>)| (plan.name_among(&plans), plan, runs);
+        let series = all.into_iter().map(named);
+        let series = series.map(|(name, plan, runs)| one_series(name, plan, runs, (share, &mut warnings))).collect();
         let method = HistoryMethod {
             false_alarms: FALSE_ALARMS,
             autocorrelation: CARRYOVER,
@@ -111,7 +121,17 @@ fn run(recorded: &RecordedRun, level: &LevelRuns) -> Run {
     Run { shown, rows: Scope::of(&intervals).into_iter().filter_map(of_row).collect() }
 }
 
-fn series(name: String, plan: Plan, mut runs: Vec<Run>, warnings: &mut Vec<String>) -> HistorySeries {
+/// Whether so many runs may have a change.
+fn is_searched(counted: usize) -> bool {
+    counted >= 2 * FEWEST_RUNS
+}
+
+fn one_series(
+    name: String,
+    plan: Plan,
+    mut runs: Vec<Run>,
+    (false_alarms, warnings): (f64, &mut Vec<String>),
+) -> HistorySeries {
     runs.sort_by(|a, b| (a.shown.begin_ns, &a.shown.recording).cmp(&(b.shown.begin_ns, &b.shown.recording)));
     // Places of the runs that count: the newest, where there are too many.
     let mut counted: Vec<usize> = (0..runs.len()).filter(|&at| runs[at].shown.counted).collect();
@@ -123,7 +143,7 @@ fn series(name: String, plan: Plan, mut runs: Vec<Run>, warnings: &mut Vec<Strin
         counted.drain(..counted.len() - MOST_RUNS);
     }
     let mut metrics = metrics(&runs, &counted);
-    changes(&mut metrics, &counted);
+    changes(&mut metrics, &counted, false_alarms);
     let runs: Vec<HistoryRun> = runs.into_iter().map(|run| run.shown).collect();
     let changes = facts::change_points(&runs, &counted, &metrics);
     HistorySeries {
@@ -186,7 +206,7 @@ fn one(scope: Scope, metric: Metric, runs: &[Run]) -> HistoryMetric {
 }
 
 /// Finds the changes of all metrics together.
-fn changes(metrics: &mut [HistoryMetric], counted: &[usize]) {
+fn changes(metrics: &mut [HistoryMetric], counted: &[usize], false_alarms: f64) {
     let enough = 2 * FEWEST_RUNS;
     let mut tested: Vec<(&mut HistoryMetric, Vec<f64>)> = Vec::new();
     for metric in metrics {
@@ -194,7 +214,7 @@ fn changes(metrics: &mut [HistoryMetric], counted: &[usize]) {
         let missing = counted.len() - values.len();
         let why = match (counted.len(), missing) {
             (1, _) => Some(format!("1 run counts; a change needs at least {enough}")),
-            (runs, _) if runs < enough => Some(format!("{runs} runs count; a change needs at least {enough}")),
+            (runs, _) if !is_searched(runs) => Some(format!("{runs} runs count; a change needs at least {enough}")),
             (_, 0) if values.iter().any(|value| value.is_nan() || *value <= 0.0) => Some("a run has 0".to_owned()),
             (_, 0) => None,
             (_, 1) => Some("1 run has no value".to_owned()),
@@ -206,7 +226,7 @@ fn changes(metrics: &mut [HistoryMetric], counted: &[usize]) {
         }
     }
     let rows: Vec<Vec<f64>> = tested.iter().map(|(_, values)| values.clone()).collect();
-    for ((metric, values), cuts) in tested.into_iter().zip(change_points(&rows, FALSE_ALARMS)) {
+    for ((metric, values), cuts) in tested.into_iter().zip(change_points(&rows, false_alarms)) {
         metric.changes = (0..cuts.len()).filter_map(|place| change(metric, &values, &cuts, place, counted)).collect();
     }
 }

@@ -31,7 +31,7 @@ pub struct History {
 /// How changes were found.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct HistoryMethod {
-    /// Share of series without any change that show one in any metric, at most.
+    /// Share of histories without any change that show one in any number of any series, at most.
     pub false_alarms: f64,
     /// Autocorrelation of successive runs that is taken for chance.
     pub autocorrelation: f64,

@@ -96,6 +96,7 @@ impl Night {
             started_ns: begin_ns,
             facts: vec![RunFact { name: "Client kernel".to_owned(), value: "6.12.9".to_owned() }],
             contestant: Contestant { findings, levels },
+            unfinished: None,
         }
     }
 }
@@ -225,6 +226,32 @@ fn other_plans_are_other_series() {
         sorted,
         ["mixed on smb, 8 clients, workload text 01234567", "mixed on smb, 8 clients, workload text 11234567"]
     );
+}
+
+/// What one series shows, many do not: they share the false alarms.
+#[test]
+fn more_series_need_larger_changes() {
+    let changed = |history: &History| metric(history, "read p50").changes.len();
+    let short = || (0..12).map(|night| Night { slower: if night < 6 { 1.0 } else { 1.0375 }, ..Night::new(night) });
+    let alone = history(&short().collect::<Vec<_>>());
+    let mut many: Vec<Night> = short().collect();
+    // The longest series comes first.
+    many.push(Night { slower: 1.0375, ..Night::new(12) });
+    for level in ["1 client", "2 clients", "3 clients", "4 clients", "5 clients", "6 clients", "7 clients", "9 clients"]
+    {
+        many.extend((0..12).map(|night| Night { level, ..Night::new(night) }));
+    }
+    let among = history(&many);
+    assert_eq!((among.series[0].name.as_str(), among.series.len()), ("mixed on smb, 8 clients", 9));
+    assert_eq!((changed(&alone), changed(&among)), (1, 0));
+    assert!(among.series.iter().all(|series| series.changes.is_empty()));
+}
+
+#[test]
+fn an_unfinished_recording_is_said_to_be_one() {
+    let mut collector = HistoryCollector::default();
+    collector.add(&RecordedRun { unfinished: Some("was interrupted".to_owned()), ..Night::new(0).recorded() });
+    assert_eq!(collector.finish(vec!["more".to_owned()]).warnings, ["nightly/00 was interrupted", "more"]);
 }
 
 #[test]
