@@ -16,19 +16,19 @@ use crate::{Outcome, process, workspace};
 /// What is measured, and how often.
 #[derive(Debug, clap::Args)]
 pub(crate) struct Arguments {
-    /// Run the benches of the crates alone
+    /// Run only the benches of the crates
     #[arg(long, group = "part")]
     stages: bool,
-    /// Compare plimsoll with tshark, nfstrace and a loop over a memory map alone
+    /// Run only the comparison of plimsoll with tshark, nfstrace and a loop over a memory map
     #[arg(long, group = "part")]
     comparison: bool,
-    /// Measure what an operation costs its client alone
+    /// Measure only the client's CPU time per operation
     #[arg(long, group = "part")]
     cost: bool,
-    /// Rounds of the comparisons: their medians are printed
+    /// Number of rounds of the comparison and of the CPU time measurement, whose medians are printed
     #[arg(long, default_value_t = 3, value_parser = rounds)]
     rounds: usize,
-    /// Arguments for the bench programs
+    /// Arguments for the bench programs of the crates
     #[arg(trailing_var_arg = true, allow_hyphen_values = true)]
     rest: Vec<String>,
 }

@@ -16,18 +16,18 @@ const INPUT_SECONDS: u32 = 10;
 
 #[derive(Debug, clap::Args)]
 pub(crate) struct Arguments {
-    /// Targets to fuzz (default: all)
+    /// Targets to fuzz [default: all]
     targets: Vec<String>,
-    /// Seconds per target (default: 60; with --runs no limit)
+    /// Seconds per target [default: 60; with --runs: no limit]
     #[arg(long, value_parser = clap::value_parser!(u64).range(1..))]
     seconds: Option<u64>,
     /// Executions per target
     #[arg(long, value_parser = clap::value_parser!(u64).range(1..))]
     runs: Option<u64>,
-    /// Longest input in bytes (default: the longest of the corpus, at least 4096); short ones are executed more often
+    /// Maximum input length in bytes [default: the longest input of the corpus, at least 4096]; short inputs run faster
     #[arg(long, value_parser = clap::value_parser!(u32).range(1..))]
     max_len: Option<u32>,
-    /// Seed of libFuzzer's mutations (default: another one each time)
+    /// Seed of libFuzzer's mutations [default: a different one each time]
     #[arg(long, value_parser = clap::value_parser!(u32).range(1..))]
     seed: Option<u32>,
 }

@@ -34,54 +34,55 @@ struct Arguments {
 
 #[derive(Debug, Subcommand)]
 enum Command {
-    /// Run all that CI runs: format, tidy, licences, clippy, workspaces apart, documentation, tests
+    /// Run everything that CI runs: format, tidy, licences, clippy, the separate workspaces, documentation, tests
     Check,
-    /// Install what tests use, then run every test, or some; the last line is the counts
+    /// Install the programs that tests use, then run all tests or a selection; the last line has the counts
     Test(test::Arguments),
-    /// Check the walls between the crates and the rules of the sources
+    /// Check which crates depend on which, and the rules for source files
     Tidy,
-    /// Count the patterns of hard language in help texts, messages and documents
+    /// Count hard-to-read phrases in help texts, messages and documents
     Words,
-    /// Run every bench; tshark, nfstrace and a loop over a memory map beside plimsoll; what an operation costs its client
+    /// Run all benches; compare plimsoll with tshark, nfstrace and a loop over a memory map; measure the client's CPU time
+    /// per operation
     Bench(bench::Arguments),
-    /// Show what captures that lost packets still show
+    /// Check how many requests plimsoll still pairs with their responses in captures with lost or truncated packets
     Loss {
-        /// SMB2 capture to damage (default: target/bench/smb2-ops.pcap)
+        /// SMB2 capture to damage [default: target/bench/smb2-ops.pcap]
         capture: Option<PathBuf>,
     },
-    /// Give the verdicts of runs on a quiet machine, and of runs beside a real-time thread on the generator's processor (root, two
-    /// processors)
+    /// Check the verdicts of runs on a quiet machine, and of runs whose processor a real-time thread occupies; needs root
+    /// and two processors
     Starved {
-        /// Runs of each kind
+        /// Number of runs per load, on the quiet machine and beside the real-time thread
         #[arg(long, default_value_t = 20)]
         runs: u32,
     },
-    /// Loop over a memory map of a capture: `bench` runs it as a process of its own
+    /// Loop over a memory map of a capture; `bench` runs this command as a separate process
     #[command(hide = true)]
     Walk {
-        /// The capture
+        /// Capture to read
         capture: PathBuf,
     },
-    /// Fuzz every target, or some, on the stable compiler
+    /// Fuzz all targets or a selection, with the stable compiler
     Fuzz(fuzz::Arguments),
-    /// Lint and test the SMB client's Kerberos logons, a feature that nothing else compiles
+    /// Lint and test the SMB client's Kerberos feature, which no other command compiles
     Kerberos,
     /// Record captures of real servers and clients
     #[command(subcommand)]
     Record(record::What),
-    /// Run the proofs that take too long for check; all of them: docs/verified.md is written anew
+    /// Run the proofs that take too long for `check`, all or a selection; a run of all writes docs/verified.md
     Verify {
-        /// Words that a claim begins with (default: all claims)
+        /// Select the proofs whose claim begins with one of these words [default: all proofs]
         proofs: Vec<String>,
     },
-    /// Run the README's commands on a bare Debian made for it
+    /// Run the README's commands in a minimal Debian that this command creates; needs root
     Newcomer {
-        /// Commands to run instead, each a line for the shell
+        /// Shell commands to run instead, one per argument
         commands: Vec<String>,
     },
-    /// Make the packages that users install into dist/, and install and run each
+    /// Write the packages for users to dist/, then install and run each package
     Package(package::Arguments),
-    /// Install what tests and benches use, or say what is missing
+    /// Install the programs that tests and benches use (root on Debian), or list the missing ones
     Setup,
 }
 

@@ -22,30 +22,31 @@ use crate::Outcome;
 /// What is recorded.
 #[derive(Debug, clap::Subcommand)]
 pub(crate) enum What {
-    /// NetBench (smbtorture's bench.nbench, SMB1) on Samba
+    /// Record NetBench (smbtorture's bench.nbench, SMB1) on Samba
     Netbench(netbench::Arguments),
-    /// A tour of SMB 2.1 and 3.1.1 on Samba: files, compounds, breaks, notifies, locks, cancels
+    /// Record a few operations of many kinds with SMB 2.1 and 3.1.1 on Samba: files, compounds, breaks, notifies, locks,
+    /// cancels
     Smb2 {
         /// Capture to write
         output: PathBuf,
     },
-    /// Very many SMB2 operations of several clients on Samba
+    /// Record a large number of SMB 3.1.1 operations of several clients on Samba
     Smb2Ops(smb2::Arguments),
-    /// A tour of NFSv3 and NFSv4 on Ganesha (root only)
+    /// Record a few operations of many kinds with NFSv3 and NFSv4 on NFS-Ganesha; needs root
     Nfs {
         /// Capture to write
         output: PathBuf,
     },
-    /// The same traffic again and again, each copy from client ports of its own, one after the other
+    /// Write copies of a capture one after the other, each with different client ports
     Replicate {
         /// Capture to read
         input: PathBuf,
         /// Capture to write
         output: PathBuf,
-        /// Copies of the traffic
+        /// Number of copies
         #[arg(long, default_value_t = 10)]
         copies: u64,
-        /// Mix the packets of all copies, packet by packet
+        /// Interleave the packets of all copies instead of writing one copy after the other
         #[arg(long)]
         interleave: bool,
     },

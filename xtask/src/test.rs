@@ -38,24 +38,24 @@ const LANES: usize = 3;
 /// Which tests.
 #[derive(Debug, Default, clap::Args)]
 pub(crate) struct Arguments {
-    /// Packages to test (default: all)
+    /// Package to test; may be repeated [default: all]
     #[arg(short, long = "package")]
     pub(crate) packages: Vec<String>,
-    /// Features to build with
+    /// Feature to build with; may be repeated
     #[arg(short = 'F', long)]
     pub(crate) features: Vec<String>,
-    /// Run the unit tests of libraries alone
+    /// Run only the unit tests of libraries
     #[arg(long)]
     pub(crate) lib: bool,
-    /// Run this integration test program alone; `all` in most crates
+    /// Run only this integration test program (`all` in most crates); may be repeated
     #[arg(long = "test")]
     pub(crate) tests: Vec<String>,
     /// Build with the release profile
     #[arg(long)]
     pub(crate) release: bool,
-    /// Run only tests with one of these in their names
+    /// Run only tests whose names contain one of these texts
     pub(crate) filters: Vec<String>,
-    /// Arguments for the test programs
+    /// Arguments for the test programs, after `--`
     #[arg(last = true)]
     pub(crate) for_programs: Vec<String>,
 }

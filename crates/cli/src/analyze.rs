@@ -36,8 +36,8 @@ const EXAMPLES: &str = "Examples:
 #[derive(Debug, clap::Args)]
 #[command(after_help = EXAMPLES)]
 pub(crate) struct Arguments {
-    /// Captures; - reads standard input. Several captures are read in the order of their first time stamps. Also
-    /// accepts transactions tables (--transactions) or a recording made with --record-transactions all
+    /// Captures; - reads standard input. Several captures are read in the order of their first timestamps. Transactions
+    /// tables (written with --transactions) and recordings made with --record-transactions all are accepted too
     #[arg(required = true, value_name = "CAPTURE")]
     captures: Vec<PathBuf>,
     #[command(flatten)]
@@ -46,7 +46,7 @@ pub(crate) struct Arguments {
     /// connection, operation, status, protocol, second, minute, hour
     #[arg(long, value_name = "KEY[,KEY]", value_parser = parse_dimensions)]
     by: Option<Dimensions>,
-    /// Number of slowest and of unanswered operations to list
+    /// Number of the slowest operations, and of the unanswered operations, to list
     #[arg(long, value_name = "COUNT", default_value_t = 20)]
     slowest: usize,
     /// Write one row per transaction to FILE.parquet or FILE.csv
@@ -89,7 +89,7 @@ pub(crate) fn run(mut arguments: Arguments) -> anyhow::Result<Done> {
     let inputs = arguments.captures.iter().map(|path| input(path)).collect();
     let opened = Captures::open_until(inputs, stop.clone());
     let mut captures = opened.map_err(|error| match stop.asked() {
-        true => anyhow::anyhow!("interrupted before the first packet: nothing to report"),
+        true => anyhow::anyhow!("interrupted before the first packet: no report"),
         false => error.into(),
     })?;
     let table = table.map(Batched::new);
@@ -124,8 +124,8 @@ fn analyze_tables(
     output: OpenOutput,
 ) -> anyhow::Result<Done> {
     if arguments.transactions.is_some() || arguments.record.to().is_some() || arguments.keys.given() {
-        let why = "--transactions, --record and session keys need a capture, but the input is a transactions table: leave \
-            them out";
+        let why = "--transactions, --record and session keys apply to captures only, but the input is a transactions \
+            table or a recording: remove these options";
         return Err(Usage(why.to_owned()).into());
     }
     let source = Source { vantage: tables.vantage().to_owned(), ..source(arguments, about) };

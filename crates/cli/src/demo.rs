@@ -33,7 +33,7 @@ const EXAMPLES: &str = "Examples:
   plimsoll demo --html demo.html --json demo.json";
 
 /// Starts an SMB and an NFS server in memory and runs the workload `mixed` against each with 1, 4 and 16 clients.
-/// Prints the report and writes it as an HTML page.
+/// Prints the report, and writes it as an HTML page to the file of --html (default: plimsoll-demo.html).
 #[derive(Debug, clap::Args)]
 #[command(after_help = EXAMPLES)]
 pub(crate) struct Arguments {

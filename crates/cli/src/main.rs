@@ -63,7 +63,7 @@ struct Arguments {
 enum Command {
     /// Turn a packet capture of SMB or NFS traffic into response times.
     Analyze(analyze::Arguments),
-    /// Show how the time of a call divides into client, network, server and disk.
+    /// Show how much of a call's time the client, the network, the server and the disk take.
     Breakdown(Box<breakdown::Arguments>),
     /// Find the highest load at which a server meets a service-level objective.
     Capacity(Box<capacity::Arguments>),
@@ -75,7 +75,7 @@ enum Command {
     Demo(demo::Arguments),
     /// Drive two servers alternately with the same workload, and show which differences are significant.
     Duel(Box<duel::Arguments>),
-    /// Drive two servers alternately until conditions on their difference are decided: for continuous integration.
+    /// Drive two servers alternately until every --fail-if condition has passed or failed, for continuous integration.
     Gate(Box<gate::Arguments>),
     /// Show recordings of a workload over time, and when their numbers changed.
     History(history::Arguments),

@@ -16,13 +16,13 @@ const EXAMPLES: &str = "Examples:
   plimsoll man workloads show > plimsoll-workloads-show.1
   plimsoll man --folder ~/.local/share/man/man1
 
-The last one writes all pages: then `man plimsoll-run` shows them.";
+The last command writes all pages; `man plimsoll-run` then shows one of them.";
 
 /// Arguments of `plimsoll man`.
 #[derive(Debug, clap::Args)]
 #[command(after_help = EXAMPLES)]
 pub(crate) struct Arguments {
-    /// Subcommand to print the page of (default: the page of plimsoll itself)
+    /// Subcommand whose page to print [default: plimsoll itself]
     #[arg(value_name = "SUBCOMMAND")]
     subcommand: Vec<String>,
     /// Write the pages of all subcommands into this folder

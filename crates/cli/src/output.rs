@@ -30,7 +30,7 @@ pub(crate) struct Output {
     /// Print this section of the report instead of the summary; may be repeated
     #[arg(long, value_name = "NAME", value_parser = section_names(&Section::ALL), conflicts_with_all = ["quiet", "full"])]
     section: Vec<String>,
-    /// Show instants in UTC [default: local time]
+    /// Show dates and times in UTC [default: local time]
     #[arg(long)]
     utc: bool,
     /// Print only the tables of Swartz (1997), Appendix A; a run prints one set per load level
@@ -51,7 +51,7 @@ pub(crate) struct ComparisonOutput {
     /// Write the comparison as one self-contained HTML page
     #[arg(long, value_name = "FILE")]
     html: Option<PathBuf>,
-    /// Print one table with a row per load level and side; --html adds charts
+    /// Print one table with one row per load level and side; the page of --html then has this table and charts
     #[arg(long)]
     compact: bool,
     /// Print the whole comparison [default: a summary of at most 40 lines]
@@ -60,7 +60,7 @@ pub(crate) struct ComparisonOutput {
     /// Print this section of the comparison instead of the summary; may be repeated
     #[arg(long, value_name = "NAME", value_parser = section_names(&Section::OF_COMPARISONS), conflicts_with_all = ["quiet", "full", "compact"])]
     section: Vec<String>,
-    /// Show instants in UTC [default: local time]
+    /// Show dates and times in UTC [default: local time]
     #[arg(long)]
     utc: bool,
     /// Print no report and no progress; `--json -` still prints JSON

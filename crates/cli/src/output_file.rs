@@ -116,10 +116,10 @@ impl Files {
         let identity = Identity::of(&real).map_err(failed)?;
         if let Some((input, _)) = self.inputs.iter().find(|(_, input)| input.holds(&identity)) {
             let input = input.display();
-            return Err(refuse(format!("the output would overwrite the input {input}; name another file")));
+            return Err(refuse(format!("the output would change the input {input}; name another file")));
         }
         if let Some((other, _)) = self.outputs.iter().find(|(_, other)| other.holds(&identity)) {
-            return Err(refuse(format!("{other} already writes to this file; name another file")));
+            return Err(refuse(format!("{other} writes to the same file or folder; name another file")));
         }
         let opened = begin(&shown, &folder, &real, there.as_ref(), readers).map_err(failed)?;
         self.outputs.push((flag.to_owned(), identity));
@@ -166,7 +166,7 @@ fn begin(
     }
     Err(io::Error::new(
         io::ErrorKind::AlreadyExists,
-        "the folder has too many leftover temporary files (.NAME.tmp-PID)",
+        "the folder has too many leftover temporary files (delete .NAME.tmp-*)",
     ))
 }
 
@@ -376,7 +376,7 @@ mod tests {
         for same in ["new.json", "dangling", "recording/../new.json", "kept"] {
             let error = files.open("--html", &name(same), Readers::Usual).unwrap_err();
             assert!(
-                error.is::<Usage>() && error.to_string().contains("already writes to this file"),
+                error.is::<Usage>() && error.to_string().contains("writes to the same file or folder"),
                 "{same}: {error}"
             );
         }

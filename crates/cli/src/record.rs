@@ -25,11 +25,11 @@ pub(crate) struct RecordFlags {
 /// Which transactions get a row.
 #[derive(Clone, Copy, Debug, ValueEnum)]
 enum Which {
-    /// No rows
+    /// No transactions
     None,
-    /// 1 in 64 rows, chosen by --seed
+    /// A random sample of 1 in 64 transactions
     Sample,
-    /// All rows
+    /// All transactions
     All,
 }
 

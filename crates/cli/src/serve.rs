@@ -32,13 +32,13 @@ pub(crate) struct Arguments {
     /// Address and port to listen on; port 0 picks a free port [default: 127.0.0.1:4450 (smb), 127.0.0.1:20490 (nfs)]
     #[arg(long, value_name = "ADDRESS:PORT")]
     listen: Option<SocketAddr>,
-    /// Allow an address that other machines can reach
+    /// Allow a --listen address that other machines can reach
     #[arg(long)]
     allow_remote: bool,
     /// User name for SMB logons, e.g. alice [default: anyone may connect]
     #[arg(long, value_name = "NAME")]
     user: Option<String>,
-    /// File whose first line is the password [default: the variable PLIMSOLL_PASSWORD]
+    /// File whose first line is the password [default: the environment variable PLIMSOLL_PASSWORD]
     #[arg(long, value_name = "FILE", requires = "user")]
     password_file: Option<PathBuf>,
     /// Name of the share or export
@@ -119,9 +119,11 @@ fn example(kind: Kind, server: &Embedded) -> String {
     match kind {
         Kind::Smb => {
             let who = if shown.contains('@') { "-U NAME" } else { "-N" };
-            format!("Also works with: smbclient //{ip}/{path} -p {port} {who}")
+            format!("Example of another client: smbclient //{ip}/{path} -p {port} {who}")
         }
-        Kind::Nfs => format!("Also works with: nfs-ls 'nfs://{ip}/{path}?nfsport={port}&mountport={port}&version=3'"),
+        Kind::Nfs => {
+            format!("Example of another client: nfs-ls 'nfs://{ip}/{path}?nfsport={port}&mountport={port}&version=3'")
+        }
     }
 }
 

@@ -14,8 +14,8 @@ const LOCALE: [&str; 3] = ["LC_ALL", "LC_CTYPE", "LANG"];
 /// How output looks, as a flag of every subcommand.
 #[derive(Clone, Copy, Debug, clap::Args)]
 pub(crate) struct ShellFlags {
-    /// Colour headings and verdicts. `auto` colours only terminals, and follows NO_COLOR, CLICOLOR, CLICOLOR_FORCE and
-    /// TERM=dumb
+    /// When to colour headings and verdicts: auto, always or never. auto obeys NO_COLOR, CLICOLOR, CLICOLOR_FORCE and
+    /// TERM=dumb; without these it colours output to a terminal
     #[arg(
         long,
         value_name = "WHEN",

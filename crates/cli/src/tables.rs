@@ -42,8 +42,8 @@ impl Tables {
             0 => return Ok(None),
             count if count < inputs.len() => {
                 return Err(Usage(
-                    "cannot analyze captures and transactions tables together: name only one \
-                kind"
+                    "cannot analyze captures together with transactions tables or recordings: \
+                name inputs of one kind"
                         .to_owned(),
                 )
                 .into());
@@ -113,8 +113,8 @@ fn files(input: &Path) -> anyhow::Result<Vec<PathBuf>> {
     let kept = &recording.manifest.transactions.which;
     if kept != "all" {
         let why = format!(
-            "{shown}: the recording holds `{kept}` of its transactions, but filters and --by need `all`; record \
-            again with --record-transactions all"
+            "{shown}: recorded with --record-transactions {kept}, but analyze and filters need all transactions; \
+            record again with --record-transactions all"
         );
         return Err(Usage(why).into());
     }

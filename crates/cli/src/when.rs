@@ -54,15 +54,17 @@ impl When {
         let (from, to) = (shown(first), shown(last));
         match (clock.instants(first, last).as_slice(), clock.date) {
             ([_], _) => Ok(()),
-            ([], None) => Err(format!("{clock}: outside the capture, which covers {from} to {to}; add a date")),
+            ([], None) => Err(format!(
+                "{clock}: outside the capture, which covers {from} to {to}; give a time in this range, or add a date"
+            )),
             ([], Some(_)) => Err(format!(
-                "{clock}: clocks skipped this time (daylight saving); add its offset from UTC, e.g. +01:00"
+                "{clock}: clocks skipped this time (daylight saving); give another time, or an offset, e.g. +01:00"
             )),
             ([one, other, ..], None) if other - one > 2 * 3600 * NS_PER_S => {
                 Err(format!("{clock}: the capture ({from} to {to}) has this time on several days; add the date"))
             }
             ([one, other, ..], _) => Err(format!(
-                "{clock}: clocks showed this time twice, at {} and {} (daylight saving); add its offset from UTC, \
+                "{clock}: clocks showed this time twice, at {} and {} (daylight saving); add the offset from UTC, \
                 e.g. +01:00",
                 shown(*one),
                 shown(*other)

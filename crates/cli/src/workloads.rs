@@ -30,7 +30,7 @@ enum Command {
         after_help = "Examples:\n  plimsoll workloads schema > plimsoll.workload.schema.json\n  plimsoll workloads schema"
     )]
     Schema,
-    /// Print a workload's file, each line explained, to change and run as your own.
+    /// Print a workload file with its comments, as a template for your own.
     #[command(
         after_help = "Examples:\n  plimsoll workloads show mixed > mine.toml\n  plimsoll workloads show mine.toml"
     )]
@@ -68,7 +68,7 @@ fn list(out: &mut impl Write) -> anyhow::Result<()> {
 fn show(name: &str, out: &mut impl Write) -> anyhow::Result<()> {
     let found = Workload::find(name);
     if let (Err(error), Some(builtin)) = (&found, Builtin::named(name)) {
-        return Ok(writeln!(out, "{}\n# Not here: {}", builtin.text, error.problem)?);
+        return Ok(writeln!(out, "{}\n# Not available: {}", builtin.text, error.problem)?);
     }
     let workload = found.map_err(|error| Usage(error.to_string()))?;
     for line in workload.text().lines() {
@@ -86,7 +86,7 @@ fn files(workload: &Workload) -> anyhow::Result<String> {
     let clients = workload.defaults().load.clients();
     let set = FileSet::new(workload, "", clients, &mut Names::with_limit(0))?;
     Ok(match set.files() {
-        0 => "creates its own files".to_owned(),
+        0 => "files created by the workload itself".to_owned(),
         1 => format!("1 file, {}", indicatif::BinaryBytes(set.bytes())),
         count => format!("{count} files, {}", indicatif::BinaryBytes(set.bytes())),
     })

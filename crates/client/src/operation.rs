@@ -84,7 +84,9 @@ pub struct InfoClass(pub u8);
 /// What else an open asks for, or takes for granted; where a protocol has no such thing it is ignored, as its users would.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Default, Deserialize, Serialize, JsonSchema)]
 #[serde(rename_all = "kebab-case")]
-#[schemars(description = "Oplock, lease or handle that opens ask for; ignored by protocols that lack it")]
+#[schemars(
+    description = "Oplock, lease or durable handle that each open requests; protocols without it ignore the setting"
+)]
 pub enum Caching {
     /// No oplock, no lease.
     #[default]
@@ -262,13 +264,13 @@ operations! {
     }
 }
 
-/// Control code for an open file, as office programs send it (MS-FSCC 2.3); none changes the data.
+/// Control code (MS-FSCC 2.3) that office programs send for an open file; no code changes the data.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Deserialize, JsonSchema)]
 #[serde(rename_all = "kebab-case")]
 pub enum Control {
-    /// FSCTL_CREATE_OR_GET_OBJECT_ID: the ID that shortcuts use to find a document.
+    /// FSCTL_CREATE_OR_GET_OBJECT_ID: the ID by which shortcuts find a document.
     ObjectId,
-    /// FSCTL_SRV_ENUMERATE_SNAPSHOTS: its previous versions.
+    /// FSCTL_SRV_ENUMERATE_SNAPSHOTS: the file's previous versions.
     Snapshots,
     /// FSCTL_QUERY_NETWORK_INTERFACE_INFO: the server's addresses; needs no file.
     Interfaces,

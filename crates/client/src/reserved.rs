@@ -48,7 +48,7 @@ pub fn begin(to: &SocketAddr, socket: impl Fn(AddressFamily) -> io::Result<Owned
     Err(io::Error::new(
         ErrorKind::AddrNotAvailable,
         format!(
-            "all {PORTS} source ports below 1024 are in use; they are free again a minute after a connection's end"
+            "all {PORTS} source ports below 1024 are in use; a port is free again a minute after its connection ends"
         ),
     ))
 }
@@ -59,7 +59,7 @@ fn next_turn() -> u16 {
 }
 
 fn not_allowed() -> io::Error {
-    let problem = "source ports below 1024 (resvport) are for root, and for programs with CAP_NET_BIND_SERVICE";
+    let problem = "source ports below 1024 (resvport) need root or CAP_NET_BIND_SERVICE";
     io::Error::new(ErrorKind::PermissionDenied, problem)
 }
 

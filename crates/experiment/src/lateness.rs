@@ -225,7 +225,7 @@ impl Looked {
     fn shown(&self, from: &str, unit: Unit) -> String {
         let Self { name, reported, on_time, limit, requests, .. } = self;
         let limit = match requests {
-            Some(requests) => format!("limit {:.0} %, of {requests} requests", limit * 100.0),
+            Some(requests) => format!("limit {:.0} % with {requests} requests", limit * 100.0),
             None => format!("limit {:.0} %", limit * 100.0),
         };
         match *name {

@@ -82,9 +82,7 @@ fn unfinished(recording: &Recording, names: &mut Names) -> anyhow::Result<Unfini
                 ));
                 levels.push(LevelResult::read(&stage.about)?.with_statistics(statistics));
             }
-            Ok(None) => {
-                remarks.push(format!("{name} has no results, because its measured phase was shorter than one second"))
-            }
+            Ok(None) => remarks.push(format!("{name} has no results: its measured phase ran for less than one second")),
             // What is damaged hides nothing of the finished ones.
             Err(error) => remarks.push(format!("{name} is omitted, because it is unreadable: {error}")),
         }

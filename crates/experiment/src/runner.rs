@@ -158,7 +158,7 @@ impl<'a> Runner<'a> {
             () if monitor.abandoned() => Ok(()),
             () if self.remove_files => files.remove(),
             () if *shared && self.workload.makes_its_own() && ran.as_ref().is_ok_and(|ran| !ran.ran.is_empty()) => {
-                files.remove_leftovers().context("private files of this run may be left")
+                files.remove_leftovers().context("private files of this run may remain")
             }
             () => Ok(()),
         };
@@ -321,7 +321,7 @@ impl std::fmt::Display for CurveCutoff {
         let Self { curve, level, mean_s, limit_s } = self;
         let curve = curve.as_ref().map_or_else(String::new, |curve| format!(" of {curve}"));
         let (mean, limit) = (mean_s * 1e3, limit_s * 1e3);
-        write!(f, "no levels{curve} after {level}: their mean response time of {mean:.3} ms is above {limit} ms")
+        write!(f, "no levels{curve} after {level}: its mean response time of {mean:.3} ms is above {limit} ms")
     }
 }
 

@@ -78,7 +78,7 @@ pub(super) fn behind(level: &Level<'_>) -> Option<String> {
     let asked = generator.asked_rate.filter(|_| !level.users)?.min(generator.planned as f64 / level.seconds);
     (generator.achieved_rate < ACHIEVED * asked).then(|| {
         format!(
-            "the rate was not reached: {:.1} of {asked:.1} iterations/s (limit {:.0} %); {} planned iterations were never sent{}",
+            "the rate was not reached: {:.1} of {asked:.1} iterations/s (limit: at least {:.0} %); {} planned iterations were never sent{}",
             generator.achieved_rate,
             ACHIEVED * 100.0,
             generator.never_sent,
@@ -148,7 +148,7 @@ fn disconnected(level: &Level<'_>) -> Option<String> {
 fn wrong(level: &Level<'_>) -> Option<String> {
     let all = level.clients.iter().flat_map(|client| client.errors.iter().chain(&client.errors_outside));
     let count: u64 = all.filter(|(cause, _)| *cause == Cause::WrongData).map(|(_, count)| count).sum();
-    (count > 0).then(|| format!("the server returned wrong data {count} times"))
+    (count > 0).then(|| format!("the server returned wrong data {count} time{}", if count == 1 { "" } else { "s" }))
 }
 
 fn starving(level: &Level<'_>) -> Option<String> {

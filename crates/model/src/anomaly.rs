@@ -72,7 +72,7 @@ anomalies! {
     /// Data that came after its hole had been given up.
     SegmentLate "segment_late" "packet that arrived too late to fill its gap";
     /// Connections forgotten because too many were open at once.
-    ConnectionEvicted "connection_evicted" "connection dropped: too many at once";
+    ConnectionEvicted "connection_evicted" "connection no longer analysed: too many at once";
     /// Message headers that a short snaplen cut off.
     HeaderCutShort "header_cut_short" "message header cut off by the snap length";
     /// Connections by a file server's port of which nothing was recognised: a short snaplen cut every header.
@@ -112,7 +112,7 @@ anomalies! {
     /// Pairs whose answer was captured before their request.
     NegativeTime "negative_time" "response captured before its request";
     /// Requests forgotten because too many were waiting at once.
-    PendingEvicted "pending_evicted" "outstanding request dropped: too many at once";
+    PendingEvicted "pending_evicted" "outstanding request no longer tracked: too many at once";
     /// Message ids completed from their low 16 bits, the rest having been cut off.
     IdReconstructed "id_reconstructed" "message ID reconstructed from its low 16 bits";
     /// Names not kept for want of room.

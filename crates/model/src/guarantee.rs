@@ -128,7 +128,9 @@ impl Guarantees {
         let (asked, granted) = self.caching_asked.zip(self.caching_granted)?;
         let (words, terms) = match (asked, granted) {
             (0, _) => ("no lease or oplock requested".to_owned(), Vec::new()),
-            (asked, 0) => (format!("no lease or oplock granted of {asked} requested"), vec!["not granted".to_owned()]),
+            (asked, 0) => {
+                (format!("leases or oplocks granted: 0 of {asked} requested"), vec!["not granted".to_owned()])
+            }
             (asked, granted) => {
                 (format!("leases or oplocks granted: {granted} of {asked} requested"), vec!["granted".to_owned()])
             }
@@ -146,7 +148,11 @@ impl Guarantees {
 
     fn verifiers(&self) -> Option<Guaranteed> {
         let changes = self.verifier_changes?;
-        let words = if changes == 0 { "did not change".to_owned() } else { format!("changed {changes} times") };
+        let words = match changes {
+            0 => "did not change".to_owned(),
+            1 => "changed once".to_owned(),
+            _ => format!("changed {changes} times"),
+        };
         let terms = vec![if changes == 0 { "same" } else { "changed" }.to_owned()];
         Some(Guaranteed { name: "Write verifier", words, terms })
     }

@@ -117,7 +117,7 @@
     const text = command(), place = part('command');
     place.textContent = '';
     if (text !== null) place.append('The same in a terminal: ', element('code', text));
-    else if (about.command) place.append('No command filters by this.');
+    else if (about.command) place.append('No option of plimsoll filters by these values.');
   }
 
   // ---- tiles
@@ -133,7 +133,7 @@
       place.append(box);
     };
     tile('count', 'Requests', count(total.count), total.count, percent(total.count, cube.whole.count) + ' of all');
-    tile('errors', 'Errors', count(total.errors), total.errors, percent(total.errors, total.count) + ' of them');
+    tile('errors', 'Errors', count(total.errors), total.errors, percent(total.errors, total.count) + ' of the requests');
     for (const [name, ns] of percentiles(total)) tile(name, name, ns === null ? '–' : page.duration(ns / 1e9), ns, TIMES[chosen.kind]);
     tile('waited', 'Time waited', page.duration(total.waited / 1e9), total.waited, percent(total.waited, cube.whole.waited) + ' of all');
     tile('bytes', 'Data', payload(total), total.bytes, 'read and written');

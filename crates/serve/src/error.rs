@@ -19,13 +19,13 @@ pub enum ServeError {
     #[error("an SMB server that other machines can reach needs a user and a password (--user, --password-file)")]
     NeedsAccount,
     /// A name that clients could not ask for.
-    #[error("{0:?} cannot be the name of a share: use at most 80 letters, digits, `-`, `_` or `.`")]
+    #[error("{0:?} cannot be the name of a share: use 1 to 80 letters, digits, `-`, `_` or `.`")]
     Name(String),
     /// A user name that the protocol keeps for something else.
-    #[error("{0:?} cannot be a user name")]
+    #[error("{0:?} cannot be a user name: the name is empty or reserved; choose another one")]
     User(String),
     /// Not even the root directory fits.
-    #[error("{0} bytes are too few for a file system")]
+    #[error("{0} bytes are too few for a file system: increase the size (--size)")]
     Size(u64),
     /// The address cannot be had.
     #[error("cannot listen on {address}: {source}")]

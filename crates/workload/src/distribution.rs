@@ -46,7 +46,7 @@ pub(super) struct Bounded {
 pub(super) struct Weighted {
     /// The size.
     size: Size,
-    /// Frequency relative to the sum of all weights.
+    /// Frequency: this weight divided by the sum of all weights.
     #[schemars(example = 3)]
     weight: u32,
 }
@@ -55,11 +55,11 @@ pub(super) struct Weighted {
 #[derive(Deserialize, JsonSchema)]
 #[serde(rename_all = "kebab-case")]
 enum Table {
-    /// Evenly between two sizes, both included.
+    /// Uniform between two sizes, both included.
     Uniform([Size; 2]),
     /// Log-normal between bounds.
     Lognormal(Bounded),
-    /// One of these sizes, by weight; at most 1,000.
+    /// One of at most 1,000 sizes, selected by weight.
     List(Vec<Weighted>),
 }
 
@@ -136,7 +136,7 @@ impl Sizes {
             Sizes::LogNormal(_) => Ok(()),
             Sizes::List(list) if list.len() > LONGEST_LIST => Err("too many sizes: the limit is 1,000"),
             Sizes::List(list) if list.iter().all(|entry| entry.weight == 0) => {
-                Err("expected a size with a weight above 0")
+                Err("expected at least one size with a weight above 0")
             }
             Sizes::List(_) => Ok(()),
         }
@@ -194,10 +194,10 @@ impl<'de> Visitor<'de> for SizesVisitor {
 #[derive(Clone, Copy, Debug, PartialEq, Deserialize, Serialize, Default, JsonSchema)]
 #[serde(rename_all = "kebab-case")]
 pub(super) enum Pick {
-    /// Each equally often.
+    /// All with equal probability.
     #[default]
     Uniform,
-    /// Zipf: the probability of the nth is proportional to 1 / n^exponent, so the first ones are popular.
+    /// Zipf with this exponent: the probability of the nth is proportional to 1 / n^exponent.
     Zipf(Exponent),
 }
 

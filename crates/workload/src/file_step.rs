@@ -29,11 +29,11 @@ const LACKING: [u32; 7] = [
 pub(super) enum FileStep {
     /// Sets the file's size.
     Truncate(Size),
-    /// Asks about the file system of the file (SMB only).
+    /// Queries a property of the file's file system (SMB only).
     Volume(VolumeText),
     /// Sends a control code for the file (SMB only).
     Ioctl(Control),
-    /// Copies a range of the file to another place in it, by READ and WRITE; the ranges must not overlap.
+    /// Copies a range of the file to another offset of the same file, by READ and WRITE. The ranges must not overlap.
     CopyRange {
         /// Start of the range, in bytes from the start of the file.
         from: Size,
@@ -49,11 +49,11 @@ pub(super) enum FileStep {
 #[serde(rename_all = "kebab-case")]
 #[schemars(rename = "Volume")]
 pub(super) enum VolumeText {
-    /// Its label (FileFsVolumeInformation).
+    /// Volume label (FileFsVolumeInformation).
     Label,
-    /// Its attributes (FileFsAttributeInformation).
+    /// File-system attributes (FileFsAttributeInformation).
     Attributes,
-    /// Its size and free space (FileFsFullSizeInformation).
+    /// Size and free space (FileFsFullSizeInformation).
     Size,
 }
 
@@ -99,14 +99,14 @@ impl FileStep {
     pub(super) fn compile(self, scale: Scale) -> Result<Self, String> {
         match self {
             FileStep::Truncate(size) if size.0 > LARGEST_OWN => {
-                Err(format!("the file is too large: the limit is {}", Size(LARGEST_OWN)))
+                Err(format!("truncate: the limit is {}", Size(LARGEST_OWN)))
             }
             FileStep::Truncate(size) => Ok(FileStep::Truncate(Size(scale.of(size.0)))),
             FileStep::CopyRange { from, to, length } => {
                 let most = u64::from(u32::MAX);
                 if !(1..=most).contains(&length.0) || from.0.max(to.0) > LARGEST_OWN - most {
                     return Err(format!(
-                        "expected a range of 1B to {} within a file of {}",
+                        "expected a length of 1B to {}, and ranges within a file of {}",
                         Size(most),
                         Size(LARGEST_OWN)
                     ));

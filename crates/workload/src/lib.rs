@@ -233,7 +233,8 @@ impl Work {
             return Err((text.name.span(), problem));
         }
         if text.description.get_ref().contains(char::is_control) {
-            return Err((text.description.span(), "description: expected a single line".to_owned()));
+            let problem = "description: expected a single line without control characters";
+            return Err((text.description.span(), problem.to_owned()));
         }
         let files = files(text.files, replay.is_some())?;
         fileset::check(files.get_ref()).map_err(|problem| (files.span(), problem))?;
@@ -254,7 +255,7 @@ impl Work {
         let script = text.script.map(Spanned::into_inner).unwrap_or_default();
         let keep_open = match &script.keep_open {
             Some(kept) if *kept.get_ref() > MOST_KEPT => {
-                return Err((kept.span(), format!("keep_open: the limit is {MOST_KEPT} files per slot")));
+                return Err((kept.span(), format!("keep_open: expected at most {MOST_KEPT} files")));
             }
             kept => kept.as_ref().map_or(0, |kept| *kept.get_ref()),
         };
@@ -341,7 +342,7 @@ fn files(asked: Option<Spanned<text::Files>>, replay: bool) -> Result<Spanned<te
         (Some(files), true) => Err((files.span(), "[replay] creates its own files: remove [files]".to_owned())),
         (Some(files), false) => Ok(files),
         (None, true) => Ok(Spanned::new(0..0, text::Files::none())),
-        (None, false) => Err((0..0, "missing field `files`".to_owned())),
+        (None, false) => Err((0..0, "missing field `files`: [[iterations]] need [files]".to_owned())),
     }
 }
 

@@ -39,7 +39,7 @@ pub enum Load {
     },
 }
 
-/// Spacing of scheduled starts.
+/// Distribution of the gaps between scheduled starts.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, schemars::JsonSchema)]
 #[serde(rename_all = "kebab-case")]
 pub enum Arrivals {

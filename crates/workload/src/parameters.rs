@@ -115,8 +115,8 @@ fn declared(whole: &DeTable<'_>) -> Result<Vec<Declared>, (Range<usize>, String)
 fn set(declared: &mut [Declared], setting: &Parameter) -> Result<(), String> {
     let Some(one) = declared.iter_mut().find(|one| one.parameter.name == setting.name) else {
         let names: Vec<&str> = declared.iter().map(|one| one.parameter.name.as_str()).collect();
-        let there = if names.is_empty() { "no parameters".to_owned() } else { names.join(", ") };
-        return Err(format!("no parameter \"{}\"; there are {there}", setting.name));
+        let there = if names.is_empty() { "none".to_owned() } else { names.join(", ") };
+        return Err(format!("no parameter \"{}\"; parameters of this workload: {there}", setting.name));
     };
     let value = setting.value.trim();
     let sound = match one.kind {
@@ -126,7 +126,7 @@ fn set(declared: &mut [Declared], setting: &Parameter) -> Result<(), String> {
         Kind::Switch => value.parse::<bool>().is_ok(),
     };
     if !sound {
-        return Err(format!("parameter \"{}\" is {}, not \"{value}\"", setting.name, one.kind.words()));
+        return Err(format!("parameter \"{}\" must be {}, not \"{value}\"", setting.name, one.kind.words()));
     }
     value.clone_into(&mut one.parameter.value);
     Ok(())
@@ -168,7 +168,7 @@ impl Declared {
             DeValue::Float(number) => (Kind::Number, number.to_string()),
             DeValue::Boolean(switch) => (Kind::Switch, switch.to_string()),
             _ => {
-                let problem = format!("expected a number or a text of up to {LONGEST} plain characters");
+                let problem = format!("expected a number, true, false or {}", Kind::Text.words());
                 return Err((value.span(), problem));
             }
         };
@@ -186,7 +186,7 @@ impl Declared {
 impl Kind {
     fn words(self) -> &'static str {
         match self {
-            Kind::Text => "a text without quotes",
+            Kind::Text => "a text of at most 100 bytes without quotes, \\ or control characters",
             Kind::Whole => "a whole number",
             Kind::Number => "a number",
             Kind::Switch => "true or false",
@@ -228,12 +228,15 @@ mod tests {
     #[test]
     fn what_is_wrong_is_said() {
         let said = |text: &str, settings: &[Parameter]| fill("f", text, settings).unwrap_err().to_string();
-        assert_eq!(said(TEXT, &[setting("blok", "1B")]), "f: no parameter \"blok\"; there are block, times");
-        assert_eq!(said(TEXT, &[setting("times", "x")]), "f: parameter \"times\" is a whole number, not \"x\"");
-        assert!(said(TEXT, &[setting("block", "\"")]).contains("a text without quotes"));
-        assert!(said("a = 1", &[setting("block", "1B")]).contains("there are no parameters"));
+        assert_eq!(
+            said(TEXT, &[setting("blok", "1B")]),
+            "f: no parameter \"blok\"; parameters of this workload: block, times"
+        );
+        assert_eq!(said(TEXT, &[setting("times", "x")]), "f: parameter \"times\" must be a whole number, not \"x\"");
+        assert!(said(TEXT, &[setting("block", "\"")]).contains("a text of at most 100 bytes"));
+        assert!(said("a = 1", &[setting("block", "1B")]).contains("parameters of this workload: none"));
         assert!(said("[parameters]\nb = 1\n", &[]).contains("line 2: no value uses this parameter"));
-        assert!(said("[parameters]\nb = []\na = \"$b\"", &[]).contains("line 2: expected a number or a text"));
+        assert!(said("[parameters]\nb = []\na = \"$b\"", &[]).contains("line 2: expected a number, true, false or"));
         assert!(said("[x]\n\nb = \"$c\"\n", &[]).contains("line 3: there is no parameter \"c\""));
         assert!(said("[parameters]\nB = 1\n", &[]).contains("line 2: expected a parameter name"));
         assert!(said("parameters = 1", &[]).contains("a table of names"));

@@ -145,7 +145,7 @@ impl IterationKind {
             all.push(around("logging on", with_logon, &before, &after));
         }
         if all.iter().any(|_| iteration.uses_shares()) {
-            let problem = "unmapped and with_logon already connect and log on: remove them, or the steps \"connect-share\" and \"log-on\"";
+            let problem = "unmapped and with_logon add \"connect-share\" and \"log-on\" themselves: remove these two fields or these steps";
             return Err((text.span(), problem.to_owned()));
         }
         all.insert(0, iteration);
@@ -241,7 +241,9 @@ fn script_step(step: &StepText, on: Subject, scale: Scale, texts: &mut Texts) ->
         StepWithOptions::Probe(name) => {
             let sound = !name.is_empty() && !name.contains(['/', '\\']) && !name.contains(char::is_control);
             if !sound || is_of_a_set(name) {
-                return Err("expected a name without '/' that is not in the file set".to_owned());
+                let problem = "expected a name without '/', '\\' or control characters; names of file sets such as \"f1\", \
+                    \"own-f-1\" and \"manifest.txt\" are reserved";
+                return Err(problem.to_owned());
             }
             texts.names.push(name.clone());
             ScriptStep::Probe(texts.names.len() - 1)
@@ -279,7 +281,7 @@ fn read_of(read: &ReadText, on: Subject) -> Result<Transfer, String> {
         (None, false) => Amount::Count(1),
     };
     if !(1..=DEEPEST_AHEAD).contains(&read.every) || read.every > 1 && read.at != At::Sequential {
-        return Err(format!("every: expected 1 to {DEEPEST_AHEAD}, and at = \"sequential\" if above 1"));
+        return Err(format!("every: expected 1 to {DEEPEST_AHEAD}, and at = \"sequential\" if every is above 1"));
     }
     let goes_on = goes_on(on, read.at, amount, read.from_start)?;
     Ok(Transfer { every: read.every, goes_on, ..transfer(read.size, read.at, amount, false)? })
@@ -317,7 +319,9 @@ fn write_of(write: &WriteText, on: Subject, totals: &mut Vec<Sizes>) -> Result<T
 fn goes_on(on: Subject, at: At, amount: Amount, from_start: bool) -> Result<bool, String> {
     let sequence = on == Subject::File && at == At::Sequential && matches!(amount, Amount::Count(_));
     if from_start && !sequence {
-        return Err("from_start needs on = \"file\", count and at = \"sequential\": remove it otherwise".to_owned());
+        let problem =
+            "from_start needs on = \"file\" and at = \"sequential\", without whole and total: remove from_start";
+        return Err(problem.to_owned());
     }
     Ok(sequence && !from_start)
 }
@@ -350,6 +354,9 @@ enum Thing {
     Directory,
 }
 
+/// A step needs the iteration's own file, open or closed.
+const NO_OWN_FILE: &str = "the iteration has no file of its own at this step: add \"create\" before it";
+
 impl State {
     /// Takes a step, or says why it cannot be taken here.
     fn after(&mut self, op: &ScriptStep, on: Subject) -> Result<(), &'static str> {
@@ -360,7 +367,10 @@ impl State {
             (Subject::File | Subject::Directory | Subject::Own, ScriptStep::OnFile(step))
                 if !step.changes_the_file() =>
             {
-                needs(self.open, "no file is open at this step: add \"open\" or \"create\" before")
+                needs(
+                    self.open,
+                    "nothing is open at this step: add \"open\" before it, or \"create\" with on = \"own\"",
+                )
             }
             (Subject::Directory, Op(Kind::Open | Kind::Close)) => {
                 self.open = matches!(op, Op(Kind::Open));
@@ -377,10 +387,13 @@ impl State {
                 Ok(())
             }
             (Subject::File, Op(Kind::Flush | Kind::GetattrOpen)) => {
-                needs(self.open, "the file is not open at this step: add \"open\" before")
+                needs(self.open, "the file is not open at this step: add \"open\" before it")
             }
+            (Subject::File, Op(Kind::Readlink)) => Err("this step needs on = \"link\""),
             (Subject::File, _) => Err("this step would change files of the set: use on = \"own\""),
-            (Subject::Directory, _) => Err("this step needs on = \"file\", \"link\" or \"own\""),
+            (Subject::Directory, _) => {
+                Err("on = \"directory\" does not allow this step: use \"file\", \"link\" or \"own\"")
+            }
             (Subject::Own, op) => self.after_own(op),
         }
     }
@@ -388,18 +401,22 @@ impl State {
     /// Files belong to the share and the session that they were opened in.
     fn after_share(&mut self, op: &ScriptStep) -> Result<(), &'static str> {
         let needs = |condition: bool, problem| if condition { Ok(()) } else { Err(problem) };
-        needs(!self.open, "a file is still open: add \"close\" before")?;
+        needs(!self.open, "a file is still open: add \"close\" before this step")?;
         match op {
             Op(Kind::ConnectShare) => {
                 needs(!self.connected, "the iteration is already connected to the share: remove this step")?
             }
-            Op(Kind::DisconnectShare) => {
-                needs(self.connected, "the iteration is not connected to the share: add \"connect-share\" before")?
-            }
+            Op(Kind::DisconnectShare) => needs(
+                self.connected,
+                "the iteration is not connected to the share: add \"connect-share\" before this step",
+            )?,
             Op(Kind::LogOn) => {
                 needs(!self.logged_on && !self.connected, "expected a single \"log-on\", before \"connect-share\"")?
             }
-            _ => needs(self.logged_on && !self.connected, "expected \"disconnect-share\" before \"log-off\"")?,
+            _ => {
+                needs(self.logged_on, "the iteration has no session of its own: add \"log-on\" before this step")?;
+                needs(!self.connected, "expected \"disconnect-share\" before \"log-off\"")?
+            }
         }
         self.connected = matches!(op, Op(Kind::ConnectShare));
         self.logged_on = matches!(op, Op(Kind::LogOn)) || self.logged_on && !matches!(op, Op(Kind::LogOff));
@@ -412,44 +429,51 @@ impl State {
             ScriptStep::Create | Op(Kind::Mkdir) => {
                 needs(
                     self.thing == Thing::Nothing,
-                    "the slot already has its own file or directory: remove it before this step",
+                    "the iteration already has its own file or directory: add \"remove\" or \"rmdir\" before this step",
                 )?;
                 self.open = matches!(op, ScriptStep::Create);
                 self.thing = if self.open { Thing::File } else { Thing::Directory };
             }
             Op(Kind::Open) | ScriptStep::Recreate => {
                 needs(
-                    self.thing == Thing::File && !self.open,
-                    "the slot has no closed file at this step: add \"create\" and \"close\" before",
+                    self.thing == Thing::File,
+                    "the iteration has no file of its own at this step: add \"create\" and \"close\" before it",
                 )?;
+                needs(!self.open, "the iteration's own file is still open: add \"close\" before this step")?;
                 self.open = true;
             }
             Op(Kind::Close) => {
-                needs(self.open, "the slot's file is not open at this step")?;
+                needs(self.open, "the iteration's own file is not open at this step: remove this step")?;
                 self.open = false;
             }
             ScriptStep::Read(_)
             | ScriptStep::Write(_)
             | ScriptStep::OnFile(_)
             | Op(Kind::Flush | Kind::GetattrOpen) => {
-                needs(self.open, "the slot's file is not open at this step: add \"create\" or \"open\" before")?;
+                needs(
+                    self.open,
+                    "the iteration's own file is not open at this step: add \"create\" or \"open\" before it",
+                )?;
             }
-            Op(Kind::Find) => {
-                needs(self.thing == Thing::File, "the slot has no file at this step: add \"create\" before")?
-            }
+            Op(Kind::Find) => needs(self.thing == Thing::File, NO_OWN_FILE)?,
             Op(Kind::Readlink) => return Err("this step needs on = \"link\""),
-            Op(Kind::Remove | Kind::Rename) if self.open => return Err("the file is still open: add \"close\" before"),
+            Op(Kind::Remove | Kind::Rename) if self.open => {
+                return Err("the iteration's own file is still open: add \"close\" before this step");
+            }
             Op(Kind::Remove) => {
-                needs(self.thing == Thing::File, "the slot has no file at this step: add \"create\" before")?;
+                needs(self.thing == Thing::File, NO_OWN_FILE)?;
                 self.thing = Thing::Nothing;
             }
             Op(Kind::Rmdir) => {
-                needs(self.thing == Thing::Directory, "the slot has no directory at this step: add \"mkdir\" before")?;
+                needs(
+                    self.thing == Thing::Directory,
+                    "the iteration has no directory of its own at this step: add \"mkdir\" before it",
+                )?;
                 self.thing = Thing::Nothing;
             }
             _ => needs(
                 self.thing != Thing::Nothing,
-                "the slot has no file or directory at this step: add \"create\" or \"mkdir\" before",
+                "the iteration has no file or directory of its own at this step: add \"create\" or \"mkdir\" before it",
             )?,
         }
         Ok(())

@@ -107,7 +107,7 @@ impl Time {
 const LONGEST: u64 = 100 * 86_400 * 1_000_000_000;
 
 impl Fraction {
-    const EXPECTED: &str = "a share such as \"1%\", from 0% to 100%";
+    const EXPECTED: &str = "a fraction such as \"1%\", from 0% to 100%";
 
     fn parse(text: &str) -> Option<Self> {
         let percent: f64 = text.strip_suffix('%')?.trim_end().parse().ok()?;

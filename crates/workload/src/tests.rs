@@ -275,9 +275,9 @@ fn iterations_with_a_share_of_their_own_leave_it() {
     for (steps, wanted) in [
         ("\"connect-share\"", "does not end its share"),
         ("\"connect-share\", \"open\", \"disconnect-share\"", "a file is still open"),
-        ("\"log-off\"", "before \"log-off\""),
-        ("{ probe = \"f7\" }", "not in the file set"),
-        ("{ volume = \"label\" }", "no file is open"),
+        ("\"log-off\"", "add \"log-on\" before"),
+        ("{ probe = \"f7\" }", "are reserved"),
+        ("{ volume = \"label\" }", "nothing is open"),
     ] {
         let error = iteration(steps).unwrap_err();
         assert!(error.problem.contains(wanted), "{steps}: {error}");
@@ -453,7 +453,7 @@ fn errors_name_file_line_key_value_and_limit() {
     for (text, line, wanted) in [
         (iteration("\"create\", \"close\""), 8, "does not delete its own file"),
         (iteration("\"close\""), 11, "not open"),
-        (iteration("\"create\", \"remove\""), 11, "the file is still open"),
+        (iteration("\"create\", \"remove\""), 11, "own file is still open"),
         (iteration("{ read = { size = \"8K\" } }"), 11, "not \"8K\""),
         (iteration("{ read = { size = \"1GiB\" } }"), 11, "16MiB"),
         (iteration("\"creat\""), 11, "unknown variant `creat`"),
@@ -581,7 +581,7 @@ fn a_range_is_copied_within_the_slots_own_file_alone() {
     for (on, step, problem) in [
         ("file", step("0B", "1MiB", "1MiB"), "would change files of the set"),
         ("own", step("0B", "1KiB", "1025B"), "the ranges overlap"),
-        ("own", step("0B", "1KiB", "0B"), "expected a range of 1B to"),
+        ("own", step("0B", "1KiB", "0B"), "expected a length of 1B to"),
         ("own", "\"copy-range\"".to_owned(), "this step needs options"),
         ("own", "{ copy-range = { from = \"0B\" } }".to_owned(), "missing field"),
     ] {

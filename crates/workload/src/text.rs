@@ -27,23 +27,23 @@ pub(super) struct Text {
     /// Description of the workload in one line.
     #[schemars(with = "String", example = &"Small files read and written")]
     pub(super) description: Spanned<String>,
-    /// File set, created before the measurement; without it each client has an empty directory.
+    /// File set, created before the measurement. Without a file set, each client has an empty directory.
     #[schemars(with = "Option<Files>")]
     pub(super) files: Option<Spanned<Files>>,
-    /// Load; options of the command override it.
+    /// Load of a run; command-line options override it.
     #[schemars(with = "Option<Load>")]
     pub(super) load: Option<Spanned<Load>>,
-    /// Options of each client's script.
+    /// Settings of all iterations: order, caching, open files, verification.
     #[schemars(with = "Option<ScriptText>")]
     pub(super) script: Option<Spanned<ScriptText>>,
-    /// Kinds of iteration; a workload has these or `[replay]`.
+    /// Kinds of iteration. A workload has either `[[iterations]]` or `[replay]`.
     #[serde(default)]
     #[schemars(with = "Vec<IterationText>")]
     pub(super) iterations: Vec<Spanned<IterationText>>,
-    /// Load file of dbench to play in place of iterations.
+    /// dbench load file to replay, instead of iterations.
     #[schemars(with = "Option<ReplayText>")]
     pub(super) replay: Option<Spanned<ReplayText>>,
-    /// Names and default values that `--set NAME=VALUE` and `--vary` change; "$NAME" stands for the value anywhere in the file.
+    /// Parameters and their defaults. "$NAME" stands for the value anywhere in the file; `--set NAME=VALUE` and `--vary` change it.
     // Looked at before, and put in place.
     #[serde(default, rename = "parameters")]
     #[schemars(with = "BTreeMap<String, ParameterDefault>")]
@@ -65,28 +65,28 @@ enum ParameterDefault {
 #[derive(Debug, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub(super) struct Files {
-    /// Number of files, spread evenly over the directories; with shared = "by-none", per client.
+    /// Number of files (with shared = "by-none": per client), spread evenly over the directories.
     #[schemars(example = 200)]
     pub(super) count: u32,
     /// Number of directories.
     #[schemars(example = 20)]
     pub(super) directories: u32,
-    /// Deepest nesting of directories.
+    /// Greatest nesting depth of the directories.
     #[schemars(example = 2)]
     pub(super) depth: u32,
     /// Sizes of the files.
     pub(super) size: Sizes,
-    /// Factor of all sizes, of files and of the requests for them.
+    /// Factor for all sizes of files and requests; above 0, at most 1.
     #[serde(default)]
     pub(super) scale: Scale,
     /// Number of symbolic links.
     #[serde(default)]
     #[schemars(example = 10)]
     pub(super) links: u32,
-    /// Files that each client uses.
+    /// Whether clients share the files.
     #[serde(default)]
     pub(super) shared: Sharing,
-    /// Seed of sizes and content.
+    /// Random seed for the sizes and contents of the files.
     #[serde(default)]
     #[schemars(example = 1)]
     pub(super) seed: u32,
@@ -100,7 +100,7 @@ impl Files {
     }
 }
 
-/// `[replay]`: a load file of dbench, its lines played one after the other.
+/// `[replay]`: a dbench load file, replayed line by line.
 #[derive(Debug, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 #[schemars(rename = "Replay")]
@@ -108,12 +108,12 @@ pub(super) struct ReplayText {
     /// Path of the load file, plain or gzip, relative to the workload file.
     #[schemars(with = "String", example = &"client.txt")]
     pub(super) loadfile: Spanned<String>,
-    /// Number of times that each client plays the file; 0 or absent: until the phase ends.
+    /// Number of times that each client replays the file; 0 or absent: repeated until the phase ends.
     #[schemars(example = 1)]
     pub(super) plays: Option<u32>,
 }
 
-/// Files that each client uses.
+/// Whether clients share the files.
 #[derive(Clone, Copy, Debug, Default, Deserialize, Serialize, JsonSchema, PartialEq, Eq)]
 #[serde(rename_all = "kebab-case")]
 pub(super) enum Sharing {
@@ -124,30 +124,30 @@ pub(super) enum Sharing {
     ByNone,
 }
 
-/// `[load]`: load where no flag of the command says otherwise.
+/// `[load]`: load of a run; command-line options override it.
 #[derive(Debug, Deserialize, Serialize, JsonSchema)]
 #[serde(deny_unknown_fields, default)]
 pub(super) struct Load {
-    /// Simulated clients, each with its own connection and session.
+    /// Number of simulated clients, each with its own connections and session.
     #[schemars(example = 4)]
     pub(super) clients: Option<u32>,
-    /// Think time of a client between its iterations; with clients alone.
+    /// Think time between a client's iterations; not allowed with `rate` or `users`.
     pub(super) think: Option<Think>,
-    /// Iterations started per second on a schedule, over all clients.
+    /// Iterations per second of all clients together, started on a schedule.
     #[schemars(example = 500)]
     pub(super) rate: Option<f64>,
-    /// Users, each with its own schedule of iterations; needs every.
+    /// Number of users, each with its own schedule of iterations; requires `every`.
     #[schemars(example = 100)]
     pub(super) users: Option<u32>,
     /// Mean time between the starts of one user's iterations.
     #[schemars(example = &"11s")]
     pub(super) every: Option<Time>,
-    /// Spacing of scheduled starts; with rate or users.
+    /// Distribution of the gaps between scheduled starts; only with `rate` or `users`.
     pub(super) arrivals: Arrivals,
-    /// Queue depth: iterations that each client runs at the same time.
+    /// Queue depth: number of iterations that each client runs at the same time.
     #[schemars(example = 1)]
     pub(super) depth: u32,
-    /// Load before the measured phase that is not measured.
+    /// Length of the warm-up before the measured phase.
     pub(super) warmup: Time,
     /// Length of the measured phase.
     pub(super) duration: Time,
@@ -170,32 +170,32 @@ impl Default for Load {
     }
 }
 
-/// `[script]`: options of each client's script.
+/// `[script]`: settings of all iterations.
 #[derive(Debug, Default, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields, default)]
 #[schemars(rename = "Script")]
 pub(super) struct ScriptText {
-    /// Files that stay open between iterations; 0 or absent: each iteration opens and closes its file.
+    /// Files kept open between iterations, per slot (a client has `depth` slots); 0 or absent: each iteration closes its file.
     #[schemars(with = "Option<u32>", example = 16)]
     pub(super) keep_open: Option<Spanned<u32>>,
     /// Fraction of the reads whose data is compared with the data written; absent: none.
     pub(super) verify: Option<Fraction>,
-    /// Oplock, lease or handle that opens ask for.
+    /// Oplock, lease or durable handle that each open requests.
     pub(super) caching: Caching,
-    /// Order of the kinds of iteration.
+    /// How a client selects the next kind of iteration.
     pub(super) order: Order,
     /// Look up every file of the set before the measurement, so that NFS clients know its handle.
     pub(super) look_up_first: bool,
 }
 
-/// Order of the kinds of iteration.
+/// How a client selects the next kind of iteration.
 #[derive(Clone, Copy, Debug, Default, Deserialize, Serialize, JsonSchema, PartialEq, Eq)]
 #[serde(rename_all = "kebab-case")]
 pub(super) enum Order {
-    /// Each is selected by weight, independently of the previous ones.
+    /// At random by weight, independently of earlier iterations.
     #[default]
     Random,
-    /// Shuffled deck with as many of each kind as its weight, again and again: fractions are exact.
+    /// From a shuffled list, repeated, that holds the kinds in proportion to their weights: fractions are exact.
     Shuffled,
 }
 
@@ -207,19 +207,19 @@ pub(super) struct IterationText {
     /// Name in reports.
     #[schemars(example = &"read")]
     pub(super) name: String,
-    /// Frequency relative to the sum of all weights.
+    /// Frequency: this weight divided by the sum of all weights.
     #[serde(default = "one")]
     #[schemars(example = 30)]
     pub(super) weight: u32,
-    /// Additional weight of iterations that connect to the share first and disconnect afterwards (SMB only).
+    /// Additional weight of a variant that connects to the share first and disconnects at the end (SMB only).
     #[serde(default)]
     #[schemars(example = 5)]
     pub(super) unmapped: u32,
-    /// Additional weight of iterations that also log on, connect, disconnect and log off (SMB only).
+    /// Additional weight of a variant that logs on and connects first, and disconnects and logs off at the end (SMB only).
     #[serde(default)]
     #[schemars(example = 5)]
     pub(super) with_logon: u32,
-    /// Object of the iteration.
+    /// Object that the steps use.
     pub(super) on: Subject,
     /// How the file, link or directory is selected from the set.
     #[serde(default)]
@@ -233,7 +233,7 @@ fn one() -> u32 {
     1
 }
 
-/// Object of the iteration.
+/// Object that the steps use.
 #[derive(Clone, Copy, Debug, Deserialize, JsonSchema, PartialEq, Eq)]
 #[serde(rename_all = "kebab-case")]
 pub(super) enum Subject {
@@ -273,7 +273,7 @@ pub(super) enum StepWithOptions {
     Read(ReadText),
     /// Writes to the iteration's file.
     Write(WriteText),
-    /// Looks up a name that is not in the directory.
+    /// Looks up the given name, which must not exist in the directory.
     Probe(String),
     /// Pauses within the iteration.
     Think(Time),
@@ -347,16 +347,16 @@ pub(super) struct ReadText {
     /// Position of the reads.
     #[serde(default)]
     pub(super) at: At,
-    /// Number of requests; absent: 1. Not with whole.
+    /// Number of requests; absent: 1. Not with `whole`.
     #[schemars(example = 4)]
     pub(super) count: Option<u32>,
-    /// Read the whole file. Not with count.
+    /// Read the whole file. Not with `count`.
     #[serde(default)]
     pub(super) whole: bool,
-    /// Begin at the start of the file; otherwise sequential reads continue at the end of the slot's last read of this file.
+    /// Begin at the start of the file; otherwise sequential reads continue where the slot (a client has `depth` slots) last stopped.
     #[serde(default)]
     pub(super) from_start: bool,
-    /// With N, read every Nth block: N slots of a client share one file, and each reads its own blocks. Sequential reads only.
+    /// With N, read every Nth block, so that N slots (a client has `depth` slots) divide one file. Sequential reads only.
     #[serde(default = "one")]
     #[schemars(example = 1)]
     pub(super) every: u32,
@@ -369,19 +369,19 @@ pub(super) struct ReadText {
 pub(super) struct WriteText {
     /// Bytes per request.
     pub(super) size: Size,
-    /// Position of the writes; the iteration's own file is written sequentially.
+    /// Position of the writes; in the iteration's own file always sequential.
     #[serde(default)]
     pub(super) at: At,
-    /// Number of requests; absent: 1. Not with whole or total.
+    /// Number of requests; absent: 1. Not with `whole` or `total`.
     #[schemars(example = 2)]
     pub(super) count: Option<u32>,
-    /// Write the whole file. Not with count or total.
+    /// Write the whole file. Not with `count` or `total`.
     #[serde(default)]
     pub(super) whole: bool,
-    /// Begin at the start of the file; otherwise sequential writes continue at the end of the slot's last write of this file.
+    /// Begin at the start of the file; otherwise sequential writes continue where the slot (a client has `depth` slots) last stopped.
     #[serde(default)]
     pub(super) from_start: bool,
-    /// Bytes in all, from the start of the iteration's own file. Not with count or whole.
+    /// Total bytes, written from the start of the iteration's own file. Not with `count` or `whole`.
     pub(super) total: Option<Sizes>,
     /// The server responds after the data is durable (NFS FILE_SYNC, SMB write-through).
     #[serde(default)]
@@ -392,12 +392,12 @@ pub(super) struct WriteText {
 #[derive(Clone, Copy, Debug, Default, Deserialize, Serialize, JsonSchema, PartialEq)]
 #[serde(rename_all = "kebab-case")]
 pub(super) enum At {
-    /// One request after the other.
+    /// Each request begins where the previous one ended.
     #[default]
     Sequential,
-    /// At a multiple of the request's size, each equally often.
+    /// At a random multiple of the request's size.
     Random,
-    /// At a multiple of the request's size; the probability of the nth is proportional to 1 / n^exponent.
+    /// At a multiple of the request's size; the probability of the nth multiple is proportional to 1 / n^exponent.
     Zipf(super::distribution::Exponent),
 }
 
@@ -406,7 +406,7 @@ pub(super) enum At {
 #[serde(deny_unknown_fields)]
 #[schemars(rename = "Repeat")]
 pub(super) struct RepeatText {
-    /// Number of times.
+    /// Number of repetitions.
     #[schemars(example = 3)]
     pub(super) times: u32,
     /// Steps, one after the other.
@@ -424,7 +424,7 @@ pub(super) struct Think(pub(super) Pause);
 pub(super) enum ThinkTable {
     /// Exponential, with this mean.
     Exponential(Time),
-    /// Evenly between two times.
+    /// Uniform between two times.
     Uniform([Time; 2]),
 }
 

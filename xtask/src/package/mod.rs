@@ -27,10 +27,10 @@ use content::Content;
 /// Arguments of `cargo xtask package`.
 #[derive(Debug, clap::Args)]
 pub(crate) struct Arguments {
-    /// Package uncommitted changes too: the packages then have the date and the name of a commit that they are not of
+    /// Package uncommitted changes too; the packages still have the date and ID of the last commit
     #[arg(long)]
     allow_dirty: bool,
-    /// Build again in a fresh clone elsewhere, and compare bit by bit
+    /// Build again in a fresh clone at another path, and compare the packages bit by bit
     #[arg(long)]
     reproduce: bool,
 }

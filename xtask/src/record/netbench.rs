@@ -17,19 +17,20 @@ use crate::Outcome;
 pub(crate) struct Arguments {
     /// Capture to write
     output: PathBuf,
-    /// Clients, each with an address of its own
+    /// Number of clients, each with a separate address
     #[arg(long, default_value_t = 4)]
     clients: u64,
-    /// Duration, s
+    /// Duration in seconds
     #[arg(long, default_value_t = 10)]
     seconds: u64,
-    /// First lines of the load file to take, without what fills the disk (a client that is done begins again); 0 for all
+    /// Number of lines to use from the start of the load file, without those that fill the disk; clients repeat these
+    /// lines. 0: the whole file
     #[arg(long, default_value_t = 0)]
     lines: usize,
-    /// Throughput that a client aims at, MB/s; 0 for as much as can be
+    /// Target throughput per client, MB/s; 0: no limit
     #[arg(long, default_value_t = 0)]
     rate: u64,
-    /// Load file
+    /// Load file of dbench
     #[arg(long, default_value = "/usr/share/dbench/client.txt")]
     load: PathBuf,
 }

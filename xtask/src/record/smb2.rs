@@ -15,13 +15,13 @@ use crate::Outcome;
 pub(crate) struct Arguments {
     /// Capture to write
     output: PathBuf,
-    /// Clients, each with an address of its own
+    /// Number of clients, each with a separate address
     #[arg(long, default_value_t = 4)]
     clients: u64,
-    /// Duration of each bench, s
+    /// Duration of each smbtorture bench in seconds
     #[arg(long, default_value_t = 10)]
     seconds: u64,
-    /// Files that a client makes and reads
+    /// Number of files that each client creates and reads
     #[arg(long, default_value_t = 500)]
     files: u64,
 }

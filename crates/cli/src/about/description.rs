@@ -74,12 +74,13 @@ fn parse(text: &str) -> Result<SystemUnderTest, String> {
         let lines: Vec<String> = lines.map(str::to_owned).collect();
         let longest = lines.iter().map(|line| line.chars().count()).max().unwrap_or(0);
         match (lines.len(), longest) {
-            (0, _) => Err(format!(", line {at}: {key} is empty: give a value, or leave the key out")),
+            (0, _) => Err(format!(", line {at}: `{key}` is empty: give a value, or remove the key")),
             (many, _) if many > MOST_LINES => {
-                Err(format!(", line {at}: {key} has {many} lines, expected at most {MOST_LINES}"))
+                Err(format!(", line {at}: `{key}` has {many} lines of text, expected at most {MOST_LINES}"))
             }
             (_, long) if long > LONGEST_LINE => {
-                Err(format!(", line {at}: {key} has a line of {long} characters, expected at most {LONGEST_LINE}"))
+                let problem = format!("{long} characters without a line break, expected at most {LONGEST_LINE}");
+                Err(format!(", line {at}: `{key}` has {problem}"))
             }
             _ => Ok(lines),
         }
@@ -94,7 +95,7 @@ fn parse(text: &str) -> Result<SystemUnderTest, String> {
         notes: lines("notes", read.notes)?,
     };
     match system == SystemUnderTest::default() {
-        true => Err(": no key, expected one or more of server, version, cpu, memory, disks, network, notes".to_owned()),
+        true => Err(": the file sets none of the keys server, version, cpu, memory, disks, network, notes".to_owned()),
         false => Ok(system),
     }
 }
@@ -121,16 +122,16 @@ mod tests {
             ("cpu = 4", &[", line 1: ", "a string or a list of strings", "in: cpu = 4"]),
             ("\n[cpu]\nmodel = 'x'", &[", line 2: ", "in: [cpu]"]),
             ("cpu = \"x\"\ncpu = \"y\"", &[", line 2: ", "in: cpu = \"y\""]),
-            ("server = 'a'\n\nnotes = ' '", &[", line 3: notes is empty"]),
+            ("server = 'a'\n\nnotes = ' '", &[", line 3: `notes` is empty"]),
             ("server = \"a", &[", line 1: "]),
-            ("", &[": no key, expected one or more of server"]),
+            ("", &[": the file sets none of the keys server"]),
         ] {
             let said = parse(text).unwrap_err();
             assert!(parts.iter().all(|part| said.contains(part)), "{text}: {said}");
         }
         let long = parse(&format!("cpu='x'\nnotes = '{}'", "n".repeat(LONGEST_LINE + 1))).unwrap_err();
-        assert!(long.starts_with(", line 2: notes has a line of 501 characters"), "{long}");
+        assert!(long.starts_with(", line 2: `notes` has 501 characters"), "{long}");
         let many = parse(&format!("disks = {:?}", vec!["d"; MOST_LINES + 1])).unwrap_err();
-        assert!(many.starts_with(", line 1: disks has 65 lines"), "{many}");
+        assert!(many.starts_with(", line 1: `disks` has 65 lines"), "{many}");
     }
 }

@@ -19,14 +19,15 @@ const EXAMPLES: &str = "Examples:
   plimsoll breakdown nfs://server/export --server-metrics http://server:9100/metrics
   plimsoll breakdown file:///mnt/share --capture mount.pcap";
 
-/// Repeats the same calls on a server and in a local directory, and shows how the time of a call divides into client,
-/// network, server and disk. The report marks each part as measured or derived.
+/// Makes the same calls (such as getattr and read) on a server and in a local directory, and shows how much of a call's
+/// time the client, the network, the server and the disk take. The report marks each part as measured or derived.
 #[derive(Debug, clap::Args)]
 #[command(after_help = EXAMPLES)]
 pub(crate) struct Arguments {
     #[arg(value_name = "TARGET", help = TARGETS)]
     target: String,
-    /// File whose first line is the password [default: the variable PLIMSOLL_PASSWORD, then the password in the target]
+    /// File whose first line is the password [default: environment variable PLIMSOLL_PASSWORD, then the target's
+    /// password]
     #[arg(long, value_name = "FILE", help_heading = "Server")]
     password_file: Option<PathBuf>,
     #[command(flatten)]
@@ -35,16 +36,16 @@ pub(crate) struct Arguments {
     connect_options: WishFlags,
     #[command(flatten)]
     server_side: ServerSideFlags,
-    /// Include the server-side counters of Samba: path of its smb.conf, which needs `smbd profiling level = on` or
-    /// `count`
+    /// Report the counters of a Samba server on this machine, given its smb.conf; smb.conf must set `smbd profiling
+    /// level` to `on` or `count`
     #[arg(long, value_name = "FILE", help_heading = "Server")]
     samba_conf: Option<PathBuf>,
-    /// Include the server-side counters of NFS-Ganesha: its D-Bus, either `system` or an address such as
-    /// unix:path=/run/bus. NFS_CORE_PARAM needs Enable_NFS_Stats and Enable_FULLV3_Stats
+    /// Report the counters of an NFS-Ganesha server, given its D-Bus: `system`, or an address such as
+    /// unix:path=/run/bus. Ganesha's NFS_CORE_PARAM block must enable Enable_NFS_Stats and Enable_FULLV3_Stats
     #[arg(long, value_name = "BUS", help_heading = "Server", conflicts_with = "samba_conf")]
     ganesha_bus: Option<String>,
-    /// For file:// targets: a capture of the mount's connection that tcpdump is writing (tcpdump -U -w FILE); used to
-    /// count requests per call
+    /// For file:// targets: the capture of the mount's connection that tcpdump is writing (tcpdump -U -w FILE).
+    /// Plimsoll counts the requests per call in this capture
     #[arg(long, value_name = "FILE", help_heading = "Server")]
     capture: Option<PathBuf>,
     #[command(flatten)]
@@ -74,13 +75,14 @@ struct CallFlags {
     /// Size of each read, e.g. 64KiB
     #[arg(long, value_name = "SIZE", default_value = "4KiB")]
     block: String,
-    /// Size of each file to read, e.g. 4GiB. The server reads files smaller than its memory from its cache
+    /// Total size of the files in each read phase, e.g. 4GiB. Files that fit into the server's memory are read from the
+    /// server's cache
     #[arg(long, value_name = "SIZE", default_value = "128MiB")]
     size: String,
-    /// Number of blocks outstanding during read-ahead; on mounted directories the kernel decides instead
+    /// Number of blocks that the read-ahead phase keeps outstanding; for file:// targets the kernel decides
     #[arg(long, value_name = "COUNT", default_value_t = 8, value_parser = clap::value_parser!(u32).range(2..=64))]
     ahead: u32,
-    /// Directory for the same calls without a server, e.g. file:///var/tmp/x [default: a temporary directory]
+    /// Local directory in which to make the same calls, e.g. file:///var/tmp/x [default: a temporary directory]
     #[arg(long, value_name = "URL")]
     local: Option<String>,
     /// Shell command that empties the server's cache; runs before each read phase

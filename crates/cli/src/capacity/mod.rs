@@ -59,8 +59,8 @@ pub(crate) struct Arguments {
 #[derive(Clone, Debug, clap::Args)]
 #[command(next_help_heading = "Objective")]
 struct ObjectiveFlags {
-    /// Service-level objective, e.g. "p99 < 20ms", "read.mean < 5ms" or "bytes > 80MB/s"; may be repeated. Errors and
-    /// late users always count as a miss
+    /// Service-level objective, e.g. "p99 < 20ms", "read.mean < 5ms" or "bytes > 80MB/s"; may be repeated. A run with
+    /// an error, or with an iteration still running when its user's next one is due, always misses the objective
     #[arg(long, value_name = "CONDITION", value_parser = parse_objective)]
     hold: Vec<Condition>,
 }
@@ -70,7 +70,8 @@ struct ObjectiveFlags {
 #[command(next_help_heading = "Search")]
 struct BoundFlags {
     /// Load of the first run: clients, users (with --users) or iterations per second (with --rate) [default: 1 client
-    /// or user, 100 iterations per second]. Replaces the numbers in --clients, --users and --rate
+    /// or user, 100 iterations per second]. Replaces the number in --users or --rate or,
+    /// without these, in --clients
     #[arg(long, value_name = "LOAD")]
     start: Option<f64>,
     /// Upper limit of the search [default: 1000 clients or users, 1000000 iterations per second]. Private files are
@@ -95,8 +96,8 @@ pub(crate) fn run(arguments: Arguments) -> anyhow::Result<Done> {
     let workload = arguments.parameters.workload(&arguments.workload)?;
     if arguments.load.levels.is_some() {
         return Err(Usage(
-            "--levels does not apply to capacity, which chooses the loads: limit the search with \
-        --start and --most"
+            "--levels does not apply to capacity, which chooses the load levels itself: remove --levels, and \
+        limit the search with --start and --most"
                 .to_owned(),
         )
         .into());

@@ -50,7 +50,8 @@ pub(crate) fn run(mut arguments: Arguments) -> anyhow::Result<Done> {
     let recordings = arguments.subjects.iter().filter(|path| path.is_dir()).count();
     let filtered = !arguments.filter.describe().is_empty();
     if recordings == arguments.subjects.len() && arguments.keys.given() {
-        return Err(Usage("session keys need a capture, but no input is one: leave them out".to_owned()).into());
+        let why = "session keys apply to captures only, but all inputs are recordings: remove the keys";
+        return Err(Usage(why.to_owned()).into());
     }
     let read = |path: &PathBuf| {
         // Of a recording, statistics are of everything; filters look at its transactions.
@@ -73,16 +74,16 @@ pub(crate) fn run(mut arguments: Arguments) -> anyhow::Result<Done> {
 #[derive(Clone, Debug, Default, clap::Args)]
 #[command(next_help_heading = "Continuous integration")]
 pub(crate) struct Conditions {
-    /// Exit with code 1 if the measured interval supports this condition, e.g. "read.p99 > +10%", "errors > 1%",
-    /// "all.throughput < -5%" or "mean > 5ms"; may be repeated
+    /// Exit with code 1 if this condition holds for the whole confidence interval, e.g. "read.p99 > +10%", "errors >
+    /// 1%", "all.throughput < -5%" or "mean > 5ms"; may be repeated
     #[arg(long = "fail-if", value_name = "CONDITION", value_parser = Condition::parse)]
     wanted: Vec<Condition>,
     /// Exit code if no condition failed but at least one was undecided [default: 4]. For `git bisect run`, 125 skips
     /// the commit
     #[arg(long, value_name = "CODE", requires = "wanted")]
     exit_undecided: Option<u8>,
-    /// Rank and judge servers that guarantee different things: signed or not, encrypted or not, stable writes or not,
-    /// caching granted or not [default: no ranking, and exit code 4]
+    /// Rank and judge servers even if their guarantees differ in signing, encryption, stable writes or granted caching
+    /// [default: no ranking, and exit code 4]
     #[arg(long)]
     ignore_guarantees: bool,
 }
@@ -101,13 +102,13 @@ impl Conditions {
     /// Exit status for these judgements.
     pub(crate) fn done(&self, Judgement { failed, undecided }: &Judgement, refused: Option<&str>) -> Done {
         if let Some(why) = refused {
-            let why = format!("{why}; --ignore-guarantees ranks them anyway");
+            let why = format!("{why}; --ignore-guarantees ranks the sides anyway");
             return Done::Undecided { code: self.exit_undecided.unwrap_or(NO_VERDICT), why };
         }
         match (failed.as_slice(), undecided.as_slice()) {
             ([], []) => Done::Normally,
             ([], _) => {
-                let why = format!("{}; measure longer, or repeat the runs", undecided.join("; "));
+                let why = format!("{}; longer or repeated runs give narrower intervals", undecided.join("; "));
                 Done::Undecided { code: self.exit_undecided.unwrap_or(NO_VERDICT), why }
             }
             _ => Done::Failed(failed.join("; ")),
@@ -131,9 +132,12 @@ pub(crate) fn finish(
     let invalid = report.sides.iter().find(|side| !side.validity.valid);
     Ok(match (judged, invalid) {
         // What was printed says why.
-        (Done::Normally, Some(side)) if printed => Done::NoVerdict(format!("{} is INVALID", side.letter)),
+        (Done::Normally, Some(side)) if printed => {
+            Done::NoVerdict(format!("the numbers of {} are INVALID", side.letter))
+        }
         (Done::Normally, Some(side)) => {
-            Done::NoVerdict(format!("{} is INVALID: {}", side.letter, first_reason(&side.validity.reasons)))
+            let reason = first_reason(&side.validity.reasons);
+            Done::NoVerdict(format!("the numbers of {} are INVALID: {reason}", side.letter))
         }
         (judged, _) => judged,
     })

@@ -35,8 +35,8 @@ impl Address {
         });
         network.or_else(|| named(text)).ok_or_else(|| {
             format!(
-                "{text}: expected an address (192.0.2.1), address:port (192.0.2.1:445, [2001:db8::1]:2049), network (10.0.0.0/8) or name \
-                 of a host in --hosts"
+                "{text}: expected an address (192.0.2.1), address:port (192.0.2.1:445, [2001:db8::1]:2049), network (10.0.0.0/8) or host \
+                 name from the --hosts file"
             )
         })
     }

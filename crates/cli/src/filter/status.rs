@@ -48,7 +48,7 @@ impl Status {
         if named.is_empty() {
             let outcomes: Vec<&str> = OUTCOMES.iter().map(|outcome| outcome.label()).collect();
             return Err(format!(
-                "{text}: expected the name of a status (STATUS_ACCESS_DENIED, ACCESS_DENIED, NFS3ERR_STALE), its number (0xc0000022), \
+                "{text}: expected a status name (STATUS_ACCESS_DENIED, ACCESS_DENIED, NFS3ERR_STALE), a status number (0xc0000022), \
                  error, none, or {}",
                 outcomes.join(", ")
             ));

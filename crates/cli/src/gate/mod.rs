@@ -28,25 +28,25 @@ const EXAMPLES: &str = "Examples:
   plimsoll gate nfs://old/export nfs://new/export mixed --fail-if \"read.p95 > +3%\"
   plimsoll gate \"$OLD\" \"$NEW\" --fail-if \"mean > +5%\" --budget 5m --markdown gate.md --junit gate.xml
 
-Exit code 0: all conditions passed. 1: a condition failed. 4: a condition is undecided.";
+Exit code 0: all conditions passed. 1: a condition failed. 4: none failed, but at least one is undecided.";
 
 /// What the numbers of a stopped gate are good for.
-const OPTIONAL_STOPPING: &str = "The gate stopped when its conditions were decided. Only their intervals allow for that: the intervals and \
-    verdicts of all other numbers hold for a duel of fixed length";
+const OPTIONAL_STOPPING: &str = "A gate stops as soon as its conditions are decided. Only the intervals of the conditions allow for early stopping; \
+    all other intervals and verdicts assume a fixed number of rounds";
 
 /// Drives a baseline and a candidate alternately (A B B A, repeated) until every --fail-if condition is decided or the
-/// budget is spent. The intervals are valid although the gate looks at them after every round
+/// budget is spent. The conditions' confidence intervals stay valid although the gate checks them after every round
 #[derive(Debug, clap::Args)]
 #[command(after_help = EXAMPLES)]
 pub(crate) struct Arguments {
-    /// A target and, in the same argument, its own options, e.g. "smb://u@old/data --dialect 2.1"
+    /// Side A: a target; options for this side only follow in the same argument, e.g. "smb://u@old/data --dialect 2.1"
     baseline: String,
-    /// A target and, in the same argument, its own options, e.g. "smb://u@new/data --depth 4"
+    /// Side B: a target; options for this side only follow in the same argument, e.g. "smb://u@new/data --depth 4"
     candidate: String,
     /// Workload: a name from `plimsoll workloads list`, or a workload file
     #[arg(default_value = "mixed")]
     workload: String,
-    /// Time limit, e.g. 10m: no round begins that would probably end later. The first round always runs
+    /// Time limit, e.g. 10m: the gate starts no round that would probably end after the limit, except the first round
     #[arg(long, value_name = "TIME", default_value = "10m", value_parser = humantime::parse_duration)]
     budget: Duration,
     /// Maximum number of rounds; each round has four runs (A B B A)
@@ -64,13 +64,13 @@ pub(crate) struct Arguments {
 #[derive(Debug, clap::Args)]
 #[command(next_help_heading = "Output")]
 struct GateOutput {
-    /// Write the decisions as a Markdown table, e.g. for the comment on a pull request
+    /// Write the decisions as a Markdown table, e.g. for a comment on a pull request
     #[arg(long, value_name = "FILE")]
     markdown: Option<PathBuf>,
-    /// Write the decisions as JUnit XML, one test case per condition
+    /// Write the decisions as JUnit XML, one test case per condition and load level
     #[arg(long, value_name = "FILE")]
     junit: Option<PathBuf>,
-    /// Write one line per run as CSV, with the number of each condition
+    /// Write one line per run and load level as CSV, with the value measured for each condition
     #[arg(long, value_name = "FILE")]
     csv: Option<PathBuf>,
     /// Write the comparison of all runs as JSON (schemas/plimsoll.report.2.schema.json); - for standard output
@@ -79,7 +79,7 @@ struct GateOutput {
     /// Write the comparison of all runs as one self-contained HTML page
     #[arg(long, value_name = "FILE")]
     html: Option<PathBuf>,
-    /// Show instants in UTC [default: local time]
+    /// Show dates and times in UTC [default: local time]
     #[arg(long)]
     utc: bool,
     /// Print no decisions and no progress; `--json -` still prints JSON

@@ -11,11 +11,11 @@ use crate::exit::Usage;
 #[derive(Clone, Debug, clap::Args)]
 #[command(next_help_heading = "Server")]
 pub(crate) struct AuthFlags {
-    /// Logon protocol of SMB users: ntlm, or kerberos in builds with that feature. Kerberos gets one ticket for all
-    /// users before the run
+    /// Logon protocol for SMB: ntlm, or kerberos in builds with that feature. With kerberos, Plimsoll gets one ticket
+    /// before the run and uses it for all logons
     #[arg(long, value_name = "HOW", value_parser = parse_how, default_value = "ntlm")]
     auth: How,
-    /// Kerberos realm (default: the realm in the user of smb://user%40REALM@host/share)
+    /// Kerberos realm [default: REALM in smb://user%40REALM@host/share]
     #[arg(long, value_name = "REALM")]
     realm: Option<String>,
     /// Address of the KDC, e.g. kdc.example.com:88 [default: the first KDC in krb5.conf]
@@ -38,7 +38,7 @@ impl AuthFlags {
         let wrong = match (self.auth, target) {
             (How::Ntlm, _) if self.realm.is_some() || self.kdc.is_some() => "--realm and --kdc need --auth kerberos",
             (How::Ntlm, _) | (How::Kerberos, Target::Smb(_)) => return Ok(()),
-            (How::Kerberos, _) => "--auth kerberos needs a user in the target: smb://user@host/share",
+            (How::Kerberos, _) => "--auth kerberos needs an SMB target with a user: smb://user@host/share",
         };
         Err(Usage(wrong.to_owned()))
     }

@@ -13,11 +13,11 @@ use super::ranges::Levels;
 #[derive(Clone, Debug, Default, clap::Args)]
 #[command(next_help_heading = "Load")]
 pub(crate) struct LoadFlags {
-    /// Number of simulated clients, each with its own connection and session; each starts its next operation when the
-    /// previous one ends
+    /// Number of simulated clients, each with its own connection and session [default: from the workload]. Without
+    /// --rate, a client starts its next operation when the previous one ends
     #[arg(long, value_name = "COUNT")]
     pub(crate) clients: Option<u32>,
-    /// Number of users; each starts iterations at the interval --every, also when the server falls behind
+    /// Number of users; each starts one iteration per --every interval, even when the server falls behind
     #[arg(long, value_name = "COUNT", conflicts_with_all = ["rate", "clients", "think"])]
     pub(crate) users: Option<u32>,
     /// Iterations to start per second, over all clients, e.g. 500; the rate does not drop when the server falls behind
@@ -27,7 +27,7 @@ pub(crate) struct LoadFlags {
     #[arg(long, value_name = "COUNT")]
     pub(crate) depth: Option<u32>,
     /// Load levels to run in order: clients (with --users: users; with --rate: iterations/s), e.g. 1,2,4 or 1..15 or
-    /// 1..64*2 or 100..1000/100
+    /// 1..64*2 (doubling) or 100..1000/100 (steps of 100)
     #[arg(long, value_name = "LIST")]
     pub(crate) levels: Option<Levels>,
     /// Length of each measured phase, e.g. 30s [default: from the workload]
@@ -36,7 +36,7 @@ pub(crate) struct LoadFlags {
     /// Unmeasured load before each measured phase, e.g. 5s [default: from the workload]
     #[arg(long, value_name = "TIME", value_parser = humantime::parse_duration)]
     pub(crate) warmup: Option<Duration>,
-    /// Think time of a client between iterations: 10ms, exponential:10ms (mean) or 5ms..20ms
+    /// Think time of a client between iterations: 10ms, exponential:10ms (mean 10 ms) or 5ms..20ms (uniform)
     #[arg(long, value_name = "TIME", value_parser = parse_pause)]
     pub(crate) think: Option<Pause>,
     /// Mean time between the starts of one user's iterations, e.g. 11s
@@ -45,7 +45,8 @@ pub(crate) struct LoadFlags {
     /// Spacing of scheduled starts: constant or poisson [default: from the workload, or constant]
     #[arg(long, value_name = "HOW", value_parser = parse_arrivals)]
     pub(crate) arrivals: Option<Arrivals>,
-    /// TCP connections per client (like the mount option nconnect); they share --depth, which must be at least as large
+    /// TCP connections per client (like the mount option nconnect), which share its --depth; --depth must be at least
+    /// COUNT
     #[arg(long, value_name = "COUNT", default_value_t = 1)]
     pub(crate) connections: u32,
     /// Number of clients that share one connection and session
@@ -54,14 +55,14 @@ pub(crate) struct LoadFlags {
     /// Load threads; 0 = one per core (file://: one per client)
     #[arg(long, value_name = "COUNT", default_value_t = 0)]
     pub(crate) threads: u32,
-    /// Prevent CPU idle states: runs one SCHED_IDLE spinning thread per CPU. Lowers wake-up latency, and adds load to
-    /// this host's --server-metrics
+    /// Prevent CPU idle states with one SCHED_IDLE spinning thread per CPU. This lowers the wake-up latency, and
+    /// appears as CPU use in --server-metrics of this host
     #[arg(long)]
     pub(crate) no_cpu_idle: bool,
     /// Timeout for a request, and for connecting and logging on, e.g. 10s; the report counts timeouts
     #[arg(long, value_name = "TIME", value_parser = humantime::parse_duration, default_value = "30s")]
     pub(crate) timeout: Duration,
-    /// Name of the file set on the share; concurrent runs need different names
+    /// Name of the set of files that the workload uses on the share; concurrent runs need different names
     #[arg(long, value_name = "NAME", value_parser = parse_name)]
     pub(crate) file_set: Option<String>,
     /// Seed of the random number generator
@@ -130,7 +131,7 @@ fn base(flags: &LoadFlags, default: &Load) -> Result<Load, Usage> {
 fn at_level(base: Load, (flag, level): (&str, f64)) -> Result<Load, Usage> {
     let whole = || {
         let counted = level.fract() == 0.0 && level >= 1.0 && level <= f64::from(u32::MAX);
-        let wrong = || Usage(format!("{flag} {level}: expected integers >= 1"));
+        let wrong = || Usage(format!("{flag} {level}: expected an integer >= 1"));
         // It was just seen to fit.
         if counted { Ok(level as u32) } else { Err(wrong()) }
     };
@@ -146,8 +147,8 @@ fn step(flags: &LoadFlags, defaults: &Defaults, load: Load, number: u32) -> anyh
     if connections > lanes {
         // More depth with the connections would be a difference of its own, which nobody asked for.
         return Err(Usage(format!(
-            "--connections {connections}: a client with queue depth {lanes} uses at most {lanes} connections; add \
-            --depth {connections}, also to the run you compare with"
+            "--connections {connections}: a client cannot use more connections than its queue depth, {lanes}; add \
+            --depth {connections}, also to any run that you compare with this one"
         ))
         .into());
     }
@@ -207,7 +208,7 @@ fn parse_pause(text: &str) -> Result<Pause, String> {
     let time = |text: &str| {
         humantime::parse_duration(text)
             .map(nanoseconds)
-            .map_err(|error| format!("{text}: {error}; expected a time such as 10ms (1.5s is 1500ms)"))
+            .map_err(|error| format!("{text}: {error}; expected a time such as 10ms (write 1.5s as 1500ms)"))
     };
     if let Some(mean) = text.strip_prefix("exponential:") {
         return time(mean).map(Pause::Exponential);

@@ -93,7 +93,7 @@ pub(crate) struct Arguments {
     /// Number of times to run all load levels; the report shows the variation between repeats
     #[arg(long, value_name = "COUNT", default_value_t = 1, help_heading = "Load", value_parser = clap::value_parser!(u32).range(1..))]
     repeat: u32,
-    /// Skip the remaining levels once the mean response time of a level exceeds this, e.g. 50ms
+    /// Skip the remaining levels once the mean response time of a level exceeds this limit, e.g. 50ms
     #[arg(long, value_name = "TIME", value_parser = humantime::parse_duration, requires = "levels", help_heading = "Load")]
     stop_above: Option<std::time::Duration>,
     /// Delete the workload's files at the end, also after Ctrl-C [default: leave them for the next run]
@@ -102,19 +102,20 @@ pub(crate) struct Arguments {
     /// Write one row per transaction to FILE.parquet or FILE.csv
     #[arg(long, value_name = "FILE", help_heading = "Output")]
     transactions: Option<PathBuf>,
-    /// Write the traffic of the sockets as a pcapng capture, for `plimsoll analyze` and Wireshark
+    /// Write the data that the load generator sends and receives as a pcapng capture, for `plimsoll analyze` and
+    /// Wireshark
     #[arg(long, value_name = "FILE.pcapng", help_heading = "Output")]
     tap: Option<PathBuf>,
     #[command(flatten)]
     about: AboutFlags,
     #[command(flatten)]
     record: RecordFlags,
-    /// Repeat the run recorded in DIR with the same target, workload and load. Outputs, password, --server-pid and
-    /// --server-metrics must be given again
+    /// Repeat the run recorded in DIR with the same target, workload and load. Options for
+    /// outputs, the password, --server-pid and --server-metrics are not in the recording: give them again
     #[arg(long, value_name = "DIR", conflicts_with_all = FIXED_BY_A_RECORDING)]
     from: Option<PathBuf>,
-    /// Continue the recording in the folder of --record: runs only the missing levels. Workload, target, seed and
-    /// levels must be the same
+    /// Continue the recording in the folder of --record: run only the missing levels. Workload, target, seed and levels
+    /// must be the same as before
     #[arg(long = "continue", requires = "record", conflicts_with_all = ["overwrite", "transactions", "tap"], help_heading = "Output")]
     go_on: bool,
     #[command(flatten)]
@@ -163,7 +164,8 @@ pub(crate) fn run(arguments: Arguments) -> anyhow::Result<Done> {
     let work: Vec<(&Variant, Vec<LevelSpec>)> =
         variants.iter().zip(&spec.variants).map(|(variant, spec)| (variant, spec.levels.clone())).collect();
     let Some((first, level)) = variants.first().zip(spec.levels().next().map(|(_, level)| level.clone())) else {
-        return Err(Usage("--vary: no values given: use NAME=VALUE,VALUE".to_owned()).into());
+        let why = "no load level to run: give a value to --vary, or another recording to --from";
+        return Err(Usage(why.to_owned()).into());
     };
     let target = if arguments.from.is_some() { arguments.target.of(&spec)? } else { arguments.target.clone() };
     let resolved = target.choose()?;

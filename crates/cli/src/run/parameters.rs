@@ -18,8 +18,8 @@ pub(crate) struct SetFlags {
 #[derive(Clone, Debug, Default, clap::Args)]
 #[command(next_help_heading = "Load")]
 pub(crate) struct VaryFlags {
-    /// Run all load levels once per value of a parameter, e.g. block=0.75kB,6kB,30kB or block=500B..4000B/100B; each
-    /// value has its own load curve
+    /// Run all load levels once per value of a parameter, e.g. block=0.75kB,6kB,30kB or block=500B..4000B/100B (steps
+    /// of 100 B); each value has its own load curve
     #[arg(long, value_name = "NAME=LIST", value_parser = parse_vary)]
     vary: Option<Vary>,
 }

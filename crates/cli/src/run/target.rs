@@ -16,7 +16,8 @@ pub(crate) struct TargetFlags {
     /// Which one.
     #[arg(long, value_name = "URL", default_value = "embedded:smb", help = TARGETS)]
     target: String,
-    /// File whose first line is the password [default: the variable PLIMSOLL_PASSWORD, then the password in the target]
+    /// File whose first line is the password [default: environment variable PLIMSOLL_PASSWORD, then the target's
+    /// password]
     #[arg(long, value_name = "FILE")]
     password_file: Option<PathBuf>,
     #[command(flatten)]
@@ -104,6 +105,6 @@ impl WishFlags {
 fn parse_dialect(text: &str) -> Result<Dialect, String> {
     Dialect::ALL.into_iter().find(|dialect| dialect.name() == text).ok_or_else(|| {
         let known: Vec<&str> = Dialect::ALL.iter().map(|dialect| dialect.name()).collect();
-        format!("none of {}", known.join(", "))
+        format!("expected one of {}", known.join(", "))
     })
 }

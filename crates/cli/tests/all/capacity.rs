@@ -100,7 +100,7 @@ fn what_makes_no_sense_is_said() {
         (&["capacity", "--hold", "p99 < +10%"], "capacity has no baseline"),
         (&["capacity", "--hold", "p99 < 1ms", "--levels", "1,2"], "--levels does not apply to capacity"),
         (&["capacity", "--hold", "p99 < 1ms", "--start", "0"], "--start 0"),
-        (&["capacity", "--hold", "p99 < 1ms", "--clients", "1", "--most", "10.5"], "--most 10.5: expected integers"),
+        (&["capacity", "--hold", "p99 < 1ms", "--clients", "1", "--most", "10.5"], "--most 10.5: expected an integer"),
         (&["capacity", "--hold", "p99 < 1ms", "--resolution", "0"], "--resolution 0"),
     ] {
         let output = plimsoll(arguments, folder.path());

@@ -113,7 +113,7 @@ fn a_file_that_is_cut_off_makes_the_verdict_partial_and_one_without_times_invali
     std::fs::write(&cut, &bytes[..bytes.len() / 2]).unwrap();
     let (report, code) = analyze(&[&cut]);
     assert_eq!((code, report["validity"]["verdict"].as_str()), (0, Some("partial")));
-    assert!(reasons(&report).contains("Cut off in the middle of a record: 1 capture file."), "{}", reasons(&report));
+    assert!(reasons(&report).contains("1 capture file: cut off in the middle of a record."), "{}", reasons(&report));
 
     let timeless: Vec<Frame> = frames(1..101).into_iter().map(|frame| Frame { time_ns: 0, ..frame }).collect();
     let (report, code) = analyze(&[&write(scratch.path(), "timeless.pcap", &timeless)]);
@@ -137,9 +137,9 @@ fn files_of_a_ring_are_read_in_order_and_none_twice() {
     assert_eq!((code, &swapped["operations"]), (0, &ordered["operations"]));
     assert_eq!(swapped["slowest"], ordered["slowest"]);
     assert!(
-        warnings(&swapped).contains("Sorted by the first time stamps, instead of the given order: 2 capture files.")
+        warnings(&swapped).contains("2 capture files: sorted by the first time stamps, instead of the given order.")
     );
-    assert!(!warnings(&ordered).contains("Sorted by the first"));
+    assert!(!warnings(&ordered).contains("sorted by the first"));
 
     let link = scratch.path().join("link.pcap");
     std::os::unix::fs::symlink(&first, &link).unwrap();
@@ -151,7 +151,7 @@ fn files_of_a_ring_are_read_in_order_and_none_twice() {
     std::fs::copy(&first, &copy).unwrap();
     let (report, _) = analyze(&[&first, &copy]);
     assert!(
-        warnings(&report).contains("Given twice (the first packets are equal): 1 capture file."),
+        warnings(&report).contains("1 capture file: given twice (the first packets are equal)."),
         "{}",
         warnings(&report)
     );
@@ -182,7 +182,7 @@ fn one_damaged_time_stamp_makes_no_capture_of_ten_years() {
             let (report, code) = analyze(&[&capture]);
             assert_eq!((code, report["validity"]["verdict"].as_str()), (0, Some("partial")), "frame {at}");
             let reason =
-                "Left out because the time stamp differs by more than a day from the packets around it: 1 packet.";
+                "1 packet: left out because the time stamp differs by more than a day from the packets around it.";
             assert!(reasons(&report).contains(reason), "{}", reasons(&report));
             assert_eq!(count_of(&report, "time_outlier"), 1);
             assert!(report["span"]["elapsed_s"].as_f64().unwrap() < 1.0, "{}", report["span"]);
@@ -212,7 +212,7 @@ fn a_jump_of_the_time_stamps_is_said_and_makes_no_response_time() {
     let (report, code) = analyze(&[&write(scratch.path(), "jump.pcap", &frames)]);
     assert_eq!(code, 0);
     let warnings = report["warnings"].to_string();
-    assert!(warnings.contains("The time stamps jump by more than a day: 1 time."), "{warnings}");
+    assert!(warnings.contains("1 time stamp jump: by more than a day."), "{warnings}");
     assert_eq!((count_of(&report, "time_jump"), count_of(&report, "response_behind_jump")), (1, 1));
     assert_eq!(report["operations"][0]["answered"], 100);
     assert!(report["operations"][0]["response_time"]["max_s"].as_f64().unwrap() < 1.0, "{}", report["operations"][0]);
@@ -231,7 +231,7 @@ fn an_answer_whose_status_was_cut_off_has_not_succeeded() {
     assert_eq!((&row["answered"], &row["status_unknown"], &row["errors"]), (&100.into(), &30.into(), &0.into()));
     assert_eq!(report["groups"][0]["status_unknown"], 30);
     let warnings = report["warnings"].to_string();
-    assert!(warnings.contains("It is not known whether 30 responses are errors"), "{warnings}");
+    assert!(warnings.contains("The status of 30 responses is not known"), "{warnings}");
     let table = std::fs::read_to_string(table).unwrap();
     assert_eq!((table.matches(",unknown,").count(), table.matches(",succeeded,").count()), (30, 70), "{table}");
 }

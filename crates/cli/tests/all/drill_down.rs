@@ -113,7 +113,7 @@ fn filters_combine_and_exclude() {
 fn values_that_mean_nothing_are_refused() {
     for (flag, value, why) in [
         ("--client", "10.0.0.0/40", "expected an address"),
-        ("--status", "NO_SUCH_STATUS", "expected the name of a status"),
+        ("--status", "NO_SUCH_STATUS", "expected a status name"),
         ("--path", "a[", "unclosed character class"),
         ("--by", "client,client", "1 to 3 different keys"),
         ("--by", "client,colour", "expected one of client, server"),

@@ -65,7 +65,7 @@ fn a_slower_server_fails_and_the_pull_request_says_so() {
     let (text, said) = (String::from_utf8(ended.stdout).unwrap(), String::from_utf8(ended.stderr).unwrap());
     assert!(matches!(ended.status.code(), Some(1 | 4)), "{text}{said}");
     let report: serde_json::Value = serde_json::from_str(&read(scratch.path(), "gate.json")).unwrap();
-    assert!(report["comparison"]["warnings"].to_string().contains("The gate stopped"), "{report}");
+    assert!(report["comparison"]["warnings"].to_string().contains("A gate stops"), "{report}");
     if ended.status.code() == Some(1) {
         assert!(text.starts_with("FAILED: 1 of 1 condition, after "), "{text}");
         assert!(said.contains("getattr.mean at 2 clients: +") && said.contains("limit +3%: failed after"), "{said}");

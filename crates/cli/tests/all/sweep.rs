@@ -83,7 +83,7 @@ fn each_value_of_what_is_varied_is_a_curve() {
     assert_eq!(report["run"]["parameters"][0]["value"], "0.75kB, 6kB");
     for (flags, problem) in [
         (["--set", "block=6KB"], "line 30: expected a size"),
-        (["--set", "blok=6kB"], "there are block"),
+        (["--set", "blok=6kB"], "parameters of this workload: block"),
         (["--vary", "block=6kB..1kB/1kB"], "expected an ascending range"),
     ] {
         let (code, said) = plimsoll(folder, &[&levels[..], &flags].concat());

@@ -103,7 +103,7 @@ pub enum MountError {
     },
     /// The server wants credentials of other kinds.
     #[error(
-        "{path} does not accept AUTH_SYS, the only flavor Plimsoll supports; the server accepts flavors {flavors:?}"
+        "{path} does not accept AUTH_SYS, the only NFS authentication that Plimsoll supports; the server accepts flavors {flavors:?} (390003 to 390005: Kerberos)"
     )]
     Flavors {
         /// The path.
@@ -112,7 +112,7 @@ pub enum MountError {
         flavors: Vec<u32>,
     },
     /// A part of the path below the export is not there.
-    #[error("{path}, below the export {export}: {status}")]
+    #[error("cannot look up {path}, below the export {export}: {status}")]
     Below {
         /// The export.
         export: String,

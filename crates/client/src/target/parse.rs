@@ -45,7 +45,7 @@ impl Target {
 /// `\\server\share\path`, as Windows writes it, or `//server/share/path`, as mount.cifs does. Such a name has no user.
 fn unc(text: &str) -> Result<Target, TargetError> {
     if text.contains(['@', '%', '?', '#']) {
-        return Err(wrong("UNC name", r"cannot contain a user or an escape: write smb://user@server/share/path"));
+        return Err(wrong("UNC name", r"cannot contain '@', '%', '?' or '#': write smb://user@server/share/path"));
     }
     smb(&Parts::of(&text.replace('\\', "/"))?)
 }
@@ -59,7 +59,8 @@ fn export(text: &str) -> Result<Target, TargetError> {
         return Err(TargetError::Form);
     }
     if text.contains(['@', '%', '?', '#', '\\']) {
-        return Err(wrong("HOST:/EXPORT", "cannot contain options or escapes: write nfs://host/export?OPTIONS"));
+        let problem = r"cannot contain '@', '%', '?', '#' or '\': write nfs://host/export?OPTIONS";
+        return Err(wrong("HOST:/EXPORT", problem));
     }
     nfs(&Parts::of(&format!("//{host}/{path}"))?)
 }
@@ -76,12 +77,13 @@ impl<'a> Parts<'a> {
     fn of(rest: &'a str) -> Result<Self, TargetError> {
         let rest = rest.strip_prefix("//").ok_or(TargetError::Form)?;
         if rest.contains('#') {
-            return Err(wrong("'#'", "must be written %23"));
+            return Err(wrong("'#'", "must be written as %23"));
         }
         let (authority, rest) = rest.split_at(rest.find(['/', '?']).unwrap_or(rest.len()));
         if rest.contains('@') {
             // Most likely a password with a / or ? in it: what seems to be the host and the path then holds its parts.
-            return Err(wrong("'@' behind a '/' or '?'", "must be written %40, and in a password '/' %2F and '?' %3F"));
+            let problem = "must be written as %40; in a password, write '/' as %2F and '?' as %3F";
+            return Err(wrong("'@' after a '/' or '?'", problem));
         }
         let (user, host) = match authority.rsplit_once('@') {
             Some((user, host)) => (Some(user), host),
@@ -117,7 +119,7 @@ fn name(part: &str, separators: &[char]) -> Result<String, TargetError> {
 
 fn smb(parts: &Parts<'_>) -> Result<Target, TargetError> {
     if !parts.query.is_empty() {
-        return Err(wrong("part after '?'", "is not allowed for smb://; in a password write %3F"));
+        return Err(wrong("part after '?'", "is not allowed for smb://; in a password, write '?' as %3F"));
     }
     let server = server(parts.host, SMB_PORT)?;
     let mut names = parts.names(&['/', '\\'])?.into_iter();
@@ -136,7 +138,7 @@ fn credentials(text: &str) -> Result<Credentials, TargetError> {
     let account = decoded(account, "user")?;
     let (domain, user) = account.split_once([';', '\\']).unwrap_or(("", &account));
     if user.is_empty() {
-        return Err(wrong("user", "has no name; remove '@' to log on anonymously"));
+        return Err(wrong("user", "is empty; remove '@' to log on anonymously"));
     }
     if account.contains(char::is_control) {
         return Err(wrong("user", "contains a control character"));
@@ -150,7 +152,7 @@ fn nfs(parts: &Parts<'_>) -> Result<Target, TargetError> {
     if parts.user.is_some() {
         return Err(wrong(
             "user",
-            "is not allowed for nfs://, which sends the numeric user ID of the plimsoll process",
+            "is not allowed for nfs://, which sends the numeric user ID of the plimsoll process: remove the user",
         ));
     }
     let server = server(parts.host, NFS_PORT)?;
@@ -189,7 +191,7 @@ fn path(rest: &str) -> Result<Target, TargetError> {
         return Err(wrong("path", "must be absolute: file:///mounted/path, with three '/'"));
     }
     if path.contains(['?', '#']) {
-        return Err(wrong("path", "must have '?' written %3F and '#' %23"));
+        return Err(wrong("path", "must have '?' written as %3F and '#' as %23"));
     }
     check_escapes(path, "path")?;
     let bytes: Vec<u8> = percent_decode_str(path).collect();
@@ -241,7 +243,7 @@ fn server(text: &str, usual: u16) -> Result<Server, TargetError> {
 fn port(digits: &str, part: &'static str) -> Result<u16, TargetError> {
     let plain = digits.bytes().all(|byte| byte.is_ascii_digit());
     let number = digits.parse().ok().filter(|number| plain && *number != 0);
-    number.ok_or(wrong(part, "must be a number from 1 to 65535; in a password '/' is written %2F and '@' %40"))
+    number.ok_or(wrong(part, "must be a number from 1 to 65535; in a password, write '/' as %2F and '@' as %40"))
 }
 
 fn decoded(text: &str, part: &'static str) -> Result<Zeroizing<String>, TargetError> {
@@ -255,5 +257,6 @@ fn check_escapes(text: &str, part: &'static str) -> Result<(), TargetError> {
     let mut pieces = text.split('%');
     let _ = pieces.next();
     let is_escape = |piece: &str| piece.bytes().take(2).filter(u8::is_ascii_hexdigit).count() == 2;
-    if pieces.all(is_escape) { Ok(()) } else { Err(wrong(part, "has a '%' without two hexadecimal digits; write %25")) }
+    let problem = "has a '%' without two hexadecimal digits; write '%' as %25";
+    if pieces.all(is_escape) { Ok(()) } else { Err(wrong(part, problem)) }
 }

@@ -163,7 +163,7 @@ impl Lease {
             }
             std::thread::sleep(LOOKED_EVERY);
         }
-        thread.join().unwrap_or_else(|_| Err("the thread that renewed it panicked".to_owned()))
+        thread.join().unwrap_or_else(|_| Err(not_given_back(&path, "the thread that renews the lease panicked")))
     }
 }
 
@@ -193,7 +193,7 @@ impl Taking<'_> {
                 }
             }
         }
-        let why = "other runs take and release it all the time".to_owned();
+        let why = "other runs keep taking and releasing the lease; try again later".to_owned();
         Err(LeaseError::Failed { path: self.path, why })
     }
 
@@ -240,13 +240,13 @@ impl Taking<'_> {
         let why = match &lease {
             // The connection was lost before the answer came.
             Some(lease) if lease.owner.is(&self.owner) => return Ok(Attempt::Ours),
-            None => "whose lease file is unreadable".to_owned(),
+            None => "the lease file is unreadable".to_owned(),
             Some(lease) => match lease.state(&self.owner, now_s()) {
                 Use::Live(renewed_s) => return Err(self.held(&lease.owner, renewed_s)),
-                Use::Gone => format!("of {}, which has exited", words_of(&lease.owner)),
+                Use::Gone => format!("its owner, {}, has exited", words_of(&lease.owner)),
                 Use::Old(age) => {
                     self.watch(&text, lease)?;
-                    format!("of {}, which was not renewed for {age} s", words_of(&lease.owner))
+                    format!("its owner, {}, did not renew it for {age} s", words_of(&lease.owner))
                 }
             },
         };
@@ -257,7 +257,7 @@ impl Taking<'_> {
         }
         // Half of ours is nobody's that was abandoned.
         if lease.is_some() || !self.perhaps_ours {
-            self.note = Some(format!("took over an abandoned lease on the file set {}, {why}", self.root));
+            self.note = Some(format!("took over an abandoned lease on the file set {}: {why}", self.root));
         }
         Ok(Attempt::Again)
     }
@@ -373,9 +373,9 @@ impl Renewing {
         let who = match theirs {
             Some(lease) if lease.owner.is(&self.owner) => return Ok(true),
             Some(lease) => format!("{} took it over", words_of(&lease.owner)),
-            None => "its file was deleted".to_owned(),
+            None => "the lease file was deleted or is unreadable".to_owned(),
         };
-        let why = format!("the lease {} on the file set was lost: {who}, and may have changed the files", self.path);
+        let why = format!("the lease {} was lost: {who}; other runs may have changed the files", self.path);
         *self.lost.lock().unwrap_or_else(PoisonError::into_inner) = Some(why);
         Ok(false)
     }

@@ -31,6 +31,6 @@ impl Connector for PathServer {
     }
 
     fn facts(&self) -> Vec<String> {
-        vec!["through the operating system".to_owned()]
+        vec!["accessed through the operating system".to_owned()]
     }
 }

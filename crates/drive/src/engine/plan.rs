@@ -119,7 +119,7 @@ impl Plan {
         wrong(self.depth == 0, "expected a depth of at least 1")?;
         wrong(
             self.connections == 0 || self.clients_per_connection == 0,
-            "expected at least one connection per client",
+            "--connections and --clients-per-connection must be at least 1",
         )?;
         wrong(
             self.connections > 1 && self.clients_per_connection > 1,

@@ -107,12 +107,12 @@ impl CallSpec {
         let least = block.saturating_mul(FILES.max(self.ahead.into()));
         if whole < least {
             return Err(Usage(format!(
-                "--size {}: expected at least {least} bytes: one block per file ({FILES} files) and per block of --ahead",
+                "--size {}: expected at least {least} bytes: --block × {FILES} files, or × --ahead if that is more",
                 self.size
             )));
         }
         if self.measured_ns == 0 {
-            return Err(Usage("--duration must be above 0s".to_owned()));
+            return Err(Usage("--duration 0s: expected more than 0s".to_owned()));
         }
         Ok(())
     }

@@ -18,7 +18,7 @@ pub(super) fn read(bus: &str) -> anyhow::Result<Counters> {
     };
     command.args(["--print-reply=literal", "--dest=org.ganesha.nfsd", "/org/ganesha/nfsd/ExportMgr"]);
     command.arg("org.ganesha.nfsd.exportstats.GetFULLV3Stats").stdin(Stdio::null());
-    let output = command.output().context("dbus-send (Debian: dbus)")?;
+    let output = command.output().context("cannot run dbus-send (Debian package: dbus)")?;
     let said = String::from_utf8_lossy(&output.stderr);
     ensure!(output.status.success(), "Ganesha on the bus {bus}: {}", said.trim());
     let text = String::from_utf8_lossy(&output.stdout);

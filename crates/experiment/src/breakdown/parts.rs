@@ -112,8 +112,10 @@ impl MeasuredPhase<'_> {
                 lag.mean_s,
                 "from the kernel's receive timestamp of the response (SO_TIMESTAMPNS) to the client's read",
             ),
-            None if self.connected => Source::missing("the kernel gave no receive timestamps"),
-            None => Source::missing("the kernel owns the mount's connection"),
+            None if self.connected => Source::missing("the kernel reports no receive timestamps"),
+            None => Source::missing(
+                "a kernel mount: Plimsoll cannot read receive timestamps of the kernel's own connection",
+            ),
         }
     }
 
@@ -121,10 +123,10 @@ impl MeasuredPhase<'_> {
         match &self.ran.about().generator.round_trip {
             Some(found) => Source::measured(
                 found.least_s,
-                "minimum round trip between the two kernels in the phase (TCP_INFO, tcpi_min_rtt); a null call also includes the server",
+                "minimum TCP round trip between the two kernels in the phase (TCP_INFO, tcpi_min_rtt); unlike a null call, it includes no server time",
             ),
             None if self.connected => Source::missing("the kernel reports no round trips (TCP_INFO)"),
-            None => Source::missing("the kernel owns the mount's connection"),
+            None => Source::missing("a kernel mount: Plimsoll cannot read TCP_INFO of the kernel's own connection"),
         }
     }
 
@@ -139,16 +141,20 @@ impl MeasuredPhase<'_> {
             (ServerCpuSource::Nowhere, _) => Source::missing("needs --server-pid or --server-metrics"),
             (_, None) => Source::missing(why()),
             (ServerCpuSource::Process, Some(cores)) => {
-                Source::measured(cores * whole_s, "CPU time of the server's processes (/proc) / calls")
+                Source::measured(cores * whole_s, "CPU time of the server's processes (/proc), divided by the calls")
             }
-            (ServerCpuSource::Machine, Some(cores)) => {
-                Source::measured(cores * whole_s, "CPU time of the whole server machine (exporter) / calls")
-            }
+            (ServerCpuSource::Machine, Some(cores)) => Source::measured(
+                cores * whole_s,
+                "CPU time of the whole server machine (exporter), divided by the calls",
+            ),
             (ServerCpuSource::ThisProcess, Some(cores)) => match cores * whole_s - client_cpu_s {
-                left if left < 0.0 => Source::missing("process CPU time is below the client threads' CPU time"),
-                left => {
-                    Source::inferred(left, "CPU time of this process, which includes the server, minus the client's")
+                left if left < 0.0 => {
+                    Source::missing("the CPU time of this process is below that of its client threads")
                 }
+                left => Source::inferred(
+                    left,
+                    "CPU time of this process, which includes the server, minus that of the client",
+                ),
             },
         }
     }
@@ -159,9 +165,11 @@ impl MeasuredPhase<'_> {
             (Some(0.0), _) => Source::measured(0.0, "no reads from disks"),
             (Some(busy), _) => Source::inferred(
                 busy * whole_s,
-                "time of all reads at the machine's disks (/proc/diskstats, exporter), weighted by the server's share of bytes / calls",
+                "time of all reads from the machine's disks (/proc/diskstats or exporter), times the server's share of the bytes, divided by the calls",
             ),
-            (None, Some(_)) => Source::missing("no disk of this machine served the reads"),
+            (None, Some(_)) => {
+                Source::missing("the server read from storage, but its machine reports no read times of disks")
+            }
             (None, None) => Source::missing("the server reports no disk reads"),
         }
     }

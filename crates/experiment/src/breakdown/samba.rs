@@ -32,13 +32,13 @@ pub(super) fn settled(configuration: &Path) -> anyhow::Result<Counters> {
 fn read(configuration: &Path) -> anyhow::Result<Counters> {
     let mut command = Command::new("smbstatus");
     command.args(["--profile", "--configfile"]).arg(configuration).stdin(Stdio::null());
-    let output = command.output().context("smbstatus")?;
+    let output = command.output().context("cannot run smbstatus")?;
     let counters = parse(&String::from_utf8_lossy(&output.stdout));
     if counters.is_empty() {
         let said = String::from_utf8_lossy(&output.stderr);
         let shown = configuration.display();
         ensure!(output.status.success(), "smbstatus --profile --configfile {shown}: {}", said.trim());
-        bail!("{shown}: smbd has no counters; start it with smbd profiling level = on or count");
+        bail!("{shown}: smbd has no counters; set `smbd profiling level = on` (or `count`) and restart smbd");
     }
     Ok(counters)
 }

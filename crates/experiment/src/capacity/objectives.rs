@@ -82,11 +82,10 @@ impl Objectives {
     pub(super) fn judge(&self, ran: &LevelResult, scheduled: bool) -> Outcome {
         let mut missed: Vec<String> = ran.failures().map(|(cause, count)| format!("{cause}: {count}")).collect();
         if ran.late_turns() > 0 {
-            missed
-                .push(format!("{} iterations ended after the next iteration of their user was due", ran.late_turns()));
+            missed.push(format!("iterations that ended after their user's next one was due: {}", ran.late_turns()));
         }
         if ran.never_sent() > 0 {
-            missed.push(format!("{} iterations were never started", ran.never_sent()));
+            missed.push(format!("iterations that were never started: {}", ran.never_sent()));
         }
         missed.extend(ran.behind().map(str::to_owned));
         missed.extend(self.given.iter().filter_map(|condition| missed_by(condition, ran, scheduled)));
@@ -98,7 +97,7 @@ impl Objectives {
 fn missed_by(condition: &Condition, ran: &LevelResult, scheduled: bool) -> Option<String> {
     let Threshold::Value(limit) = condition.threshold else { return None };
     let Some(value) = value(condition, ran, scheduled) else {
-        return Some(format!("{}: the run had no {}", condition.text, condition.name));
+        return Some(format!("{}: the run has no number for {}", condition.text, condition.name));
     };
     let held = if condition.more { value > limit } else { value < limit };
     (!held).then(|| format!("{}: it was {}", condition.text, shown(condition.metric, value)))

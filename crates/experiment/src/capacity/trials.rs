@@ -1,7 +1,7 @@
 //! The runs of a search, and what follows from them.
 
 use plimsoll_report::findings::capacity::{Capacity, Trial};
-use plimsoll_report::text::{exact_load as exact, load_words};
+use plimsoll_report::text::load_words;
 use plimsoll_stats::capacity::{Answer, CONFIRMATIONS, Limit, Next, Search, sustained_load};
 use plimsoll_workload::Load;
 
@@ -66,10 +66,10 @@ impl Trials {
     }
 
     /// The last run, of those that are `meant`, in which the load generator was the bottleneck, in words.
-    fn bottleneck(&self, meant: impl Fn(&Trial) -> bool) -> Option<String> {
+    fn bottleneck(&self, unit: &str, meant: impl Fn(&Trial) -> bool) -> Option<String> {
         let invalid = |one: &&Trial| one.met.is_none() && !one.because.is_empty() && meant(one);
         let Trial { load, because, .. } = self.trials.iter().rev().find(invalid)?;
-        Some(format!("at {} the load generator may be the cause: {}", exact(*load), because.join("; ")))
+        Some(format!("at {} the load generator may be the cause: {}", load_words(*load, unit), because.join("; ")))
     }
 
     /// Length of the longest run, s: a queue that needs longer to miss an objective cannot be seen.
@@ -82,7 +82,7 @@ impl Trials {
         let answer = match search.next() {
             Next::Over(answer) => answer,
             Next::Run { load, .. } => {
-                let why = self.bottleneck(|one| one.load.total_cmp(&load).is_eq());
+                let why = self.bottleneck(unit, |one| one.load.total_cmp(&load).is_eq());
                 let why = why.unwrap_or_else(|| "the search stopped early".to_owned());
                 // A load that every confirming run carried is known, however the search ended.
                 return ("unfinished", search.carried(), None, Some(why));
@@ -99,7 +99,8 @@ impl Trials {
                             .to_owned()
                     }
                     Limit::Generator => {
-                        self.bottleneck(|_| true).unwrap_or_else(|| "the load generator may be the cause".to_owned())
+                        let why = self.bottleneck(unit, |_| true);
+                        why.unwrap_or_else(|| "the load generator may be the cause".to_owned())
                     }
                 };
                 ("at least", Some(held), None, Some(why))
@@ -149,7 +150,7 @@ mod tests {
         let (search, trials) = bottleneck();
         let (outcome, low, high, why) = trials.outcome(&search, "clients");
         assert_eq!((outcome, low, high), ("at least", Some(20.0), None));
-        assert_eq!(why.unwrap(), "at 40 the load generator may be the cause: one core was busy");
+        assert_eq!(why.unwrap(), "at 40 clients the load generator may be the cause: one core was busy");
     }
 
     #[test]

@@ -47,16 +47,20 @@ fn differences(a: &Findings, b: &Findings) -> impl Iterator<Item = String> {
     let own = |one: &Findings, other: &Findings| -> String {
         let others = terms(other);
         let own: Vec<&str> = terms(one).into_iter().filter(|fact| !others.contains(fact)).collect();
-        if own.is_empty() { "nothing else".to_owned() } else { own.join(", ") }
+        if own.is_empty() { "none".to_owned() } else { own.join(", ") }
     };
     let facts = (!a.facts().is_empty() && !b.facts().is_empty() && terms(a) != terms(b))
-        .then(|| format!("had different conditions: {}; {}", own(a, b), own(b, a)));
+        .then(|| format!("had different conditions (only the first: {}; only the second: {})", own(a, b), own(b, a)));
     let clock = (a.headline != b.headline).then(|| {
         let instant = |side: &Findings| match side.headline {
             Headline::ResponseTimeFromIntended => "the intended start (with a schedule)",
             Headline::ResponseTime => "the first byte of the request (closed loop)",
         };
-        format!("count response times from different instants, in this order: {}; {}", instant(a), instant(b))
+        format!(
+            "count response times from different instants: the first from {}, the second from {}",
+            instant(a),
+            instant(b)
+        )
     });
     [place, workload, facts, clock].into_iter().flatten()
 }
@@ -95,10 +99,10 @@ fn other_paces(a: &Contestant, b: &Contestant, name: &str) -> Option<String> {
     })?;
     let own = |one: &[String], other: &[String]| {
         let own: Vec<&str> = one.iter().filter(|words| !other.contains(words)).map(String::as_str).collect();
-        if own.is_empty() { "nothing else".to_owned() } else { own.join(", ") }
+        if own.is_empty() { "no other setting".to_owned() } else { own.join(", ") }
     };
     Some(format!(
-        "A had {} at {level}, {name} {}: the loads differ, so a difference may come from the load",
+        "A had {} at {level}, {name} had {}: the loads differ, so a difference may come from the load",
         own(&ours, &theirs),
         own(&theirs, &ours)
     ))
@@ -114,7 +118,7 @@ fn other_depths(a: &Contestant, b: &Contestant, name: &str) -> Option<String> {
     let (level, (ours, theirs)) = a.levels.iter().find_map(|its| Some((&its.level, differ(&its.level)?)))?;
     Some(format!(
         "A had at most {ours} action{} outstanding at {level}, {name} {theirs}: the loads differ, so a difference may come \
-        from the load; give both the same --depth",
+        from the load; give both the same --clients and --depth",
         if ours == 1 { "" } else { "s" }
     ))
 }

@@ -132,7 +132,7 @@ fn subject(left: &str) -> Result<(&str, Metric), Wrong<'_>> {
     let Some((name, metric)) = Metric::ALL.iter().find_map(ends) else {
         let known: Vec<&str> = Metric::ALL.iter().map(|metric| metric.label()).collect();
         let metric = left.rsplit_once('.').map_or(left, |(_, metric)| metric);
-        return Err((metric, format!("unknown number; expected one of {}", known.join(", "))));
+        return Err((metric, format!("unknown metric; expected one of {}", known.join(", "))));
     };
     let name = name.strip_suffix('.').unwrap_or("all");
     if !name.eq_ignore_ascii_case("all") {
@@ -181,10 +181,10 @@ fn factor(unit: &str, of: Unit) -> Option<f64> {
 
 fn units(of: Unit) -> &'static str {
     match of {
-        Unit::Seconds => "ns, us, ms or s, or +N% or -N% of the baseline",
-        Unit::OperationsPerSecond => "op/s, or +N% or -N% of the baseline",
-        Unit::BytesPerSecond => "B/s, kB/s, MB/s or GB/s, or +N% or -N% of the baseline",
-        Unit::Share => "%; with + or - in percentage points above or below the baseline",
+        Unit::Seconds => "ns, us, ms or s; relative to a baseline: +N% or -N%",
+        Unit::OperationsPerSecond => "op/s; relative to a baseline: +N% or -N%",
+        Unit::BytesPerSecond => "B/s, kB/s, MB/s or GB/s; relative to a baseline: +N% or -N%",
+        Unit::Share => "%; relative to a baseline: +N% or -N% (percentage points)",
     }
 }
 
@@ -218,7 +218,7 @@ mod tests {
     fn what_is_wrong_is_shown_where_it_stands() {
         assert_eq!(
             refused("read.p98 > +10%"),
-            "unknown number; expected one of throughput, bytes, mean, p50, p90, p95, p99, p99.9, errors\n  \
+            "unknown metric; expected one of throughput, bytes, mean, p50, p90, p95, p99, p99.9, errors\n  \
              read.p98 > +10%\n       ^^^"
         );
         assert!(refused("raed.p99 > +10%").ends_with("\n  raed.p99 > +10%\n  ^^^^"));

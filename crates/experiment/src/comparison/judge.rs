@@ -94,7 +94,7 @@ fn interval(metric: &ComparedMetric, threshold: Threshold, place: usize) -> Opti
 fn why_no_interval(metric: &ComparedMetric, place: usize) -> String {
     let missing = |at: usize| match metric.estimates.get(at) {
         Some(Some(estimate)) => estimate.missing.clone(),
-        _ => Some("nothing of the kind".to_owned()),
+        _ => Some("one side has no such number".to_owned()),
     };
     match missing(place + 1).or_else(|| missing(0)) {
         Some(why) => format!("no interval: {why}"),

@@ -27,7 +27,7 @@ pub enum CaptureError {
         advice: Box<str>,
     },
     /// The format is known, but this version or variant of it is not read.
-    #[error("{input}: {what}; convert it with `editcap -F pcap IN OUT`")]
+    #[error("{input}: {what}; convert the capture with `editcap -F pcap IN OUT`")]
     Unsupported {
         /// The file's path, or `standard input`.
         input: Box<str>,

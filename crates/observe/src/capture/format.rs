@@ -122,20 +122,20 @@ pub(super) fn is_known(first: &[u8]) -> bool {
 
 /// What to do about a file that starts with these bytes, which no parser knows.
 pub(super) fn advice(first: &[u8]) -> String {
-    const READ: &str = "Plimsoll reads pcap, pcapng, snoop, NetXRay 2 and NetMon 2, plain, gzip or zstd";
+    const READ: &str = "Plimsoll reads pcap, pcapng, snoop, NetXRay 2 and NetMon 2 captures, uncompressed or compressed with gzip or zstd";
     let hints: [(&[u8], &str); 9] = [
-        (b"\xfd7zXZ", "it is compressed with xz: decompress it with `xz -d` first"),
-        (b"BZh", "it is compressed with bzip2: decompress it with `bzip2 -d` first"),
-        (b"\x04\x22\x4d\x18", "it is compressed with lz4: decompress it with `lz4 -d` first"),
-        (b"PK\x03\x04", "it is a zip archive: unpack it first"),
-        (b"\x1f\x8b", "it is compressed with gzip twice: decompress it once"),
-        (b"\x28\xb5\x2f\xfd", "it is compressed with zstd twice: decompress it once"),
-        (b"RTSS", "it is a NetMon 1 capture: convert it with `editcap -F pcap IN OUT`"),
-        (b"VL\0\0", "it is a NetXRay 1 capture: convert it with `editcap -F pcap IN OUT`"),
-        (b"TRSNIFF ", "it is a Sniffer for DOS capture: convert it with `editcap -F pcap IN OUT`"),
+        (b"\xfd7zXZ", "this input is compressed with xz: decompress it with `xz -d` first"),
+        (b"BZh", "this input is compressed with bzip2: decompress it with `bzip2 -d` first"),
+        (b"\x04\x22\x4d\x18", "this input is compressed with lz4: decompress it with `lz4 -d` first"),
+        (b"PK\x03\x04", "this input is a zip archive: unpack it first"),
+        (b"\x1f\x8b", "this input is compressed with gzip twice: decompress it once"),
+        (b"\x28\xb5\x2f\xfd", "this input is compressed with zstd twice: decompress it once"),
+        (b"RTSS", "this input is a NetMon 1 capture: convert it with `editcap -F pcap IN OUT`"),
+        (b"VL\0\0", "this input is a NetXRay 1 capture: convert it with `editcap -F pcap IN OUT`"),
+        (b"TRSNIFF ", "this input is a Sniffer for DOS capture: convert it with `editcap -F pcap IN OUT`"),
     ];
     match hints.iter().find(|(magic, _)| first.starts_with(magic)) {
         Some((_, hint)) => format!("{READ}; {hint}"),
-        None => format!("{READ}. If it is a capture in another format, convert it with `editcap -F pcap IN OUT`"),
+        None => format!("{READ}. If this is a capture in another format, convert it with `editcap -F pcap IN OUT`"),
     }
 }

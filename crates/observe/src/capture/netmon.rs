@@ -45,13 +45,14 @@ impl NetMon {
         let header = source.available();
         let version = (header.get(5).copied().unwrap_or(0), header.get(4).copied().unwrap_or(0));
         if version.0 != 2 {
-            return Err(Stop::Unsupported(format!("NetMon version {}.{} is not read", version.0, version.1)));
+            return Err(Stop::Unsupported(format!("NetMon version {}.{} is not supported", version.0, version.1)));
         }
         let start_ns = start(header)
             .ok_or_else(|| Stop::Bad { offset: 8, what: "the start date of the capture is invalid".into() })?;
         let (table_offset, table_bytes) = (u64::from(Little.u32(header, 24)), Little.u32(header, 28));
         if !table_bytes.is_multiple_of(4) {
-            return Err(Stop::Bad { offset: 28, what: format!("the frame table has {table_bytes} bytes") });
+            let what = format!("the length of the frame table, {table_bytes} bytes, is not a multiple of 4");
+            return Err(Stop::Bad { offset: 28, what });
         }
         let (version_minor, network) = (version.1, Little.u16(header, 6));
         source.make_seekable()?;

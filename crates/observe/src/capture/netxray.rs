@@ -45,14 +45,14 @@ impl NetXRay {
         let known = [b"002.000\0", b"002.001\0", b"002.002\0", b"002.003\0"];
         if !known.iter().any(|known| known.as_slice() == version) {
             let version = version.escape_ascii();
-            return Err(Stop::Unsupported(format!("NetXRay version {version} is not read")));
+            return Err(Stop::Unsupported(format!("NetXRay version {version} is not supported")));
         }
         // The network type is counted from 0, or from 1 if the byte behind it is 2.
         let network = (header.get(44).copied().unwrap_or(0), header.get(45).copied().unwrap_or(0));
         let pod = header.get(84).copied().unwrap_or(0);
         if !matches!(network, (0, 0) | (1, 2)) || pod != 0 {
             let what = format!(
-                "NetXRay capture of network type {}/{} and capture hardware {pod} (only Ethernet of hardware 0 is read)",
+                "NetXRay capture of network type {}/{} and capture hardware {pod} (only Ethernet from hardware 0 is supported)",
                 network.0, network.1
             );
             return Err(Stop::Unsupported(what));
@@ -63,7 +63,7 @@ impl NetXRay {
             2 => Little.u32(header, 76),
             other => {
                 return Err(Stop::Unsupported(format!(
-                    "NetXRay capture with time unit {other} (only 0, 1 and 2 are read)"
+                    "NetXRay capture with time unit {other} (only 0, 1 and 2 are supported)"
                 )));
             }
         };
@@ -113,7 +113,7 @@ impl NetXRay {
         let (original, captured) = (Little.u16(header, 8), Little.u16(header, 10));
         let trailer = if header.get(14..16) == Some(&[0xff, 0xff]) { TRAILER } else { 0 };
         let Some(len) = captured.checked_sub(trailer) else {
-            let what = format!("a record of {captured} bytes has no room for its trailer of {trailer}");
+            let what = format!("a record of {captured} bytes has no room for a trailer of {trailer} bytes");
             return Err(Stop::Bad { offset: source.offset(), what });
         };
         debug_assert!(u32::from(len) <= MAX_PACKET_BYTES);

@@ -84,7 +84,7 @@ impl Pcap {
         };
         let version = (order.u16(header, 4), order.u16(header, 6));
         if version.0 != 2 {
-            return Err(Stop::Unsupported(format!("pcap version {}.{} is not read", version.0, version.1)));
+            return Err(Stop::Unsupported(format!("pcap version {}.{} is not supported", version.0, version.1)));
         }
         let lengths = match version.1 {
             0..=2 => Lengths::OriginalFirst,

@@ -79,7 +79,7 @@ impl Pcapng {
             }
             let len = self.order.u32(header, 4);
             if !len.is_multiple_of(4) || (len as usize) < BLOCK_OVERHEAD {
-                let what = format!("a block of type {kind:#x} claims a length of {len} bytes");
+                let what = format!("a block of type {kind:#x} has the invalid length {len}");
                 return Err(Stop::Bad { offset: source.offset(), what });
             }
             let packet = matches!(kind, PACKET | SIMPLE_PACKET | ENHANCED_PACKET);
@@ -109,7 +109,7 @@ impl Pcapng {
             if kind == INTERFACE_STATISTICS {
                 self.statistics(block, anomalies);
             } else if !self.interface(block) {
-                let what = "an invalid interface description".into();
+                let what = "an invalid interface description, or too many interfaces".into();
                 return Err(Stop::Bad { offset: source.offset(), what });
             }
             source.consume(len);
@@ -130,10 +130,10 @@ impl Pcapng {
         let len = self.order.u32(header, 4);
         let version = (self.order.u16(header, 12), self.order.u16(header, 14));
         if !len.is_multiple_of(4) || len < SHORTEST_SECTION {
-            return Err(Stop::Bad { offset, what: format!("a section header claims a length of {len} bytes") });
+            return Err(Stop::Bad { offset, what: format!("a section header has the invalid length {len}") });
         }
         if version.0 != 1 {
-            return Err(Stop::Unsupported(format!("pcapng version {}.{} is not read", version.0, version.1)));
+            return Err(Stop::Unsupported(format!("pcapng version {}.{} is not supported", version.0, version.1)));
         }
         source.skip(u64::from(len))?;
         self.interfaces.clear();
@@ -146,7 +146,7 @@ impl Pcapng {
         if trailer == len {
             return Ok(());
         }
-        let what = format!("a block is {len} bytes long by its header and {trailer} by its trailer");
+        let what = format!("a block has two lengths: {len} bytes at its start, {trailer} at its end");
         Err(Stop::Bad { offset: source.offset(), what })
     }
 

@@ -47,7 +47,7 @@ impl Snoop {
         let header = source.available();
         let version = Order::Big.u32(header, 8);
         if version != 2 {
-            return Err(Stop::Unsupported(format!("snoop version {version} is not read")));
+            return Err(Stop::Unsupported(format!("snoop version {version} is not supported")));
         }
         let link = link(Order::Big.u32(header, 12));
         source.consume(FILE_HEADER);

@@ -400,7 +400,7 @@ impl Source {
         let outcome = stream.take(MEMORY_LIMIT).read_to_end(&mut bytes);
         if bytes.len() as u64 > MEMORY_LIMIT {
             return Err(Stop::Unsupported(format!(
-                "this format needs random access: a pipe or a compressed file may have at most {} MiB; give the decompressed file",
+                "this format needs random access: Plimsoll reads at most {} MiB of it from a pipe or a compressed file, but any size from an uncompressed file",
                 MEMORY_LIMIT >> 20
             )));
         }

@@ -66,9 +66,13 @@ fn next(from: &mut impl Read, piece: &mut Vec<u8>) -> Result<bool, Cause> {
     from.read_exact(&mut length)?;
     let length = u64::from(u32::from_le_bytes(length));
     if length > MOST_BYTES {
-        return Err(format!("an interval of {length} bytes is more than there can be").into());
+        return Err(format!("an interval of {length} bytes, expected at most {MOST_BYTES}").into());
     }
     piece.clear();
     let found = from.take(length).read_to_end(piece)? as u64;
-    if found == length { Ok(length > 0) } else { Err(format!("{found} of {length} bytes of an interval").into()) }
+    if found == length {
+        Ok(length > 0)
+    } else {
+        Err(format!("the file ends after {found} of {length} bytes of an interval").into())
+    }
 }

@@ -94,7 +94,7 @@ impl Packing {
             Page::DictionaryPage { num_values, encoding, is_sorted, .. } => {
                 Page::DictionaryPage { buf: packed, num_values, encoding, is_sorted }
             }
-            Page::DataPageV2 { .. } => return Err("a page of a version that is not written".into()),
+            Page::DataPageV2 { .. } => return Err("unexpected data page of version 2".into()),
         };
         Ok(CompressedPage::new(page, plain))
     }

@@ -131,7 +131,7 @@ impl Coded {
 
     #[inline]
     fn code_of_key(&mut self, key: Key, text: impl FnOnce() -> Option<String>) -> Result<u32, Cause> {
-        self.code(key, |coded| coded.code_of(&text().ok_or("a text that a row must have is not there")?))
+        self.code(key, |coded| coded.code_of(&text().ok_or("a row lacks a text that it must have")?))
     }
 
     /// More rows with this text.

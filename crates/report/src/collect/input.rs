@@ -15,25 +15,25 @@ pub(super) fn reasons(coverage: &Coverage, any: bool) -> Vec<Reason> {
     let mut say = |kind, what: &str, happened: &str, therefore: &str| {
         let count = coverage.anomalies.count(kind);
         if count > 0 {
-            reasons.push(Reason::partial(format!("{happened}: {}. {therefore}", plural(count, what))));
+            reasons.push(Reason::partial(format!("{}: {happened}. {therefore}", plural(count, what))));
         }
     };
     say(
         Anomaly::CaptureFileTruncated,
         "capture file",
-        "Cut off in the middle of a record",
+        "cut off in the middle of a record",
         "The numbers lack all packets after the cut.",
     );
     say(
         Anomaly::CaptureRecordBad,
         "capture record",
-        "Damaged",
+        "damaged",
         "The rest of the file may be missing from the numbers.",
     );
     say(
         Anomaly::TimeOutlier,
         "packet",
-        "Left out because the time stamp differs by more than a day from the packets around it",
+        "left out because the time stamp differs by more than a day from the packets around it",
         "Operations in such packets are missing from the numbers.",
     );
     reasons
@@ -45,31 +45,31 @@ pub(super) fn warnings(coverage: &Coverage) -> Vec<String> {
     let mut say = |kind, what: &str, happened: &str, therefore: &str| {
         let count = coverage.anomalies.count(kind);
         if count > 0 {
-            warnings.push(format!("{happened}: {}. {therefore}", plural(count, what)));
+            warnings.push(format!("{}: {happened}. {therefore}", plural(count, what)));
         }
     };
     say(
         Anomaly::CaptureFileReordered,
         "capture file",
-        "Sorted by the first time stamps, instead of the given order",
+        "sorted by the first time stamps, instead of the given order",
         "Frame numbers count over all files in the sorted order.",
     );
     say(
         Anomaly::CaptureFileRepeated,
         "capture file",
-        "Given twice (the first packets are equal)",
+        "given twice (the first packets are equal)",
         "Packets of the copy count as retransmissions; name each file once.",
     );
     say(
         Anomaly::TimeJump,
-        "time",
-        "The time stamps jump by more than a day",
+        "time stamp jump",
+        "by more than a day",
         "The span, the rates and the charts over time include the jump.",
     );
     say(
         Anomaly::ResponseBehindJump,
         "response",
-        "Without a response time, because the time stamps jump between request and response",
+        "without a response time, because the time stamps jump between request and response",
         "These responses count as operations.",
     );
     warnings

@@ -25,7 +25,7 @@ pub(crate) fn headline(findings: &Findings) -> String {
         ),
         (Some(_), _, Some(high)) if high > 0.0 => {
             format!(
-                "No operation is known to be missing{}, but up to {} may be (upper end of the 95 % interval).",
+                "No operation is known to be missing{}, but up to {} of the operations may be missing (upper end of the 95 % interval).",
                 of_what(findings),
                 tenths(high)
             )
@@ -138,7 +138,7 @@ fn cut(findings: &Findings) -> Option<String> {
     let headers = count(findings, Anomaly::HeaderCutShort);
     (halves > 0 || headers > 0).then(|| {
         format!(
-            "The snap length cut {} short, including {}; {} lost the request or the response. Use a snap length of at least \
+            "The snap length cut {} short, and {} in them; {} lost the request or the response. Use a snap length of at least \
             {} bytes, the largest packet (tcpdump -s 0: no limit).",
             plural(packets.truncated, "packet"),
             plural(headers, "message header"),
@@ -191,7 +191,7 @@ fn encrypted(findings: &Findings) -> Option<String> {
     let refused = count(findings, Anomaly::MessageUndecryptable);
     let remedy = if refused > 0 {
         format!(
-            "the given session key does not decrypt {}; check --smb-session-key and --smb-session-keys.",
+            "the given session key does not decrypt {}; check --smb-session-key and --smb-session-keys: every session needs its key.",
             plural(refused, "message")
         )
     } else {
@@ -211,7 +211,7 @@ fn compressed(unseen: &Unseen) -> Option<String> {
 
 /// What is counted where contents are not seen: the requests in it are not known.
 const MESSAGE: &str = "request message";
-const SEVERAL: &str = " (each contains one request or more)";
+const SEVERAL: &str = " (a message contains one request or more)";
 
 fn are(count: u64, what: &str) -> String {
     format!("{} {}", plural(count, what), if count == 1 { "is" } else { "are" })

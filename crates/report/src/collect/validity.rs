@@ -99,14 +99,13 @@ pub(super) fn warnings(findings: &Findings, coverage: &Coverage) -> Vec<String> 
     let early = coverage.anomalies.count(Anomaly::NegativeTime);
     if early > 0 {
         let responses = plural(early, "response");
-        warnings.push(format!(
-            "{responses} captured before the request, by their time stamps: left out of all response times."
-        ));
+        warnings
+            .push(format!("{responses} with a time stamp before that of the request: left out of all response times."));
     }
     let disorder = coverage.anomalies.count(Anomaly::PacketOutOfOrder);
     if disorder > 0 {
         warnings.push(format!(
-            "{} too far out of order to be sorted: operations may appear unpaired, or packets dropped, only for this reason. \
+            "{} too far out of order to be sorted: operations may appear unpaired, and packets may appear dropped, only for this reason. \
             Sort the capture by time (reordercap IN OUT).",
             plural(disorder, "packet"),
         ));
@@ -144,8 +143,8 @@ fn statuses_unseen(findings: &Findings) -> Option<String> {
     let unseen = rows.map(|row| row.status_unknown).fold(0, u64::saturating_add);
     (unseen > 0).then(|| {
         let answers = plural(unseen, "response");
-        format!("It is not known whether {answers} are errors: the snap length cut off the status or the request, or they are \
-        encrypted. They do not count as errors.")
+        format!("The status of {answers} is not known: the snap length cut off the status or the request, or the message is \
+        encrypted. Unknown statuses do not count as errors.")
     })
 }
 

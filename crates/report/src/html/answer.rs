@@ -34,12 +34,14 @@ pub(super) fn measured(findings: &Findings, run: &Run) -> Markup {
         "The measured phases lasted " strong { (optional(findings.measured_s(), long_duration)) } " in all. "
         strong { (count(totals.requests)) " " (what) @if totals.requests != 1 { "s" } }
         @if totals.requests == 1 { " belongs" } @else { " belong" } " to them"
-        // Of a server that falls behind, requests of a phase are sent after its end.
-        @if findings.headline.is_from_intended() { "; each counts in the phase in which it was due, even if it was sent later" }
         @if !run.is_local() {
             ", on at most " (count(findings.connections)) @if findings.connections == 1 { " connection" } @else { " connections at a time" }
         }
         ". "
+        // Of a server that falls behind, requests of a phase are sent after its end.
+        @if findings.headline.is_from_intended() {
+            "Each " (what) " counts in the phase in which it was due, even if it was sent later. "
+        }
     }
 }
 
@@ -53,9 +55,9 @@ pub(super) fn outcomes(findings: &Findings, totals: &Totals) -> Markup {
         @if totals.status_unknown > 0 { "The status of " (count(totals.status_unknown)) @if totals.status_unknown == 1 { " \
         request" } @else { " requests" } " is not known. " }
         @if totals.refused > 0 || totals.failed > 0 {
-            (of(totals.refused)) " were refused, " (of(totals.failed)) " failed. "
+            "Refused: " (of(totals.refused)) ", failed: " (of(totals.failed)) ". "
         } @else if totals.answered > 0 { "No response reports a refusal or a failure. " }
-        @if totals.unanswered > 0 { (of(totals.unanswered)) " had no response before the timeout. " }
+        @if totals.unanswered > 0 { "No response before the timeout: " (of(totals.unanswered)) ". " }
         @if actions > 0 { (count(actions)) @if actions == 1 { " action" } @else { " actions" } " of the workload failed. " }
         @else if totals.refused > 0 || totals.failed > 0 { "No action of the workload failed, because the workload expects these statuses. " }
         @if attempts > 0 { (count(attempts)) @if attempts == 1 { " attempt" } @else { " attempts" } " to connect failed. " }
@@ -87,7 +89,10 @@ fn capacity_tiles(found: &Capacity) -> Markup {
         .high
         .filter(|_| found.outcome == "found")
         .map(|high| format!("95 % interval up to {}", capacity::exact(high)));
-    let note = high.unwrap_or_else(|| found.outcome.clone());
+    let note = high.unwrap_or_else(|| match found.outcome.as_str() {
+        "at least" => "lower bound".to_owned(),
+        outcome => outcome.to_owned(),
+    });
     html! {
         div { dt { "Capacity, " (Untrusted(&found.unit)) } dd { strong { (load) } small { (Untrusted(&note)) } } }
         (tile("Runs", &count(found.trials.len() as u64), &format!("measured for {}", duration(found.seconds()))))

@@ -33,7 +33,7 @@ pub(super) fn figure(findings: &Findings) -> Option<Figure<'_>> {
     let series: Vec<Series<'_>> = names.iter().enumerate().map(series).collect();
     let highest = series.iter().flat_map(|series| series.y.iter().flatten()).copied().fold(0.0, f64::max);
     let x = Axis::names(phases.iter().map(|phase| phase.call.clone()).collect());
-    let chart = Chart { x, y: Axis::linear(Unit::Seconds, "a call", highest)?, series };
+    let chart = Chart { x, y: Axis::linear(Unit::Seconds, "time of a call", highest)?, series };
     let explanation =
         "Mean time of a call by part, one group of bars per phase; the bars of a group add up to the whole call.";
     let words = phases.iter().map(|phase| format!("{} {}", phase.call, duration(phase.whole_s)));
@@ -57,8 +57,8 @@ fn phase(phase: &CallPhase) -> Markup {
                 caption id=(caption) {
                     (Untrusted(&phase.call)) @if phase.local { ", in a local directory" } ": " (count(phase.calls)) " calls of "
                     (duration(phase.whole_s)) ", " (phase.outstanding) " outstanding. Response time "
-                    (optional(phase.response_s, duration)) ". The client computed " (percent(phase.client_busy)) " of the time"
-                    @if let Some(cores) = phase.server_cores_busy { "; of the server " (format!("{cores:.2}")) " cores were busy" }
+                    (optional(phase.response_s, duration)) ". The client was busy for " (percent(phase.client_busy)) " of the time"
+                    @if let Some(cores) = phase.server_cores_busy { "; " (format!("{cores:.2}")) " cores of the server were busy" }
                     @if let Some(share) = phase.from_disk { "; " (percent(share)) " of the data came from disks" }
                     "."
                 }

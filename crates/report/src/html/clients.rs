@@ -50,8 +50,8 @@ fn spread<'a>(findings: &'a Findings) -> Option<Figure<'a>> {
         several.iter().map(said).collect::<Vec<_>>().join("; ")
     );
     let x = Axis::names(several.iter().map(|(stage, _)| stage.words()).collect());
-    let chart = Chart { x, y: Axis::linear(Unit::Ratio, "response time, over the mean", most)?, series };
-    let explanation = "Mean response time of each client divided by the mean of all: the smallest, the largest, and one \
+    let chart = Chart { x, y: Axis::linear(Unit::Ratio, "response time / mean of all clients", most)?, series };
+    let explanation = "Mean response time of each client divided by the mean of all: the smallest, the largest, and the \
     standard deviation. A wide range means that some clients wait longer than others.";
     Figure::of(("client-spread", "Response times of clients"), explanation, summary, chart)
 }

@@ -214,7 +214,7 @@ pub(super) fn configuration(sides: &[Findings], comparison: &Comparison) -> Mark
                             tr { th scope="row" { "Target" } td.text { bdi { (Untrusted(&run.target)) } } }
                             tr { th scope="row" { "Workload" } td.text { (Untrusted(&run.workload)) } }
                         }
-                        @for fact in side.facts() { tr { th scope="row" { "Agreed" } td.text { (Untrusted(fact)) } } }
+                        @for fact in side.facts() { tr { th scope="row" { "Fact" } td.text { (Untrusted(fact)) } } }
                     }
                     @for note in &comparison.method.notes { tr { th scope="row" { "Method" } td.text { (Untrusted(note)) } } }
                 }

@@ -20,7 +20,7 @@ pub(super) fn section(findings: &Findings) -> Markup {
                         (fact("Input", &html! { bdi { @if input == "-" { "standard input" } @else { (Untrusted(input)) } } }))
                     } }
                     @if !source.filters.is_empty() { (fact("Filters", &html! { code { (Untrusted(&source.filters.join(" "))) } })) }
-                    (fact("Clock stands", &summary::vantage(&source.vantage)))
+                    (fact("Measured", &summary::vantage(&source.vantage)))
                     (fact("From", &instant(findings.span.first_ns)))
                     (fact("To", &instant(findings.span.last_ns)))
                     (fact("Length", &html! { (optional(findings.span.elapsed_s, long_duration)) }))
@@ -45,7 +45,7 @@ fn of_run(run: &Run, stages: &[Stage]) -> Markup {
         @for words in pace(stages) { (fact("Load", &html! { (Untrusted(&words)) })) }
         (fact("Threads", &html! { (run.threads) }))
         (fact("Warm-up", &html! { (duration(run.warmup_s)) " before each level, not measured" }))
-        @for agreed in &run.facts { (fact("Agreed", &html! { (Untrusted(agreed)) })) }
+        @for agreed in &run.facts { (fact("Fact", &html! { (Untrusted(agreed)) })) }
     }
 }
 

@@ -57,7 +57,7 @@ fn load_axis(curves: &[Curve<'_>]) -> Option<Axis> {
         // A closed loop's load and an open loop's are no numbers of one axis.
         0 if deep => Axis::linear_right(Unit::Count, "actions outstanding at most (clients × depth)", most),
         0 => Axis::linear_right(Unit::Count, "clients", most),
-        n if n == stages().count() => Axis::linear_right(Unit::PerSecond, "asked for", most),
+        n if n == stages().count() => Axis::linear_right(Unit::PerSecond, "planned rate", most),
         _ => None,
     }
 }
@@ -221,12 +221,12 @@ fn fairness<'a>(curves: &[Curve<'_>]) -> Option<Figure<'a>> {
     let names = shared.iter().map(|(stage, ..)| format!("{}{}", stage.words(), mark(stage))).collect();
     let chart = Chart {
         x: Axis::names(names),
-        y: Axis::linear(Unit::Ratio, "iterations, over the mean", most)?,
+        y: Axis::linear(Unit::Ratio, "iterations / mean of all clients", most)?,
         series: vec![range],
     };
     let explanation = if shared.iter().any(|(stage, ..)| unattributable(stage)) {
         "Iterations of the least and the most served client, divided by the mean of all. At levels marked * the load \
-        generator may cause the difference: the start lag differs between its threads, or is unknown."
+        generator may cause the difference: the run-queue delay or the wake-up lag differs between its threads, or is unknown."
     } else {
         "Iterations of the least and the most served client, divided by the mean of all. With a fair server both are near 1."
     };

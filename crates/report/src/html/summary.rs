@@ -1,6 +1,7 @@
 //! The first screen: what somebody without time needs to know, and whether to believe it.
 
 use super::answer;
+use super::traffic::plural;
 use super::units::{
     bytes, count, data, duration, long_duration, optional, per_second, percent, percent_of, percentage, rate_number,
 };
@@ -144,7 +145,7 @@ fn story(findings: &Findings) -> Markup {
             strong { (count(seen)) @if seen == 1 { " request" } @else { " requests" } }
             " to file servers" @if seen == 1 { " was " } @else { " were " } "seen on "
             (count(findings.connections)) @if findings.connections == 1 { " connection" } @else { " connections" }
-            @if totals.long_lived > 0 { "; " (count(totals.long_lived)) " of them wait by design (see the table of long-lived requests)" }
+            @if totals.long_lived > 0 { "; " (count(totals.long_lived)) @if totals.long_lived == 1 { " of them waits" } @else { " of them wait" } " by design (see the table of long-lived requests)" }
             ". "
             (busiest(findings))
             @if totals.status_unknown > 0 {
@@ -152,15 +153,15 @@ fn story(findings: &Findings) -> Markup {
                 requests" } " is not known. "
             }
             @if totals.errors() == 0 && totals.status_unknown > 0 {
-                "No known status is an error. "
+                "None of the other requests was refused, and none failed. "
             } @else if totals.errors() == 0 {
-                "None was refused, none failed. "
+                "None of the requests was refused, and none failed. "
             } @else {
-                (count(totals.refused)) " (" (percent_of(totals.refused, totals.requests)) ") were refused, "
-                (count(totals.failed)) " (" (percent_of(totals.failed, totals.requests)) ") failed. "
+                "Refused: " (count(totals.refused)) " (" (percent_of(totals.refused, totals.requests)) " of the requests), failed: "
+                (count(totals.failed)) " (" (percent_of(totals.failed, totals.requests)) " of the requests). "
             }
-            @if totals.unanswered > 0 { (count(totals.unanswered)) " had no captured response. " }
-            @if totals.long_lived_unanswered > 0 { (count(totals.long_lived_unanswered)) " long-lived requests had no captured response. " }
+            @if totals.unanswered > 0 { (plural(totals.unanswered, "request")) " had no captured response. " }
+            @if totals.long_lived_unanswered > 0 { (plural(totals.long_lived_unanswered, "long-lived request")) " had no captured response. " }
             (missing::headline(findings))
         }
     }
@@ -254,7 +255,7 @@ fn errors(totals: &Totals, name: &str) -> Markup {
 
 /// The key figures of a run: its highest throughput, and the response times there.
 fn peak(stage: Option<&Stage>, totals: &Totals) -> Markup {
-    let requests = format!("{} over all levels", count(totals.requests));
+    let requests = format!("{} over all levels", plural(totals.requests, "request"));
     let Some(stage) = stage else {
         return tile("Highest throughput", "unknown", &format!("no usable level; {requests}"));
     };
@@ -266,9 +267,9 @@ fn peak(stage: Option<&Stage>, totals: &Totals) -> Markup {
     );
     html! {
         (tile("Highest throughput", &per_second(stage.operations_per_s), &format!("operations; {requests}")))
-        (tile("Data there", &format!("{}/s", bytes(data)), &format!("{}/s read, {}/s written", bytes(stage.read_bytes_per_s), bytes(stage.write_bytes_per_s))))
-        (tile("p50 there", &time(|t| t.p50_s), &format!("mean {}", time(|t| t.mean_s))))
-        (tile("p99 there", &time(|t| t.p99_s), &format!("max {slowest}")))
+        (tile("Data at that load", &format!("{}/s", bytes(data)), &format!("{}/s read, {}/s written", bytes(stage.read_bytes_per_s), bytes(stage.write_bytes_per_s))))
+        (tile("p50 at that load", &time(|t| t.p50_s), &format!("mean {}", time(|t| t.mean_s))))
+        (tile("p99 at that load", &time(|t| t.p99_s), &format!("max {slowest}")))
     }
 }
 

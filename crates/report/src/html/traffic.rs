@@ -19,7 +19,7 @@ pub(super) fn packets(findings: &Findings) -> Option<Markup> {
         ("TCP acknowledgement only", p.ack_only),
         ("TCP acknowledgement repeated", p.ack_repeated),
         ("UDP", p.udp),
-        ("Neither", p.other),
+        ("Neither TCP nor UDP", p.other),
     ];
     lines.extend(parts(kinds, p.total));
     lines.extend([
@@ -79,7 +79,7 @@ pub(super) fn unseen(findings: &Findings) -> Markup {
             }
             (clock(findings))
             @if let (Some(n), Some(s)) = (findings.resent.operations, findings.resent.wait_s) && n > 0 {
-                " The network lost packets: " (count(n)) " operations waited for retransmissions, " (duration(s)) " in all."
+                " The network lost packets: " (plural(n, "operation")) " waited for retransmissions, " (duration(s)) " in all."
             }
         }
         div.columns {
@@ -119,6 +119,6 @@ fn clock(findings: &Findings) -> Markup {
     }
 }
 
-fn plural(number: u64, what: &str) -> String {
+pub(super) fn plural(number: u64, what: &str) -> String {
     format!("{} {what}{}", count(number), if number == 1 { "" } else { "s" })
 }

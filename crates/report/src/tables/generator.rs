@@ -5,8 +5,8 @@ use crate::findings::Findings;
 use crate::findings::{Stage, Times};
 
 /// Said of Jain's index, least and most where [`unattributable`].
-const UNATTRIBUTABLE: &str = "The load generator, not the server, may cause the differences between clients: the start lag \
-differs between its threads, or is unknown. Use --threads 1, or pin the threads to processors of their own.";
+const UNATTRIBUTABLE: &str = "The load generator, not the server, may cause the differences between clients: the run-queue delay \
+or the wake-up lag differs between its threads, or is unknown. Use --threads 1, or pin the threads to processors of their own.";
 
 /// Whether differences between clients may be the load generator's.
 pub(crate) fn unattributable(stage: &Stage) -> bool {
@@ -23,14 +23,13 @@ fn table(place: &Place<'_>) -> Table {
         false => "Load generator and fairness",
         true => "Load generator in the local directory",
     };
-    let sharing = if place.local { "the directory" } else { "the server" };
     Table {
         id: place.id("generator"),
         title: title.to_owned(),
         scaled: None,
         caption: format!(
-            "Lateness and CPU time of the load generator{}, and how evenly {sharing} served the clients (iterations of each \
-            client divided by the mean).",
+            "Schedule lag, wake-up lag and CPU time of the load generator{}, and how evenly the clients were served (iterations \
+            of each client divided by the mean).",
             place.words()
         ),
         columns: vec![
@@ -80,8 +79,8 @@ fn row(prefix: &str, stage: &Stage) -> Row {
 fn notes(place: &Place<'_>) -> Vec<Note> {
     let stages = || place.stages.iter();
     let mut notes = vec![Note::quiet(
-        "Lag: actual minus scheduled start. Wake: user-space read minus kernel receive timestamp. Jain, min, max: iterations \
-        of each client divided by the mean.",
+        "Lag: schedule lag, actual minus scheduled start. Wake: wake-up lag, user-space read minus kernel receive timestamp. \
+        Jain, min, max: iterations of each client divided by the mean.",
     )];
     let most = stages().filter_map(|(_, stage)| stage.generator.polling_share).fold(0.0, f64::max);
     // Where it rounds to nothing, it is nothing to speak of.

@@ -33,7 +33,8 @@ fn table(place: &Place<'_>) -> Table {
         ],
         rows: place.stages.iter().map(|(prefix, stage)| row(prefix, stage)).collect(),
         notes: [Note::quiet(
-            "Silence: longest time without a response while a request was outstanding or due. No resp.: all outages together. \
+            "Silence: longest time without a response while a request was outstanding or due. Outages: \
+            silences of at least 1 s and at least 10 times the usual response time. No resp.: length of all outages together. \
             Unansw.: requests without a response before the timeout or the loss of their connection. Short, empty: reads that returned fewer bytes than requested, or none.",
         )]
         .into_iter()

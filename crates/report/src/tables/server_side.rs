@@ -27,7 +27,7 @@ pub(crate) fn server_side(sides: &[Findings]) -> Option<Table> {
     };
     (!seen.is_empty()).then(|| Table {
         id: "server".to_owned(),
-        title: "Server-side metrics (MB/s)".to_owned(),
+        title: "Server-side metrics (disk and network in MB/s)".to_owned(),
         scaled: None,
         caption: "Server-side metrics.".to_owned(),
         columns: vec![

@@ -88,8 +88,8 @@ pub(crate) fn late_iterations(sides: &[Findings]) -> Option<Table> {
         ],
         rows,
         notes: vec![Note::quiet(
-            "Took: mean time from due to ended. Over: time by which late iterations ended after the next one was due. Too \
-            long: begun in time, but longer than the interval. Begun late: the previous iteration had not ended, or no connection was free.",
+            "Took: mean time from the due time of an iteration to its end. Over: time by which late iterations ended after the \
+            next one was due. Too long: begun in time, but longer than the interval. Begun late: the previous iteration had not ended, or no connection was free.",
         )],
     })
 }

@@ -23,7 +23,7 @@ pub(super) fn draw(page: &mut Page<'_>, findings: &Findings) -> fmt::Result {
 fn spread(page: &mut Page<'_>, stages: &[&Stage]) -> fmt::Result {
     let scale = page.scale();
     page.heading(&format!(
-        "Spread between clients (mean time of an action {}; clients divided by the mean of all):",
+        "Spread between clients (mean time of an action {}; std dev, min and max divided by it):",
         scale.words()
     ))?;
     page.blank()?;
@@ -63,8 +63,9 @@ pub(crate) fn unjudged(stage: &Stage) -> Option<String> {
     let count = stage.spread.unjudged_clients;
     (count > 0).then(|| {
         format!(
-            "{count} of {} clients cannot be compared: the start lag differs between the load generator's threads, or \
-            is unknown, and each thread ran too few clients. Use --threads 1, or pin the threads to processors of their own.",
+            "{count} of {} clients cannot be compared: the run-queue delay or the wake-up lag differs between the load generator's \
+            threads, or is unknown, and each thread ran too few clients. Use --threads 1, or pin the threads to processors of \
+            their own.",
             stage.clients
         )
     })
@@ -145,7 +146,7 @@ fn sizes(page: &mut Page<'_>, curve: &SizeCurve) -> fmt::Result {
     }
     let judged = curve.points.iter().filter(|point| point.expected_s.is_some()).count();
     let note = format!(
-        "{} of {judged} sizes stand out; {} more have too few neighbours for a judgement. Expected: interpolated from the neighbours.",
+        "Sizes that stand out: {} of {judged}. Sizes with too few neighbours for a judgement: {}. Expected: interpolated from the neighbours.",
         odd.len(),
         curve.points.len() - judged
     );

@@ -108,13 +108,13 @@ fn counts(findings: &Findings) -> Table {
     row(1, "retrans:", p.retransmitted, of_all(p.retransmitted), "");
     row(1, "dropped:", p.dropped_estimate, String::new(), "with data, estimated");
     for (name, count, note) in
-        [("out of order:", p.out_of_order, ""), ("truncated:", p.truncated, "cut by the snaplen")]
+        [("out of order:", p.out_of_order, ""), ("truncated:", p.truncated, "cut by the snap length")]
     {
         if count > 0 {
             row(1, name, count, of_all(count), note);
         }
     }
-    row(0, "Continue:", p.continued, of_all(p.continued), "carrying on a message");
+    row(0, "Continue:", p.continued, of_all(p.continued), "continuing a message");
     row(0, "Commands:", p.commands, of_all(p.commands), "client to server");
     let continued = p.command_continued_sync.saturating_add(p.command_continued_async);
     let [first, carried_on, ack, retry] =

@@ -65,8 +65,10 @@ fn one(page: &mut Page<'_>, depth: &QueueDepth) -> fmt::Result {
     }
     page.table(&table)?;
     if depth.entered_late > 0 {
-        let text =
-            format!("Requests longer than the time window of this calculation, entered late: {}.", depth.entered_late);
+        let text = format!(
+            "Requests that outlasted some 32,768 others, and so count only for the last part of their time: {}.",
+            depth.entered_late
+        );
         page.paragraph(Role::Plain, "  ", &text)?;
     }
     Ok(())

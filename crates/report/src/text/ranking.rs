@@ -131,7 +131,7 @@ fn places(page: &mut Page<'_>, sides: &[Findings], ranking: &Ranking) -> fmt::Re
             "by throughput (op/s)".to_owned()
         };
         let points = ranked.estimates.iter().flatten().find_map(|one| one.of).unwrap_or(0);
-        table.row(vec![format!("{word}, {points} of {} points:", ranking.points + ranking.not_used)]);
+        table.row(vec![format!("{word}, {points} of {} load levels:", ranking.points + ranking.not_used)]);
         let mut order: Vec<usize> = (0..sides.len()).collect();
         let place = |at: &usize| ranked.places.get(*at).copied().flatten();
         order.sort_by_key(|at| (place(at).unwrap_or(u64::MAX), *at));
@@ -157,7 +157,7 @@ fn places(page: &mut Page<'_>, sides: &[Findings], ranking: &Ranking) -> fmt::Re
     }
     let left_out = match ranking.not_used {
         0 => String::new(),
-        count => format!(" {count} load levels at which the results of a server are invalid (!) are left out."),
+        count => format!(" Load levels left out because the results of a server are invalid there (!): {count}."),
     };
     let note = format!(
         "Servers without a significant difference share a place (Holm's correction for {} pairs).{left_out}",

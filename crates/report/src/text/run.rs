@@ -26,7 +26,7 @@ pub(super) fn draw(page: &mut Page<'_>, findings: &Findings) -> fmt::Result {
         page.paragraph(Role::Plain, "Depth:    ", &words)?;
     }
     if !run.facts.is_empty() {
-        page.paragraph(Role::Plain, "Agreed:   ", &run.facts.join(", "))?;
+        page.paragraph(Role::Plain, "Facts:    ", &run.facts.join(", "))?;
     }
     capacity::draw(page, run.capacity.as_deref())?;
     calls::draw(page, run.calls.as_deref())?;

@@ -80,7 +80,7 @@ fn halves(page: &mut Page<'_>, findings: &Findings) -> fmt::Result {
         page.paragraph(Role::Plain, "  ", &text)?;
     }
     if !findings.anomalies.is_empty() {
-        page.paragraph(Role::Plain, "  ", "The list of anomalies has their counts.")?;
+        page.paragraph(Role::Plain, "  ", "More counts: see the list of anomalies.")?;
     }
     Ok(())
 }

@@ -16,9 +16,9 @@ fn table() -> String {
     let mut text = String::from(
         "# Vocabulary\n\
          \n\
-         Procedures (requests of the protocols), their names in NetBench (Swartz 1997), the file operation that a user means,\n\
-         and the group of the operation in reports. \"Long-lived\" procedures always wait by design and have a table of their\n\
-         own; some others (blocking locks) are long-lived depending on their arguments.\n\
+         Protocol procedures with the names that NetBench gives them (Swartz 1997), the file operation that each performs, and the\n\
+         group of this operation in reports. *Long-lived* procedures wait for an event by design, so reports show them in a separate\n\
+         table. Some others, such as locks, are long-lived only with certain arguments.\n\
          \n\
          Printed from the table in `crates/model` by a test; do not edit. To print it again:\n\
          `PLIMSOLL_BLESS=1 cargo test -p plimsoll-report vocabulary`\n\
@@ -41,8 +41,8 @@ fn statuses(text: &mut String) {
     text.push_str(
         "\n## Statuses\n\n\
          Outcomes of requests with a status other than 0. *Expected*: part of ordinary work. *Refused*: the server declined the\n\
-         request. *Failed*: the server or its resources had a fault. Statuses that are not listed are refusals, except NTSTATUS of\n\
-         severity 0 to 2, which are expected.\n\n\
+         request. *Failed*: the server or its resources had a fault. *Cancelled*: the client withdrew the request. Statuses that\n\
+         are not listed count as refused, except NTSTATUS of severity 0 to 2, which count as expected.\n\n\
          | Family | Status | Name | Outcome | Operations |\n\
          |--------|--------|------|---------|------------|\n",
     );

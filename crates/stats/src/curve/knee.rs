@@ -45,7 +45,7 @@ impl std::fmt::Display for NoKnee {
                 UNLIKE * 100.0
             ),
             NoKnee::NoFall => f.write_str("throughput does not fall significantly at these loads: raise the load"),
-            NoKnee::Beyond => f.write_str("it is above twice the highest measured load: raise the load"),
+            NoKnee::Beyond => f.write_str("the knee is above twice the highest measured load: raise the load"),
         }
     }
 }

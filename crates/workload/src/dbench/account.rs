@@ -100,8 +100,8 @@ impl Account {
             return Vec::new();
         }
         let mut facts = vec![format!(
-            "load file of {} operations, {} with an expected error status: completed {} times; operations sent (warm-up \
-            included): {}, with the expected result: {}, with an expected error status: {}",
+            "load file of {} operations, of which {} expect an error status: completed {} times; operations played \
+            (warm-up included): {}, of which {} had the expected result, {} of these the expected error status",
             script.operations(),
             script.refusals(),
             counts.plays,
@@ -110,7 +110,7 @@ impl Account {
             counts.refused
         )];
         if counts.restarts > 0 {
-            facts.push(format!("load file begun again {} times after lost connections", counts.restarts));
+            facts.push(format!("load file: restarted {} times after lost connections", counts.restarts));
         }
         facts.extend(counts.deviations.iter().map(|(deviation, count)| deviation.words(count)));
         if counts.others > 0 {
@@ -133,7 +133,7 @@ impl Deviation {
             Op::QueryOf { class, .. } | Op::Find { class, .. } => Some(class),
             _ => None,
         };
-        let name = class.map_or_else(|| name.to_owned(), |class| format!("{name} for class {}", class.0));
+        let name = class.map_or_else(|| name.to_owned(), |class| format!("{name} for information class {}", class.0));
         Deviation::Impossible(name, why.into())
     }
 
@@ -144,12 +144,13 @@ impl Deviation {
             Deviation::Unexpected(name, expected, came) => {
                 format!("load file: {name} expected {}, got {came}", expected.name())
             }
-            Deviation::Moved(name) => format!("load file: {name} transferred a different number of bytes"),
-            Deviation::Impossible(name, why) => format!("load file, exception: {name} skipped ({why})"),
-            Deviation::NotOpen(name) => {
-                format!("load file, exception: {name} skipped, because its file failed to open")
+            Deviation::Moved(name) => {
+                format!("load file: {name} transferred a different number of bytes than expected")
             }
+            Deviation::Impossible(name, why) => format!("load file, exception: {name} not possible ({why})"),
+            Deviation::NotOpen(name) => format!("load file, exception: {name} skipped, because its file is not open"),
         };
-        format!("{what}: {times} times, first in line {place}")
+        let line = if lines.len() == 1 { "line" } else { "lines" };
+        format!("{what}: {times} times, first in {line} {place}")
     }
 }

@@ -91,8 +91,11 @@ impl<'a> Arguments<'a> {
             return Err(format!("{word}: expected a path that starts with \\ or /"));
         }
         let parts: Vec<&str> = word.split(['/', '\\']).filter(|part| !matches!(*part, "" | ".")).collect();
-        if parts.contains(&"..") || word.contains('\0') {
+        if parts.contains(&"..") {
             return Err("the path leaves the client's directory: remove ..".to_owned());
+        }
+        if word.contains('\0') {
+            return Err("the path contains a zero byte".to_owned());
         }
         Ok(parts.join("/"))
     }
@@ -109,7 +112,7 @@ impl<'a> Arguments<'a> {
 
     /// Bytes that must have been moved, where the line says how many.
     pub(super) fn moved(&mut self) -> Result<Option<u32>, String> {
-        if self.words.is_empty() { Ok(None) } else { self.small("the number of bytes moved").map(Some) }
+        if self.words.is_empty() { Ok(None) } else { self.small("the bytes transferred").map(Some) }
     }
 
     /// A handle, or the path of a file.

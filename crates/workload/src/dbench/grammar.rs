@@ -111,7 +111,7 @@ pub(super) fn line(number: u32, text: &str, texts: &mut Texts) -> Result<Line, S
         }
         None => 0,
     };
-    let (&called, arguments) = words.split_first().ok_or("expected an operation")?;
+    let (&called, arguments) = words.split_first().ok_or("expected an operation after the time")?;
     if called.starts_with("SMB") {
         return Err("load files of dbench 1 are not supported; use a load file of dbench 3, 4 or 5".to_owned());
     }
@@ -148,7 +148,7 @@ fn create(line: &mut Arguments<'_>) -> Result<Op, String> {
     let (path, options, disposition) = (line.path()?, line.number("the options")?, line.number("the disposition")?);
     let handle = line.small("a handle")?;
     let kind = match (options & DIRECTORY != 0, options & NON_DIRECTORY != 0) {
-        (true, true) => return Err("the options require both a directory and a file".to_owned()),
+        (true, true) => return Err("the options require both a directory and a file: remove 0x1 or 0x40".to_owned()),
         (true, false) => Kind::Directory,
         (false, true) => Kind::File,
         (false, false) => Kind::Any,
@@ -210,7 +210,7 @@ fn find(line: &mut Arguments<'_>) -> Result<Op, String> {
 fn set_attributes_of(line: &mut Arguments<'_>) -> Result<Op, String> {
     let (handle, level) = (line.small("a handle")?, line.number("a level")?);
     if !levels::sets_attributes(level) {
-        return Err(format!("level {level}: only 1004 (times and attributes) can be set without a value"));
+        return Err(format!("level {level}: expected 1004 or 0x101 (times and attributes), the only levels supported"));
     }
     Ok(Op::SetAttributesOf { handle })
 }

@@ -53,7 +53,7 @@ impl LoadFile {
 /// Whatever else a path may name could go on for ever, or wait.
 fn open(path: &Path) -> io::Result<File> {
     if !std::fs::metadata(path)?.is_file() {
-        return Err(io::Error::new(io::ErrorKind::InvalidInput, "not a regular file"));
+        return Err(io::Error::new(io::ErrorKind::InvalidInput, "the load file is not a regular file"));
     }
     File::open(path)
 }

@@ -134,7 +134,7 @@ impl Reading {
         let wrong = |what: &str| format!("{what}: expected a number of repetitions above 0");
         match words.first().copied().unwrap_or_default() {
             "LOOP" if self.looping.is_some() || self.repeat.is_some() => {
-                return Err("loops cannot be nested".to_owned());
+                return Err("LOOP is not allowed inside a loop or after REPEAT".to_owned());
             }
             "LOOP" => {
                 self.looping = Some(self.lines.len());
@@ -161,13 +161,18 @@ impl Reading {
     }
 
     fn draw(&mut self, number: u32, words: &[&str]) -> Result<(), String> {
-        let [_, string, pattern] = words else { return Err("RANDOMSTRING: expected a number and a string".to_owned()) };
+        let [_, string, pattern] = words else {
+            return Err("RANDOMSTRING: expected a number and a pattern".to_owned());
+        };
         let string = string.parse::<u8>().ok().filter(|string| usize::from(*string) < STRINGS);
         let string = string.ok_or("RANDOMSTRING: expected a number from 0 to 9")?;
         let balanced =
             pattern.split('[').skip(1).all(|part| part.split_once(']').is_some_and(|(set, _)| !set.is_empty()));
-        if !balanced || pattern.contains("..") {
+        if !balanced {
             return Err("RANDOMSTRING: expected non-empty character sets in [ ]".to_owned());
+        }
+        if pattern.contains("..") {
+            return Err("RANDOMSTRING: the pattern must not contain ..".to_owned());
         }
         let pattern = self.texts.intern(pattern)?;
         self.draws = true;

@@ -170,10 +170,10 @@ fn what_comes_otherwise_is_counted_by_kind_with_its_first_lines() {
     assert_eq!(played.excused, 1, "deleting on close is SMB's");
     let collected = |fact: &str| assert!(facts.iter().any(|collected| collected.contains(fact)), "{fact}: {facts:#?}");
     collected("NTCreateX expected success, got ENOENT: 1 times, first in line 2");
-    collected("exception: ReadX skipped, because its file failed to open: 1 times, first in line 3");
+    collected("exception: ReadX skipped, because its file is not open: 1 times, first in line 3");
     collected("Mkdir expected STATUS_ACCESS_DENIED, got success: 1 times, first in line 4");
-    collected("ReadX transferred a different number of bytes: 1 times, first in line 6");
-    collected("exception: NTCreateX skipped (the protocol has none): 1 times, first in line 7");
+    collected("ReadX transferred a different number of bytes than expected: 1 times, first in line 6");
+    collected("exception: NTCreateX not possible (the protocol has no equivalent): 1 times, first in line 7");
     collected("NTCreateX expected STATUS_OBJECT_NAME_NOT_FOUND, got success: 1 times, first in line 8");
     collected("FIND_FIRST expected STATUS_OBJECT_PATH_NOT_FOUND, got success");
     // What should not have been there is closed again, and what is still open at the end, too.
@@ -188,7 +188,7 @@ fn a_lost_connection_begins_the_play_anew() {
     let played = play(&mut player, folder.path(), |operation| (operation == 30).then_some(Cause::ConnectionReset));
     assert_eq!(played.failed, [Cause::ConnectionReset]);
     let facts = account.take(&script);
-    assert!(facts[0].contains("completed 1 times") && facts[1].contains("begun again 1 times"), "{facts:#?}");
+    assert!(facts[0].contains("completed 1 times") && facts[1].contains("restarted 1 times"), "{facts:#?}");
     assert_eq!(std::fs::read_dir(folder.path()).unwrap().count(), 0);
 }
 
@@ -258,7 +258,7 @@ fn what_is_wrong_is_said_with_its_line() {
         ("QUERY_PATH_INFORMATION \"\\a\" 3 NT_STATUS_OK\n", 1, "level 3"),
         ("SET_FILE_INFORMATION 5 1020 NT_STATUS_OK\n", 1, "level 1020"),
         ("SMBcreate \"\\a\" 5 6\n", 1, "dbench 1"),
-        ("LOOP 2\nLOOP 2\n", 2, "cannot be nested"),
+        ("LOOP 2\nLOOP 2\n", 2, "not allowed inside a loop"),
         ("LOOP 2\nENDLOOP\n", 2, "the loop is empty"),
         ("LOOP 2\nClose 5 *\n", 2, "without ENDLOOP"),
         ("ENDLOOP\n", 1, "ENDLOOP without LOOP"),

@@ -227,7 +227,7 @@ impl Scenario for Creator {
             return Verdict::AsAnswered;
         }
         let doing = match self.doing {
-            Doing::Waiting(_) | Doing::Making => "making",
+            Doing::Waiting(_) | Doing::Making => "creating",
             Doing::Writing(..) => "writing",
             Doing::Closing(_) | Doing::Over => "closing",
         };

@@ -28,7 +28,7 @@ pub struct JobProgress {
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum FileSetError {
     /// It would be too large.
-    #[error("{0}; use fewer clients, or change [files] in the workload")]
+    #[error("{0}; reduce [files] in the workload or, with shared = \"by-none\", the number of clients")]
     TooMany(String),
     /// The target did not do something.
     #[error("{doing} {path}: {failure}")]
@@ -52,8 +52,16 @@ pub enum FileSetError {
         /// The set's root.
         root: String,
     },
+    /// The manifest describes another file set. No run deletes this directory, not even with `--remove-files`.
+    #[error("{path} belongs to a different file set than the directory name says: delete or move the directory {root}")]
+    OtherSet {
+        /// The manifest.
+        path: String,
+        /// The set's root.
+        root: String,
+    },
     /// Something stands in the set's directory that Plimsoll has not made.
-    #[error("{0}: unknown file in the file set, which Plimsoll does not delete; move the file elsewhere")]
+    #[error("{0}: unknown file in the file set; Plimsoll does not delete unknown files: move the file elsewhere")]
     Foreign(String),
     /// The server says one thing of a path and then the opposite.
     #[error("{path}: the server reports contradictory states: {said}; delete the path on the server")]

@@ -59,10 +59,10 @@ pub(crate) fn check(files: &Files) -> Result<(), String> {
         return Err(format!("depth: expected 1 to {DEEPEST}"));
     }
     if u64::from(files.depth) > u64::from(files.directories.max(1)) {
-        return Err("depth exceeds the number of directories: increase directories".to_owned());
+        return Err("depth exceeds the number of directories: reduce depth or increase directories".to_owned());
     }
     if files.size.most() > LARGEST {
-        return Err("the file is too large: the limit is 1TiB".to_owned());
+        return Err("size: the limit is 1TiB per file".to_owned());
     }
     Ok(())
 }
@@ -75,9 +75,10 @@ impl Layout {
         let (count, directories) = (u64::from(files.count), u64::from(files.directories));
         let (all, folders) = (count * u64::from(parts), (directories + 1) * u64::from(parts));
         let links = u64::from(files.links);
-        if all + links * u64::from(parts) > MOST_FILES || folders > MOST_DIRECTORIES {
+        let files_and_links = all + links * u64::from(parts);
+        if files_and_links > MOST_FILES || folders > MOST_DIRECTORIES {
             return Err(format!(
-                "{parts} clients need {all} files in {folders} directories; the limits are {MOST_FILES} files and {MOST_DIRECTORIES} directories"
+                "the file set has {files_and_links} files and links in {folders} directories; the limits are {MOST_FILES} and {MOST_DIRECTORIES}"
             ));
         }
         let size = |file| files.scale.of(files.size.draw(&mut Rng::new(seed_of(u64::from(files.seed), file, 0))));

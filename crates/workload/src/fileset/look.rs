@@ -93,9 +93,8 @@ impl Looker {
         if self.text == self.job.files.manifest.as_bytes() {
             return self.over(Found::Set);
         }
-        let problem = "belongs to a different file set than the directory name says".to_owned();
         let root = self.job.files.root.clone();
-        self.job.tally.fail(FileSetError::Damaged { path: self.path.clone(), problem, root });
+        self.job.tally.fail(FileSetError::OtherSet { path: self.path.clone(), root });
         Doing::Over
     }
 }

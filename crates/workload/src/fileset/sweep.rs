@@ -174,7 +174,7 @@ impl Sweep {
             // What there was no room for is listed when this much is gone.
             self.tasks.push(Task::List(path, listings + 1));
         } else {
-            return self.failed(FileSetError::Contradictory { path, said: "to hold names that were removed" });
+            return self.failed(FileSetError::Contradictory { path, said: "names are listed after their removal" });
         }
         self.tasks.extend(names.into_iter().map(Task::File));
         Swept::Well

@@ -122,7 +122,7 @@ fn damage_is_told() {
 fn another_manifest_is_told() {
     let (mut server, files) = with_files(&small(), 1);
     server.nodes.insert(files.manifest_path(), Some(b"something else".to_vec()));
-    assert!(matches!(look(&mut server, &files), Err(FileSetError::Damaged { .. })));
+    assert!(matches!(look(&mut server, &files), Err(FileSetError::OtherSet { .. })));
 }
 
 #[test]

@@ -221,7 +221,11 @@ impl Scenario for Verifier {
             (Item::File(file), Ok(Reply::Attributes { size, directory })) => {
                 let expected = self.job.files.size(file);
                 if *directory || *size != expected {
-                    self.damaged(self.path.clone(), format!("has {size} bytes, not {expected}"));
+                    let problem = match *directory {
+                        true => "is a directory, not a file".to_owned(),
+                        false => format!("has {size} bytes, not {expected}"),
+                    };
+                    self.damaged(self.path.clone(), problem);
                 }
                 self.job.tally.finished_one();
                 self.item = Some(Item::Over);

@@ -38,8 +38,8 @@ impl JsonSchema for StepText {
 fn does(kind: OperationKind) -> &'static str {
     use OperationKind as Kind;
     match kind {
-        Kind::Null => "Sends a request without work for the server (SMB ECHO, NFS NULL)",
-        Kind::Fsinfo => "Asks for size and free space of the file system",
+        Kind::Null => "Sends an empty request (SMB ECHO, NFS NULL)",
+        Kind::Fsinfo => "Queries the size and free space of the file system",
         Kind::ConnectShare => {
             "Connects to the share a second time (SMB TREE_CONNECT); later steps use the new tree connection (SMB only)"
         }
@@ -51,23 +51,23 @@ fn does(kind: OperationKind) -> &'static str {
         Kind::Lookup => {
             "Looks up the name in its directory (NFS: LOOKUP; SMB: CREATE with access to attributes, then CLOSE)"
         }
-        Kind::Getattr => "Asks for the attributes of the path",
+        Kind::Getattr => "Queries the attributes by path",
         Kind::Access => {
             "Asks which access the server would grant (NFS: ACCESS; SMB: CREATE with MAXIMUM_ALLOWED, then CLOSE)"
         }
-        Kind::List => "Lists the directory to its end",
-        Kind::ListNames => "Lists the directory's names alone (NFS READDIR; otherwise like list)",
+        Kind::List => "Lists the whole directory",
+        Kind::ListNames => "Lists only the names in the directory (NFS: READDIR; SMB and file://: the same as list)",
         Kind::Mkdir => "Creates the iteration's own directory",
         Kind::Rmdir => "Removes the iteration's own directory",
         Kind::Remove => "Removes the iteration's own file",
         Kind::Readlink => "Reads the symbolic link",
         Kind::Close => "Closes the file",
         Kind::Flush => "Makes written data durable (SMB FLUSH, NFS COMMIT, fsync)",
-        Kind::GetattrOpen => "Asks for the attributes of the open file",
+        Kind::GetattrOpen => "Queries the attributes of the open file",
         Kind::Open => "Opens the file",
         Kind::Rename => "Renames the iteration's own file",
         Kind::Setattr => "Sets the permission bits (SMB: the times)",
-        Kind::Find => "Searches the directory for a pattern",
+        Kind::Find => "Searches the directory for the file's name",
         _ => "",
     }
 }

@@ -72,7 +72,7 @@ fn what_samba_refuses() {
     // Nothing can be made there; and where files are already, every write is refused, and counted.
     let readonly = target(Share::ReadOnly.name());
     let making = run(&["mixed", "--target", &readonly]);
-    making.refused(&["making plimsoll-mixed", "STATUS_ACCESS_DENIED"]);
+    making.refused(&["creating plimsoll-mixed", "STATUS_ACCESS_DENIED"]);
     assert!(matches!(run(&[&["mixed", "--target", &data][..], &SHORT].concat()).code, Some(0 | 4)));
     copy(&samba.folder(Share::Data).unwrap(), samba.folder(Share::ReadOnly).unwrap());
     let reading = run(&[&["mixed", "--target", &readonly][..], &SHORT].concat());
@@ -96,7 +96,7 @@ fn what_ganesha_refuses() {
     let below = data.replace("/data", "/data/nowhere");
     run(&["getattr", "--target", &below]).refused(&["/nowhere, below the export /data", "NFS3ERR_NOENT"]);
     let readonly = ganesha.target(Export::ReadOnly);
-    run(&["mixed", "--target", &readonly]).refused(&["making plimsoll-mixed", "NFS3ERR_ROFS"]);
+    run(&["mixed", "--target", &readonly]).refused(&["creating plimsoll-mixed", "NFS3ERR_ROFS"]);
     assert!(matches!(run(&[&["mixed", "--target", &data][..], &SHORT].concat()).code, Some(0 | 4)));
     copy(&ganesha.folder(Export::Data).unwrap(), ganesha.folder(Export::ReadOnly).unwrap());
     writes_are_refused(&run(&[&["mixed", "--target", &readonly][..], &SHORT].concat()));

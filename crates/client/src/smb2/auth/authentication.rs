@@ -47,7 +47,7 @@ pub enum TicketError {
     #[error("Kerberos needs a realm: give --realm, or the user as user%40REALM")]
     NoRealm,
     /// The KDC's address makes no sense.
-    #[error("the KDC is given as host or host:port")]
+    #[error("expected the KDC as HOST or HOST:PORT")]
     Kdc,
     /// The KDC gives none, or cannot be asked. What it said is a stranger's text.
     #[error("no Kerberos ticket for {service} in realm {realm}: {problem}")]

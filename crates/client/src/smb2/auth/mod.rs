@@ -64,7 +64,7 @@ pub enum AuthError {
     Missing(&'static str),
     /// The server's mechListMIC is not that of our mechanisms (somebody changed them, or the keys differ), or its answer to a
     /// Kerberos ticket does not show that it could open it.
-    #[error("the server's proof of the logon is wrong: it was tampered with, or is another server's")]
+    #[error("the server's proof of the logon is wrong: the proof was changed on its way, or comes from another server")]
     BadProof,
     /// A name is too long for the message.
     #[error("{0} is too long for a logon")]

@@ -80,7 +80,7 @@ pub enum SealError {
     #[error("the message is not encrypted")]
     NotSealed,
     /// OriginalMessageSize does not say how long the message is.
-    #[error("encrypted message: its header announces {said} bytes, but {held} follow")]
+    #[error("encrypted message: the header announces {said} bytes, but {held} follow")]
     Size {
         /// What the header says.
         said: u32,
@@ -94,7 +94,7 @@ pub enum SealError {
     #[error("encrypted message with flags {0:#x}: expected 1")]
     Flags(u16),
     /// Not what the other side sealed with this key: changed on its way, or of another key.
-    #[error("the encrypted message is not authentic: it was changed on its way, or encrypted with another key")]
+    #[error("the encrypted message is not authentic: changed on its way, or encrypted with another key")]
     Refused,
     /// Every nonce of this key has been used.
     #[error("the session has encrypted as many messages as its key allows; log on again")]

@@ -66,7 +66,7 @@ pub enum SigningError {
     #[error("the message is not signed")]
     NotSigned,
     /// The signature is another one: the message was changed on its way, or signed with another key.
-    #[error("the message's signature is not that of its bytes")]
+    #[error("the signature does not match the message")]
     Refused,
     /// The library failed, which only lengths that no message has (2^36 bytes) should make it do.
     #[error("the cryptographic library failed to sign {0} bytes")]

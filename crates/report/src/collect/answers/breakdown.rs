@@ -34,9 +34,9 @@ fn largest(phase: &CallPhase) -> Option<Statement> {
         return None;
     }
     let second = others.first().filter(|part| share(part) >= NAMED_FROM);
-    let second = second.map_or_else(String::new, |part| format!(", then {} ({})", part.part, percent(share(part))));
+    let second = second.map_or_else(String::new, |part| format!(", {} is {}", part.part, percent(share(part))));
     let text = format!(
-        "{} ({} from call to call): {} takes {}{second}.",
+        "{}: a call takes {}; {} is {} of it{second}.",
         phase.call,
         duration(phase.whole_s),
         first.part,

@@ -63,7 +63,7 @@ fn first_miss(findings: &Findings, trial: &Trial, unit: &str) -> Option<Statemen
     let times = times.map_or_else(String::new, |times| {
         format!(" (all operations: p50 {}, p99 {})", duration(times.p50_s), duration(times.p99_s))
     });
-    Some(measured(Rule::Capacity, format!("The lowest load that missed it is {load}: {because}{times}.")))
+    Some(measured(Rule::Capacity, format!("The lowest load that missed the objective is {load}: {because}{times}.")))
 }
 
 /// Which operation clients waited for at the load that missed the objective.
@@ -79,7 +79,8 @@ fn operation(stage: &Stage) -> Option<Statement> {
     }
     let (label, most) = waited.into_iter().max_by(|a, b| a.1.total_cmp(&b.1))?;
     (all > 0.0 && most >= NAMED_FROM * all).then(|| {
-        let text = format!("At that load, {} of all waiting was for the operation {label}.", percent(most / all));
+        let (at, share) = (stage.words(), percent(most / all));
+        let text = format!("At {at}, {share} of all waiting was for the operation {label}.");
         measured(Rule::Operation, text)
     })
 }

@@ -23,7 +23,8 @@ pub(in super::super) fn diagnose(sides: &[Findings], levels: &[ComparedLevel], r
         let none = shown.is_empty();
         statements.extend(shown.into_iter().take(LEVELS));
         if left_out > 0 {
-            let text = format!("{left_out} more levels differ: see --section differences.");
+            let differ = if left_out == 1 { "level differs" } else { "levels differ" };
+            let text = format!("{left_out} more {differ}: see --section differences.");
             statements.push(measured(Rule::Difference, text));
         }
         statements.extend(largest(&of, place));
@@ -35,7 +36,7 @@ pub(in super::super) fn diagnose(sides: &[Findings], levels: &[ComparedLevel], r
     let usable_levels = levels.iter().filter(usable).count();
     if partial && usable_levels < levels.len() {
         let text = format!(
-            "{} of {} levels cannot be compared, because their numbers must not be used.",
+            "{} of {} levels cannot be compared, because the numbers of a side must not be used.",
             levels.len() - usable_levels,
             levels.len()
         );

@@ -110,7 +110,7 @@ fn one_level(stage: &Stage) -> Option<Statement> {
 fn schedule(stage: &Stage) -> Option<Statement> {
     if let Some(users) = stage.users.filter(|users| users.due > 0) {
         let text = match users.late {
-            0 => format!("All {} of {} ended in time.", plural(users.due, "iteration"), plural(users.users, "user")),
+            0 => format!("At {}, all {} ended in time.", stage.words(), plural(users.due, "iteration")),
             late => format!(
                 "At {}, {} of {} ended late or not at all ({}): the server could not serve all users on schedule.",
                 stage.words(),
@@ -125,7 +125,7 @@ fn schedule(stage: &Stage) -> Option<Statement> {
     let share = stage.iterations_per_s / asked;
     (share < SCHEDULE_KEPT).then(|| {
         let text = format!(
-            "The schedule asked for {} iterations/s, but only {} ended ({}).",
+            "The schedule asked for {} iterations/s, but only {} iterations/s ended ({}).",
             rate(asked),
             rate(stage.iterations_per_s),
             percent(share)

@@ -134,13 +134,13 @@ fn schedules_and_users() {
         let one = Stage { asked_per_s: Some(1000.0), iterations_per_s: ended, ..stage(0, 1, 900.0) };
         said(&run(vec![one]), Rule::Schedule)
     };
-    assert!(asked(800.0).unwrap().contains("asked for 1,000 iterations/s, but only 800 ended (80 %)"));
+    assert!(asked(800.0).unwrap().contains("asked for 1,000 iterations/s, but only 800 iterations/s ended (80 %)"));
     assert_eq!(asked(995.0), None);
     let users = |late: u64| {
         let users = Users { users: 5, due: 40, late, overload: late as f64 / 40.0, ..Users::default() };
         said(&run(vec![Stage { users: Some(users), ..stage(0, 5, 40.0) }]), Rule::Schedule).unwrap()
     };
-    assert_eq!(users(0), "All 40 iterations of 5 users ended in time.");
+    assert_eq!(users(0), "At 5 clients, all 40 iterations ended in time.");
     assert!(users(10).contains("10 of 40 iterations ended late or not at all (25 %)"), "{}", users(10));
 }
 
@@ -201,8 +201,11 @@ fn a_capacity_says_how_much_and_the_first_objective_missed() {
     let all = of_run(&searched(found.clone()), Diagnosis::default());
     let text: Vec<&str> = all.statements.iter().map(|one| one.text.as_str()).collect();
     assert_eq!(text[0], "The highest load that meets the objective (p99 < 50 ms) is 40 users; 95 % interval 40 to 44.");
-    assert!(text[1].starts_with("The lowest load that missed it is 44 users: p99 < 50 ms: it was 61.0 ms"), "{text:?}");
-    assert_eq!(text[2], "At that load, 75 % of all waiting was for the operation open.");
+    assert!(
+        text[1].starts_with("The lowest load that missed the objective is 44 users: p99 < 50 ms: it was 61.0 ms"),
+        "{text:?}"
+    );
+    assert_eq!(text[2], "At 44 clients, 75 % of all waiting was for the operation open.");
     assert!(text[3].starts_with("At 40 clients the server answered 500 operations/s"), "{text:?}");
     let more = |low| Capacity { outcome: "at least".into(), low: Some(low), ..found.clone() };
     let text = |low| of_run(&searched(more(low)), Diagnosis::default()).statements[0].text.clone();
@@ -246,7 +249,7 @@ fn a_breakdown_names_the_largest_part() {
     let parts =
         [("client CPU", 2e-5, true), ("client wait", 8e-5, false), ("server CPU", 6e-5, true), ("network", 1e-5, true)];
     let findings = broken_down(&parts, 2e-5);
-    assert_eq!(said(&findings, Rule::Part).unwrap(), "getattr (100 µs from call to call): server CPU takes 60 %.");
+    assert_eq!(said(&findings, Rule::Part).unwrap(), "getattr: a call takes 100 µs; server CPU is 60 % of it.");
     assert!(said(&findings, Rule::Local).unwrap().starts_with("getattr takes 5.0 times as long on the server"));
     let even = [("client CPU", 2e-5, true), ("network", 2e-5, true)];
     let findings = broken_down(&even, 9.9e-5);

@@ -107,7 +107,7 @@ fn far(evidence: &Evidence<'_>, waited_s: f64) -> Option<(Found, IpAddr)> {
         _ => format!("the median of the {others} other clients"),
     };
     let transfers = match client.transfer_s >= 0.1 * cost_s {
-        true => format!(" Sending requests and receiving responses took it {}.", duration(client.transfer_s)),
+        true => format!(" Sending requests and receiving responses took the client {}.", duration(client.transfer_s)),
         false => String::new(),
     };
     let text = format!(
@@ -190,7 +190,7 @@ fn narrow(evidence: &Evidence<'_>, waited_s: f64) -> Option<(Found, Vec<IpAddr>)
     if hidden_s >= HIDDEN * cost_s {
         let delay = first.delay_s.map_or_else(String::new, |[least, median]| {
             format!(
-                " Acknowledgements of client {} took {} (median), {} at least.",
+                " Acknowledgements of client {} took {} (median), at least {}.",
                 first.client,
                 duration(median),
                 duration(least)

@@ -170,7 +170,7 @@ const MEANINGS: &[Meaning] = &[
         statuses: &[(Mount, 1), (Mount, 13)], // PERM, ACCES
     },
     Meaning {
-        text: "clients lack the permission, and repeat the request",
+        text: "clients lack the permission and repeat the request",
         when: When::Storm,
         kind: Kind::Trouble,
         statuses: &[(Nt, 0xC000_0022), (Nt, 0xC000_0061), (Dos, 0x0005_0001), (Nfs, 1), (Nfs, 13)],

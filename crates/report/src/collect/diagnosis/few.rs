@@ -103,7 +103,8 @@ fn where_and_when(alike: &[&Slow], has_hosts: bool) -> String {
     let connections: BTreeSet<&str> = alike.iter().map(|one| one.client.as_str()).collect();
     let paths: BTreeSet<&str> = alike.iter().filter_map(|one| one.path.as_deref()).collect();
     let first = alike.iter().map(|one| one.at_ns).min().unwrap_or_default();
-    let mut parts = vec![format!("The first began at {}", instant::second(first))];
+    let which = if alike.len() == 1 { "It" } else { "The first" };
+    let mut parts = vec![format!("{which} began at {}", instant::second(first))];
     match statuses.len() {
         0 => {}
         1..=NAMED => parts.push(format!("status {}", statuses.into_iter().collect::<Vec<_>>().join(", "))),
@@ -134,7 +135,7 @@ fn service_of(alike: &[&Slow]) -> String {
     let response: f64 = alike.iter().map(|one| one.response_time_s).sum();
     match service {
         Some(service) if service >= 0.95 * response => {
-            format!(" Of their time, {} was service time.", percent(service / response))
+            format!(" Of this time, {} was service time.", percent(service / response))
         }
         _ => String::new(),
     }

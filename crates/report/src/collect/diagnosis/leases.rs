@@ -25,7 +25,7 @@ pub(super) fn credits(evidence: &Evidence<'_>, waited_s: f64) -> Option<Found> {
     }
     let text = format!(
         "Clients ran out of SMB2 credits {}, and sent the next request as soon as the server granted more. For {} of the time \
-        of these connections, credits limited the outstanding requests; response times do not include this wait. Let the server grant more credits.",
+        of the connections concerned, credits limited the outstanding requests; response times do not include this wait. Let the server grant more credits.",
         plural(credits.waits, "time"),
         percent(time),
     );
@@ -54,11 +54,11 @@ pub(super) fn breaks(evidence: &Evidence<'_>, waited_s: f64) -> Option<Found> {
         ),
     };
     let text = format!(
-        "{} waited for other clients to give up a lease or oplock, {} each{}, {} of all waiting. The server sent {} and \
+        "{} waited for other clients to give up a lease or oplock, {}{}, {} of all waiting. The server sent {} and \
         delayed the opens until the clients acknowledged or a timeout expired.{longest}",
         plural(breaks.opens, "open request"),
         duration(held_s / breaks.opens.max(1) as f64),
-        if breaks.opens > 1 { " on average" } else { "" },
+        if breaks.opens > 1 { " each on average" } else { "" },
         percent(share),
         plural(breaks.notified, "break notification"),
     );

@@ -45,9 +45,9 @@ fn file(evidence: &Evidence<'_>, most: &LockWaits, sum_ns: f64) -> Option<String
             percent(*ns as f64 / waited_ns),
             match part.is_empty() {
                 true => "this time",
-                false => "that",
+                false => "the time waited for it",
             }
         )
     });
-    Some(format!(" on {path}{share}{part}{}", holder.unwrap_or_default()))
+    Some(format!("{part} on {path}{share}{}", holder.unwrap_or_default()))
 }

@@ -65,10 +65,10 @@ fn zero_window(evidence: &Evidence<'_>, waited_s: f64, requests: bool) -> Option
     let reader =
         network.slow_reader.filter(|_| !requests).map(|(ip, closed_ns)| match closed_ns as f64 / 1e9 / held_s {
             part if part >= NEARLY_ALL => format!("Client {ip} reads too slowly"),
-            part => format!("Clients read too slowly, most of all {ip} ({} of it)", percent(part)),
+            part => format!("Clients read too slowly, most of all {ip} ({} of this waiting)", percent(part)),
         });
     let text = format!(
-        "{}: {} a TCP window of 0 stopped {sender} from sending, for at least {} in all, {} of all waiting.",
+        "{}: a TCP window of 0 stopped {sender} from sending {}, for at least {} in all, {} of all waiting.",
         reader.unwrap_or_else(|| format!("{receiver} read too slowly")),
         times(count),
         duration(held_s),
@@ -121,7 +121,7 @@ fn full_window(evidence: &Evidence<'_>, most: &SmallWindow, (count, held_s, shar
     }
     let text = format!(
         "The TCP receive window of client {}, {}, was full {}, though never 0, and stopped the server from sending for {} in \
-        all, {} of all waiting. Each stop took {}, but a round trip only {}: the client reads too slowly, or its network path has little bandwidth. A larger \
+        all, {} of all waiting. A stop took {} on average, but a round trip only {}: the client reads too slowly, or its network path has little bandwidth. A larger \
          buffer would not help.",
         most.client,
         size(u64::from(most.bytes)),
@@ -145,7 +145,7 @@ fn delayed_ack(evidence: &Evidence<'_>, waited_s: f64, requests: bool) -> Option
     let (what, sender, receiver) =
         if requests { ("requests", "clients", "the server") } else { ("responses", "the server", "clients") };
     let text = format!(
-        "The last segment of {what} waits for a delayed acknowledgement: {}, {} each, {} of all waiting. Set TCP_NODELAY on {sender} (Nagle's \
+        "The last segment of {what} waits for a delayed acknowledgement: {}, {} each on average, {} of all waiting. Set TCP_NODELAY on {sender} (Nagle's \
          algorithm holds the segment), or quick acknowledgements on {receiver}.",
         times(count),
         duration(held_s / count as f64),
@@ -165,7 +165,7 @@ fn round_trip(evidence: &Evidence<'_>, waited_s: f64) -> Option<Found> {
         return None;
     }
     let text = format!(
-        "The network round trip to the server, {} ({}), is at least {} of all waiting: each of {} waits for one.{}{}",
+        "The network round trip to the server, {} (from {}), is at least {} of all waiting: each of {} waits for one.{}{}",
         duration(round_trip_s),
         plural(network.handshakes, "handshake"),
         percent(share),
@@ -228,7 +228,7 @@ fn chain(evidence: &Evidence<'_>, waited_s: f64, trips_s: f64) -> String {
     let requests = evidence.tallies.map_or(0, |tallies| tallies.sum(|_| true).total().count) as f64;
     let quicker = waited_s - trips_s + requests * 0.0001;
     format!(
-        " They come one at a time: with a round trip of 100 µs they would take {} instead of {}.",
+        " The requests come one at a time: with a round trip of 100 µs they would take {} instead of {}.",
         duration(quicker),
         duration(waited_s)
     )
@@ -252,7 +252,7 @@ fn fixed_delay(evidence: &Evidence<'_>, waited_s: f64) -> Option<Found> {
         None => String::new(),
     };
     let text = format!(
-        "Each request is delayed by {}: no request of {} operations took less{handshake}. The delay is {} of all waiting. Its \
+        "Each request is delayed by {}: no request of any of {} operations took less{handshake}. The delay is {} of all waiting. Its \
         source is the server, a filter in it, a proxy or the network.",
         duration(least),
         times.len(),
@@ -274,8 +274,8 @@ fn far_client(evidence: &Evidence<'_>) -> Option<Found> {
         return None;
     }
     let text = format!(
-        "Clients wait longer than these times: the capture was taken near the server, and the round trip to the nearest \
-        client adds {} per request ({}).",
+        "Clients wait longer than the response times: the capture was taken near the server, and the round trip to the nearest \
+        client adds {} per request (from {}).",
         duration(to_client),
         plural(network.handshakes, "handshake"),
     );

@@ -209,7 +209,7 @@ pub(super) fn sentence(evidence: &Evidence<'_>, slow: &SlowPlace) -> Found {
     };
     let same = slow.same.map_or_else(String::new, |same| {
         format!(
-            " They are the requests of {} {}, too, so either of the two may be the cause.",
+            " The requests of {} {} are the same, so either of the two may be the cause.",
             same.word(),
             same.name(evidence)
         )
@@ -247,7 +247,7 @@ fn receiving(evidence: &Evidence<'_>, slow: &SlowPlace) -> Option<&'static str> 
     (matches!(slow.place, Place::Client(_))
         && least >= MOST
         && slow.excess.service_share.is_some_and(|share| share <= 1.0 - MOST))
-    .then_some("It spends the time receiving responses: the client or its network path is slow, not the server. ")
+    .then_some("The client spends the time receiving responses: it or its network path is slow, not the server. ")
 }
 
 /// Whether the service time makes the difference.

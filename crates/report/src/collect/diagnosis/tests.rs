@@ -174,7 +174,7 @@ fn few_slow_requests_are_named() {
     findings.slowest = vec![slow("READ", 0.26), slow("READ", 0.25), slow("WRITE", 0.01)];
     let said = text(&findings, Rule::FewSlowRequests);
     let expected = "2 READ requests took 255 ms each on average: 27 % of all waiting. The first began at 2023-11-14 22:13:20 UTC; status \
-                    STATUS_SHARING_VIOLATION; 1 client on 1 connection; path a.txt. Of their time, 100 % was service time.";
+                    STATUS_SHARING_VIOLATION; 1 client on 1 connection; path a.txt. Of this time, 100 % was service time.";
     assert_eq!(said, expected);
     findings.slowest.pop();
     assert!(
@@ -197,7 +197,10 @@ fn a_burst_is_many_requests_in_a_short_time() {
     assert!(!rules(&findings).contains(&Rule::Burst));
     findings.series.response_mean_s[3] = Some(0.02);
     let said = text(&findings, Rule::Burst);
-    assert_eq!(said, "About 68 % of all waiting ended within 1.00 s from 2023-11-14 22:13:23 UTC.");
+    assert_eq!(
+        said,
+        "About 68 % of all waiting was for requests that ended within 1.00 s from 2023-11-14 22:13:23 UTC."
+    );
     findings.slowest = vec![slow("READ", 1.1)];
     assert!(!rules(&findings).contains(&Rule::Burst), "one request is no burst");
 }

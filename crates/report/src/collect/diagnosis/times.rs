@@ -53,7 +53,7 @@ pub(super) fn slow_interval(evidence: &Evidence<'_>) -> Option<Found> {
         (false, false) => format!("For {lasted} from {}", instant::second(from)),
     };
     let text = format!(
-        "{when} requests were slow: {} took {} on average ({}), {} as long as at other times ({}). {}These requests are {} of all waiting.",
+        "{when}, requests were slow: {} took {} on average ({}), {} as long as at other times ({}). {}These requests are {} of all waiting.",
         excess.operation.label(),
         duration(excess.mean_ns / 1e9),
         plural(excess.count, "request"),
@@ -145,8 +145,8 @@ pub(super) fn one_by_one(evidence: &Evidence<'_>) -> Option<Found> {
         return None;
     }
     let text = format!(
-        "The server is busy and carries out one request at a time: it answers one {} every {}, as long as the quickest took \
-        ({}). Each took {} on average, mostly in the queue.",
+        "The server is busy and carries out one request at a time: it answers one {} every {}; the quickest took {}. \
+        A request took {} on average, mostly in the queue.",
         operation.label(),
         duration(each_s),
         duration(quickest_s),
@@ -198,7 +198,7 @@ pub(super) fn burst(evidence: &Evidence<'_>) -> Option<Found> {
     }
     let at = series.start_ns.checked_add((bin as f64 * series.bin_s * 1e9) as i64)?;
     let text = format!(
-        "About {} of all waiting ended within {} from {}.",
+        "About {} of all waiting was for requests that ended within {} from {}.",
         percent(share),
         duration(series.bin_s),
         instant::second(at)

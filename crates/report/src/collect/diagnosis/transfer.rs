@@ -56,8 +56,8 @@ pub(super) fn lost_behind(evidence: &Evidence<'_>, waited_s: f64) -> Option<Foun
         return None;
     }
     let text = format!(
-        "TCP retransmitted {}: packets were lost after the capture point.{} In all, the retransmissions came at least \
-        {} after the first copies: as much as {}.",
+        "TCP retransmitted {}: packets were lost after the capture point.{} The delays from the \
+        first copies to the retransmissions add up to at least {}: as much as {}.",
         lossy.iter().map(|&at| segments(evidence, at)).collect::<Vec<_>>().join(" and "),
         most_resent(evidence),
         duration(delays_s),

@@ -154,10 +154,10 @@ fn framed(id: &str, caption: &Markup, first: &[&str], sides: &[Findings], body: 
 
 fn overall(sides: &[Findings], ranking: &Ranking) -> Markup {
     let caption = html! {
-        "Ranking of the servers by geometric mean, over those of the " (ranking.points) " load levels at which every server has a \
-        confidence interval. Servers without a significant difference share a place (Holm's correction for "
+        "Ranking of the servers by geometric mean over the load levels, of " (ranking.points) " in all, at which every server \
+        has a confidence interval. Servers without a significant difference share a place (Holm's correction for "
         (ranking.tested) " pairs)."
-        @if ranking.not_used > 0 { " " (ranking.not_used) " load levels at which the results of a server are invalid are left out." }
+        @if ranking.not_used > 0 { " Load levels left out because the results of a server are invalid there: " (ranking.not_used) "." }
     };
     let body = html! { tbody { @for ranked in &ranking.overall {
         tr { th scope="row" { (words(ranked)) } (line(sides, ranked)) }

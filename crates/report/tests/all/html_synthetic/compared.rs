@@ -80,7 +80,7 @@ pub(crate) fn points() -> Report {
         }
     };
     let comparison = Comparison {
-        warnings: vec!["A and B had different conditions: SMB 3.1.1; SMB 3.0".into()],
+        warnings: vec!["A and B had different conditions (only the first: SMB 3.1.1; only the second: SMB 3.0)".into()],
         conditions: vec![],
         levels: [10.0, 20.0, 40.0, 60.0, 80.0, 120.0, 200.0].into_iter().map(level).collect(),
         ..comparison()

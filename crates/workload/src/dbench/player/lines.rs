@@ -60,7 +60,9 @@ impl Player {
         }
         let under_its_path = self.by_path.contains_key(&self.path);
         match (line.op, line.op.file()) {
-            (Op::Unavailable, _) => self.leave_out(line, Deviation::impossible(line, "no client sends it")),
+            (Op::Unavailable, _) => {
+                self.leave_out(line, Deviation::impossible(line, "Plimsoll's clients do not send this operation"));
+            }
             (Op::RemoveTree { .. }, _) => {
                 self.close_all();
                 self.sweep = Some(self.sweep_of(self.path.clone()));

@@ -77,7 +77,7 @@ impl Player {
 
     fn failed(&self, line: &Line, failure: &Failure) -> Verdict {
         if failure.cause == Cause::Unsupported && may_be_lacking(&line.op) {
-            self.stage.account.deviates(line, Deviation::impossible(line, "the protocol has none"));
+            self.stage.account.deviates(line, Deviation::impossible(line, "the protocol has no equivalent"));
             return Verdict::Excused;
         }
         if failure.is_not_supported() && !wanted(line, failure) {

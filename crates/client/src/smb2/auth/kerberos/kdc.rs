@@ -45,7 +45,8 @@ fn exchange(addresses: &[SocketAddr], message: &[u8]) -> io::Result<Vec<u8>> {
     stream.read_exact(&mut length)?;
     let announced = u32::from_be_bytes(length);
     if announced > LONGEST {
-        return Err(io::Error::new(io::ErrorKind::InvalidData, format!("its answer would have {announced} bytes")));
+        let problem = format!("the response would have {announced} bytes, more than {LONGEST}");
+        return Err(io::Error::new(io::ErrorKind::InvalidData, problem));
     }
     let mut answer = length.to_vec();
     let read = stream.take(u64::from(announced)).read_to_end(&mut answer)?;

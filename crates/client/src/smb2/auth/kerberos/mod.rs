@@ -94,7 +94,7 @@ impl Auth for Kerberos {
         if let Some(proof) = answer.proof {
             message::check_proof(&key, of_acceptor, &Mechanism::Kerberos.list(), proof)?;
         }
-        let key = SessionKey::new(&key).ok_or(AuthError::Malformed("a subkey of no use"))?;
+        let key = SessionKey::new(&key).ok_or(AuthError::Malformed("unusable subkey"))?;
         self.step = AuthStep::Proven(key);
         Ok(())
     }

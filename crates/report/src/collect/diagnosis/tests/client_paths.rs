@@ -119,7 +119,7 @@ fn a_narrow_path_behind_the_capture_is_in_no_response_time() {
     assert!(
         text.starts_with(
             "The path from the capture to client 10.0.0.2 (1.0 Mbit/s) is narrow: data pass at an even rate, and acknowledgements \
-            come late. Acknowledgements of client 10.0.0.2 took 120 ms (median), 10.0 ms at least. The path passed data for 16.0 s; \
+            come late. Acknowledgements of client 10.0.0.2 took 120 ms (median), at least 10.0 ms. The path passed data for 16.0 s; \
             response times contain 0 s of that, because they end at the capture."
         ),
         "{text}"

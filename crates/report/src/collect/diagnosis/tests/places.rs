@@ -90,7 +90,7 @@ fn a_client_on_a_narrow_path_is_accused_of_few_requests() {
         text.starts_with("Requests of client 10.0.0.2 are slow: read took 300 ms on average (12 requests), 150"),
         "{text}"
     );
-    assert!(text.contains("It spends the time receiving responses"), "{text}");
+    assert!(text.contains("The client spends the time receiving responses"), "{text}");
     assert!(!four_clients(16 * MS).rules().contains(&Rule::SlowClient), "8 times as long is too little of 12 requests");
 }
 
@@ -132,7 +132,7 @@ fn a_server_is_named_where_its_requests_are_those_of_a_share() {
     let text = traffic.first(Rule::SlowServer);
     assert!(text.starts_with("Requests of server 10.0.1.50:445 are slow"), "{text}");
     assert!(
-        text.ends_with(r"They are the requests of share \\server2\b, too, so either of the two may be the cause."),
+        text.ends_with(r"The requests of share \\server2\b are the same, so either of the two may be the cause."),
         "{text}"
     );
     assert!(!traffic.rules().contains(&Rule::SlowShare));

@@ -20,7 +20,7 @@ fn traffic(took_ns: impl Fn(i64) -> i64) -> Traffic {
 fn requests_that_take_longer_from_an_instant_on_are_said_with_it() {
     let traffic = traffic(|i| if i < 700 { MS } else { 9 * MS });
     let text = traffic.first(Rule::SlowInterval);
-    assert!(text.starts_with("From 2023-11-14 22:13:20 UTC on requests were slow: "), "{text}");
+    assert!(text.starts_with("From 2023-11-14 22:13:20 UTC on, requests were slow: "), "{text}");
     assert!(text.contains("8.9 times as long as at other times (1.00 ms)"), "{text}");
     assert!(!traffic.rules().contains(&Rule::Burst));
 }
@@ -214,7 +214,9 @@ fn a_server_that_serves_one_at_a_time_from_the_beginning_is_busy() {
     let busy = served(|i| (i + 1).min(6), |_| 7 * MS);
     let text = busy.first(Rule::Queue);
     assert!(
-        text.starts_with("The server is busy and carries out one request at a time: it answers one read every 7.00 ms, as long as the quickest took (7.00 ms)"),
+        text.starts_with(
+            "The server is busy and carries out one request at a time: it answers one read every 7.00 ms; the quickest"
+        ),
         "{text}"
     );
     let said = |traffic: &Traffic| traffic.rules().contains(&Rule::Queue);
