@@ -229,6 +229,11 @@ fn found(evidence: &Evidence<'_>, waited_s: f64) -> Vec<Found> {
         let is_place = |one: &Found| one.kind == Kind::Place && one.statement.rule != Rule::SlowOperation;
         found.retain(|one| !is_place(one) || 2.0 * one.explains > queue.explains);
         found.push(queue);
+    } else if let Some((limit, operation)) = times::limit(evidence) {
+        // It is quick without load.
+        let is_it = |one: &Found| one.look.as_ref().is_some_and(|look| look.operation == operation);
+        found.retain(|one| one.statement.rule != Rule::SlowOperation || !is_it(one));
+        found.push(limit);
     } else if let Some(load) = times::load(evidence) {
         // It says when requests take long and not why: what explains half of it says more.
         let is_explained = found.iter().any(|one| 2.0 * one.explains >= load.explains);

@@ -82,7 +82,7 @@ impl Cell {
     }
 
     /// What is left without a part.
-    fn without(&self, part: &Cell) -> Cell {
+    pub fn without(&self, part: &Cell) -> Cell {
         Cell {
             count: self.count.saturating_sub(part.count),
             waited_ns: self.waited_ns.saturating_sub(part.waited_ns),

@@ -19,6 +19,8 @@ pub struct Course {
     /// Width of a bin, as the power of two of its nanoseconds: which bin it is must not cost a division.
     shift: u32,
     bins: Vec<ByOperation>,
+    /// Per bin, how long requests were outstanding within it, together, ns.
+    outstanding_ns: Vec<u64>,
 }
 
 /// A part of the time in which requests took longer than in the rest.
@@ -37,15 +39,17 @@ pub struct SlowSpan {
 pub struct Busy {
     /// Requests outstanding on average when there were many, and when there were few.
     pub outstanding: [f64; 2],
-    /// Responses per second, likewise.
+    /// Responses per second, likewise,
     pub per_second: [f64; 2],
+    /// … and those of the operation with the largest difference.
+    pub per_second_of_operation: [f64; 2],
     /// How the response times compare.
     pub excess: Excess,
 }
 
 impl Default for Course {
     fn default() -> Self {
-        Self { start_ns: None, shift: FIRST_SHIFT, bins: Vec::new() }
+        Self { start_ns: None, shift: FIRST_SHIFT, bins: Vec::new(), outstanding_ns: Vec::new() }
     }
 }
 
@@ -59,6 +63,31 @@ impl Course {
         match self.bins.get_mut(at) {
             Some(bin) => bin.0[t.procedure.row().operation as usize].add_request(cell),
             None => self.grow(t, cell, at),
+        }
+        let began_ns = end_ns.saturating_sub_unsigned(cell.waited_ns);
+        let at = at.min(MAX_BINS - 1);
+        match self.outstanding_ns.get_mut(at) {
+            // Most requests begin and end in one bin. (After `grow` bins are wider.)
+            Some(sum) if began_ns >= start_ns.saturating_add_unsigned((at as u64) << self.shift) => {
+                *sum = sum.wrapping_add(cell.waited_ns);
+            }
+            _ => self.spread(start_ns, began_ns, end_ns),
+        }
+    }
+
+    /// Adds the time of a request to the bins in which it was outstanding.
+    #[cold]
+    #[inline(never)]
+    fn spread(&mut self, start_ns: i64, began_ns: i64, end_ns: i64) {
+        let (from_ns, to_ns) = (began_ns.max(start_ns), end_ns.max(start_ns));
+        let last = self.place(start_ns, to_ns).min(MAX_BINS - 1);
+        for at in self.place(start_ns, from_ns)..=last {
+            let begins_ns = start_ns.saturating_add_unsigned((at as u64) << self.shift);
+            let ends_ns = if at == last { to_ns } else { begins_ns.saturating_add_unsigned(self.width_ns()) };
+            let within_ns = ends_ns.min(to_ns).saturating_sub(from_ns.max(begins_ns)).max(0).unsigned_abs();
+            if let Some(sum) = self.outstanding_ns.get_mut(at) {
+                *sum = sum.wrapping_add(within_ns);
+            }
         }
     }
 
@@ -84,6 +113,7 @@ impl Course {
         while self.bins.len() <= at {
             self.bins.push(ByOperation::default());
         }
+        self.outstanding_ns.resize(self.bins.len(), 0);
         self.bins[at].0[t.procedure.row().operation as usize].add(cell);
     }
 
@@ -96,6 +126,9 @@ impl Course {
             sum
         });
         self.bins = pairs.collect();
+        let pairs =
+            self.outstanding_ns.chunks(2).map(|pair| pair.iter().fold(0, |sum: u64, ns| sum.saturating_add(*ns)));
+        self.outstanding_ns = pairs.collect();
     }
 
     /// Adds another part of the same data.
@@ -116,7 +149,10 @@ impl Course {
             while self.bins.len() <= to {
                 self.bins.push(ByOperation::default());
             }
+            self.outstanding_ns.resize(self.bins.len(), 0);
             self.bins[to].add(&std::mem::take(&mut other.bins[at]));
+            let (mine, theirs) = (&mut self.outstanding_ns[to], other.outstanding_ns[at]);
+            *mine = mine.saturating_add(theirs);
         }
     }
 
@@ -169,9 +205,11 @@ impl Course {
     /// The quarter of the bins with most requests outstanding against the quarter with fewest, of those with any; `None` where the one
     /// is not slower than the other.
     pub fn busy(&self) -> Option<Busy> {
-        let mut bins: Vec<(u64, &ByOperation)> =
-            self.bins.iter().map(|bin| (bin.total().waited_ns, bin)).filter(|(waited_ns, _)| *waited_ns > 0).collect();
-        bins.sort_by_key(|(waited_ns, _)| *waited_ns);
+        // The last bin is not over.
+        let over = self.bins.split_last().map(|(_, over)| over)?;
+        let all = self.outstanding_ns.iter().copied().zip(over);
+        let mut bins: Vec<(u64, &ByOperation)> = all.filter(|(outstanding_ns, _)| *outstanding_ns > 0).collect();
+        bins.sort_by_key(|(outstanding_ns, _)| *outstanding_ns);
         let quarter = bins.len() / 4;
         let sum = |bins: &[(u64, &ByOperation)]| {
             let mut sum = ByOperation::default();
@@ -182,9 +220,11 @@ impl Course {
         let excess = many.slower_than(&few)?;
         let time_ns = quarter as f64 * self.width_ns() as f64;
         let seconds = time_ns / 1e9;
-        let both = |value: fn(&Cell) -> u64, by: f64| [&many, &few].map(|sum| value(&sum.total()) as f64 / by);
-        let (outstanding, per_second) = (both(|cell| cell.waited_ns, time_ns), both(|cell| cell.count, seconds));
-        Some(Busy { outstanding, per_second, excess })
+        let outstanding = |bins: &[(u64, &ByOperation)]| bins.iter().map(|(ns, _)| *ns as f64).sum::<f64>() / time_ns;
+        let outstanding = [outstanding(bins.get(bins.len() - quarter..)?), outstanding(bins.get(..quarter)?)];
+        let per_second = [&many, &few].map(|sum| sum.total().count as f64 / seconds);
+        let per_second_of_operation = [&many, &few].map(|sum| sum.0[excess.operation as usize].count as f64 / seconds);
+        Some(Busy { outstanding, per_second, per_second_of_operation, excess })
     }
 }
 
@@ -193,12 +233,50 @@ impl State for Course {
         self.start_ns.put(out);
         self.width_ns().put(out);
         self.bins.put(out);
+        self.outstanding_ns.put(out);
     }
 
     fn take(from: &mut Reader<'_>) -> Result<Self, StateError> {
         let (start_ns, width_ns) = (State::take(from)?, u64::take(from)?);
-        let course = Self { start_ns, shift: width_ns.trailing_zeros(), bins: State::take(from)? };
+        let (bins, outstanding_ns) = (Vec::take(from)?, Vec::take(from)?);
+        let course = Self { start_ns, shift: width_ns.trailing_zeros(), bins, outstanding_ns };
         let is_width = width_ns.is_power_of_two() && (FIRST_SHIFT..=MAX_SHIFT).contains(&course.shift);
-        if is_width && course.bins.len() <= MAX_BINS { Ok(course) } else { Err(from.no("course")) }
+        let are_bins = course.bins.len() <= MAX_BINS && course.outstanding_ns.len() == course.bins.len();
+        if is_width && are_bins { Ok(course) } else { Err(from.no("course")) }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use plimsoll_model::{Procedure, Protocol};
+    use plimsoll_testkit::transaction;
+
+    use super::*;
+
+    const MS: i64 = 1_000_000;
+
+    fn course(requests: &[(i64, i64)]) -> Course {
+        let mut course = Course::default();
+        for &(end_ms, took_ms) in requests {
+            let t = transaction(Procedure::of(Protocol::Smb2, 8), end_ms * MS, took_ms * MS);
+            let measured = crate::Sample::of(&t, false, crate::Headline::ALL[0]);
+            course.record(&t, &Cell::of(&t, &measured, (took_ms * MS) as u64, 1));
+        }
+        course
+    }
+
+    #[test]
+    fn a_long_request_is_outstanding_in_each_bin_that_it_spans_and_once_in_each() {
+        let one = course(&[(0, 0), (60, 50), (100, 1)]);
+        let sum: u64 = one.outstanding_ns.iter().sum();
+        assert_eq!(sum, 51_000_000);
+        assert!(one.outstanding_ns.iter().all(|&ns| ns <= one.width_ns()), "{:?}", one.outstanding_ns);
+        // Four that end together.
+        let four = course(&[(0, 0), (2_000, 1_900), (2_000, 1_900), (2_000, 1_900), (2_000, 1_900), (3_000, 1)]);
+        assert!(four.outstanding_ns.iter().all(|&ns| ns <= 4 * four.width_ns()), "{:?}", four.outstanding_ns);
+        let mut merged = course(&[(0, 0), (60, 50)]);
+        merged.merge(&course(&[(0, 0), (2_000, 1_900)]));
+        assert_eq!(merged.outstanding_ns.iter().sum::<u64>(), 1_950_000_000);
+        assert_eq!(merged.outstanding_ns.len(), merged.bins.len());
     }
 }

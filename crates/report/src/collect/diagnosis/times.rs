@@ -1,6 +1,6 @@
 //! When clients waited.
 
-use plimsoll_stats::tallies::SLOW_MEAN;
+use plimsoll_stats::tallies::{Excess, MIN_COMPARED, SLOW_MEAN};
 
 use super::super::validity::{plural, thousands};
 use super::places::{difference, times};
@@ -21,9 +21,16 @@ const BUSY_TIMES: f64 = 3.0;
 const BUSY_LEAST: f64 = 0.8;
 /// … and at most so many times as many.
 const BUSY_MOST: f64 = 1.5;
-/// Requests wait behind others, not a few of them for something else: the typical time is so many times as long that, in powers of
-/// ten, it is this part of what the mean is. Of requests of which half are slow and half are not, it is one half.
-const BUSY_TYPICAL: f64 = 0.5;
+/// Requests wait behind others, not a few of them for something else: at least this part of them.
+const BUSY_PART: f64 = 0.25;
+
+/// A server is at its limit if an operation takes so many times as long under load: with the utilisation u it takes 1 / (1 - u) times as
+/// long (M/M/1 queue), 10 times with 90 %,
+const LIMIT_TIMES: f64 = 10.0;
+/// … and this part of the difference is service time,
+const LIMIT_SERVICE: f64 = 0.75;
+/// … of which the round trip to the server is at most this part.
+const LIMIT_NEAR: f64 = 0.1;
 
 /// A server carries out one request at a time: so many times from answer to answer are known,
 const EVEN_LEAST: u64 = 100;
@@ -53,7 +60,7 @@ pub(super) fn slow_interval(evidence: &Evidence<'_>) -> Option<Found> {
         (false, false) => format!("For {lasted} from {}", instant::second(from)),
     };
     let text = format!(
-        "{when}, requests were slow: {} took {} on average ({}), {} as long as at other times ({}). {}These requests are {} of all waiting.",
+        "{when}, responses came late: {} took {} on average ({}), {} as long as at other times ({}). {}These requests are {} of all waiting.",
         excess.operation.label(),
         duration(excess.mean_ns / 1e9),
         plural(excess.count, "request"),
@@ -70,8 +77,7 @@ pub(super) fn load(evidence: &Evidence<'_>) -> Option<Found> {
     let busy = evidence.tallies?.course().busy()?;
     let ([many, few], [most, least]) = (busy.outstanding, busy.per_second);
     let is_more = many >= BUSY_OUTSTANDING && many >= BUSY_TIMES * few && most > BUSY_MOST * least;
-    let is_each = busy.excess.typical >= busy.excess.times().powf(BUSY_TYPICAL);
-    if !is_more || !is_each || busy.excess.times() < SLOW_MEAN || !evidence.is_felt(&busy.excess) {
+    if !is_more || !is_each(&busy.excess) || busy.excess.times() < SLOW_MEAN || !evidence.is_felt(&busy.excess) {
         return None;
     }
     let text = format!(
@@ -92,12 +98,10 @@ pub(super) fn load(evidence: &Evidence<'_>) -> Option<Found> {
 /// A server that answers no more per second, however many requests wait.
 pub(super) fn queue(evidence: &Evidence<'_>) -> Option<Found> {
     let busy = evidence.tallies?.course().busy()?;
-    let ([many, few], [most, least]) = (busy.outstanding, busy.per_second);
+    let ([many, few], [most, least]) = (busy.outstanding, busy.per_second_of_operation);
     let is_busy = many >= BUSY_OUTSTANDING && many >= BUSY_TIMES * few;
     let is_flat = (BUSY_LEAST * least..=BUSY_MOST * least).contains(&most);
-    let explains = busy.excess.ns() / evidence.waited_ns();
-    let is_each = busy.excess.typical >= busy.excess.times().powf(BUSY_TYPICAL);
-    if !is_busy || !is_flat || !is_each || !evidence.is_felt(&busy.excess) {
+    if !is_busy || !is_flat || !is_each(&busy.excess) || !evidence.is_felt(&busy.excess) {
         return None;
     }
     let text = format!(
@@ -109,7 +113,59 @@ pub(super) fn queue(evidence: &Evidence<'_>) -> Option<Found> {
         duration(busy.excess.others_ns / 1e9),
     );
     let share = busy.excess.whole_ns / evidence.waited_ns();
+    let explains = beyond_quiet(evidence, &busy.excess)?;
     Some(Found::new(Kind::Mechanism, Rule::Queue, Some(share), text).explaining(explains).inferred())
+}
+
+/// Whether the difference is in many requests: if all of it were in [`BUSY_PART`] of them, and the others took as long as without load,
+/// their geometric mean would be this.
+fn is_each(excess: &Excess) -> bool {
+    excess.typical >= (1.0 + (excess.times() - 1.0) / BUSY_PART).powf(BUSY_PART)
+}
+
+/// The part of all waiting that requests for an operation take beyond their mean without load.
+fn beyond_quiet(evidence: &Evidence<'_>, excess: &Excess) -> Option<f64> {
+    let all = evidence.tallies?.sum(|_| true);
+    let (_, cell) = all.iter().find(|(operation, _)| *operation == excess.operation)?;
+    Some((cell.waited_ns as f64 - cell.count as f64 * excess.others_ns).max(0.0) / evidence.waited_ns())
+}
+
+/// A server that has reached its limit for an operation: with more requests outstanding it answers more of them than without load, but
+/// each takes much longer, and that grows faster than the rate.
+pub(super) fn limit(evidence: &Evidence<'_>) -> Option<(Found, &'static str)> {
+    let busy = evidence.tallies?.course().busy()?;
+    let ([many, few], [most, least], excess) = (busy.outstanding, busy.per_second_of_operation, &busy.excess);
+    let is_busy = many >= BUSY_OUTSTANDING && many >= BUSY_TIMES * few && most > BUSY_MOST * least;
+    let is_limit = excess.times() >= LIMIT_TIMES.max(most / least.max(f64::MIN_POSITIVE));
+    let is_service = excess.service_share.is_some_and(|share| share >= LIMIT_SERVICE);
+    let trips = evidence.coverage.client_paths.iter().filter_map(|path| path.round_trips[0].median_ns);
+    let is_near = trips.max().is_none_or(|ns| ns as f64 <= LIMIT_NEAR * excess.mean_ns);
+    if !is_busy || !is_each(excess) || !is_limit || !is_service || !is_near || !evidence.is_felt(excess) {
+        return None;
+    }
+    let all = evidence.tallies?.sum(|_| true);
+    let (_, cell) = all.iter().find(|(operation, _)| *operation == excess.operation)?;
+    let label = excess.operation.label();
+    let others = all.total().without(cell);
+    let are_quick = others.count >= MIN_COMPARED && others.mean_ns() * LIMIT_TIMES <= excess.mean_ns;
+    let others = match are_quick {
+        true => format!(" All other operations took {} on average.", duration(others.mean_ns() / 1e9)),
+        false => String::new(),
+    };
+    let text = format!(
+        "Requests queue in the server, which has reached its limit for the operation {label}: with {many:.0} requests outstanding \
+        on average {label} took {}, with {} it took {}. It took {} as long, but the rate of responses is only {} as high ({most:.0} \
+        and {least:.0} per second).{others}",
+        duration(excess.mean_ns / 1e9),
+        on_average(few),
+        duration(excess.others_ns / 1e9),
+        times(excess.times()),
+        times(most / least),
+    );
+    let explains = beyond_quiet(evidence, excess)?;
+    let share = cell.waited_ns as f64 / evidence.waited_ns();
+    let found = Found::new(Kind::Mechanism, Rule::Queue, Some(share), text);
+    Some((found.explaining(explains).look(label, "second").inferred(), label))
 }
 
 /// So many requests outstanding.

@@ -20,7 +20,7 @@ fn traffic(took_ns: impl Fn(i64) -> i64) -> Traffic {
 fn requests_that_take_longer_from_an_instant_on_are_said_with_it() {
     let traffic = traffic(|i| if i < 700 { MS } else { 9 * MS });
     let text = traffic.first(Rule::SlowInterval);
-    assert!(text.starts_with("From 2023-11-14 22:13:20 UTC on, requests were slow: "), "{text}");
+    assert!(text.starts_with("From 2023-11-14 22:13:20 UTC on, responses came late: "), "{text}");
     assert!(text.contains("8.9 times as long as at other times (1.00 ms)"), "{text}");
     assert!(!traffic.rules().contains(&Rule::Burst));
 }
@@ -102,6 +102,54 @@ fn two_requests_that_wait_for_something_else_are_no_queue() {
         });
     }
     assert!(!held.rules().contains(&Rule::Queue), "{:#?}", held.diagnosis());
+}
+
+/// Ten seconds of one read every 40 ms that takes 1 ms; then, for ten seconds, one every `every_ms` of `took_ms`. Opens between them are
+/// quick.
+fn loaded(every_ms: i64, took_ms: i64) -> Traffic {
+    let mut traffic = Traffic::new();
+    let mut request = |procedure, pause_ns: i64, took_ns: i64| {
+        traffic.changed(procedure, 1, DATA, "f", pause_ns - 10_000, |t| {
+            let began = t.timeline.response_last.map(|end| end - took_ns);
+            (t.timeline.request_first, t.timeline.request_last) = (began, began);
+        });
+    };
+    let mut seconds = |every_ms: i64, took_ms: i64| {
+        for _ in 0..10_000 / every_ms {
+            request(open(), MS, MS / 5);
+            request(read(), (every_ms - 1) * MS, took_ms * MS);
+        }
+    };
+    seconds(40, 1);
+    seconds(every_ms, took_ms);
+    traffic
+}
+
+#[test]
+fn a_server_is_at_its_limit_if_requests_take_much_longer_under_load() {
+    let mut limit = loaded(10, 150);
+    let text = limit.first(Rule::Queue);
+    assert!(
+        text.starts_with(
+            "Requests queue in the server, which has reached its limit for the operation read: with 15 requests"
+        ),
+        "{text}"
+    );
+    assert!(
+        text.contains("on average read took 150 ms, with fewer than 0.1 it took 1.00 ms. It took 150 times as long"),
+        "{text}"
+    );
+    assert!(text.ends_with(" All other operations took 200 µs on average."), "{text}");
+    assert!(!limit.rules().contains(&Rule::SlowOperation), "it is quick without load: {:#?}", limit.diagnosis());
+    let said = |traffic: &Traffic| traffic.rules().contains(&Rule::Queue);
+    assert!(!said(&loaded(40, 150)), "no more load: {:#?}", loaded(40, 150).diagnosis());
+    let other = loaded(10, 8).diagnosis();
+    assert!(!other.statements.iter().any(|one| one.text.contains("limit")), "8 times as long: {other:#?}");
+    let mut path = plimsoll_model::ClientPath::new([10, 0, 0, 1].into());
+    path.round_trips[0].median_ns = Some(100_000_000);
+    limit.coverage.client_paths = vec![path];
+    let far = limit.diagnosis();
+    assert!(!far.statements.iter().any(|one| one.text.contains("limit")), "the network may be it: {far:#?}");
 }
 
 /// Four clients that read and open without a pause; for so long nobody is answered, and then all are, for files of their own or of one.
