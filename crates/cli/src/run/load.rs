@@ -299,7 +299,10 @@ mod tests {
             levels_of(&LoadFlags { depth, connections, ..flags() }, &DEFAULTS).map(|steps| steps[0].plan.clone())
         };
         let error = plan(None, 4).unwrap_err().to_string();
-        assert!(error.starts_with("--connections 4: a client with queue depth 1") && error.contains("--depth 4"));
+        assert!(
+            error.starts_with("--connections 4: a client cannot use more connections than its queue depth, 1")
+                && error.contains("--depth 4")
+        );
         assert!(plan(Some(3), 4).is_err());
         let spread = plan(Some(8), 4).unwrap();
         assert_eq!((spread.depth, spread.connections, spread.outstanding()), (8, 4, 32));

@@ -84,8 +84,15 @@ fn what_always_holds_and_what_never_does_are_said() {
     );
     assert_eq!(few.status.code(), Some(0));
     let never = plimsoll(&[&PAUSING[..], &["--hold", "p50 < 1ns", "--full"]].concat(), folder.path());
-    assert!(told(&never).contains("even 1 client misses the objective"), "{}", told(&never));
-    assert_eq!(never.status.code(), Some(1), "{}", told(&never));
+    // A virtual machine that another one keeps waiting is no proof of anything.
+    let is_withheld = told(&never).contains("the hypervisor withheld");
+    let (says, code) = if is_withheld {
+        ("the load generator may be the cause", 4)
+    } else {
+        ("even 1 client misses the objective", 1)
+    };
+    assert!(told(&never).contains(says), "{}", told(&never));
+    assert_eq!(never.status.code(), Some(code), "{}", told(&never));
     let quiet = plimsoll(&[&PAUSING[..], &["--hold", "p50 < 1ns", "--runs", "1", "-q"]].concat(), folder.path());
     let said = String::from_utf8(quiet.stderr).unwrap();
     // One run confirms nothing: no verdict.

@@ -178,7 +178,7 @@ mod tests {
         assert!(said(plain(), one(&["1 client"], |side| side.run = None)).contains("one in a capture"));
         let old = ran(|run| run.facts = vec!["SMB 2.1".to_owned()]);
         let new = ran(|run| run.facts = vec!["SMB 3.1.1".to_owned()]);
-        assert!(said(old, new).contains("SMB 2.1; SMB 3.1.1"));
+        assert!(said(old, new).contains("(only the first: SMB 2.1; only the second: SMB 3.1.1)"));
         let scheduled = |side: &mut Findings| side.headline = Headline::ResponseTimeFromIntended;
         assert!(said(plain(), one(&["1 client"], scheduled)).contains("count response times from different instants"));
         assert!(said(plain(), one(&["2 clients"], |_| {})).contains("the loads differ"));

@@ -143,7 +143,7 @@ fn chance_is_no_lateness_and_lateness_is_no_chance() {
     };
     assert_eq!(few(4_000_000), []);
     let found = few(9_000_000);
-    assert!(found[0].text.contains("(limit ") && found[0].text.contains(" %, of 100 requests)"), "{found:?}");
+    assert!(found[0].text.contains("(limit ") && found[0].text.contains(" % with 100 requests)"), "{found:?}");
     // The lateness itself widens nothing.
     let all_late = few(200_000_000);
     assert!(all_late.iter().any(|reason| reason.text.contains("mean would be")), "{all_late:?}");

@@ -228,6 +228,9 @@ fn found(evidence: &Evidence<'_>, waited_s: f64) -> Vec<Found> {
         // In a queue some wait longer than others by chance.
         let is_place = |one: &Found| one.kind == Kind::Place && one.statement.rule != Rule::SlowOperation;
         found.retain(|one| !is_place(one) || 2.0 * one.explains > queue.explains);
+        // What waits in the queue is not what the operation takes.
+        let slow = found.iter_mut().filter(|one| one.statement.rule == Rule::SlowOperation);
+        slow.filter(|one| 2.0 * queue.explains >= one.explains).for_each(|one| one.explains -= queue.explains);
         found.push(queue);
     } else if let Some((limit, operation)) = times::limit(evidence) {
         // It is quick without load.

@@ -197,8 +197,8 @@ fn most_asked(evidence: &Evidence<'_>) -> String {
     format!(" {} of them are for the operation {}{}.", percent(part), operation.label(), path.unwrap_or_default())
 }
 
-/// Whether clients ask for one thing after the other, `beyond_s` passing outside of each response time, and the round trips that they
-/// wait for are a large part of their time.
+/// Whether clients ask for one thing after the other on each connection, `beyond_s` passing outside of each response time, and the round
+/// trips that they wait for are a large part of their time.
 fn is_felt_one_by_one(evidence: &Evidence<'_>, beyond_s: f64, round_trip_s: f64) -> bool {
     let Some((tallies, elapsed_ns)) = evidence.tallies.zip(evidence.elapsed_ns()) else { return false };
     let mut clients: HashMap<IpAddr, (u64, f64, (i64, i64))> = HashMap::new();
@@ -208,14 +208,18 @@ fn is_felt_one_by_one(evidence: &Evidence<'_>, beyond_s: f64, round_trip_s: f64)
         (one.0, one.1) = (one.0 + total.count, one.1 + total.waited_ns as f64);
         one.2 = (one.2.0.min(place.span_ns.0), one.2.1.max(place.span_ns.1));
     }
-    let (mut requests, mut busy_ns, mut time_ns) = (0, 0.0, 0.0);
-    for (count, waited_ns, (first, last)) in clients.into_values() {
+    let connections: HashMap<IpAddr, u64> =
+        evidence.coverage.client_paths.iter().map(|path| (path.client, path.connections)).collect();
+    let (mut requests, mut busy_ns, mut time_ns, mut connections_ns) = (0, 0.0, 0.0, 0.0);
+    for (client, (count, waited_ns, (first, last))) in clients {
         requests += count;
         busy_ns += waited_ns + count as f64 * beyond_s * 1e9;
         // Its first answer came a response time after it began.
-        time_ns += (last.saturating_sub(first) as f64 + waited_ns / count.max(1) as f64).min(elapsed_ns);
+        let its_ns = (last.saturating_sub(first) as f64 + waited_ns / count.max(1) as f64).min(elapsed_ns);
+        time_ns += its_ns;
+        connections_ns += its_ns * connections.get(&client).map_or(1, |&count| count.max(1)) as f64;
     }
-    busy_ns <= ONE_AT_A_TIME * time_ns && requests as f64 * round_trip_s * 1e9 >= ROUND_TRIP_TIME * time_ns
+    busy_ns <= ONE_AT_A_TIME * connections_ns && requests as f64 * round_trip_s * 1e9 >= ROUND_TRIP_TIME * time_ns
 }
 
 /// What a quicker network would change, where clients send one request at a time.

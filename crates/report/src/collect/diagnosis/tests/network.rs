@@ -106,6 +106,10 @@ fn a_round_trip_is_no_fault_of_who_is_near_rests_or_asks_for_much_at_once() {
     }
     many.coverage.network.to_server_ns = Some(18_000_000);
     assert!(!many.rules().contains(&Rule::RoundTrip), "20 at once share a round trip");
+    let mut path = plimsoll_model::ClientPath::new([10, 0, 0, 1].into());
+    path.connections = 20;
+    many.coverage.client_paths = vec![path];
+    assert!(many.rules().contains(&Rule::RoundTrip), "one on each connection: {:#?}", many.diagnosis());
 }
 
 #[test]

@@ -107,6 +107,11 @@ fn two_requests_that_wait_for_something_else_are_no_queue() {
 /// Ten seconds of one read every 40 ms that takes 1 ms; then, for ten seconds, one every `every_ms` of `took_ms`. Opens between them are
 /// quick.
 fn loaded(every_ms: i64, took_ms: i64) -> Traffic {
+    loaded_beyond(1, every_ms, took_ms)
+}
+
+/// The same, where a read takes `quiet_ms` without load.
+fn loaded_beyond(quiet_ms: i64, every_ms: i64, took_ms: i64) -> Traffic {
     let mut traffic = Traffic::new();
     let mut request = |procedure, pause_ns: i64, took_ns: i64| {
         traffic.changed(procedure, 1, DATA, "f", pause_ns - 10_000, |t| {
@@ -120,7 +125,7 @@ fn loaded(every_ms: i64, took_ms: i64) -> Traffic {
             request(read(), (every_ms - 1) * MS, took_ms * MS);
         }
     };
-    seconds(40, 1);
+    seconds(40, quiet_ms);
     seconds(every_ms, took_ms);
     traffic
 }
@@ -150,6 +155,17 @@ fn a_server_is_at_its_limit_if_requests_take_much_longer_under_load() {
     limit.coverage.client_paths = vec![path];
     let far = limit.diagnosis();
     assert!(!far.statements.iter().any(|one| one.text.contains("limit")), "the network may be it: {far:#?}");
+}
+
+#[test]
+fn what_waits_in_a_queue_is_not_what_the_operation_takes() {
+    let rules =
+        |traffic: &Traffic| -> Vec<Rule> { traffic.diagnosis().statements.iter().map(|one| one.rule).collect() };
+    let [queue, slow] = [Rule::Queue, Rule::SlowOperation].map(|rule| {
+        let found = rules(&loaded_beyond(35, 40, 300));
+        found.iter().position(|one| *one == rule)
+    });
+    assert!(queue.is_some() && slow.is_some() && queue < slow, "{:#?}", loaded_beyond(35, 40, 300).diagnosis());
 }
 
 /// Four clients that read and open without a pause; for so long nobody is answered, and then all are, for files of their own or of one.
