@@ -3,6 +3,7 @@
 use plimsoll_drive::engine::Shifted;
 use plimsoll_model::Reason;
 use plimsoll_report::findings::MovedNumber;
+use plimsoll_report::significant;
 use plimsoll_stats::Times;
 
 use super::validity::Level;
@@ -54,6 +55,8 @@ const NUMBERS: [Number; 7] = [
 /// Numbers of which a reason says by how much they were moved; the JSON has all.
 const SHOWN: usize = 3;
 const THROUGHPUT: &str = "throughput";
+/// Waiting for a processor is the cause of the lateness where it is at least this share of all lags.
+const CAUSE: f64 = 0.5;
 /// Behind the name of a number under a schedule.
 pub const FROM_INTENDED: &str = " from the intended start";
 
@@ -229,7 +232,11 @@ impl Looked {
             None => format!("limit {:.0} %", limit * 100.0),
         };
         match *name {
-            THROUGHPUT => format!("throughput would be up to {on_time:.0} op/s, not {reported:.0} ({limit})"),
+            THROUGHPUT => {
+                // Rounded as in tables: a number must not look like two.
+                let (on_time, reported) = (significant(*on_time), significant(*reported));
+                format!("throughput would be up to {on_time} op/s, not {reported} ({limit})")
+            }
             _ => format!(
                 "{name}{from} would be {}, not {} ({limit})",
                 unit.show(on_time / 1e9),
@@ -291,15 +298,31 @@ fn lost_share(level: &Level<'_>) -> f64 {
     seen.max(waited).clamp(0.0, 0.999)
 }
 
-/// The share of the threads' time for which others had the processors that they waited for. What they waited for each other is none of
-/// it: more threads than processors are what was asked for.
+/// The share of the threads' time for which others had the processors that they waited for.
 fn others_share(level: &Level<'_>) -> Option<f64> {
+    let elapsed = elapsed_s(level);
+    (elapsed > 0.0).then_some(others_s(level)? / elapsed)
+}
+
+/// How long others had the processors that the threads waited for, at most, s. What the threads waited for each other is none of it:
+/// more threads than processors are what was asked for.
+fn others_s(level: &Level<'_>) -> Option<f64> {
     let workers = &level.generator.workers;
     let own: f64 =
         workers.iter().map(|worker| (worker.user_ns + worker.system_ns + worker.polled_ns) as f64 / 1e9).sum();
-    let elapsed: f64 = workers.iter().map(|worker| worker.elapsed_ns as f64 / 1e9).sum();
     let others = (level.processors as f64 * level.seconds - own).max(0.0);
-    (elapsed > 0.0).then_some(run_delay_s(level)?.min(others) / elapsed)
+    Some(run_delay_s(level)?.min(others))
+}
+
+/// How long the threads measured, all together, s.
+fn elapsed_s(level: &Level<'_>) -> f64 {
+    level.generator.workers.iter().map(|worker| worker.elapsed_ns as f64 / 1e9).sum()
+}
+
+/// How late starts and reads were, all together, s.
+fn lags_s(level: &Level<'_>) -> f64 {
+    let lags = [&level.generator.schedule_lag, &level.generator.wake_up_lag];
+    lags.iter().map(|lag| lag.moments().sum_ns() as f64 / 1e9).sum()
 }
 
 /// How long the threads waited for a processor, s.
@@ -309,14 +332,28 @@ pub(super) fn run_delay_s(level: &Level<'_>) -> Option<f64> {
 }
 
 fn advice(level: &Level<'_>) -> String {
-    let elapsed: f64 = level.generator.workers.iter().map(|worker| worker.elapsed_ns as f64 / 1e9).sum();
+    let elapsed = elapsed_s(level);
+    // One wait makes every request late that is due or answered meanwhile: where there are many, the lags exceed their cause by far.
+    let is_cause = |waited: f64| waited > 0.0 && (waited >= CAUSE * lags_s(level) || waited > TOLERANCE * elapsed);
     match run_delay_s(level) {
-        Some(waited) if waited > TOLERANCE * elapsed => format!(
-            "; its threads waited {waited:.2} s of {elapsed:.2} s for a CPU that other processes used: reserve CPUs for the load generator"
-        ),
+        Some(waited) if is_cause(waited) => contention(level, waited, elapsed),
         // Where no start was planned no timer woke a processor that slept: the kernel did, when an answer came.
         _ if level.generator.no_cpu_idle || level.generator.schedule_lag.moments().count() == 0 => String::new(),
         _ => "; try --no-cpu-idle, which prevents CPU idle states".to_owned(),
+    }
+}
+
+/// What to do about threads that waited so long for a processor, s. Nobody knows who had it: an embedded server is part of this process.
+fn contention(level: &Level<'_>, waited: f64, elapsed: f64) -> String {
+    let (threads, processors) = (level.generator.workers.len(), level.processors);
+    let decimals = if waited < 0.1 { 3 } else { 2 };
+    let waited_for = format!("; its threads waited {waited:.decimals$} s of {elapsed:.2} s for a CPU");
+    let for_each_other = threads > processors && others_s(level).is_some_and(|others| others < CAUSE * waited);
+    if for_each_other {
+        let cpus = if processors == 1 { "1 CPU".to_owned() } else { format!("{processors} CPUs") };
+        format!("{waited_for} ({threads} threads on {cpus}): use fewer threads")
+    } else {
+        format!("{waited_for}: reserve CPUs for the load generator")
     }
 }
 

@@ -64,27 +64,45 @@ pub(super) fn answered_in_it(generator: &engine::Generator) -> Answered {
 }
 
 /// How the server shared itself among the clients: iterations of each, over their mean. `attributable`: clients of different threads can be
-/// compared.
+/// compared. Where most of the differences come from clients that could not connect, they are the server's in any case.
 pub(super) fn fairness(clients: &[ClientTally], attributable: bool) -> Fairness {
     let count = clients.len() as f64;
     let iterations = || clients.iter().map(|client| client.iterations as f64);
     let mean = iterations().sum::<f64>() / count;
     let starved = clients.iter().filter(|client| client.iterations == 0).count() as u64;
+    let left_out = left_out(clients);
     let clients = clients.len() as u64;
     if clients == 0 || mean == 0.0 {
         return Fairness { clients, starved, attributable, ..Fairness::default() };
     }
     let squares: f64 = iterations().map(|iterations| iterations * iterations).sum();
-    let spread = iterations().map(|iterations| (iterations - mean).powi(2)).sum::<f64>() / (count - 1.0);
+    let spread = squares_of_differences(iterations()) / (count - 1.0);
     Fairness {
         clients,
         starved,
-        attributable,
+        attributable: attributable || left_out,
         min: iterations().reduce(f64::min).map(|iterations| iterations / mean),
         max: iterations().reduce(f64::max).map(|iterations| iterations / mean),
         stddev: (clients > 1).then(|| spread.sqrt() / mean),
         jain: Some((mean * count).powi(2) / (count * squares)),
     }
+}
+
+/// Whether clients that ended no iteration because they could not connect make at least half of the differences between clients.
+fn left_out(clients: &[ClientTally]) -> bool {
+    let could_not = |client: &ClientTally| {
+        client.iterations == 0 && client.connection_failures.iter().any(|failure| !failure.was_up)
+    };
+    let all = clients.iter().map(|client| client.iterations as f64);
+    let others = clients.iter().filter(|client| !could_not(client)).map(|client| client.iterations as f64);
+    let any = clients.iter().any(could_not);
+    any && squares_of_differences(others) <= squares_of_differences(all) / 2.0
+}
+
+/// Sum of the squares of the differences from the mean.
+fn squares_of_differences(of: impl Iterator<Item = f64> + Clone) -> f64 {
+    let mean = of.clone().sum::<f64>() / of.clone().count() as f64;
+    of.map(|one| (one - mean).powi(2)).sum()
 }
 
 /// A client's actions, errors and mean response time.
@@ -147,6 +165,9 @@ pub(super) fn failures(clients: &[ClientTally]) -> Vec<(String, u64)> {
 
 #[cfg(test)]
 mod tests {
+    use plimsoll_client::operation::Cause;
+    use plimsoll_drive::engine::ConnectionFailure;
+
     use super::*;
 
     /// Of 1 to 5 ms: the sample's deviation is √2.5 ms, the population's √2 ms; of one value there is none.
@@ -185,5 +206,27 @@ mod tests {
         assert_eq!((one.jain, one.starved, one.max), (Some(0.25), 3, Some(4.0)));
         assert_eq!(fairness(&clients(&[0, 0]), true).jain, None);
         assert_eq!(fairness(&[], true).clients, 0);
+    }
+
+    #[test]
+    fn clients_that_could_not_connect_are_no_fault_of_the_generator() {
+        let refused = ConnectionFailure { cause: Cause::ConnectionReset, was_up: false, measured: false, count: 11 };
+        let attributable = |iterations: &[u64], failures: &[ConnectionFailure]| {
+            let failures_of = |iterations: u64| if iterations == 0 { failures.to_vec() } else { Vec::new() };
+            let clients: Vec<ClientTally> = iterations
+                .iter()
+                .map(|&iterations| ClientTally {
+                    iterations,
+                    connection_failures: failures_of(iterations),
+                    ..ClientTally::default()
+                })
+                .collect();
+            fairness(&clients, false).attributable
+        };
+        let few = [100, 98, 103, 0, 0, 0, 0, 0, 0, 0];
+        assert!(attributable(&few, &[refused]));
+        assert!(!attributable(&few, &[]), "they were connected");
+        assert!(!attributable(&few, &[ConnectionFailure { was_up: true, ..refused }]), "they were connected and lost");
+        assert!(!attributable(&[900, 10, 20, 950, 15, 870, 0], &[refused]), "the others differ as well");
     }
 }

@@ -9,7 +9,7 @@ pub enum Verdict {
     /// They may be used.
     #[default]
     Valid,
-    /// What is shown is right, but part of the traffic or of the time could not be measured.
+    /// Part of the traffic or of the time could not be measured, or some of the numbers are not reliable.
     Partial,
     /// They must not be used.
     Invalid,
@@ -41,7 +41,7 @@ impl Reason {
         Self { verdict: Verdict::Invalid, text: text.into() }
     }
 
-    /// Something is missing from the numbers.
+    /// Something is missing from the numbers, or some of them are not reliable.
     pub fn partial(text: impl Into<String>) -> Self {
         Self { verdict: Verdict::Partial, text: text.into() }
     }

@@ -13,4 +13,4 @@ mod tables;
 pub mod text;
 
 pub use instant::{Zone, utc};
-pub use text::duration;
+pub use text::{duration, significant};

@@ -46,8 +46,8 @@ pub use screen::{LINES, screen};
 use std::fmt;
 use units::TimeScale;
 pub(crate) use units::bytes as size;
-pub use units::time as duration;
 pub(crate) use units::time;
+pub use units::{significant, time as duration};
 
 /// Parts of the report. The title and the verdict are no parts: they are always there.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]

@@ -6,7 +6,7 @@ use std::path::{Path, PathBuf};
 
 use plimsoll_experiment::comparison::{ComparedSide, Condition, Judgement, compare, read_recording};
 use plimsoll_report::collect::comparison::{Contestant, Order, Unlike};
-use plimsoll_report::findings::letter;
+use plimsoll_report::findings::{Findings, letter};
 
 use crate::exit::{Done, NO_VERDICT, Usage, first_reason};
 use crate::filter::Filter;
@@ -129,23 +129,34 @@ pub(crate) fn finish(
     let judged = conditions.done(&judgement, refused.as_deref());
     let printed = output.prints();
     output.write(&report)?;
-    let invalid = report.sides.iter().find(|side| !side.validity.valid);
-    Ok(match (judged, invalid) {
-        // What was printed says why.
-        (Done::Normally, Some(side)) if printed => {
-            Done::NoVerdict(format!("the numbers of {} are INVALID", side.letter))
-        }
-        (Done::Normally, Some(side)) => {
-            let reason = first_reason(&side.validity.reasons);
-            Done::NoVerdict(format!("the numbers of {} are INVALID: {reason}", side.letter))
-        }
+    Ok(match (judged, invalid(&report.sides, printed)) {
+        (Done::Normally, Some(why)) => Done::NoVerdict(why),
         (judged, _) => judged,
     })
+}
+
+/// Names all sides whose numbers must not be used; `None` where there are none. What was printed says why.
+fn invalid(sides: &[Findings], printed: bool) -> Option<String> {
+    let invalid: Vec<&Findings> = sides.iter().filter(|side| !side.validity.valid).collect();
+    let reason = |side: &Findings| first_reason(&side.validity.reasons);
+    let letters: Vec<&str> = invalid.iter().map(|side| side.letter.as_str()).collect();
+    let (last, others) = letters.split_last()?;
+    let names = if others.is_empty() { (*last).to_owned() } else { format!("{} and {last}", others.join(", ")) };
+    let why = match invalid.as_slice() {
+        _ if printed => String::new(),
+        [side] => format!(": {}", reason(side)),
+        several => {
+            let reasons = several.iter().map(|side| format!("{}: {}", side.letter, reason(side)));
+            format!(": {}", reasons.collect::<Vec<_>>().join("; "))
+        }
+    };
+    Some(format!("the numbers of {names} are INVALID{why}"))
 }
 
 #[cfg(test)]
 mod tests {
     use clap::Parser;
+    use plimsoll_model::Validity;
 
     use super::*;
 
@@ -159,6 +170,19 @@ mod tests {
         let lines = |all: &[&str]| all.iter().map(|line| (*line).to_owned()).collect();
         let judgement = Judgement { failed: lines(failed), undecided: lines(undecided) };
         Flags::parse_from([&["x", "--fail-if", "p99 > +5%"], flags].concat()).conditions.done(&judgement, None)
+    }
+
+    #[test]
+    fn all_sides_that_are_invalid_are_named() {
+        let side = |letter: &str, validity| Findings { letter: letter.to_owned(), validity, ..Findings::default() };
+        let late = || Validity::invalid("it was late");
+        let sides = [side("A", late()), side("B", Validity::default()), side("C", late()), side("D", late())];
+        assert_eq!(invalid(&sides[1..2], false), None);
+        assert_eq!(invalid(&sides[..2], true).as_deref(), Some("the numbers of A are INVALID"));
+        assert_eq!(invalid(&sides[..2], false).as_deref(), Some("the numbers of A are INVALID: it was late"));
+        let two = "the numbers of A and C are INVALID: A: it was late; C: it was late";
+        assert_eq!(invalid(&sides[..3], false).as_deref(), Some(two));
+        assert_eq!(invalid(&sides, true).as_deref(), Some("the numbers of A, C and D are INVALID"));
     }
 
     #[test]

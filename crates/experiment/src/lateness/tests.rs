@@ -45,7 +45,15 @@ fn the_verdict_is_by_what_was_moved() {
     assert!(body[0].text.contains("throughput would be up to 5882 op/s, not 4000 (limit 5 %)"), "{body:?}");
     assert!(body[0].text.contains("mean would be 0.100 ms, not 0.180 ms"), "{body:?}");
     assert!(body[0].text.contains("; p50, p90, p95, p99 are reliable"), "{body:?}");
-    assert!(!body[0].text.contains("keep-awake"), "no timer was set, so none was late: {body:?}");
+    assert!(!body[0].text.contains("no-cpu-idle"), "no timer was set, so none was late: {body:?}");
+}
+
+#[test]
+fn throughput_is_rounded_as_in_tables() {
+    // 345 requests in 2 s: 172.5 op/s; 240 ms of these 2 s are lost.
+    let generator = generator(lateness(345, 30));
+    let said = late(&Level { seconds: 2.0, ..level(&generator) }).unwrap().text;
+    assert!(said.contains("throughput would be up to 196 op/s, not 173 (limit 5 %)"), "{said}");
 }
 
 #[test]
@@ -190,13 +198,50 @@ fn without_stamps_the_scheduler_says_how_long_others_had_the_processor() {
     assert_eq!(blocking(Some(0), 100_000_000), []);
     let starved = blocking(Some(600_000_000), 100_000_000);
     assert!(starved[0].text.contains("throughput would be up to 1667 op/s, not 1000"), "{starved:?}");
-    assert!(starved[0].text.contains("waited 2.40 s of 4.00 s for a CPU"), "{starved:?}");
+    assert!(starved[0].text.contains("waited 2.40 s of 4.00 s for a CPU: reserve CPUs"), "{starved:?}");
     assert_eq!(
         blocking(Some(500_000_000), 500_000_000),
         [],
         "four threads that fill two processors wait for each other"
     );
     assert!(blocking(None, 0)[0].text.contains("is unknown"));
+}
+
+#[test]
+fn idle_states_are_blamed_only_where_waiting_for_a_processor_is_not_the_cause() {
+    let said = |lag_ns: i64, run_delay_ns: u64| {
+        let mut generator = generator(lateness(1_000, 0));
+        generator.schedule_lag.record(lag_ns);
+        generator.workers[0].run_delay_ns = Some(run_delay_ns);
+        advice(&level(&generator))
+    };
+    // 40 ms are 4 % of the second.
+    assert!(said(100_000_000, 40_000_000).starts_with("; try --no-cpu-idle"));
+    assert!(said(100_000_000, 0).starts_with("; try --no-cpu-idle"));
+    assert_eq!(
+        said(60_000_000, 40_000_000),
+        "; its threads waited 0.040 s of 1.00 s for a CPU: reserve CPUs for the load generator"
+    );
+    // Many requests may wait for one thread.
+    assert!(said(9_000_000_000, 60_000_000).contains("waited 0.060 s of 1.00 s for a CPU"));
+}
+
+#[test]
+fn nobody_else_is_blamed_for_threads_that_wait_for_each_other() {
+    let worker = |cpu: u64| WorkerCpu {
+        user_ns: cpu,
+        elapsed_ns: 1_000_000_000,
+        run_delay_ns: Some(300_000_000),
+        ..WorkerCpu::default()
+    };
+    let said = |cpu: u64, threads: usize| {
+        let generator = Generator { workers: vec![worker(cpu); threads], ..generator(lateness(1_000, 0)) };
+        advice(&level(&generator))
+    };
+    let each_other = "; its threads waited 1.20 s of 4.00 s for a CPU (4 threads on 2 CPUs): use fewer threads";
+    assert_eq!(said(450_000_000, 4), each_other);
+    let reserve = "; its threads waited 0.60 s of 2.00 s for a CPU: reserve CPUs for the load generator";
+    assert_eq!(said(450_000_000, 2), reserve, "each thread has a processor");
 }
 
 #[test]

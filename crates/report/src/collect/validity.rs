@@ -88,14 +88,7 @@ pub(super) fn warnings(findings: &Findings, coverage: &Coverage) -> Vec<String> 
             time(resent.wait_ns as f64 / 1e9),
         ));
     }
-    if findings.packets.truncated > 0 {
-        let packets = plural(findings.packets.truncated, "packet");
-        warnings
-            .push(format!(
-                "The snap length cut {packets} short: names, sizes and subcommands after the cut are not known. Requests that \
-                wait by design (reads of pipes, locks, change notifications) may be counted as ordinary requests."
-            ));
-    }
+    warnings.extend(cut(findings.packets.truncated, has_smb(findings)));
     let early = coverage.anomalies.count(Anomaly::NegativeTime);
     if early > 0 {
         let responses = plural(early, "response");
@@ -111,6 +104,25 @@ pub(super) fn warnings(findings: &Findings, coverage: &Coverage) -> Vec<String> 
         ));
     }
     warnings
+}
+
+/// What is not known behind the cut. Of NFS no request waits by design.
+fn cut(truncated: u64, smb: bool) -> Option<String> {
+    let waiting = if smb {
+        " Requests that wait by design (reads of pipes, locks, change notifications) may be counted as ordinary requests."
+    } else {
+        ""
+    };
+    (truncated > 0).then(|| {
+        format!(
+            "The snap length cut {} short: names, sizes and subcommands after the cut are not known.{waiting}",
+            plural(truncated, "packet")
+        )
+    })
+}
+
+fn has_smb(findings: &Findings) -> bool {
+    findings.operations.iter().chain(&findings.long_lived).any(|row| row.protocol.starts_with("SMB"))
 }
 
 /// Where both a bridge and its port were captured, each packet is there twice, which looks like retransmission.
@@ -188,13 +200,20 @@ pub(super) fn thousands(count: u64) -> String {
 
 #[cfg(test)]
 mod tests {
-    use super::{Findings, Packets, plural, repeated, whole_and_part};
+    use super::{Findings, Packets, cut, plural, repeated, whole_and_part};
 
     #[test]
     fn packets_that_are_there_twice_are_no_proof_of_loss() {
         let packets = |retransmitted| Packets { retransmitted, tcp_data: 1_000, ..Packets::default() };
         assert_eq!((repeated(&packets(200)), repeated(&Packets::default())), (None, None));
         assert!(repeated(&packets(500)).is_some_and(|said| said.contains("or the capture has packets twice")));
+    }
+
+    #[test]
+    fn only_smb_has_requests_that_wait_by_design() {
+        assert_eq!(cut(0, true), None);
+        assert!(cut(3, true).is_some_and(|said| said.contains("cut 3 packets short") && said.contains("by design")));
+        assert!(cut(3, false).is_some_and(|said| said.ends_with("after the cut are not known.")));
     }
 
     #[test]

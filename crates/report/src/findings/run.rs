@@ -335,8 +335,8 @@ pub struct Fairness {
     pub stddev: Option<f64>,
     /// Jain's index: 1 where all are equal, 1/n where one has all.
     pub jain: Option<f64>,
-    /// Whether differences are the server's: one thread of the load generator ran all clients, or its threads were equally on time. If
-    /// not, or if nobody knows, they may be the generator's.
+    /// Whether differences are the server's: one thread of the load generator ran all clients, its threads were equally on time, or
+    /// clients that could not connect make most of the differences. If not, or if nobody knows, they may be the generator's.
     #[serde(default)]
     pub attributable: bool,
 }

@@ -71,7 +71,7 @@ fn notices(sides: &[Findings]) -> Markup {
         (summary::notice(
             &side.validity,
             &format!("The numbers of {} must not be used.", side.letter),
-            &format!("Some data of {} are missing.", side.letter),
+            &format!("Some numbers of {} are incomplete or not reliable.", side.letter),
         ))
     } }
 }

@@ -52,41 +52,47 @@ pub(super) fn slowest(findings: &Findings) -> Option<Markup> {
     let caption = "The slowest operations. The display filter shows both messages in Wireshark.";
     let from = findings.headline.is_from_intended();
     let time = if from { "Response from intended, ms" } else { "Response, ms" };
-    (!rows.is_empty()).then(|| table("slowest", caption, time, rows, findings.headline))
+    (!rows.is_empty()).then(|| table("slowest", caption, Some(time), rows, findings.headline))
 }
 
 /// Requests that nobody was seen to answer, longest wait first.
 pub(super) fn unanswered(findings: &Findings) -> Option<Markup> {
     let rows = &findings.unanswered;
-    let caption = "Requests without a captured response, and their age at the end of the capture.";
-    (!rows.is_empty()).then(|| table("unanswered", caption, "Age, ms", rows, findings.headline))
+    // The client of a run stops waiting at the timeout: an age at the end of the run says nothing.
+    let (caption, time) = match findings.run {
+        Some(_) => ("Requests without a response.", None),
+        None => ("Requests without a captured response, and their age at the end of the capture.", Some("Age, ms")),
+    };
+    (!rows.is_empty()).then(|| table("unanswered", caption, time, rows, findings.headline))
 }
 
-fn table(id: &str, caption: &str, time: &str, rows: &[Slow], headline: Headline) -> Markup {
+/// `time` heads the column of times; without it there is none.
+fn table(id: &str, caption: &str, time: Option<&str>, rows: &[Slow], headline: Headline) -> Markup {
     let answered = rows.iter().any(|row| row.service_time_s.is_some() || row.status.is_some());
     html! {
         div.scroll tabindex="0" role="region" aria-labelledby={ (id) "-caption" } {
             table.particulars {
                 caption id={ (id) "-caption" } { (caption) }
                 thead { tr {
-                    th scope="col" { "Operation" } th scope="col" { (time) }
+                    th scope="col" { "Operation" }
+                    @if let Some(time) = time { th scope="col" { (time) } }
                     @if answered { th scope="col" { "Service, ms" } }
                     th.text scope="col" { "Request sent" } th.text scope="col" { "Client, server" }
                     th.text scope="col" { "On" }
                     @if answered { th.text scope="col" { "Status" } }
                     th scope="col" { "Frames" } th.text scope="col" { "Display filter" }
                 } }
-                tbody { @for row in rows { (line(row, answered, headline)) } }
+                tbody { @for row in rows { (line(row, answered, time.map(|_| headline))) } }
             }
         }
     }
 }
 
-fn line(row: &Slow, answered: bool, headline: Headline) -> Markup {
+fn line(row: &Slow, answered: bool, headline: Option<Headline>) -> Markup {
     html! {
         tr {
             th scope="row" { (Untrusted(&row.protocol)) " " (Untrusted(&row.procedure)) }
-            td.key { (milliseconds(row.headline_s(headline))) }
+            @if let Some(headline) = headline { td.key { (milliseconds(row.headline_s(headline))) } }
             @if answered { td { (optional(row.service_time_s, milliseconds)) } }
             td.text.when { (instant(Some(row.at_ns))) }
             td.text.ends { (Untrusted(&row.client)) " →" br; (Untrusted(&row.server)) }

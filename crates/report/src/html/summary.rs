@@ -109,7 +109,7 @@ pub(super) fn vantage(vantage: &str) -> Markup {
 /// Validity, the story in sentences, the key figures, the main groups, the warnings.
 pub(super) fn section(findings: &Findings) -> Markup {
     html! {
-        (notice(&findings.validity, "These numbers must not be used.", "Some data are missing."))
+        (notice(&findings.validity, "These numbers must not be used.", "Some numbers are incomplete or not reliable."))
         (story(findings))
         @if findings.headline.is_from_intended() {
             p.note {
@@ -276,9 +276,10 @@ fn peak(stage: Option<&Stage>, totals: &Totals) -> Markup {
 /// The key figures of a capture.
 fn traffic(findings: &Findings, totals: &Totals) -> Markup {
     let elapsed = findings.measured_s();
-    let average = optional(elapsed, |s| per_second(totals.requests as f64 / s));
+    let average = optional(elapsed, |s| per_second(totals.answered as f64 / s));
+    let answered = if totals.answered < totals.requests { "answered " } else { "" };
     html! {
-        (tile("Operations", &count(totals.requests), &format!("{average} on average")))
+        (tile("Operations", &count(totals.requests), &format!("{average} {answered}on average")))
         (moved(findings, "Data read", "Read", elapsed))
         (moved(findings, "Data written", "Write", elapsed))
     }

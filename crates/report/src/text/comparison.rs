@@ -88,7 +88,7 @@ fn subjects(page: &mut Page<'_>, sides: &[Findings]) -> fmt::Result {
 fn verdicts(page: &mut Page<'_>, side: &Findings) -> fmt::Result {
     for (judged, what) in [
         (Verdict::Invalid, "is INVALID: its numbers must not be used"),
-        (Verdict::Partial, "is PARTIAL: some of its data are missing"),
+        (Verdict::Partial, "is PARTIAL: some of its numbers are incomplete or not reliable"),
     ] {
         let reasons = side.validity.each_reason().filter(|(verdict, _)| *verdict == judged);
         let reasons: Vec<&str> = reasons.map(|(_, why)| why).collect();

@@ -4,9 +4,9 @@ use super::commands::is_write_raw;
 use super::full_name;
 use super::page::{Page, Role};
 use super::table::Table;
-use super::units::{edge, percent_of, percentage};
+use super::units::{edge, percentage};
 use crate::findings::{Bucket, OperationRow};
-use crate::shares;
+use crate::shares::{self, Percentage};
 use std::fmt;
 
 /// Columns before the bar at their widest: indent, edge, a nine-digit count, two shares, the gaps between.
@@ -42,19 +42,27 @@ fn one(page: &mut Page<'_>, name: &str, buckets: &[Bucket], full: usize) -> fmt:
     page.paragraph(Role::Heading, "", name)?;
     let total: u64 = buckets.iter().map(|bucket| bucket.count).fold(0, u64::saturating_add);
     let mut table = Table::new().left(4);
-    let mut sum = 0_u64;
     let shares = shares::of_counts(buckets.iter().map(|bucket| bucket.count), total);
-    for (bucket, share) in buckets.iter().zip(shares) {
-        sum = sum.saturating_add(bucket.count);
+    for ((bucket, share), sum) in buckets.iter().zip(&shares).zip(sums(&shares)) {
         table.row(vec![
             format!("  {}", edge(bucket.below_s)),
             format!("{:>8}", bucket.count),
-            format!("{:>6}", percentage(share)),
-            format!("{:>6}", percent_of(sum, total)),
+            format!("{:>6}", percentage(*share)),
+            format!("{:>6}", percentage(sum)),
             bar(bucket.count, total, full),
         ]);
     }
     page.table(&table)
+}
+
+/// Sums of what a column of shares shows, so that a reader who adds them up finds the same.
+fn sums(shares: &[Option<Percentage>]) -> Vec<Option<Percentage>> {
+    let mut sum = Percentage { tenths: 0, some: false };
+    let mut add = |share: &Percentage| {
+        sum = Percentage { tenths: sum.tenths.saturating_add(share.tenths), some: sum.some || share.some };
+        sum
+    };
+    shares.iter().map(|share| share.as_ref().map(&mut add)).collect()
 }
 
 /// Stars that stand for all at this width.
@@ -73,6 +81,17 @@ pub(super) fn bar(count: u64, total: u64, full: usize) -> String {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn the_sums_are_those_of_the_shares_that_are_shown() {
+        fn shown(column: &[Option<Percentage>]) -> Vec<String> {
+            column.iter().map(|one| percentage(*one)).collect()
+        }
+        let shares = shares::of_counts([1, 1, 1, 3], 6);
+        assert_eq!(shown(&shares), ["16.7%", "16.7%", "16.6%", "50.0%"]);
+        assert_eq!(shown(&sums(&shares)), ["16.7%", "33.4%", "50.0%", "100.0%"], "2 of 6 alone: 33.3");
+        assert_eq!(shown(&sums(&shares::of_counts([0], 0))), ["-"]);
+    }
 
     #[test]
     fn bars_fit_their_width() {

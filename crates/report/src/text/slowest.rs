@@ -11,22 +11,28 @@ pub(super) fn slowest(page: &mut Page<'_>, findings: &Findings) -> fmt::Result {
         return Ok(());
     }
     page.heading("Slowest operations (the last line of each is a Wireshark display filter):")?;
-    list(page, findings, &findings.slowest, "")
+    list(page, findings, &findings.slowest, Some(""))
 }
 
 pub(super) fn unanswered(page: &mut Page<'_>, findings: &Findings) -> fmt::Result {
     if findings.unanswered.is_empty() {
         return Ok(());
     }
+    // The client of a run stops waiting at the timeout: an age at the end of the run says nothing.
+    if findings.run.is_some() {
+        page.heading("Requests without a response:")?;
+        return list(page, findings, &findings.unanswered, None);
+    }
     page.heading("Requests without a captured response, and their age at the end of the capture:")?;
-    list(page, findings, &findings.unanswered, "age: ")
+    list(page, findings, &findings.unanswered, Some("age: "))
 }
 
-fn list(page: &mut Page<'_>, findings: &Findings, entries: &[Slow], before_time: &str) -> fmt::Result {
+/// `before_time` precedes each time; without it there are no times.
+fn list(page: &mut Page<'_>, findings: &Findings, entries: &[Slow], before_time: Option<&str>) -> fmt::Result {
     for (i, slow) in entries.iter().enumerate() {
         let lead = format!("{:>4}. ", i + 1);
         page.blank()?;
-        page.paragraph(Role::Plain, &lead, &format!("{before_time}{}", facts(slow, findings, page.scale())))?;
+        page.paragraph(Role::Plain, &lead, &facts(slow, findings, page.scale(), before_time))?;
         let indent = " ".repeat(lead.len());
         page.paragraph(Role::Plain, &indent, &format!("{} to {}", slow.client, slow.server))?;
         let room = page.width().saturating_sub(lead.len() + 6);
@@ -43,11 +49,14 @@ fn list(page: &mut Page<'_>, findings: &Findings, entries: &[Slow], before_time:
     Ok(())
 }
 
-fn facts(slow: &Slow, findings: &Findings, scale: TimeScale) -> String {
+fn facts(slow: &Slow, findings: &Findings, scale: TimeScale, before_time: Option<&str>) -> String {
     let time = |seconds| scale.with_unit(seconds);
-    let mut facts = format!("{} {} {}", time(slow.headline_s(findings.headline)), slow.protocol, slow.procedure);
-    if findings.headline.is_from_intended() && slow.response_time_from_intended_s.is_some() {
-        facts.push_str(&format!(" from the intended start, uncorrected {}", time(slow.response_time_s)));
+    let mut facts = format!("{} {}", slow.protocol, slow.procedure);
+    if let Some(before) = before_time {
+        facts = format!("{before}{} {facts}", time(slow.headline_s(findings.headline)));
+        if findings.headline.is_from_intended() && slow.response_time_from_intended_s.is_some() {
+            facts.push_str(&format!(" from the intended start, uncorrected {}", time(slow.response_time_s)));
+        }
     }
     if let Some(service) = slow.service_time_s {
         facts.push_str(&format!(", service {}", time(service)));

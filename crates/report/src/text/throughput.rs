@@ -43,6 +43,12 @@ pub(super) fn draw(page: &mut Page<'_>, findings: &Findings) -> fmt::Result {
     let all = together(findings);
     table.row(cells("Together".to_owned(), &all, elapsed));
     page.table(&table)?;
+    if all.answered < all.count {
+        let (without, count) = (all.count - all.answered, all.count);
+        let what = if findings.run.is_some() { "no response" } else { "no captured response" };
+        let text = format!("op/s counts answered requests only: {without} of {count} requests have {what}.");
+        page.paragraph(Role::Quiet, "", &text)?;
+    }
     if all.payload_unknown > 0 {
         let (count, some) = (all.payload_unknown, if all.payload > 0 { ": the sums are lower bounds (≥)" } else { "" });
         let text = format!(
@@ -56,6 +62,8 @@ pub(super) fn draw(page: &mut Page<'_>, findings: &Findings) -> fmt::Result {
 #[derive(Clone, Copy, Default)]
 struct Sum {
     count: u64,
+    /// Those that op/s counts.
+    answered: u64,
     payload: u64,
     payload_unknown: u64,
     wire: u64,
@@ -64,9 +72,10 @@ struct Sum {
 
 impl Sum {
     fn of(row: &OperationRow) -> Sum {
-        let count = if is_asynchronous(row) { 0 } else { row.count };
+        let (count, answered) = if is_asynchronous(row) { (0, 0) } else { (row.count, row.answered) };
         Sum {
             count,
+            answered,
             payload: row.payload_bytes.unwrap_or(0),
             payload_unknown: row.payload_unknown,
             wire: row.wire_bytes.unwrap_or(0),
@@ -77,6 +86,7 @@ impl Sum {
     fn plus(self, other: Sum) -> Sum {
         Sum {
             count: self.count.saturating_add(other.count),
+            answered: self.answered.saturating_add(other.answered),
             payload: self.payload.saturating_add(other.payload),
             payload_unknown: self.payload_unknown.saturating_add(other.payload_unknown),
             wire: self.wire.saturating_add(other.wire),
@@ -108,10 +118,25 @@ fn cells(name: String, sum: &Sum, elapsed: Option<f64>) -> Vec<String> {
     vec![
         name,
         sum.count.to_string(),
-        rate(sum.count as f64),
+        rate(sum.answered as f64),
         data(sum.payload(), sum.payload_unknown),
         moved(1.0 / 1e6),
         moved(8.0 / 1e6),
         data(wire, sum.wire_unknown),
     ]
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_request_without_a_response_is_in_no_rate() {
+        let sum = Sum { count: 3857, answered: 3601, ..Sum::default() };
+        let shown = cells("READ".to_owned(), &sum, Some(3.0));
+        assert_eq!(shown[..3], ["READ", "3857", "1200"]);
+        let none = Sum { count: 406, ..Sum::default() };
+        assert_eq!(cells(String::new(), &none.plus(sum), Some(3.0))[1..3], ["4263", "1200"]);
+        assert_eq!(cells(String::new(), &none, Some(10.0))[1..3], ["406", "0"]);
+    }
 }

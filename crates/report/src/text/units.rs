@@ -117,7 +117,7 @@ pub fn time(seconds: f64) -> String {
 }
 
 /// Three significant digits without exponent: `0.00123`, `1.23`, `123`, `12345`.
-pub(super) fn significant(value: f64) -> String {
+pub fn significant(value: f64) -> String {
     if value == 0.0 || !value.is_finite() {
         return if value == 0.0 { "0".to_owned() } else { NONE.to_owned() };
     }

@@ -163,6 +163,30 @@ fn validity_is_said_first() {
 }
 
 #[test]
+fn partial_numbers_need_not_be_incomplete() {
+    let validity = Validity::of([Reason::partial("the load generator was late")]);
+    let markup = markup(&crate::page(&Findings { validity, ..run() }));
+    assert!(markup.contains("Some numbers are incomplete or not reliable.") && !markup.contains("data are missing"));
+}
+
+#[test]
+fn the_rate_of_a_capture_counts_answered_requests() {
+    let mut findings = busy();
+    findings.operations.iter_mut().for_each(|row| row.answered = 0);
+    let markup = markup(&crate::page(&findings));
+    assert!(markup.contains("<small>0.0/s answered on average</small>"));
+}
+
+/// A run has no capture, and its client stops waiting before the run ends.
+#[test]
+fn requests_without_a_response_have_no_age_in_a_run() {
+    let unanswered = busy().unanswered;
+    assert!(markup(&crate::page(&busy())).contains("Age, ms"));
+    let of_a_run = markup(&crate::page(&Findings { unanswered, ..run() }));
+    assert!(of_a_run.contains("Requests without a response.") && !of_a_run.contains("Age, ms"));
+}
+
+#[test]
 fn each_reason_has_its_own_verdict() {
     let mut findings = run();
     let reasons = || [Reason::invalid("it was late"), Reason::partial("it was interrupted")];

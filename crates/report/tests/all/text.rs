@@ -17,6 +17,15 @@ fn the_whole_report() {
     bless::hold(&golden("rich.txt"), &crate::shown(&example::rich(), &Style::default()), "the_whole_report");
 }
 
+/// A run has no capture, and its client stops waiting before the run ends.
+#[test]
+fn requests_without_a_response_have_no_age_in_a_run() {
+    let unanswered = example::rich().unanswered;
+    let run = crate::shown(&Findings { unanswered, ..example::run() }, &Style::default());
+    let (_, list) = run.split_once("Requests without a response:").unwrap();
+    assert!(list.contains("1. SMB1 READ_ANDX, frame 91000") && !list.contains("age: 1645"), "{list}");
+}
+
 #[test]
 fn the_first_screens() {
     let without_keys = Findings { breakdown: None, ..example::rich() };

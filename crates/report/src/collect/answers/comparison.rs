@@ -7,6 +7,8 @@ use crate::findings::{Diagnosis, Findings, Rule, Statement, Verdict, letter};
 
 /// Numbers of all operations that a sentence may name.
 const NUMBERS: [&str; 4] = ["throughput", "mean", "p99", "errors"];
+/// Significant numbers besides these that a sentence names, where they contradict it.
+const CONTRARY: usize = 2;
 /// Levels that have a sentence of their own; of more the number is said.
 const LEVELS: usize = 2;
 
@@ -69,8 +71,16 @@ fn overall(ranking: &Ranking) -> Vec<Statement> {
 /// What was shown of all operations together at a level.
 fn all_operations(level: &ComparedLevel, place: usize, levels: usize) -> Option<Statement> {
     let all = level.rows.iter().find(|row| row.scope == "all")?;
-    let shown: Vec<(&ComparedMetric, &Difference)> =
+    let usual: Vec<(&ComparedMetric, &Difference)> =
         NUMBERS.iter().filter_map(|name| shown(all, name, place)).collect();
+    // A significant number that none of these agrees with leads: without it the sentence would contradict the table.
+    let contrary = all
+        .metrics
+        .iter()
+        .filter(|metric| !NUMBERS.contains(&metric.metric.as_str()))
+        .filter_map(|metric| shown(all, &metric.metric, place))
+        .filter(|(_, found)| found.holm_significant && usual.iter().all(|(_, other)| other.verdict != found.verdict));
+    let shown: Vec<(&ComparedMetric, &Difference)> = contrary.take(CONTRARY).chain(usual.iter().copied()).collect();
     let (_, first) = shown.first()?;
     let word = if shown.iter().all(|(_, found)| found.verdict == first.verdict) {
         first.verdict.as_str()
@@ -150,6 +160,7 @@ fn differs(found: &Difference, unit: &str) -> Option<String> {
 fn name(metric: &str) -> &str {
     match metric {
         "mean" => "mean response time",
+        "bytes" => "MB/s",
         other => other,
     }
 }

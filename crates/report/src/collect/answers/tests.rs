@@ -316,4 +316,23 @@ fn a_comparison_says_what_differs_or_that_nothing_was_shown() {
     );
     let invalid = ComparedLevel { invalid: vec!["B".into()], ..level("worse") };
     assert!(text(invalid).is_empty());
+    let with_bytes = |verdict: &str, bytes: &str, holm_significant: bool| {
+        let mut level = level(verdict);
+        level.rows[0].metrics.push(ComparedMetric {
+            metric: "bytes".into(),
+            unit: "B/s".into(),
+            more_is_better: true,
+            estimates: Vec::new(),
+            differences: vec![Some(Difference { holm_significant, ..difference(6.62, bytes) })],
+        });
+        text(level).swap_remove(0)
+    };
+    assert_eq!(
+        with_bytes("worse", "better", true),
+        "B is different from A: MB/s +662 % (+660 … +664), mean response time +20 % (+18 … +22)."
+    );
+    assert_eq!(with_bytes("worse", "better", false), worse[0], "it may be chance");
+    assert_eq!(with_bytes("better", "better", true), worse[0].replace("worse", "better"), "it contradicts nothing");
+    let alone = with_bytes("no difference shown", "better", true);
+    assert_eq!(alone, "B is better than A: MB/s +662 % (+660 … +664).");
 }

@@ -4,7 +4,7 @@ use plimsoll_model::Operation as Kinds;
 use plimsoll_stats::Tallies;
 use plimsoll_stats::tallies::{ByOperation, Cell, MIN_COMPARED};
 
-use super::super::validity::plural;
+use super::super::validity::{plural, thousands};
 use super::places::times;
 use super::{Evidence, Found, Kind, percent};
 use crate::findings::{Findings, OperationRow, Rule};
@@ -80,6 +80,10 @@ pub(super) fn operation(findings: &Findings, waited_s: f64, first: &Operation<'_
     let lead = first.waited_s / waited_s;
     let requests: u64 = findings.operations.iter().filter(|row| row.parent.is_none()).map(|row| row.count).sum();
     let each = match first.mean_s() {
+        // A mean of fewer than the requests must not be multiplied by all of them.
+        Some(mean_s) if first.timed.0 != first.count => {
+            format!("; {} of them took {} each on average", thousands(first.timed.0), duration(mean_s))
+        }
         Some(mean_s) if first.count > 1 => format!(", {} each on average", duration(mean_s)),
         _ => String::new(),
     };
@@ -144,8 +148,7 @@ pub(super) fn nothing(evidence: &Evidence<'_>) -> Found {
     if evidence.findings.source.filters.is_empty() {
         looked.push("retransmissions");
     }
-    let text =
-        format!("No single cause stands out: {} and failures are small parts of the waiting.", looked.join(", "));
+    let text = format!("No single cause stands out. Checked without a finding: {} and failures.", looked.join(", "));
     Found::new(Kind::Remark, Rule::Nothing, None, text)
 }
 

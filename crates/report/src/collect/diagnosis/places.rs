@@ -216,7 +216,7 @@ pub(super) fn sentence(evidence: &Evidence<'_>, slow: &SlowPlace) -> Found {
     });
     let share = excess.whole_ns / waited_ns;
     let text = format!(
-        "Requests of {word} {} are slow: {} took {} on average ({}), {} as long as for the other {} ({}). {}These requests \
+        "Requests of {word} {} are slow: {} took {} on average ({}), {} as long as for the other {} ({}). {}All its requests \
         are {} of all waiting.{also}{same}",
         slow.place.name(evidence),
         excess.operation.label(),

@@ -60,7 +60,7 @@ pub(super) fn slow_interval(evidence: &Evidence<'_>) -> Option<Found> {
         (false, false) => format!("For {lasted} from {}", instant::second(from)),
     };
     let text = format!(
-        "{when}, responses came late: {} took {} on average ({}), {} as long as at other times ({}). {}These requests are {} of all waiting.",
+        "{when}, responses came late: {} took {} on average ({}), {} as long as at other times ({}). {}All requests of this time are {} of all waiting.",
         excess.operation.label(),
         duration(excess.mean_ns / 1e9),
         plural(excess.count, "request"),

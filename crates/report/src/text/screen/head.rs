@@ -80,11 +80,18 @@ fn coverage(findings: &Findings) -> String {
         let bound = if findings.stages.iter().any(failed) { "at most " } else { "" };
         words.push_str(&format!(" on {bound}{}", plural(findings.connections, "connection")));
     }
-    if findings.stages.len() > 1 {
-        // A search tries a load more than once.
-        let is_search = findings.run.as_ref().is_some_and(|run| run.capacity.is_some());
-        let levels = plural(findings.stages.len() as u64, if is_search { "trial" } else { "load level" });
-        words.push_str(&format!(" {} {levels}", if is_search { "in" } else { "at" }));
+    // The requests are those to the server, so phases in a local directory are not counted.
+    let stages = findings.remote_stages().count();
+    if stages > 1 {
+        let run = findings.run.as_ref();
+        // A search tries a load more than once; a breakdown makes one kind of call per phase.
+        let (at, what) =
+            match (run.is_some_and(|run| run.capacity.is_some()), run.is_some_and(|run| run.calls.is_some())) {
+                (true, _) => ("in", "trial"),
+                (false, true) => ("in", "phase"),
+                (false, false) => ("at", "load level"),
+            };
+        words.push_str(&format!(" {at} {}", plural(stages as u64, what)));
     }
     // Where something is missing, the reasons above say so.
     if findings.validity.verdict == Verdict::Valid && findings.run.is_none() {
@@ -112,6 +119,7 @@ fn warnings(page: &mut Page<'_>, findings: &Findings) -> fmt::Result {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::findings::calls::{CallPhase, Calls};
     use crate::findings::{FailureCount, Run};
 
     #[test]
@@ -122,5 +130,16 @@ mod tests {
         let cause = format!("{CONNECTION_ATTEMPT}connection reset");
         findings.stages[0].failures = vec![FailureCount { cause, count: 9 }];
         assert_eq!(coverage(&findings), "0 requests on at most 12 connections.");
+    }
+
+    #[test]
+    fn only_phases_on_the_target_are_counted() {
+        let stages = (0..3).map(|number| Stage { number, ..Stage::default() }).collect();
+        let mut findings = Findings { stages, run: Some(Run::default()), ..Findings::default() };
+        assert_eq!(coverage(&findings), "0 requests at 3 load levels.");
+        let phases = vec![CallPhase { stage: 2, local: true, ..CallPhase::default() }];
+        let calls = Some(Box::new(Calls { phases, ..Calls::default() }));
+        findings.run = Some(Run { calls, ..Run::default() });
+        assert_eq!(coverage(&findings), "0 requests in 2 phases.");
     }
 }
