@@ -259,7 +259,7 @@ fn what_cannot_be_compared_is_said() {
     assert_eq!(undecided["comparison"]["conditions"][0]["outcome"], "undecided");
     changed(folder, "a", "empty", |manifest| manifest["stages"] = serde_json::json!([]));
     assert_eq!(plimsoll(folder, &["compare", "a", "empty"]), Some(3));
-    assert!(said(folder, "err").contains("no finished stage to compare"), "{}", said(folder, "err"));
+    assert!(said(folder, "err").contains("no finished load level or analysis to compare"), "{}", said(folder, "err"));
     fs::create_dir(folder.join("photos")).unwrap();
     assert_eq!(plimsoll(folder, &["compare", "a", "photos"]), Some(3));
     assert!(said(folder, "err").contains("no recording"), "{}", said(folder, "err"));

@@ -20,7 +20,7 @@ pub fn read(folder: &Path, capture_status_name: StatusName) -> anyhow::Result<Co
     let recording = Recording::open(folder)?;
     let name = folder.display().to_string();
     if recording.manifest.stages.is_empty() {
-        bail!("{name}: no finished stage to compare; record again");
+        bail!("{name}: the recording has no finished load level or analysis to compare; record again");
     }
     let findings = Findings { name, ..findings(&recording, capture_status_name)? };
     let levels = levels(&recording)?;

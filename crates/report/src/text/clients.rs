@@ -63,9 +63,9 @@ pub(crate) fn unjudged(stage: &Stage) -> Option<String> {
     let count = stage.spread.unjudged_clients;
     (count > 0).then(|| {
         format!(
-            "{count} of {} clients cannot be compared: the run-queue delay or the wake-up lag differs between the load generator's \
-            threads, or is unknown, and each thread ran too few clients. Use --threads 1, or pin the threads to processors of \
-            their own.",
+            "{count} of {} clients were not judged: their threads ran fewer than four clients each, and clients of different \
+            threads cannot be compared, because the threads' run-queue delays or wake-up lags differ or are unknown. Use \
+            --threads 1, or pin each thread to a processor of its own.",
             stage.clients
         )
     })

@@ -180,7 +180,10 @@ fn a_run_that_is_killed_leaves_what_it_had_measured() {
     let mut compare = Command::new(env!("CARGO_BIN_EXE_plimsoll"));
     let output_of = output(compare.arg("compare").args([&recording, &recording]));
     let said = String::from_utf8_lossy(&output_of.stderr);
-    assert!(output_of.status.code() != Some(0) && said.contains("no finished stage to compare"), "{said}");
+    assert!(
+        output_of.status.code() != Some(0) && said.contains("no finished load level or analysis to compare"),
+        "{said}"
+    );
 
     // What is damaged is said, and is no error.
     std::fs::write(&progress, "no progress").unwrap();
