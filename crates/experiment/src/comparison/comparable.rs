@@ -195,7 +195,7 @@ mod tests {
         };
         assert_eq!(
             said(paced("no think time"), paced("think time 20.0 ms")),
-            "A had no think time at 1 client, B think time 20.0 ms: the loads differ, so a difference may come from the load"
+            "A had no think time at 1 client, B had think time 20.0 ms: the loads differ, so a difference may come from the load"
         );
         let more = one(&["1 client", "2 clients"], |_| {});
         assert!(said(plain(), more).contains("left out: 2 clients"));
