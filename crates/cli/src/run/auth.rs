@@ -15,7 +15,7 @@ pub(crate) struct AuthFlags {
     /// before the run and uses it for all logons
     #[arg(long, value_name = "HOW", value_parser = parse_how, default_value = "ntlm")]
     auth: How,
-    /// Kerberos realm [default: REALM in smb://user%40REALM@host/share]
+    /// Kerberos realm (default: REALM in smb://user%40REALM@host/share)
     #[arg(long, value_name = "REALM")]
     realm: Option<String>,
     /// Address of the KDC, e.g. kdc.example.com:88 [default: the first KDC in krb5.conf]
