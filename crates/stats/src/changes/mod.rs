@@ -4,7 +4,7 @@
 //! first: is there a part of it whose mean differs from the rest by more than chance explains? If so, it is cut at the end of that
 //! part where the difference is greater, and both pieces are tested in the same way.
 //!
-//! Chance is what the same runs show in other orders ([`reference_order`]). All metrics are put in the same other order, and each
+//! Chance is what the same runs show in other orders (`reference_order`). All metrics are put in the same other order, and each
 //! metric is compared with the greatest statistic of all (Westfall and Young 1993): so the error rate is that of the whole table,
 //! however the metrics depend on each other and whatever their distribution. MEASUREMENT.md has the error rates that were measured.
 
