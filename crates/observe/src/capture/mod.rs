@@ -75,7 +75,7 @@ pub struct Frame<'a> {
 /// How far the reader is, on disk: of a compressed file it is the compressed bytes that count.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Progress {
-    /// Bytes read of all inputs so far. The window reads ahead, by up to 2 MiB.
+    /// Bytes read of all inputs so far. The window reads ahead, by up to 1 MiB.
     pub bytes_read: u64,
     /// The size of all inputs in bytes, None if one of them is a pipe.
     pub bytes_total: Option<u64>,
@@ -242,7 +242,12 @@ impl Captures {
                 return Ok(true);
             }
             if all {
-                return self.failed.take().map_or(Ok(false), Err);
+                if let Some(failed) = self.failed.take() {
+                    return Err(failed);
+                }
+                // Everything was given out: what is left of the window makes room for the report.
+                self.source = Source::empty();
+                return Ok(false);
             }
         }
     }

@@ -9,11 +9,14 @@ use memmap2::Mmap;
 
 use super::lease;
 
-/// Bytes mapped at once. From 1 MiB on the cost of a map no longer shows.
-const MAP_BYTES: u64 = 2 << 20;
+/// Bytes of addresses mapped at once. They take no memory; only where one map ends and the next begins are pages brought twice.
+/// (Tests cross from map to map with files that are small.)
+const MAP_BYTES: u64 = if cfg!(test) { 4 << 20 } else { 64 << 20 };
+/// Bytes of a map that are brought to memory at once. From 1 MiB on the cost of a step no longer shows.
+const STEP_BYTES: usize = 1 << 20;
 /// A file with less than this left, in bytes, is not worth a lease.
 const WORTH_A_LEASE: u64 = 4 << 20;
-/// Where a map may begin, in bytes: a multiple of every page size.
+/// Where a map, or a step in it, may begin, in bytes: a multiple of every page size.
 const GRAIN: u64 = 64 << 10;
 
 /// Whether the file may be mapped.
@@ -38,13 +41,17 @@ pub(super) struct Plain {
     progress: Arc<AtomicU64>,
 }
 
-/// A part of a file in memory.
+/// A part of a file whose pages are brought to memory step by step.
 #[derive(Debug)]
 pub(super) struct Mapped {
     pub(super) bytes: Mmap,
     /// Where it stands in the file.
     pub(super) base: u64,
-    /// The file ends with it.
+    /// Up to here pages were brought to memory.
+    pub(super) filled: usize,
+    /// Up to here they were freed again.
+    freed: usize,
+    /// The file ends with `filled`.
     pub(super) last: bool,
 }
 
@@ -81,6 +88,26 @@ impl Plain {
         if self.lease == Lease::Held { self.part(offset) } else { None }
     }
 
+    /// Brings more of a map to memory, where [`Plain::may_map`] says so, and frees what stands in front of `needed` in it. False where
+    /// the map has no more, or its pages cannot be read.
+    pub(super) fn fill(&mut self, map: &mut Mapped, needed: usize) -> bool {
+        let grain = GRAIN as usize;
+        let needed = needed - needed % grain;
+        if needed > map.freed {
+            lease::free(&map.bytes, map.freed..needed);
+            map.freed = needed;
+        }
+        let to = map.filled.saturating_add(STEP_BYTES).min(map.bytes.len());
+        if to == map.filled || !lease::bring(&map.bytes, map.filled..to) {
+            return false;
+        }
+        map.filled = to;
+        let end = map.base + to as u64;
+        map.last = end == self.size;
+        self.reached(end);
+        true
+    }
+
     /// From now on the file is read. No map of it may be left.
     pub(super) fn give_back(&mut self) {
         if self.lease == Lease::Held {
@@ -109,8 +136,8 @@ impl Plain {
         let base = offset - offset % GRAIN;
         let len = self.size.checked_sub(base).filter(|&len| len > 0)?.min(MAP_BYTES);
         let bytes = lease::map(&self.file, base, usize::try_from(len).ok()?)?;
-        self.reached(base + len);
-        Some(Mapped { bytes, base, last: base + len == self.size })
+        let mut map = Mapped { bytes, base, filled: 0, freed: 0, last: false };
+        self.fill(&mut map, 0).then_some(map)
     }
 
     fn reached(&mut self, offset: u64) {

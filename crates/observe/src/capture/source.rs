@@ -8,8 +8,6 @@ use std::collections::VecDeque;
 use std::io::{self, Cursor, Read};
 use std::ops::Range;
 
-use memmap2::Mmap;
-
 use super::ahead;
 use super::error::Stop;
 use super::plain::{Mapped, Plain};
@@ -51,7 +49,7 @@ pub(super) struct Source {
     compressed: bool,
     /// What was read; not used while there is a map.
     buffer: Vec<u8>,
-    map: Option<Mmap>,
+    map: Option<Mapped>,
     /// `pos..filled` of the map or the buffer is what is there and not consumed.
     pos: usize,
     filled: usize,
@@ -116,7 +114,7 @@ impl Source {
 
     #[inline]
     fn bytes(&self) -> &[u8] {
-        self.map.as_deref().unwrap_or(&self.buffer)
+        self.map.as_ref().map_or(&self.buffer, |map| &map.bytes)
     }
 
     /// The bytes in the window that are not consumed; more may follow.
@@ -223,7 +221,7 @@ impl Source {
             None => (front, std::mem::take(&mut self.buffer)),
             Some(map) => {
                 let within = (kept.start - front) as usize..(kept.end - front) as usize;
-                (kept.start, map.get(within).unwrap_or_default().to_vec())
+                (kept.start, map.bytes.get(within).unwrap_or_default().to_vec())
             }
         };
         self.parked.push_back(Parked { place, end: kept.end, bytes });
@@ -246,7 +244,7 @@ impl Source {
         self.consume(record);
         // What was read is in the cache.
         if let Some(map) = &self.map {
-            ahead::ask(map, self.pos, record);
+            ahead::ask(&map.bytes, self.pos, record);
         }
     }
 
@@ -323,19 +321,31 @@ impl Source {
         let may_map = file.may_map(offset);
         let kept = self.kept();
         let mut kept = if kept.is_empty() { 0 } else { self.place() - kept.start };
-        if may_map && (self.map.is_none() || kept > MAPPED_AGAIN) || !may_map && self.map.is_some() {
+        let is_far = kept > MAPPED_AGAIN;
+        if may_map && (self.map.is_none() || is_far) || !may_map && self.map.is_some() {
             self.park();
             kept = 0;
+        }
+        let from = offset - kept;
+        let Backing::Plain(file) = &mut self.backing else { return Ok(false) };
+        if may_map
+            && !is_far
+            && let Some(map) = &mut self.map
+            && let Some(needed) = from.checked_sub(self.base)
+            && file.fill(map, needed as usize)
+        {
+            (self.filled, self.ended) = (map.filled, map.last);
+            return Ok(true);
         }
         let was_mapped = self.map.is_some();
         if may_map || was_mapped {
             self.map = None;
         }
-        let Backing::Plain(file) = &mut self.backing else { return Ok(false) };
-        let from = offset - kept;
-        if may_map && let Some(Mapped { bytes, base, last }) = file.map(from) {
-            (self.base, self.pos, self.filled, self.ended) = (base, (offset - base) as usize, bytes.len(), last);
-            self.map = Some(bytes);
+        if may_map && let Some(map) = file.map(from) {
+            (self.base, self.pos, self.filled, self.ended) =
+                (map.base, (offset - map.base) as usize, map.filled, map.last);
+            self.map = Some(map);
+            self.buffer = Vec::new();
             return Ok(true);
         }
         file.give_back();
