@@ -343,7 +343,7 @@ fn advice(level: &Level<'_>) -> String {
     }
 }
 
-/// What to do about threads that waited so long for a processor, s. Nobody knows who had it: an embedded server is part of this process.
+/// What to do about threads that waited so long for a processor, s. It is not known who had it: an embedded server is part of this process.
 fn contention(level: &Level<'_>, waited: f64, elapsed: f64) -> String {
     let (threads, processors) = (level.generator.workers.len(), level.processors);
     let decimals = if waited < 0.1 { 3 } else { 2 };

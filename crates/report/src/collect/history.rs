@@ -16,8 +16,10 @@ use plan::Plan;
 
 /// Histories without any change that show one in any number of any series, at most.
 const FALSE_ALARMS: f64 = 0.05;
-/// An operation with fewer of the requests has no numbers of its own.
+/// Only operations with at least this part of the requests have numbers of their own.
 const SMALLEST_SHARE: f64 = 0.05;
+/// A series with fewer counted runs is not searched for changes.
+const ENOUGH: usize = 2 * FEWEST_RUNS;
 /// Numbers of all operations together.
 const OF_ALL: [Metric; 1] = [Metric::Throughput];
 /// Numbers of each operation.
@@ -78,7 +80,8 @@ impl HistoryCollector {
         all.sort_by_key(|(_, runs)| std::cmp::Reverse(runs.len()));
         let plans: Vec<Plan> = all.iter().map(|(plan, _)| plan.clone()).collect();
         // The series share the errors.
-        let searched = all.iter().filter(|(_, runs)| is_searched(runs.iter().filter(|run| run.shown.counted).count()));
+        let counted = |runs: &[Run]| runs.iter().filter(|run| run.shown.counted).count();
+        let searched = all.iter().filter(|(_, runs)| counted(runs) >= ENOUGH);
         let share = FALSE_ALARMS / searched.count().max(1) as f64;
         let named = |(plan, runs): (Plan, Vec<Run>)| (plan.name_among(&plans), plan, runs);
         let series = all.into_iter().map(named);
@@ -119,11 +122,6 @@ fn run(recorded: &RecordedRun, level: &LevelRuns) -> Run {
         facts: facts::of(findings).into_iter().chain(recorded.facts.iter().cloned()).collect(),
     };
     Run { shown, rows: Scope::of(&intervals).into_iter().filter_map(of_row).collect() }
-}
-
-/// Whether so many runs may have a change.
-fn is_searched(counted: usize) -> bool {
-    counted >= 2 * FEWEST_RUNS
 }
 
 fn one_series(
@@ -167,19 +165,17 @@ fn metrics(runs: &[Run], counted: &[usize]) -> Vec<HistoryMetric> {
         rows.filter(|row| row.scope == scope).map(|row| row.requests).sum()
     };
     let all = requests(Scope::All);
-    let mut scopes: Vec<Scope> = runs.iter().flat_map(|run| run.rows.iter().map(|row| row.scope)).collect();
-    let mut seen = Vec::new();
-    scopes.retain(|scope| {
-        !seen.contains(scope) && {
-            seen.push(*scope);
-            true
-        }
-    });
-    let kept = |scope: &Scope| match scope {
-        Scope::Operation(_) => all > 0 && requests(*scope) as f64 >= SMALLEST_SHARE * all as f64,
+    let kept = |scope: Scope| match scope {
+        Scope::Operation(_) => all > 0 && requests(scope) as f64 >= SMALLEST_SHARE * all as f64,
         _ => true,
     };
-    let mut scopes: Vec<Scope> = scopes.into_iter().filter(kept).collect();
+    let mut scopes: Vec<Scope> = Vec::new();
+    for row in runs.iter().flat_map(|run| &run.rows) {
+        if !scopes.contains(&row.scope) {
+            scopes.push(row.scope);
+        }
+    }
+    scopes.retain(|&scope| kept(scope));
     scopes.sort_by_key(|scope| (*scope != Scope::All, std::cmp::Reverse(requests(*scope))));
     let of_scope = |scope: Scope| {
         let wanted: &[Metric] = if scope == Scope::All { &OF_ALL } else { &OF_OPERATIONS };
@@ -207,14 +203,13 @@ fn one(scope: Scope, metric: Metric, runs: &[Run]) -> HistoryMetric {
 
 /// Finds the changes of all metrics together.
 fn changes(metrics: &mut [HistoryMetric], counted: &[usize], false_alarms: f64) {
-    let enough = 2 * FEWEST_RUNS;
     let mut tested: Vec<(&mut HistoryMetric, Vec<f64>)> = Vec::new();
     for metric in metrics {
         let values: Vec<f64> = counted.iter().filter_map(|&at| Some(metric.points.get(at)?.as_ref()?.value)).collect();
         let missing = counted.len() - values.len();
         let why = match (counted.len(), missing) {
-            (1, _) => Some(format!("1 run counts; a change needs at least {enough}")),
-            (runs, _) if !is_searched(runs) => Some(format!("{runs} runs count; a change needs at least {enough}")),
+            (1, _) => Some(format!("1 run counts; a change needs at least {ENOUGH}")),
+            (runs, _) if runs < ENOUGH => Some(format!("{runs} runs count; a change needs at least {ENOUGH}")),
             (_, 0) if values.iter().any(|value| value.is_nan() || *value <= 0.0) => Some("a run has 0".to_owned()),
             (_, 0) => None,
             (_, 1) => Some("1 run has no value".to_owned()),

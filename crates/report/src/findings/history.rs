@@ -81,7 +81,7 @@ pub struct HistoryRun {
     pub facts: Vec<RunFact>,
 }
 
-/// Something that is known of a run besides its numbers.
+/// A label or another property of a run.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct RunFact {
     /// What it is: `Label commit`, `Tool`.

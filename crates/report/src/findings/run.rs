@@ -336,7 +336,7 @@ pub struct Fairness {
     /// Jain's index: 1 where all are equal, 1/n where one has all.
     pub jain: Option<f64>,
     /// Whether differences are the server's: one thread of the load generator ran all clients, its threads were equally on time, or
-    /// clients that could not connect make most of the differences. If not, or if nobody knows, they may be the generator's.
+    /// clients that could not connect make most of the differences. Otherwise the load generator may cause them.
     #[serde(default)]
     pub attributable: bool,
 }

@@ -1,7 +1,7 @@
 //! Change points of a history: the runs from which on a number is another one than before.
 //!
 //! Circular binary segmentation (Olshen et al. 2004) over logarithms, so that a change is a factor. The whole history is tested
-//! first: is there a part of it whose mean differs from the rest by more than chance explains? If so, it is cut at the end of that
+//! first. If the mean of some part differs from the mean of the rest by more than chance explains, the history is cut at that end of the
 //! part where the difference is greater, and both pieces are tested in the same way.
 //!
 //! Chance is what the same runs show in other orders (`reference_order`). All metrics are put in the same other order, and each

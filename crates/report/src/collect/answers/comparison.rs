@@ -7,7 +7,7 @@ use crate::findings::{Diagnosis, Findings, Rule, Statement, Verdict, letter};
 
 /// Numbers of all operations that a sentence may name.
 const NUMBERS: [&str; 4] = ["throughput", "mean", "p99", "errors"];
-/// Significant numbers besides these that a sentence names, where they contradict it.
+/// A sentence also names significant differences of other numbers if they contradict it: at most so many.
 const CONTRARY: usize = 2;
 /// Levels that have a sentence of their own; of more the number is said.
 const LEVELS: usize = 2;

@@ -24,8 +24,8 @@ const BUSY_MOST: f64 = 1.5;
 /// Requests wait behind others, not a few of them for something else: at least this part of them.
 const BUSY_PART: f64 = 0.25;
 
-/// A server is at its limit if an operation takes so many times as long under load: with the utilisation u it takes 1 / (1 - u) times as
-/// long (M/M/1 queue), 10 times with 90 %,
+/// A server is at its limit if an operation takes so many times as long under load. In an M/M/1 queue with the utilisation u it takes
+/// 1 / (1 - u) times as long: 10 times at 90 %,
 const LIMIT_TIMES: f64 = 10.0;
 /// … and this part of the difference is service time,
 const LIMIT_SERVICE: f64 = 0.75;
@@ -106,7 +106,7 @@ pub(super) fn queue(evidence: &Evidence<'_>) -> Option<Found> {
     }
     let text = format!(
         "The server is busy: with {many:.0} requests outstanding on average {} took {}, with {} it took {}, but the \
-        rate of responses hardly changed ({most:.0} and {least:.0} per second).",
+        rate of its responses hardly changed ({most:.0} and {least:.0} per second).",
         busy.excess.operation.label(),
         duration(busy.excess.mean_ns / 1e9),
         on_average(few),
@@ -154,7 +154,7 @@ pub(super) fn limit(evidence: &Evidence<'_>) -> Option<(Found, &'static str)> {
     };
     let text = format!(
         "Requests queue in the server, which has reached its limit for the operation {label}: with {many:.0} requests outstanding \
-        on average {label} took {}, with {} it took {}. It took {} as long, but the rate of responses is only {} as high ({most:.0} \
+        on average {label} took {}, with {} it took {}. It took {} as long, but the rate of its responses is only {} as high ({most:.0} \
         and {least:.0} per second).{others}",
         duration(excess.mean_ns / 1e9),
         on_average(few),

@@ -5,10 +5,10 @@ use plimsoll_stats::changes::FEWEST_RUNS;
 use crate::findings::Findings;
 use crate::findings::history::{ChangePoint, FactChange, HistoryMetric, HistoryRun, LABEL, RunFact};
 
-/// A change of numbers is found so many runs from where it is: what changed there may be its cause.
+/// The place of a change is uncertain by so many runs: a fact that changed no farther away may be the cause.
 const NEAR: i64 = 3;
 
-/// What the findings of a run say besides its numbers.
+/// Labels, description, conditions, target, filters and tool of a run.
 pub(super) fn of(findings: &Findings) -> Vec<RunFact> {
     let source = &findings.source;
     // A title is of the run, and may be another each time.
