@@ -184,9 +184,9 @@ fn a_time_is_chosen_by_mouse_and_the_command_names_all_filters() {
     let drill = drill_down(&all, &names);
     open(&mut browser, &drill);
     browser.click(&key_button("client", "10.0.0.4"));
-    let (x, y) = browser.middle("document.querySelector('[data-part=heat] canvas')");
-    // A busy machine takes several frames to choose the time, and a chart that is drawn anew meanwhile loses the mouse.
+    // A busy machine takes several frames to choose the client, after which the chart may be elsewhere, and the time.
     let mut choose = || {
+        let (x, y) = browser.middle("document.querySelector('[data-part=heat] canvas')");
         browser.drag((x - 60.0, y), (x + 60.0, y));
         browser.value(
             "new Promise(done => { const began = Date.now(), look = setInterval(() => { \
