@@ -37,10 +37,13 @@
     return state;
   }
   // The address changes first; what is shown follows it. Anchors of other sections leave the choice alone.
-  const go = (change) => { location.hash = address({ ...chosen, ...change }); };
+  // At once: the event comes later, and a choice made before it would start from the old one and undo this.
+  const go = (change) => { location.hash = address({ ...chosen, ...change }); follow(); };
+  let followed = location.hash;
   function follow() {
     const fragment = location.hash;
-    if (fragment !== '' && !fragment.startsWith('#drill?')) return;
+    if (fragment === followed || (fragment !== '' && !fragment.startsWith('#drill?'))) return;
+    followed = fragment;
     chosen = { ...read(fragment), cursor: chosen.cursor };
     show();
   }

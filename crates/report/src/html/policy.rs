@@ -13,7 +13,7 @@ const LIBRARY_SHA256: &str = "3vPHTLFzppnvAvSrFnAOts00937PwNY5q0RKVgeBhBo=";
 const PAGE_SHA256: &str = "a7gjH5/nN10zSq1+DEazHkgVznONlrTYBktSload+cE=";
 
 /// SHA-256 of [`DRILL`], base64.
-const DRILL_SHA256: &str = "UtmOH18/LyYaqU4RtjxANDi3zTOVA3Ap4rnDqOZqfxI=";
+const DRILL_SHA256: &str = "Yhnn4+rZSGOPOlxoKfj22RRejbs3TFThCNsxkpew++4=";
 
 /// The page's Content-Security-Policy. Styles may stand inline because charts and bars set them per element; they
 /// can fetch nothing, since images may only be data and every other source is closed.
