@@ -2,7 +2,7 @@
 
 use std::collections::VecDeque;
 
-use plimsoll_model::{Endpoint, Frames, Outcome, Procedure, Symbol, Timeline, Transaction, Vantage};
+use plimsoll_model::{Asked, Endpoint, Frames, Outcome, Procedure, Symbol, Timeline, Transaction, Vantage};
 
 /// What all transactions of a connection have in common.
 #[derive(Clone, Debug)]
@@ -32,6 +32,8 @@ pub struct Call<W> {
     pub intended: Option<i64>,
     /// The path acted on.
     pub path: Symbol,
+    /// What it asks for; the file without its server.
+    pub asked: Asked,
     /// Session, where there is one.
     pub session: Option<u64>,
     /// Size of the request without framing prefix (of a compound's member: its part), bytes.
@@ -200,6 +202,8 @@ impl<W> Call<W> {
             long_lived: self.long_lived,
             counted: true,
             resent_wait_ns: None,
+            asked: Asked { file: self.asked.file.map(|file| file.on(identity.server.ip)), ..self.asked },
+            client_index: None,
         }
     }
 }
@@ -216,6 +220,7 @@ mod tests {
             compound_position: None,
             intended: None,
             path: Symbol::NONE,
+            asked: Asked::default(),
             session: None,
             request_bytes: 10,
             payload_bytes: None,

@@ -12,6 +12,7 @@
 
 mod about;
 mod anomaly;
+mod asked;
 mod client_path;
 mod coverage;
 mod endpoint;
@@ -30,6 +31,7 @@ mod validity;
 
 pub use about::{About, LONGEST_KEY, LONGEST_TITLE, LONGEST_VALUE, MOST_LABELS, SystemUnderTest};
 pub use anomaly::{Anomalies, Anomaly};
+pub use asked::{Asked, Disposition, FileAccess, FileIdentity};
 pub use client_path::{ClientPath, Pace, RoundTrip};
 pub use coverage::{
     Breaks, ClockGranularity, Coverage, Credits, Missing, MostResent, Network, OneSided, PacketCounts, Resent,

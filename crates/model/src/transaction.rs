@@ -1,6 +1,6 @@
 //! One request and its answer.
 
-use crate::{Endpoint, Frames, Outcome, Procedure, Symbol, Timeline, Vantage};
+use crate::{Asked, Endpoint, Frames, Outcome, Procedure, Symbol, Timeline, Vantage};
 
 /// One request and its answer, or one request that got none.
 ///
@@ -58,6 +58,10 @@ pub struct Transaction {
     /// How long its messages waited for bytes that TCP had to send again (or that were overtaken), ns: 0 where nothing was sent
     /// again, `None` where it is not known.
     pub resent_wait_ns: Option<u64>,
+    /// What was asked for.
+    pub asked: Asked,
+    /// The simulated client of a run that asked, from 0; `None` in a capture, and for what no client asked for itself.
+    pub client_index: Option<u32>,
 }
 
 impl Transaction {

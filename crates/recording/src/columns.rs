@@ -4,7 +4,7 @@ use std::fmt::Write as _;
 use std::net::IpAddr;
 use std::num::NonZeroU32;
 
-use plimsoll_model::{Endpoint, Names, Procedure, Symbol, Transaction};
+use plimsoll_model::{Disposition, Endpoint, FileAccess, FileIdentity, Names, Procedure, Symbol, Transaction};
 
 /// What a column holds.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -290,7 +290,7 @@ macro_rules! bits {
 }
 
 /// The table, in the order of the design's contract, with what was added later behind it.
-pub(crate) static COLUMNS: [Column; 35] = [
+pub(crate) static COLUMNS: [Column; 42] = [
     text!("protocol", false, |t| Key::procedure(t.procedure), |r| Some(r.row().protocol.label())),
     text!("procedure", false, |t| Key::procedure(t.procedure), |r| {
         r.labels.procedures.get(r.transaction.procedure.index()).map(String::as_str)
@@ -329,4 +329,18 @@ pub(crate) static COLUMNS: [Column; 35] = [
     bits!(known "long_lived", Flag, |t| t.long_lived),
     bits!(known "counted", Flag, |t| t.counted),
     bits!(maybe "resent_wait_ns", U64, |t| t.resent_wait_ns),
+    bits!(maybe "file", U64, |t| t.asked.file.map(FileIdentity::number)),
+    bits!(maybe "offset", U64, |t| t.asked.offset),
+    bits!(maybe "asked_bytes", U64, |t| t.asked.bytes),
+    text!("disposition", true, |t| t.asked.disposition.map(|it| Key::of(it as u64)), |r| {
+        r.transaction.asked.disposition.map(Disposition::label)
+    }),
+    text!("access", true, |t| t.asked.access.map(|it| Key::of(it as u64)), |r| {
+        r.transaction.asked.access.map(FileAccess::label)
+    }),
+    text!("second_path", true, |t| Key::symbol(t.asked.second_path), |r| r.names.text(r.transaction.asked.second_path)),
+    bits!(maybe "client_index", U32, |t| t.client_index),
 ];
+
+/// Columns that a table must have. The others came later: of a table without them they are not known.
+pub(crate) const REQUIRED: usize = 35;

@@ -2,7 +2,7 @@
 
 use std::net::{IpAddr, Ipv4Addr};
 
-use plimsoll_model::{Endpoint, Frames, Outcome, Procedure, Symbol, Timeline, Transaction, Vantage};
+use plimsoll_model::{Asked, Endpoint, Frames, Outcome, Procedure, Symbol, Timeline, Transaction, Vantage};
 
 /// An operation of one client, as the client sees it: it succeeded, took `took_ns` and ended at `ended_ns`.
 #[must_use]
@@ -40,5 +40,7 @@ pub fn transaction(procedure: Procedure, ended_ns: i64, took_ns: i64) -> Transac
         long_lived: false,
         counted: true,
         resent_wait_ns: None,
+        asked: Asked::default(),
+        client_index: None,
     }
 }

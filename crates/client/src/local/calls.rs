@@ -3,7 +3,7 @@
 use std::mem::MaybeUninit;
 use std::os::fd::{AsFd, IntoRawFd, OwnedFd};
 
-use plimsoll_model::FileCall;
+use plimsoll_model::{FileCall, FileIdentity};
 use rustix::fs::{self, AtFlags, FileType, Mode, OFlags, RawDir};
 use rustix::io::{Errno, retry_on_intr};
 
@@ -150,7 +150,7 @@ impl PathClient {
         over();
         let file = opened?;
         data::advise(file.as_fd(), self.root.reading)?;
-        self.opened(file)
+        self.opened(file, path)
     }
 
     /// Reads; what the system is to forget of it, it forgets when that is over.
@@ -172,9 +172,9 @@ impl PathClient {
         Ok(retry_on_intr(|| fs::openat(root, path, flags | OFlags::CLOEXEC, FILE_MODE))?)
     }
 
-    fn opened(&mut self, file: OwnedFd) -> Called {
+    fn opened(&mut self, file: OwnedFd, path: &str) -> Called {
         let size = fs::fstat(&file)?.st_size;
-        Ok(Reply::Opened { size: Some(size.unsigned_abs()), file: self.files.add(file)? })
+        Ok(Reply::Opened { size: Some(size.unsigned_abs()), file: self.files.add(file, FileIdentity::of_path(path))? })
     }
 
     /// Opens what may be a directory. One that is to be made is opened when that is over.
@@ -188,7 +188,7 @@ impl PathClient {
                 made => made?,
             }
             let opened = self.open_at(path, directory)?;
-            return self.opened(opened);
+            return self.opened(opened, path);
         }
         let opened = match kind {
             Kind::Directory if disposition != Disposition::OpenExisting => Err(NOT_SUPPORTED),
@@ -200,7 +200,7 @@ impl PathClient {
             },
         };
         over();
-        self.opened(opened?)
+        self.opened(opened?, path)
     }
 
     /// Closes a file: where a network is behind it, this is where writes fail that were only promised.

@@ -9,6 +9,7 @@
 //!
 //! Spec: POSIX.1-2024, System Interfaces; Linux man-pages section 2
 
+mod asked;
 mod calls;
 mod data;
 mod errno;
@@ -22,7 +23,7 @@ use std::os::fd::OwnedFd;
 use std::path::Path;
 use std::sync::Arc;
 
-use plimsoll_model::{FileCall, Frames, Outcome, Procedure, Timeline, Transaction, Vantage};
+use plimsoll_model::{Asked, FileCall, Frames, Outcome, Procedure, Timeline, Transaction, Vantage};
 use rustix::fs::{Mode, OFlags};
 use rustix::io::Errno;
 
@@ -110,7 +111,15 @@ impl PathClient {
     }
 
     /// Tells what a call came to, and when.
-    fn tell(&self, call: FileCall, ticket: Ticket, times: (i64, i64), called: Called, events: &mut dyn Events) {
+    fn tell(
+        &self,
+        call: FileCall,
+        asked: Asked,
+        ticket: Ticket,
+        times: (i64, i64),
+        called: Called,
+        events: &mut dyn Events,
+    ) {
         let (first, last) = times;
         let procedure = Procedure::of_call(call);
         let (status, outcome, payload_bytes) = match &called {
@@ -170,6 +179,8 @@ impl PathClient {
                     long_lived: false,
                     counted: true,
                     resent_wait_ns: None,
+                    asked,
+                    client_index: None,
                 },
             );
         }
@@ -194,13 +205,15 @@ impl Client for PathClient {
         _out: &mut Outbox,
         events: &mut dyn Events,
     ) {
+        // Before the file is closed, and before the time begins.
+        let asked = self.asked(operation);
         let first = self.clock.now();
         // Copies: the client goes on in `perform`, and in between it tells the time.
         let clock = self.clock;
         let mut last = first;
         let (call, called) = self.perform(operation, ticket.tag, &mut || last = clock.now(), events);
         match call {
-            Some(call) => self.tell(call, ticket, (first, last), called, events),
+            Some(call) => self.tell(call, asked, ticket, (first, last), called, events),
             // Nothing that the system was asked for.
             None => {
                 let failed = |cause| Failure { procedure: None, status: None, outcome: Outcome::NeverSent, cause };

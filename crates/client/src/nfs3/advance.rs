@@ -1,6 +1,6 @@
 //! What a job sends next.
 
-use plimsoll_model::{Outcome, Procedure, Protocol, Symbol};
+use plimsoll_model::{self as model, Asked, FileIdentity, Outcome, Procedure, Protocol, Symbol};
 use plimsoll_wire::nfs::v3::access::{ALL_RIGHTS, Access};
 use plimsoll_wire::nfs::v3::commit::Commit;
 use plimsoll_wire::nfs::v3::create::{Create, How};
@@ -21,7 +21,7 @@ use plimsoll_wire::nfs::v3::rmdir::RemoveDir;
 use plimsoll_wire::nfs::v3::setattr::SetAttr;
 use plimsoll_wire::nfs::v3::symlink::SymLink;
 use plimsoll_wire::nfs::v3::write::Write;
-use plimsoll_wire::nfs::v3::{Call as Said, FileHandle, Place, SetAttributes};
+use plimsoll_wire::nfs::v3::{self, Call as Said, FileHandle, Place, SetAttributes};
 
 use super::client::{NfsClient, RequestContext};
 use super::job::{Goal, Job, JobId};
@@ -221,13 +221,28 @@ impl Calling<'_> {
     ) {
         let Self { client, id, now, out, .. } = self;
         let (offset, count, keep) = about;
-        let about = About { procedure: Procedure::of(Protocol::Nfs3, C::PROCEDURE as u16), intended, path };
+        let procedure = Procedure::of(Protocol::Nfs3, C::PROCEDURE as u16);
         let data = data.map(|(content, key)| Data { content, key, offset, length: count });
         let context = RequestContext { job: *id, procedure: C::PROCEDURE, offset, count, keep, queued: *now };
         let template = &client.options.template;
-        client.connection.send(&about, data, context, out, |xid, bytes| {
+        client.connection.send(&About { procedure, intended, path }, data, context, out, |xid, bytes| {
             template.begin(xid, C::PROCEDURE, bytes);
+            let arguments = bytes.len();
             call.emit(bytes);
+            asked(C::PROCEDURE, bytes.get(arguments..).unwrap_or_default())
         });
+    }
+}
+
+/// What a call asks for, as whoever reads it sees it. (Names are not kept here: a run's names are all known before it begins.)
+fn asked(procedure: u32, arguments: &[u8]) -> Asked {
+    let facts = v3::arguments(procedure, arguments);
+    Asked {
+        // That of a name in a directory is not known before the answer.
+        file: facts.handle.filter(|_| facts.name.is_none()).map(FileIdentity::of_handle),
+        offset: facts.offset,
+        bytes: facts.asked_bytes(),
+        disposition: facts.disposition().and_then(model::Disposition::of_number),
+        ..Asked::default()
     }
 }

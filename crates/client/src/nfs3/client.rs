@@ -3,8 +3,8 @@
 use std::cell::RefCell;
 use std::sync::{Arc, PoisonError};
 
-use plimsoll_model::{Guarantees, Outcome, Symbol};
-use plimsoll_wire::nfs::v3::read::BEFORE_DATA;
+use plimsoll_model::{FileIdentity, Guarantees, Outcome, Symbol};
+use plimsoll_wire::nfs::v3::{self, read::BEFORE_DATA};
 use plimsoll_wire::rpc::Verdict;
 use plimsoll_wire::xdr::Malformed;
 
@@ -146,7 +146,11 @@ impl NfsClient {
 
     fn reply(&mut self, arrival: &Arrival<'_>, out: &mut Outbox, events: &mut dyn Events) -> Result<(), Malformed> {
         let (xid, verdict) = Verdict::parse(arrival.kept)?;
-        let Some(call) = self.connection.ended_by(xid) else { return Ok(()) };
+        let Some(mut call) = self.connection.ended_by(xid) else { return Ok(()) };
+        if let (None, Verdict::Success(results)) = (call.asked.file, verdict) {
+            // Asked for by its name: the answer says which it is.
+            call.asked.file = v3::results(call.what.procedure, results).handle.map(FileIdentity::of_handle);
+        }
         self.answered(&call, verdict, arrival, events)?;
         if let Some(job) = self.jobs.get(call.what.job) {
             job.due_at(arrival.at.1);

@@ -6,7 +6,7 @@ mod framing;
 
 use std::hash::{BuildHasher, RandomState};
 
-use plimsoll_model::{Procedure, Symbol, Transaction};
+use plimsoll_model::{Asked, Procedure, Symbol, Transaction};
 use plimsoll_wire::rpc::CallTemplate;
 use plimsoll_wire::xdr::padding;
 
@@ -61,20 +61,22 @@ impl<C: Context> Connection<C> {
         Self { identity, calls: Calls::default(), next_id: first & 0x7FFF_FFFF, unmatched_responses: 0 }
     }
 
-    /// Puts a call into the outbox and remembers it. `emit` writes it, with the xid that it gets.
+    /// Puts a call into the outbox and remembers it. `emit` writes it, with the xid that it gets, and says what it
+    /// asks for.
     pub(crate) fn send(
         &mut self,
         about: &About,
         data: Option<Data<'_>>,
         context: C,
         out: &mut Outbox,
-        emit: impl FnOnce(u32, &mut Vec<u8>),
+        emit: impl FnOnce(u32, &mut Vec<u8>) -> Asked,
     ) {
         let id = self.next_id;
         self.next_id += 1;
         let begins = out.end();
         // The low half of the number is the xid; it comes round after 4 billion calls.
-        let start = out.write(|bytes| emit(id as u32, bytes));
+        let mut asked = Asked::default();
+        let start = out.write(|bytes| asked = emit(id as u32, bytes));
         let length = data.map_or(0, |data| data.length as usize);
         // Nothing that we send comes near the 2 GiB that a fragment can hold.
         let request_bytes = CallTemplate::finish(out.patch(start), length + padding(length)).unwrap_or(u32::MAX);
@@ -89,6 +91,7 @@ impl<C: Context> Connection<C> {
             compound_position: None,
             intended,
             path,
+            asked,
             session: None,
             request_bytes,
             payload_bytes: data.map(|data| u64::from(data.length)),

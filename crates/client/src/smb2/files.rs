@@ -1,5 +1,6 @@
 //! Files that are open.
 
+use plimsoll_model::FileIdentity;
 use plimsoll_wire::smb2::{FileId, create};
 
 /// An open file.
@@ -13,6 +14,8 @@ pub(super) struct Open {
     pub(super) lease: Option<create::Lease>,
     /// It was opened for reading.
     pub(super) readable: bool,
+    /// Which file it is.
+    pub(super) file: Option<FileIdentity>,
 }
 
 /// The open files of a connection.

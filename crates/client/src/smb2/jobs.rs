@@ -2,7 +2,7 @@
 
 use std::sync::Arc;
 
-use plimsoll_model::{Outcome, Procedure, Symbol};
+use plimsoll_model::{FileIdentity, Outcome, Procedure, Symbol};
 use plimsoll_wire::smb2::FileId;
 use plimsoll_wire::smb2::query_directory::Class;
 
@@ -26,6 +26,8 @@ pub(super) struct Job {
     /// it waited for. `None` without a schedule.
     pub(super) intended: Option<i64>,
     pub(super) path: Symbol,
+    /// The file that its requests are about.
+    pub(super) file: Option<FileIdentity>,
     pub(super) kind: Kind,
     /// Requests that have been sent and not been answered.
     pub(super) pending: u32,
@@ -157,6 +159,7 @@ impl Directory {
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Copying {
     pub(super) to: FileId,
+    pub(super) to_file: Option<FileIdentity>,
     pub(super) to_readable: bool,
     /// Of the file copied from, once it is known.
     pub(super) resume_key: Option<[u8; 24]>,
@@ -167,7 +170,12 @@ pub(super) struct Copying {
 impl Job {
     pub(super) fn new(ticket: &Ticket, kind: Kind) -> Self {
         let Ticket { tag, intended, path } = *ticket;
-        Self { tag, intended, path, kind, pending: 0, queued: false, failure: None }
+        Self { tag, intended, path, file: None, kind, pending: 0, queued: false, failure: None }
+    }
+
+    /// The same, about this file.
+    pub(super) fn about(self, file: Option<FileIdentity>) -> Self {
+        Self { file, ..self }
     }
 
     /// An answer came, and with it the cause of the next request.

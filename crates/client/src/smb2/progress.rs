@@ -121,11 +121,12 @@ impl Job {
         files: &mut Files,
         events: &mut dyn Events,
     ) -> Result<(), Cause> {
+        let file = self.file;
         match (&mut self.kind, found) {
             (Kind::Open { lease, readable, opened, .. }, Found::Opened(found)) => {
                 let ours = |granted: &create::Lease| Some(granted.key) == *lease;
                 let lease = found.granted.lease.map(|granted| granted.lease).filter(ours);
-                let open = Open { id: found.file, oplock: found.oplock, lease, readable: *readable };
+                let open = Open { id: found.file, oplock: found.oplock, lease, readable: *readable, file };
                 let key = files.add(open).ok_or(Cause::OutOfResources)?;
                 *opened = Some((key, found.attributes.end_of_file));
             }

@@ -80,9 +80,10 @@ impl SmbClient {
         let owner = match self.jobs.get(job) {
             Some(found) => {
                 found.pending += self.outgoing.members.len() as u32;
-                Owner { job, intended: found.intended, path: found.path, keep: found.keeps_data() }
+                let (intended, path, file) = (found.intended, found.path, found.file);
+                Owner { job, intended, path, file, keep: found.keeps_data() }
             }
-            None => Owner { job, intended: None, path: Symbol::NONE, keep: false },
+            None => Owner { job, intended: None, path: Symbol::NONE, file: None, keep: false },
         };
         self.connection.send(&self.outgoing, &owner, protection, now, out)
     }

@@ -75,7 +75,8 @@ impl<S: Sink> Events for Accounting<'_, S> {
         if measured {
             self.note_lateness(operation, transaction);
         }
-        self.sink.transaction(&Transaction { stage, ..transaction.clone() }, self.names);
+        let client_index = self.partition.asks(operation, self.caller);
+        self.sink.transaction(&Transaction { stage, client_index, ..transaction.clone() }, self.names);
     }
 
     fn done(&mut self, done: Done) {

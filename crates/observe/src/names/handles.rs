@@ -3,9 +3,9 @@
 use std::hash::{BuildHasher, BuildHasherDefault, Hash, Hasher};
 
 use indexmap::IndexMap;
-use plimsoll_model::{Names, Symbol};
+use plimsoll_model::{FileIdentity, Names, Symbol};
 
-/// Handles remembered, at most: some 36 bytes each, and some 52 each of the names that lead to them.
+/// Handles remembered, at most: some 44 bytes each, and some 52 each of the names that lead to them.
 const HANDLES_MAX: usize = 400_000;
 
 /// What a handle stands for.
@@ -15,6 +15,8 @@ pub struct Object {
     pub share: Symbol,
     /// Its path within the export; `[handle 0x…]` (the CRC-32 that Wireshark shows) where it was never named.
     pub path: Symbol,
+    /// The file on its server; `None` for a name whose handle is not known.
+    pub file: Option<FileIdentity>,
 }
 
 /// An object, and what is known of the name by which it was asked for.
@@ -41,6 +43,8 @@ struct Learnt {
     handle: u64,
     /// The object's export then.
     share: Symbol,
+    /// The file that the handle stands for.
+    file: Option<FileIdentity>,
     /// [`Handles::changes`] then; 0 where none was learnt.
     changes: u64,
 }
@@ -100,7 +104,7 @@ impl Handles {
             Some(&object) => object,
             None => {
                 let path = names.intern(&format!("[handle 0x{:08x}]", crc32fast::hash(handle)));
-                let object = Object { share: Symbol::NONE, path };
+                let object = Object { share: Symbol::NONE, path, file: Some(FileIdentity::of_handle(handle)) };
                 self.insert(key, object);
                 object
             }
@@ -119,7 +123,7 @@ impl Handles {
             Some(child) => (child.path, child.learnt),
             None => (self.new_child(key, directory, name, names), Learnt::default()),
         };
-        Named { object: Object { share: directory.share, path }, child: Some(key), learnt }
+        Named { object: Object { share: directory.share, path, file: None }, child: Some(key), learnt }
     }
 
     #[cold]
@@ -138,38 +142,42 @@ impl Handles {
         path
     }
 
-    /// A handle turned out to stand for an object.
-    pub fn learn(&mut self, handle: &[u8], object: Object) {
+    /// A handle turned out to stand for an object: which file that is.
+    pub fn learn(&mut self, handle: &[u8], object: Object) -> Option<FileIdentity> {
         let key = self.key(handle);
-        self.insert(key, object);
+        let file = self.objects.get(&key).map_or_else(|| Some(FileIdentity::of_handle(handle)), |known| known.file);
+        self.insert(key, Object { file, ..object });
+        file
     }
 
-    /// A handle turned out to stand for an object that was asked for.
+    /// A handle turned out to stand for an object that was asked for: which file that is.
     #[inline]
-    pub fn learn_named(&mut self, handle: &[u8], named: &Named) {
-        let key = self.key(handle);
-        // Counted from 1, so that no default is equal.
-        let learnt = Learnt { handle: key, share: named.object.share, changes: self.changes + 1 };
-        if named.learnt != learnt {
-            self.learn_anew(key, named);
+    pub fn learn_named(&mut self, handle: &[u8], named: &Named) -> Option<FileIdentity> {
+        let Named { object: Object { share, .. }, learnt, .. } = *named;
+        // Changes are counted from 1, so that no default is equal.
+        if (learnt.handle, learnt.share, learnt.changes) == (self.key(handle), share, self.changes + 1) {
+            return learnt.file;
         }
+        self.learn_anew(handle, named)
     }
 
     #[cold]
-    fn learn_anew(&mut self, key: u64, named: &Named) {
-        if !self.insert(key, named.object) {
-            return;
+    fn learn_anew(&mut self, handle: &[u8], named: &Named) -> Option<FileIdentity> {
+        let (key, file) = (self.key(handle), Some(FileIdentity::of_handle(handle)));
+        if self.insert(key, Object { file, ..named.object }) {
+            let learnt = Learnt { handle: key, share: named.object.share, file, changes: self.changes + 1 };
+            if let Some(child) = named.child.and_then(|child| self.children.get_mut(&child)) {
+                child.learnt = learnt;
+            }
         }
-        let learnt = Learnt { handle: key, share: named.object.share, changes: self.changes + 1 };
-        if let Some(child) = named.child.and_then(|child| self.children.get_mut(&child)) {
-            child.learnt = learnt;
-        }
+        file
     }
 
     /// A handle turned out to be the root of an export.
-    pub fn learn_root(&mut self, handle: &[u8], export: &[u8], names: &mut Names) {
-        let object = Object { share: names.intern(&String::from_utf8_lossy(export)), path: names.intern("/") };
-        self.learn(handle, object);
+    pub fn learn_root(&mut self, handle: &[u8], export: &[u8], names: &mut Names) -> Option<FileIdentity> {
+        let object =
+            Object { share: names.intern(&String::from_utf8_lossy(export)), path: names.intern("/"), file: None };
+        self.learn(handle, object)
     }
 
     /// Whether it is remembered.

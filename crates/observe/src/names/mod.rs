@@ -6,4 +6,4 @@ mod smb2;
 
 pub use handles::{Handles, Named, Object};
 pub use hosts::learn as learn_hosts;
-pub use smb2::Smb2Names;
+pub use smb2::{Opened, Smb2Names};

@@ -5,19 +5,28 @@
 use std::collections::HashMap;
 use std::hash::Hash;
 
-use plimsoll_model::{Endpoint, Symbol};
+use plimsoll_model::{Endpoint, FileIdentity, Symbol};
 
-/// Ids of each kind remembered, at most: some 48 bytes each.
+/// Ids of each kind remembered, at most: some 56 bytes each.
 const IDS_MAX: usize = 200_000;
 
-type Map<K> = HashMap<K, Symbol, foldhash::fast::RandomState>;
+type Map<K, V = Symbol> = HashMap<K, V, foldhash::fast::RandomState>;
+
+/// What a file id stands for.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Opened {
+    /// The path that it was opened with.
+    pub path: Symbol,
+    /// The file on its server.
+    pub file: Option<FileIdentity>,
+}
 
 /// What ids stand for.
 #[derive(Debug, Default)]
 pub struct Smb2Names {
     users: Map<(Endpoint, u64)>,
     shares: Map<(Endpoint, u64, u32)>,
-    paths: Map<(Endpoint, [u8; 16])>,
+    opened: Map<(Endpoint, [u8; 16]), Opened>,
 }
 
 impl Smb2Names {
@@ -33,10 +42,11 @@ impl Smb2Names {
         self.shares.get(&(server, session, tree)).copied().unwrap_or_default()
     }
 
-    /// The path that a file id was opened with.
+    /// What a file id stands for: for an open of its own where that was not seen.
     #[inline]
-    pub fn path(&self, server: Endpoint, file: [u8; 16]) -> Symbol {
-        self.paths.get(&(server, file)).copied().unwrap_or_default()
+    pub fn opened(&self, server: Endpoint, id: [u8; 16]) -> Opened {
+        let opened = self.opened.get(&(server, id)).copied().unwrap_or_default();
+        Opened { file: opened.file.or_else(|| Some(FileIdentity::of_open(id))), ..opened }
     }
 
     /// A session was set up.
@@ -51,20 +61,20 @@ impl Smb2Names {
 
     /// A file was opened.
     #[inline]
-    pub fn learn_path(&mut self, server: Endpoint, file: [u8; 16], path: Symbol) {
-        insert(&mut self.paths, (server, file), path);
+    pub fn learn_opened(&mut self, server: Endpoint, id: [u8; 16], opened: Opened) {
+        insert(&mut self.opened, (server, id), opened);
     }
 
     /// A file was closed.
     #[inline]
-    pub fn forget_path(&mut self, server: Endpoint, file: [u8; 16]) {
-        self.paths.remove(&(server, file));
+    pub fn forget_opened(&mut self, server: Endpoint, id: [u8; 16]) {
+        self.opened.remove(&(server, id));
     }
 }
 
 /// Ids come round again, so a known id takes its new meaning even when the map is full.
-fn insert<K: Hash + Eq>(map: &mut Map<K>, key: K, symbol: Symbol) {
+fn insert<K: Hash + Eq, V>(map: &mut Map<K, V>, key: K, value: V) {
     if (map.len() < IDS_MAX) || map.contains_key(&key) {
-        map.insert(key, symbol);
+        map.insert(key, value);
     }
 }

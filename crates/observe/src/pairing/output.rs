@@ -2,7 +2,7 @@
 
 use std::num::NonZeroU64;
 
-use plimsoll_model::{Anomalies, Anomaly, Frames, Names, Outcome, Resent, Sink, Timeline, Transaction, Vantage};
+use plimsoll_model::{Anomalies, Anomaly, Asked, Frames, Names, Outcome, Resent, Sink, Timeline, Transaction, Vantage};
 
 use super::{Answer, ConnectionContext, Pending};
 use crate::missing::Tally;
@@ -194,5 +194,7 @@ fn transaction(link: &ConnectionContext, id: Option<u64>, request: &Pending) -> 
         long_lived: request.long_lived,
         counted: request.counted,
         resent_wait_ns: None,
+        asked: Asked { file: request.asked.file.map(|file| file.on(link.ends[1 - from].ip)), ..request.asked },
+        client_index: None,
     }
 }

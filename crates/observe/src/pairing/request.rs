@@ -1,6 +1,6 @@
 //! What is remembered of a request while it waits, and what its answer adds.
 
-use plimsoll_model::{Outcome, Procedure, Symbol};
+use plimsoll_model::{Asked, Outcome, Procedure, Symbol};
 
 use super::ConnectionContext;
 use crate::message::Message;
@@ -49,6 +49,8 @@ pub struct Pending {
     pub path: Symbol,
     /// Its user.
     pub user: Symbol,
+    /// What it asks for; the file without its server.
+    pub asked: Asked,
 }
 
 impl Pending {
@@ -76,6 +78,7 @@ impl Pending {
             share: Symbol::NONE,
             path: Symbol::NONE,
             user: Symbol::NONE,
+            asked: Asked::default(),
         }
     }
 
@@ -104,6 +107,7 @@ impl Pending {
             share,
             path,
             user,
+            asked,
         } = self;
         *of = procedure;
         *long_lived = procedure.row().long_lived;
@@ -123,6 +127,7 @@ impl Pending {
         *cuts_back = link.cuts[1 - direction];
         *session = None;
         (*share, *path, *user) = (Symbol::NONE, Symbol::NONE, Symbol::NONE);
+        *asked = Asked::default();
     }
 
     /// Whether both directions have lost data since: then an id that comes round may be a stranger's.

@@ -9,7 +9,7 @@ mod compound;
 mod procedure;
 mod recent_xids;
 
-use plimsoll_model::{Anomaly, Names, Outcome, Sink, Symbol};
+use plimsoll_model::{Anomaly, Asked, Disposition, FileAccess, FileIdentity, Names, Outcome, Sink, Symbol};
 use plimsoll_wire::nfs::{self, Facts};
 use plimsoll_wire::rpc::{self, AcceptStat, Call, Credential, Protection, Reply};
 
@@ -220,7 +220,7 @@ impl Rpc {
         if let Some(results) = results {
             let mut facts = Facts::default();
             nfs::results(waiting.program, waiting.version, waiting.procedure, results, &mut facts);
-            note_results(&waiting, &facts, &mut answer, handles, output);
+            note_results(&mut waiting, &facts, &mut answer, handles, output);
         }
         let silent = answer.status.is_none() && answer.outcome == Outcome::Succeeded;
         if silent && procedure::returns_status(waiting.program, waiting.version, waiting.procedure) {
@@ -265,6 +265,7 @@ fn note_arguments<S: Sink>(waiting: &mut Waiting, bytes: &[u8], handles: &mut Ha
     let mut facts = Facts::default();
     nfs::arguments(waiting.program, waiting.version, waiting.procedure, bytes, &mut facts);
     waiting.pending.payload = facts.payload.map(u64::from);
+    note_asked(&mut waiting.pending.asked, &facts);
     waiting.pending.long_lived =
         waiting.pending.long_lived || procedure::waits(waiting.program, waiting.procedure, &facts);
     if waiting.program == MOUNT {
@@ -281,11 +282,33 @@ fn note_arguments<S: Sink>(waiting: &mut Waiting, bytes: &[u8], handles: &mut Ha
     };
     waiting.pending.share = waiting.made.object.share;
     waiting.pending.path = waiting.made.object.path;
+    waiting.pending.asked.file = waiting.made.object.file;
+    if facts.to_name.is_some() {
+        note_second_path(waiting, &facts, handles, output);
+    }
+}
+
+/// Notes which bytes are asked for, and how a file is opened.
+#[inline]
+fn note_asked(asked: &mut Asked, facts: &Facts<'_>) {
+    asked.offset = facts.offset;
+    asked.bytes = facts.asked_bytes();
+    asked.disposition = facts.disposition().and_then(Disposition::of_number);
+    asked.access = facts.access.map(FileAccess::of_share_access);
+}
+
+/// The new name of RENAME and LINK.
+#[cold]
+fn note_second_path<S: Sink>(waiting: &mut Waiting, facts: &Facts<'_>, handles: &mut Handles, output: &mut Output<S>) {
+    if let (Some(directory), Some(name)) = (facts.to_handle, facts.to_name) {
+        let directory = handles.object(directory, &mut output.names);
+        waiting.pending.asked.second_path = handles.child(directory, name, &mut output.names).object.path;
+    }
 }
 
 #[inline]
 fn note_results<S: Sink>(
-    waiting: &Waiting,
+    waiting: &mut Waiting,
     facts: &Facts<'_>,
     answer: &mut Answer,
     handles: &mut Handles,
@@ -301,10 +324,12 @@ fn note_results<S: Sink>(
     let Some(handle) = facts.handle else { return };
     if (waiting.program, waiting.procedure) == (MOUNT, MOUNT_MNT) {
         if let Some(export) = output.names.text(waiting.pending.share).map(str::to_owned) {
-            handles.learn_root(handle, export.as_bytes(), &mut output.names);
+            waiting.pending.asked.file = handles.learn_root(handle, export.as_bytes(), &mut output.names);
         }
     } else if waiting.made.object.path.is_some() {
-        handles.learn_named(handle, &waiting.made);
+        waiting.pending.asked.file = handles.learn_named(handle, &waiting.made);
+    } else {
+        waiting.pending.asked.file = Some(FileIdentity::of_handle(handle));
     }
 }
 

@@ -1,9 +1,9 @@
 //! Transactions on their way from those who measure to the thread that writes them.
 //!
-//! A transaction is some 400 bytes, and what one processor has written another one must fetch. Most of it is the same for
-//! all of a connection: that is kept once, and what is left of a transaction is one line of a cache.
+//! A transaction is some 450 bytes, and what one processor has written another one must fetch. Most of it is the same for
+//! all of a connection: that is kept once, and what is left of a transaction is one and a half lines of a cache.
 
-use plimsoll_model::{Outcome, Procedure, Symbol, Timeline, Transaction};
+use plimsoll_model::{Asked, Disposition, FileAccess, FileIdentity, Outcome, Procedure, Symbol, Timeline, Transaction};
 
 use crate::error::Cause;
 use crate::parquet_table::NEAR_ROWS;
@@ -17,7 +17,9 @@ const MOST_PATTERNS: usize = MOST_RECENT;
 /// What is known of a row, a bit each: the four numbers, the four instants, these, and whether its pattern is all of it.
 const ID: u16 = 1 << 8;
 const POSITION: u16 = 1 << 9;
-const WHOLE: u16 = 1 << 10;
+const OFFSET: u16 = 1 << 10;
+const ASKED_BYTES: u16 = 1 << 11;
+const WHOLE: u16 = 1 << 15;
 
 /// Transactions in the order in which they came, in less room than their own, and none the less exact.
 pub struct Rows {
@@ -50,12 +52,19 @@ struct Row {
     after: [i32; 4],
     known: u16,
     pattern: u32,
+    /// Where in the file, and how many bytes.
+    offset: u64,
+    file: Option<FileIdentity>,
+    asked_bytes: u32,
+    second_path: Symbol,
     path: Symbol,
     procedure: Procedure,
     compound_position: u16,
     outcome: Outcome,
     /// [`HELD`], [`COUNTED`].
     flags: u8,
+    disposition: Option<Disposition>,
+    access: Option<FileAccess>,
 }
 
 /// Bits of [`Row::flags`].
@@ -214,6 +223,8 @@ fn is_alike(pattern: &Transaction, t: &Transaction) -> bool {
         long_lived: _,
         counted: _,
         resent_wait_ns,
+        asked: Asked { file: _, offset: _, bytes: _, second_path: _, disposition: _, access: _ },
+        client_index,
     } = pattern;
     connection == t.connection
         && (session, stage) == (t.session, t.stage)
@@ -221,7 +232,7 @@ fn is_alike(pattern: &Transaction, t: &Transaction) -> bool {
         && (request_packets, response_packets) == (t.request_packets, t.response_packets)
         && (vantage, interim, frames) == (t.vantage, t.timeline.interim, t.frames)
         && (client, server) == (t.client, t.server)
-        && resent_wait_ns == t.resent_wait_ns
+        && (resent_wait_ns, client_index) == (t.resent_wait_ns, t.client_index)
 }
 
 impl Row {
@@ -236,11 +247,17 @@ impl Row {
             after: [0; 4],
             known: 0,
             pattern: 0,
+            offset: t.asked.offset.unwrap_or(0),
+            file: t.asked.file,
+            asked_bytes: 0,
+            second_path: t.asked.second_path,
             path: t.path,
             procedure: t.procedure,
             compound_position: t.compound_position.unwrap_or(0),
             outcome: t.outcome,
             flags: if t.long_lived { HELD } else { 0 } | if t.counted { COUNTED } else { 0 },
+            disposition: t.asked.disposition,
+            access: t.asked.access,
         };
         row.known = row.fit(t).unwrap_or(WHOLE);
         row
@@ -252,6 +269,9 @@ impl Row {
         self.request_first = request_first?;
         let mut known = if t.id.is_some() { ID } else { 0 };
         known |= if t.compound_position.is_some() { POSITION } else { 0 };
+        known |= if t.asked.offset.is_some() { OFFSET } else { 0 };
+        known |= if t.asked.bytes.is_some() { ASKED_BYTES } else { 0 };
+        self.asked_bytes = u32::try_from(t.asked.bytes.unwrap_or(0)).ok()?;
         let numbers = [t.status.map(u64::from), t.payload_bytes, t.request_bytes, t.response_bytes];
         for (place, (fits, number)) in self.numbers.iter_mut().zip(numbers).enumerate() {
             *fits = u32::try_from(number.unwrap_or(0)).ok()?;
@@ -291,6 +311,14 @@ impl Row {
         (pattern.path, pattern.procedure) = (self.path, self.procedure);
         (pattern.outcome, pattern.long_lived, pattern.counted) =
             (self.outcome, self.flags & HELD != 0, self.flags & COUNTED != 0);
+        pattern.asked = Asked {
+            file: self.file,
+            offset: is_known(OFFSET).then_some(self.offset),
+            bytes: is_known(ASKED_BYTES).then_some(u64::from(self.asked_bytes)),
+            second_path: self.second_path,
+            disposition: self.disposition,
+            access: self.access,
+        };
     }
 }
 

@@ -10,7 +10,7 @@ use parquet::schema::types::ColumnDescriptor;
 use plimsoll_model::{Names, Sink};
 
 use super::row::{RowReader, Value};
-use crate::columns::{COLUMNS, Column, ColumnKind};
+use crate::columns::{COLUMNS, Column, ColumnKind, REQUIRED};
 use crate::error::Cause;
 
 /// Rows that are in memory at a time.
@@ -19,25 +19,27 @@ const BATCH_ROWS: usize = 4096;
 pub(super) fn read(file: File, rows: &mut RowReader, names: &mut Names, sink: &mut dyn Sink) -> Result<u64, Cause> {
     let reader = SerializedFileReader::new(file)?;
     let schema = reader.metadata().file_metadata().schema_descr_ptr();
-    let place = |column: &Column| {
-        let found = schema.columns().iter().position(|other| other.path().string() == column.name);
-        let place = found.ok_or_else(|| format!("no column {}", column.name))?;
-        if holds(&schema.column(place), column.kind) {
-            Ok(place)
-        } else {
-            Err(format!("column {}: expected {:?}, as plimsoll writes it", column.name, column.kind))
-        }
+    let place = |(number, column): (usize, &Column)| match schema
+        .columns()
+        .iter()
+        .position(|other| other.path().string() == column.name)
+    {
+        None if number < REQUIRED => Err(format!("no column {}", column.name)),
+        None => Ok(None),
+        Some(place) if holds(&schema.column(place), column.kind) => Ok(Some(place)),
+        Some(_) => Err(format!("column {}: expected {:?}, as plimsoll writes it", column.name, column.kind)),
     };
-    let places = COLUMNS.iter().map(place).collect::<Result<Vec<_>, _>>()?;
+    let places = COLUMNS.iter().enumerate().map(place).collect::<Result<Vec<_>, _>>()?;
     let mut count = 0;
     for group in 0..reader.num_row_groups() {
         let group = reader.get_row_group(group)?;
-        let column = |place: &usize| {
-            Ok(ColumnRows::new(group.get_column_reader(*place)?, schema.column(*place).max_def_level()))
+        let column = |place: &Option<usize>| {
+            let Some(place) = *place else { return Ok(None) };
+            Ok(Some(ColumnRows::new(group.get_column_reader(place)?, schema.column(place).max_def_level())))
         };
         let mut columns = places.iter().map(column).collect::<Result<Vec<_>, Cause>>()?;
         loop {
-            let lengths = columns.iter_mut().map(ColumnRows::fill).collect::<Result<Vec<_>, _>>()?;
+            let lengths = columns.iter_mut().flatten().map(ColumnRows::fill).collect::<Result<Vec<_>, _>>()?;
             let length = lengths.first().copied().unwrap_or(0);
             if lengths.iter().any(|other| *other != length) {
                 return Err(format!("row {}: columns of different length", count + 1).into());
@@ -49,7 +51,7 @@ pub(super) fn read(file: File, rows: &mut RowReader, names: &mut Names, sink: &m
                 count += 1;
                 let mut each = columns.iter_mut();
                 let mut wrong = None;
-                let all = std::array::from_fn(|_| match each.next().map(ColumnRows::next) {
+                let all = std::array::from_fn(|_| match each.next().and_then(Option::as_mut).map(ColumnRows::next) {
                     Some(Ok(value)) => value,
                     Some(Err(error)) => {
                         wrong = Some(error);

@@ -4,7 +4,10 @@ use std::collections::HashMap;
 use std::net::SocketAddr;
 use std::num::NonZeroU64;
 
-use plimsoll_model::{Endpoint, Frames, Names, Outcome, Procedure, Symbol, Timeline, Transaction, Vantage};
+use plimsoll_model::{
+    Asked, Disposition, Endpoint, FileAccess, FileIdentity, Frames, Names, Outcome, Procedure, Symbol, Timeline,
+    Transaction, Vantage,
+};
 
 use crate::columns::COLUMNS;
 
@@ -146,6 +149,15 @@ impl RowReader {
             long_lived: from.flag()?,
             counted: from.flag()?,
             resent_wait_ns: from.number()?,
+            asked: Asked {
+                file: from.bits()?.and_then(FileIdentity::of_number),
+                offset: from.number()?,
+                bytes: from.number()?,
+                disposition: labelled(from, &Disposition::ALL, Disposition::label)?,
+                access: labelled(from, &FileAccess::ALL, FileAccess::label)?,
+                second_path: from.symbol(names)?,
+            },
+            client_index: from.number()?,
         })
     }
 
@@ -175,6 +187,15 @@ fn session(from: &mut Values<'_>) -> Result<Option<u64>, Wrong> {
 
 fn frame(from: &mut Values<'_>) -> Result<Option<NonZeroU64>, Wrong> {
     Ok(from.bits()?.and_then(NonZeroU64::new))
+}
+
+/// The one of these that has the label.
+fn labelled<T: Copy>(from: &mut Values<'_>, all: &[T], label: fn(T) -> &'static str) -> Result<Option<T>, Wrong> {
+    let Some(text) = from.text()? else { return Ok(None) };
+    let found = all.iter().copied().find(|one| label(*one) == text);
+    found
+        .map(Some)
+        .ok_or_else(|| from.wrong(&format!("one of {:?}", all.iter().copied().map(label).collect::<Vec<_>>())))
 }
 
 fn vantage(from: &mut Values<'_>) -> Result<Vantage, Wrong> {

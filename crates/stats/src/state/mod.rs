@@ -18,7 +18,7 @@ use crate::Statistics;
 pub use intervals::{IntervalsReader, end_to_bytes, interval_to_bytes};
 
 /// Counts up when the bytes change their meaning.
-pub const STATE_VERSION: u32 = 11;
+pub const STATE_VERSION: u32 = 12;
 
 /// No counter that counts something real gets there; below it, sums of counters cannot overflow.
 const MOST: u64 = 1 << 56;

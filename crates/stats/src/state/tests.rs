@@ -2,7 +2,8 @@ use std::net::{IpAddr, Ipv6Addr};
 use std::num::NonZero;
 
 use plimsoll_model::{
-    Anomaly, Endpoint, Frames, Outcome, PacketCounts, Procedure, Protocol, Timeline, Transaction, Vantage,
+    Anomaly, Asked, Disposition, Endpoint, FileAccess, FileIdentity, Frames, Outcome, PacketCounts, Procedure,
+    Protocol, Timeline, Transaction, Vantage,
 };
 use plimsoll_testkit::transaction;
 use proptest::prelude::*;
@@ -58,6 +59,15 @@ fn sample(names: &mut Names, by: &[Dimension]) -> (Statistics, Coverage) {
             stage: Some(3),
             long_lived: i % 101 == 0,
             counted: true,
+            asked: Asked {
+                file: FileIdentity::of_number(i as u64),
+                offset: (i % 3 == 0).then_some(i as u64),
+                bytes: Some(4096),
+                second_path: name(names, "other", 3),
+                disposition: Disposition::of_number((i % 7) as u32),
+                access: FileAccess::ALL.get((i % 6) as usize).copied(),
+            },
+            client_index: (i % 5 > 0).then_some(i as u32),
             resent_wait_ns: (i % 7 > 0).then(|| (i % 3).unsigned_abs()),
         };
         if i % 97 == 0 {

@@ -4,9 +4,9 @@ use std::net::{IpAddr, Ipv4Addr, Ipv6Addr};
 use std::num::NonZeroU64;
 
 use plimsoll_model::{
-    Anomalies, Anomaly, Breaks, ClientPath, ClockGranularity, Coverage, Credits, Endpoint, Frames, Missing, MostResent,
-    Network, OneSided, Outcome, Pace, PacketCounts, Procedure, Protocol, Resent, RoundTrip, SmallWindow, Symbol,
-    Timeline, Transaction, Unseen, Vantage,
+    Anomalies, Anomaly, Asked, Breaks, ClientPath, ClockGranularity, Coverage, Credits, Disposition, Endpoint,
+    FileAccess, FileIdentity, Frames, Missing, MostResent, Network, OneSided, Outcome, Pace, PacketCounts, Procedure,
+    Protocol, Resent, RoundTrip, SmallWindow, Symbol, Timeline, Transaction, Unseen, Vantage,
 };
 
 use super::{Counter, Reader, State, StateError, Writer, fields};
@@ -31,6 +31,8 @@ macro_rules! choice {
 choice!("protocol", Protocol, Protocol::ALL);
 choice!("outcome", Outcome, OUTCOMES);
 choice!("operation", plimsoll_model::Operation, plimsoll_model::Operation::ALL);
+choice!("disposition", Disposition, Disposition::ALL);
+choice!("file access", FileAccess, FileAccess::ALL);
 choice!("vantage", Vantage, [Vantage::Wire, Vantage::Client]);
 choice!("dimension", crate::Dimension, crate::Dimension::ALL);
 choice!("headline", crate::Headline, crate::Headline::ALL);
@@ -108,6 +110,16 @@ impl State for NonZeroU64 {
     }
 }
 
+impl State for FileIdentity {
+    fn put(&self, out: &mut Writer) {
+        self.number().put(out);
+    }
+
+    fn take(from: &mut Reader<'_>) -> Result<Self, StateError> {
+        FileIdentity::of_number(u64::take(from)?).ok_or_else(|| from.no("file"))
+    }
+}
+
 impl State for Anomalies {
     fn put(&self, out: &mut Writer) {
         let all: Vec<(u8, u64)> = self.iter().map(|(kind, count)| (kind as u8, count)).collect();
@@ -127,6 +139,7 @@ impl State for Anomalies {
 
 fields!("endpoint", Endpoint { ip, port });
 fields!("instants", Timeline { intended, request_first, request_last, interim, response_first, response_last });
+fields!("what was asked", Asked { file, offset, bytes, second_path, disposition, access });
 fields!("frames", Frames { request_first, request_last, response_first, response_last });
 fields!(
     "transaction",
@@ -155,6 +168,8 @@ fields!(
         long_lived,
         counted,
         resent_wait_ns,
+        asked,
+        client_index,
     }
 );
 fields!(

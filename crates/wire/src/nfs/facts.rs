@@ -30,6 +30,25 @@ impl Lock {
     }
 }
 
+/// How an open or CREATE treats a file that is there, and one that is not.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Creates {
+    /// It opens what is there (OPEN4_NOCREATE).
+    Nothing,
+    /// It takes what is there, or creates it (UNCHECKED).
+    Unchecked,
+    /// It creates it, or fails (GUARDED, EXCLUSIVE).
+    Guarded,
+}
+
+impl Creates {
+    /// Of `createmode3` and `createmode4`.
+    #[inline]
+    pub(super) fn of_mode(mode: u32) -> Self {
+        if mode == 0 { Self::Unchecked } else { Self::Guarded }
+    }
+}
+
 /// The facts of one procedure's arguments or results, or of one operation of a compound. Whatever the procedure does not
 /// have, or the capture does not show, is `None`. Names and handles are there whole or not at all.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
@@ -54,6 +73,32 @@ pub struct Facts<'a> {
     pub stable: Option<u32>,
     /// Arguments of LOCK and LOCKT in NFS 4: the kind of lock.
     pub lock: Option<Lock>,
+    /// Arguments of CREATE (NFS 2 and 3) and OPEN: what is created.
+    pub creates: Option<Creates>,
+    /// The same: the size that the file gets, in bytes.
+    pub size: Option<u64>,
+    /// Arguments of OPEN: `share_access`, with the wishes for a delegation above its two lowest bits.
+    pub access: Option<u32>,
     /// SEQUENCE and CB_SEQUENCE: the session and its slot.
     pub slot: Option<Slot<'a>>,
+}
+
+impl Facts<'_> {
+    /// What an open or CREATE does with a file that is there and with one that is not, as SMB numbers it (CreateDisposition, MS-SMB2
+    /// 2.2.13): 1 open, 2 create, 3 open or create, 5 empty or create.
+    #[inline]
+    pub fn disposition(&self) -> Option<u32> {
+        Some(match self.creates? {
+            Creates::Nothing => 1,
+            Creates::Guarded => 2,
+            Creates::Unchecked if self.size == Some(0) => 5,
+            Creates::Unchecked => 3,
+        })
+    }
+
+    /// How many bytes of the file are asked for from [`Facts::offset`] on. (The count of what has no offset limits an answer.)
+    #[inline]
+    pub fn asked_bytes(&self) -> Option<u64> {
+        self.offset.and_then(|_| self.count.or(self.payload.map(u64::from)))
+    }
 }

@@ -2,7 +2,7 @@
 //!
 //! Spec: RFC 4506 4
 
-use super::facts::{Facts, Lock, Slot};
+use super::facts::{Creates, Facts, Lock, Slot};
 use crate::xdr::Cursor;
 
 /// The longest file handle of any version (NFS4_FHSIZE).
@@ -48,6 +48,18 @@ pub(crate) enum Field {
     Lock,
     /// Session id, sequence and slot.
     Slot,
+    /// `createmode`, and what follows each.
+    Creating(&'static [(u32, Layout)]),
+    /// `opentype4`, and what follows OPEN4_CREATE.
+    Opening(Layout),
+    /// A 64-bit size that a file gets.
+    Size,
+    /// The same of a CREATE in NFS 2, which takes a file that is there: 32 bits, all ones leave its size.
+    NewSize32,
+    /// `fattr4` that a file gets, of which the size is wanted.
+    NewAttributes,
+    /// `share_access`.
+    Access,
     /// File data: only its length is wanted.
     Payload,
     /// A boolean (or a pointer's) and, if true, the layout.
@@ -101,6 +113,15 @@ pub(crate) fn walk<'a>(layout: Layout, cursor: &mut Cursor<'a>, facts: &mut Fact
                 facts.slot = Some(Slot { session, sequence: cursor.u32()?, slot: cursor.u32()? });
             }
             Field::Payload => payload(cursor, facts)?,
+            Field::Creating(arms) => creating(arms, cursor, facts)?,
+            Field::Opening(inner) => opening(inner, cursor, facts)?,
+            Field::Size => facts.size = Some(cursor.u64()?),
+            Field::NewSize32 => {
+                facts.size = Some(cursor.u32()?).filter(|size| *size != u32::MAX).map(u64::from);
+                facts.creates = Some(Creates::Unchecked);
+            }
+            Field::NewAttributes => new_attributes(cursor, facts)?,
+            Field::Access => facts.access = Some(cursor.u32()?),
             Field::Optional(inner) => {
                 if cursor.boolean()? {
                     walk(inner, cursor, facts)?;
@@ -131,6 +152,38 @@ fn payload<'a>(cursor: &mut Cursor<'a>, facts: &mut Facts<'a>) -> Option<()> {
         facts.payload = Some(facts.payload.unwrap_or(0).saturating_add(length));
     }
     cursor.opaque().map(|_| ())
+}
+
+fn creating<'a>(arms: &[(u32, Layout)], cursor: &mut Cursor<'a>, facts: &mut Facts<'a>) -> Option<()> {
+    let mode = cursor.u32()?;
+    let (_, inner) = arms.iter().find(|(known, _)| *known == mode)?;
+    // What is created depends on what follows.
+    walk(inner, cursor, facts)?;
+    facts.creates = Some(Creates::of_mode(mode));
+    Some(())
+}
+
+fn opening<'a>(create: Layout, cursor: &mut Cursor<'a>, facts: &mut Facts<'a>) -> Option<()> {
+    if cursor.u32()? == 1 {
+        return walk(create, cursor, facts);
+    }
+    facts.creates = Some(Creates::Nothing);
+    Some(())
+}
+
+/// Values stand in the order of their bits, and those that can be set begin with the size (RFC 8881 5.6, 5.7).
+fn new_attributes<'a>(cursor: &mut Cursor<'a>, facts: &mut Facts<'a>) -> Option<()> {
+    /// Of the first word: supported_attrs, type, fh_expire_type, change; then size.
+    const BEFORE_SIZE: u32 = 0x0F;
+    const SIZE: u32 = 0x10;
+    let words = cursor.u32()? as usize;
+    let first = if words > 0 { cursor.u32()? } else { 0 };
+    cursor.skip(words.saturating_sub(1).saturating_mul(4))?;
+    let values = cursor.opaque()?;
+    if first & (BEFORE_SIZE | SIZE) == SIZE {
+        facts.size = values.first_chunk().copied().map(u64::from_be_bytes);
+    }
+    Some(())
 }
 
 fn choice<'a>(

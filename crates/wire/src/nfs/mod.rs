@@ -20,7 +20,7 @@ pub mod v2;
 pub mod v3;
 pub mod v4;
 
-pub use facts::{Facts, Lock, Slot};
+pub use facts::{Creates, Facts, Lock, Slot};
 pub use procedure::{arguments, procedure_name, results};
 pub use status::{mount_status_name, nlm_status_name, status_name};
 

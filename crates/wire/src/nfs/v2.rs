@@ -3,7 +3,7 @@
 //! Spec: RFC 1094 2.2
 
 use super::facts::Facts;
-use super::layout::Field::{Count, Handle32, Name, Offset32, Payload, Skip, ToHandle32, ToName};
+use super::layout::Field::{Count, Handle32, Name, NewSize32, Offset32, Payload, Skip, ToHandle32, ToName};
 use super::layout::{Field, Layout, Row, facts_of, facts_of_results, row};
 
 /// `fattr`: seventeen words (RFC 1094 2.3.5).
@@ -25,7 +25,8 @@ static PROCEDURES: [Row; 18] = [
     row("READ", &[Handle32, Offset32, Count], &[ATTRIBUTES, Payload]),
     row("WRITECACHE", NOTHING, NOTHING),
     row("WRITE", &[Handle32, Skip(4), Offset32, Skip(4), Payload], NOTHING),
-    row("CREATE", IN_DIRECTORY, FOUND),
+    // `sattr`: mode, uid, gid, size.
+    row("CREATE", &[Handle32, Name, Skip(12), NewSize32], FOUND),
     row("REMOVE", IN_DIRECTORY, NOTHING),
     row("RENAME", &[Handle32, Name, ToHandle32, ToName], NOTHING),
     row("LINK", &[Handle32, ToHandle32, ToName], NOTHING),

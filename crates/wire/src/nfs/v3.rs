@@ -37,7 +37,9 @@ pub use attributes::{Attributes, FileType, POST_OP_ATTR, SetAttributes};
 pub use handle::{FHSIZE, FileHandle, Place};
 
 use super::facts::Facts;
-use super::layout::Field::{Choice, Count, Handle, Name, Offset, Optional, Payload, Skip, Stable, ToHandle, ToName};
+use super::layout::Field::{
+    Choice, Count, Creating, Handle, Name, Offset, Optional, Payload, Size, Skip, Stable, ToHandle, ToName,
+};
 use super::layout::{self, Field, Layout, Otherwise, Row, note, row};
 
 /// `post_op_attr`: a boolean and, if true, `fattr3` (RFC 1813 2.6).
@@ -65,6 +67,11 @@ const SYMLINK: Layout = &[
     ToName,
 ];
 
+/// `sattr3` of a new file as far as its size: mode, uid, gid, size.
+const NEW_FILE: Layout = &[Optional(&[Skip(4)]), Optional(&[Skip(4)]), Optional(&[Skip(4)]), Optional(&[Size])];
+/// `createhow3`, which ends with attributes that nobody here wants.
+const CREATE: Layout = &[Handle, Name, Creating(&[(0, NEW_FILE), (1, NOTHING), (2, NOTHING)])];
+
 /// By procedure number.
 static PROCEDURES: [Row; 22] = [
     row("NULL", NOTHING, NOTHING),
@@ -75,7 +82,7 @@ static PROCEDURES: [Row; 22] = [
     row("READLINK", ONE_HANDLE, &[ATTRIBUTES, Name]),
     row("READ", &[Handle, Offset, Count], &[ATTRIBUTES, Count, Skip(4), Payload]),
     row("WRITE", &[Handle, Offset, Count, Stable, Payload], &[BEFORE_AND_AFTER[0], BEFORE_AND_AFTER[1], Count, Stable]),
-    row("CREATE", IN_DIRECTORY, MADE),
+    row("CREATE", CREATE, MADE),
     row("MKDIR", IN_DIRECTORY, MADE),
     row("SYMLINK", SYMLINK, MADE),
     row("MKNOD", IN_DIRECTORY, MADE),

@@ -6,6 +6,7 @@
 //! Spec: MS-CIFS 2.2, MS-SMB 2.2
 
 pub mod andx;
+pub mod asked;
 pub mod command;
 mod fields;
 pub mod header;

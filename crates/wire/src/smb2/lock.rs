@@ -18,6 +18,8 @@ pub const SEQUENCE: usize = header::LEN + 4;
 pub const FILE_ID: usize = header::LEN + 8;
 /// Request: the first SMB2_LOCK_ELEMENT: Offset u64, Length u64, Flags u32, reserved u32.
 pub const FIRST_ELEMENT: usize = header::LEN + 24;
+/// Length within an element.
+const ELEMENT_LENGTH: usize = 8;
 /// Flags within an element.
 pub const ELEMENT_FLAGS: usize = 16;
 /// StructureSize of the response's body.
@@ -86,6 +88,13 @@ impl Request<'_> {
     #[must_use]
     pub fn count(&self) -> Option<u16> {
         self.fields.u16(COUNT)
+    }
+
+    /// Offset and length of the first range, in bytes.
+    #[must_use]
+    pub fn first_range(&self) -> Option<(u64, u64)> {
+        (self.count()? != 0).then_some(())?;
+        Some((self.fields.u64(FIRST_ELEMENT)?, self.fields.u64(FIRST_ELEMENT + ELEMENT_LENGTH)?))
     }
 
     /// Flags of the first range. It decides: locks and unlocks do not mix, and a lock that waits is alone (3.3.5.14).

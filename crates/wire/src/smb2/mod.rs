@@ -12,6 +12,7 @@
 //! Spec: MS-SMB2 2.2
 
 pub mod any_answer;
+pub mod asked;
 pub mod attributes;
 pub mod cancel;
 pub mod change_notify;

@@ -2,7 +2,7 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use plimsoll_model::{Endpoint, Outcome, Procedure, Transaction};
+use plimsoll_model::{Asked, Endpoint, Outcome, Procedure, Symbol, Transaction};
 
 use super::Both;
 
@@ -21,6 +21,8 @@ struct Facts {
     request_bytes: Option<u64>,
     response_bytes: Option<u64>,
     held: bool,
+    /// Which file, which bytes of it, and how it was to be opened. The other path is not known to a run.
+    asked: Asked,
     /// First and last byte of the request and of the answer, ns: response times and service times are the same.
     instants: [Option<i64>; 4],
 }
@@ -38,6 +40,7 @@ fn by_key(transactions: &[Transaction]) -> BTreeMap<Key, Facts> {
             request_bytes: t.request_bytes,
             response_bytes: t.response_bytes,
             held: t.long_lived,
+            asked: Asked { second_path: Symbol::NONE, ..t.asked },
             instants: [line.request_first, line.request_last, line.response_first, line.response_last],
         };
         ((t.client, t.id, t.compound_position), facts)
@@ -54,6 +57,14 @@ pub(crate) fn same(both: &Both, least: usize) {
         let seen = observed.get(key).unwrap_or_else(|| panic!("not on the wire: {key:?} {facts:?}"));
         assert_eq!(facts, seen, "{key:?}");
     }
+    // So it is not that all know nothing.
+    let known = |of: fn(&Asked) -> bool| driven.values().filter(|facts| of(&facts.asked)).count();
+    let [files, ranges, opens] = [
+        known(|it| it.file.is_some()),
+        known(|it| it.offset.zip(it.bytes).is_some()),
+        known(|it| it.disposition.is_some()),
+    ];
+    assert!(files > driven.len() / 2 && ranges > 20 && opens >= 12, "{files} {ranges} {opens} of {}", driven.len());
     let unknown: Vec<_> = observed.iter().filter(|(key, _)| !driven.contains_key(key)).collect();
     assert!(unknown.is_empty(), "on the wire alone: {unknown:?}");
     let kinds: BTreeSet<String> = driven.values().map(|facts| facts.procedure.name()).collect();

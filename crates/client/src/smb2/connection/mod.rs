@@ -12,7 +12,7 @@ pub mod signing;
 
 use std::collections::VecDeque;
 
-use plimsoll_model::{Symbol, Transaction};
+use plimsoll_model::{FileIdentity, Symbol, Transaction};
 
 pub(super) use credits::Credits;
 pub(super) use outgoing::{Data, Outgoing};
@@ -68,6 +68,7 @@ pub(super) struct Owner {
     pub(super) job: JobId,
     pub(super) intended: Option<i64>,
     pub(super) path: Symbol,
+    pub(super) file: Option<FileIdentity>,
     /// The data of a read are wanted.
     pub(super) keep: bool,
 }

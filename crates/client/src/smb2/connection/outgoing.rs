@@ -5,7 +5,8 @@
 use std::ops::Range;
 use std::sync::Arc;
 
-use plimsoll_wire::smb2::{Call, Head, TooLong, compound, header};
+use plimsoll_model::{Asked, Disposition, FileAccess};
+use plimsoll_wire::smb2::{Call, Command, Head, TooLong, asked, compound, header};
 
 use crate::content::Content;
 use crate::smb2::request_kind::RequestKind;
@@ -36,6 +37,8 @@ pub(in crate::smb2) struct Member {
     pub(in crate::smb2) payload: Option<u64>,
     /// It may wait by design.
     pub(in crate::smb2) may_wait: bool,
+    /// What it wants of its file, as whoever reads the request sees it.
+    pub(in crate::smb2) wants: Asked,
 }
 
 /// File data that a WRITE brings.
@@ -82,8 +85,9 @@ impl Outgoing {
                 *place = next.to_le_bytes();
             }
         }
+        let wants = wanted(C::COMMAND, self.bytes.get(start..).unwrap_or_default());
         let (charge, asked) = (header::charge(call.payload()), call.payload());
-        self.members.push(Member { start, step, charge, asked, payload: None, may_wait: false });
+        self.members.push(Member { start, step, charge, asked, payload: None, may_wait: false, wants });
         // It was just pushed.
         self.members.last_mut().ok_or(TooLong { field: "Compound", bytes: 0, most: 0 })
     }
@@ -101,4 +105,11 @@ impl Outgoing {
             None => self.bytes.len() - start + self.data.as_ref().map_or(0, |data| data.length as usize),
         }
     }
+}
+
+/// What a request wants of its file. (Names are not kept here: a run's names are all known before it begins.)
+fn wanted(command: Command, request: &[u8]) -> Asked {
+    let asked::Asked { offset, bytes, disposition, access, new_name: _ } = asked::Asked::of(command, request);
+    let (disposition, access) = (disposition.and_then(Disposition::of_number), access.map(FileAccess::of_mask));
+    Asked { offset, bytes, disposition, access, ..Asked::default() }
 }

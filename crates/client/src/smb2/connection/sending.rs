@@ -4,6 +4,7 @@
 
 use std::ops::Range;
 
+use plimsoll_model::Asked;
 use plimsoll_wire::nbss;
 use plimsoll_wire::smb2::{header, transform};
 
@@ -156,7 +157,7 @@ impl Connection {
     /// Makes a call of each request.
     fn remember(&mut self, outgoing: &Outgoing, owner: &Owner, first: u64, now: i64, stream: Range<u64>) {
         let alone = outgoing.members.len() == 1;
-        let Owner { job, intended, path, keep } = *owner;
+        let Owner { job, intended, path, file, keep } = *owner;
         let mut id = first;
         for (position, member) in outgoing.members.iter().enumerate() {
             let charge = self.charge(member).max(1);
@@ -170,6 +171,7 @@ impl Connection {
                 compound_position: (!alone).then_some(position as u16),
                 intended,
                 path,
+                asked: Asked { file: file.filter(|_| !member.step.is_outside_of_shares()), ..member.wants },
                 session: self.session.id(),
                 request_bytes: u32::try_from(outgoing.length(position)).unwrap_or(u32::MAX),
                 payload_bytes: member.payload,

@@ -9,6 +9,7 @@ mod transfer;
 
 pub(super) use stages::ENTRIES;
 
+use plimsoll_model::FileIdentity;
 use plimsoll_wire::smb2::query_info::InfoType;
 use plimsoll_wire::smb2::set_info::Change;
 use plimsoll_wire::smb2::{Call, close, echo, flush, information, ioctl, query_info, set_info};
@@ -19,7 +20,7 @@ use super::files::Open;
 use super::jobs::{Copying, Directory, Job, Kind};
 use super::request_kind::RequestKind;
 use crate::client::Events;
-use crate::operation::{Access, Caching, Cause, FileKey, Kind as Which, Operation, Ticket};
+use crate::operation::{Access, Caching, Cause, Control, FileKey, Kind as Which, Operation, Ticket};
 use crate::outbox::Outbox;
 
 impl SmbClient {
@@ -43,13 +44,13 @@ impl SmbClient {
         let begun = match *operation {
             Operation::Read { file, offset, length, keep } => self
                 .transfer_of(file, offset, length)
-                .map(|transfer| self.begin_transfer(Kind::Read { transfer, keep }, ticket, now, out)),
+                .map(|transfer| self.begin_transfer(Kind::Read { transfer, keep }, ticket, file, now, out)),
             Operation::Write { file, offset, length, content, key }
             | Operation::WriteThrough { file, offset, length, content, key } => {
                 self.transfer_of(file, offset, length).map(|transfer| {
                     let flags = self.write_flags(operation);
                     let kind = Kind::Write { transfer, content: content.clone(), key, flags };
-                    self.begin_transfer(kind, ticket, now, out);
+                    self.begin_transfer(kind, ticket, file, now, out);
                 })
             }
             Operation::Cancel { tag } => {
@@ -58,9 +59,10 @@ impl SmbClient {
             }
             Operation::LogOn => self.log_on_secondary(ticket, now, out),
             _ => {
+                let file = self.file_of(operation);
                 self.outgoing.clear();
                 self.first_message(operation, now).map(|kind| {
-                    let job = self.jobs.add(Job::new(ticket, kind));
+                    let job = self.jobs.add(Job::new(ticket, kind).about(file));
                     self.submit(job, now, out);
                 })
             }
@@ -71,6 +73,44 @@ impl SmbClient {
         // What waits goes on with the next answer; but what was left waiting when an operation timed out has none to come.
         if !self.waiting.is_empty() {
             self.pump(now, out, events);
+        }
+    }
+
+    /// The file that an operation is about, first of all.
+    fn file_of(&self, operation: &Operation<'_>) -> Option<FileIdentity> {
+        let below_share = |path: &str| Some(FileIdentity::of_share_and_path(&self.options.share, path));
+        match *operation {
+            Operation::Open { path, .. }
+            | Operation::OpenEntry { path, .. }
+            | Operation::Lookup { path }
+            | Operation::Getattr { path }
+            | Operation::Access { path }
+            | Operation::List { path }
+            | Operation::ListNames { path }
+            | Operation::Mkdir { path }
+            | Operation::Rmdir { path }
+            | Operation::Remove { path }
+            | Operation::Readlink { path }
+            | Operation::Watch { path }
+            | Operation::Query { path, .. }
+            | Operation::Setattr { path, .. }
+            | Operation::Find { path, .. }
+            | Operation::Rename { from: path, .. }
+            | Operation::Link { from: path, .. } => below_share(path),
+            Operation::Fsinfo | Operation::QueryFileSystem { .. } => below_share(""),
+            Operation::Ioctl { what: Control::Interfaces, .. } => None,
+            Operation::Close { file }
+            | Operation::Flush { file }
+            | Operation::GetattrOpen { file }
+            | Operation::QueryOpen { file, .. }
+            | Operation::SetattrOpen { file, .. }
+            | Operation::Truncate { file, .. }
+            | Operation::Volume { file, .. }
+            | Operation::Ioctl { file, .. }
+            | Operation::Lock { file, .. }
+            | Operation::Unlock { file, .. }
+            | Operation::Copy { from: file, .. } => self.files.get(file)?.file,
+            _ => None,
         }
     }
 
@@ -155,8 +195,8 @@ impl SmbClient {
         let (from, to) = (self.opened(from)?, self.opened(to)?);
         let control = ioctl::fsctl::Control::RequestResumeKey;
         self.add(RequestKind::ResumeKey, &ioctl::Ioctl { file: from.id, control, max_output: RESUME_KEY_OUTPUT })?;
-        let (to, to_readable) = (to.id, to.readable);
-        Ok(Kind::Copy { copy: Copying { to, to_readable, resume_key: None, done: 0, length: length.into() } })
+        let (to, to_readable, to_file) = (to.id, to.readable, to.file);
+        Ok(Kind::Copy { copy: Copying { to, to_file, to_readable, resume_key: None, done: 0, length: length.into() } })
     }
 }
 

@@ -39,6 +39,7 @@ impl SmbClient {
             },
             Kind::Copy { copy } if !failed && copy.done < copy.length => {
                 let copy = *copy;
+                job.file = copy.to_file;
                 self.copy_more(&copy)
             }
             _ => return false,

@@ -26,8 +26,9 @@ impl SmbClient {
         if through { write::FLAG_WRITE_THROUGH } else { 0 }
     }
 
-    pub(super) fn begin_transfer(&mut self, kind: Kind, ticket: &Ticket, now: i64, out: &mut Outbox) {
-        let job = self.jobs.add(Job::new(ticket, kind));
+    pub(super) fn begin_transfer(&mut self, kind: Kind, ticket: &Ticket, file: FileKey, now: i64, out: &mut Outbox) {
+        let file = self.files.get(file).and_then(|open| open.file);
+        let job = self.jobs.add(Job::new(ticket, kind).about(file));
         self.transfer(job, now, out);
     }
 

@@ -73,6 +73,8 @@ impl Client for Sleeper {
                 long_lived: false,
                 counted: true,
                 resent_wait_ns: None,
+                asked: Default::default(),
+                client_index: None,
             },
         );
         events.done(Done { tag: ticket.tag, at, result });

@@ -84,6 +84,7 @@ impl ToyClient {
             compound_position: None,
             intended: ticket.intended,
             path: ticket.path,
+            asked: Default::default(),
             session: None,
             request_bytes: HEAD as u32,
             payload_bytes: None,

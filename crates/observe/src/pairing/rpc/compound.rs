@@ -8,7 +8,8 @@
 //!
 //! Spec: RFC 8881 16.2, 20.2.
 
-use plimsoll_model::{Anomaly, Outcome, Procedure, Protocol, Sink};
+use plimsoll_model::{Anomaly, Asked, FileIdentity, Outcome, Procedure, Protocol, Sink, Symbol};
+use plimsoll_wire::nfs::Facts;
 use plimsoll_wire::nfs::v4::{CompoundCall, CompoundReply};
 use plimsoll_wire::rpc;
 
@@ -19,12 +20,20 @@ use crate::names::{Handles, Object};
 const MEMBERS_MAX: usize = 128;
 
 const OP_CREATE: u32 = 6;
+const OP_LINK: u32 = 11;
 const OP_LOOKUP: u32 = 15;
+const OP_LOOKUPP: u32 = 16;
 const OP_OPEN: u32 = 18;
 const OP_PUTFH: u32 = 22;
 const OP_PUTROOTFH: u32 = 24;
+const OP_RENAME: u32 = 29;
 const OP_RESTOREFH: u32 = 31;
 const OP_SAVEFH: u32 = 32;
+const OP_COPY: u32 = 60;
+const OP_CLONE: u32 = 71;
+
+/// No compound changes its file handle so often.
+const OTHER_FILE: u16 = u16::MAX;
 
 /// One operation.
 #[derive(Clone, Copy, Debug)]
@@ -33,7 +42,11 @@ pub(super) struct Member {
     position: u16,
     procedure: Procedure,
     object: Object,
+    /// How often the current file handle had changed: members with the same number work on the same file. [`OTHER_FILE`] of those that
+    /// work on another.
+    changes: u16,
     payload: Option<u64>,
+    asked: Asked,
 }
 
 impl Member {
@@ -48,6 +61,7 @@ impl Member {
             payload: self.payload,
             share: self.object.share,
             path: self.object.path,
+            asked: Asked { file: self.object.file, ..self.asked },
             ..whole.clone()
         }
     }
@@ -58,7 +72,7 @@ pub(super) fn note<S: Sink>(waiting: &mut Waiting, arguments: &[u8], handles: &m
     let callback = rpc::is_transient(waiting.program);
     let call = if callback { CompoundCall::callback(arguments) } else { CompoundCall::new(arguments) };
     waiting.announced = call.announced;
-    let (mut current, mut saved) = (Object::default(), Object::default());
+    let (mut current, mut saved, mut changes) = (Object::default(), Object::default(), 0);
     for operation in call.operations().take(MEMBERS_MAX) {
         let facts = operation.facts;
         match (operation.code, facts.handle, facts.name) {
@@ -69,23 +83,52 @@ pub(super) fn note<S: Sink>(waiting: &mut Waiting, arguments: &[u8], handles: &m
             (OP_LOOKUP | OP_OPEN | OP_CREATE, _, Some(name)) => {
                 current = handles.child(current, name, &mut output.names).object;
             }
-            (OP_LOOKUP, _, None) => current = Object::default(),
+            (OP_LOOKUP, _, None) | (OP_LOOKUPP, ..) => current = Object::default(),
             (OP_SAVEFH, ..) => saved = current,
             (OP_RESTOREFH, ..) => current = saved,
             _ => {}
         }
-        waiting.members.push(Member {
-            code: operation.code,
-            position: operation.position as u16,
-            procedure: procedure(callback, operation.code),
-            object: current,
-            payload: facts.payload.map(u64::from),
-        });
+        changes += u16::from(changes_current(operation.code));
+        let mut asked = Asked::default();
+        super::note_asked(&mut asked, &facts);
+        let (mut object, mut own) = (current, changes);
+        if let Some((of, second)) = two_paths(operation.code, &facts, (current, saved), handles, output) {
+            (object, asked.second_path, own) = (of, second, OTHER_FILE);
+        }
+        let payload = facts.payload.map(u64::from);
+        let (position, procedure) = (operation.position as u16, procedure(callback, operation.code));
+        let code = operation.code;
+        waiting.members.push(Member { code, position, procedure, object, changes: own, payload, asked });
     }
     // The whole is named after what it ends on.
     waiting.pending.share = current.share;
     waiting.pending.path = current.path;
+    waiting.pending.asked.file = current.file;
     waiting.pending.payload = waiting.members.iter().find_map(|member| member.payload);
+}
+
+/// Whether an operation makes another file the current one.
+fn changes_current(code: u32) -> bool {
+    matches!(code, OP_PUTFH | OP_PUTROOTFH | OP_LOOKUP | OP_LOOKUPP | OP_OPEN | OP_CREATE | OP_RESTOREFH)
+}
+
+/// What an operation on two files is about, and its other path. (The numbers of callbacks are others.)
+fn two_paths<S: Sink>(
+    code: u32,
+    facts: &Facts<'_>,
+    (current, saved): (Object, Object),
+    handles: &mut Handles,
+    output: &mut Output<S>,
+) -> Option<(Object, Symbol)> {
+    let mut child = |directory, name: Option<&[u8]>| {
+        name.map(|name| handles.child(directory, name, &mut output.names).object).unwrap_or_default()
+    };
+    Some(match code {
+        OP_RENAME => (child(saved, facts.name), child(current, facts.to_name).path),
+        OP_LINK => (saved, child(current, facts.to_name).path),
+        OP_COPY | OP_CLONE => (current, saved.path),
+        _ => return None,
+    })
 }
 
 /// The place of the operation that a compound is about; `None` where that is not known.
@@ -147,7 +190,7 @@ pub(super) fn pair<S: Sink>(
 
 /// The operations with a result that was seen; the compound's own status goes to `answer`.
 fn answered<S: Sink>(
-    waiting: &Waiting,
+    waiting: &mut Waiting,
     reply: &CompoundReply<'_>,
     answer: &mut Answer,
     handles: &mut Handles,
@@ -167,12 +210,17 @@ fn answered<S: Sink>(
             position,
             procedure: procedure(callback, operation.code),
             object: Object::default(),
+            changes: 0,
             payload: None,
+            asked: Asked::default(),
         });
-        if let Some(handle) = operation.facts.handle
-            && member.object.path.is_some()
-        {
-            handles.learn(handle, member.object);
+        if let Some(handle) = operation.facts.handle.filter(|_| asked.is_some()) {
+            let file = match member.object.path.is_some() {
+                true => handles.learn(handle, member.object),
+                false => Some(FileIdentity::of_handle(handle)),
+            };
+            let same = waiting.members.iter_mut().filter(|same| same.changes == member.changes);
+            same.for_each(|same| same.object.file = file);
         }
         let status = operation.facts.status;
         let outcome = match status {
@@ -183,6 +231,12 @@ fn answered<S: Sink>(
         let payload = operation.facts.payload.map(u64::from);
         members.push((member, Answer { status, outcome, payload, bytes: None, ..*answer }));
     }
+    for (member, _) in &mut members {
+        if let Some(asked) = waiting.members.get(usize::from(member.position)) {
+            member.object.file = asked.object.file;
+        }
+    }
+    waiting.pending.asked.file = waiting.members.last().and_then(|last| last.object.file);
     answer.status = reply.status;
     if reply.status.is_some_and(|status| status != 0) {
         answer.outcome = Outcome::Refused;

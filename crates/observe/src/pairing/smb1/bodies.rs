@@ -3,8 +3,9 @@
 use std::fmt::Write as _;
 use std::net::IpAddr;
 
-use plimsoll_model::{Names, Outcome, Procedure, Protocol, Sink, Symbol};
+use plimsoll_model::{Disposition, FileAccess, FileIdentity, Names, Outcome, Procedure, Protocol, Sink, Symbol};
 use plimsoll_wire::smb1::andx::Link as Command;
+use plimsoll_wire::smb1::asked::Asked;
 use plimsoll_wire::smb1::session::{self, Credentials};
 use plimsoll_wire::smb1::string::SmbString;
 use plimsoll_wire::smb1::subcommand::{nt, trans2};
@@ -13,8 +14,8 @@ use plimsoll_wire::smb1::{command, locking, open, path, raw, read, trans2 as ope
 
 use super::super::pipe;
 use super::exchange::Row;
-use super::ids::Ids;
-use super::{Answer, ConnectionContext, Fields, Output};
+use super::ids::{Ids, Opened};
+use super::{Answer, ConnectionContext, Fields, Output, Pending};
 
 /// What a request's answer will teach.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -40,7 +41,7 @@ pub(super) enum Binding {
 /// What commands of a chain hand to those behind them: ids that the answer is yet to give.
 #[derive(Clone, Copy, Debug, Default)]
 pub(super) struct Context {
-    opened: Option<Symbol>,
+    opened: Option<Opened>,
     share: Option<Symbol>,
     user: Option<Symbol>,
 }
@@ -63,13 +64,36 @@ pub(super) fn note_request<S: Sink>(
     pending.path = match (path::path(command), fid) {
         (Some(name), _) if is_relative(command) => below(root_path(command, ids, link), &name, &mut output.names),
         (Some(name), _) if !names_pipe_by_fid(command, fid) => symbol(&name, &mut output.names),
-        (_, Some(fid)) => context.opened.unwrap_or_else(|| ids.path(fid, link)),
+        (_, Some(fid)) => {
+            let opened = context.opened.unwrap_or_else(|| ids.opened(fid, link));
+            pending.asked.file = opened.file;
+            opened.path
+        }
         _ => Symbol::NONE,
     };
+    note_asked(pending, &Asked::of(command), &mut output.names);
     note_session(row, command, link.ends[usize::from(row.pending.direction)].ip, context, output);
     note_io(row, command, fid, &output.names);
     if row.binding == Binding::Open {
-        context.opened = Some(row.pending.path);
+        context.opened = Some(Opened { path: row.pending.path, file: row.pending.asked.file });
+    }
+}
+
+/// Notes what is asked of which file: where no FID says so, the path does.
+fn note_asked(pending: &mut Pending, asked: &Asked<'_>, names: &mut Names) {
+    pending.asked.offset = asked.offset;
+    pending.asked.bytes = asked.bytes;
+    pending.asked.disposition = asked.disposition.and_then(Disposition::of_number);
+    pending.asked.access = asked.access.map(FileAccess::of_mask);
+    if let Some(name) = &asked.new_name {
+        pending.asked.second_path = symbol(name, names);
+    }
+    if pending.asked.file.is_none()
+        && let [Some(share), Some(path)] = [pending.share, pending.path].map(|symbol| names.text(symbol))
+        // A search has a pattern in place of a file's name.
+        && !path.contains(['*', '?'])
+    {
+        pending.asked.file = Some(FileIdentity::of_share_and_path(share, path));
     }
 }
 
@@ -88,11 +112,12 @@ pub(super) fn note_response(
         return;
     }
     let pending = &row.pending;
+    let opened = Opened { path: pending.path, file: pending.asked.file };
     match row.binding {
         Binding::None => {}
         Binding::Open => {
             if let Some(fid) = open::opened_fid(command) {
-                ids.learn_path(fid, pending.path, link);
+                ids.learn_opened(fid, opened, link);
             }
         }
         Binding::OpenBy(function) => {
@@ -102,10 +127,10 @@ pub(super) fn note_response(
                 _ => transaction.nt_created_fid(),
             });
             if let Some(fid) = fid {
-                ids.learn_path(fid, pending.path, link);
+                ids.learn_opened(fid, opened, link);
             }
         }
-        Binding::Close(fid) => ids.forget_path(fid),
+        Binding::Close(fid) => ids.forget_opened(fid),
         Binding::Share if row.command == command::TREE_CONNECT => {
             if let Some(tid) = command.u16(CORE_TID) {
                 ids.learn_share(tid, pending.share);
@@ -239,7 +264,7 @@ fn is_relative(command: &Command<'_>) -> bool {
 /// The directory that an open is relative to.
 fn root_path(command: &Command<'_>, ids: &Ids, link: &ConnectionContext) -> Symbol {
     let root = open::NtCreate::new(command).and_then(|create| u16::try_from(create.root_fid).ok());
-    root.map_or(Symbol::NONE, |fid| ids.path(fid, link))
+    root.map_or(Symbol::NONE, |fid| ids.opened(fid, link).path)
 }
 
 /// A path below a directory; unknown where the directory is.

@@ -5,7 +5,7 @@
 
 use std::collections::HashMap;
 
-use plimsoll_model::Symbol;
+use plimsoll_model::{FileIdentity, Symbol};
 use plimsoll_wire::smb1::andx::Link as Command;
 use plimsoll_wire::smb1::{command, open};
 
@@ -23,12 +23,18 @@ type Map<V> = HashMap<u16, V, foldhash::fast::RandomState>;
 pub(super) struct Ids {
     users: Map<Symbol>,
     shares: Map<Symbol>,
-    files: Map<Opened>,
+    files: Map<(Opened, Losses)>,
+}
+
+/// What a FID stands for.
+#[derive(Clone, Copy, Debug, Default)]
+pub(super) struct Opened {
+    pub(super) path: Symbol,
+    pub(super) file: Option<FileIdentity>,
 }
 
 #[derive(Clone, Copy, Debug)]
-struct Opened {
-    path: Symbol,
+struct Losses {
     /// Holes in each direction when it was opened.
     holes: [u32; 2],
 }
@@ -42,10 +48,10 @@ impl Ids {
         self.shares.get(&tid).copied().unwrap_or_default()
     }
 
-    pub(super) fn path(&self, fid: u16, link: &ConnectionContext) -> Symbol {
+    pub(super) fn opened(&self, fid: u16, link: &ConnectionContext) -> Opened {
         match self.files.get(&fid) {
-            Some(opened) if opened.holes[0] == link.holes[0] || opened.holes[1] == link.holes[1] => opened.path,
-            _ => Symbol::NONE,
+            Some((opened, Losses { holes })) if holes[0] == link.holes[0] || holes[1] == link.holes[1] => *opened,
+            _ => Opened::default(),
         }
     }
 
@@ -57,8 +63,8 @@ impl Ids {
         insert(&mut self.shares, tid, share, TIDS_MAX);
     }
 
-    pub(super) fn learn_path(&mut self, fid: u16, path: Symbol, link: &ConnectionContext) {
-        insert(&mut self.files, fid, Opened { path, holes: link.holes }, FIDS_MAX);
+    pub(super) fn learn_opened(&mut self, fid: u16, opened: Opened, link: &ConnectionContext) {
+        insert(&mut self.files, fid, (opened, Losses { holes: link.holes }), FIDS_MAX);
     }
 
     pub(super) fn forget_user(&mut self, uid: u16) {
@@ -69,7 +75,7 @@ impl Ids {
         self.shares.remove(&tid);
     }
 
-    pub(super) fn forget_path(&mut self, fid: u16) {
+    pub(super) fn forget_opened(&mut self, fid: u16) {
         self.files.remove(&fid);
     }
 
@@ -94,7 +100,7 @@ impl Ids {
             }
             _ => {
                 if let Some(fid) = open::opened_fid(answer) {
-                    self.forget_path(fid);
+                    self.forget_opened(fid);
                 }
             }
         }

@@ -6,7 +6,7 @@
 //!
 //! Spec: MS-CIFS 2.2.4.22, 2.2.4.25, 3.2.4.14, 3.2.4.15
 
-use plimsoll_model::{Anomaly, Outcome, Procedure, Sink};
+use plimsoll_model::{Anomaly, Asked, Outcome, Procedure, Sink};
 use plimsoll_wire::smb1::andx::Link as Command;
 use plimsoll_wire::smb1::command;
 pub(super) use plimsoll_wire::smb1::raw::WriteRaw;
@@ -135,9 +135,17 @@ impl Smb1 {
             output.anomalies.add(Anomaly::MessageMalformed);
             return;
         }
-        let Pending { session, share, path, user, .. } = request;
+        let Pending { session, share, path, user, asked: Asked { file, .. }, .. } = request;
         let block = Pending::of(message, direction, link, Procedure::write_raw_async());
-        let block = Pending { payload: Some(message.len), session, share, path, user, ..block };
+        let block = Pending {
+            payload: Some(message.len),
+            session,
+            share,
+            path,
+            user,
+            asked: Asked { file, ..Asked::default() },
+            ..block
+        };
         if !asked.expects_final() {
             return output.unanswered_member(link, Some(shown(id)), &block);
         }

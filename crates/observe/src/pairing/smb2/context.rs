@@ -3,7 +3,8 @@
 use std::fmt::Write;
 use std::net::IpAddr;
 
-use plimsoll_model::{HostNameFrom, Names, Procedure, Protocol, Sink, Symbol};
+use plimsoll_model::{Disposition, FileAccess, FileIdentity, HostNameFrom, Names, Procedure, Protocol, Sink, Symbol};
+use plimsoll_wire::smb2::asked::Asked;
 use plimsoll_wire::smb2::compound::Member;
 use plimsoll_wire::smb2::{
     Command, FileId, change_notify, close, create, flush, ioctl, lock, query_directory, query_info, read,
@@ -12,7 +13,7 @@ use plimsoll_wire::smb2::{
 
 use super::super::pipe;
 use super::{Answer, ConnectionContext, Output, Pending, Waiting};
-use crate::names::Smb2Names;
+use crate::names::{Opened, Smb2Names};
 
 /// What a request's answer will teach.
 #[derive(Clone, Copy, Debug, Default)]
@@ -34,7 +35,7 @@ pub(super) enum Binding {
 #[derive(Clone, Copy, Debug, Default)]
 pub(super) struct Chain {
     session: Option<u64>,
-    path: Symbol,
+    opened: Opened,
     share: Symbol,
     user: Symbol,
 }
@@ -62,21 +63,32 @@ pub(super) fn note_request<S: Sink>(
     }
     let body = Body { bytes: member.bytes, command: header.command() };
     if let Some(file) = body.file_id() {
-        pending.path = if file.is_previous() { chain.path } else { names.path(server, file.0) };
+        let opened = if file.is_previous() { chain.opened } else { names.opened(server, file.0) };
+        (pending.path, pending.asked.file) = (opened.path, opened.file);
     }
     note_body(waiting, &body, link, output);
     let pending = &waiting.pending;
-    *chain = Chain { session: pending.session, path: pending.path, share: pending.share, user: pending.user };
+    *chain = Chain { session: pending.session, opened: opened(pending), share: pending.share, user: pending.user };
+}
+
+/// What its file id will stand for, or stands for.
+fn opened(pending: &Pending) -> Opened {
+    Opened { path: pending.path, file: pending.asked.file }
 }
 
 fn note_body<S: Sink>(waiting: &mut Waiting, body: &Body<'_>, link: &ConnectionContext, output: &mut Output<S>) {
     let pending = &mut waiting.pending;
     let [client, server] = [pending.direction, 1 - pending.direction].map(|end| link.ends[usize::from(end)].ip);
     let bytes = body.bytes;
+    note_asked(pending, &Asked::of(body.command, bytes), &mut output.names);
     match body.command {
         Command::Create => {
             if let Some(name) = create::Request::new(bytes).and_then(|request| request.name()) {
                 pending.path = intern(&mut output.names, &name);
+                let names = [pending.share, pending.path].map(|symbol| output.names.text(symbol));
+                if let [Some(share), Some(path)] = names {
+                    pending.asked.file = Some(FileIdentity::of_share_and_path(share, path));
+                }
                 waiting.binding = Binding::Open;
             }
         }
@@ -118,6 +130,16 @@ fn note_body<S: Sink>(waiting: &mut Waiting, body: &Body<'_>, link: &ConnectionC
     }
 }
 
+fn note_asked(pending: &mut Pending, asked: &Asked<'_>, names: &mut Names) {
+    pending.asked.offset = asked.offset;
+    pending.asked.bytes = asked.bytes;
+    pending.asked.disposition = asked.disposition.and_then(Disposition::of_number);
+    pending.asked.access = asked.access.map(FileAccess::of_mask);
+    if let Some(name) = &asked.new_name {
+        pending.asked.second_path = intern(names, name);
+    }
+}
+
 /// Notes what an answer's body tells.
 pub(super) fn note_response(
     waiting: &mut Waiting,
@@ -138,10 +160,10 @@ pub(super) fn note_response(
         Binding::None => {}
         Binding::Open => {
             if let Some(file) = create::Response::new(member.bytes).and_then(|response| response.file_id()) {
-                names.learn_path(server, file.0, waiting.pending.path);
+                names.learn_opened(server, file.0, opened(&waiting.pending));
             }
         }
-        Binding::Close(file) => names.forget_path(server, file),
+        Binding::Close(file) => names.forget_opened(server, file),
         Binding::Share => {
             if let (Some(session), Some(tree)) = (header.session_id(), header.tree_id()) {
                 names.learn_share(server, session, tree, waiting.pending.share);

@@ -9,7 +9,10 @@ use std::fs::{self, File};
 use std::path::Path;
 
 use parquet::basic::Repetition;
+use parquet::column::writer::ColumnCloseResult;
+use parquet::file::properties::WriterProperties;
 use parquet::file::reader::{FileReader, SerializedFileReader};
+use parquet::file::writer::SerializedFileWriter;
 use parquet::record::{Field, Row};
 use plimsoll_model::{Names, Procedure, Sink, Transaction};
 use plimsoll_recording::{
@@ -20,7 +23,8 @@ use plimsoll_recording::{
 const CONTRACT: &str = "protocol procedure operation group client server connection session share path user id \
     compound_position status outcome payload_bytes request_bytes response_bytes request_packets response_packets \
     intended_ns request_first_ns request_last_ns interim_ns response_first_ns response_last_ns request_first_frame \
-    request_last_frame response_first_frame response_last_frame vantage stage long_lived counted resent_wait_ns";
+    request_last_frame response_first_frame response_last_frame vantage stage long_lived counted resent_wait_ns \
+    file offset asked_bytes disposition access second_path client_index";
 
 fn write(path: &Path, transactions: &[Transaction], names: &Names) -> Written {
     let mut file = TransactionsFile::new(File::create(path).unwrap(), TableFormat::of(path).unwrap()).unwrap();
@@ -84,6 +88,13 @@ fn parquet_holds_every_value_of_a_full_transaction() {
     assert_eq!(text("user"), "DOMAIN\\user");
     assert_eq!(text("outcome"), "refused");
     assert_eq!(text("vantage"), "wire");
+    assert_eq!(text("disposition"), "overwrite_or_create");
+    assert_eq!(text("access"), "read_write");
+    assert_eq!(text("second_path"), "other\\name");
+    assert_eq!(*field(row, "file"), Field::ULong(u64::MAX));
+    assert_eq!(*field(row, "offset"), Field::ULong(1 << 40));
+    assert_eq!(*field(row, "asked_bytes"), Field::ULong(4096));
+    assert_eq!(*field(row, "client_index"), Field::UInt(7));
     assert_eq!(*field(row, "connection"), Field::UInt(u32::MAX));
     assert_eq!(*field(row, "id"), Field::ULong(u64::MAX - 1));
     assert_eq!(*field(row, "status"), Field::UInt(0xC000_0034));
@@ -118,7 +129,7 @@ fn what_is_not_known_is_null_and_never_zero() {
         assert_eq!(csv[1][i].is_empty(), optional, "{name}");
         nulls += u32::from(optional);
     }
-    assert_eq!(nulls, 26);
+    assert_eq!(nulls, 33);
 }
 
 #[test]
@@ -192,6 +203,55 @@ fn both_formats_are_read_back() {
     }
 }
 
+/// Of a table from before `file` and the columns behind it, those are not known; one that a reader needs must be there.
+#[test]
+fn tables_without_the_columns_that_came_later_are_read() {
+    let folder = tempfile::tempdir().unwrap();
+    let path = |name: &str| folder.path().join(name);
+    let mut names = Names::default();
+    let transaction = samples::full(&mut names, "a");
+    write(&path("t.parquet"), std::slice::from_ref(&transaction), &names);
+    write(&path("t.csv"), std::slice::from_ref(&transaction), &names);
+    let first_later = columns().position(|(name, _)| name == "file").unwrap();
+    let mut older = transaction;
+    (older.asked, older.client_index) = Default::default();
+    for (columns, whole) in [(first_later, true), (first_later - 1, false)] {
+        first_columns(&path("t.parquet"), &path("older.parquet"), columns);
+        let rows: Vec<String> = read_csv(&path("t.csv")).iter().map(|row| row[..columns].join(",")).collect();
+        fs::write(path("older.csv"), rows.join("\n")).unwrap();
+        for name in ["older.parquet", "older.csv"] {
+            let (mut names, mut read) = (Names::default(), Vec::new());
+            let rows = read_transactions(&path(name), &mut names, &mut read);
+            assert_eq!(rows.is_ok(), whole, "{name}");
+            assert!(!whole || format!("{read:?}") == format!("{:?}", [&older]), "{name}: {read:?}");
+        }
+    }
+}
+
+/// Copies so many columns of a Parquet table.
+fn first_columns(from: &Path, to: &Path, count: usize) {
+    let file = File::open(from).unwrap();
+    let reader = SerializedFileReader::new(file.try_clone().unwrap()).unwrap();
+    let schema = reader.metadata().file_metadata().schema();
+    let fields = schema.get_fields()[..count].to_vec();
+    let schema = parquet::schema::types::Type::group_type_builder("t").with_fields(fields).build().unwrap();
+    let to = File::create(to).unwrap();
+    let mut writer = SerializedFileWriter::new(to, schema.into(), WriterProperties::default().into()).unwrap();
+    let group = reader.metadata().row_group(0);
+    let mut out = writer.next_row_group().unwrap();
+    for column in &group.columns()[..count] {
+        let (_, bytes_written) = column.byte_range();
+        let rows_written = group.num_rows() as u64;
+        let metadata = column.clone();
+        let (bloom_filter, column_index, offset_index) = (None, None, None);
+        let closed =
+            ColumnCloseResult { bytes_written, rows_written, metadata, bloom_filter, column_index, offset_index };
+        out.append_column(&file, closed).unwrap();
+    }
+    out.close().unwrap();
+    writer.close().unwrap();
+}
+
 #[test]
 fn what_is_no_table_is_an_error_that_says_why() {
     let folder = tempfile::tempdir().unwrap();
@@ -212,6 +272,7 @@ fn what_is_no_table_is_an_error_that_says_why() {
         (",65536,", ",-1,", "row 1: column payload_bytes"),
         (",4294967295,", ",4294967296,", "row 1: column connection: expected a smaller number"),
         ("false", "", "row 2: column long_lived: expected true or false"),
+        ("overwrite_or_create", "write", "row 1: column disposition: expected one of [\"supersede\", \"open\""),
     ] {
         fs::write(path("damaged.csv"), whole.replacen(from, to, 1)).unwrap();
         let error = read("damaged.csv").unwrap_err();

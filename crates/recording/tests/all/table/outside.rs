@@ -100,7 +100,7 @@ print(table['id'].dtype, table['id'][0], table['status'].isna().tolist(), table[
     assert_eq!(
         said.lines().collect::<Vec<_>>(),
         [
-            "protocol resent_wait_ns 2",
+            "protocol client_index 2",
             "datetime64[ns, UTC] 1700000000000000001 [False, True]",
             "UInt64 18446744073709551614 [False, True] [False, True]",
         ]

@@ -3,7 +3,10 @@
 use std::net::{IpAddr, Ipv4Addr, Ipv6Addr};
 use std::num::NonZeroU64;
 
-use plimsoll_model::{Endpoint, Frames, Names, Outcome, Procedure, Protocol, Symbol, Timeline, Transaction, Vantage};
+use plimsoll_model::{
+    Asked, Disposition, Endpoint, FileAccess, FileIdentity, Frames, Names, Outcome, Procedure, Protocol, Symbol,
+    Timeline, Transaction, Vantage,
+};
 use plimsoll_testkit::transaction;
 
 /// Everything is known.
@@ -45,6 +48,15 @@ pub(crate) fn full(names: &mut Names, path: &str) -> Transaction {
         long_lived: true,
         counted: true,
         resent_wait_ns: Some(200_000_000),
+        asked: Asked {
+            file: FileIdentity::of_number(u64::MAX),
+            offset: Some(1 << 40),
+            bytes: Some(4096),
+            second_path: names.intern("other\\name"),
+            disposition: Some(Disposition::OverwriteOrCreate),
+            access: Some(FileAccess::ReadWrite),
+        },
+        client_index: Some(7),
     }
 }
 
@@ -88,6 +100,10 @@ pub(crate) fn varied(names: &mut Names, count: u32) -> Vec<Transaction> {
         t.request_packets = below(2);
         t.timeline.request_first = (below(7) > 0).then(|| i64::from(i) * 1_000);
         t.long_lived = below(2) == 0;
+        t.asked.file = FileIdentity::of_number(u64::from(below(900)) << 32);
+        t.asked.offset = (below(3) > 0).then(|| u64::from(below(u32::MAX)) << 12);
+        t.asked.disposition = Disposition::of_number(below(9));
+        t.client_index = (below(4) > 0).then(|| below(90));
         t
     };
     (0..count).map(&mut one).collect()

@@ -54,6 +54,25 @@ fn codes(operations: Operations<'_>) -> (Vec<u32>, Option<Stop>) {
     (list.iter().map(|operation| operation.code).collect(), stop)
 }
 
+/// RFC 7531: OPEN says what is created, the size that it gets, and what it is opened for.
+#[test]
+fn opens_say_how_a_file_is_opened() {
+    let arguments = arguments_40();
+    let opens: Vec<_> = arguments.iter().filter(|(code, _)| *code == 18).cloned().collect();
+    let bytes = call(0, &opens);
+    let (list, _) = walked(CompoundCall::new(&bytes).operations());
+    let how: Vec<_> = list.iter().map(|it| (it.facts.disposition(), it.facts.size, it.facts.access)).collect();
+    // Not created (which has no attributes), and created in each way with a size of 4096 where it has attributes.
+    assert!(how.iter().all(|(disposition, _, access)| disposition.is_some() && *access == Some(1)), "{how:?}");
+    for expected in [(Some(1), None), (Some(3), Some(4096)), (Some(2), Some(4096)), (Some(2), None)] {
+        assert!(how.iter().any(|(disposition, size, _)| (*disposition, *size) == expected), "{expected:?} in {how:?}");
+    }
+    let empty = Xdr::new().words(&[0, 2, 0]).u64(1).opaque("o").words(&[1, 0, 2, 0x10, 0]).opaque([0; 8]);
+    let bytes = call(0, &[(18, empty.words(&[0]).opaque("file"))]);
+    let (list, stopped) = walked(CompoundCall::new(&bytes).operations());
+    assert_eq!((list[0].facts.disposition(), list[0].facts.access, stopped), (Some(5), Some(2), None));
+}
+
 #[test]
 fn every_operation_is_got_past() {
     // A mark that is noticed when the walk is off by a few bytes: its own length is checked by the one behind it.

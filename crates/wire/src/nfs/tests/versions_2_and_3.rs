@@ -26,7 +26,7 @@ fn wcc() -> Xdr {
 #[test]
 fn v3_calls() {
     let named = Facts { handle: Some(H), name: Some(b"file"), ..Facts::default() };
-    for procedure in [3, 8, 9, 11, 12, 13] {
+    for procedure in [3, 9, 11, 12, 13] {
         assert_eq!(v3::arguments(procedure, &fh().opaque("file").words(&[0; 9]).0), named, "{procedure}");
     }
     for procedure in [1, 2, 4, 5, 18, 19, 20] {
@@ -46,6 +46,27 @@ fn v3_calls() {
     assert_eq!((commit.offset, commit.count), (Some(4096), Some(8192)));
     assert_eq!(v3::arguments(16, fh().u64(1).fixed(8).u32(4096).bytes()).count, Some(4096));
     assert_eq!(v3::arguments(17, fh().u64(1).fixed(8).words(&[512, 4096]).bytes()).count, Some(4096));
+}
+
+#[test]
+fn creates_say_what_becomes_of_a_file_that_is_there() {
+    // RFC 1813 3.3.8: createmode3, then sattr3 (mode, uid, gid, size, …) or a verifier.
+    let create = |how: Xdr| v3::arguments(8, &fh().opaque("file").then(how).0).disposition();
+    let sized = |size: u64| Xdr::new().words(&[0, 1, 0o644, 0, 0, 1]).u64(size).words(&[0, 0]);
+    assert_eq!(create(sized(0)), Some(5));
+    assert_eq!(create(sized(1)), Some(3));
+    assert_eq!(create(Xdr::new().words(&[0, 0, 0, 0, 0, 0, 0])), Some(3));
+    assert_eq!(create(Xdr::new().words(&[1, 0, 0, 0, 0, 0, 0])), Some(2), "guarded");
+    assert_eq!(create(Xdr::new().u32(2).fixed(8)), Some(2), "exclusive");
+    assert_eq!(create(Xdr::new().u32(3)), None, "no such mode");
+    let cut = fh().opaque("file").words(&[0, 1, 0o644]).0;
+    let cut = v3::arguments(8, &cut);
+    assert_eq!((cut.name, cut.disposition()), (Some(&b"file"[..]), None), "the size is behind the cut");
+    // RFC 1094 2.2.10: sattr is mode, uid, gid, size (all ones: as it is), and two times.
+    let create = |size| {
+        v2::arguments(9, &Xdr::new().fixed(32).opaque("file").words(&[0o644, 0, 0, size, 0, 0, 0, 0]).0).disposition()
+    };
+    assert_eq!([0, 1, u32::MAX].map(create), [Some(5), Some(3), Some(3)]);
 }
 
 #[test]

@@ -4,8 +4,8 @@
 
 use super::operation::{FIRST, ILLEGAL};
 use crate::nfs::layout::Field::{
-    Bitmap, Choice, Count, Count64, Handle, List, Lock, Name, Offset, Opaque, Optional, Payload, Skip, Slot, Stable,
-    ToName,
+    Access, Bitmap, Choice, Count, Count64, Creating, Handle, List, Lock, Name, NewAttributes, Offset, Opaque, Opening,
+    Optional, Payload, Skip, Slot, Stable, ToName,
 };
 use crate::nfs::layout::{Field, Layout, Otherwise};
 
@@ -34,16 +34,12 @@ pub(super) const IMPLEMENTATION: Field = List(&[Opaque, Opaque, TIME]);
 pub(super) const SERVER: Field = Choice(&[(1, &[Opaque]), (2, &[Opaque]), (3, &[Opaque, Opaque])], Otherwise::Unknown);
 
 /// `openflag4`: creating, how and with which attributes.
-const OPEN_HOW: Field = Choice(
-    &[(
-        1,
-        &[Choice(
-            &[(0, &[Bitmap, Opaque]), (1, &[Bitmap, Opaque]), (2, &[VERIFIER]), (3, &[VERIFIER, Bitmap, Opaque])],
-            Otherwise::Unknown,
-        )],
-    )],
-    Otherwise::Nothing,
-);
+const OPEN_HOW: Field = Opening(&[Creating(&[
+    (0, &[NewAttributes]),
+    (1, &[NewAttributes]),
+    (2, &[VERIFIER]),
+    (3, &[VERIFIER, NewAttributes]),
+])]);
 /// `open_claim4`: by name, or of the current file handle.
 const OPEN_CLAIM: Field = Choice(
     &[(0, &[Name]), (1, &[WORD]), (2, &[STATEID, Name]), (3, &[Name]), (4, NOTHING), (5, &[STATEID]), (6, NOTHING)],
@@ -90,7 +86,7 @@ pub(super) static LAYOUTS: [(u32, Layout); 73] = [
     (15, &[Name]),
     (16, NOTHING),
     (17, &[Bitmap, Opaque]),
-    (18, &[WORD, WORD, WORD, LONG, Opaque, OPEN_HOW, OPEN_CLAIM]),
+    (18, &[WORD, Access, WORD, LONG, Opaque, OPEN_HOW, OPEN_CLAIM]),
     (19, &[WORD]),
     (20, &[STATEID, WORD]),
     (21, &[STATEID, WORD, WORD, WORD]),

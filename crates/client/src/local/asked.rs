@@ -1,0 +1,71 @@
+//! What an operation asks for, as its transaction says it.
+
+use plimsoll_model::{self as model, Asked, FileAccess, FileIdentity};
+
+use super::PathClient;
+use crate::operation::{Access, Disposition, FileKey, Operation};
+
+impl PathClient {
+    /// What an operation asks for. (Names are not kept here: a run's names are all known before it begins.)
+    pub(super) fn asked(&self, operation: &Operation<'_>) -> Asked {
+        let path = |path: &str| Asked { file: Some(FileIdentity::of_path(path)), ..Asked::default() };
+        let open = |file: FileKey| Asked { file: self.files.identity(file), ..Asked::default() };
+        let range = |file, offset, bytes: u64| Asked { offset: Some(offset), bytes: Some(bytes), ..open(file) };
+        match *operation {
+            Operation::Open { path: name, access, disposition, .. } => {
+                Asked { disposition: Some(how(disposition)), access: Some(what_for(access)), ..path(name) }
+            }
+            Operation::OpenEntry { path: name, disposition, .. } => {
+                Asked { disposition: Some(how(disposition)), ..path(name) }
+            }
+            Operation::Lookup { path: name }
+            | Operation::Getattr { path: name }
+            | Operation::Access { path: name }
+            | Operation::List { path: name }
+            | Operation::ListNames { path: name }
+            | Operation::Mkdir { path: name }
+            | Operation::Rmdir { path: name }
+            | Operation::Remove { path: name }
+            | Operation::Readlink { path: name }
+            | Operation::Query { path: name, .. }
+            | Operation::Setattr { path: name, .. }
+            | Operation::Find { path: name, .. }
+            | Operation::Rename { from: name, .. }
+            | Operation::Link { from: name, .. }
+            | Operation::Symlink { path: name, .. } => path(name),
+            Operation::Read { file, offset, length, .. }
+            | Operation::Write { file, offset, length, .. }
+            | Operation::WriteThrough { file, offset, length, .. } => range(file, offset, length.into()),
+            Operation::Lock { file, offset, length, .. } | Operation::Unlock { file, offset, length } => {
+                range(file, offset, length)
+            }
+            Operation::Copy { to, length, .. } => range(to, 0, length.into()),
+            Operation::Close { file }
+            | Operation::Flush { file }
+            | Operation::GetattrOpen { file }
+            | Operation::QueryOpen { file, .. }
+            | Operation::SetattrOpen { file, .. }
+            | Operation::Truncate { file, .. } => open(file),
+            _ => Asked::default(),
+        }
+    }
+}
+
+fn how(disposition: Disposition) -> model::Disposition {
+    match disposition {
+        Disposition::OpenExisting => model::Disposition::Open,
+        Disposition::CreateNew => model::Disposition::Create,
+        Disposition::OpenOrCreate => model::Disposition::OpenOrCreate,
+        Disposition::Truncate => model::Disposition::Overwrite,
+        // open(2) replaces no file.
+        Disposition::CreateOrTruncate | Disposition::Replace => model::Disposition::OverwriteOrCreate,
+    }
+}
+
+fn what_for(access: Access) -> FileAccess {
+    match access {
+        Access::Read => FileAccess::Read,
+        Access::Write => FileAccess::Write,
+        Access::ReadWrite => FileAccess::ReadWrite,
+    }
+}
