@@ -23,7 +23,7 @@ use crate::progress::Bar;
 use crate::record::RecordFlags;
 use crate::shell;
 use crate::tables::Tables;
-use plimsoll_experiment::record::{Capture, Measurement, SyncRecorder};
+use plimsoll_results::record::{Capture, Measurement, SyncRecorder};
 
 const EXAMPLES: &str = "Examples:
   plimsoll analyze trace.pcapng

@@ -3,8 +3,8 @@
 use std::io::Write;
 use std::process::ExitCode;
 
-pub(crate) use plimsoll_experiment::{Usage, first_reason};
 use plimsoll_model::Validity;
+pub(crate) use plimsoll_results::{Usage, first_reason};
 
 use crate::secrecy::{given, without_passwords};
 use crate::shell;

@@ -9,8 +9,8 @@ mod term;
 use std::path::{Path, PathBuf};
 use std::time::Duration;
 
-use plimsoll_experiment::ProcedureSet;
 use plimsoll_report::safe::for_shell;
+use plimsoll_results::ProcedureSet;
 
 use crate::exit::Usage;
 use crate::hosts::Hosts;

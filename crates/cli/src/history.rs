@@ -4,12 +4,12 @@ use std::io::{self, BufWriter, Write as _};
 use std::path::{Path, PathBuf};
 
 use anyhow::{Context as _, bail};
-use plimsoll_experiment::history::{read, recordings};
 use plimsoll_report::collect::history::HistoryCollector;
 use plimsoll_report::findings::history::History;
 use plimsoll_report::html;
 use plimsoll_report::json::{Layout, write_history};
 use plimsoll_report::text::{self, Sections};
+use plimsoll_results::history::{read, recordings};
 
 use crate::exit::{Done, Usage, first_error, unless_closed};
 use crate::output::show_instants;

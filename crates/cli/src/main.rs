@@ -1,17 +1,18 @@
 //! The `plimsoll` command: a subcommand a file, arguments in, exit code out.
+#![cfg_attr(
+    not(target_os = "linux"),
+    allow(dead_code, reason = "subcommands that drive servers use more of what all share")
+)]
 
 mod about;
 mod analyze;
 mod batched;
-mod breakdown;
-mod capacity;
 mod compare;
 mod completions;
-mod demo;
-mod duel;
+#[cfg_attr(not(target_os = "linux"), path = "drive/absent.rs")]
+mod drive;
 mod exit;
 mod filter;
-mod gate;
 mod history;
 mod hosts;
 mod interrupt;
@@ -22,18 +23,13 @@ mod output_file;
 mod progress;
 mod record;
 mod report;
-mod run;
 mod secrecy;
-mod serve;
-mod server_side;
 mod shell;
-mod sweep;
 mod tables;
+#[cfg_attr(not(target_os = "linux"), path = "title/absent.rs")]
 mod title;
-mod two_sides;
 mod version;
 mod when;
-mod workloads;
 
 use clap::{Parser, Subcommand};
 
@@ -52,6 +48,8 @@ Every subcommand has examples: plimsoll analyze --help";
 /// Measures response time and throughput of SMB and NFS file servers, per operation.
 #[derive(Debug, Parser)]
 #[command(name = "plimsoll", version, long_version = version::long(), max_term_width = 100, after_help = EXAMPLES)]
+// Subcommands by their names, whichever of them are there.
+#[command(next_display_order = None)]
 struct Arguments {
     #[command(flatten)]
     shell: shell::ShellFlags,
@@ -63,34 +61,18 @@ struct Arguments {
 enum Command {
     /// Turn a packet capture of SMB or NFS traffic into response times.
     Analyze(analyze::Arguments),
-    /// Show how much of a call's time the client, the network, the server and the disk take.
-    Breakdown(Box<breakdown::Arguments>),
-    /// Find the highest load at which a server meets a service-level objective.
-    Capacity(Box<capacity::Arguments>),
     /// Compare recordings or captures, and show which differences are significant.
     Compare(compare::Arguments),
     /// Print a completion script for bash, zsh, fish, PowerShell or elvish.
     Completions(completions::Arguments),
-    /// Try Plimsoll in half a minute: drive embedded SMB and NFS servers with increasing load.
-    Demo(demo::Arguments),
-    /// Drive two servers alternately with the same workload, and show which differences are significant.
-    Duel(Box<duel::Arguments>),
-    /// Drive two servers alternately until every --fail-if condition has passed or failed, for continuous integration.
-    Gate(Box<gate::Arguments>),
+    #[command(flatten)]
+    Drive(drive::Command),
     /// Show recordings of a workload over time, and when their numbers changed.
     History(history::Arguments),
     /// Print a manual page, or write the pages of all subcommands into a folder.
     Man(man::Arguments),
-    /// Drive an SMB or NFS server with a workload, and report response times.
-    Run(Box<run::Arguments>),
     /// Print the report of a recording again.
     Report(report::Arguments),
-    /// Run an in-memory SMB or NFS server for testing.
-    Serve(serve::Arguments),
-    /// Drive a server at several load levels, and show the load curve (maximum, knee, response times).
-    Sweep(Box<sweep::Arguments>),
-    /// List and explain the built-in workloads.
-    Workloads(workloads::Arguments),
 }
 
 fn main() -> std::process::ExitCode {
@@ -105,20 +87,12 @@ fn main() -> std::process::ExitCode {
 fn dispatch(command: Command) -> anyhow::Result<exit::Done> {
     match command {
         Command::Analyze(arguments) => analyze::run(arguments),
-        Command::Breakdown(arguments) => breakdown::run(*arguments),
-        Command::Capacity(arguments) => capacity::run(*arguments),
         Command::Compare(arguments) => compare::run(arguments),
         Command::Completions(arguments) => completions::run(arguments),
-        Command::Demo(arguments) => demo::run(arguments),
-        Command::Duel(arguments) => duel::run(*arguments),
-        Command::Gate(arguments) => gate::run(*arguments),
+        Command::Drive(command) => command.run(),
         Command::History(arguments) => history::run(arguments),
         Command::Man(arguments) => man::run(&arguments),
-        Command::Run(arguments) => run::run(*arguments),
         Command::Report(arguments) => report::run(arguments),
-        Command::Serve(arguments) => serve::run(arguments),
-        Command::Sweep(arguments) => sweep::run(*arguments),
-        Command::Workloads(arguments) => workloads::run(arguments),
     }
 }
 

@@ -3,11 +3,12 @@
 //! A regular file is written beside its target, as `.NAME.tmp-PID`, and renamed at the end; so an earlier file stays until
 //! then, and nobody takes half a page for a page. What is no regular file (a device, a pipe, `/dev/stdout`) is written directly.
 
+#[cfg_attr(windows, path = "output_file/system/windows.rs")]
+mod system;
+
 use std::ffi::{OsStr, OsString};
 use std::fs::{self, File, Metadata, OpenOptions};
 use std::io;
-use std::os::fd::AsFd;
-use std::os::unix::fs::{MetadataExt, OpenOptionsExt};
 use std::path::{Path, PathBuf};
 
 use anyhow::{Context, anyhow};
@@ -144,13 +145,9 @@ fn begin(
         // A rename would replace a file that is protected against writing, too.
         OpenOptions::new().write(true).open(real)?;
     }
-    let mode = match readers {
-        Readers::Usual => 0o666,
-        Readers::Owner => 0o600,
-    };
     for number in 0..TRIES {
         let temporary = folder.join(temporary_name(real.file_name().unwrap_or_default(), number));
-        match OpenOptions::new().write(true).create_new(true).mode(mode).open(&temporary) {
+        match system::create(&temporary, readers) {
             Ok(file) => {
                 let begun =
                     OutputFile { shown: shown.to_owned(), file, rename: Some((temporary.clone(), real.to_owned())) };
@@ -236,7 +233,7 @@ impl Identity {
     fn of(path: &Path) -> io::Result<Self> {
         match fs::metadata(path) {
             Ok(there) => {
-                let node = Some((there.dev(), there.ino()));
+                let node = system::node(&there);
                 Ok(Self { node, path: fs::canonicalize(path)?, folder: there.is_dir() })
             }
             Err(error) if error.kind() == io::ErrorKind::NotFound => {
@@ -258,9 +255,8 @@ impl Identity {
 
 /// The file that standard input is, if it is one.
 fn of_stdin() -> Option<Identity> {
-    let file = File::from(io::stdin().as_fd().try_clone_to_owned().ok()?);
-    let there = file.metadata().ok().filter(Metadata::is_file)?;
-    Some(Identity { node: Some((there.dev(), there.ino())), path: PathBuf::new(), folder: false })
+    let there = system::standard_input().ok()?.metadata().ok().filter(Metadata::is_file)?;
+    Some(Identity { node: Some(system::node(&there)?), path: PathBuf::new(), folder: false })
 }
 
 impl Target {
@@ -297,8 +293,8 @@ impl Target {
     /// Opens a file for writing in place.
     fn open(&self) -> io::Result<File> {
         match self {
-            Target::Stdout => Ok(io::stdout().as_fd().try_clone_to_owned()?.into()),
-            Target::Stderr => Ok(io::stderr().as_fd().try_clone_to_owned()?.into()),
+            Target::Stdout => system::standard_output(),
+            Target::Stderr => system::standard_error(),
             // A descriptor's file may hold something already.
             Target::Direct(path) | Target::Regular(path, _) => OpenOptions::new().append(true).open(path),
         }
@@ -308,7 +304,7 @@ impl Target {
 #[cfg(test)]
 mod tests {
     use std::io::Write;
-    use std::os::unix::fs::{PermissionsExt, symlink};
+    use std::os::unix::fs::{MetadataExt, PermissionsExt, symlink};
 
     use plimsoll_testkit::servers::Scratch;
 

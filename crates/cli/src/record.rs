@@ -3,7 +3,7 @@
 use std::path::{Path, PathBuf};
 
 use clap::ValueEnum;
-use plimsoll_experiment::record::{RecordTo, Rows};
+use plimsoll_results::record::{RecordTo, Rows};
 
 use crate::secrecy;
 

@@ -2,9 +2,9 @@
 
 use std::path::PathBuf;
 
-use plimsoll_experiment::recording_findings::findings;
 use plimsoll_recording::Export;
 use plimsoll_recording::folder::Recording;
+use plimsoll_results::recording_findings::findings;
 
 use crate::exit::{Done, first_error};
 use crate::output::Output;

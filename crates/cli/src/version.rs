@@ -4,11 +4,11 @@
 #[cfg(test)]
 mod commit;
 
-use plimsoll_client::smb2::auth::Authentication;
+use crate::drive::HAS_KERBEROS;
 
 /// The long form, behind the name of the command: version, commit, features.
 pub(crate) fn long() -> &'static str {
-    match Authentication::HAS_KERBEROS {
+    match HAS_KERBEROS {
         true => concat!(env!("CARGO_PKG_VERSION"), "\ncommit: ", env!("PLIMSOLL_BUILD_COMMIT"), "\nfeatures: kerberos"),
         false => concat!(
             env!("CARGO_PKG_VERSION"),

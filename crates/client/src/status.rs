@@ -2,7 +2,7 @@
 
 use std::fmt;
 
-use plimsoll_model::Protocol;
+use plimsoll_model::{Protocol, errno_name};
 use plimsoll_wire::smb2::status::{
     STATUS_DIRECTORY_NOT_EMPTY, STATUS_FILE_IS_A_DIRECTORY, STATUS_INVALID_INFO_CLASS, STATUS_NO_SUCH_FILE,
     STATUS_NOT_A_DIRECTORY, STATUS_NOT_IMPLEMENTED, STATUS_NOT_SUPPORTED, STATUS_OBJECT_NAME_COLLISION,
@@ -10,7 +10,6 @@ use plimsoll_wire::smb2::status::{
 };
 use plimsoll_wire::{nfs, smb2};
 
-use crate::local::errno_name;
 use crate::operation::{Cause, Failure};
 
 /// NFS3ERR_NOENT and NFS3ERR_EXIST (RFC 1813 2.6), which are Linux's errno, too.

@@ -8,11 +8,11 @@ use plimsoll_report::collect::comparison::{Contestant, LevelRuns, LoadPoint};
 use plimsoll_report::findings::Findings;
 use plimsoll_workload::Workload;
 
-use crate::record::RecordTo;
 use crate::runner::findings_of;
 use crate::{
     LevelResult, LevelSpec, PreparedTarget, ResolvedTarget, RunRecording, RunResult, RunSpec, Runner, repeat_of,
 };
+use plimsoll_results::record::RecordTo;
 
 /// A side that is ready to be driven.
 pub struct Arm<'a> {
@@ -115,7 +115,7 @@ impl<'a> Arm<'a> {
         let levels = self.level_specs.iter().enumerate().map(|(at, level_spec)| {
             let ran = || whole().filter_map(|levels| levels.get(at));
             let valid = ran().all(|level| level.validity().valid);
-            let point = ran().next().map(|level| LoadPoint { valid, ..level.point() });
+            let point = ran().next().map(|level| LoadPoint { valid, ..level.recorded.point() });
             LevelRuns {
                 level: level_spec.words.clone(),
                 point,

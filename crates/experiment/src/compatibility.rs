@@ -5,7 +5,7 @@ use plimsoll_client::target::Target;
 use plimsoll_workload::Workload;
 
 use super::level_spec::LevelSpec;
-use crate::error::Usage;
+use plimsoll_results::Usage;
 
 /// # Errors
 /// The workload has steps that the target's protocol lacks, or its connections would have to serve several at a time that

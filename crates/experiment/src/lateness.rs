@@ -4,6 +4,7 @@ use plimsoll_drive::engine::Shifted;
 use plimsoll_model::Reason;
 use plimsoll_report::findings::MovedNumber;
 use plimsoll_report::significant;
+use plimsoll_results::SentenceUnit;
 use plimsoll_stats::Times;
 
 use super::validity::Level;
@@ -187,7 +188,7 @@ impl Judged {
         let mut since = "";
         let mut shown = Vec::new();
         let times = self.moved().take(SHOWN).filter(|looked| looked.name != THROUGHPUT);
-        let unit = Unit::of(times.flat_map(|looked| [looked.on_time / 1e9, looked.reported / 1e9]));
+        let unit = SentenceUnit::of(times.flat_map(|looked| [looked.on_time / 1e9, looked.reported / 1e9]));
         for looked in self.moved().take(SHOWN) {
             let from = if looked.since == since { "" } else { looked.since };
             since = looked.since;
@@ -225,7 +226,7 @@ impl Looked {
         (self.reported - self.on_time).abs() > self.limit * self.reported
     }
 
-    fn shown(&self, from: &str, unit: Unit) -> String {
+    fn shown(&self, from: &str, unit: SentenceUnit) -> String {
         let Self { name, reported, on_time, limit, requests, .. } = self;
         let limit = match requests {
             Some(requests) => format!("limit {:.0} % with {requests} requests", limit * 100.0),
@@ -354,48 +355,6 @@ fn contention(level: &Level<'_>, waited: f64, elapsed: f64) -> String {
         format!("{waited_for} ({threads} threads on {cpus}): use fewer threads")
     } else {
         format!("{waited_for}: reserve CPUs for the load generator")
-    }
-}
-
-/// What to say of a level whose verdict none of the moved numbers decides; `None` where none was moved.
-pub(super) fn caution(moved: &[MovedNumber]) -> Option<String> {
-    let unit = Unit::of(moved.iter().flat_map(|one| [one.on_time, one.reported]));
-    let shown = |MovedNumber { number, reported, on_time }: &MovedNumber| {
-        format!("{number} would be {}, not {}", unit.show(*on_time), unit.show(*reported))
-    };
-    let all: Vec<String> = moved.iter().map(shown).collect();
-    (!all.is_empty())
-        .then(|| format!("the load generator was late for the slowest request: without that delay, {}", all.join(", ")))
-}
-
-/// The unit of all times of a sentence, so that they can be compared at a glance.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-enum Unit {
-    Seconds,
-    /// Number of decimals.
-    Milliseconds(usize),
-    Microseconds,
-}
-
-impl Unit {
-    /// That of the largest of them (s), in which the smallest still has digits.
-    fn of(times: impl Iterator<Item = f64>) -> Unit {
-        let (least, most) =
-            times.fold((f64::INFINITY, 0.0_f64), |(least, most), time| (least.min(time), most.max(time)));
-        match () {
-            () if most < 1e-3 => Unit::Microseconds,
-            () if least >= 1.0 => Unit::Seconds,
-            () if least < 1e-3 => Unit::Milliseconds(3),
-            () => Unit::Milliseconds(2),
-        }
-    }
-
-    fn show(self, seconds: f64) -> String {
-        match self {
-            Unit::Seconds => format!("{seconds:.2} s"),
-            Unit::Milliseconds(decimals) => format!("{:.decimals$} ms", seconds * 1e3),
-            Unit::Microseconds => format!("{:.1} µs", seconds * 1e6),
-        }
     }
 }
 

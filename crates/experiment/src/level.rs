@@ -1,21 +1,18 @@
 //! One load level: it runs, and what it brought becomes what a report shows.
 
 use plimsoll_drive::engine::{self, EngineError, EngineResult, Plan, Setup, Watch};
-use plimsoll_model::{Guarantees, Names, Reason, Validity, Verdict};
+use plimsoll_model::{Guarantees, Names, Reason, Validity};
 use plimsoll_report::collect::clients::spread;
-use plimsoll_report::collect::comparison::{LoadPoint, MeasuredRun};
-use plimsoll_report::collect::run::{About, Answered, Level, operations_together};
+use plimsoll_report::collect::comparison::MeasuredRun;
+use plimsoll_report::collect::run::{About, Answered, operations_together};
 use plimsoll_report::collect::times_of;
-use plimsoll_report::findings::{
-    Interruption, IterationKind, MovedNumber, OUTSIDE_THE_PHASE, ServerSide, Times, besides_repeat, load,
-};
+use plimsoll_report::findings::{Interruption, IterationKind, MovedNumber, OUTSIDE_THE_PHASE, ServerSide, Times};
+use plimsoll_results::RecordedLevel;
 use plimsoll_stats::{Headline, IntervalWidth, Intervals, Options, SharedDepth, Statistics};
 use plimsoll_workload::{Load, Workload};
-use serde::{Deserialize, Serialize};
 
 use super::confidence::ConfidenceIntervals;
 use super::disruption;
-use super::lateness;
 use super::level_spec::LevelSpec;
 use super::pace::pace;
 use super::parameters;
@@ -24,28 +21,13 @@ use super::tallies::{alike, answered_in_it, failures, fairness, keeping_up, shar
 use super::validity;
 use crate::server_side::ServerSideWatch;
 
-/// A load level that was measured. A recording keeps it in the manifest, and its statistics and intervals in files of their own.
-#[derive(Serialize, Deserialize)]
+/// A load level that was measured.
 pub struct LevelResult {
-    /// The transactions of the measured phase.
-    #[serde(skip, default = "no_statistics")]
-    pub(super) statistics: Statistics,
+    /// What a recording keeps of it.
+    pub(super) recorded: RecordedLevel,
     /// Where they were wanted.
-    #[serde(skip)]
     intervals: Option<Intervals>,
-    /// First and last instant of the measured phase, ns since the Unix epoch.
-    pub(super) span_ns: (i64, i64),
-    /// Turns that ended in it.
-    iterations: u64,
-    /// All else that a report shows of it.
-    pub(super) about: About,
-    /// Threads that made the load.
-    pub(super) threads: u32,
-    /// It ran to its end.
-    #[serde(default)]
-    complete: bool,
     /// What a search needs besides.
-    #[serde(skip)]
     judgement: Judgement,
 }
 
@@ -66,66 +48,46 @@ struct Judgement {
 }
 
 impl LevelResult {
+    /// One that was measured earlier, and recorded.
+    pub(super) fn of_recording(recorded: RecordedLevel) -> LevelResult {
+        Self { recorded, intervals: None, judgement: Judgement::default() }
+    }
+
+    /// What a recording keeps of it.
+    pub fn recorded(&self) -> &RecordedLevel {
+        &self.recorded
+    }
+
     /// The same as a point of a load curve of several.
     pub fn on(mut self, level_spec: &LevelSpec) -> LevelResult {
-        self.about.curve.clone_from(&level_spec.curve);
-        self.about.varied = level_spec.parameter.as_ref().map(parameters::shown);
+        self.recorded.about.curve.clone_from(&level_spec.curve);
+        self.recorded.about.varied = level_spec.parameter.as_ref().map(parameters::shown);
         self
     }
 
     /// The same with what the server said of itself meanwhile, where somebody looked.
     pub(super) fn beside(mut self, watch: Option<&ServerSideWatch>) -> LevelResult {
         let answered = self.answered().requests;
-        self.about.server = watch.map(|watch| watch.during(self.span_ns, answered));
+        self.recorded.about.server = watch.map(|watch| watch.during(self.recorded.span_ns, answered));
         self
     }
 
     /// The same with what the server guaranteed.
     pub(super) fn guaranteed(mut self, guarantees: Guarantees) -> LevelResult {
-        self.about.guarantees = Some(guarantees);
+        self.recorded.about.guarantees = Some(guarantees);
         self
-    }
-
-    /// A level as a manifest has it, without its transactions.
-    ///
-    /// # Errors
-    /// It is damaged or of another version.
-    pub fn read(stage: &serde_json::Value) -> anyhow::Result<Self> {
-        Self::deserialize(stage).map_err(|error| anyhow::anyhow!("manifest.json: invalid stage: {error}"))
-    }
-
-    /// The same with the transactions of its measured phase.
-    pub(super) fn with_statistics(self, statistics: Statistics) -> Self {
-        Self { statistics, ..self }
-    }
-
-    /// What a reader should know though the level is valid.
-    pub fn caution(&self) -> Option<String> {
-        let About { level, validity, generator, .. } = &self.about;
-        let said = lateness::caution(&generator.moved).filter(|_| validity.verdict == Verdict::Valid)?;
-        Some(format!("At {level}: {said}."))
     }
 
     /// The load curve that it is a point of, where there are several.
     pub fn curve(&self) -> Option<&str> {
-        self.about.curve.as_deref()
-    }
-
-    /// As a report takes it.
-    pub fn as_level(&self) -> Level<'_> {
-        Level {
-            statistics: &self.statistics,
-            span_ns: self.span_ns,
-            iterations: self.iterations,
-            about: self.about.clone(),
-        }
+        self.recorded.about.curve.as_deref()
     }
 
     /// The same with one thing more that speaks against it, where there is one.
     pub(super) fn against(mut self, reason: Option<Reason>) -> LevelResult {
         if let Some(reason) = reason {
             self.judgement.reasons.push(reason);
-            self.about.validity = Validity::of(self.judgement.reasons.clone());
+            self.recorded.about.validity = Validity::of(self.judgement.reasons.clone());
         }
         self
     }
@@ -139,7 +101,7 @@ impl LevelResult {
     pub(super) fn without_busy_client(mut self) -> LevelResult {
         let busy = self.judgement.busy.take();
         self.judgement.reasons.retain(|reason| Some(&reason.text) != busy.as_ref());
-        self.about.validity = Validity::of(self.judgement.reasons.clone());
+        self.recorded.about.validity = Validity::of(self.judgement.reasons.clone());
         self
     }
 
@@ -150,9 +112,9 @@ impl LevelResult {
 
     /// The same with these names.
     pub(super) fn named_as(mut self, names: impl Iterator<Item = String>) -> LevelResult {
-        let kinds = std::mem::take(&mut self.about.iterations).into_iter().zip(names);
+        let kinds = std::mem::take(&mut self.recorded.about.iterations).into_iter().zip(names);
         let named = kinds.map(|(kind, name)| IterationKind { name, ..kind });
-        self.about.iterations = named.filter(|kind| kind.ended + kind.unended > 0).collect();
+        self.recorded.about.iterations = named.filter(|kind| kind.ended + kind.unended > 0).collect();
         self
     }
 
@@ -166,18 +128,19 @@ impl LevelResult {
         let statistics = Statistics::new(Options { headline: headline(plan), ..Options::default() });
         let judgement = Judgement { reasons, ..Judgement::default() };
         let (span_ns, iterations, threads, complete) = ((0, 0), 0, 0, false);
-        Self { statistics, intervals: None, span_ns, iterations, about, threads, complete, judgement }
+        let recorded = RecordedLevel { statistics, span_ns, iterations, about, threads, complete };
+        Self { recorded, intervals: None, judgement }
     }
 
     /// As a comparison wants it; `None` where it was not run, or its numbers by time were not kept.
     pub fn measured(&self) -> Option<MeasuredRun> {
         let intervals = self.intervals.clone()?;
-        Some(MeasuredRun { span_ns: self.span_ns, intervals })
+        Some(MeasuredRun { span_ns: self.recorded.span_ns, intervals })
     }
 
     /// What the server did in the phase.
     pub fn answered(&self) -> Answered {
-        self.about.answered.unwrap_or_default()
+        self.recorded.about.answered.unwrap_or_default()
     }
 
     /// That a rate was not held, whoever is to blame.
@@ -187,61 +150,48 @@ impl LevelResult {
 
     /// Mean of the leading response times of all operations together, s.
     pub(super) fn mean_response_s(&self) -> Option<f64> {
-        let sum = operations_together(&self.statistics);
-        times_of(&sum.leading(self.statistics.headline())).map(|times| times.mean_s)
-    }
-
-    /// Where it lies on its load curve: repeats of a load lie at the same place.
-    pub fn point(&self) -> LoadPoint {
-        let About { level, asked_per_s, pace, clients, depth, validity, .. } = &self.about;
-        LoadPoint {
-            curve: self.curve().and_then(besides_repeat).map(str::to_owned),
-            level: level.clone(),
-            load: load(*asked_per_s, *clients, *depth),
-            pace: pace.clone(),
-            outstanding: clients.saturating_mul((*depth).into()),
-            valid: validity.valid,
-        }
+        let sum = operations_together(&self.recorded.statistics);
+        times_of(&sum.leading(self.recorded.statistics.headline())).map(|times| times.mean_s)
     }
 
     /// Its load in words.
     pub fn words(&self) -> &str {
-        &self.about.level
+        &self.recorded.about.level
     }
 
     /// Puts what the server said of itself beside it.
     pub fn serve_with(&mut self, server: ServerSide) {
-        self.about.server = Some(server);
+        self.recorded.about.server = Some(server);
     }
 
     /// All that is told of it besides its transactions.
     pub fn about(&self) -> &About {
-        &self.about
+        &self.recorded.about
     }
 
     /// Whether its numbers may be used.
     pub fn validity(&self) -> &Validity {
-        &self.about.validity
+        &self.recorded.about.validity
     }
 
     /// The transactions of its measured phase.
     pub fn statistics(&self) -> &Statistics {
-        &self.statistics
+        &self.recorded.statistics
     }
 
     /// It ran to its end.
     pub fn complete(&self) -> bool {
-        self.complete
+        self.recorded.complete
     }
 
     /// When its measured phase began, ns since the Unix epoch.
     pub fn first_ns(&self) -> i64 {
-        self.span_ns.0
+        self.recorded.span_ns.0
     }
 
     /// Length of its measured phase, s.
     pub fn seconds(&self) -> f64 {
-        let (first, last) = self.span_ns;
+        let (first, last) = self.recorded.span_ns;
         last.saturating_sub(first) as f64 / 1e9
     }
 
@@ -252,12 +202,12 @@ impl LevelResult {
 
     /// Planned iterations that were never started.
     pub fn never_sent(&self) -> u64 {
-        self.about.generator.never_sent
+        self.recorded.about.generator.never_sent
     }
 
     /// Actions that did not succeed: what happened, how often.
     pub fn failures(&self) -> impl Iterator<Item = &(String, u64)> {
-        self.about.failures.iter().filter(|(cause, _)| !cause.ends_with(OUTSIDE_THE_PHASE))
+        self.recorded.about.failures.iter().filter(|(cause, _)| !cause.ends_with(OUTSIDE_THE_PHASE))
     }
 
     /// Why the load generator, and not the server, is to blame for bad numbers; `None` where it kept up.
@@ -269,10 +219,6 @@ impl LevelResult {
     pub fn on_time(&self) -> Option<&[MovedNumber]> {
         self.judgement.on_time.as_deref()
     }
-}
-
-fn no_statistics() -> Statistics {
-    Statistics::new(Options::default())
 }
 
 /// Runs a plan; `words` says its load.
@@ -424,7 +370,8 @@ fn judged(
     let late_turns = if scheduled { kinds.iter().map(|kind| kind.late + kind.unended).sum() } else { 0 };
     let judgement = Judgement { reasons, late_turns, generators_fault, on_time, busy, behind };
     let complete = end == End::Planned;
-    LevelResult { statistics, intervals, span_ns: measured, iterations, about, threads, complete, judgement }
+    let recorded = RecordedLevel { statistics, span_ns: measured, iterations, about, threads, complete };
+    LevelResult { recorded, intervals, judgement }
 }
 
 /// How many users have a schedule of their own; `None` where nobody has.

@@ -1,17 +1,14 @@
-//! What is measured, and when it counts: a load level, its verdict, what is fair and what is certain, the recording of it, and the
-//! server's own numbers beside it. Nothing here prints or ends the process: [`Monitor`] is told how far an experiment is.
+//! What is measured, and when it counts: a load level, its verdict, what is fair and what is certain, and the server's own numbers
+//! beside it. Nothing here prints or ends the process: [`Monitor`] is told how far an experiment is.
 
 mod arm;
 pub mod breakdown;
 pub mod capacity;
-pub mod comparison;
 mod compatibility;
 mod confidence;
 mod disruption;
-mod error;
 mod file_preparation;
 pub mod gate;
-pub mod history;
 mod lateness;
 mod level;
 mod level_spec;
@@ -20,9 +17,7 @@ mod monitor;
 mod open_files;
 mod pace;
 mod parameters;
-mod procedures;
-pub mod record;
-pub mod recording_findings;
+mod recording_channel;
 mod resolved_target;
 mod resume;
 mod rounds;
@@ -37,7 +32,6 @@ mod tests;
 mod validity;
 
 pub use arm::Arm;
-pub use error::{Usage, all_of, first_reason};
 pub use lateness::FROM_INTENDED;
 pub use level::{LevelResult, run as run_level};
 pub use level_spec::{LevelSpec, levels_of_variant, repeat_of, repeated};
@@ -45,7 +39,6 @@ pub use measure::{Work, measure};
 pub use monitor::{Activity, Monitor};
 pub use open_files::allow as allow_open_files;
 pub use parameters::Variant;
-pub use procedures::ProcedureSet;
 pub use resolved_target::ResolvedTarget;
 pub use resume::finished_levels;
 pub use rounds::{RUNS, rounds};

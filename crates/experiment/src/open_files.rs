@@ -2,7 +2,7 @@
 
 use rustix::process::{Resource, Rlimit, getrlimit, setrlimit};
 
-use crate::error::Usage;
+use plimsoll_results::Usage;
 
 /// Files that a process has open besides: standard streams, event queues, reports, libraries' own.
 const OTHERS: u64 = 128;

@@ -7,13 +7,14 @@ use plimsoll_drive::engine::so_far;
 use plimsoll_model::{Coverage, Names};
 use plimsoll_recording::folder::{Finished, StageWriter};
 use plimsoll_report::findings::{Findings, Run};
+use plimsoll_results::record::{Measurement, RecordTo, Recorder};
 use plimsoll_stats::{IntervalWidth, Options, Statistics, state};
 use plimsoll_workload::Workload;
 
 use super::level::{LevelResult, headline, unfinished};
 use super::level_spec::LevelSpec;
 use super::run_spec::RunSpec;
-use crate::record::{DescribeStage, Measurement, RecordTo, Recorder, RecordingChannel, WorkerCheckpoint};
+use crate::recording_channel::{DescribeStage, RecordingChannel, WorkerCheckpoint};
 
 /// The recording of a run.
 pub struct RunRecording<'a> {
@@ -34,7 +35,7 @@ impl<'a> RunRecording<'a> {
     /// As [`RecordTo::begin`].
     pub fn begin(to: Option<&RecordTo>, spec: &RunSpec, workload: &'a Workload) -> anyhow::Result<Option<Self>> {
         let Some(to) = to else { return Ok(None) };
-        let recorder = to.begin(&measured(spec, workload, spec.run(workload, Vec::new(), 0)), CLOCK, spec.seed)?;
+        let recorder = to.begin(&measured(spec, workload, spec.run(workload, Vec::new(), 0))?, CLOCK, spec.seed)?;
         Ok(Some(Self { spec: spec.clone(), workload, recorder: Mutex::new(recorder), failed: AtomicBool::new(false) }))
     }
 
@@ -109,11 +110,11 @@ impl<'a> RunRecording<'a> {
     fn write(&self, stage: StageWriter, level: &LevelResult, facts: Vec<String>, names: &Names) -> anyhow::Result<()> {
         let finished = finished(level, names)?;
         let mut recorder = self.recorder.lock().unwrap_or_else(PoisonError::into_inner);
-        recorder.writer.describe(serde_json::to_value(self.measured(self.spec.run(self.workload, facts, 0)))?);
+        recorder.writer.describe(serde_json::to_value(self.measured(self.spec.run(self.workload, facts, 0))?)?);
         Ok(recorder.writer.end(stage, finished, names)?)
     }
 
-    fn measured(&self, run: Run) -> Measurement {
+    fn measured(&self, run: Run) -> anyhow::Result<Measurement> {
         measured(&self.spec, self.workload, run)
     }
 
@@ -125,7 +126,7 @@ impl<'a> RunRecording<'a> {
         match found {
             Ok((findings, _)) => {
                 if let Some(run) = &findings.run {
-                    let measured = measured(&self.spec, self.workload, run.clone());
+                    let measured = measured(&self.spec, self.workload, run.clone())?;
                     recorder.writer.describe(serde_json::to_value(measured)?);
                 }
                 recorder.finish(stopped, findings)
@@ -139,17 +140,18 @@ impl<'a> RunRecording<'a> {
 }
 
 /// What was measured, as the manifest keeps it.
-fn measured(spec: &RunSpec, workload: &Workload, run: Run) -> Measurement {
+fn measured(spec: &RunSpec, workload: &Workload, run: Run) -> anyhow::Result<Measurement> {
     let (workload_text, source) = (workload.text().to_owned(), spec.source());
-    Measurement::Run { run: Box::new(run), workload_text, spec: Box::new(spec.clone()), source }
+    Ok(Measurement::Run { run: Box::new(run), workload_text, spec: serde_json::to_value(spec)?, source })
 }
 
 /// What a recording keeps of a level.
 fn finished(level: &LevelResult, names: &Names) -> anyhow::Result<Finished> {
+    let recorded = level.recorded();
     Ok(Finished {
         level: Some(level.words().to_owned()),
-        span_ns: (Some(level.span_ns.0), Some(level.span_ns.1)),
-        state: state::to_bytes(&level.statistics, &Coverage::default(), names),
-        about: serde_json::to_value(level)?,
+        span_ns: (Some(recorded.span_ns.0), Some(recorded.span_ns.1)),
+        state: state::to_bytes(&recorded.statistics, &Coverage::default(), names),
+        about: serde_json::to_value(recorded)?,
     })
 }

@@ -5,13 +5,15 @@ use std::path::Path;
 use anyhow::Context;
 use plimsoll_recording::folder::{FolderError, Recording};
 use plimsoll_report::findings::{self, About, Run, Source};
+use plimsoll_results::Usage;
+use plimsoll_results::record::Measurement;
+use plimsoll_results::recording_findings::measured;
 use plimsoll_workload::{Parameter, Workload};
 use serde::{Deserialize, Serialize};
+use serde_json::Value;
 
 use super::level_spec::LevelSpec;
 use super::parameters::{self, Variant};
-use crate::error::Usage;
-use crate::record::Measurement;
 
 /// All that was asked for of a run, but for its outputs.
 #[derive(Clone, Debug, Serialize, Deserialize)]
@@ -147,15 +149,20 @@ impl RunSpec {
             FolderError::NoRecording { .. } => Usage(format!("--from {shown}: no recording in this folder")).into(),
             error => anyhow::Error::new(error),
         })?;
-        let measured = serde_json::from_value(recording.manifest.measured)
-            .context("manifest.json: unknown format of `measured`, written by another version of plimsoll")?;
-        match measured {
+        if let Measurement::Run { spec, workload_text, .. } = measured(&recording)? {
+            let spec = Self::of_manifest(spec)?;
             // The levels of a search followed from what was measured.
-            Measurement::Run { spec, workload_text, .. } if !spec.variants.is_empty() => Ok((*spec, workload_text)),
-            Measurement::Run { .. } | Measurement::Analyze { .. } => {
-                Err(Usage(format!("--from {shown}: expected a recording of plimsoll run, sweep or duel")).into())
+            if !spec.variants.is_empty() {
+                return Ok((spec, workload_text));
             }
         }
+        Err(Usage(format!("--from {shown}: expected a recording of plimsoll run, sweep or duel")).into())
+    }
+
+    /// As a manifest has it.
+    pub(super) fn of_manifest(spec: Value) -> anyhow::Result<Self> {
+        serde_json::from_value(spec)
+            .context("manifest.json: unknown format of `measured`, written by another version of plimsoll")
     }
 
     /// The workload with each value of what is varied; `text` is the workload's.

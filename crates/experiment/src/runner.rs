@@ -22,8 +22,8 @@ use super::resolved_target::ResolvedTarget;
 use super::run_recording::RunRecording;
 use super::run_spec::RunSpec;
 use super::sink::{SinkOptions, Table};
-use crate::error::all_of;
 use crate::server_side::ServerSideWatch;
+use plimsoll_results::all_of;
 
 /// What is driven, and who looks on.
 pub struct Runner<'a> {
@@ -375,11 +375,11 @@ pub(crate) fn findings_of(
     facts: Vec<String>,
     more: impl FnOnce(Run) -> Run,
 ) -> Findings {
-    let threads = ran.iter().map(|level| level.threads).max().unwrap_or(0);
+    let threads = ran.iter().map(|level| level.recorded.threads).max().unwrap_or(0);
     let run = more(spec.run(workload, facts, threads));
-    let levels: Vec<_> = ran.iter().map(|level| level.as_level()).collect();
+    let levels: Vec<_> = ran.iter().map(|level| level.recorded.as_level()).collect();
     let mut findings = Findings::collect_run(run, &levels, names, spec.source(), plimsoll_client::status_name);
-    findings.warnings.extend(ran.iter().filter_map(|level| level.caution()));
+    findings.warnings.extend(ran.iter().filter_map(|level| level.recorded.caution()));
     findings
 }
 

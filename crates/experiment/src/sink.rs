@@ -8,7 +8,7 @@ use plimsoll_model::{Names, Sink, Transaction};
 use plimsoll_recording::TransactionsFile;
 use plimsoll_stats::{Headline, IntervalRecorder, Intervals, Options, SharedDepth, Statistics};
 
-use crate::record::{RecordingChannel, RecordingSender};
+use crate::recording_channel::{RecordingChannel, RecordingSender};
 
 /// Rows that a worker collects before it takes the table's lock: some 200 KiB of them.
 const ROWS: usize = 512;

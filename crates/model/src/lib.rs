@@ -16,6 +16,7 @@ mod asked;
 mod client_path;
 mod coverage;
 mod endpoint;
+mod errno;
 mod guarantee;
 mod hosts;
 mod names;
@@ -38,6 +39,7 @@ pub use coverage::{
     ShareMissing, SmallWindow, Unseen,
 };
 pub use endpoint::Endpoint;
+pub use errno::errno_name;
 pub use guarantee::{Durability, Guaranteed, Guarantees, NONE as NO_PROTECTION, Writes};
 pub use hosts::{HostNameFrom, HostNames};
 pub use names::{Names, Symbol};

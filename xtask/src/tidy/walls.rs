@@ -27,13 +27,14 @@ const DRIVE: &str = "plimsoll-drive";
 const STATS: &str = "plimsoll-stats";
 const RECORDING: &str = "plimsoll-recording";
 const REPORT: &str = "plimsoll-report";
+const RESULTS: &str = "plimsoll-results";
 const SERVE: &str = "plimsoll-serve";
 const EXPERIMENT: &str = "plimsoll-experiment";
 const TESTKIT: &str = "plimsoll-testkit";
 const CLI: &str = "plimsoll";
 
 /// The halves never name each other: observe, and client, workload and drive. A client knows neither who drives it nor why; drive uses of stats the distribution of its own lags; nothing outside the workspace gets into wire, and into model only serde and a table of names.
-const WALLS: [Wall; 14] = [
+const WALLS: [Wall; 15] = [
     Wall { name: MODEL, inside: &[], outside: Outside::Only(&["foldhash", "indexmap", "serde"]) },
     Wall { name: WIRE, inside: &[], outside: Outside::Only(&[]) },
     Wall { name: OBSERVE, inside: &[MODEL, WIRE], outside: Outside::Any },
@@ -47,13 +48,18 @@ const WALLS: [Wall; 14] = [
     Wall { name: TESTKIT, inside: &[MODEL, WIRE], outside: Outside::Any },
     // No arguments and no terminal: those are the command's.
     Wall {
+        name: RESULTS,
+        inside: &[MODEL, STATS, RECORDING, REPORT],
+        outside: Outside::Only(&["anyhow", "serde", "serde_json"]),
+    },
+    Wall {
         name: EXPERIMENT,
-        inside: &[MODEL, CLIENT, WORKLOAD, DRIVE, STATS, RECORDING, REPORT, SERVE],
+        inside: &[MODEL, CLIENT, WORKLOAD, DRIVE, STATS, RECORDING, REPORT, RESULTS, SERVE],
         outside: Outside::Only(&["anyhow", "procfs", "rustix", "serde", "serde_json", "ureq"]),
     },
     Wall {
         name: CLI,
-        inside: &[MODEL, OBSERVE, CLIENT, WORKLOAD, DRIVE, EXPERIMENT, STATS, RECORDING, REPORT, SERVE],
+        inside: &[MODEL, OBSERVE, CLIENT, WORKLOAD, DRIVE, EXPERIMENT, STATS, RECORDING, REPORT, RESULTS, SERVE],
         outside: Outside::Any,
     },
     Wall { name: "xtask", inside: &[], outside: Outside::Only(&["clap", "libc", "memmap2", "serde_json", "spdx"]) },

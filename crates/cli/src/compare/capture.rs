@@ -3,11 +3,11 @@
 use std::path::Path;
 
 use anyhow::Context;
-use plimsoll_experiment::comparison::{ComparedSide, WHOLE_CAPTURE};
 use plimsoll_observe::capture::{Captures, Input};
 use plimsoll_observe::{Observed, Observer, status_name};
 use plimsoll_report::collect::comparison::{Contestant, LevelRuns, MeasuredRun};
 use plimsoll_report::findings::{Findings, Source};
+use plimsoll_results::comparison::{ComparedSide, WHOLE_CAPTURE};
 use plimsoll_stats::{IntervalRecorder, Intervals, Options, Statistics};
 
 use crate::filter::{Filter, Filtered};

@@ -4,9 +4,9 @@ mod capture;
 
 use std::path::{Path, PathBuf};
 
-use plimsoll_experiment::comparison::{ComparedSide, Condition, Judgement, compare, read_recording};
 use plimsoll_report::collect::comparison::{Contestant, Order, Unlike};
 use plimsoll_report::findings::{Findings, letter};
+use plimsoll_results::comparison::{ComparedSide, Condition, Judgement, compare, read_recording};
 
 use crate::exit::{Done, NO_VERDICT, Usage, first_reason};
 use crate::filter::Filter;

@@ -97,6 +97,6 @@ impl<S: Sink> Sink for Filtered<S> {
 }
 
 /// Which procedures the terms of `--operation` leave.
-pub(super) fn procedures(terms: &Terms<plimsoll_experiment::ProcedureSet>) -> Vec<bool> {
+pub(super) fn procedures(terms: &Terms<plimsoll_results::ProcedureSet>) -> Vec<bool> {
     Procedure::all().map(|procedure| terms.pass(|set| set.contains(procedure))).collect()
 }

@@ -5,9 +5,9 @@ use std::fs;
 use std::path::Path;
 use std::process::{Command, Output};
 
-use plimsoll_experiment::record::{Measurement, RecordTo, Rows, SyncRecorder};
 use plimsoll_model::{Coverage, Names, Procedure, Protocol, Sink};
 use plimsoll_report::findings::{About, Findings, Source};
+use plimsoll_results::record::{Measurement, RecordTo, Rows, SyncRecorder};
 use plimsoll_stats::{Options, Statistics};
 use plimsoll_testkit::command::output;
 use plimsoll_testkit::servers::Scratch;

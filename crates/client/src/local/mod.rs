@@ -12,7 +12,6 @@
 mod asked;
 mod calls;
 mod data;
-mod errno;
 mod lock;
 mod open_files;
 #[cfg(test)]
@@ -26,8 +25,6 @@ use std::sync::Arc;
 use plimsoll_model::{Asked, FileCall, Frames, Outcome, Procedure, Timeline, Transaction, Vantage};
 use rustix::fs::{Mode, OFlags};
 use rustix::io::Errno;
-
-pub use errno::name as errno_name;
 
 use self::open_files::OpenFiles;
 use super::calls::Identity;

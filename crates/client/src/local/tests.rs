@@ -3,7 +3,7 @@
 use std::fs;
 use std::os::unix::fs::{MetadataExt, symlink};
 
-use plimsoll_model::{Endpoint, Protocol, Symbol};
+use plimsoll_model::{Endpoint, Protocol, Symbol, errno_name};
 
 use super::*;
 use crate::content::Content;
@@ -275,6 +275,22 @@ fn errors_have_names() {
         [28, 2, 116, 0, 9999].map(errno_name),
         [Some("ENOSPC"), Some("ENOENT"), Some("ESTALE"), Some("OK"), None]
     );
+    // Numbers that differ between architectures: those of the table are those of the machines that are supported.
+    let system = [
+        (libc::EDEADLK, "EDEADLK"),
+        (libc::ENAMETOOLONG, "ENAMETOOLONG"),
+        (libc::ENOLCK, "ENOLCK"),
+        (libc::ENOSYS, "ENOSYS"),
+        (libc::ENOTEMPTY, "ENOTEMPTY"),
+        (libc::ELOOP, "ELOOP"),
+        (libc::ETIMEDOUT, "ETIMEDOUT"),
+        (libc::EOPNOTSUPP, "EOPNOTSUPP"),
+        (libc::EDQUOT, "EDQUOT"),
+        (libc::EKEYREJECTED, "EKEYREJECTED"),
+    ];
+    for (number, name) in system {
+        assert_eq!(errno_name(number.unsigned_abs()), Some(name));
+    }
 }
 
 #[test]

@@ -6,9 +6,9 @@ use plimsoll_model::Operation;
 use plimsoll_workload::{Load, Pause, Phases};
 use plimsoll_workload::{Parameter, Workload, size};
 
-use crate::error::Usage;
 use crate::level_spec::LevelSpec;
 use crate::resolved_target::ResolvedTarget;
+use plimsoll_results::Usage;
 
 /// How calls are made.
 #[derive(Clone, Debug)]

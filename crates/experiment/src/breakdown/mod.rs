@@ -27,7 +27,6 @@ use plimsoll_report::findings::calls::Calls;
 use plimsoll_report::findings::{About, Findings, Parameter};
 use plimsoll_workload::Workload;
 
-use crate::error::all_of;
 use crate::level::LevelResult;
 use crate::monitor::Monitor;
 use crate::resolved_target::ResolvedTarget;
@@ -41,6 +40,7 @@ use counters::Counters;
 use parts::{MeasuredPhase, beside_local};
 pub use path_requests::{ReadCapture, RequestSpans};
 use place::{Local, Place, ServerCpuSource, this_process};
+use plimsoll_results::all_of;
 
 /// All that is asked for of a breakdown.
 pub struct BreakdownSpec {

@@ -11,13 +11,13 @@ use plimsoll_model::Names;
 
 use super::calls::{CallSpec, Phase};
 use super::parts::calls_of;
-use crate::error::Usage;
 use crate::level::LevelResult;
 use crate::level_spec::LevelSpec;
 use crate::monitor::Monitor;
 use crate::resolved_target::ResolvedTarget;
 use crate::runner::{PreparedTarget, Runner};
 use crate::server_side::{ServerMetrics, ServerSideWatch};
+use plimsoll_results::Usage;
 
 /// A phase that brought too few calls is run again, so much longer than it takes for enough of them; where it brought none,
 /// so much longer than it was.

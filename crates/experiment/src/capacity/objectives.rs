@@ -6,11 +6,11 @@ use plimsoll_stats::Accumulator;
 use plimsoll_stats::comparison::{Metric, Scope};
 use plimsoll_workload::Load;
 
-use crate::comparison::{Condition, Threshold};
-use crate::error::Usage;
 use crate::lateness::FROM_INTENDED;
 use crate::level::LevelResult;
-use crate::procedures::ProcedureSet;
+use plimsoll_results::ProcedureSet;
+use plimsoll_results::Usage;
+use plimsoll_results::comparison::{Condition, Threshold};
 
 /// Service-level objectives. Always among them: no failed operation, and no iteration of the schedule late or never started.
 #[derive(Clone, Debug, Default)]

@@ -16,10 +16,10 @@ use plimsoll_stats::comparison::CONFIDENCE;
 pub use question::{Known, Question};
 pub use result::{GateResult, GateRun, shown};
 
-use crate::comparison::{Condition, compare};
 use crate::rounds::{RUNS, TURNS};
 use crate::{Arm, LevelResult};
 use observation::{Observation, RunNumber};
+use plimsoll_results::comparison::{Condition, compare};
 
 /// Rounds that may not count because the load generator was the bottleneck, before the gate gives up; from then on, as many as count.
 const MAX_UNCOUNTED: u32 = 3;

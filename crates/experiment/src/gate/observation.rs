@@ -3,7 +3,7 @@
 use plimsoll_report::collect::comparison::MeasuredRun;
 use plimsoll_stats::comparison::{Metric, Scope, estimate, repeats};
 
-use crate::comparison::{Condition, Threshold};
+use plimsoll_results::comparison::{Condition, Threshold};
 
 /// Errors that are consistent with none seen among N operations, over N (the rule of three, for 95 %).
 const NONE_SEEN: f64 = 3.0;

@@ -3,7 +3,7 @@
 use plimsoll_stats::comparison::confidence_sequence;
 
 use super::observation::{Observation, grain};
-use crate::comparison::{Condition, Outcome, Threshold};
+use plimsoll_results::comparison::{Condition, Outcome, Threshold};
 
 /// A condition at a load level, and what is known of it.
 #[derive(Clone, Debug)]

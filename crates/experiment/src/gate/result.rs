@@ -3,7 +3,7 @@
 use std::time::Duration;
 
 use super::question::Question;
-use crate::comparison::{Judgement, Outcome};
+use plimsoll_results::comparison::{Judgement, Outcome};
 
 /// What came of it.
 pub struct GateResult {

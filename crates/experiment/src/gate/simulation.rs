@@ -7,7 +7,7 @@ use plimsoll_testkit::Random;
 
 use super::observation::{Observation, RunNumber};
 use super::*;
-use crate::comparison::Outcome;
+use plimsoll_results::comparison::Outcome;
 
 /// What the candidate is slower by in A/B.
 const DIFFERENCE: f64 = 0.05;

@@ -56,22 +56,6 @@ fn throughput_is_rounded_as_in_tables() {
     assert!(said.contains("throughput would be up to 196 op/s, not 173 (limit 5 %)"), "{said}");
 }
 
-#[test]
-fn the_times_of_a_sentence_have_one_unit() {
-    let moved = |number: &str, on_time, reported| MovedNumber { number: number.to_owned(), reported, on_time };
-    let said = |moved: &[MovedNumber]| caution(moved).unwrap().split_once(", ").unwrap().1.to_owned();
-    let few = moved("p50", 388.5e-6, 545.6e-6);
-    assert_eq!(said(std::slice::from_ref(&few)), "p50 would be 388.5 µs, not 545.6 µs");
-    let mixed = [few, moved("p90", 496.9e-6, 1.18e-3)];
-    assert_eq!(
-        said(&mixed),
-        "p50 would be 0.389 ms, not 0.546 ms, p90 would be 0.497 ms, not 1.180 ms",
-        "both times have the same unit"
-    );
-    assert_eq!(said(&[moved("max", 2e-3, 11.7)]), "max would be 2.00 ms, not 11700.00 ms");
-    assert_eq!(said(&[moved("max", 2.0, 11.7)]), "max would be 2.00 s, not 11.70 s");
-}
-
 /// Times that differ, of which the last `late` were counted 3 ms more, under a schedule of 500 a second.
 fn scheduled(requests: i64, late: i64) -> Generator {
     let mut lateness = Lateness::default();
@@ -121,8 +105,8 @@ fn the_slowest_request_costs_no_verdict() {
     let generator = scheduled(1_500, 1);
     assert_eq!(verdict(&generator), []);
     let moved = judge(&level(&generator)).moved_numbers();
-    let said = caution(&moved).unwrap();
-    assert!(said.contains("max from the intended start would be") && caution(&[]).is_none(), "{said}");
+    let numbers: Vec<&str> = moved.iter().map(|moved| moved.number.as_str()).collect();
+    assert!(numbers.contains(&"max from the intended start"), "{numbers:?}");
 }
 
 #[test]

@@ -12,9 +12,9 @@ use std::time::{Duration, Instant, SystemTime, UNIX_EPOCH};
 use anyhow::Context;
 use plimsoll_report::findings::ServerSide;
 
-use crate::error::Usage;
 use counters::{Counters, Sample, between};
 use exporter::Exporter;
+use plimsoll_results::Usage;
 use process::Tree;
 
 /// Between two looks at the server.

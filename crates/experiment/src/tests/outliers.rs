@@ -101,7 +101,7 @@ impl Found {
         let level_spec = LevelSpec { plan: plan.clone(), words: format!("{clients} clients"), curve, parameter };
         let mut level = self.driven(script, &plan, (&level_spec.words, Delays::default()), block).on(&level_spec);
         // How busy this machine is says nothing of a run under a virtual clock.
-        level.about.validity = plimsoll_model::Validity::default();
+        level.recorded.about.validity = plimsoll_model::Validity::default();
         level
     }
 

@@ -95,5 +95,9 @@ fn a_moment_without_it_costs_the_slowest_request() {
     assert_eq!(*ran.validity(), Validity::default());
     let moved: Vec<&str> = ran.about().generator.moved.iter().map(|moved| moved.number.as_str()).collect();
     assert_eq!(moved, ["max"]);
-    assert!(ran.caution().is_some_and(|said| said.contains("max would be")), "{:?}", ran.caution());
+    assert!(
+        ran.recorded().caution().is_some_and(|said| said.contains("max would be")),
+        "{:?}",
+        ran.recorded().caution()
+    );
 }

@@ -2,7 +2,6 @@
 
 use std::fs::File;
 use std::io::{self, Cursor, Read, Seek, SeekFrom};
-use std::os::fd::AsFd;
 use std::path::PathBuf;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
@@ -10,6 +9,7 @@ use std::sync::atomic::{AtomicU64, Ordering};
 use super::plain::Plain;
 use super::source::{Backing, Source};
 use super::stop::{StopReading, Stoppable};
+use super::waiting;
 
 /// Where a capture is read from.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -90,8 +90,7 @@ pub(super) fn open(input: &Input, read: &Arc<AtomicU64>, stop: &StopReading) -> 
     let read = Arc::clone(read);
     match input {
         Input::Stdin => {
-            // Not what `io::stdin` reads ahead: nobody could wait for that.
-            let inner = File::from(io::stdin().as_fd().try_clone_to_owned()?);
+            let inner = waiting::standard_input()?;
             stream(Counted { inner: Stoppable { inner, stop: stop.clone(), until: None }, read })
         }
         Input::File(path) => {

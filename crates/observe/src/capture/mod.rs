@@ -32,6 +32,8 @@ mod source;
 mod stop;
 #[cfg(test)]
 mod tests;
+#[cfg_attr(not(unix), path = "waiting/blocking.rs")]
+mod waiting;
 mod window;
 
 use std::sync::Arc;

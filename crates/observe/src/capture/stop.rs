@@ -1,12 +1,12 @@
 //! Reading that somebody else ends: Ctrl-C, where a pipe may bring nothing for hours.
 
+use std::fs::File;
 use std::io::{self, Read};
-use std::os::fd::AsFd;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering::Relaxed};
 use std::time::{Duration, Instant};
 
-use rustix::event::{PollFd, PollFlags, Timespec, poll};
+use super::waiting::is_ready;
 
 /// How long a pipe is read on after somebody asked to end. Ctrl-C ends the program that writes to it as well (`tcpdump -w - |`),
 /// and what that still writes before it ends belongs to the capture.
@@ -43,13 +43,13 @@ impl StopReading {
 }
 
 /// A pipe that seems to end soon after somebody asked.
-pub(super) struct Stoppable<R> {
-    pub(super) inner: R,
+pub(super) struct Stoppable {
+    pub(super) inner: File,
     pub(super) stop: StopReading,
     pub(super) until: Option<Instant>,
 }
 
-impl<R: Read + AsFd> Read for Stoppable<R> {
+impl Read for Stoppable {
     fn read(&mut self, room: &mut [u8]) -> io::Result<usize> {
         loop {
             if self.until.is_none() && self.stop.asked() {
@@ -67,21 +67,16 @@ impl<R: Read + AsFd> Read for Stoppable<R> {
     }
 }
 
-/// Whether a read would return at once: with bytes, with the end, or with an error.
-fn is_ready(from: &impl AsFd, within: Duration) -> io::Result<bool> {
-    let timeout = Timespec { tv_sec: within.as_secs() as i64, tv_nsec: i64::from(within.subsec_nanos()) };
-    match poll(&mut [PollFd::new(from, PollFlags::IN)], Some(&timeout)) {
-        Ok(ready) => Ok(ready > 0),
-        Err(error) if error.kind() == io::ErrorKind::Interrupted => Ok(false),
-        Err(error) => Err(error.into()),
-    }
-}
-
-#[cfg(test)]
+#[cfg(all(test, unix))]
 mod tests {
     use std::io::Write;
+    use std::os::fd::OwnedFd;
 
     use super::*;
+
+    fn file(pipe: io::PipeReader) -> File {
+        OwnedFd::from(pipe).into()
+    }
 
     #[test]
     fn what_was_written_before_the_end_is_read_after_somebody_asked() {
@@ -91,7 +86,7 @@ mod tests {
         drop(writer);
         stop.ask();
         let mut read = Vec::new();
-        Stoppable { inner: reader, stop: stop.clone(), until: None }.read_to_end(&mut read).unwrap();
+        Stoppable { inner: file(reader), stop: stop.clone(), until: None }.read_to_end(&mut read).unwrap();
         assert_eq!((read.as_slice(), stop.cut_off()), (&b"the last record"[..], false));
     }
 
@@ -102,7 +97,7 @@ mod tests {
         writer.write_all(b"half a rec").unwrap();
         stop.ask();
         let mut read = Vec::new();
-        Stoppable { inner: reader, stop: stop.clone(), until: None }.read_to_end(&mut read).unwrap();
+        Stoppable { inner: file(reader), stop: stop.clone(), until: None }.read_to_end(&mut read).unwrap();
         assert_eq!((read.as_slice(), stop.cut_off()), (&b"half a rec"[..], true));
         drop(writer);
     }

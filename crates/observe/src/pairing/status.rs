@@ -1,6 +1,6 @@
 //! What a status on the wire is called in its standard.
 
-use plimsoll_model::Protocol;
+use plimsoll_model::{Protocol, errno_name};
 use plimsoll_wire::{nfs, smb2};
 
 /// The standard's name of a status; `None` where it has none, or for a protocol whose statuses have no names.
@@ -13,8 +13,9 @@ pub fn status_name(protocol: Protocol, status: u32) -> Option<&'static str> {
         Protocol::Nfs4 | Protocol::Nfs4Callback => nfs::status_name(4, status),
         Protocol::Mount => nfs::mount_status_name(status),
         Protocol::Nlm => nfs::nlm_status_name(status),
-        // No traffic: calls to the operating system are in no capture.
-        Protocol::Portmap | Protocol::Rpc | Protocol::File => None,
+        // Not in captures, but in tables and recordings.
+        Protocol::File => errno_name(status),
+        Protocol::Portmap | Protocol::Rpc => None,
     }
 }
 
@@ -28,13 +29,13 @@ fn dos_error_name(status: u32) -> Option<&'static str> {
 /// Every protocol's statuses of this name, with the prefix that its standard gives all of them or without:
 /// STATUS_ACCESS_DENIED or ACCESS_DENIED, NFS3ERR_STALE or STALE, whatever the case.
 pub fn statuses_named(name: &str) -> Vec<(Protocol, u32)> {
-    // NFS's reach to 10,096, MOUNT's and the lock manager's are below; a DOS error's code has 12 bits at most.
+    // NFS's reach to 10,096; MOUNT's, the lock manager's and Linux's are below 200; a DOS error's code has 12 bits at most.
     let dos = || (1..=3).flat_map(|class| (0..1 << 12).map(move |code| code << 16 | class));
     let numbers = |protocol: Protocol| -> Vec<u32> {
         match protocol {
             Protocol::Smb1 => smb2::status::NAMED.iter().copied().chain(dos()).collect(),
             Protocol::Smb2 => smb2::status::NAMED.to_vec(),
-            _ => (0..=100).chain(10_000..=10_200).collect(),
+            _ => (0..=200).chain(10_000..=10_200).collect(),
         }
     };
     let is = |full: &str| {
@@ -66,7 +67,7 @@ mod tests {
                 StatusFamily::Nfs => &[Protocol::Nfs4, Protocol::Nfs2],
                 StatusFamily::Nlm => &[Protocol::Nlm],
                 StatusFamily::Mount => &[Protocol::Mount],
-                StatusFamily::Errno => continue,
+                StatusFamily::Errno => &[Protocol::File],
             };
             for rule in family.rules() {
                 let name = protocols.iter().find_map(|&protocol| status_name(protocol, rule.status));
@@ -88,9 +89,9 @@ mod tests {
         assert_eq!(statuses_named("nfs4err_badsession"), [(Protocol::Nfs4, 10_052), (Protocol::Nfs4Callback, 10_052)]);
         assert!(statuses_named("no such thing").is_empty());
         // No name lies beyond the numbers that are looked at.
-        let nfs = [Protocol::Nfs2, Protocol::Nfs3, Protocol::Nfs4, Protocol::Mount, Protocol::Nlm];
+        let nfs = [Protocol::Nfs2, Protocol::Nfs3, Protocol::Nfs4, Protocol::Mount, Protocol::Nlm, Protocol::File];
         assert!(
-            (101..10_000).chain(10_201..70_000).all(|n| nfs.iter().all(|&protocol| status_name(protocol, n).is_none()))
+            (201..10_000).chain(10_201..70_000).all(|n| nfs.iter().all(|&protocol| status_name(protocol, n).is_none()))
         );
     }
 

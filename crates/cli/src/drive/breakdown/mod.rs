@@ -1,0 +1,150 @@
+//! `plimsoll breakdown`: where the time of a call goes.
+
+mod captured;
+
+use std::path::PathBuf;
+use std::time::Duration;
+
+use plimsoll_experiment::breakdown::{BreakdownSpec, CallSpec, CounterSource, measure};
+
+use crate::about::AboutFlags;
+use crate::drive::run::{AuthFlags, TARGETS, TargetFlags, Terminal, WishFlags};
+use crate::drive::server_side::ServerSideFlags;
+use crate::exit::{Done, first_error};
+use crate::output::Output;
+use crate::output_file::Files;
+
+const EXAMPLES: &str = "Examples:
+  plimsoll breakdown smb://user@server/share
+  plimsoll breakdown nfs://server/export --server-metrics http://server:9100/metrics
+  plimsoll breakdown file:///mnt/share --capture mount.pcap";
+
+/// Makes the same calls (such as getattr and read) on a server and in a local directory, and shows how much of a call's
+/// time the client, the network, the server and the disk take. The report marks each part as measured or derived.
+#[derive(Debug, clap::Args)]
+#[command(after_help = EXAMPLES)]
+pub(crate) struct Arguments {
+    #[arg(value_name = "TARGET", help = TARGETS)]
+    target: String,
+    /// File whose first line is the password [default: environment variable PLIMSOLL_PASSWORD, then the target's
+    /// password]
+    #[arg(long, value_name = "FILE", help_heading = "Server")]
+    password_file: Option<PathBuf>,
+    #[command(flatten)]
+    auth: AuthFlags,
+    #[command(flatten)]
+    connect_options: WishFlags,
+    #[command(flatten)]
+    server_side: ServerSideFlags,
+    /// Report the counters of a Samba server on this machine, given its smb.conf; smb.conf must set `smbd profiling
+    /// level` to `on` or `count`
+    #[arg(long, value_name = "FILE", help_heading = "Server")]
+    samba_conf: Option<PathBuf>,
+    /// Report the counters of an NFS-Ganesha server, given its D-Bus: `system`, or an address such as
+    /// unix:path=/run/bus. Ganesha's NFS_CORE_PARAM block must enable Enable_NFS_Stats and Enable_FULLV3_Stats
+    #[arg(long, value_name = "BUS", help_heading = "Server", conflicts_with = "samba_conf")]
+    ganesha_bus: Option<String>,
+    /// For file:// targets: the capture of the mount's connection that tcpdump is writing (tcpdump -U -w FILE).
+    /// Plimsoll counts the requests per call in this capture
+    #[arg(long, value_name = "FILE", help_heading = "Server")]
+    capture: Option<PathBuf>,
+    #[command(flatten)]
+    calls: CallFlags,
+    /// Delete the workload's files at the end, also after Ctrl-C [default: leave them for the next run]
+    #[arg(long, help_heading = "Output")]
+    remove_files: bool,
+    #[command(flatten)]
+    about: AboutFlags,
+    #[command(flatten)]
+    output: Output,
+}
+
+/// How calls are made, as flags.
+#[derive(Clone, Debug, clap::Args)]
+#[command(next_help_heading = "Calls")]
+struct CallFlags {
+    /// Minimum number of measured calls of each kind
+    #[arg(long, value_name = "COUNT", default_value_t = 1000, value_parser = clap::value_parser!(u32).range(1..))]
+    calls: u32,
+    /// Length of each measured phase, e.g. 5s. A phase with fewer than --calls calls is repeated with a longer duration
+    #[arg(long, value_name = "TIME", value_parser = humantime::parse_duration, default_value = "2s")]
+    duration: Duration,
+    /// Unmeasured load before each measured phase, e.g. 5s
+    #[arg(long, value_name = "TIME", value_parser = humantime::parse_duration, default_value = "1s")]
+    warmup: Duration,
+    /// Size of each read, e.g. 64KiB
+    #[arg(long, value_name = "SIZE", default_value = "4KiB")]
+    block: String,
+    /// Total size of the files in each read phase, e.g. 4GiB. Files that fit into the server's memory are read from the
+    /// server's cache
+    #[arg(long, value_name = "SIZE", default_value = "128MiB")]
+    size: String,
+    /// Number of blocks that the read-ahead phase keeps outstanding; for file:// targets the kernel decides
+    #[arg(long, value_name = "COUNT", default_value_t = 8, value_parser = clap::value_parser!(u32).range(2..=64))]
+    ahead: u32,
+    /// Local directory in which to make the same calls, e.g. file:///var/tmp/x [default: a temporary directory]
+    #[arg(long, value_name = "URL")]
+    local: Option<String>,
+    /// Shell command that empties the server's cache; runs before each read phase
+    #[arg(long, value_name = "COMMAND")]
+    empty_caches: Option<String>,
+    /// Timeout for a request, e.g. 10s; the report counts timeouts
+    #[arg(long, value_name = "TIME", value_parser = humantime::parse_duration, default_value = "30s")]
+    timeout: Duration,
+    /// Seed of the random number generator
+    #[arg(long, value_name = "NUMBER", default_value_t = 1)]
+    seed: u64,
+}
+
+impl CallFlags {
+    fn spec(&self) -> CallSpec {
+        CallSpec {
+            calls: self.calls,
+            measured_ns: nanoseconds(self.duration),
+            warmup_ns: nanoseconds(self.warmup),
+            block: self.block.clone(),
+            size: self.size.clone(),
+            ahead: self.ahead,
+            empty_caches: self.empty_caches.clone(),
+            timeout_ns: nanoseconds(self.timeout),
+            seed: self.seed,
+        }
+    }
+}
+
+/// Runs the subcommand.
+pub(crate) fn run(arguments: Arguments) -> anyhow::Result<Done> {
+    let inputs = arguments.capture.iter().chain(&arguments.samba_conf).chain(&arguments.password_file);
+    let inputs = inputs.map(PathBuf::as_path).chain(arguments.about.files());
+    let output = arguments.output.open(&mut Files::reading(inputs))?;
+    let calls = arguments.calls.spec();
+    calls.check()?;
+    let Arguments { target, password_file, auth, connect_options, .. } = &arguments;
+    let flags = TargetFlags::new(target.clone(), password_file.clone(), auth.clone(), connect_options.clone());
+    let spec = BreakdownSpec {
+        target: flags.choose()?,
+        connect_options: flags.connect_options(calls.seed ^ u64::from(std::process::id()) << 32),
+        local: arguments.calls.local.clone(),
+        calls,
+        server_metrics: arguments.server_side.metrics(),
+        counters: match (&arguments.samba_conf, &arguments.ganesha_bus) {
+            (Some(configuration), _) => Some(CounterSource::Samba(configuration.clone())),
+            (None, Some(bus)) => Some(CounterSource::Ganesha(bus.clone())),
+            (None, None) => None,
+        },
+        remove_files: arguments.remove_files,
+        about: arguments.about.read()?,
+    };
+    let terminal = Terminal::new(arguments.output.quiet);
+    let (findings, besides) = match &arguments.capture {
+        Some(capture) => measure(&spec, &terminal, Some(&|spans| captured::read(capture, spans)))?,
+        None => measure(&spec, &terminal, None)?,
+    };
+    let done = Done::with(&findings.validity, output.prints());
+    first_error([output.write(&findings.into()), besides])?;
+    Ok(done)
+}
+
+fn nanoseconds(time: Duration) -> u64 {
+    u64::try_from(time.as_nanos()).unwrap_or(u64::MAX)
+}

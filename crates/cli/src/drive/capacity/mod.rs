@@ -1,0 +1,189 @@
+//! `plimsoll capacity`: the highest load that meets an objective.
+
+use std::path::Path;
+use std::sync::Arc;
+
+use anyhow::Context;
+use plimsoll_experiment::capacity::{CapacitySearch, Objectives, parse_objective};
+use plimsoll_experiment::{LevelResult, Monitor, RunRecording, RunResult, RunSpec, Runner, allow_open_files};
+use plimsoll_model::Names;
+use plimsoll_report::findings::Findings;
+use plimsoll_results::comparison::Condition;
+use plimsoll_stats::capacity::{Bounds, Grain};
+use plimsoll_workload::Load;
+
+use crate::about::AboutFlags;
+use crate::drive::run::{LoadFlags, SetFlags, TargetFlags, Terminal, absolute, level_at, timeout_ns, usual};
+use crate::drive::server_side::ServerSideFlags;
+use crate::exit::{Done, Usage, first_error};
+use crate::output::Output;
+use crate::output_file::Files;
+use crate::record::RecordFlags;
+
+const EXAMPLES: &str = "Examples:
+  plimsoll capacity mixed --target smb://user@server/share --hold \"p99 < 20ms\"
+  plimsoll capacity home-folders --target smb://user@server/share --users 1 --every 11s";
+
+/// Finds the highest load at which a server meets a service-level objective. Doubles the load until the server misses
+/// the objective, bisects, and confirms both ends of the interval with alternating runs.
+#[derive(Debug, clap::Args)]
+#[command(after_help = EXAMPLES)]
+pub(crate) struct Arguments {
+    /// Workload: a name from `plimsoll workloads list`, or a workload file
+    #[arg(default_value = "mixed")]
+    workload: String,
+    #[command(flatten)]
+    parameters: SetFlags,
+    #[command(flatten)]
+    target: TargetFlags,
+    #[command(flatten)]
+    server_side: ServerSideFlags,
+    #[command(flatten)]
+    objectives: ObjectiveFlags,
+    #[command(flatten)]
+    bounds: BoundFlags,
+    #[command(flatten)]
+    load: LoadFlags,
+    /// Delete the workload's files at the end, also after Ctrl-C [default: leave them for the next run]
+    #[arg(long, help_heading = "Output")]
+    remove_files: bool,
+    #[command(flatten)]
+    about: AboutFlags,
+    #[command(flatten)]
+    record: RecordFlags,
+    #[command(flatten)]
+    output: Output,
+}
+
+/// Service-level objectives, as flags.
+#[derive(Clone, Debug, clap::Args)]
+#[command(next_help_heading = "Objective")]
+struct ObjectiveFlags {
+    /// Service-level objective, e.g. "p99 < 20ms", "read.mean < 5ms" or "bytes > 80MB/s"; may be repeated. A run with
+    /// an error, or with an iteration still running when its user's next one is due, always misses the objective
+    #[arg(long, value_name = "CONDITION", value_parser = parse_objective)]
+    hold: Vec<Condition>,
+}
+
+/// Where to search, as flags.
+#[derive(Clone, Debug, clap::Args)]
+#[command(next_help_heading = "Search")]
+struct BoundFlags {
+    /// Load of the first run: clients, users (with --users) or iterations per second (with --rate) [default: 1 client
+    /// or user, 100 iterations per second]. Replaces the number in --users or --rate or,
+    /// without these, in --clients
+    #[arg(long, value_name = "LOAD")]
+    start: Option<f64>,
+    /// Upper limit of the search [default: 1000 clients or users, 1000000 iterations per second]. Private files are
+    /// created for this number of clients or users
+    #[arg(long, value_name = "LOAD")]
+    most: Option<f64>,
+    /// Maximum width of the result's interval, in percent of its lower end
+    #[arg(long, value_name = "PER_CENT", default_value_t = 2.0)]
+    resolution: f64,
+    /// Maximum number of runs
+    #[arg(long, value_name = "COUNT", default_value_t = 100, value_parser = clap::value_parser!(u32).range(1..))]
+    runs: u32,
+}
+
+/// Runs the subcommand.
+pub(crate) fn run(arguments: Arguments) -> anyhow::Result<Done> {
+    let mut files =
+        Files::reading(arguments.target.files().chain([Path::new(&arguments.workload)]).chain(arguments.about.files()));
+    files.fills("--record", arguments.record.folder());
+    let output = arguments.output.open(&mut files)?;
+    let about = arguments.about.read()?;
+    let workload = arguments.parameters.workload(&arguments.workload)?;
+    if arguments.load.levels.is_some() {
+        return Err(Usage(
+            "--levels does not apply to capacity, which chooses the load levels itself: remove --levels, and \
+        limit the search with --start and --most"
+                .to_owned(),
+        )
+        .into());
+    }
+    let load = usual(&arguments.load, workload.defaults())?;
+    let objectives = Objectives::new(arguments.objectives.hold.clone(), &load)?;
+    let bounds = arguments.bounds.of(&load)?;
+    let highest = level_at(&arguments.load, workload.defaults(), ("--most", bounds.most), 0)?;
+    let resolved = arguments.target.choose()?;
+    let terminal = Terminal::new(arguments.output.quiet);
+    let monitor: &dyn Monitor = &terminal;
+    let warmup_ns = highest.plan.phases.warmup_ns;
+    let spec = RunSpec {
+        target: resolved.shown.clone(),
+        server: arguments.target.spec(),
+        workload: absolute(&arguments.workload)?,
+        settings: arguments.parameters.settings().to_vec(),
+        file_set: arguments.load.file_set.clone(),
+        warmup_ns,
+        no_cpu_idle: arguments.load.no_cpu_idle,
+        about,
+        ..RunSpec::new(&workload, arguments.load.seed)
+    };
+    let mut names = Names::default();
+    let connect_options = arguments.target.connect_options(spec.seed ^ u64::from(std::process::id()) << 32);
+    let highest = [highest];
+    allow_open_files(resolved.open_files(&highest, &workload))?;
+    let server_side = arguments.server_side.watch()?;
+    let recording = RunRecording::begin(arguments.record.to().as_ref(), &spec, &workload)?;
+    let runner = Runner {
+        recording: recording.as_ref(),
+        file_set: arguments.load.file_set.as_deref(),
+        remove_files: arguments.remove_files,
+        server_side: server_side.as_ref(),
+        ..Runner::new(&workload, monitor, timeout_ns(&arguments.load))
+    };
+    let found = (|| {
+        let prepared = runner.reach(&resolved, &connect_options, &highest, &mut names)?;
+        let names = Arc::new(names);
+        let mut search = CapacitySearch::new(bounds, load, &objectives);
+        // The highest load was checked above; the others are rounded where they must be whole.
+        let level = |load, number| level_at(&arguments.load, workload.defaults(), ("--most", load), number);
+        let next = |ran: &[LevelResult]| search.next(ran, level);
+        let results = runner.run_adaptive(&prepared, &names, next).with_context(|| resolved.shown.clone())?;
+        let mut facts = prepared.server.facts();
+        facts.extend(results.facts());
+        let result = RunResult { spec: spec.clone(), workload: &workload, levels: results.ran, names, facts };
+        let capacity = search.summary(result.levels.len());
+        anyhow::Ok((result.findings_of(Some(Box::new(capacity))), results.besides))
+    })();
+    let recording = recording.map_or(Ok(()), |recording| recording.finish(monitor.stopped(), found.as_ref()));
+    let (findings, besides): (Findings, _) = match found {
+        Ok(found) => found,
+        Err(error) => return first_error([Err(error), recording]).map(|()| Done::Normally),
+    };
+    let done = ended(&findings, output.prints());
+    first_error([output.write(&findings.into()), recording, besides])?;
+    Ok(done)
+}
+
+/// Missing the objective at the lowest load is a failed condition; a search without a result has no verdict.
+fn ended(findings: &Findings, printed: bool) -> Done {
+    let capacity = findings.run.as_ref().and_then(|run| run.capacity.as_deref());
+    match capacity.filter(|capacity| capacity.outcome == "none") {
+        Some(none) => Done::Failed(format!(
+            "{}: {}",
+            none.objectives.join(", "),
+            none.why.as_deref().unwrap_or("not met at any load")
+        )),
+        None => Done::with(&findings.validity, printed),
+    }
+}
+
+impl BoundFlags {
+    fn of(&self, load: &Load) -> Result<Bounds, Usage> {
+        let (grain, most, start) = match load {
+            Load::Open { .. } => (Grain::Any, 1e6, 100.0),
+            Load::Closed { .. } | Load::Partly { .. } => (Grain::Whole, 1e3, 1.0),
+        };
+        let (most, start) = (self.most.unwrap_or(most), self.start.unwrap_or(start));
+        if !(start > 0.0 && start <= most) {
+            return Err(Usage(format!("--start {start}: expected a number above 0 and at most {most} (--most)")));
+        }
+        if !(0.1..=50.0).contains(&self.resolution) {
+            return Err(Usage(format!("--resolution {}: expected 0.1 to 50 (percent)", self.resolution)));
+        }
+        Ok(Bounds { start, most, grain, resolution: self.resolution / 100.0, runs: self.runs })
+    }
+}

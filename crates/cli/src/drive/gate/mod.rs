@@ -1,0 +1,201 @@
+//! `plimsoll gate`: two servers in turns, until conditions are decided.
+
+mod csv;
+mod junit;
+mod markdown;
+mod words;
+
+use std::io::Write as _;
+use std::path::PathBuf;
+use std::time::Duration;
+
+use anyhow::{Context as _, bail};
+use plimsoll_experiment::gate::{Gate, GateResult, GateSpec};
+use plimsoll_report::collect::comparison::Order;
+use plimsoll_report::findings::Report;
+use plimsoll_report::findings::comparison::Condition as JudgedCondition;
+use plimsoll_results::comparison::{Condition, compare};
+
+use crate::compare::Conditions;
+use crate::drive::run::Terminal;
+use crate::drive::two_sides::{DriveFlags, Sides};
+use crate::exit::{Done, Usage, first_error, unless_closed};
+use crate::output::{OpenOutput, show_instants};
+use crate::output_file::{Files, OutputFile};
+use crate::shell;
+
+const EXAMPLES: &str = "Examples:
+  plimsoll gate nfs://old/export nfs://new/export mixed --fail-if \"read.p95 > +3%\"
+  plimsoll gate \"$OLD\" \"$NEW\" --fail-if \"mean > +5%\" --budget 5m --markdown gate.md --junit gate.xml
+
+Exit code 0: all conditions passed. 1: a condition failed. 4: none failed, but at least one is undecided.";
+
+/// What the numbers of a stopped gate are good for.
+const OPTIONAL_STOPPING: &str = "A gate stops as soon as its conditions are decided. Only the intervals of the conditions allow for early stopping; \
+    all other intervals and verdicts assume a fixed number of rounds";
+
+/// Drives a baseline and a candidate alternately (A B B A, repeated) until every --fail-if condition is decided or the
+/// budget is spent. The conditions' confidence intervals stay valid although the gate checks them after every round
+#[derive(Debug, clap::Args)]
+#[command(after_help = EXAMPLES)]
+pub(crate) struct Arguments {
+    /// Side A: a target; options for this side only follow in the same argument, e.g. "smb://u@old/data --dialect 2.1"
+    baseline: String,
+    /// Side B: a target; options for this side only follow in the same argument, e.g. "smb://u@new/data --depth 4"
+    candidate: String,
+    /// Workload: a name from `plimsoll workloads list`, or a workload file
+    #[arg(default_value = "mixed")]
+    workload: String,
+    /// Time limit, e.g. 10m: the gate starts no round that would probably end after the limit, except the first round
+    #[arg(long, value_name = "TIME", default_value = "10m", value_parser = humantime::parse_duration)]
+    budget: Duration,
+    /// Maximum number of rounds; each round has four runs (A B B A)
+    #[arg(long, value_name = "COUNT", default_value_t = 100, value_parser = clap::value_parser!(u32).range(1..=10_000))]
+    most_rounds: u32,
+    #[command(flatten)]
+    drive: DriveFlags,
+    #[command(flatten)]
+    conditions: Conditions,
+    #[command(flatten)]
+    output: GateOutput,
+}
+
+/// Where the decisions go, as flags.
+#[derive(Debug, clap::Args)]
+#[command(next_help_heading = "Output")]
+struct GateOutput {
+    /// Write the decisions as a Markdown table, e.g. for a comment on a pull request
+    #[arg(long, value_name = "FILE")]
+    markdown: Option<PathBuf>,
+    /// Write the decisions as JUnit XML, one test case per condition and load level
+    #[arg(long, value_name = "FILE")]
+    junit: Option<PathBuf>,
+    /// Write one line per run and load level as CSV, with the value measured for each condition
+    #[arg(long, value_name = "FILE")]
+    csv: Option<PathBuf>,
+    /// Write the comparison of all runs as JSON (schemas/plimsoll.report.2.schema.json); - for standard output
+    #[arg(long, value_name = "FILE")]
+    json: Option<PathBuf>,
+    /// Write the comparison of all runs as one self-contained HTML page
+    #[arg(long, value_name = "FILE")]
+    html: Option<PathBuf>,
+    /// Show dates and times in UTC [default: local time]
+    #[arg(long)]
+    utc: bool,
+    /// Print no decisions and no progress; `--json -` still prints JSON
+    #[arg(long, short)]
+    quiet: bool,
+}
+
+/// The same with their files open.
+struct OpenGateOutput {
+    markdown: Option<OutputFile>,
+    junit: Option<OutputFile>,
+    csv: Option<OutputFile>,
+    report: OpenOutput,
+    quiet: bool,
+}
+
+/// What all outputs of a gate show.
+struct GateSummary<'a> {
+    gate: &'a GateResult,
+    conditions: &'a [Condition],
+    /// The baseline and the candidate.
+    sides: [&'a str; 2],
+    workload: &'a str,
+    /// What a reader must know before believing it.
+    warnings: &'a [String],
+}
+
+/// Runs the subcommand.
+pub(crate) fn run(arguments: Arguments) -> anyhow::Result<Done> {
+    let Arguments { baseline, candidate, workload: name, budget, most_rounds, drive, conditions, output } = arguments;
+    if conditions.wanted().is_empty() {
+        return Err(Usage("gate needs a condition to decide, e.g. --fail-if \"read.p95 > +3%\"".to_owned()).into());
+    }
+    let sides = Sides::read([&baseline, &candidate])?;
+    let terminal = Terminal::new(output.quiet);
+    let output = output.open(&mut drive.files(&sides, &name))?;
+    let workload = drive.workload(&name)?;
+    let mut both = drive.ready(&sides, (&name, &workload), &terminal, most_rounds)?;
+    let (wanted, unlike) = (conditions.wanted(), conditions.unlike());
+    let mut gate = Gate::new(GateSpec { conditions: wanted.to_vec(), budget, most_rounds, unlike });
+    let (whole, came) = both.drive(|_, arms, names| gate.over(arms, names));
+    if whole == 0 {
+        both.keep(came)?;
+        bail!("interrupted before the first round (four runs) was complete: no decision");
+    }
+    let contestants = gate.contestants(&both.arms, &both.names);
+    let result = gate.finish(&both.arms);
+    let kept = both.keep(came);
+    let (mut report, _) = compare(contestants, (Order::InPairs, Vec::new()), &[], unlike)?;
+    let warnings = noted(&mut report, &result, wanted);
+    let names = [0, 1].map(|side| report.sides.get(side).map(|side| side.name.clone()).unwrap_or_default());
+    let sides = [names[0].as_str(), names[1].as_str()];
+    let summary = GateSummary { gate: &result, conditions: wanted, sides, workload: &name, warnings: &warnings };
+    let written = output.write(&summary, &report);
+    first_error([kept, written])?;
+    let refused = report.comparison.and_then(|comparison| comparison.refused);
+    let mut judgement = result.judgement(words::line);
+    if let Some(last) = judgement.undecided.last_mut() {
+        last.push_str(&format!(" ({})", result.why));
+    }
+    Ok(conditions.done(&judgement, refused.as_deref()))
+}
+
+/// Puts the decisions in the comparison's report; returns what it warned of before.
+fn noted(report: &mut Report, gate: &GateResult, conditions: &[Condition]) -> Vec<String> {
+    let Some(comparison) = &mut report.comparison else { return Vec::new() };
+    let of = |condition: &Condition| {
+        let questions = || gate.questions.iter().filter(|question| question.condition == *condition);
+        JudgedCondition {
+            text: condition.text.clone(),
+            outcome: questions()
+                .map(|question| question.outcome)
+                .max()
+                .map_or("undecided", |worst| worst.label())
+                .to_owned(),
+            because: questions().map(words::line).collect(),
+        }
+    };
+    comparison.conditions = conditions.iter().map(of).collect();
+    let warnings = comparison.warnings.clone();
+    comparison.warnings.push(OPTIONAL_STOPPING.to_owned());
+    warnings
+}
+
+impl GateOutput {
+    fn open(&self, files: &mut Files) -> anyhow::Result<OpenGateOutput> {
+        show_instants(self.utc);
+        Ok(OpenGateOutput {
+            markdown: files.open_if("--markdown", self.markdown.as_deref())?,
+            junit: files.open_if("--junit", self.junit.as_deref())?,
+            csv: files.open_if("--csv", self.csv.as_deref())?,
+            report: OpenOutput::unprinted(self.json.as_deref(), self.html.as_deref(), files)?,
+            quiet: self.quiet,
+        })
+    }
+}
+
+impl OpenGateOutput {
+    /// Writes the decisions to each destination. An error at one does not stop the others.
+    fn write(self, summary: &GateSummary<'_>, report: &Report) -> anyhow::Result<()> {
+        let Self { markdown, junit, csv, report: output, quiet } = self;
+        let prints = !quiet && !output.is_on_standard_output();
+        let to = |file: Option<OutputFile>, text: fn(&GateSummary<'_>) -> String| match file {
+            Some(file) => file.write(|mut out| out.write_all(text(summary).as_bytes())),
+            None => Ok(()),
+        };
+        let files = [to(markdown, markdown::table), to(junit, junit::suite), to(csv, csv::runs), output.write(report)];
+        let printed = if prints {
+            let text = shell::in_locale(words::text(summary, shell::columns().into()));
+            unless_closed(std::io::stdout().lock().write_all(text.as_bytes()).context("standard output"))
+        } else {
+            Ok(())
+        };
+        first_error(files.into_iter().chain([printed]))
+    }
+}
+
+#[cfg(test)]
+mod tests;

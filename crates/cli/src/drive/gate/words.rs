@@ -1,0 +1,122 @@
+//! A gate in words: a line per condition, after the verdict.
+
+use plimsoll_experiment::gate::{Question, shown};
+use plimsoll_report::safe;
+use plimsoll_results::comparison::{Outcome, Threshold};
+use plimsoll_stats::comparison::fewest_of_a_sequence;
+
+use super::GateSummary;
+
+/// `2 of 3 conditions`.
+fn counted(some: usize, all: usize) -> String {
+    format!("{some} of {all} condition{}", if all == 1 { "" } else { "s" })
+}
+
+/// `7 rounds`.
+pub(super) fn rounds(count: usize) -> String {
+    format!("{count} round{}", if count == 1 { "" } else { "s" })
+}
+
+/// The verdict of the gate, in one line.
+pub(super) fn headline(summary: &GateSummary<'_>) -> String {
+    let questions = &summary.gate.questions;
+    let of = |outcome: Outcome| questions.iter().filter(|question| question.outcome == outcome).count();
+    let (all, failed, undecided) = (questions.len(), of(Outcome::Failed), of(Outcome::Undecided));
+    let verdict = match summary.gate.outcome() {
+        Outcome::Passed => format!("PASSED: {}", counted(all, all)),
+        Outcome::Failed if undecided == 0 => format!("FAILED: {}", counted(failed, all)),
+        Outcome::Failed => format!("FAILED: {}, {undecided} undecided", counted(failed, all)),
+        Outcome::Undecided => format!("UNDECIDED: {}", counted(undecided, all)),
+    };
+    format!("{verdict}, after {}", length(summary))
+}
+
+/// How long it took.
+fn length(summary: &GateSummary<'_>) -> String {
+    let gate = summary.gate;
+    let left_out = match gate.uncounted {
+        0 => String::new(),
+        some => format!(" ({some} not counted: load generator at fault, or numbers invalid)"),
+    };
+    format!("{}{left_out} in {}", rounds(gate.rounds as usize), shown(gate.took))
+}
+
+/// Why it ended before all was decided; `None` where all was.
+pub(super) fn ended(summary: &GateSummary<'_>) -> Option<String> {
+    let open = summary.gate.questions.iter().any(|question| question.outcome == Outcome::Undecided);
+    open.then(|| format!("The gate ended early: {}", summary.gate.why))
+}
+
+/// A condition, what is known of it, and its outcome.
+pub(super) fn line(question: &Question) -> String {
+    let limit = question.condition.text.split_once(['<', '>']).map_or("", |(_, limit)| limit.trim());
+    format!("{}: {}, limit {limit}: {}", subject(question), difference(question), outcome(question))
+}
+
+/// What a condition is about.
+pub(super) fn subject(question: &Question) -> String {
+    format!("{}.{} at {}", question.condition.name, question.condition.metric.label(), question.level)
+}
+
+/// `+1.20 % against the baseline (95 % interval -0.50 to +2.90 %)`
+pub(super) fn difference(question: &Question) -> String {
+    let Some(known) = question.known else {
+        let fewest = fewest_of_a_sequence(1.0 - question.confidence);
+        return format!("no interval (needs {})", rounds(fewest));
+    };
+    let (factor, unit) = question.condition.unit();
+    let digits = if unit == "%" { 2 } else { 3 };
+    let [value, low, high] = [known.value, known.low, known.high].map(|number| number * factor);
+    let interval = format!("{} % interval", confidence(question));
+    match question.condition.threshold {
+        Threshold::Value(_) => format!("{value:.digits$} {unit} ({interval} {low:.digits$} to {high:.digits$} {unit})"),
+        Threshold::Relative(_) | Threshold::Change(_) => format!(
+            "{value:+.digits$} {unit} against the baseline ({interval} {low:+.digits$} to {high:+.digits$} {unit})"
+        ),
+    }
+}
+
+/// The interval's confidence in per cent: 95, or more where several conditions share the 5 %.
+fn confidence(question: &Question) -> String {
+    let percent = format!("{:.1}", 100.0 * question.confidence);
+    percent.strip_suffix(".0").map(str::to_owned).unwrap_or(percent)
+}
+
+/// `passed after 7 rounds`
+pub(super) fn outcome(question: &Question) -> String {
+    let after = format!("{} after {}", question.outcome.label(), rounds(question.rounds));
+    match &question.unanswerable {
+        Some(why) => format!("{after}: {why}"),
+        None => after,
+    }
+}
+
+/// What is printed.
+pub(super) fn text(summary: &GateSummary<'_>, columns: usize) -> String {
+    let [baseline, candidate] = summary.sides;
+    let about = [
+        format!("A, the baseline: {baseline}"),
+        format!("B, the candidate: {candidate}"),
+        format!("Workload: {}", summary.workload),
+    ];
+    let warnings = summary.warnings.iter().map(|warning| format!("! {warning}"));
+    let lines = std::iter::once(headline(summary)).chain(summary.gate.questions.iter().map(line));
+    let lines = lines.chain(ended(summary)).chain(about).chain(warnings);
+    lines.flat_map(|line| wrapped(&safe::for_terminal(&line), columns)).map(|line| line + "\n").collect()
+}
+
+/// At most so many columns a line, where words allow it; lines after the first are indented.
+fn wrapped(text: &str, columns: usize) -> Vec<String> {
+    let mut lines: Vec<String> = Vec::new();
+    for word in text.split(' ') {
+        match lines.last_mut() {
+            Some(line) if line.chars().count() + 1 + word.chars().count() <= columns => {
+                line.push(' ');
+                line.push_str(word);
+            }
+            Some(_) => lines.push(format!("   {word}")),
+            None => lines.push(word.to_owned()),
+        }
+    }
+    lines
+}

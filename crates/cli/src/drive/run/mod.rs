@@ -1,0 +1,285 @@
+//! `plimsoll run`: a workload becomes response times.
+
+mod auth;
+mod load;
+mod parameters;
+mod ranges;
+mod target;
+mod terminal;
+
+use std::collections::BTreeMap;
+use std::path::{Path, PathBuf};
+use std::sync::{Arc, Mutex};
+
+use anyhow::Context;
+use plimsoll_drive::tap::Tap;
+use plimsoll_experiment::{
+    IntervalMode, LevelResult, LevelSpec, Monitor, RunRecording, RunSpec, Runner, Table, Variant, VariantSpec, Work,
+    finished_levels, levels_of_variant, measure, repeated,
+};
+use plimsoll_model::{About, Names};
+use plimsoll_recording::TransactionsFile;
+use plimsoll_results::recording_findings;
+use plimsoll_workload::Builtin;
+
+use crate::about::AboutFlags;
+use crate::drive::server_side::ServerSideFlags;
+use crate::exit::{Done, Usage, first_error};
+use crate::output::{Output, finish_table};
+use crate::output_file::{Files, OutputFile, Readers};
+use crate::record::RecordFlags;
+
+pub(crate) use auth::AuthFlags;
+pub(crate) use load::{LoadFlags, level_at, levels_of, timeout_ns, usual};
+pub(crate) use parameters::{SetFlags, VaryFlags};
+pub(crate) use target::{TARGETS, TargetFlags, WishFlags};
+pub(crate) use terminal::Terminal;
+
+/// Options that a recording already fixes.
+const FIXED_BY_A_RECORDING: [&str; 30] = [
+    "workload",
+    "target",
+    "auth",
+    "realm",
+    "kdc",
+    "dialect",
+    "signing",
+    "encryption",
+    "clients",
+    "users",
+    "rate",
+    "depth",
+    "levels",
+    "duration",
+    "warmup",
+    "think",
+    "every",
+    "arrivals",
+    "connections",
+    "clients_per_connection",
+    "threads",
+    "no_cpu_idle",
+    "timeout",
+    "file_set",
+    "seed",
+    "settings",
+    "vary",
+    "repeat",
+    "stop_above",
+    "go_on",
+];
+
+const EXAMPLES: &str = "Examples:
+  plimsoll run mixed --target smb://user@server/share --clients 8
+  plimsoll run random-read --target nfs://server/export --rate 500 --record monday
+  plimsoll run --from monday --record tuesday";
+
+/// Drives a server with a workload and reports response times and throughput.
+#[derive(Debug, clap::Args)]
+#[command(after_help = EXAMPLES)]
+pub(crate) struct Arguments {
+    /// Workload: a name from `plimsoll workloads list`, or a workload file
+    #[arg(default_value = "mixed")]
+    workload: String,
+    #[command(flatten)]
+    target: TargetFlags,
+    #[command(flatten)]
+    server_side: ServerSideFlags,
+    #[command(flatten)]
+    load: LoadFlags,
+    #[command(flatten)]
+    parameters: SetFlags,
+    #[command(flatten)]
+    vary: VaryFlags,
+    /// Number of times to run all load levels; the report shows the variation between repeats
+    #[arg(long, value_name = "COUNT", default_value_t = 1, help_heading = "Load", value_parser = clap::value_parser!(u32).range(1..))]
+    repeat: u32,
+    /// Skip the remaining levels once the mean response time of a level exceeds this limit, e.g. 50ms
+    #[arg(long, value_name = "TIME", value_parser = humantime::parse_duration, requires = "levels", help_heading = "Load")]
+    stop_above: Option<std::time::Duration>,
+    /// Delete the workload's files at the end, also after Ctrl-C [default: leave them for the next run]
+    #[arg(long, help_heading = "Output")]
+    remove_files: bool,
+    /// Write one row per transaction to FILE.parquet or FILE.csv
+    #[arg(long, value_name = "FILE", help_heading = "Output")]
+    transactions: Option<PathBuf>,
+    /// Write the data that the load generator sends and receives as a pcapng capture, for `plimsoll analyze` and
+    /// Wireshark
+    #[arg(long, value_name = "FILE.pcapng", help_heading = "Output")]
+    tap: Option<PathBuf>,
+    #[command(flatten)]
+    about: AboutFlags,
+    #[command(flatten)]
+    record: RecordFlags,
+    /// Repeat the run recorded in DIR with the same target, workload and load. Options for
+    /// outputs, the password, --server-pid and --server-metrics are not in the recording: give them again
+    #[arg(long, value_name = "DIR", conflicts_with_all = FIXED_BY_A_RECORDING)]
+    from: Option<PathBuf>,
+    /// Continue the recording in the folder of --record: run only the missing levels. Workload, target, seed and levels
+    /// must be the same as before
+    #[arg(long = "continue", requires = "record", conflicts_with_all = ["overwrite", "transactions", "tap"], help_heading = "Output")]
+    go_on: bool,
+    #[command(flatten)]
+    output: Output,
+}
+
+impl Arguments {
+    /// Whether there is more than one point to measure.
+    pub(crate) fn sweeps(&self) -> bool {
+        self.load.levels.is_some() || self.vary.is_some() || self.from.is_some()
+    }
+
+    /// The table of transactions, if one is wanted, and its file.
+    fn table(&self, files: &mut Files) -> anyhow::Result<(Option<Table>, Option<OutputFile>)> {
+        let opened = self.transactions.as_deref().map(|path| crate::output::table(path, files)).transpose()?;
+        let (table, file) = opened.unzip();
+        Ok((table.map(|table| Arc::new(Mutex::new(table))), file))
+    }
+
+    /// The tap, if one is wanted, and its file, which holds the exchange of a logon.
+    fn tap(&self, files: &mut Files) -> anyhow::Result<(Option<Arc<Tap>>, Option<OutputFile>)> {
+        let Some(path) = &self.tap else { return Ok((None, None)) };
+        let file = files.open("--tap", path, Readers::Owner)?;
+        match file.file().and_then(Tap::new) {
+            Ok(tap) => Ok((Some(Arc::new(tap)), Some(file))),
+            Err(error) => Err(file.failed(error)),
+        }
+    }
+}
+
+/// Runs the subcommand.
+pub(crate) fn run(arguments: Arguments) -> anyhow::Result<Done> {
+    let mut files = Files::reading(
+        arguments
+            .target
+            .files()
+            .chain([Path::new(&arguments.workload)])
+            .chain(arguments.from.as_deref())
+            .chain(arguments.about.files()),
+    );
+    files.fills("--record", arguments.record.folder());
+    let output = arguments.output.open(&mut files)?;
+    let (table, table_file) = arguments.table(&mut files)?;
+    let (tap, tap_file) = arguments.tap(&mut files)?;
+    let (spec, variants) = asked(&arguments)?;
+    let work: Vec<(&Variant, Vec<LevelSpec>)> =
+        variants.iter().zip(&spec.variants).map(|(variant, spec)| (variant, spec.levels.clone())).collect();
+    let Some((first, level)) = variants.first().zip(spec.levels().next().map(|(_, level)| level.clone())) else {
+        let why = "no load level to run: give a value to --vary, or another recording to --from";
+        return Err(Usage(why.to_owned()).into());
+    };
+    let target = if arguments.from.is_some() { arguments.target.of(&spec)? } else { arguments.target.clone() };
+    let resolved = target.choose()?;
+    let spec = RunSpec { target: resolved.shown.clone(), ..spec };
+    let (finished, names) = already(&arguments, &spec)?;
+    let spec = RunSpec { about: about(&arguments)?, ..spec };
+    let terminal = Terminal::new(arguments.output.quiet);
+    let monitor: &dyn Monitor = &terminal;
+    let server_side = arguments.server_side.watch()?;
+    let record_to = arguments.record.to();
+    let recording = match arguments.go_on {
+        true => {
+            RunRecording::resume(record_to.as_ref(), (&spec, &first.workload), |number| finished.contains_key(&number))?
+        }
+        false => RunRecording::begin(record_to.as_ref(), &spec, &first.workload)?,
+    };
+    let points: usize = work.iter().map(|(_, level_specs)| level_specs.len()).sum();
+    let runner = Runner {
+        workload: &first.workload,
+        monitor,
+        table: table.as_ref(),
+        tap: tap.as_ref(),
+        recording: recording.as_ref(),
+        // A load curve says how sure its points are.
+        interval_mode: if points > 1 { IntervalMode::Transient } else { IntervalMode::Off },
+        timeout_ns: level.plan.timeout_ns,
+        stop_above_s: spec.stop_above_s,
+        file_set: spec.file_set.as_deref(),
+        remove_files: arguments.remove_files,
+        server_side: server_side.as_ref(),
+        client_is_measured: false,
+    };
+    // Two runs at once must not look like one client computer.
+    let connect_options = target.connect_options(spec.seed ^ u64::from(std::process::id()) << 32);
+    let work = Work { variants: work, finished, names };
+    let measured = measure(work, &runner, &resolved, &connect_options, &spec);
+    // Whatever became of the run: what was recorded of it gets its end, and is of use.
+    let recording = recording.map_or(Ok(()), |recording| recording.finish(monitor.stopped(), measured.as_ref()));
+    let tap = tap.zip(tap_file).map_or(Ok(()), |(tap, file)| file.write(|_| tap.finish()));
+    let table = table.zip(table_file).map_or(Ok(()), |(table, file)| finish(table, file));
+    let (findings, besides) = match measured {
+        Ok(measured) => measured,
+        Err(error) => return first_error([Err(error), recording, tap, table]).map(|()| Done::Normally),
+    };
+    let done = Done::with(&findings.validity, output.prints());
+    first_error([output.write(&findings.into()), recording, tap, table, besides])?;
+    Ok(done)
+}
+
+/// The specification of the run and its workload variants, from a recording or from the flags.
+fn asked(arguments: &Arguments) -> anyhow::Result<(RunSpec, Vec<Variant>)> {
+    if let Some(folder) = &arguments.from {
+        let (spec, text) = RunSpec::read(folder)?;
+        let variants = spec.variants(&text)?;
+        return Ok((spec, variants));
+    }
+    let variants = arguments.parameters.variants(&arguments.workload, &arguments.vary)?;
+    let of = |(place, variant): (usize, &Variant)| {
+        let levels = repeated(levels_of(&arguments.load, variant.workload.defaults())?, arguments.repeat);
+        let levels = levels_of_variant(levels, place, variant);
+        let workload_sha256 = variant.workload.digest().to_owned();
+        anyhow::Ok(VariantSpec { value: variant.value.clone(), workload_sha256, levels })
+    };
+    let mut spec = RunSpec {
+        // Known when it is chosen, without a password.
+        target: String::new(),
+        server: arguments.target.spec(),
+        workload: absolute(&arguments.workload)?,
+        settings: arguments.parameters.settings().to_vec(),
+        file_set: arguments.load.file_set.clone(),
+        seed: arguments.load.seed,
+        warmup_ns: 0,
+        no_cpu_idle: arguments.load.no_cpu_idle,
+        stop_above_s: arguments.stop_above.map(|limit| limit.as_secs_f64()),
+        variants: variants.iter().enumerate().map(of).collect::<anyhow::Result<_>>()?,
+        about: About::default(),
+    };
+    let warmup_ns = spec.levels().next().map(|(_, level)| level.plan.phases.warmup_ns);
+    spec.warmup_ns = warmup_ns.unwrap_or(0);
+    Ok((spec, variants))
+}
+
+/// What is said of the run. A recording that is continued keeps what was said of it, unless something else is said.
+fn about(arguments: &Arguments) -> anyhow::Result<About> {
+    let about = arguments.about.read()?;
+    match arguments.record.folder() {
+        Some(folder) if arguments.go_on && about.is_empty() => recording_findings::about(folder),
+        _ => Ok(about),
+    }
+}
+
+/// Absolute path of a workload file, or its built-in name.
+pub(crate) fn absolute(workload: &str) -> anyhow::Result<String> {
+    match Builtin::named(workload) {
+        Some(_) => Ok(workload.to_owned()),
+        None => Ok(std::path::absolute(workload)?.display().to_string()),
+    }
+}
+
+/// Finished levels of a continued recording, with their names.
+fn already(arguments: &Arguments, spec: &RunSpec) -> anyhow::Result<(BTreeMap<u32, LevelResult>, Names)> {
+    let mut names = Names::default();
+    let finished = match arguments.record.to() {
+        Some(to) if arguments.go_on => finished_levels(&to.folder, spec, to.sample(spec.seed), &mut names)?,
+        _ => BTreeMap::new(),
+    };
+    Ok((finished, names))
+}
+
+/// Finishes the table. All workers have returned their sinks, so this is the last reference.
+fn finish(table: Table, file: OutputFile) -> anyhow::Result<()> {
+    let table: TransactionsFile = Arc::into_inner(table)
+        .and_then(|table| table.into_inner().ok())
+        .context("the transactions table still has a writer: please report this bug")?;
+    finish_table(table.finish(), file)
+}

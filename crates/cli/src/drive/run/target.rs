@@ -1,0 +1,111 @@
+//! Which server: the flags.
+
+use std::path::{Path, PathBuf};
+
+use plimsoll_client::smb2::{Dialect, Wish};
+use plimsoll_client::target::{PASSWORD_VARIABLE, Target};
+use plimsoll_drive::connect::ConnectOptions;
+use plimsoll_experiment::{ResolvedTarget, RunSpec, ServerSpec};
+use plimsoll_results::Usage;
+
+use super::auth::AuthFlags;
+
+/// Which server, as flags.
+#[derive(Clone, Debug, clap::Args)]
+#[command(next_help_heading = "Server")]
+pub(crate) struct TargetFlags {
+    /// Which one.
+    #[arg(long, value_name = "URL", default_value = "embedded:smb", help = TARGETS)]
+    target: String,
+    /// File whose first line is the password [default: environment variable PLIMSOLL_PASSWORD, then the target's
+    /// password]
+    #[arg(long, value_name = "FILE")]
+    password_file: Option<PathBuf>,
+    #[command(flatten)]
+    auth: AuthFlags,
+    #[command(flatten)]
+    connect_options: WishFlags,
+}
+
+/// Help text of a target.
+pub(crate) const TARGETS: &str = "Server to drive: smb://user@host[:port]/share[/path] (also cifs:// and \\\\host\\share), \
+     nfs://host[:port]/export[?OPTIONS] (also host:/export), file:///path, embedded:smb or embedded:nfs. OPTIONS, joined with &: \
+     resvport (source ports below 1024), mountport=PORT, portmapport=PORT, version=3";
+
+/// Requirements on an SMB server.
+#[derive(Clone, Debug, Default, clap::Args)]
+#[command(next_help_heading = "Server")]
+pub(crate) struct WishFlags {
+    /// Use only this SMB dialect: 2.0.2, 2.1, 3.0, 3.0.2 or 3.1.1
+    #[arg(long, value_name = "VERSION", value_parser = parse_dialect)]
+    dialect: Option<Dialect>,
+    /// Require SMB signing
+    #[arg(long)]
+    signing: bool,
+    /// Require SMB encryption
+    #[arg(long)]
+    encryption: bool,
+}
+
+impl TargetFlags {
+    /// As if they had been given.
+    pub(crate) fn new(
+        target: String,
+        password_file: Option<PathBuf>,
+        auth: AuthFlags,
+        connect_options: WishFlags,
+    ) -> Self {
+        Self { target, password_file, auth, connect_options }
+    }
+
+    /// The files that it is read from.
+    pub(crate) fn files(&self) -> impl Iterator<Item = &Path> {
+        self.password_file.iter().map(PathBuf::as_path)
+    }
+
+    /// The target, its password found, its server started where that is ours to do.
+    pub(crate) fn choose(&self) -> anyhow::Result<ResolvedTarget> {
+        let mut target = Target::parse(&self.target).map_err(|error| Usage(error.to_string()))?;
+        self.auth.check(&target)?;
+        let variable = std::env::var_os(PASSWORD_VARIABLE);
+        target.find_password(self.password_file.as_deref(), variable).map_err(|error| Usage(error.to_string()))?;
+        ResolvedTarget::start(target)
+    }
+
+    /// Requirements on the server; the same for a whole recording.
+    pub(crate) fn spec(&self) -> ServerSpec {
+        let WishFlags { dialect, signing, encryption } = self.connect_options;
+        let dialect = dialect.map(|dialect| dialect.name().to_owned());
+        ServerSpec { dialect, signing, encryption, kerberos: self.auth.spec() }
+    }
+
+    /// The flags of a recorded run; the password comes from the usual places.
+    pub(crate) fn of(&self, run: &RunSpec) -> Result<Self, Usage> {
+        let ServerSpec { dialect, signing, encryption, kerberos } = &run.server;
+        let dialect = dialect.as_deref().map(parse_dialect).transpose().map_err(Usage)?;
+        let connect_options = WishFlags { dialect, signing: *signing, encryption: *encryption };
+        let auth = AuthFlags::of(kerberos.as_ref()).map_err(Usage)?;
+        Ok(Self { target: run.target.clone(), password_file: self.password_file.clone(), auth, connect_options })
+    }
+
+    /// Connection options.
+    pub(crate) fn connect_options(&self, seed: u64) -> ConnectOptions {
+        ConnectOptions { kerberos: self.auth.realm(), ..self.connect_options.with_seed(seed) }
+    }
+}
+
+impl WishFlags {
+    fn with_seed(&self, seed: u64) -> ConnectOptions {
+        let wish = |demanded| if demanded { Wish::Demanded } else { Wish::AsServerSays };
+        let dialects = self.dialect.map_or(Dialect::V202..=Dialect::V311, |dialect| dialect..=dialect);
+        let (signing, encryption) = (wish(self.signing), wish(self.encryption));
+        ConnectOptions { dialects, signing, encryption, seed, ..ConnectOptions::default() }
+    }
+}
+
+fn parse_dialect(text: &str) -> Result<Dialect, String> {
+    Dialect::ALL.into_iter().find(|dialect| dialect.name() == text).ok_or_else(|| {
+        let known: Vec<&str> = Dialect::ALL.iter().map(|dialect| dialect.name()).collect();
+        format!("expected one of {}", known.join(", "))
+    })
+}

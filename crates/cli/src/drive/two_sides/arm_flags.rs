@@ -1,0 +1,119 @@
+//! A side as it is written, and how it becomes ready.
+
+use std::path::{Path, PathBuf};
+
+use clap::Parser;
+use plimsoll_experiment::{Arm, RUNS, RunSpec, Runner, VariantSpec, allow_open_files, repeated};
+use plimsoll_model::Names;
+
+use super::DriveFlags;
+use crate::about::AboutFlags;
+use crate::drive::run::{AuthFlags, LoadFlags, TargetFlags, WishFlags, absolute, levels_of};
+use crate::exit::Usage;
+
+/// One side, parsed from a single argument. Options that it does not set come from the common flags.
+#[derive(Debug, Parser)]
+#[command(no_binary_name = true, disable_help_flag = true)]
+pub(super) struct ArmFlags {
+    target: String,
+    #[arg(long)]
+    password_file: Option<PathBuf>,
+    #[command(flatten)]
+    auth: AuthFlags,
+    #[command(flatten)]
+    connect_options: WishFlags,
+    #[arg(long)]
+    clients: Option<u32>,
+    #[arg(long)]
+    rate: Option<f64>,
+    #[arg(long)]
+    depth: Option<u32>,
+    #[arg(long)]
+    connections: Option<u32>,
+    #[command(flatten)]
+    about: AboutFlags,
+    /// Options after the target.
+    #[arg(skip)]
+    options: String,
+}
+
+impl ArmFlags {
+    /// Parses one side from its argument.
+    pub(super) fn read(text: &str, letter: &str) -> anyhow::Result<Self> {
+        let mut side = ArmFlags::try_parse_from(text.split_whitespace()).map_err(|error| {
+            let said = error.to_string();
+            let said = said.strip_prefix("error: ").unwrap_or(&said);
+            Usage(format!("{letter}: {}", said.lines().next().unwrap_or_default()))
+        })?;
+        let options = text.split_whitespace().filter(|word| *word != side.target).collect::<Vec<_>>();
+        side.options = options.join(" ");
+        Ok(side)
+    }
+
+    /// Input files of the flags.
+    pub(super) fn files(&self) -> impl Iterator<Item = &Path> {
+        self.about.files()
+    }
+
+    fn target_flags(&self) -> TargetFlags {
+        let (target, password_file) = (self.target.clone(), self.password_file.clone());
+        TargetFlags::new(target, password_file, self.auth.clone(), self.connect_options.clone())
+    }
+
+    /// Finds the server, and plans its levels.
+    pub(super) fn ready<'a>(
+        &self,
+        runner: &Runner<'a>,
+        (flags, workload): (&DriveFlags, &str),
+        (place, rounds): (u64, u32),
+        names: &mut Names,
+    ) -> anyhow::Result<Arm<'a>> {
+        let common = &flags.load;
+        let load = LoadFlags {
+            clients: self.clients.or(common.clients),
+            rate: self.rate.or(common.rate),
+            depth: self.depth.or(common.depth),
+            connections: self.connections.unwrap_or(common.connections),
+            ..common.clone()
+        };
+        let level_specs = levels_of(&load, runner.workload.defaults())?;
+        let target = self.target_flags();
+        let resolved = target.choose()?;
+        // Two sides, and two duels at once, must not look like one client computer.
+        let connect_options = target.connect_options(common.seed ^ u64::from(std::process::id()) << 32 ^ place << 31);
+        allow_open_files(resolved.open_files(&level_specs, runner.workload))?;
+        let prepared = runner.reach(&resolved, &connect_options, &level_specs, names)?;
+        let name = format!("{} {}", resolved.shown, self.options).trim_end().to_owned();
+        let warmup_ns = level_specs.iter().map(|level_spec| level_spec.plan.phases.warmup_ns).next().unwrap_or(0);
+        // Each run of it is a repeat.
+        let levels = repeated(level_specs.clone(), RUNS.saturating_mul(rounds));
+        let workload_sha256 = runner.workload.digest().to_owned();
+        let spec = RunSpec {
+            target: resolved.shown.clone(),
+            server: target.spec(),
+            workload: absolute(workload)?,
+            settings: flags.parameters.settings().to_vec(),
+            file_set: common.file_set.clone(),
+            warmup_ns,
+            no_cpu_idle: common.no_cpu_idle,
+            about: flags.about.with(&self.about).read()?,
+            variants: vec![VariantSpec { value: None, workload_sha256, levels }],
+            ..RunSpec::new(runner.workload, common.seed)
+        };
+        Ok(Arm::new(name, (resolved, prepared), level_specs, (spec, runner.workload)))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_side_is_a_target_with_options_of_its_own() {
+        let side = ArmFlags::read("smb://u@old/data --dialect 2.1 --depth 4", "A").unwrap();
+        assert_eq!((side.target.as_str(), side.depth, side.rate), ("smb://u@old/data", Some(4), None));
+        let error = ArmFlags::read("smb://u@old/data --deep 4", "B").unwrap_err();
+        assert!(error.is::<Usage>() && error.to_string().starts_with("B: unexpected argument '--deep'"), "{error}");
+        assert!(ArmFlags::read("", "A").is_err());
+    }
+}

@@ -1,0 +1,23 @@
+//! Waiting for a pipe no longer than somebody wants to wait.
+
+use std::fs::File;
+use std::io;
+use std::os::fd::AsFd;
+use std::time::Duration;
+
+use rustix::event::{PollFd, PollFlags, Timespec, poll};
+
+/// Not what `io::stdin` reads ahead: nobody could wait for that.
+pub(super) fn standard_input() -> io::Result<File> {
+    io::stdin().as_fd().try_clone_to_owned().map(File::from)
+}
+
+/// Whether a read would return at once: with bytes, with the end, or with an error.
+pub(super) fn is_ready(from: &File, within: Duration) -> io::Result<bool> {
+    let timeout = Timespec { tv_sec: within.as_secs() as i64, tv_nsec: i64::from(within.subsec_nanos()) };
+    match poll(&mut [PollFd::new(from, PollFlags::IN)], Some(&timeout)) {
+        Ok(ready) => Ok(ready > 0),
+        Err(error) if error.kind() == io::ErrorKind::Interrupted => Ok(false),
+        Err(error) => Err(error.into()),
+    }
+}

@@ -1,0 +1,238 @@
+//! `--fail-if "read.p99 > +10%"`: what is to fail.
+//!
+//! ```text
+//! condition  = [ name "." ] metric ( ">" | "<" ) threshold
+//! name       = "all" | operation | group | procedure            (docs/vocabulary.md lists them)
+//! metric     = "throughput" | "bytes" | "mean" | "p50" | "p90" | "p95" | "p99" | "p99.9" | "errors"
+//! threshold  = ( "+" | "-" ) number "%"       change against the baseline; of errors, percentage points
+//!            | ( "+" | "-" ) number unit      change against the baseline
+//!            | number unit                    the number itself
+//! unit       = "ns" | "us" | "µs" | "ms" | "s" | "/s" | "op/s" | "B/s" | "kB/s" | "MB/s" | "GB/s" | "%"
+//! ```
+
+use plimsoll_stats::comparison::{Metric, Unit};
+
+use crate::procedures::ProcedureSet;
+
+/// Something that is to fail.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Condition {
+    /// As it was written.
+    pub text: String,
+    /// Of which rows; "all" where none was named.
+    pub name: String,
+    /// The number.
+    pub metric: Metric,
+    /// More than the threshold fails; otherwise less.
+    pub more: bool,
+    /// What it is held against.
+    pub threshold: Threshold,
+}
+
+/// What a number is held against.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub enum Threshold {
+    /// The relative change against the baseline.
+    Relative(f64),
+    /// The change against the baseline, in the metric's unit.
+    Change(f64),
+    /// The number itself, in the metric's unit.
+    Value(f64),
+}
+
+/// What an interval says of a condition.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub enum Outcome {
+    /// The whole interval is on the good side.
+    Passed,
+    /// The threshold lies in the interval, or there is none.
+    Undecided,
+    /// The whole interval is on the bad side.
+    Failed,
+}
+
+impl Outcome {
+    /// The word used in reports.
+    #[must_use]
+    pub fn label(self) -> &'static str {
+        match self {
+            Outcome::Passed => "passed",
+            Outcome::Undecided => "undecided",
+            Outcome::Failed => "failed",
+        }
+    }
+}
+
+impl Threshold {
+    /// The limit, whatever it is held against.
+    #[must_use]
+    pub fn limit(self) -> f64 {
+        let (Threshold::Relative(limit) | Threshold::Change(limit) | Threshold::Value(limit)) = self;
+        limit
+    }
+}
+
+/// What is wrong, and with which part of the text.
+type Wrong<'t> = (&'t str, String);
+
+impl Condition {
+    /// Parses a condition.
+    ///
+    /// # Errors
+    /// It is not one: the message marks the place.
+    pub fn parse(text: &str) -> Result<Self, String> {
+        read(text).map_err(|(part, what)| {
+            // `part` is a part of `text`.
+            let at = (part.as_ptr() as usize).saturating_sub(text.as_ptr() as usize).min(text.len());
+            let before = text.get(..at).unwrap_or_default().chars().count();
+            let marks = part.trim_end().chars().count().max(1);
+            format!("{what}\n  {text}\n  {}{}", " ".repeat(before), "^".repeat(marks))
+        })
+    }
+
+    /// The unit that its numbers are shown in, and what one of the threshold's own is in it.
+    #[must_use]
+    pub fn unit(&self) -> (f64, &'static str) {
+        match (self.threshold, self.metric.unit()) {
+            (Threshold::Relative(_), _) | (_, Unit::Share) => (100.0, "%"),
+            (_, Unit::Seconds) => (1e3, "ms"),
+            (_, Unit::BytesPerSecond) => (1e-6, "MB/s"),
+            (_, Unit::OperationsPerSecond) => (1.0, "op/s"),
+        }
+    }
+
+    /// What an interval, in the unit of the threshold, says of it.
+    #[must_use]
+    pub fn outcome(&self, (low, high): (f64, f64)) -> Outcome {
+        let limit = self.threshold.limit();
+        match self.more {
+            true if low > limit => Outcome::Failed,
+            true if high <= limit => Outcome::Passed,
+            false if high < limit => Outcome::Failed,
+            false if low >= limit => Outcome::Passed,
+            _ => Outcome::Undecided,
+        }
+    }
+}
+
+fn read(text: &str) -> Result<Condition, Wrong<'_>> {
+    let place = text.find(['<', '>']).ok_or((text, "expected > or <".to_owned()))?;
+    let (left, right) = text.split_at(place);
+    let (sign, right) = right.split_at(1);
+    let (name, metric) = subject(left.trim())?;
+    let threshold = threshold(right.trim_start(), metric)?;
+    Ok(Condition { text: text.to_owned(), name: name.to_owned(), metric, more: sign == ">", threshold })
+}
+
+/// The name and the metric: what stands behind the last point, but for p99.9.
+fn subject(left: &str) -> Result<(&str, Metric), Wrong<'_>> {
+    let ends = |metric: &Metric| {
+        let name = left.strip_suffix(metric.label())?;
+        (name.is_empty() || name.ends_with('.')).then_some((name, *metric))
+    };
+    let Some((name, metric)) = Metric::ALL.iter().find_map(ends) else {
+        let known: Vec<&str> = Metric::ALL.iter().map(|metric| metric.label()).collect();
+        let metric = left.rsplit_once('.').map_or(left, |(_, metric)| metric);
+        return Err((metric, format!("unknown metric; expected one of {}", known.join(", "))));
+    };
+    let name = name.strip_suffix('.').unwrap_or("all");
+    if !name.eq_ignore_ascii_case("all") {
+        ProcedureSet::named(name).map_err(|what| (name, what))?;
+    }
+    Ok((name, metric))
+}
+
+fn threshold(text: &str, metric: Metric) -> Result<Threshold, Wrong<'_>> {
+    let is_number = |c: char| c.is_ascii_digit() || c == '.';
+    let unsigned = text.trim_start_matches(['+', '-']);
+    let signed = text.len() - unsigned.len();
+    let end = unsigned.find(|c: char| !is_number(c)).unwrap_or(unsigned.len());
+    let (digits, unit) = unsigned.split_at(end);
+    let wrong = || (text, "expected a number with a unit: +10%, -5%, 1.5ms, 2000/s".to_owned());
+    if signed > 1 {
+        return Err(wrong());
+    }
+    let number: f64 = digits.parse().map_err(|_| wrong())?;
+    let number = if text.starts_with('-') { -number } else { number };
+    let of = metric.unit();
+    match (unit.trim(), signed) {
+        ("", _) => Err((text, format!("{text}: missing unit; expected {}", units(of)))),
+        ("%", 1) if of != Unit::Share => Ok(Threshold::Relative(number / 100.0)),
+        ("%", _) if of != Unit::Share => {
+            Err((text, format!("missing sign; expected +{digits}% or -{digits}% (relative to the baseline)")))
+        }
+        (unit, signed) => match factor(unit, of) {
+            Some(factor) if signed == 1 => Ok(Threshold::Change(number * factor)),
+            Some(factor) => Ok(Threshold::Value(number * factor)),
+            None => Err((unit, format!("{}: expected a value in {}", metric.label(), units(of)))),
+        },
+    }
+}
+
+/// What a unit is in the metric's own.
+fn factor(unit: &str, of: Unit) -> Option<f64> {
+    let known: &[(&str, f64)] = match of {
+        Unit::Seconds => &[("ns", 1e-9), ("us", 1e-6), ("µs", 1e-6), ("ms", 1e-3), ("s", 1.0)],
+        Unit::OperationsPerSecond => &[("/s", 1.0), ("op/s", 1.0)],
+        Unit::BytesPerSecond => &[("B/s", 1.0), ("kB/s", 1e3), ("MB/s", 1e6), ("GB/s", 1e9)],
+        Unit::Share => &[("%", 1e-2)],
+    };
+    known.iter().find(|(name, _)| *name == unit).map(|&(_, factor)| factor)
+}
+
+fn units(of: Unit) -> &'static str {
+    match of {
+        Unit::Seconds => "ns, us, ms or s; relative to a baseline: +N% or -N%",
+        Unit::OperationsPerSecond => "op/s; relative to a baseline: +N% or -N%",
+        Unit::BytesPerSecond => "B/s, kB/s, MB/s or GB/s; relative to a baseline: +N% or -N%",
+        Unit::Share => "%; relative to a baseline: +N% or -N% (percentage points)",
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn parsed(text: &str) -> (String, Metric, bool, Threshold) {
+        let condition = Condition::parse(text).unwrap();
+        (condition.name, condition.metric, condition.more, condition.threshold)
+    }
+
+    fn refused(text: &str) -> String {
+        Condition::parse(text).unwrap_err()
+    }
+
+    #[test]
+    fn conditions_of_every_kind() {
+        assert_eq!(parsed("read.p99 > +10%"), ("read".into(), Metric::P99, true, Threshold::Relative(0.1)));
+        assert_eq!(parsed("throughput<-5 %"), ("all".into(), Metric::Throughput, false, Threshold::Relative(-0.05)));
+        let dotted = ("Other.Directory".into(), Metric::P999, true, Threshold::Value(0.005));
+        assert_eq!(parsed("Other.Directory.p99.9 > 5ms"), dotted);
+        assert_eq!(parsed("errors > 1%"), ("all".into(), Metric::Errors, true, Threshold::Value(0.01)));
+        assert_eq!(parsed("all.errors > +1%"), ("all".into(), Metric::Errors, true, Threshold::Change(0.01)));
+        let named = ("TRANSACTION2 FIND_FIRST2".into(), Metric::Mean, true, Threshold::Change(0.0005));
+        assert_eq!(parsed("TRANSACTION2 FIND_FIRST2.mean > +500us"), named);
+        assert_eq!(parsed("bytes < 80MB/s"), ("all".into(), Metric::Bytes, false, Threshold::Value(8e7)));
+    }
+
+    #[test]
+    fn what_is_wrong_is_shown_where_it_stands() {
+        assert_eq!(
+            refused("read.p98 > +10%"),
+            "unknown metric; expected one of throughput, bytes, mean, p50, p90, p95, p99, p99.9, errors\n  \
+             read.p98 > +10%\n       ^^^"
+        );
+        assert!(refused("raed.p99 > +10%").ends_with("\n  raed.p99 > +10%\n  ^^^^"));
+        assert!(
+            refused("read.p99 > 10%")
+                .ends_with("expected +10% or -10% (relative to the baseline)\n  read.p99 > 10%\n             ^^^")
+        );
+        assert!(refused("p99 > +10").contains("missing unit"));
+        assert!(refused("p99 > +10MB/s").ends_with("\n           ^^^^"));
+        assert!(refused("p99 >> 10ms").contains("a number with a unit"));
+        assert!(refused("p99 = 10ms").contains("expected > or <"));
+        for text in ["", ">", ".p99 > 1s", "p99 > +-1s", "p99 > 1.2.3s", "µ > 1", "p99 > ∞", "..p99>+1%"] {
+            assert!(Condition::parse(text).is_err(), "{text}");
+        }
+    }
+}

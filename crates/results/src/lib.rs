@@ -1,0 +1,16 @@
+//! What was measured, and what follows from it without measuring again: recordings are written and read, compared and judged, and
+//! put beside each other over time. Nothing here drives a server, so all of it works on any operating system.
+
+pub mod comparison;
+mod error;
+pub mod history;
+mod late_generator;
+mod procedures;
+pub mod record;
+mod recorded_level;
+pub mod recording_findings;
+
+pub use error::{Usage, all_of, first_reason};
+pub use late_generator::SentenceUnit;
+pub use procedures::ProcedureSet;
+pub use recorded_level::RecordedLevel;

@@ -1,0 +1,171 @@
+//! `--record DIR`: what a command found is kept, to be reported, compared and queried later.
+
+mod machine;
+mod synchronous;
+
+use plimsoll_model::Validity;
+use std::path::PathBuf;
+use std::time::{SystemTime, UNIX_EPOCH};
+
+use plimsoll_recording::folder::{FolderError, Manifest, Progress, Recording, RecordingWriter, SCHEMA, Sample, Stage};
+use plimsoll_report::findings::{Findings, Run, Source};
+use serde::{Deserialize, Serialize};
+use serde_json::Value;
+
+use crate::error::Usage;
+
+pub use synchronous::SyncRecorder;
+
+/// Transactions between two looks for intervals that are over.
+pub const CHECK_INTERVAL: u32 = 8192;
+/// Ends come nearly in order: an interval is over when they are so far beyond it.
+pub const LATE_NS: i64 = 2_000_000_000;
+
+/// Where a recording goes, and what of the traffic is in it.
+#[derive(Clone, Debug)]
+pub struct RecordTo {
+    /// Its folder.
+    pub folder: PathBuf,
+    /// Which transactions get a row.
+    pub rows: Rows,
+    /// It may replace the recording that is there.
+    pub overwrite: bool,
+    /// The command that makes it, without secrets.
+    pub command: Vec<String>,
+}
+
+/// Which transactions get a row in a recording.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Rows {
+    /// Not one.
+    None,
+    /// One of 64, chosen by the seed.
+    Sample,
+    /// Every one.
+    All,
+}
+
+/// What was measured, as the manifest keeps it.
+#[derive(Debug, Serialize, Deserialize)]
+#[serde(tag = "kind", rename_all = "snake_case")]
+pub enum Measurement {
+    /// A workload on a server.
+    Run {
+        /// As in the report; threads are those of the stages.
+        run: Box<Run>,
+        /// The workload itself.
+        workload_text: String,
+        /// All that was asked for; only the program that continues or repeats a run reads it.
+        spec: Value,
+        /// As in the report.
+        source: Source,
+    },
+    /// Captures.
+    Analyze {
+        /// As in the report.
+        source: Source,
+        /// The captures.
+        captures: Vec<Capture>,
+    },
+}
+
+/// A capture that was analysed.
+#[derive(Debug, Serialize, Deserialize)]
+pub struct Capture {
+    /// Its name; "-" for standard input.
+    name: String,
+    /// Its size; null where it is no file.
+    bytes: Option<u64>,
+}
+
+impl Capture {
+    /// The one of this name.
+    #[must_use]
+    pub fn of(name: &std::path::Path) -> Self {
+        let bytes = std::fs::metadata(name).ok().filter(std::fs::Metadata::is_file).map(|file| file.len());
+        Self { name: name.display().to_string(), bytes }
+    }
+}
+
+/// A recording that was begun, and which transactions it takes.
+pub struct Recorder {
+    /// Writes it.
+    pub writer: RecordingWriter,
+    /// Which transactions get a row.
+    pub sample: Sample,
+}
+
+impl RecordTo {
+    /// Begins the recording.
+    ///
+    /// # Errors
+    /// There is one already, or the folder cannot be written to.
+    pub fn begin(&self, measured: &Measurement, clock: &str, seed: u64) -> anyhow::Result<Recorder> {
+        let sample = self.sample(seed);
+        let manifest = Manifest {
+            schema: SCHEMA.to_owned(),
+            state: Progress::Running,
+            tool: format!("plimsoll {}", env!("CARGO_PKG_VERSION")),
+            command: self.command.clone(),
+            started_ns: now_ns(),
+            ended_ns: None,
+            machine: machine::this(),
+            clock: clock.to_owned(),
+            transactions: sample.told(),
+            validity: None,
+            measured: serde_json::to_value(measured)?,
+            stages: Vec::new(),
+        };
+        let writer = RecordingWriter::create(&self.folder, manifest, self.overwrite).map_err(|error| match error {
+            FolderError::Taken { .. } | FolderError::NotEmpty { .. } => Usage(error.to_string()).into(),
+            error => anyhow::Error::new(error),
+        });
+        Ok(Recorder { writer: writer?, sample })
+    }
+
+    /// The same of a folder in it, for what has several recordings.
+    ///
+    /// # Errors
+    /// The folder is a recording: two do not lie in each other.
+    pub fn within(&self, name: &str) -> anyhow::Result<Self> {
+        if Recording::is_in(&self.folder) {
+            let shown = self.folder.display();
+            return Err(Usage(format!("{shown} already contains a recording: name another folder")).into());
+        }
+        Ok(Self { folder: self.folder.join(name), ..self.clone() })
+    }
+
+    /// Goes on with the recording that is there; of its stages those stay that `keeps` keeps.
+    pub fn resume(&self, seed: u64, keeps: impl Fn(&Stage) -> bool) -> anyhow::Result<Recorder> {
+        let sample = self.sample(seed);
+        let writer = RecordingWriter::resume(&self.folder, keeps)?;
+        Ok(Recorder { writer, sample })
+    }
+
+    /// Which transactions get a row.
+    pub fn sample(&self, seed: u64) -> Sample {
+        match self.rows {
+            Rows::None => Sample::NONE,
+            Rows::Sample => Sample::seeded(seed),
+            Rows::All => Sample::ALL,
+        }
+    }
+}
+
+impl Recorder {
+    /// It is over, and this is what was found.
+    pub fn finish(self, stopped: bool, findings: &Findings) -> anyhow::Result<()> {
+        let progress = if stopped { Progress::Interrupted } else { Progress::Finished };
+        Ok(self.writer.finish(progress, now_ns(), findings.validity.clone())?)
+    }
+
+    /// It is over, for something went wrong. (That is what people have to hear of, so a second error is not told.)
+    pub fn give_up(self, error: &anyhow::Error) {
+        let _ = self.writer.finish(Progress::Interrupted, now_ns(), Validity::invalid(format!("{error:#}")));
+    }
+}
+
+fn now_ns() -> i64 {
+    let epoch = SystemTime::now().duration_since(UNIX_EPOCH).unwrap_or_default();
+    i64::try_from(epoch.as_nanos()).unwrap_or(i64::MAX)
+}

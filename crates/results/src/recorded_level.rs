@@ -1,0 +1,78 @@
+//! A load level as a recording has it.
+
+use plimsoll_model::Verdict;
+use plimsoll_report::collect::comparison::LoadPoint;
+use plimsoll_report::collect::run::{About, Level};
+use plimsoll_report::findings::{besides_repeat, load};
+use plimsoll_stats::{Options, Statistics};
+use serde::{Deserialize, Serialize};
+
+use crate::late_generator;
+
+/// A load level that was measured. A recording keeps it in the manifest, and its statistics and intervals in files of their own.
+#[derive(Serialize, Deserialize)]
+pub struct RecordedLevel {
+    /// The transactions of the measured phase.
+    #[serde(skip, default = "no_statistics")]
+    pub statistics: Statistics,
+    /// First and last instant of the measured phase, ns since the Unix epoch.
+    pub span_ns: (i64, i64),
+    /// Iterations that ended in it.
+    pub iterations: u64,
+    /// All else that a report shows of it.
+    pub about: About,
+    /// Threads that made the load.
+    pub threads: u32,
+    /// It ran to its end.
+    #[serde(default)]
+    pub complete: bool,
+}
+
+impl RecordedLevel {
+    /// A level as a manifest has it, without its transactions.
+    ///
+    /// # Errors
+    /// It is damaged or of another version.
+    pub fn read(stage: &serde_json::Value) -> anyhow::Result<Self> {
+        Self::deserialize(stage).map_err(|error| anyhow::anyhow!("manifest.json: invalid stage: {error}"))
+    }
+
+    /// The same with the transactions of its measured phase.
+    #[must_use]
+    pub fn with_statistics(self, statistics: Statistics) -> Self {
+        Self { statistics, ..self }
+    }
+
+    /// As a report takes it.
+    #[must_use]
+    pub fn as_level(&self) -> Level<'_> {
+        let (span_ns, iterations) = (self.span_ns, self.iterations);
+        Level { statistics: &self.statistics, span_ns, iterations, about: self.about.clone() }
+    }
+
+    /// What a reader should know though the level is valid.
+    #[must_use]
+    pub fn caution(&self) -> Option<String> {
+        let About { level, validity, generator, .. } = &self.about;
+        let said = late_generator::caution(&generator.moved).filter(|_| validity.verdict == Verdict::Valid)?;
+        Some(format!("At {level}: {said}."))
+    }
+
+    /// Where it lies on its load curve: repeats of a load lie at the same place.
+    #[must_use]
+    pub fn point(&self) -> LoadPoint {
+        let About { level, curve, asked_per_s, pace, clients, depth, validity, .. } = &self.about;
+        LoadPoint {
+            curve: curve.as_deref().and_then(besides_repeat).map(str::to_owned),
+            level: level.clone(),
+            load: load(*asked_per_s, *clients, *depth),
+            pace: pace.clone(),
+            outstanding: clients.saturating_mul((*depth).into()),
+            valid: validity.valid,
+        }
+    }
+}
+
+fn no_statistics() -> Statistics {
+    Statistics::new(Options::default())
+}

@@ -1,0 +1,122 @@
+//! The findings of a recording: what `plimsoll report` shows of it.
+
+use std::path::Path;
+
+use anyhow::Context;
+use plimsoll_model::Names;
+use plimsoll_recording::folder::{Progress, Recording, Stage};
+use plimsoll_report::collect::StatusName;
+use plimsoll_report::collect::run::Level;
+use plimsoll_report::findings::{About, Findings, Run, Source};
+
+use crate::RecordedLevel;
+use crate::record::Measurement;
+
+/// The findings of a recording: a pure function of it. `status_name` names the statuses of whatever was measured.
+///
+/// # Errors
+/// The recording is damaged, or of another version.
+pub fn findings(recording: &Recording, status_name: StatusName) -> anyhow::Result<Findings> {
+    let mut findings = match measured(recording)? {
+        Measurement::Run { run, source, .. } => of_run(recording, *run, source, status_name)?,
+        Measurement::Analyze { source, .. } => of_analysis(recording, source, status_name)?,
+    };
+    findings.warnings.extend(incomplete(recording).map(|what| format!("This recording {what}")));
+    Ok(findings)
+}
+
+/// What the maker of a recording says of it.
+///
+/// # Errors
+/// There is no recording in the folder, or it is of another version.
+pub fn about(folder: &Path) -> anyhow::Result<About> {
+    Ok(Recording::open(folder)?.manifest.about()?)
+}
+
+/// What was measured.
+///
+/// # Errors
+/// The manifest is of another version.
+pub fn measured(recording: &Recording) -> anyhow::Result<Measurement> {
+    serde_json::from_value(recording.manifest.measured.clone())
+        .context("manifest.json: unknown format of `measured`, written by another version of plimsoll")
+}
+
+fn of_run(recording: &Recording, mut run: Run, source: Source, status_name: StatusName) -> anyhow::Result<Findings> {
+    let mut names = Names::default();
+    let stages = &recording.manifest.stages;
+    let mut read = |stage: &Stage| -> anyhow::Result<RecordedLevel> {
+        let statistics = recording.statistics(stage, &mut names)?.0;
+        Ok(RecordedLevel::read(&stage.about)?.with_statistics(statistics))
+    };
+    let mut read: Vec<RecordedLevel> = stages.iter().map(&mut read).collect::<Result<_, _>>()?;
+    let (unfinished, mut remarks) = unfinished(recording, &mut names)?;
+    read.extend(unfinished);
+    if stages.is_empty() && !read.is_empty() {
+        // It is noted when a level ends.
+        remarks.push(
+            "The recording lacks the negotiated dialect, signing and sizes, because no level finished".to_owned(),
+        );
+    }
+    run.threads = read.iter().map(|level| level.threads).max().unwrap_or(0);
+    let levels: Vec<Level<'_>> = read.iter().map(RecordedLevel::as_level).collect();
+    let mut findings = Findings::collect_run(run, &levels, &names, source, status_name);
+    findings.warnings.extend(read.iter().filter_map(RecordedLevel::caution));
+    findings.warnings.extend(remarks);
+    Ok(findings)
+}
+
+/// Levels that were not finished, as far as there is something of them, and what to say of them.
+type Unfinished = (Vec<RecordedLevel>, Vec<String>);
+
+fn unfinished(recording: &Recording, names: &mut Names) -> anyhow::Result<Unfinished> {
+    let (mut levels, mut remarks) = (Vec::new(), Vec::new());
+    for folder in &recording.partial {
+        let name = folder.file_name().unwrap_or_default().to_string_lossy();
+        match recording.progress(folder, names) {
+            Ok(Some((stage, statistics, _))) => {
+                let level = stage.level.as_deref().unwrap_or_default();
+                remarks.push(format!(
+                    "{level}: partial results up to the last saved state (saved about every second), without queue depth and rows"
+                ));
+                levels.push(RecordedLevel::read(&stage.about)?.with_statistics(statistics));
+            }
+            Ok(None) => remarks.push(format!("{name} has no results: its measured phase ran for less than one second")),
+            // What is damaged hides nothing of the finished ones.
+            Err(error) => remarks.push(format!("{name} is omitted, because it is unreadable: {error}")),
+        }
+    }
+    Ok((levels, remarks))
+}
+
+fn of_analysis(recording: &Recording, source: Source, status_name: StatusName) -> anyhow::Result<Findings> {
+    let mut names = Names::default();
+    let stage = recording
+        .manifest
+        .stages
+        .first()
+        .context("the analysis did not finish, so the recording has no results; run it again")?;
+    let (statistics, coverage) = recording.statistics(stage, &mut names)?;
+    Ok(Findings::collect(&statistics, &coverage, &names, source, status_name))
+}
+
+/// What a reader must know of a recording that was not finished, as the rest of a sentence.
+pub fn incomplete(recording: &Recording) -> Option<String> {
+    // A level that was stopped is there, and not finished.
+    let whole =
+        |stage: &&Stage| stage.level.is_none() || RecordedLevel::read(&stage.about).is_ok_and(|level| level.complete);
+    let finished = recording.manifest.stages.iter().filter(whole).count();
+    let stopped = recording.manifest.stages.len() - finished;
+    let left = match recording.partial.len() + stopped {
+        0 => String::new(),
+        1 => " and part of one unfinished stage".to_owned(),
+        many => format!(" and parts of {many} unfinished stages"),
+    };
+    let what = match recording.manifest.state {
+        Progress::Finished => return None,
+        Progress::Running => "is unfinished (its program is still running or was killed)",
+        Progress::Interrupted => "was interrupted",
+    };
+    let stages = if finished == 1 { "stage" } else { "stages" };
+    Some(format!("{what}: it holds {finished} finished {stages}{left}."))
+}
