@@ -8,6 +8,7 @@
 
 mod entry;
 mod facts;
+mod handle;
 mod layout;
 mod procedure;
 mod status;
@@ -21,6 +22,7 @@ pub mod v3;
 pub mod v4;
 
 pub use facts::{Creates, Facts, Lock, Slot};
+pub use handle::Handle;
 pub use procedure::{arguments, procedure_name, results};
 pub use status::{mount_status_name, nlm_status_name, status_name};
 

@@ -2,5 +2,6 @@
 
 mod compounds;
 mod sides;
+mod v4_strict;
 mod v4_vectors;
 mod versions_2_and_3;

@@ -28,7 +28,7 @@ pub enum FileType {
 
 impl FileType {
     #[inline]
-    fn parse(reader: &mut Strict<'_>) -> Result<Self, Malformed> {
+    pub(in crate::nfs) fn parse(reader: &mut Strict<'_>) -> Result<Self, Malformed> {
         Ok(match reader.u32()? {
             1 => Self::Regular,
             2 => Self::Directory,

@@ -4,6 +4,7 @@
 
 use super::answer::{Answer, Call, answer, refused_with_change};
 use super::attributes::skip_change;
+use super::handle::parse_optional;
 use super::{Attributes, FileHandle, Place, SetAttributes};
 use crate::xdr::{Emit, Malformed, Strict};
 
@@ -67,7 +68,7 @@ pub fn parse(bytes: &[u8]) -> Result<Answer<Made>, Malformed> {
 
 #[inline]
 fn made(reader: &mut Strict<'_>) -> Result<Made, Malformed> {
-    let object = FileHandle::parse_optional(reader)?;
+    let object = parse_optional(reader)?;
     let attributes = Attributes::parse_optional(reader)?;
     skip_change(reader)?;
     Ok(Made { object, attributes })

@@ -5,6 +5,7 @@
 use super::FileHandle;
 use super::answer::{Answer, Call, answer, refused_with_attributes};
 use super::attributes::skip_attributes;
+use super::handle::parse_optional;
 use super::readdir::{Entry, Page, page};
 use crate::xdr::{Emit, Malformed};
 
@@ -44,7 +45,7 @@ pub fn parse<'a>(bytes: &'a [u8], entry: impl FnMut(Entry<'a>)) -> Result<Answer
         |reader| {
             page(reader, entry, |reader| {
                 skip_attributes(reader)?;
-                FileHandle::parse_optional(reader).map(|_| ())
+                parse_optional(reader).map(|_| ())
             })
         },
         refused_with_attributes,

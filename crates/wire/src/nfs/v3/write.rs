@@ -21,7 +21,7 @@ pub enum Stable {
 
 impl Stable {
     #[inline]
-    fn parse(reader: &mut Strict<'_>) -> Result<Self, Malformed> {
+    pub(in crate::nfs) fn parse(reader: &mut Strict<'_>) -> Result<Self, Malformed> {
         match reader.u32()? {
             0 => Ok(Self::Unstable),
             1 => Ok(Self::DataSync),

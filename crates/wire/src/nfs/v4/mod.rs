@@ -5,15 +5,48 @@
 //! A compound carries any number of operations, and nothing but knowing each one's layout leads to the next. [`Operations`]
 //! yields one after the other, and says where it stopped and why ([`Stop`]): an operation that this module does not know
 //! hides those behind it, and none of them is guessed at.
+//!
+//! A client says a compound with [`Compound`], one operation after the other, each a struct that is a [`Call`], and reads its
+//! results with [`Reply`], strictly and against what it asked for.
 
 mod arguments;
+mod attributes;
 mod callback;
 mod compound;
 mod operation;
+mod reply;
+mod request;
 mod results;
+mod stateid;
 
+pub mod access;
+pub mod close;
+pub mod create;
+pub mod create_session;
+pub mod exchange_id;
+pub mod getattr;
+pub mod lock;
+pub mod names;
+pub mod open;
+pub mod putfh;
+pub mod read;
+pub mod readdir;
+pub mod sequence;
+pub mod session_end;
+pub mod write;
+
+pub use attributes::{Attributes, Mask, SetAttributes};
 pub use compound::{CompoundCall, CompoundReply, Operation, Operations, Stop};
 pub use operation::{callback_name, operation_name};
+pub use reply::{Answered, Done, Reply};
+pub use request::{Call, Compound, GetHandle, PutRoot, ReadLink, Restore, Save};
+pub use stateid::StateId;
+
+/// Bytes of a file handle, at most (NFS4_FHSIZE).
+pub const FHSIZE: usize = 128;
+
+/// A file handle: up to 128 bytes that mean something to the server alone.
+pub type FileHandle = super::handle::Handle<FHSIZE>;
 
 use super::entry::entry;
 

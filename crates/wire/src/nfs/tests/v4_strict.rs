@@ -1,0 +1,340 @@
+//! Compounds as a client says and reads them: the tolerant view is the second opinion.
+
+use crate::nfs::v3::FileType;
+use crate::nfs::v3::write::Stable;
+use crate::nfs::v4::access::{ALL_RIGHTS, Access, Granted};
+use crate::nfs::v4::close::{Close, ReturnDelegation};
+use crate::nfs::v4::create::{Create, Kind};
+use crate::nfs::v4::create_session::{Channel, CreateSession, Session};
+use crate::nfs::v4::exchange_id::{Client, ExchangeId};
+use crate::nfs::v4::getattr::{ChangeAttributes, GetAttributes};
+use crate::nfs::v4::lock::{Lock, Owner, TestLock, Unlock};
+use crate::nfs::v4::names::{Link, Lookup, Remove, Rename};
+use crate::nfs::v4::open::{Claim, How, NO_DELEGATION, Open, Opened};
+use crate::nfs::v4::putfh::PutHandle;
+use crate::nfs::v4::read::{Data, Read};
+use crate::nfs::v4::readdir::ReadDir;
+use crate::nfs::v4::sequence::{Sequence, Sequenced};
+use crate::nfs::v4::session_end::{DestroyClient, DestroySession, ReclaimComplete};
+use crate::nfs::v4::write::{Commit, Write, Written};
+use crate::nfs::v4::{
+    Attributes, Compound, CompoundCall, CompoundReply, Done, FileHandle, GetHandle, Mask, PutRoot, ReadLink, Reply,
+    Restore, Save, SetAttributes, StateId,
+};
+use crate::xdr::Malformed;
+use crate::xdr::builder::{Xdr, damage};
+
+const STATE: StateId = StateId { sequence: 3, other: *b"a state's id" };
+const CHANNEL: Channel = Channel { request: 1_053_000, response: 1_053_001, cached: 4_096, operations: 8, slots: 64 };
+
+fn xdr_state() -> Xdr {
+    let mut xdr = Xdr::new().u32(3);
+    xdr.0.extend(b"a state's id");
+    xdr
+}
+
+/// Every request in one compound: the view finds each, with what it says, and nothing behind the last.
+#[test]
+fn what_is_said_is_what_an_observer_sees() {
+    let handle = FileHandle::new(b"a handle").unwrap();
+    let attributes = SetAttributes { size: Some(0), mode: Some(0o644) };
+    let open = |how, claim| Open { access: 3 | NO_DELEGATION, client: 7, owner: b"who", how, claim };
+    let mut bytes = Vec::new();
+    let mut compound = Compound::begin(1, &mut bytes);
+    compound
+        .add(&Sequence { session: [5; 16], sequence: 9, slot: 2, highest: 4, cache: true })
+        .add(&PutRoot)
+        .add(&PutHandle(&handle))
+        .add(&Lookup { name: b"folder" })
+        .add(&GetHandle)
+        .add(&GetAttributes(Mask::USUAL))
+        .add(&GetAttributes(Mask::of(&[])))
+        .add(&Save)
+        .add(&Restore)
+        .add(&open(How::Existing, Claim::Name(b"old")))
+        .add(&open(How::Unchecked(attributes), Claim::Current))
+        .add(&open(How::Guarded(SetAttributes::mode(0o600)), Claim::Name(b"new")))
+        .add(&Close { state: STATE })
+        .add(&ReturnDelegation { state: STATE })
+        .add(&Read { state: STATE, offset: 1 << 40, count: 77 })
+        .add(&Commit)
+        .add(&ChangeAttributes { state: STATE, attributes: SetAttributes::size(5) })
+        .add(&ReadDir { cookie: 1, verifier: [2; 8], directory_count: 3, count: 4, attributes: Mask::OF_ENTRIES })
+        .add(&Create { kind: Kind::Directory, name: b"made", attributes })
+        .add(&Create { kind: Kind::Link(b"text"), name: b"link", attributes: SetAttributes::default() })
+        .add(&Remove { name: b"gone" })
+        .add(&Rename { from: b"from", to: b"to" })
+        .add(&Link { name: b"second" })
+        .add(&ReadLink)
+        .add(&Access { rights: ALL_RIGHTS })
+        .add(&Lock {
+            exclusive: true,
+            waits: false,
+            offset: 10,
+            length: 20,
+            owner: Owner::New { open: STATE, client: 7, owner: b"who" },
+        })
+        .add(&Lock { exclusive: false, waits: true, offset: 1, length: 2, owner: Owner::Known(STATE) })
+        .add(&TestLock { exclusive: false, offset: 1, length: 2, client: 7, owner: b"who" })
+        .add(&Unlock { state: STATE, offset: 1, length: 2 })
+        .add(&ExchangeId { verifier: [1; 8], owner: b"owner", flags: 0 })
+        .add(&CreateSession { client: 7, sequence: 1, flags: 2, fore: CHANNEL, back: CHANNEL, callback: 0x4000_0000 })
+        .add(&ReclaimComplete)
+        .add(&DestroySession([5; 16]))
+        .add(&DestroyClient(7))
+        .add(&Write { state: STATE, offset: 8, count: 4, stable: Stable::FileSync });
+    bytes.extend(b"data");
+    let call = CompoundCall::new(&bytes);
+    assert_eq!((call.tag, call.minor_version), (Some(&b""[..]), Some(1)));
+    let mut operations = call.operations();
+    let seen: Vec<_> = operations.by_ref().collect();
+    assert_eq!(operations.stopped(), None);
+    assert_eq!(seen.len() as u32, call.announced.unwrap());
+    let codes: Vec<u32> = seen.iter().map(|operation| operation.code).collect();
+    let expected = [
+        53, 24, 22, 15, 10, 9, 9, 32, 31, 18, 18, 18, 4, 8, 25, 5, 34, 26, 6, 6, 28, 29, 11, 27, 3, 12, 12, 13, 14, 42,
+        43, 58, 44, 57, 38,
+    ];
+    assert_eq!(codes, expected);
+    let facts =
+        |code: u32| seen.iter().filter(move |operation| operation.code == code).map(|operation| operation.facts);
+    let slot = facts(53).next().unwrap().slot.unwrap();
+    assert_eq!((slot.session, slot.sequence, slot.slot), (&[5; 16][..], 9, 2));
+    assert_eq!(facts(22).next().unwrap().handle, Some(handle.as_bytes()));
+    assert_eq!(facts(18).map(|open| open.name).collect::<Vec<_>>(), [Some(&b"old"[..]), None, Some(b"new")]);
+    let read = facts(25).next().unwrap();
+    assert_eq!((read.offset, read.count), (Some(1 << 40), Some(77)));
+    let write = facts(38).next().unwrap();
+    assert_eq!((write.offset, write.payload, write.stable), (Some(8), Some(4), Some(2)));
+    let renamed = facts(29).next().unwrap();
+    assert_eq!((renamed.name, renamed.to_name), (Some(&b"from"[..]), Some(&b"to"[..])));
+    assert_eq!(facts(6).map(|made| made.name).collect::<Vec<_>>(), [Some(&b"made"[..]), Some(b"link")]);
+    let locks: Vec<_> = facts(12).map(|lock| (lock.offset, lock.count, lock.lock.unwrap().kind)).collect();
+    assert_eq!(locks, [(Some(10), Some(20), 2), (Some(1), Some(2), 3)]);
+}
+
+/// RFC 8881 18.16.1 and 3.3.9 by hand: OPEN of "a", which is made with mode 0644.
+#[test]
+fn an_open_is_what_the_specification_says() {
+    let mut bytes = Vec::new();
+    let how = How::Unchecked(SetAttributes::mode(0o644));
+    Compound::begin(2, &mut bytes).add(&Open { access: 0x401, client: 1, owner: b"o", how, claim: Claim::Name(b"a") });
+    let expected = Xdr::new()
+        .opaque("")
+        .words(&[2, 1, 18, 0, 0x401, 0])
+        .u64(1)
+        .opaque("o")
+        .words(&[1, 0, 2, 0, 2, 4, 0o644, 0])
+        .opaque("a");
+    assert_eq!(bytes, expected.0);
+}
+
+fn compound(status: u32, results: &[Xdr]) -> Vec<u8> {
+    let head = Xdr::new().u32(status).opaque("").u32(results.len() as u32);
+    results.iter().fold(head, |xdr, result| xdr.then(result.clone())).0
+}
+
+/// Reads results against what was asked; whether strictly or not, both say the same operations.
+fn read_all<'a>(bytes: &'a [u8], asked: &[u32]) -> Result<Vec<Done<'a>>, Malformed> {
+    let mut reply = Reply::parse(bytes, bytes.len())?;
+    let mut done = Vec::new();
+    for &code in asked {
+        match reply.next(code)? {
+            Some(answered) => done.push(answered.result),
+            None => break,
+        }
+    }
+    reply.end()?;
+    Ok(done)
+}
+
+fn sequence() -> Xdr {
+    Xdr::new().words(&[53, 0]).fixed(16).words(&[9, 2, 63, 31, 0])
+}
+
+fn attributes() -> Xdr {
+    // type 1 (file), size 1,234, mode 0644: bits 1 and 4 of the first word, 33 - 32 of the second.
+    Xdr::new().words(&[2, 0x12, 2, 16, 1]).u64(1_234).u32(0o644)
+}
+
+fn change() -> Xdr {
+    Xdr::new().u32(1).u64(1).u64(2)
+}
+
+fn channel() -> Xdr {
+    Xdr::new().words(&[0, 1_053_000, 1_053_001, 4_096, 8, 64, 0])
+}
+
+/// What servers answer, by operation, and what a client reads in it.
+fn answers() -> Vec<(u32, Xdr, Done<'static>)> {
+    let state = Done::State(STATE);
+    let (kind, size, mode) = (Some(FileType::Regular), Some(1_234), Some(0o644));
+    let known = Attributes { kind, size, mode, ..Attributes::default() };
+    let opened = |delegation| Done::Opened(Opened { state: STATE, delegation });
+    let open = || xdr_state().then(change()).words(&[2, 1, 0x12]);
+    let session = Session { id: [0xA5; 16], sequence: 1, flags: 2, fore: CHANNEL, back: CHANNEL };
+    let client = Client { id: 7, sequence: 1, flags: 0x0001_0000, implementation: Some(b"Ganesha") };
+    let written = Written { count: 4, committed: Stable::Unstable, verifier: [0xA5; 8] };
+    vec![
+        (3, Xdr::new().words(&[0x3F, 0x1F]), Done::Access(Granted { supported: 0x3F, granted: 0x1F })),
+        (4, xdr_state(), state),
+        (5, Xdr::new().fixed(8), Done::Committed([0xA5; 8])),
+        (6, change().words(&[1, 2]), Done::Nothing),
+        (8, Xdr::new(), Done::Nothing),
+        (9, attributes(), Done::Attributes(known)),
+        (10, Xdr::new().opaque("handle"), Done::Handle(FileHandle::new(b"handle").unwrap())),
+        (11, change(), Done::Nothing),
+        (12, xdr_state(), state),
+        (13, Xdr::new(), Done::Nothing),
+        (14, xdr_state(), state),
+        (15, Xdr::new(), Done::Nothing),
+        (18, open().u32(0), opened(None)),
+        (18, open().words(&[3, 0]), opened(None)),
+        (18, open().words(&[3, 2, 1]), opened(None)),
+        (18, open().u32(1).then(xdr_state()).words(&[0, 0, 0, 0]).opaque("who"), opened(Some(STATE))),
+        (18, open().u32(2).then(xdr_state()).words(&[0, 1, 0, 9, 0, 0, 0]).opaque(""), opened(Some(STATE))),
+        (22, Xdr::new(), Done::Nothing),
+        (25, Xdr::new().u32(1).opaque("hello"), Done::Data(Data { count: 5, eof: true, kept: b"hello" })),
+        (27, Xdr::new().opaque("some/where"), Done::Link(b"some/where")),
+        (28, change(), Done::Nothing),
+        (29, change().then(change()), Done::Nothing),
+        (34, Xdr::new().words(&[1, 0x10]), Done::Nothing),
+        (38, Xdr::new().words(&[4, 0]).fixed(8), Done::Written(written)),
+        (
+            42,
+            Xdr::new()
+                .u64(7)
+                .words(&[1, 0x0001_0000, 0])
+                .u64(0)
+                .opaque("major")
+                .opaque("scope")
+                .u32(1)
+                .then(Xdr::new().opaque("domain").opaque("Ganesha").fixed(12)),
+            Done::Client(client),
+        ),
+        (43, Xdr::new().fixed(16).words(&[1, 2]).then(channel()).then(channel()), Done::Session(session)),
+        (44, Xdr::new(), Done::Nothing),
+        (
+            53,
+            Xdr::new().fixed(16).words(&[9, 2, 63, 31, 0]),
+            Done::Sequence(Sequenced { session: [0xA5; 16], sequence: 9, slot: 2, highest: 63, target: 31, flags: 0 }),
+        ),
+        (57, Xdr::new(), Done::Nothing),
+        (58, Xdr::new(), Done::Nothing),
+    ]
+}
+
+#[test]
+fn answers_are_read_to_their_end_and_an_observer_agrees() {
+    for (code, body, expected) in answers() {
+        let bytes = compound(0, &[sequence(), Xdr::new().words(&[code, 0]).then(body)]);
+        let done = read_all(&bytes, &[53, code]).unwrap_or_else(|error| panic!("{code}: {error}"));
+        assert_eq!(done[1], expected, "{code}");
+        let mut seen = CompoundReply::new(&bytes).operations();
+        let codes: Vec<u32> = seen.by_ref().map(|operation| operation.code).collect();
+        assert_eq!((codes, seen.stopped()), (vec![53, code], None));
+        damage(&bytes, |bytes| {
+            let _ = read_all(bytes, &[53, code]);
+        });
+        let mut longer = bytes.clone();
+        longer.extend([0; 4]);
+        assert_eq!(read_all(&longer, &[53, code]), Err(Malformed), "{code}: bytes are left over");
+        for end in 0..bytes.len() {
+            assert_eq!(read_all(&bytes[..end], &[53, code]), Err(Malformed), "{code}, cut at {end}");
+        }
+    }
+}
+
+#[test]
+fn the_first_refusal_is_the_last_result() {
+    let refused = |code: u32, status: u32, body: Xdr| {
+        let bytes = compound(status, &[sequence(), Xdr::new().words(&[code, status]).then(body)]).leak();
+        read_all(bytes, &[53, code, 9])
+    };
+    assert_eq!(refused(22, 70, Xdr::new()).unwrap()[1], Done::Nothing);
+    assert_eq!(refused(34, 13, Xdr::new().words(&[1, 0])).unwrap()[1], Done::Nothing, "SETATTR says what it has set");
+    let denied = Xdr::new().u64(0).u64(9).u32(2).u64(7).opaque("other");
+    assert_eq!(refused(12, 10_010, denied.clone()).unwrap()[1], Done::Nothing);
+    assert_eq!(refused(12, 10_011, denied), Err(Malformed), "only a denied LOCK says whose lock is in the way");
+    // An operation that the server does not know.
+    let unknown = compound(10_044, &[sequence(), Xdr::new().words(&[10_044, 10_044])]);
+    assert_eq!(read_all(&unknown, &[53, 71]).unwrap().len(), 2);
+    // No operation was tried.
+    assert_eq!(read_all(&compound(10_021, &[]), &[53]).unwrap().len(), 0);
+    let puzzles = [
+        // It goes on behind a failure; it says another status than the last one's; another operation than was asked.
+        compound(0, &[Xdr::new().words(&[22, 70]), Xdr::new().words(&[15, 0])]),
+        compound(0, &[Xdr::new().words(&[22, 70])]),
+        compound(70, &[Xdr::new().words(&[22, 0])]),
+        compound(0, &[Xdr::new().words(&[24, 0])]),
+        compound(0, &[Xdr::new().words(&[10_044, 0])]),
+    ];
+    puzzles.iter().for_each(|bytes| assert_eq!(read_all(bytes, &[22, 15]), Err(Malformed)));
+    // More results than operations.
+    assert_eq!(
+        read_all(&compound(0, &[Xdr::new().words(&[22, 0]), Xdr::new().words(&[15, 0])]), &[22]),
+        Err(Malformed)
+    );
+}
+
+#[test]
+fn data_that_was_dropped_is_counted() {
+    let whole = compound(0, &[Xdr::new().words(&[25, 0, 1]).opaque([7; 1_001])]);
+    let head = &whole[..28];
+    let read = |head: &[u8], length: usize| -> Result<u32, Malformed> {
+        let mut reply = Reply::parse(head, length)?;
+        let Some(Done::Data(data)) = reply.next(25)?.map(|answered| answered.result) else { return Err(Malformed) };
+        reply.end()?;
+        Ok(data.count)
+    };
+    assert_eq!((read(head, whole.len()), read(&whole[..500], whole.len())), (Ok(1_001), Ok(1_001)));
+    assert_eq!((read(head, whole.len() + 4), read(head, 20)), (Err(Malformed), Err(Malformed)));
+    assert_eq!(read(&whole, whole.len() + 1), Err(Malformed));
+}
+
+#[test]
+fn a_directory_is_read_page_by_page() {
+    let entry = |cookie: u64, name: &str| Xdr::new().u32(1).u64(cookie).opaque(name).then(attributes());
+    let page = Xdr::new().words(&[26, 0]).fixed(8).then(entry(4, "a")).then(entry(9, "b\u{e9}")).words(&[0, 1]);
+    let bytes = compound(0, &[page]);
+    let done = read_all(&bytes, &[26]).unwrap();
+    let Done::Page(page) = done[0] else { panic!("{done:?}") };
+    assert_eq!((page.verifier, page.cookie, page.eof), ([0xA5; 8], Some(9), true));
+    let names: Vec<_> = page.entries().map(|entry| (entry.name, entry.cookie, entry.attributes.size)).collect();
+    assert_eq!(names, [(&b"a"[..], 4, Some(1_234)), ("b\u{e9}".as_bytes(), 9, Some(1_234))]);
+    damage(&bytes, |bytes| {
+        if let Ok(done) = read_all(bytes, &[26])
+            && let [Done::Page(page)] = done[..]
+        {
+            assert_eq!(page.entries().last().map(|entry| entry.cookie), page.cookie);
+        }
+    });
+    let empty = compound(0, &[Xdr::new().words(&[26, 0]).fixed(8).words(&[0, 1])]);
+    assert!(matches!(read_all(&empty, &[26]).unwrap()[0], Done::Page(page) if page.entries().count() == 0));
+}
+
+#[test]
+fn attributes_that_nobody_asks_for_are_malformed() {
+    let told = |mask: &[u32], values: Xdr| {
+        let bytes = compound(0, &[Xdr::new().words(&[9, 0, mask.len() as u32]).words(mask).opaque(values.0)]);
+        read_all(&bytes, &[9]).map(|done| match done[0] {
+            Done::Attributes(attributes) => attributes,
+            _ => Attributes::default(),
+        })
+    };
+    // lease_time, maxread, maxwrite; space_avail, space_total.
+    let server = told(&[0xC000_0400], Xdr::new().u32(60).u64(1 << 20).u64(1 << 19)).unwrap();
+    assert_eq!((server.lease_seconds, server.max_read, server.max_write), (Some(60), Some(1 << 20), Some(1 << 19)));
+    let space = told(&[0, 0x1400], Xdr::new().u64(5).u64(6)).unwrap();
+    assert_eq!((space.space_available, space.space_total), (Some(5), Some(6)));
+    assert!(told(&[1], Xdr::new().words(&[1, 2])).is_err(), "supported_attrs");
+    assert!(told(&[0x10], Xdr::new().u64(5).u32(0)).is_err(), "values are left over");
+    assert!(told(&[0x10], Xdr::new().u32(5)).is_err(), "a value is cut");
+    assert!(told(&[0; 9], Xdr::new()).is_err(), "more words than there are attributes");
+    // Everything that Linux asks for.
+    let usual = Xdr::new().u32(2).u64(1).u64(2).u64(3).u64(4).u64(5).words(&[0o755, 2]).opaque("0").opaque("0");
+    let usual = usual.words(&[0, 0]).u64(6).fixed(36).u64(7);
+    let usual = told(&[0x0010_011A, 0x00B0_A23A], usual).unwrap();
+    let seen = (usual.kind, usual.size, usual.file_id, usual.mode);
+    assert_eq!(seen, (Some(FileType::Directory), Some(2), Some(5), Some(0o755)));
+}

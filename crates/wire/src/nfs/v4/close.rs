@@ -1,0 +1,39 @@
+//! CLOSE, and DELEGRETURN: state that is given back.
+//!
+//! Spec: RFC 8881 18.2, RFC 8881 18.6
+
+use super::{Call, StateId};
+use crate::xdr::Emit;
+
+/// CLOSE: of the current file handle.
+#[derive(Clone, Copy, Debug)]
+pub struct Close {
+    /// The open.
+    pub state: StateId,
+}
+
+impl Call for Close {
+    const OPERATION: u32 = 4;
+
+    #[inline]
+    fn emit(&self, out: &mut Vec<u8>) {
+        out.put_u32(0);
+        self.state.emit(out);
+    }
+}
+
+/// DELEGRETURN: of the current file handle.
+#[derive(Clone, Copy, Debug)]
+pub struct ReturnDelegation {
+    /// The delegation.
+    pub state: StateId,
+}
+
+impl Call for ReturnDelegation {
+    const OPERATION: u32 = 8;
+
+    #[inline]
+    fn emit(&self, out: &mut Vec<u8>) {
+        self.state.emit(out);
+    }
+}

@@ -1,0 +1,135 @@
+//! LOCK, LOCKT, LOCKU: ranges of bytes that are somebody's.
+//!
+//! Spec: RFC 8881 18.10, RFC 8881 18.11, RFC 8881 18.12
+
+use super::{Call, StateId};
+use crate::xdr::{Emit, Malformed, Strict};
+
+/// NFS4ERR_DENIED: somebody else's lock is in the way.
+pub const DENIED: u32 = 10_010;
+/// Bytes of an owner, at most (NFS4_OPAQUE_LIMIT).
+const LONGEST_OWNER: usize = 1_024;
+
+/// Kind of a lock (`nfs_lock_type4`): READ_LT and WRITE_LT, or those with W of a client that asks again when it is denied.
+#[inline]
+fn kind(exclusive: bool, waits: bool) -> u32 {
+    1 + u32::from(exclusive) + 2 * u32::from(waits)
+}
+
+/// Whose lock.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Owner<'a> {
+    /// One who has no lock of the file yet: the open, the client's id, and who.
+    New {
+        /// The open.
+        open: StateId,
+        /// The client's id.
+        client: u64,
+        /// Who, among all that this client does.
+        owner: &'a [u8],
+    },
+    /// One who has.
+    Known(StateId),
+}
+
+/// LOCK.
+#[derive(Clone, Copy, Debug)]
+pub struct Lock<'a> {
+    /// For writing.
+    pub exclusive: bool,
+    /// The client will ask again.
+    pub waits: bool,
+    /// The first byte.
+    pub offset: u64,
+    /// How many; all ones for all that there will be.
+    pub length: u64,
+    /// Whose.
+    pub owner: Owner<'a>,
+}
+
+impl Call for Lock<'_> {
+    const OPERATION: u32 = 12;
+
+    #[inline]
+    fn emit(&self, out: &mut Vec<u8>) {
+        out.put_u32(kind(self.exclusive, self.waits));
+        // Not one from before a restart of the server.
+        out.put_u32(0);
+        out.put_u64(self.offset);
+        out.put_u64(self.length);
+        match self.owner {
+            Owner::New { open, client, owner } => {
+                out.put_u32(1);
+                out.put_u32(0);
+                open.emit(out);
+                out.put_u32(0);
+                out.put_u64(client);
+                out.put_opaque(owner);
+            }
+            Owner::Known(state) => {
+                out.put_u32(0);
+                state.emit(out);
+                out.put_u32(0);
+            }
+        }
+    }
+}
+
+/// LOCKT: would it be granted?
+#[derive(Clone, Copy, Debug)]
+pub struct TestLock<'a> {
+    /// For writing.
+    pub exclusive: bool,
+    /// The first byte.
+    pub offset: u64,
+    /// How many.
+    pub length: u64,
+    /// The client's id.
+    pub client: u64,
+    /// Who asks.
+    pub owner: &'a [u8],
+}
+
+impl Call for TestLock<'_> {
+    const OPERATION: u32 = 13;
+
+    #[inline]
+    fn emit(&self, out: &mut Vec<u8>) {
+        out.put_u32(kind(self.exclusive, false));
+        out.put_u64(self.offset);
+        out.put_u64(self.length);
+        out.put_u64(self.client);
+        out.put_opaque(self.owner);
+    }
+}
+
+/// LOCKU.
+#[derive(Clone, Copy, Debug)]
+pub struct Unlock {
+    /// The locks of this owner.
+    pub state: StateId,
+    /// The first byte.
+    pub offset: u64,
+    /// How many.
+    pub length: u64,
+}
+
+impl Call for Unlock {
+    const OPERATION: u32 = 14;
+
+    #[inline]
+    fn emit(&self, out: &mut Vec<u8>) {
+        // Any kind will do (RFC 8881 18.12.3).
+        out.put_u32(kind(true, false));
+        out.put_u32(0);
+        self.state.emit(out);
+        out.put_u64(self.offset);
+        out.put_u64(self.length);
+    }
+}
+
+/// Whose lock is in the way (`LOCK4denied`): offset, length, kind, client, owner.
+pub(super) fn skip_denied(reader: &mut Strict<'_>) -> Result<(), Malformed> {
+    reader.fixed(28)?;
+    reader.opaque(LONGEST_OWNER).map(|_| ())
+}

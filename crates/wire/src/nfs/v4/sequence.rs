@@ -1,0 +1,68 @@
+//! SEQUENCE: the slot that a compound takes, and how far its numbers are. It also renews the lease.
+//!
+//! Spec: RFC 8881 18.46, RFC 8881 2.10.6
+
+use super::Call;
+use crate::xdr::{Emit, Malformed, Strict};
+
+/// A session's id.
+pub type SessionId = [u8; 16];
+/// SEQ4_STATUS_RESTART_RECLAIM_NEEDED and those of state that was revoked, or whose lease ended: state is gone.
+pub const STATE_LOST: u32 = 0x0000_0004 | 0x0000_0008 | 0x0000_0010 | 0x0000_0020 | 0x0000_0040 | 0x0000_0100;
+
+/// The call.
+#[derive(Clone, Copy, Debug)]
+pub struct Sequence {
+    /// Which session.
+    pub session: SessionId,
+    /// One more than the slot's last request had.
+    pub sequence: u32,
+    /// Which slot.
+    pub slot: u32,
+    /// The highest slot that is in use.
+    pub highest: u32,
+    /// The server keeps the answer, to send it again if it is lost.
+    pub cache: bool,
+}
+
+impl Call for Sequence {
+    const OPERATION: u32 = 53;
+
+    #[inline]
+    fn emit(&self, out: &mut Vec<u8>) {
+        out.put_fixed(&self.session);
+        out.put_u32(self.sequence);
+        out.put_u32(self.slot);
+        out.put_u32(self.highest);
+        out.put_u32(u32::from(self.cache));
+    }
+}
+
+/// What the server says of the slot, and of the session.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Sequenced {
+    /// The session again.
+    pub session: SessionId,
+    /// The sequence id again.
+    pub sequence: u32,
+    /// The slot again.
+    pub slot: u32,
+    /// The highest slot that the server remembers.
+    pub highest: u32,
+    /// The highest slot that it wants to be used.
+    pub target: u32,
+    /// What happened to the client's state.
+    pub flags: u32,
+}
+
+#[inline]
+pub(super) fn parse(reader: &mut Strict<'_>) -> Result<Sequenced, Malformed> {
+    Ok(Sequenced {
+        session: reader.array()?,
+        sequence: reader.u32()?,
+        slot: reader.u32()?,
+        highest: reader.u32()?,
+        target: reader.u32()?,
+        flags: reader.u32()?,
+    })
+}

@@ -1,0 +1,36 @@
+//! What a client holds of the server's state: opens, locks, delegations.
+//!
+//! Spec: RFC 8881 3.3.12 (`stateid4`), RFC 8881 8.2
+
+use crate::xdr::{Emit, Malformed, Strict};
+
+/// `stateid4`.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct StateId {
+    /// Counts the changes of the state; 0 means the latest (RFC 8881 8.2.2).
+    pub sequence: u32,
+    /// Which state.
+    pub other: [u8; 12],
+}
+
+impl StateId {
+    /// No state: reads and writes with it belong to no open (RFC 8881 8.2.3).
+    pub const ANONYMOUS: Self = Self { sequence: 0, other: [0; 12] };
+
+    /// The same state, however often it changed meanwhile.
+    #[must_use]
+    pub fn latest(self) -> Self {
+        Self { sequence: 0, ..self }
+    }
+
+    #[inline]
+    pub(super) fn parse(reader: &mut Strict<'_>) -> Result<Self, Malformed> {
+        Ok(Self { sequence: reader.u32()?, other: reader.array()? })
+    }
+
+    #[inline]
+    pub(super) fn emit(&self, out: &mut Vec<u8>) {
+        out.put_u32(self.sequence);
+        out.put_fixed(&self.other);
+    }
+}

@@ -1,0 +1,34 @@
+//! Every answer of NFSv4, as a client reads it: the first bytes tell which operations were asked for, and how much was dropped.
+#![no_main]
+
+use libfuzzer_sys::fuzz_target;
+use plimsoll_wire::nfs::v4::{Done, Reply};
+use plimsoll_wire::xdr::Malformed;
+
+/// Operations that a client sends.
+const OPERATIONS: [u32; 28] =
+    [3, 4, 5, 6, 8, 9, 10, 11, 12, 13, 14, 15, 18, 22, 24, 25, 26, 27, 28, 29, 34, 38, 42, 43, 44, 53, 57, 58];
+
+fn read(asked: &[u8], bytes: &[u8], dropped: usize) -> Result<(), Malformed> {
+    let mut reply = Reply::parse(bytes, bytes.len() + dropped)?;
+    for &which in asked {
+        let code = OPERATIONS[usize::from(which) % OPERATIONS.len()];
+        let Some(answered) = reply.next(code)? else { break };
+        assert!(answered.status == 0 || answered.result == Done::Nothing);
+        match answered.result {
+            Done::Data(data) => assert!(data.kept.len() <= bytes.len()),
+            Done::Page(page) => {
+                // What was read once is read again to the same end.
+                assert_eq!(page.entries().last().map(|entry| entry.cookie), page.cookie);
+            }
+            _ => {}
+        }
+    }
+    reply.end()
+}
+
+fuzz_target!(|data: &[u8]| {
+    let [a, b, c, d, dropped, bytes @ ..] = data else { return };
+    // Whether it is read or refused is the parser's: no panic, no memory without bound.
+    let _ = std::hint::black_box(read(&[*a, *b, *c, *d], bytes, usize::from(*dropped)));
+});
