@@ -212,9 +212,15 @@ impl<C: Client> Blocking<C> {
     }
 
     fn exchange(&mut self, most: Duration) -> io::Result<()> {
+        let now = self.now();
+        if self.client.wakes_at() <= now {
+            self.client.wake(now, &mut self.out, &mut self.seen);
+        }
         let sent = self.send()?;
         let received = self.receive()?;
         if !sent && !received {
+            let wakes = self.client.wakes_at().saturating_sub(self.now()).max(0);
+            let most = most.min(Duration::from_nanos(wakes.unsigned_abs()));
             let writable = if self.out.is_empty() { PollFlags::empty() } else { PollFlags::OUT };
             let mut polled = [PollFd::new(&self.stream, PollFlags::IN | writable)];
             let limit = Timespec { tv_sec: most.as_secs() as i64, tv_nsec: i64::from(most.subsec_nanos()) as _ };

@@ -42,6 +42,14 @@ impl<C: Client + ?Sized> Client for Box<C> {
         (**self).over()
     }
 
+    fn wakes_at(&self) -> i64 {
+        (**self).wakes_at()
+    }
+
+    fn wake(&mut self, now: i64, out: &mut Outbox, events: &mut dyn Events) {
+        (**self).wake(now, out, events);
+    }
+
     fn leave(&mut self, now: i64, out: &mut Outbox, events: &mut dyn Events) {
         (**self).leave(now, out, events);
     }

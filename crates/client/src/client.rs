@@ -70,6 +70,12 @@ pub trait Client: Send {
     fn over(&self) -> Option<Cause> {
         None
     }
+    /// When the client wants to do something by itself: to ask again, to renew a lease; `i64::MAX` for never.
+    fn wakes_at(&self) -> i64 {
+        i64::MAX
+    }
+    /// It may be that time.
+    fn wake(&mut self, _now: i64, _out: &mut Outbox, _events: &mut dyn Events) {}
     /// Logs off. Ends with `done` of [`Tag::LEAVE`].
     fn leave(&mut self, now: i64, out: &mut Outbox, events: &mut dyn Events);
     /// Requests sent and not answered, held ones not counted, and operations that wait for credits.

@@ -2,7 +2,8 @@
 //!
 //! ```text
 //! Operation ─ Client ─┬─ smb2 ─┬─ Outbox ─ (caller's socket) ⇄ server
-//!                  ├─ nfs3 ─┘
+//!                  ├─ nfs3 ─┤
+//!                  ├─ nfs4 ─┘
 //!                  └─ local ⇄ operating system
 //! ```
 //!
@@ -20,7 +21,9 @@ pub mod content;
 mod files;
 mod joined;
 pub mod local;
+mod nfs;
 pub mod nfs3;
+pub mod nfs4;
 pub mod operation;
 pub mod outbox;
 pub mod reserved;

@@ -373,6 +373,8 @@ pub enum Cause {
     CallRejected,
     /// The server lost what it had not made durable: it restarted between a write and its flush (RFC 1813 4.8).
     LostWrites,
+    /// The server does not know the session any more (NFSv4.1 BADSESSION and its like): it restarted, or the lease ended.
+    SessionLost,
     /// No way to the server (no route, host or network down).
     Unreachable,
     /// This machine had no more ports, open files or memory: not the server's fault.
@@ -400,6 +402,7 @@ impl Cause {
             Cause::NotOffered => "dialect, signing or encryption not offered",
             Cause::CallRejected => "call rejected by RPC",
             Cause::LostWrites => "writes lost by the server",
+            Cause::SessionLost => "session lost",
             Cause::Unreachable => "server unreachable",
             Cause::OutOfResources => "out of local ports, files or memory",
         }

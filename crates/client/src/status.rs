@@ -31,6 +31,7 @@ pub fn status_name(protocol: Protocol, status: u32) -> Option<&'static str> {
     match protocol {
         Protocol::Smb2 => smb2::status_name(status),
         Protocol::Nfs3 => nfs::status_name(3, status),
+        Protocol::Nfs4 => nfs::status_name(4, status),
         Protocol::Mount => nfs::mount_status_name(status),
         Protocol::File => errno_name(status),
         _ => None,
@@ -124,7 +125,12 @@ impl Failure {
     }
 
     fn named(&self) -> Option<(Protocol, u32)> {
-        Some((self.procedure?.row().protocol, self.status?))
+        // The errors that are told apart here have the same numbers in both versions.
+        let protocol = match self.procedure?.row().protocol {
+            Protocol::Nfs4 => Protocol::Nfs3,
+            protocol => protocol,
+        };
+        Some((protocol, self.status?))
     }
 }
 

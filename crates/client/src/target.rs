@@ -1,4 +1,4 @@
-//! Which server: `smb://user:password@host:port/share/path`, `nfs://host:port/export/path?version=3`,
+//! Which server: `smb://user:password@host:port/share/path`, `nfs://host:port/export/path?version=3|4.1|4.2`,
 //! `file:///mounted/path`, `embedded:smb`, `embedded:nfs`. Other tools' spellings are understood where they mean one
 //! thing: `cifs://`, `\\server\share`, `//server/share`, `host:/export`.
 //!
@@ -61,16 +61,54 @@ pub struct SmbTarget {
 pub struct NfsTarget {
     /// Where NFS listens.
     pub server: Server,
-    /// The directory that MOUNT is asked for, with its leading `/`.
+    /// The directory that MOUNT is asked for, or that is looked up from the root (version 4), with its leading `/`.
     pub export: String,
-    /// Version of NFS: 3.
-    pub version: u32,
+    /// Version of NFS.
+    pub version: NfsVersion,
+    /// Slots that a session of version 4 asks for; `None` for the usual number.
+    pub slots: Option<u32>,
     /// Port of MOUNT; `None`: the portmapper is asked.
     pub mount_port: Option<u16>,
     /// Port of the portmapper.
     pub portmap_port: u16,
     /// Call from source ports below 1024.
     pub reserved_port: bool,
+}
+
+/// Version of NFS.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum NfsVersion {
+    /// NFS version 3.
+    V3,
+    /// NFS version 4, minor version 1.
+    V41,
+    /// NFS version 4, minor version 2.
+    V42,
+}
+
+impl NfsVersion {
+    /// All of them, the oldest first.
+    pub const ALL: [Self; 3] = [Self::V3, Self::V41, Self::V42];
+
+    /// As it stands in a target and in reports.
+    #[must_use]
+    pub fn name(self) -> &'static str {
+        match self {
+            Self::V3 => "3",
+            Self::V41 => "4.1",
+            Self::V42 => "4.2",
+        }
+    }
+
+    /// The minor version; `None` of version 3.
+    #[must_use]
+    pub fn minor(self) -> Option<u32> {
+        match self {
+            Self::V3 => None,
+            Self::V41 => Some(1),
+            Self::V42 => Some(2),
+        }
+    }
 }
 
 /// A server in this process.
@@ -97,7 +135,7 @@ pub enum TargetError {
     /// None of the forms.
     #[error(
         "unknown target format: expected smb://[user[:password]@]host[:port]/share[/path] (also \\\\host\\share), \
-         nfs://host[:port]/export[?version=3] (also host:/export), file:///path for a mounted directory, embedded:smb or embedded:nfs"
+         nfs://host[:port]/export[?version=3|4.1|4.2] (also host:/export), file:///path for a mounted directory, embedded:smb or embedded:nfs"
     )]
     Form,
     /// A part is missing, or is not what it should be.
@@ -176,7 +214,8 @@ impl fmt::Display for Target {
             Target::Nfs(target) => {
                 write!(f, "nfs://{}", target.server)?;
                 target.export.split('/').skip(1).try_for_each(|part| write!(f, "/{}", escaped(part.as_bytes())))?;
-                write!(f, "?version={}", target.version)?;
+                write!(f, "?version={}", target.version.name())?;
+                target.slots.map_or(Ok(()), |slots| write!(f, "&slots={slots}"))?;
                 target.mount_port.map_or(Ok(()), |port| write!(f, "&mountport={port}"))?;
                 if target.portmap_port != PORTMAP_PORT {
                     write!(f, "&portmapport={}", target.portmap_port)?;

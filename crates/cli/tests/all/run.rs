@@ -128,6 +128,9 @@ fn beside_tcpdump(workload: &str, target: &str, address: SocketAddr) {
     let Some(dump) = Dump::start(address, &capture) else { return skip("needs tcpdump, and root to start it") };
     run(workload, target, &["--transactions", client.to_str().unwrap(), "--rate", "500"]);
     dump.stop();
+    if target.contains("version=4") {
+        tshark_reads_everything(&capture, address.port());
+    }
     let analyzed = plimsoll(&["analyze", capture.to_str().unwrap(), "-q", "--transactions", wire.to_str().unwrap()]);
     assert_eq!(analyzed.status.code(), Some(0), "{}", String::from_utf8_lossy(&analyzed.stderr));
     let (client, wire) = (rows(&client), rows(&wire));
@@ -153,6 +156,31 @@ fn beside_tcpdump(workload: &str, target: &str, address: SocketAddr) {
     let clients: std::collections::HashSet<&String> = client.keys().map(|(client, _, _)| client).collect();
     let unknown = wire.keys().filter(|(client, _, _)| clients.contains(client)).count();
     assert_eq!(unknown, client.len(), "{workload}: requests on the wire that the client does not know of");
+}
+
+/// tshark finds compounds in a capture, and none that is malformed.
+fn tshark_reads_everything(capture: &Path, port: u16) {
+    let read = |filter: &str| {
+        let mut command = Command::new("tshark");
+        command.args([
+            "-n",
+            "-d",
+            &format!("tcp.port=={port},rpc"),
+            "-Y",
+            filter,
+            "-T",
+            "fields",
+            "-e",
+            "frame.number",
+        ]);
+        command.arg("-r").arg(capture);
+        String::from_utf8(output(&mut command).stdout).unwrap()
+    };
+    if Command::new("tshark").arg("--version").output().is_err() {
+        return skip("needs tshark");
+    }
+    assert!(read("nfs.opcode == 53").lines().count() > 50, "few compounds");
+    assert_eq!(read("_ws.malformed || _ws.expert.message contains \"alformed\""), "");
 }
 
 #[test]
@@ -193,6 +221,32 @@ fn every_workload_on_ganesha() {
     for workload in ["mixed", "metadata"] {
         beside_tcpdump(workload, &target, ganesha.address());
     }
+}
+
+#[test]
+fn every_workload_on_ganesha_with_sessions() {
+    let _alone = alone();
+    let ganesha = match Ganesha::start() {
+        Ok(ganesha) => ganesha,
+        Err(reason) => return skip(reason),
+    };
+    for version in ["4.1", "4.2"] {
+        let target = ganesha.target_of(Export::Data, version);
+        for workload in WORKLOADS {
+            let report = run(workload, &target, &[]);
+            let facts = report["run"]["facts"].to_string();
+            assert!(facts.contains(&format!("NFS {version}")) && facts.contains("slots per session"), "{facts}");
+        }
+        run("random-read", &target, &["--connections", "2", "--depth", "4"]);
+        for workload in ["mixed", "metadata"] {
+            beside_tcpdump(workload, &target, ganesha.address());
+        }
+    }
+    // More at once than there are slots: what waits is told of.
+    let narrow = format!("{}&slots=2", ganesha.target_of(Export::Data, "4.1"));
+    let report = run("random-read", &narrow, &["--depth", "8"]);
+    let facts = report["run"]["facts"].to_string();
+    assert!(facts.contains("2 slots per session") && facts.contains(" requests waited for a slot"), "{facts}");
 }
 
 #[test]

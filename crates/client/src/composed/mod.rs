@@ -206,6 +206,15 @@ impl<C: Client> Client for Composed<C> {
         self.client.over()
     }
 
+    fn wakes_at(&self) -> i64 {
+        self.client.wakes_at()
+    }
+
+    fn wake(&mut self, now: i64, out: &mut Outbox, events: &mut dyn Events) {
+        let replied = self.with(events, |client, events| client.wake(now, out, events));
+        self.go_on(replied, out, events);
+    }
+
     fn leave(&mut self, now: i64, out: &mut Outbox, events: &mut dyn Events) {
         let replied = self.with(events, |client, events| client.leave(now, out, events));
         self.go_on(replied, out, events);

@@ -24,9 +24,10 @@ use plimsoll_wire::nfs::v3::write::Write;
 use plimsoll_wire::nfs::v3::{self, Call as Said, FileHandle, Place, SetAttributes};
 
 use super::client::{NfsClient, RequestContext};
-use super::job::{Goal, Job, JobId};
+use super::job::{Goal, Job};
 use crate::client::Events;
 use crate::content::Content;
+use crate::nfs::JobId;
 use crate::operation::{Cause, Disposition, Done, Failure};
 use crate::outbox::Outbox;
 use crate::rpc::{About, Data};

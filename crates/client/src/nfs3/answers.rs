@@ -10,10 +10,11 @@ use plimsoll_wire::xdr::Malformed;
 
 use super::client::{NfsClient, RequestContext};
 use super::file::{File, Files};
-use super::job::{Goal, Job, Walk, never_sent};
+use super::job::{Goal, Job, Walk};
 use super::options::NfsLimits;
 use crate::calls::{Call, Ending};
 use crate::client::Events;
+use crate::nfs::{Facts, never_sent};
 use crate::operation::{Cause, Disposition, Failure, Reply};
 
 /// NFS3ERR_STALE and NFS3ERR_BADHANDLE: a handle means nothing any more.
@@ -102,7 +103,7 @@ impl NfsClient {
                 job.reply = Some(Reply::Nothing);
                 0
             })?,
-            1 => settle(getattr::parse(results)?, |attributes| job.attributes(attributes, &mut self.files)),
+            1 => settle(getattr::parse(results)?, |attributes| job.facts(facts(attributes), &mut self.files)),
             3 => self.looked_up(job, lookup::parse(results)?),
             4 => settle(access::parse(results)?, |_| job.reply = Some(Reply::Nothing)),
             5 => settle(readlink::parse(results)?, |text| {
@@ -154,14 +155,15 @@ impl NfsClient {
                 && let Some(part) = walk.part()
             {
                 let leaf = found.attributes.is_some_and(|attributes| attributes.kind != FileType::Directory);
-                self.handles.learn(walk.found(part.end, found.object, found.attributes), found.object, leaf);
+                let facts = found.attributes.map(facts);
+                self.handles.learn(walk.found(part.end, found.object, facts), found.object, leaf);
             }
             // The end of a walk is the end of an operation that wanted no more than that.
             if job.walking().is_none()
                 && let Some(attributes) = job.walks.iter().flatten().next().and_then(|walk| walk.attributes)
                 && job.wants_attributes_of_path()
             {
-                job.attributes(attributes, &mut self.files);
+                job.facts(attributes, &mut self.files);
             }
         })
     }
@@ -247,6 +249,10 @@ pub(super) fn settle<T>(answer: Answer<T>, done: impl FnOnce(T)) -> u32 {
     }
 }
 
+fn facts(attributes: Attributes) -> Facts {
+    Facts { size: attributes.size, directory: attributes.kind == FileType::Directory }
+}
+
 impl Job {
     /// Whether the attributes of what its path leads to are all that it wants.
     fn wants_attributes_of_path(&self) -> bool {
@@ -254,8 +260,8 @@ impl Job {
     }
 
     /// Attributes of what it is about.
-    fn attributes(&mut self, attributes: Attributes, files: &mut Files) {
-        let (size, directory) = (attributes.size, attributes.kind == FileType::Directory);
+    fn facts(&mut self, facts: Facts, files: &mut Files) {
+        let Facts { size, directory } = facts;
         let handle: Option<FileHandle> = self.walks.iter().flatten().next().map(|walk| walk.handle);
         match (&self.goal, handle) {
             (Goal::Open { .. }, Some(handle)) => self.opened(files, handle, size),

@@ -5,10 +5,10 @@ use plimsoll_wire::nfs::v3::write::Stable;
 
 use super::client::NfsClient;
 use super::file::File;
-use super::job::{Goal, Job, Walk, Wanted, never_sent};
-use super::transfer::Transfer;
+use super::job::{Goal, Job, Transfer, Walk};
 use crate::client::Events;
 use crate::joined::joined;
+use crate::nfs::{Wanted, never_sent};
 use crate::operation::{Caching, Cause, Disposition, Done, Failure, Kind, Operation, Reply, Ticket};
 use crate::outbox::Outbox;
 use plimsoll_wire::smb2::pattern::is_pattern;
@@ -26,7 +26,7 @@ impl NfsClient {
         if let Operation::Close { file } = operation {
             let result = match self.files.remove(*file) {
                 // Who never asks whether it is durable is told at last.
-                Some(file) if file.is_lost() => Err(never_sent(None, Cause::LostWrites)),
+                Some(file) if file.unstable.is_lost() => Err(never_sent(None, Cause::LostWrites)),
                 Some(_) => Ok(Reply::Nothing),
                 None => Err(never_sent(None, Cause::Unsupported)),
             };

@@ -4,17 +4,17 @@ use std::cell::RefCell;
 use std::sync::{Arc, PoisonError};
 
 use plimsoll_model::{FileIdentity, Guarantees, Outcome, Symbol};
-use plimsoll_wire::nfs::v3::{self, read::BEFORE_DATA};
+use plimsoll_wire::nfs::v3::{self, FileHandle, read::BEFORE_DATA};
 use plimsoll_wire::rpc::Verdict;
 use plimsoll_wire::xdr::Malformed;
 
 use super::answers::Arrival;
 use super::file::Files;
-use super::handles::Handles;
-use super::job::{Goal, Job, JobId, Jobs, never_sent};
+use super::job::{Goal, Job, Jobs};
 use super::options::{NfsLimits, NfsOptions};
 use crate::calls::{Call, Ending, Identity};
 use crate::client::{Arrived, Client, Events, Framing};
+use crate::nfs::{Handles, JobId, never_sent};
 use crate::operation::{Cause, Done, Failure, Operation, Tag, Ticket};
 use crate::outbox::Outbox;
 use crate::rpc::{self, Connection, Context};
@@ -30,7 +30,7 @@ pub struct NfsClient {
     /// Why it is of no use, once it is.
     over: Option<Cause>,
     pub(super) jobs: Jobs,
-    pub(super) handles: Handles,
+    pub(super) handles: Handles<FileHandle>,
     pub(super) files: Files,
     /// Empty texts, to be paths again.
     pub(super) spare: Vec<String>,

@@ -3,36 +3,24 @@
 //! Spec: RFC 1813 3.3.16, RFC 1813 3.3.17
 
 use plimsoll_wire::nfs::v3::{Answer, readdir, readdirplus};
-use plimsoll_wire::smb2::pattern;
 use plimsoll_wire::xdr::Malformed;
 
 use super::answers::NOT_SUPPORTED;
 use super::client::RequestContext;
-use super::job::{Goal, Job, Wanted};
+use super::job::{Goal, Job};
 use crate::calls::Call;
 use crate::client::Events;
+use crate::nfs::MOST;
 use crate::operation::Reply;
 
 /// The numbers of READDIR and READDIRPLUS.
 const NAMES: u32 = 16;
 const PLUS: u32 = 17;
-/// Names in one directory, at most: a server that goes on for longer goes round in circles.
-const MOST: u64 = 1 << 24;
-
 /// NFS3ERR_NOENT. The directory of a READDIR has a handle, so that it is there or stale: no server may answer with this (RFC 1813
 /// 3.3.16). NFS-Ganesha does where an entry went between reading its name and its attributes, and the next attempt succeeds.
 const NOENT: u32 = 2;
 /// So often a listing asks again for pieces that failed so.
 const MOST_REPEATS: u32 = 8;
-
-impl Wanted {
-    /// Whether a name is one of them; then it counts.
-    fn takes(&mut self, name: &str) -> bool {
-        let takes = pattern::matches(&self.pattern, name);
-        self.found += u64::from(takes);
-        takes
-    }
-}
 
 impl Job {
     /// Whether a refused piece is asked for again: by READDIR where the server has no READDIRPLUS, or because an entry went meanwhile.

@@ -26,7 +26,7 @@
 //! * no call is sent twice: over TCP a late answer is late (RFC 5531 8 leaves that to the transport). JUKEBOX is a status
 //!   like any other: when to ask again is the user's to say.
 //!
-//! NFSv4.1 can be a folder beside this one, on the same `rpc` connection; `mount`, `handles` and `file` are of version 3 alone.
+//! Walks, handles of paths, transfers and jobs are in `nfs`, for `nfs4` has them, too.
 //!
 //! Spec: RFC 1813 3.3, RFC 5531
 
@@ -35,7 +35,6 @@ mod answers;
 mod begin;
 mod client;
 mod file;
-mod handles;
 mod job;
 mod listing;
 mod mount;

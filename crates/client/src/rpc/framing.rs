@@ -13,6 +13,10 @@ const MARK: usize = 4;
 const LAST: u32 = 0x8000_0000;
 /// The longest answer that is taken, bytes: above the largest READ of any server, with room for its head.
 const LONGEST: usize = 16 << 20;
+/// The kind of a message that is a call (RFC 5531 9).
+const CALL: u32 = 0;
+/// Bytes that are kept of a server's call, at most: sessions allow it fewer.
+const LONGEST_CALL: usize = 16 << 10;
 /// Fragments of one record, at most. Servers send one, or cut long records at 4 KiB or more.
 const FRAGMENTS: usize = 4096;
 /// Bytes that are kept of an answer to nothing: enough for its head.
@@ -49,6 +53,10 @@ impl<C: Context> Connection<C> {
         let (Some(xid), Some(verifier)) = (word(head, MARK), word(head, VERIFIER_END - 4)) else {
             return Framing::Need(VERIFIER_END);
         };
+        // A server's call of its client (RFC 8881 2.10.3.1), which is kept whole: it is short.
+        if word(head, MARK + 4) == Some(CALL) {
+            return Framing::Message { length: length as u64, keep: length.min(LONGEST_CALL) };
+        }
         let keep = match self.calls.find(self.id_of(xid)) {
             None => UNMATCHED,
             Some(call) => match call.what.results_kept() {

@@ -9,7 +9,9 @@ use std::path::PathBuf;
 use percent_encoding::percent_decode_str;
 use zeroize::Zeroizing;
 
-use super::{Embedded, NFS_PORT, NfsTarget, PORTMAP_PORT, SMB_PORT, Server, SmbTarget, Target, TargetError};
+use super::{
+    Embedded, NFS_PORT, NfsTarget, NfsVersion, PORTMAP_PORT, SMB_PORT, Server, SmbTarget, Target, TargetError,
+};
 use crate::smb2::auth::{Credentials, Secret};
 
 /// The longest name of a share or part of a path, bytes (NAME_MAX; MS-FSCC 2.1.5.3 counts 255 characters).
@@ -162,23 +164,41 @@ fn nfs(parts: &Parts<'_>) -> Result<Target, TargetError> {
     }
     let export = format!("/{}", names.join("/"));
     let (mount_port, portmap_port, reserved_port) = (None, PORTMAP_PORT, false);
-    let mut target = NfsTarget { server, export, version: 3, mount_port, portmap_port, reserved_port };
+    let (version, slots) = (NfsVersion::V3, None);
+    let mut target = NfsTarget { server, export, version, slots, mount_port, portmap_port, reserved_port };
     for (key, value) in parts.query.split('&').filter(|option| !option.is_empty()).map(option) {
         match key {
-            "version" | "vers" if value == "3" => target.version = 3,
-            "version" | "vers" => return Err(wrong("version", "must be 3")),
+            "version" | "vers" => {
+                let known = NfsVersion::ALL.into_iter().find(|version| version.name() == value);
+                target.version = known.ok_or(wrong("version", "must be 3, 4.1 or 4.2"))?;
+            }
+            "slots" => target.slots = Some(slot_count(value)?),
             "mountport" => target.mount_port = Some(port(value, "mountport")?),
             "portmapport" => target.portmap_port = port(value, "portmapport")?,
             "resvport" if value.is_empty() => target.reserved_port = true,
             _ => {
                 return Err(wrong(
                     "options after '?'",
-                    "must be version=3, mountport=PORT, portmapport=PORT or resvport",
+                    "must be version=3, 4.1 or 4.2, slots=NUMBER, mountport=PORT, portmapport=PORT or resvport",
                 ));
             }
         }
     }
-    Ok(Target::Nfs(target))
+    match target.version {
+        NfsVersion::V3 if target.slots.is_some() => {
+            Err(wrong("slots", "need a session: add version=4.1 or version=4.2, or remove slots"))
+        }
+        NfsVersion::V41 | NfsVersion::V42 if target.mount_port.is_some() || target.portmap_port != PORTMAP_PORT => {
+            Err(wrong("mountport and portmapport", "mean nothing in version 4, which has no MOUNT: remove them"))
+        }
+        _ => Ok(Target::Nfs(target)),
+    }
+}
+
+fn slot_count(digits: &str) -> Result<u32, TargetError> {
+    let plain = digits.bytes().all(|byte| byte.is_ascii_digit());
+    let number = digits.parse().ok().filter(|number| plain && (1..=4_096).contains(number));
+    number.ok_or(wrong("slots", "must be a number from 1 to 4096"))
 }
 
 fn option(text: &str) -> (&str, &str) {

@@ -36,7 +36,7 @@ fn what_is_left_out_is_as_usual() {
     assert_eq!((target.server.port, target.path.as_str()), (445, ""));
     assert!(target.credentials.is_anonymous());
     let target = nfs("nfs://host/");
-    assert_eq!((target.server.port, target.export.as_str(), target.version), (2049, "/", 3));
+    assert_eq!((target.server.port, target.export.as_str(), target.version), (2049, "/", NfsVersion::V3));
     assert_eq!((target.mount_port, target.portmap_port), (None, 111));
 }
 
@@ -66,6 +66,35 @@ fn an_nfs_target_in_full() {
     assert_eq!((target.export.as_str(), target.mount_port, target.portmap_port), ("/export/a?b", Some(20048), 1111));
     assert!(!target.reserved_port && nfs("nfs://h/x?resvport").reserved_port);
     assert_eq!(Target::parse("nfs://h/x?resvport").unwrap().to_string(), "nfs://h:2049/x?version=3&resvport");
+}
+
+#[test]
+fn versions_of_nfs_with_sessions() {
+    for (text, version, slots) in [
+        ("nfs://h/x?version=4.1", NfsVersion::V41, None),
+        ("nfs://h/x?vers=4.2&slots=8", NfsVersion::V42, Some(8)),
+        ("nfs://h/x?version=3", NfsVersion::V3, None),
+        ("nfs://h/x", NfsVersion::V3, None),
+    ] {
+        let target = nfs(text);
+        assert_eq!((target.version, target.slots), (version, slots), "{text}");
+    }
+    assert_eq!(
+        Target::parse("nfs://h/x?slots=8&version=4.2&resvport").unwrap().to_string(),
+        "nfs://h:2049/x?version=4.2&slots=8&resvport"
+    );
+    for (wrong, says) in [
+        ("nfs://h/x?version=4", "must be 3, 4.1 or 4.2"),
+        ("nfs://h/x?version=4.0", "must be 3, 4.1 or 4.2"),
+        ("nfs://h/x?version=4.1&slots=0", "from 1 to 4096"),
+        ("nfs://h/x?version=4.1&slots=4097", "from 1 to 4096"),
+        ("nfs://h/x?slots=4", "need a session"),
+        ("nfs://h/x?version=4.1&mountport=20048", "has no MOUNT"),
+        ("nfs://h/x?version=4.2&portmapport=1111", "has no MOUNT"),
+    ] {
+        let error = Target::parse(wrong).unwrap_err().to_string();
+        assert!(error.contains(says), "{wrong}: {error}");
+    }
 }
 
 #[test]

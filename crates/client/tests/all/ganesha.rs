@@ -17,12 +17,12 @@ use plimsoll_testkit::servers::{Export, Ganesha};
 use plimsoll_wire::rpc::Caller;
 
 /// Longer than any operation takes, on a machine that does other things too.
-const PATIENCE: Duration = Duration::from_secs(60);
-const ROOT: Caller<'static> = Caller::User { stamp: 1, machine: "plimsoll", uid: 0, gid: 0, groups: &[] };
-const FINE: Result<Reply, plimsoll_client::Failure> = Ok(Reply::Nothing);
+pub(crate) const PATIENCE: Duration = Duration::from_secs(60);
+pub(crate) const ROOT: Caller<'static> = Caller::User { stamp: 1, machine: "plimsoll", uid: 0, gid: 0, groups: &[] };
+pub(crate) const FINE: Result<Reply, plimsoll_client::Failure> = Ok(Reply::Nothing);
 
 #[expect(clippy::print_stdout, reason = "the reason for skipping")]
-fn ganesha() -> Option<Ganesha> {
+pub(crate) fn ganesha() -> Option<Ganesha> {
     match Ganesha::start() {
         Ok(ganesha) => Some(ganesha),
         Err(reason) => {
@@ -53,14 +53,14 @@ fn open(ganesha: &Ganesha, options: &Arc<NfsOptions>) -> Blocking<NfsClient> {
     client
 }
 
-fn file(client: &mut Blocking<NfsClient>, path: &str, disposition: Disposition) -> FileKey {
+pub(crate) fn file<C: Client>(client: &mut Blocking<C>, path: &str, disposition: Disposition) -> FileKey {
     match client.act(&Operation::Open { path, access: Access::ReadWrite, disposition, caching: Caching::None }) {
         Ok(Reply::Opened { file, .. }) => file,
         other => panic!("{path}: {other:?}"),
     }
 }
 
-fn read_back(client: &mut Blocking<NfsClient>, file: FileKey, length: u32) -> Vec<u8> {
+pub(crate) fn read_back<C: Client>(client: &mut Blocking<C>, file: FileKey, length: u32) -> Vec<u8> {
     client.seen.data.clear();
     assert_eq!(client.act(&Operation::Read { file, offset: 0, length, keep: true }), Ok(Reply::Read { bytes: length }));
     let mut bytes = vec![0; length as usize];
@@ -71,7 +71,7 @@ fn read_back(client: &mut Blocking<NfsClient>, file: FileKey, length: u32) -> Ve
 }
 
 /// Everything that a client can do, once. Ganesha's memory file system keeps sizes and no data.
-fn tour(client: &mut Blocking<NfsClient>, content: &Arc<Content>, keeps_data: bool) {
+pub(crate) fn tour<C: Client>(client: &mut Blocking<C>, content: &Arc<Content>, keeps_data: bool) {
     assert_eq!(client.act(&Operation::Null), FINE);
     assert_eq!(client.act(&Operation::Mkdir { path: "dir" }), FINE);
     assert_eq!(client.act(&Operation::Mkdir { path: "dir/sub" }), FINE);

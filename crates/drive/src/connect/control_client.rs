@@ -17,7 +17,7 @@ use super::Connector;
 use crate::engine::ConnectionInfo;
 
 /// The client that its connection is said to belong to: none of the load has this number.
-const NO_CLIENT: u32 = u32::MAX;
+pub(super) const NO_CLIENT: u32 = u32::MAX;
 
 /// One user who does one thing after the other.
 pub(super) enum ControlClient {

@@ -8,6 +8,7 @@
 mod control_client;
 mod lease;
 mod nfs;
+mod nfs4;
 mod open;
 mod owner;
 mod path;
@@ -24,6 +25,7 @@ use crate::engine::{ConnectionInfo, Setup};
 
 pub use lease::{Lease, LeaseError};
 pub use nfs::NfsServer;
+pub use nfs4::{Nfs4Server, SessionError};
 pub use open::{ConnectError, ConnectOptions, open};
 pub use path::PathServer;
 pub use smb::SmbServer;

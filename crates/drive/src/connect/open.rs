@@ -9,13 +9,14 @@ use std::time::Duration;
 
 use plimsoll_client::local::{Reading, Root};
 use plimsoll_client::nfs3::{self, MountError, NfsOptions, Ports};
+use plimsoll_client::nfs4::Nfs4Options;
 use plimsoll_client::smb2::auth::{Authentication, Realm, TicketError};
 use plimsoll_client::smb2::{Dialect, SmbOptions, Wish};
 use plimsoll_client::target::{NfsTarget, Server, SmbTarget, Target};
 use plimsoll_model::Names;
 use plimsoll_wire::rpc::Caller;
 
-use super::{Connector, NfsServer, PathServer, SmbServer};
+use super::{Connector, Nfs4Server, NfsServer, PathServer, SessionError, SmbServer};
 
 /// What is asked of the server besides what its target says.
 #[derive(Clone, Debug)]
@@ -73,6 +74,9 @@ pub enum ConnectError {
     /// Its export cannot be mounted.
     #[error(transparent)]
     Mount(#[from] MountError),
+    /// There is no session with it.
+    #[error(transparent)]
+    Session(#[from] SessionError),
     /// There is no Kerberos ticket to log on with.
     #[error(transparent)]
     Ticket(#[from] TicketError),
@@ -107,6 +111,16 @@ pub(super) fn caller() -> Caller<'static> {
 fn nfs(target: &NfsTarget, timeout: Duration, names: &mut Names) -> Result<Box<dyn Connector>, ConnectError> {
     let address = resolve(&target.server)?;
     let caller = caller();
+    if let Some(minor) = target.version.minor() {
+        let mut options = Nfs4Options::new(&target.export, minor, &caller).map_err(MountError::from)?;
+        options.slots = target.slots.unwrap_or(options.slots);
+        let share = names.intern(&target.export);
+        let user = names.intern(&rustix::process::geteuid().as_raw().to_string());
+        let (options, reserved_port) = (Arc::new(options), target.reserved_port);
+        let server = Nfs4Server { address, options, share, user, reserved_port };
+        server.try_out(timeout)?;
+        return Ok(Box::new(server));
+    }
     let NfsTarget { mount_port: mount, portmap_port: portmap, reserved_port: reserved, .. } = *target;
     let ports = Ports { mount, portmap, reserved, timeout };
     let mounted = nfs3::mount(address, &target.export, &ports, &caller)?;

@@ -22,6 +22,8 @@ pub(super) struct Connection {
     pub(super) several: bool,
     /// They did, and what they caused was sent: so it will be the next time, perhaps.
     pub(super) answers: bool,
+    /// When its client is woken, `i64::MAX` for never: a timer stands for that.
+    pub(super) wakes_at: i64,
     /// It stands in the list of those with something to send.
     pub(super) dirty: bool,
     /// Connections made here before.
@@ -64,6 +66,7 @@ impl Connection {
             up_since: 0,
             several: false,
             answers: false,
+            wakes_at: i64::MAX,
             dirty: false,
             made: 0,
             failed: 0,

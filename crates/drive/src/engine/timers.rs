@@ -19,6 +19,8 @@ pub(super) enum Timer {
     Arrival(u32),
     /// A link may be tried again.
     Retry(u32),
+    /// The client of a connection wanted to do something by itself.
+    Wake(u32),
     /// Connecting, logging on or leaving has taken too long: the link, and the life that this is about.
     Deadline(u32, u32),
 }

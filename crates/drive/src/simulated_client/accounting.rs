@@ -62,7 +62,8 @@ pub(crate) struct Fresh {
 impl<S: Sink> Events for Accounting<'_, S> {
     fn transaction(&mut self, operation: Option<Tag>, transaction: &Transaction) {
         let timeline = &transaction.timeline;
-        if let Some(at) = timeline.response_last.filter(|&at| self.measures(at)) {
+        // Of a compound the operation that it is about stands for all of it.
+        if let Some(at) = timeline.response_last.filter(|&at| transaction.counted && self.measures(at)) {
             self.answered.count(transaction);
             // A request that waits by design is no wait for the server.
             if let Some((from, failed)) = self.gaps.answered(self.window.0, at).filter(|_| !transaction.long_lived) {
@@ -72,7 +73,7 @@ impl<S: Sink> Events for Accounting<'_, S> {
         }
         let measured = timeline.intended.or(timeline.request_first).is_some_and(|at| self.measures(at));
         let stage = self.stage.filter(|_| measured);
-        if measured {
+        if measured && transaction.counted {
             self.note_lateness(operation, transaction);
         }
         let client_index = self.partition.asks(operation, self.caller);

@@ -177,6 +177,12 @@ impl Ganesha {
         format!("nfs://{}{}?version=3&mountport={}", self.address(), export.path(), self.mount)
     }
 
+    /// The same in a version with sessions: 4.1 or 4.2.
+    #[must_use]
+    pub fn target_of(&self, export: Export, version: &str) -> String {
+        format!("nfs://{}{}?version={version}", self.address(), export.path())
+    }
+
     /// The URL of a file of an export as libnfs writes it.
     #[must_use]
     pub fn libnfs_url(&self, export: Export, file: &str) -> String {

@@ -12,6 +12,9 @@ pub struct Handle<const MOST: usize> {
 }
 
 impl<const MOST: usize> Handle<MOST> {
+    /// The handle of nothing, of no bytes.
+    pub const EMPTY: Self = Self { length: 0, bytes: [0; MOST] };
+
     /// From its bytes; `None` where there are more than `MOST`.
     #[inline]
     pub fn new(bytes: &[u8]) -> Option<Self> {

@@ -65,7 +65,8 @@ impl Row {
     fn has(&self, protocol: Protocol, status: u32) -> bool {
         match protocol {
             Protocol::Smb2 => self.nt.contains(&status),
-            Protocol::Nfs3 => self.nfs.contains(&status),
+            // These statuses have the same numbers in both versions.
+            Protocol::Nfs3 | Protocol::Nfs4 => self.nfs.contains(&status),
             Protocol::File => i32::try_from(status).is_ok_and(|status| self.errno.contains(&status)),
             _ => false,
         }
@@ -78,7 +79,9 @@ impl Expected {
         match (self, protocol) {
             (Expected::Success, _) => false,
             (Expected::Failure | Expected::Anything, _) => true,
-            (Expected::Nt(wanted), Protocol::Smb2) | (Expected::Nfs(wanted), Protocol::Nfs3) => wanted == status,
+            (Expected::Nt(wanted), Protocol::Smb2) | (Expected::Nfs(wanted), Protocol::Nfs3 | Protocol::Nfs4) => {
+                wanted == status
+            }
             _ => TABLE.iter().any(|row| row.expects(self) && row.has(protocol, status)),
         }
     }

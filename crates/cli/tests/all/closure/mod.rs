@@ -126,3 +126,15 @@ fn against_ganesha() {
     };
     compare::same(&drive(&ganesha.target(Export::Data), &ConnectOptions::default()), 19);
 }
+
+#[test]
+fn against_ganesha_with_sessions() {
+    let ganesha = match Ganesha::start() {
+        Ok(ganesha) => ganesha,
+        Err(reason) => return skip(reason),
+    };
+    for (version, slots) in [("4.1", 64), ("4.2", 64), ("4.1", 2)] {
+        let target = format!("{}&slots={slots}", ganesha.target_of(Export::Data, version));
+        compare::same(&drive(&target, &ConnectOptions::default()), 25);
+    }
+}

@@ -4,5 +4,5 @@
 mod due;
 mod hostile;
 mod mounting;
-mod script;
+pub(crate) mod script;
 mod steady;

@@ -172,6 +172,27 @@ impl<S: Sink, N: Network> Worker<'_, S, N> {
             connection.dirty = true;
             self.dirty.push(at);
         }
+        self.arm(at);
+    }
+
+    /// Sees to it that a client is woken when it wants to be. What it wanted before is found to be void when it comes.
+    pub(super) fn arm(&mut self, at: u32) {
+        let Some(connection) = self.connections.get_mut(at as usize) else { return };
+        let wakes_at = connection.client.as_ref().map_or(i64::MAX, |client| client.wakes_at());
+        if wakes_at < connection.wakes_at {
+            connection.wakes_at = wakes_at;
+            self.timers.push(wakes_at, Timer::Wake(at));
+        }
+    }
+
+    /// The client of a connection may want to do something by itself.
+    pub(super) fn wake(&mut self, at: u32) {
+        let Some(connection) = self.connections.get_mut(at as usize) else { return };
+        connection.wakes_at = i64::MAX;
+        if connection.alive() {
+            let now = self.now;
+            self.with_client(at, |client, out, accounting| client.wake(now, out, accounting));
+        }
     }
 
     /// A slot's iteration is over: when its next one starts, if that is known already.

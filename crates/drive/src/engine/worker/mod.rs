@@ -283,6 +283,7 @@ impl<'a, S: Sink, N: Network> Worker<'a, S, N> {
                     self.serve(arrival_queue);
                 }
                 Timer::Retry(connection) => self.queue.push_back(connection),
+                Timer::Wake(connection) => self.wake(connection),
                 Timer::Deadline(connection, epoch) => self.too_long(connection, epoch),
             }
         }

@@ -195,6 +195,7 @@ impl<S: Sink, N: Network> Worker<'_, S, N> {
             connection.dirty = true;
             self.dirty.push(at);
         }
+        self.arm(at);
         if sane { Ok(()) } else { Err(ErrorKind::InvalidData.into()) }
     }
 }

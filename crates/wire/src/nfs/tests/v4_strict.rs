@@ -14,7 +14,7 @@ use crate::nfs::v4::open::{Claim, How, NO_DELEGATION, Open, Opened};
 use crate::nfs::v4::putfh::PutHandle;
 use crate::nfs::v4::read::{Data, Read};
 use crate::nfs::v4::readdir::ReadDir;
-use crate::nfs::v4::sequence::{Sequence, Sequenced};
+use crate::nfs::v4::sequence::{Sequence, SequenceReply};
 use crate::nfs::v4::session_end::{DestroyClient, DestroySession, ReclaimComplete};
 use crate::nfs::v4::write::{Commit, Write, Written};
 use crate::nfs::v4::{
@@ -33,10 +33,8 @@ fn xdr_state() -> Xdr {
     xdr
 }
 
-/// Every request in one compound: the view finds each, with what it says, and nothing behind the last.
-#[test]
-fn what_is_said_is_what_an_observer_sees() {
-    let handle = FileHandle::new(b"a handle").unwrap();
+/// Every request in one compound.
+fn everything(handle: &FileHandle) -> Vec<u8> {
     let attributes = SetAttributes { size: Some(0), mode: Some(0o644) };
     let open = |how, claim| Open { access: 3 | NO_DELEGATION, client: 7, owner: b"who", how, claim };
     let mut bytes = Vec::new();
@@ -44,7 +42,7 @@ fn what_is_said_is_what_an_observer_sees() {
     compound
         .add(&Sequence { session: [5; 16], sequence: 9, slot: 2, highest: 4, cache: true })
         .add(&PutRoot)
-        .add(&PutHandle(&handle))
+        .add(&PutHandle(handle))
         .add(&Lookup { name: b"folder" })
         .add(&GetHandle)
         .add(&GetAttributes(Mask::USUAL))
@@ -84,6 +82,14 @@ fn what_is_said_is_what_an_observer_sees() {
         .add(&DestroyClient(7))
         .add(&Write { state: STATE, offset: 8, count: 4, stable: Stable::FileSync });
     bytes.extend(b"data");
+    bytes
+}
+
+/// The view finds each request, with what it says, and nothing behind the last.
+#[test]
+fn what_is_said_is_what_an_observer_sees() {
+    let handle = FileHandle::new(b"a handle").unwrap();
+    let bytes = everything(&handle);
     let call = CompoundCall::new(&bytes);
     assert_eq!((call.tag, call.minor_version), (Some(&b""[..]), Some(1)));
     let mut operations = call.operations();
@@ -217,7 +223,14 @@ fn answers() -> Vec<(u32, Xdr, Done<'static>)> {
         (
             53,
             Xdr::new().fixed(16).words(&[9, 2, 63, 31, 0]),
-            Done::Sequence(Sequenced { session: [0xA5; 16], sequence: 9, slot: 2, highest: 63, target: 31, flags: 0 }),
+            Done::Sequence(SequenceReply {
+                session: [0xA5; 16],
+                sequence: 9,
+                slot: 2,
+                highest: 63,
+                target: 31,
+                flags: 0,
+            }),
         ),
         (57, Xdr::new(), Done::Nothing),
         (58, Xdr::new(), Done::Nothing),

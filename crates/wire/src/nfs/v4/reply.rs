@@ -63,7 +63,7 @@ pub enum Done<'a> {
     /// CREATE_SESSION.
     Session(create_session::Session),
     /// SEQUENCE.
-    Sequence(sequence::Sequenced),
+    Sequence(sequence::SequenceReply),
 }
 
 impl<'a> Reply<'a> {

@@ -7,8 +7,6 @@ use crate::xdr::{Emit, Malformed, Strict};
 
 /// A session's id.
 pub type SessionId = [u8; 16];
-/// SEQ4_STATUS_RESTART_RECLAIM_NEEDED and those of state that was revoked, or whose lease ended: state is gone.
-pub const STATE_LOST: u32 = 0x0000_0004 | 0x0000_0008 | 0x0000_0010 | 0x0000_0020 | 0x0000_0040 | 0x0000_0100;
 
 /// The call.
 #[derive(Clone, Copy, Debug)]
@@ -40,7 +38,7 @@ impl Call for Sequence {
 
 /// What the server says of the slot, and of the session.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Sequenced {
+pub struct SequenceReply {
     /// The session again.
     pub session: SessionId,
     /// The sequence id again.
@@ -56,8 +54,8 @@ pub struct Sequenced {
 }
 
 #[inline]
-pub(super) fn parse(reader: &mut Strict<'_>) -> Result<Sequenced, Malformed> {
-    Ok(Sequenced {
+pub(super) fn parse(reader: &mut Strict<'_>) -> Result<SequenceReply, Malformed> {
+    Ok(SequenceReply {
         session: reader.array()?,
         sequence: reader.u32()?,
         slot: reader.u32()?,

@@ -2,41 +2,44 @@
 
 use std::collections::HashMap;
 
-use plimsoll_wire::nfs::v3::FileHandle;
-
 /// Paths whose handles a connection keeps, at most; each costs some 150 bytes. Of more than that those that were not used
 /// lately are forgotten, half of them at a time.
 const MOST: usize = 4096;
 
 /// Handles of paths below the root.
 #[derive(Debug)]
-pub(super) struct Handles {
-    root: FileHandle,
-    young: HashMap<Box<str>, Known>,
+pub(crate) struct Handles<H> {
+    root: H,
+    young: HashMap<Box<str>, Known<H>>,
     /// What was young until there was too much of it, and was not used since.
-    old: HashMap<Box<str>, Known>,
+    old: HashMap<Box<str>, Known<H>>,
 }
 
 /// What is known of a path.
 #[derive(Clone, Copy, Debug)]
-struct Known {
-    handle: FileHandle,
+struct Known<H> {
+    handle: H,
     /// It is no directory: there is nothing below it.
     leaf: bool,
 }
 
-impl Handles {
-    pub(super) fn new(root: FileHandle) -> Self {
+impl<H: Copy + Eq> Handles<H> {
+    pub(crate) fn new(root: H) -> Self {
         Self { root, young: HashMap::new(), old: HashMap::new() }
     }
 
-    pub(super) fn root(&self) -> FileHandle {
+    pub(crate) fn root(&self) -> H {
         self.root
+    }
+
+    /// The root is known from now on.
+    pub(crate) fn set_root(&mut self, root: H) {
+        self.root = root;
     }
 
     /// The longest part of a path that is known: its length and handle. Where the path is not wanted `whole`, its last
     /// part does not count.
-    pub(super) fn longest(&mut self, path: &str, whole: bool) -> (usize, FileHandle) {
+    pub(crate) fn longest(&mut self, path: &str, whole: bool) -> (usize, H) {
         let mut end = if whole { Some(path.len()) } else { path.rfind('/') };
         while let Some(prefix) = end.and_then(|length| path.get(..length)) {
             if let Some(handle) = self.find(prefix) {
@@ -47,7 +50,7 @@ impl Handles {
         (0, self.root)
     }
 
-    fn find(&mut self, path: &str) -> Option<FileHandle> {
+    fn find(&mut self, path: &str) -> Option<H> {
         if let Some(known) = self.young.get(path) {
             return Some(known.handle);
         }
@@ -57,7 +60,7 @@ impl Handles {
     }
 
     /// Learns the handle of a path; `leaf` where it is known to be no directory.
-    pub(super) fn learn(&mut self, path: &str, handle: FileHandle, leaf: bool) {
+    pub(crate) fn learn(&mut self, path: &str, handle: H, leaf: bool) {
         let now = Known { handle, leaf };
         if let Some(known) = self.young.get_mut(path) {
             *known = now;
@@ -67,7 +70,7 @@ impl Handles {
         }
     }
 
-    fn keep(&mut self, path: Box<str>, known: Known) {
+    fn keep(&mut self, path: Box<str>, known: Known<H>) {
         if self.young.len() >= MOST / 2 {
             std::mem::swap(&mut self.young, &mut self.old);
             self.young.clear();
@@ -76,7 +79,7 @@ impl Handles {
     }
 
     /// A path does not lead any more to where it led, nor does any below it.
-    pub(super) fn forget(&mut self, path: &str) {
+    pub(crate) fn forget(&mut self, path: &str) {
         let known = self.young.remove(path).or_else(|| self.old.remove(path));
         if !known.is_some_and(|known| known.leaf) {
             let below = |known: &str| known.strip_prefix(path).is_some_and(|rest| rest.starts_with('/'));
@@ -86,14 +89,14 @@ impl Handles {
     }
 
     /// A file is not there any more under this path.
-    pub(super) fn forget_file(&mut self, path: &str) {
+    pub(crate) fn forget_file(&mut self, path: &str) {
         if self.young.remove(path).is_none() {
             self.old.remove(path);
         }
     }
 
     /// A handle means nothing any more.
-    pub(super) fn stale(&mut self, handle: &FileHandle) {
+    pub(crate) fn stale(&mut self, handle: &H) {
         self.young.retain(|_, known| known.handle != *handle);
         self.old.retain(|_, known| known.handle != *handle);
     }
@@ -101,6 +104,8 @@ impl Handles {
 
 #[cfg(test)]
 mod tests {
+    use plimsoll_wire::nfs::v3::FileHandle;
+
     use super::*;
 
     fn handle(byte: u8) -> FileHandle {

@@ -1,0 +1,92 @@
+//! Operations on their way.
+
+use plimsoll_model::{Outcome, Procedure};
+
+use crate::operation::{Cause, Failure};
+
+/// An operation, as the client numbers it while it is on its way.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) struct JobId(u32);
+
+/// An operation that was never sent.
+pub(crate) fn never_sent(procedure: Option<Procedure>, cause: Cause) -> Failure {
+    Failure { procedure, status: None, outcome: Outcome::NeverSent, cause }
+}
+
+/// The operations of a connection. Places are used again, and so is the memory of jobs, which are too large to be moved
+/// around.
+#[derive(Debug)]
+pub(crate) struct Jobs<J> {
+    places: Vec<Option<Box<J>>>,
+    free: Vec<u32>,
+    #[expect(clippy::vec_box, reason = "the boxes themselves are what is kept")]
+    spare: Vec<Box<J>>,
+}
+
+/// Jobs whose memory is kept, at most.
+const SPARE: usize = 16;
+
+/// What is released when it is over, before its memory is used again.
+pub(crate) trait Release {
+    /// Lets go of what it holds.
+    fn release(&mut self);
+}
+
+impl<J> Default for Jobs<J> {
+    fn default() -> Self {
+        Self { places: Vec::new(), free: Vec::new(), spare: Vec::new() }
+    }
+}
+
+impl<J: Release> Jobs<J> {
+    pub(crate) fn add(&mut self, job: J) -> JobId {
+        let job = match self.spare.pop() {
+            Some(mut spare) => {
+                *spare = job;
+                spare
+            }
+            None => Box::new(job),
+        };
+        if let Some(place) = self.free.pop()
+            && let Some(slot) = self.places.get_mut(place as usize)
+        {
+            *slot = Some(job);
+            return JobId(place);
+        }
+        self.places.push(Some(job));
+        // Callers have as many operations on their way as they have slots: far fewer than 4 billion.
+        JobId((self.places.len() - 1) as u32)
+    }
+
+    pub(crate) fn get(&mut self, id: JobId) -> Option<&mut J> {
+        self.places.get_mut(id.0 as usize)?.as_deref_mut()
+    }
+
+    /// Takes a job out for a while; [`Jobs::put`] or [`Jobs::release`] must follow.
+    pub(crate) fn take(&mut self, id: JobId) -> Option<Box<J>> {
+        self.places.get_mut(id.0 as usize)?.take()
+    }
+
+    /// Puts it back.
+    pub(crate) fn put(&mut self, id: JobId, job: Box<J>) {
+        if let Some(place) = self.places.get_mut(id.0 as usize) {
+            *place = Some(job);
+        }
+    }
+
+    /// A job that was taken out is over: its place is free.
+    pub(crate) fn release(&mut self, id: JobId, mut job: Box<J>) {
+        self.free.push(id.0);
+        if self.spare.len() < SPARE {
+            // What it held is let go of now, not when it is used again.
+            job.release();
+            self.spare.push(job);
+        }
+    }
+
+    /// Takes all of them out.
+    pub(crate) fn drain(&mut self) -> impl Iterator<Item = Box<J>> + use<J> {
+        self.free.clear();
+        std::mem::take(&mut self.places).into_iter().flatten()
+    }
+}

@@ -1,0 +1,83 @@
+//! Paths on their way to handles.
+
+use std::ops::Range;
+
+/// What a client wants to know of a file or directory.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) struct Facts {
+    /// Bytes in it.
+    pub(crate) size: u64,
+    /// It is a directory.
+    pub(crate) directory: bool,
+}
+
+/// A path on its way to a handle.
+#[derive(Debug)]
+pub(crate) struct Walk<H> {
+    pub(crate) path: String,
+    /// The whole path is looked up; else its last part is left out, for it is to be made or removed.
+    pub(crate) whole: bool,
+    /// Bytes of the path that are behind.
+    at: usize,
+    /// Their handle.
+    pub(crate) handle: H,
+    /// What the last LOOKUP said of it.
+    pub(crate) attributes: Option<Facts>,
+}
+
+impl<H> Walk<H> {
+    /// A walk from `at` bytes on, whose handle is known.
+    pub(crate) fn new(path: String, whole: bool, at: usize, handle: H) -> Self {
+        Self { path, whole, at, handle, attributes: None }
+    }
+
+    /// The part to look up next; `None` at the end.
+    pub(crate) fn part(&self) -> Option<Range<usize>> {
+        let rest = self.path.get(self.at..)?;
+        let start = self.at + usize::from(rest.starts_with('/'));
+        let rest = self.path.get(start..)?;
+        let end = rest.find('/').map_or(self.path.len(), |length| start + length);
+        let last = end == self.path.len();
+        (start < end && (self.whole || !last)).then_some(start..end)
+    }
+
+    /// A part was found. Returns the path up to it.
+    pub(crate) fn found(&mut self, end: usize, handle: H, attributes: Option<Facts>) -> &str {
+        self.at = end;
+        self.handle = handle;
+        self.attributes = attributes;
+        self.path.get(..end).unwrap_or_default()
+    }
+
+    /// The last part: what is to be made or removed in the directory that was walked to.
+    pub(crate) fn name(&self) -> &[u8] {
+        self.path.rsplit('/').next().unwrap_or_default().as_bytes()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use plimsoll_wire::nfs::v3::FileHandle;
+
+    use super::*;
+
+    fn parts(path: &str, whole: bool) -> Vec<String> {
+        let handle = FileHandle::new(&[1]).unwrap();
+        let mut walk = Walk::new(path.to_owned(), whole, 0, handle);
+        let mut parts = Vec::new();
+        while let Some(part) = walk.part() {
+            parts.push(path[part.clone()].to_owned());
+            walk.found(part.end, handle, None);
+        }
+        parts
+    }
+
+    #[test]
+    fn a_path_is_walked_part_by_part() {
+        assert_eq!(parts("a/bc/d", true), ["a", "bc", "d"]);
+        assert_eq!(parts("a/bc/d", false), ["a", "bc"]);
+        assert_eq!((parts("", true).len(), parts("x", false).len()), (0, 0));
+        let walk = Walk::new("a/bc/d".to_owned(), false, 1, FileHandle::new(&[1]).unwrap());
+        assert_eq!((walk.part(), walk.name()), (Some(2..4), &b"d"[..]));
+    }
+}

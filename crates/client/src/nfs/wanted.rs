@@ -1,0 +1,22 @@
+//! Names that a listing is about.
+
+use plimsoll_wire::smb2::pattern;
+
+/// Names in one directory, at most: a server that goes on for longer goes round in circles.
+pub(crate) const MOST: u64 = 1 << 24;
+
+/// Names that are wanted, and how many there were.
+#[derive(Debug)]
+pub(crate) struct Wanted {
+    pub(crate) pattern: Box<str>,
+    pub(crate) found: u64,
+}
+
+impl Wanted {
+    /// Whether a name is one of them; then it counts.
+    pub(crate) fn takes(&mut self, name: &str) -> bool {
+        let takes = pattern::matches(&self.pattern, name);
+        self.found += u64::from(takes);
+        takes
+    }
+}

@@ -1,0 +1,416 @@
+//! What a job sends next.
+
+use plimsoll_model::{Outcome, Procedure, Protocol, Symbol};
+use plimsoll_wire::nfs::v4::access::{ALL_RIGHTS, Access};
+use plimsoll_wire::nfs::v4::close::{Close, ReturnDelegation};
+use plimsoll_wire::nfs::v4::create::{Create, Kind};
+use plimsoll_wire::nfs::v4::create_session::{self, CreateSession};
+use plimsoll_wire::nfs::v4::exchange_id::{self, ExchangeId};
+use plimsoll_wire::nfs::v4::getattr::{ChangeAttributes, GetAttributes};
+use plimsoll_wire::nfs::v4::lock::{Lock, Owner, Unlock};
+use plimsoll_wire::nfs::v4::names::{Link, Lookup, Remove, Rename};
+use plimsoll_wire::nfs::v4::open::{Claim, How, Open};
+use plimsoll_wire::nfs::v4::putfh::PutHandle;
+use plimsoll_wire::nfs::v4::read::Read;
+use plimsoll_wire::nfs::v4::readdir::ReadDir;
+use plimsoll_wire::nfs::v4::sequence::Sequence;
+use plimsoll_wire::nfs::v4::session_end::{DestroyClient, DestroySession, ReclaimComplete};
+use plimsoll_wire::nfs::v4::write::{Commit, Write};
+use plimsoll_wire::nfs::v4::{Compound, FileHandle, GetHandle, Mask, PutRoot, ReadLink, Save, SetAttributes, StateId};
+
+use super::client::{Nfs4Client, RequestContext};
+use super::job::{Connecting, Goal, Job, Leaving, Opening};
+use super::session;
+use super::shapes::{self, Shape};
+use crate::client::Events;
+use crate::nfs::JobId;
+use crate::operation::{Cause, Disposition, Done, Failure};
+use crate::outbox::Outbox;
+use crate::rpc::{About, Data};
+
+/// Permission bits of files that are made, as `umask 022` leaves them.
+const FILE_MODE: u32 = 0o644;
+/// Permission bits of directories that are made.
+const DIRECTORY_MODE: u32 = 0o755;
+/// Program of the server's calls, as Linux' client has it.
+const CALLBACK: u32 = 0x4000_0000;
+
+/// Texts kept to be used again, at most.
+const SPARE: usize = 16;
+/// Bytes of one that is kept, at most.
+const SPARE_LENGTH: usize = 256;
+
+impl Nfs4Client {
+    /// Sends what a job needs next, or ends it where there is nothing left.
+    pub(super) fn advance(&mut self, id: JobId, now: i64, out: &mut Outbox, events: &mut dyn Events) {
+        let Some(mut job) = self.jobs.take(id) else { return };
+        while job.has_more() {
+            let slot = match job.needs_no_slot() {
+                true => None,
+                false if self.session.has_room() => self.session.take(false),
+                false => {
+                    self.wait_for_slot(id, &mut job, now);
+                    break;
+                }
+            };
+            let sent = Calling { client: self, id, now, out, slot }.next(&mut job);
+            if sent {
+                job.pending += 1;
+                continue;
+            }
+            // Nothing was left to say.
+            if let Some(slot) = slot {
+                self.session.free(slot.slot, false);
+            }
+            break;
+        }
+        if job.pending > 0 || job.waits || job.is_resting() {
+            return self.jobs.put(id, job);
+        }
+        if job.reply.is_none() {
+            // It has all its answers, and none of them had what it is about.
+            job.fail(Failure { procedure: None, status: None, outcome: Outcome::Failed, cause: Cause::Malformed });
+        }
+        self.end(id, job, now, events);
+    }
+
+    /// Ends a job that was taken out.
+    pub(super) fn end(&mut self, id: JobId, mut job: Box<Job>, at: i64, events: &mut dyn Events) {
+        if job.waits {
+            self.waiting.retain(|(waits, _)| *waits != id);
+        }
+        if job.is_resting() {
+            self.resting.retain(|(_, rests)| *rests != id);
+        }
+        match &job.goal {
+            // A file that was not opened after all: its owner opens another one.
+            Goal::Open(Opening { owner: Some(owner), .. }) if job.failure.is_some() => self.owners.give_back(*owner),
+            Goal::Close { owner, .. } => self.owners.give_back(*owner),
+            _ => {}
+        }
+        let done = job.tag.map(|tag| Done { tag, at, result: job.result() });
+        for mut walk in job.walks.iter_mut().filter_map(Option::take) {
+            if self.spare.len() < SPARE && walk.path.len() <= SPARE_LENGTH {
+                walk.path.clear();
+                self.spare.push(walk.path);
+            }
+        }
+        self.jobs.release(id, job);
+        if let Some(done) = done {
+            events.done(done);
+        }
+    }
+}
+
+/// A job's call on its way out.
+struct Calling<'a> {
+    client: &'a mut Nfs4Client,
+    id: JobId,
+    now: i64,
+    out: &'a mut Outbox,
+    /// The slot that it takes.
+    slot: Option<Sequence>,
+}
+
+impl Calling<'_> {
+    /// The next LOOKUP of a path, or what the operation is about. False where there is nothing to send.
+    fn next(&mut self, job: &mut Job) -> bool {
+        let Some(walk) = job.walking() else { return self.act(job) };
+        let Some(part) = walk.part() else { return false };
+        // A handle on the way belongs to another path than the operation.
+        let path = if walk.whole && part.end == walk.path.len() { job.path } else { Symbol::NONE };
+        let name = walk.path.get(part).unwrap_or_default().as_bytes();
+        self.send(shapes::LOOK_UP, path, job.intended, |compound| {
+            compound.add(&PutHandle(&walk.handle)).add(&Lookup { name }).add(&GetHandle);
+            compound.add(&GetAttributes(Mask::USUAL));
+        })
+    }
+
+    /// The call that the operation is about.
+    fn act(&mut self, job: &mut Job) -> bool {
+        let root = self.client.handles.root();
+        match &job.goal {
+            Goal::Connect(stage) => self.connect(*stage, job),
+            Goal::Leave(leaving) => self.leave(leaving, job),
+            Goal::Null => self.send(shapes::NULL, job.path, job.intended, |_| {}),
+            Goal::Renew => self.send(shapes::RENEWAL, job.path, None, |_| {}),
+            Goal::Space => self.about(shapes::GET_ATTRIBUTES, &root, job, |compound| {
+                compound.add(&GetAttributes(Mask::OF_FILE_SYSTEM));
+            }),
+            Goal::GetAttributesOf(handle) => self.about(shapes::GET_ATTRIBUTES, handle, job, |compound| {
+                compound.add(&GetAttributes(Mask::USUAL));
+            }),
+            Goal::Set(handle, state, attributes) => self.about(shapes::SET_ATTRIBUTES, handle, job, |compound| {
+                compound.add(&ChangeAttributes { state: *state, attributes: *attributes });
+            }),
+            Goal::Flush(_, handle) => self.about(shapes::COMMIT_FILE, handle, job, |compound| {
+                compound.add(&Commit);
+            }),
+            Goal::Close { handle, state, .. } => self.about(shapes::CLOSE_FILE, handle, job, |compound| {
+                compound.add(&Close { state: *state });
+            }),
+            Goal::Lock { .. } | Goal::Unlock { .. } => self.lock(job),
+            Goal::Read { .. } | Goal::Write { .. } => self.transfer(job),
+            Goal::Open(_) => self.open(job),
+            _ => self.act_on_path(job),
+        }
+    }
+
+    fn connect(&mut self, stage: Connecting, job: &Job) -> bool {
+        let client = &self.client;
+        let (id, sequence) = client.client_id;
+        match stage {
+            Connecting::ExchangeId => {
+                let (verifier, owner) = (client.verifier, client.owner.clone());
+                self.send(shapes::EXCHANGE_ID, Symbol::NONE, None, |compound| {
+                    compound.add(&ExchangeId { verifier, owner: &owner, flags: exchange_id::WITHOUT_PNFS });
+                })
+            }
+            Connecting::CreateSession => {
+                let fore = session::fore(client.options.most, client.options.slots);
+                let flags = create_session::BACK_CHANNEL;
+                let create =
+                    CreateSession { client: id, sequence, flags, fore, back: session::BACK, callback: CALLBACK };
+                self.send(shapes::CREATE_SESSION, Symbol::NONE, None, |compound| {
+                    compound.add(&create);
+                })
+            }
+            Connecting::ReclaimComplete => self.send(shapes::RECLAIM_COMPLETE, Symbol::NONE, None, |compound| {
+                compound.add(&ReclaimComplete);
+            }),
+            Connecting::Root => self.send(shapes::ROOT, Symbol::NONE, None, |compound| {
+                compound.add(&PutRoot).add(&GetHandle).add(&GetAttributes(Mask::KIND_AND_SIZE));
+            }),
+            Connecting::Limits => {
+                let Some((handle, _)) = job.found() else { return false };
+                self.about(shapes::GET_ATTRIBUTES, &handle, job, |compound| {
+                    compound.add(&GetAttributes(Mask::OF_SERVER));
+                })
+            }
+        }
+    }
+
+    fn leave(&mut self, leaving: &Leaving, job: &Job) -> bool {
+        let (session, client) = (self.client.session.id, self.client.client_id.0);
+        match leaving {
+            Leaving::Files(files) => {
+                let Some(&(handle, state)) = files.last() else { return false };
+                self.about(shapes::CLOSE_FILE, &handle, job, |compound| {
+                    compound.add(&Close { state });
+                })
+            }
+            Leaving::Session => self.send(shapes::DESTROY_SESSION, Symbol::NONE, None, |compound| {
+                compound.add(&DestroySession(session));
+            }),
+            Leaving::Client => self.send(shapes::DESTROY_CLIENTID, Symbol::NONE, None, |compound| {
+                compound.add(&DestroyClient(client));
+            }),
+        }
+    }
+
+    /// The call of an operation whose paths were walked.
+    fn act_on_path(&mut self, job: &Job) -> bool {
+        let [Some(walk), second] = &job.walks else { return false };
+        let (handle, name) = (&walk.handle, walk.name());
+        match &job.goal {
+            Goal::GetAttributes | Goal::OpenDirectory { makes: false } => {
+                self.about(shapes::GET_ATTRIBUTES, handle, job, |compound| {
+                    compound.add(&GetAttributes(Mask::USUAL));
+                })
+            }
+            Goal::MakeDirectory | Goal::OpenDirectory { makes: true } => {
+                self.make(Kind::Directory, SetAttributes::mode(DIRECTORY_MODE), handle, name, job)
+            }
+            Goal::SymbolicLink(text) => self.make(Kind::Link(text), SetAttributes::default(), handle, name, job),
+            Goal::Lookup => self.about(shapes::LOOK_UP, handle, job, |compound| {
+                compound.add(&Lookup { name }).add(&GetHandle).add(&GetAttributes(Mask::USUAL));
+            }),
+            Goal::SetMode(mode) => self.about(shapes::SET_ATTRIBUTES, handle, job, |compound| {
+                let attributes = SetAttributes::mode(*mode);
+                compound.add(&ChangeAttributes { state: StateId::ANONYMOUS, attributes });
+            }),
+            Goal::Access => self.about(shapes::CHECK_ACCESS, handle, job, |compound| {
+                compound.add(&Access { rights: ALL_RIGHTS });
+            }),
+            Goal::ReadLink => self.about(shapes::READ_LINK, handle, job, |compound| {
+                compound.add(&ReadLink);
+            }),
+            Goal::List { cookie, verifier, attributes, .. } => {
+                let (cookie, verifier, attributes) = (*cookie, *verifier, *attributes);
+                let count = self.client.agreed.directory;
+                self.about(shapes::READ_DIRECTORY, handle, job, |compound| {
+                    compound.add(&ReadDir { cookie, verifier, directory_count: count, count, attributes });
+                })
+            }
+            Goal::Remove => self.about(shapes::REMOVE_NAME, handle, job, |compound| {
+                compound.add(&Remove { name });
+            }),
+            Goal::Rename | Goal::Link => {
+                let Some(to) = second else { return false };
+                let renames = matches!(job.goal, Goal::Rename);
+                let shape = if renames { shapes::RENAME_NAME } else { shapes::LINK_NAME };
+                self.about(shape, handle, job, |compound| {
+                    compound.add(&Save).add(&PutHandle(&to.handle));
+                    match renames {
+                        true => compound.add(&Rename { from: name, to: to.name() }),
+                        false => compound.add(&Link { name: to.name() }),
+                    };
+                })
+            }
+            _ => false,
+        }
+    }
+
+    fn make(&mut self, kind: Kind<'_>, attributes: SetAttributes, handle: &FileHandle, name: &[u8], job: &Job) -> bool {
+        self.about(shapes::MAKE, handle, job, |compound| {
+            compound.add(&Create { kind, name, attributes }).add(&GetHandle).add(&GetAttributes(Mask::USUAL));
+        })
+    }
+
+    /// Opens a file, gives a delegation back that came with it, empties it where OPEN does not.
+    fn open(&mut self, job: &mut Job) -> bool {
+        let (Goal::Open(opening), Some(walk)) = (&mut job.goal, &job.walks[0]) else { return false };
+        if let Some((handle, state, _)) = opening.opened {
+            let delegation = opening.delegation;
+            return match delegation {
+                Some(state) => self.about(shapes::RETURN_DELEGATION, &handle, job, |compound| {
+                    compound.add(&ReturnDelegation { state });
+                }),
+                None => self.about(shapes::SET_ATTRIBUTES, &handle, job, |compound| {
+                    compound.add(&ChangeAttributes { state, attributes: SetAttributes::size(0) });
+                }),
+            };
+        }
+        if opening.any && walk.attributes.is_none() {
+            let handle = walk.handle;
+            return self.about(shapes::GET_ATTRIBUTES, &handle, job, |compound| {
+                compound.add(&GetAttributes(Mask::USUAL));
+            });
+        }
+        let owner = *opening.owner.get_or_insert_with(|| self.client.owners.take());
+        let fresh = SetAttributes::mode(FILE_MODE);
+        let how = match opening.disposition {
+            Disposition::OpenExisting | Disposition::Truncate => How::Existing,
+            Disposition::CreateNew => How::Guarded(fresh),
+            Disposition::OpenOrCreate => How::Unchecked(fresh),
+            Disposition::CreateOrTruncate | Disposition::Replace => {
+                How::Unchecked(SetAttributes { size: Some(0), ..fresh })
+            }
+        };
+        let claim = if opening.any { Claim::Current } else { Claim::Name(walk.name()) };
+        let (access, client) = (opening.access, self.client.client_id.0);
+        let shape = if opening.any { shapes::OPEN_HANDLE } else { shapes::OPEN_NAME };
+        self.about(shape, &walk.handle, job, |compound| {
+            compound.add(&Open { access, client, owner: &owner.to_be_bytes(), how, claim });
+            if shape == shapes::OPEN_NAME {
+                compound.add(&GetHandle);
+            }
+            compound.add(&GetAttributes(Mask::USUAL));
+        })
+    }
+
+    fn lock(&mut self, job: &Job) -> bool {
+        let (Goal::Lock { file, range, .. } | Goal::Unlock { file, range }) = job.goal else { return false };
+        let Some(file) = self.client.files.get(file).copied() else { return false };
+        let ((offset, length), client) = (range, self.client.client_id.0);
+        match (&job.goal, file.open, file.lock) {
+            (Goal::Unlock { .. }, _, Some(state)) => self.about(shapes::UNLOCK_RANGE, &file.handle, job, |compound| {
+                compound.add(&Unlock { state: state.latest(), offset, length });
+            }),
+            (&Goal::Lock { exclusive, waits, .. }, Some((owner, open)), known) => {
+                let name = owner.to_be_bytes();
+                let owner = match known {
+                    Some(state) => Owner::Known(state.latest()),
+                    None => Owner::New { open: open.latest(), client, owner: &name },
+                };
+                self.about(shapes::LOCK_RANGE, &file.handle, job, |compound| {
+                    compound.add(&Lock { exclusive, waits, offset, length, owner });
+                })
+            }
+            _ => false,
+        }
+    }
+
+    /// The next request of a transfer.
+    fn transfer(&mut self, job: &mut Job) -> bool {
+        let (path, intended) = (job.path, job.intended);
+        let agreed = self.client.agreed;
+        let (Goal::Read { file, .. } | Goal::Write { file, .. }) = job.goal else { return false };
+        // Of a file that was closed meanwhile the rest is read without its state.
+        let state = self.client.files.get(file).map_or(StateId::ANONYMOUS, super::file::File::state);
+        match &mut job.goal {
+            Goal::Read { transfer, keep, .. } => {
+                let Some((offset, count)) = transfer.take(agreed.read) else { return false };
+                let moved = Moved { offset, count, keep: *keep, data: None };
+                self.send_about(shapes::READ_DATA, path, intended, moved, |compound| {
+                    compound.add(&PutHandle(&transfer.handle)).add(&Read { state, offset, count });
+                })
+            }
+            Goal::Write { transfer, content, key, stable, .. } => {
+                let Some((offset, count)) = transfer.take(agreed.write) else { return false };
+                let data = Some(Data { content, key: *key, offset, length: count });
+                let (moved, stable) = (Moved { offset, count, keep: false, data }, *stable);
+                self.send_about(shapes::WRITE_DATA, path, intended, moved, |compound| {
+                    compound.add(&PutHandle(&transfer.handle)).add(&Write { state, offset, count, stable });
+                })
+            }
+            _ => false,
+        }
+    }
+
+    /// A compound about one file or directory.
+    fn about(&mut self, shape: Shape, handle: &FileHandle, job: &Job, add: impl FnOnce(&mut Compound<'_>)) -> bool {
+        self.send(shape, job.path, job.intended, |compound| {
+            compound.add(&PutHandle(handle));
+            add(compound);
+        })
+    }
+
+    fn send(&mut self, shape: Shape, path: Symbol, intended: Option<i64>, add: impl FnOnce(&mut Compound<'_>)) -> bool {
+        self.send_about(shape, path, intended, Moved { offset: 0, count: 0, keep: false, data: None }, add)
+    }
+
+    /// Puts a call into the outbox. `add` adds its operations behind SEQUENCE.
+    fn send_about(
+        &mut self,
+        shape: Shape,
+        path: Symbol,
+        intended: Option<i64>,
+        moved: Moved<'_>,
+        add: impl FnOnce(&mut Compound<'_>),
+    ) -> bool {
+        let Self { client, id, now, out, slot } = self;
+        // NULL is 0, COMPOUND 1.
+        let procedure = u32::from(!shape.is_empty());
+        let about = About { procedure: Procedure::of(Protocol::Nfs4, procedure as u16), intended, path };
+        let Moved { offset, count, keep, data } = moved;
+        let slot = slot.map(|slot| Sequence { cache: shapes::is_kept(shape), ..slot });
+        let taken = slot.map(|slot| slot.slot);
+        let context = RequestContext { job: *id, shape, offset, count, keep, queued: *now, slot: taken };
+        if slot.is_some() {
+            client.renewed = *now;
+        }
+        let (template, minor_version) = (&client.options.template, client.options.minor_version);
+        client.connection.send(&about, data, context, out, |xid, bytes| {
+            template.begin(xid, procedure, bytes);
+            if procedure == 0 {
+                return;
+            }
+            let mut compound = Compound::begin(minor_version, bytes);
+            if let Some(slot) = &slot {
+                compound.add(slot);
+            }
+            add(&mut compound);
+        });
+        true
+    }
+}
+
+/// What a transfer's call moves.
+struct Moved<'a> {
+    offset: u64,
+    count: u32,
+    /// Its data are wanted.
+    keep: bool,
+    data: Option<Data<'a>>,
+}

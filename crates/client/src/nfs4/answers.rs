@@ -1,0 +1,221 @@
+//! From an answer to how far its job is: the parts of a compound's results, and what they mean for the session.
+
+use plimsoll_model::Outcome;
+use plimsoll_wire::nfs::v4::create_session::Session as Created;
+use plimsoll_wire::nfs::v4::open::Opened;
+use plimsoll_wire::nfs::v4::read::Data;
+use plimsoll_wire::nfs::v4::readdir::Page;
+use plimsoll_wire::nfs::v4::write::Written;
+use plimsoll_wire::nfs::v4::{Attributes, Done, FileHandle, Reply as Results4, StateId};
+use plimsoll_wire::rpc::Verdict;
+use plimsoll_wire::xdr::Malformed;
+
+use super::client::{Nfs4Client, RequestContext};
+use super::job::{Connecting, Goal, Job, Rest};
+use super::rows::Results;
+use super::shapes;
+use crate::calls::{Call, Ending};
+use crate::client::Events;
+use crate::nfs::Facts;
+use crate::operation::{Cause, Failure};
+
+/// NFS4ERR_DELAY, NFS4ERR_GRACE: the server wants to be asked again later.
+const LATER: [u32; 2] = [10_008, 10_013];
+/// NFS4ERR_DENIED: somebody else's lock is in the way.
+const DENIED: u32 = 10_010;
+/// NFS4ERR_STALE, NFS4ERR_BADHANDLE, NFS4ERR_FHEXPIRED: a handle means nothing any more.
+const MEANINGLESS: [u32; 3] = [70, 10_001, 10_014];
+/// NFS4ERR_MINOR_VERS_MISMATCH.
+const NO_SUCH_MINOR_VERSION: u32 = 10_021;
+/// Statuses, mostly of SEQUENCE, after which the session is of no use: EXPIRED, STALE_CLIENTID, BADSESSION, BADSLOT,
+/// CONN_NOT_BOUND_TO_SESSION, SEQ_MISORDERED, RETRY_UNCACHED_REP, SEQ_FALSE_RETRY, BAD_HIGH_SLOT, DEADSESSION.
+const SESSION_LOST: [u32; 10] = [10_011, 10_022, 10_052, 10_053, 10_055, 10_063, 10_068, 10_076, 10_077, 10_078];
+/// NFS4ERR_PERM, NOENT, ACCESS, NOTDIR, WRONGSEC: an export that is not there, or not for this user.
+const NO_EXPORT: [u32; 5] = [1, 2, 13, 20, 10_016];
+
+/// Before a job asks again the first time, and at most, ns (Linux: `NFS4_POLL_RETRY_MIN`, `NFS4_POLL_RETRY_MAX`).
+const PAUSE: (i64, i64) = (100_000_000, 15_000_000_000);
+
+/// An answer as it arrived.
+pub(super) struct Arrival<'a> {
+    /// As much of the message as was kept, without record marks.
+    pub(super) kept: &'a [u8],
+    /// How long the message was.
+    pub(super) length: usize,
+    /// First and last byte, ns.
+    pub(super) at: (i64, i64),
+}
+
+/// What the results of a compound brought.
+#[derive(Debug, Default)]
+pub(super) struct Found<'a> {
+    pub(super) handle: Option<FileHandle>,
+    pub(super) attributes: Option<Attributes>,
+    pub(super) opened: Option<Opened>,
+    pub(super) state: Option<StateId>,
+    pub(super) data: Option<Data<'a>>,
+    pub(super) page: Option<Page<'a>>,
+    pub(super) link: Option<&'a [u8]>,
+    pub(super) written: Option<Written>,
+    pub(super) committed: Option<[u8; 8]>,
+    pub(super) client: Option<(u64, u32)>,
+    pub(super) session: Option<Created>,
+}
+
+impl Found<'_> {
+    /// What it is, where the server said.
+    pub(super) fn facts(&self) -> Option<Facts> {
+        let Attributes { kind, size, .. } = self.attributes?;
+        Some(Facts { size: size?, directory: kind? == plimsoll_wire::nfs::v3::FileType::Directory })
+    }
+}
+
+impl Nfs4Client {
+    /// Takes the answer of a call: what it says goes to the job, and makes the transactions.
+    pub(super) fn answered(
+        &mut self,
+        call: &Call<RequestContext>,
+        verdict: Verdict<'_>,
+        arrival: &Arrival<'_>,
+        events: &mut dyn Events,
+    ) -> Result<(), Malformed> {
+        let mut job = self.jobs.take(call.what.job);
+        let lacking = matches!(verdict, Verdict::ProcedureUnavailable);
+        let mut results = Results::default();
+        let read = match verdict {
+            Verdict::Success(bytes) => {
+                let length = bytes.len() + arrival.length.saturating_sub(arrival.kept.len());
+                self.results(call, job.as_deref_mut(), (bytes, length), &mut results, events).map(Some)
+            }
+            _ => Ok(None),
+        };
+        let (status, outcome, cause) = match read {
+            // NULL has no results, and so no status.
+            Ok(Some(0)) => ((!call.what.shape.is_empty()).then_some(0), Outcome::Succeeded, None),
+            Ok(Some(status)) => (Some(status), Outcome::Refused, Some(Cause::Status)),
+            Ok(None) if lacking => (None, Outcome::Refused, Some(Cause::Unsupported)),
+            Ok(None) => (None, Outcome::Refused, Some(Cause::CallRejected)),
+            Err(Malformed) => (None, Outcome::Failed, Some(Cause::Malformed)),
+        };
+        let response_bytes = Some(arrival.length as u64);
+        let payload_bytes = results.payload;
+        let ending = Ending { answered: Some(arrival.at), status, outcome, response_bytes, payload_bytes };
+        self.report(call, job.as_ref().and_then(|job| job.tag), Some(&results), &ending, events);
+        self.free_slot(call, &results);
+        if let Some(mut job) = job {
+            job.pending = job.pending.saturating_sub(1);
+            if let Some(cause) = cause {
+                let failure = Failure { procedure: Some(shapes::about(call.what.shape)), status, outcome, cause };
+                self.failed(call, &mut job, failure, arrival.at.1);
+            }
+            self.jobs.put(call.what.job, job);
+        }
+        read.map(|_| ())
+    }
+
+    /// Reads results; the status that they end with. `length` is theirs, whatever was kept of them.
+    fn results(
+        &mut self,
+        call: &Call<RequestContext>,
+        job: Option<&mut Job>,
+        (bytes, length): (&[u8], usize),
+        results: &mut Results,
+        events: &mut dyn Events,
+    ) -> Result<u32, Malformed> {
+        // A job that timed out has gone; its answers are strangers and do not come here.
+        let Some(job) = job else { return Err(Malformed) };
+        let shape = call.what.shape;
+        if shape.is_empty() {
+            job.reply = Some(crate::operation::Reply::Nothing);
+            return if bytes.is_empty() && length == 0 { Ok(0) } else { Err(Malformed) };
+        }
+        let mut reply = Results4::parse(bytes, length)?;
+        let mut found = Found::default();
+        for &code in shape {
+            let Some(answered) = reply.next(code.into())? else { break };
+            results.add(answered.status);
+            match answered.result {
+                Done::Sequence(said) if !call.what.slot.is_some_and(|slot| self.session.confirms(slot, &said)) => {
+                    return Err(Malformed);
+                }
+                Done::Nothing | Done::Access(_) | Done::Sequence(_) => {}
+                Done::State(state) => found.state = Some(state),
+                Done::Committed(verifier) => found.committed = Some(verifier),
+                Done::Attributes(attributes) => found.attributes = Some(attributes),
+                Done::Handle(handle) => found.handle = Some(handle),
+                Done::Opened(opened) => found.opened = Some(opened),
+                Done::Data(data) => {
+                    results.payload = Some(data.count.into());
+                    found.data = Some(data);
+                }
+                Done::Page(page) => found.page = Some(page),
+                Done::Link(text) => found.link = Some(text),
+                Done::Written(written) => found.written = Some(written),
+                Done::Client(client) => found.client = Some((client.id, client.sequence)),
+                Done::Session(session) => found.session = Some(session),
+            }
+        }
+        let status = reply.status;
+        reply.end()?;
+        if status == 0 && results.count() < shape.len() {
+            return Err(Malformed);
+        }
+        if status == 0 {
+            self.settle(call, job, &found, events)?;
+        }
+        Ok(status)
+    }
+
+    /// The slot of a call that was answered is free again. The server has counted the call where SEQUENCE succeeded, and nowhere else.
+    fn free_slot(&mut self, call: &Call<RequestContext>, results: &Results) {
+        if let Some(slot) = call.what.slot {
+            self.session.free(slot, results.first() == Some(0));
+        }
+    }
+
+    /// A call did not succeed: its job fails, or rests and asks again.
+    fn failed(&mut self, call: &Call<RequestContext>, job: &mut Job, failure: Failure, now: i64) {
+        let status = failure.status.unwrap_or(0);
+        let denied = status == DENIED && matches!(job.goal, Goal::Lock { waits: true, .. });
+        if job.failure.is_none() && (LATER.contains(&status) || denied) {
+            return self.rest(call, job, failure, now);
+        }
+        if MEANINGLESS.contains(&status) {
+            job.handles().for_each(|handle| self.handles.stale(handle));
+        }
+        let lost = call.what.slot.is_some() && SESSION_LOST.contains(&status);
+        let cause = match &job.goal {
+            _ if lost => {
+                self.session_lost = true;
+                Cause::SessionLost
+            }
+            Goal::Connect(_) if status == NO_SUCH_MINOR_VERSION => Cause::NotOffered,
+            Goal::Connect(Connecting::Root | Connecting::Limits) if NO_EXPORT.contains(&status) => Cause::ShareRefused,
+            _ => failure.cause,
+        };
+        let ignored = matches!(job.goal, Goal::Leave(_)) && failure.status.is_some();
+        if ignored && self.left(job) {
+            return;
+        }
+        job.fail(Failure { cause, ..failure });
+    }
+
+    /// A job asks the same again, later.
+    fn rest(&mut self, call: &Call<RequestContext>, job: &mut Job, failure: Failure, now: i64) {
+        if let Goal::Read { transfer, .. } | Goal::Write { transfer, .. } = &mut job.goal
+            && call.what.count > 0
+        {
+            transfer.ask_again(call.what.offset, call.what.count);
+        }
+        let already = job.is_resting();
+        let (since, pause) = match &job.rest {
+            Some(rest) if already => (rest.since, rest.pause),
+            Some(rest) => (rest.since, (rest.pause * 2).min(PAUSE.1)),
+            None => (now, PAUSE.0),
+        };
+        job.rest = Some(Rest { since, pause, waits: true, failure });
+        if !already {
+            self.resting.push((now.saturating_add(pause), call.what.job));
+        }
+    }
+}

@@ -1,0 +1,83 @@
+//! Calls of the server: answered, and nothing done. The client wants no delegations and no layouts, so nothing can be recalled.
+//!
+//! Spec: RFC 8881 20, RFC 5531 9
+
+use plimsoll_wire::nfs::v4::{CompoundCall, PROCEDURE_COMPOUND, PROCEDURE_NULL};
+use plimsoll_wire::rpc::Call;
+use plimsoll_wire::xdr::Emit;
+
+use super::client::Nfs4Client;
+use crate::outbox::Outbox;
+
+const CB_RECALL: u32 = 4;
+const CB_RECALL_ANY: u32 = 8;
+const CB_RECALL_SLOT: u32 = 10;
+const CB_SEQUENCE: u32 = 11;
+
+const NFS4ERR_BADHANDLE: u32 = 10_001;
+const NFS4ERR_NOTSUPP: u32 = 10_004;
+const NFS4ERR_BADSESSION: u32 = 10_052;
+const NFS4ERR_OP_NOT_IN_SESSION: u32 = 10_071;
+
+/// Accepted replies: success, and the two reasons not to do a thing.
+const SUCCESS: u32 = 0;
+const PROCEDURE_UNAVAILABLE: u32 = 3;
+const GARBAGE_ARGUMENTS: u32 = 4;
+
+/// Operations of a callback that are looked at, at most: [`super::session::BACK`] allows fewer.
+const MOST: usize = 16;
+
+impl Nfs4Client {
+    /// Answers a call of the server; false where the message is none.
+    pub(super) fn called_back(&self, message: &[u8], out: &mut Outbox) -> bool {
+        let Some(call) = Call::new(message) else { return false };
+        let (mut results, mut verdict) = (Vec::new(), SUCCESS);
+        match (call.procedure(), call.arguments()) {
+            (PROCEDURE_NULL, _) => {}
+            (PROCEDURE_COMPOUND, Some(arguments)) => self.compound(&CompoundCall::callback(arguments), &mut results),
+            (PROCEDURE_COMPOUND, None) => verdict = GARBAGE_ARGUMENTS,
+            _ => verdict = PROCEDURE_UNAVAILABLE,
+        }
+        let xid = call.xid();
+        out.write(|bytes| {
+            // Results of so few operations fit into a fragment.
+            bytes.put_u32(0x8000_0000 | (24 + results.len()) as u32);
+            // A reply, accepted, with an empty verifier.
+            [xid, 1, 0, 0, 0, verdict].iter().for_each(|&word| bytes.put_u32(word));
+            bytes.put_fixed(&results);
+        });
+        true
+    }
+
+    fn compound(&self, call: &CompoundCall<'_>, out: &mut Vec<u8>) {
+        let (mut status, mut count) = (0, 0_u32);
+        let mut results = Vec::new();
+        for operation in call.operations().take(MOST) {
+            let slot = operation.facts.slot;
+            status = match (operation.code, slot) {
+                (CB_SEQUENCE, Some(slot)) if count == 0 && slot.session == self.session.id => 0,
+                (CB_SEQUENCE, _) => NFS4ERR_BADSESSION,
+                _ if count == 0 => NFS4ERR_OP_NOT_IN_SESSION,
+                // It has no delegation of this file, nor of any other.
+                (CB_RECALL, _) => NFS4ERR_BADHANDLE,
+                (CB_RECALL_ANY | CB_RECALL_SLOT, _) => 0,
+                _ => NFS4ERR_NOTSUPP,
+            };
+            count += 1;
+            results.put_u32(operation.code);
+            results.put_u32(status);
+            if let (CB_SEQUENCE, 0, Some(slot)) = (operation.code, status, slot) {
+                results.put_fixed(slot.session);
+                // The sequence id and the slot again; there is one slot, the highest and the one aimed at.
+                [slot.sequence, slot.slot, 0, 0].iter().for_each(|&word| results.put_u32(word));
+            }
+            if status != 0 {
+                break;
+            }
+        }
+        out.put_u32(status);
+        out.put_opaque(call.tag.unwrap_or_default());
+        out.put_u32(count);
+        out.put_fixed(&results);
+    }
+}

@@ -1,0 +1,196 @@
+//! From operations to jobs.
+
+use plimsoll_wire::nfs::v3::write::Stable;
+use plimsoll_wire::nfs::v4::{Mask, SetAttributes, open};
+use plimsoll_wire::smb2::pattern::is_pattern;
+
+use super::client::Nfs4Client;
+use super::file::File;
+use super::job::{Goal, Job, Opening, Transfer, Walk};
+use crate::client::Events;
+use crate::joined::joined;
+use crate::nfs::{Wanted, never_sent};
+use crate::operation::{Access, Caching, Cause, Disposition, Done, Failure, Kind, Operation, Reply, Ticket};
+use crate::outbox::Outbox;
+
+impl Nfs4Client {
+    /// Begins an operation on a connection that is ready.
+    pub(super) fn begin_operation(
+        &mut self,
+        operation: &Operation<'_>,
+        ticket: &Ticket,
+        now: i64,
+        out: &mut Outbox,
+        events: &mut dyn Events,
+    ) {
+        if let Some(result) = self.without_asking(operation) {
+            return events.done(Done { tag: ticket.tag, at: now, result });
+        }
+        if let Operation::Find { path, pattern, .. } = operation
+            && !is_pattern(pattern)
+        {
+            // A name is looked up.
+            let path = &joined(path, pattern);
+            return self.begin_operation(&Operation::Getattr { path }, ticket, now, out, events);
+        }
+        let goal = match operation {
+            Operation::Close { file } => self.close(*file),
+            _ => self.goal(operation),
+        };
+        let Some(goal) = goal else {
+            let result = Err(never_sent(None, Cause::Unsupported));
+            return events.done(Done { tag: ticket.tag, at: now, result });
+        };
+        let mut job = Job::new(ticket, goal);
+        job.walks = self.walks(operation, &job.goal);
+        let id = self.jobs.add(job);
+        self.advance(id, now, out, events);
+    }
+
+    /// What costs no request: a file whose handle is known, for a user to whom that is good enough, and the end of one.
+    fn without_asking(&mut self, operation: &Operation<'_>) -> Option<Result<Reply, Failure>> {
+        match operation {
+            Operation::Open { path, disposition: Disposition::OpenExisting, caching: Caching::Handle, .. } => {
+                let (known, handle) = self.handles.longest(path, true);
+                let opened = || match self.files.add(File::new(handle, None)) {
+                    Some(file) => Ok(Reply::Opened { file, size: None }),
+                    None => Err(never_sent(None, Cause::OutOfResources)),
+                };
+                (known == path.len()).then(opened)
+            }
+            Operation::Close { file } if self.files.get(*file).is_some_and(|file| file.open.is_none()) => {
+                let file = self.files.remove(*file)?;
+                // Who never asks whether it is durable is told at last.
+                let lost = file.unstable.is_lost();
+                Some(if lost { Err(never_sent(None, Cause::LostWrites)) } else { Ok(Reply::Nothing) })
+            }
+            _ => None,
+        }
+    }
+
+    fn close(&mut self, file: crate::FileKey) -> Option<Goal> {
+        let file = self.files.remove(file)?;
+        let (owner, state) = file.open?;
+        Some(Goal::Close { handle: file.handle, state: state.latest(), owner, lost: file.unstable.is_lost() })
+    }
+
+    /// What an operation is about; `None` where NFSv4 has no such thing, or the file is not open.
+    fn goal(&self, operation: &Operation<'_>) -> Option<Goal> {
+        let open = |file| self.files.get(file);
+        Some(match *operation {
+            Operation::Open { disposition, access, .. } => opening(Kind::File, disposition, share(access))?,
+            Operation::OpenEntry { delete_on_close: true, .. } => return None,
+            Operation::OpenEntry { kind, disposition, .. } => opening(kind, disposition, share(Access::ReadWrite))?,
+            Operation::Read { file, offset, length, keep } => {
+                Goal::Read { file, transfer: Transfer::new(open(file)?.handle, offset, length)?, keep }
+            }
+            Operation::Write { file, offset, length, content, key }
+            | Operation::WriteThrough { file, offset, length, content, key } => {
+                let transfer = Transfer::new(open(file)?.handle, offset, length)?;
+                let through = matches!(operation, Operation::WriteThrough { .. });
+                let stable = if through { Stable::FileSync } else { Stable::Unstable };
+                Goal::Write { file, transfer, content: content.clone(), key, stable }
+            }
+            Operation::Flush { file } => Goal::Flush(file, open(file)?.handle),
+            Operation::Lookup { .. } => Goal::Lookup,
+            Operation::Getattr { .. } | Operation::Query { .. } => Goal::GetAttributes,
+            Operation::GetattrOpen { file } | Operation::QueryOpen { file, .. } => {
+                Goal::GetAttributesOf(open(file)?.handle)
+            }
+            Operation::Setattr { mode, .. } => Goal::SetMode(mode),
+            Operation::SetattrOpen { file, mode } => {
+                Goal::Set(open(file)?.handle, open(file)?.state(), SetAttributes::mode(mode))
+            }
+            Operation::Truncate { file, size } => {
+                Goal::Set(open(file)?.handle, open(file)?.state(), SetAttributes::size(size))
+            }
+            Operation::Lock { file, offset, length, exclusive, wait } => {
+                open(file)?.open?;
+                Goal::Lock { file, exclusive, waits: wait, range: (offset, length) }
+            }
+            Operation::Unlock { file, offset, length } => {
+                open(file)?.lock?;
+                Goal::Unlock { file, range: (offset, length) }
+            }
+            _ => return on_a_path(operation),
+        })
+    }
+
+    /// The paths that must be walked first.
+    fn walks(&mut self, operation: &Operation<'_>, goal: &Goal) -> [Option<Walk>; 2] {
+        let mut walk = |path: &str, whole| {
+            let (at, handle) = self.handles.longest(path, whole);
+            let mut text = self.spare.pop().unwrap_or_default();
+            text.push_str(path);
+            Some(Walk::new(text, whole, at, handle))
+        };
+        match *operation {
+            Operation::Open { path, .. } | Operation::OpenEntry { path, .. } => {
+                let looks =
+                    matches!(goal, Goal::Open(Opening { any: true, .. }) | Goal::OpenDirectory { makes: false });
+                [walk(path, looks), None]
+            }
+            Operation::Getattr { path }
+            | Operation::Query { path, .. }
+            | Operation::Find { path, .. }
+            | Operation::Setattr { path, .. }
+            | Operation::Access { path }
+            | Operation::List { path }
+            | Operation::ListNames { path }
+            | Operation::Readlink { path } => [walk(path, true), None],
+            Operation::Lookup { path }
+            | Operation::Mkdir { path }
+            | Operation::Rmdir { path }
+            | Operation::Remove { path }
+            | Operation::Symlink { path, .. } => [walk(path, false), None],
+            Operation::Rename { from, to } => [walk(from, false), walk(to, false)],
+            Operation::Link { from, to } => [walk(from, true), walk(to, false)],
+            _ => [None, None],
+        }
+    }
+}
+
+/// What an operation on a path is about.
+fn on_a_path(operation: &Operation<'_>) -> Option<Goal> {
+    let list = |attributes, wanted| Goal::List { cookie: 0, verifier: [0; 8], entries: 0, attributes, wanted };
+    Some(match *operation {
+        Operation::Access { .. } => Goal::Access,
+        Operation::List { .. } => list(Mask::OF_ENTRIES, None),
+        Operation::ListNames { .. } => list(Mask::OF_NAMES, None),
+        Operation::Find { pattern, .. } => list(Mask::OF_ENTRIES, Some(Wanted { pattern: pattern.into(), found: 0 })),
+        Operation::Mkdir { .. } => Goal::MakeDirectory,
+        Operation::Rmdir { .. } | Operation::Remove { .. } => Goal::Remove,
+        Operation::Rename { .. } => Goal::Rename,
+        Operation::Link { .. } => Goal::Link,
+        Operation::Symlink { text, .. } => Goal::SymbolicLink(text.as_bytes().into()),
+        Operation::Readlink { .. } => Goal::ReadLink,
+        Operation::Fsinfo | Operation::QueryFileSystem { .. } => Goal::Space,
+        Operation::Null => Goal::Null,
+        _ => return None,
+    })
+}
+
+fn share(access: Access) -> u32 {
+    let share = match access {
+        Access::Read => open::READ,
+        Access::Write => open::WRITE,
+        Access::ReadWrite => open::READ | open::WRITE,
+    };
+    share | open::NO_DELEGATION
+}
+
+/// How something is opened; `None` where what is asked cannot be said.
+fn opening(kind: Kind, disposition: Disposition, access: u32) -> Option<Goal> {
+    let makes = match disposition {
+        Disposition::OpenExisting => false,
+        Disposition::CreateNew => true,
+        _ if kind == Kind::Directory => return None,
+        _ => true,
+    };
+    if kind == Kind::Directory {
+        return Some(Goal::OpenDirectory { makes });
+    }
+    let empties = disposition == Disposition::Truncate;
+    let any = kind == Kind::Any && disposition == Disposition::OpenExisting;
+    Some(Goal::Open(Opening { disposition, access, any, owner: None, opened: None, delegation: None, empties }))
+}

@@ -1,0 +1,52 @@
+//! Open files and their state.
+
+use plimsoll_wire::nfs::v4::{FileHandle, StateId};
+
+use crate::nfs::Unstable;
+
+/// The open files of a connection.
+pub(super) type Files = crate::files::Files<File>;
+
+/// An open file.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct File {
+    pub(super) handle: FileHandle,
+    /// Who has it open, and the open; `None` of a directory, and of a file that is used without one.
+    pub(super) open: Option<(u32, StateId)>,
+    /// Its locks.
+    pub(super) lock: Option<StateId>,
+    pub(super) unstable: Unstable,
+}
+
+impl File {
+    pub(super) fn new(handle: FileHandle, open: Option<(u32, StateId)>) -> Self {
+        Self { handle, open, lock: None, unstable: Unstable::default() }
+    }
+
+    /// What reads and writes belong to.
+    pub(super) fn state(&self) -> StateId {
+        let open = self.open.map(|(_, state)| state);
+        self.lock.or(open).map_or(StateId::ANONYMOUS, StateId::latest)
+    }
+}
+
+/// The owners of opens. Each open file has one of its own, so that two opens of one file are two (RFC 8881 9.1.1); an owner whose
+/// file was closed opens the next one.
+#[derive(Debug, Default)]
+pub(super) struct Owners {
+    free: Vec<u32>,
+    made: u32,
+}
+
+impl Owners {
+    pub(super) fn take(&mut self) -> u32 {
+        self.free.pop().unwrap_or_else(|| {
+            self.made += 1;
+            self.made
+        })
+    }
+
+    pub(super) fn give_back(&mut self, owner: u32) {
+        self.free.push(owner);
+    }
+}

@@ -1,0 +1,44 @@
+//! The client of NFSv4.1 and 4.2.
+//!
+//! ```text
+//! begin ──► Job ── walk (LOOKUP) ──► slot ──► rpc::Connection ──► Outbox
+//!            ▲                        ▲        │
+//!            └──── settle ◄──── answers ◄──────┘ message
+//! ```
+//!
+//! An operation is a *job*, as in `nfs3`; paths are walked, data are moved and files are told from directories in the same way.
+//! What differs, and decides how many requests an operation takes:
+//!
+//! * a connection has a client id and a session of its own. Connecting is EXCHANGE_ID, CREATE_SESSION, RECLAIM_COMPLETE, the root,
+//!   a LOOKUP for each part of the export's path, and the limits of what is there. Leaving closes what is open, and gives session and
+//!   client id back. A connection that is made again is the same client, which has restarted: the server forgets its state;
+//! * a request is one compound: SEQUENCE, the file handle, what it is about, and as Linux' client has it handle and attributes
+//!   behind OPEN, LOOKUP and CREATE. WRITE is the last of its compound. See `shapes`;
+//! * a slot has one request on its way. What finds no slot waits, in order, and is counted. A request that was given up keeps its
+//!   slot until its answer comes; where no other is left, the connection is over. Nothing is sent again on a connection that is up
+//!   (RFC 8881 2.9.2);
+//! * DELAY and GRACE, and DENIED for a lock that is to be waited for, are asked again after 0.1 s, then after twice as long, up to
+//!   15 s; each answer is a row. An operation for which that lasts longer than the timeout fails with the status;
+//! * an open has an owner of its own, wants no delegation, and keeps nobody out. A file is opened by its name in its directory. One
+//!   that is opened with [`Caching::Handle`](crate::operation::Caching::Handle), and whose handle is known, is not opened at all:
+//!   what is read and written belongs to no open then (RFC 8881 8.2.3). A directory that is opened has no state;
+//! * a lease is renewed after two thirds of it, if nothing else has renewed it;
+//! * the server may call on the connection: it is answered that there is nothing to be recalled.
+//!
+//! Spec: RFC 8881, RFC 7862, RFC 5531
+
+mod advance;
+mod answers;
+mod back_channel;
+mod begin;
+mod client;
+mod file;
+mod job;
+mod options;
+mod rows;
+mod session;
+mod settle;
+mod shapes;
+
+pub use client::Nfs4Client;
+pub use options::{Agreed, Nfs4Options};

@@ -1,0 +1,95 @@
+//! The rows of a compound: the whole, and each operation with a result, as an observer of the traffic has them.
+//!
+//! One of them is counted: the operation that the compound is about, also where the server did not get to it.
+
+use plimsoll_model::{Outcome, Transaction};
+
+use super::client::{Nfs4Client, RequestContext};
+use super::shapes::{self, LONGEST, Shape};
+use crate::calls::{Call, Ending};
+use crate::client::Events;
+use crate::operation::Tag;
+
+/// The results of a compound.
+#[derive(Clone, Copy, Debug, Default)]
+pub(super) struct Results {
+    statuses: [u32; LONGEST],
+    count: usize,
+    /// File data in the answer, bytes: of the last operation.
+    pub(super) payload: Option<u64>,
+}
+
+impl Results {
+    pub(super) fn add(&mut self, status: u32) {
+        if let Some(place) = self.statuses.get_mut(self.count) {
+            *place = status;
+            self.count += 1;
+        }
+    }
+
+    /// How many operations have a result.
+    pub(super) fn count(&self) -> usize {
+        self.count
+    }
+
+    /// The status of the first operation: of SEQUENCE where there is a slot.
+    pub(super) fn first(&self) -> Option<u32> {
+        self.statuses.first().copied().filter(|_| self.count > 0)
+    }
+
+    fn of(&self, place: usize) -> Option<u32> {
+        self.statuses.get(place).copied().filter(|_| place < self.count)
+    }
+}
+
+impl Nfs4Client {
+    /// Tells of a call that ended. Its `results` are those of an answer; without one every operation ends as the whole.
+    pub(super) fn report(
+        &self,
+        call: &Call<RequestContext>,
+        operation: Option<Tag>,
+        results: Option<&Results>,
+        ending: &Ending,
+        events: &mut dyn Events,
+    ) {
+        let shape = call.what.shape;
+        if shape.is_empty() {
+            return events.transaction(operation, &self.connection.transaction(call, ending));
+        }
+        let principal = shapes::principal(shape);
+        let about = shapes::about(shape);
+        let outcome = ending.outcome.with_status(about, ending.status);
+        let whole = self.connection.transaction(call, &Ending { outcome, ..*ending });
+        events.transaction(operation, &Transaction { counted: false, ..whole.clone() });
+        for (place, &code) in shape.iter().enumerate() {
+            let counted = place == principal;
+            let (status, own) = match results.and_then(|results| results.of(place)) {
+                Some(0) => (Some(0), Outcome::Succeeded),
+                Some(status) => (Some(status), Outcome::Refused),
+                None if results.is_none() || counted => (ending.status, ending.outcome),
+                None => continue,
+            };
+            let procedure = shapes::procedure(code);
+            let row = Transaction {
+                procedure,
+                // A compound has at most LONGEST operations.
+                compound_position: Some(place as u16),
+                status,
+                outcome: own.with_status(procedure, status),
+                payload_bytes: payload(shape, place, call, results),
+                request_bytes: whole.request_bytes.filter(|_| counted),
+                response_bytes: whole.response_bytes.filter(|_| counted),
+                counted,
+                ..whole.clone()
+            };
+            events.transaction(operation, &row);
+        }
+    }
+}
+
+/// File data of an operation: in the request of a WRITE, in the answer of a READ that came to it. Both are the last of their
+/// compounds.
+fn payload(shape: Shape, place: usize, call: &Call<RequestContext>, results: Option<&Results>) -> Option<u64> {
+    let last = place + 1 == shape.len();
+    call.payload_bytes.or(results.and_then(|results| results.payload)).filter(|_| last)
+}

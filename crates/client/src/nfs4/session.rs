@@ -1,0 +1,169 @@
+//! The slots of a session. A slot has one request on its way at a time; its next one has the next number. A request that was given
+//! up keeps its slot until its answer comes, for nobody knows whether the server has counted it.
+//!
+//! Spec: RFC 8881 2.10.6
+
+use plimsoll_wire::nfs::v4::create_session::{Channel, Session as Created};
+use plimsoll_wire::nfs::v4::sequence::{Sequence, SequenceReply, SessionId};
+
+/// A session, or none yet: then it has no slots.
+#[derive(Debug, Default)]
+pub(super) struct Session {
+    pub(super) id: SessionId,
+    slots: Vec<Slot>,
+    /// Slots that the server wants to be used: those below.
+    aim: usize,
+    /// Slots below this one may be in use.
+    highest: usize,
+    /// Requests that were given up, by xid, and their slots.
+    lost: Vec<(u32, u32)>,
+}
+
+#[derive(Clone, Copy, Debug)]
+struct Slot {
+    /// Of its next request, or of the one that is on its way.
+    sequence: u32,
+    taken: bool,
+}
+
+/// Slots that are used at most, whatever the server has: each costs 8 bytes.
+const MOST: u32 = 4_096;
+
+impl Session {
+    /// A session that was just made.
+    pub(super) fn new(created: &Created, wanted: u32) -> Self {
+        let count = created.fore.slots.min(wanted).clamp(1, MOST) as usize;
+        let slots = vec![Slot { sequence: 1, taken: false }; count];
+        Self { id: created.id, slots, aim: count, highest: 0, lost: Vec::new() }
+    }
+
+    /// Takes the lowest slot that is free.
+    pub(super) fn take(&mut self, cache: bool) -> Option<Sequence> {
+        let slot = self.slots.iter().take(self.aim).position(|slot| !slot.taken)?;
+        let found = self.slots.get_mut(slot)?;
+        found.taken = true;
+        self.highest = self.highest.max(slot + 1);
+        let sequence = found.sequence;
+        // There are at most MOST slots.
+        Some(Sequence { session: self.id, sequence, slot: slot as u32, highest: self.highest as u32 - 1, cache })
+    }
+
+    /// Whether [`Session::take`] would find one.
+    pub(super) fn has_room(&self) -> bool {
+        self.slots.iter().take(self.aim).any(|slot| !slot.taken)
+    }
+
+    /// The slot is free again; its request was `counted` by the server, or is to be asked again with the same number.
+    pub(super) fn free(&mut self, slot: u32, counted: bool) {
+        if let Some(found) = self.slots.get_mut(slot as usize) {
+            found.taken = false;
+            found.sequence = found.sequence.wrapping_add(u32::from(counted));
+        }
+        while self.highest > 0 && self.slots.get(self.highest - 1).is_some_and(|slot| !slot.taken) {
+            self.highest -= 1;
+        }
+    }
+
+    /// What the server says of a slot. False where it is not the request that it was asked.
+    pub(super) fn confirms(&mut self, asked: u32, said: &SequenceReply) -> bool {
+        let sequence = self.slots.get(asked as usize).map(|slot| slot.sequence);
+        // It may have room for more again, but never for more than it had.
+        self.aim = (said.target as usize).saturating_add(1).min(self.slots.len());
+        said.session == self.id && said.slot == asked && Some(said.sequence) == sequence
+    }
+
+    /// A request was given up.
+    pub(super) fn lose(&mut self, xid: u32, slot: u32) {
+        self.lost.push((xid, slot));
+    }
+
+    /// The answer of a request that was given up: its slot is of use again.
+    pub(super) fn found(&mut self, xid: u32, counted: bool) {
+        if let Some(at) = self.lost.iter().position(|(lost, _)| *lost == xid) {
+            let (_, slot) = self.lost.swap_remove(at);
+            self.free(slot, counted);
+        }
+    }
+
+    /// Whether no slot is left that could be of use.
+    pub(super) fn is_spent(&self) -> bool {
+        !self.slots.is_empty() && self.lost.len() >= self.aim.max(1)
+    }
+
+    /// How many slots there are.
+    pub(super) fn slots(&self) -> u32 {
+        self.slots.len() as u32
+    }
+}
+
+/// What is asked of the server for requests of the client.
+pub(super) fn fore(most: u32, slots: u32) -> Channel {
+    let slots = slots.clamp(1, MOST);
+    Channel { request: most + HEADS, response: most + HEADS, cached: CACHED, operations: 8, slots }
+}
+
+/// What the client takes of requests of the server.
+pub(super) const BACK: Channel = Channel { request: 4_096, response: 4_096, cached: 0, operations: 4, slots: 1 };
+
+/// Room for everything of a message but its data, bytes: RPC with 16 groups takes 200, the operations before the data as much.
+pub(super) const HEADS: u32 = 1_024;
+/// Longest answer that the server is to keep, bytes: those of OPEN with handle and attributes take some 500.
+const CACHED: u32 = 4_096;
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn session(slots: u32, wanted: u32) -> Session {
+        let fore = fore(1 << 20, slots);
+        Session::new(&Created { id: [7; 16], sequence: 1, flags: 0, fore, back: BACK }, wanted)
+    }
+
+    fn numbers(taken: Option<Sequence>) -> Option<(u32, u32, u32)> {
+        taken.map(|taken| (taken.slot, taken.sequence, taken.highest))
+    }
+
+    #[test]
+    fn a_slot_has_one_request_at_a_time_and_counts_them() {
+        let mut session = session(3, 2);
+        assert_eq!(session.slots(), 2, "no more than was wanted");
+        assert_eq!(numbers(session.take(false)), Some((0, 1, 0)));
+        assert_eq!(numbers(session.take(false)), Some((1, 1, 1)));
+        assert_eq!((numbers(session.take(false)), session.has_room()), (None, false));
+        session.free(0, true);
+        assert_eq!(numbers(session.take(false)), Some((0, 2, 1)), "the lowest, with the next number");
+        session.free(1, false);
+        session.free(0, true);
+        assert_eq!(numbers(session.take(false)), Some((0, 3, 0)));
+        assert_eq!(
+            numbers(session.take(false)),
+            Some((1, 1, 1)),
+            "what was not counted is asked again with its number"
+        );
+    }
+
+    #[test]
+    fn a_request_that_was_given_up_keeps_its_slot() {
+        let mut session = session(2, 8);
+        let _ = (session.take(false), session.take(false));
+        session.lose(70, 0);
+        assert!(!session.has_room() && !session.is_spent());
+        session.lose(71, 1);
+        assert!(session.is_spent(), "nothing can be asked any more");
+        session.found(71, true);
+        session.found(99, true);
+        assert_eq!(numbers(session.take(false)), Some((1, 2, 1)));
+    }
+
+    #[test]
+    fn a_server_may_want_fewer_slots_to_be_used() {
+        let mut session = session(4, 8);
+        let first = session.take(false).unwrap();
+        let said =
+            |sequence, slot, target| SequenceReply { session: [7; 16], sequence, slot, highest: 3, target, flags: 0 };
+        assert!(session.confirms(first.slot, &said(1, 0, 1)));
+        assert_eq!((numbers(session.take(false)), session.has_room()), (Some((1, 1, 1)), false));
+        assert!(session.confirms(1, &said(1, 1, u32::MAX)) && session.has_room());
+        assert!(!session.confirms(1, &said(2, 1, 3)) && !session.confirms(1, &said(1, 0, 3)));
+    }
+}

@@ -1,0 +1,330 @@
+//! What a compound that succeeded means for its job.
+
+use plimsoll_model::Outcome;
+use plimsoll_wire::nfs::v3::write::Stable;
+use plimsoll_wire::nfs::v4::open::Opened;
+use plimsoll_wire::nfs::v4::readdir::Page;
+use plimsoll_wire::nfs::v4::{FileHandle, StateId};
+use plimsoll_wire::xdr::Malformed;
+
+use super::answers::Found;
+use super::client::{Nfs4Client, RequestContext};
+use super::file::File;
+use super::job::{Connecting, Goal, Job, Leaving, Opening, Walk};
+use super::options::Agreed;
+use super::session::Session;
+use super::shapes;
+use crate::calls::Call;
+use crate::client::Events;
+use crate::nfs::{Facts, MOST, durability, never_sent};
+use crate::operation::{Cause, Disposition, Failure, Reply};
+
+impl Nfs4Client {
+    /// Takes what a compound brought that succeeded.
+    pub(super) fn settle(
+        &mut self,
+        call: &Call<RequestContext>,
+        job: &mut Job,
+        found: &Found<'_>,
+        events: &mut dyn Events,
+    ) -> Result<(), Malformed> {
+        job.rest.take_if(|rest| !rest.waits);
+        if call.what.shape == shapes::LOOK_UP && job.walking().is_some() {
+            return self.looked_up(job, found);
+        }
+        match &mut job.goal {
+            Goal::Connect(stage) => {
+                let stage = *stage;
+                self.connected(stage, job, found)?;
+            }
+            Goal::Leave(_) => {
+                self.left(job);
+            }
+            Goal::Open(_) => self.opened(call, job, found)?,
+            Goal::OpenDirectory { .. } => {
+                let handle = self.made(job, found)?;
+                let size = found.facts().ok_or(Malformed)?.size;
+                self.open(job, File::new(handle, None), Some(size));
+            }
+            Goal::Lookup | Goal::MakeDirectory | Goal::SymbolicLink(_) => {
+                self.made(job, found)?;
+                job.reply = Some(Reply::Nothing);
+            }
+            Goal::GetAttributes | Goal::GetAttributesOf(_) => {
+                let Facts { size, directory } = found.facts().ok_or(Malformed)?;
+                job.reply = Some(Reply::Attributes { size, directory });
+            }
+            Goal::Space => {
+                let space = found.attributes.and_then(|told| told.space_total.zip(told.space_available));
+                let (total, free) = space.ok_or(Malformed)?;
+                job.reply = Some(Reply::Space { total, free });
+            }
+            Goal::ReadLink => {
+                let text = String::from_utf8_lossy(found.link.ok_or(Malformed)?).into_owned();
+                job.reply = Some(Reply::Text(text));
+            }
+            Goal::Close { lost: true, .. } => job.fail(never_sent(None, Cause::LostWrites)),
+            Goal::List { .. } => job.listed(found.page.ok_or(Malformed)?, events)?,
+            Goal::Read { .. } => job.read(call, found, events)?,
+            Goal::Write { .. } => self.written(call, job, found)?,
+            Goal::Flush(..) => self.committed(job, found.committed.ok_or(Malformed)?),
+            Goal::Lock { file, .. } | Goal::Unlock { file, .. } => {
+                let state = found.state.ok_or(Malformed)?;
+                if let Some(file) = self.files.get_mut(*file) {
+                    file.lock = Some(state);
+                }
+                job.reply = Some(Reply::Nothing);
+            }
+            Goal::Remove | Goal::Rename => {
+                self.names_changed(job);
+                job.reply = Some(Reply::Nothing);
+            }
+            Goal::Renew
+            | Goal::Null
+            | Goal::Set(..)
+            | Goal::SetMode(_)
+            | Goal::Access
+            | Goal::Link
+            | Goal::Close { .. } => {
+                job.reply = Some(Reply::Nothing);
+            }
+        }
+        Ok(())
+    }
+
+    /// A part of a path was found.
+    fn looked_up(&mut self, job: &mut Job, found: &Found<'_>) -> Result<(), Malformed> {
+        let (handle, facts) = (found.handle.ok_or(Malformed)?, found.facts());
+        let leaf = facts.is_some_and(|facts| !facts.directory);
+        let connects = matches!(job.goal, Goal::Connect(_));
+        if let Some(walk) = job.walking_mut()
+            && let Some(part) = walk.part()
+        {
+            let path = walk.found(part.end, handle, facts);
+            // What is above the export has no path below it.
+            if !connects {
+                self.handles.learn(path, handle, leaf);
+            }
+        }
+        // The end of a walk is the end of an operation that wanted no more than that.
+        if job.walking().is_none()
+            && let Some((handle, Some(Facts { size, directory }))) = job.found()
+        {
+            match job.goal {
+                Goal::GetAttributes => job.reply = Some(Reply::Attributes { size, directory }),
+                Goal::OpenDirectory { makes: false } => self.open(job, File::new(handle, None), Some(size)),
+                Goal::Open(Opening { any: true, .. }) if directory => {
+                    self.open(job, File::new(handle, None), Some(size));
+                }
+                _ => {}
+            }
+        }
+        Ok(())
+    }
+
+    /// Something was made, or looked up for its own sake: its handle.
+    fn made(&mut self, job: &Job, found: &Found<'_>) -> Result<FileHandle, Malformed> {
+        let walk = job.walks.iter().flatten().next().ok_or(Malformed)?;
+        // A directory that is there is opened by its attributes alone.
+        let Some(handle) = found.handle else { return Ok(walk.handle) };
+        let leaf = found.facts().is_some_and(|facts| !facts.directory);
+        self.handles.learn(&walk.path, handle, leaf);
+        Ok(handle)
+    }
+
+    /// Names may stand for something else now, or for nothing.
+    fn names_changed(&mut self, job: &Job) {
+        let [from, to]: [Option<&str>; 2] =
+            job.walks.each_ref().map(|walk| walk.as_ref().map(|walk: &Walk| walk.path.as_str()));
+        from.into_iter().for_each(|path| self.handles.forget(path));
+        // What was at the new name was a file, or an empty directory.
+        to.into_iter().for_each(|path| self.handles.forget_file(path));
+    }
+
+    fn open(&mut self, job: &mut Job, file: File, size: Option<u64>) {
+        match self.files.add(file) {
+            Some(file) => job.reply = Some(Reply::Opened { file, size }),
+            None => job.fail(never_sent(None, Cause::OutOfResources)),
+        }
+    }
+
+    /// A step of an OPEN succeeded.
+    fn opened(&mut self, call: &Call<RequestContext>, job: &mut Job, found: &Found<'_>) -> Result<(), Malformed> {
+        let Goal::Open(opening) = &mut job.goal else { return Err(Malformed) };
+        let walk = job.walks.iter_mut().flatten().next().ok_or(Malformed)?;
+        if opening.opened.is_none() && call.what.shape == shapes::GET_ATTRIBUTES {
+            // It may have been a directory.
+            let facts = found.facts().ok_or(Malformed)?;
+            walk.attributes = Some(facts);
+            if facts.directory {
+                let file = File::new(walk.handle, None);
+                self.open(job, file, Some(facts.size));
+            }
+            return Ok(());
+        }
+        if let Some(Opened { state, delegation }) = found.opened {
+            let handle = found.handle.unwrap_or(walk.handle);
+            let Facts { size, directory } = found.facts().ok_or(Malformed)?;
+            opening.empties |= opening.disposition == Disposition::CreateOrTruncate && size > 0;
+            (opening.opened, opening.delegation) = (Some((handle, state, size)), delegation);
+            self.handles.learn(&walk.path, handle, !directory);
+        } else if call.what.shape == shapes::RETURN_DELEGATION {
+            opening.delegation = None;
+        } else {
+            opening.empties = false;
+            opening.opened = opening.opened.map(|(handle, state, _)| (handle, state, 0));
+        }
+        let (Some((handle, state, size)), Some(owner)) = (opening.opened, opening.owner) else { return Err(Malformed) };
+        if opening.delegation.is_none() && !opening.empties {
+            self.open(job, File::new(handle, Some((owner, state))), Some(size));
+        }
+        Ok(())
+    }
+
+    /// A step to a session succeeded.
+    fn connected(&mut self, stage: Connecting, job: &mut Job, found: &Found<'_>) -> Result<(), Malformed> {
+        let next = match stage {
+            Connecting::ExchangeId => {
+                self.client_id = found.client.ok_or(Malformed)?;
+                Connecting::CreateSession
+            }
+            Connecting::CreateSession => {
+                let session = found.session.ok_or(Malformed)?;
+                self.session = Session::new(&session, self.options.slots);
+                self.agreed = Agreed::of(&session, self.session.slots());
+                Connecting::ReclaimComplete
+            }
+            Connecting::ReclaimComplete => Connecting::Root,
+            Connecting::Root => {
+                let root = found.handle.ok_or(Malformed)?;
+                job.walks = [Some(Walk::new(self.options.export.clone(), true, 0, root)), None];
+                Connecting::Limits
+            }
+            Connecting::Limits => {
+                let (root, _) = job.found().ok_or(Malformed)?;
+                self.handles.set_root(root);
+                self.agreed = self.agreed.narrowed(&found.attributes.ok_or(Malformed)?, self.options.most);
+                // The first client's are everybody's, for the report.
+                let _ = self.options.agreed.set(self.agreed);
+                job.reply = Some(Reply::Nothing);
+                return Ok(());
+            }
+        };
+        job.goal = Goal::Connect(next);
+        Ok(())
+    }
+
+    /// A step of leaving ended, whatever came of it: the next one, or the end. Always true, for who goes on.
+    pub(super) fn left(&mut self, job: &mut Job) -> bool {
+        let Goal::Leave(leaving) = &mut job.goal else { return false };
+        match leaving {
+            Leaving::Files(files) => {
+                files.pop();
+                if files.is_empty() {
+                    *leaving = Leaving::Session;
+                }
+            }
+            Leaving::Session => *leaving = Leaving::Client,
+            Leaving::Client => job.reply = Some(Reply::Nothing),
+        }
+        true
+    }
+
+    /// An answer to a WRITE.
+    fn written(&mut self, call: &Call<RequestContext>, job: &mut Job, found: &Found<'_>) -> Result<(), Malformed> {
+        let Goal::Write { file, transfer, stable, .. } = &mut job.goal else { return Err(Malformed) };
+        let RequestContext { offset, count, .. } = call.what;
+        let written = found.written.ok_or(Malformed)?;
+        // Neither more than there was, nor nothing of it and no error; and never less durable than was asked for.
+        let durable = *stable != Stable::FileSync || written.committed == Stable::FileSync;
+        if written.count > count || written.count == 0 && count > 0 || !durable {
+            return Err(Malformed);
+        }
+        transfer.moved(offset, count, written.count, false);
+        if written.committed == Stable::Unstable
+            && let Some(file) = self.files.get_mut(*file)
+        {
+            let changed = file.unstable.written(written.verifier);
+            self.guarantees.saw_verifier(changed);
+        }
+        self.guarantees.wrote(durability(*stable), durability(written.committed));
+        if job.pending <= 1 && transfer.is_over() {
+            job.reply = Some(Reply::Written { bytes: transfer.bytes() });
+        }
+        Ok(())
+    }
+
+    /// A COMMIT was done.
+    fn committed(&mut self, job: &mut Job, verifier: [u8; 8]) {
+        let Goal::Flush(file, _) = job.goal else { return };
+        job.reply = Some(Reply::Nothing);
+        if self.files.get_mut(file).is_some_and(|file| !file.unstable.committed(verifier)) {
+            self.guarantees.saw_verifier(true);
+            let procedure = Some(shapes::about(shapes::COMMIT_FILE));
+            job.fail(Failure { procedure, status: Some(0), outcome: Outcome::Failed, cause: Cause::LostWrites });
+        }
+    }
+}
+
+impl Job {
+    /// An answer to a READ.
+    fn read(
+        &mut self,
+        call: &Call<RequestContext>,
+        found: &Found<'_>,
+        events: &mut dyn Events,
+    ) -> Result<(), Malformed> {
+        let Goal::Read { transfer, keep, .. } = &mut self.goal else { return Err(Malformed) };
+        let RequestContext { offset, count, .. } = call.what;
+        let data = found.data.filter(|data| data.count <= count).ok_or(Malformed)?;
+        // A server may answer with less than is there; the end of the file is what it says to be the end.
+        transfer.moved(offset, count, data.count, data.eof);
+        if *keep {
+            if data.kept.len() != data.count as usize {
+                return Err(Malformed);
+            }
+            if let Some(tag) = self.tag {
+                events.data(tag, offset, data.kept);
+            }
+        }
+        if self.pending <= 1 && transfer.is_over() {
+            self.reply = Some(Reply::Read { bytes: transfer.bytes() });
+        }
+        Ok(())
+    }
+
+    /// A page of a directory.
+    fn listed(&mut self, page: Page<'_>, events: &mut dyn Events) -> Result<(), Malformed> {
+        let tag = self.tag;
+        let Goal::List { cookie, verifier, entries, wanted, .. } = &mut self.goal else { return Err(Malformed) };
+        let before = *entries;
+        for entry in page.entries() {
+            // Servers of NFSv4 tell of neither (RFC 8881 18.23.3); one that does is forgiven.
+            if matches!(entry.name, b"." | b"..") {
+                continue;
+            }
+            *entries += 1;
+            let name = String::from_utf8_lossy(entry.name);
+            if let Some(tag) = tag
+                && wanted.as_mut().is_none_or(|wanted| wanted.takes(&name))
+            {
+                events.entry(tag, &name);
+            }
+        }
+        if page.eof {
+            let entries = wanted.as_ref().map_or(*entries, |wanted| wanted.found);
+            self.reply = Some(Reply::Listed { entries });
+            return Ok(());
+        }
+        // A page that is not the last one and leads nowhere would be asked for for ever.
+        let leads_on = *entries <= MOST && *entries > before;
+        let last = page.cookie.filter(|last| last != cookie && leads_on).ok_or(Malformed)?;
+        (*cookie, *verifier) = (last, page.verifier);
+        Ok(())
+    }
+}
+
+/// The state of an open, for who gives all of them back.
+pub(super) fn open_states(files: &mut super::file::Files) -> Vec<(FileHandle, StateId)> {
+    files.iter_mut().filter_map(|file| Some((file.handle, file.open?.1.latest()))).collect()
+}

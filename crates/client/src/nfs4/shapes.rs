@@ -1,0 +1,119 @@
+//! The compounds that the client sends: which operations each has, in order.
+//!
+//! Answers are read against these, and each operation has its row in transactions, as it has where the traffic is observed.
+//!
+//! Spec: RFC 8881 16.2
+
+use plimsoll_model::{Procedure, Protocol};
+
+/// The operations of a compound, by number.
+pub(super) type Shape = &'static [u8];
+
+/// Operations of a compound, at most.
+pub(super) const LONGEST: usize = 5;
+
+const ACCESS: u8 = 3;
+const CLOSE: u8 = 4;
+const COMMIT: u8 = 5;
+const CREATE: u8 = 6;
+const DELEGRETURN: u8 = 8;
+const GETATTR: u8 = 9;
+const GETFH: u8 = 10;
+const LINK: u8 = 11;
+const LOCK: u8 = 12;
+const LOCKU: u8 = 14;
+const LOOKUP: u8 = 15;
+const OPEN: u8 = 18;
+const PUTFH: u8 = 22;
+const PUTROOTFH: u8 = 24;
+const READ: u8 = 25;
+const READDIR: u8 = 26;
+const READLINK: u8 = 27;
+const REMOVE: u8 = 28;
+const RENAME: u8 = 29;
+const SAVEFH: u8 = 32;
+const SETATTR: u8 = 34;
+const WRITE: u8 = 38;
+pub(super) const SEQUENCE: u8 = 53;
+
+/// The RPC procedure NULL, which is no compound.
+pub(super) const NULL: Shape = &[];
+pub(super) const EXCHANGE_ID: Shape = &[42];
+pub(super) const CREATE_SESSION: Shape = &[43];
+pub(super) const DESTROY_SESSION: Shape = &[44];
+pub(super) const DESTROY_CLIENTID: Shape = &[57];
+pub(super) const RECLAIM_COMPLETE: Shape = &[SEQUENCE, 58];
+/// Nothing but a sign of life.
+pub(super) const RENEWAL: Shape = &[SEQUENCE];
+pub(super) const ROOT: Shape = &[SEQUENCE, PUTROOTFH, GETFH, GETATTR];
+pub(super) const LOOK_UP: Shape = &[SEQUENCE, PUTFH, LOOKUP, GETFH, GETATTR];
+pub(super) const GET_ATTRIBUTES: Shape = &[SEQUENCE, PUTFH, GETATTR];
+pub(super) const SET_ATTRIBUTES: Shape = &[SEQUENCE, PUTFH, SETATTR];
+pub(super) const CHECK_ACCESS: Shape = &[SEQUENCE, PUTFH, ACCESS];
+pub(super) const READ_LINK: Shape = &[SEQUENCE, PUTFH, READLINK];
+pub(super) const READ_DIRECTORY: Shape = &[SEQUENCE, PUTFH, READDIR];
+pub(super) const OPEN_NAME: Shape = &[SEQUENCE, PUTFH, OPEN, GETFH, GETATTR];
+pub(super) const OPEN_HANDLE: Shape = &[SEQUENCE, PUTFH, OPEN, GETATTR];
+pub(super) const RETURN_DELEGATION: Shape = &[SEQUENCE, PUTFH, DELEGRETURN];
+pub(super) const CLOSE_FILE: Shape = &[SEQUENCE, PUTFH, CLOSE];
+pub(super) const READ_DATA: Shape = &[SEQUENCE, PUTFH, READ];
+pub(super) const WRITE_DATA: Shape = &[SEQUENCE, PUTFH, WRITE];
+pub(super) const COMMIT_FILE: Shape = &[SEQUENCE, PUTFH, COMMIT];
+pub(super) const MAKE: Shape = &[SEQUENCE, PUTFH, CREATE, GETFH, GETATTR];
+pub(super) const REMOVE_NAME: Shape = &[SEQUENCE, PUTFH, REMOVE];
+pub(super) const RENAME_NAME: Shape = &[SEQUENCE, PUTFH, SAVEFH, PUTFH, RENAME];
+pub(super) const LINK_NAME: Shape = &[SEQUENCE, PUTFH, SAVEFH, PUTFH, LINK];
+pub(super) const LOCK_RANGE: Shape = &[SEQUENCE, PUTFH, LOCK];
+pub(super) const UNLOCK_RANGE: Shape = &[SEQUENCE, PUTFH, LOCKU];
+
+/// Bytes of the results of [`READ_DATA`] before the data: status, tag and count; SEQUENCE; PUTFH; READ's eof and length.
+pub(super) const BEFORE_DATA: usize = 12 + 44 + 8 + 16;
+
+/// The row of an operation.
+pub(super) fn procedure(operation: u8) -> Procedure {
+    Procedure::of(Protocol::Nfs4, operation.into())
+}
+
+/// The place of the operation that a compound is about.
+pub(super) fn principal(shape: Shape) -> usize {
+    Procedure::principal(shape.iter().map(|&operation| procedure(operation)), true).unwrap_or(0)
+}
+
+/// What a call is about, for its failures: its principal operation, or the procedure NULL.
+pub(super) fn about(shape: Shape) -> Procedure {
+    shape.get(principal(shape)).map_or(Procedure::of(Protocol::Nfs4, 0), |&operation| procedure(operation))
+}
+
+/// Whether doing it twice differs from doing it once: the server is asked to keep its answer.
+pub(super) fn is_kept(shape: Shape) -> bool {
+    const ONCE: [u8; 9] = [CLOSE, CREATE, LINK, LOCK, LOCKU, OPEN, REMOVE, RENAME, SETATTR];
+    shape.iter().any(|operation| ONCE.contains(operation))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn compounds_are_about_what_was_asked_for() {
+        for (shape, name) in [
+            (LOOK_UP, "LOOKUP"),
+            (GET_ATTRIBUTES, "GETATTR"),
+            (OPEN_NAME, "OPEN"),
+            (OPEN_HANDLE, "OPEN"),
+            (CLOSE_FILE, "CLOSE"),
+            (READ_DATA, "READ"),
+            (WRITE_DATA, "WRITE"),
+            (MAKE, "CREATE"),
+            (RENAME_NAME, "RENAME"),
+            (LINK_NAME, "LINK"),
+            (RENEWAL, "SEQUENCE"),
+            (RECLAIM_COMPLETE, "RECLAIM_COMPLETE"),
+            (NULL, "NULL"),
+        ] {
+            assert_eq!(about(shape).name(), name);
+            assert!(shape.len() <= LONGEST);
+        }
+        assert!(is_kept(OPEN_NAME) && !is_kept(READ_DATA) && !is_kept(LOOK_UP));
+    }
+}

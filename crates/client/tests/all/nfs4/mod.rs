@@ -1,0 +1,4 @@
+//! The NFSv4.1 client against a server that does what a table says.
+
+mod hostile;
+mod script;

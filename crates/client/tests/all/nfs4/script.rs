@@ -1,0 +1,190 @@
+//! A server that knows how results of compounds look, and has no files.
+
+use plimsoll_client::Outbox;
+use plimsoll_wire::nfs::v4::CompoundCall;
+use plimsoll_wire::rpc::Call;
+use plimsoll_wire::xdr::Emit;
+
+/// The session's id.
+pub(crate) const SESSION: [u8; 16] = [7; 16];
+/// Slots of the session.
+pub(crate) const SLOTS: u32 = 4;
+
+/// A call that came.
+#[derive(Clone, Debug)]
+pub(crate) struct Asked {
+    pub(crate) xid: u32,
+    /// Its operations; none of NULL.
+    pub(crate) operations: Vec<u32>,
+    /// Slot and sequence id.
+    pub(crate) slot: Option<(u32, u32)>,
+    /// Of READ and WRITE.
+    count: u32,
+}
+
+/// Takes the calls, and answers to the server's own, that wait in an outbox.
+pub(crate) fn taken(out: &mut Outbox) -> (Vec<Asked>, Vec<Vec<u8>>) {
+    let mut slices = Vec::new();
+    out.slices(1_024, &mut slices);
+    let bytes: Vec<u8> = slices.iter().flat_map(|slice| slice.to_vec()).collect();
+    out.consume(bytes.len());
+    let (mut calls, mut replies) = (Vec::new(), Vec::new());
+    let mut rest = bytes.as_slice();
+    while let Some((mark, behind)) = rest.split_first_chunk() {
+        let length = (u32::from_be_bytes(*mark) & 0x7FFF_FFFF) as usize;
+        let (message, next) = behind.split_at(length);
+        rest = next;
+        match Call::new(message) {
+            Some(call) => calls.push(asked(&call)),
+            None => replies.push(message.to_vec()),
+        }
+    }
+    (calls, replies)
+}
+
+fn asked(call: &Call<'_>) -> Asked {
+    assert_eq!((call.program(), call.version()), (100_003, 4));
+    let (mut operations, mut slot, mut count) = (Vec::new(), None, 0);
+    if call.procedure() == 1 {
+        let compound = CompoundCall::new(call.arguments().unwrap());
+        let mut members = compound.operations();
+        for member in members.by_ref() {
+            operations.push(member.code);
+            slot = slot.or(member.facts.slot.map(|slot| (slot.slot, slot.sequence)));
+            count = member.facts.payload.or(member.facts.count.map(|count| count as u32)).unwrap_or(count);
+        }
+        assert_eq!(members.stopped(), None, "a compound that an observer cannot read");
+    }
+    Asked { xid: call.xid(), operations, slot, count }
+}
+
+impl Asked {
+    /// Results as they should be: everything is there, everything was done.
+    pub(crate) fn fine(&self) -> Vec<u8> {
+        self.failing(usize::MAX, 0)
+    }
+
+    /// The same up to an operation, which fails.
+    pub(crate) fn failing(&self, place: usize, status: u32) -> Vec<u8> {
+        let mut results = Vec::new();
+        if self.operations.is_empty() {
+            return results;
+        }
+        let fails = place < self.operations.len();
+        results.put_u32(if fails { status } else { 0 });
+        results.put_opaque(b"");
+        let count = if fails { place + 1 } else { self.operations.len() };
+        results.put_u32(count as u32);
+        for (at, &code) in self.operations.iter().take(count).enumerate() {
+            let status = if at == place { status } else { 0 };
+            results.put_u32(code);
+            results.put_u32(status);
+            if status == 0 {
+                self.result(code, &mut results);
+            } else if code == 34 {
+                results.put_u32(0);
+            } else if (code, status) == (12, 10_010) {
+                // Whose lock is in the way: offset, length, kind, client, owner.
+                results.put_fixed(&[0; 28]);
+                results.put_opaque(b"other");
+            }
+        }
+        results
+    }
+
+    fn result(&self, code: u32, out: &mut Vec<u8>) {
+        let change = |out: &mut Vec<u8>| out.put_fixed(&[0; 20]);
+        match code {
+            3 => out.put_u64(0x3F_0000_003F),
+            4 | 12 | 14 => out.put_fixed(&[9; 16]),
+            5 => out.put_u64(1),
+            6 => {
+                change(out);
+                out.put_u32(0);
+            }
+            9 => put_attributes(out),
+            10 => out.put_opaque(b"a handle"),
+            11 | 28 => change(out),
+            18 => {
+                out.put_fixed(&[8; 16]);
+                change(out);
+                // Flags; no attributes were set; no delegation.
+                [0, 0, 0].iter().for_each(|&word| out.put_u32(word));
+            }
+            25 => {
+                out.put_u32(0);
+                out.put_opaque(&vec![7; self.count as usize]);
+            }
+            26 => {
+                out.put_u64(1);
+                out.put_u32(1);
+                out.put_u64(3);
+                out.put_opaque(b"name");
+                put_attributes(out);
+                out.put_u64(1);
+            }
+            27 => out.put_opaque(b"some/where"),
+            29 => {
+                change(out);
+                change(out);
+            }
+            34 => out.put_u32(0),
+            38 => {
+                out.put_u32(self.count);
+                out.put_u32(0);
+                out.put_u64(1);
+            }
+            42 => {
+                out.put_u64(5);
+                [1, 0, 0, 0, 0].iter().for_each(|&word| out.put_u32(word));
+                out.put_opaque(b"major");
+                out.put_opaque(b"scope");
+                out.put_u32(0);
+            }
+            43 => {
+                out.put_fixed(&SESSION);
+                [1, 2].iter().for_each(|&word| out.put_u32(word));
+                for slots in [SLOTS, 1] {
+                    [0, 1 << 20, 1 << 20, 4_096, 8, slots, 0].iter().for_each(|&word| out.put_u32(word));
+                }
+            }
+            53 => {
+                let (slot, sequence) = self.slot.unwrap();
+                out.put_fixed(&SESSION);
+                [sequence, slot, SLOTS - 1, SLOTS - 1, 0].iter().for_each(|&word| out.put_u32(word));
+            }
+            _ => {}
+        }
+    }
+}
+
+/// type (a file), size, lease_time, maxread, maxwrite; space_avail, space_total.
+fn put_attributes(out: &mut Vec<u8>) {
+    [2, 1 << 1 | 1 << 4 | 1 << 10 | 3 << 30, 1 << 10 | 1 << 12].iter().for_each(|&word| out.put_u32(word));
+    let mut values = Vec::new();
+    values.put_u32(1);
+    values.put_u64(1_000);
+    values.put_u32(90);
+    [1 << 16, 1 << 16, 5, 6].iter().for_each(|&value| values.put_u64(value));
+    out.put_opaque(&values);
+}
+
+/// A call of the server: CB_SEQUENCE and CB_RECALL.
+pub(crate) fn recall(xid: u32) -> Vec<u8> {
+    let mut arguments = Vec::new();
+    arguments.put_opaque(b"");
+    // Minor version, callback_ident, and two operations.
+    [1, 0, 2, 11].iter().for_each(|&word| arguments.put_u32(word));
+    arguments.put_fixed(&SESSION);
+    // Sequence id, slot, highest slot, whether to keep the answer, no referring calls; CB_RECALL.
+    [1, 0, 0, 0, 0, 4].iter().for_each(|&word| arguments.put_u32(word));
+    arguments.put_fixed(&[1; 16]);
+    arguments.put_u32(0);
+    arguments.put_opaque(b"a handle");
+    let mut bytes = Vec::new();
+    bytes.put_u32(0x8000_0000 | (40 + arguments.len()) as u32);
+    // The program that the client chose, CB_COMPOUND; AUTH_NONE twice.
+    [xid, 0, 2, 0x4000_0000, 1, 1, 0, 0, 0, 0].iter().for_each(|&word| bytes.put_u32(word));
+    bytes.extend(arguments);
+    bytes
+}

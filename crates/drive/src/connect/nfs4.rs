@@ -1,0 +1,122 @@
+//! An NFSv4.1 or 4.2 server.
+
+use std::net::SocketAddr;
+use std::sync::atomic::Ordering::Relaxed;
+use std::sync::{Arc, PoisonError};
+use std::time::Duration;
+
+use plimsoll_client::nfs4::{Agreed, Nfs4Client, Nfs4Options};
+use plimsoll_client::operation::{Cause, Failure};
+use plimsoll_client::{Client, Composed};
+use plimsoll_model::{Guarantees, Symbol};
+
+use super::Connector;
+use super::control_client::{ControlClient, NO_CLIENT, Trouble};
+use crate::engine::ConnectionInfo;
+
+/// An NFSv4 server whose export was seen.
+#[derive(Debug)]
+pub struct Nfs4Server {
+    /// Where it is.
+    pub address: SocketAddr,
+    /// How clients call.
+    pub options: Arc<Nfs4Options>,
+    /// The export's name in transactions.
+    pub share: Symbol,
+    /// The caller's name in transactions: its user id.
+    pub user: Symbol,
+    /// It is called from source ports below 1024.
+    pub reserved_port: bool,
+}
+
+/// Why there is no session with an NFSv4 server, or no export.
+#[derive(Debug, thiserror::Error)]
+pub enum SessionError {
+    /// The connection failed.
+    #[error("NFS at {0}: {1}")]
+    Connection(SocketAddr, std::io::Error),
+    /// The server does not speak this minor version.
+    #[error("NFS at {0} does not offer version 4.{1}: give another one in the target, e.g. ?version=4.1 or ?version=3")]
+    Version(SocketAddr, u32),
+    /// There is no such export, or it is not for this caller.
+    #[error("cannot find the export {export} at {address}: {failure}{hint}")]
+    Export {
+        /// Where.
+        address: SocketAddr,
+        /// Its path.
+        export: String,
+        /// What the server said.
+        failure: Failure,
+        /// What to try, where something can be.
+        hint: &'static str,
+    },
+    /// Something else.
+    #[error("cannot open a session at {0}: {1}")]
+    Failed(SocketAddr, Failure),
+}
+
+/// What to try where a server denies.
+const FROM_BELOW: &str = "; the server may accept only source ports below 1024 (default on Linux): add &resvport to the target and run as root";
+
+impl Nfs4Server {
+    /// Opens a session and finds the export, once, before anything is timed.
+    pub(super) fn try_out(&self, timeout: Duration) -> Result<(), SessionError> {
+        let address = self.address;
+        let minor = self.options.minor_version;
+        let refused = |failure: Failure| match failure.cause {
+            Cause::NotOffered => SessionError::Version(address, minor),
+            Cause::ShareRefused => {
+                let hint = if self.reserved_port { "" } else { FROM_BELOW };
+                let hint = if matches!(failure.status, Some(1 | 13)) { hint } else { "" };
+                SessionError::Export { address, export: format!("/{}", self.options.export), failure, hint }
+            }
+            _ => SessionError::Failed(address, failure),
+        };
+        match ControlClient::new(self, timeout) {
+            Ok(client) => client.leave(),
+            Err(Trouble::Connection(error)) => return Err(SessionError::Connection(address, error)),
+            Err(Trouble::Failed(failure)) => return Err(refused(failure)),
+        }
+        // That one had no load to wait for.
+        self.options.slot_waits.store(0, Relaxed);
+        Ok(())
+    }
+}
+
+impl Connector for Nfs4Server {
+    fn address(&self) -> Option<SocketAddr> {
+        Some(self.address)
+    }
+
+    fn reserved_ports(&self) -> bool {
+        self.reserved_port
+    }
+
+    fn client(&self, info: &ConnectionInfo) -> Box<dyn Client> {
+        let identity = info.identity(self.share, self.user);
+        let name = format!("{}.{}", info.client_index, info.connection_index);
+        let name = (info.client_index != NO_CLIENT).then_some(name.as_str());
+        Box::new(Composed::new(Nfs4Client::new(Arc::clone(&self.options), identity, name)))
+    }
+
+    fn facts(&self) -> Vec<String> {
+        let mut facts = vec![format!("NFS 4.{}", self.options.minor_version), "AUTH_SYS".to_owned()];
+        if self.reserved_port {
+            facts.push("source ports below 1024".to_owned());
+        }
+        if let Some(Agreed { slots, read, write, back_channel, lease_seconds, .. }) = self.options.agreed.get() {
+            facts.push(format!("{slots} slots per session"));
+            facts.push(format!("reads up to {} KiB, writes up to {} KiB", read >> 10, write >> 10));
+            facts.push(if *back_channel { "back channel" } else { "no back channel" }.to_owned());
+            facts.push(format!("lease of {lease_seconds} s"));
+        }
+        let waits = self.options.slot_waits.load(Relaxed);
+        facts.extend((waits > 0).then(|| format!("{waits} requests waited for a slot")));
+        facts
+    }
+
+    fn take_guarantees(&self) -> Guarantees {
+        let seen = std::mem::take(&mut *self.options.guarantees.lock().unwrap_or_else(PoisonError::into_inner));
+        Guarantees { dialect: Some(format!("NFS 4.{}", self.options.minor_version)), ..seen }
+    }
+}
