@@ -19,7 +19,6 @@ pub(crate) fn never_sent(procedure: Option<Procedure>, cause: Cause) -> Failure 
 pub(crate) struct Jobs<J> {
     places: Vec<Option<Box<J>>>,
     free: Vec<u32>,
-    #[expect(clippy::vec_box, reason = "the boxes themselves are what is kept")]
     spare: Vec<Box<J>>,
 }
 

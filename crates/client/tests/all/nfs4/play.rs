@@ -1,0 +1,157 @@
+//! A client, a clock, and the messages between it and whoever answers.
+
+use std::sync::Arc;
+
+use plimsoll_client::nfs4::{Nfs4Client, Nfs4Options};
+use plimsoll_client::operation::{Access, Caching, Cause, Disposition, Failure, Ticket};
+use plimsoll_client::{Arrived, Client, Done, Events, FileKey, Framing, Operation, Outbox, Reply, Tag};
+use plimsoll_model::{Outcome, Symbol, Transaction};
+use plimsoll_wire::rpc::Caller;
+
+use super::script::{Asked, taken};
+use crate::nfs::script::{identity, record};
+
+/// The timeout of an operation, ns.
+const TIMEOUT: i64 = 40_000_000_000;
+
+#[derive(Default)]
+pub(crate) struct Seen {
+    pub(crate) rows: Vec<Transaction>,
+    pub(crate) done: Vec<Done>,
+}
+
+impl Events for Seen {
+    fn transaction(&mut self, _: Option<Tag>, transaction: &Transaction) {
+        self.rows.push(transaction.clone());
+    }
+
+    fn done(&mut self, done: Done) {
+        self.done.push(done);
+    }
+
+    fn data(&mut self, _: Tag, _: u64, _: &[u8]) {}
+
+    fn entry(&mut self, _: Tag, _: &str) {}
+}
+
+pub(crate) struct Play {
+    pub(crate) client: Nfs4Client,
+    pub(crate) out: Outbox,
+    pub(crate) seen: Seen,
+    pub(crate) now: i64,
+    pub(crate) calls: Vec<Asked>,
+    /// Calls that came in all.
+    asked: usize,
+    /// Answers to calls of the server.
+    pub(crate) replies: Vec<Vec<u8>>,
+}
+
+impl Play {
+    /// A client with a session.
+    pub(crate) fn connected() -> Self {
+        let options = Arc::new(Nfs4Options::new("/", 1, &Caller::Nobody).unwrap());
+        let client = Nfs4Client::new(options, identity(), Some("one"));
+        let (calls, replies) = (Vec::new(), Vec::new());
+        let mut play = Self { client, out: Outbox::new(), seen: Seen::default(), now: 1, calls, asked: 0, replies };
+        play.client.connect(1, &mut play.out, &mut play.seen);
+        play.serve();
+        assert!(matches!(play.done(Tag::CONNECT), Some(Ok(Reply::Nothing))));
+        play
+    }
+
+    /// What became of an operation; it ended at most once.
+    pub(crate) fn done(&self, tag: Tag) -> Option<Result<Reply, Failure>> {
+        let mut ends = self.seen.done.iter().filter(|done| done.tag == tag);
+        let end = ends.next();
+        assert!(ends.next().is_none(), "{tag:?} ended twice");
+        end.map(|done| done.result.clone())
+    }
+
+    pub(crate) fn begin(&mut self, tag: u64, operation: &Operation<'_>) {
+        let ticket = Ticket { tag: Tag(tag), intended: None, path: Symbol::NONE };
+        self.client.begin(operation, ticket, self.now, &mut self.out, &mut self.seen);
+        self.receive();
+    }
+
+    /// What the client has sent comes to the server.
+    pub(crate) fn receive(&mut self) {
+        self.now += 10;
+        let (calls, replies) = taken(&mut self.out);
+        self.client.sent(self.out.sent(), self.now);
+        self.asked += calls.len();
+        self.calls.extend(calls);
+        self.replies.extend(replies);
+    }
+
+    /// Gives the client a record; false where it does not take it for one.
+    pub(crate) fn feed(&mut self, record: &[u8]) -> bool {
+        self.now += 10;
+        match self.client.framing(record) {
+            Framing::Message { length, keep } if length as usize == record.len() => {
+                let arrived = Arrived { head: &record[..keep], length, first: self.now, last: self.now + 1 };
+                self.client.message(arrived, &mut self.out, &mut self.seen);
+                self.receive();
+                true
+            }
+            _ => {
+                self.client.broken(self.now, Cause::Malformed, &mut self.seen);
+                false
+            }
+        }
+    }
+
+    pub(crate) fn answer(&mut self, call: &Asked, results: &[u8]) {
+        self.feed(&record(call.xid, results));
+    }
+
+    /// Answers everything as it should be, until nothing is asked any more.
+    pub(crate) fn serve(&mut self) {
+        self.receive();
+        while let Some(call) = (!self.calls.is_empty()).then(|| self.calls.remove(0)) {
+            let results = call.fine();
+            self.answer(&call, &results);
+        }
+    }
+
+    /// Time passes until the client wakes by itself.
+    pub(crate) fn wake(&mut self) {
+        self.now = self.client.wakes_at();
+        self.client.wake(self.now, &mut self.out, &mut self.seen);
+        self.receive();
+    }
+
+    /// Time passes until everything that has no answer is overdue.
+    pub(crate) fn time_out(&mut self) {
+        self.now += TIMEOUT;
+        self.client.overdue(self.now - TIMEOUT + 1, self.now, &mut self.seen);
+        self.receive();
+    }
+
+    pub(crate) fn open(&mut self) -> FileKey {
+        let (access, caching) = (Access::ReadWrite, Caching::None);
+        let open = Operation::Open { path: "file", access, disposition: Disposition::OpenExisting, caching };
+        self.begin(1, &open);
+        self.serve();
+        match self.done(Tag(1)) {
+            Some(Ok(Reply::Opened { file, size: Some(1_000) })) => file,
+            other => panic!("{other:?}"),
+        }
+    }
+
+    /// Answers the call that came last as it should be.
+    pub(crate) fn serve_last(&mut self) {
+        let call = self.calls.pop().unwrap();
+        self.answer(&call, &call.fine());
+    }
+
+    /// Each call has one row that is counted, an operation that succeeded its time.
+    pub(crate) fn check_rows(&self, what: &str) {
+        let counted = self.seen.rows.iter().filter(|row| row.counted).count();
+        assert_eq!(counted, self.asked, "{what}: rows and calls");
+        for row in &self.seen.rows {
+            let line = &row.timeline;
+            assert!(row.outcome != Outcome::Succeeded || line.response_last.is_some(), "{what}: {row:?}");
+            assert!(line.response_first.is_none() || line.request_first.is_some(), "{what}: {row:?}");
+        }
+    }
+}

@@ -1,0 +1,224 @@
+//! What a server may do wrong, and how the operation ends then.
+
+use plimsoll_client::Client;
+use plimsoll_client::operation::{Cause, Operation};
+
+use super::play::Play;
+use super::script::{Asked, recall};
+use crate::nfs::script::record;
+
+/// How an operation ends, and whether the connection is over with it.
+#[derive(Debug, PartialEq)]
+pub(crate) enum End {
+    Fine,
+    Failed(Cause, Option<u32>),
+    Over(Cause),
+}
+
+/// Its name, what the server does with a call, and how the operation ends.
+pub(crate) type Misbehaviour = (&'static str, fn(&mut Play, &Asked), End);
+
+/// The place of SEQUENCE, of PUTFH, and of the last operation.
+const FIRST: usize = 0;
+const HANDLE: usize = 1;
+
+pub(crate) fn last(call: &Asked) -> usize {
+    call.operations.len() - 1
+}
+
+/// Answers as it should be, but for a word of the results.
+fn with_word(play: &mut Play, call: &Asked, at: usize, word: u32) {
+    let mut results = call.fine();
+    results[at..at + 4].copy_from_slice(&word.to_be_bytes());
+    play.answer(call, &results);
+}
+
+/// Refuses once, and then sees the same again: with the slot and the number of before, or the next number.
+fn refuses_once(play: &mut Play, call: &Asked, place: usize, status: u32, counted: u32) {
+    play.answer(call, &call.failing(place, status));
+    assert!(play.calls.is_empty(), "it asks again at once");
+    play.wake();
+    let again = play.calls.remove(0);
+    assert_eq!(again.operations, call.operations);
+    let (slot, sequence) = call.slot.unwrap();
+    assert_eq!(again.slot, Some((slot, sequence + counted)));
+    let results = again.fine();
+    play.answer(&again, &results);
+}
+
+// Places in the results: status, length of the tag, number of results; SEQUENCE: number, status, session, sequence id, slot.
+const STATUS: usize = 0;
+const TAG: usize = 4;
+const COUNT: usize = 8;
+const OPERATION: usize = 12;
+const OWN_STATUS: usize = 16;
+const SESSION_ID: usize = 20;
+const SEQUENCE_ID: usize = 36;
+const SLOT: usize = 40;
+
+const SENSELESS: End = End::Over(Cause::Malformed);
+
+/// All of them.
+pub(crate) fn table() -> Vec<Misbehaviour> {
+    [sessions_lost(), refusals(), nonsense(), others()].into_iter().flatten().collect()
+}
+
+/// The session is lost, or nothing is wrong.
+fn sessions_lost() -> Vec<Misbehaviour> {
+    vec![
+        ("nothing wrong", |play, call| play.answer(call, &call.fine()), End::Fine),
+        ("BADSESSION", |play, call| play.answer(call, &call.failing(FIRST, 10_052)), End::Over(Cause::SessionLost)),
+        ("DEADSESSION", |play, call| play.answer(call, &call.failing(FIRST, 10_078)), End::Over(Cause::SessionLost)),
+        ("BADSLOT", |play, call| play.answer(call, &call.failing(FIRST, 10_053)), End::Over(Cause::SessionLost)),
+        ("SEQ_MISORDERED", |play, call| play.answer(call, &call.failing(FIRST, 10_063)), End::Over(Cause::SessionLost)),
+        (
+            "SEQ_FALSE_RETRY",
+            |play, call| play.answer(call, &call.failing(FIRST, 10_076)),
+            End::Over(Cause::SessionLost),
+        ),
+        ("not bound", |play, call| play.answer(call, &call.failing(FIRST, 10_055)), End::Over(Cause::SessionLost)),
+        ("expired", |play, call| play.answer(call, &call.failing(last(call), 10_011)), End::Over(Cause::SessionLost)),
+    ]
+}
+
+/// The server refuses, once or for ever.
+fn refusals() -> Vec<Misbehaviour> {
+    vec![
+        (
+            "request too big",
+            |play, call| play.answer(call, &call.failing(FIRST, 10_065)),
+            End::Failed(Cause::Status, Some(10_065)),
+        ),
+        ("SEQUENCE delayed", |play, call| refuses_once(play, call, FIRST, 10_008, 0), End::Fine),
+        ("delayed", |play, call| refuses_once(play, call, last(call), 10_008, 1), End::Fine),
+        ("grace", |play, call| refuses_once(play, call, HANDLE, 10_013, 1), End::Fine),
+        (
+            "delayed for ever",
+            |play, call| {
+                play.answer(call, &call.failing(HANDLE, 10_008));
+                for pause in [100, 200, 400] {
+                    let before = play.now;
+                    play.wake();
+                    assert!((play.now - before - pause * 1_000_000).abs() < 1_000, "it waits twice as long each time");
+                    let again = play.calls.remove(0);
+                    play.answer(&again, &again.failing(HANDLE, 10_008));
+                }
+                play.time_out();
+            },
+            End::Failed(Cause::Status, Some(10_008)),
+        ),
+        ("stale", |play, call| play.answer(call, &call.failing(HANDLE, 70)), End::Failed(Cause::Status, Some(70))),
+        (
+            "no space",
+            |play, call| play.answer(call, &call.failing(last(call), 28)),
+            End::Failed(Cause::Status, Some(28)),
+        ),
+        (
+            "a status of no name",
+            |play, call| play.answer(call, &call.failing(last(call), 4_711)),
+            End::Failed(Cause::Status, Some(4_711)),
+        ),
+    ]
+}
+
+/// The answer makes no sense.
+fn nonsense() -> Vec<Misbehaviour> {
+    vec![
+        ("another session", |play, call| with_word(play, call, SESSION_ID, 0), SENSELESS),
+        ("another sequence", |play, call| with_word(play, call, SEQUENCE_ID, 99), SENSELESS),
+        ("another slot", |play, call| with_word(play, call, SLOT, 3), SENSELESS),
+        ("another operation", |play, call| with_word(play, call, OPERATION, 22), SENSELESS),
+        ("a tag that is longer than the message", |play, call| with_word(play, call, TAG, 1 << 30), SENSELESS),
+        ("a failed whole of parts that succeeded", |play, call| with_word(play, call, STATUS, 5), SENSELESS),
+        ("a part that failed with others behind it", |play, call| with_word(play, call, OWN_STATUS, 5), SENSELESS),
+        ("fewer results than there are", |play, call| with_word(play, call, COUNT, 1), SENSELESS),
+        ("four billion results", |play, call| with_word(play, call, COUNT, u32::MAX), SENSELESS),
+        (
+            "a compound that ends early",
+            |play, call| {
+                let mut results = call.failing(HANDLE, 0);
+                results[COUNT..COUNT + 4].copy_from_slice(&2u32.to_be_bytes());
+                play.answer(call, &results[..OPERATION + 44 + 8]);
+            },
+            SENSELESS,
+        ),
+        (
+            "cut",
+            |play, call| {
+                let results = call.fine();
+                play.answer(call, &results[..results.len() - 4]);
+            },
+            SENSELESS,
+        ),
+        ("bytes behind the results", |play, call| play.answer(call, &[call.fine(), vec![0; 4]].concat()), SENSELESS),
+        ("no results", |play, call| play.answer(call, &[]), SENSELESS),
+        (
+            "a record without end",
+            |play, _| {
+                assert!(!play.feed(&[0x7F, 0xFF, 0xFF, 0xFF, 0, 0, 0, 0]));
+            },
+            SENSELESS,
+        ),
+    ]
+}
+
+/// Answers that do not come, come twice, or are to nothing.
+fn others() -> Vec<Misbehaviour> {
+    vec![
+        (
+            "no answer",
+            |play, call| {
+                play.time_out();
+                // Its slot is not used again until its answer comes, late.
+                let slot = call.slot.unwrap().0;
+                play.begin(50, &Operation::Fsinfo);
+                assert_ne!(play.calls.last().unwrap().slot.unwrap().0, slot);
+                play.serve_last();
+                play.answer(call, &call.fine());
+                assert_eq!(play.client.unmatched_responses(), 1);
+                play.begin(51, &Operation::Fsinfo);
+                let again = play.calls.last().unwrap().slot.unwrap();
+                assert_eq!(again, (slot, call.slot.unwrap().1 + 1));
+                play.serve_last();
+            },
+            End::Failed(Cause::TimedOut, None),
+        ),
+        (
+            "an answer twice",
+            |play, call| {
+                play.answer(call, &call.fine());
+                play.answer(call, &call.fine());
+                assert_eq!(play.client.unmatched_responses(), 1);
+            },
+            End::Fine,
+        ),
+        (
+            "an answer to what was never asked",
+            |play, call| {
+                play.feed(&record(call.xid ^ 0x55, &call.fine()));
+                play.answer(call, &call.fine());
+                assert_eq!(play.client.unmatched_responses(), 1);
+            },
+            End::Fine,
+        ),
+        (
+            "a storm of recalls",
+            |play, call| {
+                for xid in 0..200 {
+                    play.feed(&recall(xid));
+                }
+                assert_eq!(play.replies.len(), 200);
+                // Accepted; NFS4ERR_BADHANDLE, no tag, two results.
+                let expected = [0, 0, 0, 0, 0, 10_001, 0, 2].map(u32::to_be_bytes).concat();
+                assert!(play.replies.iter().all(|reply| reply[8..8 + expected.len() - 4] == expected[4..]));
+                play.answer(call, &call.fine());
+            },
+            End::Fine,
+        ),
+        (
+            "the connection is reset",
+            |play, _| play.client.broken(play.now, Cause::ConnectionReset, &mut play.seen),
+            End::Over(Cause::ConnectionReset),
+        ),
+    ]
+}
