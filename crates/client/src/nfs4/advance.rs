@@ -1,11 +1,9 @@
 //! What a job sends next.
 
-use plimsoll_model::{Outcome, Procedure, Protocol, Symbol};
+use plimsoll_model::{Outcome, Symbol};
 use plimsoll_wire::nfs::v4::access::{ALL_RIGHTS, Access};
 use plimsoll_wire::nfs::v4::close::{Close, ReturnDelegation};
 use plimsoll_wire::nfs::v4::create::{Create, Kind};
-use plimsoll_wire::nfs::v4::create_session::{self, CreateSession};
-use plimsoll_wire::nfs::v4::exchange_id::{self, ExchangeId};
 use plimsoll_wire::nfs::v4::getattr::{ChangeAttributes, GetAttributes};
 use plimsoll_wire::nfs::v4::lock::{Lock, Owner, Unlock};
 use plimsoll_wire::nfs::v4::names::{Link, Lookup, Remove, Rename};
@@ -14,26 +12,23 @@ use plimsoll_wire::nfs::v4::putfh::PutHandle;
 use plimsoll_wire::nfs::v4::read::Read;
 use plimsoll_wire::nfs::v4::readdir::ReadDir;
 use plimsoll_wire::nfs::v4::sequence::Sequence;
-use plimsoll_wire::nfs::v4::session_end::{DestroyClient, DestroySession, ReclaimComplete};
 use plimsoll_wire::nfs::v4::write::{Commit, Write};
-use plimsoll_wire::nfs::v4::{Compound, FileHandle, GetHandle, Mask, PutRoot, ReadLink, Save, SetAttributes, StateId};
+use plimsoll_wire::nfs::v4::{FileHandle, GetHandle, Mask, ReadLink, Save, SetAttributes, StateId};
 
-use super::client::{Nfs4Client, RequestContext};
-use super::job::{Connecting, Goal, Job, Leaving, Opening};
-use super::session;
-use super::shapes::{self, Shape};
+use super::client::Nfs4Client;
+use super::job::{Goal, Job, Opening};
+use super::sending::{Moved, identity};
+use super::shapes;
 use crate::client::Events;
 use crate::nfs::JobId;
 use crate::operation::{Cause, Disposition, Done, Failure};
 use crate::outbox::Outbox;
-use crate::rpc::{About, Data};
+use crate::rpc::Data;
 
 /// Permission bits of files that are made, as `umask 022` leaves them.
 const FILE_MODE: u32 = 0o644;
 /// Permission bits of directories that are made.
 const DIRECTORY_MODE: u32 = 0o755;
-/// Program of the server's calls, as Linux' client has it.
-const CALLBACK: u32 = 0x4000_0000;
 
 /// Texts kept to be used again, at most.
 const SPARE: usize = 16;
@@ -103,13 +98,13 @@ impl Nfs4Client {
 }
 
 /// A job's call on its way out.
-struct Calling<'a> {
-    client: &'a mut Nfs4Client,
-    id: JobId,
-    now: i64,
-    out: &'a mut Outbox,
+pub(super) struct Calling<'a> {
+    pub(super) client: &'a mut Nfs4Client,
+    pub(super) id: JobId,
+    pub(super) now: i64,
+    pub(super) out: &'a mut Outbox,
     /// The slot that it takes.
-    slot: Option<Sequence>,
+    pub(super) slot: Option<Sequence>,
 }
 
 impl Calling<'_> {
@@ -120,7 +115,8 @@ impl Calling<'_> {
         // A handle on the way belongs to another path than the operation.
         let path = if walk.whole && part.end == walk.path.len() { job.path } else { Symbol::NONE };
         let name = walk.path.get(part).unwrap_or_default().as_bytes();
-        self.send(shapes::LOOK_UP, path, job.intended, |compound| {
+        let moved = Moved { files: [Some(identity(&walk.handle)), None], ..Moved::default() };
+        self.send_about(shapes::LOOK_UP, path, job.intended, moved, |compound| {
             compound.add(&PutHandle(&walk.handle)).add(&Lookup { name }).add(&GetHandle);
             compound.add(&GetAttributes(Mask::USUAL));
         })
@@ -153,58 +149,6 @@ impl Calling<'_> {
             Goal::Read { .. } | Goal::Write { .. } => self.transfer(job),
             Goal::Open(_) => self.open(job),
             _ => self.act_on_path(job),
-        }
-    }
-
-    fn connect(&mut self, stage: Connecting, job: &Job) -> bool {
-        let client = &self.client;
-        let (id, sequence) = client.client_id;
-        match stage {
-            Connecting::ExchangeId => {
-                let (verifier, owner) = (client.verifier, client.owner.clone());
-                self.send(shapes::EXCHANGE_ID, Symbol::NONE, None, |compound| {
-                    compound.add(&ExchangeId { verifier, owner: &owner, flags: exchange_id::WITHOUT_PNFS });
-                })
-            }
-            Connecting::CreateSession => {
-                let fore = session::fore(client.options.most, client.options.slots);
-                let flags = create_session::BACK_CHANNEL;
-                let create =
-                    CreateSession { client: id, sequence, flags, fore, back: session::BACK, callback: CALLBACK };
-                self.send(shapes::CREATE_SESSION, Symbol::NONE, None, |compound| {
-                    compound.add(&create);
-                })
-            }
-            Connecting::ReclaimComplete => self.send(shapes::RECLAIM_COMPLETE, Symbol::NONE, None, |compound| {
-                compound.add(&ReclaimComplete);
-            }),
-            Connecting::Root => self.send(shapes::ROOT, Symbol::NONE, None, |compound| {
-                compound.add(&PutRoot).add(&GetHandle).add(&GetAttributes(Mask::KIND_AND_SIZE));
-            }),
-            Connecting::Limits => {
-                let Some((handle, _)) = job.found() else { return false };
-                self.about(shapes::GET_ATTRIBUTES, &handle, job, |compound| {
-                    compound.add(&GetAttributes(Mask::OF_SERVER));
-                })
-            }
-        }
-    }
-
-    fn leave(&mut self, leaving: &Leaving, job: &Job) -> bool {
-        let (session, client) = (self.client.session.id, self.client.client_id.0);
-        match leaving {
-            Leaving::Files(files) => {
-                let Some(&(handle, state)) = files.last() else { return false };
-                self.about(shapes::CLOSE_FILE, &handle, job, |compound| {
-                    compound.add(&Close { state });
-                })
-            }
-            Leaving::Session => self.send(shapes::DESTROY_SESSION, Symbol::NONE, None, |compound| {
-                compound.add(&DestroySession(session));
-            }),
-            Leaving::Client => self.send(shapes::DESTROY_CLIENTID, Symbol::NONE, None, |compound| {
-                compound.add(&DestroyClient(client));
-            }),
         }
     }
 
@@ -249,8 +193,10 @@ impl Calling<'_> {
                 let Some(to) = second else { return false };
                 let renames = matches!(job.goal, Goal::Rename);
                 let shape = if renames { shapes::RENAME_NAME } else { shapes::LINK_NAME };
-                self.about(shape, handle, job, |compound| {
-                    compound.add(&Save).add(&PutHandle(&to.handle));
+                let files = [handle, &to.handle].map(|handle| Some(identity(handle)));
+                let moved = Moved { files, ..Moved::default() };
+                self.send_about(shape, job.path, job.intended, moved, |compound| {
+                    compound.add(&PutHandle(handle)).add(&Save).add(&PutHandle(&to.handle));
                     match renames {
                         true => compound.add(&Rename { from: name, to: to.name() }),
                         false => compound.add(&Link { name: to.name() }),
@@ -341,7 +287,8 @@ impl Calling<'_> {
         match &mut job.goal {
             Goal::Read { transfer, keep, .. } => {
                 let Some((offset, count)) = transfer.take(agreed.read) else { return false };
-                let moved = Moved { offset, count, keep: *keep, data: None };
+                let files = [Some(identity(&transfer.handle)), None];
+                let moved = Moved { files, offset, count, keep: *keep, data: None };
                 self.send_about(shapes::READ_DATA, path, intended, moved, |compound| {
                     compound.add(&PutHandle(&transfer.handle)).add(&Read { state, offset, count });
                 })
@@ -349,7 +296,8 @@ impl Calling<'_> {
             Goal::Write { transfer, content, key, stable, .. } => {
                 let Some((offset, count)) = transfer.take(agreed.write) else { return false };
                 let data = Some(Data { content, key: *key, offset, length: count });
-                let (moved, stable) = (Moved { offset, count, keep: false, data }, *stable);
+                let files = [Some(identity(&transfer.handle)), None];
+                let (moved, stable) = (Moved { files, offset, count, keep: false, data }, *stable);
                 self.send_about(shapes::WRITE_DATA, path, intended, moved, |compound| {
                     compound.add(&PutHandle(&transfer.handle)).add(&Write { state, offset, count, stable });
                 })
@@ -357,60 +305,4 @@ impl Calling<'_> {
             _ => false,
         }
     }
-
-    /// A compound about one file or directory.
-    fn about(&mut self, shape: Shape, handle: &FileHandle, job: &Job, add: impl FnOnce(&mut Compound<'_>)) -> bool {
-        self.send(shape, job.path, job.intended, |compound| {
-            compound.add(&PutHandle(handle));
-            add(compound);
-        })
-    }
-
-    fn send(&mut self, shape: Shape, path: Symbol, intended: Option<i64>, add: impl FnOnce(&mut Compound<'_>)) -> bool {
-        self.send_about(shape, path, intended, Moved { offset: 0, count: 0, keep: false, data: None }, add)
-    }
-
-    /// Puts a call into the outbox. `add` adds its operations behind SEQUENCE.
-    fn send_about(
-        &mut self,
-        shape: Shape,
-        path: Symbol,
-        intended: Option<i64>,
-        moved: Moved<'_>,
-        add: impl FnOnce(&mut Compound<'_>),
-    ) -> bool {
-        let Self { client, id, now, out, slot } = self;
-        // NULL is 0, COMPOUND 1.
-        let procedure = u32::from(!shape.is_empty());
-        let about = About { procedure: Procedure::of(Protocol::Nfs4, procedure as u16), intended, path };
-        let Moved { offset, count, keep, data } = moved;
-        let slot = slot.map(|slot| Sequence { cache: shapes::is_kept(shape), ..slot });
-        let taken = slot.map(|slot| slot.slot);
-        let context = RequestContext { job: *id, shape, offset, count, keep, queued: *now, slot: taken };
-        if slot.is_some() {
-            client.renewed = *now;
-        }
-        let (template, minor_version) = (&client.options.template, client.options.minor_version);
-        client.connection.send(&about, data, context, out, |xid, bytes| {
-            template.begin(xid, procedure, bytes);
-            if procedure == 0 {
-                return;
-            }
-            let mut compound = Compound::begin(minor_version, bytes);
-            if let Some(slot) = &slot {
-                compound.add(slot);
-            }
-            add(&mut compound);
-        });
-        true
-    }
-}
-
-/// What a transfer's call moves.
-struct Moved<'a> {
-    offset: u64,
-    count: u32,
-    /// Its data are wanted.
-    keep: bool,
-    data: Option<Data<'a>>,
 }

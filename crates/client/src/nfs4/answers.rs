@@ -1,6 +1,6 @@
 //! From an answer to how far its job is: the parts of a compound's results, and what they mean for the session.
 
-use plimsoll_model::Outcome;
+use plimsoll_model::{FileIdentity, Outcome};
 use plimsoll_wire::nfs::v4::create_session::Session as Created;
 use plimsoll_wire::nfs::v4::open::Opened;
 use plimsoll_wire::nfs::v4::read::Data;
@@ -142,7 +142,10 @@ impl Nfs4Client {
                 Done::State(state) => found.state = Some(state),
                 Done::Committed(verifier) => found.committed = Some(verifier),
                 Done::Attributes(attributes) => found.attributes = Some(attributes),
-                Done::Handle(handle) => found.handle = Some(handle),
+                Done::Handle(handle) => {
+                    results.file = Some(FileIdentity::of_handle(handle.as_bytes()));
+                    found.handle = Some(handle);
+                }
                 Done::Opened(opened) => found.opened = Some(opened),
                 Done::Data(data) => {
                     results.payload = Some(data.count.into());

@@ -5,7 +5,7 @@ use std::collections::VecDeque;
 use std::sync::atomic::Ordering::Relaxed;
 use std::sync::{Arc, PoisonError};
 
-use plimsoll_model::{Guarantees, Outcome};
+use plimsoll_model::{FileIdentity, Guarantees, Outcome};
 use plimsoll_wire::nfs::v4::{FileHandle, Reply as Results4};
 use plimsoll_wire::rpc::Verdict;
 use plimsoll_wire::xdr::Malformed;
@@ -77,6 +77,8 @@ pub(super) struct RequestContext {
     pub(super) queued: i64,
     /// The slot that it takes.
     pub(super) slot: Option<u32>,
+    /// The files that its handles stand for, in order.
+    pub(super) files: [Option<FileIdentity>; 2],
 }
 
 impl Context for RequestContext {

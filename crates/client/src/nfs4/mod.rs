@@ -36,7 +36,9 @@ mod file;
 mod job;
 mod options;
 mod rows;
+mod sending;
 mod session;
+mod set_up;
 mod settle;
 mod shapes;
 

@@ -2,7 +2,7 @@
 //!
 //! One of them is counted: the operation that the compound is about, also where the server did not get to it.
 
-use plimsoll_model::{Outcome, Transaction};
+use plimsoll_model::{Asked, FileIdentity, Outcome, Transaction};
 
 use super::client::{Nfs4Client, RequestContext};
 use super::shapes::{self, LONGEST, Shape};
@@ -17,6 +17,8 @@ pub(super) struct Results {
     count: usize,
     /// File data in the answer, bytes: of the last operation.
     pub(super) payload: Option<u64>,
+    /// The file whose handle the server told.
+    pub(super) file: Option<FileIdentity>,
 }
 
 impl Results {
@@ -60,7 +62,15 @@ impl Nfs4Client {
         let about = shapes::about(shape);
         let outcome = ending.outcome.with_status(about, ending.status);
         let whole = self.connection.transaction(call, &Ending { outcome, ..*ending });
-        events.transaction(operation, &Transaction { counted: false, ..whole.clone() });
+        let (files, current) = files(shape, call.what.files, results.and_then(|results| results.file));
+        let on_server = |file: Option<FileIdentity>| file.map(|file| file.on(whole.server.ip));
+        // The whole is named after what it ends on.
+        let file = match ending.status.and(files.get(shape.len() - 1)) {
+            Some(last) => *last,
+            None => current,
+        };
+        let asked = Asked { file: on_server(file), ..Asked::default() };
+        events.transaction(operation, &Transaction { counted: false, asked, ..whole.clone() });
         for (place, &code) in shape.iter().enumerate() {
             let counted = place == principal;
             let (status, own) = match results.and_then(|results| results.of(place)) {
@@ -70,6 +80,8 @@ impl Nfs4Client {
                 None => continue,
             };
             let procedure = shapes::procedure(code);
+            let file = on_server(files.get(place).copied().flatten());
+            let asked = if counted { whole.asked } else { Asked::default() };
             let row = Transaction {
                 procedure,
                 // A compound has at most LONGEST operations.
@@ -80,11 +92,40 @@ impl Nfs4Client {
                 request_bytes: whole.request_bytes.filter(|_| counted),
                 response_bytes: whole.response_bytes.filter(|_| counted),
                 counted,
+                asked: Asked { file, ..asked },
                 ..whole.clone()
             };
             events.transaction(operation, &row);
         }
     }
+}
+
+/// The file that each operation works on, and the one that is current at the end. `given` are those of the handles in the call,
+/// `found` is the one whose handle the server told: it is what LOOKUP, OPEN, CREATE and PUTROOTFH lead to.
+fn files(
+    shape: Shape,
+    given: [Option<FileIdentity>; 2],
+    found: Option<FileIdentity>,
+) -> ([Option<FileIdentity>; LONGEST], Option<FileIdentity>) {
+    let mut given = given.into_iter();
+    let (mut current, mut saved) = (None, None);
+    let mut files = [None; LONGEST];
+    for (file, &operation) in files.iter_mut().zip(shape) {
+        match operation {
+            shapes::PUTFH => current = given.next().flatten(),
+            shapes::PUTROOTFH | shapes::LOOKUP | shapes::CREATE => current = found,
+            shapes::OPEN if shape == shapes::OPEN_NAME => current = found,
+            shapes::SAVEFH => saved = current,
+            _ => {}
+        }
+        *file = match operation {
+            // Nothing tells which file a name stands for that is renamed.
+            shapes::RENAME => None,
+            shapes::LINK => saved,
+            _ => current,
+        };
+    }
+    (files, current)
 }
 
 /// File data of an operation: in the request of a WRITE, in the answer of a READ that came to it. Both are the last of their

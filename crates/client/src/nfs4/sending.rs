@@ -1,0 +1,104 @@
+//! A call on its way into the outbox.
+
+use plimsoll_model::{self as model, Asked, FileAccess, FileIdentity, Procedure, Protocol, Symbol};
+use plimsoll_wire::nfs::v4::putfh::PutHandle;
+use plimsoll_wire::nfs::v4::sequence::Sequence;
+use plimsoll_wire::nfs::v4::{Compound, CompoundCall, FileHandle};
+
+use super::advance::Calling;
+use super::client::RequestContext;
+use super::job::Job;
+use super::shapes::{self, Shape};
+use crate::rpc::{About, Data};
+
+impl Calling<'_> {
+    /// A compound about one file or directory.
+    pub(super) fn about(
+        &mut self,
+        shape: Shape,
+        handle: &FileHandle,
+        job: &Job,
+        add: impl FnOnce(&mut Compound<'_>),
+    ) -> bool {
+        let moved = Moved { files: [Some(identity(handle)), None], ..Moved::default() };
+        self.send_about(shape, job.path, job.intended, moved, |compound| {
+            compound.add(&PutHandle(handle));
+            add(compound);
+        })
+    }
+
+    pub(super) fn send(
+        &mut self,
+        shape: Shape,
+        path: Symbol,
+        intended: Option<i64>,
+        add: impl FnOnce(&mut Compound<'_>),
+    ) -> bool {
+        self.send_about(shape, path, intended, Moved::default(), add)
+    }
+
+    /// Puts a call into the outbox. `add` adds its operations behind SEQUENCE.
+    pub(super) fn send_about(
+        &mut self,
+        shape: Shape,
+        path: Symbol,
+        intended: Option<i64>,
+        moved: Moved<'_>,
+        add: impl FnOnce(&mut Compound<'_>),
+    ) -> bool {
+        let Self { client, id, now, out, slot } = self;
+        // NULL is 0, COMPOUND 1.
+        let procedure = u32::from(!shape.is_empty());
+        let about = About { procedure: Procedure::of(Protocol::Nfs4, procedure as u16), intended, path };
+        let Moved { files, offset, count, keep, data } = moved;
+        let slot = slot.map(|slot| Sequence { cache: shapes::is_kept(shape), ..slot });
+        let taken = slot.map(|slot| slot.slot);
+        let context = RequestContext { job: *id, shape, offset, count, keep, queued: *now, slot: taken, files };
+        if slot.is_some() {
+            client.renewed = *now;
+        }
+        let (template, minor_version) = (&client.options.template, client.options.minor_version);
+        client.connection.send(&about, data, context, out, |xid, bytes| {
+            template.begin(xid, procedure, bytes);
+            if procedure == 0 {
+                return Asked::default();
+            }
+            let arguments = bytes.len();
+            let mut compound = Compound::begin(minor_version, bytes);
+            if let Some(slot) = &slot {
+                compound.add(slot);
+            }
+            add(&mut compound);
+            asked(bytes.get(arguments..).unwrap_or_default(), shape)
+        });
+        true
+    }
+}
+
+/// The file that a handle stands for, in transactions.
+pub(super) fn identity(handle: &FileHandle) -> FileIdentity {
+    FileIdentity::of_handle(handle.as_bytes())
+}
+
+/// What a compound asks for, as whoever reads it sees it: of the operation that it is about. The file is told by its handles.
+fn asked(arguments: &[u8], shape: Shape) -> Asked {
+    let operation = CompoundCall::new(arguments).operations().nth(shapes::principal(shape));
+    operation.map_or(Asked::default(), |operation| Asked {
+        offset: operation.facts.offset,
+        bytes: operation.facts.asked_bytes(),
+        disposition: operation.facts.disposition().and_then(model::Disposition::of_number),
+        access: operation.facts.access.map(FileAccess::of_share_access),
+        ..Asked::default()
+    })
+}
+
+/// What a call is about, and what a transfer's moves.
+#[derive(Default)]
+pub(super) struct Moved<'a> {
+    pub(super) files: [Option<FileIdentity>; 2],
+    pub(super) offset: u64,
+    pub(super) count: u32,
+    /// Its data are wanted.
+    pub(super) keep: bool,
+    pub(super) data: Option<Data<'a>>,
+}
