@@ -5,6 +5,7 @@
 )]
 
 mod about;
+mod analysis;
 mod analyze;
 mod batched;
 mod compare;
@@ -29,6 +30,8 @@ mod tables;
 #[cfg_attr(not(target_os = "linux"), path = "title/absent.rs")]
 mod title;
 mod version;
+#[cfg(target_os = "linux")]
+mod watch;
 mod when;
 
 use clap::{Parser, Subcommand};
@@ -73,6 +76,9 @@ enum Command {
     Man(man::Arguments),
     /// Print the report of a recording again.
     Report(report::Arguments),
+    /// Watch a file server live: capture an interface or read a pipe, and show response times while traffic goes on.
+    #[cfg(target_os = "linux")]
+    Watch(Box<watch::Arguments>),
 }
 
 fn main() -> std::process::ExitCode {
@@ -93,6 +99,8 @@ fn dispatch(command: Command) -> anyhow::Result<exit::Done> {
         Command::History(arguments) => history::run(arguments),
         Command::Man(arguments) => man::run(&arguments),
         Command::Report(arguments) => report::run(arguments),
+        #[cfg(target_os = "linux")]
+        Command::Watch(arguments) => watch::run(*arguments),
     }
 }
 

@@ -217,6 +217,11 @@ impl<S: Sink> Observer<S> {
         }
     }
 
+    /// The sink, and the names that its transactions have so far: for whoever looks before the capture has ended.
+    pub fn sink(&mut self) -> (&mut S, &Names) {
+        (&mut self.shared.output.sink, &self.shared.output.names)
+    }
+
     /// The capture has ended: hands on what still waits.
     pub fn finish(mut self) -> Observed<S> {
         self.end_gate();

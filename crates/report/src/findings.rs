@@ -167,7 +167,7 @@ impl Kind {
 pub struct Source {
     /// The tool and its version.
     pub tool: String,
-    /// File names, in order; "-" for standard input.
+    /// File names, in order; "-" for standard input, [`Source::interface`] for an interface.
     pub inputs: Vec<String>,
     /// Filters in force, as flags.
     pub filters: Vec<String>,
@@ -177,6 +177,22 @@ pub struct Source {
     #[serde(default)]
     pub about: About,
 }
+
+impl Source {
+    /// The name of an input that is a network interface.
+    pub fn interface(name: &str) -> String {
+        format!("{INTERFACE}{name}")
+    }
+
+    /// Whether there are inputs that a command can read again: standard input and interfaces cannot.
+    pub fn is_readable_again(&self) -> bool {
+        let is_file = |input: &String| input != "-" && !input.starts_with(INTERFACE);
+        !self.inputs.is_empty() && self.inputs.iter().all(is_file)
+    }
+}
+
+/// What the name of an interface begins with.
+const INTERFACE: &str = "interface ";
 
 /// Extent in time.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Serialize, Deserialize)]

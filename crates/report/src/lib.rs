@@ -6,6 +6,7 @@ pub mod findings;
 pub mod html;
 mod instant;
 pub mod json;
+pub mod live;
 pub mod safe;
 mod shares;
 mod sides;

@@ -116,7 +116,7 @@ impl HeatMaps {
 
 /// The row of a response time.
 #[inline]
-fn row_of(ns: u64) -> usize {
+pub(crate) fn row_of(ns: u64) -> usize {
     let octave = &OCTAVES[(ns | 1).ilog2() as usize];
     // Counting instead of searching: no branch to mispredict.
     let above = octave.edges.iter().map(|&edge| usize::from(ns >= edge)).sum::<usize>();

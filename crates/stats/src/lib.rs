@@ -9,6 +9,8 @@
 //!
 //! [`cube`] is the same by client, server, share, operation, status and time at once, for a page to show any part of it.
 //!
+//! [`live`] keeps the last minutes second by second, for somebody who watches.
+//!
 //! [`parts`] says where the time of a call goes, and what of that was measured.
 //!
 //! What counts where:
@@ -39,6 +41,7 @@ mod groups;
 mod headline;
 mod heat;
 pub mod intervals;
+pub mod live;
 mod moments;
 mod octaves;
 pub mod parts;

@@ -15,6 +15,7 @@ mod workloads;
 use plimsoll_client::smb2::auth::Authentication;
 
 use crate::exit::Done;
+pub(crate) use serve::parse_size;
 
 /// Kerberos logons are built in.
 pub(crate) const HAS_KERBEROS: bool = Authentication::HAS_KERBEROS;

@@ -68,6 +68,8 @@ pub(super) enum Stop {
     Unsupported(String),
     /// Reading failed.
     Io(io::Error),
+    /// Nothing more has come so far, of what is read as it comes. Nothing of a record that has begun was consumed.
+    Idle,
 }
 
 impl From<io::Error> for Stop {

@@ -5,10 +5,11 @@ use std::io::{self, Cursor, Read, Seek, SeekFrom};
 use std::path::PathBuf;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
+use std::time::Duration;
 
 use super::plain::Plain;
 use super::source::{Backing, Source};
-use super::stop::{StopReading, Stoppable};
+use super::stop::{Live, StopReading, Stoppable};
 use super::waiting;
 
 /// Where a capture is read from.
@@ -112,13 +113,37 @@ pub(super) fn open(input: &Input, read: &Arc<AtomicU64>, stop: &StopReading) -> 
 }
 
 /// Opens what can only be read once, from front to back.
-fn stream(mut from: impl Read + Send + 'static) -> io::Result<Opened> {
+fn stream(mut from: impl Live + 'static) -> io::Result<Opened> {
     let first = first_bytes(&mut from)?;
     let (compression, empty) = (compression(&first), first.is_empty());
-    let whole = Cursor::new(first).chain(from);
-    let stream = unpack(whole, compression)?;
-    let source = Source::new(Backing::Stream(stream), compression != Compression::None);
+    let whole = Begun { first: Cursor::new(first), from };
+    let source = match compression {
+        Compression::None => Source::new(Backing::Live(Box::new(whole)), false),
+        packed => Source::new(Backing::Stream(unpack(whole, packed)?), true),
+    };
     Ok(Opened { source, compression, empty, pipe: true })
+}
+
+/// A stream whose first bytes were looked at.
+struct Begun<R> {
+    first: Cursor<Vec<u8>>,
+    from: R,
+}
+
+impl<R: Read> Read for Begun<R> {
+    fn read(&mut self, room: &mut [u8]) -> io::Result<usize> {
+        match self.first.read(room)? {
+            0 => self.from.read(room),
+            read => Ok(read),
+        }
+    }
+}
+
+impl<R: Live> Live for Begun<R> {
+    fn wait(&mut self, within: Duration) -> io::Result<bool> {
+        let has_first = self.first.position() < self.first.get_ref().len() as u64;
+        Ok(has_first || self.from.wait(within)?)
+    }
 }
 
 /// The decompressed bytes of a stream. Both decoders work in pieces: a small file that unpacks to a huge one costs
@@ -140,6 +165,12 @@ fn unpack(from: impl Read + Send + 'static, compression: Compression) -> io::Res
 struct Counted<R> {
     inner: R,
     read: Arc<AtomicU64>,
+}
+
+impl<R: Live> Live for Counted<R> {
+    fn wait(&mut self, within: Duration) -> io::Result<bool> {
+        self.inner.wait(within)
+    }
 }
 
 impl<R: Read> Read for Counted<R> {

@@ -15,6 +15,8 @@ mod clock;
 mod error;
 mod format;
 mod input;
+#[cfg(target_os = "linux")]
+pub mod interface;
 #[cfg_attr(not(target_os = "linux"), path = "lease/absent.rs")]
 mod lease;
 mod link;
@@ -121,6 +123,32 @@ pub struct Captures {
     pipe: bool,
     /// Reading ended before the input did.
     interrupted: bool,
+    live: Live,
+    /// Nothing came while it was last waited for.
+    waited_in_vain: bool,
+}
+
+/// Whether packets are given out as they come.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+enum Live {
+    /// No: a read waits for more.
+    #[default]
+    Off,
+    /// There is more, as far as is known.
+    Busy,
+    /// Nothing more has come so far.
+    Idle,
+}
+
+/// What comes next of packets that are given out as they come.
+#[derive(Debug)]
+pub enum Next<'a> {
+    /// A packet.
+    Frame(Frame<'a>),
+    /// Nothing, for a tenth of a second or less: time to do something else.
+    Idle,
+    /// All inputs are read.
+    End,
 }
 
 impl Captures {
@@ -147,9 +175,33 @@ impl Captures {
             bytes_total = bytes_total.zip(size).map(|(sum, size)| sum.saturating_add(size));
         }
         let mut anomalies = CaptureAnomalies::default();
-        let inputs = order::in_order(inputs, &mut anomalies)?;
-        let mut this = Self {
-            inputs: inputs.into_iter(),
+        let inputs = order::in_order(inputs, &mut anomalies)?.into_iter();
+        let mut this = Self { inputs, anomalies, bytes_total, stop, ..Self::of_nothing() };
+        this.open_next()?;
+        Ok(this)
+    }
+
+    /// Captures an interface, until somebody asks to end.
+    ///
+    /// # Errors
+    /// If the interface cannot be read.
+    #[cfg(target_os = "linux")]
+    pub fn of_interface(interface: interface::Interface, stop: StopReading) -> Result<Self, CaptureError> {
+        let current: Box<str> = interface.name().into();
+        let mut source = Source::new(source::Backing::Live(Box::new(interface.until(stop.clone()))), false);
+        let mut this = Self { stop, current, pipe: true, ..Self::of_nothing() };
+        match Parser::open(&mut source) {
+            Ok(Some(parser)) => this.parse(parser, Compression::None),
+            Ok(None) => return Err(unknown(&Input::Stdin, source.available())),
+            Err(stop) => this.stop(stop)?,
+        }
+        this.source.replace(source);
+        Ok(this)
+    }
+
+    fn of_nothing() -> Self {
+        Self {
+            inputs: Vec::new().into_iter(),
             current: "".into(),
             source: Source::empty(),
             parser: Parser::Closed,
@@ -158,16 +210,49 @@ impl Captures {
             failed: None,
             number: 0,
             number_before: 0,
-            anomalies,
+            anomalies: CaptureAnomalies::default(),
             formats: Vec::new(),
             bytes_read: Arc::default(),
-            bytes_total,
-            stop,
+            bytes_total: None,
+            stop: StopReading::default(),
             pipe: false,
             interrupted: false,
-        };
-        this.open_next()?;
-        Ok(this)
+            live: Live::Off,
+            waited_in_vain: false,
+        }
+    }
+
+    /// From now on packets are given out as they come: [`Captures::next_or_idle`]. They come in the same order as otherwise, unless one is
+    /// written more than 10 ms later than others that are younger.
+    #[must_use]
+    pub fn as_they_come(mut self) -> Self {
+        self.live = Live::Busy;
+        self.read_as_it_comes();
+        self
+    }
+
+    /// What of the input is read so; compressed and formats that are read out of order are not.
+    fn read_as_it_comes(&mut self) {
+        if self.live != Live::Off && self.parser.looks_ahead() {
+            self.source.read_as_it_comes();
+        }
+    }
+
+    /// The next packet, or that none has come for a while.
+    ///
+    /// # Errors
+    /// As [`Captures::next`].
+    pub fn next_or_idle(&mut self) -> Result<Next<'_>, CaptureError> {
+        if !self.window.has_ready() && !self.ordered.is_ready() && !self.refill()? {
+            if self.live != Live::Idle {
+                return Ok(Next::End);
+            }
+            let input = &self.current;
+            let more = self.source.wait().map_err(|source| CaptureError::Io { input: input.clone(), source })?;
+            self.waited_in_vain = !more;
+            return Ok(Next::Idle);
+        }
+        Ok(self.next()?.map_or(Next::End, Next::Frame))
     }
 
     /// The next packet, None when all inputs are read.
@@ -238,7 +323,13 @@ impl Captures {
             }
             let from = self.window.needed_from().unwrap_or_else(|| self.source.place());
             self.source.keep_from(from);
+            let number = self.number;
             let all = self.fill(from);
+            if self.live == Live::Idle {
+                let nothing_new = std::mem::take(&mut self.waited_in_vain) && self.number == number;
+                self.window.settle_so_far(nothing_new, self.source.place());
+                return Ok(self.window.has_ready());
+            }
             self.window.settle(all, self.source.place());
             if self.window.has_ready() {
                 return Ok(true);
@@ -257,6 +348,9 @@ impl Captures {
     /// Fills the block, of which `from` is the first place that is needed. Whether nothing that may still come can belong in front
     /// of what is in it.
     fn fill(&mut self, from: u64) -> bool {
+        if self.live == Live::Idle {
+            self.live = Live::Busy;
+        }
         // There is room for one more at least; were there none, waiting for it would never end.
         if self.failed.is_some() || !self.window.has_room(from, self.source.place()) {
             return true;
@@ -293,6 +387,10 @@ impl Captures {
             match self.parser.next(&mut self.source, &mut self.anomalies) {
                 Ok(Some(located)) => return Ok(Some(located)),
                 Ok(None) => {}
+                Err(Stop::Idle) => {
+                    self.live = Live::Idle;
+                    return Ok(None);
+                }
                 Err(stop) => self.stop(stop)?,
             }
             if !self.open_next()? {
@@ -323,11 +421,8 @@ impl Captures {
             self.pipe = opened.pipe;
             match Parser::open(&mut self.source) {
                 Ok(Some(parser)) => {
-                    if let Some((format, tick_ns)) = parser.describe() {
-                        let (input, compression) = (input.name(), opened.compression);
-                        self.formats.push(FileFormat { input, format, compression, tick_ns });
-                    }
-                    self.parser = parser;
+                    self.parse(parser, opened.compression);
+                    self.read_as_it_comes();
                     return Ok(true);
                 }
                 Ok(None) => return Err(unknown(&input, self.source.available())),
@@ -341,6 +436,14 @@ impl Captures {
         Ok(false)
     }
 
+    /// Begins to read the present input.
+    fn parse(&mut self, parser: Parser, compression: Compression) {
+        if let Some((format, tick_ns)) = parser.describe() {
+            self.formats.push(FileFormat { input: self.current.clone(), format, compression, tick_ns });
+        }
+        self.parser = parser;
+    }
+
     /// Ends the file that is being read: what it means depends on whether it gave any packet.
     fn stop(&mut self, stop: Stop) -> Result<(), CaptureError> {
         self.parser = Parser::Closed;
@@ -348,6 +451,8 @@ impl Captures {
         match stop {
             // It was not the capture that ended there.
             Stop::Truncated if self.stop.cut_off() => {}
+            // Only what is being read is read as it comes: `search` has dealt with it.
+            Stop::Idle => {}
             Stop::Truncated => self.anomalies.truncated_tail += 1,
             Stop::Bad { .. } if self.number > self.number_before => self.anomalies.bad_records += 1,
             Stop::Bad { offset, what } => return Err(CaptureError::Damaged { input, offset, what: what.into() }),

@@ -79,6 +79,11 @@ impl Ordered {
         window.get(source.position()..).and_then(|rest| pcap.peek(rest)).map(|record| (record, pcap.link))
     }
 
+    /// Whether there is one.
+    pub(super) fn is_ready(&self) -> bool {
+        self.ready > 0
+    }
+
     #[inline]
     fn look(&mut self, pcap: &Pcap, window: &[u8], is_mapped: bool) -> bool {
         let bytes = self.next.bytes;

@@ -7,10 +7,12 @@
 use std::collections::VecDeque;
 use std::io::{self, Cursor, Read};
 use std::ops::Range;
+use std::time::Duration;
 
 use super::ahead;
 use super::error::Stop;
 use super::plain::{Mapped, Plain};
+use super::stop::{LOOK, Live};
 
 /// Bytes asked for in one read. 128 KiB to 1 MiB measured alike on an idle machine; the less of the second-level
 /// cache is taken, the more is left for what comes after.
@@ -36,6 +38,8 @@ const PARKED_MAX: usize = 16;
 pub(super) enum Backing {
     /// Forward only: a pipe, or a compressed file.
     Stream(Box<dyn Read + Send>),
+    /// Forward only, and as it comes.
+    Live(Box<dyn Live>),
     /// A plain file.
     Plain(Plain),
     /// A stream that was read to memory.
@@ -45,6 +49,8 @@ pub(super) enum Backing {
 /// The window over one capture's bytes.
 pub(super) struct Source {
     backing: Backing,
+    /// What comes is read as far as it has come: a read that would wait is [`Stop::Idle`].
+    as_it_comes: bool,
     /// The bytes are decompressed on the way, so that an error without a number from the system means damage.
     compressed: bool,
     /// What was read; not used while there is a map.
@@ -88,6 +94,7 @@ impl Source {
     pub(super) fn empty() -> Self {
         Self {
             backing: Backing::Memory(Cursor::default()),
+            as_it_comes: false,
             compressed: false,
             buffer: Vec::new(),
             map: None,
@@ -268,6 +275,11 @@ impl Source {
         while bytes > 0 && outcome.is_ok() {
             let here = usize::try_from(bytes).unwrap_or(usize::MAX).min(READ_BYTES);
             outcome = self.rest(here);
+            if matches!(outcome, Err(Stop::Idle)) {
+                // A part has been stepped over: nobody could begin again.
+                outcome = self.wait().map(drop).map_err(Stop::from);
+                continue;
+            }
             self.consume(here);
             bytes -= here as u64;
         }
@@ -285,11 +297,15 @@ impl Source {
             if self.remap()? {
                 continue;
             }
+            if self.would_wait()? {
+                return Err(Stop::Idle);
+            }
             self.make_room();
             let end = self.filled + READ_BYTES;
             let Some(room) = self.buffer.get_mut(self.filled..end) else { return Ok(false) };
             let read = match &mut self.backing {
                 Backing::Stream(stream) => stream.read(room),
+                Backing::Live(live) => live.read(room),
                 Backing::Plain(file) => file.read(room),
                 Backing::Memory(bytes) => bytes.read(room),
             };
@@ -302,6 +318,26 @@ impl Source {
             }
         }
         Ok(true)
+    }
+
+    /// From now on what comes is read as far as it has come.
+    pub(super) fn read_as_it_comes(&mut self) {
+        self.as_it_comes = true;
+    }
+
+    fn would_wait(&mut self) -> io::Result<bool> {
+        match &mut self.backing {
+            Backing::Live(live) if self.as_it_comes => Ok(!live.wait(Duration::ZERO)?),
+            _ => Ok(false),
+        }
+    }
+
+    /// Waits a little for more to come. Whether there is more, or the end.
+    pub(super) fn wait(&mut self) -> io::Result<bool> {
+        match &mut self.backing {
+            Backing::Live(live) => live.wait(LOOK),
+            _ => Ok(true),
+        }
     }
 
     /// Maps on where the file is mapped, from the first byte that is not consumed. False where it is read, or ends in the window.
@@ -405,7 +441,11 @@ impl Source {
     /// Lets [`Source::seek`] work, for formats that are not read in order: a stream is read to memory, up to a limit.
     /// To be called before anything is consumed.
     pub(super) fn make_seekable(&mut self) -> Result<(), Stop> {
-        let Backing::Stream(stream) = &mut self.backing else { return Ok(()) };
+        let stream: &mut dyn Read = match &mut self.backing {
+            Backing::Stream(stream) => stream,
+            Backing::Live(live) => live,
+            Backing::Plain(_) | Backing::Memory(_) => return Ok(()),
+        };
         let mut bytes = self.buffer.get(..self.filled).unwrap_or_default().to_vec();
         let outcome = stream.take(MEMORY_LIMIT).read_to_end(&mut bytes);
         if bytes.len() as u64 > MEMORY_LIMIT {
@@ -439,7 +479,7 @@ impl Source {
         match &mut self.backing {
             Backing::Plain(file) => file.seek(offset)?,
             Backing::Memory(bytes) => bytes.set_position(offset),
-            Backing::Stream(_) => {}
+            Backing::Stream(_) | Backing::Live(_) => {}
         }
         self.map = None;
         (self.base, self.pos, self.filled, self.ended) = (offset, 0, 0, false);

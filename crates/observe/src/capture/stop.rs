@@ -12,7 +12,7 @@ use super::waiting::is_ready;
 /// and what that still writes before it ends belongs to the capture.
 const GRACE: Duration = Duration::from_secs(2);
 /// Between two looks whether somebody asks, while a pipe brings nothing.
-const LOOK: Duration = Duration::from_millis(100);
+pub(super) const LOOK: Duration = Duration::from_millis(100);
 
 /// Ends the reading of captures, from any thread.
 #[derive(Clone, Debug, Default)]
@@ -42,11 +42,24 @@ impl StopReading {
     }
 }
 
+/// What brings packets as they come.
+pub(super) trait Live: Read + Send {
+    /// Waits for a read to return at once, with bytes, the end or an error. False if it would not.
+    fn wait(&mut self, within: Duration) -> io::Result<bool>;
+}
+
 /// A pipe that seems to end soon after somebody asked.
 pub(super) struct Stoppable {
     pub(super) inner: File,
     pub(super) stop: StopReading,
     pub(super) until: Option<Instant>,
+}
+
+impl Live for Stoppable {
+    fn wait(&mut self, within: Duration) -> io::Result<bool> {
+        // Whoever asked to end must not wait for more.
+        Ok(self.stop.asked() || is_ready(&self.inner, within)?)
+    }
 }
 
 impl Read for Stoppable {

@@ -13,7 +13,7 @@ pub(super) fn standard_input() -> io::Result<File> {
 }
 
 /// Whether a read would return at once: with bytes, with the end, or with an error.
-pub(super) fn is_ready(from: &File, within: Duration) -> io::Result<bool> {
+pub(super) fn is_ready(from: &impl AsFd, within: Duration) -> io::Result<bool> {
     let timeout = Timespec { tv_sec: within.as_secs() as i64, tv_nsec: i64::from(within.subsec_nanos()) };
     match poll(&mut [PollFd::new(from, PollFlags::IN)], Some(&timeout)) {
         Ok(ready) => Ok(ready > 0),

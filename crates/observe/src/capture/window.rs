@@ -23,6 +23,10 @@ const BLOCK_BYTES: u64 = 512 << 10;
 /// for which a time daemon sets the clock instead of slewing it (ntpd 128 ms, systemd-timesyncd 400 ms).
 pub(super) const DISORDER_MAX_NS: i64 = 100_000_000;
 
+/// How much later than others a packet may be written and still be sorted, where packets are read as they come, in nanoseconds: many
+/// times what two processors need to write the packets that they have received.
+const SETTLED_NS: i64 = 10_000_000;
+
 /// A packet that was read and not given out.
 #[derive(Debug, Clone, Copy)]
 pub(super) struct Entry {
@@ -153,6 +157,16 @@ impl Window {
             self.sorted = true;
         }
         self.ready = if all || self.step_at.is_some() { end } else { end - self.kept(read_to) };
+    }
+
+    /// Sorts what has come so far, of a capture that is read as it comes, up to `read_to`. All of it may be given out if nothing has come
+    /// since the last time, otherwise what is older than [`SETTLED_NS`] of the latest, and what is too much to wait.
+    pub(super) fn settle_so_far(&mut self, nothing_new: bool, read_to: u64) {
+        self.settle(nothing_new, read_to);
+        if !nothing_new && self.step_at.is_none() {
+            let settled = self.latest.saturating_sub(SETTLED_NS);
+            self.ready = self.ready.max(self.entries.partition_point(|entry| entry.key <= settled));
+        }
     }
 
     /// How many packets at the end stay for the next block.

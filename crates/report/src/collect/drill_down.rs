@@ -152,7 +152,7 @@ fn shares_name(operation: Operation, name: &str) -> bool {
 
 /// The command that made the page; none where its input cannot be read again.
 fn command(source: &Source) -> Option<DrillCommand> {
-    if source.inputs.is_empty() || source.inputs.iter().any(|input| input == "-") {
+    if !source.is_readable_again() {
         return None;
     }
     let inputs: Vec<String> = source.inputs.iter().map(|input| safe::for_shell(input)).collect();

@@ -115,7 +115,7 @@ fn dropped(findings: &Findings) -> Option<String> {
                 missing packets may be elsewhere in the capture: sort it by time (reordercap IN OUT) and analyze the result.",
                 plural(disorder, "time")
             ),
-            _ => format!("The capture dropped {size}: use a larger capture buffer (tcpdump -B 65536)."),
+            _ => format!("The capture dropped {size}: use a larger capture buffer (tcpdump -B 65536, plimsoll watch --buffer 256MiB)."),
         }
     })
 }

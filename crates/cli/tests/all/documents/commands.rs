@@ -16,7 +16,7 @@ use super::{pages, root};
 const PLIMSOLL: &str = include_str!("plimsoll.sh");
 
 /// Programs that pages name beside `plimsoll`.
-const STAND_INS: [(&str, &str); 8] = [
+const STAND_INS: [(&str, &str); 9] = [
     // To a file after `-w`, and to standard output.
     (
         "tcpdump",
@@ -24,6 +24,7 @@ const STAND_INS: [(&str, &str); 8] = [
     ),
     ("cargo", "case $1 in plimsoll) shift; exec plimsoll \"$@\" ;; xtask | run | install) ;; *) exit 1 ;; esac"),
     ("git", "[ \"$1 $2\" = 'bisect run' ] && shift 2 && exec \"$@\""),
+    ("ssh", "shift; exec \"$@\""),
     ("make", ":"),
     ("apt", ":"),
     ("pidof", "echo $PPID"),

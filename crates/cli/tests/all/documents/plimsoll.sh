@@ -19,6 +19,15 @@ while [ "$count" -gt 0 ]; do
         count=$((count - 1))
         continue
         ;;
+    --save | --save-size | --save-time | --port | --buffer)
+        # Of an interface, which is a capture here.
+        if [ "$command" = watch ]; then
+            shift
+            count=$((count - 1))
+            continue
+        fi
+        ;;
+    eth0) [ "$command" != watch ] || word=mine.pcap ;;
     --duration) duration= ;;
     --warmup) warmup= ;;
     # A recorded run is repeated as it was.

@@ -49,7 +49,7 @@ mod tests {
         assert_eq!(chain.link(1_000, &bytes), Some(20));
         assert_eq!(chain.link(1_000, &bytes[..40]), None, "too little of the header to tell");
         assert_eq!(chain.link(1_021, &bytes), None, "the place was passed");
-        assert_eq!(chain.ends, []);
+        assert!(chain.ends.is_empty());
     }
 
     #[test]

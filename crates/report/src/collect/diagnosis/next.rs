@@ -11,7 +11,7 @@ const DIMENSIONS: [&str; 4] = ["client", "path", "second", "connection"];
 /// show the answer already; none where it shows all.
 pub(super) fn next(findings: &Findings, operation: &str, look: Option<&Look>) -> Option<String> {
     let inputs = &findings.source.inputs;
-    if inputs.is_empty() || inputs.iter().any(|input| input == "-") {
+    if !findings.source.is_readable_again() {
         return None;
     }
     let filters = &findings.source.filters;

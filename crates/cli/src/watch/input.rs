@@ -1,0 +1,67 @@
+//! What is watched: an interface, a pipe or files.
+
+use std::path::{Path, PathBuf};
+use std::sync::Arc;
+
+use plimsoll_observe::capture::interface::{
+    Interface, InterfaceCounts, InterfaceOptions, MAX_PORTS, SaveOptions, exists,
+};
+use plimsoll_observe::capture::{Captures, StopReading};
+
+use super::{CaptureFlags, only_for_interfaces};
+use crate::analyze::input;
+use crate::exit::Usage;
+
+/// An input that can be read.
+pub(super) enum Opened {
+    Interface(Box<Interface>),
+    /// A pipe or files, which are opened later.
+    Captures,
+}
+
+impl Opened {
+    /// Opens an interface.
+    pub(super) fn new(sources: &[PathBuf], flags: &CaptureFlags) -> anyhow::Result<Self> {
+        let interface = sources.iter().find_map(|source| interface_name(source));
+        let Some(name) = interface else {
+            only_for_interfaces(flags)?;
+            return Ok(Self::Captures);
+        };
+        if sources.len() > 1 {
+            return Err(Usage(format!("{name}: watch one network interface at a time, without files")).into());
+        }
+        if flags.port.len() > MAX_PORTS - 4 {
+            return Err(Usage(format!("--port: at most {} ports", MAX_PORTS - 4)).into());
+        }
+        let save = flags.save.as_ref().map(|folder| SaveOptions {
+            folder: folder.clone(),
+            bytes: flags.save_size,
+            kept_ns: flags.save_time.map(|time| u64::try_from(time.as_nanos()).unwrap_or(u64::MAX)),
+        });
+        let buffer_bytes = usize::try_from(flags.buffer).unwrap_or(usize::MAX);
+        let options = InterfaceOptions { name: name.to_owned(), ports: flags.port.clone(), buffer_bytes, save };
+        Ok(Self::Interface(Box::new(Interface::open(options)?)))
+    }
+
+    /// What is lost while an interface is captured.
+    pub(super) fn counts(&self) -> Option<Arc<InterfaceCounts>> {
+        match self {
+            Self::Interface(interface) => Some(interface.counts()),
+            Self::Captures => None,
+        }
+    }
+
+    /// Its packets.
+    pub(super) fn captures(self, sources: &[PathBuf], stop: &StopReading) -> anyhow::Result<Captures> {
+        Ok(match self {
+            Self::Interface(interface) => Captures::of_interface(*interface, stop.clone())?,
+            Self::Captures => Captures::open_until(sources.iter().map(|path| input(path)).collect(), stop.clone())?,
+        })
+    }
+}
+
+/// The interface that is meant: one of that name, or one that there is not where there is no such file either.
+fn interface_name(source: &Path) -> Option<&str> {
+    let name = source.to_str().filter(|name| !name.contains('/') && *name != "-")?;
+    (exists(name) || !source.exists()).then_some(name)
+}

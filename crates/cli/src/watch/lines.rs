@@ -1,0 +1,65 @@
+//! One line per interval on standard error, where no terminal shows more.
+
+use plimsoll_report::live::{LiveFigures, line};
+use plimsoll_stats::IntervalRow;
+use plimsoll_stats::live::Recent;
+
+use crate::shell;
+
+const SECOND_NS: i64 = 1_000_000_000;
+/// How long after a second its last packets may still be on their way, ns: the kernel hands them over after 50 ms at the latest.
+const SETTLED_NS: i64 = 200_000_000;
+
+/// The lines.
+pub(super) struct Lines {
+    seconds: i64,
+    quiet: bool,
+    /// Where the next line begins.
+    next_ns: Option<i64>,
+}
+
+impl Lines {
+    pub(super) fn new(seconds: u64, quiet: bool) -> Self {
+        Self { seconds: i64::try_from(seconds).unwrap_or(1), quiet, next_ns: None }
+    }
+
+    /// Prints the intervals that are over by now.
+    pub(super) fn show(&mut self, recent: &Recent, now_ns: i64) {
+        if self.quiet {
+            return;
+        }
+        let width_ns = self.seconds * SECOND_NS;
+        let first = || recent.seconds().next().map(|second| second.start_ns());
+        let Some(mut next_ns) = self.next_ns.or_else(first) else { return };
+        // After a long time without packets, or in files, there is nothing to say of what is no longer there.
+        next_ns = next_ns.max(first().unwrap_or(next_ns));
+        while next_ns + width_ns + SETTLED_NS <= now_ns {
+            shell::note(&line(&figures(recent, next_ns, next_ns + width_ns)));
+            next_ns += width_ns;
+        }
+        self.next_ns = Some(next_ns);
+    }
+}
+
+/// The numbers of the seconds from one instant to another.
+pub(super) fn figures(recent: &Recent, from_ns: i64, to_ns: i64) -> LiveFigures {
+    let (mut total, mut depth, mut lost_packets) = (IntervalRow::default(), 0.0, 0);
+    let seconds = recent.seconds().filter(|second| (from_ns..to_ns).contains(&second.start_ns()));
+    for second in seconds {
+        total.merge(&second.total());
+        depth += second.queue_depth();
+        lost_packets += second.lost_packets();
+    }
+    let seconds = (to_ns - from_ns) as f64 / SECOND_NS as f64;
+    LiveFigures {
+        from_ns,
+        seconds,
+        operations: total.count,
+        errors: total.errors,
+        bytes: total.payload_bytes,
+        p50_ns: total.percentile_ns(50.0),
+        p99_ns: total.percentile_ns(99.0),
+        queue_depth: depth / seconds,
+        lost_packets,
+    }
+}

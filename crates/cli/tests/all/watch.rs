@@ -1,0 +1,193 @@
+//! What users see of a server that they watch, and that it is what they get when they analyse the packets later.
+#![allow(clippy::unwrap_used, reason = "a test may stop where it stands")]
+
+use std::io::Write;
+use std::path::{Path, PathBuf};
+use std::process::Command;
+use std::time::Duration;
+
+use plimsoll_serve::{Embedded, Kind, Options};
+use plimsoll_testkit::command::{Running, output};
+use plimsoll_testkit::servers::Scratch;
+use plimsoll_testkit::{Link, Side, Tcp, Traffic, rpc};
+use rustix::process::{Signal, geteuid};
+use serde_json::Value;
+
+fn plimsoll() -> Command {
+    Command::new(env!("CARGO_BIN_EXE_plimsoll"))
+}
+
+/// Whether this user may capture; prints why not.
+#[expect(clippy::print_stdout, reason = "the reason for skipping")]
+fn may_capture() -> bool {
+    let may = geteuid().is_root();
+    if !may {
+        println!("SKIPPED: needs root, to capture an interface");
+    }
+    may
+}
+
+/// A watch of loopback that captures by now.
+fn watch(server: &Embedded, folder: &Path, buffer: &str) -> Running {
+    let mut command = plimsoll();
+    command.args(["watch", "lo", "--utc", "--port", &server.address().port().to_string(), "--buffer", buffer]);
+    command.args(["--save", &inside(folder, "ring"), "--json", &inside(folder, "watch.json")]);
+    command.args(["--transactions", &inside(folder, "watch.csv")]);
+    let mut running = Running::start(&mut command).unwrap();
+    let ended = running.wait_until(|running| running.said()[1].contains("capturing lo"));
+    assert_eq!(ended, None, "{:?}", running.said());
+    running
+}
+
+fn inside(folder: &Path, name: &str) -> String {
+    folder.join(name).display().to_string()
+}
+
+fn ring(folder: &Path) -> Vec<PathBuf> {
+    let files = std::fs::read_dir(folder.join("ring")).unwrap();
+    let mut files: Vec<PathBuf> = files.map(|file| file.unwrap().path()).collect();
+    files.sort();
+    files
+}
+
+/// A report without what it calls its input: the names, and the command that reads it again.
+fn without_input(path: &Path) -> Value {
+    let mut report: Value = serde_json::from_slice(&std::fs::read(path).unwrap()).unwrap();
+    crate::held_to_schema(&report);
+    let side = &mut report["sides"][0];
+    side["name"] = Value::Null;
+    side["source"]["inputs"] = Value::Null;
+    side["diagnosis"]["next"] = Value::Null;
+    report
+}
+
+/// Packets that the capture lost, as a report has them.
+fn lost(report: &Value) -> u64 {
+    let text = report.to_string();
+    let counts = text.split("capture_drops_reported").nth(1).unwrap_or_default();
+    counts
+        .trim_start_matches(|c: char| !c.is_ascii_digit())
+        .split(|c: char| !c.is_ascii_digit())
+        .next()
+        .unwrap()
+        .parse()
+        .unwrap_or(0)
+}
+
+/// Watches a server under load, and analyses the packets afterwards. The report, which both have.
+fn twins(kind: Kind, seed: u32, buffer: &str, meanwhile: impl FnOnce(&Running)) -> Value {
+    let scratch = Scratch::new("watch");
+    let folder = scratch.path();
+    let server = Embedded::start(kind, Options::default()).unwrap();
+    let watching = watch(&server, folder, buffer);
+    let mut load = plimsoll();
+    load.args(["run", "mixed", "--target", &server.target(), "--seed", &seed.to_string(), "--clients", "3"]);
+    load.args(["--warmup", "0s", "--duration", "2s", "--quiet"]);
+    let load = Running::start(&mut load).unwrap();
+    meanwhile(&watching);
+    // Its numbers may be invalid, on a busy machine: it is the watch's that count.
+    let ended = load.end();
+    assert!(matches!(ended.status.code(), Some(0 | 4)), "{ended:?}");
+    watching.signal(Signal::INT);
+    let ended = watching.end();
+    // Where too much was lost there is no verdict.
+    assert!(matches!(ended.status.code(), Some(0 | 4)), "{}", String::from_utf8_lossy(&ended.stderr));
+
+    let mut analyze = plimsoll();
+    analyze.args(["analyze", "--utc", "--json", &inside(folder, "analyze.json")]);
+    analyze.args(["--transactions", &inside(folder, "analyze.csv")]).args(ring(folder));
+    let analyzed = output(&mut analyze);
+    assert_eq!(analyzed.status.code(), ended.status.code(), "{analyzed:?}");
+    let watched = without_input(&folder.join("watch.json"));
+    assert_eq!(watched, without_input(&folder.join("analyze.json")), "{kind:?}, seed {seed}");
+    let rows = |name| std::fs::read(folder.join(name)).unwrap();
+    assert!(rows("watch.csv") == rows("analyze.csv"), "{kind:?}, seed {seed}: other transactions");
+    watched
+}
+
+#[test]
+fn a_watch_and_an_analysis_of_its_packets_are_twins() {
+    if !may_capture() {
+        return;
+    }
+    let _alone = crate::alone();
+    for (kind, seed) in [(Kind::Smb, 1), (Kind::Nfs, 2), (Kind::Smb, 3), (Kind::Nfs, 4)] {
+        let report = twins(kind, seed, "64MiB", |_| {});
+        let operations = report["sides"][0]["operations"].as_array().unwrap();
+        assert!(operations.iter().filter_map(|row| row["count"].as_u64()).sum::<u64>() > 100, "{operations:#?}");
+    }
+}
+
+#[test]
+fn twins_lose_the_same_packets() {
+    if !may_capture() {
+        return;
+    }
+    let _alone = crate::alone();
+    let report = twins(Kind::Nfs, 5, "2MiB", |watching| {
+        std::thread::sleep(Duration::from_millis(500));
+        watching.signal(Signal::STOP);
+        std::thread::sleep(Duration::from_millis(700));
+        watching.signal(Signal::CONT);
+    });
+    assert!(lost(&report) > 0, "a reader that sleeps loses packets");
+    assert_ne!(report["sides"][0]["validity"]["verdict"], "valid");
+}
+
+/// GETATTRs one after the other, four of them in a second.
+fn capture(seconds: u32) -> Vec<u8> {
+    let mut traffic = Traffic::new(Link::Ethernet);
+    traffic.step_ns = 62_500_000;
+    let mut tcp = Tcp::between_ports(700, 2049);
+    traffic.all(&tcp.handshake());
+    for xid in 1..=8 * seconds {
+        traffic.send(&mut tcp, Side::Client, &rpc::record(&rpc::getattr(xid, b"root")));
+        traffic.send(&mut tcp, Side::Server, &rpc::record(&rpc::reply(xid, &rpc::words(&[0]))));
+    }
+    traffic.pcap()
+}
+
+#[test]
+fn lines_come_while_a_pipe_is_open() {
+    let scratch = Scratch::new("watch-pipe");
+    let (file, bytes) = (scratch.path().join("a.pcap"), capture(5));
+    std::fs::write(&file, &bytes).unwrap();
+    let (mut watching, mut pipe) =
+        Running::start_fed(plimsoll().args(["watch", "-", "--utc", "--json", &inside(scratch.path(), "watch.json")]))
+            .unwrap();
+    let (first, rest) = bytes.split_at(bytes.len() / 2 + 7);
+    pipe.write_all(first).unwrap();
+    // Also the second in which the pipe stalls: nothing follows that would push its packets through.
+    let has = |watching: &Running, rate| watching.said()[1].contains(rate);
+    let ended = watching.wait_until(|watching| has(watching, " 8.00 ops/s") && has(watching, " 5.00 ops/s"));
+    assert_eq!(ended, None, "{:?}", watching.said());
+    pipe.write_all(rest).unwrap();
+    drop(pipe);
+    let ended = watching.end();
+    assert_eq!(ended.status.code(), Some(0), "{ended:?}");
+    let analyzed =
+        output(plimsoll().args(["analyze", "--utc", "--json", &inside(scratch.path(), "analyze.json")]).arg(&file));
+    let report = |name: &str| without_input(&scratch.path().join(name));
+    assert_eq!((analyzed.status.code(), report("watch.json")), (Some(0), report("analyze.json")));
+}
+
+#[test]
+fn what_cannot_be_watched_is_said_with_what_to_do() {
+    let scratch = Scratch::new("watch-usage");
+    let ring = inside(scratch.path(), "ring");
+    let mut cases = vec![
+        (vec!["watch", "no-such-if"], 3, "no-such-if: no such network interface"),
+        (vec!["watch", "-", "--save", &ring], 2, "tee"),
+        (vec!["watch", "lo", "--interval", "0.5s"], 2, "whole seconds"),
+        (vec!["watch", "lo", "--save-size", "1MiB"], 2, "--save"),
+        (vec!["watch", "lo", "other.pcap"], 2, "one network interface at a time"),
+    ];
+    if may_capture() {
+        cases.push((vec!["watch", "lo", "--duration", "300ms", "--quiet"], 3, "no packets of a file server"));
+    }
+    for (arguments, code, says) in cases {
+        let ended = output(plimsoll().args(&arguments));
+        let said = String::from_utf8_lossy(&ended.stderr).into_owned();
+        assert!(ended.status.code() == Some(code) && said.contains(says), "{arguments:?}: {:?} {said}", ended.status);
+    }
+}

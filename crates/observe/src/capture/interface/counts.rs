@@ -1,0 +1,113 @@
+//! What is counted while an interface is captured, for other threads to see.
+
+use std::io;
+use std::path::PathBuf;
+use std::sync::atomic::{AtomicBool, AtomicU64, Ordering::Relaxed};
+use std::sync::{Mutex, PoisonError};
+
+use super::section::Lost;
+use super::socket::{PacketSocket, interface_index};
+
+/// How often the interface's own counters are read, in nanoseconds of capture time.
+const LOOK_NS: u64 = 1_000_000_000;
+
+/// What a capture of an interface lost so far, and what became of it.
+#[derive(Debug)]
+pub struct InterfaceCounts {
+    name: String,
+    kernel_drops: AtomicU64,
+    freezes: AtomicU64,
+    interface_drops: AtomicU64,
+    downs: AtomicU64,
+    gone: AtomicBool,
+    /// The interface's counters when they were last read, and the time of the packet before.
+    read: Mutex<(Option<u64>, u64)>,
+    save_error: Mutex<Option<io::Error>>,
+    saves: AtomicBool,
+}
+
+impl InterfaceCounts {
+    pub(super) fn of(name: &str) -> Self {
+        Self {
+            name: name.to_owned(),
+            kernel_drops: AtomicU64::new(0),
+            freezes: AtomicU64::new(0),
+            interface_drops: AtomicU64::new(0),
+            downs: AtomicU64::new(0),
+            gone: AtomicBool::new(false),
+            read: Mutex::new((interface_drops(name), 0)),
+            save_error: Mutex::new(None),
+            saves: AtomicBool::new(true),
+        }
+    }
+
+    /// Packets that the kernel lost because its buffer was full.
+    pub fn kernel_drops(&self) -> u64 {
+        self.kernel_drops.load(Relaxed)
+    }
+
+    /// How often that buffer became full.
+    pub fn freezes(&self) -> u64 {
+        self.freezes.load(Relaxed)
+    }
+
+    /// Packets that the interface itself lost, of any kind: rx_missed_errors and rx_fifo_errors.
+    pub fn interface_drops(&self) -> u64 {
+        self.interface_drops.load(Relaxed)
+    }
+
+    /// How often the interface went down.
+    pub fn downs(&self) -> u64 {
+        self.downs.load(Relaxed)
+    }
+
+    /// Whether the interface is there no more: the capture has ended.
+    pub fn is_gone(&self) -> bool {
+        self.gone.load(Relaxed)
+    }
+
+    /// Why no more packets are stored.
+    pub fn take_save_error(&self) -> Option<io::Error> {
+        self.save_error.lock().unwrap_or_else(PoisonError::into_inner).take()
+    }
+
+    pub(super) fn may_save(&self) -> bool {
+        self.saves.load(Relaxed)
+    }
+
+    /// A file was written, or was not: then none will be.
+    pub(super) fn saved(&self, result: io::Result<()>) {
+        if let Err(error) = result {
+            self.saves.store(false, Relaxed);
+            self.save_error.lock().unwrap_or_else(PoisonError::into_inner).get_or_insert(error);
+        }
+    }
+
+    pub(super) fn went_down(&self, _error: &io::Error) {
+        self.downs.fetch_add(1, Relaxed);
+        self.gone.store(interface_index(&self.name).is_err(), Relaxed);
+    }
+
+    /// What was lost since the last look, at the time of the last packet.
+    pub(super) fn look(&self, socket: &PacketSocket, last_ns: u64) -> io::Result<Lost> {
+        let counts = socket.take_counts()?;
+        self.kernel_drops.fetch_add(counts.drops, Relaxed);
+        self.freezes.fetch_add(counts.freezes, Relaxed);
+        let mut read = self.read.lock().unwrap_or_else(PoisonError::into_inner);
+        let mut lost = Lost { kernel: counts.drops, interface: 0 };
+        if last_ns.saturating_sub(read.1) >= LOOK_NS {
+            let now = interface_drops(&self.name);
+            lost.interface = now.zip(read.0).map_or(0, |(now, before)| now.saturating_sub(before));
+            *read = (now.or(read.0), last_ns);
+        }
+        self.interface_drops.fetch_add(lost.interface, Relaxed);
+        Ok(lost)
+    }
+}
+
+/// The interface's own counters; `None` where the system does not show them.
+fn interface_drops(name: &str) -> Option<u64> {
+    let folder = PathBuf::from("/sys/class/net").join(name).join("statistics");
+    let read = |counter| std::fs::read_to_string(folder.join(counter)).ok()?.trim().parse::<u64>().ok();
+    Some(read("rx_missed_errors")?.saturating_add(read("rx_fifo_errors")?))
+}

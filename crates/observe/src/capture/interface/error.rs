@@ -1,0 +1,60 @@
+//! Why an interface cannot be captured, and what to do about it.
+
+use std::io;
+
+/// Why the capture of an interface does not begin.
+#[derive(Debug, thiserror::Error)]
+pub enum InterfaceError {
+    /// The system gives no packet socket to this user.
+    #[error(
+        "{0}: cannot capture: CAP_NET_RAW is missing; run as root, or grant it: setcap cap_net_raw+ep \"$(command -v plimsoll)\""
+    )]
+    NoRight(Box<str>),
+    /// There is no such interface.
+    #[error("{0}: no such network interface; `ip link` lists them")]
+    Unknown(Box<str>),
+    /// Its packets have a header that is not known.
+    #[error(
+        "{name}: cannot capture: hardware type {number} is not supported; use `tcpdump -i {name} -U -w - | plimsoll watch -`"
+    )]
+    LinkType {
+        /// The interface.
+        name: Box<str>,
+        /// ARPHRD_… in Linux' include/uapi/linux/if_arp.h.
+        number: u16,
+    },
+    /// The kernel has no memory for packets.
+    #[error("{name}: cannot capture: no memory for the buffer: {source}; give a smaller one with --buffer")]
+    Ring {
+        /// The interface.
+        name: Box<str>,
+        /// What the system said.
+        source: io::Error,
+    },
+    /// Packets cannot be stored.
+    #[error("{folder}: cannot save packets: {source}")]
+    Save {
+        /// The folder.
+        folder: Box<str>,
+        /// What the system said.
+        source: io::Error,
+    },
+    /// Anything else that the system refuses.
+    #[error("{name}: cannot capture: {source}; is the interface up? (`ip link set {name} up`)")]
+    Failed {
+        /// The interface.
+        name: Box<str>,
+        /// What the system said.
+        source: io::Error,
+    },
+}
+
+impl InterfaceError {
+    /// There is no packet socket.
+    pub(super) fn not_opened(name: &str, source: io::Error) -> Self {
+        match source.kind() {
+            io::ErrorKind::PermissionDenied => Self::NoRight(name.into()),
+            _ => Self::Failed { name: name.into(), source },
+        }
+    }
+}

@@ -1,0 +1,285 @@
+//! Packets of a network interface, as they come.
+//!
+//! ```text
+//! socket ─ filter in the kernel ─ ring of blocks ─ packets ─ pcapng ─┬─ Captures
+//!                                                                    └─ a ring of files
+//! ```
+//!
+//! An interface is a stream of pcapng blocks, so everything behind it is what it is for a pipe from tcpdump, and the files that it stores
+//! are, byte for byte, what was analysed. Packets that the kernel or the interface lost are in the stream, as statistics of the interface.
+//!
+//! Why not a crate: docs/decisions/0028-live-capture.md
+
+mod block;
+mod counts;
+mod error;
+mod filter;
+mod folder;
+mod rights;
+mod ring;
+mod section;
+mod socket;
+#[cfg(test)]
+mod tests;
+
+use std::io::{self, Read};
+use std::sync::Arc;
+use std::time::Duration;
+
+pub use counts::InterfaceCounts;
+pub use error::InterfaceError;
+pub use filter::{FILE_SERVER_PORTS, MAX_PORTS};
+pub use folder::SaveOptions;
+
+use super::LinkType;
+use super::stop::{LOOK, Live, StopReading};
+use super::waiting::is_ready;
+use folder::Folder;
+use ring::{Ring, RingLayout};
+use section::Lost;
+use socket::PacketSocket;
+
+/// Whether there is an interface of this name.
+pub fn exists(name: &str) -> bool {
+    socket::interface_index(name).is_ok()
+}
+
+/// What to capture.
+#[derive(Clone, Debug)]
+pub struct InterfaceOptions {
+    /// The interface's name, e.g. eth0.
+    pub name: String,
+    /// Ports of file servers, beside [`FILE_SERVER_PORTS`].
+    pub ports: Vec<u16>,
+    /// Room for packets that were not read yet, in bytes.
+    pub buffer_bytes: usize,
+    /// Where packets are stored.
+    pub save: Option<SaveOptions>,
+}
+
+/// An interface whose packets are captured.
+#[derive(Debug)]
+pub struct Interface {
+    name: Box<str>,
+    link: LinkType,
+    socket: PacketSocket,
+    ring: Ring,
+    folder: Option<Folder>,
+    counts: Arc<InterfaceCounts>,
+    losses: Losses,
+    /// Blocks of pcapng of which those before `given` were read.
+    blocks: Vec<u8>,
+    given: usize,
+    /// Of the last packet.
+    last_ns: u64,
+    stop: StopReading,
+    end: End,
+}
+
+/// Losses of the section that is written.
+#[derive(Debug, Default)]
+struct Losses {
+    total: Lost,
+    /// What was lost behind the packets in so many blocks of the ring.
+    ahead: Lost,
+    blocks_before: usize,
+}
+
+/// How far the end of the capture is.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum End {
+    Open,
+    /// No packet gets in any more; the ring has some.
+    Draining,
+    Over,
+}
+
+impl Interface {
+    /// Opens the interface, and gives up the rights that this took: all capabilities of this thread but that to write any file.
+    ///
+    /// # Errors
+    /// Without CAP_NET_RAW, without such an interface, or where packets cannot be stored.
+    pub fn open(options: InterfaceOptions) -> Result<Self, InterfaceError> {
+        let InterfaceOptions { name, mut ports, buffer_bytes, save } = options;
+        let failed = |source| InterfaceError::Failed { name: name.as_str().into(), source };
+        let index = socket::interface_index(&name).map_err(|_| InterfaceError::Unknown(name.as_str().into()))?;
+        let socket = PacketSocket::open().map_err(|source| InterfaceError::not_opened(&name, source))?;
+        ports.extend(FILE_SERVER_PORTS);
+        // Not yet known whether the interface has an Ethernet header: until then, no packet.
+        socket.filter(&filter::nothing()).map_err(failed)?;
+        let ring = socket.ring(RingLayout::of(buffer_bytes));
+        let ring = ring.map_err(|source| InterfaceError::Ring { name: name.as_str().into(), source })?;
+        let hardware = socket.bind(index).map_err(failed)?;
+        let link = link_type(hardware)
+            .ok_or_else(|| InterfaceError::LinkType { name: name.as_str().into(), number: hardware })?;
+        if hardware == libc::ARPHRD_LOOPBACK {
+            socket.ignore_outgoing().map_err(failed)?;
+        }
+        if let Some(error) = socket.take_error().map_err(failed)? {
+            return Err(failed(error));
+        }
+        rights::drop_capabilities().map_err(failed)?;
+        let mut head = Vec::new();
+        section::begin(&mut head, &name, link);
+        let folder = save.map(|save| {
+            let folder: Box<str> = save.folder.display().to_string().into();
+            Folder::new(save, head.clone()).map_err(|source| InterfaceError::Save { folder, source })
+        });
+        let counts = Arc::new(InterfaceCounts::of(&name));
+        let folder = folder.transpose()?;
+        socket.filter(&filter::program(link, &ports)).map_err(failed)?;
+        let (losses, stop) = (Losses::default(), StopReading::default());
+        let name = name.into();
+        Ok(Self {
+            name,
+            link,
+            socket,
+            ring,
+            folder,
+            counts,
+            losses,
+            blocks: head,
+            given: 0,
+            last_ns: 0,
+            stop,
+            end: End::Open,
+        })
+    }
+
+    /// What is counted, for another thread to see.
+    pub fn counts(&self) -> Arc<InterfaceCounts> {
+        Arc::clone(&self.counts)
+    }
+
+    /// The interface's name.
+    pub fn name(&self) -> &str {
+        &self.name
+    }
+
+    /// Ends when somebody asks.
+    #[must_use]
+    pub(super) fn until(self, stop: StopReading) -> Self {
+        Self { stop, ..self }
+    }
+
+    /// Whether there is something to read, after waiting for it a little.
+    fn poll(&self, within: Duration) -> io::Result<bool> {
+        let ready = is_ready(&self.socket, within)?;
+        if ready
+            && self.ring.block().is_none()
+            && let Some(error) = self.socket.take_error()?
+        {
+            // It may come back; one that is gone does not.
+            self.counts.went_down(&error);
+        }
+        Ok(ready)
+    }
+
+    /// Takes the next block of the ring, if there is one.
+    fn take_block(&mut self) -> io::Result<bool> {
+        self.look_for_losses()?;
+        let Self { ring, folder, losses, blocks, name, link, counts, last_ns, .. } = self;
+        let Some(block) = ring.block() else { return Ok(false) };
+        let mut unsaved = blocks.len();
+        for packet in block::packets(block) {
+            let is_full = |folder: &&mut Folder| folder.is_full(packet.time_ns, blocks.len() - unsaved);
+            if let Some(folder) = folder.as_mut().filter(is_full).filter(|_| counts.may_save()) {
+                section::statistics(blocks, *last_ns, std::mem::take(&mut losses.total));
+                let ended = folder.write(blocks.get(unsaved..).unwrap_or_default(), *last_ns);
+                counts.saved(ended.and_then(|()| folder.end_file(*last_ns)));
+                section::begin(blocks, name, *link);
+                unsaved = blocks.len();
+            }
+            *last_ns = packet.time_ns;
+            section::packet(blocks, &packet);
+        }
+        self.ring.release();
+        self.tell_losses();
+        self.save(unsaved);
+        Ok(true)
+    }
+
+    /// Losses are told behind the packets that the ring had when they were found, for so long it was full.
+    fn look_for_losses(&mut self) -> io::Result<()> {
+        let found = self.counts.look(&self.socket, self.last_ns)?;
+        if found != Lost::default() {
+            self.losses.ahead = self.losses.ahead.plus(found);
+            self.losses.blocks_before = self.ring.ready();
+        }
+        Ok(())
+    }
+
+    fn tell_losses(&mut self) {
+        self.losses.blocks_before = self.losses.blocks_before.saturating_sub(1);
+        if self.losses.blocks_before == 0 && self.losses.ahead != Lost::default() {
+            self.losses.total = self.losses.total.plus(std::mem::take(&mut self.losses.ahead));
+            section::statistics(&mut self.blocks, self.last_ns, self.losses.total);
+        }
+    }
+
+    /// Stores what stands behind `from`.
+    fn save(&mut self, from: usize) {
+        if let Some(folder) = self.folder.as_mut().filter(|_| self.counts.may_save()) {
+            self.counts.saved(folder.write(self.blocks.get(from..).unwrap_or_default(), self.last_ns));
+        }
+    }
+
+    /// Ends the capture step by step: first no packet gets in, then those in the ring are read.
+    fn end_on(&mut self) -> io::Result<()> {
+        if self.end == End::Open {
+            self.socket.filter(&filter::nothing())?;
+            self.end = End::Draining;
+        } else if !self.poll(LOOK)? || self.ring.block().is_none() {
+            self.look_for_losses()?;
+            let from = self.blocks.len();
+            self.losses.total = self.losses.total.plus(std::mem::take(&mut self.losses.ahead));
+            if self.last_ns > 0 {
+                section::statistics(&mut self.blocks, self.last_ns, self.losses.total);
+                self.save(from);
+            }
+            self.end = End::Over;
+        }
+        Ok(())
+    }
+}
+
+impl Live for Interface {
+    fn wait(&mut self, within: Duration) -> io::Result<bool> {
+        let has_more = self.given < self.blocks.len() || self.end != End::Open || self.ring.block().is_some();
+        Ok(has_more || self.stop.asked() || self.counts.is_gone() || self.poll(within)?)
+    }
+}
+
+impl Read for Interface {
+    fn read(&mut self, room: &mut [u8]) -> io::Result<usize> {
+        while self.given >= self.blocks.len() {
+            (self.given, _) = (0, self.blocks.clear());
+            if self.end == End::Over {
+                return Ok(0);
+            }
+            if !self.take_block()? {
+                if self.stop.asked() || self.counts.is_gone() {
+                    self.end_on()?;
+                } else {
+                    self.poll(LOOK)?;
+                }
+            }
+        }
+        let mut rest = self.blocks.get(self.given..).unwrap_or_default();
+        let read = rest.read(room)?;
+        self.given += read;
+        Ok(read)
+    }
+}
+
+/// IP packets without a header of the link, as some drivers of mobile networks have; not in libc.
+const ARPHRD_RAWIP: u16 = 519;
+
+/// The link layer of a hardware type (ARPHRD_… in include/uapi/linux/if_arp.h): Ethernet and loopback, or IP alone (tun, WireGuard).
+fn link_type(hardware: u16) -> Option<LinkType> {
+    match hardware {
+        libc::ARPHRD_ETHER | libc::ARPHRD_LOOPBACK => Some(LinkType::Ethernet),
+        libc::ARPHRD_NONE | ARPHRD_RAWIP => Some(LinkType::RawIp),
+        _ => None,
+    }
+}

@@ -1,0 +1,108 @@
+//! Packets of an interface as blocks of pcapng: what the rest of Plimsoll reads, and what `--save` stores.
+//!
+//! Spec: draft-ietf-opsawg-pcapng-03 4.1, 4.2, 4.3, 4.6
+//!
+//! A section has one interface. Its statistics count from its start, so that each file of a ring says what was lost while it was written.
+
+use super::block::RingPacket;
+use crate::capture::LinkType;
+
+const SECTION_HEADER: u32 = 0x0a0d_0d0a;
+const INTERFACE_DESCRIPTION: u32 = 1;
+const INTERFACE_STATISTICS: u32 = 5;
+const ENHANCED_PACKET: u32 = 6;
+/// Options: end, application, name of the interface, clock resolution; packets lost by the interface and by the system.
+const END: u16 = 0;
+const APPLICATION: u16 = 4;
+const NAME: u16 = 2;
+const RESOLUTION: u16 = 9;
+const INTERFACE_DROPS: u16 = 5;
+const SYSTEM_DROPS: u16 = 7;
+/// Ticks are 10⁻⁹ s.
+const NANOSECONDS: u8 = 9;
+/// Ethernet and raw IP in the registry of link types.
+const ETHERNET: u16 = 1;
+const RAW_IP: u16 = 101;
+/// The two addresses of an Ethernet header, behind which VLAN tags stand.
+const ADDRESSES: usize = 12;
+
+/// Packets that were lost before they could be read.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub(super) struct Lost {
+    /// By the kernel: the ring was full.
+    pub(super) kernel: u64,
+    /// By the interface: its own queue was full.
+    pub(super) interface: u64,
+}
+
+impl Lost {
+    pub(super) fn plus(self, other: Self) -> Self {
+        Self { kernel: self.kernel + other.kernel, interface: self.interface + other.interface }
+    }
+}
+
+/// Begins a section of an interface.
+pub(super) fn begin(out: &mut Vec<u8>, name: &str, link: LinkType) {
+    block(out, SECTION_HEADER, |body| {
+        body.extend_from_slice(&0x1a2b_3c4d_u32.to_le_bytes());
+        body.extend_from_slice(&[1, 0, 0, 0]);
+        // How long the section is: not known.
+        body.extend_from_slice(&u64::MAX.to_le_bytes());
+        option(body, APPLICATION, concat!("plimsoll ", env!("CARGO_PKG_VERSION")).as_bytes());
+        option(body, END, &[]);
+    });
+    block(out, INTERFACE_DESCRIPTION, |body| {
+        let link = if link == LinkType::RawIp { RAW_IP } else { ETHERNET };
+        body.extend_from_slice(&link.to_le_bytes());
+        body.extend_from_slice(&[0, 0]);
+        // Packets of any length.
+        body.extend_from_slice(&0u32.to_le_bytes());
+        option(body, NAME, name.as_bytes());
+        option(body, RESOLUTION, &[NANOSECONDS]);
+        option(body, END, &[]);
+    });
+}
+
+/// Adds a packet; a VLAN tag that was taken out of it is put back.
+pub(super) fn packet(out: &mut Vec<u8>, packet: &RingPacket<'_>) {
+    let (addresses, rest, tag) = match (packet.vlan.as_ref(), packet.captured.split_at_checked(ADDRESSES)) {
+        (Some(tag), Some((addresses, rest))) => (addresses, rest, &tag[..]),
+        _ => (packet.captured, &[][..], &[][..]),
+    };
+    let captured = packet.captured.len() + tag.len();
+    let original_len = packet.original_len.saturating_add(tag.len() as u32);
+    let total = (32 + captured.next_multiple_of(4)) as u32;
+    let ticks = packet.time_ns;
+    let head = [ENHANCED_PACKET, total, 0, (ticks >> 32) as u32, ticks as u32, captured as u32, original_len];
+    head.into_iter().for_each(|number| out.extend_from_slice(&number.to_le_bytes()));
+    for piece in [addresses, tag, rest, &[0; 3][..captured.next_multiple_of(4) - captured]] {
+        out.extend_from_slice(piece);
+    }
+    out.extend_from_slice(&total.to_le_bytes());
+}
+
+/// Says what was lost since the section began.
+pub(super) fn statistics(out: &mut Vec<u8>, time_ns: u64, lost: Lost) {
+    block(out, INTERFACE_STATISTICS, |body| {
+        body.extend_from_slice(&0u32.to_le_bytes());
+        body.extend_from_slice(&((time_ns >> 32) as u32).to_le_bytes());
+        body.extend_from_slice(&(time_ns as u32).to_le_bytes());
+        option(body, INTERFACE_DROPS, &lost.interface.to_le_bytes());
+        option(body, SYSTEM_DROPS, &lost.kernel.to_le_bytes());
+        option(body, END, &[]);
+    });
+}
+
+fn block(out: &mut Vec<u8>, kind: u32, write: impl FnOnce(&mut Vec<u8>)) {
+    let mut body = Vec::new();
+    write(&mut body);
+    let total = ((12 + body.len()) as u32).to_le_bytes();
+    [&kind.to_le_bytes()[..], &total, &body, &total].into_iter().for_each(|piece| out.extend_from_slice(piece));
+}
+
+fn option(body: &mut Vec<u8>, code: u16, value: &[u8]) {
+    body.extend_from_slice(&code.to_le_bytes());
+    body.extend_from_slice(&(value.len() as u16).to_le_bytes());
+    body.extend_from_slice(value);
+    body.resize(body.len().next_multiple_of(4), 0);
+}

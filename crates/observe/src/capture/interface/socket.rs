@@ -1,0 +1,126 @@
+//! A packet socket: the system calls.
+//!
+//! Spec: packet(7); Linux' include/uapi/linux/if_packet.h
+
+use std::ffi::{CString, c_int, c_uint};
+use std::io;
+use std::os::fd::{AsFd, AsRawFd, BorrowedFd, FromRawFd, OwnedFd};
+
+use libc::{sock_filter, socklen_t};
+
+use super::ring::{Ring, RingLayout};
+
+/// From include/uapi/linux/if_packet.h; libc does not have it. Since Linux 4.20.
+const PACKET_IGNORE_OUTGOING: c_int = 23;
+
+/// What the kernel counted since it was last asked.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub(super) struct KernelCounts {
+    /// Packets that the filter let through and that found no room.
+    pub(super) drops: u64,
+    /// How often the ring became full.
+    pub(super) freezes: u64,
+}
+
+/// A packet socket.
+#[derive(Debug)]
+pub(super) struct PacketSocket(OwnedFd);
+
+impl PacketSocket {
+    /// A socket that gets nothing before it is bound.
+    ///
+    /// # Errors
+    /// Without CAP_NET_RAW.
+    pub(super) fn open() -> io::Result<Self> {
+        // SAFETY: takes numbers alone.
+        let fd = checked(unsafe { libc::socket(libc::AF_PACKET, libc::SOCK_RAW | libc::SOCK_CLOEXEC, 0) })?;
+        // SAFETY: a new descriptor that nobody else has.
+        Ok(Self(unsafe { OwnedFd::from_raw_fd(fd) }))
+    }
+
+    /// From now on these packets alone get in.
+    pub(super) fn filter(&self, program: &[sock_filter]) -> io::Result<()> {
+        // The kernel reads through the pointer, and does not write.
+        let program = libc::sock_fprog { len: program.len() as u16, filter: program.as_ptr().cast_mut() };
+        self.set(libc::SOL_SOCKET, libc::SO_ATTACH_FILTER, &program)
+    }
+
+    /// Leaves out what this machine sends: on loopback each packet comes in as well.
+    pub(super) fn ignore_outgoing(&self) -> io::Result<()> {
+        self.set(libc::SOL_PACKET, PACKET_IGNORE_OUTGOING, &1i32)
+    }
+
+    /// Makes the ring that packets go to.
+    pub(super) fn ring(&self, layout: RingLayout) -> io::Result<Ring> {
+        let version = libc::tpacket_versions::TPACKET_V3 as c_int;
+        self.set(libc::SOL_PACKET, libc::PACKET_VERSION, &version)?;
+        self.set(libc::SOL_PACKET, libc::PACKET_RX_RING, &layout.request())?;
+        Ring::map(self, layout)
+    }
+
+    /// From now on packets of the interface come. The type of its hardware (ARPHRD_… in include/uapi/linux/if_arp.h).
+    pub(super) fn bind(&self, index: c_uint) -> io::Result<u16> {
+        // SAFETY: a structure of numbers, of which 0 is one.
+        let mut address: libc::sockaddr_ll = unsafe { std::mem::zeroed() };
+        address.sll_family = libc::AF_PACKET as u16;
+        address.sll_protocol = (libc::ETH_P_ALL as u16).to_be();
+        address.sll_ifindex = index as c_int;
+        let mut len = size_of::<libc::sockaddr_ll>() as socklen_t;
+        let to = std::ptr::from_mut(&mut address).cast::<libc::sockaddr>();
+        // SAFETY: `address` is an address of `len` bytes, and lives longer than both calls.
+        checked(unsafe { libc::bind(self.0.as_raw_fd(), to, len) })?;
+        // SAFETY: as before; the kernel writes `len` bytes at most.
+        checked(unsafe { libc::getsockname(self.0.as_raw_fd(), to, &raw mut len) })?;
+        Ok(address.sll_hatype)
+    }
+
+    /// What was counted since the last call: the kernel starts again with each.
+    pub(super) fn take_counts(&self) -> io::Result<KernelCounts> {
+        let counts: [c_uint; 3] = self.get(libc::SOL_PACKET, libc::PACKET_STATISTICS)?;
+        Ok(KernelCounts { drops: u64::from(counts[1]), freezes: u64::from(counts[2]) })
+    }
+
+    /// What went wrong since the last call: ENETDOWN where the interface went down.
+    pub(super) fn take_error(&self) -> io::Result<Option<io::Error>> {
+        let error: [c_int; 1] = self.get(libc::SOL_SOCKET, libc::SO_ERROR)?;
+        Ok((error[0] != 0).then(|| io::Error::from_raw_os_error(error[0])))
+    }
+
+    fn set<T>(&self, level: c_int, option: c_int, value: &T) -> io::Result<()> {
+        let (at, len) = (std::ptr::from_ref(value).cast(), size_of::<T>() as socklen_t);
+        // SAFETY: `value` is of so many bytes, which the kernel reads before the call returns.
+        checked(unsafe { libc::setsockopt(self.0.as_raw_fd(), level, option, at, len) }).map(drop)
+    }
+
+    fn get<T: Default + Copy, const N: usize>(&self, level: c_int, option: c_int) -> io::Result<[T; N]>
+    where
+        [T; N]: Default,
+    {
+        let mut value = <[T; N]>::default();
+        let mut len = size_of::<[T; N]>() as socklen_t;
+        let at = value.as_mut_ptr().cast();
+        // SAFETY: there is room for `len` bytes, and callers ask for numbers alone.
+        checked(unsafe { libc::getsockopt(self.0.as_raw_fd(), level, option, at, &raw mut len) })?;
+        Ok(value)
+    }
+}
+
+impl AsFd for PacketSocket {
+    fn as_fd(&self) -> BorrowedFd<'_> {
+        self.0.as_fd()
+    }
+}
+
+/// The number of an interface.
+pub(super) fn interface_index(name: &str) -> io::Result<c_uint> {
+    let name = CString::new(name)?;
+    // SAFETY: a string that ends with 0.
+    match unsafe { libc::if_nametoindex(name.as_ptr()) } {
+        0 => Err(io::Error::last_os_error()),
+        index => Ok(index),
+    }
+}
+
+fn checked(result: c_int) -> io::Result<c_int> {
+    if result < 0 { Err(io::Error::last_os_error()) } else { Ok(result) }
+}

@@ -1,0 +1,176 @@
+//! Loopback, captured. Needs CAP_NET_RAW.
+
+use std::net::UdpSocket;
+use std::path::Path;
+
+use plimsoll_testkit::servers::Scratch;
+
+use super::*;
+use crate::capture::{Captures, Input, Next};
+
+/// Datagrams of tests: NFS' port may be anybody's.
+struct Sender {
+    from: UdpSocket,
+    to: UdpSocket,
+}
+
+impl Sender {
+    fn new() -> Self {
+        Self { from: UdpSocket::bind("127.0.0.1:0").unwrap(), to: UdpSocket::bind("127.0.0.1:0").unwrap() }
+    }
+
+    fn port(&self) -> u16 {
+        self.to.local_addr().unwrap().port()
+    }
+
+    /// Nobody reads them: the capture is in front of the socket's buffer.
+    fn send(&self, count: usize, bytes: usize) {
+        let mut payload = vec![0; bytes];
+        for number in 0..count {
+            payload[..8].copy_from_slice(&(number as u64).to_le_bytes());
+            self.from.send_to(&payload, self.to.local_addr().unwrap()).unwrap();
+        }
+    }
+}
+
+fn options(ports: Vec<u16>, save: Option<&Path>) -> InterfaceOptions {
+    let save = save.map(|folder| SaveOptions { folder: folder.to_owned(), bytes: 1 << 30, kept_ns: None });
+    InterfaceOptions { name: "lo".to_owned(), ports, buffer_bytes: 2 << 20, save }
+}
+
+/// `None` where this user may not capture.
+fn open(options: InterfaceOptions) -> Option<Interface> {
+    match Interface::open(options) {
+        Err(InterfaceError::NoRight(_)) => {
+            println!("SKIPPED: needs root, to capture an interface");
+            None
+        }
+        opened => Some(opened.unwrap()),
+    }
+}
+
+/// Number, time and bytes of all packets.
+type Frames = Vec<(u64, Option<i64>, Vec<u8>)>;
+
+fn frames(captures: &mut Captures) -> Frames {
+    let mut frames = Vec::new();
+    loop {
+        match captures.next_or_idle().unwrap() {
+            Next::Frame(frame) => frames.push((frame.number, frame.time_ns, frame.captured.to_vec())),
+            Next::Idle => {}
+            Next::End => return frames,
+        }
+    }
+}
+
+fn read_again(folder: &Path) -> (Frames, u64) {
+    let files = std::fs::read_dir(folder).unwrap().map(|entry| Input::File(entry.unwrap().path())).collect();
+    let mut captures = Captures::open(files).unwrap();
+    (frames(&mut captures), captures.anomalies().reported_drops)
+}
+
+#[test]
+fn every_packet_of_loopback_comes_once_and_is_stored_as_it_came() {
+    let scratch = Scratch::new("interface");
+    let (sender, folder) = (Sender::new(), scratch.path().join("ring"));
+    let Some(interface) = open(options(vec![sender.port()], Some(&folder))) else { return };
+    let stop = StopReading::default();
+    let mut captures = Captures::of_interface(interface, stop.clone()).unwrap().as_they_come();
+    sender.send(300, 100);
+    // What goes to no file server does not get in.
+    Sender::new().send(10, 100);
+    stop.ask();
+    let live = frames(&mut captures);
+    let numbers = live.iter().map(|(_, _, bytes)| u64::from_le_bytes(bytes[42..50].try_into().unwrap()));
+    assert!(numbers.eq(0..300), "{} packets", live.len());
+    assert!(!captures.interrupted() && captures.anomalies() == Default::default());
+    assert_eq!(read_again(&folder), (live, 0));
+}
+
+#[test]
+fn packets_come_while_others_are_awaited() {
+    let sender = Sender::new();
+    let Some(interface) = open(options(vec![sender.port()], None)) else { return };
+    let stop = StopReading::default();
+    let mut captures = Captures::of_interface(interface, stop.clone()).unwrap().as_they_come();
+    for _ in 0..3 {
+        sender.send(1, 50);
+        let mut looks = 0;
+        while !matches!(captures.next_or_idle().unwrap(), Next::Frame(_)) {
+            looks += 1;
+            assert!(looks < 100, "a packet waits for the next");
+        }
+    }
+    stop.ask();
+    assert_eq!(frames(&mut captures).len(), 0);
+}
+
+#[test]
+fn what_found_no_room_is_counted_to_the_packet_and_stored() {
+    let scratch = Scratch::new("drops");
+    let (sender, folder) = (Sender::new(), scratch.path().join("ring"));
+    let Some(interface) = open(options(vec![sender.port()], Some(&folder))) else { return };
+    let (stop, counts) = (StopReading::default(), interface.counts());
+    let mut captures = Captures::of_interface(interface, stop.clone()).unwrap().as_they_come();
+    // 6 MB into 2 MiB.
+    sender.send(6_000, 1_000);
+    stop.ask();
+    let live = frames(&mut captures);
+    let drops = captures.anomalies().reported_drops;
+    assert!(live.len() > 1_000 && drops > 1_000, "{} packets and {drops} drops", live.len());
+    assert_eq!(live.len() as u64 + drops, 6_000);
+    assert_eq!((counts.kernel_drops(), counts.interface_drops()), (drops, 0));
+    assert!(counts.freezes() >= 1);
+    assert_eq!(read_again(&folder), (live, drops));
+}
+
+#[test]
+fn files_follow_each_other_without_a_seam() {
+    let scratch = Scratch::new("files");
+    let (sender, folder) = (Sender::new(), scratch.path().join("ring"));
+    let mut options = options(vec![sender.port()], Some(&folder));
+    // Files of 64 KiB.
+    options.save = options.save.map(|save| SaveOptions { bytes: 1 << 20, ..save });
+    let Some(interface) = open(options) else { return };
+    let stop = StopReading::default();
+    let mut captures = Captures::of_interface(interface, stop.clone()).unwrap().as_they_come();
+    sender.send(600, 1_000);
+    stop.ask();
+    let live = frames(&mut captures);
+    assert!(std::fs::read_dir(&folder).unwrap().count() > 5);
+    assert_eq!((live.len(), read_again(&folder)), (600, (live, 0)));
+}
+
+#[test]
+fn a_tag_that_was_taken_out_is_put_back() {
+    let mut blocks = Vec::new();
+    section::begin(&mut blocks, "eth0", LinkType::Ethernet);
+    let captured: Vec<u8> = (0..60).collect();
+    let tagged = block::RingPacket { time_ns: 7, captured: &captured, original_len: 100, vlan: Some([0x81, 0, 0, 9]) };
+    section::packet(&mut blocks, &tagged);
+    section::statistics(&mut blocks, 7, Lost { kernel: 3, interface: 2 });
+    let scratch = Scratch::new("tag");
+    let file = scratch.path().join("tag.pcapng");
+    std::fs::write(&file, blocks).unwrap();
+    let mut captures = Captures::open(vec![Input::File(file)]).unwrap();
+    let frame = captures.next().unwrap().unwrap();
+    let expected = [&captured[..12], &[0x81, 0, 0, 9], &captured[12..]].concat();
+    assert_eq!((frame.captured, frame.original_len, frame.time_ns), (&expected[..], 104, Some(7)));
+    assert!(captures.next().unwrap().is_none());
+    assert_eq!(captures.anomalies().reported_drops, 3, "the greater is certain");
+}
+
+#[test]
+fn what_cannot_be_captured_is_said_with_what_to_do() {
+    let mut unknown = options(vec![], None);
+    unknown.name = "no-such-if".to_owned();
+    let error = Interface::open(unknown).unwrap_err().to_string();
+    assert!(error.contains("no-such-if: no such network interface") && error.contains("ip link"), "{error}");
+    // In a thread: rights are those of a thread.
+    let refused = std::thread::spawn(|| {
+        rights::drop_capabilities().unwrap();
+        Interface::open(options(vec![], None)).unwrap_err().to_string()
+    });
+    let refused = refused.join().unwrap();
+    assert!(refused.contains("CAP_NET_RAW") && refused.contains("setcap"), "{refused}");
+}

@@ -1,0 +1,49 @@
+//! One line for some seconds.
+
+use super::LiveFigures;
+use crate::{Zone, duration, significant};
+
+/// The numbers in one line, for a log.
+pub fn line(figures: &LiveFigures) -> String {
+    let time = |ns: Option<u64>| ns.map_or_else(|| "-".to_owned(), |ns| duration(ns as f64 / 1e9));
+    let mut line = format!(
+        "{}  {} ops/s  p50 {}  p99 {}  {} errors/s  queue depth {}  {} MB/s",
+        Zone::shown().second(figures.from_ns),
+        significant(figures.per_second(figures.operations)),
+        time(figures.p50_ns),
+        time(figures.p99_ns),
+        significant(figures.per_second(figures.errors)),
+        significant(figures.queue_depth),
+        significant(figures.per_second(figures.bytes) / 1e6),
+    );
+    if figures.lost_packets > 0 {
+        line += &format!("  INCOMPLETE: the capture lost {} packets", figures.lost_packets);
+    }
+    line
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_line_has_rates_times_and_what_was_lost() {
+        let figures = LiveFigures {
+            from_ns: 1_700_000_000_000_000_000,
+            seconds: 10.0,
+            operations: 12_345,
+            errors: 5,
+            bytes: 25_000_000,
+            p50_ns: Some(210_000),
+            p99_ns: Some(4_020_000),
+            queue_depth: 2.104,
+            lost_packets: 0,
+        };
+        assert_eq!(
+            line(&figures),
+            "2023-11-14 22:13:20 UTC  1235 ops/s  p50 210 µs  p99 4.02 ms  0.500 errors/s  queue depth 2.10  2.50 MB/s"
+        );
+        let lossy = line(&LiveFigures { lost_packets: 7, ..LiveFigures::default() });
+        assert!(lossy.contains("0 ops/s  p50 -  p99 -") && lossy.ends_with("the capture lost 7 packets"), "{lossy}");
+    }
+}

@@ -1,0 +1,64 @@
+//! One second.
+
+use super::{Cells, SECOND_NS, empty};
+use crate::{HEAT_ROWS, Interval, IntervalRow, heat};
+
+/// What happened in a second.
+#[derive(Clone, Debug)]
+pub struct Second {
+    number: i64,
+    interval: Interval,
+    pub(super) cells: Cells,
+    pub(super) outstanding_ns: u64,
+    pub(super) lost_packets: u64,
+}
+
+impl Second {
+    pub(super) fn new(number: i64) -> Self {
+        Self { number, interval: empty(number), cells: Cells::default(), outstanding_ns: 0, lost_packets: 0 }
+    }
+
+    /// Seconds since the Unix epoch.
+    pub(super) fn number(&self) -> i64 {
+        self.number
+    }
+
+    /// When it began, ns since the Unix epoch.
+    pub fn start_ns(&self) -> i64 {
+        self.number.saturating_mul(SECOND_NS)
+    }
+
+    /// Where operations count as in a report's series: in the second in which they ended.
+    pub fn total(&self) -> IntervalRow {
+        self.interval.total()
+    }
+
+    /// Requests outstanding, as the mean over the second: the sum of the time that each was outstanding in it. Those without an answer
+    /// are not in it, nor are those that are not answered yet.
+    pub fn queue_depth(&self) -> f64 {
+        self.outstanding_ns as f64 / SECOND_NS as f64
+    }
+
+    /// Packets that the capture lost.
+    pub fn lost_packets(&self) -> u64 {
+        self.lost_packets
+    }
+
+    /// The same by client, share, operation and path.
+    pub fn cells(&self) -> &Cells {
+        &self.cells
+    }
+
+    /// Response times by the rows of a heat map.
+    pub fn heat(&self) -> [u64; HEAT_ROWS] {
+        let mut rows = [0; HEAT_ROWS];
+        for cell in self.interval.rows().flat_map(|(_, row)| row.histogram.iter()) {
+            rows[heat::row_of(cell.to_ns)] += cell.count;
+        }
+        rows
+    }
+
+    pub(super) fn add(&mut self, interval: &Interval) {
+        interval.rows().for_each(|(procedure, row)| self.interval.row_mut(procedure).merge(row));
+    }
+}

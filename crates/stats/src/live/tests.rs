@@ -1,0 +1,126 @@
+//! The recent seconds against a report of the same.
+
+use std::net::IpAddr;
+
+use plimsoll_model::{Operation, Outcome, Protocol, Symbol};
+use plimsoll_testkit::{Random, transaction};
+
+use super::*;
+use crate::{Dimension, Options, Statistics};
+
+const SECOND: i64 = SECOND_NS;
+
+fn read() -> Procedure {
+    Procedure::of(Protocol::Smb2, 8)
+}
+
+fn client(number: u8) -> IpAddr {
+    IpAddr::from([10, 0, 0, number])
+}
+
+#[test]
+fn a_second_has_the_numbers_of_a_report_of_it() {
+    let mut random = Random::new(19);
+    let (mut recent, mut statistics) = (Recent::new(), Statistics::new(Options::default()));
+    for ended in (0..5 * SECOND).step_by(1_000_003) {
+        let mut t = transaction(read(), ended, 1_000 + (random.uniform() * 50e6) as i64);
+        t.outcome = if ended % 7 == 0 { Outcome::Refused } else { Outcome::Succeeded };
+        if ended / SECOND == 3 {
+            statistics.record(&t);
+        }
+        recent.record(&t);
+        recent.advance(ended);
+    }
+    recent.advance(10 * SECOND);
+    let second = recent.second(3 * SECOND).unwrap().total();
+    let (_, row) = statistics.operations().next().unwrap();
+    assert_eq!((second.count, second.errors), (row.count(), row.errors()));
+    for percentile in [50.0, 90.0, 99.0, 100.0] {
+        let reported = row.response().percentile_ns(percentile);
+        assert_eq!(second.percentile_ns(percentile), reported, "p{percentile}");
+    }
+    let heat = recent.second(3 * SECOND).unwrap().heat();
+    assert_eq!(heat.iter().sum::<u64>(), second.count);
+    assert_eq!(recent.seconds().len(), 11, "idle seconds are there too");
+    assert_eq!(recent.second(9 * SECOND).unwrap().total().count, 0);
+}
+
+#[test]
+fn the_queue_depth_is_the_time_that_requests_were_outstanding_in_each_second() {
+    let mut recent = Recent::new();
+    recent.advance(0);
+    // From 0.5 s to 3.25 s, and one of 100 ms.
+    recent.record(&transaction(read(), 3_250_000_000, 2_750_000_000));
+    recent.record(&transaction(read(), 1_200_000_000, 100_000_000));
+    let depths: Vec<f64> = recent.seconds().map(Second::queue_depth).collect();
+    assert_eq!(depths, [0.5, 1.1, 1.0, 0.25]);
+}
+
+#[test]
+fn a_part_of_a_part_is_what_fits_all_of_it_and_others_are_said() {
+    let mut recent = Recent::new();
+    for (number, took) in [(1, 5_000_000), (2, 3_000_000), (1, 1_000_000)] {
+        let mut t = transaction(read(), 1_000, took);
+        t.client.ip = client(number);
+        recent.record(&t);
+    }
+    let all = recent.table((0, SECOND), &[], Dimension::Client);
+    let keys: Vec<_> = all.rows.iter().map(|row| (row.key, row.sum.count, row.sum.waited_ns)).collect();
+    assert_eq!(keys, [(Some(Key::Client(client(1))), 2, 6_000_000), (Some(Key::Client(client(2))), 1, 3_000_000)]);
+    let part = recent.table((0, SECOND), &[Key::Client(client(1)), Key::Operation(Operation::Read)], Dimension::Path);
+    assert_eq!((part.total.count, part.unknown.count), (2, 0));
+    assert_eq!(part.rows[0].key, Some(Key::Path(Symbol::NONE, Symbol::NONE)));
+    assert_eq!(recent.table((0, SECOND), &[Key::Operation(Operation::Write)], Dimension::Path).total.count, 0);
+    assert_eq!(recent.table((SECOND, 2 * SECOND), &[], Dimension::Client).total.count, 0);
+}
+
+#[test]
+fn cells_are_bounded_and_what_is_folded_is_counted() {
+    let mut recent = Recent::new();
+    let mut names = Names::default();
+    for number in 0..20_000u32 {
+        let mut t = transaction(read(), i64::from(number), 1_000 + i64::from(number));
+        t.client.ip = IpAddr::from(number.to_be_bytes());
+        t.path = names.intern(&format!("file-{number}"));
+        recent.record(&t);
+    }
+    recent.advance(10 * SECOND);
+    assert!(recent.second(0).unwrap().cells().len() <= 256);
+    let table = recent.table((0, SECOND), &[], Dimension::Client);
+    assert_eq!(table.total.count, 20_000);
+    assert!(table.rows.last().unwrap().key.is_none() && table.rows.last().unwrap().sum.count > 10_000);
+    // Of a client, nobody knows how many of those are its.
+    let part = recent.table((0, SECOND), &[Key::Client(client(1))], Dimension::Path);
+    assert_eq!(part.unknown.count, table.rows.last().unwrap().sum.count);
+}
+
+#[test]
+fn time_passes_and_bounds_what_is_kept() {
+    let mut recent = Recent::new();
+    for second in 0..2 * KEPT_SECONDS as i64 {
+        recent.record(&transaction(read(), second * SECOND, 1_000));
+        recent.advance(second * SECOND);
+    }
+    assert_eq!(recent.seconds().len(), KEPT_SECONDS);
+    // Too old, a day later, and as early as can be.
+    recent.record(&transaction(read(), 0, 1_000));
+    recent.advance(86_400 * SECOND);
+    assert_eq!(recent.seconds().len(), 1);
+    recent.record(&transaction(read(), i64::MIN + 5_000, 1_000));
+    recent.advance(i64::MAX);
+    recent.lose(i64::MAX, 7);
+    assert_eq!(recent.seconds().map(Second::lost_packets).sum::<u64>(), 7);
+}
+
+#[test]
+fn percentiles_of_a_part_are_near() {
+    let mut sum = LiveSum::default();
+    for ns in 1..=1_000u64 {
+        sum.record(&transaction(read(), 0, 0), Some(ns * 1_000_000));
+    }
+    for (percentile, exact) in [(50.0, 500e6), (99.0, 990e6)] {
+        let found = sum.percentile_ns(percentile).unwrap() as f64;
+        assert!((found / exact - 1.0).abs() < 0.13, "p{percentile}: {found}");
+    }
+    assert_eq!(sum.mean_ns(), Some(500.5e6));
+}
