@@ -4,7 +4,7 @@
 use libfuzzer_sys::fuzz_target;
 use plimsoll_stats::Intervals;
 use plimsoll_stats::comparison::{Course, Metric, Scope, estimate};
-use plimsoll_stats::state::{IntervalsReader, end_to_bytes, interval_to_bytes};
+use plimsoll_stats::intervals::IntervalsReader;
 
 fn pieces(mut data: &[u8]) -> Vec<&[u8]> {
     let mut pieces = Vec::new();
@@ -20,9 +20,9 @@ fn pieces(mut data: &[u8]) -> Vec<&[u8]> {
 fn through_bytes(intervals: &Intervals) -> Intervals {
     let mut reader = IntervalsReader::default();
     for interval in intervals.iter() {
-        reader.interval(&interval_to_bytes(interval)).expect("what was written is an interval");
+        reader.interval(&interval.to_bytes()).expect("what was written is an interval");
     }
-    reader.end(&end_to_bytes(intervals)).expect("what was written is an end")
+    reader.end(&intervals.end_to_bytes()).expect("what was written is an end")
 }
 
 fuzz_target!(|data: &[u8]| {

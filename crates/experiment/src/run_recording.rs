@@ -8,7 +8,7 @@ use plimsoll_model::{Coverage, Names};
 use plimsoll_recording::folder::{Finished, StageWriter};
 use plimsoll_report::findings::{Findings, Run};
 use plimsoll_results::record::{Measurement, RecordTo, Recorder};
-use plimsoll_stats::{IntervalWidth, Options, Statistics, state};
+use plimsoll_stats::{IntervalWidth, Options, Statistics};
 use plimsoll_workload::Workload;
 
 use super::level::{LevelResult, headline, unfinished};
@@ -151,7 +151,7 @@ fn finished(level: &LevelResult, names: &Names) -> anyhow::Result<Finished> {
     Ok(Finished {
         level: Some(level.words().to_owned()),
         span_ns: (Some(recorded.span_ns.0), Some(recorded.span_ns.1)),
-        state: state::to_bytes(&recorded.statistics, &Coverage::default(), names),
+        state: recorded.statistics.to_bytes(&Coverage::default(), names),
         about: serde_json::to_value(recorded)?,
     })
 }

@@ -1,9 +1,9 @@
 //! A histogram with the cells of HdrHistogram, of which it keeps those in use.
 
+use crate::SIGNIFICANT_DIGITS;
 use crate::cells;
 use crate::rank::cell_at;
 use crate::state::Counter;
-use crate::{SIGNIFICANT_DIGITS, Times};
 
 /// Bits of a value that tell its cell: three significant digits need 2048 cells for the smallest values, then half as
 /// many an octave (as `hdrhistogram` has them).
@@ -17,7 +17,7 @@ const _: () = assert!(SIGNIFICANT_DIGITS == 3 && OCTAVES * OCTAVE <= 1 << u16::B
 
 /// Counts of times in the cells of HdrHistogram with three significant digits, those in use alone: 10 bytes each.
 ///
-/// The cells are those of [`Times`], whatever the values are, and nothing is ever joined: histograms of parts, added up,
+/// The cells are those of [`Times`](crate::Times), whatever the values are, and nothing is ever joined: histograms of parts, added up,
 /// are the whole's cell for cell, and have its percentiles. 56,320 cells at most; a second of one procedure has some
 /// hundreds.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
@@ -145,15 +145,6 @@ fn highest(cell: u16) -> u64 {
     cells::highest::<BITS>(cell.into())
 }
 
-impl From<&Times> for FineHistogram {
-    /// The same counts in the same cells.
-    fn from(times: &Times) -> Self {
-        let mut same = Self::default();
-        times.cells().for_each(|(ns, count)| same.record_many(ns, count));
-        same
-    }
-}
-
 crate::state::fields!("histogram", FineHistogram { cells, counts } if |histogram| {
     let cells = &histogram.cells;
     cells.len() == histogram.counts.len()
@@ -166,6 +157,7 @@ crate::state::fields!("histogram", FineHistogram { cells, counts } if |histogram
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::Times;
     use crate::rank::rank;
     use proptest::prelude::*;
 

@@ -2,6 +2,8 @@
 
 use plimsoll_model::Timeline;
 
+use crate::state::choice;
+
 /// Which response time distributions over time, heat maps, the slowest operations and comparisons are made of.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum Headline {
@@ -26,3 +28,5 @@ impl Headline {
         }
     }
 }
+
+choice!("headline", Headline, Headline::ALL);

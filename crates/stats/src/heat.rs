@@ -2,9 +2,10 @@
 
 use plimsoll_model::Group;
 
+use crate::GroupKey;
+use crate::accumulator::Sample;
 use crate::bins::{Bins, Cell};
 use crate::state::Counter;
-use crate::{GroupKey, Sample};
 
 /// Most columns of a heat map.
 pub const MAX_HEAT_COLUMNS: usize = 300;

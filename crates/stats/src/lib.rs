@@ -75,5 +75,3 @@ pub use statistics::{Options, Statistics};
 pub use tallies::Tallies;
 pub use times::{CURVE_PERCENTILES, Decades, SIGNIFICANT_DIGITS, Times};
 pub use waiting::Waiting;
-
-use accumulator::Sample;

@@ -2,7 +2,7 @@
 
 use plimsoll_model::{Operation, Transaction};
 
-use crate::Sample;
+use crate::accumulator::Sample;
 use crate::bins::{Bins, Cell};
 use crate::state::Counter;
 

@@ -1,16 +1,18 @@
 //! The sink that adds everything up.
 
+mod state;
+
 use std::borrow::Cow;
 
 use plimsoll_model::{Names, Outcome, Procedure, Sink, Transaction};
 
+use crate::accumulator::Sample;
 use crate::depth::DepthSender;
 use crate::heat::HeatMaps;
-use crate::state::{Reader, State, StateError, Writer};
 use crate::top::Top;
 use crate::{
-    Accumulator, Breakdown, DepthTally, Dimensions, GroupKey, Headline, HeatMap, MAX_SERIES_BINS, QueueDepth, Sample,
-    Series, SharedDepth, Tallies,
+    Accumulator, Breakdown, DepthTally, Dimensions, GroupKey, Headline, HeatMap, MAX_SERIES_BINS, QueueDepth, Series,
+    SharedDepth, Tallies,
 };
 
 /// What to compute.
@@ -298,59 +300,5 @@ impl Table {
 
     fn iter(&self) -> impl Iterator<Item = (Procedure, &Accumulator)> {
         Procedure::all().zip(&self.0).filter_map(|(procedure, row)| Some((procedure, row.as_deref()?)))
-    }
-}
-
-impl State for Table {
-    fn put(&self, out: &mut Writer) {
-        self.iter().count().put(out);
-        self.iter().for_each(|(procedure, row)| {
-            procedure.put(out);
-            row.put(out);
-        });
-    }
-
-    fn take(from: &mut Reader<'_>) -> Result<Self, StateError> {
-        let mut table = Self::new();
-        for (procedure, row) in Vec::<(Procedure, Accumulator)>::take(from)? {
-            let place = table.0.get_mut(procedure.index()).filter(|place| place.is_none());
-            *place.ok_or_else(|| from.no("procedure of its own"))? = Some(Box::new(row));
-        }
-        Ok(table)
-    }
-}
-
-impl State for Statistics {
-    fn put(&self, out: &mut Writer) {
-        self.operations.put(out);
-        self.long_lived.put(out);
-        self.members.put(out);
-        self.slowest.put(out);
-        self.unanswered.put(out);
-        self.depth.put(out);
-        self.series.put(out);
-        self.heat.put(out);
-        self.breakdown.put(out);
-        self.tallies.put(out);
-        self.headline.put(out);
-    }
-
-    fn take(from: &mut Reader<'_>) -> Result<Self, StateError> {
-        let statistics = Self {
-            operations: State::take(from)?,
-            long_lived: State::take(from)?,
-            members: State::take(from)?,
-            slowest: State::take(from)?,
-            unanswered: State::take(from)?,
-            depth: State::take(from)?,
-            sender: None,
-            series: State::take(from)?,
-            heat: State::take(from)?,
-            breakdown: State::take(from)?,
-            tallies: State::take(from)?,
-            headline: State::take(from)?,
-            write_raw_async: Procedure::write_raw_async(),
-        };
-        if statistics.series.limit() == MAX_SERIES_BINS { Ok(statistics) } else { Err(from.no("series")) }
     }
 }

@@ -176,6 +176,15 @@ const DECADE_OF_OCTAVE: [usize; 64] = {
     decades
 };
 
+impl From<&Times> for FineHistogram {
+    /// The same counts in the same cells.
+    fn from(times: &Times) -> Self {
+        let mut same = Self::default();
+        times.cells().for_each(|(ns, count)| same.record_many(ns, count));
+        same
+    }
+}
+
 impl State for Times {
     fn put(&self, out: &mut Writer) {
         self.moments.put(out);

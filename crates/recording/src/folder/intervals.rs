@@ -1,12 +1,12 @@
 //! `intervals.zst`: the intervals of a stage, exact, for comparisons.
 //!
-//! After each length in four bytes, the lowest first, comes an interval or a part of one (`stats::state`). The length 0 stands
+//! After each length in four bytes, the lowest first, comes an interval or a part of one (`stats::intervals`). The length 0 stands
 //! before the last thing, which is what the intervals are besides.
 
 use std::io::Read;
 use std::path::Path;
 
-use plimsoll_stats::state::{IntervalsReader, end_to_bytes, interval_to_bytes};
+use plimsoll_stats::intervals::IntervalsReader;
 use plimsoll_stats::{Interval, Intervals};
 
 use super::FolderError;
@@ -28,14 +28,14 @@ impl IntervalsFile {
     }
 
     pub(super) fn put(&mut self, interval: &Interval) -> Result<(), Cause> {
-        let bytes = interval_to_bytes(interval);
+        let bytes = interval.to_bytes();
         self.0.put(&u32::try_from(bytes.len())?.to_le_bytes())?;
         Ok(self.0.put(&bytes)?)
     }
 
     /// All is on the disk. `all` are those of which the intervals were a part.
     pub(super) fn finish(mut self, all: &Intervals) -> Result<(), Cause> {
-        let end = end_to_bytes(all);
+        let end = all.end_to_bytes();
         self.0.put(&0u32.to_le_bytes())?;
         self.0.put(&u32::try_from(end.len())?.to_le_bytes())?;
         self.0.put(&end)?;

@@ -3,7 +3,7 @@
 use std::path::{Path, PathBuf};
 
 use plimsoll_model::{Coverage, Names};
-use plimsoll_stats::{Intervals, Statistics, state};
+use plimsoll_stats::{Intervals, Statistics};
 
 use super::write::{PARTIAL, entries};
 use super::{FolderError, Manifest, Stage, intervals, manifest, packed, parts, progress};
@@ -42,7 +42,7 @@ impl Recording {
     pub fn statistics(&self, stage: &Stage, names: &mut Names) -> Result<(Statistics, Coverage), FolderError> {
         let path = self.file(stage, packed::STATISTICS)?;
         let bytes = packed::read_statistics(&path)?;
-        state::from_bytes(&bytes, names).map_err(|error| FolderError::damaged(&path, error))
+        Statistics::from_bytes(&bytes, names).map_err(|error| FolderError::damaged(&path, error))
     }
 
     /// What there is of a stage that was not finished, by its folder in [`Recording::partial`]: `None` where it had hardly begun.
@@ -56,7 +56,7 @@ impl Recording {
         names: &mut Names,
     ) -> Result<Option<(Stage, Statistics, Coverage)>, FolderError> {
         let Some((stage, state)) = progress::read(partial)? else { return Ok(None) };
-        let read = state::from_bytes(&state, names).map_err(|error| FolderError::damaged(partial, error));
+        let read = Statistics::from_bytes(&state, names).map_err(|error| FolderError::damaged(partial, error));
         read.map(|(statistics, coverage)| Some((stage, statistics, coverage)))
     }
 

@@ -25,7 +25,7 @@ pub struct Finished {
     pub level: Option<String>,
     /// Begin and end, ns since the Unix epoch.
     pub span_ns: (Option<i64>, Option<i64>),
-    /// The state of its statistics (`plimsoll_stats::state::to_bytes`).
+    /// The state of its statistics (`plimsoll_stats::Statistics::to_bytes`).
     pub state: Vec<u8>,
     /// What the command wants to know again.
     pub about: Value,

@@ -2,7 +2,7 @@
 
 use plimsoll_model::{Coverage, Names, Sink, Transaction};
 use plimsoll_recording::folder::{Finished, Sample, StageWriter};
-use plimsoll_stats::{IntervalRecorder, Intervals, Statistics, state};
+use plimsoll_stats::{IntervalRecorder, Intervals, Statistics};
 use serde_json::Value;
 
 use super::{CHECK_INTERVAL, LATE_NS, Recorder};
@@ -32,7 +32,7 @@ impl SyncRecorder {
         names: &Names,
     ) -> anyhow::Result<Recorder> {
         self.stage.rest(&self.intervals.finish());
-        let state = state::to_bytes(of, coverage, names);
+        let state = of.to_bytes(coverage, names);
         let finished = Finished { level: None, span_ns, state, about: Value::Null };
         self.recorder.writer.end(self.stage, finished, names)?;
         Ok(self.recorder)

@@ -3,7 +3,7 @@
 use plimsoll_model::Transaction;
 
 use super::Key;
-use crate::state::{Reader, State, StateError, Writer};
+use crate::state::{Reader, State, StateError, Writer, choice};
 
 /// Most dimensions of one breakdown.
 pub const MAX_DIMENSIONS: usize = 3;
@@ -124,6 +124,8 @@ impl CompositeKey {
         self.parts.get(..self.count).unwrap_or_default()
     }
 }
+
+choice!("dimension", Dimension, Dimension::ALL);
 
 impl State for Dimensions {
     fn put(&self, out: &mut Writer) {

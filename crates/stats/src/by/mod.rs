@@ -8,7 +8,7 @@ use std::collections::HashMap;
 
 use plimsoll_model::Transaction;
 
-use crate::Sample;
+use crate::accumulator::Sample;
 use crate::state::{Reader, State, StateError, Writer};
 
 pub use dimension::{CompositeKey, Dimension, Dimensions, MAX_DIMENSIONS};

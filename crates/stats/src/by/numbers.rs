@@ -2,9 +2,10 @@
 
 use plimsoll_model::Transaction;
 
+use crate::accumulator::Sample;
 use crate::bins::{Bins, Cell};
 use crate::state::Counter;
-use crate::{ByteSum, Moments, Sample, SparseHistogram, Waiting};
+use crate::{ByteSum, Moments, SparseHistogram, Waiting};
 
 /// Most bins of one key's series: a sparkline and more, small enough to have one for every key.
 pub const MAX_KEY_BINS: usize = 64;

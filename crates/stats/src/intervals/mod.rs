@@ -22,12 +22,14 @@
 
 mod recorder;
 mod row;
+mod state;
 mod width;
 
 use std::collections::BTreeMap;
 
 pub use recorder::IntervalRecorder;
 pub use row::{Interval, IntervalRow};
+pub use state::IntervalsReader;
 pub use width::IntervalWidth;
 
 /// Histogram cells held before intervals are joined: 80 MiB. A busy second of ten procedures has some 3,000 of them, so

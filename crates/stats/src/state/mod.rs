@@ -4,24 +4,21 @@
 //! made for a recording, which frames, packs and versions them ([`STATE_VERSION`]). What is read back may be anything: lengths
 //! are held against what is left, numbers against what they can be, and what is no state is an error that says where.
 
-mod intervals;
 mod number;
 mod words;
+
+pub(crate) use words::choice;
 
 use std::collections::{BTreeSet, HashMap};
 use std::fmt;
 
-use plimsoll_model::{Coverage, Names, Symbol};
-
-use crate::Statistics;
-
-pub use intervals::{IntervalsReader, end_to_bytes, interval_to_bytes};
+use plimsoll_model::{Names, Symbol};
 
 /// Counts up when the bytes change their meaning.
 pub const STATE_VERSION: u32 = 12;
 
 /// No counter that counts something real gets there; below it, sums of counters cannot overflow.
-const MOST: u64 = 1 << 56;
+pub(crate) const MOST: u64 = 1 << 56;
 
 /// Bytes that are no state.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -40,46 +37,6 @@ impl fmt::Display for StateError {
 
 impl std::error::Error for StateError {}
 
-/// The state of statistics and of what was seen around them, as bytes.
-pub fn to_bytes(statistics: &Statistics, coverage: &Coverage, names: &Names) -> Vec<u8> {
-    let mut body = Writer::default();
-    statistics.put(&mut body);
-    coverage.put(&mut body);
-    let mut out = Writer::default();
-    // In the order of their numbers, which orders keys with equal counts.
-    let named: Vec<(u64, &str)> =
-        body.used.iter().filter_map(|&symbol| Some((symbol.index() as u64, names.text(symbol)?))).collect();
-    (named.len() as u64).put(&mut out);
-    for (number, text) in named {
-        number.put(&mut out);
-        (text.len() as u64).put(&mut out);
-        out.bytes.extend_from_slice(text.as_bytes());
-    }
-    out.bytes.append(&mut body.bytes);
-    out.bytes
-}
-
-/// The other way; names are added to `names`.
-///
-/// # Errors
-/// When the bytes are not what [`to_bytes`] makes, or there is no room for the names.
-pub fn from_bytes(bytes: &[u8], names: &mut Names) -> Result<(Statistics, Coverage), StateError> {
-    let mut from = Reader { bytes, symbols: HashMap::new() };
-    for _ in 0..from.length()? {
-        let number = u32::take(&mut from)?;
-        let length = from.length()?;
-        let text = std::str::from_utf8(from.bytes(length)?).map_err(|_| from.no("name"))?;
-        let symbol = names.intern(text);
-        if !symbol.is_some() {
-            return Err(from.no("room for a name"));
-        }
-        from.symbols.insert(number, symbol);
-    }
-    let statistics = Statistics::take(&mut from)?;
-    let coverage = Coverage::take(&mut from)?;
-    if from.bytes.is_empty() { Ok((statistics, coverage)) } else { Err(from.no("end")) }
-}
-
 /// Something that can be written and read back.
 pub(crate) trait State: Sized {
     fn put(&self, out: &mut Writer);
@@ -93,6 +50,24 @@ pub(crate) struct Writer {
     used: BTreeSet<Symbol>,
 }
 
+impl Writer {
+    /// What was written, after the names that it mentions.
+    pub(crate) fn with_names(mut self, names: &Names) -> Vec<u8> {
+        let mut out = Writer::default();
+        // In the order of their numbers, which orders keys with equal counts.
+        let named: Vec<(u64, &str)> =
+            self.used.iter().filter_map(|&symbol| Some((symbol.index() as u64, names.text(symbol)?))).collect();
+        (named.len() as u64).put(&mut out);
+        for (number, text) in named {
+            number.put(&mut out);
+            (text.len() as u64).put(&mut out);
+            out.bytes.extend_from_slice(text.as_bytes());
+        }
+        out.bytes.append(&mut self.bytes);
+        out.bytes
+    }
+}
+
 /// What is left to be read.
 pub(crate) struct Reader<'a> {
     bytes: &'a [u8],
@@ -100,6 +75,32 @@ pub(crate) struct Reader<'a> {
 }
 
 impl<'a> Reader<'a> {
+    pub(crate) fn new(bytes: &'a [u8]) -> Self {
+        Self { bytes, symbols: HashMap::new() }
+    }
+
+    /// Reads the names in front of the rest, into `names`.
+    pub(crate) fn with_names(bytes: &'a [u8], names: &mut Names) -> Result<Self, StateError> {
+        let mut from = Self::new(bytes);
+        for _ in 0..from.length()? {
+            let number = u32::take(&mut from)?;
+            let length = from.length()?;
+            let text = std::str::from_utf8(from.bytes(length)?).map_err(|_| from.no("name"))?;
+            let symbol = names.intern(text);
+            if !symbol.is_some() {
+                return Err(from.no("room for a name"));
+            }
+            from.symbols.insert(number, symbol);
+        }
+        Ok(from)
+    }
+
+    /// Reads the last thing: nothing comes after it.
+    pub(crate) fn last<T: State>(mut self) -> Result<T, StateError> {
+        let taken = T::take(&mut self)?;
+        if self.bytes.is_empty() { Ok(taken) } else { Err(self.no("end")) }
+    }
+
     /// The error that `what` is not here.
     pub(crate) fn no(&self, what: &'static str) -> StateError {
         StateError { what, left: self.bytes.len() }
@@ -162,6 +163,3 @@ macro_rules! fields {
     };
 }
 pub(crate) use fields;
-
-#[cfg(test)]
-mod tests;

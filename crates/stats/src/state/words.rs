@@ -14,19 +14,21 @@ use super::{Counter, Reader, State, StateError, Writer, fields};
 /// One of few, by its place in a list.
 macro_rules! choice {
     ($what:literal, $of:ty, $all:expr) => {
-        impl State for $of {
-            fn put(&self, out: &mut Writer) {
+        impl crate::state::State for $of {
+            fn put(&self, out: &mut crate::state::Writer) {
                 // Every value is in the list.
-                $all.iter().position(|one| one == self).unwrap_or_default().put(out);
+                crate::state::State::put(&$all.iter().position(|one| one == self).unwrap_or_default(), out);
             }
 
-            fn take(from: &mut Reader<'_>) -> Result<Self, StateError> {
-                let place = usize::take(from)?;
+            fn take(from: &mut crate::state::Reader<'_>) -> Result<Self, crate::state::StateError> {
+                let place: usize = crate::state::State::take(from)?;
                 $all.get(place).copied().ok_or_else(|| from.no($what))
             }
         }
     };
 }
+
+pub(crate) use choice;
 
 choice!("protocol", Protocol, Protocol::ALL);
 choice!("outcome", Outcome, OUTCOMES);
@@ -34,8 +36,6 @@ choice!("operation", plimsoll_model::Operation, plimsoll_model::Operation::ALL);
 choice!("disposition", Disposition, Disposition::ALL);
 choice!("file access", FileAccess, FileAccess::ALL);
 choice!("vantage", Vantage, [Vantage::Wire, Vantage::Client]);
-choice!("dimension", crate::Dimension, crate::Dimension::ALL);
-choice!("headline", crate::Headline, crate::Headline::ALL);
 
 const OUTCOMES: [Outcome; 8] = [
     Outcome::Succeeded,

@@ -2,7 +2,7 @@
 
 use plimsoll_model::{Operation, Transaction};
 
-use crate::Sample;
+use crate::accumulator::Sample;
 
 /// Requests for an operation that are compared, at least.
 pub const MIN_COMPARED: u64 = 20;

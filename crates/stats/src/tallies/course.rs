@@ -259,7 +259,7 @@ mod tests {
         let mut course = Course::default();
         for &(end_ms, took_ms) in requests {
             let t = transaction(Procedure::of(Protocol::Smb2, 8), end_ms * MS, took_ms * MS);
-            let measured = crate::Sample::of(&t, false, crate::Headline::ALL[0]);
+            let measured = crate::accumulator::Sample::of(&t, false, crate::Headline::ALL[0]);
             course.record(&t, &Cell::of(&t, &measured, (took_ms * MS) as u64, 1));
         }
         course

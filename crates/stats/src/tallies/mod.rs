@@ -21,7 +21,7 @@ pub use paths::{PathRow, Paths, sum_of};
 use plimsoll_model::{Endpoint, Operation, Symbol, Transaction};
 pub use statuses::{ErrorRow, Errors};
 
-use crate::Sample;
+use crate::accumulator::Sample;
 use crate::state::{Reader, State, StateError, Writer};
 
 /// Places held: 5 MiB. What belongs to others is in no comparison.

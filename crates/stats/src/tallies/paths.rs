@@ -11,7 +11,7 @@ use std::net::IpAddr;
 use plimsoll_model::{Operation, Symbol, Transaction};
 
 use super::{ByOperation, Cell};
-use crate::Sample;
+use crate::accumulator::Sample;
 use crate::state::{Reader, State, StateError, Writer};
 
 /// Notes after which a step doubles.

@@ -3,13 +3,13 @@ use std::num::NonZero;
 
 use plimsoll_model::{
     Anomaly, Asked, Disposition, Endpoint, FileAccess, FileIdentity, Frames, Outcome, PacketCounts, Procedure,
-    Protocol, Timeline, Transaction, Vantage,
+    Protocol, Symbol, Timeline, Transaction, Vantage,
 };
 use plimsoll_testkit::transaction;
 use proptest::prelude::*;
 
 use super::*;
-use crate::{Dimension, Dimensions, Interval, IntervalRecorder, IntervalWidth, Intervals, Key, KeyStats, Options};
+use crate::{Dimension, Dimensions, Key, KeyStats, Options};
 
 /// An operation of NFS 3.
 fn sample_transaction(code: u16) -> Transaction {
@@ -89,9 +89,9 @@ fn what_was_written_is_read_back() {
     for by in Dimension::ALL.chunks(1).chain([&[], several]) {
         let mut names = Names::default();
         let (statistics, coverage) = sample(&mut names, by);
-        let bytes = to_bytes(&statistics, &coverage, &names);
+        let bytes = statistics.to_bytes(&coverage, &names);
         let mut again = Names::default();
-        let (read, read_coverage) = from_bytes(&bytes, &mut again).unwrap();
+        let (read, read_coverage) = Statistics::from_bytes(&bytes, &mut again).unwrap();
         assert_eq!(read_coverage, coverage);
         assert_eq!(read.queue_depth(), statistics.queue_depth());
         assert_eq!(read.heat_maps(), statistics.heat_maps());
@@ -105,10 +105,10 @@ fn what_was_written_is_read_back() {
         let slowest = |of: &Statistics| of.slowest().map(|t| t.timeline).collect::<Vec<_>>();
         assert_eq!(slowest(&read), slowest(&statistics));
         // Symbols have other numbers now, so bytes are compared after one more round.
-        let once = to_bytes(&read, &coverage, &again);
+        let once = read.to_bytes(&coverage, &again);
         let mut third = Names::default();
-        let (twice, _) = from_bytes(&once, &mut third).unwrap();
-        assert_eq!(to_bytes(&twice, &coverage, &third), once);
+        let (twice, _) = Statistics::from_bytes(&once, &mut third).unwrap();
+        assert_eq!(twice.to_bytes(&coverage, &third), once);
     }
 }
 
@@ -117,24 +117,33 @@ fn what_was_written_is_read_back() {
 fn read_parts_merge_as_the_originals_do() {
     let mut names = Names::default();
     let (mut statistics, coverage) = sample(&mut names, &[]);
-    let bytes = to_bytes(&statistics, &coverage, &names);
-    let (mut read, _) = from_bytes(&bytes, &mut names).unwrap();
+    let bytes = statistics.to_bytes(&coverage, &names);
+    let (mut read, _) = Statistics::from_bytes(&bytes, &mut names).unwrap();
     let copy = statistics.clone();
     statistics.merge(&copy);
     read.merge(&copy);
-    assert_eq!(to_bytes(&read, &coverage, &names), to_bytes(&statistics, &coverage, &names));
+    assert_eq!(read.to_bytes(&coverage, &names), statistics.to_bytes(&coverage, &names));
 }
 
 #[test]
 fn what_is_cut_off_anywhere_is_an_error() {
     let mut names = Names::default();
     let (statistics, coverage) = sample(&mut names, &[Dimension::Path]);
-    let bytes = to_bytes(&statistics, &coverage, &names);
+    let bytes = statistics.to_bytes(&coverage, &names);
     for length in (0..bytes.len()).step_by(bytes.len() / 40) {
-        assert!(from_bytes(&bytes[..length], &mut Names::default()).is_err(), "{length} of {}", bytes.len());
+        assert!(
+            Statistics::from_bytes(&bytes[..length], &mut Names::default()).is_err(),
+            "{length} of {}",
+            bytes.len()
+        );
     }
-    assert!(from_bytes(&[&bytes[..], &[0]].concat(), &mut Names::default()).is_err());
-    assert!(from_bytes(&bytes, &mut Names::with_limit(100)).unwrap_err().to_string().contains("room for a name"));
+    assert!(Statistics::from_bytes(&[&bytes[..], &[0]].concat(), &mut Names::default()).is_err());
+    assert!(
+        Statistics::from_bytes(&bytes, &mut Names::with_limit(100))
+            .unwrap_err()
+            .to_string()
+            .contains("room for a name")
+    );
 }
 
 proptest! {
@@ -145,12 +154,12 @@ proptest! {
     fn damage_is_an_error_or_harmless(damage in prop::collection::vec((any::<prop::sample::Index>(), any::<u8>()), 1..4)) {
         let mut names = Names::default();
         let (statistics, coverage) = sample(&mut names, &[Dimension::Share, Dimension::Operation]);
-        let mut bytes = to_bytes(&statistics, &coverage, &names);
+        let mut bytes = statistics.to_bytes(&coverage, &names);
         for (place, byte) in damage {
             let place = place.index(bytes.len());
             bytes[place] = byte;
         }
-        if let Ok((mut read, _)) = from_bytes(&bytes, &mut Names::default()) {
+        if let Ok((mut read, _)) = Statistics::from_bytes(&bytes, &mut Names::default()) {
             read.merge(&statistics);
             read.queue_depth().mean();
             read.heat_maps();
@@ -159,96 +168,5 @@ proptest! {
                 row.response().moments().stddev_ns();
             }
         }
-    }
-}
-
-/// What happened, of any kind, in time order or not.
-fn any_intervals() -> impl Strategy<Value = Intervals> {
-    let one = (0..400i64, 0..4u16, 0..3u8, (any::<u64>(), 0..64u32));
-    (prop::collection::vec(one, 0..300), any::<bool>()).prop_map(|(all, growing)| {
-        let into = if growing { Intervals::growing() } else { Intervals::new(IntervalWidth::USUAL) };
-        let mut recorder = IntervalRecorder::new(into);
-        for (at, code, what, (took, shift)) in all {
-            recorder.record(&ended(at * 370_000_000, code, what, (took >> shift).cast_signed()));
-        }
-        recorder.finish()
-    })
-}
-
-/// 0: an answer, 1: a refusal, 2: no answer, and neither instant.
-fn ended(at: i64, code: u16, what: u8, took: i64) -> Transaction {
-    let mut t = sample_transaction(code);
-    t.timeline.request_first = Some(at.saturating_sub(took.saturating_abs()));
-    t.timeline.response_last = Some(at);
-    match what {
-        1 => t.outcome = Outcome::Refused,
-        2 => {
-            t.outcome = Outcome::Unanswered;
-            t.timeline = Timeline::default();
-        }
-        _ => {}
-    }
-    t
-}
-
-/// One by one through bytes.
-fn through_bytes(intervals: &Intervals) -> Result<Intervals, StateError> {
-    let mut reader = IntervalsReader::default();
-    for interval in intervals.iter() {
-        reader.interval(&interval_to_bytes(interval))?;
-    }
-    reader.end(&end_to_bytes(intervals))
-}
-
-#[test]
-fn an_interval_is_cut_off_or_lengthened_nowhere() {
-    let mut recorder = IntervalRecorder::new(Intervals::growing());
-    (0..50).for_each(|i| recorder.record(&ended(i * 1000, 6, 0, 7 * i)));
-    let intervals = recorder.finish();
-    let bytes = interval_to_bytes(intervals.iter().next().unwrap());
-    for length in 0..bytes.len() {
-        assert!(IntervalsReader::default().interval(&bytes[..length]).is_err(), "{length} of {}", bytes.len());
-    }
-    assert!(IntervalsReader::default().interval(&[&bytes[..], &[0]].concat()).is_err());
-    assert!(IntervalsReader::default().end(&[]).is_err());
-}
-
-/// Two of the most that one can hold are more than can be counted.
-#[test]
-fn absurd_counts_are_an_error_and_no_overflow() {
-    let mut interval = Interval::at(0, IntervalWidth::USUAL);
-    interval.row_mut(Procedure::of(Protocol::Smb2, 8)).count = (1 << 56) - 1;
-    let bytes = interval_to_bytes(&interval);
-    let mut reader = IntervalsReader::default();
-    assert!(reader.interval(&bytes).is_ok());
-    assert!(reader.interval(&bytes).is_err());
-}
-
-proptest! {
-    #![proptest_config(ProptestConfig::with_cases(64))]
-
-    #[test]
-    fn intervals_are_read_back_as_they_were(intervals in any_intervals()) {
-        prop_assert_eq!(through_bytes(&intervals).unwrap(), intervals);
-    }
-
-    /// Whatever stands in it, it is an error or an interval that is written the same again.
-    #[test]
-    fn damaged_intervals_are_errors_or_harmless(
-        intervals in any_intervals(),
-        damage in prop::collection::vec((any::<prop::sample::Index>(), any::<u8>()), 1..4),
-    ) {
-        let mut reader = IntervalsReader::default();
-        for interval in intervals.iter() {
-            let mut bytes = interval_to_bytes(interval);
-            for &(place, byte) in &damage {
-                let place = place.index(bytes.len());
-                bytes[place] = byte;
-            }
-            let _ = reader.interval(&bytes);
-        }
-        let read = reader.end(&end_to_bytes(&intervals)).unwrap();
-        prop_assert_eq!(through_bytes(&read).unwrap(), read.clone());
-        read.sum().total().response.stddev_ns();
     }
 }

@@ -2,17 +2,21 @@
 
 use plimsoll_model::Procedure;
 
-use super::{Counter, MOST, Reader, State, StateError, Writer, fields};
-use crate::{Interval, IntervalRow, IntervalWidth, Intervals};
+use super::{Interval, IntervalRow, IntervalWidth, Intervals};
+use crate::state::{Counter, MOST, Reader, State, StateError, Writer, fields};
 
-/// An interval, or a part of one, as bytes; never none.
-pub fn interval_to_bytes(interval: &Interval) -> Vec<u8> {
-    to_bytes(interval)
+impl Interval {
+    /// An interval, or a part of one, as bytes; never none.
+    pub fn to_bytes(&self) -> Vec<u8> {
+        to_bytes(self)
+    }
 }
 
-/// What intervals are besides what happened in them, as bytes: it comes after the last.
-pub fn end_to_bytes(of: &Intervals) -> Vec<u8> {
-    to_bytes(&End { width: of.width, growing: of.growing, unplaced: of.unplaced })
+impl Intervals {
+    /// What intervals are besides what happened in them, as bytes: it comes after the last.
+    pub fn end_to_bytes(&self) -> Vec<u8> {
+        to_bytes(&End { width: self.width, growing: self.growing, unplaced: self.unplaced })
+    }
 }
 
 fn to_bytes(what: &impl State) -> Vec<u8> {
@@ -35,12 +39,12 @@ impl Default for IntervalsReader {
 }
 
 impl IntervalsReader {
-    /// Takes what [`interval_to_bytes`] made. Parts of one interval may come at any place.
+    /// Takes what [`Interval::to_bytes`] made. Parts of one interval may come at any place.
     ///
     /// # Errors
     /// When it is something else, or more than can be counted together with those before.
     pub fn interval(&mut self, bytes: &[u8]) -> Result<(), StateError> {
-        let interval: Interval = from_bytes(bytes)?;
+        let interval: Interval = Reader::new(bytes).last()?;
         self.operations += interval.rows().map(|(_, row)| u128::from(row.count)).sum::<u128>();
         if self.operations >= u128::from(MOST) {
             return Err(StateError { what: "interval that can be added to those before", left: bytes.len() });
@@ -49,23 +53,17 @@ impl IntervalsReader {
         Ok(())
     }
 
-    /// Takes what [`end_to_bytes`] made: all that was written is there again.
+    /// Takes what [`Intervals::end_to_bytes`] made: all that was written is there again.
     ///
     /// # Errors
     /// When it is something else.
     pub fn end(self, bytes: &[u8]) -> Result<Intervals, StateError> {
-        let end: End = from_bytes(bytes)?;
+        let end: End = Reader::new(bytes).last()?;
         let mut read = self.read;
         read.at_least(end.width);
         (read.growing, read.unplaced) = (end.growing, end.unplaced);
         Ok(read)
     }
-}
-
-fn from_bytes<T: State>(bytes: &[u8]) -> Result<T, StateError> {
-    let mut from = Reader { bytes, symbols: std::collections::HashMap::new() };
-    let taken = T::take(&mut from)?;
-    if from.bytes.is_empty() { Ok(taken) } else { Err(from.no("end")) }
 }
 
 struct End {
@@ -109,3 +107,6 @@ impl State for Interval {
         if exists && has_rows { Ok(interval) } else { Err(from.no("interval")) }
     }
 }
+
+#[cfg(test)]
+mod tests;
