@@ -29,13 +29,6 @@ pub enum Text<'a> {
 }
 
 impl<'a> Utf16Le<'a> {
-    /// The text up to, and without, its first NUL unit; all of it when there is none.
-    #[must_use]
-    pub fn until_nul(bytes: &'a [u8]) -> Self {
-        let end = bytes.chunks_exact(2).position(|unit| unit == [0, 0]).map_or(bytes.len(), |units| units * 2);
-        Self(bytes.get(..end).unwrap_or(bytes))
-    }
-
     /// True when there is not one byte.
     #[must_use]
     pub fn is_empty(&self) -> bool {
@@ -52,13 +45,6 @@ impl<'a> Utf16Le<'a> {
 }
 
 impl<'a> Latin<'a> {
-    /// The text up to, and without, its first NUL; all of it when there is none.
-    #[must_use]
-    pub fn until_nul(bytes: &'a [u8]) -> Self {
-        let end = bytes.iter().position(|byte| *byte == 0).unwrap_or(bytes.len());
-        Self(bytes.get(..end).unwrap_or(bytes))
-    }
-
     /// True when there is not one byte.
     #[must_use]
     pub fn is_empty(&self) -> bool {
@@ -234,16 +220,6 @@ mod tests {
         assert_eq!(format!("{:?}", Utf16Le(&utf16("\u{1b}\u{202e}"))), "\"\\u{1b}\\u{202e}\"");
     }
 
-    #[test]
-    fn until_nul_stops_at_a_whole_unit_only() {
-        // 0x0100 0x0061: the bytes 00 00 meet in no unit of it.
-        let bytes = [0x00, 0x01, 0x61, 0x00, 0x00, 0x00, 0x62, 0x00];
-        assert_eq!(Utf16Le::until_nul(&bytes), "\u{100}a");
-        assert_eq!(Utf16Le::until_nul(&bytes[..4]), "\u{100}a");
-        assert_eq!(Latin::until_nul(b"IPC\0?????\0"), "IPC");
-        assert_eq!(Latin::until_nul(b"IPC"), "IPC");
-    }
-
     proptest! {
         #[test]
         fn any_text_survives(text: String) {
@@ -256,7 +232,6 @@ mod tests {
         fn any_bytes_read(bytes: Vec<u8>) {
             prop_assert!(Utf16Le(&bytes).chars().count() <= bytes.len().div_ceil(2));
             prop_assert_eq!(Latin(&bytes).chars().count(), bytes.len());
-            prop_assert!(Utf16Le::until_nul(&bytes).0.len() <= bytes.len());
         }
     }
 }

@@ -24,11 +24,6 @@ static VERSION_3: [Row; 4] = [
     row("GETXATTRDIR", &[Handle], &[Handle, Optional(&[Skip(84)])]),
 ];
 
-/// The procedure's name.
-pub fn procedure_name(version: u32, procedure: u32) -> Option<&'static str> {
-    find(version, procedure).map(|row| row.name)
-}
-
 /// What a call's arguments say.
 #[inline]
 pub fn arguments(version: u32, procedure: u32, bytes: &[u8]) -> Facts<'_> {

@@ -204,16 +204,14 @@ fn choice<'a>(
 /// A row of a table: a procedure or operation, its arguments, and its results after the status when that is 0.
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct Row {
-    /// As the specification spells it, without its prefix.
-    pub(crate) name: &'static str,
     pub(crate) arguments: Layout,
     /// Results after a status of 0.
     pub(crate) results: Layout,
 }
 
-/// A row, kept to one line in the tables.
-pub(crate) const fn row(name: &'static str, arguments: Layout, results: Layout) -> Row {
-    Row { name, arguments, results }
+/// A row, kept to one line in the tables. The name is for their readers.
+pub(crate) const fn row(_name: &'static str, arguments: Layout, results: Layout) -> Row {
+    Row { arguments, results }
 }
 
 /// The facts of arguments that have this layout.

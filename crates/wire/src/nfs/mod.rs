@@ -6,7 +6,6 @@
 //!
 //! [`arguments`] and [`results`] serve every program except NFS 4, whose compounds are in [`v4`].
 
-mod entry;
 mod facts;
 mod handle;
 mod layout;
@@ -23,7 +22,7 @@ pub mod v4;
 
 pub use facts::{Creates, Facts, Lock, Slot};
 pub use handle::Handle;
-pub use procedure::{arguments, procedure_name, results};
+pub use procedure::{arguments, results};
 pub use status::{mount_status_name, nlm_status_name, status_name};
 
 #[cfg(test)]

@@ -6,25 +6,15 @@
 
 mod strict;
 
-pub use strict::{Export, MAX_PATH, MountCall, Mounted, parse_exports, parse_mounted, parse_nothing};
+pub use strict::{MountCall, Mounted, parse_mounted, parse_nothing};
 
-use super::entry::entry;
 use super::facts::Facts;
 use super::layout::Field::{Handle, Handle32, Name};
 use super::layout::{facts_of, facts_of_results};
 
-/// Versions 1 and 2 have EXPORTALL, and version 2 has PATHCONF; version 3 ends with EXPORT.
-const NAMES: [&str; 8] = ["NULL", "MNT", "DUMP", "UMNT", "UMNTALL", "EXPORT", "EXPORTALL", "PATHCONF"];
-
 const MNT: u32 = 1;
 const UMNT: u32 = 3;
 const PATHCONF: u32 = 7;
-
-/// The procedure's name, without `MOUNTPROC_`.
-pub fn procedure_name(version: u32, procedure: u32) -> Option<&'static str> {
-    let highest = crate::rpc::Program::Mount.highest_procedure(version)?;
-    if procedure > highest { None } else { entry(&NAMES, procedure) }
-}
 
 /// What a call's arguments say: the path is in `name`.
 pub fn arguments(version: u32, procedure: u32, bytes: &[u8]) -> Facts<'_> {

@@ -6,47 +6,18 @@
 //! client when the lock is free: the wait lies between the two, and the cookie ties them together. The `_MSG` and `_RES`
 //! procedures are the same calls and answers as two calls, each with an empty reply; the cookie pairs them too.
 
-use super::entry::entry;
 use super::facts::Facts;
 use crate::xdr::Cursor;
-
-/// By procedure number; 17 to 19 are not used.
-const NAMES: [&str; 24] = [
-    "NULL",
-    "TEST",
-    "LOCK",
-    "CANCEL",
-    "UNLOCK",
-    "GRANTED",
-    "TEST_MSG",
-    "LOCK_MSG",
-    "CANCEL_MSG",
-    "UNLOCK_MSG",
-    "GRANTED_MSG",
-    "TEST_RES",
-    "LOCK_RES",
-    "CANCEL_RES",
-    "UNLOCK_RES",
-    "GRANTED_RES",
-    "SM_NOTIFY",
-    "",
-    "",
-    "",
-    "SHARE",
-    "UNSHARE",
-    "NM_LOCK",
-    "FREE_ALL",
-];
 
 /// Longest cookie and owner (`LM_MAXSTRLEN`).
 const MAX_NETOBJ: usize = 1024;
 /// Longest handle (`NFS3_FHSIZE`; version 1 and 3 carry the 32 bytes of NFS 2).
 const MAX_HANDLE: usize = 64;
 
-/// The procedure's name, without `NLM_` or `NLMPROC_`.
-pub fn procedure_name(version: u32, procedure: u32) -> Option<&'static str> {
-    let highest = crate::rpc::Program::Nlm.highest_procedure(version)?;
-    if procedure > highest { None } else { entry(&NAMES, procedure).filter(|name| !name.is_empty()) }
+/// Whether a version has a procedure; 17 to 19 are not used.
+fn has(version: u32, procedure: u32) -> bool {
+    let highest = crate::rpc::Program::Nlm.highest_procedure(version);
+    highest.is_some_and(|highest| procedure <= highest) && !matches!(procedure, 17..=19)
 }
 
 /// What a call says. Each item is there whole or not at all.
@@ -78,7 +49,7 @@ impl<'a> Arguments<'a> {
     /// Reads a call's arguments as far as they go.
     pub fn new(version: u32, procedure: u32, bytes: &'a [u8]) -> Self {
         let mut arguments = Self { asks: matches!(procedure, 2 | 7 | 22), ..Self::default() };
-        if procedure_name(version, procedure).is_some() {
+        if has(version, procedure) {
             // What was not captured stays None.
             let _ = arguments.read(version == 4, procedure, &mut Cursor::new(bytes));
         }
@@ -161,11 +132,6 @@ impl<'a> Arguments<'a> {
     }
 }
 
-/// The cookie that a synchronous reply repeats.
-pub fn reply_cookie(version: u32, procedure: u32, bytes: &[u8]) -> Option<&[u8]> {
-    if has_result(version, procedure) { Cursor::new(bytes).opaque_up_to(MAX_NETOBJ) } else { None }
-}
-
 /// What a reply's results say: the status. The `_MSG` and `_RES` procedures return nothing at all.
 pub fn results(version: u32, procedure: u32, bytes: &[u8]) -> Facts<'_> {
     let mut facts = Facts::default();
@@ -180,5 +146,5 @@ pub fn results(version: u32, procedure: u32, bytes: &[u8]) -> Facts<'_> {
 
 /// TEST, LOCK, CANCEL, UNLOCK, GRANTED, SHARE, UNSHARE and NM_LOCK answer with a cookie and a status.
 fn has_result(version: u32, procedure: u32) -> bool {
-    procedure_name(version, procedure).is_some() && matches!(procedure, 1..=5 | 20..=22)
+    has(version, procedure) && matches!(procedure, 1..=5 | 20..=22)
 }

@@ -1,101 +1,57 @@
-//! Portmap (version 2) and rpcbind (3 and 4): on which port a program answers.
+//! Portmap: on which port a program answers. GETPORT of version 2, as a client says it and reads its results.
 //!
-//! Version 2's GETPORT can also be said ([`GetPort`]) and strictly read.
-//!
-//! Spec: RFC 1833 2.1, RFC 1833 3.1
+//! Spec: RFC 1833 3.1, RFC 1833 3.2
 
-mod strict;
+use crate::nfs::v3::Call;
+use crate::xdr::{Emit, Malformed, Strict};
 
-pub use strict::{GetPort, TCP, parse_port};
+/// Number of TCP among the protocols (IPPROTO_TCP).
+pub const TCP: u32 = 6;
 
-use super::entry::entry;
-use crate::xdr::Cursor;
-
-const PORTMAP: [&str; 6] = ["NULL", "SET", "UNSET", "GETPORT", "DUMP", "CALLIT"];
-const RPCBIND: [&str; 13] = [
-    "NULL",
-    "SET",
-    "UNSET",
-    "GETADDR",
-    "DUMP",
-    "BCAST",
-    "GETTIME",
-    "UADDR2TADDR",
-    "TADDR2UADDR",
-    "GETVERSADDR",
-    "INDIRECT",
-    "GETADDRLIST",
-    "GETSTAT",
-];
-
-const GETPORT: u32 = 3;
-const GETVERSADDR: u32 = 9;
-
-/// The procedure's name, without `PMAPPROC_` or `RPCBPROC_`.
-pub fn procedure_name(version: u32, procedure: u32) -> Option<&'static str> {
-    let highest = crate::rpc::Program::Portmap.highest_procedure(version)?;
-    match version {
-        2 => entry(&PORTMAP, procedure),
-        _ if procedure == 5 && version == 3 => Some("CALLIT"),
-        _ if procedure <= highest => entry(&RPCBIND, procedure),
-        _ => None,
-    }
-}
-
-/// The program that somebody asks for, registers or removes.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub struct Mapping<'a> {
-    /// The program's number.
+/// PMAPPROC_GETPORT: on which port a program answers.
+#[derive(Clone, Copy, Debug)]
+pub struct GetPort {
+    /// The program.
     pub program: u32,
     /// Its version.
     pub version: u32,
-    /// Portmap: 6 for TCP, 17 for UDP.
-    pub protocol: Option<u32>,
-    /// Rpcbind: `tcp`, `udp6`, …
-    pub network: Option<&'a [u8]>,
+    /// [`TCP`], or 17 for UDP.
+    pub protocol: u32,
 }
 
-impl<'a> Mapping<'a> {
-    /// From the arguments of SET, UNSET, GETPORT, GETADDR and GETVERSADDR.
-    pub fn new(version: u32, procedure: u32, bytes: &'a [u8]) -> Option<Self> {
-        let mut cursor = Cursor::new(bytes);
-        match (version, procedure) {
-            (2, 1..=3) => Some(Self {
-                program: cursor.u32()?,
-                version: cursor.u32()?,
-                protocol: Some(cursor.u32()?),
-                network: None,
-            }),
-            (3, 1..=3) | (4, 1..=3 | GETVERSADDR) => {
-                Some(Self { program: cursor.u32()?, version: cursor.u32()?, protocol: None, network: cursor.opaque() })
-            }
-            _ => None,
-        }
+impl Call for GetPort {
+    const PROCEDURE: u32 = 3;
+
+    fn emit(&self, out: &mut Vec<u8>) {
+        [self.program, self.version, self.protocol, 0].into_iter().for_each(|word| out.put_u32(word));
     }
 }
 
-/// The port in the results of GETPORT, GETADDR or GETVERSADDR; 0 means that the program is not there.
-pub fn port(version: u32, procedure: u32, bytes: &[u8]) -> Option<u16> {
-    let mut cursor = Cursor::new(bytes);
-    match (version, procedure) {
-        (2, GETPORT) => u16::try_from(cursor.u32()?).ok(),
-        (3 | 4, GETPORT) | (4, GETVERSADDR) => universal_address_port(cursor.opaque()?),
-        _ => None,
-    }
+/// Reads the results: the port; 0 means that the program is not there.
+pub fn parse_port(bytes: &[u8]) -> Result<u16, Malformed> {
+    let mut reader = Strict::new(bytes);
+    let port = u16::try_from(reader.u32()?).map_err(|_| Malformed)?;
+    reader.end()?;
+    Ok(port)
 }
 
-/// A universal address ends with the port's two bytes in decimal: `192.0.2.1.8.1` is port 2049 (RFC 5665 5.2.3.3).
-fn universal_address_port(address: &[u8]) -> Option<u16> {
-    if address.is_empty() {
-        return Some(0);
-    }
-    let mut parts = address.rsplit(|&byte| byte == b'.');
-    let low = decimal(parts.next()?)?;
-    let high = decimal(parts.next()?)?;
-    parts.next()?;
-    Some(u16::from_be_bytes([high, low]))
-}
+#[cfg(test)]
+mod tests {
+    use super::*;
 
-fn decimal(digits: &[u8]) -> Option<u8> {
-    std::str::from_utf8(digits).ok()?.parse().ok()
+    /// RFC 1833 3.1, `mapping`: program, version, protocol, and a port that is not looked at.
+    #[test]
+    fn a_question_is_four_words() {
+        let mut bytes = Vec::new();
+        GetPort { program: 100_005, version: 3, protocol: TCP }.emit(&mut bytes);
+        assert_eq!(bytes, [0, 1, 0x86, 0xA5, 0, 0, 0, 3, 0, 0, 0, 6, 0, 0, 0, 0]);
+    }
+
+    #[test]
+    fn a_port_is_read_strictly() {
+        assert_eq!(parse_port(&[0, 0, 8, 1]), Ok(2049));
+        assert_eq!(parse_port(&[0, 1, 0, 0]), Err(Malformed), "above 65535");
+        assert_eq!(parse_port(&[0, 0, 8]), Err(Malformed));
+        assert_eq!(parse_port(&[0, 0, 8, 1, 0]), Err(Malformed));
+    }
 }

@@ -37,11 +37,6 @@ static PROCEDURES: [Row; 18] = [
     row("STATFS", &[Handle32], NOTHING),
 ];
 
-/// The procedure's name, without `NFSPROC_`.
-pub fn procedure_name(procedure: u32) -> Option<&'static str> {
-    find(procedure).map(|row| row.name)
-}
-
 /// What a call's arguments say.
 #[inline]
 pub fn arguments(procedure: u32, bytes: &[u8]) -> Facts<'_> {

@@ -18,9 +18,7 @@ pub mod getattr;
 pub mod link;
 pub mod lookup;
 pub mod mkdir;
-pub mod mknod;
 pub mod null;
-pub mod pathconf;
 pub mod read;
 pub mod readdir;
 pub mod readdirplus;
@@ -97,11 +95,6 @@ static PROCEDURES: [Row; 22] = [
     row("PATHCONF", ONE_HANDLE, NOTHING),
     row("COMMIT", &[Handle, Offset, Count], NOTHING),
 ];
-
-/// The procedure's name, without `NFSPROC3_`.
-pub fn procedure_name(procedure: u32) -> Option<&'static str> {
-    find(procedure).map(|row| row.name)
-}
 
 /// What a call's arguments say. The count of READDIR is its reply's limit in bytes, and READDIRPLUS's `maxcount`.
 #[inline]

@@ -22,9 +22,9 @@ pub use plausible::{
 };
 pub use program::{Program, TRANSIENT_PROGRAMS, highest_procedure, is_transient};
 pub use record::RecordMark;
-pub use reply::{AcceptStat, RejectStat, Reply, ReplyStat};
+pub use reply::{AcceptStat, Reply, ReplyStat};
 pub use template::{CallTemplate, Caller, CallerError, MAX_GROUPS, MAX_MACHINE_NAME};
-pub use verdict::{SHORTEST_REPLY, Verdict, results_at};
+pub use verdict::{Verdict, results_at};
 
 /// Bytes of a call up to and with its procedure number.
 pub const CALL_HEADER: usize = 24;
@@ -38,12 +38,6 @@ pub const CALL: u32 = 0;
 pub const REPLY: u32 = 1;
 /// A credential's or verifier's body has at most this many bytes (RFC 5531 8.2).
 pub const MAX_AUTH_BYTES: u32 = 400;
-
-/// The transaction id that the first four bytes of every message carry.
-#[inline]
-pub fn xid(bytes: &[u8]) -> Option<u32> {
-    crate::xdr::u32_at(bytes, 0)
-}
 
 #[cfg(test)]
 mod tests;

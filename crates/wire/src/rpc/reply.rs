@@ -11,7 +11,7 @@ use crate::xdr::u32_at;
 pub enum ReplyStat {
     /// MSG_ACCEPTED: see [`Reply::accept_stat`].
     Accepted,
-    /// MSG_DENIED: see [`Reply::reject_stat`].
+    /// MSG_DENIED.
     Denied,
     /// Any other wire number: not a reply that means anything.
     Other(u32),
@@ -32,17 +32,6 @@ pub enum AcceptStat {
     GarbageArguments,
     /// SYSTEM_ERR: the server failed.
     SystemError,
-    /// Any other wire number.
-    Other(u32),
-}
-
-/// Why a call was denied.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum RejectStat {
-    /// RPC_MISMATCH: the RPC version is not 2.
-    RpcMismatch,
-    /// AUTH_ERROR, with its auth_stat (1 bad credential … 14 RPCSEC_GSS context problem), when captured.
-    AuthError(Option<u32>),
     /// Any other wire number.
     Other(u32),
 }
@@ -101,18 +90,6 @@ impl<'a> Reply<'a> {
             4 => AcceptStat::GarbageArguments,
             5 => AcceptStat::SystemError,
             other => AcceptStat::Other(other),
-        })
-    }
-
-    /// Why a call was denied.
-    pub fn reject_stat(&self) -> Option<RejectStat> {
-        if self.reply_stat()? != ReplyStat::Denied {
-            return None;
-        }
-        Some(match u32_at(self.bytes, 12)? {
-            0 => RejectStat::RpcMismatch,
-            1 => RejectStat::AuthError(u32_at(self.bytes, 16)),
-            other => RejectStat::Other(other),
         })
     }
 

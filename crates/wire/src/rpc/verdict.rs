@@ -5,9 +5,6 @@
 use super::{MAX_AUTH_BYTES, REPLY};
 use crate::xdr::{Malformed, Strict};
 
-/// Bytes that a reply has at least: a denied one, with an auth_stat.
-pub const SHORTEST_REPLY: usize = 20;
-
 /// Bytes of an accepted reply up to its results when its verifier's body has `verifier` bytes.
 pub const fn results_at(verifier: usize) -> usize {
     24 + verifier.next_multiple_of(4)

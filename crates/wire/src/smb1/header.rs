@@ -21,8 +21,6 @@ const MID: usize = 30;
 
 /// SMB_FLAGS_REPLY: the message is a response.
 pub const FLAGS_REPLY: u8 = 0x80;
-/// SMB_FLAGS2_EXTENDED_SECURITY (MS-SMB 2.2.3.1): session setup carries a security blob.
-pub const FLAGS2_EXTENDED_SECURITY: u16 = 0x0800;
 /// SMB_FLAGS2_NT_STATUS: the status field is a 32-bit NT status, else a DOS class and code.
 pub const FLAGS2_NT_STATUS: u16 = 0x4000;
 /// SMB_FLAGS2_UNICODE: strings are UTF-16LE, else in the OEM code page.

@@ -15,8 +15,6 @@ const LOCKS: usize = 14;
 pub const SHARED: u8 = 0x01;
 /// TypeOfLock: an oplock is broken (from the server) or given up (from the client).
 pub const OPLOCK_RELEASE: u8 = 0x02;
-/// TypeOfLock: change the kind of a lock at once.
-pub const CHANGE_LOCKTYPE: u8 = 0x04;
 /// TypeOfLock: cancel waiting locks.
 pub const CANCEL_LOCK: u8 = 0x08;
 /// TypeOfLock: offsets and lengths have 64 bits.
@@ -62,11 +60,6 @@ impl Locking {
         self.locks > 0 && self.timeout_ms != 0 && self.kind & (CANCEL_LOCK | OPLOCK_RELEASE) == 0
     }
 
-    /// Whether this is the server's notification that an oplock is broken: nobody answers under its ids.
-    pub fn is_oplock_break(&self) -> bool {
-        self.unsolicited && self.kind & OPLOCK_RELEASE != 0
-    }
-
     /// Whether this is a client's acknowledgment of a break and nothing else: the server sends no answer to it
     /// (MS-CIFS 3.3.5.30).
     pub fn is_oplock_acknowledgment(&self) -> bool {
@@ -99,10 +92,10 @@ mod tests {
     fn an_oplock_break_comes_from_the_server_with_ids_of_nobody() {
         let request = || Build::request(command::LOCKING_ANDX);
         let broken = locking(request().ids(0xffff, 0xffff), 0x0102, 0, 0, 0);
-        assert!(broken.is_oplock_break() && !broken.is_oplock_acknowledgment());
+        assert!(!broken.is_oplock_acknowledgment());
         assert_eq!((broken.fid, broken.oplock_level), (0x4001, 1));
         let given_up = locking(request(), 0x0002, 0, 0, 0);
-        assert!(given_up.is_oplock_acknowledgment() && !given_up.is_oplock_break());
+        assert!(given_up.is_oplock_acknowledgment());
         assert!(!locking(request(), 0x0002, 0, 1, 0).is_oplock_acknowledgment(), "unlocks are answered");
     }
 }

@@ -16,12 +16,7 @@ const NT_ACCESS: usize = 15;
 const NT_SHARE_ACCESS: usize = 31;
 const NT_DISPOSITION: usize = 35;
 const NT_OPTIONS: usize = 39;
-/// NT_CREATE_ANDX response: OpLockLevel, FID, CreateDisposition, …, EndOfFile, …, Directory.
-const NT_GRANTED_OPLOCK: usize = 4;
 const NT_FID: usize = 5;
-const NT_ACTION: usize = 7;
-const NT_END_OF_FILE: usize = 55;
-const NT_DIRECTORY: usize = 67;
 /// FID in the other responses.
 const ANDX_FID: usize = 4;
 const CORE_FID: usize = 0;
@@ -59,37 +54,6 @@ impl<'a> NtCreate<'a> {
             disposition: link.u32(NT_DISPOSITION)?,
             options: link.u32(NT_OPTIONS)?,
             path: nt_create_path(link),
-        })
-    }
-}
-
-/// The answer to an NT_CREATE_ANDX.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct NtCreated {
-    /// OpLockLevel: 0 none, 1 exclusive, 2 batch, 3 level II.
-    pub oplock: u8,
-    /// The open file.
-    pub fid: u16,
-    /// What the server did: 0 superseded, 1 opened, 2 created, 3 overwritten.
-    pub action: u32,
-    /// Length of the file in bytes; `None` if the capture was cut.
-    pub end_of_file: Option<u64>,
-    /// Whether it is a directory; `None` if the capture was cut.
-    pub directory: Option<bool>,
-}
-
-impl NtCreated {
-    /// The view of a successful NT_CREATE_ANDX response; `None` for anything else.
-    pub fn new(link: &Link<'_>) -> Option<Self> {
-        if link.command != command::NT_CREATE_ANDX || !link.is_response() {
-            return None;
-        }
-        Some(Self {
-            oplock: link.u8(NT_GRANTED_OPLOCK)?,
-            fid: link.u16(NT_FID)?,
-            action: link.u32(NT_ACTION)?,
-            end_of_file: link.u64(NT_END_OF_FILE),
-            directory: link.u8(NT_DIRECTORY).map(|flag| flag != 0),
         })
     }
 }
@@ -185,15 +149,10 @@ mod tests {
 
     #[test]
     fn responses_give_the_fid() {
-        // MS-CIFS 2.2.4.64.2: OpLockLevel 2, FID 0x4002, CreateDisposition 1, …, EndOfFile 0x1234, …, Directory 0.
+        // MS-CIFS 2.2.4.64.2: OpLockLevel 2, FID 0x4002, CreateDisposition 1.
         let mut block = vec![0; 68];
         block[..11].copy_from_slice(&[0xff, 0, 0, 0, 2, 0x02, 0x40, 1, 0, 0, 0]);
-        block[55] = 0x34;
-        block[56] = 0x12;
         let message = Build::response(command::NT_CREATE_ANDX).block(&block, &[]).done();
-        let created = NtCreated::new(&first(&message)).unwrap();
-        assert_eq!((created.oplock, created.fid, created.action), (2, 0x4002, 1));
-        assert_eq!((created.end_of_file, created.directory), (Some(0x1234), Some(false)));
         assert_eq!(opened_fid(&first(&message)), Some(0x4002));
         let andx = Build::response(command::OPEN_ANDX).block(&words(&[0xff, 0, 5, 0]), &[]).done();
         assert_eq!(opened_fid(&first(&andx)), Some(5));

@@ -17,12 +17,6 @@ const RESPONSE_COUNT: usize = 0;
 
 /// WriteMode: the server answers when the data is on disk, so a final answer (WRITE_COMPLETE) follows the block.
 pub const MODE_WRITE_THROUGH: u16 = 0x0001;
-/// WriteMode: the interim answer says how much is available (pipes).
-pub const MODE_READ_AVAILABLE: u16 = 0x0002;
-/// WriteMode: raw mode of a named pipe.
-pub const MODE_NAMED_PIPE_RAW: u16 = 0x0004;
-/// WriteMode: start of a message on a named pipe.
-pub const MODE_NAMED_PIPE_START: u16 = 0x0008;
 
 /// A WRITE_RAW request.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

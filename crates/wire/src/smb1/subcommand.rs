@@ -1,4 +1,4 @@
-//! Function codes inside TRANSACTION, TRANSACTION2 and NT_TRANSACT, and their names.
+//! Function codes inside TRANSACTION, TRANSACTION2 and NT_TRANSACT.
 //! Spec: MS-CIFS 2.2.2.2, MS-SMB 2.2.2.2
 
 macro_rules! codes {
@@ -6,14 +6,6 @@ macro_rules! codes {
         $(#[$doc])*
         pub mod $module {
             $(#[doc = concat!($prefix, stringify!($name), ".")] pub const $name: u16 = $code;)*
-
-            /// Every code that is named, with its name without the prefix, in ascending order.
-            pub const ALL: &[(u16, &str)] = &[$(($code, stringify!($name))),*];
-
-            /// The name without its prefix; `None` for a code that the specification does not name.
-            pub fn name(code: u16) -> Option<&'static str> {
-                ALL.binary_search_by_key(&code, |entry| entry.0).ok().map(|index| ALL[index].1)
-            }
         }
     };
 }
@@ -74,19 +66,4 @@ codes! {
     GET_USER_QUOTA = 0x0007,
     SET_USER_QUOTA = 0x0008,
     CREATE2 = 0x0009,
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn codes_ascend_so_that_the_search_finds_each() {
-        for table in [pipe::ALL, mailslot::ALL, trans2::ALL, nt::ALL] {
-            assert!(table.windows(2).all(|pair| pair[0].0 < pair[1].0));
-        }
-        assert_eq!(trans2::name(0x10), Some("GET_DFS_REFERRAL"));
-        assert_eq!(nt::name(4), Some("NOTIFY_CHANGE"));
-        assert_eq!(trans2::name(0x0f), None, "MS-CIFS 2.2.2.2 has no 0x000F");
-    }
 }

@@ -13,8 +13,6 @@ const MPX_FID: usize = 0;
 const MPX_OFFSET: usize = 6;
 const MPX_MODE: usize = 14;
 const MPX_COUNT: usize = 20;
-/// WRITE_MPX: set on the last request of a sequence, which alone is answered (CONNECTIONLESS_MODE is bit 7).
-const MPX_CONNECTIONLESS: u16 = 0x0080;
 /// WRITE_ANDX request: after the AndX words; OffsetHigh if there are fourteen words.
 const ANDX_FID: usize = 4;
 const ANDX_OFFSET: usize = 6;
@@ -22,10 +20,6 @@ const ANDX_MODE: usize = 14;
 const ANDX_COUNT_HIGH: usize = 18;
 const ANDX_COUNT: usize = 20;
 const ANDX_OFFSET_HIGH: usize = 24;
-/// Responses: Count at the start (after the AndX words), CountHigh (MS-SMB 2.2.4.3.2).
-const TAKEN: usize = 0;
-const ANDX_TAKEN: usize = 4;
-const ANDX_TAKEN_HIGH: usize = 8;
 
 /// A request of WRITE, WRITE_AND_UNLOCK, WRITE_AND_CLOSE, WRITE_MPX or WRITE_ANDX.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -78,27 +72,6 @@ fn andx_offset(link: &Link<'_>) -> Option<u64> {
     Some(u64::from(link.u32(ANDX_OFFSET_HIGH)?) << 32 | low)
 }
 
-/// Bytes that the server says it took: responses of WRITE, WRITE_AND_UNLOCK, WRITE_AND_CLOSE, WRITE_ANDX and
-/// WRITE_COMPLETE (the final answer to a raw write).
-pub fn taken(link: &Link<'_>) -> Option<u32> {
-    if !link.is_response() {
-        return None;
-    }
-    match link.command {
-        command::WRITE | command::WRITE_AND_UNLOCK | command::WRITE_AND_CLOSE | command::WRITE_COMPLETE => {
-            link.u16(TAKEN).map(u32::from)
-        }
-        command::WRITE_ANDX => Some(u32::from(link.u16(ANDX_TAKEN_HIGH)?) << 16 | u32::from(link.u16(ANDX_TAKEN)?)),
-        _ => None,
-    }
-}
-
-/// Whether a WRITE_MPX request is one of a datagram sequence, of which the server answers only the last (with a sequence
-/// number in the header: MS-CIFS 2.2.4.26).
-pub fn is_connectionless(write: &Write) -> bool {
-    write.mode.is_some_and(|mode| mode & MPX_CONNECTIONLESS != 0)
-}
-
 #[cfg(test)]
 mod tests {
     use super::super::Chain;
@@ -118,8 +91,6 @@ mod tests {
         assert_eq!(write, Write { fid: 0x4001, count: 0x1_0002, offset: 0x3_0000_0005, mode: Some(1) });
         let short = Build::request(command::WRITE_ANDX).block(&all[..24], &[0; 8]).done();
         assert_eq!(Write::new(&first(&short)).unwrap().offset, 5);
-        let response = Build::response(command::WRITE_ANDX).block(&words(&[0xff, 0, 2, 0, 1, 0]), &[]).done();
-        assert_eq!(taken(&first(&response)), Some(0x1_0002));
     }
 
     #[test]
@@ -135,6 +106,5 @@ mod tests {
         let mpx = Build::request(command::WRITE_MPX).block(&mpx, b"abc").done();
         let write = Write::new(&first(&mpx)).unwrap();
         assert_eq!(write, Write { fid: 9, count: 3, offset: 0x1_0004, mode: Some(0x81) });
-        assert!(is_connectionless(&write));
     }
 }

@@ -3,14 +3,10 @@
 //! Spec: MS-SMB2 2.2
 
 use super::header::UNSOLICITED;
-use super::information::{
-    CLASS_ALL, CLASS_BASIC, CLASS_FS_FULL_SIZE, CLASS_NETWORK_OPEN, CLASS_STANDARD, FileAll, FileBasic, FileStandard,
-    FullSize, network_open,
-};
+use super::information::{CLASS_BASIC, CLASS_FS_FULL_SIZE, CLASS_NETWORK_OPEN, FileBasic, FullSize, network_open};
 use super::ioctl::fsctl;
 use super::query_directory::{Class, Entries};
 use super::reply::Buffer;
-use super::status::STATUS_SUCCESS;
 use super::{
     Answer, Command, Malformed, Reply, change_notify, close, create, echo, flush, ioctl, lock, logoff, negotiate,
     oplock_break, query_directory, query_info, read, session_setup, set_info, tree_connect, tree_disconnect, write,
@@ -65,9 +61,7 @@ pub fn read(reply: &Reply<'_>, info_type: u8, class: u8) -> Result<Form, Malform
         Command::ChangeNotify => {
             further(change_notify::parse(reply)?, |mut changes| changes.try_for_each(|change| change.map(|_| ())))
         }
-        Command::QueryInfo => further(query_info::parse(reply)?, |buffer| {
-            information(&buffer, info_type, class, reply.status() == STATUS_SUCCESS)
-        }),
+        Command::QueryInfo => further(query_info::parse(reply)?, |buffer| information(&buffer, info_type, class)),
         Command::SetInfo => form(set_info::parse(reply)?),
         Command::OplockBreak => form(oplock_break::parse(reply)?),
         Command::Cancel | Command::ServerToClientNotification | Command::Unknown(_) => Ok(Form::Unread),
@@ -78,15 +72,11 @@ fn form<T>(answer: Answer<'_, T>) -> Result<Form, Malformed> {
     further(answer, |_| Ok(()))
 }
 
-/// What was done is read on; what was refused is read in its parts.
+/// What was done is read on.
 fn further<T>(answer: Answer<'_, T>, read: impl FnOnce(T) -> Result<(), Malformed>) -> Result<Form, Malformed> {
     match answer {
         Answer::Done(done) => read(done).map(|()| Form::Done),
-        Answer::Refused(refusal) => {
-            // They have no errors of their own: what was refused is clear without them.
-            let _ = (refusal.parts().count(), refusal.required_len(), refusal.symlink());
-            Ok(Form::Refused)
-        }
+        Answer::Refused(_) => Ok(Form::Refused),
     }
 }
 
@@ -95,18 +85,13 @@ fn controlled(answer: &ioctl::Controlled<'_>) -> Result<(), Malformed> {
         fsctl::REQUEST_RESUME_KEY => fsctl::resume_key(&answer.output).map(|_| ()),
         fsctl::COPY_CHUNK | fsctl::COPY_CHUNK_WRITE => fsctl::copied(&answer.output).map(|_| ()),
         fsctl::VALIDATE_NEGOTIATE => fsctl::validated(&answer.output).map(|_| ()),
-        fsctl::QUERY_NETWORK_INTERFACES => {
-            fsctl::Interfaces::new(&answer.output).try_for_each(|interface| interface.map(|_| ()))
-        }
         _ => Ok(()),
     }
 }
 
-fn information(buffer: &Buffer<'_>, info_type: u8, class: u8, whole: bool) -> Result<(), Malformed> {
+fn information(buffer: &Buffer<'_>, info_type: u8, class: u8) -> Result<(), Malformed> {
     match (info_type, class) {
         (1, CLASS_BASIC) => FileBasic::parse(buffer).map(|_| ()),
-        (1, CLASS_STANDARD) => FileStandard::parse(buffer).map(|_| ()),
-        (1, CLASS_ALL) => FileAll::parse(buffer, whole).map(|_| ()),
         (1, CLASS_NETWORK_OPEN) => network_open(buffer).map(|_| ()),
         (2, CLASS_FS_FULL_SIZE) => FullSize::parse(buffer).map(|_| ()),
         _ => Ok(()),

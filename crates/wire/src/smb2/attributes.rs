@@ -4,9 +4,6 @@
 
 use super::reply::{Body, Malformed};
 
-/// FILETIME of the Unix epoch: 100 ns units since 1601-01-01.
-const UNIX_EPOCH: u64 = 116_444_736_000_000_000;
-
 /// Four FILETIMEs: 100 ns units since 1601-01-01, UTC; 0 where the server does not know.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Times {
@@ -43,24 +40,4 @@ pub struct Attributes {
     pub end_of_file: u64,
     /// FILE_ATTRIBUTE bits.
     pub attributes: u32,
-}
-
-/// A FILETIME as nanoseconds since the Unix epoch. None for 0 and for times that do not fit.
-#[must_use]
-pub fn unix_ns(filetime: u64) -> Option<i64> {
-    let ticks = i128::from(filetime) - i128::from(UNIX_EPOCH);
-    (filetime != 0).then(|| i64::try_from(ticks * 100).ok())?
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn filetimes_count_from_1601() {
-        assert_eq!(unix_ns(UNIX_EPOCH), Some(0));
-        // MS-DTYP counts 100 ns units; 2009-02-13T23:31:30Z is 1,234,567,890 s of Unix time.
-        assert_eq!(unix_ns(128_790_414_900_000_000), Some(1_234_567_890_000_000_000));
-        assert_eq!((unix_ns(0), unix_ns(u64::MAX)), (None, None));
-    }
 }

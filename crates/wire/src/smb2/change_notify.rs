@@ -37,10 +37,6 @@ view! {
     /// What to watch.
     Request, request, ChangeNotify, REQUEST_SIZE
 }
-view! {
-    /// What changed.
-    Response, response, ChangeNotify, RESPONSE_SIZE
-}
 
 impl Request<'_> {
     /// The directory's handle.
@@ -59,14 +55,6 @@ impl Request<'_> {
     #[must_use]
     pub fn filter(&self) -> Option<u32> {
         self.fields.u32(FILTER)
-    }
-}
-
-impl Response<'_> {
-    /// Length of the changes in bytes; 0 with `STATUS_NOTIFY_ENUM_DIR`: too many to tell.
-    #[must_use]
-    pub fn output_len(&self) -> Option<u32> {
-        self.fields.u32(OUTPUT_LENGTH)
     }
 }
 
@@ -157,7 +145,7 @@ impl<'a> Iterator for Changes<'a> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::smb2::status::{STATUS_CANCELLED, STATUS_NOTIFY_ENUM_DIR};
+    use crate::smb2::status::STATUS_NOTIFY_ENUM_DIR;
     use crate::smb2::testing::{Message, emitted, refused, truncations, whole};
 
     /// Hand-assembled from 2.2.35.
@@ -168,15 +156,6 @@ mod tests {
         assert_eq!((view.file_id(), view.watches_tree()), (Some(FileId([9; 16])), Some(true)));
         assert_eq!(view.filter(), Some(0x17));
         truncations(&bytes, |bytes| Request::new(bytes)?.filter());
-    }
-
-    /// Hand-assembled from 2.2.36.
-    #[test]
-    fn response() {
-        let response = |status, len| Message::response(15, status).u16(9).u16(0x48).u32(len).bytes();
-        assert_eq!(Response::new(&response(0, 24)).unwrap().output_len(), Some(24));
-        assert_eq!(Response::new(&response(STATUS_NOTIFY_ENUM_DIR, 0)).unwrap().output_len(), Some(0));
-        assert!(Response::new(&response(STATUS_CANCELLED, 0)).is_none());
     }
 
     #[test]

@@ -8,7 +8,6 @@ use super::fields::view;
 use super::file_id::FileId;
 use super::header::{self, Command};
 use super::reply::{Answer, Malformed, Reply};
-use super::template::Patch;
 
 /// StructureSize of the request's body.
 pub const REQUEST_SIZE: u16 = 24;
@@ -39,25 +38,12 @@ view! {
     /// Which handle.
     Request, request, Close, REQUEST_SIZE
 }
-view! {
-    /// It is closed.
-    Response, response, Close, RESPONSE_SIZE
-}
 
 impl Request<'_> {
     /// The handle.
     #[must_use]
     pub fn file_id(&self) -> Option<FileId> {
         self.fields.file_id(FILE_ID)
-    }
-}
-
-impl Response<'_> {
-    /// Length of the file in bytes. None also when the server did not fill it in.
-    #[must_use]
-    pub fn end_of_file(&self) -> Option<u64> {
-        (self.fields.u16(RESPONSE_FLAGS)? & FLAG_ATTRIBUTES != 0).then_some(())?;
-        self.fields.u64(END_OF_FILE)
     }
 }
 
@@ -70,20 +56,14 @@ pub struct Close {
     pub attributes: bool,
 }
 
-impl Patch for Close {
-    #[inline]
-    fn patch(&self, message: &mut [u8]) {
-        set(message, REQUEST_FLAGS, u16::from(self.attributes).to_le_bytes());
-        set(message, FILE_ID, self.file.0);
-    }
-}
-
 impl Call for Close {
     const COMMAND: Command = Command::Close;
 
     fn body(&self, draft: &mut Draft<'_>) -> Result<(), TooLong> {
         draft.fixed(REQUEST_SIZE, REQUEST_END);
-        self.patch(draft.message());
+        let message = draft.message();
+        set(message, REQUEST_FLAGS, u16::from(self.attributes).to_le_bytes());
+        set(message, FILE_ID, self.file.0);
         Ok(())
     }
 }
@@ -121,16 +101,12 @@ mod tests {
     use super::*;
     use crate::smb2::testing::{Message, emitted, refused, truncations, whole};
 
-    /// Hand-assembled from 2.2.15 and 2.2.16.
+    /// Hand-assembled from 2.2.15.
     #[test]
-    fn request_and_response() {
+    fn request() {
         let bytes = Message::request(6).u16(24).u16(1).u32(0).put(&[5; 16]).bytes();
         assert_eq!(Request::new(&bytes).unwrap().file_id(), Some(FileId([5; 16])));
         truncations(&bytes, |bytes| Request::new(bytes)?.file_id());
-
-        let response = |flags| Message::response(6, 0).u16(60).u16(flags).u32(0).fill(32).u64(4096).u64(99).u32(0);
-        assert_eq!(Response::new(&response(1).bytes()).unwrap().end_of_file(), Some(99));
-        assert_eq!(Response::new(&response(0).bytes()).unwrap().end_of_file(), None);
     }
 
     #[test]

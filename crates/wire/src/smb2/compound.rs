@@ -2,71 +2,12 @@
 //!
 //! Spec: MS-SMB2 2.2.1 (NextCommand), 3.3.5.2.7
 
-use super::draft::{Call, Head, TooLong, fit32, set};
 use super::header::{self, Header};
 
 /// Members begin at multiples of this, counted from the first header.
 pub const ALIGNMENT: usize = 8;
 /// No real client chains as many; an endless chain in bad input stops here.
 pub const MAX_MEMBERS: u16 = 4096;
-
-/// A compound being written: each call is appended with [`Chain::add`], which links the one before to it.
-///
-/// What a member carries besides (WRITE's data) is appended to the same bytes before the next is added. Once it is
-/// whole, [`members_mut`] gives each member, with its padding, to be signed.
-#[derive(Debug)]
-pub struct Chain {
-    start: usize,
-    last: Option<usize>,
-}
-
-impl Chain {
-    /// A compound that will begin at the end of `out`.
-    #[must_use]
-    pub fn new(out: &[u8]) -> Self {
-        Self { start: out.len(), last: None }
-    }
-
-    /// Appends a call. One that goes on with session, tree and file of the one before says so in its head's flags
-    /// ([`header::FLAG_RELATED`]) and has [`FileId::PREVIOUS`](super::FileId::PREVIOUS) for its file.
-    ///
-    /// # Errors
-    ///
-    /// As [`Call::emit`]; what was added before stands.
-    pub fn add(&mut self, head: &Head, call: &impl Call, out: &mut Vec<u8>) -> Result<(), TooLong> {
-        let end = out.len();
-        let at = self.start + (end - self.start).next_multiple_of(ALIGNMENT);
-        let link = self.last.map(|last| fit32("NextCommand", at - last).map(|next| (last, next))).transpose()?;
-        if self.last.is_some() {
-            out.resize(at, 0);
-        }
-        if let Err(error) = call.emit(head, out) {
-            out.truncate(end);
-            return Err(error);
-        }
-        if let Some((last, next)) = link {
-            set(out, last + header::NEXT_COMMAND, next.to_le_bytes());
-        }
-        self.last = Some(at);
-        Ok(())
-    }
-}
-
-/// The members of a compound that was written, each with its padding.
-pub fn members_mut(message: &mut [u8]) -> impl Iterator<Item = &mut [u8]> {
-    let mut rest = Some(message);
-    core::iter::from_fn(move || {
-        let whole = rest.take()?;
-        let next = whole.get(header::NEXT_COMMAND..).and_then(|rest| rest.first_chunk());
-        let next = next.and_then(|bytes| usize::try_from(u32::from_le_bytes(*bytes)).ok()).unwrap_or(0);
-        if next < header::LEN || next >= whole.len() {
-            return Some(whole);
-        }
-        let (member, behind) = whole.split_at_mut(next);
-        rest = Some(behind);
-        Some(member)
-    })
-}
 
 /// One message of a compound; a message that is no compound has one member.
 #[derive(Clone, Copy, Debug)]
@@ -174,13 +115,8 @@ impl core::iter::FusedIterator for Members<'_> {}
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::smb2::FileId;
-    use crate::smb2::close::Close;
-    use crate::smb2::create::Create;
-    use crate::smb2::echo::Echo;
-    use crate::smb2::header::{Command, FLAG_RELATED};
+    use crate::smb2::header::FLAG_RELATED;
     use crate::smb2::testing::Message;
-    use crate::smb2::write::Write;
     use proptest::prelude::*;
 
     /// CREATE, SET_INFO and CLOSE in one message, as clients delete: lengths 128, 104 and 88.
@@ -199,40 +135,6 @@ mod tests {
             members.by_ref().map(|m| (m.position, m.offset, m.len, m.bytes.len(), m.header.command_code())).collect();
         assert_eq!(seen, [(0, 0, 128, 128, 5), (1, 128, 104, 104, 17), (2, 232, 88, 88, 6)]);
         assert!(!members.malformed() && !members.cut_short());
-    }
-
-    #[test]
-    fn a_chain_reads_as_it_was_written() {
-        let file = FileId::PREVIOUS;
-        let create = Create { name: "abc", contexts: &[], ..Create::reading("") };
-        let (write, close) = (Write { file, offset: 0, length: 5, flags: 0 }, Close { file, attributes: false });
-        let mut out = b"prefix".to_vec();
-        let mut chain = Chain::new(&out);
-        let head = |message_id, flags| Head { message_id, flags, ..Head::default() };
-        chain.add(&head(4, 0), &create, &mut out).unwrap();
-        chain.add(&head(5, FLAG_RELATED), &write, &mut out).unwrap();
-        out.extend(b"12345");
-        let too_long = "x".repeat(40_000);
-        let refused = chain.add(&head(6, FLAG_RELATED), &Create { name: &too_long, ..create }, &mut out);
-        assert_eq!(refused.unwrap_err().field, "Name");
-        chain.add(&head(6, FLAG_RELATED), &close, &mut out).unwrap();
-        let message = &mut out[6..];
-        let lens: Vec<_> = members_mut(message).map(|member| member.len()).collect();
-        assert_eq!(lens, [128, 120, 88], "126 and 117 bytes, padded");
-        let mut members = Members::new(message, message.len());
-        let seen: Vec<_> = members.by_ref().map(|m| (m.len, m.header.command(), m.header.message_id())).collect();
-        let expected = [(128, Command::Create, Some(4)), (120, Command::Write, Some(5)), (88, Command::Close, Some(6))];
-        assert_eq!(seen, expected);
-        assert!(!members.malformed() && !members.cut_short());
-    }
-
-    #[test]
-    fn one_call_is_no_compound() {
-        let mut out = Vec::new();
-        Chain::new(&out).add(&Head::default(), &Echo, &mut out).unwrap();
-        let mut alone = Vec::new();
-        Echo.emit(&Head::default(), &mut alone).unwrap();
-        assert_eq!(out, alone);
     }
 
     #[test]

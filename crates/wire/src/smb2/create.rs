@@ -7,7 +7,7 @@ mod reply;
 mod request;
 
 pub use reply::{Durable, Granted, GrantedLease, Opened, parse};
-pub use request::{Context, Create, Lease, Template};
+pub use request::{Context, Create, Lease};
 
 use super::fields::{Fields, to_len, view};
 use super::file_id::FileId;
@@ -68,8 +68,6 @@ pub const ACCESS_WRITE_DATA: u32 = 0x0000_0002;
 pub const ACCESS_APPEND_DATA: u32 = 0x0000_0004;
 /// FILE_READ_EA.
 pub const ACCESS_READ_EA: u32 = 0x0000_0008;
-/// FILE_WRITE_EA.
-pub const ACCESS_WRITE_EA: u32 = 0x0000_0010;
 /// FILE_READ_ATTRIBUTES.
 pub const ACCESS_READ_ATTRIBUTES: u32 = 0x0000_0080;
 /// FILE_WRITE_ATTRIBUTES.
@@ -82,10 +80,6 @@ pub const ACCESS_READ_CONTROL: u32 = 0x0002_0000;
 pub const ACCESS_SYNCHRONIZE: u32 = 0x0010_0000;
 /// MAXIMUM_ALLOWED.
 pub const ACCESS_MAXIMUM_ALLOWED: u32 = 0x0200_0000;
-/// GENERIC_READ.
-pub const ACCESS_GENERIC_READ: u32 = 0x8000_0000;
-/// GENERIC_WRITE.
-pub const ACCESS_GENERIC_WRITE: u32 = 0x4000_0000;
 
 /// ShareAccess: others may read meanwhile.
 pub const SHARE_READ: u32 = 0x0000_0001;
@@ -107,16 +101,8 @@ pub const ATTRIBUTE_NORMAL: u32 = 0x0000_0080;
 pub const ATTRIBUTE_DIRECTORY: u32 = 0x0000_0010;
 /// FILE_DIRECTORY_FILE in the options: must be a directory.
 pub const OPTION_DIRECTORY: u32 = 0x0000_0001;
-/// FILE_WRITE_THROUGH in the options: every write reaches stable storage before its answer.
-pub const OPTION_WRITE_THROUGH: u32 = 0x0000_0002;
-/// FILE_SEQUENTIAL_ONLY in the options: will be read in order.
-pub const OPTION_SEQUENTIAL: u32 = 0x0000_0004;
-/// FILE_NO_INTERMEDIATE_BUFFERING in the options: past the server's cache.
-pub const OPTION_UNBUFFERED: u32 = 0x0000_0008;
 /// FILE_NON_DIRECTORY_FILE in the options: must not be one.
 pub const OPTION_NON_DIRECTORY: u32 = 0x0000_0040;
-/// FILE_RANDOM_ACCESS in the options: will be read in no order.
-pub const OPTION_RANDOM: u32 = 0x0000_0800;
 /// FILE_OPEN_REPARSE_POINT in the options: a symbolic link itself, not what it points to.
 pub const OPTION_OPEN_REPARSE_POINT: u32 = 0x0020_0000;
 /// FILE_DELETE_ON_CLOSE in the options.
@@ -146,14 +132,8 @@ pub const DISPOSITION_OVERWRITE: u32 = 4;
 /// Truncate, or create.
 pub const DISPOSITION_OVERWRITE_IF: u32 = 5;
 
-/// CreateAction values: an existing file was replaced.
-pub const ACTION_SUPERSEDED: u32 = 0;
-/// An existing file was opened.
-pub const ACTION_OPENED: u32 = 1;
 /// A new file was created.
 pub const ACTION_CREATED: u32 = 2;
-/// An existing file was truncated.
-pub const ACTION_OVERWRITTEN: u32 = 3;
 
 view! {
     /// What to open and how.

@@ -109,16 +109,6 @@ impl<'o> Draft<'o> {
         Self { out, start }
     }
 
-    /// A copy of a request that was written before, with another head.
-    #[inline]
-    pub(super) fn copy(bytes: &[u8], head: &Head, out: &'o mut Vec<u8>) -> Self {
-        let start = out.len();
-        out.extend_from_slice(bytes);
-        let mut draft = Self { out, start };
-        head.patch(draft.message());
-        draft
-    }
-
     /// Forgets what stands from `end` on.
     #[inline]
     pub(super) fn cut(&mut self, end: usize) {
@@ -253,7 +243,7 @@ mod tests {
         let head = Head {
             charge: 2,
             credits: 31,
-            flags: header::FLAG_RELATED | header::FLAG_DFS,
+            flags: header::FLAG_RELATED | header::FLAG_SIGNED,
             channel_sequence: 7,
             message_id: 0x1122_3344_5566_7788,
             tree_id: 5,

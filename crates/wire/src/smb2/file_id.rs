@@ -22,12 +22,6 @@ impl FileId {
         self.half(0)
     }
 
-    /// The half that is new with each connection.
-    #[must_use]
-    pub fn volatile(&self) -> u64 {
-        self.half(8)
-    }
-
     fn half(&self, at: usize) -> u64 {
         self.0.iter().skip(at).take(8).rev().fold(0, |value, byte| value << 8 | u64::from(*byte))
     }
@@ -42,10 +36,8 @@ mod tests {
         let mut bytes = [0xFF; 16];
         assert!(FileId(bytes).is_previous());
         bytes[0] = 0x01;
-        bytes[8] = 0x02;
         let id = FileId(bytes);
         assert!(!id.is_previous());
         assert_eq!(id.persistent(), 0xFFFF_FFFF_FFFF_FF01);
-        assert_eq!(id.volatile(), 0xFFFF_FFFF_FFFF_FF02);
     }
 }

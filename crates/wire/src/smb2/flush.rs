@@ -7,7 +7,6 @@ use super::fields::view;
 use super::file_id::FileId;
 use super::header::{self, Command};
 use super::reply::{Answer, Malformed, Reply};
-use super::template::Patch;
 
 /// StructureSize of the request's body.
 pub const REQUEST_SIZE: u16 = 24;
@@ -40,19 +39,12 @@ pub struct Flush {
     pub file: FileId,
 }
 
-impl Patch for Flush {
-    #[inline]
-    fn patch(&self, message: &mut [u8]) {
-        set(message, FILE_ID, self.file.0);
-    }
-}
-
 impl Call for Flush {
     const COMMAND: Command = Command::Flush;
 
     fn body(&self, draft: &mut Draft<'_>) -> Result<(), TooLong> {
         draft.fixed(REQUEST_SIZE, REQUEST_END);
-        self.patch(draft.message());
+        set(draft.message(), FILE_ID, self.file.0);
         Ok(())
     }
 }

@@ -24,8 +24,6 @@ pub const NEXT_COMMAND: usize = 20;
 pub const MESSAGE_ID: usize = 24;
 /// AsyncId, u64, with [`FLAG_ASYNC`].
 pub const ASYNC_ID: usize = 32;
-/// Process id in old clients, otherwise reserved, u32, without [`FLAG_ASYNC`].
-pub const PROCESS_ID: usize = 32;
 /// TreeId, u32, without [`FLAG_ASYNC`].
 pub const TREE_ID: usize = 36;
 /// SessionId, u64.
@@ -46,10 +44,6 @@ pub const FLAG_ASYNC: u32 = 0x0000_0002;
 pub const FLAG_RELATED: u32 = 0x0000_0004;
 /// SMB2_FLAGS_SIGNED.
 pub const FLAG_SIGNED: u32 = 0x0000_0008;
-/// SMB2_FLAGS_DFS_OPERATIONS: the path is a DFS path.
-pub const FLAG_DFS: u32 = 0x1000_0000;
-/// SMB2_FLAGS_REPLAY_OPERATION: sent again after a channel failed.
-pub const FLAG_REPLAY: u32 = 0x2000_0000;
 
 /// The message id of messages that the server sends of its own accord (oplock and lease breaks).
 pub const UNSOLICITED: u64 = u64::MAX;
@@ -143,13 +137,6 @@ impl<'a> Header<'a> {
     #[must_use]
     pub fn is_signed(&self) -> bool {
         self.flags() & FLAG_SIGNED != 0
-    }
-
-    /// Sent again after a channel failed.
-    #[inline]
-    #[must_use]
-    pub fn is_replay(&self) -> bool {
-        self.flags() & FLAG_REPLAY != 0
     }
 
     /// How many consecutive message ids the request uses up; 0 counts as 1 (dialect 2.0.2 has no such field).
@@ -358,7 +345,6 @@ mod tests {
         assert_eq!(header.command(), Command::Read);
         assert_eq!(header.credits(), 31);
         assert!(header.is_response() && !header.is_async() && header.is_related() && header.is_signed());
-        assert!(!header.is_replay());
         assert_eq!(header.next_command(), 0x70);
         assert_eq!(header.message_id(), Some(0x1122_3344_5566_7788));
         assert_eq!(header.message_id_low16(), 0x7788);

@@ -5,14 +5,9 @@
 use super::attributes::{Attributes, Times};
 use super::draft::Draft;
 use super::reply::{Body, Buffer, Malformed};
-use crate::text::Utf16Le;
 
 /// FileBasicInformation.
 pub const CLASS_BASIC: u8 = 4;
-/// FileStandardInformation.
-pub const CLASS_STANDARD: u8 = 5;
-/// FileAllInformation.
-pub const CLASS_ALL: u8 = 18;
 /// FileNetworkOpenInformation.
 pub const CLASS_NETWORK_OPEN: u8 = 34;
 /// FileFsFullSizeInformation, of a file system.
@@ -55,88 +50,6 @@ impl FileBasic {
     fn at(body: &Body<'_>, at: usize) -> Result<Self, Malformed> {
         let attributes = body.u32(at + Self::ATTRIBUTES, "FileAttributes")?;
         Ok(Self { times: Times::parse(body, at)?, attributes })
-    }
-}
-
-/// FileStandardInformation. Spec: MS-FSCC 2.4.47
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct FileStandard {
-    /// Bytes that it takes up.
-    pub allocation_size: u64,
-    /// Its length in bytes.
-    pub end_of_file: u64,
-    /// How many names it has.
-    pub links: u32,
-    /// It is deleted when its last handle is closed.
-    pub delete_pending: bool,
-    /// It is a directory.
-    pub directory: bool,
-}
-
-impl FileStandard {
-    /// Reads the class.
-    ///
-    /// # Errors
-    ///
-    /// Where it is cut.
-    pub fn parse(buffer: &Buffer<'_>) -> Result<Self, Malformed> {
-        Self::at(&buffer.0, 0)
-    }
-
-    fn at(body: &Body<'_>, at: usize) -> Result<Self, Malformed> {
-        Ok(Self {
-            allocation_size: body.u64(at, "AllocationSize")?,
-            end_of_file: body.u64(at + 8, "EndOfFile")?,
-            links: body.u32(at + 16, "NumberOfLinks")?,
-            delete_pending: body.u8(at + 20, "DeletePending")? != 0,
-            directory: body.u8(at + 21, "Directory")? != 0,
-        })
-    }
-}
-
-/// FileAllInformation. Spec: MS-FSCC 2.4.2
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct FileAll<'a> {
-    /// Times and attributes.
-    pub basic: FileBasic,
-    /// Sizes and links.
-    pub standard: FileStandard,
-    /// The file's number on its disk.
-    pub index: u64,
-    /// ACCESS_MASK of the handle.
-    pub access: u32,
-    /// The name as the server has it; cut where the buffer was too short (`STATUS_BUFFER_OVERFLOW`).
-    pub name: Utf16Le<'a>,
-}
-
-impl<'a> FileAll<'a> {
-    const STANDARD: usize = FileBasic::LEN;
-    const INDEX: usize = Self::STANDARD + 24;
-    const ACCESS: usize = Self::INDEX + 12;
-    const NAME_LENGTH: usize = Self::ACCESS + 20;
-    const NAME: usize = Self::NAME_LENGTH + 4;
-
-    /// Reads the class. `whole` says that the name must be there to its end: not with `STATUS_BUFFER_OVERFLOW`.
-    ///
-    /// # Errors
-    ///
-    /// Where it is cut.
-    pub fn parse(buffer: &Buffer<'a>, whole: bool) -> Result<Self, Malformed> {
-        let body = &buffer.0;
-        let length = body.u32(Self::NAME_LENGTH, "FileNameLength")?;
-        let there = body.bytes().get(Self::NAME..).unwrap_or_default();
-        let name = match usize::try_from(length).ok().and_then(|length| there.get(..length)) {
-            Some(name) => name,
-            None if whole => body.variable(Self::NAME as u32, length, Self::NAME, "FileName")?,
-            None => there,
-        };
-        Ok(Self {
-            basic: FileBasic::at(body, 0)?,
-            standard: FileStandard::at(body, Self::STANDARD)?,
-            index: body.u64(Self::INDEX, "IndexNumber")?,
-            access: body.u32(Self::ACCESS, "AccessFlags")?,
-            name: Utf16Le(name),
-        })
     }
 }
 
@@ -200,41 +113,18 @@ mod tests {
     use crate::smb2::testing::{Message, buffer, cuts_are_errors};
 
     const TIMES: Times = Times { creation: 1, last_access: 2, last_write: 3, change: 4 };
-    const STANDARD: FileStandard =
-        FileStandard { allocation_size: 4096, end_of_file: 99, links: 2, delete_pending: false, directory: true };
 
     fn basic() -> Message {
         Message::structure().u64(1).u64(2).u64(3).u64(4).u32(0x20).u32(0)
     }
 
-    fn standard(message: Message) -> Message {
-        message.u64(4096).u64(99).u32(2).u8(0).u8(1).u16(0)
-    }
-
-    /// Hand-assembled from MS-FSCC 2.4.7 and 2.4.47; both end with reserved bytes, which may be missing.
+    /// Hand-assembled from MS-FSCC 2.4.7; it ends with reserved bytes, which may be missing.
     #[test]
-    fn basic_and_standard() {
-        let (basic, standard) = (basic().bytes(), standard(Message::structure()).bytes());
-        assert_eq!((basic.len(), standard.len()), (FileBasic::LEN, 24));
+    fn basic_information() {
+        let basic = basic().bytes();
+        assert_eq!(basic.len(), FileBasic::LEN);
         assert_eq!(FileBasic::parse(&buffer(&basic)), Ok(FileBasic { times: TIMES, attributes: 0x20 }));
-        assert_eq!(FileStandard::parse(&buffer(&standard)), Ok(STANDARD));
         cuts_are_errors(&basic, 36, |buffer| FileBasic::parse(&buffer));
-        cuts_are_errors(&standard, 22, |buffer| FileStandard::parse(&buffer));
-    }
-
-    /// Hand-assembled from MS-FSCC 2.4.2.
-    #[test]
-    fn all_with_a_name() {
-        let index = standard(basic()).u64(0x1234).u32(0);
-        let access = index.u32(0x0012_019F).u64(0).u32(0).u32(0);
-        let bytes = access.u32(6).utf16(r"\ab").bytes();
-        let all = FileAll::parse(&buffer(&bytes), true).unwrap();
-        assert_eq!((all.basic.times, all.standard), (TIMES, STANDARD));
-        assert_eq!((all.index, all.access), (0x1234, 0x0012_019F));
-        assert_eq!(all.name, r"\ab");
-        cuts_are_errors(&bytes, bytes.len(), |buffer| FileAll::parse(&buffer, true));
-        let cut = FileAll::parse(&buffer(&bytes[..bytes.len() - 2]), false).unwrap();
-        assert_eq!(cut.name, r"\a", "as STATUS_BUFFER_OVERFLOW leaves it");
     }
 
     /// Hand-assembled from MS-FSCC 2.4.33.

@@ -40,7 +40,6 @@ pub mod reply;
 pub mod session_setup;
 pub mod set_info;
 pub mod status;
-pub mod template;
 #[cfg(test)]
 mod testing;
 pub mod transform;
@@ -53,5 +52,4 @@ pub use file_id::FileId;
 pub use header::{Command, Header};
 pub use reply::{Answer, Malformed, Reply, replies};
 pub use status::{Severity, status_name};
-pub use template::Template;
 pub use transform::Kind;

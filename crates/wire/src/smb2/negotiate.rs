@@ -60,18 +60,10 @@ pub const SIGNING_ENABLED: u8 = 0x01;
 /// SecurityMode: signs, and wants signatures.
 pub const SIGNING_REQUIRED: u8 = 0x02;
 
-/// SMB2_GLOBAL_CAP_DFS.
-pub const CAP_DFS: u32 = 0x0000_0001;
 /// SMB2_GLOBAL_CAP_LEASING.
 pub const CAP_LEASING: u32 = 0x0000_0002;
 /// SMB2_GLOBAL_CAP_LARGE_MTU: requests of more than one credit.
 pub const CAP_LARGE_MTU: u32 = 0x0000_0004;
-/// SMB2_GLOBAL_CAP_MULTI_CHANNEL.
-pub const CAP_MULTI_CHANNEL: u32 = 0x0000_0008;
-/// SMB2_GLOBAL_CAP_PERSISTENT_HANDLES.
-pub const CAP_PERSISTENT_HANDLES: u32 = 0x0000_0010;
-/// SMB2_GLOBAL_CAP_DIRECTORY_LEASING.
-pub const CAP_DIRECTORY_LEASING: u32 = 0x0000_0020;
 /// SMB2_GLOBAL_CAP_ENCRYPTION, in the dialects 3.0 and 3.0.2.
 pub const CAP_ENCRYPTION: u32 = 0x0000_0040;
 

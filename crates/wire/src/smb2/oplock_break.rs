@@ -1,15 +1,13 @@
 //! OPLOCK_BREAK: the server takes a caching right back (notification), the client agrees (acknowledgement), the server
 //! confirms (response). Oplocks and leases have a form each.
 //!
-//! Spec: MS-SMB2 2.2.23, 2.2.24, 2.2.25
+//! Spec: MS-SMB2 2.2.23, 2.2.24, 2.2.25, 3.2.5.19
 
-mod client;
-
-pub use client::{Acknowledge, Notice, notice, parse};
-
-use super::fields::Fields;
+use super::create::Lease;
+use super::draft::{Call, Draft, TooLong};
 use super::file_id::FileId;
-use super::header::{self, Command, Header, UNSOLICITED};
+use super::header::{self, Command};
+use super::reply::{Answer, Body, Malformed, Reply, Why};
 
 /// StructureSize of the oplock form, in all three roles.
 pub const OPLOCK_SIZE: u16 = 24;
@@ -40,156 +38,158 @@ pub const LEASE_NOTIFICATION_END: usize = header::LEN + 44;
 /// Notification flag: the server waits for an acknowledgement.
 pub const FLAG_ACK_REQUIRED: u32 = 0x0000_0001;
 
-/// Who says it.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
-pub enum Role {
-    /// The server, of its own accord: pairs with nothing by message id.
-    Notification,
-    /// The client: a request.
-    Acknowledgement,
-    /// The server, to an acknowledgement.
-    Response,
+/// The server takes a right back, of its own accord.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Notice {
+    /// An oplock: level II and exclusive ones are acknowledged where they are broken from exclusive or batch.
+    Oplock {
+        /// The handle.
+        file: FileId,
+        /// The level that remains.
+        level: u8,
+    },
+    /// A lease.
+    Lease {
+        /// Key, and the state that remains.
+        lease: Lease,
+        /// The state that it had.
+        from: u32,
+        /// Version 2: counts the lease's changes.
+        epoch: u16,
+        /// The server waits for an acknowledgement.
+        acknowledge: bool,
+    },
 }
 
-/// Which caching right.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
-pub enum Form {
-    /// An oplock on an open file.
-    Oplock,
-    /// A lease of a client on a file.
-    Lease,
+/// The call: the client gives the right back.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Acknowledge {
+    /// An oplock.
+    Oplock {
+        /// The handle.
+        file: FileId,
+        /// The level that remains.
+        level: u8,
+    },
+    /// A lease, with the state that remains.
+    Lease(Lease),
 }
 
-/// A borrowed break message of any role and form.
-#[derive(Clone, Copy, Debug)]
-pub struct Break<'a> {
-    fields: Fields<'a>,
-    role: Role,
-    form: Form,
-}
+impl Call for Acknowledge {
+    const COMMAND: Command = Command::OplockBreak;
 
-/// The role of a header alone. None when it is no break, or when the message id was not captured.
-#[must_use]
-pub fn role(header: &Header<'_>) -> Option<Role> {
-    if header.command() != Command::OplockBreak {
-        return None;
-    }
-    if !header.is_response() {
-        return Some(Role::Acknowledgement);
-    }
-    Some(if header.message_id()? == UNSOLICITED { Role::Notification } else { Role::Response })
-}
-
-impl<'a> Break<'a> {
-    /// `message` begins at the SMB2 header. None when it is no break, an error, or too little was captured to tell.
-    #[must_use]
-    pub fn new(message: &'a [u8]) -> Option<Self> {
-        let role = role(&Header::new(message)?)?;
-        let code = Command::OplockBreak.code();
-        let lease_size = if role == Role::Notification { LEASE_NOTIFICATION_SIZE } else { LEASE_SIZE };
-        let door = if role == Role::Acknowledgement { Fields::request } else { Fields::response };
-        let oplock = door(message, code, OPLOCK_SIZE).map(|fields| (fields, Form::Oplock));
-        let (fields, form) = oplock.or_else(|| Some((door(message, code, lease_size)?, Form::Lease)))?;
-        Some(Self { fields, role, form })
-    }
-
-    /// Who says it.
-    #[must_use]
-    pub fn role(&self) -> Role {
-        self.role
-    }
-
-    /// Oplock or lease.
-    #[must_use]
-    pub fn form(&self) -> Form {
-        self.form
-    }
-
-    /// Oplock only: the handle.
-    #[must_use]
-    pub fn file_id(&self) -> Option<FileId> {
-        if self.form == Form::Oplock { self.fields.file_id(FILE_ID) } else { None }
-    }
-
-    /// Oplock only: the level that remains.
-    #[must_use]
-    pub fn oplock_level(&self) -> Option<u8> {
-        if self.form == Form::Oplock { self.fields.u8(OPLOCK_LEVEL) } else { None }
-    }
-
-    /// Lease only: the client's name of the lease.
-    #[must_use]
-    pub fn lease_key(&self) -> Option<[u8; 16]> {
-        if self.form == Form::Lease { self.fields.array(LEASE_KEY) } else { None }
-    }
-
-    /// Lease only: the state that remains: 1 read, 2 handle, 4 write caching.
-    #[must_use]
-    pub fn lease_state(&self) -> Option<u32> {
-        match (self.form, self.role) {
-            (Form::Oplock, _) => None,
-            (Form::Lease, Role::Notification) => self.fields.u32(NEW_LEASE_STATE),
-            (Form::Lease, _) => self.fields.u32(LEASE_STATE),
+    fn body(&self, draft: &mut Draft<'_>) -> Result<(), TooLong> {
+        match *self {
+            Self::Oplock { file, level } => {
+                draft.fixed(OPLOCK_SIZE, OPLOCK_END);
+                draft.u8(OPLOCK_LEVEL, level);
+                draft.array(FILE_ID, file.0);
+            }
+            Self::Lease(lease) => {
+                draft.fixed(LEASE_SIZE, LEASE_ACKNOWLEDGEMENT_END);
+                draft.array(LEASE_KEY, lease.key);
+                draft.u32(LEASE_STATE, lease.state);
+            }
         }
+        Ok(())
     }
+}
 
-    /// Lease notification only: the server waits for an acknowledgement.
-    #[must_use]
-    pub fn needs_acknowledgement(&self) -> Option<bool> {
-        (self.form == Form::Lease && self.role == Role::Notification).then_some(())?;
-        Some(self.fields.u32(LEASE_FLAGS)? & FLAG_ACK_REQUIRED != 0)
+/// Reads a break that nobody asked for: a reply with the message id [`header::UNSOLICITED`].
+///
+/// # Errors
+///
+/// Where a field is not what the specification says.
+pub fn notice(reply: &Reply<'_>) -> Result<Notice, Malformed> {
+    let body = reply.body();
+    if reply.command() != Command::OplockBreak {
+        return Err(body.malformed("Command", Why::Value(reply.header().command_code().into())));
     }
+    if is_oplock(&body)? {
+        body.fixed(OPLOCK_SIZE, OPLOCK_END)?;
+        return Ok(Notice::Oplock {
+            file: body.file_id(FILE_ID, "FileId")?,
+            level: body.u8(OPLOCK_LEVEL, "OplockLevel")?,
+        });
+    }
+    body.fixed(LEASE_NOTIFICATION_SIZE, LEASE_NOTIFICATION_END)?;
+    Ok(Notice::Lease {
+        lease: Lease { key: body.array(LEASE_KEY, "LeaseKey")?, state: body.u32(NEW_LEASE_STATE, "NewLeaseState")? },
+        from: body.u32(LEASE_STATE, "CurrentLeaseState")?,
+        epoch: body.u16(LEASE_EPOCH, "NewEpoch")?,
+        acknowledge: body.u32(LEASE_FLAGS, "Flags")? & FLAG_ACK_REQUIRED != 0,
+    })
+}
+
+/// Reads the answer to an acknowledgement: what remains, as the server has it now.
+///
+/// # Errors
+///
+/// Where a field is not what the specification says.
+pub fn parse<'a>(reply: &Reply<'a>) -> Result<Answer<'a, Acknowledge>, Malformed> {
+    if is_oplock(&reply.body())? {
+        return reply.answer(Command::OplockBreak, OPLOCK_SIZE, OPLOCK_END, |body| {
+            let level = body.u8(OPLOCK_LEVEL, "OplockLevel")?;
+            Ok(Acknowledge::Oplock { file: body.file_id(FILE_ID, "FileId")?, level })
+        });
+    }
+    reply.answer(Command::OplockBreak, LEASE_SIZE, LEASE_ACKNOWLEDGEMENT_END, |body| {
+        let state = body.u32(LEASE_STATE, "LeaseState")?;
+        Ok(Acknowledge::Lease(Lease { key: body.array(LEASE_KEY, "LeaseKey")?, state }))
+    })
+}
+
+/// The StructureSize tells the forms apart.
+fn is_oplock(body: &Body<'_>) -> Result<bool, Malformed> {
+    Ok(body.u16(header::LEN, "StructureSize")? == OPLOCK_SIZE)
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::smb2::testing::{Message, truncations};
+    use crate::smb2::create::{OPLOCK_BATCH, OPLOCK_II};
+    use crate::smb2::testing::{Message, emitted, refused, whole};
 
-    /// Hand-assembled from 2.2.23.1, 2.2.24.1, 2.2.25.1.
+    const LEASE: Lease = Lease { key: [4; 16], state: 3 };
+
+    /// Hand-assembled from 2.2.24.1 and 2.2.24.2.
     #[test]
-    fn oplock_in_its_three_roles() {
-        for (message, role) in [
-            (Message::response(18, 0).message_id(UNSOLICITED), Role::Notification),
-            (Message::request(18).message_id(7), Role::Acknowledgement),
-            (Message::response(18, 0).message_id(7), Role::Response),
-        ] {
-            let bytes = message.u16(24).u8(1).u8(0).u32(0).put(&[3; 16]).bytes();
-            let view = Break::new(&bytes).unwrap();
-            assert_eq!((view.role(), view.form()), (role, Form::Oplock));
-            assert_eq!((view.file_id(), view.oplock_level()), (Some(FileId([3; 16])), Some(1)));
-            assert_eq!((view.lease_key(), view.lease_state()), (None, None));
-            truncations(&bytes, |bytes| Break::new(bytes)?.file_id());
+    fn acknowledgements_are_laid_out_as_specified() {
+        let bytes = emitted(&Acknowledge::Oplock { file: FileId([3; 16]), level: OPLOCK_II });
+        assert_eq!(bytes, Message::request(18).u16(24).u8(OPLOCK_II).u8(0).u32(0).put(&[3; 16]).like(&bytes));
+        let bytes = emitted(&Acknowledge::Lease(LEASE));
+        assert_eq!(bytes, Message::request(18).u16(36).u16(0).u32(0).put(&[4; 16]).u32(3).u64(0).like(&bytes));
+    }
+
+    /// Hand-assembled from 2.2.23.1 and 2.2.23.2.
+    #[test]
+    fn notices_are_read_strictly() {
+        let unasked = || Message::response(18, 0).message_id(header::UNSOLICITED);
+        let oplock = unasked().u16(24).u8(OPLOCK_BATCH).u8(0).u32(0).put(&[3; 16]).bytes();
+        let lease = unasked().u16(44).u16(9).u32(1).put(&[4; 16]).u32(7).u32(3).u32(0).u32(0).u32(0).bytes();
+        let file = FileId([3; 16]);
+        assert_eq!(notice(&whole(&oplock)), Ok(Notice::Oplock { file, level: OPLOCK_BATCH }));
+        let expected = Notice::Lease { lease: LEASE, from: 7, epoch: 9, acknowledge: true };
+        assert_eq!(notice(&whole(&lease)), Ok(expected));
+        for bytes in [oplock, lease] {
+            for cut in header::LEN..bytes.len() {
+                assert!(notice(&whole(&bytes[..cut])).is_err(), "cut at {cut}");
+            }
         }
+        let other = Message::response(6, 0).u16(24).fill(22).bytes();
+        assert_eq!(notice(&whole(&other)).unwrap_err().field, "Command");
     }
 
-    /// Hand-assembled from 2.2.23.2.
+    /// Hand-assembled from 2.2.25.1 and 2.2.25.2.
     #[test]
-    fn lease_notification() {
-        let head = Message::response(18, 0).message_id(UNSOLICITED).u16(44).u16(2).u32(1).put(&[4; 16]);
-        let bytes = head.u32(7).u32(3).u32(0).u32(0).u32(0).bytes();
-        let view = Break::new(&bytes).unwrap();
-        assert_eq!((view.role(), view.form()), (Role::Notification, Form::Lease));
-        assert_eq!((view.lease_key(), view.lease_state()), (Some([4; 16]), Some(3)));
-        assert_eq!((view.needs_acknowledgement(), view.file_id()), (Some(true), None));
-        truncations(&bytes, |bytes| Break::new(bytes)?.lease_state());
-    }
-
-    /// Hand-assembled from 2.2.24.2; the same size as a notification's is not.
-    #[test]
-    fn lease_acknowledgement() {
-        let with_size = |size| Message::request(18).u16(size).u16(0).u32(0).put(&[4; 16]).u32(1).u64(0).bytes();
-        let bytes = with_size(36);
-        let view = Break::new(&bytes).unwrap();
-        assert_eq!((view.role(), view.form(), view.lease_state()), (Role::Acknowledgement, Form::Lease, Some(1)));
-        assert_eq!(view.needs_acknowledgement(), None);
-        assert!(Break::new(&with_size(44)).is_none());
-    }
-
-    #[test]
-    fn without_a_message_id_no_role() {
-        let bytes = Message::response(18, 0).message_id(UNSOLICITED).bytes();
-        assert_eq!(role(&Header::new(&bytes[..31]).unwrap()), None);
-        assert_eq!(role(&Header::new(&bytes[..32]).unwrap()), Some(Role::Notification));
+    fn answers_are_read_strictly() {
+        let oplock = Message::response(18, 0).u16(24).u8(1).u8(0).u32(0).put(&[3; 16]).bytes();
+        let lease = Message::response(18, 0).u16(36).u16(0).u32(0).put(&[4; 16]).u32(3).u64(0).bytes();
+        let left = Acknowledge::Oplock { file: FileId([3; 16]), level: OPLOCK_II };
+        assert_eq!(parse(&whole(&oplock)), Ok(Answer::Done(left)));
+        assert_eq!(parse(&whole(&lease)), Ok(Answer::Done(Acknowledge::Lease(LEASE))));
+        for good in [oplock, lease] {
+            refused(&good, |reply| parse(reply).map(Answer::refusal));
+        }
     }
 }

@@ -7,7 +7,6 @@ use super::fields::view;
 use super::file_id::FileId;
 use super::header::{self, Command};
 use super::reply::{Answer, Buffer, Malformed, Reply};
-use super::template::Patch;
 
 /// StructureSize of the request's body.
 pub const REQUEST_SIZE: u16 = 41;
@@ -33,20 +32,9 @@ pub const OUTPUT_LENGTH: usize = header::LEN + 4;
 /// Response: end of the fixed part.
 pub const RESPONSE_END: usize = header::LEN + 8;
 
-/// For security: the owner.
-pub const OWNER: u32 = 0x0000_0001;
-/// For security: the group.
-pub const GROUP: u32 = 0x0000_0002;
-/// For security: the access list.
-pub const DACL: u32 = 0x0000_0004;
-
 view! {
     /// What is asked.
     Request, request, QueryInfo, REQUEST_SIZE
-}
-view! {
-    /// The answer; there with `STATUS_BUFFER_OVERFLOW` too.
-    Response, response, QueryInfo, RESPONSE_SIZE
 }
 
 /// What QUERY_INFO and SET_INFO are about.
@@ -122,14 +110,6 @@ impl Request<'_> {
     }
 }
 
-impl Response<'_> {
-    /// Length of the answer in bytes.
-    #[must_use]
-    pub fn output_len(&self) -> Option<u32> {
-        self.fields.u32(OUTPUT_LENGTH)
-    }
-}
-
 /// The call.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct QueryInfo {
@@ -145,17 +125,6 @@ pub struct QueryInfo {
     pub output_len: u32,
 }
 
-impl Patch for QueryInfo {
-    #[inline]
-    fn patch(&self, message: &mut [u8]) {
-        set(message, INFO_TYPE, [self.info_type.code()]);
-        set(message, INFO_CLASS, [self.class]);
-        set(message, REQUEST_OUTPUT_LENGTH, self.output_len.to_le_bytes());
-        set(message, ADDITIONAL, self.additional.to_le_bytes());
-        set(message, FILE_ID, self.file.0);
-    }
-}
-
 impl Call for QueryInfo {
     const COMMAND: Command = Command::QueryInfo;
 
@@ -165,7 +134,12 @@ impl Call for QueryInfo {
 
     fn body(&self, draft: &mut Draft<'_>) -> Result<(), TooLong> {
         draft.fixed(REQUEST_SIZE, REQUEST_END);
-        self.patch(draft.message());
+        let message = draft.message();
+        set(message, INFO_TYPE, [self.info_type.code()]);
+        set(message, INFO_CLASS, [self.class]);
+        set(message, REQUEST_OUTPUT_LENGTH, self.output_len.to_le_bytes());
+        set(message, ADDITIONAL, self.additional.to_le_bytes());
+        set(message, FILE_ID, self.file.0);
         draft.at_least_a_byte(REQUEST_END);
         Ok(())
     }
@@ -186,7 +160,6 @@ pub fn parse<'a>(reply: &Reply<'a>) -> Result<Answer<'a, Buffer<'a>>, Malformed>
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::smb2::status::{STATUS_BUFFER_OVERFLOW, STATUS_BUFFER_TOO_SMALL};
     use crate::smb2::testing::{Message, emitted, refused, truncations, whole};
 
     /// Hand-assembled from 2.2.37.
@@ -201,21 +174,13 @@ mod tests {
         truncations(&bytes, |bytes| Request::new(bytes)?.file_id());
     }
 
-    /// Hand-assembled from 2.2.38.
-    #[test]
-    fn response() {
-        let response = |status| Message::response(16, status).u16(9).u16(0x48).u32(40).bytes();
-        assert_eq!(Response::new(&response(STATUS_BUFFER_OVERFLOW)).unwrap().output_len(), Some(40));
-        assert!(Response::new(&response(STATUS_BUFFER_TOO_SMALL)).is_none());
-    }
-
     #[test]
     fn a_call_reads_as_it_was_said() {
         let call = QueryInfo {
             file: FileId([8; 16]),
             info_type: InfoType::Security,
             class: 18,
-            additional: OWNER | DACL,
+            additional: 5,
             output_len: 65_537,
         };
         let bytes = emitted(&call);

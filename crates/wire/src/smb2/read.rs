@@ -7,7 +7,6 @@ use super::fields::view;
 use super::file_id::FileId;
 use super::header::{self, Command};
 use super::reply::{Answer, Malformed, Reply};
-use super::template::Patch;
 
 /// StructureSize of the request's body.
 pub const REQUEST_SIZE: u16 = 49;
@@ -23,8 +22,6 @@ pub const OFFSET: usize = header::LEN + 8;
 pub const FILE_ID: usize = header::LEN + 16;
 /// Request: MinimumCount, u32.
 pub const MINIMUM_COUNT: usize = header::LEN + 32;
-/// Request: RemainingBytes, u32.
-pub const REMAINING: usize = header::LEN + 40;
 /// Request: end of the fixed part.
 pub const REQUEST_END: usize = header::LEN + 48;
 /// Request flag: past the server's cache, from dialect 3.0.2 on.
@@ -100,17 +97,6 @@ pub struct Read {
     pub flags: u8,
 }
 
-impl Patch for Read {
-    #[inline]
-    fn patch(&self, message: &mut [u8]) {
-        set(message, REQUEST_FLAGS, [self.flags]);
-        set(message, LENGTH, self.length.to_le_bytes());
-        set(message, OFFSET, self.offset.to_le_bytes());
-        set(message, FILE_ID, self.file.0);
-        set(message, MINIMUM_COUNT, self.minimum.to_le_bytes());
-    }
-}
-
 impl Call for Read {
     const COMMAND: Command = Command::Read;
 
@@ -122,7 +108,12 @@ impl Call for Read {
         draft.fixed(REQUEST_SIZE, REQUEST_END);
         // Where clients have it by custom: directly behind the fixed part.
         draft.u8(PADDING, RESPONSE_END as u8);
-        self.patch(draft.message());
+        let message = draft.message();
+        set(message, REQUEST_FLAGS, [self.flags]);
+        set(message, LENGTH, self.length.to_le_bytes());
+        set(message, OFFSET, self.offset.to_le_bytes());
+        set(message, FILE_ID, self.file.0);
+        set(message, MINIMUM_COUNT, self.minimum.to_le_bytes());
         draft.at_least_a_byte(REQUEST_END);
         Ok(())
     }

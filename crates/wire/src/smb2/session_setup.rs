@@ -70,12 +70,6 @@ impl<'a> Request<'a> {
 }
 
 impl<'a> Response<'a> {
-    /// Guest, null, encrypting: see the `SESSION_` constants.
-    #[must_use]
-    pub fn session_flags(&self) -> Option<u16> {
-        self.fields.u16(SESSION_FLAGS)
-    }
-
     /// The server's token, all of it.
     #[must_use]
     pub fn security_buffer(&self) -> Option<&'a [u8]> {
@@ -192,7 +186,6 @@ mod tests {
         let body = |status| Message::response(1, status).u16(9).u16(4).u16(72).u16(3).put(b"tok").bytes();
         let bytes = body(STATUS_MORE_PROCESSING_REQUIRED);
         let view = Response::new(&bytes).unwrap();
-        assert_eq!(view.session_flags(), Some(SESSION_ENCRYPTS));
         assert_eq!(view.security_buffer(), Some(&b"tok"[..]));
         truncations(&bytes, |bytes| Response::new(bytes)?.security_buffer());
         assert!(Response::new(&body(STATUS_LOGON_FAILURE)).is_none());

@@ -33,10 +33,6 @@ view! {
     /// Where to.
     Request, request, TreeConnect, REQUEST_SIZE
 }
-view! {
-    /// What is there. The header's tree id names it from now on.
-    Response, response, TreeConnect, RESPONSE_SIZE
-}
 
 /// What a share holds.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
@@ -69,20 +65,6 @@ impl<'a> Request<'a> {
     #[must_use]
     pub fn path(&self) -> Option<Utf16Le<'a>> {
         self.fields.text16(PATH, REQUEST_END)
-    }
-}
-
-impl Response<'_> {
-    /// Disk, pipe or printer.
-    #[must_use]
-    pub fn share_type(&self) -> Option<ShareType> {
-        self.fields.u8(SHARE_TYPE).map(ShareType::from_code)
-    }
-
-    /// SMB2_SHAREFLAG bits.
-    #[must_use]
-    pub fn share_flags(&self) -> Option<u32> {
-        self.fields.u32(SHARE_FLAGS)
     }
 }
 
@@ -177,15 +159,5 @@ mod tests {
         refused(&good, |reply| parse(reply).map(Answer::refusal));
         let error = parse(&whole(&body(9).bytes())).unwrap_err();
         assert_eq!(error.to_string(), "SMB2 TREE_CONNECT answer: ShareType is 0x9, an invalid value");
-    }
-
-    /// Hand-assembled from 2.2.10.
-    #[test]
-    fn response_share_type() {
-        let bytes = Message::response(3, 0).u16(16).u8(2).u8(0).u32(SHARE_ENCRYPTS).u32(0).u32(0x1F_01FF).bytes();
-        let view = Response::new(&bytes).unwrap();
-        assert_eq!(view.share_type(), Some(ShareType::Pipe));
-        assert_eq!(view.share_flags(), Some(SHARE_ENCRYPTS));
-        truncations(&bytes, |bytes| Response::new(bytes)?.share_flags());
     }
 }

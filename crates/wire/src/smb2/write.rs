@@ -7,7 +7,6 @@ use super::fields::view;
 use super::file_id::FileId;
 use super::header::{self, Command};
 use super::reply::{Answer, Malformed, Reply};
-use super::template::Patch;
 
 /// StructureSize of the request's body.
 pub const REQUEST_SIZE: u16 = 49;
@@ -19,16 +18,12 @@ pub const LENGTH: usize = header::LEN + 4;
 pub const OFFSET: usize = header::LEN + 8;
 /// Request: FileId, 16 bytes.
 pub const FILE_ID: usize = header::LEN + 16;
-/// Request: RemainingBytes, u32.
-pub const REMAINING: usize = header::LEN + 36;
 /// Request: Flags, u32.
 pub const FLAGS: usize = header::LEN + 44;
 /// Request: end of the fixed part: where the data goes.
 pub const REQUEST_END: usize = header::LEN + 48;
 /// Request flag: on stable storage before the answer, from dialect 2.1 on.
 pub const FLAG_WRITE_THROUGH: u32 = 0x0000_0001;
-/// Request flag: past the server's cache, from dialect 3.0.2 on.
-pub const FLAG_UNBUFFERED: u32 = 0x0000_0002;
 /// StructureSize of the response's body.
 pub const RESPONSE_SIZE: u16 = 17;
 /// Response: Count, u32.
@@ -40,10 +35,6 @@ pub const RESPONSE_END: usize = header::LEN + 16;
 view! {
     /// What to write where.
     Request, request, Write, REQUEST_SIZE
-}
-view! {
-    /// How much was written.
-    Response, response, Write, RESPONSE_SIZE
 }
 
 impl Request<'_> {
@@ -72,14 +63,6 @@ impl Request<'_> {
     }
 }
 
-impl Response<'_> {
-    /// How many bytes were written.
-    #[must_use]
-    pub fn count(&self) -> Option<u32> {
-        self.fields.u32(COUNT)
-    }
-}
-
 /// The call, up to its data: `length` bytes follow directly, or one byte that says nothing where that is 0, for the
 /// StructureSize counts it and Samba insists.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -94,16 +77,6 @@ pub struct Write {
     pub flags: u32,
 }
 
-impl Patch for Write {
-    #[inline]
-    fn patch(&self, message: &mut [u8]) {
-        set(message, LENGTH, self.length.to_le_bytes());
-        set(message, OFFSET, self.offset.to_le_bytes());
-        set(message, FILE_ID, self.file.0);
-        set(message, FLAGS, self.flags.to_le_bytes());
-    }
-}
-
 impl Call for Write {
     const COMMAND: Command = Command::Write;
 
@@ -114,7 +87,11 @@ impl Call for Write {
     fn body(&self, draft: &mut Draft<'_>) -> Result<(), TooLong> {
         draft.fixed(REQUEST_SIZE, REQUEST_END);
         draft.u16(DATA_OFFSET, REQUEST_END as u16);
-        self.patch(draft.message());
+        let message = draft.message();
+        set(message, LENGTH, self.length.to_le_bytes());
+        set(message, OFFSET, self.offset.to_le_bytes());
+        set(message, FILE_ID, self.file.0);
+        set(message, FLAGS, self.flags.to_le_bytes());
         Ok(())
     }
 }
@@ -167,13 +144,5 @@ mod tests {
         let good = Message::response(9, 0).u16(17).u16(0).u32(30).u32(0).u32(0).bytes();
         assert_eq!(parse(&whole(&good)), Ok(Answer::Done(Written { count: 30 })));
         refused(&good, |reply| parse(reply).map(Answer::refusal));
-    }
-
-    /// Hand-assembled from 2.2.22.
-    #[test]
-    fn response() {
-        let bytes = Message::response(9, 0).u16(17).u16(0).u32(30).u32(0).u32(0).bytes();
-        assert_eq!(Response::new(&bytes).unwrap().count(), Some(30));
-        truncations(&bytes, |bytes| Response::new(bytes)?.count());
     }
 }

@@ -139,8 +139,6 @@ fn arguments_of_files() {
     let root = object;
     is_ours(&read_by_them::<FSSTAT3args>(&v3::fsstat::FsStat { root }, NFS_PROGRAM::NFSPROC3_FSSTAT).fsroot);
     is_ours(&read_by_them::<FSINFO3args>(&v3::fsinfo::FsInfo { root }, NFS_PROGRAM::NFSPROC3_FSINFO).fsroot);
-    let call = v3::pathconf::PathConf { object };
-    is_ours(&read_by_them::<PATHCONF3args>(&call, NFS_PROGRAM::NFSPROC3_PATHCONF).object);
     let _: Void = read_by_them(&v3::null::Null, NFS_PROGRAM::NFSPROC3_NULL);
 }
 
@@ -192,9 +190,8 @@ fn arguments_of_names() {
 }
 
 #[test]
-fn arguments_of_create_and_mknod() {
+fn arguments_of_create() {
     use v3::create::How;
-    use v3::mknod::{MakeNode, Node};
     let handle = &handle();
     let create = |how| -> CREATE3args<'_> {
         let call = v3::create::Create { place: place(handle), how };
@@ -208,24 +205,6 @@ fn arguments_of_create_and_mknod() {
     are_ours(&attributes);
     let createhow3::EXCLUSIVE(verifier) = create(How::Exclusive(VERIFIER)).how else { panic!() };
     assert_eq!(verifier.0, VERIFIER);
-    let make = |node| -> mknoddata3 {
-        let call = MakeNode { place: place(handle), node, attributes: ATTRIBUTES };
-        let theirs: MKNOD3args<'_> = read_by_them(&call, NFS_PROGRAM::NFSPROC3_MKNOD);
-        is_place(&theirs.where_, b"name!");
-        theirs.what
-    };
-    let device = |device: devicedata3| {
-        are_ours(&device.dev_attributes);
-        assert_eq!((device.spec.specdata1, device.spec.specdata2), (8, 1));
-    };
-    let mknoddata3::NF3CHR(character) = make(Node::Character(8, 1)) else { panic!() };
-    device(character);
-    let mknoddata3::NF3BLK(block) = make(Node::Block(8, 1)) else { panic!() };
-    device(block);
-    let mknoddata3::NF3SOCK(attributes) = make(Node::Socket) else { panic!() };
-    are_ours(&attributes);
-    let mknoddata3::NF3FIFO(attributes) = make(Node::Fifo) else { panic!() };
-    are_ours(&attributes);
 }
 
 #[test]
@@ -318,8 +297,8 @@ fn results_of_names() {
     let made = SYMLINK3resok { obj: Nfs3Option::Some(their_handle()), obj_attributes: known(), dir_wcc: change() };
     assert_eq!(read_by_us(&SYMLINK3res::Ok(made), v3::symlink::parse), Answer::Done(expected));
     let nothing = v3::create::Made { object: None, attributes: None };
-    let made = MKNOD3resok { obj: Nfs3Option::None, obj_attributes: Nfs3Option::None, dir_wcc: wcc_data::default() };
-    assert_eq!(read_by_us(&MKNOD3res::Ok(made), v3::mknod::parse), Answer::Done(nothing));
+    let made = CREATE3resok { obj: Nfs3Option::None, obj_attributes: Nfs3Option::None, dir_wcc: wcc_data::default() };
+    assert_eq!(read_by_us(&CREATE3res::Ok(made), v3::create::parse), Answer::Done(nothing));
     let removed = REMOVE3res::Ok(REMOVE3resok { dir_wcc: change() });
     assert_eq!(read_by_us(&removed, v3::remove::parse), Answer::Done(()));
     let removed = RMDIR3res::Ok(RMDIR3resok { dir_wcc: wcc_data::default() });
@@ -409,24 +388,6 @@ fn results_of_file_systems() {
         file_max: 8,
     };
     assert_eq!(read_by_us(&FSINFO3res::Ok(limits), v3::fsinfo::parse), Answer::Done(expected));
-    let naming = PATHCONF3resok {
-        obj_attributes: known(),
-        linkmax: 1,
-        name_max: 2,
-        no_trunc: true,
-        chown_restricted: false,
-        case_insensitive: true,
-        case_preserving: false,
-    };
-    let expected = v3::pathconf::Naming {
-        link_max: 1,
-        name_max: 2,
-        no_truncation: true,
-        ownership_restricted: false,
-        case_insensitive: true,
-        case_preserving: false,
-    };
-    assert_eq!(read_by_us(&PATHCONF3res::Ok(naming), v3::pathconf::parse), Answer::Done(expected));
 }
 
 #[test]
@@ -444,7 +405,6 @@ fn refusals() {
     refused(&CREATE3res::Err((status, CREATE3resfail { dir_wcc: change() })), v3::create::parse);
     refused(&MKDIR3res::Err((status, MKDIR3resfail { dir_wcc: change() })), v3::mkdir::parse);
     refused(&SYMLINK3res::Err((status, SYMLINK3resfail { dir_wcc: change() })), v3::symlink::parse);
-    refused(&MKNOD3res::Err((status, MKNOD3resfail { dir_wcc: change() })), v3::mknod::parse);
     refused(&REMOVE3res::Err((status, REMOVE3resfail { dir_wcc: change() })), v3::remove::parse);
     refused(&RMDIR3res::Err((status, RMDIR3resfail { dir_wcc: change() })), v3::rmdir::parse);
     let renamed = RENAME3resfail { fromdir_wcc: change(), todir_wcc: change() };
@@ -457,6 +417,5 @@ fn refusals() {
     refused(&listed, |bytes| v3::readdirplus::parse(bytes, |_| {}));
     refused(&FSSTAT3res::Err((status, FSSTAT3resfail { obj_attributes: known() })), v3::fsstat::parse);
     refused(&FSINFO3res::Err((status, FSINFO3resfail { obj_attributes: known() })), v3::fsinfo::parse);
-    refused(&PATHCONF3res::Err((status, PATHCONF3resfail { obj_attributes: known() })), v3::pathconf::parse);
     refused(&COMMIT3res::Err((status, COMMIT3resfail { file_wcc: change() })), v3::commit::parse);
 }

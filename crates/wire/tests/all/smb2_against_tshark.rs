@@ -8,9 +8,7 @@ use plimsoll_testkit::{Side, Tcp, Traffic, nbss};
 use plimsoll_wire::smb2::attributes::Times;
 use plimsoll_wire::smb2::change_notify::ChangeNotify;
 use plimsoll_wire::smb2::close::Close;
-use plimsoll_wire::smb2::compound::Chain;
 use plimsoll_wire::smb2::create::{Context, Create, Lease, OPLOCK_LEASE, OPTION_NON_DIRECTORY};
-use plimsoll_wire::smb2::header::{FLAG_DFS, FLAG_RELATED};
 use plimsoll_wire::smb2::information::{CLASS_NETWORK_OPEN, FileBasic};
 use plimsoll_wire::smb2::ioctl::{self, fsctl};
 use plimsoll_wire::smb2::lock::{Element, FLAG_EXCLUSIVE, FLAG_FAIL_IMMEDIATELY, Lock, LockFlags};
@@ -87,7 +85,6 @@ fn tshark_reads_what_was_said() {
     data(&mut talk);
     information(&mut talk);
     controls(&mut talk);
-    compound(&mut talk);
     // What tshark cannot make sense of it says in one of these; a request without an answer is no matter here.
     let mut fields = vec!["_ws.malformed", "_ws.expert.message", "smb2.msg_id", "smb2.credit.charge"];
     fields.extend(["smb2.credits.requested", "smb2.sesid"]);
@@ -364,25 +361,4 @@ fn controls(talk: &mut Talk) {
         &control(fsctl::Control::NetworkInterfaces),
         &[("smb2.cmd", "11"), fsctl, ("smb2.ioctl.function", "0x001401fc")],
     );
-}
-
-/// CREATE, WRITE with its data and CLOSE in one message, as clients write small files.
-fn compound(talk: &mut Talk) {
-    let head = |message_id, flags| Head { message_id, flags, charge: 1, credits: 1, ..Head::default() };
-    let mut bytes = Vec::new();
-    let mut chain = Chain::new(&bytes);
-    let file = FileId::PREVIOUS;
-    chain.add(&head(70, FLAG_DFS), &Create::reading("abc"), &mut bytes).unwrap();
-    chain.add(&head(71, FLAG_RELATED), &write::Write { file, offset: 0, length: 5, flags: 0 }, &mut bytes).unwrap();
-    bytes.extend(b"12345");
-    chain.add(&head(72, FLAG_RELATED), &Close { file, attributes: false }, &mut bytes).unwrap();
-    let fields = vec![
-        ("smb2.cmd", "5;9;6"),
-        ("smb2.msg_id", "70;71;72"),
-        ("smb2.chain_offset", "0x00000080;0x00000078;0x00000000"),
-        ("smb2.flags", "0x10000000;0x00000004;0x00000004"),
-        ("smb2.filename", "abc"),
-        ("data.data", "3132333435"),
-    ];
-    talk.0.push(Said { bytes, fields });
 }

@@ -5,16 +5,10 @@ use plimsoll_model::{
     Anomaly, Asked, Disposition, Endpoint, FileAccess, FileIdentity, Frames, Outcome, PacketCounts, Procedure,
     Protocol, Symbol, Timeline, Transaction, Vantage,
 };
-use plimsoll_testkit::transaction;
 use proptest::prelude::*;
 
 use super::*;
 use crate::{Dimension, Dimensions, Key, KeyStats, Options};
-
-/// An operation of NFS 3.
-fn sample_transaction(code: u16) -> Transaction {
-    transaction(Procedure::of(Protocol::Nfs3, code), 0, 0)
-}
 
 /// Statistics of some thousand operations, with everything in them that a state can hold.
 fn sample(names: &mut Names, by: &[Dimension]) -> (Statistics, Coverage) {

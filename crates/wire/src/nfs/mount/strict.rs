@@ -5,42 +5,31 @@
 use crate::nfs::v3::FileHandle;
 use crate::xdr::{Emit, Malformed, Strict};
 
-/// Bytes of a path, at most (MNTPATHLEN).
-pub const MAX_PATH: usize = 1_024;
-/// Bytes of a name, at most (MNTNAMLEN).
-const MAX_NAME: usize = 255;
 /// Flavors of a mounted export, at most. The specification has no limit; there are fewer than twenty.
 const MAX_FLAVORS: u32 = 256;
 
 /// A call of MOUNT.
 #[derive(Clone, Copy, Debug)]
 pub enum MountCall<'a> {
-    /// NULL.
-    Null,
     /// MNT: the handle of this path.
     Mount(&'a str),
     /// UMNT: forget that I mounted this path.
     Unmount(&'a str),
-    /// EXPORT: what is exported.
-    Exports,
 }
 
 impl MountCall<'_> {
     /// The procedure's number.
     pub fn procedure(&self) -> u32 {
         match self {
-            Self::Null => 0,
             Self::Mount(_) => 1,
             Self::Unmount(_) => 3,
-            Self::Exports => 5,
         }
     }
 
     /// Appends the arguments.
     pub fn emit(&self, out: &mut Vec<u8>) {
-        if let Self::Mount(path) | Self::Unmount(path) = self {
-            out.put_opaque(path.as_bytes());
-        }
+        let (Self::Mount(path) | Self::Unmount(path)) = self;
+        out.put_opaque(path.as_bytes());
     }
 }
 
@@ -71,33 +60,9 @@ pub fn parse_mounted(bytes: &[u8]) -> Result<Mounted, Malformed> {
     Ok(mounted)
 }
 
-/// Reads the results of NULL and UMNT: there are none.
+/// Reads the results of UMNT: there are none.
 pub fn parse_nothing(bytes: &[u8]) -> Result<(), Malformed> {
     Strict::new(bytes).end()
-}
-
-/// An export.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Export<'a> {
-    /// Its path.
-    pub path: &'a [u8],
-    /// Groups that may mount it; 0 where everybody may.
-    pub groups: u32,
-}
-
-/// Reads the results of EXPORT, handing each export to `each`.
-pub fn parse_exports<'a>(bytes: &'a [u8], mut each: impl FnMut(Export<'a>)) -> Result<(), Malformed> {
-    let mut reader = Strict::new(bytes);
-    while reader.boolean()? {
-        let path = reader.opaque(MAX_PATH)?;
-        let mut groups = 0;
-        while reader.boolean()? {
-            reader.opaque(MAX_NAME)?;
-            groups += 1;
-        }
-        each(Export { path, groups });
-    }
-    reader.end()
 }
 
 #[cfg(test)]
@@ -129,16 +94,5 @@ mod tests {
         assert_eq!(parse_mounted(Xdr::new().u32(0).opaque([7; 65]).u32(0).bytes()), Err(Malformed));
         assert_eq!(parse_mounted(Xdr::new().u32(0).opaque([7; 8]).u32(u32::MAX).bytes()), Err(Malformed));
         assert_eq!((parse_nothing(&[]), parse_nothing(&[0])), (Ok(()), Err(Malformed)));
-    }
-
-    #[test]
-    fn exports_are_listed() {
-        let list = Xdr::new().u32(1).opaque("/a").u32(1).opaque("group").u32(0).u32(1).opaque("/b").words(&[0, 0]);
-        let mut seen = Vec::new();
-        assert_eq!(parse_exports(&list.0, |export| seen.push((export.path, export.groups))), Ok(()));
-        assert_eq!(seen, [(&b"/a"[..], 1), (&b"/b"[..], 0)]);
-        damage(&list.0, |bytes| {
-            let _ = parse_exports(bytes, |_| {});
-        });
     }
 }

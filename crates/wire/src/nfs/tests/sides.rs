@@ -1,6 +1,6 @@
 //! The programs beside NFS: MOUNT, NLM, NFSACL, portmap; and the names of statuses.
 
-use crate::nfs::{acl, mount, mount_status_name, nlm, nlm_status_name, portmap, status_name};
+use crate::nfs::{acl, mount, mount_status_name, nlm, nlm_status_name, status_name};
 use crate::xdr::builder::{Xdr, damage};
 
 #[test]
@@ -50,7 +50,6 @@ fn a_blocking_lock_waits_and_its_cancellation_does_not() {
 fn nlm_statuses_come_in_replies_and_in_calls() {
     let result = Xdr::new().opaque(b"ck").u32(3).0;
     assert_eq!(nlm::results(4, 2, &result).status, Some(3));
-    assert_eq!(nlm::reply_cookie(4, 2, &result), Some(&b"ck"[..]));
     assert_eq!(nlm::Arguments::new(4, 12, &result).status, Some(3), "LOCK_RES");
     assert_eq!(nlm::results(4, 7, &result).status, None, "LOCK_MSG returns nothing");
     let unlock = Xdr::new().opaque(b"ck").then(nlm_lock(4)).0;
@@ -59,8 +58,7 @@ fn nlm_statuses_come_in_replies_and_in_calls() {
     assert_eq!(nlm::Arguments::new(3, 1, &test).facts().handle, Some(&b"fh"[..]));
     let share = Xdr::new().opaque(b"ck").opaque("client").opaque(b"fh").opaque("o").words(&[0, 0, 0]).0;
     assert_eq!(nlm::Arguments::new(3, 20, &share).handle, Some(&b"fh"[..]));
-    assert_eq!(nlm::procedure_name(1, 20), None);
-    assert_eq!(nlm::procedure_name(4, 18), None);
+    assert_eq!(nlm::results(1, 20, &result).status, None, "version 1 has no SHARE");
 }
 
 #[test]
@@ -69,30 +67,6 @@ fn acl_handles_are_those_of_the_nfs_version() {
     assert_eq!(acl::arguments(2, 1, Xdr::new().fixed(32).u32(15).bytes()).handle, Some(&[0xA5; 32][..]));
     assert_eq!(acl::results(3, 1, Xdr::new().u32(10_004).bytes()).status, Some(10_004));
     assert_eq!(acl::results(3, 0, Xdr::new().u32(1).bytes()).status, None);
-}
-
-#[test]
-fn portmap_says_where_a_program_answers() {
-    let ask = Xdr::new().words(&[100_003, 3, 6, 0]).0;
-    let mapping = portmap::Mapping::new(2, 3, &ask).unwrap();
-    assert_eq!((mapping.program, mapping.version, mapping.protocol), (100_003, 3, Some(6)));
-    assert_eq!(portmap::port(2, 3, &[0, 0, 8, 1]), Some(2049));
-    assert_eq!(portmap::port(2, 3, &[0, 1, 8, 1]), None, "no port has 17 bits");
-    let ask = Xdr::new().words(&[100_003, 4]).opaque("tcp6").opaque("").opaque("").0;
-    let mapping = portmap::Mapping::new(4, 9, &ask).unwrap();
-    assert_eq!((mapping.program, mapping.network), (100_003, Some(&b"tcp6"[..])));
-    for (address, port) in [
-        ("192.0.2.1.8.1", Some(2049)),
-        ("2001:db8::1.8.1", Some(2049)),
-        ("", Some(0)),
-        ("8.1", None),
-        ("a.b.c", None),
-        ("1.2.256", None),
-    ] {
-        assert_eq!(portmap::port(3, 3, Xdr::new().opaque(address).bytes()), port, "{address}");
-    }
-    assert_eq!(portmap::procedure_name(3, 5), Some("CALLIT"));
-    assert_eq!(portmap::procedure_name(4, 5), Some("BCAST"));
 }
 
 #[test]
@@ -121,10 +95,9 @@ fn damage_is_survived() {
         for version in 0..=5 {
             for procedure in 0..=24 {
                 let _ = nlm::Arguments::new(version, procedure, bytes).facts();
-                let _ = (nlm::results(version, procedure, bytes), nlm::reply_cookie(version, procedure, bytes));
+                let _ = nlm::results(version, procedure, bytes);
                 let _ = (mount::arguments(version, procedure, bytes), mount::results(version, procedure, bytes));
                 let _ = (acl::arguments(version, procedure, bytes), acl::results(version, procedure, bytes));
-                let _ = (portmap::Mapping::new(version, procedure, bytes), portmap::port(version, procedure, bytes));
             }
         }
     });

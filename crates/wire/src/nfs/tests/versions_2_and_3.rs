@@ -1,6 +1,6 @@
 //! NFS 2 after RFC 1094 2.2, NFS 3 after RFC 1813 3.3.
 
-use crate::nfs::{Facts, arguments, procedure_name, results, v2, v3};
+use crate::nfs::{Facts, arguments, results, v2, v3};
 use crate::rpc::Program;
 use crate::xdr::builder::{Xdr, damage};
 use proptest::prelude::*;
@@ -144,24 +144,6 @@ fn v2_calls_and_results() {
     let data = v2::results(6, Xdr::new().u32(0).fixed(68).opaque([7; 100]).bytes());
     assert_eq!((data.payload, data.count), (Some(100), Some(100)));
     assert_eq!(v2::results(6, Xdr::new().u32(70).bytes()).status, Some(70));
-}
-
-#[test]
-fn names_reach_exactly_as_far_as_procedures() {
-    for program in Program::ALL {
-        for version in 0..=5 {
-            let highest = program.highest_procedure(version);
-            for procedure in 0..32 {
-                let named = procedure_name(program.number(), version, procedure).is_some();
-                let gap = program == Program::Nlm && (17..=19).contains(&procedure);
-                let expected = highest.is_some_and(|highest| procedure <= highest) && !gap;
-                assert_eq!(named, expected, "{program:?} {version} {procedure}");
-            }
-        }
-    }
-    assert_eq!(procedure_name(NFS, 3, 17), Some("READDIRPLUS"));
-    assert_eq!(procedure_name(NFS, 2, 8), Some("WRITE"));
-    assert_eq!(procedure_name(0x4000_0000, 1, 1), Some("CB_COMPOUND"));
 }
 
 #[test]

@@ -99,7 +99,7 @@ impl<'a> CompoundReply<'a> {
 pub struct Operation<'a> {
     /// Its place in the compound, from 0.
     pub position: u32,
-    /// Its number; see [`super::operation_name`] and [`super::callback_name`].
+    /// Its number.
     pub code: u32,
     /// What was found in it.
     pub facts: Facts<'a>,
@@ -159,14 +159,6 @@ impl<'a> Operations<'a> {
     #[inline]
     pub fn stopped(&self) -> Option<Stop> {
         self.stop
-    }
-
-    /// The operation that the walk could not get past because its layout is not known.
-    pub fn stopped_at_unknown(&self) -> Option<u32> {
-        match self.stop {
-            Some(Stop::Unknown(code)) => Some(code),
-            _ => None,
-        }
     }
 
     /// True when the captured bytes ended before the compound did.

@@ -37,33 +37,19 @@ pub mod write;
 
 pub use attributes::{Attributes, Mask, SetAttributes};
 pub use compound::{CompoundCall, CompoundReply, Operation, Operations, Stop};
-pub use operation::{callback_name, operation_name};
 pub use reply::{Answered, Done, Reply};
 pub use request::{Call, Compound, GetHandle, PutRoot, ReadLink, Restore, Save};
 pub use stateid::StateId;
-
-/// Bytes of a file handle, at most (NFS4_FHSIZE).
-pub const FHSIZE: usize = 128;
-
-/// A file handle: up to 128 bytes that mean something to the server alone.
-pub type FileHandle = super::handle::Handle<FHSIZE>;
-
-use super::entry::entry;
 
 /// The procedure that is not COMPOUND.
 pub const PROCEDURE_NULL: u32 = 0;
 /// COMPOUND, and CB_COMPOUND on a callback program.
 pub const PROCEDURE_COMPOUND: u32 = 1;
+/// Bytes of a file handle, at most (NFS4_FHSIZE).
+pub const FHSIZE: usize = 128;
 
-/// The procedure's name.
-pub fn procedure_name(procedure: u32) -> Option<&'static str> {
-    entry(&["NULL", "COMPOUND"], procedure)
-}
-
-/// The name of a callback program's procedure.
-pub fn callback_procedure_name(procedure: u32) -> Option<&'static str> {
-    entry(&["CB_NULL", "CB_COMPOUND"], procedure)
-}
+/// A file handle: up to 128 bytes that mean something to the server alone.
+pub type FileHandle = super::handle::Handle<FHSIZE>;
 
 /// Whether each row of the two tables stands where its number says.
 #[cfg(test)]

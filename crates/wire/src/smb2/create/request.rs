@@ -239,54 +239,9 @@ fn put_contexts(draft: &mut Draft<'_>, contexts: &[Context<'_>]) -> Result<(), T
     Ok(())
 }
 
-/// CREATEs that differ in nothing but their name: the rest is written once, contexts and all.
-#[derive(Clone, Debug)]
-pub struct Template {
-    fixed: Box<[u8]>,
-    contexts: Box<[u8]>,
-}
-
-impl Template {
-    /// From any such call.
-    ///
-    /// # Errors
-    ///
-    /// As [`Call::emit`].
-    pub fn new(call: &Create<'_>) -> Result<Self, TooLong> {
-        let mut bytes = Vec::new();
-        // Without a name, contexts begin where the fixed part ends: at a multiple of eight.
-        const { assert!(REQUEST_END.is_multiple_of(context::ALIGNMENT)) };
-        Create { name: "", ..*call }.emit(&Default::default(), &mut bytes)?;
-        let contexts = bytes.split_off(REQUEST_END);
-        let contexts = if call.contexts.is_empty() { Vec::new() } else { contexts };
-        Ok(Self { fixed: bytes.into(), contexts: contexts.into() })
-    }
-
-    /// Appends the call with this name: what [`Call::emit`] would append. Nothing where the name is too long.
-    ///
-    /// # Errors
-    ///
-    /// As [`Call::emit`].
-    pub fn emit(&self, head: &crate::smb2::Head, name: &str, out: &mut Vec<u8>) -> Result<(), TooLong> {
-        let start = out.len();
-        let mut draft = Draft::copy(&self.fixed, head, out);
-        draft.u32(REQUEST_CONTEXTS, 0);
-        draft.u32(REQUEST_CONTEXTS + 4, 0);
-        let said = name_and_contexts(&mut draft, name, |draft| {
-            draft.put(&self.contexts);
-            Ok(())
-        });
-        if said.is_err() {
-            out.truncate(start);
-        }
-        said
-    }
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::smb2::Head;
     use crate::smb2::create::{
         self, DISPOSITION_OPEN_IF, LEASE_HANDLE, LEASE_READ, LEASE_WRITE, OPLOCK_LEASE, OPTION_NON_DIRECTORY,
     };
@@ -363,24 +318,6 @@ mod tests {
             let at = REQUEST_END + context::DATA_OFFSET + 2;
             assert_eq!(u32::from_le_bytes(*bytes[at..].first_chunk().unwrap()), length, "{context:?}");
             assert_eq!(bytes.len(), REQUEST_END + 24 + length as usize);
-        }
-    }
-
-    #[test]
-    fn a_copy_is_what_would_have_been_emitted() {
-        let head = Head { charge: 1, credits: 9, message_id: 8, tree_id: 7, session_id: 6, ..Head::default() };
-        let contexts = [Context::MaximalAccess, Context::Lease(LEASE)];
-        for contexts in [&contexts[..], &[]] {
-            let template = Template::new(&Create { contexts, ..CALL }).unwrap();
-            for name in ["", "x", "a/b/c", "12345678"] {
-                let (mut plain, mut copied) = (vec![1], vec![1]);
-                Create { name, contexts, ..CALL }.emit(&head, &mut plain).unwrap();
-                template.emit(&head, name, &mut copied).unwrap();
-                assert_eq!(plain, copied, "{name:?} with {} contexts", contexts.len());
-            }
-            let mut nothing = Vec::new();
-            let refused = template.emit(&head, &"x".repeat(32_768), &mut nothing).unwrap_err();
-            assert_eq!((refused.field, refused.bytes, nothing.len()), ("Name", 65_536, 0));
         }
     }
 }

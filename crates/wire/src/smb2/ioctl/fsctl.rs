@@ -3,7 +3,7 @@
 //! Spec: MS-SMB2 2.2.31.1, 2.2.31.3, 2.2.31.4, 2.2.32.1, 2.2.32.3, 2.2.32.5, 2.2.32.6
 
 use crate::smb2::draft::{Draft, TooLong, fit16, fit32};
-use crate::smb2::reply::{Body, Buffer, Malformed, Why};
+use crate::smb2::reply::{Buffer, Malformed};
 
 /// FSCTL_SRV_REQUEST_RESUME_KEY.
 pub const REQUEST_RESUME_KEY: u32 = 0x0014_0078;
@@ -73,7 +73,7 @@ pub enum Control<'a> {
         /// As in the NEGOTIATE.
         dialects: &'a [u16],
     },
-    /// Asks for the server's network interfaces; [`Interfaces`] reads the answer.
+    /// Asks for the server's network interfaces.
     NetworkInterfaces,
     /// Any other.
     Other {
@@ -185,67 +185,6 @@ pub fn validated(output: &Buffer<'_>) -> Result<Validated, Malformed> {
     })
 }
 
-/// The interfaces of a server. Spec: MS-SMB2 2.2.32.5
-#[derive(Clone, Debug)]
-pub struct Interfaces<'a>(Body<'a>);
-
-/// An address of a server.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Interface {
-    /// Interfaces with one number are one.
-    pub index: u32,
-    /// 1 receive-side scaling, 2 RDMA.
-    pub capabilities: u32,
-    /// Bits per second.
-    pub link_speed: u64,
-    /// The address; None for a family that the specification does not name.
-    pub address: Option<core::net::IpAddr>,
-}
-
-/// Bytes of NETWORK_INTERFACE_INFO.
-const INTERFACE_LEN: u32 = 152;
-/// SockAddr_Storage within it: family u16, port u16, then the address.
-const SOCKET_ADDRESS: usize = 24;
-
-impl<'a> Interfaces<'a> {
-    /// From an IOCTL's output.
-    #[must_use]
-    pub fn new(output: &Buffer<'a>) -> Self {
-        Self(output.0)
-    }
-
-    fn take(&mut self) -> Result<Interface, Malformed> {
-        let body = self.0.take();
-        let next = body.u32(0, "Next")?;
-        if next != 0 {
-            if next < INTERFACE_LEN {
-                return Err(body.malformed("Next", Why::Value(next.into())));
-            }
-            self.0 = body.split(next, "Next")?.1;
-        }
-        let (one, _) = body.split(INTERFACE_LEN, "SockAddr_Storage")?;
-        let address = match one.u16(SOCKET_ADDRESS, "Family")? {
-            2 => Some(one.array::<4>(SOCKET_ADDRESS + 4, "IPv4Address")?.into()),
-            23 => Some(one.array::<16>(SOCKET_ADDRESS + 8, "IPv6Address")?.into()),
-            _ => None,
-        };
-        Ok(Interface {
-            index: one.u32(4, "IfIndex")?,
-            capabilities: one.u32(8, "Capability")?,
-            link_speed: one.u64(16, "LinkSpeed")?,
-            address,
-        })
-    }
-}
-
-impl Iterator for Interfaces<'_> {
-    type Item = Result<Interface, Malformed>;
-
-    fn next(&mut self) -> Option<Self::Item> {
-        if self.0.bytes().is_empty() { None } else { Some(self.take()) }
-    }
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -257,7 +196,7 @@ mod tests {
         let call = ioctl::Ioctl { file: FileId([6; 16]), control, max_output: 1024 };
         let bytes = emitted(&call);
         let view = ioctl::Request::new(&bytes).unwrap();
-        assert_eq!((view.ctl_code(), view.is_fsctl()), (Some(control.code()), Some(true)));
+        assert_eq!(view.ctl_code(), Some(control.code()));
         assert_eq!((view.file_id(), view.input_len()), (Some(call.file), Some(control.input_len())));
         let length = control.input_len();
         let offset = if length == 0 { 0 } else { 0x78 };
@@ -323,23 +262,5 @@ mod tests {
         cuts_are_errors(&validation, 24, |buffer| validated(&buffer));
         let copy = Message::structure().u32(1).u32(2).u32(3).bytes();
         cuts_are_errors(&copy, 12, |buffer| copied(&buffer));
-    }
-
-    /// Hand-assembled from 2.2.32.5 and 2.2.32.5.1.
-    #[test]
-    fn interfaces_are_read_strictly() {
-        let one = |message: Message, next: u32| message.u32(next).u32(7).u32(1).u32(0).u64(10_000_000_000);
-        let first = one(Message::structure(), 152).u16(2).u16(0).put(&[192, 0, 2, 1]).fill(120);
-        let six = [0x20, 1, 0xD, 0xB8, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 1];
-        let bytes = one(first, 0).u16(23).u16(0).u32(0).put(&six).fill(104).bytes();
-        let read = |bytes: &[u8]| Interfaces::new(&buffer(bytes)).collect::<Result<Vec<_>, _>>();
-        let all = read(&bytes).unwrap();
-        let addresses: Vec<_> = all.iter().filter_map(|one| one.address).map(|address| address.to_string()).collect();
-        assert_eq!(addresses, ["192.0.2.1", "2001:db8::1"]);
-        assert_eq!((all[0].index, all[0].capabilities, all[0].link_speed), (7, 1, 10_000_000_000));
-        assert!((1..bytes.len()).filter(|cut| *cut != 152).all(|cut| read(&bytes[..cut]).is_err()));
-        let mut short = bytes.clone();
-        short[0] = 151;
-        assert_eq!(read(&short).unwrap_err().field, "Next");
     }
 }
