@@ -82,7 +82,7 @@ impl Loop {
     }
 
     fn reply(&mut self) {
-        let xid = rpc::xid(&self.out.patch(0)[4..]).unwrap();
+        let xid = rpc::Call::new(&self.out.patch(0)[4..]).unwrap().xid();
         self.answer[4..8].copy_from_slice(&xid.to_be_bytes());
         let queued = (self.out.end() - self.out.sent()) as usize;
         self.out.consume(queued);
