@@ -31,6 +31,15 @@ fn breakdown(target: &str, flags: &[&str], scratch: &Scratch) -> (Value, String)
     (report["sides"][0]["run"]["calls"].clone(), text)
 }
 
+#[test]
+fn counters_of_ganesha_are_of_nfs_3_alone() {
+    let mut command = Command::new(env!("CARGO_BIN_EXE_plimsoll"));
+    command.args(["breakdown", "nfs://127.0.0.1:1/x?version=4.1", "--ganesha-bus", "unix:path=/nowhere/bus"]);
+    let output = output(&mut command);
+    let said = String::from_utf8_lossy(&output.stderr);
+    assert!(output.status.code() == Some(2) && said.contains("counts only requests of NFS 3"), "{said}");
+}
+
 fn phases(calls: &Value, local: bool) -> Vec<&Value> {
     calls["phases"].as_array().unwrap().iter().filter(|phase| phase["local"] == local).collect()
 }

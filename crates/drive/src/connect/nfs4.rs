@@ -105,13 +105,13 @@ impl Connector for Nfs4Server {
             facts.push("source ports below 1024".to_owned());
         }
         if let Some(Agreed { slots, read, write, back_channel, lease_seconds, .. }) = self.options.agreed.get() {
-            facts.push(format!("{slots} slots per session"));
+            facts.push(format!("{slots} {} per session", if *slots == 1 { "slot" } else { "slots" }));
             facts.push(format!("reads up to {} KiB, writes up to {} KiB", read >> 10, write >> 10));
             facts.push(if *back_channel { "back channel" } else { "no back channel" }.to_owned());
             facts.push(format!("lease of {lease_seconds} s"));
         }
         let waits = self.options.slot_waits.load(Relaxed);
-        facts.extend((waits > 0).then(|| format!("{waits} requests waited for a slot")));
+        facts.extend((waits > 0).then(|| format!("waits for a slot: {waits}")));
         facts
     }
 

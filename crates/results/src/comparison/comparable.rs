@@ -69,7 +69,7 @@ fn differences(a: &Findings, b: &Findings) -> impl Iterator<Item = String> {
 fn terms(one: &Findings) -> Vec<&str> {
     let result = |fact: &&String| {
         let of_load_file = fact.starts_with("load file of ") || fact.starts_with("load file begun ");
-        of_load_file || fact.ends_with(" requests waited for a slot")
+        of_load_file || fact.starts_with("waits for a slot: ")
     };
     let term = |fact| match fact {
         fact if str::starts_with(fact, "load file") => fact.rsplit_once(": ").map_or(fact, |(what, _)| what),
@@ -202,6 +202,15 @@ mod tests {
         );
         let more = one(&["1 client", "2 clients"], |_| {});
         assert!(said(plain(), more).contains("left out: 2 clients"));
+    }
+
+    #[test]
+    fn how_often_a_slot_was_waited_for_is_a_result_and_no_term() {
+        let ran = |waits: u32| {
+            let facts = vec!["4 slots per session".to_owned(), format!("waits for a slot: {waits}")];
+            one(&["1 client"], |side| side.run.iter_mut().for_each(|run| run.facts = facts.clone()))
+        };
+        assert_eq!(said(ran(7), ran(8)), "");
     }
 
     #[test]

@@ -5,12 +5,13 @@ mod captured;
 use std::path::PathBuf;
 use std::time::Duration;
 
+use plimsoll_client::target::{NfsTarget, Target};
 use plimsoll_experiment::breakdown::{BreakdownSpec, CallSpec, CounterSource, measure};
 
 use crate::about::AboutFlags;
 use crate::drive::run::{AuthFlags, TARGETS, TargetFlags, Terminal, WishFlags};
 use crate::drive::server_side::ServerSideFlags;
-use crate::exit::{Done, first_error};
+use crate::exit::{Done, Usage, first_error};
 use crate::output::Output;
 use crate::output_file::Files;
 
@@ -120,6 +121,7 @@ pub(crate) fn run(arguments: Arguments) -> anyhow::Result<Done> {
     let calls = arguments.calls.spec();
     calls.check()?;
     let Arguments { target, password_file, auth, connect_options, .. } = &arguments;
+    check_counters(&arguments)?;
     let flags = TargetFlags::new(target.clone(), password_file.clone(), auth.clone(), connect_options.clone());
     let spec = BreakdownSpec {
         target: flags.choose()?,
@@ -143,6 +145,16 @@ pub(crate) fn run(arguments: Arguments) -> anyhow::Result<Done> {
     let done = Done::with(&findings.validity, output.prints());
     first_error([output.write(&findings.into()), besides])?;
     Ok(done)
+}
+
+/// NFS-Ganesha counts by procedure for version 3 alone.
+fn check_counters(arguments: &Arguments) -> Result<(), Usage> {
+    let sessions = |target| matches!(target, Target::Nfs(NfsTarget { version, .. }) if version.minor().is_some());
+    if arguments.ganesha_bus.is_some() && Target::parse(&arguments.target).is_ok_and(sessions) {
+        let problem = "--ganesha-bus: NFS-Ganesha counts only requests of NFS 3; give the target with ?version=3, or omit the option";
+        return Err(Usage(problem.to_owned()));
+    }
+    Ok(())
 }
 
 fn nanoseconds(time: Duration) -> u64 {

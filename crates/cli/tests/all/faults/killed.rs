@@ -15,6 +15,8 @@ use super::command::{Ended, Server, made, run, start};
 use super::skip;
 use crate::alone;
 
+/// Looking for files and verifying them takes nine connections, the lease one.
+const BESIDE: usize = 10;
 /// Slow enough that a handful of failures is more than the share that a valid run may have.
 const LOAD: [&str; 8] = ["--warmup", "0s", "--clients", "3", "--think", "40ms", "--timeout", "5s"];
 
@@ -28,14 +30,13 @@ fn answers(proxy: &Faulty, but: usize) -> u64 {
 }
 
 /// Runs `mixed` until well after the server came back, with the server killed under it. The proxy in front of it does nothing
-/// but count, and is dead as long as the server is.
-fn survives(mut proxy: Faulty, target: &str, mut kill: impl FnMut(), mut again: impl FnMut()) {
+/// but count, and is dead as long as the server is. Before the load come `beside` connections.
+fn survives(mut proxy: Faulty, target: &str, beside: usize, mut kill: impl FnMut(), mut again: impl FnMut()) {
     let made = run(&[&["mixed", "--target", target, "--duration", "300ms"][..], &LOAD].concat());
     assert!(matches!(made.code, Some(0 | 4)), "{}", made.said);
     let before = proxy.seen().len();
     let mut running = start(&[&["mixed", "--target", target, "--duration", "10m"][..], &LOAD].concat());
-    // Looking for files and verifying them takes nine connections, the lease one.
-    running.wait_for("results", |_| answers(&proxy, before + 10) > 60);
+    running.wait_for("results", |_| answers(&proxy, before + beside) > 60);
     let (killed, connections) = (now(), proxy.seen().len());
     kill();
     proxy.down();
@@ -66,7 +67,8 @@ fn went_on(ended: &Ended, killed: i64, back: i64) {
     let after = rows.iter().filter(done).filter(|row| at(row) > back).count();
     assert!(before > 10 && after > 10, "{before} before, {after} after");
     // What the report counts is what the table holds of the measured phase.
-    let in_phase = rows.iter().filter(|row| row["stage"] == "0" && row["group"] != "Session").count() as u64;
+    let counts = |row: &&HashMap<String, String>| row["group"] != "Session" && row["counted"] == "true";
+    let in_phase = rows.iter().filter(|row| row["stage"] == "0").filter(counts).count() as u64;
     assert_eq!(ended.stage()["count"], in_phase);
 }
 
@@ -79,7 +81,7 @@ fn samba_dies_and_comes_back() {
     };
     let proxy = Faulty::start(samba.borrow().address(), Framing::Smb, Vec::new()).unwrap();
     let target = format!("smb://{}@{}/{}", Samba::USER, proxy.address(), Share::Data.name());
-    survives(proxy, &target, || samba.borrow_mut().kill(), || samba.borrow_mut().restart());
+    survives(proxy, &target, BESIDE, || samba.borrow_mut().kill(), || samba.borrow_mut().restart());
 }
 
 #[test]
@@ -92,7 +94,21 @@ fn ganesha_dies_and_comes_back() {
     let (address, mount) = (ganesha.borrow().address(), ganesha.borrow().mount_port());
     let proxy = Faulty::start(address, Framing::Rpc, Vec::new()).unwrap();
     let target = format!("nfs://{}{}?mountport={mount}", proxy.address(), Export::Data.path());
-    survives(proxy, &target, || ganesha.borrow_mut().kill(), || ganesha.borrow_mut().restart());
+    survives(proxy, &target, BESIDE, || ganesha.borrow_mut().kill(), || ganesha.borrow_mut().restart());
+}
+
+/// Sessions die with the server: each client opens a new one.
+#[test]
+fn ganesha_dies_with_its_sessions_and_comes_back() {
+    let _alone = alone();
+    let ganesha = match Ganesha::start() {
+        Ok(ganesha) => std::cell::RefCell::new(ganesha),
+        Err(reason) => return skip(reason),
+    };
+    let proxy = Faulty::start(ganesha.borrow().address(), Framing::Rpc, Vec::new()).unwrap();
+    let target = format!("nfs://{}{}?version=4.1", proxy.address(), Export::Data.path());
+    // The export is looked up on a connection of its own.
+    survives(proxy, &target, BESIDE + 1, || ganesha.borrow_mut().kill(), || ganesha.borrow_mut().restart());
 }
 
 /// Killed while files are made: what was made is found there or made again, and the set is whole.

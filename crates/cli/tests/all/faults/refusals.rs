@@ -40,7 +40,9 @@ fn workload(text: &str) -> (plimsoll_testkit::servers::Scratch, String) {
 #[test]
 fn a_server_that_is_not_there() {
     let since = Instant::now();
-    for target in ["smb://u@127.0.0.1:1/share", "nfs://127.0.0.1:1/export?mountport=1"] {
+    for target in
+        ["smb://u@127.0.0.1:1/share", "nfs://127.0.0.1:1/export?mountport=1", "nfs://127.0.0.1:1/export?version=4.1"]
+    {
         run(&["getattr", "--target", target]).refused(&["127.0.0.1:1", "refused"]);
     }
     for target in ["smb://u@no-such-host.invalid/share", "nfs://no-such-host.invalid/export"] {
@@ -97,6 +99,10 @@ fn what_ganesha_refuses() {
     run(&["getattr", "--target", &below]).refused(&["/nowhere, below the export /data", "NFS3ERR_NOENT"]);
     let readonly = ganesha.target(Export::ReadOnly);
     run(&["mixed", "--target", &readonly]).refused(&["creating plimsoll-mixed", "NFS3ERR_ROFS"]);
+    let nowhere = ganesha.target_of(Export::Data, "4.1").replace("/data", "/data/no/where");
+    run(&["getattr", "--target", &nowhere]).refused(&["cannot find the export /data/no/where at", "NFS4ERR_NOENT"]);
+    let sessions = ganesha.target_of(Export::ReadOnly, "4.2");
+    run(&["mixed", "--target", &sessions]).refused(&["creating plimsoll-mixed", "NFS4ERR_ROFS"]);
     assert!(matches!(run(&[&["mixed", "--target", &data][..], &SHORT].concat()).code, Some(0 | 4)));
     copy(&ganesha.folder(Export::Data).unwrap(), ganesha.folder(Export::ReadOnly).unwrap());
     writes_are_refused(&run(&[&["mixed", "--target", &readonly][..], &SHORT].concat()));

@@ -10,7 +10,7 @@ use plimsoll_model::Transaction;
 use plimsoll_workload::{Arrivals, Load, Pause};
 
 use super::memory::{MS, Over, S, START, ToyServer, all, door, over, phases, steady};
-use super::toy::{Do, HEAD, Toys, answer, head};
+use super::toy::{Do, HEAD, LATER, Toys, answer, head};
 
 const TURN: [Do; 2] = [Do::Null, Do::IterationOver];
 
@@ -40,6 +40,19 @@ fn in_a_closed_loop_the_next_iteration_starts_when_the_last_is_over() {
     assert_eq!(tally.responses.sum_ns(), 33 * 3 * MS as u128);
     assert_eq!(all(&ran).iter().filter(|t| t.stage == Some(3)).count(), 33);
     assert!(all(&ran).iter().all(|t| t.timeline.response_time() == Some(3 * MS)));
+}
+
+#[test]
+fn a_client_that_does_something_by_itself_is_woken_at_that_instant() {
+    let toys = Toys::new(&[Do::Later, Do::Null, Do::IterationOver]);
+    let ran = over(&closed(3, Pause::None), &toys, |_| steady(3 * MS));
+    let rows = all(&ran);
+    assert!(rows.len() > 90, "{}", rows.len());
+    let waited = |t: &Transaction| t.timeline.request_first.unwrap() - t.timeline.intended.unwrap();
+    // Every other request is sent by itself, 1 ms later, to the nanosecond; the clients do not wait for each other.
+    let late = rows.iter().filter(|t| waited(t) == LATER).count();
+    assert_eq!(rows.iter().filter(|t| waited(t) == 0).count() + late, rows.len());
+    assert!(late.abs_diff(rows.len() / 2) <= 3, "{late} of {}", rows.len());
 }
 
 #[test]

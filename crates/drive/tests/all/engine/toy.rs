@@ -50,6 +50,9 @@ pub(crate) fn answer(id: u64, word: u32) -> Option<Vec<u8>> {
     }
 }
 
+/// How much later a client sends what it is to send by itself, ns.
+pub(crate) const LATER: i64 = 1_000_000;
+
 pub(crate) struct ToyClient {
     identity: Identity,
     calls: Calls<Delivery>,
@@ -57,6 +60,8 @@ pub(crate) struct ToyClient {
     unmatched_responses: u64,
     /// Bytes of data from which on they are dropped rather than kept.
     log_on: bool,
+    /// What it sends by itself, and when.
+    later: Vec<(i64, Ticket)>,
 }
 
 #[derive(Clone, Copy, Debug)]
@@ -69,7 +74,7 @@ struct Delivery {
 impl ToyClient {
     pub(crate) fn new(info: &ConnectionInfo, log_on: bool) -> Self {
         let identity = info.identity(Symbol::NONE, Symbol::NONE);
-        Self { identity, calls: Calls::default(), next_id: 1, unmatched_responses: 0, log_on }
+        Self { identity, calls: Calls::default(), next_id: 1, unmatched_responses: 0, log_on, later: Vec::new() }
     }
 
     fn call(&mut self, word: u32, ticket: Ticket, keep: bool, out: &mut Outbox) {
@@ -126,6 +131,7 @@ impl Client for ToyClient {
             Operation::Null => self.call(NOTHING, ticket, false, out),
             Operation::Read { length, keep, .. } => self.call(DATA + length, ticket, keep, out),
             Operation::Watch { .. } => self.call(HOLD, ticket, false, out),
+            Operation::Lookup { .. } => self.later.push((now + LATER, ticket)),
             _ => {
                 let (outcome, cause) = (Outcome::NeverSent, Cause::Unsupported);
                 let failure = Failure { procedure: None, status: None, outcome, cause };
@@ -188,6 +194,9 @@ impl Client for ToyClient {
         for call in self.calls.take_where(|_| true) {
             self.end(&call, at, cause, Outcome::Failed, events);
         }
+        for (_, ticket) in self.later.drain(..) {
+            events.done(Done { tag: ticket.tag, at, result: Err(Failure::without_answer(cause)) });
+        }
     }
 
     fn overdue(&mut self, before: i64, now: i64, events: &mut dyn Events) {
@@ -195,6 +204,17 @@ impl Client for ToyClient {
         for call in self.calls.take_where(late) {
             self.end(&call, now, Cause::TimedOut, Outcome::Unanswered, events);
         }
+    }
+
+    fn wakes_at(&self) -> i64 {
+        self.later.iter().map(|(at, _)| *at).min().unwrap_or(i64::MAX)
+    }
+
+    fn wake(&mut self, now: i64, out: &mut Outbox, _events: &mut dyn Events) {
+        let (due, later) = self.later.drain(..).partition(|(at, _)| *at <= now);
+        self.later = later;
+        let due: Vec<(i64, Ticket)> = due;
+        due.into_iter().for_each(|(_, ticket)| self.call(NOTHING, ticket, false, out));
     }
 
     fn leave(&mut self, now: i64, out: &mut Outbox, events: &mut dyn Events) {
@@ -225,6 +245,8 @@ pub(crate) enum Do {
     /// Whatever comes of it counts as this.
     Judged(Verdict),
     Hold,
+    /// What the client sends by itself, later.
+    Later,
     /// Something that the protocol does not have.
     Impossible,
     Think(u64),
@@ -274,6 +296,7 @@ impl Scenario for Script {
             Do::Read(length) | Do::ReadWrong(length) => Operation::Read { file, offset: 0, length, keep: false },
             Do::ReadKept(length) => Operation::Read { file, offset: 0, length, keep: true },
             Do::Hold => Operation::Watch { path: "" },
+            Do::Later => Operation::Lookup { path: "" },
             Do::Impossible => Operation::Fsinfo,
             Do::Think(ns) => return ScenarioStep::Think(ns),
             Do::IterationOver => return ScenarioStep::IterationOver,

@@ -78,11 +78,6 @@ impl<'a> Reply<'a> {
         Ok(Self { status, reader, missing, left })
     }
 
-    /// Results that have not been read.
-    pub fn left(&self) -> u32 {
-        self.left
-    }
-
     /// The next result, which is the answer to the operation `asked`; `None` behind the last one.
     #[inline]
     pub fn next(&mut self, asked: u32) -> Result<Option<Answered<'a>>, Malformed> {
