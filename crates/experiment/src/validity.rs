@@ -105,12 +105,12 @@ fn backlog(level: &Level<'_>) -> String {
 }
 
 fn failing(level: &Level<'_>) -> Option<String> {
-    let actions: u64 = level.clients.iter().map(|client| client.actions).sum();
+    // What needs no request cannot fail, and says nothing of the server.
+    let all: u64 = level.clients.iter().map(ClientTally::asked).sum();
     let errors: u64 = level.clients.iter().map(ClientTally::error_count).sum();
     let limit = if level.users { 0.0 } else { ERRORS };
-    (errors as f64 > limit * (actions + errors) as f64).then(|| {
-        let share = 100.0 * errors as f64 / (actions + errors) as f64;
-        let all = actions + errors;
+    (errors as f64 > limit * all as f64).then(|| {
+        let share = 100.0 * errors as f64 / all as f64;
         let most =
             most_frequent(level).map_or_else(String::new, |cause| format!(", most frequent cause: {}", cause.label()));
         format!("{errors} of {all} actions of the workload failed, {share:.2} % (limit {:.0} %){most}", limit * 100.0)
@@ -128,7 +128,7 @@ fn most_frequent(level: &Level<'_>) -> Option<Cause> {
 
 /// Connections are no actions: one that is lost or refused is said by itself.
 fn disconnected(level: &Level<'_>) -> Option<String> {
-    let actions: u64 = level.clients.iter().map(|client| client.actions + client.error_count()).sum();
+    let actions: u64 = level.clients.iter().map(ClientTally::asked).sum();
     let [attempts, lost] = [0, 1].map(|kind| -> u64 {
         level.clients.iter().map(|client| client.connections_failed().get(kind).copied().unwrap_or(0)).sum()
     });
@@ -253,6 +253,17 @@ mod tests {
             said(&behind, &[client(999, &[(Cause::Status, 1)])])
                 .contains("1 of 1000 actions of the workload failed, 0.10 % (limit 0 %)")
         );
+    }
+
+    #[test]
+    fn what_sends_no_request_does_not_dilute_the_failures() {
+        let known = ClientTally { without_request: 128, ..client(3_729, &[(Cause::Status, 256)]) };
+        assert!(
+            said(Generator::default(), &[known])
+                .contains("256 of 3857 actions of the workload failed, 6.64 % (limit 1 %)")
+        );
+        let many = ClientTally { without_request: 10_000, ..client(10_095, &[(Cause::Status, 5)]) };
+        assert!(said(Generator::default(), &[many]).contains("5 of 100 actions"), "not of 10,100");
     }
 
     #[test]

@@ -43,6 +43,8 @@ pub struct ClientTally {
     pub iterations: u64,
     /// Actions that succeeded.
     pub actions: u64,
+    /// Those of them that sent no request, as the client knew the answer: they cannot fail.
+    pub without_request: u64,
     /// Actions that did not succeed, by what happened. Few kinds.
     pub errors: Vec<(Cause, u64)>,
     /// The same outside of the measured phase (connecting, warm-up, drain).
@@ -96,6 +98,12 @@ impl ClientTally {
             let of = self.connection_failures.iter().filter(|one| one.measured && one.was_up == was_up);
             of.map(|one| one.count).sum()
         })
+    }
+
+    /// Actions of the measured phase that asked the server, whatever it answered.
+    #[must_use]
+    pub fn asked(&self) -> u64 {
+        self.actions.saturating_sub(self.without_request) + self.error_count()
     }
 
     /// Actions of the measured phase that failed.

@@ -62,6 +62,8 @@ pub(crate) struct Fresh {
 impl<S: Sink> Events for Accounting<'_, S> {
     fn transaction(&mut self, operation: Option<Tag>, transaction: &Transaction) {
         let timeline = &transaction.timeline;
+        let slot = operation.and_then(|tag| self.partition.slot(tag)).and_then(|slot| self.slots.get_mut(slot));
+        slot.into_iter().for_each(|slot| slot.has_asked = true);
         // Of a compound the operation that it is about stands for all of it.
         if let Some(at) = timeline.response_last.filter(|&at| transaction.counted && self.measures(at)) {
             self.answered.count(transaction);
@@ -226,6 +228,7 @@ impl<'a, S: Sink> Accounting<'a, S> {
         let client_index = self.partition.client_index(slot);
         let Some(slot) = self.slots.get_mut(slot) else { return };
         let (intended, begun, asked_bytes) = (slot.intended, slot.begun, slot.asked_bytes);
+        let has_asked = slot.has_asked;
         let late = slot.delay.end(intended, done.at);
         if self.window.0 <= intended && intended < self.window.1 {
             self.lateness.lost_ns = self.lateness.lost_ns.saturating_add(late);
@@ -257,6 +260,7 @@ impl<'a, S: Sink> Accounting<'a, S> {
         {
             let response = u64::try_from(done.at.saturating_sub(begun)).unwrap_or(0);
             tally.actions += 1;
+            tally.without_request += u64::from(!has_asked);
             tally.payload_bytes += bytes;
             if let (Ok(Reply::Read { .. }), Some(asked)) = (&done.result, asked_bytes.filter(|asked| *asked > 0)) {
                 tally.reads += 1;

@@ -17,6 +17,8 @@ pub(crate) struct Slot {
     pub(crate) begun: i64,
     /// Bytes that its operation reads; `None` of another, and where its scenario knows what comes back.
     pub(crate) asked_bytes: Option<u32>,
+    /// A request of its operation is known.
+    pub(crate) has_asked: bool,
     /// How late the generator made it.
     pub(crate) delay: Delay,
     /// The iteration that it is in.

@@ -140,6 +140,7 @@ impl<S: Sink, N: Network> Worker<'_, S, N> {
             slot.state = State::Acting;
             slot.intended = ticket.intended.unwrap_or(self.now);
             slot.begun = self.now;
+            slot.has_asked = false;
             slot.asked_bytes = match operation {
                 Operation::Read { length, .. }
                     if !slot.scenario.as_ref().is_some_and(|it| it.knows_what_comes_back()) =>

@@ -69,6 +69,7 @@ impl<S: Sink, N: Network> Worker<'_, S, N> {
                     intended: 0,
                     begun: 0,
                     asked_bytes: None,
+                    has_asked: false,
                     delay: Delay::default(),
                     iteration: None,
                     rng: Rng::new(seed_of(plan.seed ^ PAUSES, client_index, slot)),

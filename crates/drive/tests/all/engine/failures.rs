@@ -98,6 +98,16 @@ fn attempts_are_counted_and_wait_longer_each_time() {
 }
 
 #[test]
+fn what_is_done_without_a_request_is_counted_apart() {
+    let toys = Toys::new(&[Do::Known, Do::Null, Do::Known, Do::Impossible, Do::IterationOver]);
+    let ran = over(&plan(1), &toys, |_| door(|_, _, _| Accept::Serve(Box::new(ToyServer::new(|_| MS)), 0)));
+    let client = &ran.clients[0];
+    assert!(client.without_request > 0);
+    assert_eq!(3 * client.without_request, 2 * client.actions, "two of three that succeed");
+    assert_eq!(client.asked(), client.without_request / 2 + client.error_count());
+}
+
+#[test]
 fn a_refused_logon_is_not_tried_again() {
     let mut toys = Toys::new(&TURN);
     toys.log_on = true;

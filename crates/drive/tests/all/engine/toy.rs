@@ -130,6 +130,7 @@ impl Client for ToyClient {
         match *operation {
             Operation::Null => self.call(NOTHING, ticket, false, out),
             Operation::Read { length, keep, .. } => self.call(DATA + length, ticket, keep, out),
+            Operation::Close { .. } => events.done(Done { tag: ticket.tag, at: now, result: Ok(Reply::Nothing) }),
             Operation::Watch { .. } => self.call(HOLD, ticket, false, out),
             Operation::Lookup { .. } => self.later.push((now + LATER, ticket)),
             _ => {
@@ -247,6 +248,8 @@ pub(crate) enum Do {
     Hold,
     /// What the client sends by itself, later.
     Later,
+    /// Something that the client does without a request.
+    Known,
     /// Something that the protocol does not have.
     Impossible,
     Think(u64),
@@ -297,6 +300,7 @@ impl Scenario for Script {
             Do::ReadKept(length) => Operation::Read { file, offset: 0, length, keep: true },
             Do::Hold => Operation::Watch { path: "" },
             Do::Later => Operation::Lookup { path: "" },
+            Do::Known => Operation::Close { file },
             Do::Impossible => Operation::Fsinfo,
             Do::Think(ns) => return ScenarioStep::Think(ns),
             Do::IterationOver => return ScenarioStep::IterationOver,
