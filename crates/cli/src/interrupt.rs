@@ -17,9 +17,12 @@ struct State {
     action: Option<Action>,
     /// Outputs that are not whole yet.
     temporaries: Vec<PathBuf>,
+    /// Leaves the terminal as it was.
+    restore: Option<fn()>,
 }
 
-static STATE: Mutex<State> = Mutex::new(State { installed: false, action: None, temporaries: Vec::new() });
+static STATE: Mutex<State> =
+    Mutex::new(State { installed: false, action: None, temporaries: Vec::new(), restore: None });
 
 fn state() -> MutexGuard<'static, State> {
     STATE.lock().unwrap_or_else(PoisonError::into_inner)
@@ -39,6 +42,11 @@ pub(crate) fn remove_on_end(temporary: &Path) -> anyhow::Result<()> {
     Ok(())
 }
 
+/// What a signal does before it ends the process.
+pub(crate) fn restore_on_end(restore: fn()) {
+    state().restore = Some(restore);
+}
+
 /// A file that has got its name, or is gone.
 pub(crate) fn keep(temporary: &Path) {
     state().temporaries.retain(|other| other != temporary);
@@ -46,6 +54,8 @@ pub(crate) fn keep(temporary: &Path) {
 
 /// Ends the process at once, without half-written files. To be called from another thread than an action's.
 fn end() -> ! {
+    let restore = state().restore;
+    restore.iter().for_each(|restore| restore());
     for temporary in &state().temporaries {
         // The process ends: nobody could be told.
         let _ = std::fs::remove_file(temporary);

@@ -3,12 +3,14 @@
 use std::fs::{File, OpenOptions};
 use std::io::{self, Read, Write};
 use std::os::fd::OwnedFd;
-use std::process::{Command, ExitStatus, Stdio};
-use std::sync::mpsc;
+use std::process::{Child, Command, ExitStatus, Stdio};
+use std::sync::{Arc, Mutex, PoisonError, mpsc};
 use std::thread;
+use std::time::{Duration, Instant};
 
+use rustix::process::{Pid, Signal, kill_process};
 use rustix::pty::{OpenptFlags, grantpt, openpt, ptsname, unlockpt};
-use rustix::termios::{Winsize, tcsetwinsize};
+use rustix::termios::{Winsize, tcgetattr, tcsetwinsize};
 
 use crate::command::LIMIT;
 
@@ -37,7 +39,7 @@ impl Session {
 /// # Panics
 /// It cannot be started, or takes longer than [`LIMIT`].
 pub fn session(command: &mut Command, columns: u16, keys: &str) -> Session {
-    let (mut master, slave) = terminal(columns).unwrap_or_else(|error| panic!("no pseudo-terminal: {error}"));
+    let (mut master, slave) = terminal(columns, ROWS).unwrap_or_else(|error| panic!("no pseudo-terminal: {error}"));
     let end = || Stdio::from(slave.try_clone().expect("a descriptor"));
     let child = command.stdin(end()).stdout(end()).stderr(end()).spawn();
     let mut child = child.unwrap_or_else(|error| panic!("{command:?} does not start: {error}"));
@@ -58,8 +60,115 @@ pub fn session(command: &mut Command, columns: u16, keys: &str) -> Session {
     Session { status, bytes }
 }
 
+/// A program that runs in a terminal; killed when dropped.
+#[derive(Debug)]
+pub struct InTerminal {
+    child: Child,
+    master: File,
+    slave: OwnedFd,
+    /// What it has written so far.
+    bytes: Arc<Mutex<Vec<u8>>>,
+}
+
+/// Starts a program with all its streams on a terminal of so many columns and rows.
+///
+/// # Panics
+/// It cannot be started.
+#[must_use]
+pub fn start(command: &mut Command, (columns, rows): (u16, u16)) -> InTerminal {
+    let (master, slave) = terminal(columns, rows).unwrap_or_else(|error| panic!("no pseudo-terminal: {error}"));
+    let end = || Stdio::from(slave.try_clone().expect("a descriptor"));
+    let child = command.stdin(end()).stdout(end()).stderr(end()).spawn();
+    let child = child.unwrap_or_else(|error| panic!("{command:?} does not start: {error}"));
+    let bytes = Arc::<Mutex<Vec<u8>>>::default();
+    let (mut read, written) = (master.try_clone().expect("a descriptor"), Arc::clone(&bytes));
+    thread::spawn(move || {
+        let mut piece = [0; 4096];
+        while let Ok(count) = read.read(&mut piece) {
+            let piece = piece.get(..count).unwrap_or_default();
+            written.lock().unwrap_or_else(PoisonError::into_inner).extend_from_slice(piece);
+        }
+    });
+    InTerminal { child, master, slave, bytes }
+}
+
+impl InTerminal {
+    /// Types keys.
+    ///
+    /// # Panics
+    /// The terminal takes none.
+    pub fn type_keys(&mut self, keys: &str) {
+        self.master.write_all(keys.as_bytes()).expect("the terminal takes keys");
+    }
+
+    /// Sends the program a signal.
+    ///
+    /// # Panics
+    /// It was waited for already.
+    pub fn signal(&self, signal: Signal) {
+        kill_process(Pid::from_child(&self.child), signal).expect("a child of ours that nobody has waited for");
+    }
+
+    /// How the terminal is set.
+    ///
+    /// # Panics
+    /// It is none.
+    #[must_use]
+    pub fn settings(&self) -> String {
+        format!("{:?}", tcgetattr(&self.slave).expect("a terminal"))
+    }
+
+    /// All that it has written so far.
+    #[must_use]
+    pub fn bytes(&self) -> Vec<u8> {
+        self.bytes.lock().unwrap_or_else(PoisonError::into_inner).clone()
+    }
+
+    /// Waits until what it has written is as it should be.
+    ///
+    /// # Panics
+    /// It is not within [`LIMIT`].
+    pub fn wait_until(&self, so: impl Fn(&[u8]) -> bool) {
+        let begun = Instant::now();
+        while !so(&self.bytes()) {
+            let text = String::from_utf8_lossy(&self.bytes()).into_owned();
+            assert!(begun.elapsed() < LIMIT, "not within {LIMIT:?}: {text}");
+            thread::sleep(Duration::from_millis(5));
+        }
+    }
+
+    /// Waits for the program's end, and for what it wrote last.
+    ///
+    /// # Panics
+    /// It takes longer than [`LIMIT`].
+    pub fn end(&mut self) -> ExitStatus {
+        let begun = Instant::now();
+        let status = loop {
+            if let Some(status) = self.child.try_wait().expect("a child of ours") {
+                break status;
+            }
+            assert!(begun.elapsed() < LIMIT, "the program in the terminal did not end within {LIMIT:?}");
+            thread::sleep(Duration::from_millis(5));
+        };
+        let mut before = usize::MAX;
+        while before != self.bytes().len() {
+            before = self.bytes().len();
+            thread::sleep(Duration::from_millis(50));
+        }
+        status
+    }
+}
+
+impl Drop for InTerminal {
+    fn drop(&mut self) {
+        // What has ended already is not there to be killed.
+        let _ = self.child.kill();
+        let _ = self.child.wait();
+    }
+}
+
 /// Both ends of a new terminal.
-fn terminal(columns: u16) -> io::Result<(File, OwnedFd)> {
+fn terminal(columns: u16, rows: u16) -> io::Result<(File, OwnedFd)> {
     let flags = OpenptFlags::RDWR | OpenptFlags::NOCTTY | OpenptFlags::CLOEXEC;
     let master = openpt(flags)?;
     grantpt(&master)?;
@@ -67,7 +176,7 @@ fn terminal(columns: u16) -> io::Result<(File, OwnedFd)> {
     let name = ptsname(&master, Vec::new())?;
     let name = name.to_str().map_err(io::Error::other)?;
     let slave = OpenOptions::new().read(true).write(true).open(name)?;
-    tcsetwinsize(&slave, Winsize { ws_row: ROWS, ws_col: columns, ws_xpixel: 0, ws_ypixel: 0 })?;
+    tcsetwinsize(&slave, Winsize { ws_row: rows, ws_col: columns, ws_xpixel: 0, ws_ypixel: 0 })?;
     Ok((File::from(master), OwnedFd::from(slave)))
 }
 

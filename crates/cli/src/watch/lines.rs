@@ -2,13 +2,13 @@
 
 use plimsoll_report::live::{LiveFigures, line};
 use plimsoll_stats::IntervalRow;
-use plimsoll_stats::live::Recent;
+use plimsoll_stats::live::{Recent, Second};
 
 use crate::shell;
 
 const SECOND_NS: i64 = 1_000_000_000;
 /// How long after a second its last packets may still be on their way, ns: the kernel hands them over after 50 ms at the latest.
-const SETTLED_NS: i64 = 200_000_000;
+pub(super) const SETTLED_NS: i64 = 200_000_000;
 
 /// The lines.
 pub(super) struct Lines {
@@ -34,17 +34,17 @@ impl Lines {
         // After a long time without packets, or in files, there is nothing to say of what is no longer there.
         next_ns = next_ns.max(first().unwrap_or(next_ns));
         while next_ns + width_ns + SETTLED_NS <= now_ns {
-            shell::note(&line(&figures(recent, next_ns, next_ns + width_ns)));
+            shell::note(&line(&figures(recent.seconds(), next_ns, next_ns + width_ns)));
             next_ns += width_ns;
         }
         self.next_ns = Some(next_ns);
     }
 }
 
-/// The numbers of the seconds from one instant to another.
-pub(super) fn figures(recent: &Recent, from_ns: i64, to_ns: i64) -> LiveFigures {
+/// The numbers of those seconds that are from one instant to another.
+pub(super) fn figures<'a>(seconds: impl Iterator<Item = &'a Second>, from_ns: i64, to_ns: i64) -> LiveFigures {
     let (mut total, mut depth, mut lost_packets) = (IntervalRow::default(), 0.0, 0);
-    let seconds = recent.seconds().filter(|second| (from_ns..to_ns).contains(&second.start_ns()));
+    let seconds = seconds.filter(|second| (from_ns..to_ns).contains(&second.start_ns()));
     for second in seconds {
         total.merge(&second.total());
         depth += second.queue_depth();

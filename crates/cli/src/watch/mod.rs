@@ -3,15 +3,21 @@
 mod input;
 mod lines;
 mod pace;
+mod screen;
+pub(crate) mod terminal;
+mod view;
 
 use std::path::PathBuf;
+use std::sync::Arc;
 use std::time::Duration;
 
-use plimsoll_observe::capture::{Next, StopReading};
+use plimsoll_observe::Observer;
+use plimsoll_observe::capture::interface::InterfaceCounts;
+use plimsoll_observe::capture::{Captures, Next, StopReading};
 use plimsoll_report::findings::Source;
 use plimsoll_stats::live::Recent;
 
-use crate::analysis::{Analysis, AnalysisFlags};
+use crate::analysis::{Analysis, AnalysisFlags, Sinks};
 use crate::drive::parse_size;
 use crate::exit::{Done, Usage};
 use crate::interrupt;
@@ -19,6 +25,7 @@ use crate::shell;
 use input::Opened;
 use lines::Lines;
 use pace::Pace;
+use screen::Screen;
 
 const EXAMPLES: &str = "Examples:
   plimsoll watch eth0
@@ -29,7 +36,8 @@ const EXAMPLES: &str = "Examples:
 An interface needs CAP_NET_RAW. `plimsoll analyze packets/*` reads what --save stored.";
 
 /// Captures a network interface, or reads a capture while it is written, and shows the file server's response times
-/// while it works. At the end (Ctrl-C, --duration) it prints the report that `plimsoll analyze` prints.
+/// while it works: in a terminal a screen that follows keys, otherwise one line per interval. At the end (q, Ctrl-C,
+/// --duration) it prints the report that `plimsoll analyze` prints.
 #[derive(Debug, clap::Args)]
 #[command(after_help = EXAMPLES)]
 pub(crate) struct Arguments {
@@ -40,6 +48,9 @@ pub(crate) struct Arguments {
     /// End after this time, e.g. 10m [default: at Ctrl-C, or at the end of the input]
     #[arg(long, value_name = "DURATION", value_parser = humantime::parse_duration)]
     duration: Option<Duration>,
+    /// Print lines even in a terminal
+    #[arg(long)]
+    lines: bool,
     /// Time covered by each line, in whole seconds
     #[arg(long, value_name = "DURATION", default_value = "1s", value_parser = parse_seconds)]
     interval: u64,
@@ -72,7 +83,7 @@ struct CaptureFlags {
 
 /// Runs the subcommand.
 pub(crate) fn run(arguments: Arguments) -> anyhow::Result<Done> {
-    let Arguments { sources, duration, interval, capture, analysis: flags } = arguments;
+    let Arguments { sources, duration, lines, interval, capture, analysis: flags } = arguments;
     let (stop, quiet) = (StopReading::default(), flags.output.quiet);
     // First: opening an interface gives up rights, which threads that run by then would keep.
     let opened = Opened::new(&sources, &capture)?;
@@ -93,42 +104,91 @@ pub(crate) fn run(arguments: Arguments) -> anyhow::Result<Done> {
     let keys = analysis.keys()?;
     let counts = opened.counts();
     let mut captures = opened.captures(&sources, &stop)?.as_they_come();
-    let (mut observer, running) = analysis.begin(&sources, keys, Some(Box::new(Recent::new())))?;
-    let mut pace = Pace::new(duration);
-    let mut lines = Lines::new(interval, quiet);
-    let mut told = 0;
-    let mut packets = false;
-    loop {
-        match captures.next_or_idle()? {
-            Next::Frame(frame) => {
-                packets = true;
-                pace.frame(frame.time_ns);
-                observer.frame(&frame);
-                if !pace.is_due_after_frame() {
-                    continue;
+    // A report on standard output would stand in the middle of the screen.
+    let screen = (analysis.output.prints() && !lines).then(|| Screen::open(&analysis.source)).flatten();
+    let (observer, running) = analysis.begin(&sources, keys, Some(Box::new(Recent::new())))?;
+    let shown = match screen {
+        Some(screen) => Shown::Screen(Box::new(screen)),
+        None => Shown::Lines(Lines::new(interval, quiet)),
+    };
+    let mut watching = Watching { observer, stop, counts, shown, pace: Pace::new(duration), drops: 0 };
+    watching.follow(&mut captures)?;
+    let Watching { observer, shown, pace, .. } = watching;
+    // The terminal is as it was before anything is printed.
+    drop(shown);
+    anyhow::ensure!(pace.now_ns().is_some(), "no packets of a file server: check the interface and the ports (--port)");
+    running.end(observer.finish(), &captures)
+}
+
+/// What shows what happens.
+enum Shown {
+    Screen(Box<Screen>),
+    Lines(Lines),
+}
+
+/// A watch at work.
+struct Watching {
+    observer: Observer<Sinks>,
+    stop: StopReading,
+    counts: Option<Arc<InterfaceCounts>>,
+    shown: Shown,
+    pace: Pace,
+    /// Packets lost so far, as far as they were counted.
+    drops: u64,
+}
+
+impl Watching {
+    /// Takes packets as they come, and shows what happens, until the end.
+    fn follow(&mut self, captures: &mut Captures) -> anyhow::Result<()> {
+        loop {
+            match captures.next_or_idle()? {
+                Next::Frame(frame) => {
+                    self.pace.frame(frame.time_ns);
+                    self.observer.frame(&frame);
+                    if !self.pace.is_due_after_frame() {
+                        continue;
+                    }
                 }
+                Next::Idle if self.pace.is_due() => {}
+                Next::Idle => continue,
+                Next::End => break,
             }
-            Next::Idle if pace.is_due() => {}
-            Next::Idle => continue,
-            Next::End => break,
+            if self.look(captures.anomalies().reported_drops) || self.pace.is_over() {
+                self.stop.ask();
+            }
         }
-        if pace.is_over() {
-            stop.ask();
+        self.pace.end();
+        if let Shown::Screen(screen) = &mut self.shown {
+            // Of a capture that was read to its end there may be more to see.
+            screen.view.ended = true;
+            while !self.stop.asked() && !self.look(captures.anomalies().reported_drops) {
+                std::thread::sleep(pace::LOOK);
+            }
         }
-        let drops = captures.anomalies().reported_drops;
-        if let (Some(now_ns), (sinks, _)) = (pace.now_ns(), observer.sink())
-            && let Some(recent) = &mut sinks.sink.1
-        {
-            recent.lose(now_ns, drops - std::mem::replace(&mut told, drops));
+        Ok(())
+    }
+
+    /// Shows what has happened. Whether somebody wants to end.
+    fn look(&mut self, drops: u64) -> bool {
+        let Some(now_ns) = self.pace.now_ns() else { return false };
+        if let Some(recent) = &mut self.observer.sink().0.sink.1 {
+            recent.lose(now_ns, drops - std::mem::replace(&mut self.drops, drops));
             recent.advance(now_ns);
-            lines.show(recent, now_ns);
         }
-        if let Some(error) = counts.as_ref().and_then(|counts| counts.take_save_error()) {
-            shell::note(&format!("plimsoll: --save: cannot write: {error}; packets are no longer saved"));
+        let failed = self.counts.as_ref().and_then(|counts| counts.take_save_error());
+        let failed = failed.map(|error| format!("--save: cannot write: {error}; packets are no longer saved"));
+        match &mut self.shown {
+            Shown::Screen(screen) => {
+                screen.view.message = failed.or(screen.view.message.take());
+                screen.look(&mut self.observer, now_ns, self.counts.as_deref())
+            }
+            Shown::Lines(lines) => {
+                failed.iter().for_each(|failed| shell::note(&format!("plimsoll: {failed}")));
+                self.observer.sink().0.sink.1.iter().for_each(|recent| lines.show(recent, now_ns));
+                false
+            }
         }
     }
-    anyhow::ensure!(packets, "no packets of a file server: check the interface and the ports (--port)");
-    running.end(observer.finish(), &captures)
 }
 
 fn parse_seconds(text: &str) -> Result<u64, String> {

@@ -5,7 +5,7 @@ use std::time::{Duration, Instant};
 /// Packets between two looks at the clock.
 const FRAMES: u32 = 256;
 /// Between two looks at what has happened.
-const LOOK: Duration = Duration::from_millis(100);
+pub(super) const LOOK: Duration = Duration::from_millis(100);
 
 /// The pace of a watch.
 pub(super) struct Pace {
@@ -15,13 +15,18 @@ pub(super) struct Pace {
     /// The time of the latest packet, ns since the Unix epoch, and when it was read; until the next look, when that was.
     latest: Option<(i64, Instant)>,
     latest_ns: Option<i64>,
+    /// No more come: time stands still.
+    ended: bool,
 }
+
+/// How far time goes on behind the last packet of an input that has ended, ns: the last second is over then.
+const BEHIND_NS: i64 = 1_200_000_000;
 
 impl Pace {
     pub(super) fn new(duration: Option<Duration>) -> Self {
         let now = Instant::now();
         let over = duration.and_then(|duration| now.checked_add(duration));
-        Self { frames: 0, next: now, over, latest: None, latest_ns: None }
+        Self { frames: 0, next: now, over, latest: None, latest_ns: None, ended: false }
     }
 
     /// A packet of this time.
@@ -54,9 +59,17 @@ impl Pace {
 
     /// What time it is where packets are captured, ns since the Unix epoch: it goes on while none comes.
     pub(super) fn now_ns(&self) -> Option<i64> {
+        if self.ended {
+            return Some(self.latest_ns?.saturating_add(BEHIND_NS));
+        }
         let (latest_ns, read) = self.latest?;
         let since = i64::try_from(read.elapsed().as_nanos()).unwrap_or(i64::MAX);
         Some(latest_ns.saturating_add(since))
+    }
+
+    /// No more packets come.
+    pub(super) fn end(&mut self) {
+        self.ended = true;
     }
 
     /// Whether the watch has lasted as long as it should.

@@ -41,6 +41,7 @@ mod stories;
 mod sweep;
 mod verdicts;
 mod watch;
+mod watch_screen;
 mod workloads;
 
 /// One test at a time drives a server of its own under a limit of time: two cores are few for two servers and two clients.

@@ -1,8 +1,17 @@
 //! What somebody sees who watches a server: plain numbers become lines of text.
 
+mod chart;
+mod heat;
 mod line;
+mod screen;
+mod table;
+#[cfg(test)]
+mod tests;
 
 pub use line::line;
+pub use screen::screen;
+
+use plimsoll_stats::HEAT_ROWS;
 
 /// The numbers of some seconds.
 #[derive(Clone, Debug, Default, PartialEq)]
@@ -32,4 +41,67 @@ impl LiveFigures {
     fn per_second(&self, number: u64) -> f64 {
         if self.seconds > 0.0 { number as f64 / self.seconds } else { 0.0 }
     }
+}
+
+/// Everything on a screen.
+#[derive(Clone, Debug, Default)]
+pub struct LiveScreen {
+    /// What is watched.
+    pub input: String,
+    /// Live, paused, or ended.
+    pub state: String,
+    /// The second that is shown, and the minute up to it.
+    pub now: LiveFigures,
+    /// The minute.
+    pub lately: LiveFigures,
+    /// Second by second.
+    pub history: Vec<LiveFigures>,
+    /// Response times of these seconds, by the rows of a heat map.
+    pub heat: Vec<[u64; HEAT_ROWS]>,
+    /// What the table is by.
+    pub by: String,
+    /// What it is within, outermost first.
+    pub within: Vec<String>,
+    /// Its rows.
+    pub rows: Vec<LiveScreenRow>,
+    /// The row that Enter takes.
+    pub selected: usize,
+    /// Requests that may belong there too, as a share of those that do.
+    pub unknown_share: f64,
+    /// The first sentence of the diagnosis so far.
+    pub diagnosis: Option<String>,
+    /// What the capture lost so far.
+    pub losses: LiveLosses,
+    /// In place of the keys.
+    pub message: Option<String>,
+}
+
+/// A row of the table.
+#[derive(Clone, Debug, Default)]
+pub struct LiveScreenRow {
+    /// The key, unsafe as it was in the traffic.
+    pub name: String,
+    /// Operations per second.
+    pub operations_per_s: f64,
+    /// Of all that clients waited for, 0 to 1.
+    pub waited_share: f64,
+    /// Mean response time, ns.
+    pub mean_ns: Option<f64>,
+    /// About.
+    pub p99_ns: Option<u64>,
+    /// Refused or failed.
+    pub errors: u64,
+}
+
+/// What a capture lost.
+#[derive(Clone, Copy, Debug, Default)]
+pub struct LiveLosses {
+    /// Packets for which the kernel had no room.
+    pub kernel: u64,
+    /// How often its buffer was full.
+    pub freezes: u64,
+    /// Packets that the interface lost.
+    pub interface: u64,
+    /// How often the interface went down.
+    pub downs: u64,
 }

@@ -1,0 +1,99 @@
+//! The view in a terminal: when it is drawn, and what its keys do.
+
+use std::fs::OpenOptions;
+use std::io::Write;
+use std::time::{Duration, Instant};
+
+use plimsoll_model::Coverage;
+use plimsoll_observe::capture::interface::InterfaceCounts;
+use plimsoll_observe::{Observer, status_name};
+use plimsoll_report::findings::{Findings, Source};
+use plimsoll_report::live::LiveLosses;
+
+use super::terminal::Terminal;
+use super::view::{Asked, View};
+use crate::analysis::Sinks;
+
+/// Between two screens, where no key is typed.
+const REDRAW: Duration = Duration::from_millis(250);
+/// Between two diagnoses.
+const DIAGNOSE: Duration = Duration::from_secs(5);
+
+/// The view and its terminal.
+pub(super) struct Screen {
+    terminal: Terminal,
+    pub(super) view: View,
+    source: Source,
+    redraw: Instant,
+    diagnose: Instant,
+}
+
+impl Screen {
+    /// A view of a source in the terminal, if there is one.
+    pub(super) fn open(source: &Source) -> Option<Self> {
+        let terminal = Terminal::open()?;
+        let (view, now) = (View::new(source.inputs.join(", ")), Instant::now());
+        Some(Self { terminal, view, source: source.clone(), redraw: now, diagnose: now + DIAGNOSE })
+    }
+
+    /// Does what keys say, and draws. Whether somebody wants to end.
+    pub(super) fn look(
+        &mut self,
+        observer: &mut Observer<Sinks>,
+        now_ns: i64,
+        counts: Option<&InterfaceCounts>,
+    ) -> bool {
+        let asked: Vec<Asked> = self.terminal.keys().into_iter().map(|key| self.view.typed(key)).collect();
+        let now = Instant::now();
+        if asked.is_empty() && now < self.redraw {
+            return false;
+        }
+        self.redraw = now + REDRAW;
+        if let Some(counts) = counts {
+            self.view.losses = LiveLosses {
+                kernel: counts.kernel_drops(),
+                freezes: counts.freezes(),
+                interface: counts.interface_drops(),
+                downs: counts.downs(),
+            };
+        }
+        if now >= self.diagnose || self.view.ended && self.view.diagnosis.is_none() {
+            self.diagnose = now + DIAGNOSE;
+            self.diagnose_so_far(observer, now_ns);
+        }
+        let (sinks, names) = observer.sink();
+        let Some(recent) = sinks.sink.1.as_deref() else { return true };
+        let lines = self.view.lines(recent, names, now_ns, self.terminal.size());
+        if asked.contains(&Asked::Save) {
+            self.view.message = Some(save(&lines));
+        }
+        self.terminal.show(lines);
+        asked.contains(&Asked::Quit)
+    }
+
+    /// The first sentence of what a report would say now.
+    fn diagnose_so_far(&mut self, observer: &mut Observer<Sinks>, now_ns: i64) {
+        let (sinks, names) = observer.sink();
+        let ((((statistics, _), _), _), recent) = &sinks.sink;
+        let first_ns = recent.as_ref().and_then(|recent| recent.seconds().next()).map(|second| second.start_ns());
+        let coverage = Coverage { first_ns, last_ns: Some(now_ns), ..Coverage::default() };
+        let findings = Findings::collect(statistics, &coverage, names, self.source.clone(), status_name);
+        let first = findings.diagnosis.statements.into_iter().next();
+        self.view.diagnosis = first.map(|statement| format!("So far: {}", statement.text));
+    }
+}
+
+/// Writes the screen to a new file in the present folder; says which.
+fn save(lines: &[String]) -> String {
+    for number in 1..1_000 {
+        let name = format!("plimsoll-watch-{number}.txt");
+        let file = OpenOptions::new().write(true).create_new(true).open(&name);
+        let written = match file {
+            Err(error) if error.kind() == std::io::ErrorKind::AlreadyExists => continue,
+            Err(error) => Err(error),
+            Ok(mut file) => file.write_all((lines.join("\n") + "\n").as_bytes()),
+        };
+        return written.map_or_else(|error| format!("{name}: cannot save: {error}"), |()| format!("Saved to {name}"));
+    }
+    "Cannot save: there are too many files plimsoll-watch-*.txt".to_owned()
+}

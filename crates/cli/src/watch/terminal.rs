@@ -1,0 +1,189 @@
+//! The terminal while it is watched: keys as they are typed, one screen over the other, and everything as it was afterwards.
+
+use std::fs::{File, OpenOptions};
+use std::io::{self, IsTerminal, Read, Write};
+use std::os::fd::AsFd;
+use std::sync::mpsc::{SyncSender, sync_channel};
+use std::sync::{Mutex, PoisonError};
+use std::thread::JoinHandle;
+
+use rustix::termios::{LocalModes, OptionalActions, SpecialCodeIndex, Termios, tcgetattr, tcsetattr};
+
+use crate::{interrupt, shell};
+
+/// The alternate screen without a cursor, and back. Some terminals keep lines of it when their size has changed, so it is empty then.
+const ENTER: &str = "\x1b[?1049h\x1b[?25l\x1b[2J";
+const LEAVE: &str = "\x1b[2J\x1b[?25h\x1b[?1049l";
+/// What changes together is shown together, by terminals that know how.
+const BEGIN: &str = "\x1b[?2026h";
+const END: &str = "\x1b[?2026l";
+
+/// The terminal as it was, as long as it is not so.
+static BEFORE: Mutex<Option<(File, Termios)>> = Mutex::new(None);
+
+/// A key.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Key {
+    Character(char),
+    Up,
+    Down,
+    Left,
+    Right,
+    Enter,
+    Backspace,
+}
+
+/// A terminal that shows screens.
+pub(super) struct Terminal {
+    keys: File,
+    screens: Option<SyncSender<Vec<String>>>,
+    writer: Option<JoinHandle<()>>,
+}
+
+impl Terminal {
+    /// The terminal of standard output, if somebody can see it and type.
+    pub(super) fn open() -> Option<Self> {
+        let dumb = std::env::var_os("TERM").is_none_or(|terminal| terminal == "dumb");
+        if !io::stdout().is_terminal() || dumb {
+            return None;
+        }
+        // Standard input may be a pipe with packets.
+        let keys = match io::stdin().is_terminal() {
+            true => File::from(io::stdin().as_fd().try_clone_to_owned().ok()?),
+            false => OpenOptions::new().read(true).write(true).open("/dev/tty").ok()?,
+        };
+        let before = tcgetattr(&keys).ok()?;
+        let mut raw = before.clone();
+        // Ctrl-C still is a signal; a stopped watch would leave its screen behind.
+        raw.local_modes -= LocalModes::ICANON | LocalModes::ECHO;
+        raw.special_codes[SpecialCodeIndex::VSUSP] = 0;
+        raw.special_codes[SpecialCodeIndex::VMIN] = 0;
+        raw.special_codes[SpecialCodeIndex::VTIME] = 0;
+        *BEFORE.lock().unwrap_or_else(PoisonError::into_inner) = Some((keys.try_clone().ok()?, before));
+        std::panic::set_hook(Box::new(|panic| {
+            restore();
+            shell::note(&panic.to_string());
+        }));
+        interrupt::restore_on_end(restore);
+        // What was typed before is not lost.
+        tcsetattr(&keys, OptionalActions::Now, &raw).ok()?;
+        let mut out = File::from(io::stdout().as_fd().try_clone_to_owned().ok()?);
+        out.write_all(ENTER.as_bytes()).ok()?;
+        // Nobody waits for a terminal that takes nothing: the kernel's packets would find no room.
+        let (screens, shown) = sync_channel::<Vec<String>>(1);
+        let writer = std::thread::spawn(move || {
+            let mut before = Vec::new();
+            for lines in shown {
+                if out.write_all(changes(&before, &lines).as_bytes()).is_err() {
+                    return;
+                }
+                before = lines;
+            }
+        });
+        Some(Self { keys, screens: Some(screens), writer: Some(writer) })
+    }
+
+    /// Columns and rows.
+    pub(super) fn size(&self) -> (usize, usize) {
+        let size = terminal_size::terminal_size_of(&self.keys);
+        size.map_or((80, 24), |(columns, rows)| (usize::from(columns.0), usize::from(rows.0)))
+    }
+
+    /// Shows a screen, unless the one before is still on its way.
+    pub(super) fn show(&self, lines: Vec<String>) {
+        if let Some(screens) = &self.screens {
+            let _ = screens.try_send(lines.into_iter().map(shell::in_locale).collect());
+        }
+    }
+
+    /// What was typed since the last call.
+    pub(super) fn keys(&mut self) -> Vec<Key> {
+        let mut bytes = [0; 64];
+        let read = self.keys.read(&mut bytes).unwrap_or(0);
+        keys(bytes.get(..read).unwrap_or_default())
+    }
+}
+
+impl Drop for Terminal {
+    fn drop(&mut self) {
+        self.screens = None;
+        // It may be writing the last screen.
+        self.writer.take().map(JoinHandle::join);
+        restore();
+    }
+}
+
+/// Leaves the terminal as it was, if it is not so.
+pub(crate) fn restore() {
+    let Some((mut terminal, before)) = BEFORE.lock().unwrap_or_else(PoisonError::into_inner).take() else { return };
+    // Where it is gone there is nobody to be told.
+    let _ = terminal.write_all(LEAVE.as_bytes());
+    let _ = tcsetattr(&terminal, OptionalActions::Now, &before);
+}
+
+/// What turns one screen into another.
+fn changes(before: &[String], lines: &[String]) -> String {
+    let mut out = BEGIN.to_owned();
+    let is_new = before.len() != lines.len();
+    if is_new {
+        out += "\x1b[2J";
+    }
+    for (row, line) in lines.iter().enumerate() {
+        if is_new || before.get(row) != Some(line) {
+            out += &format!("\x1b[{};1H{line}\x1b[K", row + 1);
+        }
+    }
+    out + END
+}
+
+fn keys(mut bytes: &[u8]) -> Vec<Key> {
+    let sequences: [(&[u8], Key); 8] = [
+        (b"\x1b[A", Key::Up),
+        (b"\x1b[B", Key::Down),
+        (b"\x1b[C", Key::Right),
+        (b"\x1b[D", Key::Left),
+        (b"\r", Key::Enter),
+        (b"\n", Key::Enter),
+        (b"\x7f", Key::Backspace),
+        (b"\x08", Key::Backspace),
+    ];
+    let mut keys = Vec::new();
+    while let Some((&first, rest)) = bytes.split_first() {
+        if let Some((sequence, key)) = sequences.iter().find(|(sequence, _)| bytes.starts_with(sequence)) {
+            keys.push(*key);
+            bytes = bytes.get(sequence.len()..).unwrap_or_default();
+        } else {
+            keys.extend(first.is_ascii_graphic().then_some(Key::Character(first.into())));
+            keys.extend((first == b' ').then_some(Key::Character(' ')));
+            bytes = rest;
+        }
+    }
+    keys
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn keys_are_told_apart() {
+        let expected = [
+            Key::Character('q'),
+            Key::Up,
+            Key::Enter,
+            Key::Backspace,
+            Key::Left,
+            Key::Character(' '),
+            Key::Character('['),
+        ];
+        assert_eq!(keys(b"q\x1b[A\r\x7f\x1b[D \x1b["), expected);
+    }
+
+    #[test]
+    fn lines_that_stay_are_not_written_again() {
+        let screen = |lines: &[&str]| lines.iter().map(|line| (*line).to_owned()).collect::<Vec<_>>();
+        let out = changes(&screen(&["a", "b"]), &screen(&["a", "c"]));
+        assert_eq!(out, format!("{BEGIN}\x1b[2;1Hc\x1b[K{END}"));
+        assert!(changes(&screen(&["a"]), &screen(&["a", "b"])).contains("\x1b[2J"), "another size");
+    }
+}

@@ -1,0 +1,258 @@
+//! What a terminal shows of a watch, and what keys change about it.
+
+use plimsoll_model::Names;
+use plimsoll_report::live::{LiveFigures, LiveLosses, LiveScreen, LiveScreenRow, screen};
+use plimsoll_report::safe::for_terminal;
+use plimsoll_stats::live::{LiveTable, Recent, Second};
+use plimsoll_stats::{Dimension, Key};
+
+use super::lines::{SETTLED_NS, figures};
+use super::terminal::Key as Typed;
+
+const SECOND_NS: i64 = 1_000_000_000;
+/// Seconds of the table.
+const TABLE_SECONDS: i64 = 60;
+
+/// What is looked at.
+pub(super) struct View {
+    input: String,
+    by: Dimension,
+    within: Vec<Key>,
+    selected: usize,
+    /// The rows that are shown, for Enter.
+    keys: Vec<Option<Key>>,
+    /// The end of the second that is shown, where that is not the latest.
+    held_ns: Option<i64>,
+    /// The end of the latest second.
+    latest_ns: i64,
+    pub(super) ended: bool,
+    pub(super) diagnosis: Option<String>,
+    pub(super) losses: LiveLosses,
+    pub(super) message: Option<String>,
+}
+
+/// What a key asks of somebody else.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Asked {
+    Nothing,
+    Quit,
+    Save,
+}
+
+impl View {
+    pub(super) fn new(input: String) -> Self {
+        Self {
+            input,
+            by: Dimension::Client,
+            within: Vec::new(),
+            selected: 0,
+            keys: Vec::new(),
+            held_ns: None,
+            latest_ns: 0,
+            ended: false,
+            diagnosis: None,
+            losses: LiveLosses::default(),
+            message: None,
+        }
+    }
+
+    /// Does what a key says.
+    pub(super) fn typed(&mut self, key: Typed) -> Asked {
+        self.message = None;
+        match key {
+            Typed::Character('q') => return Asked::Quit,
+            Typed::Character('w') => return Asked::Save,
+            Typed::Character(' ') => self.held_ns = if self.held_ns.is_some() { None } else { Some(self.latest_ns) },
+            Typed::Character('l') => self.held_ns = None,
+            Typed::Character('c') => self.look_by(Dimension::Client),
+            Typed::Character('s') => self.look_by(Dimension::Share),
+            Typed::Character('o') => self.look_by(Dimension::Operation),
+            Typed::Character('f') => self.look_by(Dimension::Path),
+            Typed::Left => self.held_ns = Some(self.held_ns.unwrap_or(self.latest_ns) - SECOND_NS),
+            Typed::Right => {
+                self.held_ns = self.held_ns.map(|held| held + SECOND_NS).filter(|&held| held < self.latest_ns);
+            }
+            Typed::Up => self.selected = self.selected.saturating_sub(1),
+            Typed::Down => self.selected = (self.selected + 1).min(self.keys.len().saturating_sub(1)),
+            Typed::Enter => self.drill_down(),
+            Typed::Backspace => {
+                self.within.pop();
+                self.selected = 0;
+            }
+            Typed::Character(_) => {}
+        }
+        Asked::Nothing
+    }
+
+    fn look_by(&mut self, by: Dimension) {
+        (self.by, self.selected) = (by, 0);
+    }
+
+    /// Goes into the selected row, and looks at it by what is next.
+    fn drill_down(&mut self) {
+        // Others are no key.
+        let Some(Some(key)) = self.keys.get(self.selected) else { return };
+        self.within.retain(|other| std::mem::discriminant(other) != std::mem::discriminant(key));
+        self.within.push(*key);
+        let next = [Dimension::Client, Dimension::Share, Dimension::Operation, Dimension::Path];
+        let is_free = |by: &Dimension| !self.within.iter().any(|key| dimension(key) == Some(*by));
+        self.by = next.into_iter().find(is_free).unwrap_or(self.by);
+        self.selected = 0;
+    }
+
+    /// The screen of this moment.
+    pub(super) fn lines(
+        &mut self,
+        recent: &Recent,
+        names: &Names,
+        now_ns: i64,
+        (columns, rows): (usize, usize),
+    ) -> Vec<String> {
+        self.latest_ns = (now_ns - SETTLED_NS).div_euclid(SECOND_NS) * SECOND_NS;
+        if let (Some(first), Some(held)) = (recent.seconds().next(), &mut self.held_ns) {
+            // What is no longer there cannot be shown.
+            *held = (*held).max(first.start_ns() + SECOND_NS);
+        }
+        let end_ns = self.held_ns.unwrap_or(self.latest_ns);
+        screen(&self.live(recent, names, (end_ns, columns)), columns, rows)
+    }
+
+    fn live(&mut self, recent: &Recent, names: &Names, (end_ns, columns): (i64, usize)) -> LiveScreen {
+        let from_ns = end_ns - TABLE_SECONDS * SECOND_NS;
+        let table = recent.table((from_ns, end_ns), &self.within, self.by);
+        // No screen shows more of them than it has columns.
+        let before = recent.seconds().rev().filter(|second| second.start_ns() < end_ns);
+        let seconds: Vec<_> = before.take(columns.max(TABLE_SECONDS as usize)).collect();
+        let lately = seconds.len().clamp(1, TABLE_SECONDS as usize) as i64;
+        self.keys = table.rows.iter().map(|row| row.key).collect();
+        self.selected = self.selected.min(self.keys.len().saturating_sub(1));
+        LiveScreen {
+            input: self.input.clone(),
+            state: self.state(end_ns),
+            now: figures(recent.seconds(), end_ns - SECOND_NS, end_ns),
+            lately: figures(recent.seconds(), end_ns - lately * SECOND_NS, end_ns),
+            history: seconds.iter().rev().map(|second| figures_of(second)).collect(),
+            heat: seconds.iter().rev().map(|second| second.heat()).collect(),
+            by: self.by.label().to_owned(),
+            within: self.within.iter().map(|key| within(key, names)).collect(),
+            rows: rows(&table, names, lately as f64),
+            selected: self.selected,
+            unknown_share: share(table.unknown.count, table.total.count),
+            diagnosis: self.diagnosis.clone(),
+            losses: self.losses,
+            message: self.message.clone(),
+        }
+    }
+
+    fn state(&self, end_ns: i64) -> String {
+        match (self.held_ns, self.ended) {
+            (Some(_), _) => format!("PAUSED {} s back", (self.latest_ns - end_ns) / SECOND_NS),
+            (None, true) => "END".to_owned(),
+            (None, false) => "LIVE".to_owned(),
+        }
+    }
+}
+
+fn figures_of(second: &Second) -> LiveFigures {
+    figures(std::iter::once(second), second.start_ns(), second.start_ns() + SECOND_NS)
+}
+
+fn share(part: u64, whole: u64) -> f64 {
+    if whole > 0 { part as f64 / whole as f64 } else { 0.0 }
+}
+
+fn rows(table: &LiveTable, names: &Names, seconds: f64) -> Vec<LiveScreenRow> {
+    let row = |row: &plimsoll_stats::live::LiveRow| LiveScreenRow {
+        name: row.key.as_ref().map_or_else(|| "all others".to_owned(), |key| name(key, names)),
+        operations_per_s: row.sum.count as f64 / seconds,
+        waited_share: share(row.sum.waited_ns, table.total.waited_ns),
+        mean_ns: row.sum.mean_ns(),
+        p99_ns: row.sum.percentile_ns(99.0),
+        errors: row.sum.errors,
+    };
+    table.rows.iter().map(row).collect()
+}
+
+/// A key as it is in the traffic.
+fn name(key: &Key, names: &Names) -> String {
+    let unknown = || "(unknown)".to_owned();
+    match *key {
+        Key::Client(ip) => match names.hosts.name(ip) {
+            Some(host) => format!("{ip} ({host})"),
+            None => ip.to_string(),
+        },
+        Key::Operation(operation) => operation.label().to_owned(),
+        _ => key.name(names).map_or_else(unknown, str::to_owned),
+    }
+}
+
+fn within(key: &Key, names: &Names) -> String {
+    let by = dimension(key).map_or("", Dimension::label);
+    format!("{by} {}", for_terminal(&name(key, names)))
+}
+
+fn dimension(key: &Key) -> Option<Dimension> {
+    match key {
+        Key::Client(_) => Some(Dimension::Client),
+        Key::Share(_) => Some(Dimension::Share),
+        Key::Operation(_) => Some(Dimension::Operation),
+        Key::Path(..) => Some(Dimension::Path),
+        _ => None,
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use plimsoll_model::{Procedure, Protocol};
+    use plimsoll_testkit::transaction;
+
+    use super::*;
+    use plimsoll_model::Sink as _;
+
+    /// Ten seconds of two clients, of which 10.0.0.2 waits longer.
+    fn recent(names: &Names) -> Recent {
+        let mut recent = Recent::new();
+        for number in 0..100 {
+            let mut t = transaction(
+                Procedure::of(Protocol::Smb2, 8),
+                number * SECOND_NS / 10,
+                1_000_000 + number % 2 * 1_000_000,
+            );
+            t.client.ip = if number % 2 == 0 { "10.0.0.1".parse().unwrap() } else { "10.0.0.2".parse().unwrap() };
+            recent.transaction(&t, names);
+        }
+        recent.advance(11 * SECOND_NS);
+        recent
+    }
+
+    fn text(view: &mut View, recent: &Recent, names: &Names) -> String {
+        view.lines(recent, names, 10 * SECOND_NS + SETTLED_NS, (100, 30)).join("\n")
+    }
+
+    #[test]
+    fn keys_choose_drill_down_and_go_back_in_time() {
+        let names = Names::default();
+        let recent = recent(&names);
+        let mut view = View::new("interface eth0".to_owned());
+        let first = text(&mut view, &recent, &names);
+        assert!(first.contains("LIVE") && first.contains("> 10.0.0.2") && first.contains("66.7%"), "{first}");
+        assert_eq!(view.typed(Typed::Down), Asked::Nothing);
+        assert_eq!(view.typed(Typed::Enter), Asked::Nothing);
+        let inside = text(&mut view, &recent, &names);
+        assert!(inside.contains("by share in the last minute, within client 10.0.0.1"), "{inside}");
+        view.typed(Typed::Character('o'));
+        assert!(text(&mut view, &recent, &names).contains("> read"));
+        view.typed(Typed::Backspace);
+        view.typed(Typed::Left);
+        view.typed(Typed::Left);
+        let before = text(&mut view, &recent, &names);
+        assert!(before.contains("PAUSED 2 s back") && before.contains("1970-01-01 00:00:07 UTC"), "{before}");
+        for _ in 0..500 {
+            view.typed(Typed::Left);
+        }
+        assert!(text(&mut view, &recent, &names).contains("1970-01-01 00:00:00 UTC"), "as far as it goes");
+        view.typed(Typed::Character('l'));
+        assert!(text(&mut view, &recent, &names).contains("LIVE"));
+        assert_eq!((view.typed(Typed::Character('q')), view.typed(Typed::Character('w'))), (Asked::Quit, Asked::Save));
+    }
+}

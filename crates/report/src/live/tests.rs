@@ -1,0 +1,63 @@
+//! Screens of several sizes, and of names that want to act.
+
+use super::*;
+use crate::safe::columns as width_of;
+
+fn live() -> LiveScreen {
+    let history: Vec<LiveFigures> = (0..100)
+        .map(|second| LiveFigures {
+            from_ns: (1_700_000_000 + second) * 1_000_000_000,
+            seconds: 1.0,
+            operations: 100 + second as u64,
+            p50_ns: Some(200_000),
+            p99_ns: Some(4_000_000),
+            queue_depth: 1.5,
+            lost_packets: u64::from(second == 98) * 7,
+            ..LiveFigures::default()
+        })
+        .collect();
+    let mut heat = vec![[0; HEAT_ROWS]; 100];
+    heat.iter_mut().for_each(|column| column[24] = 90);
+    let row = |name: &str| LiveScreenRow { name: name.to_owned(), waited_share: 0.5, ..LiveScreenRow::default() };
+    LiveScreen {
+        input: "interface eth0".to_owned(),
+        state: "LIVE".to_owned(),
+        now: history[99].clone(),
+        lately: LiveFigures { seconds: 60.0, ..history[98].clone() },
+        history,
+        heat,
+        by: "path".to_owned(),
+        within: vec!["client 10.0.0.1".to_owned()],
+        rows: vec![row("d\\\u{1b}]0;x\u{7}\u{202e}evil\n"), row(&"ü".repeat(300)), row("others")],
+        selected: 1,
+        ..LiveScreen::default()
+    }
+}
+
+#[test]
+fn a_screen_fills_the_terminal_and_no_more() {
+    for (columns, rows) in [(80, 24), (200, 50), (40, 16), (132, 43), (20, 5), (1, 1), (400, 200)] {
+        let lines = screen(&live(), columns, rows);
+        assert_eq!(lines.len(), rows);
+        assert!(lines.iter().all(|line| width_of(line) <= columns), "{columns}: {lines:#?}");
+        assert!(screen(&LiveScreen::default(), columns, rows).len() == rows, "without anything");
+    }
+}
+
+#[test]
+fn everything_is_on_the_smallest_usual_screen() {
+    let text = screen(&live(), 80, 24).join("\n");
+    for part in ["interface eth0", "2023-11-14 22:14:59 UTC  LIVE", "ops/s", "199", "200 µs", "4.00 ms*", "█", "> ü"]
+    {
+        assert!(text.contains(part), "{part}:\n{text}");
+    }
+    for part in ["by path", "within client 10.0.0.1", "others", "q quit", "/"] {
+        assert!(text.contains(part), "{part}:\n{text}");
+    }
+}
+
+#[test]
+fn names_do_not_act() {
+    let text = screen(&live(), 200, 50).join("\n");
+    assert!(!text.contains(['\u{1b}', '\u{7}', '\u{202e}']) && text.contains("u{202e}"), "{text}");
+}
