@@ -98,7 +98,8 @@ impl Analysis {
     ) -> anyhow::Result<(Observer<Sinks>, Running)> {
         let Self { flags, hosts, source, output, table } = self;
         let AnalysisFlags { by, slowest, filter, record, .. } = &flags;
-        let statistics = Statistics::new(Options { slowest: *slowest, by: *by, tallies: true, ..Options::default() });
+        let io = flags.output.has_io() || flags.record.to().is_some();
+        let statistics = Statistics::new(Options { slowest: *slowest, by: *by, tallies: true, io, ..Options::default() });
         // A page alone has room for it.
         let cube = flags.output.has_page().then(|| Cube::new(Headline::Response));
         let (table, table_file) = table.unzip();

@@ -63,7 +63,8 @@ fn analyze_tables(tables: Tables, analysis: Analysis) -> anyhow::Result<Done> {
     }
     let source = Source { vantage: tables.vantage().to_owned(), ..source };
     let (by, headline) = (flags.by, tables.headline());
-    let statistics = Statistics::new(Options { slowest: flags.slowest, by, headline, tallies: true });
+    let io = flags.output.has_io();
+    let statistics = Statistics::new(Options { slowest: flags.slowest, by, headline, tallies: true, io });
     let cube = flags.output.has_page().then(|| Cube::new(headline));
     let Observed { sink, names, coverage } = tables.read(&flags.filter, (statistics, cube))?;
     let (statistics, cube) = sink.sink;

@@ -111,6 +111,12 @@ impl Output {
         Ok(OpenOutput { json, html, form, quiet: self.quiet })
     }
 
+    /// Whether anything is written that shows how files are read and written.
+    pub(crate) fn has_io(&self) -> bool {
+        let section = self.section.iter().any(|name| name == Section::Io.label());
+        self.full || section || self.json.is_some() || self.html.is_some()
+    }
+
     /// Whether a page is written.
     pub(crate) fn has_page(&self) -> bool {
         self.html.is_some()

@@ -47,7 +47,7 @@ impl MeasuringSink {
     ) -> Self {
         let table = options.table.map(|table| (Arc::clone(table), Vec::with_capacity(ROWS)));
         let intervals = options.with_intervals.then(|| IntervalRecorder::new(empty()).of(headline));
-        let statistics = Statistics::beside_others(Options { headline, ..Options::default() }, depth);
+        let statistics = Statistics::beside_others(Options { headline, io: true, ..Options::default() }, depth);
         let recording = options.recording.map(RecordingChannel::sender);
         Self { statistics, intervals, table, recording }
     }

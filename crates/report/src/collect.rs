@@ -9,6 +9,7 @@ pub mod curves;
 mod depth;
 mod diagnosis;
 mod drill_down;
+mod file_io;
 pub mod history;
 mod input;
 mod links;
@@ -73,6 +74,7 @@ impl Findings {
             members: rows::members(statistics, status_name),
             breakdown: breakdown::breakdown(statistics, names, status_name),
             queue_depth: depth::queue_depth(statistics),
+            io: file_io::file_io(statistics),
             slowest: statistics.slowest().map(|t| single::slow(t, &context)).collect(),
             unanswered: statistics.unanswered().map(|t| single::slow(t, &context)).collect(),
             series: series(statistics),

@@ -15,6 +15,7 @@ mod curve;
 mod depth;
 mod diagnosis;
 mod drill_down;
+mod file_io;
 mod headline;
 pub mod history;
 mod iterations;
@@ -37,6 +38,8 @@ pub use curve::{CurveMaximum, CurvePoint, FittedLaw, Interval, Knee, LOADS, Load
 pub use depth::{DepthShare, QueueDepth};
 pub use diagnosis::{Confidence, Diagnosis, Rule, Statement};
 pub use drill_down::{DrillCommand, DrillDimension, DrillDown, DrillKey};
+pub(crate) use file_io::binary;
+pub use file_io::{CacheShare, FileIo, IoDirection, RunShare, SizeShare, WorkingSet};
 pub use headline::Headline;
 pub use iterations::{IterationKind, Users};
 pub use octave::{Octave, SHARED};
@@ -100,6 +103,9 @@ pub struct Findings {
     pub breakdown: Option<Breakdown>,
     /// Requests outstanding at once.
     pub queue_depth: QueueDepth,
+    /// How files are read and written; null where nothing was, or where nobody asked for it.
+    #[serde(default)]
+    pub io: Option<FileIo>,
     /// Slowest operations first.
     pub slowest: Vec<Slow>,
     /// Longest-waiting unanswered requests first (bounded; `unseen` has the counts).

@@ -17,6 +17,7 @@ mod diagnosis;
 mod distributions;
 mod drawn;
 mod errors;
+mod file_io;
 pub(crate) mod history;
 mod packets;
 mod page;
@@ -73,6 +74,8 @@ pub enum Section {
     Percentiles,
     /// Operations and bytes a second.
     Throughput,
+    /// Sizes and sequences of reads and writes, and the working set.
+    Io,
     /// Answers by status.
     Errors,
     /// Requests that wait by design.
@@ -99,7 +102,7 @@ pub enum Section {
 
 impl Section {
     /// Every section of a report of one side, in its order.
-    pub const ALL: [Section; 19] = [
+    pub const ALL: [Section; 20] = [
         Section::Diagnosis,
         Section::Packets,
         Section::Run,
@@ -110,6 +113,7 @@ impl Section {
         Section::Anomalies,
         Section::Percentiles,
         Section::Throughput,
+        Section::Io,
         Section::Errors,
         Section::LongLived,
         Section::QueueDepth,
@@ -137,6 +141,7 @@ impl Section {
             Section::Anomalies => "anomalies",
             Section::Percentiles => "percentiles",
             Section::Throughput => "throughput",
+            Section::Io => "io",
             Section::Errors => "errors",
             Section::LongLived => "long-lived",
             Section::QueueDepth => "queue-depth",
@@ -240,6 +245,7 @@ fn write_side(page: &mut Page<'_>, findings: &Findings, style: &Style) -> fmt::R
             Section::Anomalies => unseen::anomalies(page, findings)?,
             Section::Percentiles => percentiles::draw(page, findings)?,
             Section::Throughput => throughput::draw(page, findings)?,
+            Section::Io => file_io::draw(page, findings)?,
             Section::Errors => errors::draw(page, findings)?,
             Section::LongLived => {
                 commands::long_lived(page, &findings.long_lived)?;

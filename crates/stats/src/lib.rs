@@ -41,6 +41,7 @@ mod groups;
 mod headline;
 mod heat;
 pub mod intervals;
+pub mod io;
 pub mod live;
 mod moments;
 mod octaves;

@@ -9,6 +9,7 @@ use plimsoll_model::{Names, Outcome, Procedure, Sink, Transaction};
 use crate::accumulator::Sample;
 use crate::depth::DepthSender;
 use crate::heat::HeatMaps;
+use crate::io::Io;
 use crate::top::Top;
 use crate::{
     Accumulator, Breakdown, DepthTally, Dimensions, GroupKey, Headline, HeatMap, MAX_SERIES_BINS, QueueDepth, Series,
@@ -26,11 +27,13 @@ pub struct Options {
     pub headline: Headline,
     /// Whether to add up what a diagnosis compares.
     pub tallies: bool,
+    /// Whether to add up how files are read and written.
+    pub io: bool,
 }
 
 impl Default for Options {
     fn default() -> Self {
-        Self { slowest: 20, by: None, headline: Headline::Response, tallies: false }
+        Self { slowest: 20, by: None, headline: Headline::Response, tallies: false, io: false }
     }
 }
 
@@ -50,6 +53,7 @@ pub struct Statistics {
     heat: HeatMaps,
     breakdown: Option<Breakdown>,
     tallies: Option<Box<Tallies>>,
+    io: Option<Box<Io>>,
     headline: Headline,
     write_raw_async: Procedure,
 }
@@ -73,6 +77,7 @@ impl Statistics {
             heat: HeatMaps::new(),
             breakdown: options.by.map(Breakdown::new),
             tallies: options.tallies.then(Box::default),
+            io: options.io.then(Box::default),
             headline: options.headline,
             write_raw_async: Procedure::write_raw_async(),
         }
@@ -106,6 +111,7 @@ impl Statistics {
             heat: self.heat.clone(),
             breakdown: self.breakdown.clone(),
             tallies: self.tallies.clone(),
+            io: self.io.clone(),
             headline: self.headline,
             write_raw_async: self.write_raw_async,
         }
@@ -161,6 +167,9 @@ impl Statistics {
         if let Some(tallies) = &mut self.tallies {
             tallies.record(t, &measured);
         }
+        if let Some(io) = &mut self.io {
+            io.record(t);
+        }
     }
 
     /// Adds another part of the same data. (Paths, shares and users must come from the same [`Names`], and the same
@@ -182,6 +191,11 @@ impl Statistics {
         match (&mut self.tallies, &other.tallies) {
             (Some(mine), Some(theirs)) => mine.merge(theirs),
             (None, theirs) => self.tallies.clone_from(theirs),
+            (Some(_), None) => {}
+        }
+        match (&mut self.io, &other.io) {
+            (Some(mine), Some(theirs)) => mine.merge(theirs),
+            (None, theirs) => self.io.clone_from(theirs),
             (Some(_), None) => {}
         }
     }
@@ -272,6 +286,11 @@ impl Statistics {
     /// What a diagnosis compares, where asked for.
     pub fn tallies(&self) -> Option<&Tallies> {
         self.tallies.as_deref()
+    }
+
+    /// How files are read and written, where asked for.
+    pub fn io(&self) -> Option<Io> {
+        self.io.as_deref().map(Io::settled)
     }
 }
 

@@ -15,6 +15,7 @@ mod drill_down;
 mod embedded;
 mod exports;
 mod faults;
+mod file_io;
 mod first_screen;
 mod ganesha;
 mod gate;

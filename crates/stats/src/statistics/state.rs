@@ -55,6 +55,7 @@ impl State for Statistics {
         self.heat.put(out);
         self.breakdown.put(out);
         self.tallies.put(out);
+        self.io.put(out);
         self.headline.put(out);
     }
 
@@ -71,6 +72,7 @@ impl State for Statistics {
             heat: State::take(from)?,
             breakdown: State::take(from)?,
             tallies: State::take(from)?,
+            io: State::take(from)?,
             headline: State::take(from)?,
             write_raw_async: Procedure::write_raw_async(),
         };

@@ -28,6 +28,7 @@ pub(crate) fn empty() -> Findings {
         members: vec![],
         breakdown: None,
         queue_depth: QueueDepth::default(),
+        io: None,
         slowest: vec![],
         unanswered: vec![],
         series: Series::default(),
@@ -200,6 +201,7 @@ pub(crate) fn rich() -> Findings {
         )],
         breakdown: Some(breakdown()),
         queue_depth: queue_depth(),
+        io: Some(file_io()),
         slowest: vec![slow()],
         unanswered: vec![waiting()],
         series: Series {
@@ -411,6 +413,44 @@ fn breakdown() -> Breakdown {
         bin_s: 0.256,
         bins: 5,
     }
+}
+
+/// Sequential reads of 64 KiB; small writes here and there, half of them to blocks written before.
+fn file_io() -> FileIo {
+    let reads = IoDirection {
+        requests: 1_000,
+        bytes: 65_536_000,
+        sizes: vec![SizeShare { from: 65_536, to: 131_071, count: 1_000, bytes: 65_536_000 }],
+        first: 10,
+        sequential: 980,
+        strided: 4,
+        random: 6,
+        run_mean_bytes: Some(3_276_800.0),
+        run_mean_requests: Some(50.0),
+        runs: vec![RunShare { from: 32, to: 63, count: 20 }],
+    };
+    let writes = IoDirection {
+        requests: 200,
+        bytes: 102_400,
+        sizes: vec![SizeShare { from: 512, to: 1023, count: 200, bytes: 102_400 }],
+        first: 5,
+        random: 195,
+        run_mean_bytes: Some(512.0),
+        run_mean_requests: Some(1.0),
+        runs: vec![RunShare { from: 1, to: 1, count: 200 }],
+        ..IoDirection::default()
+    };
+    let caches = vec![CacheShare { bytes: 1 << 20, hits: 0.25 }, CacheShare { bytes: 1 << 26, hits: 0.5 }];
+    let working_set = WorkingSet {
+        block_bytes: 4096,
+        accesses: 16_200,
+        bytes: Some(33_177_600),
+        reused: Some(0.5),
+        sampled: 0.5,
+        relative_error: Some(0.011),
+        caches,
+    };
+    FileIo { reads, writes, unknown: 3, working_set }
 }
 
 fn queue_depth() -> QueueDepth {

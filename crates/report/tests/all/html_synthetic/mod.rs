@@ -213,6 +213,7 @@ fn make() -> Findings {
             ..Breakdown::default()
         }),
         queue_depth: queue_depth(),
+        io: None,
         slowest: slowest(&ones),
         unanswered: unanswered(),
         series: series(&ones),
