@@ -99,7 +99,8 @@ impl Analysis {
         let Self { flags, hosts, source, output, table } = self;
         let AnalysisFlags { by, slowest, filter, record, .. } = &flags;
         let io = flags.output.has_io() || flags.record.to().is_some();
-        let statistics = Statistics::new(Options { slowest: *slowest, by: *by, tallies: true, io, ..Options::default() });
+        let statistics =
+            Statistics::new(Options { slowest: *slowest, by: *by, tallies: true, io, ..Options::default() });
         // A page alone has room for it.
         let cube = flags.output.has_page().then(|| Cube::new(Headline::Response));
         let (table, table_file) = table.unzip();

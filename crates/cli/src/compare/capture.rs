@@ -1,8 +1,9 @@
-//! A capture as one side of a comparison.
+//! A capture as one side of a comparison, or as a point of one.
 
 use std::path::Path;
 
 use anyhow::Context;
+use plimsoll_model::Validity;
 use plimsoll_observe::capture::{Captures, Input};
 use plimsoll_observe::{Observed, Observer, status_name};
 use plimsoll_report::collect::comparison::{Contestant, LevelRuns, MeasuredRun};
@@ -15,61 +16,109 @@ use crate::keys::Keys;
 use crate::progress::Bar;
 use crate::tables::Tables;
 
-/// Reads a capture through `filter`, and returns its side of the comparison and the findings of `analyze`.
-pub(super) fn read(path: &Path, filter: &Filter, keys: &Keys, quiet: bool) -> anyhow::Result<ComparedSide> {
-    let name = path.display().to_string();
-    let mut captures = Captures::open(vec![Input::File(path.to_owned())])?;
-    let sinks =
-        (IntervalRecorder::new(Intervals::growing()), Statistics::new(Options { tallies: true, ..Options::default() }));
-    let mut observer = Observer::new(filter.before(sinks)).with_session_keys(keys.read()?);
-    let mut packets = false;
-    let mut bar = Bar::new(quiet);
-    while let Some(frame) = captures.next().with_context(|| name.clone())? {
-        packets = true;
-        observer.frame(&frame);
-        bar.frame(|| {
-            let progress = captures.progress();
-            (progress.bytes_read, progress.bytes_total)
-        });
-    }
-    bar.finish();
-    anyhow::ensure!(packets, "{name}: the capture contains no packets: check the capture command");
-    let mut observed = observer.finish();
-    captures.anomalies().add_to(&mut observed.coverage.anomalies);
-    filter.check(observed.coverage.first_ns, observed.coverage.last_ns).with_context(|| name.clone())?;
-    observed.sink.narrow(&mut observed.coverage);
-    Ok(side(name, observed, filter, "wire"))
+/// How captures and tables are read.
+pub(super) struct Read<'a> {
+    pub(super) filter: &'a Filter,
+    pub(super) keys: &'a Keys,
+    pub(super) quiet: bool,
 }
 
-/// Reads a transactions table, or a recording of all transactions, of which `filter` leaves something.
-pub(super) fn read_table(path: &Path, tables: Tables, filter: &Filter) -> anyhow::Result<ComparedSide> {
-    let (vantage, leads) = (tables.vantage(), tables.headline());
-    let statistics = Statistics::new(Options { headline: leads, tallies: true, ..Options::default() });
-    let observed = tables.read(filter, (IntervalRecorder::new(Intervals::growing()).of(leads), statistics))?;
-    let mut side = side(path.display().to_string(), observed, filter, vantage);
-    side.contestant.findings = side.contestant.findings.of_a_table();
-    Ok(side)
-}
-
-/// One side, as read.
-fn side(
+/// A capture or a table, as read.
+struct Whole {
     name: String,
     observed: Observed<Filtered<(IntervalRecorder, Statistics)>>,
-    filter: &Filter,
-    vantage: &str,
-) -> ComparedSide {
-    let span_ns = (observed.coverage.first_ns.unwrap_or(0), observed.coverage.last_ns.unwrap_or(0));
-    let (recorder, statistics) = observed.sink.sink;
-    let intervals = recorder.finish();
-    let source = Source {
-        tool: format!("plimsoll {}", env!("CARGO_PKG_VERSION")),
-        inputs: vec![name],
-        filters: filter.describe(),
-        vantage: vantage.to_owned(),
-        about: Default::default(),
-    };
-    let findings = Findings::collect(&statistics, &observed.coverage, &observed.names, source, status_name);
-    let runs = vec![MeasuredRun { span_ns, intervals }];
-    let levels = vec![LevelRuns { level: WHOLE_CAPTURE.to_owned(), point: None, runs }];
-    ComparedSide { contestant: Contestant { findings, levels }, unfinished: None }
+    vantage: &'static str,
+    is_table: bool,
+}
+
+/// A point of a curve, as read.
+pub(super) struct ReadPoint {
+    /// Without names.
+    pub(super) statistics: Statistics,
+    pub(super) intervals: Intervals,
+    pub(super) span_ns: (i64, i64),
+    pub(super) connections: u64,
+    pub(super) validity: Validity,
+    pub(super) vantage: &'static str,
+}
+
+impl Read<'_> {
+    /// A side of the comparison, with the findings of `analyze`.
+    pub(super) fn side(&self, path: &Path) -> anyhow::Result<ComparedSide> {
+        let whole = self.whole(path, Options { tallies: true, ..Options::default() })?;
+        let (recorder, statistics) = whole.observed.sink.sink;
+        let coverage = whole.observed.coverage;
+        let span_ns = (coverage.first_ns.unwrap_or(0), coverage.last_ns.unwrap_or(0));
+        let source = Source {
+            tool: format!("plimsoll {}", env!("CARGO_PKG_VERSION")),
+            inputs: vec![whole.name],
+            filters: self.filter.describe(),
+            vantage: whole.vantage.to_owned(),
+            about: Default::default(),
+        };
+        let findings = Findings::collect(&statistics, &coverage, &whole.observed.names, source, status_name);
+        let findings = if whole.is_table { findings.of_a_table() } else { findings };
+        let runs = vec![MeasuredRun { span_ns, intervals: recorder.finish() }];
+        let levels = vec![LevelRuns { level: WHOLE_CAPTURE.to_owned(), point: None, runs }];
+        Ok(ComparedSide { contestant: Contestant { findings, levels }, unfinished: None })
+    }
+
+    /// A point of a curve.
+    pub(super) fn point(&self, path: &Path) -> anyhow::Result<ReadPoint> {
+        // Names of different captures are of different sets: nothing with names is kept.
+        let Whole { observed, vantage, is_table, .. } =
+            self.whole(path, Options { slowest: 0, ..Options::default() })?;
+        let (recorder, statistics) = observed.sink.sink;
+        let (coverage, names) = (observed.coverage, observed.names);
+        let findings = Findings::collect(&statistics, &coverage, &names, Source::default(), status_name);
+        let findings = if is_table { findings.of_a_table() } else { findings };
+        Ok(ReadPoint {
+            statistics,
+            intervals: recorder.finish(),
+            span_ns: (coverage.first_ns.unwrap_or(0), coverage.last_ns.unwrap_or(0)),
+            connections: coverage.connections,
+            validity: findings.validity,
+            vantage,
+        })
+    }
+
+    /// Reads a capture or a table through the filter.
+    fn whole(&self, path: &Path, options: Options) -> anyhow::Result<Whole> {
+        match Tables::open(&[path.to_owned()])? {
+            Some(tables) => self.table(path, tables, options),
+            None => self.capture(path, options),
+        }
+    }
+
+    fn table(&self, path: &Path, tables: Tables, options: Options) -> anyhow::Result<Whole> {
+        let (vantage, headline) = (tables.vantage(), tables.headline());
+        let statistics = Statistics::new(Options { headline, ..options });
+        let recorder = IntervalRecorder::new(Intervals::growing()).of(headline);
+        let observed = tables.read(self.filter, (recorder, statistics))?;
+        Ok(Whole { name: path.display().to_string(), observed, vantage, is_table: true })
+    }
+
+    fn capture(&self, path: &Path, options: Options) -> anyhow::Result<Whole> {
+        let name = path.display().to_string();
+        let mut captures = Captures::open(vec![Input::File(path.to_owned())])?;
+        let sinks = (IntervalRecorder::new(Intervals::growing()), Statistics::new(options));
+        let mut observer = Observer::new(self.filter.before(sinks)).with_session_keys(self.keys.read()?);
+        let mut packets = false;
+        let mut bar = Bar::new(self.quiet);
+        while let Some(frame) = captures.next().with_context(|| name.clone())? {
+            packets = true;
+            observer.frame(&frame);
+            bar.frame(|| {
+                let progress = captures.progress();
+                (progress.bytes_read, progress.bytes_total)
+            });
+        }
+        bar.finish();
+        anyhow::ensure!(packets, "{name}: the capture contains no packets: check the capture command");
+        let mut observed = observer.finish();
+        captures.anomalies().add_to(&mut observed.coverage.anomalies);
+        self.filter.check(observed.coverage.first_ns, observed.coverage.last_ns).with_context(|| name.clone())?;
+        observed.sink.narrow(&mut observed.coverage);
+        Ok(Whole { name, observed, vantage: "wire", is_table: false })
+    }
 }

@@ -1,6 +1,7 @@
 //! `plimsoll compare`: recordings and captures side by side.
 
 mod capture;
+mod points;
 
 use std::path::{Path, PathBuf};
 
@@ -13,19 +14,20 @@ use crate::filter::Filter;
 use crate::keys::Keys;
 use crate::output::{ComparisonOutput, OpenOutput};
 use crate::output_file::Files;
-use crate::tables::Tables;
 
 const EXAMPLES: &str = "Examples:
   plimsoll compare before after
   plimsoll compare before after --fail-if \"read.p99 > +10%\"
-  plimsoll compare monday.pcapng tuesday.pcapng --html compared.html";
+  plimsoll compare monday.pcapng tuesday.pcapng --html compared.html
+  plimsoll compare old@20=old20.pcap old@40=old40.pcap new@20=new20.pcap new@40=new40.pcap";
 
 /// Compares throughput, response times and errors of recordings or captures, per operation and with 95 % intervals.
 /// Says which differences are significant.
 #[derive(Debug, clap::Args)]
 #[command(after_help = EXAMPLES)]
 pub(crate) struct Arguments {
-    /// Two or more recordings (folders written with --record) or captures; the first is the baseline
+    /// Two or more recordings (folders written with --record) or captures; the first is the baseline. NAME@CLIENTS=CAPTURE is a
+    /// point of the load curve NAME
     #[arg(required = true, num_args = 2.., value_name = "RECORDING|CAPTURE")]
     subjects: Vec<PathBuf>,
     #[command(flatten)]
@@ -41,8 +43,12 @@ pub(crate) struct Arguments {
 /// Runs the subcommand.
 pub(crate) fn run(mut arguments: Arguments) -> anyhow::Result<Done> {
     arguments.filter.resolve()?;
-    let inputs =
-        arguments.subjects.iter().map(PathBuf::as_path).chain(arguments.keys.files()).chain(arguments.filter.files());
+    let points = points::points(&arguments.subjects)?;
+    let subjects: Vec<&Path> = match &points {
+        Some(points) => points::files(points).collect(),
+        None => arguments.subjects.iter().map(PathBuf::as_path).collect(),
+    };
+    let inputs = subjects.iter().copied().chain(arguments.keys.files()).chain(arguments.filter.files());
     let output = arguments.output.open(&mut Files::reading(inputs))?;
     if arguments.subjects.iter().any(|path| path == Path::new("-")) {
         return Err(Usage("-: compare cannot read standard input: name a file".to_owned()).into());
@@ -53,15 +59,19 @@ pub(crate) fn run(mut arguments: Arguments) -> anyhow::Result<Done> {
         let why = "session keys apply to captures only, but all inputs are recordings: remove the keys";
         return Err(Usage(why.to_owned()).into());
     }
+    let Arguments { filter, keys, output: ComparisonOutput { quiet, .. }, .. } = &arguments;
+    let reader = capture::Read { filter, keys, quiet: *quiet };
+    if let Some(points) = points {
+        let (sides, warnings) = points::sides(points, &reader)?;
+        let contestants = sides.into_iter().map(|side| side.contestant).collect();
+        return finish(contestants, (Order::Apart, warnings), &arguments.conditions, output);
+    }
     let read = |path: &PathBuf| {
         // Of a recording, statistics are of everything; filters look at its transactions.
         if path.is_dir() && !filtered {
             return read_recording(path, plimsoll_observe::status_name);
         }
-        match Tables::open(std::slice::from_ref(path))? {
-            Some(tables) => capture::read_table(path, tables, &arguments.filter),
-            None => capture::read(path, &arguments.filter, &arguments.keys, arguments.output.quiet),
-        }
+        reader.side(path)
     };
     let sides = arguments.subjects.iter().map(read).collect::<anyhow::Result<Vec<_>>>()?;
     let said = |(place, side): (usize, &ComparedSide)| Some(format!("{} {}", letter(place), side.unfinished.as_ref()?));

@@ -6,6 +6,7 @@ mod capacity;
 mod captures;
 mod claims;
 mod closure;
+mod compared_points;
 mod compared_recordings;
 mod compared_sweeps;
 mod comparing;

@@ -138,6 +138,21 @@ impl Findings {
     }
 }
 
+impl Findings {
+    /// Everything a report shows of captures that are the points of one load curve: a level each, which somebody else loaded. Their
+    /// statistics must hold no names: they are of different sets.
+    pub fn collect_points(levels: &[Level<'_>], source: Source, status_name: StatusName) -> Findings {
+        let headline = levels.first().map(|level| level.statistics.headline()).unwrap_or_default();
+        let mut all = Statistics::new(Options { headline, slowest: 0, ..Options::default() });
+        levels.iter().for_each(|level| all.merge(level.statistics));
+        let mut findings = Findings::collect(&all, &coverage(levels), &Names::default(), source, status_name);
+        findings.stages = (0..).zip(levels).map(|(number, level)| stage(number, level, status_name)).collect();
+        findings.curves = curves::curves(&findings.stages);
+        findings.validity = together(&findings.stages, findings.validity);
+        findings
+    }
+}
+
 fn coverage(levels: &[Level<'_>]) -> Coverage {
     // A level that could not be run has none.
     let spans = || levels.iter().map(|level| level.span_ns).filter(|(first, last)| first < last);

@@ -1,6 +1,6 @@
 //! Whether the load generator kept up at each level, and how the server shared itself among the clients.
 
-use super::{Cell, Column, Note, Place, Row, Table, Weight, places};
+use super::{Cell, Column, Note, Place, Row, Table, Weight, driven_places};
 use crate::findings::Findings;
 use crate::findings::{Stage, Times};
 
@@ -15,7 +15,7 @@ pub(crate) fn unattributable(stage: &Stage) -> bool {
 
 /// A table for what servers did and one for local directories; none where somebody else made the load.
 pub(crate) fn generators(sides: &[Findings]) -> Vec<Table> {
-    places(sides).iter().map(table).collect()
+    driven_places(sides).map(|place| table(&place)).collect()
 }
 
 fn table(place: &Place<'_>) -> Table {

@@ -45,7 +45,7 @@ fn table(place: &Place<'_>) -> Table {
             Column::new("Failed actions", "Failed"),
             Column::of_pages("p50 to p99"),
         ],
-        rows: place.stages.iter().map(|(prefix, stage)| row(prefix, stage)).collect(),
+        rows: place.stages.iter().map(|(prefix, stage)| row(prefix, stage, place.captured)).collect(),
         notes: [Note::quiet(note)].into_iter().chain(failed(place)).collect(),
     }
 }
@@ -66,7 +66,7 @@ fn failed(place: &Place<'_>) -> Option<Note> {
     })
 }
 
-fn row(prefix: &str, stage: &Stage) -> Row {
+fn row(prefix: &str, stage: &Stage, captured: bool) -> Row {
     let time = |pick: fn(&Times) -> f64| Cell::Scaled(stage.headline_time().as_ref().map(pick));
     let data = stage.read_bytes_per_s + stage.write_bytes_per_s;
     Row {
@@ -81,7 +81,8 @@ fn row(prefix: &str, stage: &Stage) -> Row {
             time(|t| t.p95_s),
             time(|t| t.p99_s),
             Cell::Scaled(other(stage).map(|t| t.p99_s)),
-            measured(stage, Cell::Count(stage.failed())),
+            // What an action was, a capture does not say.
+            if captured { Cell::Time(None) } else { measured(stage, Cell::Count(stage.failed())) },
             Cell::Range(stage.headline_time().map(|t| (t.p50_s, t.p99_s))),
         ],
     }

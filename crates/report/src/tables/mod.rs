@@ -146,10 +146,12 @@ impl Note {
     }
 }
 
-/// Load levels that share a table: of all sides, with a server or without.
+/// Load levels that share a table: of all sides, with a server or without, or captured.
 pub(crate) struct Place<'a> {
     /// No server took part.
     pub(crate) local: bool,
+    /// Somebody else made the load: what only its generator knows is not known.
+    pub(crate) captured: bool,
     /// The levels, each with what stands in front of its name.
     pub(crate) stages: Vec<(String, &'a Stage)>,
 }
@@ -157,19 +159,36 @@ pub(crate) struct Place<'a> {
 impl Place<'_> {
     /// What stands behind "load levels" in headings.
     pub(crate) fn words(&self) -> &'static str {
-        if self.local { " in a local directory, without the server" } else { "" }
+        match self {
+            Place { local: true, .. } => " in a local directory, without the server",
+            Place { captured: true, .. } => " of captures",
+            _ => "",
+        }
     }
 
     /// The identifier of its table in a page.
     pub(crate) fn id(&self, of: &str) -> String {
-        format!("{of}{}", if self.local { "-local" } else { "" })
+        let ending = match self {
+            Place { local: true, .. } => "-local",
+            Place { captured: true, .. } => "-captured",
+            _ => "",
+        };
+        format!("{of}{ending}")
     }
 }
 
 /// The levels of all sides by where they ran.
 pub(crate) fn places<'a>(sides: &'a [Findings]) -> Vec<Place<'a>> {
-    let of = |local| Place { local, stages: stages(sides, |side, stage| side.is_local(stage) == local) };
-    [of(false), of(true)].into_iter().filter(|place| !place.stages.is_empty()).collect()
+    let of = |local, captured| {
+        let wanted = |side: &Findings, stage: &Stage| (side.is_local(stage), side.run.is_none()) == (local, captured);
+        Place { local, captured, stages: stages(sides, wanted) }
+    };
+    [of(false, false), of(true, false), of(false, true)].into_iter().filter(|place| !place.stages.is_empty()).collect()
+}
+
+/// The same without levels that somebody else loaded.
+pub(crate) fn driven_places<'a>(sides: &'a [Findings]) -> impl Iterator<Item = Place<'a>> {
+    places(sides).into_iter().filter(|place| !place.captured)
 }
 
 /// The levels of all sides that are `wanted`, each with what stands in front of its name: the side's, where there are several.

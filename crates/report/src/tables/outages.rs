@@ -1,6 +1,6 @@
 //! Silences, requests without an answer and short reads, a line a load level.
 
-use super::{Cell, Column, Note, Place, Row, Table, Weight, measured, places};
+use super::{Cell, Column, Note, Place, Row, Table, Weight, driven_places, measured};
 use crate::findings::Findings;
 use crate::findings::Stage;
 
@@ -9,7 +9,7 @@ const SHORTEST_S: f64 = 0.010;
 
 /// A table for what servers did and one for local directories; none where somebody else made the load.
 pub(crate) fn outages(sides: &[Findings]) -> Vec<Table> {
-    places(sides).iter().map(table).collect()
+    driven_places(sides).map(|place| table(&place)).collect()
 }
 
 fn table(place: &Place<'_>) -> Table {

@@ -56,7 +56,7 @@ while [ "$count" -gt 0 ]; do
     --record) rm -rf "$word" ;;
     esac
     case $command/$previous/$word in
-    compare/--* | report/--* | */-*) ;;
+    compare/--* | report/--* | */-* | compare/*=*) ;;
     compare/* | report/*) [ -e "$word" ] || cp -r sample "$word" ;;
     esac
     previous=$word

@@ -1,0 +1,200 @@
+//! Captures as points of load curves: `NAME@LOAD=FILE`.
+
+use std::collections::BTreeMap;
+use std::path::{Path, PathBuf};
+
+use plimsoll_observe::status_name;
+use plimsoll_report::collect::comparison::{Contestant, LevelRuns, LoadPoint, MeasuredRun};
+use plimsoll_report::collect::run::{About, Level};
+use plimsoll_report::findings::{Findings, Source};
+use plimsoll_results::comparison::ComparedSide;
+
+use super::capture::{Read, ReadPoint};
+use crate::exit::Usage;
+use crate::filter::Filter;
+
+/// Captures of one curve differ by more than this factor in length: then a short one may not show what the others do.
+const UNLIKE_LENGTHS: f64 = 2.0;
+
+/// One capture of a curve.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(super) struct Point {
+    /// The curve: a server, say.
+    name: String,
+    /// Clients.
+    load: u64,
+    /// The capture.
+    file: PathBuf,
+}
+
+impl Point {
+    /// `None` where this is no point: a file that is there is a file, whatever it is called.
+    fn of(argument: &Path) -> Option<Result<Self, Usage>> {
+        let text = argument.to_str().filter(|_| !argument.exists())?;
+        let (place, file) = text.split_once('=')?;
+        let (name, load) = place.rsplit_once('@')?;
+        let load = match load.parse() {
+            Ok(load) if load > 0 && !name.is_empty() && !file.is_empty() => load,
+            _ => {
+                return Some(Err(Usage(format!(
+                    "{text}: expected NAME@LOAD=FILE with a number of clients >= 1, such as old@20=c20.pcap"
+                ))));
+            }
+        };
+        Some(Ok(Self { name: name.to_owned(), load, file: file.into() }))
+    }
+
+    /// The load in words.
+    fn level(&self) -> String {
+        let clients = if self.load == 1 { "client" } else { "clients" };
+        format!("{} {clients}", self.load)
+    }
+}
+
+/// The points among the arguments of a comparison; `None` where there are none.
+///
+/// # Errors
+/// Some are points and some are not, a point is there twice, or there is but one curve.
+pub(super) fn points(arguments: &[PathBuf]) -> Result<Option<Vec<Point>>, Usage> {
+    let found: Vec<_> = arguments.iter().map(|argument| Point::of(argument)).collect();
+    if found.iter().all(Option::is_none) {
+        return Ok(None);
+    }
+    if let Some(other) = found.iter().position(Option::is_none).and_then(|place| arguments.get(place)) {
+        let text = other.display();
+        return Err(Usage(format!("{text}: all inputs must be NAME@LOAD=FILE if one is")));
+    }
+    let points = found.into_iter().flatten().collect::<Result<Vec<_>, _>>()?;
+    for (place, point) in points.iter().enumerate() {
+        if points.iter().take(place).any(|other| (&other.name, other.load) == (&point.name, point.load)) {
+            let Point { name, load, .. } = point;
+            return Err(Usage(format!("{name}@{load} is there twice: give each load of a curve one capture")));
+        }
+    }
+    if points.iter().all(|point| point.name == points[0].name) {
+        let why = format!("{}: a comparison needs two curves: name points of another server, too", points[0].name);
+        return Err(Usage(why));
+    }
+    Ok(Some(points))
+}
+
+/// The files of points.
+pub(super) fn files(points: &[Point]) -> impl Iterator<Item = &Path> {
+    points.iter().map(|point| point.file.as_path())
+}
+
+/// Reads the points; a side for each curve, in the order in which their names came first. And what to know about them.
+pub(super) fn sides(points: Vec<Point>, reader: &Read<'_>) -> anyhow::Result<(Vec<ComparedSide>, Vec<String>)> {
+    let mut names: Vec<String> = Vec::new();
+    let mut curves: BTreeMap<String, Vec<Point>> = BTreeMap::new();
+    for point in points {
+        if !names.contains(&point.name) {
+            names.push(point.name.clone());
+        }
+        curves.entry(point.name.clone()).or_default().push(point);
+    }
+    let (mut sides, mut warnings) = (Vec::new(), Vec::new());
+    for name in names {
+        let mut points = curves.remove(&name).unwrap_or_default();
+        points.sort_by_key(|point| point.load);
+        let read = points.iter().map(|point| reader.point(&point.file)).collect::<anyhow::Result<Vec<_>>>()?;
+        warnings.extend(unlike_lengths(&name, &read));
+        sides.push(side(&name, points, read, reader.filter));
+    }
+    Ok((sides, warnings))
+}
+
+fn seconds((first, last): (i64, i64)) -> f64 {
+    last.saturating_sub(first).max(0) as f64 / 1e9
+}
+
+fn unlike_lengths(name: &str, read: &[ReadPoint]) -> Option<String> {
+    let lengths = || read.iter().map(|point| seconds(point.span_ns));
+    let (shortest, longest) = (lengths().fold(f64::MAX, f64::min), lengths().fold(0.0, f64::max));
+    (longest > shortest * UNLIKE_LENGTHS).then(|| {
+        format!(
+            "The captures of {name} differ in length ({shortest:.1} s to {longest:.1} s): a short one may not show what the \
+            others do"
+        )
+    })
+}
+
+/// A curve.
+fn side(name: &str, points: Vec<Point>, read: Vec<ReadPoint>, filter: &Filter) -> ComparedSide {
+    let about = |(point, read): (&Point, &ReadPoint)| About {
+        level: point.level(),
+        clients: point.load,
+        depth: 1,
+        connections: read.connections,
+        validity: read.validity.clone(),
+        ..About::default()
+    };
+    let abouts: Vec<About> = points.iter().zip(&read).map(about).collect();
+    let levels: Vec<Level<'_>> = read
+        .iter()
+        .zip(abouts)
+        .map(|(read, about)| Level { statistics: &read.statistics, span_ns: read.span_ns, iterations: 0, about })
+        .collect();
+    let source = Source {
+        tool: format!("plimsoll {}", env!("CARGO_PKG_VERSION")),
+        inputs: points.iter().map(|point| point.file.display().to_string()).collect(),
+        filters: filter.describe(),
+        vantage: read.first().map_or("wire", |read| read.vantage).to_owned(),
+        about: Default::default(),
+    };
+    let findings = Findings { name: name.to_owned(), ..Findings::collect_points(&levels, source, status_name) };
+    drop(levels);
+    let levels = points.iter().zip(read).map(|(point, read)| LevelRuns {
+        level: point.level(),
+        point: Some(LoadPoint {
+            curve: None,
+            level: point.level(),
+            load: point.load as f64,
+            pace: Vec::new(),
+            outstanding: point.load,
+            valid: read.validity.valid,
+        }),
+        runs: vec![MeasuredRun { span_ns: read.span_ns, intervals: read.intervals }],
+    });
+    ComparedSide { contestant: Contestant { findings, levels: levels.collect() }, unfinished: None }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn read(arguments: &[&str]) -> Result<Option<Vec<Point>>, String> {
+        let paths: Vec<PathBuf> = arguments.iter().map(PathBuf::from).collect();
+        points(&paths).map_err(|Usage(why)| why)
+    }
+
+    #[test]
+    fn names_loads_and_files_are_taken_apart() {
+        let points = read(&["f630@20=c20.pcap", "f@b@1=a=b.pcap"]).unwrap().unwrap();
+        let said: Vec<_> = points.iter().map(|it| (it.name.as_str(), it.load, it.level(), it.file.clone())).collect();
+        assert_eq!(
+            said,
+            [
+                ("f630", 20, "20 clients".to_owned(), PathBuf::from("c20.pcap")),
+                ("f@b", 1, "1 client".to_owned(), PathBuf::from("a=b.pcap"))
+            ]
+        );
+        assert_eq!(read(&["a.pcap", "b.pcap"]), Ok(None));
+    }
+
+    #[test]
+    fn what_makes_no_curves_says_why() {
+        for (arguments, why) in [
+            (vec!["a@20=x.pcap", "a@20=y.pcap", "b@20=z.pcap"], "a@20 is there twice"),
+            (vec!["a@20=x.pcap", "y.pcap"], "y.pcap: all inputs must be NAME@LOAD=FILE if one is"),
+            (vec!["a@20=x.pcap", "a@40=y.pcap"], "a: a comparison needs two curves"),
+            (vec!["a@0=x.pcap", "b@1=y.pcap"], "a@0=x.pcap: expected NAME@LOAD=FILE"),
+            (vec!["a@many=x.pcap", "b@1=y.pcap"], "expected NAME@LOAD=FILE"),
+            (vec!["@1=x.pcap", "b@1=y.pcap"], "expected NAME@LOAD=FILE"),
+            (vec!["a@1=", "b@1=y.pcap"], "expected NAME@LOAD=FILE"),
+        ] {
+            let error = read(&arguments).unwrap_err();
+            assert!(error.contains(why), "{arguments:?}: {error}");
+        }
+    }
+}

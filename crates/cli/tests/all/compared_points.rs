@@ -1,0 +1,76 @@
+//! Captures as points of load curves: `plimsoll compare NAME@LOAD=FILE …`.
+#![allow(clippy::unwrap_used, reason = "a test may stop where it stands")]
+
+use std::process::{Command, Output};
+
+use plimsoll_testkit::command::output;
+use plimsoll_testkit::servers::Scratch;
+use serde_json::Value;
+
+use crate::alone;
+
+fn plimsoll(arguments: &[&str]) -> Output {
+    output(Command::new(env!("CARGO_BIN_EXE_plimsoll")).args(arguments))
+}
+
+#[test]
+fn captures_are_points_of_curves_as_load_levels_of_runs_are() {
+    let _alone = alone();
+    let scratch = Scratch::new("points");
+    let file = |name: &str| scratch.path().join(name).to_str().unwrap().to_owned();
+    let mut points = Vec::new();
+    for (name, clients) in [("old", "1"), ("old", "2"), ("old", "4"), ("new", "1"), ("new", "2"), ("new", "4")] {
+        let capture = file(&format!("{name}{clients}.pcapng"));
+        let mut run = vec!["run", "mixed", "--target", "embedded:smb", "--clients", clients, "--duration", "600ms"];
+        run.extend(["--warmup", "0s", "--tap", &capture, "-q"]);
+        let ran = plimsoll(&run);
+        // The machine may be too busy for a valid run: its capture is one all the same.
+        assert!(matches!(ran.status.code(), Some(0 | 4)), "{}", String::from_utf8_lossy(&ran.stderr));
+        points.push(format!("{name}@{clients}={capture}"));
+    }
+    let mut compare = vec!["compare"];
+    compare.extend(points.iter().map(String::as_str));
+    let json = [&compare[..], &["--json", "-", "-q"]].concat();
+    let compared = plimsoll(&json);
+    assert_eq!(compared.status.code(), Some(0), "{}", String::from_utf8_lossy(&compared.stderr));
+    let report: Value = serde_json::from_slice(&compared.stdout).unwrap();
+    for (side, name) in report["sides"].as_array().unwrap().iter().zip(["old", "new"]) {
+        assert_eq!((&side["name"], &side["kind"]), (&name.into(), &"capture".into()));
+        let levels: Vec<&Value> = side["stages"].as_array().unwrap().iter().map(|stage| &stage["level"]).collect();
+        assert_eq!(levels, ["1 client", "2 clients", "4 clients"]);
+        let loads: Vec<f64> = side["curves"][0]["points"]
+            .as_array()
+            .unwrap()
+            .iter()
+            .map(|point| point["load"].as_f64().unwrap())
+            .collect();
+        assert_eq!(loads, [1.0, 2.0, 4.0]);
+        // Each point is what `analyze` says of its capture.
+        for (stage, clients) in side["stages"].as_array().unwrap().iter().zip(["1", "2", "4"]) {
+            let alone = plimsoll(&["analyze", &file(&format!("{name}{clients}.pcapng")), "--json", "-", "-q"]);
+            let alone = crate::only_side(&alone.stdout);
+            assert_eq!((&stage["groups"], &stage["span"]), (&alone["groups"], &alone["span"]), "{name}@{clients}");
+        }
+    }
+    let compact = plimsoll(&[&compare[..], &["--compact"]].concat());
+    let compact = String::from_utf8_lossy(&compact.stdout).into_owned();
+    assert!(compact.contains("4 clients") && compact.contains("Mbit/s"), "{compact}");
+    let page = file("page.html");
+    assert_eq!(plimsoll(&[&compare[..], &["--html", &page, "-q"]].concat()).status.code(), Some(0));
+    assert!(std::fs::read_to_string(&page).unwrap().contains("4 clients"));
+}
+
+#[test]
+fn bad_points_are_errors_that_say_why() {
+    for (arguments, code, why) in [
+        (vec!["a@1=missing-1.pcap", "b@1=missing-2.pcap"], 3, "missing-1.pcap"),
+        (vec!["a@1=x.pcap", "a@1=y.pcap", "b@1=z.pcap"], 2, "a@1 is there twice"),
+        (vec!["a@1=x.pcap", "y.pcap"], 2, "all inputs must be NAME@LOAD=FILE"),
+        (vec!["a@x=x.pcap", "b@1=y.pcap"], 2, "expected NAME@LOAD=FILE"),
+    ] {
+        let compared = plimsoll(&[&["compare"], &arguments[..]].concat());
+        let said = String::from_utf8_lossy(&compared.stderr).into_owned();
+        assert_eq!((compared.status.code(), said.contains(why)), (Some(code), true), "{arguments:?}: {said}");
+        assert_eq!(said.trim_end().lines().count(), 1, "{said}");
+    }
+}
