@@ -2,7 +2,7 @@
 
 use std::time::Instant;
 
-use crate::{Outcome, licences, process, test, tidy, workspace};
+use crate::{Outcome, licences, package, process, setup, test, tidy, workspace};
 
 /// Runs every step; the last line is the tests' counts.
 pub(crate) fn run() -> Outcome {
@@ -37,13 +37,15 @@ pub(crate) fn run() -> Outcome {
 
 type Step = (&'static str, fn() -> Outcome);
 
-const STEPS: [Step; 6] = [
+const STEPS: [Step; 8] = [
     ("format", format),
     ("tidy", tidy::run),
     ("licences", licences::run),
     ("clippy", clippy),
     ("workspaces apart", apart),
     ("documentation", document),
+    ("programs that tests use", setup::run),
+    ("packages", package::check),
 ];
 
 /// Workspaces of their own, which use our crates: no other step would see that they no longer compile. (libFuzzer itself wants a C++

@@ -34,7 +34,7 @@ struct Arguments {
 
 #[derive(Debug, Subcommand)]
 enum Command {
-    /// Run everything that CI runs: format, tidy, licences, clippy, the separate workspaces, documentation, tests
+    /// Run everything that CI runs: format, tidy, licences, clippy, the separate workspaces, documentation, packages, tests
     Check,
     /// Install the programs that tests use, then run all tests or a selection; the last line has the counts
     Test(test::Arguments),

@@ -22,7 +22,7 @@ struct Proof {
     figures: &'static [&'static str],
 }
 
-const PROOFS: [Proof; 9] = [
+const PROOFS: [Proof; 10] = [
     Proof {
         claim: "A/A: of 200 pairs of runs of the same server, no number is called different in more than 5 %",
         arguments: &verdicts("verdicts::the_same_is_seldom_called_different"),
@@ -69,6 +69,11 @@ const PROOFS: [Proof; 9] = [
             "--nocapture",
         ],
         figures: &["g  ", "0.5", "1  ", "2  ", "4  ", "8  ", "16 ", "noise", "Normal", "Outliers", "Drift"],
+    },
+    Proof {
+        claim: "bisect: of 10 searches for a commit that is 10 % slower none blames another; each finds it or says it cannot tell",
+        arguments: &verdicts("bisect::"),
+        figures: &["bisect: "],
     },
     Proof {
         claim: "history: of 200 histories without a change at most 5 % show one; a change of 5 % is found in 90 %",

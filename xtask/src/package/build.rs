@@ -1,12 +1,10 @@
-//! The static program, and the commit that it is of.
+//! The program for a platform, and the commit that it is of.
 
 use std::path::{Path, PathBuf};
 use std::process::Command;
 
+use super::platform::Platform;
 use crate::{process, workspace};
-
-/// A static program: it runs on every Linux of this processor, whatever C library is there.
-pub(super) const TARGET: &str = "x86_64-unknown-linux-musl";
 
 /// What is packaged.
 #[derive(Clone, Debug)]
@@ -37,26 +35,21 @@ impl Release {
 }
 
 /// Builds the program from a working tree, into the `target` folder there.
-pub(super) fn program(tree: &Path) -> Result<PathBuf, String> {
-    if process::find("musl-gcc").is_none() {
-        return Err("needs musl-gcc (Debian package musl-tools)".to_owned());
-    }
-    let libraries = process::output(Command::new("rustc").args(["--print", "target-libdir", "--target", TARGET]))?;
-    if !Path::new(libraries.trim()).is_dir() {
-        return Err(format!("needs Rust's libraries for {TARGET}: rustup target add {TARGET}"));
-    }
+pub(super) fn program(tree: &Path, platform: &Platform, profile: &str) -> Result<PathBuf, String> {
+    let triple = platform.target;
     let target = if tree == workspace::root() { workspace::target() } else { tree.join("target") };
     // Paths of this machine must not be in the program, or it would differ on the next.
     let remapped = [(tree.to_owned(), "/plimsoll"), (cargo_home().join("registry/src"), "/registry")];
-    let flags = remapped.iter().map(|(from, to)| format!("'--remap-path-prefix={}={to}'", from.display()));
-    let flags = flags.collect::<Vec<_>>().join(",");
-    let mut build = process::cargo(&["build", "--locked", "--profile", "dist", "--package", "plimsoll"]);
-    build.args(["--target", TARGET, "--config", &format!("target.{TARGET}.rustflags=[{flags}]")]);
+    let flags = remapped.iter().map(|(from, to)| format!("--remap-path-prefix={}={to}", from.display()));
+    let flags = flags.chain(platform.rustflags.iter().map(|&flag| flag.to_owned()));
+    let flags = flags.map(|flag| format!("'{flag}'")).collect::<Vec<_>>().join(",");
+    let mut build = process::cargo(&["build", "--locked", "--profile", profile, "--package", "plimsoll"]);
+    build.args(["--target", triple, "--config", &format!("target.{triple}.rustflags=[{flags}]")]);
     build.arg("--target-dir").arg(&target).current_dir(tree);
     // These would replace the flags above.
     build.env_remove("RUSTFLAGS").env_remove("CARGO_ENCODED_RUSTFLAGS");
     process::run(&mut build)?;
-    Ok(target.join(TARGET).join("dist/plimsoll"))
+    Ok(target.join(triple).join(profile).join(platform.program))
 }
 
 fn cargo_home() -> PathBuf {

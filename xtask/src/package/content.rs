@@ -2,10 +2,11 @@
 
 use std::fs;
 use std::path::{Path, PathBuf};
-use std::process::{Command, Stdio};
+use std::process::Command;
 
-use super::build::{Release, TARGET};
-use super::{files, licences, sbom};
+use super::build::Release;
+use super::platform::Platform;
+use super::{Format, files, licences, sbom};
 use crate::{Outcome, process, workspace};
 
 /// Shells whose completions are packaged, and the files as each shell looks for them.
@@ -18,19 +19,34 @@ const CHARTS: &str = "crates/report/assets/echarts.min.js";
 #[derive(Clone, Debug)]
 pub(super) struct Content {
     pub(super) release: Release,
+    pub(super) platform: &'static Platform,
+    /// What it is packed as.
+    pub(super) formats: &'static [Format],
     pub(super) program: PathBuf,
     /// Manual pages in `man`, completions in `completions`, texts in `doc`.
     folder: PathBuf,
     /// For the trees of formats, and trials.
     pub(super) scratch: PathBuf,
+    /// The program of this machine, whose reports are those that every program must give.
+    pub(super) reference: PathBuf,
+    /// For users: compressed as well as it goes, and tried with the demonstration, which takes half a minute.
+    pub(super) thorough: bool,
 }
 
 impl Content {
     /// Makes what goes beside the program.
-    pub(super) fn collect(release: &Release, program: PathBuf, scratch: &Path) -> Result<Self, String> {
+    pub(super) fn collect(
+        release: &Release,
+        platform: &'static Platform,
+        (program, reference): (PathBuf, PathBuf),
+        scratch: &Path,
+    ) -> Result<Self, String> {
+        let (scratch, thorough) = (scratch.join(platform.target), true);
         let folder = scratch.join("content");
         files::empty(&folder)?;
-        let content = Content { release: release.clone(), program, folder, scratch: scratch.to_owned() };
+        platform.prepare(&program, &scratch)?;
+        let (release, formats) = (release.clone(), platform.formats);
+        let content = Content { release, platform, formats, program, folder, scratch, reference, thorough };
         let man = content.folder.join("man");
         files::make(&man)?;
         process::output(content.command().args(["man", "--folder"]).arg(&man))?;
@@ -42,22 +58,20 @@ impl Content {
         for name in ["README.md", "CHANGELOG.md", "LICENSE-MIT", "LICENSE-APACHE"] {
             files::copy(&workspace::root().join(name), &doc.join(name))?;
         }
-        let crates = licences::crates()?;
+        let crates = licences::crates(platform.target)?;
         files::write(&doc.join("THIRD-PARTY.txt"), &licences::text(&crates)?)?;
         files::write(&doc.join("ECHARTS.txt"), &charts_notice()?)?;
-        files::write(&doc.join("sbom.cdx.json"), &sbom::document(release, &crates))?;
+        files::write(&doc.join("sbom.cdx.json"), &sbom::document(&content.release, &crates))?;
         Ok(content)
     }
 
     fn command(&self) -> Command {
-        let mut command = Command::new(&self.program);
-        command.stdin(Stdio::null());
-        command
+        self.platform.command(&self.program, &self.scratch)
     }
 
     /// `plimsoll-0.1.0-x86_64-unknown-linux-musl`.
     pub(super) fn full_name(&self) -> String {
-        format!("plimsoll-{}-{TARGET}", self.release.version)
+        format!("plimsoll-{}-{}", self.release.version, self.platform.target)
     }
 
     /// The bill of materials.
@@ -76,7 +90,7 @@ impl Content {
         self.copy("man", &folder.join("man/man1"))?;
         self.copy("completions", &folder.join("completions"))?;
         self.copy("doc", folder)?;
-        files::copy(&self.program, &folder.join("plimsoll"))
+        files::copy(&self.program, &folder.join(self.platform.program))
     }
 
     /// Where a distribution looks for them; zsh looks in a folder that each distribution names itself.

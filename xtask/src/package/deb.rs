@@ -9,8 +9,6 @@ use crate::{Outcome, process};
 
 /// Where Debian's zsh looks for functions of packages.
 const ZSH: &str = "zsh/vendor-completions";
-/// Debian's name of the processor.
-const ARCHITECTURE: &str = "amd64";
 const COPYRIGHT: &str = "\
 Format: https://www.debian.org/doc/packaging-manuals/copyright-format/1.0/
 Upstream-Name: plimsoll
@@ -31,9 +29,9 @@ pub(super) fn write(content: &Content, folder: &Path) -> Result<PathBuf, String>
         Command::new("du").args(["--summarize", "--apparent-size", "--block-size=1024"]).arg(root.join("usr")),
     )?;
     let size = size.split_whitespace().next().unwrap_or_default();
-    let version = &content.release.version;
+    let (version, architecture) = (&content.release.version, content.platform.architecture);
     let control = format!(
-        "Package: plimsoll\nVersion: {version}-1\nArchitecture: {ARCHITECTURE}\nMaintainer: {}\nInstalled-Size: {size}\n\
+        "Package: plimsoll\nVersion: {version}-1\nArchitecture: {architecture}\nMaintainer: {}\nInstalled-Size: {size}\n\
          Section: net\nPriority: optional\nDescription: {}\n{}\n",
         super::MAINTAINER,
         super::SUMMARY,
@@ -41,10 +39,11 @@ pub(super) fn write(content: &Content, folder: &Path) -> Result<PathBuf, String>
     );
     files::write(&root.join("DEBIAN/control"), &control)?;
     files::settle(&root, &content.release.epoch)?;
-    let file = folder.join(format!("plimsoll_{version}-1_{ARCHITECTURE}.deb"));
+    let file = folder.join(format!("plimsoll_{version}-1_{architecture}.deb"));
     let mut build = Command::new("dpkg-deb");
     // With several threads xz cuts its input otherwise.
-    build.args(["--root-owner-group", "-Zxz", "--threads-max=1", "--build"]).arg(&root).arg(&file);
+    let level = if content.thorough { "-z6" } else { "-z0" };
+    build.args(["--root-owner-group", "-Zxz", level, "--threads-max=1", "--build"]).arg(&root).arg(&file);
     process::output(build.env("SOURCE_DATE_EPOCH", &content.release.epoch))?;
     Ok(file)
 }

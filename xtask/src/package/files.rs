@@ -61,14 +61,15 @@ pub(super) fn settle(folder: &Path, epoch: &str) -> Outcome {
     process::output(&mut find).map(drop)
 }
 
-/// Packs names of a folder; compressed if `file` ends in `gz`.
-pub(super) fn tar(folder: &Path, names: &[&str], file: &Path, epoch: &str) -> Outcome {
+/// Packs names of a folder; compressed if `file` ends in `gz`, as well as it goes or as fast.
+pub(super) fn tar(folder: &Path, names: &[&str], file: &Path, epoch: &str, thorough: bool) -> Outcome {
     let mut tar = Command::new("tar");
     // ustar: nothing of this machine has a place in it.
     tar.args(["--create", "--format=ustar", "--sort=name", "--owner=0", "--group=0", "--numeric-owner"]);
     tar.args(["--mode=u=rwX,go=rX", &format!("--mtime=@{epoch}")]);
     if file.extension().is_some_and(|end| end == "gz") {
-        tar.arg("--use-compress-program=gzip --best --no-name");
+        let level = if thorough { "--best" } else { "--fast" };
+        tar.arg(format!("--use-compress-program=gzip {level} --no-name"));
     }
     process::output(tar.arg("--file").arg(file).arg("--directory").arg(folder).args(names)).map(drop)
 }

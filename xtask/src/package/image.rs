@@ -26,7 +26,7 @@ pub(super) fn write(content: &Content, folder: &Path) -> Result<PathBuf, String>
     files::make(&root.join("data"))?;
     files::settle(&root, epoch)?;
     let layers = ["layer.tar", "layer.tar.gz"].map(|name| content.scratch.join("image").join(name));
-    layers.iter().try_for_each(|file| files::tar(&root, &["data", "usr"], file, epoch))?;
+    layers.iter().try_for_each(|file| files::tar(&root, &["data", "usr"], file, epoch, true))?;
     let unpacked = format!("sha256:{}", files::sha256(&layers[0])?);
     let created = crate::process::output(std::process::Command::new("date").args([
         "--utc",
@@ -36,7 +36,7 @@ pub(super) fn write(content: &Content, folder: &Path) -> Result<PathBuf, String>
     ]))?;
     let config = json!({
         "created": created.trim(),
-        "architecture": "amd64",
+        "architecture": content.platform.architecture,
         "os": "linux",
         "config": {
             "Entrypoint": ["/usr/bin/plimsoll"],
@@ -61,7 +61,7 @@ pub(super) fn write(content: &Content, folder: &Path) -> Result<PathBuf, String>
     files::write(&image.join("index.json"), &index.to_string())?;
     files::write(&image.join("oci-layout"), "{\"imageLayoutVersion\":\"1.0.0\"}")?;
     let file = folder.join(format!("{}.oci.tar", content.full_name()));
-    files::tar(&image, &["blobs", "index.json", "oci-layout"], &file, epoch)?;
+    files::tar(&image, &["blobs", "index.json", "oci-layout"], &file, epoch, true)?;
     Ok(file)
 }
 

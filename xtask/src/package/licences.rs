@@ -6,7 +6,6 @@ use std::path::{Path, PathBuf};
 
 use serde_json::Value;
 
-use super::build::TARGET;
 use super::files;
 use crate::{process, workspace};
 
@@ -29,10 +28,10 @@ pub(super) struct Crate {
 }
 
 /// The crates in the program, in order. Crates that only run while it is built leave nothing in it.
-pub(super) fn crates() -> Result<Vec<Crate>, String> {
+pub(super) fn crates(target: &str) -> Result<Vec<Crate>, String> {
     let tree = ["tree", "--locked", "--package", "plimsoll", "--edges", "normal,no-proc-macro", "--prefix", "none"];
     let mut command = process::cargo(&tree);
-    let tree = process::output(command.args(["--target", TARGET]))?;
+    let tree = process::output(command.args(["--target", target]))?;
     let metadata = process::output(&mut process::cargo(&["metadata", "--format-version", "1", "--locked"]))?;
     let metadata: Value = serde_json::from_str(&metadata).map_err(|error| format!("cargo metadata: {error}"))?;
     let checksums = checksums(&files::read(&workspace::root().join("Cargo.lock"))?);

@@ -9,11 +9,13 @@ mod deb;
 mod files;
 mod image;
 mod licences;
+mod platform;
 mod rpm;
 mod sbom;
 mod tarball;
 mod trial;
 mod wheel;
+mod zip;
 
 use std::fs;
 use std::path::{Path, PathBuf};
@@ -23,6 +25,7 @@ use crate::{Outcome, process, workspace};
 
 use build::Release;
 use content::Content;
+use platform::{PLATFORMS, Platform};
 
 /// Arguments of `cargo xtask package`.
 #[derive(Debug, clap::Args)]
@@ -33,6 +36,27 @@ pub(crate) struct Arguments {
     /// Build again in a fresh clone at another path, and compare the packages bit by bit
     #[arg(long)]
     reproduce: bool,
+    /// Package only for this platform, e.g. x86_64-pc-windows-gnu; may be repeated [default: all whose tools are here]
+    #[arg(long, value_name = "TARGET", value_parser = targets())]
+    target: Vec<String>,
+    /// Package only the static tarball and .deb without optimisation, and run both, as `cargo xtask check` does
+    #[arg(long, conflicts_with_all = ["reproduce", "target", "profile"])]
+    check: bool,
+    /// Cargo profile of the programs. Only the default is for users
+    #[arg(long, default_value = RELEASE)]
+    profile: String,
+}
+
+fn targets() -> clap::builder::PossibleValuesParser {
+    clap::builder::PossibleValuesParser::new(PLATFORMS.iter().map(|platform| platform.target))
+}
+
+/// Rust's name of the platform of the static program that runs on this machine.
+pub(crate) const STATIC_TARGET: &str = platform::STATIC_TARGET;
+
+/// Whether Rust's libraries for it are here.
+pub(crate) fn static_target_is_here() -> bool {
+    platform::has_libraries(STATIC_TARGET)
 }
 
 /// What packages say of the program, in one line and in a few.
@@ -47,6 +71,7 @@ const MAINTAINER: &str = "The Plimsoll developers";
 const LARGEST: u64 = 15 * 1000 * 1000;
 
 /// A kind of package.
+#[derive(Clone, Copy, Debug)]
 struct Format {
     name: &'static str,
     /// Programs that write it or try it, each with its Debian package.
@@ -57,57 +82,129 @@ struct Format {
     try_it: fn(&Content, &Path) -> Outcome,
 }
 
+const TARBALL: Format = Format { name: "tarball", needs: &[], write: tarball::write, try_it: tarball::try_it };
+const DEB: Format =
+    Format { name: ".deb", needs: &[("dpkg-deb", "dpkg"), ("dpkg", "dpkg")], write: deb::write, try_it: deb::try_it };
 const FORMATS: [Format; 5] = [
-    Format { name: "tarball", needs: &[], write: tarball::write, try_it: tarball::try_it },
-    Format { name: ".deb", needs: &[("dpkg-deb", "dpkg"), ("dpkg", "dpkg")], write: deb::write, try_it: deb::try_it },
+    TARBALL,
+    DEB,
     Format { name: ".rpm", needs: &[("rpmbuild", "rpm"), ("rpm", "rpm")], write: rpm::write, try_it: rpm::try_it },
     Format { name: "wheel", needs: &[("python3", "python3-venv")], write: wheel::write, try_it: wheel::try_it },
     Format { name: "image", needs: &[], write: image::write, try_it: image::try_it },
 ];
+const FORMATS_WINDOWS: [Format; 1] =
+    [Format { name: "zip", needs: &[("python3", "python3")], write: zip::write, try_it: zip::try_it }];
 
 /// Builds, packs, runs what was packed, and writes the checksums.
 pub(crate) fn run(arguments: &Arguments) -> Outcome {
+    if arguments.check {
+        return check();
+    }
     let release = Release::of_commit(arguments.allow_dirty)?;
-    let program = build::program(&workspace::root())?;
-    let content = Content::collect(&release, program, &workspace::target().join("package"))?;
+    let wanted = |platform: &&Platform| {
+        platform.is_native()
+            || arguments.target.is_empty()
+            || arguments.target.iter().any(|name| name == platform.target)
+    };
+    let mut platforms = Vec::new();
+    for platform in PLATFORMS.iter().filter(wanted) {
+        match platform.missing() {
+            None => platforms.push(platform),
+            // The others are compared with it.
+            Some(missing) if platform.is_native() || !arguments.target.is_empty() => return Err(missing),
+            Some(missing) => println!("SKIPPED: {} {missing}", platform.target),
+        }
+    }
+    let contents = collect(&release, &platforms, &workspace::root(), &arguments.profile)?;
     let dist = workspace::root().join("dist");
-    let packed = pack(&content, &dist)?;
+    let largest = if arguments.profile == RELEASE { LARGEST } else { u64::MAX };
+    let packed = pack(&contents, &dist, largest)?;
     // The packing alone is quick enough to be compared each time.
     let again = workspace::target().join("package/again");
-    pack(&content, &again)?;
+    pack(&contents, &again, largest)?;
     let sums = same_sums(&dist, &again)?;
-    for (format, file) in &packed {
-        println!("\n== {}", format.name);
-        (format.try_it)(&content, file)?;
-    }
+    try_all(&packed)?;
     if arguments.reproduce {
-        reproduce(&release, &dist)?;
+        reproduce(&release, (&platforms, &arguments.profile), &dist)?;
     }
     println!("\n{sums}");
     Ok(())
 }
 
+/// Cargo's profile for users.
+const RELEASE: &str = "dist";
+/// Cargo's profile for [`check`].
+const UNOPTIMISED: &str = "package-check";
+
+/// Packs the static program of this machine as tarball and .deb, without optimisation, and runs both: what is tested is the packaging
+/// and the static link. Part of `cargo xtask check`.
+pub(crate) fn check() -> Outcome {
+    let platforms: Vec<&Platform> = PLATFORMS.iter().filter(|platform| platform.is_native()).collect();
+    if let Some(missing) = platforms.iter().find_map(|platform| platform.missing()) {
+        println!("SKIPPED: {missing}");
+        return Ok(());
+    }
+    let release = Release::of_commit(true)?;
+    let mut contents = collect(&release, &platforms, &workspace::root(), UNOPTIMISED)?;
+    for content in &mut contents {
+        (content.formats, content.thorough) = (&FORMATS_OF_CHECK, false);
+    }
+    try_all(&pack(&contents, &workspace::target().join("package/check"), u64::MAX)?)
+}
+
+const FORMATS_OF_CHECK: [Format; 2] = [TARBALL, DEB];
+
+/// Builds the programs in a working tree, and makes what goes beside each.
+fn collect(
+    release: &Release,
+    platforms: &[&'static Platform],
+    tree: &Path,
+    profile: &str,
+) -> Result<Vec<Content>, String> {
+    let scratch = if tree == workspace::root() { workspace::target() } else { tree.join("target") }.join("package");
+    let mut contents: Vec<Content> = Vec::new();
+    for platform in platforms {
+        let program = build::program(tree, platform, profile)?;
+        let reference = contents.first().map_or_else(|| program.clone(), |first| first.program.clone());
+        contents.push(Content::collect(release, platform, (program, reference), &scratch)?);
+    }
+    Ok(contents)
+}
+
 /// Packages of all formats whose tools are here.
-fn pack(content: &Content, folder: &Path) -> Result<Vec<(Format, PathBuf)>, String> {
+fn pack<'c>(
+    contents: &'c [Content],
+    folder: &Path,
+    largest: u64,
+) -> Result<Vec<(&'c Content, Format, PathBuf)>, String> {
     files::empty(folder)?;
     let mut packed = Vec::new();
-    for format in FORMATS {
-        let missing = format.needs.iter().find(|(program, _)| process::find(program).is_none());
-        if let Some((program, package)) = missing {
-            println!("SKIPPED: {} needs {program} (Debian package {package})", format.name);
-            continue;
+    for content in contents {
+        for format in content.formats {
+            let missing = format.needs.iter().find(|(program, _)| process::find(program).is_none());
+            if let Some((program, package)) = missing {
+                println!("SKIPPED: {} needs {program} (Debian package {package})", format.name);
+                continue;
+            }
+            let file = (format.write)(content, folder)?;
+            let size = fs::metadata(&file).map_err(|error| format!("{}: {error}", file.display()))?.len();
+            println!("{:>12} bytes  {}", size, file.display());
+            if size > largest {
+                return Err(format!("{}: {size} bytes, {largest} at the most", file.display()));
+            }
+            packed.push((content, *format, file));
         }
-        let file = (format.write)(content, folder)?;
-        let size = fs::metadata(&file).map_err(|error| format!("{}: {error}", file.display()))?.len();
-        println!("{:>12} bytes  {}", size, file.display());
-        if size > LARGEST {
-            return Err(format!("{}: {size} bytes, {LARGEST} at the most", file.display()));
-        }
-        packed.push((format, file));
+        files::copy(&content.sbom(), &folder.join(content.sbom_name()))?;
     }
-    files::copy(&content.sbom(), &folder.join(content.sbom_name()))?;
     files::write(&folder.join("SHA256SUMS"), &files::sums(folder)?)?;
     Ok(packed)
+}
+
+fn try_all(packed: &[(&Content, Format, PathBuf)]) -> Outcome {
+    packed.iter().try_for_each(|(content, format, file)| {
+        println!("\n== {} for {}", format.name, content.platform.target);
+        (format.try_it)(content, file)
+    })
 }
 
 /// The checksums of two folders, which must be equal.
@@ -122,16 +219,15 @@ fn same_sums(one: &Path, other: &Path) -> Result<String, String> {
 }
 
 /// Packages made in another clone by its own `cargo xtask package`'s build step: another path, nothing compiled before.
-fn reproduce(release: &Release, dist: &Path) -> Outcome {
+fn reproduce(release: &Release, (platforms, profile): (&[&'static Platform], &str), dist: &Path) -> Outcome {
     println!("\n== reproduce");
     let clone = workspace::target().join("package/clone");
     files::empty(&clone)?;
     let mut git = Command::new("git");
     process::run(git.args(["clone", "--quiet", "--no-hardlinks"]).arg(workspace::root()).arg(&clone))?;
     process::run(Command::new("git").current_dir(&clone).args(["checkout", "--quiet", &release.commit]))?;
-    let program = build::program(&clone)?;
-    let content = Content::collect(release, program, &clone.join("target/package"))?;
+    let contents = collect(release, platforms, &clone, profile)?;
     let other = clone.join("dist");
-    pack(&content, &other)?;
+    pack(&contents, &other, u64::MAX)?;
     same_sums(dist, &other).map(|_| println!("a fresh clone gives the same bits"))
 }

@@ -1,10 +1,13 @@
 //! What is packed is run: the version, the first report of a golden capture, the demonstration.
 
+mod same_reports;
+
 use std::fs;
 use std::path::Path;
 use std::process::{Command, Stdio};
 use std::time::Instant;
 
+use super::content::Content;
 use super::files;
 use crate::{Outcome, process, setup, workspace};
 
@@ -14,18 +17,19 @@ const REPORT: &str = "captures/netbench-samba/screen.txt";
 /// The exit code of a demonstration on a machine too busy for valid numbers.
 const NO_VERDICT: i32 = 4;
 
-/// Version and first report, on this machine.
-pub(super) fn reports(program: &Path) -> Outcome {
+/// Version, first report, and the reports of all our captures and of recordings, on this machine.
+pub(super) fn reports(content: &Content, program: &Path) -> Outcome {
     let folder = workspace::root().join(CAPTURE);
     let folder = folder.parent().unwrap_or(&folder);
     runs(|| {
-        let mut command = Command::new(program);
+        let mut command = content.platform.command(program, &content.scratch);
         command.current_dir(folder);
         Ok(command)
-    })
+    })?;
+    if content.platform.is_native() { Ok(()) } else { same_reports::check(content, program) }
 }
 
-/// The same in a root that has nothing but what was unpacked there: no library, no `/proc`, no `/tmp`.
+/// Version and first report in a root that has nothing but what was unpacked there: no library, no `/proc`, no `/tmp`.
 pub(super) fn reports_in_an_empty_root(root: &Path, program: &str) -> Outcome {
     let begun = Instant::now();
     let capture = root.join("capture.pcap.zst");
@@ -43,6 +47,18 @@ fn runs(command: impl Fn() -> Result<Command, String>) -> Outcome {
     let report = process::output(command()?.args(["analyze", "capture.pcap.zst", "--utc"]))?;
     let expected = files::read(&workspace::root().join(REPORT))?;
     if report == expected { Ok(()) } else { Err(format!("not the report in {REPORT}:\n{report}")) }
+}
+
+/// A program without the half that drives servers: what needs that half says so in one line.
+pub(super) fn drives_nothing(content: &Content, program: &Path) -> Outcome {
+    let mut command = content.platform.command(program, &content.scratch);
+    let run = command.args(["run", "mixed", "--target", "smb://user@server/share"]).output();
+    let run = run.map_err(|error| format!("run: {error}"))?;
+    let said = String::from_utf8_lossy(&run.stderr);
+    match (run.status.code(), said.lines().count()) {
+        (Some(2), 1) if said.contains("run: needs Linux") => Ok(()),
+        _ => Err(format!("run: {}\n{said}", run.status)),
+    }
 }
 
 /// The demonstration, which writes its page into a folder.

@@ -63,7 +63,7 @@ pub(super) fn try_it(content: &Content, file: &Path) -> Outcome {
     pip(&["install", "--no-index", &file.display().to_string()])?;
     let program = folder.join("bin/plimsoll");
     trial::same_program(&content.program, &program)?;
-    trial::reports(&program)?;
+    trial::reports(content, &program)?;
     trial::took("from the wheel, with a new environment, to the first report", begun);
     trial::demo(&program, &folder)?;
     trial::took("from the wheel, with a new environment, to the end of demo", begun);

@@ -101,6 +101,12 @@ impl RecordTo {
     /// # Errors
     /// There is one already, or the folder cannot be written to.
     pub fn begin(&self, measured: &Measurement, clock: &str, seed: u64) -> anyhow::Result<Recorder> {
+        if cfg!(windows) {
+            // A recording locks its folder, which Windows does not open.
+            let why =
+                "--record: cannot write recordings on Windows; record on Linux, or write a table with --transactions";
+            return Err(Usage(why.to_owned()).into());
+        }
         let sample = self.sample(seed);
         let manifest = Manifest {
             schema: SCHEMA.to_owned(),

@@ -1,6 +1,6 @@
 //! Every format gives back what was put in, however it is packed and cut into files.
 
-use super::super::{Captures, Compression, Format, Input, LinkType, StopReading};
+use super::super::{CaptureAnomalies, Captures, Compression, Format, Input, LinkType, StopReading};
 use super::builders::{self, Endian, packets};
 use super::{Folder, Owned, gzip, read, read_bytes, zstd};
 
@@ -242,6 +242,40 @@ fn usual_record_headers_stay_whatever_the_records_hold() {
         late[0].time_ns = late[0].time_ns.map(|time| time + 2_000_000_000);
         assert_eq!(read_bytes(&bytes).unwrap().0, late);
     }
+}
+
+/// What `pktmon etl2pcap` and etl2pcapng write: interfaces without options or snap length, described when their first packet comes, and
+/// packets with a comment and a direction.
+#[test]
+fn converted_captures_of_windows_are_read() {
+    let e = Endian::Little;
+    let mut expected = packets(LinkType::Ethernet);
+    let described = |link: u16| builders::block(e, 1, &[e.u16(link).to_vec(), vec![0; 6]].concat());
+    let packet = |interface: u32, packet: &Owned| {
+        let ticks = packet.time_ns.unwrap() as u64 / 1000;
+        let lengths = [packet.captured.len() as u32, packet.original_len];
+        let fields = [interface, (ticks >> 32) as u32, ticks as u32, lengths[0], lengths[1]];
+        let mut body: Vec<u8> = fields.into_iter().flat_map(|field| e.u32(field)).collect();
+        body.extend(&packet.captured);
+        body.resize(body.len().next_multiple_of(4), 0);
+        body.extend(builders::option(e, 1, b"PID=4 TID=1276"));
+        body.extend(builders::option(e, 2, &e.u32(2)));
+        body.extend(builders::option(e, 0, b""));
+        builders::block(e, 6, &body)
+    };
+    let section = builders::block(e, 0x0a0d_0d0a, &[&[0x4d, 0x3c, 0x2b, 0x1a, 1, 0, 0, 0][..], &[0xff; 8]].concat());
+    let mut file = [section, described(1)].concat();
+    for (number, one) in (0..).zip(&mut expected) {
+        // A virtual private network's interface has packets without Ethernet.
+        if number == 2 {
+            file.extend(described(101));
+        }
+        one.link = if number < 2 { LinkType::Ethernet } else { LinkType::RawIp };
+        one.time_ns = one.time_ns.map(|ns| ns / 1000 * 1000);
+        file.extend(packet(u32::from(number >= 2), one));
+    }
+    let (frames, anomalies) = read_bytes(&file).unwrap();
+    assert_eq!((frames, anomalies), (expected, CaptureAnomalies::default()));
 }
 
 #[test]
