@@ -5,17 +5,18 @@ use std::path::{Path, PathBuf};
 use plimsoll_model::Anomaly;
 use plimsoll_observe::capture::Captures;
 use plimsoll_observe::decrypt::SessionKeys;
+use plimsoll_observe::filter::Filtered;
+use plimsoll_observe::names::HostsFile;
 use plimsoll_observe::{Observed, Observer, status_name};
+use plimsoll_recording::Batched;
 use plimsoll_report::findings::{About, DrillDown, Findings, Source};
 use plimsoll_stats::cube::Cube;
 use plimsoll_stats::live::Recent;
 use plimsoll_stats::{Dimension, Dimensions, Headline, MAX_DIMENSIONS, Options, Statistics};
 
 use crate::about::AboutFlags;
-use crate::batched::Batched;
 use crate::exit::{Done, first_error};
-use crate::filter::{Filter, Filtered};
-use crate::hosts::Hosts;
+use crate::filter::Filter;
 use crate::keys::Keys;
 use crate::output::{OpenOutput, Output, finish_table};
 use crate::output_file::{Files, OutputFile};
@@ -54,7 +55,7 @@ pub(crate) type Sinks =
 /// An analysis whose outputs are open.
 pub(crate) struct Analysis {
     pub(crate) flags: AnalysisFlags,
-    pub(crate) hosts: Hosts,
+    pub(crate) hosts: HostsFile,
     pub(crate) source: Source,
     pub(crate) output: OpenOutput,
     table: Option<(Batched, OutputFile)>,
@@ -63,7 +64,7 @@ pub(crate) struct Analysis {
 /// An analysis at work, beside its observer.
 pub(crate) struct Running {
     filter: Filter,
-    hosts: Hosts,
+    hosts: HostsFile,
     source: Source,
     output: OpenOutput,
     table: Option<OutputFile>,

@@ -1,26 +1,17 @@
 //! `--from`, `--client`, `--path` and the like: which transactions count.
 
-mod address;
-mod pattern;
-mod sink;
-mod status;
-mod term;
-
 use std::path::{Path, PathBuf};
 use std::time::Duration;
 
+use anyhow::Context as _;
+use plimsoll_model::Procedure;
+use plimsoll_observe::filter::{Address, Criteria, Filtered, Moment, Pattern, Status, Term, Terms};
+use plimsoll_observe::names::HostsFile;
+use plimsoll_report::When;
 use plimsoll_report::safe::for_shell;
 use plimsoll_results::ProcedureSet;
 
 use crate::exit::Usage;
-use crate::hosts::Hosts;
-use crate::when::When;
-use address::Address;
-use pattern::{NameFilter, Pattern};
-pub(crate) use sink::Filtered;
-use sink::{Criteria, procedures};
-use status::Status;
-use term::{Term, Terms};
 
 /// Filters, as flags.
 #[derive(Clone, Debug, Default, clap::Args)]
@@ -107,11 +98,11 @@ impl Filter {
     ///
     /// # Errors
     /// The file cannot be read, or no address has a name that is wanted.
-    pub(crate) fn resolve(&mut self) -> anyhow::Result<Hosts> {
-        let hosts = self.hosts.as_deref().map(Hosts::read).transpose()?.unwrap_or_default();
+    pub(crate) fn resolve(&mut self) -> anyhow::Result<HostsFile> {
+        let hosts = self.hosts.as_deref().map(read_hosts).transpose()?.unwrap_or_default();
         for (flag, terms) in [("client", &mut self.client), ("server", &mut self.server)] {
             for address in terms.iter_mut().map(|term| &mut term.what) {
-                let Some(name) = &address.name else { continue };
+                let Some(name) = address.host() else { continue };
                 let found = hosts.addresses(name);
                 if found.is_empty() {
                     let why = format!(
@@ -127,23 +118,32 @@ impl Filter {
 
     /// A sink that lets the wanted transactions through to `sink`.
     pub(crate) fn before<S>(&self, sink: S) -> Filtered<S> {
-        let names = |terms: &[Term<Pattern>]| Terms::of(terms).map(NameFilter::new);
+        let moment = |when: Option<When>| when.map(|when| -> Moment { Box::new(move |start| when.resolve(start)) });
         let criteria = || Criteria {
-            times: (self.from, self.to),
-            from_ns: None,
-            to_ns: None,
-            clients: Terms::of(&self.client),
-            servers: Terms::of(&self.server),
-            shares: names(&self.share),
-            paths: names(&self.path),
-            users: names(&self.user),
-            procedures: Terms::of(&self.operation).as_ref().map(procedures),
-            statuses: Terms::of(&self.status),
+            times: (moment(self.from), moment(self.to)),
+            clients: self.client.clone(),
+            servers: self.server.clone(),
+            shares: self.share.clone(),
+            paths: self.path.clone(),
+            users: self.user.clone(),
+            procedures: procedures(&self.operation),
+            statuses: self.status.clone(),
             slower_than_ns: self.slower_than.map(|limit| i64::try_from(limit.as_nanos()).unwrap_or(i64::MAX)),
         };
-        let criteria = (!self.describe().is_empty()).then(|| Box::new(criteria()));
-        Filtered { criteria, refused: 0, sink }
+        Filtered::new((!self.describe().is_empty()).then(criteria), sink)
     }
+}
+
+fn read_hosts(file: &Path) -> anyhow::Result<HostsFile> {
+    let shown = format!("--hosts {}", file.display());
+    let text = std::fs::read_to_string(file).with_context(|| shown.clone())?;
+    HostsFile::parse(&text).map_err(|why| Usage(format!("{shown}: {why}")).into())
+}
+
+/// Which procedures the values of `--operation` leave.
+fn procedures(terms: &[Term<ProcedureSet>]) -> Option<Vec<bool>> {
+    let terms = Terms::of(terms)?;
+    Some(Procedure::all().map(|procedure| terms.pass(|set| set.contains(procedure))).collect())
 }
 
 fn described<T>(flag: &str, terms: &[Term<T>]) -> impl Iterator<Item = String> {

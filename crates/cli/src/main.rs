@@ -7,7 +7,6 @@
 mod about;
 mod analysis;
 mod analyze;
-mod batched;
 mod compare;
 mod completions;
 #[cfg_attr(not(target_os = "linux"), path = "drive/absent.rs")]
@@ -15,7 +14,6 @@ mod drive;
 mod exit;
 mod filter;
 mod history;
-mod hosts;
 mod interrupt;
 mod keys;
 mod man;
@@ -32,7 +30,6 @@ mod title;
 mod version;
 #[cfg(target_os = "linux")]
 mod watch;
-mod when;
 
 use clap::{Parser, Subcommand};
 

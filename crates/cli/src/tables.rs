@@ -5,12 +5,13 @@ use std::path::{Path, PathBuf};
 use anyhow::Context;
 use plimsoll_model::{Coverage, Names, Sink, Transaction, Vantage};
 use plimsoll_observe::Observed;
+use plimsoll_observe::filter::Filtered;
 use plimsoll_recording::folder::Recording;
 use plimsoll_recording::{TableFormat, read_transactions};
 use plimsoll_stats::Headline;
 
 use crate::exit::Usage;
-use crate::filter::{Filter, Filtered};
+use crate::filter::Filter;
 
 /// Maximum number of distinct connections; above it the count is a lower bound.
 const MOST_CONNECTIONS: usize = 1 << 20;

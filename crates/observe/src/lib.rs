@@ -1,7 +1,7 @@
 //! The passive half: packet captures become transactions.
 //!
 //! ```text
-//! capture → packet → stream → message → pairing → Transaction
+//! capture → packet → stream → message → pairing → Transaction → filter
 //! ```
 
 pub mod capture;
@@ -9,6 +9,7 @@ mod commands;
 mod connection;
 mod connection_context;
 pub mod decrypt;
+pub mod filter;
 pub mod message;
 mod missing;
 pub mod names;

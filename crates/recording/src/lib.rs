@@ -6,6 +6,7 @@
 //! written for other programs ([`Export`]).
 //! Raw facts only: response times are derived from the instants by whoever reads the table.
 
+mod batched;
 mod columns;
 mod csv_table;
 mod error;
@@ -15,6 +16,7 @@ pub mod folder;
 mod parquet_table;
 mod read;
 
+pub use batched::Batched;
 pub use columns::{ColumnKind, columns};
 pub use error::RecordingError;
 pub use export::Export;

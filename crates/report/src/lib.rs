@@ -12,6 +12,8 @@ mod shares;
 mod sides;
 mod tables;
 pub mod text;
+mod when;
 
 pub use instant::{Zone, utc};
 pub use text::{duration, significant};
+pub use when::{ClockTime, When};

@@ -1,5 +1,9 @@
 //! How much load there is, and for how long.
 
+use std::fmt;
+use std::str::FromStr;
+use std::time::Duration;
+
 use serde::{Deserialize, Serialize};
 
 /// Who starts what, when. An iteration is what a scenario says it is.
@@ -16,7 +20,7 @@ pub enum Load {
         think: Pause,
     },
     /// Iterations start on one schedule for all clients, however slow the server is. An iteration takes the slot that has been free
-    /// longest; where none is free it waits, its intended instant kept. The schedule depends on rate and seed alone. StepWithOptions
+    /// longest; where none is free it waits, its intended instant kept. The schedule depends on rate and seed alone. With
     /// several threads, iteration `n` goes to the thread of client `n % clients` and to the slots of that thread: as long as
     /// slots are free, and answers come in the order of their requests, to the same slot as with one thread.
     Open {
@@ -109,5 +113,76 @@ impl Load {
             Load::Open { rate, .. } => Some(rate),
             Load::Partly { users, every_ns, .. } => Some(f64::from(users) * 1e9 / every_ns as f64),
         }
+    }
+
+    /// The same load with so many clients, iterations per second or users; `None` where these must be whole and at least 1, and are not.
+    #[must_use]
+    pub fn at_level(self, level: f64) -> Option<Self> {
+        let whole = level.fract() == 0.0 && level >= 1.0 && level <= f64::from(u32::MAX);
+        // It was just seen to fit.
+        let count = whole.then_some(level as u32);
+        Some(match self {
+            Load::Closed { think, .. } => Load::Closed { clients: count?, think },
+            Load::Open { clients, arrivals, .. } => Load::Open { clients, rate: level, arrivals },
+            Load::Partly { every_ns, arrivals, .. } => Load::Partly { users: count?, every_ns, arrivals },
+        })
+    }
+}
+
+/// What a load level is called.
+impl fmt::Display for Load {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let (count, what) = match *self {
+            Load::Closed { clients, .. } => (clients, "client"),
+            Load::Open { rate, .. } => return write!(f, "{rate} iterations/s"),
+            Load::Partly { users, .. } => (users, "user"),
+        };
+        write!(f, "{count} {what}{}", if count == 1 { "" } else { "s" })
+    }
+}
+
+impl FromStr for Arrivals {
+    type Err = String;
+
+    fn from_str(text: &str) -> Result<Self, String> {
+        match text {
+            "constant" => Ok(Arrivals::Constant),
+            "poisson" => Ok(Arrivals::Poisson),
+            _ => Err("expected constant or poisson".to_owned()),
+        }
+    }
+}
+
+/// `10ms`, `exponential:10ms` (the mean) or `5ms..20ms` (uniform).
+impl FromStr for Pause {
+    type Err = String;
+
+    fn from_str(text: &str) -> Result<Self, String> {
+        let ns = |time: Duration| u64::try_from(time.as_nanos()).unwrap_or(u64::MAX);
+        let time = |text: &str| {
+            humantime::parse_duration(text)
+                .map(ns)
+                .map_err(|error| format!("{text}: {error}; expected a time such as 10ms (write 1.5s as 1500ms)"))
+        };
+        if let Some(mean) = text.strip_prefix("exponential:") {
+            return time(mean).map(Pause::Exponential);
+        }
+        if let Some((low, high)) = text.split_once("..") {
+            return Ok(Pause::Uniform(time(low)?, time(high)?));
+        }
+        time(text).map(|ns| if ns == 0 { Pause::None } else { Pause::Constant(ns) })
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn pauses_and_arrivals_are_read() {
+        assert!("soon".parse::<Pause>().is_err() && "often".parse::<Arrivals>().is_err());
+        assert_eq!("5ms..20ms".parse(), Ok(Pause::Uniform(5_000_000, 20_000_000)));
+        assert_eq!("0s".parse(), Ok(Pause::None));
+        assert_eq!("exponential:1s".parse(), Ok(Pause::Exponential(1_000_000_000)));
     }
 }

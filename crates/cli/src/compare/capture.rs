@@ -5,13 +5,14 @@ use std::path::Path;
 use anyhow::Context;
 use plimsoll_model::Validity;
 use plimsoll_observe::capture::{Captures, Input};
+use plimsoll_observe::filter::Filtered;
 use plimsoll_observe::{Observed, Observer, status_name};
 use plimsoll_report::collect::comparison::{Contestant, LevelRuns, MeasuredRun};
 use plimsoll_report::findings::{Findings, Source};
 use plimsoll_results::comparison::{ComparedSide, WHOLE_CAPTURE};
 use plimsoll_stats::{IntervalRecorder, Intervals, Options, Statistics};
 
-use crate::filter::{Filter, Filtered};
+use crate::filter::Filter;
 use crate::keys::Keys;
 use crate::progress::Bar;
 use crate::tables::Tables;

@@ -6,6 +6,7 @@ mod question;
 mod result;
 #[cfg(test)]
 mod simulation;
+mod summary;
 
 use std::time::{Duration, Instant};
 
@@ -15,6 +16,7 @@ use plimsoll_stats::comparison::CONFIDENCE;
 
 pub use question::{Known, Question};
 pub use result::{GateResult, GateRun, shown};
+pub use summary::{GateSummary, line};
 
 use crate::rounds::{RUNS, TURNS};
 use crate::{Arm, LevelResult};

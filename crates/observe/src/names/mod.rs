@@ -2,8 +2,10 @@
 
 mod handles;
 mod hosts;
+mod hosts_file;
 mod smb2;
 
 pub use handles::{Handles, Named, Object};
 pub use hosts::learn as learn_hosts;
+pub use hosts_file::HostsFile;
 pub use smb2::{Opened, Smb2Names};

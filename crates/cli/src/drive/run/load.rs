@@ -38,13 +38,13 @@ pub(crate) struct LoadFlags {
     #[arg(long, value_name = "TIME", value_parser = humantime::parse_duration)]
     pub(crate) warmup: Option<Duration>,
     /// Think time of a client between iterations: 10ms, exponential:10ms (mean 10 ms) or 5ms..20ms (uniform)
-    #[arg(long, value_name = "TIME", value_parser = parse_pause)]
+    #[arg(long, value_name = "TIME")]
     pub(crate) think: Option<Pause>,
     /// Mean time between the starts of one user's iterations, e.g. 11s
     #[arg(long, value_name = "TIME", value_parser = humantime::parse_duration)]
     pub(crate) every: Option<Duration>,
     /// Spacing of scheduled starts: constant or poisson [default: from the workload, or constant]
-    #[arg(long, value_name = "HOW", value_parser = parse_arrivals)]
+    #[arg(long, value_name = "HOW")]
     pub(crate) arrivals: Option<Arrivals>,
     /// TCP connections per client (like the mount option nconnect), which share its --depth; --depth must be at least
     /// COUNT
@@ -130,17 +130,7 @@ fn base(flags: &LoadFlags, default: &Load) -> Result<Load, Usage> {
 }
 
 fn at_level(base: Load, (flag, level): (&str, f64)) -> Result<Load, Usage> {
-    let whole = || {
-        let counted = level.fract() == 0.0 && level >= 1.0 && level <= f64::from(u32::MAX);
-        let wrong = || Usage(format!("{flag} {level}: expected an integer >= 1"));
-        // It was just seen to fit.
-        if counted { Ok(level as u32) } else { Err(wrong()) }
-    };
-    Ok(match base {
-        Load::Closed { think, .. } => Load::Closed { clients: whole()?, think },
-        Load::Open { clients, arrivals, .. } => Load::Open { clients, rate: level, arrivals },
-        Load::Partly { every_ns, arrivals, .. } => Load::Partly { users: whole()?, every_ns, arrivals },
-    })
+    base.at_level(level).ok_or_else(|| Usage(format!("{flag} {level}: expected an integer >= 1")))
 }
 
 fn step(flags: &LoadFlags, defaults: &Defaults, load: Load, number: u32) -> anyhow::Result<LevelSpec> {
@@ -170,16 +160,7 @@ fn step(flags: &LoadFlags, defaults: &Defaults, load: Load, number: u32) -> anyh
         ..Plan::new(load)
     };
     plan.check().map_err(|error| Usage(error.to_string()))?;
-    Ok(LevelSpec { words: words(&load), plan, curve: None, parameter: None })
-}
-
-fn words(load: &Load) -> String {
-    let plural = |count: u32, what: &str| format!("{count} {what}{}", if count == 1 { "" } else { "s" });
-    match *load {
-        Load::Closed { clients, .. } => plural(clients, "client"),
-        Load::Open { rate, .. } => format!("{rate} iterations/s"),
-        Load::Partly { users, .. } => plural(users, "user"),
-    }
+    Ok(LevelSpec { words: load.to_string(), plan, curve: None, parameter: None })
 }
 
 fn nanoseconds(time: Duration) -> u64 {
@@ -195,29 +176,6 @@ fn parse_name(text: &str) -> Result<String, String> {
         true => Ok(text.to_owned()),
         false => Err(format!("expected 1 to {LONGEST_NAME} letters, digits, '-' or '_'")),
     }
-}
-
-fn parse_arrivals(text: &str) -> Result<Arrivals, String> {
-    match text {
-        "constant" => Ok(Arrivals::Constant),
-        "poisson" => Ok(Arrivals::Poisson),
-        _ => Err("expected constant or poisson".to_owned()),
-    }
-}
-
-fn parse_pause(text: &str) -> Result<Pause, String> {
-    let time = |text: &str| {
-        humantime::parse_duration(text)
-            .map(nanoseconds)
-            .map_err(|error| format!("{text}: {error}; expected a time such as 10ms (write 1.5s as 1500ms)"))
-    };
-    if let Some(mean) = text.strip_prefix("exponential:") {
-        return time(mean).map(Pause::Exponential);
-    }
-    if let Some((low, high)) = text.split_once("..") {
-        return Ok(Pause::Uniform(time(low)?, time(high)?));
-    }
-    time(text).map(|ns| if ns == 0 { Pause::None } else { Pause::Constant(ns) })
 }
 
 #[cfg(test)]
@@ -314,8 +272,5 @@ mod tests {
         assert!(levels_of(&LoadFlags { levels: Some(Levels(vec![1.5])), ..flags() }, &DEFAULTS).is_err());
         assert!(levels_of(&LoadFlags { users: Some(3), ..flags() }, &DEFAULTS).is_err());
         assert!(levels_of(&LoadFlags { clients: Some(0), ..flags() }, &DEFAULTS).is_err());
-        assert!(parse_pause("soon").is_err() && parse_arrivals("often").is_err());
-        assert_eq!(parse_pause("5ms..20ms"), Ok(Pause::Uniform(5_000_000, 20_000_000)));
-        assert_eq!(parse_pause("0s"), Ok(Pause::None));
     }
 }

@@ -1,6 +1,6 @@
 //! A gate in words: a line per condition, after the verdict.
 
-use plimsoll_experiment::gate::{Question, shown};
+use crate::gate::{Question, shown};
 use plimsoll_report::safe;
 use plimsoll_results::comparison::{Outcome, Threshold};
 use plimsoll_stats::comparison::fewest_of_a_sequence;
@@ -48,7 +48,8 @@ pub(super) fn ended(summary: &GateSummary<'_>) -> Option<String> {
 }
 
 /// A condition, what is known of it, and its outcome.
-pub(super) fn line(question: &Question) -> String {
+#[must_use]
+pub fn line(question: &Question) -> String {
     let limit = question.condition.text.split_once(['<', '>']).map_or("", |(_, limit)| limit.trim());
     format!("{}: {}, limit {limit}: {}", subject(question), difference(question), outcome(question))
 }

@@ -9,13 +9,17 @@ use super::term::Terms;
 ///
 /// SMB does not distinguish upper and lower case, and a backslash separates components; elsewhere names are taken as they are.
 #[derive(Clone, Debug)]
-pub(crate) struct Pattern {
+pub struct Pattern {
     smb: Vec<GlobMatcher>,
     other: Vec<GlobMatcher>,
 }
 
 impl Pattern {
-    pub(super) fn parse(text: &str) -> Result<Self, String> {
+    /// Reads a pattern.
+    ///
+    /// # Errors
+    /// It is empty, or no pattern.
+    pub fn parse(text: &str) -> Result<Self, String> {
         let of = |text: &str, is_smb: bool| {
             let slashes = if is_smb { text.replace('\\', "/") } else { text.to_owned() };
             let plain = slashes.trim_start_matches('/');
@@ -71,7 +75,7 @@ impl NameFilter {
     #[inline]
     pub(super) fn pass(&mut self, symbol: Symbol, protocol: Protocol, names: &Names) -> bool {
         let is_smb = matches!(protocol, Protocol::Smb1 | Protocol::Smb2);
-        let kept = self.known.get(symbol.index()).and_then(|both| both[usize::from(is_smb)]);
+        let kept = self.known.get(symbol.index()).and_then(|both| both.get(usize::from(is_smb)).copied()?);
         kept.unwrap_or_else(|| self.look(symbol, is_smb, names))
     }
 
@@ -82,7 +86,9 @@ impl NameFilter {
         if self.known.len() <= symbol.index() {
             self.known.resize(symbol.index() + 1, [None; 2]);
         }
-        self.known[symbol.index()][usize::from(is_smb)] = Some(passes);
+        if let Some(kept) = self.known.get_mut(symbol.index()).and_then(|both| both.get_mut(usize::from(is_smb))) {
+            *kept = Some(passes);
+        }
         passes
     }
 }

@@ -1,16 +1,11 @@
 //! `plimsoll gate`: two servers in turns, until conditions are decided.
 
-mod csv;
-mod junit;
-mod markdown;
-mod words;
-
 use std::io::Write as _;
 use std::path::PathBuf;
 use std::time::Duration;
 
 use anyhow::{Context as _, bail};
-use plimsoll_experiment::gate::{Gate, GateResult, GateSpec};
+use plimsoll_experiment::gate::{Gate, GateResult, GateSpec, GateSummary, line};
 use plimsoll_report::collect::comparison::Order;
 use plimsoll_report::findings::Report;
 use plimsoll_report::findings::comparison::Condition as JudgedCondition;
@@ -96,17 +91,6 @@ struct OpenGateOutput {
     quiet: bool,
 }
 
-/// What all outputs of a gate show.
-struct GateSummary<'a> {
-    gate: &'a GateResult,
-    conditions: &'a [Condition],
-    /// The baseline and the candidate.
-    sides: [&'a str; 2],
-    workload: &'a str,
-    /// What a reader must know before believing it.
-    warnings: &'a [String],
-}
-
 /// Runs the subcommand.
 pub(crate) fn run(arguments: Arguments) -> anyhow::Result<Done> {
     let Arguments { baseline, candidate, workload: name, budget, most_rounds, drive, conditions, output } = arguments;
@@ -136,7 +120,7 @@ pub(crate) fn run(arguments: Arguments) -> anyhow::Result<Done> {
     let written = output.write(&summary, &report);
     first_error([kept, written])?;
     let refused = report.comparison.and_then(|comparison| comparison.refused);
-    let mut judgement = result.judgement(words::line);
+    let mut judgement = result.judgement(line);
     if let Some(last) = judgement.undecided.last_mut() {
         last.push_str(&format!(" ({})", result.why));
     }
@@ -155,7 +139,7 @@ fn noted(report: &mut Report, gate: &GateResult, conditions: &[Condition]) -> Ve
                 .max()
                 .map_or("undecided", |worst| worst.label())
                 .to_owned(),
-            because: questions().map(words::line).collect(),
+            because: questions().map(line).collect(),
         }
     };
     comparison.conditions = conditions.iter().map(of).collect();
@@ -182,13 +166,18 @@ impl OpenGateOutput {
     fn write(self, summary: &GateSummary<'_>, report: &Report) -> anyhow::Result<()> {
         let Self { markdown, junit, csv, report: output, quiet } = self;
         let prints = !quiet && !output.is_on_standard_output();
-        let to = |file: Option<OutputFile>, text: fn(&GateSummary<'_>) -> String| match file {
-            Some(file) => file.write(|mut out| out.write_all(text(summary).as_bytes())),
+        let to = |file: Option<OutputFile>, text: String| match file {
+            Some(file) => file.write(|mut out| out.write_all(text.as_bytes())),
             None => Ok(()),
         };
-        let files = [to(markdown, markdown::table), to(junit, junit::suite), to(csv, csv::runs), output.write(report)];
+        let files = [
+            to(markdown, summary.markdown()),
+            to(junit, summary.junit()),
+            to(csv, summary.csv()),
+            output.write(report),
+        ];
         let printed = if prints {
-            let text = shell::in_locale(words::text(summary, shell::columns().into()));
+            let text = shell::in_locale(summary.text(shell::columns().into()));
             unless_closed(std::io::stdout().lock().write_all(text.as_bytes()).context("standard output"))
         } else {
             Ok(())
@@ -196,6 +185,3 @@ impl OpenGateOutput {
         first_error(files.into_iter().chain([printed]))
     }
 }
-
-#[cfg(test)]
-mod tests;

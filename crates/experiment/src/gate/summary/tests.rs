@@ -1,7 +1,8 @@
-use plimsoll_experiment::gate::{GateRun, Known, Question};
-use plimsoll_results::comparison::Outcome;
+use std::time::Duration;
 
 use super::*;
+use crate::gate::{GateRun, Known, Question};
+use plimsoll_results::comparison::Outcome;
 
 const HOSTILE: &str = "a|b`<img src=x onerror=alert(1)>&\"'@all [x](y)\n\u{1b}[2J\u{202e}";
 

@@ -2,15 +2,20 @@
 
 /// One value of a filter as the user wrote it; `!` in front means: not this one.
 #[derive(Clone, Debug)]
-pub(crate) struct Term<T> {
-    pub(super) written: String,
+pub struct Term<T> {
+    /// As it was written.
+    pub written: String,
     excludes: bool,
-    pub(super) what: T,
+    /// What it means, without the `!`.
+    pub what: T,
 }
 
 impl<T> Term<T> {
     /// Reads a value with `parse`, after its `!`.
-    pub(super) fn parse(text: &str, parse: impl Fn(&str) -> Result<T, String>) -> Result<Self, String> {
+    ///
+    /// # Errors
+    /// Those of `parse`.
+    pub fn parse(text: &str, parse: impl Fn(&str) -> Result<T, String>) -> Result<Self, String> {
         let (excludes, rest) = text.strip_prefix('!').map_or((false, text), |rest| (true, rest));
         Ok(Self { written: text.to_owned(), excludes, what: parse(rest)? })
     }
@@ -19,21 +24,21 @@ impl<T> Term<T> {
 /// All values of one filter: passes a transaction that matches any of the first (or all, if empty) and none of the
 /// second.
 #[derive(Clone, Debug)]
-pub(super) struct Terms<T> {
+pub struct Terms<T> {
     wanted: Vec<T>,
     excluded: Vec<T>,
 }
 
 impl<T: Clone> Terms<T> {
     /// `None` without values: the filter then passes everything.
-    pub(super) fn of(all: &[Term<T>]) -> Option<Self> {
+    pub fn of(all: &[Term<T>]) -> Option<Self> {
         let with = |excludes| all.iter().filter(move |term| term.excludes == excludes).map(|term| term.what.clone());
         (!all.is_empty()).then(|| Self { wanted: with(false).collect(), excluded: with(true).collect() })
     }
 
     /// Whether a transaction passes; `is` says whether a value matches. An unknown value never matches.
     #[inline]
-    pub(super) fn pass(&self, mut is: impl FnMut(&T) -> bool) -> bool {
+    pub fn pass(&self, mut is: impl FnMut(&T) -> bool) -> bool {
         (self.wanted.is_empty() || self.wanted.iter().any(&mut is)) && !self.excluded.iter().any(&mut is)
     }
 }

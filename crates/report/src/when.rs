@@ -1,4 +1,4 @@
-//! Points in time on the command line: since the capture's start (`90`, `1m30s`), a time of day (`03:08:21`), or a date and time
+//! Points in time as people write them: since the capture's start (`90`, `1m30s`), a time of day (`03:08:21`), or a date and time
 //! (`2026-11-21 03:08`), with or without a zone.
 
 use std::fmt;
@@ -7,7 +7,8 @@ use std::time::Duration;
 
 use jiff::civil::{Date, DateTime, Time};
 use jiff::tz::{Offset, TimeZone};
-use plimsoll_report::Zone;
+
+use crate::Zone;
 
 const NS_PER_S: i64 = 1_000_000_000;
 /// Days at which a time of day is looked for: two matches are one too many, and clocks skip an hour on one day at most.
@@ -15,7 +16,7 @@ const DAYS: usize = 4;
 
 /// A point in time as the user wrote it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum When {
+pub enum When {
     /// Since the first packet.
     SinceStart(Duration),
     /// On a clock: which instant it is, the zone and the capture's day say.
@@ -24,7 +25,7 @@ pub(crate) enum When {
 
 /// What a clock shows.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) struct ClockTime {
+pub struct ClockTime {
     /// Without one: the day of the capture.
     date: Option<Date>,
     time: Time,
@@ -36,7 +37,8 @@ pub(crate) struct ClockTime {
 
 impl When {
     /// Nanoseconds since the Unix epoch, the capture having begun at `start_ns`.
-    pub(crate) fn resolve(self, start_ns: i64) -> i64 {
+    #[must_use]
+    pub fn resolve(self, start_ns: i64) -> i64 {
         match self {
             When::SinceStart(after) => start_ns.saturating_add(i64::try_from(after.as_nanos()).unwrap_or(i64::MAX)),
             // What is none or several is refused by `check` when the capture's end is known.
@@ -48,7 +50,7 @@ impl When {
     ///
     /// # Errors
     /// Says which instants the capture has.
-    pub(crate) fn check(self, (first, last): (i64, i64)) -> Result<(), String> {
+    pub fn check(self, (first, last): (i64, i64)) -> Result<(), String> {
         let When::Clock(clock) = self else { return Ok(()) };
         let shown = |ns| Zone::shown().second(ns);
         let (from, to) = (shown(first), shown(last));

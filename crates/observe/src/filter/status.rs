@@ -1,11 +1,12 @@
 //! Statuses, by name, number or how the request ended.
 
 use plimsoll_model::{Outcome, Protocol, Transaction};
-use plimsoll_observe::statuses_named;
+
+use crate::pairing::statuses_named;
 
 /// Statuses that a filter means.
 #[derive(Clone, Debug)]
-pub(crate) enum Status {
+pub enum Status {
     /// By name: a number of each protocol that has it.
     Named(Vec<(Protocol, u32)>),
     /// A number, of any protocol.
@@ -29,7 +30,11 @@ const OUTCOMES: [Outcome; 7] = [
 ];
 
 impl Status {
-    pub(super) fn parse(text: &str) -> Result<Self, String> {
+    /// Reads a name, a number or a way to end.
+    ///
+    /// # Errors
+    /// No status has this name.
+    pub fn parse(text: &str) -> Result<Self, String> {
         if text.eq_ignore_ascii_case("error") {
             return Ok(Status::Error);
         }

@@ -1,20 +1,22 @@
 //! Rows on their way to a table that takes some tens together for less than one by one.
 
 use plimsoll_model::{Names, Sink, Transaction};
-use plimsoll_recording::{RecordingError, TransactionsFile, Written};
+
+use crate::{RecordingError, TransactionsFile, Written};
 
 /// Rows that are handed over together: few enough, at 400 bytes each, to stay near the processor.
 const TOGETHER: usize = 64;
 
 /// A table, and the rows that are on their way to it.
-pub(crate) struct Batched {
+pub struct Batched {
     table: TransactionsFile,
     waiting: Vec<Transaction>,
 }
 
 impl Batched {
     /// None so far.
-    pub(crate) fn new(table: TransactionsFile) -> Self {
+    #[must_use]
+    pub fn new(table: TransactionsFile) -> Self {
         Self { table, waiting: Vec::with_capacity(TOGETHER) }
     }
 
@@ -22,7 +24,7 @@ impl Batched {
     ///
     /// # Errors
     /// As [`TransactionsFile::finish`].
-    pub(crate) fn finish(mut self, names: &Names) -> Result<Written, RecordingError> {
+    pub fn finish(mut self, names: &Names) -> Result<Written, RecordingError> {
         self.hand_over(names);
         self.table.finish()
     }

@@ -2,28 +2,19 @@
 
 use std::collections::HashMap;
 use std::net::IpAddr;
-use std::path::Path;
-
-use anyhow::Context;
 
 /// The names of addresses, in the file's order.
 #[derive(Clone, Debug, Default)]
-pub(crate) struct Hosts {
+pub struct HostsFile {
     names: HashMap<IpAddr, Vec<String>>,
 }
 
-impl Hosts {
+impl HostsFile {
     /// Reads lines of an address and its names; `#` begins a comment.
     ///
     /// # Errors
-    /// The file cannot be read, or a line does not begin with an address.
-    pub(crate) fn read(path: &Path) -> anyhow::Result<Self> {
-        let shown = || format!("--hosts {}", path.display());
-        let text = std::fs::read_to_string(path).with_context(shown)?;
-        Self::parse(&text).map_err(|why| crate::exit::Usage(format!("{}: {why}", shown())).into())
-    }
-
-    fn parse(text: &str) -> Result<Self, String> {
+    /// A line does not begin with an address.
+    pub fn parse(text: &str) -> Result<Self, String> {
         let mut hosts = Self::default();
         for (number, line) in text.lines().enumerate() {
             let mut words = line.split('#').next().unwrap_or_default().split_whitespace();
@@ -44,12 +35,12 @@ impl Hosts {
     }
 
     /// The first name of an address.
-    pub(crate) fn name(&self, ip: IpAddr) -> Option<&str> {
+    pub fn name(&self, ip: IpAddr) -> Option<&str> {
         self.names.get(&ip)?.first().map(String::as_str)
     }
 
     /// Every address that has the name.
-    pub(crate) fn addresses(&self, name: &str) -> Vec<IpAddr> {
+    pub fn addresses(&self, name: &str) -> Vec<IpAddr> {
         let has = |names: &[String]| names.iter().any(|known| known.eq_ignore_ascii_case(name));
         self.names.iter().filter(|(_, names)| has(names)).map(|(ip, _)| *ip).collect()
     }
@@ -62,7 +53,7 @@ mod tests {
     #[test]
     fn a_file_of_hosts() {
         let hosts =
-            Hosts::parse("# ours\n10.0.0.1 filer filer.example # the old one\n\n::1\tfiler\n10.0.0.2\n").unwrap();
+            HostsFile::parse("# ours\n10.0.0.1 filer filer.example # the old one\n\n::1\tfiler\n10.0.0.2\n").unwrap();
         let ip = |text: &str| text.parse::<IpAddr>().unwrap();
         assert_eq!((hosts.name(ip("10.0.0.1")), hosts.name(ip("10.0.0.2"))), (Some("filer"), None));
         let mut both = hosts.addresses("FILER");
@@ -71,7 +62,7 @@ mod tests {
         assert_eq!(hosts.addresses("filer.example"), [ip("10.0.0.1")]);
         assert!(hosts.addresses("other").is_empty());
         assert!(
-            Hosts::parse("10.0.0.1 a\nfiler 10.0.0.1\n").unwrap_err().starts_with("line 2: expected an IP address")
+            HostsFile::parse("10.0.0.1 a\nfiler 10.0.0.1\n").unwrap_err().starts_with("line 2: expected an IP address")
         );
     }
 }

@@ -6,11 +6,11 @@ use plimsoll_model::Endpoint;
 
 /// Addresses that a filter means.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub(crate) struct Address {
+pub struct Address {
     networks: Vec<Network>,
     port: Option<u16>,
-    /// Of a host whose addresses `--hosts` tells.
-    pub(super) name: Option<String>,
+    /// Of a host whose addresses somebody knows.
+    name: Option<String>,
 }
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -21,7 +21,11 @@ struct Network {
 }
 
 impl Address {
-    pub(super) fn parse(text: &str) -> Result<Self, String> {
+    /// Reads an address, address:port, network or name of a host.
+    ///
+    /// # Errors
+    /// It is none of these.
+    pub fn parse(text: &str) -> Result<Self, String> {
         let whole = |ip: IpAddr, port| Self { networks: vec![Network::whole(ip)], port, name: None };
         if let Ok(ip) = text.trim_matches(['[', ']']).parse::<IpAddr>() {
             return Ok(whole(ip, None));
@@ -41,8 +45,13 @@ impl Address {
         })
     }
 
+    /// The host whose addresses it needs.
+    pub fn host(&self) -> Option<&str> {
+        self.name.as_deref()
+    }
+
     /// Takes the addresses of its name.
-    pub(super) fn resolve(&mut self, addresses: Vec<IpAddr>) {
+    pub fn resolve(&mut self, addresses: Vec<IpAddr>) {
         self.networks = addresses.into_iter().map(Network::whole).collect();
     }
 
@@ -108,7 +117,7 @@ mod tests {
     fn names() {
         let mut address = Address::parse("filer:445").unwrap();
         let filer = |port| Endpoint { ip: "10.0.0.1".parse().unwrap(), port };
-        assert!(address.name.as_deref() == Some("filer") && !address.holds(filer(445)));
+        assert!(address.host() == Some("filer") && !address.holds(filer(445)));
         address.resolve(vec![filer(0).ip]);
         assert!(address.holds(filer(445)) && !address.holds(filer(2049)));
         assert!(Address::parse("a b").is_err() && Address::parse("filer:x").is_err());
