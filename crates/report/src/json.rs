@@ -3,6 +3,8 @@
 //! Text from captures is kept as it is; the serialiser escapes control characters, so the file itself acts on no
 //! terminal by ESC, but a program that prints a decoded name must make it safe itself.
 
+mod captured;
+
 use crate::findings::Report;
 use crate::findings::history::History;
 use serde::Serialize;
@@ -19,7 +21,10 @@ pub enum Layout {
 
 /// Writes a report, and a newline at the end. Fails only where `out` does.
 pub fn write(report: &Report, layout: Layout, out: impl io::Write) -> io::Result<()> {
-    document(report, layout, out)
+    match captured::without_generator(report)? {
+        Some(report) => document(&report, layout, out),
+        None => document(report, layout, out),
+    }
 }
 
 /// Writes a history in the same way (`schemas/plimsoll.history.1.schema.json`).

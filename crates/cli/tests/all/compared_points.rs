@@ -34,6 +34,7 @@ fn captures_are_points_of_curves_as_load_levels_of_runs_are() {
     let compared = plimsoll(&json);
     assert_eq!(compared.status.code(), Some(0), "{}", String::from_utf8_lossy(&compared.stderr));
     let report: Value = serde_json::from_slice(&compared.stdout).unwrap();
+    crate::held_to_schema(&report);
     for (side, name) in report["sides"].as_array().unwrap().iter().zip(["old", "new"]) {
         assert_eq!((&side["name"], &side["kind"]), (&name.into(), &"capture".into()));
         let levels: Vec<&Value> = side["stages"].as_array().unwrap().iter().map(|stage| &stage["level"]).collect();
@@ -45,6 +46,19 @@ fn captures_are_points_of_curves_as_load_levels_of_runs_are() {
             .map(|point| point["load"].as_f64().unwrap())
             .collect();
         assert_eq!(loads, [1.0, 2.0, 4.0]);
+        for stage in side["stages"].as_array().unwrap() {
+            let unknown = [
+                "depth",
+                "outstanding",
+                "iterations_per_s",
+                "generator",
+                "fairness",
+                "spread",
+                "silence",
+                "short_reads",
+            ];
+            assert!(unknown.iter().all(|name| stage.get(name).is_some_and(Value::is_null)), "{stage:#}");
+        }
         // Each point is what `analyze` says of its capture.
         for (stage, clients) in side["stages"].as_array().unwrap().iter().zip(["1", "2", "4"]) {
             let alone = plimsoll(&["analyze", &file(&format!("{name}{clients}.pcapng")), "--json", "-", "-q"]);
