@@ -5,6 +5,7 @@
 mod client_paths;
 mod errors;
 mod few;
+mod habits;
 mod leases;
 mod locks;
 mod network;
@@ -12,6 +13,7 @@ mod next;
 mod operations;
 mod paths;
 mod places;
+mod rhythm;
 mod silence;
 mod times;
 mod transfer;
@@ -90,6 +92,8 @@ enum Kind {
     Place,
     /// Which requests, and when.
     Symptom,
+    /// What clients ask for and need not: no reason why it takes long, and so behind whatever gives one.
+    Habit,
     /// Something that explains no waiting.
     Remark,
 }
@@ -147,6 +151,7 @@ impl Found {
             Kind::Trouble | Kind::Mechanism => 2.0,
             Kind::Place => 1.5,
             Kind::Symptom => 1.0,
+            Kind::Habit => 0.25,
             Kind::Remark => 0.0,
         };
         (self.kind == Kind::Trouble, factor * self.explains)
@@ -210,7 +215,7 @@ fn found(evidence: &Evidence<'_>, waited_s: f64) -> Vec<Found> {
         found.push(credits);
     }
     let waits_for_break = |one: &Slow| are_breaks && is_open(findings, one);
-    let silence = silence::silence(evidence, waited_s, waits_for_break);
+    let mut silence = silence::silence(evidence, waited_s, waits_for_break);
     let slow_interval = times::slow_interval(evidence);
     let few = few::few_slow(findings, waited_s);
     let told = few.as_ref().is_some_and(|few| are_told(findings, few, found.iter().chain(&silence)));
@@ -218,6 +223,15 @@ fn found(evidence: &Evidence<'_>, waited_s: f64) -> Vec<Found> {
     found.extend(paths::beside(evidence, places, few.as_ref(), told));
     found.extend(operations::slow(evidence).filter(|_| !found.iter().any(|one| one.kind == Kind::Place)));
     found.extend(places::key(findings, waited_s).filter(|_| !found.iter().any(|one| one.kind == Kind::Place)));
+    // A place whose requests are slow explains when they are.
+    let is_place = |one: &Found, of: &Found| one.kind == Kind::Place && 2.0 * one.explains >= of.explains;
+    let stands = |one: &Found| !found.iter().any(|place| is_place(place, one));
+    let after_pause = rhythm::after_pause(evidence).filter(|one| stands(one));
+    let periodic = rhythm::periodic(evidence).filter(|one| stands(one));
+    // The intervals are those of the pauses.
+    let periodic = periodic.filter(|one| after_pause.as_ref().is_none_or(|pause| 2.0 * pause.explains < one.explains));
+    silence = silence.filter(|_| periodic.is_none());
+    found.extend(after_pause.into_iter().chain(periodic));
     found.extend(few.filter(|_| !told).and_then(|few| few::sentence(findings, &few)));
     let burst = times::burst(evidence).filter(|_| slow_interval.is_none() && silence.is_none());
     let when: Vec<Found> =
@@ -242,6 +256,9 @@ fn found(evidence: &Evidence<'_>, waited_s: f64) -> Vec<Found> {
         let is_explained = found.iter().any(|one| 2.0 * one.explains >= load.explains);
         found.extend((!is_explained).then_some(load));
     }
+    // Who flushes does not explain why flushes are slow.
+    let slow = found.iter().any(|one| one.statement.rule == Rule::SlowOperation);
+    found.extend(habits::habits(evidence).into_iter().filter(|one| !slow || one.statement.rule != Rule::Flushes));
     found
 }
 

@@ -56,6 +56,10 @@ pub enum Rule {
     SlowOperation,
     /// A part of the time in which requests take longer than in the rest.
     SlowInterval,
+    /// Requests after a pause take longer than the others.
+    AfterPause,
+    /// Requests are slow at regular intervals.
+    Periodic,
     /// Requests wait behind others.
     Queue,
     /// A receiver's window was 0.
@@ -80,6 +84,16 @@ pub enum Rule {
     CreditsExhausted,
     /// Statuses that mean trouble.
     ErrorStatuses,
+    /// Requests for names that do not exist.
+    AbsentNames,
+    /// A flush for every few writes.
+    Flushes,
+    /// Many small reads or writes, one at a time.
+    SmallRequests,
+    /// Listings of a directory.
+    Listing,
+    /// A client that connects again and again.
+    Reconnects,
     /// No other rule found anything.
     Nothing,
     /// Of a run: operations per second, and the response times beside them.

@@ -6,8 +6,12 @@
 mod answers;
 mod cell;
 mod course;
+mod listings;
 mod locks;
 mod paths;
+mod pauses;
+mod repeats;
+mod stalls;
 mod statuses;
 
 use std::collections::HashMap;
@@ -16,9 +20,12 @@ use std::net::IpAddr;
 pub use answers::Answers;
 pub use cell::{ByOperation, Cell, Excess, MIN_COMPARED, SLOW_MEAN, SLOW_TYPICAL};
 pub use course::{Busy, Course, SlowSpan};
+pub use listings::{Listing, Listings};
 pub use locks::LockWaits;
 pub use paths::{PathRow, Paths, sum_of};
-use plimsoll_model::{Endpoint, Operation, Symbol, Transaction};
+pub use pauses::AfterPause;
+use plimsoll_model::{Endpoint, Operation, Outcome, Symbol, Transaction};
+pub use stalls::{Long, LongOnes, Periodic};
 pub use statuses::{ErrorRow, Errors};
 
 use crate::accumulator::Sample;
@@ -52,37 +59,37 @@ pub struct Place {
 }
 
 /// What a diagnosis compares.
-#[derive(Clone, Debug)]
+#[derive(Clone, Debug, Default)]
 pub struct Tallies {
     numbers: HashMap<PlaceKey, usize>,
     places: Vec<Place>,
-    recent: Box<[Option<(u32, Symbol, u32)>; RECENT]>,
+    /// The number of each place's share, for pauses.
+    shares: Vec<Option<u32>>,
+    recent: Recent,
     course: Course,
     paths: Paths,
     errors: Errors,
+    repeats: repeats::Repeats,
+    /// Requests for names that are not there.
+    absent: ByOperation,
     answers: Box<[Answers; Operation::ALL.len()]>,
     locks: locks::Locks,
+    pauses: pauses::Pauses,
+    long: LongOnes,
+    listings: Listings,
 }
 
-impl Default for Tallies {
+/// The places of the connections seen last.
+#[derive(Clone, Debug)]
+struct Recent(Box<[Option<(u32, Symbol, u32)>; RECENT]>);
+
+impl Default for Recent {
     fn default() -> Self {
-        Self::of(Vec::new(), Course::default(), Paths::default(), Errors::default(), Box::default())
+        Self(Box::new([None; RECENT]))
     }
 }
 
 impl Tallies {
-    fn of(
-        places: Vec<Place>,
-        course: Course,
-        paths: Paths,
-        errors: Errors,
-        answers: Box<[Answers; Operation::ALL.len()]>,
-    ) -> Self {
-        let numbers = places.iter().enumerate().map(|(number, place)| (place.key, number)).collect();
-        let (recent, locks) = (Box::new([None; RECENT]), locks::Locks::default());
-        Self { numbers, places, recent, course, paths, errors, answers, locks }
-    }
-
     /// Takes a request that is counted and not long-lived.
     #[inline]
     pub(crate) fn record(&mut self, t: &Transaction, measured: &Sample) {
@@ -92,11 +99,14 @@ impl Tallies {
         if t.outcome.is_error() {
             self.errors.record(t, if is_waited_for { waited_ns } else { 0 });
         }
+        if let Some((status, pause_ns)) = self.repeats.record(t) {
+            self.errors.repeated(t, status, pause_ns);
+        }
         if !is_waited_for {
             return;
         }
         let slot = t.connection as usize % RECENT;
-        let number = match self.recent[slot] {
+        let number = match self.recent.0[slot] {
             Some((connection, share, number)) if connection == t.connection && share == t.share => number as usize,
             _ => match self.find(t, slot) {
                 Some(number) => number,
@@ -112,6 +122,14 @@ impl Tallies {
         self.course.record(t, &cell);
         self.answers[t.procedure.row().operation as usize].record(t);
         self.paths.record(t, measured, waited_ns);
+        self.long.record(t, waited_ns);
+        self.listings.record(t, &cell);
+        if t.outcome == Outcome::Expected && statuses::is_absent(t) {
+            self.absent.0[t.procedure.row().operation as usize].add(&cell);
+        }
+        if let Some(Some(share)) = self.shares.get(number) {
+            self.pauses.record(*share, t, &cell);
+        }
     }
 
     /// Takes a request that is counted and long-lived.
@@ -126,7 +144,7 @@ impl Tallies {
         let place = &mut self.places[number];
         let end = t.timeline.response_last.unwrap_or(i64::MAX);
         place.span_ns = (place.span_ns.0.min(end), place.span_ns.1);
-        self.recent[slot] = Some((t.connection, t.share, u32::try_from(number).ok()?));
+        self.recent.0[slot] = Some((t.connection, t.share, u32::try_from(number).ok()?));
         Some(number)
     }
 
@@ -138,6 +156,7 @@ impl Tallies {
             return None;
         }
         self.numbers.insert(key, self.places.len());
+        self.shares.push(self.pauses.number((key.server.ip, key.share)));
         self.places.push(Place { key, operations: ByOperation::default(), span_ns: (i64::MAX, i64::MIN) });
         Some(self.places.len() - 1)
     }
@@ -156,6 +175,10 @@ impl Tallies {
         self.errors.merge(&other.errors);
         self.answers.iter_mut().zip(other.answers.iter()).for_each(|(mine, theirs)| mine.merge(theirs));
         self.locks.merge(&other.locks);
+        self.absent.add(&other.absent);
+        self.pauses.merge(&other.pauses);
+        self.long.merge(&other.long);
+        self.listings.merge(&other.listings);
     }
 
     /// Each client at each share, in the order in which they came.
@@ -198,6 +221,26 @@ impl Tallies {
     pub fn errors(&self) -> &Errors {
         &self.errors
     }
+
+    /// Requests for names that are not there, by operation.
+    pub fn absent(&self) -> &ByOperation {
+        &self.absent
+    }
+
+    /// Requests after pauses against the others, for each share and operation that had pauses.
+    pub fn after_pauses(&self) -> Vec<AfterPause> {
+        self.pauses.slow(|server, share| self.sum(|key| key.server.ip == server && key.share == share))
+    }
+
+    /// Requests that took long.
+    pub fn long(&self) -> &LongOnes {
+        &self.long
+    }
+
+    /// Directories that clients listed.
+    pub fn listings(&self) -> &Listings {
+        &self.listings
+    }
 }
 
 crate::state::fields!("place", PlaceKey { client, server, share });
@@ -211,12 +254,27 @@ impl State for Tallies {
         self.errors.put(out);
         self.answers.put(out);
         self.lock_waits().put(out);
+        self.absent.put(out);
+        self.pauses.rows().to_vec().put(out);
+        self.long.put(out);
+        self.listings.put(out);
     }
 
     fn take(from: &mut Reader<'_>) -> Result<Self, StateError> {
-        let (places, course, paths) = (State::take(from)?, State::take(from)?, State::take(from)?);
-        let mut tallies = Self::of(places, course, paths, State::take(from)?, State::take(from)?);
+        let mut tallies = Self { places: State::take(from)?, ..Self::default() };
+        tallies.course = State::take(from)?;
+        tallies.paths = State::take(from)?;
+        tallies.errors = State::take(from)?;
+        tallies.answers = State::take(from)?;
         tallies.locks = locks::Locks::of(State::take(from)?).ok_or_else(|| from.no("locks"))?;
+        tallies.absent = State::take(from)?;
+        tallies.pauses = pauses::Pauses::of(State::take(from)?).ok_or_else(|| from.no("pauses"))?;
+        tallies.long = State::take(from)?;
+        tallies.listings = State::take(from)?;
+        let places = tallies.places.iter().enumerate();
+        tallies.numbers = places.map(|(number, place)| (place.key, number)).collect();
+        let shares = tallies.places.iter().map(|place| tallies.pauses.number((place.key.server.ip, place.key.share)));
+        tallies.shares = shares.collect();
         let sound = tallies.places.len() <= MAX_PLACES && tallies.numbers.len() == tallies.places.len();
         if sound { Ok(tallies) } else { Err(from.no("places")) }
     }

@@ -2,12 +2,32 @@
 
 use std::net::IpAddr;
 
-use plimsoll_model::{Operation, Outcome, Protocol, Symbol, Transaction};
+use plimsoll_model::{Operation, Outcome, Protocol, StatusFamily, Symbol, Transaction};
 
+use super::cell;
 use crate::state::Counter;
+
+use StatusFamily::{Dos, Errno, Nfs, Nt};
+
+/// Statuses that say that there is no such name.
+const ABSENT: [(StatusFamily, u32); 7] = [
+    (Nt, 0xC000_000F), // NO_SUCH_FILE
+    (Nt, 0xC000_0034), // OBJECT_NAME_NOT_FOUND
+    (Nt, 0xC000_003A), // OBJECT_PATH_NOT_FOUND
+    (Dos, 0x0002_0001),
+    (Dos, 0x0003_0001),
+    (Nfs, 2), // NOENT
+    (Errno, 2),
+];
 
 /// Statuses of operations held; what is beyond is in `others`.
 const MAX_ROWS: usize = 256;
+
+/// Whether a request asked for a name that is not there.
+pub(super) fn is_absent(t: &Transaction) -> bool {
+    let Some(status) = t.status else { return false };
+    StatusFamily::of(t.procedure.row().protocol, status).is_some_and(|family| ABSENT.contains(&(family, status)))
+}
 
 /// Answers to requests for one operation with one error status.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -26,6 +46,10 @@ pub struct ErrorRow {
     pub waited_ns: u64,
     /// When the first was answered, ns.
     pub first_ns: i64,
+    /// Of how many the client sent such a request for the same path later,
+    pub repeated: u64,
+    /// … and the pauses before that, ns: no response time has them.
+    pub paused_ns: u64,
     /// The client, if only one got it.
     pub client: Option<IpAddr>,
     /// The share, if it is known and only one.
@@ -54,6 +78,8 @@ impl Errors {
             count: 1,
             waited_ns: waited_ns.min(1 << 55),
             first_ns: t.timeline.response_last.unwrap_or(i64::MAX),
+            repeated: 0,
+            paused_ns: 0,
             client: Some(t.client.ip),
             share: t.share,
             path: t.path,
@@ -68,6 +94,8 @@ impl Errors {
                 row.count += more.count;
                 row.waited_ns = row.waited_ns.saturating_add(more.waited_ns).min(1 << 55);
                 row.first_ns = row.first_ns.min(more.first_ns);
+                row.repeated += more.repeated;
+                row.paused_ns = cell::sum(row.paused_ns, more.paused_ns);
                 row.client = row.client.filter(|_| row.client == more.client);
                 let is_same = row.share == more.share;
                 row.path = if is_same && row.path == more.path { row.path } else { Symbol::NONE };
@@ -75,6 +103,17 @@ impl Errors {
             }
             None if self.rows.len() < MAX_ROWS => self.rows.push(more),
             None => self.others += more.count,
+        }
+    }
+
+    /// A request came again that had got an error.
+    pub(super) fn repeated(&mut self, t: &Transaction, status: u32, pause_ns: u64) {
+        let row = t.procedure.row();
+        let is_it =
+            |one: &&mut ErrorRow| (one.protocol, one.status, one.operation) == (row.protocol, status, row.operation);
+        if let Some(one) = self.rows.iter_mut().find(is_it) {
+            one.repeated += 1;
+            one.paused_ns = cell::sum(one.paused_ns, pause_ns);
         }
     }
 
@@ -90,8 +129,8 @@ impl Errors {
 }
 
 crate::state::fields!("error", ErrorRow {
-    protocol, status, outcome, operation, count, waited_ns, first_ns, client, share, path,
-} if |row| Counter::all(&[row.count, row.waited_ns]));
+    protocol, status, outcome, operation, count, waited_ns, first_ns, repeated, paused_ns, client, share, path,
+} if |row| Counter::all(&[row.count, row.waited_ns, row.repeated, row.paused_ns]));
 crate::state::fields!("errors", Errors { rows, others } if |errors| {
     errors.rows.len() <= MAX_ROWS && Counter::all(&[errors.others])
 });

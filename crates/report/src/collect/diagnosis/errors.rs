@@ -5,7 +5,7 @@ use std::net::IpAddr;
 use plimsoll_model::{Operation, StatusFamily, Symbol};
 use plimsoll_stats::tallies::ErrorRow;
 
-use super::super::validity::plural;
+use super::super::validity::{plural, thousands};
 use super::{CAUSE_SHARE, Evidence, Found, Kind, NAMED, operations, percent};
 use crate::findings::{Findings, Rule};
 use crate::instant;
@@ -67,7 +67,7 @@ const MEANINGS: &[Meaning] = &[
         ],
     },
     Meaning {
-        text: "the server asks clients to try again later; response times do not include the pauses",
+        text: "the server asks clients to try again later",
         when: When::Many,
         kind: Kind::Trouble,
         statuses: &[(Nfs, 10_008), (Nfs, 10_013), (Nlm, 4)], // JUKEBOX or DELAY, GRACE, DENIED_GRACE_PERIOD
@@ -183,6 +183,8 @@ struct Sum<'r> {
     rows: Vec<&'r ErrorRow>,
     count: u64,
     waited_ns: f64,
+    repeated: u64,
+    paused_ns: f64,
 }
 
 /// Statuses that mean trouble, a sentence for each meaning.
@@ -200,6 +202,8 @@ fn of_meaning(evidence: &Evidence<'_>, meaning: &Meaning) -> Option<Found> {
     for row in tallies.errors().rows().iter().filter(is_of) {
         sum.count += row.count;
         sum.waited_ns += row.waited_ns as f64;
+        sum.repeated += row.repeated;
+        sum.paused_ns += row.paused_ns as f64;
         sum.rows.push(row);
     }
     sum.rows.sort_by_key(|row| std::cmp::Reverse(row.count));
@@ -231,17 +235,38 @@ fn of_meaning(evidence: &Evidence<'_>, meaning: &Meaning) -> Option<Found> {
         }
         false => String::new(),
     };
-    let text =
-        format!("{} got {}: {}.{waited}{}", requests(&sum), names(evidence, &sum), meaning.text, whom(evidence, &sum));
+    let text = format!(
+        "{} got {}: {}.{waited}{}{}",
+        requests(&sum),
+        names(evidence, &sum),
+        meaning.text,
+        pauses(evidence, &sum),
+        whom(evidence, &sum)
+    );
     // What clients wait for is in the response times; a few errors among many explain little.
     let is_trouble = is_many && among >= FEW_SHARE;
     let kind = if is_trouble && meaning.kind == Kind::Trouble { Kind::Trouble } else { Kind::Explanation };
     // Of two troubles the one that more requests met comes first, though neither makes anybody wait.
     let met = sum.count as f64 / all.iter().map(|one| one.count).sum::<u64>().max(1) as f64;
+    let paused = sum.paused_ns / (sum.paused_ns + evidence.waited_ns()).max(1.0);
     Some(
         Found::new(kind, Rule::ErrorStatuses, waits.then_some(share), text)
-            .explaining(if kind == Kind::Trouble { share.max(met) } else { share })
+            .explaining(if kind == Kind::Trouble { share.max(met).max(paused) } else { share })
             .look(row.operation.label(), "client"),
+    )
+}
+
+/// How long clients waited before they tried again: no response time has that.
+fn pauses(evidence: &Evidence<'_>, sum: &Sum<'_>) -> String {
+    if sum.repeated == 0 || sum.paused_ns < evidence.least_ns() {
+        return String::new();
+    }
+    format!(
+        " After {} of them the client sent such a request for the same path again, {} later on average: {} in all, which response times \
+         and the shares of all waiting do not include.",
+        thousands(sum.repeated),
+        seconds(sum.paused_ns / sum.repeated as f64),
+        seconds(sum.paused_ns),
     )
 }
 

@@ -222,11 +222,15 @@ fn is_felt_one_by_one(evidence: &Evidence<'_>, beyond_s: f64, round_trip_s: f64)
     busy_ns <= ONE_AT_A_TIME * connections_ns && requests as f64 * round_trip_s * 1e9 >= ROUND_TRIP_TIME * time_ns
 }
 
+/// Whether nearly all requests arrive while no other is outstanding.
+pub(super) fn are_one_at_a_time(evidence: &Evidence<'_>) -> bool {
+    let is_alone = |range: &DepthShare| range.to == 0 && range.share >= ALONE_SHARE;
+    evidence.findings.queue_depth.at_arrival.iter().any(is_alone)
+}
+
 /// What a quicker network would change, where clients send one request at a time.
 fn chain(evidence: &Evidence<'_>, waited_s: f64, trips_s: f64) -> String {
-    let depth = &evidence.findings.queue_depth;
-    let is_alone = |range: &DepthShare| range.to == 0 && range.share >= ALONE_SHARE;
-    if !depth.at_arrival.iter().any(is_alone) {
+    if !are_one_at_a_time(evidence) {
         return String::new();
     }
     let requests = evidence.tallies.map_or(0, |tallies| tallies.sum(|_| true).total().count) as f64;

@@ -15,7 +15,7 @@ const OPERATION_SHARE: f64 = 0.5;
 
 /// An operation is slow in itself whose requests take so long, on average and typically (geometric mean), ns: what a disk at 7,200 turns
 /// per minute needs for two accesses (8.5 ms to seek and half a turn each is 25 ms).
-const SLOW_NS: f64 = 30_000_000.0;
+pub(super) const SLOW_NS: f64 = 30_000_000.0;
 /// … and so long for each byte of data, ns: 10 MB/s.
 const SLOW_NS_PER_BYTE: f64 = 100.0;
 /// … typically so many times as long as all others on average,
@@ -73,6 +73,12 @@ fn is_child(child: &OperationRow, row: &OperationRow) -> bool {
 /// Whether it is more than half of all waiting.
 pub(super) fn leads_alone(first: &Operation<'_>, waited_s: f64) -> bool {
     first.waited_s / waited_s >= OPERATION_SHARE
+}
+
+/// The part of the time in which no request was outstanding.
+pub(super) fn idle_share(findings: &Findings) -> Option<f64> {
+    let ranges = &findings.queue_depth.over_time;
+    (!ranges.is_empty()).then(|| ranges.iter().filter(|range| range.to == 0).map(|range| range.share).sum())
 }
 
 /// The operation that clients waited for longest.

@@ -3,9 +3,11 @@
 mod built;
 mod client_paths;
 mod errors;
+mod habits;
 mod network;
 mod operations;
 mod places;
+mod rhythm;
 mod times;
 
 use super::super::rows::without_numbers;

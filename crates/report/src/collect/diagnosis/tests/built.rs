@@ -43,6 +43,11 @@ impl Traffic {
         self.changed(procedure, client, share, path, took_ns, |_| ());
     }
 
+    /// Nobody asks for anything for so long.
+    pub(super) fn pause(&mut self, ns: i64) {
+        self.now_ns += ns;
+    }
+
     /// The same, changed.
     pub(super) fn changed(
         &mut self,

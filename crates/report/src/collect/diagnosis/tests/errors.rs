@@ -54,6 +54,27 @@ fn delays_are_said_where_there_are_many() {
 }
 
 #[test]
+fn pauses_before_clients_try_again_are_added_up() {
+    let retried = |pause_ms: i64| {
+        let (mut traffic, write) = (healthy(), Procedure::of(Protocol::Nfs3, 7));
+        for _ in 0..20 {
+            traffic.error(write, 10_008, MS);
+            traffic.pause(pause_ms * MS);
+        }
+        traffic.error(write, 0, MS);
+        traffic.first(Rule::ErrorStatuses)
+    };
+    let text = retried(5_000);
+    assert!(
+        text.contains(
+            "After 20 of them the client sent such a request for the same path again, 5.00 s later on average: 100 s in all"
+        ),
+        "{text}"
+    );
+    assert!(!retried(1).contains("in all"), "pauses that nobody notices");
+}
+
+#[test]
 fn conflicts_are_said_where_clients_wait_for_them() {
     let mut traffic = healthy();
     (0..8).for_each(|_| traffic.error(open(), 0xC000_0043, 950 * MS));

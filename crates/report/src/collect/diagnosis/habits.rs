@@ -1,0 +1,207 @@
+//! What clients ask for, and need not: names that are not there, flushes, small pieces, long directories, new connections.
+
+use plimsoll_model::Operation;
+use plimsoll_stats::Tallies;
+use plimsoll_stats::tallies::{Cell, Listing};
+
+use super::super::validity::{plural, thousands};
+use super::network::are_one_at_a_time;
+use super::{Evidence, FELT_NS, Found, Kind, percent};
+use crate::findings::Rule;
+use crate::text::{duration, size};
+
+/// A habit of clients is worth saying from this part of all waiting on.
+const HABIT_SHARE: f64 = 0.25;
+/// Names that are not there: so many requests,
+const ABSENT_LEAST: u64 = 100;
+/// … and this part of the requests that look for names.
+const ABSENT_PART: f64 = 0.5;
+/// Flushes, at least,
+const FLUSH_LEAST: u64 = 50;
+/// … and for each write.
+const FLUSH_PER_WRITE: f64 = 0.5;
+/// Small requests: so many,
+const SMALL_LEAST: u64 = 1_000;
+/// … of so many bytes on average, at most,
+const SMALL_BYTES: f64 = 4_096.0;
+/// … so many for a file, so that it is not the files that are small,
+const SMALL_PER_FILE: u64 = 100;
+/// … noted so often, so that it is not chance,
+const SMALL_NOTES: u32 = 20;
+/// … of which this part of the requests is for such files,
+const SMALL_PART: f64 = 0.75;
+/// … and of which this is most of the waiting, while clients wait for most of the time.
+const SMALL_SHARE: f64 = 0.5;
+/// What they are compared with, bytes.
+const LARGE: u64 = 65_536;
+/// Listings: so many requests for a directory,
+const LIST_LEAST: u64 = 20;
+/// … or, where responses are smaller than this (bytes), so that the directory is short, so many.
+const LIST_LONG: u64 = 8_192;
+const LIST_AGAIN: u64 = 100;
+/// Connections of a client: so many,
+const CONNECTIONS_LEAST: u64 = 20;
+/// … and this part of its requests is for sessions.
+const SESSION_PART: f64 = 0.25;
+
+/// What the rules found.
+pub(super) fn habits(evidence: &Evidence<'_>) -> Vec<Found> {
+    let Some(tallies) = evidence.tallies else { return Vec::new() };
+    let rules = [absent, flushes, listing, reconnects];
+    let small = [Operation::Read, Operation::Write].into_iter().filter_map(|one| small(evidence, tallies, one));
+    rules.into_iter().filter_map(|rule| rule(evidence, tallies)).chain(small).collect()
+}
+
+/// The part of all waiting, if it is worth saying.
+fn share_of(evidence: &Evidence<'_>, waited_ns: u64) -> Option<f64> {
+    let share = waited_ns as f64 / evidence.waited_ns();
+    (share >= HABIT_SHARE && waited_ns as f64 >= evidence.least_ns()).then_some(share)
+}
+
+fn found(rule: Rule, share: f64, text: String, (operation, by): (&'static str, &'static str)) -> Found {
+    Found::new(Kind::Habit, rule, Some(share), text).look(operation, by)
+}
+
+/// Requests for names that are not there.
+fn absent(evidence: &Evidence<'_>, tallies: &Tallies) -> Option<Found> {
+    let all = tallies.sum(|_| true);
+    let absent = tallies.absent().total();
+    let looks: u64 = all
+        .iter()
+        .zip(tallies.absent().iter())
+        .filter(|(_, (_, one))| one.count > 0)
+        .map(|((_, cell), _)| cell.count)
+        .sum();
+    let part = absent.count as f64 / looks.max(1) as f64;
+    let share = share_of(evidence, absent.waited_ns)?;
+    if absent.count < ABSENT_LEAST || part < ABSENT_PART {
+        return None;
+    }
+    let (operation, _) = tallies.absent().iter().max_by_key(|(_, cell)| cell.count)?;
+    let text = format!(
+        "Clients look for names that do not exist: {}, {} of the requests for these operations ({} each on average), {} of all waiting. \
+         A program that searches for files in several folders makes such requests.",
+        plural(absent.count, "request"),
+        percent(part),
+        duration(absent.mean_ns() / 1e9),
+        percent(share),
+    );
+    Some(found(Rule::AbsentNames, share, text, (operation.label(), "path")))
+}
+
+/// Writes of which each is made durable.
+fn flushes(evidence: &Evidence<'_>, tallies: &Tallies) -> Option<Found> {
+    let all = tallies.sum(|_| true);
+    let of = |operation: Operation| all.iter().find(|(one, _)| *one == operation).map(|(_, cell)| *cell);
+    let (flush, write) = of(Operation::Flush).zip(of(Operation::Write))?;
+    let share = share_of(evidence, flush.waited_ns)?;
+    if flush.count < FLUSH_LEAST || write.count == 0 || (flush.count as f64) < FLUSH_PER_WRITE * write.count as f64 {
+        return None;
+    }
+    let text = format!(
+        "Clients flush after every few writes: {} for {} ({} and {} each on average). The flushes are {} of all waiting; each waits until \
+         the data are on stable storage.",
+        plural(flush.count, "flush request"),
+        plural(write.count, "write request"),
+        duration(flush.mean_ns() / 1e9),
+        duration(write.mean_ns() / 1e9),
+        percent(share),
+    );
+    Some(found(Rule::Flushes, share, text, (Operation::Flush.label(), "path")))
+}
+
+/// Reads or writes of few bytes, one after the other, of which each is quick.
+fn small(evidence: &Evidence<'_>, tallies: &Tallies, operation: Operation) -> Option<Found> {
+    let all = tallies.sum(|_| true);
+    let (_, cell) = all.iter().find(|(one, _)| *one == operation)?;
+    let share = cell.waited_ns as f64 / evidence.waited_ns();
+    let each = cell.payload as f64 / cell.count.max(1) as f64;
+    let is_small = cell.count >= SMALL_LEAST && each > 0.0 && each <= SMALL_BYTES && cell.mean_ns() < FELT_NS;
+    let is_cause = share >= SMALL_SHARE && cell.waited_ns as f64 >= evidence.least_ns();
+    if !is_small
+        || !is_cause
+        || !are_one_at_a_time(evidence)
+        || !wait_most_of_the_time(evidence)
+        || !are_of_large_files(tallies, operation, cell)
+    {
+        return None;
+    }
+    let text = format!(
+        "Clients {} in small pieces, one at a time: {} of {} on average ({} each), {} of all waiting. Files get {SMALL_PER_FILE} such \
+         requests or more. The same data would fit into {} of {}.",
+        operation.label(),
+        plural(cell.count, &format!("{} request", operation.label())),
+        size(each.round() as u64),
+        duration(cell.mean_ns() / 1e9),
+        percent(share),
+        plural(cell.payload.div_ceil(LARGE), "request"),
+        size(LARGE),
+    );
+    Some(found(Rule::SmallRequests, share, text, (operation.label(), "path")))
+}
+
+/// Whether most of the requests are for files that get many of them.
+fn are_of_large_files(tallies: &Tallies, operation: Operation, cell: &Cell) -> bool {
+    let rows = tallies.paths().rows().iter().filter(|row| row.operation == operation);
+    let large = rows.filter(|row| row.notes[0] >= SMALL_NOTES && row.cell.count >= SMALL_PER_FILE);
+    large.map(|row| row.cell.count).sum::<u64>() as f64 >= SMALL_PART * cell.count as f64
+}
+
+/// Whether a request is outstanding for most of the time.
+fn wait_most_of_the_time(evidence: &Evidence<'_>) -> bool {
+    super::operations::idle_share(evidence.findings).is_some_and(|idle| idle <= 0.5)
+}
+
+/// A directory whose listing clients wait for.
+fn listing(evidence: &Evidence<'_>, tallies: &Tallies) -> Option<Found> {
+    let most = tallies.listings().rows().iter().max_by_key(|row| row.cell.waited_ns)?;
+    let share = share_of(evidence, most.cell.waited_ns)?;
+    let path = evidence.names.text(most.path).filter(|path| !path.is_empty()).unwrap_or("the root");
+    let on = evidence.names.text(most.share).map_or_else(String::new, |name| format!(" of share {name}"));
+    let Listing { cell, bytes, .. } = most;
+    let is_long = bytes / cell.count.max(1) >= LIST_LONG;
+    if cell.count < if is_long { LIST_LEAST } else { LIST_AGAIN } {
+        return None;
+    }
+    let what =
+        if is_long { "Listing a long directory takes time" } else { "Clients list the same directory many times" };
+    let text = format!(
+        "{what}: {} for {path}{on} returned {} in all and took {} each on average, {} of all waiting.",
+        plural(cell.count, "list request"),
+        size(*bytes),
+        duration(cell.mean_ns() / 1e9),
+        percent(share),
+    );
+    Some(found(Rule::Listing, share, text, (Operation::List.label(), "client")))
+}
+
+/// A client that makes a new connection for every few requests.
+fn reconnects(evidence: &Evidence<'_>, tallies: &Tallies) -> Option<Found> {
+    if !evidence.findings.source.filters.is_empty() {
+        return None;
+    }
+    let costs =
+        evidence.coverage.client_paths.iter().filter(|path| path.handshakes >= CONNECTIONS_LEAST).filter_map(|path| {
+            let sum = tallies.sum(|key| key.client == path.client);
+            let (_, sessions) = sum.iter().find(|(one, _)| *one == Operation::Session)?;
+            let all = sum.total();
+            let is_much = sessions.count as f64 >= SESSION_PART * all.count as f64;
+            (is_much && all.count > 0).then_some((path, *sessions, all))
+        });
+    let (path, sessions, all) = costs.max_by_key(|(_, sessions, _)| sessions.waited_ns)?;
+    let share = share_of(evidence, sessions.waited_ns)?;
+    let text = format!(
+        "Client {} connects again and again: {} new connections with {:.0} requests each on average, {} of them to negotiate, log on or \
+         connect to shares. Clients waited {} for the latter, {} of all waiting.",
+        path.client,
+        thousands(path.handshakes),
+        all.count as f64 / path.handshakes as f64,
+        percent(sessions.count as f64 / all.count as f64),
+        duration(sessions.waited_ns as f64 / 1e9),
+        percent(share),
+    );
+    Some(
+        found(Rule::Reconnects, share, text, (Operation::Session.label(), "connection"))
+            .only("--client", path.client.to_string()),
+    )
+}

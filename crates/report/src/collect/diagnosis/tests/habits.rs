@@ -1,0 +1,127 @@
+//! What clients ask for, and need not.
+
+use plimsoll_model::{ClientPath, Procedure, Protocol};
+
+use super::built::{MS, Traffic, open, read};
+use crate::findings::Rule;
+
+const DATA: &str = r"\\server1\data";
+
+fn work(traffic: &mut Traffic, requests: usize) {
+    (0..requests)
+        .for_each(|i| traffic.request([open(), read()][i % 2], (i % 3) as u8, DATA, &format!("f{}", i % 90), MS));
+}
+
+fn said(traffic: &Traffic, rule: Rule) -> Option<String> {
+    traffic.diagnosis().statements.into_iter().find(|one| one.rule == rule).map(|one| one.text)
+}
+
+#[test]
+fn names_that_do_not_exist_are_said_where_most_look_ups_are_for_them() {
+    let (mut many, mut few) = (Traffic::new(), Traffic::new());
+    work(&mut many, 400);
+    work(&mut few, 4_000);
+    (0..600).for_each(|_| many.error(open(), 0xC000_0034, 2 * MS));
+    (0..600).for_each(|_| few.error(open(), 0xC000_0034, 2 * MS));
+    let text = said(&many, Rule::AbsentNames).unwrap();
+    assert!(
+        text.starts_with(
+            "Clients look for names that do not exist: 600 requests, 75 % of the requests for these operations (2.00 ms each on average), 75 % of all waiting."
+        ),
+        "{text}"
+    );
+    assert_eq!(said(&few, Rule::AbsentNames), None, "most names are there");
+}
+
+#[test]
+fn a_flush_for_each_write_is_said_and_one_for_many_is_not() {
+    let written = |writes_per_flush: usize| {
+        let mut traffic = Traffic::new();
+        work(&mut traffic, 200);
+        for i in 0..300 {
+            let path = format!("f{}", i % 20);
+            (0..writes_per_flush).for_each(|_| traffic.request(Procedure::of(Protocol::Smb2, 9), 1, DATA, &path, MS));
+            traffic.request(Procedure::of(Protocol::Smb2, 7), 1, DATA, &path, 9 * MS);
+        }
+        traffic
+    };
+    let text = said(&written(1), Rule::Flushes).unwrap();
+    assert!(
+        text.starts_with(
+            "Clients flush after every few writes: 300 flush requests for 300 write requests (9.00 ms and 1.00 ms each on average)."
+        ),
+        "{text}"
+    );
+    assert_eq!(said(&written(4), Rule::Flushes), None);
+}
+
+/// 3,000 reads of so many bytes, one after the other, of so many files.
+fn pieces(bytes: u64, files: usize) -> Traffic {
+    let mut traffic = Traffic::new();
+    for i in 0..3_000 {
+        traffic.changed(read(), 1, DATA, &format!("f{}", i % files), MS, |t| t.payload_bytes = Some(bytes));
+    }
+    traffic
+}
+
+#[test]
+fn small_pieces_of_large_files_are_said() {
+    let text = pieces(512, 3).first(Rule::SmallRequests);
+    assert!(
+        text.starts_with(
+            "Clients read in small pieces, one at a time: 3,000 read requests of 512 B on average (1.00 ms each), 100 % of all waiting."
+        ),
+        "{text}"
+    );
+    assert!(text.contains("The same data would fit into 24 requests of 6"), "{text}");
+    assert_eq!(said(&pieces(512, 300), Rule::SmallRequests), None, "small files");
+    assert_eq!(said(&pieces(32_768, 3), Rule::SmallRequests), None, "large pieces");
+    let mut slow = pieces(512, 3);
+    (0..3_000).for_each(|_| slow.request(read(), 1, DATA, "f1", 9 * MS));
+    assert_eq!(said(&slow, Rule::SmallRequests), None, "each is slow: the size is not the cause");
+}
+
+/// So many requests for one directory, with responses of so many bytes, among others.
+fn listed(bytes: u64, requests: usize) -> Traffic {
+    let mut traffic = Traffic::new();
+    work(&mut traffic, 200);
+    let list = Procedure::of(Protocol::Smb2, 14);
+    (0..requests).for_each(|_| traffic.changed(list, 1, DATA, "mail", 4 * MS, |t| t.response_bytes = Some(bytes)));
+    traffic
+}
+
+#[test]
+fn a_directory_is_named_whose_listing_takes_the_time() {
+    let long = said(&listed(64_000, 300), Rule::Listing).unwrap();
+    assert!(
+        long.starts_with(
+            r"Listing a long directory takes time: 300 list requests for mail of share \\server1\data returned "
+        ),
+        "{long}"
+    );
+    let again = said(&listed(900, 300), Rule::Listing).unwrap();
+    assert!(again.starts_with("Clients list the same directory many times: 300"), "{again}");
+    assert_eq!(said(&listed(900, 90), Rule::Listing), None, "a short directory, a few times");
+    assert_eq!(said(&listed(64_000, 10), Rule::Listing), None, "a sixth of the waiting");
+}
+
+#[test]
+fn a_client_that_connects_for_every_few_requests_is_named() {
+    let connected = |handshakes: u64| {
+        let mut traffic = Traffic::new();
+        for i in 0..240 {
+            (0..3).for_each(|_| traffic.request(Procedure::of(Protocol::Smb2, 1), 7, DATA, "", 6 * MS));
+            traffic.request(open(), 7, DATA, &format!("f{i}"), MS);
+        }
+        traffic.coverage.client_paths = vec![ClientPath { handshakes, ..ClientPath::new([10, 0, 0, 7].into()) }];
+        said(&traffic, Rule::Reconnects)
+    };
+    let text = connected(240).unwrap();
+    assert!(
+        text.starts_with(
+            "Client 10.0.0.7 connects again and again: 240 new connections with 4 requests each on average, 75 % of them"
+        ),
+        "{text}"
+    );
+    assert_eq!(connected(3), None);
+}

@@ -1,0 +1,77 @@
+//! Requests after pauses, and at regular intervals.
+
+use super::built::{MS, Traffic, open, read};
+use crate::findings::Rule;
+
+const DATA: &str = r"\\server1\data";
+
+/// Twelve times: after so long without any request, a read that takes so long; then 20 quick reads and opens, two clients, many files.
+fn resting(pause_ms: i64, first_ms: i64) -> Traffic {
+    let mut traffic = Traffic::new();
+    for block in 0..12 {
+        for i in 0..20 {
+            let path = format!("f{}", (block * 20 + i) % 47);
+            let took = if i == 0 && block > 0 { first_ms } else { 1 };
+            traffic.request(read(), ((i + block) % 2) as u8, DATA, &path, took * MS);
+            traffic.request(open(), (i % 2) as u8, DATA, &path, MS);
+        }
+        traffic.pause(pause_ms * MS);
+    }
+    traffic
+}
+
+#[test]
+fn what_is_slow_after_a_pause_is_said_with_the_pause() {
+    let text = resting(20_000, 2_000).first(Rule::AfterPause);
+    assert!(
+        text.starts_with(
+            r"The first read after a pause is slow: 11 read requests to share \\server1\data, each sent at least 20.0 s after the last read there, took 2.00 s on average, 2000 times as long as the other 229 (1.00 ms)."
+        ),
+        "{text}"
+    );
+}
+
+#[test]
+fn a_first_read_from_a_disk_is_no_sleep_and_a_slow_file_no_pause() {
+    assert!(!resting(20_000, 25).rules().contains(&Rule::AfterPause), "two accesses to a disk");
+    assert!(!resting(100, 2_000).rules().contains(&Rule::AfterPause), "a short pause");
+    let mut always = Traffic::new();
+    for i in 0..300 {
+        always.request(read(), 1, DATA, &format!("f{}", i % 47), if i % 9 == 0 { 900 * MS } else { MS });
+        always.pause(if i % 10 == 0 { 5_000 * MS } else { 0 });
+    }
+    assert!(!always.rules().contains(&Rule::AfterPause), "{:#?}", always.diagnosis());
+    let mut filtered = resting(20_000, 2_000);
+    filtered.filters = vec!["--operation read".to_owned()];
+    assert!(!filtered.rules().contains(&Rule::AfterPause), "others may have asked meanwhile");
+}
+
+/// Reads and opens of two clients, 1 ms each, every 10 ms; at some of them everything stops for 300 ms.
+fn stalling(is_stall: impl Fn(i64) -> bool, path: impl Fn(i64) -> String) -> Traffic {
+    let mut traffic = Traffic::new();
+    for i in 0..6_000 {
+        let took = if is_stall(i) { 300 * MS } else { MS };
+        traffic.request(if i % 3 == 0 { open() } else { read() }, (i % 2) as u8, DATA, &path(i), took);
+        traffic.pause(9 * MS);
+    }
+    traffic
+}
+
+#[test]
+fn stalls_at_regular_intervals_are_said_with_the_interval() {
+    let text = stalling(|i| i % 500 == 499, |i| format!("f{}", i % 47)).first(Rule::Periodic);
+    assert!(
+        text.starts_with("Requests are slow at regular intervals: every 5.30 s, 12 times from 2023-11-14 22:13:2"),
+        "{text}"
+    );
+    assert!(text.contains("12 requests took 268 ms or longer"), "{text}");
+}
+
+#[test]
+fn stalls_at_random_or_for_one_file_are_no_interval() {
+    // Squares modulo a prime: never at the same distance.
+    let random = stalling(|i| i * i % 503 == 5, |i| format!("f{}", i % 47));
+    assert!(!random.rules().contains(&Rule::Periodic), "{:#?}", random.diagnosis());
+    let one = stalling(|i| i % 500 == 499, |i| if i % 500 == 499 { "log".to_owned() } else { format!("f{}", i % 47) });
+    assert!(!one.rules().contains(&Rule::Periodic), "a client may ask for it at that interval: {:#?}", one.diagnosis());
+}
