@@ -1,7 +1,7 @@
 //! How files are read and written: sizes of requests, sequences, working set and re-use.
 //!
 //! Requests count that read or write file data and say which bytes. They are taken in the order in which they were sent: they come in
-//! the order of their ends, so a window of them is kept in order ([`WINDOW`]).
+//! the order of their ends, so a window of them is kept in order (`WINDOW`).
 
 mod reuse;
 mod sequence;
