@@ -48,7 +48,7 @@ pub(crate) struct AnalysisFlags {
     pub(crate) output: Output,
 }
 
-/// Where transactions go; the last of them are kept where somebody watches.
+/// Where transactions go. A watch also keeps those of the last minutes.
 pub(crate) type Sinks =
     Filtered<((((Statistics, Option<Cube>), Option<Batched>), Option<SyncRecorder>), Option<Box<Recent>>)>;
 

@@ -28,7 +28,7 @@ pub(super) struct Point {
 }
 
 impl Point {
-    /// `None` where this is no point: a file that is there is a file, whatever it is called.
+    /// `None` if the argument is no point: an existing file is a file, whatever its name.
     fn of(argument: &Path) -> Option<Result<Self, Usage>> {
         let text = argument.to_str().filter(|_| !argument.exists())?;
         let (place, file) = text.split_once('=')?;
@@ -54,7 +54,7 @@ impl Point {
 /// The points among the arguments of a comparison; `None` where there are none.
 ///
 /// # Errors
-/// Some are points and some are not, a point is there twice, or there is but one curve.
+/// Only some of the arguments are points, a point is given twice, or there is only one curve.
 pub(super) fn points(arguments: &[PathBuf]) -> Result<Option<Vec<Point>>, Usage> {
     let found: Vec<_> = arguments.iter().map(|argument| Point::of(argument)).collect();
     if found.iter().all(Option::is_none) {
@@ -68,7 +68,7 @@ pub(super) fn points(arguments: &[PathBuf]) -> Result<Option<Vec<Point>>, Usage>
     for (place, point) in points.iter().enumerate() {
         if points.iter().take(place).any(|other| (&other.name, other.load) == (&point.name, point.load)) {
             let Point { name, load, .. } = point;
-            return Err(Usage(format!("{name}@{load} is there twice: give each load of a curve one capture")));
+            return Err(Usage(format!("{name}@{load}: given twice; give one capture for each load of a curve")));
         }
     }
     if points.iter().all(|point| point.name == points[0].name) {
@@ -185,7 +185,7 @@ mod tests {
     #[test]
     fn what_makes_no_curves_says_why() {
         for (arguments, why) in [
-            (vec!["a@20=x.pcap", "a@20=y.pcap", "b@20=z.pcap"], "a@20 is there twice"),
+            (vec!["a@20=x.pcap", "a@20=y.pcap", "b@20=z.pcap"], "a@20: given twice"),
             (vec!["a@20=x.pcap", "y.pcap"], "y.pcap: all inputs must be NAME@LOAD=FILE if one is"),
             (vec!["a@20=x.pcap", "a@40=y.pcap"], "a: a comparison needs two curves"),
             (vec!["a@0=x.pcap", "b@1=y.pcap"], "a@0=x.pcap: expected NAME@LOAD=FILE"),

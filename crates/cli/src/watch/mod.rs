@@ -168,7 +168,7 @@ impl Watching {
         Ok(())
     }
 
-    /// Shows what has happened. Whether somebody wants to end.
+    /// Shows the latest seconds. Returns whether the user ended the watch.
     fn look(&mut self, drops: u64) -> bool {
         let Some(now_ns) = self.pace.now_ns() else { return false };
         if let Some(recent) = &mut self.observer.sink().0.sink.1 {

@@ -1,4 +1,4 @@
-//! When it is time to look: between packets nobody reads a clock for each of them.
+//! When to look at the clock: reading it for each packet would cost too much.
 
 use std::time::{Duration, Instant};
 

@@ -36,7 +36,7 @@ impl Screen {
         Some(Self { terminal, view, source: source.clone(), redraw: now, diagnose: now + DIAGNOSE })
     }
 
-    /// Does what keys say, and draws. Whether somebody wants to end.
+    /// Carries out the keys that were pressed, and draws. Returns whether the user ended the watch.
     pub(super) fn look(
         &mut self,
         observer: &mut Observer<Sinks>,

@@ -41,7 +41,7 @@ pub(super) struct Terminal {
 }
 
 impl Terminal {
-    /// The terminal of standard output, if somebody can see it and type.
+    /// The terminal of standard output; `None` without one, or if no keys can be read.
     pub(super) fn open() -> Option<Self> {
         let dumb = std::env::var_os("TERM").is_none_or(|terminal| terminal == "dumb");
         if !io::stdout().is_terminal() || dumb {
@@ -116,7 +116,7 @@ impl Drop for Terminal {
 /// Leaves the terminal as it was, if it is not so.
 pub(crate) fn restore() {
     let Some((mut terminal, before)) = BEFORE.lock().unwrap_or_else(PoisonError::into_inner).take() else { return };
-    // Where it is gone there is nobody to be told.
+    // If the terminal is gone, no message can be shown.
     let _ = terminal.write_all(LEAVE.as_bytes());
     let _ = tcsetattr(&terminal, OptionalActions::Now, &before);
 }

@@ -31,7 +31,7 @@ pub(super) struct View {
     pub(super) message: Option<String>,
 }
 
-/// What a key asks of somebody else.
+/// A command of a key that the view does not carry out itself.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Asked {
     Nothing,

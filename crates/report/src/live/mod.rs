@@ -1,4 +1,4 @@
-//! What somebody sees who watches a server: plain numbers become lines of text.
+//! The live view of a server: numbers become lines of text.
 
 mod chart;
 mod heat;

@@ -1,4 +1,4 @@
-//! The last minutes, second by second, for somebody who watches them.
+//! The last minutes, second by second, for a live view.
 //!
 //! [`Recent`] is a sink of bounded memory. Its seconds have the numbers of [`Intervals`], so a second shows what a report
 //! of that second says. Beside them it has what clients waited for by client, share, operation and path at once ([`Cells`]), to look at any
