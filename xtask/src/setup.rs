@@ -28,7 +28,7 @@ impl Package {
     }
 }
 
-const PACKAGES: [Package; 23] = [
+const PACKAGES: [Package; 24] = [
     package("tshark", "tshark", "comparing pairs and speed with Wireshark's"),
     package("tcpdump", "tcpdump", "recording captures"),
     package("samba", "smbd", "driving a real SMB server, and captures of it"),
@@ -48,6 +48,7 @@ const PACKAGES: [Package; 23] = [
     package("dbench", "dbench", "the dbench load"),
     package("chromium", "chromium", "trying the HTML report in a browser"),
     package("zstd", "zstd", "making compressed captures"),
+    package("prometheus", "prometheus", "collecting the metrics of a watch"),
     package("time", "time", "measuring peak memory"),
     package("python3-venv", "python3", "reading our tables from Python"),
     package("musl-tools", "musl-gcc", "the static program in a tarball and a .deb"),

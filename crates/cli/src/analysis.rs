@@ -11,7 +11,7 @@ use plimsoll_observe::{Observed, Observer, status_name};
 use plimsoll_recording::Batched;
 use plimsoll_report::findings::{About, DrillDown, Findings, Source};
 use plimsoll_stats::cube::Cube;
-use plimsoll_stats::live::Recent;
+use plimsoll_stats::live::{Recent, Totals};
 use plimsoll_stats::{Dimension, Dimensions, Headline, MAX_DIMENSIONS, Options, Statistics};
 
 use crate::about::AboutFlags;
@@ -48,9 +48,11 @@ pub(crate) struct AnalysisFlags {
     pub(crate) output: Output,
 }
 
-/// Where transactions go. A watch also keeps those of the last minutes.
+/// Where transactions go. A watch also keeps those of the last minutes, and sums for a program that collects metrics.
 pub(crate) type Sinks =
-    Filtered<((((Statistics, Option<Cube>), Option<Batched>), Option<SyncRecorder>), Option<Box<Recent>>)>;
+    Filtered<((((Statistics, Option<Cube>), Option<Batched>), Option<SyncRecorder>), Option<Box<Live>>)>;
+/// What a watch keeps.
+pub(crate) type Live = (Recent, Option<Totals>);
 
 /// An analysis whose outputs are open.
 pub(crate) struct Analysis {
@@ -90,12 +92,12 @@ impl Analysis {
         self.flags.keys.read()
     }
 
-    /// Begins: the observer takes frames from now on. With `recent`, that takes transactions too.
+    /// Begins: the observer takes frames from now on. With `live`, that takes transactions too.
     pub(crate) fn begin(
         self,
         inputs: &[PathBuf],
         keys: SessionKeys,
-        recent: Option<Box<Recent>>,
+        live: Option<Box<Live>>,
     ) -> anyhow::Result<(Observer<Sinks>, Running)> {
         let Self { flags, hosts, source, output, table } = self;
         let AnalysisFlags { by, slowest, filter, record, .. } = &flags;
@@ -106,7 +108,7 @@ impl Analysis {
         let cube = flags.output.has_page().then(|| Cube::new(Headline::Response));
         let (table, table_file) = table.unzip();
         let recording = begin_recording(record, inputs, &source)?;
-        let sinks = filter.before(((((statistics, cube), table), recording), recent));
+        let sinks = filter.before(((((statistics, cube), table), recording), live));
         let observer = Observer::new(sinks).with_session_keys(keys);
         let running = Running { filter: flags.filter, hosts, source, output, table: table_file };
         Ok((observer, running))

@@ -19,6 +19,6 @@ mod read;
 pub use batched::Batched;
 pub use columns::{ColumnKind, columns};
 pub use error::RecordingError;
-pub use export::Export;
+pub use export::{Export, LiveMetrics};
 pub use file::{TableFormat, TransactionsFile, Written};
 pub use read::read_transactions;

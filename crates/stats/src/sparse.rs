@@ -63,6 +63,12 @@ impl SparseHistogram {
         }
     }
 
+    /// The cells in use, smallest values first: (highest value that counts there, count). Each lies between two neighbouring powers of two.
+    pub fn iter(&self) -> impl Iterator<Item = (u64, u64)> {
+        let next = |cell: u16| lowest((u32::from(cell) + 1) << self.joined);
+        self.cells.iter().map(move |&(cell, count)| (next(cell).saturating_sub(1), count))
+    }
+
     /// The value that at least `percentile` (0..=100) per cent do not exceed, to [`SparseHistogram::resolution`].
     pub fn percentile(&self, percentile: f64) -> Option<u64> {
         let cell = cell_at(percentile, self.cells.iter().copied())?;
@@ -102,6 +108,19 @@ crate::state::fields!("sparse histogram", SparseHistogram { cells, joined } if |
 mod tests {
     use super::*;
     use proptest::prelude::*;
+
+    proptest! {
+        /// Also where cells were joined: counts below a power of two are exact.
+        #[test]
+        fn no_cell_lies_on_both_sides_of_a_power_of_two(values in prop::collection::vec(1u64..1 << 45, 1..3_000)) {
+            let histogram = of(&values);
+            for octave in 10..45 {
+                let below = |value: u64| value < 1 << octave;
+                let counted: u64 = histogram.iter().filter(|&(to, _)| below(to)).map(|(_, count)| count).sum();
+                prop_assert_eq!(counted, values.iter().filter(|&&value| below(value)).count() as u64);
+            }
+        }
+    }
 
     fn of(values: &[u64]) -> SparseHistogram {
         let mut histogram = SparseHistogram::default();

@@ -8,7 +8,7 @@ use plimsoll_observe::capture::interface::{
 };
 use plimsoll_observe::capture::{Captures, StopReading};
 
-use super::{CaptureFlags, only_for_interfaces};
+use super::arguments::{CaptureFlags, only_for_interfaces};
 use crate::analyze::input;
 use crate::exit::Usage;
 

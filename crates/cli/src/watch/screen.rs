@@ -5,10 +5,9 @@ use std::io::Write;
 use std::time::{Duration, Instant};
 
 use plimsoll_model::Coverage;
-use plimsoll_observe::capture::interface::InterfaceCounts;
 use plimsoll_observe::{Observer, status_name};
 use plimsoll_report::findings::{Findings, Source};
-use plimsoll_report::live::LiveLosses;
+use plimsoll_stats::live::LiveLosses;
 
 use super::terminal::Terminal;
 use super::view::{Asked, View};
@@ -37,32 +36,20 @@ impl Screen {
     }
 
     /// Carries out the keys that were pressed, and draws. Returns whether the user ended the watch.
-    pub(super) fn look(
-        &mut self,
-        observer: &mut Observer<Sinks>,
-        now_ns: i64,
-        counts: Option<&InterfaceCounts>,
-    ) -> bool {
+    pub(super) fn look(&mut self, observer: &mut Observer<Sinks>, now_ns: i64, losses: LiveLosses) -> bool {
         let asked: Vec<Asked> = self.terminal.keys().into_iter().map(|key| self.view.typed(key)).collect();
         let now = Instant::now();
         if asked.is_empty() && now < self.redraw {
             return false;
         }
         self.redraw = now + REDRAW;
-        if let Some(counts) = counts {
-            self.view.losses = LiveLosses {
-                kernel: counts.kernel_drops(),
-                freezes: counts.freezes(),
-                interface: counts.interface_drops(),
-                downs: counts.downs(),
-            };
-        }
+        self.view.losses = losses;
         if now >= self.diagnose || self.view.ended && self.view.diagnosis.is_none() {
             self.diagnose = now + DIAGNOSE;
             self.diagnose_so_far(observer, now_ns);
         }
         let (sinks, names) = observer.sink();
-        let Some(recent) = sinks.sink.1.as_deref() else { return true };
+        let Some((recent, _)) = sinks.sink.1.as_deref() else { return true };
         let lines = self.view.lines(recent, names, now_ns, self.terminal.size());
         if asked.contains(&Asked::Save) {
             self.view.message = Some(save(&lines));
@@ -74,8 +61,8 @@ impl Screen {
     /// The first sentence of what a report would say now.
     fn diagnose_so_far(&mut self, observer: &mut Observer<Sinks>, now_ns: i64) {
         let (sinks, names) = observer.sink();
-        let ((((statistics, _), _), _), recent) = &sinks.sink;
-        let first_ns = recent.as_ref().and_then(|recent| recent.seconds().next()).map(|second| second.start_ns());
+        let ((((statistics, _), _), _), live) = &sinks.sink;
+        let first_ns = live.as_ref().and_then(|live| live.0.seconds().next()).map(|second| second.start_ns());
         let coverage = Coverage { first_ns, last_ns: Some(now_ns), ..Coverage::default() };
         let findings = Findings::collect(statistics, &coverage, names, self.source.clone(), status_name);
         let first = findings.diagnosis.statements.into_iter().next();

@@ -1,9 +1,9 @@
 //! What a terminal shows of a watch, and what keys change about it.
 
 use plimsoll_model::Names;
-use plimsoll_report::live::{LiveFigures, LiveLosses, LiveScreen, LiveScreenRow, screen};
+use plimsoll_report::live::{LiveFigures, LiveScreen, LiveScreenRow, screen};
 use plimsoll_report::safe::for_terminal;
-use plimsoll_stats::live::{LiveTable, Recent, Second};
+use plimsoll_stats::live::{LiveLosses, LiveTable, Recent, Second};
 use plimsoll_stats::{Dimension, Key};
 
 use super::lines::{SETTLED_NS, figures};

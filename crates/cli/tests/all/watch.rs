@@ -19,7 +19,7 @@ fn plimsoll() -> Command {
 
 /// Whether this user may capture; prints why not.
 #[expect(clippy::print_stdout, reason = "the reason for skipping")]
-fn may_capture() -> bool {
+pub(crate) fn may_capture() -> bool {
     let may = geteuid().is_root();
     if !may {
         println!("SKIPPED: needs root, to capture an interface");
@@ -135,7 +135,7 @@ fn twins_lose_the_same_packets() {
 }
 
 /// GETATTRs one after the other, four of them in a second.
-fn capture(seconds: u32) -> Vec<u8> {
+pub(crate) fn capture(seconds: u32) -> Vec<u8> {
     let mut traffic = Traffic::new(Link::Ethernet);
     traffic.step_ns = 62_500_000;
     let mut tcp = Tcp::between_ports(700, 2049);

@@ -17,6 +17,8 @@ use plimsoll_stats::{FineHistogram, SIGNIFICANT_DIGITS};
 use crate::error::Cause;
 use crate::folder::{FolderError, Recording};
 
+pub use openmetrics::LiveMetrics;
+
 /// What a recording can be written as.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Export {

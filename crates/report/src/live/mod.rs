@@ -12,6 +12,7 @@ pub use line::line;
 pub use screen::screen;
 
 use plimsoll_stats::HEAT_ROWS;
+use plimsoll_stats::live::LiveLosses;
 
 /// The numbers of some seconds.
 #[derive(Clone, Debug, Default, PartialEq)]
@@ -91,17 +92,4 @@ pub struct LiveScreenRow {
     pub p99_ns: Option<u64>,
     /// Refused or failed.
     pub errors: u64,
-}
-
-/// What a capture lost.
-#[derive(Clone, Copy, Debug, Default)]
-pub struct LiveLosses {
-    /// Packets for which the kernel had no room.
-    pub kernel: u64,
-    /// How often its buffer was full.
-    pub freezes: u64,
-    /// Packets that the interface lost.
-    pub interface: u64,
-    /// How often the interface went down.
-    pub downs: u64,
 }

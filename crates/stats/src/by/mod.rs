@@ -27,12 +27,19 @@ pub struct Breakdown {
     // The row used last: transactions of one key come in runs.
     last: usize,
     others: KeyStats,
+    /// Most keys.
+    limit: usize,
 }
 
 impl Breakdown {
     pub(crate) fn new(dimensions: Dimensions) -> Self {
+        Self::of_at_most(MAX_KEYS, dimensions)
+    }
+
+    /// Of fewer keys than [`MAX_KEYS`].
+    pub(crate) fn of_at_most(limit: usize, dimensions: Dimensions) -> Self {
         let others = KeyStats::default();
-        Self { dimensions, numbers: HashMap::new(), rows: Vec::new(), last: 0, others }
+        Self { dimensions, numbers: HashMap::new(), rows: Vec::new(), last: 0, others, limit }
     }
 
     #[inline]
@@ -45,7 +52,7 @@ impl Breakdown {
         if self.rows.get(self.last).is_none_or(|(last, _)| *last != key) {
             match self.numbers.get(&key) {
                 Some(&number) => self.last = number,
-                None if self.rows.len() < MAX_KEYS => {
+                None if self.rows.len() < self.limit => {
                     self.last = self.rows.len();
                     self.numbers.insert(key, self.last);
                     self.rows.push((key, KeyStats::default()));
@@ -99,6 +106,6 @@ impl State for Breakdown {
         if rows.len() > MAX_KEYS || numbers.len() != rows.len() || !fit {
             return Err(from.no("breakdown"));
         }
-        Ok(Self { dimensions, numbers, rows, last: 0, others: State::take(from)? })
+        Ok(Self { dimensions, numbers, rows, last: 0, others: State::take(from)?, limit: MAX_KEYS })
     }
 }

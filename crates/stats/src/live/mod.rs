@@ -7,18 +7,22 @@
 //! Nobody here reads a clock: [`Recent::advance`] is told the time.
 
 mod cells;
+mod losses;
 mod second;
 mod selection;
 #[cfg(test)]
 mod tests;
+mod totals;
 
 use std::collections::VecDeque;
 
 use plimsoll_model::{Names, Outcome, Procedure, Sink, Transaction};
 
 pub use cells::Cells;
+pub use losses::LiveLosses;
 pub use second::Second;
 pub use selection::{LIVE_DIMENSIONS, LiveRow, LiveSum, LiveTable};
+pub use totals::{MAX_TOTAL_KEYS, TOTAL_DIMENSIONS, Totals};
 
 use crate::{Headline, Interval, IntervalRecorder, IntervalWidth, Intervals, Key};
 

@@ -1,0 +1,109 @@
+//! The flags of `watch`.
+
+use std::path::PathBuf;
+use std::time::Duration;
+
+use plimsoll_report::findings::Source;
+
+use super::http;
+use super::metrics::Metrics;
+use crate::analysis::AnalysisFlags;
+use crate::drive::parse_size;
+use crate::exit::Usage;
+use crate::shell;
+
+const EXAMPLES: &str = "Examples:
+  plimsoll watch eth0
+  plimsoll watch eth0 --duration 10m --save packets --html report.html
+  plimsoll watch lo --port 4450 --interval 10s
+  ssh server tcpdump -i eth0 -U -w - port 2049 | plimsoll watch -
+
+An interface needs CAP_NET_RAW. `plimsoll analyze packets/*` reads what --save stored.";
+
+/// Captures a network interface, or reads a capture while it is written, and shows the file server's response times
+/// while it works: in a terminal a screen that follows keys, otherwise one line per interval. At the end (q, Ctrl-C,
+/// --duration) it prints the report that `plimsoll analyze` prints.
+#[derive(Debug, clap::Args)]
+#[command(after_help = EXAMPLES)]
+pub(crate) struct Arguments {
+    /// Network interface, e.g. eth0; - reads a capture from standard input. Also capture files: a name with a slash
+    /// (./eth0) is always a file
+    #[arg(required = true, value_name = "INTERFACE|-|FILE")]
+    pub(super) sources: Vec<PathBuf>,
+    /// End after this time, e.g. 10m [default: at Ctrl-C, or at the end of the input]
+    #[arg(long, value_name = "DURATION", value_parser = humantime::parse_duration)]
+    pub(super) duration: Option<Duration>,
+    /// Print lines even in a terminal
+    #[arg(long)]
+    pub(super) lines: bool,
+    /// Time covered by each line, in whole seconds
+    #[arg(long, value_name = "DURATION", default_value = "1s", value_parser = parse_seconds)]
+    pub(super) interval: u64,
+    #[command(flatten)]
+    pub(super) publish: PublishFlags,
+    #[command(flatten)]
+    pub(super) capture: CaptureFlags,
+    #[command(flatten)]
+    pub(super) analysis: AnalysisFlags,
+}
+
+/// Who may look at a watch over HTTP, as flags.
+#[derive(Debug, clap::Args)]
+pub(super) struct PublishFlags {
+    /// Serve sums by server, share, operation and client as OpenMetrics text at http://HOST:PORT/metrics, e.g. for
+    /// Prometheus
+    #[arg(long, value_name = "HOST:PORT")]
+    pub(super) metrics: Option<String>,
+    /// Allow addresses that other machines can reach: names of files, users and clients go to whoever asks, not encrypted
+    #[arg(long, requires = "metrics")]
+    pub(super) allow_remote: bool,
+}
+
+/// How an interface is captured, as flags.
+#[derive(Debug, clap::Args)]
+#[command(next_help_heading = "Capture")]
+pub(super) struct CaptureFlags {
+    /// Also capture this port of a file server (always captured: 445, 139, 2049 and 111); may be repeated
+    #[arg(long, value_name = "PORT", value_parser = clap::value_parser!(u16).range(1..))]
+    pub(super) port: Vec<u16>,
+    /// Memory for packets that were captured and not yet analysed
+    #[arg(long, value_name = "BYTES", default_value = "64MiB", value_parser = parse_size)]
+    pub(super) buffer: u64,
+    /// Save the captured packets as pcapng files in this folder, which must be empty or new
+    #[arg(long, value_name = "DIR")]
+    pub(super) save: Option<PathBuf>,
+    /// Most bytes of all saved files together; the oldest file is deleted first
+    #[arg(long, value_name = "BYTES", default_value = "1GiB", value_parser = parse_size, requires = "save")]
+    pub(super) save_size: u64,
+    /// Delete saved packets that are older than this, a file at a time [default: no limit]
+    #[arg(long, value_name = "DURATION", value_parser = humantime::parse_duration, requires = "save")]
+    pub(super) save_time: Option<Duration>,
+}
+
+impl PublishFlags {
+    /// Serves metrics, if they are wanted.
+    pub(super) fn metrics(&self, source: &Source, quiet: bool) -> anyhow::Result<Option<Metrics>> {
+        let Some(address) = &self.metrics else { return Ok(None) };
+        let listener = http::listen("--metrics", address, self.allow_remote)?;
+        if !quiet {
+            shell::note(&format!("plimsoll: metrics at http://{}/metrics", listener.local_addr()?));
+        }
+        Ok(Some(Metrics::start(listener, self.allow_remote, source.inputs.join(", "))))
+    }
+}
+
+fn parse_seconds(text: &str) -> Result<u64, String> {
+    let duration = humantime::parse_duration(text).map_err(|error| error.to_string())?;
+    let whole = duration.subsec_nanos() == 0 && (1..=60).contains(&duration.as_secs());
+    if whole { Ok(duration.as_secs()) } else { Err("expected 1s to 60s in whole seconds".to_owned()) }
+}
+
+/// Refuses what applies to interfaces alone.
+pub(super) fn only_for_interfaces(flags: &CaptureFlags) -> Result<(), Usage> {
+    if flags.save.is_some() || !flags.port.is_empty() {
+        let why =
+            "--save and --port apply to a network interface only; save a pipe with `| tee FILE | plimsoll watch -`";
+        return Err(Usage(why.to_owned()));
+    }
+    Ok(())
+}

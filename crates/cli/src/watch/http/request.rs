@@ -1,0 +1,126 @@
+//! The head of a request.
+
+use std::net::IpAddr;
+
+/// Most bytes of a head.
+pub(super) const MAX_HEAD: usize = 8 * 1024;
+const MAX_HEADERS: usize = 64;
+
+/// A request.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(in super::super) struct Request {
+    pub(super) method: String,
+    /// Without the query.
+    pub(in super::super) path: String,
+    pub(super) host: Option<String>,
+    pub(super) origin: Option<String>,
+}
+
+/// What bytes are.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(super) enum Head {
+    Request(Request),
+    /// More must come.
+    Partial,
+    Invalid,
+}
+
+/// Reads a head.
+pub(super) fn parse(bytes: &[u8]) -> Head {
+    let mut headers = [httparse::EMPTY_HEADER; MAX_HEADERS];
+    let mut parsed = httparse::Request::new(&mut headers);
+    match parsed.parse(bytes) {
+        Ok(httparse::Status::Complete(_)) => {}
+        Ok(httparse::Status::Partial) => return Head::Partial,
+        Err(_) => return Head::Invalid,
+    }
+    let (Some(method), Some(target)) = (parsed.method, parsed.path) else { return Head::Invalid };
+    let header = |name: &str| {
+        let mut all = parsed.headers.iter().filter(|header| header.name.eq_ignore_ascii_case(name));
+        let value = all.next().map(|header| String::from_utf8_lossy(header.value).into_owned());
+        // Two of them, and nobody knows which one counts.
+        if all.next().is_some() { None } else { Some(value) }
+    };
+    let (Some(host), Some(origin)) = (header("host"), header("origin")) else { return Head::Invalid };
+    let path = target.split_once('?').map_or(target, |(path, _)| path);
+    Head::Request(Request { method: method.to_owned(), path: path.to_owned(), host, origin })
+}
+
+impl Request {
+    /// Whether it came to an address, not to a name that a stranger may have pointed here (DNS rebinding).
+    pub(super) fn came_to_an_address(&self) -> bool {
+        self.host.as_deref().is_some_and(|host| {
+            let name = match host.strip_prefix('[') {
+                Some(v6) => v6.split(']').next().unwrap_or_default(),
+                None => host.rsplit_once(':').map_or(host, |(name, _)| name),
+            };
+            name.eq_ignore_ascii_case("localhost") || name.parse::<IpAddr>().is_ok()
+        })
+    }
+
+    /// Whether no page of another origin sent it.
+    pub(super) fn is_of_this_origin(&self) -> bool {
+        match (&self.origin, &self.host) {
+            (None, _) => true,
+            (Some(origin), Some(host)) => {
+                origin.strip_prefix("http://").is_some_and(|of| of.eq_ignore_ascii_case(host))
+            }
+            (Some(_), None) => false,
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use proptest::prelude::*;
+
+    fn request(text: &str) -> Request {
+        match parse(text.as_bytes()) {
+            Head::Request(request) => request,
+            other => panic!("{other:?}"),
+        }
+    }
+
+    #[test]
+    fn a_head_is_taken_apart() {
+        let text = "GET /a/b?c=d?e HTTP/1.1\r\nhOsT: localhost:9\r\nOrigin: http://localhost:9\r\n\r\nrest";
+        let found = request(text);
+        assert_eq!((found.method.as_str(), found.path.as_str()), ("GET", "/a/b"));
+        assert!(found.came_to_an_address() && found.is_of_this_origin());
+        assert_eq!(parse(&text.as_bytes()[..30]), Head::Partial);
+        for invalid in ["GET\r\n\r\n", "\u{1}\r\n\r\n", "GET / HTTP/1.1\r\nHost: a\r\nHost: b\r\n\r\n"] {
+            assert_eq!(parse(invalid.as_bytes()), Head::Invalid, "{invalid:?}");
+        }
+    }
+
+    #[test]
+    fn names_of_strangers_and_other_origins_are_told() {
+        for (host, here) in [
+            ("127.0.0.1:80", true),
+            ("127.0.0.1", true),
+            ("[::1]:80", true),
+            ("[::1]", true),
+            ("LOCALHOST", true),
+            ("evil.example:80", false),
+            ("127.0.0.1.evil.example", false),
+            ("", false),
+        ] {
+            let found = request(&format!("GET / HTTP/1.1\r\nHost: {host}\r\n\r\n"));
+            assert_eq!(found.came_to_an_address(), here, "{host:?}");
+        }
+        for origin in ["http://evil.example", "null", "https://127.0.0.1:80", "http://127.0.0.1:81"] {
+            let found = request(&format!("GET / HTTP/1.1\r\nHost: 127.0.0.1:80\r\nOrigin: {origin}\r\n\r\n"));
+            assert!(!found.is_of_this_origin(), "{origin}");
+        }
+        assert!(!request("GET / HTTP/1.0\r\n\r\n").came_to_an_address());
+    }
+
+    proptest! {
+        #[test]
+        fn any_bytes_are_survived(bytes in prop::collection::vec(any::<u8>(), 0..400)) {
+            parse(&bytes);
+            parse(&[b"GET / HTTP/1.1\r\n".as_slice(), &bytes].concat());
+        }
+    }
+}

@@ -1,0 +1,104 @@
+//! `--metrics`: the sums so far, for a program that collects them.
+
+use std::net::TcpListener;
+use std::sync::{Arc, Condvar, Mutex, MutexGuard, PoisonError};
+use std::time::{Duration, Instant};
+
+use plimsoll_model::Names;
+use plimsoll_recording::LiveMetrics;
+use plimsoll_stats::live::{LiveLosses, Totals};
+
+use super::http::{self, Request, Response, Site, Status};
+
+const CONTENT_TYPE: &str = "application/openmetrics-text; version=1.0.0; charset=utf-8";
+/// No two texts are made within this time, however many ask.
+const AGE: Duration = Duration::from_millis(500);
+/// How long who asks waits for a text: the capture looks up every 100 ms.
+const PATIENCE: Duration = Duration::from_secs(3);
+
+/// What a watch gives out.
+pub(super) struct Metrics {
+    input: String,
+    text: Arc<OnDemand>,
+}
+
+impl Metrics {
+    /// Answers at this address from now on.
+    pub(super) fn start(listener: TcpListener, allow_remote: bool, input: String) -> Self {
+        let text = Arc::new(OnDemand::default());
+        http::start(listener, allow_remote, Arc::clone(&text) as Arc<dyn Site>);
+        Self { input, text }
+    }
+
+    /// Makes a new text, if one is asked for.
+    pub(super) fn look(&self, totals: &Totals, names: &Names, losses: LiveLosses) {
+        if !self.text.is_wanted() {
+            return;
+        }
+        let tool = concat!("plimsoll ", env!("CARGO_PKG_VERSION"));
+        let mut text = Vec::new();
+        // Writing to memory cannot fail.
+        let _ = LiveMetrics { tool, input: &self.input, totals, names, losses }.write(&mut text);
+        self.text.put(text.into());
+    }
+}
+
+/// A text that one thread makes when others ask for it.
+#[derive(Default)]
+struct OnDemand {
+    state: Mutex<State>,
+    made: Condvar,
+}
+
+#[derive(Default)]
+struct State {
+    wanted: bool,
+    text: Option<(Instant, Arc<[u8]>)>,
+}
+
+impl State {
+    fn fresh(&self) -> Option<Arc<[u8]>> {
+        self.text.as_ref().filter(|(made, _)| made.elapsed() < AGE).map(|(_, text)| Arc::clone(text))
+    }
+}
+
+impl OnDemand {
+    fn state(&self) -> MutexGuard<'_, State> {
+        self.state.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    fn is_wanted(&self) -> bool {
+        self.state().wanted
+    }
+
+    fn put(&self, text: Arc<[u8]>) {
+        let mut state = self.state();
+        (state.wanted, state.text) = (false, Some((Instant::now(), text)));
+        self.made.notify_all();
+    }
+
+    /// Waits for a text that is new enough.
+    fn get(&self) -> Option<Arc<[u8]>> {
+        let mut state = self.state();
+        if let Some(text) = state.fresh() {
+            return Some(text);
+        }
+        state.wanted = true;
+        let waited = self.made.wait_timeout_while(state, PATIENCE, |state| state.wanted);
+        let (state, timed_out) = waited.unwrap_or_else(PoisonError::into_inner);
+        // Not one from before.
+        if timed_out.timed_out() { None } else { state.text.as_ref().map(|(_, text)| Arc::clone(text)) }
+    }
+}
+
+impl Site for OnDemand {
+    fn answer(&self, request: &Request) -> Response {
+        match request.path.as_str() {
+            "/metrics" => match self.get() {
+                Some(text) => Response::new(CONTENT_TYPE, text),
+                None => Response::says(Status::Unavailable, "The watch has no input yet, or is ending"),
+            },
+            _ => Response::says(Status::NotFound, "Metrics are at /metrics"),
+        }
+    }
+}

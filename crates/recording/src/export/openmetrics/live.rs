@@ -1,0 +1,195 @@
+//! The sums of a watch, for a program that asks for them again and again.
+
+use std::collections::HashSet;
+use std::io::{self, Write};
+
+use plimsoll_model::Names;
+use plimsoll_stats::live::{LiveLosses, Totals};
+use plimsoll_stats::{Dimension, Key, KeyStats};
+
+use super::format::{Distribution, Labelled, counter, family, histogram, label};
+
+/// The label of all keys that have no sums of their own.
+const OTHER: &str = "other";
+/// The label of requests whose key the capture does not have.
+const UNKNOWN: &str = "unknown";
+
+/// What a watch tells a program that collects metrics.
+#[derive(Debug)]
+pub struct LiveMetrics<'a> {
+    /// Name and version of the program.
+    pub tool: &'a str,
+    /// What is watched.
+    pub input: &'a str,
+    /// Sums since the watch began.
+    pub totals: &'a Totals,
+    /// The names in them.
+    pub names: &'a Names,
+    /// What the capture lost.
+    pub losses: LiveLosses,
+}
+
+impl LiveMetrics<'_> {
+    /// Writes OpenMetrics text.
+    ///
+    /// # Errors
+    /// When `out` takes no more.
+    pub fn write(&self, out: &mut impl Write) -> io::Result<()> {
+        family(out, "watch", "info", "Program that watches, and what it watches.")?;
+        let mut labels = String::new();
+        label(&mut labels, "tool", self.tool);
+        label(&mut labels, "input", self.input);
+        writeln!(out, "plimsoll_watch_info{{{labels}}} 1")?;
+        self.losses(out)?;
+        for (dimension, breakdown) in self.totals.by() {
+            let keys = breakdown.rows().into_iter().map(|(key, stats)| {
+                let key = key.parts().first().copied().flatten();
+                (
+                    key.and_then(|key| self.name(key))
+                        .filter(|name| !name.is_empty())
+                        .unwrap_or_else(|| UNKNOWN.to_owned()),
+                    stats,
+                )
+            });
+            write_dimension(out, dimension, &rows(dimension, keys, breakdown.others()))?;
+        }
+        writeln!(out, "# EOF")
+    }
+
+    fn losses(&self, out: &mut impl Write) -> io::Result<()> {
+        let LiveLosses { kernel, freezes, interface, downs } = self.losses;
+        let row = |by: &str, of: u64| Labelled { labels: format!("by=\"{by}\""), time: String::new(), of };
+        let lost = [row("kernel", kernel), row("interface", interface)];
+        counter(out, "capture_lost_packets", "Packets that the capture lost.", &lost, |&lost| Some(lost))?;
+        for (name, help, number) in [
+            ("capture_freezes", "How often the buffer for packets was full.", freezes),
+            ("capture_interface_downs", "How often the interface went down.", downs),
+        ] {
+            family(out, name, "counter", help)?;
+            writeln!(out, "plimsoll_{name}_total {number}")?;
+        }
+        Ok(())
+    }
+
+    fn name(&self, key: Key) -> Option<String> {
+        Some(match key {
+            Key::Client(ip) => ip.to_string(),
+            Key::Server(server) => server.to_string(),
+            Key::Operation(operation) => operation.label().to_owned(),
+            _ => key.name(self.names)?.to_owned(),
+        })
+    }
+}
+
+/// A row per key. A key whose labels another row has already counts among the others: no series may appear twice.
+fn rows<'a>(
+    dimension: Dimension,
+    keys: impl Iterator<Item = (String, &'a KeyStats)>,
+    others: &KeyStats,
+) -> Vec<Labelled<KeyStats>> {
+    let labels = |name: &str| {
+        let mut labels = String::new();
+        label(&mut labels, dimension.label(), name);
+        labels
+    };
+    let row = |labels: String, of: KeyStats| Labelled { labels, time: String::new(), of };
+    let (mut rows, mut others, other) = (Vec::new(), others.clone(), labels(OTHER));
+    let mut taken = HashSet::from([other.clone()]);
+    for (name, stats) in keys {
+        let labels = labels(&name);
+        if taken.insert(labels.clone()) {
+            rows.push(row(labels, stats.clone()));
+        } else {
+            others.merge(stats);
+        }
+    }
+    if others.count > 0 {
+        rows.push(row(other, others));
+    }
+    rows
+}
+
+fn write_dimension(out: &mut impl Write, dimension: Dimension, rows: &[Labelled<KeyStats>]) -> io::Result<()> {
+    let name = |of: &str| format!("{}_{of}", dimension.label());
+    let requests = "Requests, including requests without a response.";
+    counter(out, &name("requests"), requests, rows, |row| Some(row.count))?;
+    counter(out, &name("errors"), "Requests refused or failed.", rows, |row| Some(row.refused + row.failed))?;
+    counter(out, &name("unanswered"), "Requests without a response.", rows, |row| Some(row.unanswered))?;
+    let moved = "File data moved: a lower bound where packets are missing.";
+    counter(out, &name("payload_bytes"), moved, rows, |row| row.payload.at_least())?;
+    let waited = "Time that clients waited for responses, each message once.";
+    counter(out, &name("waited_seconds"), waited, rows, |row| Some(row.waiting.ns() as f64 / 1e9))?;
+    let response = "From the first byte of the request to the last byte of the response.";
+    let times: Vec<Labelled<Distribution>> = rows.iter().map(distribution).collect();
+    histogram(out, &name("response_time_seconds"), response, &times, |times| Some(times))
+}
+
+fn distribution(row: &Labelled<KeyStats>) -> Labelled<Distribution> {
+    let of = Distribution::new(row.of.histogram.iter(), &row.of.response);
+    Labelled { labels: row.labels.clone(), time: row.time.clone(), of }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use plimsoll_model::{Procedure, Protocol, Sink as _};
+    use plimsoll_testkit::transaction;
+
+    fn text(totals: &Totals, names: &Names) -> String {
+        let losses = LiveLosses { kernel: 7, freezes: 2, interface: 1, downs: 0 };
+        let mut out = Vec::new();
+        let metrics = LiveMetrics { tool: "plimsoll", input: "interface eth0", totals, names, losses };
+        metrics.write(&mut out).unwrap();
+        String::from_utf8(out).unwrap()
+    }
+
+    fn totals(names: &mut Names, shares: &[&str]) -> Totals {
+        let mut totals = Totals::default();
+        for (number, share) in shares.iter().enumerate() {
+            let mut t = transaction(Procedure::of(Protocol::Smb2, 8), number as i64 * 1_000_000, 3_000_000);
+            t.share = names.intern(share);
+            totals.transaction(&t, names);
+        }
+        totals
+    }
+
+    #[test]
+    fn sums_losses_and_distributions_have_their_labels() {
+        let mut names = Names::default();
+        let totals = totals(&mut names, &["\\\\server\\data", "\\\\server\\data", "", "x\"} 1\n# EOF\n"]);
+        let text = text(&totals, &names);
+        for line in [
+            "plimsoll_watch_info{tool=\"plimsoll\",input=\"interface eth0\"} 1",
+            "plimsoll_capture_lost_packets_total{by=\"kernel\"} 7",
+            "plimsoll_capture_freezes_total 2",
+            "plimsoll_share_requests_total{share=\"\\\\\\\\server\\\\data\"} 2",
+            "plimsoll_share_requests_total{share=\"unknown\"} 1",
+            "plimsoll_share_requests_total{share=\"x\\\"} 1\\n# EOF\\n\"} 1",
+            "plimsoll_operation_waited_seconds_total{operation=\"read\"} 0.012",
+            "plimsoll_share_response_time_seconds_bucket{share=\"unknown\",le=\"0.002097151\"} 0",
+            "plimsoll_share_response_time_seconds_bucket{share=\"unknown\",le=\"0.004194303\"} 1",
+            "plimsoll_share_response_time_seconds_sum{share=\"unknown\"} 0.003",
+        ] {
+            assert!(text.lines().any(|other| other == line), "{line}\n{text}");
+        }
+        assert!(text.ends_with("# EOF\n") && text.matches("\n# EOF\n").count() == 1);
+    }
+
+    /// Names that look the same in a label, names of our own, and too many of them.
+    #[test]
+    fn no_series_appears_twice_and_there_are_at_most_so_many() {
+        let mut names = Names::default();
+        let many: Vec<String> = (0..200).map(|number| format!("share{number}")).collect();
+        let mut shares = vec!["other", "unknown", "", "a\u{0}", "a\\u{0}"];
+        shares.extend(many.iter().map(String::as_str));
+        let text = text(&totals(&mut names, &shares), &names);
+        let mut seen = HashSet::new();
+        for line in text.lines().filter(|line| !line.starts_with('#')) {
+            assert!(seen.insert(line.rsplit_once(' ').unwrap().0), "twice: {line}");
+        }
+        let counts = |line: &str| line.starts_with("plimsoll_share_requests_total");
+        let rows: Vec<&str> = text.lines().filter(|line| counts(line)).collect();
+        let sum: u64 = rows.iter().map(|row| row.rsplit_once(' ').unwrap().1.parse::<u64>().unwrap()).sum();
+        assert_eq!((rows.len() <= 101, sum), (true, shares.len() as u64), "{rows:#?}");
+    }
+}
