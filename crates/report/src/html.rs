@@ -49,16 +49,17 @@ pub use comparison::compact;
 use figure::Figure;
 pub use history::history;
 use maud::{DOCTYPE, Markup, PreEscaped, html};
+pub(crate) use policy::LIBRARY;
 use untrusted::Untrusted;
 
-const STYLE: &str = include_str!("../assets/page.css");
+pub(crate) const STYLE: &str = include_str!("../assets/page.css");
 
 /// The mark that a ship carries: how deep it may lie in the water.
-const MARK: &str = "<svg class=\"mark\" viewBox=\"0 0 48 48\" aria-hidden=\"true\"><circle cx=\"24\" cy=\"24\" r=\"14\"/>\
+pub(crate) const MARK: &str = "<svg class=\"mark\" viewBox=\"0 0 48 48\" aria-hidden=\"true\"><circle cx=\"24\" cy=\"24\" r=\"14\"/>\
                     <path d=\"M2 24h44\"/></svg>";
 
 /// The mark once more, for the browser's tab.
-const ICON: &str = "data:image/svg+xml,%3Csvg xmlns='http://www.w3.org/2000/svg' viewBox='0 0 48 48' fill='none' \
+pub(crate) const ICON: &str = "data:image/svg+xml,%3Csvg xmlns='http://www.w3.org/2000/svg' viewBox='0 0 48 48' fill='none' \
                     stroke='%23147a9c' stroke-width='6'%3E%3Ccircle cx='24' cy='24' r='15'/%3E%3Cpath d='M2 24h44'/%3E\
                     %3C/svg%3E";
 

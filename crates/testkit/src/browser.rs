@@ -41,6 +41,8 @@ pub struct Browser {
     last_id: u64,
     /// What happened since the page was asked for.
     events: Vec<Value>,
+    /// Where the page may ask for more; nowhere for one from disk.
+    site: String,
 }
 
 impl Browser {
@@ -55,7 +57,7 @@ impl Browser {
             .args(["--headless", "--no-sandbox", "--disable-gpu", "--disable-quic", "--no-first-run"])
             .args(["--disable-background-networking", "--disable-component-update", "--disable-sync"])
             .args(["--disable-dev-shm-usage", "--hide-scrollbars", "--remote-debugging-pipe"])
-            .args(["--host-resolver-rules=MAP * ~NOTFOUND", "--proxy-server=127.0.0.1:9"])
+            .args(["--host-resolver-rules=MAP * ~NOTFOUND, EXCLUDE 127.0.0.1", "--proxy-server=127.0.0.1:9"])
             .arg(format!("--user-data-dir={}", folder.join("profile").display()))
             .stdin(Stdio::piped())
             .stdout(Stdio::piped())
@@ -71,7 +73,16 @@ impl Browser {
                 }
             }
         });
-        let mut browser = Browser { child, to, from, folder, session: String::new(), last_id: 0, events: Vec::new() };
+        let mut browser = Browser {
+            child,
+            to,
+            from,
+            folder,
+            session: String::new(),
+            last_id: 0,
+            events: Vec::new(),
+            site: "file:".to_owned(),
+        };
         browser.attach();
         Some(browser)
     }
@@ -122,8 +133,21 @@ impl Browser {
     pub fn open(&mut self, page: &str) {
         let path = self.folder.join("report.html");
         std::fs::write(&path, page).unwrap();
+        self.site = "file:".to_owned();
+        self.go_to(&format!("file://{}", path.display()));
+    }
+
+    /// Opens a page of a server on loopback, which is all of the network that there is, and waits until it has loaded.
+    pub fn visit(&mut self, address: &str) {
+        let online = json!({ "offline": false, "latency": 0, "downloadThroughput": -1, "uploadThroughput": -1 });
+        self.call("Network.emulateNetworkConditions", online);
+        self.site = address.to_owned();
+        self.go_to(address);
+    }
+
+    fn go_to(&mut self, address: &str) {
         self.events.clear();
-        self.call("Page.navigate", json!({ "url": format!("file://{}", path.display()) }));
+        self.call("Page.navigate", json!({ "url": address }));
         if !self.events.iter().any(|event| event["method"] == "Page.loadEventFired") {
             self.wait("loading", |message| message["method"] == "Page.loadEventFired");
         }
@@ -153,6 +177,16 @@ impl Browser {
         let answer = self.call("Runtime.evaluate", asked);
         assert!(answer["exceptionDetails"].is_null(), "{expression}: {}", answer["exceptionDetails"]);
         answer["result"]["value"].clone()
+    }
+
+    /// Waits until an expression in the page is true.
+    pub fn wait_until(&mut self, expression: &str) {
+        let end = Instant::now() + PATIENCE;
+        while self.value(&format!("Boolean({expression})")) != true {
+            let text = "document.body.innerText.slice(0, 2000)";
+            assert!(Instant::now() < end, "not so: {expression}\n{}", self.value(text));
+            std::thread::sleep(Duration::from_millis(50));
+        }
     }
 
     /// Scrolls the element into sight and gives its middle.
@@ -212,7 +246,7 @@ impl Browser {
         self.value("1");
         let outside = |event: &Value| {
             let url = event["params"]["request"]["url"].as_str().unwrap_or_default();
-            !url.starts_with("file:") && !url.starts_with("data:")
+            !url.starts_with(&self.site) && !url.starts_with("data:")
         };
         let bad = |event: &&Value| match event["method"].as_str().unwrap_or_default() {
             "Runtime.consoleAPICalled" | "Runtime.exceptionThrown" | "Log.entryAdded" => true,

@@ -5,6 +5,7 @@ use std::time::Duration;
 
 use plimsoll_report::findings::Source;
 
+use super::browser::Browser;
 use super::http;
 use super::metrics::Metrics;
 use crate::analysis::AnalysisFlags;
@@ -54,8 +55,15 @@ pub(super) struct PublishFlags {
     /// Prometheus
     #[arg(long, value_name = "HOST:PORT")]
     pub(super) metrics: Option<String>,
-    /// Allow addresses that other machines can reach: names of files, users and clients go to whoever asks, not encrypted
-    #[arg(long, requires = "metrics")]
+    /// Show the watch in a browser: prints the address of a page, which contains a secret token
+    #[arg(long)]
+    pub(super) browser: bool,
+    /// Address of the page of --browser; port 0 picks a free port
+    #[arg(long, value_name = "HOST:PORT", default_value = "127.0.0.1:0", requires = "browser")]
+    pub(super) listen: String,
+    /// Allow addresses of --metrics and --listen that other machines can reach: names of files and clients travel
+    /// unencrypted
+    #[arg(long)]
     pub(super) allow_remote: bool,
 }
 
@@ -81,6 +89,22 @@ pub(super) struct CaptureFlags {
 }
 
 impl PublishFlags {
+    /// Shows the watch in browsers, if that is wanted.
+    pub(super) fn browser(&self, source: &Source) -> anyhow::Result<Option<Browser>> {
+        if self.allow_remote && self.metrics.is_none() && !self.browser {
+            return Err(Usage("--allow-remote applies to --metrics or --browser only".to_owned()).into());
+        }
+        if !self.browser {
+            return Ok(None);
+        }
+        let listener = http::listen("--listen", &self.listen, self.allow_remote)?;
+        let address = listener.local_addr()?;
+        let (browser, path) = Browser::start(listener, self.allow_remote, &source.inputs.join(", "))?;
+        // Without the address nobody could open the page, with --quiet either.
+        shell::note(&format!("plimsoll: open http://{address}{path} in a browser"));
+        Ok(Some(browser))
+    }
+
     /// Serves metrics, if they are wanted.
     pub(super) fn metrics(&self, source: &Source, quiet: bool) -> anyhow::Result<Option<Metrics>> {
         let Some(address) = &self.metrics else { return Ok(None) };

@@ -6,7 +6,7 @@ use plimsoll_stats::live::{Recent, Second};
 
 use crate::shell;
 
-const SECOND_NS: i64 = 1_000_000_000;
+pub(super) const SECOND_NS: i64 = 1_000_000_000;
 /// How long after a second its last packets may still be on their way, ns: the kernel hands them over after 50 ms at the latest.
 pub(super) const SETTLED_NS: i64 = 200_000_000;
 
@@ -59,6 +59,7 @@ pub(super) fn figures<'a>(seconds: impl Iterator<Item = &'a Second>, from_ns: i6
         bytes: total.payload_bytes,
         p50_ns: total.percentile_ns(50.0),
         p99_ns: total.percentile_ns(99.0),
+        max_ns: total.response.max_ns(),
         queue_depth: depth / seconds,
         lost_packets,
     }

@@ -8,7 +8,7 @@ use plimsoll_model::Names;
 use plimsoll_recording::LiveMetrics;
 use plimsoll_stats::live::{LiveLosses, Totals};
 
-use super::http::{self, Request, Response, Site, Status};
+use super::http::{self, Answer, Request, Response, Site, Status};
 
 const CONTENT_TYPE: &str = "application/openmetrics-text; version=1.0.0; charset=utf-8";
 /// No two texts are made within this time, however many ask.
@@ -92,13 +92,13 @@ impl OnDemand {
 }
 
 impl Site for OnDemand {
-    fn answer(&self, request: &Request) -> Response {
-        match request.path.as_str() {
+    fn answer(&self, request: &Request) -> Answer {
+        Answer::Whole(match request.path.as_str() {
             "/metrics" => match self.get() {
                 Some(text) => Response::new(CONTENT_TYPE, text),
                 None => Response::says(Status::Unavailable, "The watch has no input yet, or is ending"),
             },
             _ => Response::says(Status::NotFound, "Metrics are at /metrics"),
-        }
+        })
     }
 }

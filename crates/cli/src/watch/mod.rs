@@ -1,6 +1,8 @@
 //! `plimsoll watch`: what a server does while it does it.
 
 mod arguments;
+mod browser;
+mod diagnosis;
 mod http;
 mod input;
 mod lines;
@@ -23,6 +25,8 @@ use crate::exit::Done;
 use crate::interrupt;
 use crate::shell;
 pub(crate) use arguments::Arguments;
+use browser::{Beside, Browser};
+use diagnosis::DiagnosisSoFar;
 use input::Opened;
 use lines::Lines;
 use metrics::Metrics;
@@ -49,6 +53,7 @@ pub(crate) fn run(arguments: Arguments) -> anyhow::Result<Done> {
             ));
         }
     }
+    let browser = publish.browser(&analysis.source)?;
     let metrics = publish.metrics(&analysis.source, quiet)?;
     let keys = analysis.keys()?;
     let counts = opened.counts();
@@ -56,12 +61,15 @@ pub(crate) fn run(arguments: Arguments) -> anyhow::Result<Done> {
     // A report on standard output would stand in the middle of the screen.
     let screen = (analysis.output.prints() && !lines).then(|| Screen::open(&analysis.source)).flatten();
     let live = (Recent::new(), metrics.is_some().then(Totals::default));
+    let diagnosis = (screen.is_some() || browser.is_some()).then(|| DiagnosisSoFar::new(&analysis.source));
     let (observer, running) = analysis.begin(&sources, keys, Some(Box::new(live)))?;
     let shown = match screen {
         Some(screen) => Shown::Screen(Box::new(screen)),
         None => Shown::Lines(Lines::new(interval, quiet)),
     };
-    let mut watching = Watching { observer, stop, counts, shown, metrics, pace: Pace::new(duration), drops: 0 };
+    let pace = Pace::new(duration);
+    let mut watching =
+        Watching { observer, stop, counts, shown, browser, metrics, diagnosis, pace, ended: false, drops: 0 };
     watching.follow(&mut captures)?;
     let Watching { observer, shown, pace, .. } = watching;
     // The terminal is as it was before anything is printed.
@@ -82,8 +90,12 @@ struct Watching {
     stop: StopReading,
     counts: Option<Arc<InterfaceCounts>>,
     shown: Shown,
+    browser: Option<Browser>,
     metrics: Option<Metrics>,
+    diagnosis: Option<DiagnosisSoFar>,
     pace: Pace,
+    /// All has been read.
+    ended: bool,
     /// Packets lost so far, as far as they were counted.
     drops: u64,
 }
@@ -109,9 +121,9 @@ impl Watching {
             }
         }
         self.pace.end();
-        if let Shown::Screen(screen) = &mut self.shown {
-            // Of a capture that was read to its end there may be more to see.
-            screen.view.ended = true;
+        self.ended = true;
+        // Of a capture that was read to its end there may be more to see.
+        if self.browser.is_some() || matches!(self.shown, Shown::Screen(_)) {
             while !self.stop.asked() && !self.look(captures.anomalies().reported_drops) {
                 std::thread::sleep(pace::LOOK);
             }
@@ -149,8 +161,18 @@ impl Watching {
         let failed = self.counts.as_ref().and_then(|counts| counts.take_save_error());
         let failed = failed.map(|error| format!("--save: cannot write: {error}; packets are no longer saved"));
         let losses = self.losses(drops);
+        if let Some(diagnosis) = &mut self.diagnosis {
+            diagnosis.look(&mut self.observer, now_ns, self.ended);
+        }
+        let diagnosis = self.diagnosis.as_ref().and_then(|diagnosis| diagnosis.text.as_deref());
+        let (sinks, names) = self.observer.sink();
+        if let (Some(browser), Some((recent, _))) = (&mut self.browser, sinks.sink.1.as_deref()) {
+            browser.look(recent, names, now_ns, &Beside { losses, diagnosis, ended: self.ended });
+        }
         match &mut self.shown {
             Shown::Screen(screen) => {
+                screen.view.ended = self.ended;
+                screen.view.diagnosis = diagnosis.map(str::to_owned);
                 screen.view.message = failed.or(screen.view.message.take());
                 screen.look(&mut self.observer, now_ns, losses)
             }

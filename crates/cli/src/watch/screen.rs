@@ -4,9 +4,8 @@ use std::fs::OpenOptions;
 use std::io::Write;
 use std::time::{Duration, Instant};
 
-use plimsoll_model::Coverage;
-use plimsoll_observe::{Observer, status_name};
-use plimsoll_report::findings::{Findings, Source};
+use plimsoll_observe::Observer;
+use plimsoll_report::findings::Source;
 use plimsoll_stats::live::LiveLosses;
 
 use super::terminal::Terminal;
@@ -15,24 +14,19 @@ use crate::analysis::Sinks;
 
 /// Between two screens, where no key is typed.
 const REDRAW: Duration = Duration::from_millis(250);
-/// Between two diagnoses.
-const DIAGNOSE: Duration = Duration::from_secs(5);
 
 /// The view and its terminal.
 pub(super) struct Screen {
     terminal: Terminal,
     pub(super) view: View,
-    source: Source,
     redraw: Instant,
-    diagnose: Instant,
 }
 
 impl Screen {
     /// A view of a source in the terminal, if there is one.
     pub(super) fn open(source: &Source) -> Option<Self> {
         let terminal = Terminal::open()?;
-        let (view, now) = (View::new(source.inputs.join(", ")), Instant::now());
-        Some(Self { terminal, view, source: source.clone(), redraw: now, diagnose: now + DIAGNOSE })
+        Some(Self { terminal, view: View::new(source.inputs.join(", ")), redraw: Instant::now() })
     }
 
     /// Carries out the keys that were pressed, and draws. Returns whether the user ended the watch.
@@ -44,10 +38,6 @@ impl Screen {
         }
         self.redraw = now + REDRAW;
         self.view.losses = losses;
-        if now >= self.diagnose || self.view.ended && self.view.diagnosis.is_none() {
-            self.diagnose = now + DIAGNOSE;
-            self.diagnose_so_far(observer, now_ns);
-        }
         let (sinks, names) = observer.sink();
         let Some((recent, _)) = sinks.sink.1.as_deref() else { return true };
         let lines = self.view.lines(recent, names, now_ns, self.terminal.size());
@@ -56,17 +46,6 @@ impl Screen {
         }
         self.terminal.show(lines);
         asked.contains(&Asked::Quit)
-    }
-
-    /// The first sentence of what a report would say now.
-    fn diagnose_so_far(&mut self, observer: &mut Observer<Sinks>, now_ns: i64) {
-        let (sinks, names) = observer.sink();
-        let ((((statistics, _), _), _), live) = &sinks.sink;
-        let first_ns = live.as_ref().and_then(|live| live.0.seconds().next()).map(|second| second.start_ns());
-        let coverage = Coverage { first_ns, last_ns: Some(now_ns), ..Coverage::default() };
-        let findings = Findings::collect(statistics, &coverage, names, self.source.clone(), status_name);
-        let first = findings.diagnosis.statements.into_iter().next();
-        self.view.diagnosis = first.map(|statement| format!("So far: {}", statement.text));
     }
 }
 

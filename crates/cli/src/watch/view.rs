@@ -6,10 +6,9 @@ use plimsoll_report::safe::for_terminal;
 use plimsoll_stats::live::{LiveLosses, LiveTable, Recent, Second};
 use plimsoll_stats::{Dimension, Key};
 
-use super::lines::{SETTLED_NS, figures};
+use super::lines::{SECOND_NS, SETTLED_NS, figures};
 use super::terminal::Key as Typed;
 
-const SECOND_NS: i64 = 1_000_000_000;
 /// Seconds of the table.
 const TABLE_SECONDS: i64 = 60;
 

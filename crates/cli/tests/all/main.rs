@@ -44,6 +44,7 @@ mod stories;
 mod sweep;
 mod verdicts;
 mod watch;
+mod watch_browser;
 mod watch_metrics;
 mod watch_screen;
 mod workloads;

@@ -1,7 +1,7 @@
 //! What the page may do: run our scripts, known by their digests, and nothing else from anywhere.
 
 /// The bundled part of Apache ECharts, made by `assets/build.sh`.
-pub(super) const LIBRARY: &str = include_str!("../../assets/echarts.min.js");
+pub(crate) const LIBRARY: &str = include_str!("../../assets/echarts.min.js");
 /// Adds up any part of the embedded cube and shows it.
 pub(super) const DRILL: &str = concat!(include_str!("../../assets/cube.js"), include_str!("../../assets/drill.js"));
 /// Draws the charts from the embedded findings.

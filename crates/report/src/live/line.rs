@@ -36,6 +36,7 @@ mod tests {
             bytes: 25_000_000,
             p50_ns: Some(210_000),
             p99_ns: Some(4_020_000),
+            max_ns: Some(9_000_000),
             queue_depth: 2.104,
             lost_packets: 0,
         };

@@ -3,12 +3,16 @@
 mod chart;
 mod heat;
 mod line;
+mod moment;
+mod page;
 mod screen;
 mod table;
 #[cfg(test)]
 mod tests;
 
 pub use line::line;
+pub use moment::{about, moment};
+pub use page::LivePage;
 pub use screen::screen;
 
 use plimsoll_stats::HEAT_ROWS;
@@ -31,6 +35,8 @@ pub struct LiveFigures {
     pub p50_ns: Option<u64>,
     /// The same.
     pub p99_ns: Option<u64>,
+    /// The longest.
+    pub max_ns: Option<u64>,
     /// Requests outstanding, mean.
     pub queue_depth: f64,
     /// Packets that the capture lost: the other numbers have only a part of what happened.

@@ -15,9 +15,9 @@ const MAX_OPEN_CELLS: usize = 4_096;
 /// Strangers choose the names.
 type Seeded = foldhash::quality::RandomState;
 
-/// A combination; `None` stands for all others.
+/// A combination of client, share, operation and path; `None` stands for all others.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
-pub(super) struct Place {
+pub struct Place {
     pub(super) client: Option<IpAddr>,
     pub(super) share: Option<Symbol>,
     pub(super) operation: Option<Operation>,
@@ -79,6 +79,15 @@ impl Cells {
 
     pub(super) fn iter(&self) -> impl Iterator<Item = (&Place, &LiveSum)> {
         self.by_place.iter()
+    }
+
+    /// The combinations that stay when the second is over, and the sum of the others: those that clients waited longest for first.
+    pub fn folded(&self) -> Vec<(Place, LiveSum)> {
+        let mut cells = self.clone();
+        cells.fold();
+        let mut cells: Vec<(Place, LiveSum)> = cells.by_place.into_iter().collect();
+        cells.sort_unstable_by(|(a, one), (b, other)| other.waited_ns.cmp(&one.waited_ns).then(a.cmp(b)));
+        cells
     }
 
     /// How many there are.

@@ -18,7 +18,7 @@ use std::collections::VecDeque;
 
 use plimsoll_model::{Names, Outcome, Procedure, Sink, Transaction};
 
-pub use cells::Cells;
+pub use cells::{Cells, Place};
 pub use losses::LiveLosses;
 pub use second::Second;
 pub use selection::{LIVE_DIMENSIONS, LiveRow, LiveSum, LiveTable};

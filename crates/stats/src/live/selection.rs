@@ -60,6 +60,26 @@ impl LiveSum {
         other.rows.iter().for_each(|&(row, count)| self.add(row, count));
     }
 
+    /// How many have a response time.
+    pub fn timed(&self) -> u64 {
+        self.timed
+    }
+
+    /// The sum of the response times, ns.
+    pub fn response_ns(&self) -> u64 {
+        self.response_ns
+    }
+
+    /// The longest of them, ns.
+    pub fn longest_ns(&self) -> u64 {
+        self.longest_ns
+    }
+
+    /// How many are in which row of a heat map; rising.
+    pub fn rows(&self) -> &[(u8, u32)] {
+        &self.rows
+    }
+
     /// Mean response time, ns.
     pub fn mean_ns(&self) -> Option<f64> {
         (self.timed > 0).then(|| self.response_ns as f64 / self.timed as f64)
@@ -126,8 +146,8 @@ fn both(one: Option<bool>, other: Option<bool>) -> Option<bool> {
 }
 
 impl Place {
-    /// The key in one dimension; `None` for others.
-    fn key(&self, by: Dimension) -> Option<Key> {
+    /// The key in one of [`LIVE_DIMENSIONS`]; `None` for others.
+    pub fn key(&self, by: Dimension) -> Option<Key> {
         match by {
             Dimension::Client => self.client.map(Key::Client),
             Dimension::Share => self.share.map(Key::Share),

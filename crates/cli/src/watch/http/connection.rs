@@ -5,30 +5,57 @@ use std::net::{Shutdown, TcpStream};
 use std::time::{Duration, Instant};
 
 use super::request::{Head, MAX_HEAD, parse};
-use super::{Request, Response, Site, Status};
+use super::response::stream_head;
+use super::{Answer, Request, Response, Site, Status};
 
 /// Time for a client to send its request, and to take a response.
 const PATIENCE: Duration = Duration::from_secs(5);
 /// Bytes written between two looks at the clock.
 const PIECE: usize = 16 * 1024;
 
+/// A client that takes a response without an end.
+pub(in super::super) struct Client {
+    stream: TcpStream,
+}
+
+impl Client {
+    /// Begins the response.
+    pub(in super::super) fn begin(&mut self, content_type: &str) -> io::Result<()> {
+        self.send(stream_head(content_type).as_bytes())
+    }
+
+    /// Sends a part of the response.
+    ///
+    /// # Errors
+    /// The client does not take it in time, or is gone.
+    pub(in super::super) fn send(&mut self, bytes: &[u8]) -> io::Result<()> {
+        write_until(&mut self.stream, bytes, Instant::now() + PATIENCE)
+    }
+}
+
 /// Reads a request, and answers it.
 pub(super) fn serve(mut stream: TcpStream, allow_remote: bool, site: &dyn Site) -> io::Result<()> {
     let deadline = Instant::now() + PATIENCE;
     let head = read_head(&mut stream, deadline)?;
-    let (response, with_body) = match head {
+    let (answer, with_body) = match head {
         Ok(request) => {
-            let response = refusal(&request, allow_remote).unwrap_or_else(|| site.answer(&request));
-            (response, request.method != "HEAD")
+            let answer = refusal(&request, allow_remote).map_or_else(|| site.answer(&request), Answer::Whole);
+            (answer, request.method != "HEAD")
         }
-        Err(refused) => (refused, true),
+        Err(refused) => (Answer::Whole(refused), true),
     };
-    let deadline = Instant::now() + PATIENCE;
-    write_until(&mut stream, response.head().as_bytes(), deadline)?;
-    if with_body {
-        write_until(&mut stream, &response.body, deadline)?;
+    match answer {
+        Answer::Whole(response) => {
+            let deadline = Instant::now() + PATIENCE;
+            write_until(&mut stream, response.head().as_bytes(), deadline)?;
+            if with_body {
+                write_until(&mut stream, &response.body, deadline)?;
+            }
+            close(stream)
+        }
+        Answer::Stream(stream_to) if with_body => stream_to(&mut Client { stream }),
+        Answer::Stream(_) => Ok(()),
     }
-    close(stream)
 }
 
 /// Why a request is not answered.

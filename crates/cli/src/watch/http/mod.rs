@@ -7,11 +7,13 @@ mod connection;
 mod request;
 mod response;
 
+use std::io;
 use std::net::{SocketAddr, TcpListener, TcpStream, ToSocketAddrs};
 use std::sync::Arc;
 use std::sync::atomic::{AtomicUsize, Ordering::SeqCst};
 use std::time::Duration;
 
+pub(super) use connection::Client;
 pub(super) use request::Request;
 pub(super) use response::{Response, Status};
 
@@ -24,9 +26,20 @@ const AFTER_ERROR: Duration = Duration::from_millis(100);
 
 /// What a server gives out.
 pub(super) trait Site: Send + Sync + 'static {
-    /// The response to a request that is well formed and came to the right host.
-    fn answer(&self, request: &Request) -> Response;
+    /// The answer to a request that is well formed and came to the right host.
+    fn answer(&self, request: &Request) -> Answer;
 }
+
+/// An answer.
+pub(super) enum Answer {
+    /// All of it.
+    Whole(Response),
+    /// A response without an end, written by this as long as the client takes it.
+    Stream(Streaming),
+}
+
+/// Writes a response without an end.
+pub(super) type Streaming = Box<dyn FnOnce(&mut Client) -> io::Result<()>>;
 
 /// Listens, and answers in threads of its own as long as the process lives.
 pub(super) fn start(listener: TcpListener, allow_remote: bool, site: Arc<dyn Site>) {

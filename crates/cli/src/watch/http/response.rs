@@ -33,30 +33,46 @@ impl Status {
 pub(in super::super) struct Response {
     pub(super) status: Status,
     content_type: &'static str,
+    /// The content security policy of a page; that of other content allows nothing.
+    policy: Option<&'static str>,
     pub(super) body: Arc<[u8]>,
 }
 
 impl Response {
     pub(in super::super) fn new(content_type: &'static str, body: Arc<[u8]>) -> Self {
-        Self { status: Status::Ok, content_type, body }
+        Self { status: Status::Ok, content_type, policy: None, body }
     }
 
     /// A status, and for people why.
     pub(in super::super) fn says(status: Status, why: &str) -> Self {
         let body = format!("{why}\n").into_bytes().into();
-        Self { status, content_type: "text/plain; charset=utf-8", body }
+        Self { status, content_type: "text/plain; charset=utf-8", policy: None, body }
     }
 
-    /// Nobody else may embed, store or guess what it is.
-    pub(super) fn head(&self) -> String {
-        let allow = if self.status == Status::MethodNotAllowed { "Allow: GET, HEAD\r\n" } else { "" };
-        format!(
-            "HTTP/1.1 {}\r\nContent-Type: {}\r\nContent-Length: {}\r\nConnection: close\r\nCache-Control: no-store\r\n\
-             X-Content-Type-Options: nosniff\r\nReferrer-Policy: no-referrer\r\nCross-Origin-Resource-Policy: same-origin\r\n\
-             Content-Security-Policy: default-src 'none'; frame-ancestors 'none'\r\n{allow}\r\n",
-            self.status.line(),
-            self.content_type,
-            self.body.len()
-        )
+    /// The same with a policy of its own.
+    pub(in super::super) fn with_policy(self, policy: &'static str) -> Self {
+        Self { policy: Some(policy), ..self }
     }
+
+    pub(super) fn head(&self) -> String {
+        let length = format!("Content-Length: {}\r\n", self.body.len());
+        let allow = if self.status == Status::MethodNotAllowed { "Allow: GET, HEAD\r\n" } else { "" };
+        head(self.status, self.content_type, self.policy, &format!("{length}{allow}"))
+    }
+}
+
+/// The head of a response without an end.
+pub(super) fn stream_head(content_type: &str) -> String {
+    head(Status::Ok, content_type, None, "")
+}
+
+/// Nobody else may embed, store or guess what it is, and no address of it, which has the token, goes anywhere.
+fn head(status: Status, content_type: &str, policy: Option<&str>, more: &str) -> String {
+    let policy = policy.unwrap_or("default-src 'none'; frame-ancestors 'none'");
+    format!(
+        "HTTP/1.1 {}\r\nContent-Type: {content_type}\r\nConnection: close\r\nCache-Control: no-store\r\n\
+         X-Content-Type-Options: nosniff\r\nReferrer-Policy: no-referrer\r\nCross-Origin-Resource-Policy: same-origin\r\n\
+         Content-Security-Policy: {policy}\r\n{more}\r\n",
+        status.line()
+    )
 }

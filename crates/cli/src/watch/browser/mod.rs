@@ -1,0 +1,121 @@
+//! `--browser`: a page that shows the watch, and the seconds that it reads.
+
+mod stream;
+
+use std::net::TcpListener;
+use std::sync::Arc;
+
+use plimsoll_model::Names;
+use plimsoll_report::live::{LivePage, about, moment};
+use plimsoll_stats::live::{LiveLosses, Recent};
+use serde_json::json;
+
+use super::http::{self, Answer, Client, Request, Response, Site, Status};
+use super::lines::{SECOND_NS, SETTLED_NS, figures};
+use stream::SharedStream;
+
+/// Bytes of randomness in an address.
+const TOKEN_BYTES: usize = 16;
+
+/// The view of all browsers.
+pub(super) struct Browser {
+    stream: Arc<SharedStream>,
+    /// Where the next second begins.
+    next_ns: Option<i64>,
+    ended: bool,
+}
+
+/// What stands beside the numbers of a second.
+pub(super) struct Beside<'a> {
+    pub(super) losses: LiveLosses,
+    pub(super) diagnosis: Option<&'a str>,
+    pub(super) ended: bool,
+}
+
+impl Browser {
+    /// Answers at this address from now on. Returns the path of the page.
+    pub(super) fn start(listener: TcpListener, allow_remote: bool, input: &str) -> anyhow::Result<(Self, String)> {
+        let token = token()?;
+        let path = format!("/{token}/");
+        let stream = Arc::new(SharedStream::new(event("about", &about(input)?)));
+        let site = Page { token, page: LivePage::new(), stream: Arc::clone(&stream) };
+        http::start(listener, allow_remote, Arc::new(site));
+        Ok((Self { stream, next_ns: None, ended: false }, path))
+    }
+
+    /// Sends the seconds that are over by now.
+    pub(super) fn look(&mut self, recent: &Recent, names: &Names, now_ns: i64, beside: &Beside<'_>) {
+        let first = || recent.seconds().next().map(|second| second.start_ns());
+        let Some(next_ns) = self.next_ns.or_else(first) else { return };
+        let mut next_ns = next_ns.max(first().unwrap_or(next_ns));
+        while next_ns + SECOND_NS + SETTLED_NS <= now_ns {
+            if let Some(second) = recent.second(next_ns) {
+                let figures = figures(std::iter::once(second), next_ns, next_ns + SECOND_NS);
+                // A second that cannot be written is missing in the page, which shows the gap.
+                if let Ok(text) = moment(&figures, second, names) {
+                    self.stream.push(event("second", &text) + &state(beside));
+                }
+            }
+            next_ns += SECOND_NS;
+        }
+        self.next_ns = Some(next_ns);
+        if beside.ended && !std::mem::replace(&mut self.ended, true) {
+            self.stream.push(state(beside));
+        }
+    }
+}
+
+fn event(name: &str, data: &str) -> String {
+    format!("event: {name}\ndata: {data}\n\n")
+}
+
+fn state(beside: &Beside<'_>) -> String {
+    let LiveLosses { kernel, freezes, interface, downs } = beside.losses;
+    let losses = json!({ "kernel": kernel, "freezes": freezes, "interface": interface, "downs": downs });
+    let state = json!({ "losses": losses, "diagnosis": beside.diagnosis, "ended": beside.ended });
+    event("state", &state.to_string())
+}
+
+fn token() -> anyhow::Result<String> {
+    let mut bytes = [0_u8; TOKEN_BYTES];
+    let filled = rustix::rand::getrandom(&mut bytes[..], rustix::rand::GetRandomFlags::empty())?;
+    anyhow::ensure!(filled == TOKEN_BYTES, "--browser: the system gave no random numbers; try again");
+    Ok(bytes.iter().map(|byte| format!("{byte:02x}")).collect())
+}
+
+/// What browsers may read, if their address has the token.
+struct Page {
+    token: String,
+    page: LivePage,
+    stream: Arc<SharedStream>,
+}
+
+impl Page {
+    /// Takes as long for every wrong token of the right length.
+    fn is_token(&self, given: &str) -> bool {
+        let differences = given.bytes().zip(self.token.bytes()).fold(0, |all, (one, other)| all | (one ^ other));
+        given.len() == self.token.len() && differences == 0
+    }
+}
+
+impl Site for Page {
+    fn answer(&self, request: &Request) -> Answer {
+        let (token, file) = request.path.trim_start_matches('/').split_once('/').unwrap_or_default();
+        if !self.is_token(token) {
+            let why = "The address has no valid token: use the one that plimsoll watch printed";
+            return Answer::Whole(Response::says(Status::Forbidden, why));
+        }
+        let text = |kind, text: &str| Response::new(kind, text.as_bytes().into());
+        Answer::Whole(match file {
+            "" => text("text/html; charset=utf-8", &self.page.html).with_policy(LivePage::POLICY),
+            "live.css" => text("text/css; charset=utf-8", &self.page.style),
+            "live.js" => text("text/javascript; charset=utf-8", self.page.script),
+            "echarts.min.js" => text("text/javascript; charset=utf-8", self.page.library),
+            "events" => {
+                let stream = Arc::clone(&self.stream);
+                return Answer::Stream(Box::new(move |client: &mut Client| stream.send_to(client)));
+            }
+            _ => Response::says(Status::NotFound, "There is no such file"),
+        })
+    }
+}

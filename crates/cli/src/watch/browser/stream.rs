@@ -1,0 +1,110 @@
+//! One encoded stream of events for all browsers: the last minutes, and what comes.
+
+use std::collections::VecDeque;
+use std::io;
+use std::sync::{Arc, Condvar, Mutex, MutexGuard, PoisonError};
+use std::time::Duration;
+
+use plimsoll_stats::live::KEPT_SECONDS;
+
+use super::Client;
+
+/// Most bytes of all events that are kept: 300 seconds have 2 to 8 MB.
+const MAX_BYTES: usize = 16 << 20;
+/// After this time without an event a browser gets an empty one, to find out whether it is still there.
+const SILENCE: Duration = Duration::from_secs(10);
+
+/// The events.
+pub(super) struct SharedStream {
+    about: String,
+    kept: Mutex<Kept>,
+    more: Condvar,
+}
+
+#[derive(Default)]
+struct Kept {
+    events: VecDeque<Arc<str>>,
+    bytes: usize,
+    /// The number of the first.
+    first: u64,
+}
+
+impl Kept {
+    fn push(&mut self, event: Arc<str>) {
+        self.bytes += event.len();
+        self.events.push_back(event);
+        while self.events.len() > KEPT_SECONDS || self.bytes > MAX_BYTES {
+            let Some(oldest) = self.events.pop_front() else { return };
+            self.bytes -= oldest.len();
+            self.first += 1;
+        }
+    }
+
+    /// The event of a number, or the first one after it.
+    fn get(&self, number: u64) -> Option<(u64, Arc<str>)> {
+        let number = number.max(self.first);
+        let place = usize::try_from(number - self.first).ok()?;
+        self.events.get(place).map(|event| (number, Arc::clone(event)))
+    }
+}
+
+impl SharedStream {
+    /// `about` is the first event of each browser.
+    pub(super) fn new(about: String) -> Self {
+        Self { about, kept: Mutex::default(), more: Condvar::new() }
+    }
+
+    fn kept(&self) -> MutexGuard<'_, Kept> {
+        self.kept.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    /// An event for all.
+    pub(super) fn push(&self, event: String) {
+        self.kept().push(event.into());
+        self.more.notify_all();
+    }
+
+    /// The event of a number or after it, when it comes; `None` after a silence.
+    fn wait(&self, number: u64) -> Option<(u64, Arc<str>)> {
+        let is_missing = |kept: &mut Kept| kept.get(number).is_none();
+        let waited = self.more.wait_timeout_while(self.kept(), SILENCE, is_missing);
+        waited.unwrap_or_else(PoisonError::into_inner).0.get(number)
+    }
+
+    /// Sends the last minutes and what comes, until the client takes no more. It holds one event at a time: a slow client skips what is
+    /// no longer kept, and one that takes nothing is closed.
+    pub(super) fn send_to(&self, client: &mut Client) -> io::Result<()> {
+        client.begin("text/event-stream")?;
+        client.send(self.about.as_bytes())?;
+        let mut next = 0;
+        loop {
+            match self.wait(next) {
+                Some((number, event)) => {
+                    client.send(event.as_bytes())?;
+                    next = number + 1;
+                }
+                None => client.send(b":\n\n")?,
+            }
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_stream_is_bounded_and_whoever_is_late_goes_on_with_the_oldest() {
+        let stream = SharedStream::new(String::new());
+        for number in 0..1_000 {
+            stream.push(number.to_string());
+        }
+        let of = |number| stream.wait(number).map(|(number, event)| (number, event.to_string()));
+        assert_eq!((of(0), of(999)), (Some((700, "700".to_owned())), Some((999, "999".to_owned()))));
+        for _ in 0..40 {
+            stream.push("x".repeat(1 << 20));
+        }
+        let kept = stream.kept();
+        assert!(kept.bytes <= MAX_BYTES && kept.events.len() == 16, "{} events", kept.events.len());
+    }
+}

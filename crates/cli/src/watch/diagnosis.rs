@@ -1,0 +1,42 @@
+//! What a report would say now.
+
+use std::time::{Duration, Instant};
+
+use plimsoll_model::Coverage;
+use plimsoll_observe::{Observer, status_name};
+use plimsoll_report::findings::{Findings, Source};
+
+use crate::analysis::Sinks;
+
+/// Between two diagnoses.
+const EVERY: Duration = Duration::from_secs(5);
+
+/// The diagnosis so far.
+pub(super) struct DiagnosisSoFar {
+    source: Source,
+    due: Instant,
+    /// Its first sentence.
+    pub(super) text: Option<String>,
+}
+
+impl DiagnosisSoFar {
+    pub(super) fn new(source: &Source) -> Self {
+        Self { source: source.clone(), due: Instant::now() + EVERY, text: None }
+    }
+
+    /// Makes a new one, if it is time. Where all has been read, one must be there.
+    pub(super) fn look(&mut self, observer: &mut Observer<Sinks>, now_ns: i64, ended: bool) {
+        let now = Instant::now();
+        if now < self.due && !(ended && self.text.is_none()) {
+            return;
+        }
+        self.due = now + EVERY;
+        let (sinks, names) = observer.sink();
+        let ((((statistics, _), _), _), live) = &sinks.sink;
+        let first_ns = live.as_ref().and_then(|live| live.0.seconds().next()).map(|second| second.start_ns());
+        let coverage = Coverage { first_ns, last_ns: Some(now_ns), ..Coverage::default() };
+        let findings = Findings::collect(statistics, &coverage, names, self.source.clone(), status_name);
+        let first = findings.diagnosis.statements.into_iter().next();
+        self.text = first.map(|statement| format!("So far: {}", statement.text));
+    }
+}

@@ -1,0 +1,230 @@
+// The live view: what is chosen, and the page that shows it. Every name becomes text, never markup.
+(() => {
+  const ROWS = 12, HEAT_STEPS = 10;
+  const at = (id) => document.getElementById(id);
+  const root = document.documentElement;
+  const css = (name) => getComputedStyle(root).getPropertyValue('--' + name).trim();
+  // The keys that it is within, outermost first: [place of the dimension, key]. `end` is the end of the second shown where that is not the latest.
+  let within = [], end = null, state = {}, hosts = {}, connected = false, marks = [], drawn = false;
+
+  // ---- numbers
+  const digits = (n) => (n === 0 ? '0' : n >= 1000 ? Math.round(n).toString() : n.toPrecision(3));
+  function time(ns) {
+    if (ns === null || ns === undefined) return '–';
+    for (const [unit, of] of [['s', 1e9], ['ms', 1e6], ['µs', 1e3]]) if (ns >= of) return digits(ns / of) + ' ' + unit;
+    return digits(ns) + ' ns';
+  }
+  const instant = (s) => new Date(s * 1000).toISOString().slice(0, 19).replace('T', ' ') + ' UTC';
+  const say = (id, text) => { if (at(id).textContent !== text) at(id).textContent = text; };
+  function name(place, key) {
+    if (key === null) return 'all others';
+    const value = JSON.parse(key);
+    if (place === 3) return (value[0] === null ? '' : value[0] + ' ') + (value[1] === null ? '(unknown)' : value[1]);
+    if (value === null) return '(unknown)';
+    return place === 0 && hosts[value] ? value + ' (' + hosts[value] + ')' : value;
+  }
+  function button(text, action) {
+    const made = document.createElement('button');
+    made.type = 'button';
+    made.textContent = text;
+    made.addEventListener('click', action);
+    return made;
+  }
+
+  // ---- what is chosen
+  function enter(place, key) {
+    within = within.filter(([other]) => other !== place).concat([[place, key]]);
+    context();
+  }
+  function leave(place) {
+    within = within.filter(([other]) => other !== place);
+    context();
+  }
+  function show(second) {
+    end = second === null ? null : second + 1;
+    draw();
+  }
+  const latest = () => { const all = sums.all(); return all.length ? all[all.length - 1].start_s + 1 : null; };
+
+  // ---- the page
+  function tiles(now) {
+    const about = now.exact ? '' : ' ~', partial = now.lost > 0 ? ' *' : '';
+    say('rate', digits(now.count));
+    say('p50', time(now.p50) + about + partial);
+    say('p99', time(now.p99) + about + partial);
+    say('max', time(now.max) + partial);
+    say('errors', digits(now.errors));
+    say('depth', now.depth === null ? '–' : digits(now.depth));
+    say('data', now.bytes === null ? '–' : digits(now.bytes / 1e6) + ' MB');
+    say('lost', digits(now.lost));
+  }
+  function losses() {
+    const lost = state.losses || {};
+    const said = [['kernel', 'packets lost by the kernel'], ['freezes', 'times the buffer was full'],
+      ['interface', 'packets lost by the interface'], ['downs', 'times the interface was down']]
+      .filter(([id]) => lost[id] > 0).map(([id, text]) => lost[id] + ' ' + text);
+    at('losses').hidden = said.length === 0;
+    say('losses', 'INCOMPLETE: ' + said.join(', ') + '. Seconds with losses are shaded; percentiles with * are of a part of the operations.');
+  }
+  // Rows stay the elements that they are: a click or the focus is not lost when numbers change.
+  const rows = sums.DIMENSIONS.map(() => new Map());
+  function rowOf(place, key) {
+    if (rows[place].has(key)) return rows[place].get(key);
+    const line = document.createElement('tr'), head = document.createElement('th');
+    head.scope = 'row';
+    head.append(key === null ? 'all others' : button('', () => enter(place, key)));
+    line.append(head, ...Array.from({ length: 5 }, () => document.createElement('td')));
+    rows[place].set(key, line);
+    return line;
+  }
+  function fill(line, place, key, sum, found) {
+    const head = line.firstChild, text = name(place, key);
+    if (key !== null && head.title !== text) head.title = head.firstChild.textContent = text;
+    const waited = found.total.waited > 0 ? ((100 * sum.waited) / found.total.waited).toFixed(1) + ' %' : '–';
+    const mean = sum.timed ? sum.response / sum.timed : null;
+    const cells = [waited, digits(sum.count / found.seconds), time(mean), time(sums.percentile(sum, 99)), String(sum.errors)];
+    cells.forEach((cell, i) => { if (line.children[i + 1].textContent !== cell) line.children[i + 1].textContent = cell; });
+  }
+  function table(place, shown, found) {
+    const body = document.querySelector('#table-' + sums.DIMENSIONS[place] + ' tbody'), focused = document.activeElement;
+    shown.forEach(([key, sum], i) => {
+      const line = rowOf(place, key);
+      fill(line, place, key, sum, found);
+      if (body.children[i] !== line) body.insertBefore(line, body.children[i] || null);
+    });
+    while (body.children.length > shown.length) body.lastChild.remove();
+    const keys = new Set(shown.map(([key]) => key));
+    [...rows[place].keys()].filter((key) => !keys.has(key)).forEach((key) => rows[place].delete(key));
+    if (focused !== document.activeElement && body.contains(focused)) focused.focus();
+  }
+  function tables(until) {
+    const found = sums.tables(until, within);
+    found.by.forEach((all, place) => {
+      const named = all.filter(([key]) => key !== null), others = all.filter(([key]) => key === null);
+      table(place, named.slice(0, ROWS).concat(others), found);
+    });
+    const more = within.length && found.unknown.count ? found.unknown.count + ' more requests may belong here: they are among all others.' : '';
+    say('unknown', more);
+  }
+  function context() {
+    at('within').replaceChildren(...within.map(([place, key]) => button(sums.DIMENSIONS[place] + ' ' + name(place, key) + ' ×', () => leave(place))));
+    draw();
+  }
+  function draw() {
+    drawn = false;
+    const until = end === null ? latest() : end;
+    const away = !connected && !state.ended;
+    at('state').className = 'stamp ' + (away ? 'away' : end === null && !state.ended ? 'live' : '');
+    say('state', away ? 'DISCONNECTED' : end !== null ? 'PAUSED' : state.ended ? 'END' : 'LIVE');
+    say('pause', end === null ? 'Pause' : 'Live');
+    losses();
+    say('diagnosis', state.diagnosis || '');
+    if (until === null) return;
+    const shown = sums.between(until - 1, until)[0];
+    say('moment', instant(until - 1));
+    at('back').value = until - latest();
+    if (shown) tiles(sums.figures(shown, within));
+    tables(until);
+    charts(until);
+  }
+  // Nothing is drawn where nobody looks.
+  function drawSoon() {
+    if (!drawn) {
+      drawn = true;
+      requestAnimationFrame(draw);
+    }
+  }
+
+  // ---- charts
+  const heat = echarts.init(at('heat'), null, { renderer: 'canvas' });
+  const course = echarts.init(at('course'), null, { renderer: 'canvas' });
+  addEventListener('resize', () => { heat.resize(); course.resize(); });
+  const axisLook = () => ({ axisLine: { lineStyle: { color: css('rule') } }, splitLine: { lineStyle: { color: css('rule') } }, axisLabel: { color: css('soft'), hideOverlap: true } });
+  function rectangle(fill) {
+    return (_, api) => {
+      const [x, bottom] = api.coord([api.value(0), api.value(1)]), [right, y] = api.coord([api.value(0) + 1, api.value(2)]);
+      return { type: 'rect', shape: { x: Math.floor(x), y: Math.floor(y), width: Math.max(1, Math.floor(right) - Math.floor(x)), height: Math.max(1, Math.floor(bottom) - Math.floor(y)) },
+        style: { fill: fill(api.value(3)) } };
+    };
+  }
+  function charts(until) {
+    const edges = sums.edges(), last = latest(), first = last - sums.KEPT;
+    const all = sums.all().map((second) => [second.start_s, sums.figures(second, within)]);
+    const cells = all.flatMap(([s, now]) => now.heat.map(([r, n]) => [s, Math.max(edges[r], 100) / 1e9, (edges[r + 1] || edges[r] * 1.26) / 1e9, n]));
+    const most = cells.reduce((most, cell) => Math.max(most, cell[3]), 1);
+    const colors = Array.from({ length: HEAT_STEPS }, (_, i) => css('h' + i));
+    const level = (n) => colors[most <= 1 ? HEAT_STEPS - 1 : Math.min(HEAT_STEPS - 1, Math.floor((Math.log(Math.max(n, 1)) / Math.log(most)) * HEAT_STEPS))];
+    const low = cells.reduce((low, cell) => Math.min(low, cell[1]), 1e-3), high = cells.reduce((high, cell) => Math.max(high, cell[2]), 1e-2);
+    const lossy = all.filter(([, now]) => now.lost > 0).map(([s]) => [s, low, high, 0]);
+    const x = () => ({ type: 'value', min: first, max: last, ...axisLook(), axisLabel: { ...axisLook().axisLabel, formatter: (s) => instant(s).slice(11, 19) } });
+    const cursor = [[until - 1, low, high, 0]], shade = (color, opacity) => (s) => ({ ...s, style: { fill: color, opacity } });
+    const layer = (data, fill, look) => ({ type: 'custom', clip: true, silent: true, encode: { x: 0, y: [1, 2] }, data,
+      renderItem: (p, api) => (look ? look(rectangle(fill)(p, api)) : rectangle(fill)(p, api)) });
+    const grid = { left: 70, right: 60, top: 16, bottom: 26 };
+    const replace = { notMerge: true, lazyUpdate: true };
+    heat.setOption({ animation: false, grid, xAxis: x(), yAxis: { type: 'log', min: low, max: high, ...axisLook(), axisLabel: { ...axisLook().axisLabel, formatter: (s) => time(s * 1e9) } },
+      series: [layer(cells, level), layer(lossy, () => css('bad'), shade(css('bad'), 0.3)), layer(cursor, () => css('ink'), shade(css('ink'), 0.25))] }, replace);
+    const line = (title, yAxisIndex, color, of) => ({ name: title, type: 'line', yAxisIndex, showSymbol: false, lineStyle: { width: 1.5, color }, itemStyle: { color },
+      data: all.map(([s, now]) => [s + 0.5, of(now)]) });
+    const times = all.flatMap(([, now]) => [now.p50, now.p99]).filter((ns) => ns > 0).map((ns) => ns / 1e9);
+    course.setOption({ animation: false, grid: { ...grid, top: 34 }, legend: { textStyle: { color: css('soft') }, top: 0 }, xAxis: x(),
+      yAxis: [{ type: 'value', min: 0, ...axisLook() }, { type: 'log', min: Math.min(...times, 1e-3), max: Math.max(...times, 1e-3) * 1.1, ...axisLook(), splitLine: { show: false }, axisLabel: { ...axisLook().axisLabel, formatter: (s) => time(s * 1e9) } }],
+      series: [line('operations/s', 0, css('s0'), (now) => now.count), line('p50', 1, css('s2'), (now) => (now.p50 ? now.p50 / 1e9 : null)),
+        line('p99', 1, css('s1'), (now) => (now.p99 ? now.p99 / 1e9 : null))] }, replace);
+  }
+  heat.getZr().on('click', ({ offsetX, offsetY }) => {
+    if (heat.containPixel('grid', [offsetX, offsetY])) show(Math.floor(heat.convertFromPixel({ xAxisIndex: 0 }, offsetX)));
+  });
+
+  // ---- what people press
+  at('pause').addEventListener('click', () => show(end === null && latest() !== null ? latest() - 1 : null));
+  at('back').addEventListener('input', () => {
+    const back = Number(at('back').value);
+    show(back === 0 || latest() === null ? null : latest() - 1 + back);
+  });
+  at('mark').addEventListener('click', () => {
+    if (latest() === null) return;
+    const second = (end === null ? latest() : end) - 1;
+    marks = marks.filter((other) => other !== second).concat([second]).slice(-ROWS);
+    at('marks').replaceChildren(...marks.map((other) => button(instant(other).slice(11, 19), () => show(other))));
+  });
+  // A copy without scripts: charts as pictures, everything else as it is shown.
+  at('save').addEventListener('click', async () => {
+    const copy = root.cloneNode(true);
+    const pictures = [...document.querySelectorAll('.chart')].map((chart) => chart.querySelector('canvas'));
+    copy.querySelectorAll('.chart').forEach((chart, i) => {
+      const picture = document.createElement('img');
+      picture.src = pictures[i].toDataURL();
+      picture.className = 'chart';
+      chart.replaceWith(picture);
+    });
+    copy.querySelectorAll('script, link, noscript, .controls button, .controls input').forEach((part) => part.remove());
+    const style = document.createElement('style');
+    style.textContent = [...document.styleSheets].flatMap((sheet) => [...sheet.cssRules]).map((rule) => rule.cssText).join('\n');
+    copy.querySelector('head').append(style);
+    const link = document.createElement('a');
+    link.href = URL.createObjectURL(new Blob(['<!DOCTYPE html>\n' + copy.outerHTML], { type: 'text/html' }));
+    link.download = 'plimsoll-' + at('moment').textContent.replace(/[^0-9]+/g, '-') + 'live.html';
+    link.click();
+    setTimeout(() => URL.revokeObjectURL(link.href), 60000);
+  });
+
+  // ---- what comes
+  const events = new EventSource('events');
+  const on = (event, action) => events.addEventListener(event, (message) => { action(JSON.parse(message.data)); drawSoon(); });
+  events.addEventListener('open', () => { connected = true; drawSoon(); });
+  events.addEventListener('error', () => { connected = false; draw(); });
+  on('about', (about) => {
+    sums.setEdges(about.edges_ns);
+    say('input', about.input);
+    document.title = about.input + ': live';
+  });
+  on('second', (second) => {
+    sums.add(second);
+    hosts = Object.assign({}, ...sums.all().map((other) => other.hosts));
+    // What is no longer there cannot be shown.
+    if (end !== null) end = Math.max(end, sums.all()[0].start_s + 1);
+  });
+  on('state', (now) => { state = now; });
+  matchMedia('(prefers-color-scheme: dark)').addEventListener('change', drawSoon);
+})();

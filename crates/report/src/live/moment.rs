@@ -1,0 +1,162 @@
+//! A second for a page that is live, as JSON.
+
+use std::collections::{BTreeMap, HashMap};
+
+use plimsoll_model::{Names, Symbol};
+use plimsoll_stats::live::{LIVE_DIMENSIONS, LiveSum, Place, Second};
+use plimsoll_stats::{HEAT_EDGES_NS, Key};
+use serde::Serialize;
+
+use super::LiveFigures;
+use crate::safe::for_terminal;
+
+/// Longest name that goes to a page, characters. Names can have 64 KiB, and a page has hundreds of thousands of them.
+const MAX_NAME: usize = 200;
+
+/// A second. Each has its own names, so that a page can begin with any.
+#[derive(Serialize)]
+struct Moment {
+    start_s: i64,
+    operations: u64,
+    errors: u64,
+    bytes: u64,
+    p50_ns: Option<u64>,
+    p99_ns: Option<u64>,
+    max_ns: Option<u64>,
+    queue_depth: f64,
+    lost_packets: u64,
+    /// Row and count.
+    heat: Vec<(usize, u64)>,
+    /// What `cells` refer to; null where it is not known.
+    names: Vec<Option<String>>,
+    /// Names of clients.
+    hosts: BTreeMap<String, String>,
+    cells: Vec<Cell>,
+}
+
+/// Names of client, share, operation and path, `None` for all others; requests, errors, time waited, response times, their sum, the longest,
+/// their rows and counts.
+#[derive(Serialize)]
+struct Cell([Option<usize>; 4], u64, u64, u64, u64, u64, u64, Vec<(u8, u32)>);
+
+/// What a page must know before the first second: what is watched, and the edges of the rows of heat maps.
+///
+/// # Errors
+/// Never, as far as we know: serialisation could fail.
+pub fn about(input: &str) -> Result<String, serde_json::Error> {
+    serde_json::to_string(&serde_json::json!({ "input": for_terminal(input), "edges_ns": HEAT_EDGES_NS.to_vec() }))
+}
+
+/// A second, whose numbers are `figures`.
+///
+/// # Errors
+/// The same.
+pub fn moment(figures: &LiveFigures, second: &Second, names: &Names) -> Result<String, serde_json::Error> {
+    let mut table = NameTable { names, places: HashMap::new(), texts: Vec::new(), hosts: BTreeMap::new() };
+    let cells = second.cells().folded().iter().map(|(place, sum)| table.cell(place, sum)).collect();
+    let heat = second.heat().into_iter().enumerate().filter(|&(_, count)| count > 0).collect();
+    serde_json::to_string(&Moment {
+        start_s: second.start_ns().div_euclid(1_000_000_000),
+        operations: figures.operations,
+        errors: figures.errors,
+        bytes: figures.bytes,
+        p50_ns: figures.p50_ns,
+        p99_ns: figures.p99_ns,
+        max_ns: figures.max_ns,
+        queue_depth: figures.queue_depth,
+        lost_packets: figures.lost_packets,
+        heat,
+        names: table.texts,
+        hosts: table.hosts,
+        cells,
+    })
+}
+
+struct NameTable<'a> {
+    names: &'a Names,
+    places: HashMap<Key, usize>,
+    texts: Vec<Option<String>>,
+    hosts: BTreeMap<String, String>,
+}
+
+impl NameTable<'_> {
+    fn cell(&mut self, place: &Place, sum: &LiveSum) -> Cell {
+        let keys = LIVE_DIMENSIONS.map(|dimension| place.key(dimension).map(|key| self.place(key)));
+        let LiveSum { count, errors, waited_ns, .. } = *sum;
+        Cell(keys, count, errors, waited_ns, sum.timed(), sum.response_ns(), sum.longest_ns(), sum.rows().to_vec())
+    }
+
+    fn place(&mut self, key: Key) -> usize {
+        // A page puts share and path together.
+        let key = if let Key::Path(_, path) = key { Key::Path(Symbol::NONE, path) } else { key };
+        if let Some(&place) = self.places.get(&key) {
+            return place;
+        }
+        let text = self.text(&key);
+        self.texts.push(text);
+        self.places.insert(key, self.texts.len() - 1);
+        self.texts.len() - 1
+    }
+
+    fn text(&mut self, key: &Key) -> Option<String> {
+        match *key {
+            Key::Client(ip) => {
+                let host = self.names.hosts.name(ip);
+                self.hosts.extend(host.map(|host| (ip.to_string(), shown(host, None))));
+                Some(ip.to_string())
+            }
+            Key::Operation(operation) => Some(operation.label().to_owned()),
+            Key::Share(symbol) | Key::Path(_, symbol) => self.names.text(symbol).map(|name| shown(name, Some(symbol))),
+            _ => None,
+        }
+    }
+}
+
+/// A name without characters that act, and not too long. Where that changed it, its number keeps it apart from others.
+fn shown(name: &str, symbol: Option<Symbol>) -> String {
+    let safe = for_terminal(name);
+    let length = safe.chars().count();
+    let mut shown: String = safe.chars().skip(length.saturating_sub(MAX_NAME)).collect();
+    if length > MAX_NAME {
+        shown.insert(0, '…');
+    }
+    match symbol {
+        Some(symbol) if shown != name => format!("{shown} (#{})", symbol.index()),
+        _ => shown,
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use plimsoll_model::{Procedure, Protocol, Sink as _};
+    use plimsoll_stats::live::Recent;
+    use plimsoll_testkit::transaction;
+    use serde_json::{Value, json};
+
+    #[test]
+    fn a_second_has_its_names_once_and_hostile_ones_stay_apart_and_short() {
+        let (mut names, mut recent) = (Names::default(), Recent::new());
+        let long = "x".repeat(60_000);
+        for (number, path) in ["a", "a", "\u{202e}b", "\\u{202e}b", &long].into_iter().enumerate() {
+            let mut t = transaction(Procedure::of(Protocol::Smb2, 8), number as i64 * 1_000_000, 2_000_000);
+            (t.share, t.path) = (names.intern("s"), names.intern(path));
+            recent.transaction(&t, &names);
+        }
+        recent.advance(3_000_000_000);
+        let second = recent.seconds().next().unwrap();
+        let figures = LiveFigures { operations: 5, ..LiveFigures::default() };
+        let found: Value = serde_json::from_str(&moment(&figures, second, &names).unwrap()).unwrap();
+        assert_eq!((&found["start_s"], &found["operations"]), (&json!(0), &json!(5)));
+        let texts: Vec<&str> = found["names"].as_array().unwrap().iter().map(|name| name.as_str().unwrap()).collect();
+        let mut apart = texts.clone();
+        apart.sort_unstable();
+        apart.dedup();
+        assert_eq!((texts.len(), apart.len()), (7, 7), "client, share, operation, 4 paths: {texts:?}");
+        assert!(texts.iter().all(|text| text.chars().count() < 230 && !text.contains('\u{202e}')));
+        let cells = found["cells"].as_array().unwrap();
+        assert_eq!(cells.iter().map(|cell| cell[1].as_u64().unwrap()).sum::<u64>(), 5);
+        let first = json!([[0, 1, 2, 3], 2, 0, 4_000_000, 2, 4_000_000, 2_000_000, [[34, 2]]]);
+        assert_eq!(cells[0], first);
+    }
+}

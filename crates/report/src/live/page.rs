@@ -1,0 +1,115 @@
+//! The page of a live view: markup, style and scripts, which are files of the server that shows it.
+
+use maud::{DOCTYPE, PreEscaped, html};
+
+use crate::html::{ICON, LIBRARY, MARK, STYLE};
+
+/// Adds up any part of the last minutes, and shows it.
+const SCRIPT: &str = concat!(include_str!("../../assets/live-sums.js"), include_str!("../../assets/live.js"));
+const LIVE_STYLE: &str = include_str!("../../assets/live.css");
+
+/// What the server of a live view gives out beside the seconds.
+#[derive(Clone, Debug)]
+pub struct LivePage {
+    /// The page.
+    pub html: String,
+    /// `live.css`
+    pub style: String,
+    /// `live.js`
+    pub script: &'static str,
+    /// `echarts.min.js`
+    pub library: &'static str,
+}
+
+impl LivePage {
+    /// What the page may do: run the scripts of its server and read its seconds, and nothing else from anywhere.
+    pub const POLICY: &str = "default-src 'none'; script-src 'self'; style-src 'self'; connect-src 'self'; img-src data:; \
+                              base-uri 'none'; form-action 'none'; frame-ancestors 'none'";
+
+    /// The page.
+    pub fn new() -> Self {
+        Self { html: page(), style: format!("{STYLE}\n{LIVE_STYLE}"), script: SCRIPT, library: LIBRARY }
+    }
+}
+
+impl Default for LivePage {
+    fn default() -> Self {
+        Self::new()
+    }
+}
+
+/// The numbers above the charts: what the script calls each, its name, what it is.
+const TILES: [(&str, &str, &str); 8] = [
+    ("rate", "Operations", "operations/s"),
+    ("p50", "p50", "response time"),
+    ("p99", "p99", "response time"),
+    ("max", "Max", "response time"),
+    ("errors", "Errors", "errors/s"),
+    ("depth", "Queue depth", "mean"),
+    ("data", "File data", "per second"),
+    ("lost", "Lost packets", "in this second"),
+];
+const TABLES: [(&str, &str); 4] =
+    [("client", "Clients"), ("share", "Shares"), ("operation", "Operations"), ("file", "Files")];
+
+fn page() -> String {
+    let page = html! {
+        (DOCTYPE)
+        html lang="en" {
+            head {
+                meta charset="utf-8";
+                meta name="viewport" content="width=device-width, initial-scale=1";
+                meta name="color-scheme" content="light dark";
+                title { "Plimsoll: live" }
+                link rel="icon" href=(ICON);
+                link rel="stylesheet" href="live.css";
+                script src="echarts.min.js" defer {}
+                script src="live.js" defer {}
+            }
+            body.watching {
+                header {
+                    div.brand {
+                        (PreEscaped(MARK))
+                        div { p.name { "Plimsoll" } h1 #input { "File server, live" } }
+                        p.stamp #state { "CONNECTING" }
+                    }
+                }
+                main {
+                    div.controls {
+                        button #pause type="button" { "Pause" }
+                        input #back type="range" min="-299" max="0" value="0" aria-label="Seconds back";
+                        span #moment {}
+                        button #mark type="button" { "Mark this second" }
+                        button #save type="button" { "Save the page" }
+                        span #marks {}
+                    }
+                    p { span #within {} span #unknown {} }
+                    p.notice #losses hidden {}
+                    dl.tiles { @for (id, name, unit) in TILES { div { dt { (name) } dd { strong id=(id) { "–" } small { (unit) } } } } }
+                    p.story #diagnosis {}
+                    figure { figcaption { h3 { "Response times, last 5 minutes" } } div.chart #heat data-chart="heat" {} }
+                    figure { figcaption { h3 { "Operations per second and percentiles" } } div.chart #course data-chart="course" {} }
+                    div.live-tables { @for (id, name) in TABLES { (table(id, name)) } }
+                }
+                footer { p { "Times are UTC. Tables cover the 60 seconds up to the second shown. Values with ~ come from rows of the heat map (error at most 13 %)." } }
+                noscript { p.notice { "This page needs scripts. plimsoll watch --lines prints lines of text instead." } }
+            }
+        }
+    };
+    page.into_string()
+}
+
+fn table(id: &str, name: &str) -> maud::Markup {
+    html! {
+        div.scroll {
+            table id={ "table-" (id) } {
+                caption { (name) " by time waited" }
+                thead { tr {
+                    th scope="col" { (name) }
+                    @for head in ["Waited", "op/s", "Mean", "p99 ~", "Errors"] { th scope="col" { (head) } }
+                } }
+                tbody {}
+            }
+        }
+    }
+}
