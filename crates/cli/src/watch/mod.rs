@@ -69,7 +69,7 @@ pub(crate) fn run(arguments: Arguments) -> anyhow::Result<Done> {
     };
     let pace = Pace::new(duration);
     let mut watching =
-        Watching { observer, stop, counts, shown, browser, metrics, diagnosis, pace, ended: false, drops: 0 };
+        Watching { observer, stop, counts, shown, browser, metrics, diagnosis, pace, ended: false, drops: 0, downs: 0 };
     watching.follow(&mut captures)?;
     let Watching { observer, shown, pace, .. } = watching;
     // The terminal is as it was before anything is printed.
@@ -98,6 +98,8 @@ struct Watching {
     ended: bool,
     /// Packets lost so far, as far as they were counted.
     drops: u64,
+    /// How often it was said that the interface went down.
+    downs: u64,
 }
 
 impl Watching {
@@ -178,6 +180,9 @@ impl Watching {
             }
             Shown::Lines(lines) => {
                 failed.iter().for_each(|failed| shell::note(&format!("plimsoll: {failed}")));
+                if losses.downs > std::mem::replace(&mut self.downs, losses.downs) {
+                    shell::note("plimsoll: the interface went down; the watch goes on when it is up again");
+                }
                 self.observer.sink().0.sink.1.iter().for_each(|live| lines.show(&live.0, now_ns));
                 false
             }

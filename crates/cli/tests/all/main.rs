@@ -45,6 +45,7 @@ mod sweep;
 mod verdicts;
 mod watch;
 mod watch_browser;
+mod watch_faults;
 mod watch_metrics;
 mod watch_screen;
 mod workloads;

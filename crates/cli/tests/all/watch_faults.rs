@@ -1,0 +1,109 @@
+//! A watch when something around it fails: it says so, and goes on as far as it can.
+#![allow(clippy::unwrap_used, reason = "a test may stop where it stands")]
+
+use std::io::Write;
+use std::process::{Command, Output};
+
+use plimsoll_testkit::Random;
+use plimsoll_testkit::command::{Running, output};
+use plimsoll_testkit::servers::Scratch;
+
+fn plimsoll() -> Command {
+    Command::new(env!("CARGO_BIN_EXE_plimsoll"))
+}
+
+/// Serves NFS in a network namespace of its own with a loopback, watches that, and does something. `$LOAD` loads the server, which
+/// has `$FOLDER` for itself; `$WATCH` is the watch's number.
+fn in_a_namespace(folder: &Scratch, flags: &str, script: &str) -> Option<Output> {
+    if !crate::watch::may_capture() {
+        return None;
+    }
+    let script = format!(
+        "set -u; cd $FOLDER; ip link set lo up
+         $PLIMSOLL serve nfs --listen 127.0.0.1:22049 > serve & SERVER=$!
+         until grep -q nfs: serve; do sleep 0.1; done
+         LOAD=\"$PLIMSOLL run mixed --target $(grep -o 'nfs://[^ ]*' serve | head -1) --clients 2 --warmup 0s --duration 1s --quiet\"
+         $PLIMSOLL watch lo --port 22049 --lines --json watch.json {flags} 2> said & WATCH=$!
+         until grep -q capturing said; do sleep 0.1; done
+         {script}
+         sleep 1; kill -INT $WATCH; wait $WATCH; CODE=$?
+         kill $SERVER; exit $CODE"
+    );
+    let mut command = Command::new("unshare");
+    command.args(["--net", "--mount", "sh", "-c", &script]);
+    command.env("PLIMSOLL", env!("CARGO_BIN_EXE_plimsoll")).env("FOLDER", folder.path());
+    let ended = output(&mut command);
+    if String::from_utf8_lossy(&ended.stderr).contains("unshare: ") {
+        skip("needs the right to make namespaces");
+        return None;
+    }
+    Some(ended)
+}
+
+#[expect(clippy::print_stdout, reason = "the reason for skipping")]
+fn skip(reason: &str) {
+    println!("SKIPPED: {reason}");
+}
+
+/// What the watch said, and how many requests its report has.
+fn said_and_requests(folder: &Scratch) -> (String, u64) {
+    let said = std::fs::read_to_string(folder.path().join("said")).unwrap();
+    let report = crate::only_side(&std::fs::read(folder.path().join("watch.json")).unwrap());
+    let operations = report["operations"].as_array().unwrap().iter();
+    let counts = operations.filter(|row| row["parent"].is_null()).map(|row| row["count"].as_u64().unwrap());
+    (said, counts.sum())
+}
+
+#[test]
+fn an_interface_that_goes_down_and_comes_back_is_watched_on() {
+    let _alone = crate::alone();
+    let scratch = Scratch::new("watch-down");
+    let script =
+        "$LOAD; ip link set lo down; until grep -q 'went down' said; do sleep 0.1; done; ip link set lo up; $LOAD";
+    let Some(ended) = in_a_namespace(&scratch, "", script) else { return };
+    assert_eq!(ended.status.code(), Some(0), "{ended:?}");
+    let (said, requests) = said_and_requests(&scratch);
+    assert_eq!(said.matches("the interface went down").count(), 1, "{said}");
+    let after = said.split("the interface went down").nth(1).unwrap();
+    let busy = |line: &&str| line.contains(" ops/s") && !line.contains(" 0 ops/s");
+    assert!(after.lines().any(|line| busy(&line)) && requests > 100, "{said}");
+}
+
+#[test]
+fn a_full_disk_ends_the_saving_and_not_the_watch() {
+    let _alone = crate::alone();
+    let scratch = Scratch::new("watch-full");
+    let script = "until grep -q 'no longer saved' said; do $LOAD; done; $LOAD; ls -s disk/ring > files";
+    let mount = "--save $(mkdir disk && mount -t tmpfs -o size=1m none disk && mkdir disk/ring && echo disk/ring)";
+    let Some(ended) = in_a_namespace(&scratch, mount, script) else { return };
+    assert_eq!(ended.status.code(), Some(0), "{ended:?}");
+    let (said, requests) = said_and_requests(&scratch);
+    assert_eq!(said.matches("--save: cannot write: No space left on device").count(), 1, "{said}");
+    let after = said.split("no longer saved").nth(1).unwrap();
+    assert!(after.contains(" ops/s") && requests > 100, "{said}");
+    assert!(std::fs::read_to_string(scratch.path().join("files")).unwrap().contains("capture-000001.pcapng"));
+}
+
+/// Bytes that no capture has, in the middle of one: the report has what came before.
+#[test]
+fn a_capture_that_turns_to_garbage_ends_with_a_report_of_what_was_read() {
+    for seed in 1..=8 {
+        let scratch = Scratch::new("watch-garbage");
+        let json = scratch.path().join("watch.json");
+        let mut command = plimsoll();
+        command.args(["watch", "-", "--json"]).arg(&json);
+        let (watching, mut pipe) = Running::start_fed(&mut command).unwrap();
+        let mut random = Random::new(seed);
+        let garbage: Vec<u8> = (0..200_000).map(|_| random.bits() as u8).collect();
+        pipe.write_all(&crate::watch::capture(3)).unwrap();
+        // It may have ended by now.
+        let _ = pipe.write_all(&garbage);
+        drop(pipe);
+        let ended = watching.end();
+        let said = String::from_utf8_lossy(&ended.stderr).into_owned();
+        assert!(matches!(ended.status.code(), Some(0 | 4)), "seed {seed}: {:?} {said}", ended.status);
+        let report = crate::only_side(&std::fs::read(&json).unwrap());
+        assert_eq!(report["operations"][0]["count"], 24, "seed {seed}: {report:#}");
+        assert_ne!(report["validity"]["verdict"], "valid", "seed {seed}: what follows is missing");
+    }
+}
