@@ -7,7 +7,8 @@ const sums = (() => {
   // A key is a text that no other key has: of a name or of none, and for a file with its share.
   const key = (names, place) => (place === null ? null : JSON.stringify(names[place]));
   function cell(names, raw) {
-    const [[client, share, operation, file], count, errors, waited, timed, response, longest, rows] = raw;
+    const [[client, share, operation, file], count, errors, waited, timed, response, longest, flat] = raw;
+    const rows = Array.from({ length: flat.length / 2 }, (_, i) => [flat[2 * i], flat[2 * i + 1]]);
     const keys = [client, share, operation].map((place) => key(names, place));
     keys.push(file === null ? null : JSON.stringify([names[share], names[file]]));
     return { keys, sum: { count, errors, waited, timed, response, longest, rows } };
