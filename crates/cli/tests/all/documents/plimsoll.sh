@@ -78,6 +78,8 @@ if grep -qxFs -e "$*" ran; then exit; fi
 echo "$*" >>ran
 case $1 in
 serve) timeout 0.5 "$PLIMSOLL" "$@" ;;
+# The page of a capture stays open behind its end, until Ctrl-C.
+watch) timeout --preserve-status --signal INT 5 "$PLIMSOLL" "$@" ;;
 *) "$PLIMSOLL" "$@" ;;
 esac
 code=$?
