@@ -71,7 +71,7 @@ const SEEDS_OF_ESTIMATES: &str = "40";
 /// The share missing after bursts of losses, against the truth, and wrong pairs after any damage: the tests of `observe`, with more seeds.
 fn estimates() -> Outcome {
     let mut command = Command::new("cargo");
-    command.args(["test", "--release", "-p", "plimsoll-observe", "--test", "all", "loss::", "--", "--nocapture"]);
+    command.args(["test", "--profile", "quick", "--workspace", "--test", "all", "loss::", "--", "--nocapture"]);
     process::run(command.env("PLIMSOLL_LOSS_SEEDS", SEEDS_OF_ESTIMATES).current_dir(workspace::root()))
 }
 

@@ -25,43 +25,41 @@ struct Proof {
 const PROOFS: [Proof; 10] = [
     Proof {
         claim: "A/A: of 200 pairs of runs of the same server, no number is called different in more than 5 %",
-        arguments: &verdicts("verdicts::the_same_is_seldom_called_different"),
+        arguments: &program("verdicts::the_same_is_seldom_called_different"),
         figures: &["A/A ", "  "],
     },
     Proof {
         claim: "A/B: a difference of 5 % in the mean is found in at least 90 % of 200 pairs",
-        arguments: &verdicts("verdicts::five_per_cent_in_the_mean_are_found"),
+        arguments: &program("verdicts::five_per_cent_in_the_mean_are_found"),
         figures: &["A/B, ", "  "],
     },
     Proof {
         claim: "capacity: the interval holds the true capacity in all but one of 20 searches",
-        arguments: &verdicts("verdicts::capacity::"),
+        arguments: &program("verdicts::capacity::"),
         figures: &["capacity "],
     },
     Proof {
         claim: "known latency: percentiles within 1 % of the closed form, under the virtual clock and by the real one",
-        arguments: &verdicts("verdicts::latency::"),
+        arguments: &program("verdicts::latency::"),
         figures: &["constant", "exponential", "two humps", "a stall"],
     },
     Proof {
         claim: "NetBench's load file: all 458,344 operations end as the file says, on every kind of target",
-        arguments: &["test", "--release", "-p", "plimsoll", "--test", "all", "replay::", "--", "--nocapture"],
+        arguments: &program("replay::"),
         figures: &["SKIPPED"],
     },
     Proof {
         claim: "page: of a million operations it is below 3 MB, and follows three clicks and three keys within 200 ms each",
-        arguments: &["test", "--release", "-p", "plimsoll-report", "--test", "all", "million", "--", "--nocapture"],
+        arguments: &program("million"),
         figures: &["page ", "milliseconds", "SKIPPED"],
     },
     Proof {
         claim: "gate: of 1,000 gates of a server with itself at most 5 % fail, under three kinds of noise",
         arguments: &[
             "test",
-            "--release",
-            "-p",
-            "plimsoll-stats",
-            "-p",
-            "plimsoll-experiment",
+            "--profile",
+            "quick",
+            "--workspace",
             "--lib",
             "--",
             "gate::simulation",
@@ -72,12 +70,12 @@ const PROOFS: [Proof; 10] = [
     },
     Proof {
         claim: "bisect: of 10 searches for a commit that is 10 % slower none blames another; each finds it or says it cannot tell",
-        arguments: &verdicts("bisect::"),
+        arguments: &program("bisect::"),
         figures: &["bisect: "],
     },
     Proof {
         claim: "history: of 200 histories without a change at most 5 % show one; a change of 5 % is found in 90 %",
-        arguments: &["test", "--release", "-p", "plimsoll-stats", "--lib", "--", "changes::simulation", "--nocapture"],
+        arguments: &["test", "--profile", "quick", "--workspace", "--lib", "--", "changes::simulation", "--nocapture"],
         figures: &["noise", "Normal", "Skewed", "HeavyTailed", "Alike", "Drift"],
     },
     Proof {
@@ -87,9 +85,9 @@ const PROOFS: [Proof; 10] = [
     },
 ];
 
-/// A test of the verdicts, by its name.
-const fn verdicts(name: &'static str) -> [&'static str; 9] {
-    ["test", "--release", "-p", "plimsoll", "--test", "all", name, "--", "--nocapture"]
+/// A test of the test programs, by its name. All proofs share one build, without optimisation at link time: none measures the speed of Plimsoll.
+const fn program(name: &'static str) -> [&'static str; 9] {
+    ["test", "--profile", "quick", "--workspace", "--test", "all", name, "--", "--nocapture"]
 }
 
 /// What came of a proof.

@@ -79,7 +79,8 @@ echo "$*" >>ran
 case $1 in
 serve) timeout 0.5 "$PLIMSOLL" "$@" ;;
 # The page of a capture stays open behind its end, until Ctrl-C.
-watch) timeout --preserve-status --signal INT 5 "$PLIMSOLL" "$@" ;;
+# In the foreground: otherwise `timeout` signals its whole group, and two Ctrl-C end a watch at once.
+watch) timeout --foreground --preserve-status --signal INT 5 "$PLIMSOLL" "$@" ;;
 *) "$PLIMSOLL" "$@" ;;
 esac
 code=$?
