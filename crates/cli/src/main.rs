@@ -16,6 +16,8 @@ mod filter;
 mod history;
 mod interrupt;
 mod keys;
+#[cfg(target_os = "linux")]
+mod live;
 mod man;
 mod output;
 mod output_file;

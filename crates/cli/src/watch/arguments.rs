@@ -3,15 +3,10 @@
 use std::path::PathBuf;
 use std::time::Duration;
 
-use plimsoll_report::findings::Source;
-
-use super::browser::Browser;
-use super::http;
-use super::metrics::Metrics;
 use crate::analysis::AnalysisFlags;
 use crate::drive::parse_size;
 use crate::exit::Usage;
-use crate::shell;
+use crate::live::PublishFlags;
 
 const EXAMPLES: &str = "Examples:
   plimsoll watch eth0
@@ -48,25 +43,6 @@ pub(crate) struct Arguments {
     pub(super) analysis: AnalysisFlags,
 }
 
-/// Who may look at a watch over HTTP, as flags.
-#[derive(Debug, clap::Args)]
-pub(super) struct PublishFlags {
-    /// Serve sums by server, share, operation and client as OpenMetrics text at http://HOST:PORT/metrics, e.g. for
-    /// Prometheus
-    #[arg(long, value_name = "HOST:PORT")]
-    pub(super) metrics: Option<String>,
-    /// Show the watch in a browser: prints the address of a page, which contains a secret token
-    #[arg(long)]
-    pub(super) browser: bool,
-    /// Address of the page of --browser; port 0 picks a free port
-    #[arg(long, value_name = "HOST:PORT", default_value = "127.0.0.1:0", requires = "browser")]
-    pub(super) listen: String,
-    /// Allow addresses of --metrics and --listen that other machines can reach: names of files and clients travel
-    /// unencrypted
-    #[arg(long)]
-    pub(super) allow_remote: bool,
-}
-
 /// How an interface is captured, as flags.
 #[derive(Debug, clap::Args)]
 #[command(next_help_heading = "Capture")]
@@ -86,34 +62,6 @@ pub(super) struct CaptureFlags {
     /// Delete saved packets that are older than this, a file at a time [default: no limit]
     #[arg(long, value_name = "DURATION", value_parser = humantime::parse_duration, requires = "save")]
     pub(super) save_time: Option<Duration>,
-}
-
-impl PublishFlags {
-    /// Shows the watch in browsers, if that is wanted.
-    pub(super) fn browser(&self, source: &Source) -> anyhow::Result<Option<Browser>> {
-        if self.allow_remote && self.metrics.is_none() && !self.browser {
-            return Err(Usage("--allow-remote applies to --metrics or --browser only".to_owned()).into());
-        }
-        if !self.browser {
-            return Ok(None);
-        }
-        let listener = http::listen("--listen", &self.listen, self.allow_remote)?;
-        let address = listener.local_addr()?;
-        let (browser, path) = Browser::start(listener, self.allow_remote, &source.inputs.join(", "))?;
-        // Without the address nobody could open the page, with --quiet either.
-        shell::note(&format!("plimsoll: open http://{address}{path} in a browser"));
-        Ok(Some(browser))
-    }
-
-    /// Serves metrics, if they are wanted.
-    pub(super) fn metrics(&self, source: &Source, quiet: bool) -> anyhow::Result<Option<Metrics>> {
-        let Some(address) = &self.metrics else { return Ok(None) };
-        let listener = http::listen("--metrics", address, self.allow_remote)?;
-        if !quiet {
-            shell::note(&format!("plimsoll: metrics at http://{}/metrics", listener.local_addr()?));
-        }
-        Ok(Some(Metrics::start(listener, self.allow_remote, source.inputs.join(", "))))
-    }
 }
 
 fn parse_seconds(text: &str) -> Result<u64, String> {

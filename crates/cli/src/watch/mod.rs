@@ -1,16 +1,9 @@
 //! `plimsoll watch`: what a server does while it does it.
 
 mod arguments;
-mod browser;
 mod diagnosis;
-mod http;
 mod input;
-mod lines;
-mod metrics;
 mod pace;
-mod screen;
-pub(crate) mod terminal;
-mod view;
 
 use std::sync::Arc;
 
@@ -23,15 +16,12 @@ use plimsoll_stats::live::{LiveLosses, Recent, Totals};
 use crate::analysis::{Analysis, Sinks};
 use crate::exit::Done;
 use crate::interrupt;
+use crate::live::{Beside, Lines, LiveView, Metrics, Screen};
 use crate::shell;
 pub(crate) use arguments::Arguments;
-use browser::{Beside, Browser};
 use diagnosis::DiagnosisSoFar;
 use input::Opened;
-use lines::Lines;
-use metrics::Metrics;
 use pace::Pace;
-use screen::Screen;
 
 /// Runs the subcommand.
 pub(crate) fn run(arguments: Arguments) -> anyhow::Result<Done> {
@@ -53,35 +43,26 @@ pub(crate) fn run(arguments: Arguments) -> anyhow::Result<Done> {
             ));
         }
     }
-    let browser = publish.browser(&analysis.source)?;
-    let metrics = publish.metrics(&analysis.source, quiet)?;
+    let input = analysis.source.inputs.join(", ");
+    let browser = publish.browser(&input)?;
+    let metrics = publish.metrics(&input, quiet)?;
     let keys = analysis.keys()?;
     let counts = opened.counts();
     let mut captures = opened.captures(&sources, &stop)?.as_they_come();
     // A report on standard output would stand in the middle of the screen.
-    let screen = (analysis.output.prints() && !lines).then(|| Screen::open(&analysis.source)).flatten();
+    let screen = (analysis.output.prints() && !lines).then(|| Screen::open(&input)).flatten();
     let live = (Recent::new(), metrics.is_some().then(Totals::default));
     let diagnosis = (screen.is_some() || browser.is_some()).then(|| DiagnosisSoFar::new(&analysis.source));
     let (observer, running) = analysis.begin(&sources, keys, Some(Box::new(live)))?;
-    let shown = match screen {
-        Some(screen) => Shown::Screen(Box::new(screen)),
-        None => Shown::Lines(Lines::new(interval, quiet)),
-    };
+    let view = LiveView::new(screen, Lines::new(interval, quiet), browser);
     let pace = Pace::new(duration);
-    let mut watching =
-        Watching { observer, stop, counts, shown, browser, metrics, diagnosis, pace, ended: false, drops: 0, downs: 0 };
+    let mut watching = Watching { observer, stop, counts, view, metrics, diagnosis, pace, ended: false, drops: 0 };
     watching.follow(&mut captures)?;
-    let Watching { observer, shown, pace, .. } = watching;
+    let Watching { observer, view, pace, .. } = watching;
     // The terminal is as it was before anything is printed.
-    drop(shown);
+    drop(view);
     anyhow::ensure!(pace.now_ns().is_some(), "no packets of a file server: check the interface and the ports (--port)");
     running.end(observer.finish(), &captures)
-}
-
-/// What shows what happens.
-enum Shown {
-    Screen(Box<Screen>),
-    Lines(Lines),
 }
 
 /// A watch at work.
@@ -89,8 +70,7 @@ struct Watching {
     observer: Observer<Sinks>,
     stop: StopReading,
     counts: Option<Arc<InterfaceCounts>>,
-    shown: Shown,
-    browser: Option<Browser>,
+    view: LiveView,
     metrics: Option<Metrics>,
     diagnosis: Option<DiagnosisSoFar>,
     pace: Pace,
@@ -98,8 +78,6 @@ struct Watching {
     ended: bool,
     /// Packets lost so far, as far as they were counted.
     drops: u64,
-    /// How often it was said that the interface went down.
-    downs: u64,
 }
 
 impl Watching {
@@ -125,7 +103,7 @@ impl Watching {
         self.pace.end();
         self.ended = true;
         // Of a capture that was read to its end there may be more to see.
-        if self.browser.is_some() || matches!(self.shown, Shown::Screen(_)) {
+        if self.view.stays() {
             while !self.stop.asked() && !self.look(captures.anomalies().reported_drops) {
                 std::thread::sleep(pace::LOOK);
             }
@@ -158,34 +136,17 @@ impl Watching {
         let Some(now_ns) = self.pace.now_ns() else { return false };
         if let Some((recent, _)) = self.observer.sink().0.sink.1.as_deref_mut() {
             recent.lose(now_ns, drops - std::mem::replace(&mut self.drops, drops));
-            recent.advance(now_ns);
         }
-        let failed = self.counts.as_ref().and_then(|counts| counts.take_save_error());
-        let failed = failed.map(|error| format!("--save: cannot write: {error}; packets are no longer saved"));
+        if let Some(error) = self.counts.as_ref().and_then(|counts| counts.take_save_error()) {
+            self.view.say(format!("--save: cannot write: {error}; packets are no longer saved"));
+        }
         let losses = self.losses(drops);
         if let Some(diagnosis) = &mut self.diagnosis {
             diagnosis.look(&mut self.observer, now_ns, self.ended);
         }
         let diagnosis = self.diagnosis.as_ref().and_then(|diagnosis| diagnosis.text.as_deref());
+        let beside = Beside { losses, diagnosis, ended: self.ended };
         let (sinks, names) = self.observer.sink();
-        if let (Some(browser), Some((recent, _))) = (&mut self.browser, sinks.sink.1.as_deref()) {
-            browser.look(recent, names, now_ns, &Beside { losses, diagnosis, ended: self.ended });
-        }
-        match &mut self.shown {
-            Shown::Screen(screen) => {
-                screen.view.ended = self.ended;
-                screen.view.diagnosis = diagnosis.map(str::to_owned);
-                screen.view.message = failed.or(screen.view.message.take());
-                screen.look(&mut self.observer, now_ns, losses)
-            }
-            Shown::Lines(lines) => {
-                failed.iter().for_each(|failed| shell::note(&format!("plimsoll: {failed}")));
-                if losses.downs > std::mem::replace(&mut self.downs, losses.downs) {
-                    shell::note("plimsoll: the interface went down; the watch goes on when it is up again");
-                }
-                self.observer.sink().0.sink.1.iter().for_each(|live| lines.show(&live.0, now_ns));
-                false
-            }
-        }
+        sinks.sink.1.as_deref().is_some_and(|(recent, _)| self.view.look(recent, names, now_ns, &beside))
     }
 }

@@ -3,9 +3,10 @@
 use plimsoll_model::Names;
 use plimsoll_report::live::{LiveFigures, LiveScreen, LiveScreenRow, screen};
 use plimsoll_report::safe::for_terminal;
-use plimsoll_stats::live::{LiveLosses, LiveTable, Recent, Second};
+use plimsoll_stats::live::{LiveTable, Recent, Second};
 use plimsoll_stats::{Dimension, Key};
 
+use super::Beside;
 use super::lines::{SECOND_NS, SETTLED_NS, figures};
 use super::terminal::Key as Typed;
 
@@ -24,9 +25,6 @@ pub(super) struct View {
     held_ns: Option<i64>,
     /// The end of the latest second.
     latest_ns: i64,
-    pub(super) ended: bool,
-    pub(super) diagnosis: Option<String>,
-    pub(super) losses: LiveLosses,
     pub(super) message: Option<String>,
 }
 
@@ -48,9 +46,6 @@ impl View {
             keys: Vec::new(),
             held_ns: None,
             latest_ns: 0,
-            ended: false,
-            diagnosis: None,
-            losses: LiveLosses::default(),
             message: None,
         }
     }
@@ -104,8 +99,8 @@ impl View {
         &mut self,
         recent: &Recent,
         names: &Names,
-        now_ns: i64,
-        (columns, rows): (usize, usize),
+        beside: &Beside<'_>,
+        (now_ns, (columns, rows)): (i64, (usize, usize)),
     ) -> Vec<String> {
         self.latest_ns = (now_ns - SETTLED_NS).div_euclid(SECOND_NS) * SECOND_NS;
         if let (Some(first), Some(held)) = (recent.seconds().next(), &mut self.held_ns) {
@@ -113,10 +108,16 @@ impl View {
             *held = (*held).max(first.start_ns() + SECOND_NS);
         }
         let end_ns = self.held_ns.unwrap_or(self.latest_ns);
-        screen(&self.live(recent, names, (end_ns, columns)), columns, rows)
+        screen(&self.live(recent, names, beside, (end_ns, columns)), columns, rows)
     }
 
-    fn live(&mut self, recent: &Recent, names: &Names, (end_ns, columns): (i64, usize)) -> LiveScreen {
+    fn live(
+        &mut self,
+        recent: &Recent,
+        names: &Names,
+        beside: &Beside<'_>,
+        (end_ns, columns): (i64, usize),
+    ) -> LiveScreen {
         let from_ns = end_ns - TABLE_SECONDS * SECOND_NS;
         let table = recent.table((from_ns, end_ns), &self.within, self.by);
         // No screen shows more of them than it has columns.
@@ -127,7 +128,7 @@ impl View {
         self.selected = self.selected.min(self.keys.len().saturating_sub(1));
         LiveScreen {
             input: self.input.clone(),
-            state: self.state(end_ns),
+            state: self.state(end_ns, beside.ended),
             now: figures(recent.seconds(), end_ns - SECOND_NS, end_ns),
             lately: figures(recent.seconds(), end_ns - lately * SECOND_NS, end_ns),
             history: seconds.iter().rev().map(|second| figures_of(second)).collect(),
@@ -137,14 +138,14 @@ impl View {
             rows: rows(&table, names, lately as f64),
             selected: self.selected,
             unknown_share: share(table.unknown.count, table.total.count),
-            diagnosis: self.diagnosis.clone(),
-            losses: self.losses,
+            diagnosis: beside.diagnosis.map(str::to_owned),
+            losses: beside.losses,
             message: self.message.clone(),
         }
     }
 
-    fn state(&self, end_ns: i64) -> String {
-        match (self.held_ns, self.ended) {
+    fn state(&self, end_ns: i64, ended: bool) -> String {
+        match (self.held_ns, ended) {
             (Some(_), _) => format!("PAUSED {} s back", (self.latest_ns - end_ns) / SECOND_NS),
             (None, true) => "END".to_owned(),
             (None, false) => "LIVE".to_owned(),
@@ -225,7 +226,7 @@ mod tests {
     }
 
     fn text(view: &mut View, recent: &Recent, names: &Names) -> String {
-        view.lines(recent, names, 10 * SECOND_NS + SETTLED_NS, (100, 30)).join("\n")
+        view.lines(recent, names, &Beside::default(), (10 * SECOND_NS + SETTLED_NS, (100, 30))).join("\n")
     }
 
     #[test]

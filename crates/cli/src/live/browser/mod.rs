@@ -10,6 +10,7 @@ use plimsoll_report::live::{LivePage, about, moment};
 use plimsoll_stats::live::{LiveLosses, Recent};
 use serde_json::json;
 
+use super::Beside;
 use super::http::{self, Answer, Client, Request, Response, Site, Status};
 use super::lines::{SECOND_NS, SETTLED_NS, figures};
 use stream::SharedStream;
@@ -18,18 +19,11 @@ use stream::SharedStream;
 const TOKEN_BYTES: usize = 16;
 
 /// The view of all browsers.
-pub(super) struct Browser {
+pub(crate) struct Browser {
     stream: Arc<SharedStream>,
     /// Where the next second begins.
     next_ns: Option<i64>,
     ended: bool,
-}
-
-/// What stands beside the numbers of a second.
-pub(super) struct Beside<'a> {
-    pub(super) losses: LiveLosses,
-    pub(super) diagnosis: Option<&'a str>,
-    pub(super) ended: bool,
 }
 
 impl Browser {
@@ -102,7 +96,7 @@ impl Site for Page {
     fn answer(&self, request: &Request) -> Answer {
         let (token, file) = request.path.trim_start_matches('/').split_once('/').unwrap_or_default();
         if !self.is_token(token) {
-            let why = "The address has no valid token: use the one that plimsoll watch printed";
+            let why = "The address has no valid token: use the one that plimsoll printed";
             return Answer::Whole(Response::says(Status::Forbidden, why));
         }
         let text = |kind, text: &str| Response::new(kind, text.as_bytes().into());

@@ -17,7 +17,7 @@ const AGE: Duration = Duration::from_millis(500);
 const PATIENCE: Duration = Duration::from_secs(3);
 
 /// What a watch gives out.
-pub(super) struct Metrics {
+pub(crate) struct Metrics {
     input: String,
     text: Arc<OnDemand>,
 }
@@ -31,7 +31,7 @@ impl Metrics {
     }
 
     /// Makes a new text, if one is asked for.
-    pub(super) fn look(&self, totals: &Totals, names: &Names, losses: LiveLosses) {
+    pub(crate) fn look(&self, totals: &Totals, names: &Names, losses: LiveLosses) {
         if !self.text.is_wanted() {
             return;
         }
@@ -96,7 +96,7 @@ impl Site for OnDemand {
         Answer::Whole(match request.path.as_str() {
             "/metrics" => match self.get() {
                 Some(text) => Response::new(CONTENT_TYPE, text),
-                None => Response::says(Status::Unavailable, "The watch has no input yet, or is ending"),
+                None => Response::says(Status::Unavailable, "There are no numbers yet, or it is ending"),
             },
             _ => Response::says(Status::NotFound, "Metrics are at /metrics"),
         })

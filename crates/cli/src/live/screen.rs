@@ -4,43 +4,39 @@ use std::fs::OpenOptions;
 use std::io::Write;
 use std::time::{Duration, Instant};
 
-use plimsoll_observe::Observer;
-use plimsoll_report::findings::Source;
-use plimsoll_stats::live::LiveLosses;
+use plimsoll_model::Names;
+use plimsoll_stats::live::Recent;
 
+use super::Beside;
 use super::terminal::Terminal;
 use super::view::{Asked, View};
-use crate::analysis::Sinks;
 
 /// Between two screens, where no key is typed.
 const REDRAW: Duration = Duration::from_millis(250);
 
 /// The view and its terminal.
-pub(super) struct Screen {
+pub(crate) struct Screen {
     terminal: Terminal,
     pub(super) view: View,
     redraw: Instant,
 }
 
 impl Screen {
-    /// A view of a source in the terminal, if there is one.
-    pub(super) fn open(source: &Source) -> Option<Self> {
+    /// A view of `input` in the terminal, if there is one.
+    pub(crate) fn open(input: &str) -> Option<Self> {
         let terminal = Terminal::open()?;
-        Some(Self { terminal, view: View::new(source.inputs.join(", ")), redraw: Instant::now() })
+        Some(Self { terminal, view: View::new(input.to_owned()), redraw: Instant::now() })
     }
 
-    /// Carries out the keys that were pressed, and draws. Returns whether the user ended the watch.
-    pub(super) fn look(&mut self, observer: &mut Observer<Sinks>, now_ns: i64, losses: LiveLosses) -> bool {
+    /// Carries out the keys that were pressed, and draws. Returns whether the user wants an end.
+    pub(super) fn look(&mut self, recent: &Recent, names: &Names, now_ns: i64, beside: &Beside<'_>) -> bool {
         let asked: Vec<Asked> = self.terminal.keys().into_iter().map(|key| self.view.typed(key)).collect();
         let now = Instant::now();
         if asked.is_empty() && now < self.redraw {
             return false;
         }
         self.redraw = now + REDRAW;
-        self.view.losses = losses;
-        let (sinks, names) = observer.sink();
-        let Some((recent, _)) = sinks.sink.1.as_deref() else { return true };
-        let lines = self.view.lines(recent, names, now_ns, self.terminal.size());
+        let lines = self.view.lines(recent, names, beside, (now_ns, self.terminal.size()));
         if asked.contains(&Asked::Save) {
             self.view.message = Some(save(&lines));
         }

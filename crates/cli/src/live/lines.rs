@@ -4,6 +4,7 @@ use plimsoll_report::live::{LiveFigures, line};
 use plimsoll_stats::IntervalRow;
 use plimsoll_stats::live::{Recent, Second};
 
+use super::Beside;
 use crate::shell;
 
 pub(super) const SECOND_NS: i64 = 1_000_000_000;
@@ -11,20 +12,37 @@ pub(super) const SECOND_NS: i64 = 1_000_000_000;
 pub(super) const SETTLED_NS: i64 = 200_000_000;
 
 /// The lines.
-pub(super) struct Lines {
+pub(crate) struct Lines {
     seconds: i64,
     quiet: bool,
     /// Where the next line begins.
     next_ns: Option<i64>,
+    /// How often it was said that the interface went down.
+    downs: u64,
 }
 
 impl Lines {
-    pub(super) fn new(seconds: u64, quiet: bool) -> Self {
-        Self { seconds: i64::try_from(seconds).unwrap_or(1), quiet, next_ns: None }
+    /// Each covers so many seconds.
+    pub(crate) fn new(seconds: u64, quiet: bool) -> Self {
+        Self { seconds: i64::try_from(seconds).unwrap_or(1), quiet, next_ns: None, downs: 0 }
+    }
+
+    /// Says something that is no number, with --quiet as well.
+    pub(super) fn say(&self, text: &str) {
+        shell::note(&format!("plimsoll: {text}"));
+    }
+
+    /// Prints what is new.
+    pub(super) fn look(&mut self, recent: &Recent, now_ns: i64, beside: &Beside<'_>) {
+        let downs = beside.losses.downs;
+        if downs > std::mem::replace(&mut self.downs, downs) {
+            self.say("the interface went down; the watch goes on when it is up again");
+        }
+        self.show(recent, now_ns);
     }
 
     /// Prints the intervals that are over by now.
-    pub(super) fn show(&mut self, recent: &Recent, now_ns: i64) {
+    fn show(&mut self, recent: &Recent, now_ns: i64) {
         if self.quiet {
             return;
         }

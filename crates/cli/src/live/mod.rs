@@ -1,0 +1,76 @@
+//! What a watch or a run shows while it goes on: in a terminal or as lines, in browsers, and as metrics.
+
+mod browser;
+mod flags;
+mod http;
+mod lines;
+mod metrics;
+mod screen;
+mod terminal;
+mod view;
+
+use plimsoll_model::Names;
+use plimsoll_stats::live::{LiveLosses, Recent};
+
+pub(crate) use browser::Browser;
+pub(crate) use flags::PublishFlags;
+pub(crate) use lines::Lines;
+pub(crate) use metrics::Metrics;
+pub(crate) use screen::Screen;
+
+/// What stands beside the numbers of the seconds.
+#[derive(Clone, Copy, Default)]
+pub(crate) struct Beside<'a> {
+    /// What the capture lost so far.
+    pub(crate) losses: LiveLosses,
+    /// The first sentence of the diagnosis so far.
+    pub(crate) diagnosis: Option<&'a str>,
+    /// Nothing more comes.
+    pub(crate) ended: bool,
+}
+
+/// Everything that shows what happens.
+pub(crate) struct LiveView {
+    shown: Shown,
+    browser: Option<Browser>,
+}
+
+enum Shown {
+    Screen(Box<Screen>),
+    Lines(Lines),
+}
+
+impl LiveView {
+    /// A screen in the terminal, or lines where there is none.
+    pub(crate) fn new(screen: Option<Screen>, lines: Lines, browser: Option<Browser>) -> Self {
+        let shown = screen.map_or(Shown::Lines(lines), |screen| Shown::Screen(Box::new(screen)));
+        Self { shown, browser }
+    }
+
+    /// Whether there is more to see when nothing more comes.
+    pub(crate) fn stays(&self) -> bool {
+        self.browser.is_some() || matches!(self.shown, Shown::Screen(_))
+    }
+
+    /// Says something that is no number.
+    pub(crate) fn say(&mut self, text: String) {
+        match &mut self.shown {
+            Shown::Screen(screen) => screen.view.message = Some(text),
+            Shown::Lines(lines) => lines.say(&text),
+        }
+    }
+
+    /// Shows the latest seconds. Returns whether the user wants an end.
+    pub(crate) fn look(&mut self, recent: &Recent, names: &Names, now_ns: i64, beside: &Beside<'_>) -> bool {
+        if let Some(browser) = &mut self.browser {
+            browser.look(recent, names, now_ns, beside);
+        }
+        match &mut self.shown {
+            Shown::Screen(screen) => screen.look(recent, names, now_ns, beside),
+            Shown::Lines(lines) => {
+                lines.look(recent, now_ns, beside);
+                false
+            }
+        }
+    }
+}
