@@ -145,7 +145,7 @@ mod tests {
             recent.transaction(&t, &names);
         }
         recent.advance(3_000_000_000);
-        let second = recent.seconds().next().unwrap();
+        let second = recent.second(0).unwrap();
         let figures = LiveFigures { operations: 5, ..LiveFigures::default() };
         let found: Value = serde_json::from_str(&moment(&figures, second, &names).unwrap()).unwrap();
         assert_eq!((&found["start_s"], &found["operations"]), (&json!(0), &json!(5)));

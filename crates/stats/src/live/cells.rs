@@ -56,6 +56,17 @@ impl Cells {
         self.by_place.entry(place).or_default()
     }
 
+    /// Adds those of another part of the same second.
+    pub(super) fn merge(&mut self, part: Cells) {
+        if self.by_place.is_empty() {
+            *self = part;
+            return;
+        }
+        for (place, sum) in part.by_place {
+            self.at(place).merge(&sum);
+        }
+    }
+
     /// The second is over: those that clients waited longest for stay as they are, the others are summed.
     pub(super) fn fold(&mut self) {
         if self.by_place.len() <= MAX_CELLS {

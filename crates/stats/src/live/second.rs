@@ -9,13 +9,16 @@ pub struct Second {
     number: i64,
     interval: Interval,
     pub(super) cells: Cells,
+    /// Service times by the rows of a heat map.
+    service: Box<[u64; HEAT_ROWS]>,
     pub(super) outstanding_ns: u64,
     pub(super) lost_packets: u64,
 }
 
 impl Second {
     pub(super) fn new(number: i64) -> Self {
-        Self { number, interval: empty(number), cells: Cells::default(), outstanding_ns: 0, lost_packets: 0 }
+        let service = Box::new([0; HEAT_ROWS]);
+        Self { number, interval: empty(number), cells: Cells::default(), service, outstanding_ns: 0, lost_packets: 0 }
     }
 
     /// Seconds since the Unix epoch.
@@ -56,6 +59,25 @@ impl Second {
             rows[heat::row_of(cell.to_ns)] += cell.count;
         }
         rows
+    }
+
+    /// Service times by the rows of a heat map: of those requests of which they are known.
+    pub fn service_heat(&self) -> &[u64; HEAT_ROWS] {
+        &self.service
+    }
+
+    #[inline]
+    pub(super) fn record_service(&mut self, ns: u64) {
+        self.service[heat::row_of(ns)] += 1;
+    }
+
+    /// Adds another part of the same second.
+    pub(super) fn merge(&mut self, part: Second) {
+        self.outstanding_ns += part.outstanding_ns;
+        self.lost_packets += part.lost_packets;
+        self.service.iter_mut().zip(*part.service).for_each(|(all, more)| *all += more);
+        self.add(&part.interval);
+        self.cells.merge(part.cells);
     }
 
     pub(super) fn add(&mut self, interval: &Interval) {

@@ -2,7 +2,7 @@
 
 use std::net::IpAddr;
 
-use plimsoll_model::{Operation, Outcome, Protocol, Symbol};
+use plimsoll_model::{Operation, Outcome, Procedure, Protocol, Symbol};
 use plimsoll_testkit::{Random, transaction};
 
 use super::*;
@@ -22,13 +22,14 @@ fn client(number: u8) -> IpAddr {
 fn a_second_has_the_numbers_of_a_report_of_it() {
     let mut random = Random::new(19);
     let (mut recent, mut statistics) = (Recent::new(), Statistics::new(Options::default()));
+    recent.advance(0);
     for ended in (0..5 * SECOND).step_by(1_000_003) {
         let mut t = transaction(read(), ended, 1_000 + (random.uniform() * 50e6) as i64);
         t.outcome = if ended % 7 == 0 { Outcome::Refused } else { Outcome::Succeeded };
         if ended / SECOND == 3 {
             statistics.record(&t);
         }
-        recent.record(&t);
+        recent.part.record(&t);
         recent.advance(ended);
     }
     recent.advance(10 * SECOND);
@@ -50,10 +51,11 @@ fn the_queue_depth_is_the_time_that_requests_were_outstanding_in_each_second() {
     let mut recent = Recent::new();
     recent.advance(0);
     // From 0.5 s to 3.25 s, and one of 100 ms.
-    recent.record(&transaction(read(), 3_250_000_000, 2_750_000_000));
-    recent.record(&transaction(read(), 1_200_000_000, 100_000_000));
+    recent.part.record(&transaction(read(), 3_250_000_000, 2_750_000_000));
+    recent.part.record(&transaction(read(), 1_200_000_000, 100_000_000));
+    recent.advance(4 * SECOND);
     let depths: Vec<f64> = recent.seconds().map(Second::queue_depth).collect();
-    assert_eq!(depths, [0.5, 1.1, 1.0, 0.25]);
+    assert_eq!(depths, [0.5, 1.1, 1.0, 0.25, 0.0]);
 }
 
 #[test]
@@ -62,8 +64,9 @@ fn a_part_of_a_part_is_what_fits_all_of_it_and_others_are_said() {
     for (number, took) in [(1, 5_000_000), (2, 3_000_000), (1, 1_000_000)] {
         let mut t = transaction(read(), 1_000, took);
         t.client.ip = client(number);
-        recent.record(&t);
+        recent.part.record(&t);
     }
+    recent.advance(SECOND);
     let all = recent.table((0, SECOND), &[], Dimension::Client);
     let keys: Vec<_> = all.rows.iter().map(|row| (row.key, row.sum.count, row.sum.waited_ns)).collect();
     assert_eq!(keys, [(Some(Key::Client(client(1))), 2, 6_000_000), (Some(Key::Client(client(2))), 1, 3_000_000)]);
@@ -82,7 +85,7 @@ fn cells_are_bounded_and_what_is_folded_is_counted() {
         let mut t = transaction(read(), i64::from(number), 1_000 + i64::from(number));
         t.client.ip = IpAddr::from(number.to_be_bytes());
         t.path = names.intern(&format!("file-{number}"));
-        recent.record(&t);
+        recent.part.record(&t);
     }
     recent.advance(10 * SECOND);
     assert!(recent.second(0).unwrap().cells().len() <= 256);
@@ -98,15 +101,15 @@ fn cells_are_bounded_and_what_is_folded_is_counted() {
 fn time_passes_and_bounds_what_is_kept() {
     let mut recent = Recent::new();
     for second in 0..2 * KEPT_SECONDS as i64 {
-        recent.record(&transaction(read(), second * SECOND, 1_000));
+        recent.part.record(&transaction(read(), second * SECOND, 1_000));
         recent.advance(second * SECOND);
     }
     assert_eq!(recent.seconds().len(), KEPT_SECONDS);
     // Too old, a day later, and as early as can be.
-    recent.record(&transaction(read(), 0, 1_000));
+    recent.part.record(&transaction(read(), 0, 1_000));
     recent.advance(86_400 * SECOND);
     assert_eq!(recent.seconds().len(), 1);
-    recent.record(&transaction(read(), i64::MIN + 5_000, 1_000));
+    recent.part.record(&transaction(read(), i64::MIN + 5_000, 1_000));
     recent.advance(i64::MAX);
     recent.lose(i64::MAX, 7);
     assert_eq!(recent.seconds().map(Second::lost_packets).sum::<u64>(), 7);
@@ -123,4 +126,33 @@ fn percentiles_of_a_part_are_near() {
         assert!((found / exact - 1.0).abs() < 0.13, "p{percentile}: {found}");
     }
     assert_eq!(sum.mean_ns(), Some(500.5e6));
+}
+
+/// Threads that share the work, whose seconds are taken out at other times: put together, they are what one of them would have.
+#[test]
+fn parts_of_a_second_are_the_whole() {
+    let mut random = Random::new(23);
+    let mut parts = [0, 1, 2].map(|_| LivePart::new(Headline::FromIntended));
+    let (mut whole, mut merged) = (LivePart::new(Headline::FromIntended), Recent::new());
+    merged.advance(0);
+    for ended in (SECOND..20 * SECOND).step_by(7_000_003) {
+        let mut t = transaction(read(), ended, 1_000 + (random.uniform() * 3e9) as i64);
+        t.timeline.intended = t.timeline.request_first.map(|first| first - 5_000_000);
+        t.client.ip = client((random.bits() % 5) as u8);
+        whole.record(&t);
+        parts[(random.bits() % 3) as usize].record(&t);
+        if random.bits().is_multiple_of(40) {
+            let part = &mut parts[(random.bits() % 3) as usize];
+            part.take_before(ended).into_iter().for_each(|second| merged.merge(second));
+        }
+    }
+    parts.iter_mut().flat_map(|part| part.take_before(i64::MAX)).for_each(|second| merged.merge(second));
+    let whole = whole.take_before(i64::MAX);
+    assert!(whole.iter().map(|second| second.total().count).sum::<u64>() > 2_000);
+    for second in whole.iter().filter(|second| second.start_ns() >= 0) {
+        let found = merged.second(second.start_ns()).unwrap();
+        assert_eq!((found.total(), found.queue_depth()), (second.total(), second.queue_depth()));
+        assert_eq!((found.heat(), found.service_heat()), (second.heat(), second.service_heat()));
+        assert_eq!(found.cells().folded(), second.cells().folded());
+    }
 }

@@ -27,6 +27,11 @@ impl Default for Totals {
 }
 
 impl Totals {
+    /// Adds those of another part of the same traffic.
+    pub fn merge(&mut self, part: &Totals) {
+        self.by.iter_mut().zip(&part.by).for_each(|(all, part)| all.merge(part));
+    }
+
     /// The sums by each of [`TOTAL_DIMENSIONS`].
     pub fn by(&self) -> impl Iterator<Item = (Dimension, &Breakdown)> {
         TOTAL_DIMENSIONS.into_iter().zip(&self.by)
