@@ -2,10 +2,11 @@
 //! `file:///mounted/path`, `embedded:smb`, `embedded:nfs`. Other tools' spellings are understood where they mean one
 //! thing: `cifs://`, `\\server\share`, `//server/share`, `host:/export`.
 //!
-//! A password may stand in the URL, in a file, or in the environment ([`Target::find_password`]). Nothing here shows
+//! A password may stand in the URL, in a file, or in the environment ([`Target::find_password`]), those of many accounts in a file ([`Target::find_accounts`]). Nothing here shows
 //! it: `Display` leaves it out, `Debug` prints `Secret(..)`, and no error repeats a part of a URL in which it could
 //! stand, for who mistypes a URL has not meant to print it either.
 
+mod accounts;
 mod parse;
 mod password;
 #[cfg(test)]
@@ -54,6 +55,8 @@ pub struct SmbTarget {
     pub path: String,
     /// Who logs on; nobody where the URL names no user.
     pub credentials: Credentials,
+    /// As whom clients log on, in turn; empty where all log on with `credentials`.
+    pub accounts: Vec<Credentials>,
 }
 
 /// An NFS export, or a directory in it.
@@ -145,6 +148,14 @@ pub enum TargetError {
         part: &'static str,
         /// What is the matter, and what to write instead.
         problem: &'static str,
+    },
+    /// The file of accounts cannot be used. The problem says nothing of what stands in it.
+    #[error("accounts file {}: {problem}", file.display())]
+    AccountsFile {
+        /// Which one.
+        file: PathBuf,
+        /// Why not.
+        problem: String,
     },
     /// The password's file cannot be used.
     #[error("password file {}: {problem}", file.display())]

@@ -1,6 +1,6 @@
 //! All that was asked for of a run: a recording keeps it, so that the run can be continued and repeated.
 
-use std::path::Path;
+use std::path::{Path, PathBuf};
 
 use anyhow::Context;
 use plimsoll_recording::folder::{FolderError, Recording};
@@ -54,6 +54,8 @@ pub struct ServerSpec {
     pub encryption: bool,
     /// SMB users log on with Kerberos; null: with NTLM.
     pub kerberos: Option<KerberosSpec>,
+    /// The file of the accounts that SMB clients log on with in turn; null: all log on with the target's.
+    pub accounts: Option<PathBuf>,
 }
 
 /// Where Kerberos tickets come from.

@@ -141,7 +141,8 @@ impl<'a> Runner<'a> {
         let PreparedTarget { server, set, shared } = prepared;
         let (set, with) = (Arc::clone(set), Arc::clone(names));
         let (monitor, timeout_ns) = (self.monitor, self.timeout_ns);
-        let files = Files { server, set, shared: *shared, names: with, monitor, timeout_ns };
+        let for_files = server.for_files().unwrap_or_else(|| Arc::clone(server));
+        let files = Files { server: &for_files, set, shared: *shared, names: with, monitor, timeout_ns };
         let found = match files.look() {
             // What was stopped half-way is no failure, whatever it looks like.
             Err(_) if monitor.stopped() => return Ok(Levels { stopped: true, ..Levels::default() }),

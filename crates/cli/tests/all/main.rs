@@ -1,6 +1,7 @@
 //! The command, as users run it: all tests that start `plimsoll`, in one program.
 #![allow(clippy::unwrap_used, reason = "a test may stop where it stands")]
 
+mod accounts;
 mod bisect;
 mod breakdown;
 mod capacity;

@@ -6,6 +6,7 @@ use std::sync::{Arc, PoisonError};
 use plimsoll_model::{Guarantees, Outcome};
 use plimsoll_wire::smb2::create;
 
+use super::auth::{Account, Auth};
 use super::connection::{Connection, Outgoing, RequestContext};
 use super::files::Files;
 use super::jobs::{Job, JobId, Jobs, Kind, never_sent};
@@ -22,6 +23,8 @@ use crate::outbox::Outbox;
 #[derive(Debug)]
 pub struct SmbClient {
     pub(super) options: Arc<SmbOptions>,
+    /// Whose the client is: a place in the accounts of the options.
+    account: u32,
     pub(super) connection: Connection,
     pub(super) guid: [u8; 16],
     pub(super) state: State,
@@ -86,6 +89,7 @@ impl SmbClient {
         let connection = Connection::new(identity, *options.dialects.start(), options.credits);
         Self {
             options,
+            account: 0,
             connection,
             guid,
             state: State::Fresh,
@@ -100,6 +104,24 @@ impl SmbClient {
             outgoing: Outgoing::default(),
             caching: (0, 0),
         }
+    }
+
+    /// The same for another account of the options: the one at this place.
+    #[must_use]
+    pub fn with_account(mut self, account: u32) -> Self {
+        self.account = account;
+        self
+    }
+
+    /// Begins to log on as the account of the client.
+    pub(super) fn authenticate(&self, now: i64) -> Result<Box<dyn Auth>, Cause> {
+        let service = format!("cifs/{}", self.options.server);
+        let account = self.account().ok_or(Cause::Unsupported)?;
+        account.begin(&service, now).ok_or(Cause::OutOfResources)
+    }
+
+    pub(super) fn account(&self) -> Option<&Account> {
+        self.options.accounts.get(self.account as usize)
     }
 
     /// Tells of a request that ended.

@@ -62,10 +62,10 @@ impl SmbClient {
     /// Begins to log on.
     pub(super) fn negotiate(&mut self, job: JobId, now: i64, out: &mut Outbox, events: &mut dyn Events) {
         let mut salt = [0; 32];
-        let service = format!("cifs/{}", self.options.server);
-        let auth = self.options.authentication.begin(&self.options.credentials, &service, now);
-        let (Some(auth), Ok(())) = (auth, aws_lc_rs::rand::fill(&mut salt)) else {
-            return self.logon_failed(job, None, None, Cause::OutOfResources, now, events);
+        let random = aws_lc_rs::rand::fill(&mut salt).map_err(|_| Cause::OutOfResources);
+        let auth = match self.authenticate(now).and_then(|auth| random.map(|()| auth)) {
+            Ok(auth) => auth,
+            Err(cause) => return self.logon_failed(job, None, None, cause, now, events),
         };
         self.logon = Some(Box::new(Logon {
             auth,
@@ -344,7 +344,7 @@ impl SmbClient {
             guest,
             // Samba leaves the flag away.
             anonymous: logon.flags & session_setup::SESSION_IS_NULL != 0
-                || !guest && self.options.credentials.is_anonymous(),
+                || !guest && self.account().is_some_and(|account| account.credentials.is_anonymous()),
         };
         // The first client to log on tells; all have the same options and the same server.
         let _ = self.options.negotiated.set(negotiated);

@@ -5,7 +5,7 @@ use std::sync::{Mutex, OnceLock};
 
 use plimsoll_model::Guarantees;
 
-use super::auth::{Authentication, Credentials};
+use super::auth::{Account, Credentials};
 use super::connection::sealing::Cipher;
 use super::connection::signing::SigningAlgorithm;
 
@@ -78,10 +78,8 @@ pub struct SmbOptions {
     pub server: String,
     /// The share's name.
     pub share: String,
-    /// Who logs on.
-    pub credentials: Credentials,
-    /// How.
-    pub authentication: Authentication,
+    /// Who logs on: at least one. A client has one of them ([`super::SmbClient::with_account`]).
+    pub accounts: Vec<Account>,
     /// Dialects to offer; one alone is forced.
     pub dialects: RangeInclusive<Dialect>,
     /// Signatures on everything.
@@ -107,8 +105,7 @@ impl SmbOptions {
         Self {
             server: server.to_owned(),
             share: share.to_owned(),
-            credentials,
-            authentication: Authentication::Ntlm,
+            accounts: vec![Account::new(credentials)],
             dialects: Dialect::V202..=Dialect::V311,
             signing: Wish::AsServerSays,
             encryption: Wish::AsServerSays,

@@ -39,9 +39,7 @@ impl SmbClient {
         // A session that could not be ended is forgotten; the primary one is not.
         self.end_secondary_session();
         let agreed = self.negotiated_security.clone().ok_or(Cause::Unsupported)?;
-        let service = format!("cifs/{}", self.options.server);
-        let auth = self.options.authentication.begin(&self.options.credentials, &service, now);
-        self.logon = Some(Box::new(Logon::again(auth.ok_or(Cause::OutOfResources)?, &agreed)));
+        self.logon = Some(Box::new(Logon::again(self.authenticate(now)?, &agreed)));
         self.connection.push_session();
         let job = self.jobs.add(Job::new(ticket, Kind::LogOn));
         let offer = Some(agreed.offer.as_slice()).filter(|offer| !offer.is_empty());

@@ -128,7 +128,7 @@ fn smb(parts: &Parts<'_>) -> Result<Target, TargetError> {
     let share = names.next().ok_or(wrong("share", "is missing: smb://host/share"))?;
     let path = names.collect::<Vec<_>>().join("/");
     let credentials = parts.user.map_or_else(|| Ok(Credentials::anonymous()), credentials)?;
-    Ok(Target::Smb(SmbTarget { server, share, path, credentials }))
+    Ok(Target::Smb(SmbTarget { server, share, path, credentials, accounts: Vec::new() }))
 }
 
 /// `user`, `user:password`, `DOMAIN;user:password`, `DOMAIN\user:password`.

@@ -2,7 +2,7 @@
 
 use std::ffi::OsString;
 use std::fs::File;
-use std::io::Read;
+use std::io::{self, Read};
 use std::path::Path;
 
 use zeroize::Zeroizing;
@@ -52,13 +52,20 @@ impl Target {
     }
 }
 
+/// At most so many bytes of a file, and one more where it has more. Room for all of it from the start: a vector that grows leaves
+/// copies behind.
+pub(super) fn read_secret(path: &Path, longest: u64) -> io::Result<Zeroizing<Vec<u8>>> {
+    let file = File::open(path)?;
+    let room = file.metadata()?.len().min(longest);
+    let mut bytes = Zeroizing::new(Vec::with_capacity(room as usize + 64));
+    file.take(longest + 1).read_to_end(&mut bytes)?;
+    Ok(bytes)
+}
+
 /// The first line of a file.
 fn read(path: &Path) -> Result<Secret, TargetError> {
     let problem = |problem: String| TargetError::PasswordFile { file: path.to_owned(), problem };
-    let file = File::open(path).map_err(|error| problem(error.to_string()))?;
-    // Room for all of it from the start: a vector that grows leaves copies behind.
-    let mut bytes = Zeroizing::new(Vec::with_capacity(LONGEST as usize + 64));
-    file.take(LONGEST + 1).read_to_end(&mut bytes).map_err(|error| problem(error.to_string()))?;
+    let bytes = read_secret(path, LONGEST).map_err(|error| problem(error.to_string()))?;
     let line = bytes.split(|byte| *byte == b'\n').next().unwrap_or_default();
     let line = line.strip_suffix(b"\r").unwrap_or(line);
     if line.len() as u64 > LONGEST {

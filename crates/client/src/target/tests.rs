@@ -280,7 +280,7 @@ proptest! {
     ) {
         let server = Server { host: "h".into(), port };
         let credentials = Credentials { user, ..Credentials::default() };
-        let target = Target::Smb(SmbTarget { server, share, path, credentials });
+        let target = Target::Smb(SmbTarget { server, share, path, credentials, accounts: Vec::new() });
         let shown = target.to_string();
         let again = Target::parse(&shown).unwrap();
         prop_assert_eq!(format!("{:?}", target), format!("{:?}", again), "{}", shown);

@@ -251,7 +251,7 @@ fn who_may_log_on_and_where() {
     for dialect in Dialect::ALL {
         let mut wrong = options(Share::Data);
         wrong.dialects = dialect..=dialect;
-        wrong.credentials.password = Secret::new("Load-line 8".to_owned());
+        wrong.accounts[0].credentials.password = Secret::new("Load-line 8".to_owned());
         let failure = failed(wrong);
         assert_eq!((failure.cause, failure.status), (Cause::LogonRefused, Some(0xC000_006D)), "{}", dialect.name());
         let mut nowhere = options(Share::Data);
@@ -262,7 +262,7 @@ fn who_may_log_on_and_where() {
     }
     // What comes after a refusal is an end too.
     let mut wrong = options(Share::Data);
-    wrong.credentials.password = Secret::new(String::new());
+    wrong.accounts[0].credentials.password = Secret::new(String::new());
     let mut client = open(&samba, wrong);
     assert!(client.connect().is_err());
     assert_eq!(client.act(&Operation::Null).unwrap_err().cause, Cause::LogonRefused);

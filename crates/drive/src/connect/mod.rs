@@ -40,6 +40,10 @@ pub trait Connector: Send + Sync {
     }
     /// The protocol machine of a connection that was just made.
     fn client(&self, info: &ConnectionInfo) -> Box<dyn Client>;
+    /// The same server as whoever prepares files sees it; `None`: as all clients do.
+    fn for_files(&self) -> Option<Arc<dyn Connector>> {
+        None
+    }
     /// What clients and server agreed on so far, in words, for the report.
     fn facts(&self) -> Vec<String>;
     /// What the server guaranteed clients since this was last asked; clients that are still there are not in it.

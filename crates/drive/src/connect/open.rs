@@ -1,6 +1,7 @@
 //! From a target to a server that was found.
 
 use std::io;
+use std::iter;
 use std::net::SocketAddr;
 use std::ops::RangeInclusive;
 use std::path::{Path, PathBuf};
@@ -10,7 +11,7 @@ use std::time::Duration;
 use plimsoll_client::local::{Reading, Root};
 use plimsoll_client::nfs3::{self, MountError, NfsOptions, Ports};
 use plimsoll_client::nfs4::Nfs4Options;
-use plimsoll_client::smb2::auth::{Authentication, Realm, TicketError};
+use plimsoll_client::smb2::auth::{Account, Authentication, Credentials, Realm, TicketError};
 use plimsoll_client::smb2::{Dialect, SmbOptions, Wish};
 use plimsoll_client::target::{NfsTarget, Server, SmbTarget, Target};
 use plimsoll_model::Names;
@@ -141,20 +142,26 @@ fn directory(path: &Path, reading: Reading, names: &mut Names) -> Result<Box<dyn
 fn smb(target: &SmbTarget, options: &ConnectOptions, names: &mut Names) -> Result<Box<dyn Connector>, ConnectError> {
     let address = resolve(&target.server)?;
     let service = format!("cifs/{}", target.server.host);
-    let kerberos = |realm| Authentication::kerberos(&target.credentials, realm, &service);
-    let authentication = options.kerberos.as_ref().map(kerberos).transpose()?.unwrap_or_default();
+    let account = |credentials: &Credentials| -> Result<Account, TicketError> {
+        let ticket = |realm| Authentication::kerberos(credentials, realm, &service);
+        let authentication = options.kerberos.as_ref().map(ticket).transpose()?.unwrap_or_default();
+        Ok(Account { credentials: credentials.clone(), authentication })
+    };
+    // The first prepares the files.
+    let all = || iter::once(&target.credentials).chain(&target.accounts);
     let smb = SmbOptions {
         dialects: options.dialects.clone(),
         signing: options.signing,
         encryption: options.encryption,
-        authentication,
+        accounts: all().map(account).collect::<Result<_, _>>()?,
         ..SmbOptions::new(&target.server.host, &target.share, target.credentials.clone())
     };
     Ok(Box::new(SmbServer {
         address,
         options: Arc::new(smb),
         share: names.intern(&target.share),
-        user: names.intern(&target.credentials.user),
+        in_turn: if target.accounts.is_empty() { 0..1 } else { 1..1 + target.accounts.len() },
+        users: all().map(|credentials| names.intern(&credentials.user)).collect(),
         seed: options.seed,
     }))
 }

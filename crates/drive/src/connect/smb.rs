@@ -1,6 +1,7 @@
 //! An SMB server.
 
 use std::net::SocketAddr;
+use std::ops::Range;
 use std::sync::{Arc, PoisonError};
 
 use plimsoll_client::smb2::auth::Authentication;
@@ -22,8 +23,10 @@ pub struct SmbServer {
     pub options: Arc<SmbOptions>,
     /// The share's name in transactions.
     pub share: Symbol,
-    /// The account's name in transactions.
-    pub user: Symbol,
+    /// The names of the accounts in transactions.
+    pub users: Vec<Symbol>,
+    /// Which of them clients have, in turn.
+    pub in_turn: Range<usize>,
     /// What client GUIDs follow from: two runs at once want two.
     pub seed: u64,
 }
@@ -36,6 +39,11 @@ impl SmbServer {
         Rng::new(seed_of(self.seed, info.client_index, info.connection_index)).fill_bytes(&mut guid);
         guid
     }
+
+    /// The account of a client, as a place in the accounts.
+    fn account(&self, client_index: u32) -> usize {
+        self.in_turn.start + client_index as usize % self.in_turn.len().max(1)
+    }
 }
 
 impl Connector for SmbServer {
@@ -44,8 +52,17 @@ impl Connector for SmbServer {
     }
 
     fn client(&self, info: &ConnectionInfo) -> Box<dyn Client> {
-        let identity = info.identity(self.share, self.user);
-        Box::new(Composed::new(SmbClient::new(Arc::clone(&self.options), identity, self.guid(info))))
+        let account = self.account(info.client_index);
+        let user = self.users.get(account).copied().unwrap_or(Symbol::NONE);
+        let identity = info.identity(self.share, user);
+        let client = SmbClient::new(Arc::clone(&self.options), identity, self.guid(info));
+        Box::new(Composed::new(client.with_account(account as u32)))
+    }
+
+    fn for_files(&self) -> Option<Arc<dyn Connector>> {
+        let Self { address, ref options, share, ref users, seed, .. } = *self;
+        let (options, users) = (Arc::clone(options), users.clone());
+        Some(Arc::new(Self { address, options, share, users, in_turn: 0..1, seed }))
     }
 
     fn facts(&self) -> Vec<String> {
@@ -58,8 +75,15 @@ impl Connector for SmbServer {
         );
         facts.push(format!("reads up to {} KiB, writes up to {} KiB", max_read >> 10, max_write >> 10));
         // NTLM is the usual one.
-        let how = Some(self.options.authentication.name()).filter(|&how| how != Authentication::Ntlm.name());
+        let how = self
+            .options
+            .accounts
+            .first()
+            .map(|account| account.authentication.name())
+            .filter(|&how| how != Authentication::Ntlm.name());
         facts.extend(how.map(|how| format!("logged on with {how}")));
+        let accounts = self.in_turn.len();
+        facts.extend((accounts > 1).then(|| format!("{accounts} accounts in turn")));
         facts.extend(guest.then(|| "logged on as a guest".to_owned()));
         facts.extend(anonymous.then(|| "anonymous logon".to_owned()));
         facts

@@ -55,7 +55,7 @@ fn ticket(kdc: &Kdc, service: &str) -> Arc<ServiceTicket> {
 fn options(ticket: &Arc<ServiceTicket>) -> SmbOptions {
     // No password: the ticket is enough.
     let mut options = SmbOptions::new("localhost", Share::Data.name(), user(""));
-    options.authentication = Authentication::Kerberos(Arc::clone(ticket));
+    options.accounts[0].authentication = Authentication::Kerberos(Arc::clone(ticket));
     options
 }
 

@@ -199,18 +199,43 @@ impl Samba {
         }
         // The account is root's under another name, so that no account of the system has to be made. A ticket of the realm
         // comes as one of the workgroup.
-        std::fs::write(self.scratch.path().join("users"), format!("root = {0} PLIMSOLL\\{0}\n", Self::USER))
+        std::fs::write(self.user_map(), format!("root = {0} PLIMSOLL\\{0}\n", Self::USER))
             .expect("a scratch folder can be written to");
         self.write_configuration();
+        self.set_password("root", Self::PASSWORD);
+    }
+
+    /// Makes accounts, and gives them as a file for `--accounts` has them. Each is a user of Debian's under another name, several
+    /// the same one.
+    #[must_use]
+    pub fn accounts(&self, count: usize) -> String {
+        const USERS: [&str; 7] = ["daemon", "bin", "sys", "games", "man", "mail", "news"];
+        let mut map = std::fs::read_to_string(self.user_map()).expect("it was written");
+        let mut accounts = String::new();
+        for (number, user) in (0..count).zip(USERS.iter().cycle()) {
+            // Writing to a String does not fail.
+            let _ = writeln!(map, "{user} = account{number}");
+            let _ = writeln!(accounts, "account{number}:of {user}: 7");
+        }
+        std::fs::write(self.user_map(), map).expect("a scratch folder is ours");
+        USERS.iter().take(count).for_each(|user| self.set_password(user, &format!("of {user}: 7")));
+        accounts
+    }
+
+    fn user_map(&self) -> PathBuf {
+        self.scratch.path().join("users")
+    }
+
+    fn set_password(&self, user: &str, password: &str) {
         let mut command = Command::new("smbpasswd");
-        command.arg("-c").arg(self.configuration()).args(["-s", "-a", "root"]);
+        command.arg("-c").arg(self.configuration()).args(["-s", "-a", user]);
         let mut process = command
             .stdin(Stdio::piped())
             .stdout(Stdio::null())
             .stderr(Stdio::piped())
             .spawn()
             .expect("smbpasswd starts");
-        let twice = format!("{0}\n{0}\n", Self::PASSWORD);
+        let twice = format!("{password}\n{password}\n");
         process.stdin.take().expect("a pipe").write_all(twice.as_bytes()).expect("smbpasswd reads");
         let output = process.wait_with_output().expect("smbpasswd ends");
         assert!(output.status.success(), "smbpasswd: {}", String::from_utf8_lossy(&output.stderr));

@@ -116,7 +116,7 @@ impl CallFlags {
 /// Runs the subcommand.
 pub(crate) fn run(arguments: Arguments) -> anyhow::Result<Done> {
     let inputs = arguments.capture.iter().chain(&arguments.samba_conf).chain(&arguments.password_file);
-    let inputs = inputs.map(PathBuf::as_path).chain(arguments.about.files());
+    let inputs = inputs.map(PathBuf::as_path).chain(arguments.auth.accounts()).chain(arguments.about.files());
     let output = arguments.output.open(&mut Files::reading(inputs))?;
     let calls = arguments.calls.spec();
     calls.check()?;

@@ -1,5 +1,7 @@
 //! How SMB users log on: the flags.
 
+use std::path::{Path, PathBuf};
+
 use plimsoll_client::smb2::auth::{Authentication, Realm, TicketError};
 use plimsoll_client::target::{Server, Target};
 
@@ -21,6 +23,10 @@ pub(crate) struct AuthFlags {
     /// Address of the KDC, e.g. kdc.example.com:88 [default: the first KDC in krb5.conf]
     #[arg(long, value_name = "HOST[:PORT]", value_parser = parse_kdc)]
     kdc: Option<Server>,
+    /// File of SMB accounts, one per line: [DOMAIN\]USER:PASSWORD. The first client logs on with the first account, the
+    /// second with the second, and so on, again and again. The target's user prepares the files (without one: the first account)
+    #[arg(long, value_name = "FILE")]
+    accounts: Option<PathBuf>,
 }
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -43,6 +49,11 @@ impl AuthFlags {
         Err(Usage(wrong.to_owned()))
     }
 
+    /// The file of the accounts.
+    pub(crate) fn accounts(&self) -> Option<&Path> {
+        self.accounts.as_deref()
+    }
+
     /// Settings for the recording; `None`: NTLM.
     pub(crate) fn spec(&self) -> Option<KerberosSpec> {
         let kdc = self.kdc.as_ref().map(ToString::to_string);
@@ -50,12 +61,12 @@ impl AuthFlags {
     }
 
     /// Flags from a recording.
-    pub(crate) fn of(spec: Option<&KerberosSpec>) -> Result<Self, String> {
+    pub(crate) fn of(spec: Option<&KerberosSpec>, accounts: Option<PathBuf>) -> Result<Self, String> {
         let Some(KerberosSpec { realm, kdc }) = spec else {
-            return Ok(Self { auth: How::Ntlm, realm: None, kdc: None });
+            return Ok(Self { auth: How::Ntlm, realm: None, kdc: None, accounts });
         };
         let kdc = kdc.as_deref().map(parse_kdc).transpose()?;
-        Ok(Self { auth: parse_how("kerberos")?, realm: realm.clone(), kdc })
+        Ok(Self { auth: parse_how("kerberos")?, realm: realm.clone(), kdc, accounts })
     }
 
     /// The realm to get a ticket from, where Kerberos is asked for.

@@ -60,7 +60,7 @@ impl TargetFlags {
 
     /// The files that it is read from.
     pub(crate) fn files(&self) -> impl Iterator<Item = &Path> {
-        self.password_file.iter().map(PathBuf::as_path)
+        self.password_file.as_deref().into_iter().chain(self.auth.accounts())
     }
 
     /// The target, its password found, its server started where that is ours to do.
@@ -69,6 +69,9 @@ impl TargetFlags {
         self.auth.check(&target)?;
         let variable = std::env::var_os(PASSWORD_VARIABLE);
         target.find_password(self.password_file.as_deref(), variable).map_err(|error| Usage(error.to_string()))?;
+        if let Some(file) = self.auth.accounts() {
+            target.find_accounts(file).map_err(|error| Usage(error.to_string()))?;
+        }
         ResolvedTarget::start(target)
     }
 
@@ -76,15 +79,18 @@ impl TargetFlags {
     pub(crate) fn spec(&self) -> ServerSpec {
         let WishFlags { dialect, signing, encryption } = self.connect_options;
         let dialect = dialect.map(|dialect| dialect.name().to_owned());
-        ServerSpec { dialect, signing, encryption, kerberos: self.auth.spec() }
+        // From any folder: a run that is repeated reads it again.
+        let accounts = self.auth.accounts().map(|file| std::path::absolute(file).unwrap_or_else(|_| file.to_owned()));
+        ServerSpec { dialect, signing, encryption, kerberos: self.auth.spec(), accounts }
     }
 
     /// The flags of a recorded run; the password comes from the usual places.
     pub(crate) fn of(&self, run: &RunSpec) -> Result<Self, Usage> {
-        let ServerSpec { dialect, signing, encryption, kerberos } = &run.server;
+        let ServerSpec { dialect, signing, encryption, kerberos, accounts } = &run.server;
         let dialect = dialect.as_deref().map(parse_dialect).transpose().map_err(Usage)?;
         let connect_options = WishFlags { dialect, signing: *signing, encryption: *encryption };
-        let auth = AuthFlags::of(kerberos.as_ref()).map_err(Usage)?;
+        let accounts = self.auth.accounts().map(Path::to_owned).or_else(|| accounts.clone());
+        let auth = AuthFlags::of(kerberos.as_ref(), accounts).map_err(Usage)?;
         Ok(Self { target: run.target.clone(), password_file: self.password_file.clone(), auth, connect_options })
     }
 

@@ -52,7 +52,7 @@ impl ArmFlags {
 
     /// Input files of the flags.
     pub(super) fn files(&self) -> impl Iterator<Item = &Path> {
-        self.about.files()
+        self.about.files().chain(self.auth.accounts())
     }
 
     fn target_flags(&self) -> TargetFlags {

@@ -2,6 +2,7 @@
 //!
 //! Spec: MS-SMB2 3.2.4.2.3, 3.2.5.3; RFC 4178 (SPNEGO), MS-NLMP (NTLM), RFC 4120 and 4121 (Kerberos)
 
+mod account;
 mod authentication;
 mod credentials;
 mod der;
@@ -12,6 +13,7 @@ mod secret;
 mod spnego;
 
 pub use super::keys::SessionKey;
+pub use account::Account;
 pub use authentication::{Authentication, Realm, TicketError};
 pub use credentials::Credentials;
 pub use ntlm::{Ntlm, Randomness};

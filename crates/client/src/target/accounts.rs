@@ -1,0 +1,104 @@
+//! Many accounts: a file with one in each line.
+
+use std::path::Path;
+
+use super::password::read_secret;
+use super::{Target, TargetError};
+use crate::smb2::auth::{Credentials, Secret};
+
+/// The largest file, bytes: some 100,000 accounts.
+const LARGEST: u64 = 16 << 20;
+
+impl Target {
+    /// Clients log on with the accounts of a file, in turn. Each line is `USER:PASSWORD` or `DOMAIN\\USER:PASSWORD`; empty lines and
+    /// those that begin with `#` are none. Where the target names no user, the first account also prepares the files.
+    ///
+    /// # Errors
+    /// The file cannot be read, a line is none of these, or nobody logs on to such a target.
+    pub fn find_accounts(&mut self, file: &Path) -> Result<(), TargetError> {
+        let problem = |problem: String| TargetError::AccountsFile { file: file.to_owned(), problem };
+        let Target::Smb(target) = self else {
+            return Err(problem("only smb:// targets log on".to_owned()));
+        };
+        let bytes = read_secret(file, LARGEST).map_err(|error| problem(error.to_string()))?;
+        if bytes.len() as u64 > LARGEST {
+            return Err(problem(format!("it is larger than {} MiB", LARGEST >> 20)));
+        }
+        let text = std::str::from_utf8(&bytes).map_err(|_| problem("it is not valid UTF-8".to_owned()))?;
+        let lines = text.lines().zip(1..).filter(|(line, _)| !line.is_empty() && !line.starts_with('#'));
+        let accounts = lines.map(|(line, number)| {
+            account(line).map_err(|wrong| problem(format!("line {number} {wrong}; expected [DOMAIN\\]USER:PASSWORD")))
+        });
+        target.accounts = accounts.collect::<Result<_, _>>()?;
+        let first = target.accounts.first().ok_or_else(|| problem("it has no accounts".to_owned()))?;
+        if target.credentials.is_anonymous() {
+            target.credentials = first.clone();
+        }
+        Ok(())
+    }
+}
+
+fn account(line: &str) -> Result<Credentials, &'static str> {
+    // A password may hold colons, an account's name none.
+    let (name, password) = line.split_once(':').ok_or("has no colon")?;
+    let (domain, user) = name.split_once('\\').unwrap_or(("", name));
+    match () {
+        () if user.is_empty() => Err("names no user"),
+        () if password.is_empty() => Err("has no password"),
+        () if name.contains(char::is_control) => Err("has a control character in its name"),
+        () => {
+            let password = Secret::new(password.to_owned());
+            Ok(Credentials { domain: domain.to_owned(), user: user.to_owned(), password })
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::fs;
+
+    use super::*;
+
+    /// What a target has after reading a file with this content.
+    fn found(url: &str, content: &[u8]) -> Result<(Credentials, Vec<Credentials>), String> {
+        let folder = tempfile::tempdir().unwrap();
+        let file = folder.path().join("accounts");
+        fs::write(&file, content).unwrap();
+        let mut target = Target::parse(url).unwrap();
+        target.find_accounts(&file).map_err(|error| error.to_string())?;
+        match target {
+            Target::Smb(target) => Ok((target.credentials, target.accounts)),
+            other => panic!("{other:?}"),
+        }
+    }
+
+    #[test]
+    fn each_line_is_an_account() {
+        let (first, accounts) =
+            found("smb://h/s", b"# home folders\nanna:one\r\n\nWORK\\ben:t:w:o \n# no:account\ncleo@work.example:3")
+                .unwrap();
+        let seen: Vec<(&str, &str, &str)> =
+            accounts.iter().map(|one| (&*one.domain, &*one.user, one.password.expose())).collect();
+        assert_eq!(seen, [("", "anna", "one"), ("WORK", "ben", "t:w:o "), ("", "cleo@work.example", "3")]);
+        assert_eq!(first.user, "anna");
+        // Who the target names prepares the files.
+        assert_eq!(found("smb://admin:x@h/s", b"anna:one").unwrap().0.user, "admin");
+    }
+
+    #[test]
+    fn what_is_wrong_is_said_without_a_password() {
+        for (content, expected) in [
+            (&b"anna:one\nhunter2\n"[..], "line 2 has no colon"),
+            (b"anna:\n", "line 1 has no password"),
+            (b":hunter2\n", "line 1 names no user"),
+            (b"WORK\\:hunter2\n", "line 1 names no user"),
+            (b"an\tna:hunter2\n", "line 1 has a control character in its name"),
+            (b"# nothing\n", "it has no accounts"),
+            (b"anna:hunter2\xff\n", "it is not valid UTF-8"),
+        ] {
+            let error = found("smb://h/s", content).unwrap_err();
+            assert!(error.contains(expected) && !error.contains("hunter2"), "{error}");
+        }
+        assert!(found("nfs://h/e", b"anna:one").unwrap_err().contains("only smb:// targets log on"));
+    }
+}
