@@ -103,7 +103,7 @@
       const named = all.filter(([key]) => key !== null), others = all.filter(([key]) => key === null);
       table(place, named.slice(0, ROWS).concat(others), found);
     });
-    const more = within.length && found.unknown.count ? found.unknown.count + ' more requests may belong here: they are among all others.' : '';
+    const more = within.length && found.unknown.count ? 'Up to ' + found.unknown.count + ' more requests may belong to this selection: the page has only their sum.' : '';
     say('unknown', more);
   }
   function context() {

@@ -13,13 +13,13 @@ pub(crate) struct PublishFlags {
     /// Prometheus
     #[arg(long, value_name = "HOST:PORT")]
     metrics: Option<String>,
-    /// Show it live in a browser: prints the address of a page, which contains a secret token
+    /// Show live numbers in a browser. Plimsoll prints the address of the page, which contains a secret token
     #[arg(long)]
     browser: bool,
     /// Address of the page of --browser; port 0 picks a free port
     #[arg(long, value_name = "HOST:PORT", default_value = "127.0.0.1:0", requires = "browser")]
     listen: String,
-    /// Allow addresses of --metrics and --listen that other machines can reach: names of files and clients travel
+    /// Allow --metrics and --listen addresses that other machines can reach. Names of files and clients are then sent
     /// unencrypted
     #[arg(long)]
     allow_remote: bool,

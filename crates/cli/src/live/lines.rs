@@ -36,7 +36,7 @@ impl Lines {
     pub(super) fn look(&mut self, recent: &Recent, now_ns: i64, beside: &Beside<'_>) {
         let downs = beside.losses.downs;
         if downs > std::mem::replace(&mut self.downs, downs) {
-            self.say("the interface went down; the watch goes on when it is up again");
+            self.say("the interface went down; the watch continues when the interface is up again");
         }
         self.show(recent, now_ns);
     }

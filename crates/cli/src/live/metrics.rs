@@ -96,7 +96,7 @@ impl Site for OnDemand {
         Answer::Whole(match request.path.as_str() {
             "/metrics" => match self.get() {
                 Some(text) => Response::new(CONTENT_TYPE, text),
-                None => Response::says(Status::Unavailable, "There are no numbers yet, or it is ending"),
+                None => Response::says(Status::Unavailable, "Plimsoll has no numbers yet, or is ending"),
             },
             _ => Response::says(Status::NotFound, "Metrics are at /metrics"),
         })

@@ -57,5 +57,5 @@ fn save(lines: &[String]) -> String {
         };
         return written.map_or_else(|error| format!("{name}: cannot save: {error}"), |()| format!("Saved to {name}"));
     }
-    "Cannot save: there are too many files plimsoll-watch-*.txt".to_owned()
+    "Cannot save: too many files plimsoll-watch-*.txt; delete some".to_owned()
 }

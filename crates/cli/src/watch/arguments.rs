@@ -16,13 +16,13 @@ const EXAMPLES: &str = "Examples:
 
 An interface needs CAP_NET_RAW. `plimsoll analyze packets/*` reads what --save stored.";
 
-/// Captures a network interface, or reads a capture while it is written, and shows the file server's response times
-/// while it works: in a terminal a screen that follows keys, otherwise one line per interval. At the end (q, Ctrl-C,
-/// --duration) it prints the report that `plimsoll analyze` prints.
+/// Captures a network interface, or reads a growing capture, and shows the response times of the file server live: on an
+/// interactive screen in a terminal, otherwise in one line per interval. At the end (q, Ctrl-C, --duration) it prints the
+/// report of `plimsoll analyze`.
 #[derive(Debug, clap::Args)]
 #[command(after_help = EXAMPLES)]
 pub(crate) struct Arguments {
-    /// Network interface, e.g. eth0; - reads a capture from standard input. Also capture files: a name with a slash
+    /// Network interface, e.g. eth0; or capture files; or - for a capture from standard input. A name with a slash
     /// (./eth0) is always a file
     #[arg(required = true, value_name = "INTERFACE|-|FILE")]
     pub(super) sources: Vec<PathBuf>,
@@ -50,16 +50,16 @@ pub(super) struct CaptureFlags {
     /// Also capture this port of a file server (always captured: 445, 139, 2049 and 111); may be repeated
     #[arg(long, value_name = "PORT", value_parser = clap::value_parser!(u16).range(1..))]
     pub(super) port: Vec<u16>,
-    /// Memory for packets that were captured and not yet analysed
+    /// Size of the buffer for captured packets that Plimsoll has not analysed yet
     #[arg(long, value_name = "BYTES", default_value = "64MiB", value_parser = parse_size)]
     pub(super) buffer: u64,
     /// Save the captured packets as pcapng files in this folder, which must be empty or new
     #[arg(long, value_name = "DIR")]
     pub(super) save: Option<PathBuf>,
-    /// Most bytes of all saved files together; the oldest file is deleted first
+    /// Limit for the size of all saved files together; Plimsoll deletes the oldest files first
     #[arg(long, value_name = "BYTES", default_value = "1GiB", value_parser = parse_size, requires = "save")]
     pub(super) save_size: u64,
-    /// Delete saved packets that are older than this, a file at a time [default: no limit]
+    /// Delete a saved file when its last packet is older than this, e.g. 2h [default: no limit]
     #[arg(long, value_name = "DURATION", value_parser = humantime::parse_duration, requires = "save")]
     pub(super) save_time: Option<Duration>,
 }

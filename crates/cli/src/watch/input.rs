@@ -28,10 +28,10 @@ impl Opened {
             return Ok(Self::Captures);
         };
         if sources.len() > 1 {
-            return Err(Usage(format!("{name}: watch one network interface at a time, without files")).into());
+            return Err(Usage(format!("{name}: expected one network interface, and no files beside it")).into());
         }
         if flags.port.len() > MAX_PORTS - 4 {
-            return Err(Usage(format!("--port: at most {} ports", MAX_PORTS - 4)).into());
+            return Err(Usage(format!("--port: expected at most {} ports", MAX_PORTS - 4)).into());
         }
         let save = flags.save.as_ref().map(|folder| SaveOptions {
             folder: folder.clone(),

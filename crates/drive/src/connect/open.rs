@@ -82,7 +82,7 @@ pub enum ConnectError {
     #[error(transparent)]
     Ticket(#[from] TicketError),
     /// It stands for a server in this process, which must be started first and reached under its own address.
-    #[error("an embedded server has only the address it was started with")]
+    #[error("an embedded server must be started before a client can connect to it")]
     Embedded,
 }
 

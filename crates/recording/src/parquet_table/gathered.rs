@@ -142,7 +142,7 @@ impl Gathered {
                 sort(&mut long.known, order, &mut scratch.flags)
             }
             Values::Flag(flags) => sort(flags, order, &mut scratch.flags),
-            Values::Wide(_) => Err("a column of tables that are not sorted".into()),
+            Values::Wide(_) => Err("this column cannot be sorted: only histogram and interval tables have it".into()),
         }
     }
 

@@ -106,7 +106,7 @@ fn working_set(set: &WorkingSet) -> Markup {
             div.scroll tabindex="0" role="region" aria-labelledby="io-cache-caption" {
                 table {
                     caption #io-cache-caption {
-                        "Block accesses that a cache would have served which drops the least recently used block."
+                        "Block accesses that a cache of each size would have served (it drops the least recently used block)."
                     }
                     thead { tr { th scope="col" { "Cache" } th scope="col" { "Accesses served" } } }
                     tbody {

@@ -91,7 +91,7 @@ fn figure(history: &History) -> Option<Figure<'_>> {
         title: "Each number over time",
         explanation: "One point per run, with the 95 % interval of the run as a band. The lines are the means between changes; INVALID \
         runs stand apart and do not count.",
-        summary: "A number over the runs; the tables have the numbers.".into(),
+        summary: "One number over all runs; the tables have the values.".into(),
         choose: "Number",
         charts: charts.collect(),
     }

@@ -14,7 +14,7 @@ const LEAST: (usize, usize) = (40, 16);
 /// The lines of a screen of so many columns and rows: exactly as many, none wider.
 pub fn screen(live: &LiveScreen, columns: usize, rows: usize) -> Vec<String> {
     let mut lines = if columns < LEAST.0 || rows < LEAST.1 {
-        vec![format!("at least {} columns and {} rows", LEAST.0, LEAST.1), "q quit".to_owned()]
+        vec![format!("The screen needs {} columns and {} rows", LEAST.0, LEAST.1), "q quit".to_owned()]
     } else {
         whole(live, columns, rows)
     };

@@ -155,7 +155,7 @@ impl Sweep {
                 Swept::Expected
             }
             (Task::Link(path), Err(failure)) if failure.is_a_directory() => {
-                self.failed(FileSetError::Contradictory { path, said: "no directory, and then a directory" })
+                self.failed(FileSetError::Contradictory { path, said: "first not a directory, then a directory" })
             }
             (Task::List(path, _) | Task::File(path) | Task::Directory(path) | Task::Link(path), Err(failure)) => {
                 self.failed(FileSetError::Failed { doing: "removing", path, failure: Failure::clone(failure) })
@@ -174,7 +174,8 @@ impl Sweep {
             // What there was no room for is listed when this much is gone.
             self.tasks.push(Task::List(path, listings + 1));
         } else {
-            return self.failed(FileSetError::Contradictory { path, said: "names are listed after their removal" });
+            return self
+                .failed(FileSetError::Contradictory { path, said: "a listing still has names that were removed" });
         }
         self.tasks.extend(names.into_iter().map(Task::File));
         Swept::Well

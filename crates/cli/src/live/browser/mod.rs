@@ -73,7 +73,7 @@ fn state(beside: &Beside<'_>) -> String {
 fn token() -> anyhow::Result<String> {
     let mut bytes = [0_u8; TOKEN_BYTES];
     let filled = rustix::rand::getrandom(&mut bytes[..], rustix::rand::GetRandomFlags::empty())?;
-    anyhow::ensure!(filled == TOKEN_BYTES, "--browser: the system gave no random numbers; try again");
+    anyhow::ensure!(filled == TOKEN_BYTES, "--browser: the system returned no random bytes; try again");
     Ok(bytes.iter().map(|byte| format!("{byte:02x}")).collect())
 }
 
@@ -96,7 +96,7 @@ impl Site for Page {
     fn answer(&self, request: &Request) -> Answer {
         let (token, file) = request.path.trim_start_matches('/').split_once('/').unwrap_or_default();
         if !self.is_token(token) {
-            let why = "The address has no valid token: use the one that plimsoll printed";
+            let why = "The address has no valid token: use the address that plimsoll printed";
             return Answer::Whole(Response::says(Status::Forbidden, why));
         }
         let text = |kind, text: &str| Response::new(kind, text.as_bytes().into());
@@ -109,7 +109,7 @@ impl Site for Page {
                 let stream = Arc::clone(&self.stream);
                 return Answer::Stream(Box::new(move |client: &mut Client| stream.send_to(client)));
             }
-            _ => Response::says(Status::NotFound, "There is no such file"),
+            _ => Response::says(Status::NotFound, "This page has no such file"),
         })
     }
 }

@@ -65,13 +65,13 @@ fn refusal(request: &Request, allow_remote: bool) -> Option<Response> {
         return says(Status::MethodNotAllowed, "Only GET and HEAD");
     }
     if request.host.is_none() {
-        return says(Status::BadRequest, "The request has no Host");
+        return says(Status::BadRequest, "The request has no Host header");
     }
     if !allow_remote && !request.came_to_an_address() {
         return says(Status::Forbidden, "Use the address 127.0.0.1 or localhost, not another name");
     }
     if !request.is_of_this_origin() {
-        return says(Status::Forbidden, "A page of another origin may not read this");
+        return says(Status::Forbidden, "Pages of another origin have no access");
     }
     None
 }
@@ -88,7 +88,7 @@ fn read_head(stream: &mut TcpStream, deadline: Instant) -> io::Result<Result<Req
         bytes.extend_from_slice(piece.get(..read).unwrap_or_default());
         match parse(&bytes) {
             Head::Request(request) => return Ok(Ok(request)),
-            Head::Invalid => return refused(Status::BadRequest, "This is not a request of HTTP/1.1"),
+            Head::Invalid => return refused(Status::BadRequest, "This is not an HTTP/1.1 request"),
             Head::Partial if bytes.len() >= MAX_HEAD => {
                 return refused(Status::HeadTooLarge, "The request is too long");
             }
