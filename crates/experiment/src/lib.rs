@@ -38,7 +38,7 @@ pub use level_spec::{LevelSpec, levels_of_variant, repeat_of, repeated};
 pub use measure::{Work, measure};
 pub use monitor::{Activity, Monitor};
 pub use open_files::allow as allow_open_files;
-pub use parameters::Variant;
+pub use parameters::{LoadParameter, Variant};
 pub use resolved_target::ResolvedTarget;
 pub use resume::finished_levels;
 pub use rounds::{RUNS, rounds};

@@ -48,19 +48,20 @@ pub fn measure(
     };
     // Where all is there already, the server is asked for nothing but what it is.
     let whole = !variants.iter().any(|(_, level_specs)| level_specs.iter().any(wanted));
-    let mut prepared_targets: Vec<(Runner<'_>, PreparedTarget, Vec<LevelSpec>)> = Vec::new();
+    let mut prepared_targets: Vec<(Option<String>, Runner<'_>, PreparedTarget, Vec<LevelSpec>)> = Vec::new();
     for (place, (variant, level_specs)) in variants.iter().enumerate() {
         let left: Vec<LevelSpec> = level_specs.iter().filter(|level_spec| wanted(level_spec)).cloned().collect();
         if !left.is_empty() || whole && place == 0 {
             let runner = Runner { workload: &variant.workload, ..*runner };
             // The files are those of all levels, whichever are left.
-            let prepared = runner.reach(resolved, connect_options, level_specs, &mut names)?;
-            prepared_targets.push((runner, prepared, left));
+            let connect_options = variant.connect_options(connect_options);
+            let prepared = runner.reach(resolved, &connect_options, level_specs, &mut names)?;
+            prepared_targets.push((variant.curve(), runner, prepared, left));
         }
     }
     let names = Arc::new(names);
     let (mut agreed, mut notes, mut besides, mut stopped) = (Vec::new(), Vec::new(), Ok(()), false);
-    for (runner, prepared, level_specs) in prepared_targets {
+    for (curve, runner, prepared, level_specs) in prepared_targets {
         match runner.levels(&prepared, &names, level_specs).with_context(|| resolved.shown.clone()) {
             Ok(levels) => {
                 all.extend(levels.numbers.into_iter().zip(levels.ran));
@@ -70,18 +71,43 @@ pub fn measure(
             Err(error) if all.is_empty() => return Err(error),
             Err(error) => besides = Err(error),
         }
-        if agreed.is_empty() {
-            agreed = prepared.server.facts();
-        }
+        agreed.push((curve, prepared.server.facts()));
         if stopped || besides.is_err() {
             break;
         }
     }
-    let mut facts = agreed;
+    let mut facts = agreed_in_all(&agreed);
     facts.extend(notes);
     facts.extend(cutoffs(&all).iter().map(CurveCutoff::to_string));
     facts.extend(stopped.then(|| stopped_at(all.len(), Some(planned))));
     let result =
         RunResult { spec: spec.clone(), workload: runner.workload, levels: all.into_values().collect(), names, facts };
     Ok((result.findings(), besides))
+}
+
+/// What was agreed with the server: once what is the same with each value of what was varied, and the rest with its value.
+fn agreed_in_all(agreed: &[(Option<String>, Vec<String>)]) -> Vec<String> {
+    let is_in_all = |fact: &String| agreed.iter().all(|(_, facts)| facts.contains(fact));
+    let same = agreed.first().into_iter().flat_map(|(_, facts)| facts).filter(|fact| is_in_all(fact)).cloned();
+    let own = agreed.iter().flat_map(|(curve, facts)| {
+        let own = facts.iter().filter(|fact| !is_in_all(fact));
+        own.map(move |fact| curve.as_ref().map_or_else(|| fact.clone(), |curve| format!("{curve}: {fact}")))
+    });
+    same.chain(own).collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn what_differs_is_told_with_its_value() {
+        let with = |curve: &str, facts: &[&str]| {
+            (Some(curve.to_owned()), facts.iter().map(|&fact| fact.to_owned()).collect::<Vec<_>>())
+        };
+        let both = [with("slots=1", &["NFS 4.1", "1 slot"]), with("slots=9", &["NFS 4.1", "9 slots", "waits: 3"])];
+        assert_eq!(agreed_in_all(&both), ["NFS 4.1", "slots=1: 1 slot", "slots=9: 9 slots", "slots=9: waits: 3"]);
+        assert_eq!(agreed_in_all(&[(None, vec!["SMB 3.1.1".to_owned()])]), ["SMB 3.1.1"]);
+        assert!(agreed_in_all(&[]).is_empty());
+    }
 }

@@ -1,5 +1,6 @@
 //! A workload with one value of what is varied, and its parameters as reports show them.
 
+use plimsoll_drive::connect::ConnectOptions;
 use plimsoll_report::findings;
 use plimsoll_workload::{Parameter, Workload, size};
 
@@ -9,12 +10,56 @@ pub struct Variant {
     pub workload: Workload,
     /// What is varied, and the value here; `None` where nothing is.
     pub value: Option<Parameter>,
+    /// What it is, where it is no parameter of the workload.
+    pub load: Option<(LoadParameter, u32)>,
 }
 
 impl Variant {
     /// What its load curve is called.
     pub fn curve(&self) -> Option<String> {
         self.value.as_ref().map(|value| format!("{}={}", value.name, value.value))
+    }
+
+    /// What is asked of the server with the value in place.
+    pub(crate) fn connect_options(&self, options: &ConnectOptions) -> ConnectOptions {
+        match self.load {
+            Some((LoadParameter::Slots, slots)) => ConnectOptions { slots: Some(slots), ..options.clone() },
+            _ => options.clone(),
+        }
+    }
+}
+
+/// What can be varied besides the parameters of a workload. No workload may have a parameter of these names, to be varied.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum LoadParameter {
+    /// Requests of a client at the same time.
+    Depth,
+    /// Connections of a client.
+    Connections,
+    /// Slots that a session of NFS 4.1 asks for.
+    Slots,
+}
+
+impl LoadParameter {
+    /// The one with this name.
+    pub fn called(name: &str) -> Option<Self> {
+        Some(match name {
+            "depth" => Self::Depth,
+            "connections" => Self::Connections,
+            "slots" => Self::Slots,
+            _ => return None,
+        })
+    }
+
+    /// The one of a parameter, and its value: a number from 1.
+    ///
+    /// # Errors
+    /// The value is none.
+    pub fn of(parameter: &Parameter) -> Result<Option<(Self, u32)>, String> {
+        let Some(which) = Self::called(&parameter.name) else { return Ok(None) };
+        let value = parameter.value.parse().ok().filter(|&value| value >= 1);
+        let wrong = || format!("{}={}: expected an integer >= 1", parameter.name, parameter.value);
+        value.map(|value| Some((which, value))).ok_or_else(wrong)
     }
 }
 

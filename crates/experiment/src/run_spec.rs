@@ -13,7 +13,7 @@ use serde::{Deserialize, Serialize};
 use serde_json::Value;
 
 use super::level_spec::LevelSpec;
-use super::parameters::{self, Variant};
+use super::parameters::{self, LoadParameter, Variant};
 
 /// All that was asked for of a run, but for its outputs.
 #[derive(Clone, Debug, Serialize, Deserialize)]
@@ -173,7 +173,9 @@ impl RunSpec {
     /// It is not what it was: it plays a load file that changed.
     pub fn variants(&self, text: &str) -> Result<Vec<Variant>, Usage> {
         let variant = |spec: &VariantSpec| {
-            let settings: Vec<Parameter> = self.settings.iter().chain(&spec.value).cloned().collect();
+            let load = spec.value.as_ref().map(LoadParameter::of).transpose().map_err(Usage)?.flatten();
+            let value = spec.value.iter().filter(|_| load.is_none());
+            let settings: Vec<Parameter> = self.settings.iter().chain(value).cloned().collect();
             let workload =
                 Workload::parse_with(&self.workload, text, &settings).map_err(|error| Usage(error.to_string()))?;
             if workload.digest() != spec.workload_sha256 {
@@ -184,7 +186,7 @@ impl RunSpec {
                     spec.workload_sha256
                 )));
             }
-            Ok(Variant { workload, value: spec.value.clone() })
+            Ok(Variant { workload, value: spec.value.clone(), load })
         };
         self.variants.iter().map(variant).collect()
     }

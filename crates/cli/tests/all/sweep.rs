@@ -1,13 +1,15 @@
 //! `plimsoll sweep`: load curves, parameters, and sweeps that were interrupted and go on.
-#![allow(clippy::unwrap_used, reason = "a test may stop where it stands")]
+#![allow(clippy::unwrap_used, clippy::print_stdout, reason = "a test may stop where it stands, and says why it skips")]
 
 use std::fs;
 use std::path::Path;
 use std::process::Command;
 
 use plimsoll_testkit::command::Running;
-use plimsoll_testkit::servers::Scratch;
+use plimsoll_testkit::servers::{Export, Ganesha, Scratch};
 use serde_json::Value;
+
+use crate::alone;
 
 fn begin(folder: &Path, arguments: &[&str]) -> Running {
     let mut command = Command::new(env!("CARGO_BIN_EXE_plimsoll"));
@@ -168,4 +170,62 @@ fn a_level_that_was_cut_short_is_run_again() {
     let (code, said) = plimsoll(folder, &[&LEVELS[..8], &["--record", "elsewhere", "--continue"]].concat());
     assert_eq!(code, Some(2), "{said}");
     assert!(said.contains("elsewhere contains no recording"), "{said}");
+}
+
+#[test]
+fn depth_is_varied() {
+    let scratch = Scratch::new("sweep-depth");
+    let folder = scratch.path();
+    let how = ["--levels", "2", "--vary", "depth=1..4*2", "--duration", "300ms", "--warmup", "10ms"];
+    let outputs = ["--json", "depth.json", "--full", "--record", "run"];
+    let (code, said) = plimsoll(folder, &[&["sweep", "random-read"], &how[..], &outputs].concat());
+    assert!(matches!(code, Some(0 | 4)), "{said}");
+    let report = side(&folder.join("depth.json"));
+    let curves: Vec<&str> =
+        report["stages"].as_array().unwrap().iter().map(|stage| stage["curve"].as_str().unwrap()).collect();
+    assert_eq!(curves, ["depth=1", "depth=2", "depth=4"]);
+    let deepest = |stage: &Value| stage["queue_depth"]["max"].as_u64().unwrap();
+    let depths: Vec<u64> = report["stages"].as_array().unwrap().iter().map(deepest).collect();
+    assert_eq!(depths, [2, 4, 8], "two clients of each depth");
+    // A recorded run is repeated with the same depths.
+    let (code, said) = plimsoll(folder, &["run", "--from", "run", "--json", "again.json"]);
+    assert!(matches!(code, Some(0 | 4)), "{said}");
+    let again = side(&folder.join("again.json"));
+    assert_eq!(again["stages"].as_array().unwrap().iter().map(deepest).collect::<Vec<_>>(), depths);
+    for (wrong, expected) in [
+        ("depth=0", "--vary depth=0: expected an integer >= 1"),
+        ("slots=4", "--vary slots needs a target nfs://host/export?version=4.1"),
+        ("connections=2", "--connections 2: a client cannot use more connections than its queue depth"),
+    ] {
+        let (code, said) = plimsoll(folder, &["sweep", "getattr", "--levels", "1", "--vary", wrong]);
+        assert!(code == Some(2) && said.contains(expected), "{wrong}: {said}");
+    }
+}
+
+#[test]
+fn slots_of_a_session_are_varied() {
+    let _alone = alone();
+    let ganesha = match Ganesha::start() {
+        Ok(ganesha) => ganesha,
+        Err(reason) => return println!("SKIPPED: {reason}"),
+    };
+    let scratch = Scratch::new("sweep-slots");
+    let folder = scratch.path();
+    let target = ganesha.target_of(Export::Data, "4.1");
+    let how = ["--levels", "1", "--depth", "8", "--vary", "slots=1,4,16", "--duration", "500ms", "--warmup", "10ms"];
+    let outputs = ["--json", "slots.json", "--full", "--target", &target];
+    let (code, said) = plimsoll(folder, &[&["sweep", "random-read"], &how[..], &outputs].concat());
+    assert!(matches!(code, Some(0 | 4)), "{said}");
+    let report = side(&folder.join("slots.json"));
+    let deepest = |stage: &Value| stage["queue_depth"]["max"].as_u64().unwrap();
+    let depths: Vec<u64> = report["stages"].as_array().unwrap().iter().map(deepest).collect();
+    assert_eq!(depths, [1, 4, 8], "no more than the session has slots, and no more than the depth");
+    let facts: Vec<&str> =
+        report["run"]["facts"].as_array().unwrap().iter().map(|fact| fact.as_str().unwrap()).collect();
+    assert!(
+        facts.contains(&"slots=1: 1 slot per session") && facts.contains(&"slots=4: 4 slots per session"),
+        "{facts:?}"
+    );
+    let waits = |value: &str| facts.iter().any(|fact| fact.starts_with(&format!("slots={value}: waits for a slot")));
+    assert!(waits("1") && waits("4") && !waits("16"), "{facts:?}");
 }

@@ -32,6 +32,8 @@ pub struct ConnectOptions {
     pub kerberos: Option<Realm>,
     /// What client GUIDs follow from.
     pub seed: u64,
+    /// Slots that a session of NFS 4.1 asks for, whatever its target says.
+    pub slots: Option<u32>,
     /// How files of a path target are read.
     pub reading: Reading,
     /// How long mounting an NFS export may take.
@@ -47,6 +49,7 @@ impl Default for ConnectOptions {
             encryption,
             kerberos: None,
             seed: 0,
+            slots: None,
             reading: Reading::Unadvised,
             timeout: Duration::from_secs(30),
         }
@@ -93,7 +96,7 @@ pub enum ConnectError {
 pub fn open(target: &Target, options: &ConnectOptions, names: &mut Names) -> Result<Box<dyn Connector>, ConnectError> {
     match target {
         Target::Smb(target) => smb(target, options, names),
-        Target::Nfs(target) => nfs(target, options.timeout, names),
+        Target::Nfs(target) => nfs(target, options, names),
         Target::Path(path) => directory(path, options.reading, names),
         Target::Embedded(_) => Err(ConnectError::Embedded),
     }
@@ -109,12 +112,13 @@ pub(super) fn caller() -> Caller<'static> {
     Caller::User { stamp: 0, machine: "plimsoll", uid, gid, groups: &[] }
 }
 
-fn nfs(target: &NfsTarget, timeout: Duration, names: &mut Names) -> Result<Box<dyn Connector>, ConnectError> {
+fn nfs(target: &NfsTarget, connect: &ConnectOptions, names: &mut Names) -> Result<Box<dyn Connector>, ConnectError> {
+    let timeout = connect.timeout;
     let address = resolve(&target.server)?;
     let caller = caller();
     if let Some(minor) = target.version.minor() {
         let mut options = Nfs4Options::new(&target.export, minor, &caller).map_err(MountError::from)?;
-        options.slots = target.slots.unwrap_or(options.slots);
+        options.slots = connect.slots.or(target.slots).unwrap_or(options.slots);
         let share = names.intern(&target.export);
         let user = names.intern(&rustix::process::geteuid().as_raw().to_string());
         let (options, reserved_port) = (Arc::new(options), target.reserved_port);

@@ -3,7 +3,7 @@
 use std::time::Duration;
 
 use plimsoll_drive::engine::Plan;
-use plimsoll_experiment::LevelSpec;
+use plimsoll_experiment::{LevelSpec, LoadParameter};
 use plimsoll_results::Usage;
 use plimsoll_workload::Defaults;
 use plimsoll_workload::{Arrivals, Load, Pause, Phases};
@@ -69,6 +69,20 @@ pub(crate) struct LoadFlags {
     /// Seed of the random number generator
     #[arg(long, value_name = "NUMBER", default_value_t = 1)]
     pub(crate) seed: u64,
+}
+
+impl LoadFlags {
+    /// The same with a value of what is varied.
+    pub(super) fn with(&self, varied: Option<(LoadParameter, u32)>) -> Self {
+        let mut load = self.clone();
+        match varied {
+            Some((LoadParameter::Depth, depth)) => load.depth = Some(depth),
+            Some((LoadParameter::Connections, connections)) => load.connections = connections,
+            // The target's business.
+            Some((LoadParameter::Slots, _)) | None => {}
+        }
+        load
+    }
 }
 
 /// When a request without an answer is given up.

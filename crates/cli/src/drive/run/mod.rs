@@ -170,6 +170,7 @@ pub(crate) fn run(arguments: Arguments) -> anyhow::Result<Done> {
     };
     let target = if arguments.from.is_some() { arguments.target.of(&spec)? } else { arguments.target.clone() };
     let resolved = target.choose()?;
+    parameters::check(&variants, &resolved.target)?;
     let spec = RunSpec { target: resolved.shown.clone(), ..spec };
     let (finished, names) = already(&arguments, &spec)?;
     let spec = RunSpec { about: about(&arguments)?, ..spec };
@@ -225,7 +226,8 @@ fn asked(arguments: &Arguments) -> anyhow::Result<(RunSpec, Vec<Variant>)> {
     }
     let variants = arguments.parameters.variants(&arguments.workload, &arguments.vary)?;
     let of = |(place, variant): (usize, &Variant)| {
-        let levels = repeated(levels_of(&arguments.load, variant.workload.defaults())?, arguments.repeat);
+        let load = arguments.load.with(variant.load);
+        let levels = repeated(levels_of(&load, variant.workload.defaults())?, arguments.repeat);
         let levels = levels_of_variant(levels, place, variant);
         let workload_sha256 = variant.workload.digest().to_owned();
         anyhow::Ok(VariantSpec { value: variant.value.clone(), workload_sha256, levels })

@@ -1,6 +1,7 @@
 //! Parameters of the workload, as flags.
 
-use plimsoll_experiment::Variant;
+use plimsoll_client::target::Target;
+use plimsoll_experiment::{LoadParameter, Variant};
 use plimsoll_results::Usage;
 use plimsoll_workload::{Parameter, Workload, size};
 
@@ -19,8 +20,8 @@ pub(crate) struct SetFlags {
 #[derive(Clone, Debug, Default, clap::Args)]
 #[command(next_help_heading = "Load")]
 pub(crate) struct VaryFlags {
-    /// Run all load levels once per value of a parameter, e.g. block=0.75kB,6kB,30kB or block=500B..4000B/100B (steps
-    /// of 100 B); each value has its own load curve
+    /// Run all load levels once per value of a parameter of the workload, e.g. block=0.75kB,6kB,30kB or block=500B..4000B/100B
+    /// (steps of 100 B), or per depth, connections or slots (NFS 4.1), e.g. slots=1..64*2; each value has its own load curve
     #[arg(long, value_name = "NAME=LIST", value_parser = parse_vary)]
     vary: Option<Vary>,
 }
@@ -51,14 +52,24 @@ impl SetFlags {
     /// The workload with these values, one variant per varied value.
     pub(crate) fn variants(&self, name: &str, vary: &VaryFlags) -> Result<Vec<Variant>, Usage> {
         let Some(Vary { name: varied, values }) = &vary.vary else {
-            return Ok(vec![Variant { workload: self.workload(name)?, value: None }]);
+            return Ok(vec![Variant { workload: self.workload(name)?, value: None, load: None }]);
         };
         if self.settings.iter().any(|setting| setting.name == *varied) {
             return Err(Usage(format!("{varied}: --set and --vary both set this parameter; use one of them")));
         }
+        if LoadParameter::called(varied).is_some() {
+            let workload = self.workload(name)?;
+            if workload.parameters().iter().any(|parameter| parameter.name == *varied) {
+                return Err(Usage(format!(
+                    "--vary {varied}: the workload {name} has a parameter of this name: rename it"
+                )));
+            }
+        }
         let variant = |value: &String| {
             let value = Parameter { name: varied.clone(), value: value.clone() };
-            Ok(Variant { workload: self.with(name, Some(&value))?, value: Some(value) })
+            let load = LoadParameter::of(&value).map_err(|wrong| Usage(format!("--vary {wrong}")))?;
+            let of_workload = Some(&value).filter(|_| load.is_none());
+            Ok(Variant { workload: self.with(name, of_workload)?, value: Some(value), load })
         };
         values.iter().map(variant).collect()
     }
@@ -69,6 +80,16 @@ impl VaryFlags {
     pub(crate) fn is_some(&self) -> bool {
         self.vary.is_some()
     }
+}
+
+/// Whether the target has what is varied.
+pub(super) fn check(variants: &[Variant], target: &Target) -> Result<(), Usage> {
+    let has_slots = matches!(target, Target::Nfs(nfs) if nfs.version.minor().is_some());
+    let wants_slots = |variant: &Variant| matches!(variant.load, Some((LoadParameter::Slots, _)));
+    if variants.iter().any(wants_slots) && !has_slots {
+        return Err(Usage("--vary slots needs a target nfs://host/export?version=4.1 (or 4.2)".to_owned()));
+    }
+    Ok(())
 }
 
 fn parse_setting(text: &str) -> Result<Parameter, String> {
