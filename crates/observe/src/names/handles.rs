@@ -1,11 +1,12 @@
 //! NFS file handles → exports and paths, learnt from MOUNT, LOOKUP, CREATE and their like.
 
-use std::hash::{BuildHasher, BuildHasherDefault, Hash, Hasher};
+use std::hash::{BuildHasher, Hash};
 
-use indexmap::IndexMap;
 use plimsoll_model::{FileIdentity, Names, Symbol};
 
-/// Handles remembered, at most: some 44 bytes each, and some 52 each of the names that lead to them.
+use super::in_order::InOrder;
+
+/// Handles remembered, at most: some 32 bytes each, and some 48 each of the names that lead to them.
 const HANDLES_MAX: usize = 400_000;
 
 /// What a handle stands for.
@@ -45,8 +46,8 @@ struct Learnt {
     share: Symbol,
     /// The file that the handle stands for.
     file: Option<FileIdentity>,
-    /// [`Handles::changes`] then; 0 where none was learnt.
-    changes: u64,
+    /// [`Handles::changes`] then, counted from 1; 0 where none was learnt. A short number, so that more names fit in a cache line.
+    changes: u32,
 }
 
 /// What a name in a directory stands for.
@@ -70,28 +71,6 @@ pub struct Handles {
     path: String,
 }
 
-/// By key, in the order in which they came: what is used together came together, so that it shares cache lines
-/// (docs/decisions/0011-names-in-order.md).
-type InOrder<T> = IndexMap<u64, T, BuildHasherDefault<AsIs>>;
-
-/// Keys are seeded hashes already.
-#[derive(Debug, Default)]
-struct AsIs(u64);
-
-impl Hasher for AsIs {
-    fn finish(&self) -> u64 {
-        self.0
-    }
-
-    fn write(&mut self, _: &[u8]) {
-        debug_assert!(false, "keys are u64");
-    }
-
-    fn write_u64(&mut self, key: u64) {
-        self.0 = key;
-    }
-}
-
 impl Handles {
     /// What a handle stands for.
     #[inline]
@@ -100,7 +79,7 @@ impl Handles {
             return self.last.2;
         }
         let key = self.key(handle);
-        let object = match self.objects.get(&key) {
+        let object = match self.objects.get(key) {
             Some(&object) => object,
             None => {
                 let path = names.intern(&format!("[handle 0x{:08x}]", crc32fast::hash(handle)));
@@ -119,7 +98,7 @@ impl Handles {
     #[inline]
     pub fn child(&mut self, directory: Object, name: &[u8], names: &mut Names) -> Named {
         let key = self.key_of(&(directory.path, name));
-        let (path, learnt) = match self.children.get(&key) {
+        let (path, learnt) = match self.children.get(key) {
             Some(child) => (child.path, child.learnt),
             None => (self.new_child(key, directory, name, names), Learnt::default()),
         };
@@ -145,7 +124,7 @@ impl Handles {
     /// A handle turned out to stand for an object: which file that is.
     pub fn learn(&mut self, handle: &[u8], object: Object) -> Option<FileIdentity> {
         let key = self.key(handle);
-        let file = self.objects.get(&key).map_or_else(|| Some(FileIdentity::of_handle(handle)), |known| known.file);
+        let file = self.objects.get(key).map_or_else(|| Some(FileIdentity::of_handle(handle)), |known| known.file);
         self.insert(key, Object { file, ..object });
         file
     }
@@ -154,8 +133,8 @@ impl Handles {
     #[inline]
     pub fn learn_named(&mut self, handle: &[u8], named: &Named) -> Option<FileIdentity> {
         let Named { object: Object { share, .. }, learnt, .. } = *named;
-        // Changes are counted from 1, so that no default is equal.
-        if (learnt.handle, learnt.share, learnt.changes) == (self.key(handle), share, self.changes + 1) {
+        let now = (self.key(handle), share, self.changes());
+        if learnt.changes != 0 && (learnt.handle, learnt.share, learnt.changes) == now {
             return learnt.file;
         }
         self.learn_anew(handle, named)
@@ -165,12 +144,18 @@ impl Handles {
     fn learn_anew(&mut self, handle: &[u8], named: &Named) -> Option<FileIdentity> {
         let (key, file) = (self.key(handle), Some(FileIdentity::of_handle(handle)));
         if self.insert(key, Object { file, ..named.object }) {
-            let learnt = Learnt { handle: key, share: named.object.share, file, changes: self.changes + 1 };
-            if let Some(child) = named.child.and_then(|child| self.children.get_mut(&child)) {
+            let learnt = Learnt { handle: key, share: named.object.share, file, changes: self.changes() };
+            if let Some(child) = named.child.and_then(|child| self.children.get_mut(child)) {
                 child.learnt = learnt;
             }
         }
         file
+    }
+
+    /// The changes so far, from 1; 0 once there are too many for a short number: then everything is looked up.
+    #[inline]
+    fn changes(&self) -> u32 {
+        u32::try_from(self.changes + 1).unwrap_or(0)
     }
 
     /// A handle turned out to be the root of an export.
@@ -186,7 +171,7 @@ impl Handles {
             self.last.2 = object;
         }
         let full = self.objects.len() >= HANDLES_MAX;
-        match self.objects.get_mut(&key) {
+        match self.objects.get_mut(key) {
             Some(known) => {
                 self.changes += u64::from(*known != object);
                 *known = object;

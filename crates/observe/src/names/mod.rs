@@ -3,6 +3,7 @@
 mod handles;
 mod hosts;
 mod hosts_file;
+mod in_order;
 mod smb2;
 
 pub use handles::{Handles, Named, Object};

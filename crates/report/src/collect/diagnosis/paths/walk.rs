@@ -1,8 +1,9 @@
 //! From the root down the paths of all rows, level by level, where clients waited.
 
 use std::collections::HashMap;
-use std::hash::{BuildHasher, RandomState};
+use std::hash::BuildHasher as _;
 
+use foldhash::fast::RandomState;
 use plimsoll_model::{Names, Symbol};
 use plimsoll_stats::tallies::PathRow;
 
@@ -84,14 +85,14 @@ impl Sums {
 /// the walks to them: what is below the others has less of everything.
 pub(super) fn descend(noted: &Noted<'_>, walks: &mut Vec<Walk>, level: usize, least_ns: f64) -> Vec<u32> {
     // Sums of many names together tell most names that cannot matter, in little memory.
-    let hasher = RandomState::new();
+    let hasher = RandomState::default();
     let mut together = vec![0.0; SUMS_TOGETHER];
     let place = |key: &(Symbol, u32, &str)| hasher.hash_one(key) as usize % SUMS_TOGETHER;
     for part in walks.iter().filter_map(|walk| noted.next(walk, level)) {
         together[place(&part.key)] += part.row.cell.waited_ns as f64;
     }
     walks.retain(|walk| noted.next(walk, level).is_some_and(|part| together[place(&part.key)] >= least_ns));
-    let mut numbers: HashMap<(Symbol, u32, &str), u32> = HashMap::new();
+    let mut numbers: HashMap<(Symbol, u32, &str), u32, RandomState> = HashMap::default();
     let mut all: Vec<Sums> = Vec::new();
     walks.retain_mut(|walk| {
         let Some(part) = noted.next(walk, level) else { return false };
