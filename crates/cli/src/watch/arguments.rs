@@ -14,7 +14,7 @@ const EXAMPLES: &str = "Examples:
   plimsoll watch lo --port 4450 --interval 10s
   ssh server tcpdump -i eth0 -U -w - port 2049 | plimsoll watch -
 
-An interface needs CAP_NET_RAW. `plimsoll analyze packets/*` reads what --save stored.";
+An interface needs CAP_NET_RAW. `plimsoll analyze packets/*` reads the saved packets.";
 
 /// Captures a network interface, or reads a growing capture, and shows the response times of the file server live: on an
 /// interactive screen in a terminal, otherwise in one line per interval. At the end (q, Ctrl-C, --duration) it prints the

@@ -14,7 +14,7 @@ use crate::exit::Usage;
 #[command(next_help_heading = "Server")]
 pub(crate) struct AuthFlags {
     /// Logon protocol for SMB: ntlm, or kerberos in builds with that feature. With kerberos, Plimsoll gets one ticket
-    /// before the run and uses it for all logons
+    /// per account before the run, and uses it for all logons of the account
     #[arg(long, value_name = "HOW", value_parser = parse_how, default_value = "ntlm")]
     auth: How,
     /// Kerberos realm (default: REALM in smb://user%40REALM@host/share)
