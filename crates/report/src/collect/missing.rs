@@ -138,8 +138,8 @@ fn cut(findings: &Findings) -> Option<String> {
     let headers = count(findings, Anomaly::HeaderCutShort);
     (halves > 0 || headers > 0).then(|| {
         format!(
-            "The snap length cut {} short, and {} in them; {} lost the request or the response. Use a snap length of at least \
-            {} bytes, the largest packet (tcpdump -s 0: no limit).",
+            "The snap length cut {} short, with {} in them: the request or the response of {} is missing. Use a snap length of at \
+            least {} bytes, the largest packet (tcpdump -s 0: no limit).",
             plural(packets.truncated, "packet"),
             plural(headers, "message header"),
             plural(halves, "operation"),
