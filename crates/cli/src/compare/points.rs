@@ -113,8 +113,8 @@ fn unlike_lengths(name: &str, read: &[ReadPoint]) -> Option<String> {
     let (shortest, longest) = (lengths().fold(f64::MAX, f64::min), lengths().fold(0.0, f64::max));
     (longest > shortest * UNLIKE_LENGTHS).then(|| {
         format!(
-            "The captures of {name} differ in length ({shortest:.1} s to {longest:.1} s): a short one may not show what the \
-            others do"
+            "The captures of {name} differ in length ({shortest:.1} s to {longest:.1} s): a short capture may lack rare \
+            events"
         )
     })
 }
