@@ -28,8 +28,11 @@ const EXAMPLES: &str = "Examples:
 pub(crate) struct Arguments {
     /// Two or more recordings (folders written with --record) or captures; the first is the baseline. NAME@CLIENTS=CAPTURE is a
     /// point of the load curve NAME
-    #[arg(required = true, num_args = 2.., value_name = "RECORDING|CAPTURE")]
+    #[arg(required_unless_present = "points", num_args = 2.., value_name = "RECORDING|CAPTURE")]
     subjects: Vec<PathBuf>,
+    /// File with one NAME@CLIENTS=CAPTURE per line, for many points; captures are relative to its folder
+    #[arg(long, value_name = "FILE")]
+    points: Option<PathBuf>,
     #[command(flatten)]
     keys: Keys,
     #[command(flatten)]
@@ -43,19 +46,24 @@ pub(crate) struct Arguments {
 /// Runs the subcommand.
 pub(crate) fn run(mut arguments: Arguments) -> anyhow::Result<Done> {
     arguments.filter.resolve()?;
-    let points = points::points(&arguments.subjects)?;
+    let points = points::points(&arguments.subjects, arguments.points.as_deref())?;
     let subjects: Vec<&Path> = match &points {
         Some(points) => points::files(points).collect(),
         None => arguments.subjects.iter().map(PathBuf::as_path).collect(),
     };
-    let inputs = subjects.iter().copied().chain(arguments.keys.files()).chain(arguments.filter.files());
+    let inputs = subjects
+        .iter()
+        .copied()
+        .chain(arguments.points.as_deref())
+        .chain(arguments.keys.files())
+        .chain(arguments.filter.files());
     let output = arguments.output.open(&mut Files::reading(inputs))?;
     if arguments.subjects.iter().any(|path| path == Path::new("-")) {
         return Err(Usage("-: compare cannot read standard input: name a file".to_owned()).into());
     }
     let recordings = arguments.subjects.iter().filter(|path| path.is_dir()).count();
     let filtered = !arguments.filter.describe().is_empty();
-    if recordings == arguments.subjects.len() && arguments.keys.given() {
+    if recordings > 0 && recordings == arguments.subjects.len() && arguments.keys.given() {
         let why = "session keys apply to captures only, but all inputs are recordings: remove the keys";
         return Err(Usage(why.to_owned()).into());
     }

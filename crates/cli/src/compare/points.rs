@@ -1,4 +1,4 @@
-//! Captures as points of load curves: `NAME@LOAD=FILE`.
+//! Captures as points of load curves: `NAME@LOAD=FILE`, as arguments or in a file with one in each line.
 
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
@@ -30,7 +30,11 @@ pub(super) struct Point {
 impl Point {
     /// `None` if the argument is no point: an existing file is a file, whatever its name.
     fn of(argument: &Path) -> Option<Result<Self, Usage>> {
-        let text = argument.to_str().filter(|_| !argument.exists())?;
+        Self::parse(argument.to_str().filter(|_| !argument.exists())?)
+    }
+
+    /// `None` if the text is no point.
+    fn parse(text: &str) -> Option<Result<Self, Usage>> {
         let (place, file) = text.split_once('=')?;
         let (name, load) = place.rsplit_once('@')?;
         let load = match load.parse() {
@@ -51,13 +55,28 @@ impl Point {
     }
 }
 
-/// The points among the arguments of a comparison; `None` where there are none.
+/// The points of a file: one in each line. Empty lines and those that begin with `#` are none; captures are relative to its folder.
+fn listed(list: &Path) -> Result<Vec<Point>, Usage> {
+    let shown = list.display();
+    let text = std::fs::read_to_string(list).map_err(|error| Usage(format!("{shown}: {error}")))?;
+    let folder = list.parent().unwrap_or(Path::new(""));
+    let lines = text.lines().map(str::trim).zip(1..).filter(|(line, _)| !line.is_empty() && !line.starts_with('#'));
+    let points = lines.map(|(line, number)| match Point::parse(line) {
+        Some(Ok(point)) => Ok(Point { file: folder.join(&point.file), ..point }),
+        Some(Err(Usage(why))) => Err(Usage(format!("{shown}, line {number}: {why}"))),
+        None => Err(Usage(format!("{shown}, line {number}: expected NAME@LOAD=FILE, such as old@20=c20.pcap"))),
+    });
+    points.collect()
+}
+
+/// The points among the arguments of a comparison and in a `list`; `None` where there are none.
 ///
 /// # Errors
-/// Only some of the arguments are points, a point is given twice, or there is only one curve.
-pub(super) fn points(arguments: &[PathBuf]) -> Result<Option<Vec<Point>>, Usage> {
+/// Only some of the arguments are points, a point is given twice, or there is only one curve. The list is not readable.
+pub(super) fn points(arguments: &[PathBuf], list: Option<&Path>) -> Result<Option<Vec<Point>>, Usage> {
+    let listed = list.map(listed).transpose()?;
     let found: Vec<_> = arguments.iter().map(|argument| Point::of(argument)).collect();
-    if found.iter().all(Option::is_none) {
+    if listed.is_none() && found.iter().all(Option::is_none) {
         return Ok(None);
     }
     if let Some(other) = found.iter().position(Option::is_none).and_then(|place| arguments.get(place)) {
@@ -65,14 +84,16 @@ pub(super) fn points(arguments: &[PathBuf]) -> Result<Option<Vec<Point>>, Usage>
         return Err(Usage(format!("{text}: all inputs must be NAME@LOAD=FILE if one is")));
     }
     let points = found.into_iter().flatten().collect::<Result<Vec<_>, _>>()?;
+    let points: Vec<Point> = points.into_iter().chain(listed.into_iter().flatten()).collect();
+    let first = points.first().ok_or_else(|| Usage("--points: the file lists no capture".to_owned()))?;
     for (place, point) in points.iter().enumerate() {
         if points.iter().take(place).any(|other| (&other.name, other.load) == (&point.name, point.load)) {
             let Point { name, load, .. } = point;
             return Err(Usage(format!("{name}@{load}: given twice; give one capture for each load of a curve")));
         }
     }
-    if points.iter().all(|point| point.name == points[0].name) {
-        let why = format!("{}: a comparison needs two curves: name points of another server, too", points[0].name);
+    if points.iter().all(|point| point.name == first.name) {
+        let why = format!("{}: a comparison needs two curves: name points of another server, too", first.name);
         return Err(Usage(why));
     }
     Ok(Some(points))
@@ -165,7 +186,7 @@ mod tests {
 
     fn read(arguments: &[&str]) -> Result<Option<Vec<Point>>, String> {
         let paths: Vec<PathBuf> = arguments.iter().map(PathBuf::from).collect();
-        points(&paths).map_err(|Usage(why)| why)
+        points(&paths, None).map_err(|Usage(why)| why)
     }
 
     #[test]
@@ -195,6 +216,39 @@ mod tests {
         ] {
             let error = read(&arguments).unwrap_err();
             assert!(error.contains(why), "{arguments:?}: {error}");
+        }
+    }
+
+    #[test]
+    fn a_file_lists_points() {
+        let scratch = plimsoll_testkit::servers::Scratch::new("points");
+        let folder = scratch.path();
+        let list = folder.join("points");
+        let read = |text: &str, arguments: &[&str]| {
+            std::fs::write(&list, text).unwrap();
+            let arguments: Vec<PathBuf> = arguments.iter().map(PathBuf::from).collect();
+            points(&arguments, Some(&list)).map_err(|Usage(why)| why)
+        };
+        let points = read("# both servers\nold@20=c20.pcap\n\n old@40=/tmp/c40.pcap \r\n", &["new@20=d20.pcap"]);
+        let seen: Vec<(String, u64, PathBuf)> =
+            points.unwrap().unwrap().into_iter().map(|point| (point.name, point.load, point.file)).collect();
+        let expected = [
+            ("new", 20, PathBuf::from("d20.pcap")),
+            ("old", 20, folder.join("c20.pcap")),
+            ("old", 40, PathBuf::from("/tmp/c40.pcap")),
+        ];
+        assert_eq!(seen, expected.map(|(name, load, file)| (name.to_owned(), load, file)));
+        for (text, arguments, problem) in [
+            ("old@20=x.pcap\nold@20=y.pcap\nnew@1=z.pcap", &[][..], "old@20: given twice"),
+            ("old@20=x.pcap\n", &["old@20=x.pcap"], "old@20: given twice"),
+            ("\nx.pcap\n", &[], "line 2: expected NAME@LOAD=FILE"),
+            ("old@0=x.pcap\n", &[], "line 1: old@0=x.pcap: expected NAME@LOAD=FILE"),
+            ("# none\n", &[], "lists no capture"),
+            ("old@20=x.pcap\n", &[], "a comparison needs two curves"),
+            ("old@20=x.pcap\n", &["y.pcap"], "all inputs must be NAME@LOAD=FILE"),
+        ] {
+            let said = read(text, arguments).unwrap_err();
+            assert!(said.contains(problem), "{said}");
         }
     }
 }
