@@ -30,7 +30,7 @@ pub(crate) struct Arguments {
     /// point of the load curve NAME
     #[arg(required_unless_present = "points", num_args = 2.., value_name = "RECORDING|CAPTURE")]
     subjects: Vec<PathBuf>,
-    /// File with one NAME@CLIENTS=CAPTURE per line, for many points; captures are relative to its folder
+    /// File with one NAME@CLIENTS=CAPTURE per line, for many points. Paths of captures are relative to the folder of FILE
     #[arg(long, value_name = "FILE")]
     points: Option<PathBuf>,
     #[command(flatten)]
