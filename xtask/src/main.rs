@@ -70,7 +70,7 @@ enum Command {
     /// Record captures of real servers and clients
     #[command(subcommand)]
     Record(record::What),
-    /// Run the proofs that take too long for `check`, all or a selection; a run of all writes docs/verified.md
+    /// Run the proofs that take too long for `check`, all or a selection; each writes its section of docs/verified.md
     Verify {
         /// Select the proofs whose claim begins with one of these words [default: all proofs]
         proofs: Vec<String>,

@@ -1,6 +1,6 @@
-//! `cargo xtask verify`: every proof that takes too long for `check`, and a dated table of what each found.
+//! `cargo xtask verify`: every proof that takes too long for `check`, and a page of what each found, when and at which commit.
 //!
-//! The table is `docs/verified.md`; the README points to it. It is written when every proof has ended, passed or not.
+//! The page is `docs/verified.md`. A proof that has ended, passed or not, replaces its section there: proofs can be run one by one.
 
 use std::fmt::Write as _;
 use std::fs;
@@ -10,8 +10,8 @@ use std::time::Instant;
 
 use crate::{Outcome, process, workspace};
 
-/// Where the table goes.
-const TABLE: &str = "docs/verified.md";
+/// Where the sections go.
+const PAGE: &str = "docs/verified.md";
 
 /// A proof: what it shows, and how it is run.
 struct Proof {
@@ -97,7 +97,7 @@ struct Found {
     figures: String,
 }
 
-/// Runs all proofs, or those whose claim begins with one of the words given, and writes the table where all were run.
+/// Runs all proofs, or those whose claim begins with one of the words given. Each writes its section as soon as it has ended.
 pub(crate) fn run(arguments: &[String]) -> Outcome {
     let is_wanted = |proof: &&Proof| arguments.iter().any(|word| proof.claim.starts_with(word.as_str()));
     let wanted: Vec<&Proof> = PROOFS.iter().filter(|proof| arguments.is_empty() || is_wanted(proof)).collect();
@@ -105,14 +105,29 @@ pub(crate) fn run(arguments: &[String]) -> Outcome {
         let claims: Vec<&str> = PROOFS.iter().filter_map(|proof| proof.claim.split(':').next()).collect();
         return Err(format!("{}: no such proof; there are: {}", arguments.join(" "), claims.join(", ")));
     }
-    let found: Vec<(&Proof, Found)> = wanted.into_iter().map(|proof| (proof, prove(proof))).collect();
-    let table = table(&found)?;
-    println!("\n{table}");
-    if arguments.is_empty() {
-        fs::write(workspace::root().join(TABLE), table).map_err(|error| format!("{TABLE}: {error}"))?;
+    let mut failed = 0;
+    for proof in &wanted {
+        let commit = commit()?;
+        let found = prove(proof);
+        failed += u32::from(found.outcome.is_err());
+        let section = section(proof, &found, &commit)?;
+        println!("\n{section}");
+        let path = workspace::root().join(PAGE);
+        // A page that is not there has no sections.
+        let old = fs::read_to_string(&path).unwrap_or_default();
+        fs::write(path, page(&old, proof.claim, &section)).map_err(|error| format!("{PAGE}: {error}"))?;
     }
-    let failed = found.iter().filter(|(_, found)| found.outcome.is_err()).count();
-    if failed == 0 { Ok(()) } else { Err(format!("{failed} of {} proofs failed", found.len())) }
+    if failed == 0 { Ok(()) } else { Err(format!("{failed} of {} proofs failed", wanted.len())) }
+}
+
+/// The commit that is verified; one with changes that are in no commit is called so.
+fn commit() -> Result<String, String> {
+    let git = |arguments: &[&str]| {
+        let mut git = Command::new("git");
+        process::output(git.args(arguments).current_dir(workspace::root())).map(|said| said.trim().to_owned())
+    };
+    let changed = !git(&["status", "--porcelain", "--untracked-files=no", "--", ".", ":!docs"])?.is_empty();
+    Ok(format!("{}{}", git(&["rev-parse", "--short", "HEAD"])?, if changed { " with changes" } else { "" }))
 }
 
 fn prove(proof: &Proof) -> Found {
@@ -143,27 +158,33 @@ fn watch(mut command: Command, mut take: impl FnMut(&str)) -> Outcome {
     if status.success() { Ok(()) } else { Err(status.to_string()) }
 }
 
-fn table(found: &[(&Proof, Found)]) -> Result<String, String> {
-    let said = |program: &str, arguments: &[&str]| {
-        process::output(Command::new(program).args(arguments).current_dir(workspace::root()))
-            .map(|said| said.trim().to_owned())
-    };
-    let (date, commit) = (said("date", &["--utc", "+%Y-%m-%d"])?, said("git", &["rev-parse", "--short", "HEAD"])?);
-    let mut page = format!(
-        "# What was verified\n\nWritten by `cargo xtask verify` on {date} at commit {commit}; run it again to see for yourself.\n\n\
-         | claim | outcome | minutes | command |\n| --- | --- | --- | --- |\n"
+/// What a proof found, for the page.
+fn section(proof: &Proof, found: &Found, commit: &str) -> Result<String, String> {
+    let date = process::output(Command::new("date").args(["--utc", "+%Y-%m-%d"]))?;
+    let outcome = if found.outcome.is_ok() { "Holds" } else { "**Does not hold**" };
+    let (minutes, command) = (found.minutes, proof.arguments.join(" "));
+    let mut section = format!(
+        "{outcome}: {}, commit {commit}, {minutes:.1} minutes, `PLIMSOLL_EXACT=1 cargo {command}`.\n",
+        date.trim()
     );
-    for (proof, found) in found {
-        let outcome = if found.outcome.is_ok() { "holds" } else { "**does not hold**" };
-        let command = proof.arguments.join(" ");
+    if !found.figures.is_empty() {
         // Writing to a string cannot fail.
-        let _ = writeln!(page, "| {} | {outcome} | {:.1} | `cargo {command}` |", proof.claim, found.minutes);
+        let _ = write!(section, "\n```text\n{}```\n", found.figures);
     }
-    page.push_str("\nTests are run with `PLIMSOLL_EXACT=1`.\n\n## Figures\n");
-    for (proof, found) in found.iter().filter(|(_, found)| !found.figures.is_empty()) {
-        let _ = write!(page, "\n{}:\n\n```text\n{}```\n", proof.claim, found.figures);
+    Ok(section)
+}
+
+/// The page with another section for a claim. Sections are those of the proofs, in their order.
+fn page(old: &str, claim: &str, new: &str) -> String {
+    let mut page =
+        "# What was verified\n\nEach section is written by `cargo xtask verify` when its proof has ended.\n".to_owned();
+    for proof in &PROOFS {
+        let heading = format!("\n## {}\n\n", proof.claim);
+        let kept = old.split_once(&heading).map(|(_, rest)| rest.split("\n## ").next().unwrap_or(rest));
+        let section = if proof.claim == claim { Some(new) } else { kept };
+        page = page + &heading + section.unwrap_or("Not run yet.\n");
     }
-    Ok(page)
+    page
 }
 
 #[cfg(test)]
@@ -171,11 +192,17 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_proof_that_failed_is_said_to_have_failed() {
+    fn a_proof_that_has_ended_replaces_its_section() {
         let found = |outcome| Found { outcome, minutes: 1.0, figures: "capacity M/M/1: 0 of 20 missed\n".to_owned() };
-        let page = table(&[(&PROOFS[0], found(Ok(()))), (&PROOFS[2], found(Err("it".to_owned())))]).unwrap();
-        assert!(page.contains("| holds |") && page.contains("| **does not hold** |"), "{page}");
-        assert!(page.contains("```text\ncapacity M/M/1"), "{page}");
+        let [first, _, third, ..] = &PROOFS;
+        let one = page("", first.claim, &section(first, &found(Ok(())), "abc").unwrap());
+        let both = page(&one, third.claim, &section(third, &found(Err("it".to_owned())), "def").unwrap());
+        assert!(both.contains("\nHolds: 20") && both.contains("\n**Does not hold**: 20"), "{both}");
+        assert!(both.contains("commit abc") && both.contains("commit def") && both.contains("```text\ncapacity M/M/1"));
+        assert_eq!(both.matches("Not run yet.").count(), PROOFS.len() - 2);
+        let again = page(&both, first.claim, &section(first, &found(Err("it".to_owned())), "123").unwrap());
+        assert_eq!((again.matches("Does not hold").count(), again.matches("abc").count()), (2, 0), "{again}");
+        assert_eq!(again.matches("\n## ").count(), PROOFS.len());
     }
 
     #[test]
