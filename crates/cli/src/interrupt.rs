@@ -43,8 +43,10 @@ pub(crate) fn remove_on_end(temporary: &Path) -> anyhow::Result<()> {
 }
 
 /// What a signal does before it ends the process.
-pub(crate) fn restore_on_end(restore: fn()) {
+pub(crate) fn restore_on_end(restore: fn()) -> anyhow::Result<()> {
+    install()?;
     state().restore = Some(restore);
+    Ok(())
 }
 
 /// A file that has got its name, or is gone.

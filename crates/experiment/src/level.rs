@@ -1,6 +1,6 @@
 //! One load level: it runs, and what it brought becomes what a report shows.
 
-use plimsoll_drive::engine::{self, EngineError, EngineResult, Plan, Setup, Watch};
+use plimsoll_drive::engine::{self, ClientTally, EngineError, EngineResult, Plan, Setup, Watch};
 use plimsoll_model::{Guarantees, Names, Reason, Validity};
 use plimsoll_report::collect::clients::spread;
 use plimsoll_report::collect::comparison::MeasuredRun;
@@ -148,10 +148,15 @@ impl LevelResult {
         self.judgement.behind.as_deref()
     }
 
+    /// The leading response times of all operations together.
+    pub fn leading_times(&self) -> Option<Times> {
+        let sum = operations_together(&self.recorded.statistics);
+        times_of(&sum.leading(self.recorded.statistics.headline()))
+    }
+
     /// Mean of the leading response times of all operations together, s.
     pub(super) fn mean_response_s(&self) -> Option<f64> {
-        let sum = operations_together(&self.recorded.statistics);
-        times_of(&sum.leading(self.recorded.statistics.headline())).map(|times| times.mean_s)
+        self.leading_times().map(|times| times.mean_s)
     }
 
     /// Its load in words.
@@ -231,9 +236,9 @@ pub fn run(
 ) -> Result<LevelResult, EngineError> {
     let depth = SharedDepth::default();
     let sink = |_| MeasuringSink::new(options, &depth, headline(plan), || empty(plan));
-    let ran = match options.recording {
-        Some(_) => engine::run_with_checkpoints(plan, setup, sink, watch, &MeasuringSink::checkpoint),
-        None => engine::run(plan, setup, sink, watch),
+    let ran = match options.recording.is_some() || options.live.is_some() {
+        true => engine::run_with_checkpoints(plan, setup, sink, watch, &MeasuringSink::checkpoint),
+        false => engine::run(plan, setup, sink, watch),
     }?;
     Ok(added_up((ran, depth), plan, words, setup.names(), options.with_intervals))
 }
@@ -298,6 +303,24 @@ enum End {
     Unknown,
 }
 
+/// What gates look at, of what workers counted.
+pub(super) fn judged_of<'a>(
+    plan: &Plan,
+    (generator, clients): (&'a engine::Generator, &'a [ClientTally]),
+    measured: (i64, i64),
+    response: Option<Times>,
+) -> validity::Level<'a> {
+    validity::Level {
+        generator,
+        clients,
+        users: users_of(plan).is_some(),
+        response,
+        seconds: (measured.1 - measured.0) as f64 / 1e9,
+        lanes: u64::from(plan.load.clients()) * u64::from(plan.depth),
+        processors: std::thread::available_parallelism().map_or(1, std::num::NonZero::get),
+    }
+}
+
 fn judged(
     statistics: Statistics,
     intervals: Option<Intervals>,
@@ -310,18 +333,8 @@ fn judged(
     let response = response(&statistics);
     let users = users_of(plan);
     let scheduled = users.is_some();
-    let seconds = (measured.1 - measured.0) as f64 / 1e9;
-    let lanes = u64::from(plan.load.clients()) * u64::from(plan.depth);
-    let processors = std::thread::available_parallelism().map_or(1, std::num::NonZero::get);
-    let seen = validity::Level {
-        generator: &generator,
-        clients: &clients,
-        users: scheduled,
-        response,
-        seconds,
-        lanes,
-        processors,
-    };
+    let seen = judged_of(plan, (&generator, &clients), measured, response);
+    let seconds = seen.seconds;
     let (mut reasons, generators_fault) = (validity::reasons(&seen), validity::generators_fault(&seen));
     let (busy, behind) = (validity::busy(&seen), validity::behind(&seen));
     let on_time = validity::on_time(&seen);

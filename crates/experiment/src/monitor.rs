@@ -3,6 +3,8 @@
 use plimsoll_drive::engine::Watch;
 use plimsoll_workload::fileset::JobProgress;
 
+use super::level::LevelResult;
+
 /// What of a piece of work can be shown.
 pub enum Activity<'a> {
     /// A load level, which [`Monitor::watch`] tells of.
@@ -22,6 +24,8 @@ pub trait Monitor: Sync {
     fn watch(&self) -> &Watch;
     /// The same of what is done afterwards: a first wish to end does not end that.
     fn cleaning(&self) -> &Watch;
+    /// A load level is over.
+    fn level_over(&self, _level: &LevelResult) {}
     /// Does `work` under the name `what`, and shows how far it is.
     fn show(&self, what: &str, shown: Activity<'_>, work: &mut (dyn FnMut() + Send));
 }

@@ -17,6 +17,7 @@ use plimsoll_workload::{FileSet, Workload};
 use super::file_preparation::Files;
 use super::level::{self, LevelResult};
 use super::level_spec::LevelSpec;
+use super::live::LiveFeed;
 use super::monitor::Monitor;
 use super::resolved_target::ResolvedTarget;
 use super::run_recording::RunRecording;
@@ -37,6 +38,8 @@ pub struct Runner<'a> {
     pub tap: Option<&'a Arc<Tap>>,
     /// Where levels are kept.
     pub recording: Option<&'a RunRecording<'a>>,
+    /// Where whoever looks on finds what happens.
+    pub live: Option<&'a LiveFeed>,
     /// Whether levels keep their numbers by time.
     pub interval_mode: IntervalMode,
     /// A request without an answer is given up after so long.
@@ -76,7 +79,7 @@ pub struct PreparedTarget {
 impl<'a> Runner<'a> {
     /// Drives with this workload, and nothing besides: no table, tap or recording, no numbers by time, files left in place.
     pub fn new(workload: &'a Workload, monitor: &'a dyn Monitor, timeout_ns: u64) -> Self {
-        let (table, tap, recording, server_side, stop_above_s) = (None, None, None, None, None);
+        let (table, tap, recording, live, server_side, stop_above_s) = (None, None, None, None, None, None);
         let (interval_mode, file_set, remove_files, client_is_measured) = (IntervalMode::Off, None, false, false);
         Self {
             workload,
@@ -84,6 +87,7 @@ impl<'a> Runner<'a> {
             table,
             tap,
             recording,
+            live,
             interval_mode,
             timeout_ns,
             stop_above_s,
@@ -235,7 +239,11 @@ impl<'a> Runner<'a> {
             table: self.table,
             recording: feed.as_ref(),
             with_intervals: self.interval_mode != IntervalMode::Off,
+            live: self.live,
         };
+        if let Some(live) = self.live {
+            live.begin(level_spec, names);
+        }
         // Preparing the files is no part of the level.
         drop(prepared.server.take_guarantees());
         let run = |watch: &Watch| level::run(plan, words, setup, options, watch);
@@ -249,6 +257,7 @@ impl<'a> Runner<'a> {
         let ran = ran.on(level_spec).named(self.workload).beside(self.server_side);
         let ran = ran.guaranteed(prepared.server.take_guarantees());
         let ran = ran.against(lease.and_then(Lease::lost).map(Reason::invalid));
+        self.monitor.level_over(&ran);
         let recorded = match self.recording.zip(feed) {
             Some((recording, feed)) => recording.end(feed, &ran, prepared.server.facts(), names),
             None => Ok(()),

@@ -8,6 +8,7 @@ use plimsoll_model::{Names, Sink, Transaction};
 use plimsoll_recording::TransactionsFile;
 use plimsoll_stats::{Headline, IntervalRecorder, Intervals, Options, SharedDepth, Statistics};
 
+use crate::live::{LiveFeed, LiveSender};
 use crate::recording_channel::{RecordingChannel, RecordingSender};
 
 /// Rows that a worker collects before it takes the table's lock: some 200 KiB of them.
@@ -25,6 +26,8 @@ pub struct SinkOptions<'a> {
     pub recording: Option<&'a RecordingChannel>,
     /// The measured phase by time, for a comparison at once.
     pub with_intervals: bool,
+    /// All phases, for whoever looks on.
+    pub live: Option<&'a LiveFeed>,
 }
 
 /// One worker's sink.
@@ -35,6 +38,7 @@ pub(crate) struct MeasuringSink {
     table: Option<(Table, Vec<Transaction>)>,
     /// Of the measured phase alone.
     recording: Option<RecordingSender>,
+    live: Option<LiveSender>,
 }
 
 impl MeasuringSink {
@@ -49,7 +53,8 @@ impl MeasuringSink {
         let intervals = options.with_intervals.then(|| IntervalRecorder::new(empty()).of(headline));
         let statistics = Statistics::beside_others(Options { headline, io: true, ..Options::default() }, depth);
         let recording = options.recording.map(RecordingChannel::sender);
-        Self { statistics, intervals, table, recording }
+        let live = options.live.map(|live| live.sender(headline));
+        Self { statistics, intervals, table, recording, live }
     }
 
     /// What it brought, after what was collected for the table and the recording went there.
@@ -67,8 +72,11 @@ impl MeasuringSink {
         (self.statistics.so_far(), self.intervals.clone().map(IntervalRecorder::finish))
     }
 
-    /// Hands what there is so far to the recording.
+    /// Hands what there is so far to the recording and to whoever looks on.
     pub(crate) fn checkpoint(&mut self, part: Part) {
+        if let Some(live) = &self.live {
+            live.checkpoint(part.clone());
+        }
         if let Some(recording) = &self.recording {
             recording.checkpoint(self.statistics.so_far(), part);
         }
@@ -95,6 +103,9 @@ impl Sink for MeasuringSink {
             if let Some(recording) = &mut self.recording {
                 recording.record(transaction);
             }
+        }
+        if let Some(live) = &mut self.live {
+            live.transaction(transaction, names);
         }
         if let Some((_, rows)) = &mut self.table {
             rows.push(transaction.clone());

@@ -79,13 +79,13 @@ const sums = (() => {
   function figures(second, within) {
     const { lost_packets: lost } = second;
     if (within.length === 0) {
-      const { operations: count, errors, bytes, queue_depth: depth, p50_ns: p50, p99_ns: p99, max_ns: max, heat } = second;
-      return { count, errors, bytes, depth, p50, p99, max, heat, lost, exact: true };
+      const { operations: count, errors, bytes, queue_depth: depth, p50_ns: p50, p99_ns: p99, max_ns: max, heat, service } = second;
+      return { count, errors, bytes, depth, p50, p99, max, heat, service, lost, exact: true };
     }
     const part = nothing();
     second.cells.forEach(({ keys, sum }) => isWithin(keys, within) && merge(part, sum));
     return { count: part.count, errors: part.errors, bytes: null, depth: null, p50: percentile(part, 50), p99: percentile(part, 99),
-      max: part.timed ? part.longest : null, heat: [...part.rows], lost, exact: false };
+      max: part.timed ? part.longest : null, heat: [...part.rows], service: null, lost, exact: false };
   }
   return { DIMENSIONS, KEPT, add, between, figures, tables, percentile,
     setEdges: (ns) => { edges = ns; }, edges: () => edges, all: () => seconds };

@@ -64,7 +64,22 @@
       ['interface', 'packets lost by the interface'], ['downs', 'times the interface was down']]
       .filter(([id]) => lost[id] > 0).map(([id, text]) => lost[id] + ' ' + text);
     at('losses').hidden = said.length === 0;
-    say('losses', 'INCOMPLETE: ' + said.join(', ') + '. Seconds with losses are shaded; percentiles with * are of a part of the operations.');
+    say('losses', 'INCOMPLETE: ' + said.join(', ') + '. Seconds with losses are hatched; percentiles with * are of a part of the operations.');
+    at('tile-lost').hidden = state.losses === null;
+  }
+  // What goes on in a run, and the levels that are over.
+  function run() {
+    at('run').hidden = !state.run;
+    if (!state.run) return;
+    const text = (name, said) => { const made = document.createElement(name); made.textContent = said; return made; };
+    at('going').replaceChildren(...state.run.lines.map((line) => text('li', line)));
+    at('finished').hidden = state.run.levels.length === 0;
+    document.querySelector('#levels tbody').replaceChildren(...state.run.levels.map((cells) => {
+      const line = document.createElement('tr');
+      line.append(...cells.map((cell, i) => text(i ? 'td' : 'th', cell)));
+      line.firstChild.scope = 'row';
+      return line;
+    }));
   }
   // Rows stay the elements that they are: a click or the focus is not lost when numbers change.
   const rows = sums.DIMENSIONS.map(() => new Map());
@@ -118,6 +133,8 @@
     say('state', away ? 'DISCONNECTED' : end !== null ? 'PAUSED' : state.ended ? 'END' : 'LIVE');
     say('pause', end === null ? 'Pause' : 'Live');
     losses();
+    run();
+    say('times', state.times || 'Response times');
     say('diagnosis', state.diagnosis || '');
     if (until === null) return;
     const shown = sums.between(until - 1, until)[0];
@@ -137,8 +154,9 @@
 
   // ---- charts
   const heat = echarts.init(at('heat'), null, { renderer: 'canvas' });
+  const service = echarts.init(at('service'), null, { renderer: 'canvas' });
   const course = echarts.init(at('course'), null, { renderer: 'canvas' });
-  addEventListener('resize', () => { heat.resize(); course.resize(); });
+  addEventListener('resize', () => { heat.resize(); service.resize(); course.resize(); });
   const axisLook = () => ({ axisLine: { lineStyle: { color: css('rule') } }, splitLine: { lineStyle: { color: css('rule') } }, axisLabel: { color: css('soft'), hideOverlap: true } });
   function rectangle(fill) {
     return (_, api) => {
@@ -147,14 +165,28 @@
         style: { fill: fill(api.value(3)) } };
     };
   }
+  // Lines from corner to corner, which leave what is below them readable.
+  function hatched() {
+    const tile = document.createElement('canvas'), size = 8;
+    tile.width = tile.height = size;
+    const pen = tile.getContext('2d');
+    pen.strokeStyle = css('bad');
+    for (const from of [-size, 0, size]) {
+      pen.moveTo(from, size);
+      pen.lineTo(from + size, 0);
+    }
+    pen.stroke();
+    return () => ({ image: tile, repeat: 'repeat' });
+  }
   function charts(until) {
     const edges = sums.edges(), last = latest(), first = last - sums.KEPT;
     const all = sums.all().map((second) => [second.start_s, sums.figures(second, within)]);
-    const cells = all.flatMap(([s, now]) => now.heat.map(([r, n]) => [s, Math.max(edges[r], 100) / 1e9, (edges[r + 1] || edges[r] * 1.26) / 1e9, n]));
-    const most = cells.reduce((most, cell) => Math.max(most, cell[3]), 1);
+    const cellsOf = (of) => all.flatMap(([s, now]) => (now[of] || []).map(([r, n]) => [s, Math.max(edges[r], 100) / 1e9, (edges[r + 1] || edges[r] * 1.26) / 1e9, n]));
+    const cells = cellsOf('heat'), served = cellsOf('service'), both = cells.concat(served);
+    const most = both.reduce((most, cell) => Math.max(most, cell[3]), 1);
     const colors = Array.from({ length: HEAT_STEPS }, (_, i) => css('h' + i));
     const level = (n) => colors[most <= 1 ? HEAT_STEPS - 1 : Math.min(HEAT_STEPS - 1, Math.floor((Math.log(Math.max(n, 1)) / Math.log(most)) * HEAT_STEPS))];
-    const low = cells.reduce((low, cell) => Math.min(low, cell[1]), 1e-3), high = cells.reduce((high, cell) => Math.max(high, cell[2]), 1e-2);
+    const low = both.reduce((low, cell) => Math.min(low, cell[1]), 1e-3), high = both.reduce((high, cell) => Math.max(high, cell[2]), 1e-2);
     const lossy = all.filter(([, now]) => now.lost > 0).map(([s]) => [s, low, high, 0]);
     const x = () => ({ type: 'value', min: first, max: last, ...axisLook(), axisLabel: { ...axisLook().axisLabel, formatter: (s) => instant(s).slice(11, 19) } });
     const cursor = [[until - 1, low, high, 0]], shade = (color, opacity) => (s) => ({ ...s, style: { fill: color, opacity } });
@@ -162,8 +194,11 @@
       renderItem: (p, api) => (look ? look(rectangle(fill)(p, api)) : rectangle(fill)(p, api)) });
     const grid = { left: 70, right: 60, top: 16, bottom: 26 };
     const replace = { notMerge: true, lazyUpdate: true };
-    heat.setOption({ animation: false, grid, xAxis: x(), yAxis: { type: 'log', min: low, max: high, ...axisLook(), axisLabel: { ...axisLook().axisLabel, formatter: (s) => time(s * 1e9) } },
-      series: [layer(cells, level), layer(lossy, () => css('bad'), shade(css('bad'), 0.3)), layer(cursor, () => css('ink'), shade(css('ink'), 0.25))] }, replace);
+    const map = (chart, data) => chart.setOption({ animation: false, grid, xAxis: x(), yAxis: { type: 'log', min: low, max: high, ...axisLook(), axisLabel: { ...axisLook().axisLabel, formatter: (s) => time(s * 1e9) } },
+      series: [layer(data, level), layer(lossy, hatched()), layer(cursor, () => css('ink'), shade(css('ink'), 0.25))] }, replace);
+    map(heat, cells);
+    map(service, served);
+    say('served', within.length ? 'Service times: leave the selection to see them' : 'Service times, last 5 minutes');
     const line = (title, yAxisIndex, color, of) => ({ name: title, type: 'line', yAxisIndex, showSymbol: false, lineStyle: { width: 1.5, color }, itemStyle: { color },
       data: all.map(([s, now]) => [s + 0.5, of(now)]) });
     const times = all.flatMap(([, now]) => [now.p50, now.p99]).filter((ns) => ns > 0).map((ns) => ns / 1e9);
@@ -172,9 +207,9 @@
       series: [line('operations/s', 0, css('s0'), (now) => now.count), line('p50', 1, css('s2'), (now) => (now.p50 ? now.p50 / 1e9 : null)),
         line('p99', 1, css('s1'), (now) => (now.p99 ? now.p99 / 1e9 : null))] }, replace);
   }
-  heat.getZr().on('click', ({ offsetX, offsetY }) => {
-    if (heat.containPixel('grid', [offsetX, offsetY])) show(Math.floor(heat.convertFromPixel({ xAxisIndex: 0 }, offsetX)));
-  });
+  [heat, service].forEach((map) => map.getZr().on('click', ({ offsetX, offsetY }) => {
+    if (map.containPixel('grid', [offsetX, offsetY])) show(Math.floor(map.convertFromPixel({ xAxisIndex: 0 }, offsetX)));
+  }));
 
   // ---- what people press
   at('pause').addEventListener('click', () => show(end === null && latest() !== null ? latest() - 1 : null));

@@ -32,9 +32,16 @@ impl Lines {
         shell::note(&format!("plimsoll: {text}"));
     }
 
+    /// The same, but not with --quiet.
+    pub(super) fn log(&self, text: &str) {
+        if !self.quiet {
+            self.say(text);
+        }
+    }
+
     /// Prints what is new.
     pub(super) fn look(&mut self, recent: &Recent, now_ns: i64, beside: &Beside<'_>) {
-        let downs = beside.losses.downs;
+        let downs = beside.losses.map_or(0, |losses| losses.downs);
         if downs > std::mem::replace(&mut self.downs, downs) {
             self.say("the interface went down; the watch continues when the interface is up again");
         }

@@ -30,8 +30,13 @@ impl Metrics {
         Self { input, text }
     }
 
+    /// Whether somebody asks for a text.
+    pub(crate) fn is_wanted(&self) -> bool {
+        self.text.is_wanted()
+    }
+
     /// Makes a new text, if one is asked for.
-    pub(crate) fn look(&self, totals: &Totals, names: &Names, losses: LiveLosses) {
+    pub(crate) fn look(&self, totals: &Totals, names: &Names, losses: Option<LiveLosses>) {
         if !self.text.is_wanted() {
             return;
         }

@@ -5,26 +5,33 @@ mod flags;
 mod http;
 mod lines;
 mod metrics;
+mod run;
 mod screen;
 mod terminal;
 mod view;
 
 use plimsoll_model::Names;
+use plimsoll_report::live::{LiveRun, LiveTimes};
 use plimsoll_stats::live::{LiveLosses, Recent};
 
 pub(crate) use browser::Browser;
 pub(crate) use flags::PublishFlags;
 pub(crate) use lines::Lines;
 pub(crate) use metrics::Metrics;
+pub(crate) use run::{RunView, WatchFlags};
 pub(crate) use screen::Screen;
 
 /// What stands beside the numbers of the seconds.
 #[derive(Clone, Copy, Default)]
 pub(crate) struct Beside<'a> {
-    /// What the capture lost so far.
-    pub(crate) losses: LiveLosses,
+    /// What the capture lost so far; `None` where there is none.
+    pub(crate) losses: Option<LiveLosses>,
     /// The first sentence of the diagnosis so far.
     pub(crate) diagnosis: Option<&'a str>,
+    /// The run that is shown, where it is one.
+    pub(crate) run: Option<&'a LiveRun>,
+    /// The response times that lead.
+    pub(crate) times: LiveTimes,
     /// Nothing more comes.
     pub(crate) ended: bool,
 }
@@ -57,6 +64,13 @@ impl LiveView {
         match &mut self.shown {
             Shown::Screen(screen) => screen.view.message = Some(text),
             Shown::Lines(lines) => lines.say(&text),
+        }
+    }
+
+    /// Says what is done now, where lines are printed: a screen shows it all the time.
+    pub(crate) fn log(&self, text: &str) {
+        if let Shown::Lines(lines) = &self.shown {
+            lines.log(text);
         }
     }
 

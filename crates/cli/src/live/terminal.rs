@@ -64,7 +64,7 @@ impl Terminal {
             restore();
             shell::note(&panic.to_string());
         }));
-        interrupt::restore_on_end(restore);
+        interrupt::restore_on_end(restore).ok()?;
         // What was typed before is not lost.
         tcsetattr(&keys, OptionalActions::Now, &raw).ok()?;
         let mut out = File::from(io::stdout().as_fd().try_clone_to_owned().ok()?);

@@ -1,7 +1,7 @@
 //! What a terminal shows of a watch, and what keys change about it.
 
 use plimsoll_model::Names;
-use plimsoll_report::live::{LiveFigures, LiveScreen, LiveScreenRow, screen};
+use plimsoll_report::live::{LiveFigures, LiveScreen, LiveScreenRow, LiveTimes, screen};
 use plimsoll_report::safe::for_terminal;
 use plimsoll_stats::live::{LiveTable, Recent, Second};
 use plimsoll_stats::{Dimension, Key};
@@ -19,6 +19,8 @@ pub(super) struct View {
     by: Dimension,
     within: Vec<Key>,
     selected: usize,
+    /// The heat map has service times.
+    service: bool,
     /// The rows that are shown, for Enter.
     keys: Vec<Option<Key>>,
     /// The end of the second that is shown, where that is not the latest.
@@ -43,6 +45,7 @@ impl View {
             by: Dimension::Client,
             within: Vec::new(),
             selected: 0,
+            service: false,
             keys: Vec::new(),
             held_ns: None,
             latest_ns: 0,
@@ -60,6 +63,7 @@ impl View {
             Typed::Character('l') => self.held_ns = None,
             Typed::Character('c') => self.look_by(Dimension::Client),
             Typed::Character('s') => self.look_by(Dimension::Share),
+            Typed::Character('t') => self.service = !self.service,
             Typed::Character('o') => self.look_by(Dimension::Operation),
             Typed::Character('f') => self.look_by(Dimension::Path),
             Typed::Left => self.held_ns = Some(self.held_ns.unwrap_or(self.latest_ns) - SECOND_NS),
@@ -132,13 +136,19 @@ impl View {
             now: figures(recent.seconds(), end_ns - SECOND_NS, end_ns),
             lately: figures(recent.seconds(), end_ns - lately * SECOND_NS, end_ns),
             history: seconds.iter().rev().map(|second| figures_of(second)).collect(),
-            heat: seconds.iter().rev().map(|second| second.heat()).collect(),
+            heat_of: if self.service { LiveTimes::Service } else { beside.times },
+            heat: seconds
+                .iter()
+                .rev()
+                .map(|second| if self.service { *second.service_heat() } else { second.heat() })
+                .collect(),
             by: self.by.label().to_owned(),
             within: self.within.iter().map(|key| within(key, names)).collect(),
             rows: rows(&table, names, lately as f64),
             selected: self.selected,
             unknown_share: share(table.unknown.count, table.total.count),
             diagnosis: beside.diagnosis.map(str::to_owned),
+            run: beside.run.cloned(),
             losses: beside.losses,
             message: self.message.clone(),
         }
@@ -241,6 +251,10 @@ mod tests {
         let inside = text(&mut view, &recent, &names);
         assert!(inside.contains("by share in the last minute, within client 10.0.0.1"), "{inside}");
         view.typed(Typed::Character('o'));
+        view.typed(Typed::Character('t'));
+        assert!(text(&mut view, &recent, &names).contains("Service times, a column per second"));
+        view.typed(Typed::Character('t'));
+        assert!(text(&mut view, &recent, &names).contains("Response times, a column per second"));
         assert!(text(&mut view, &recent, &names).contains("> read"));
         view.typed(Typed::Backspace);
         view.typed(Typed::Left);

@@ -116,7 +116,7 @@ impl Watching {
         let losses = self.losses(drops);
         let (sinks, names) = self.observer.sink();
         if let (Some(metrics), Some((_, Some(totals)))) = (&self.metrics, sinks.sink.1.as_deref()) {
-            metrics.look(totals, names, losses);
+            metrics.look(totals, names, Some(losses));
         }
     }
 
@@ -145,7 +145,7 @@ impl Watching {
             diagnosis.look(&mut self.observer, now_ns, self.ended);
         }
         let diagnosis = self.diagnosis.as_ref().and_then(|diagnosis| diagnosis.text.as_deref());
-        let beside = Beside { losses, diagnosis, ended: self.ended };
+        let beside = Beside { losses: Some(losses), diagnosis, ended: self.ended, ..Beside::default() };
         let (sinks, names) = self.observer.sink();
         sinks.sink.1.as_deref().is_some_and(|(recent, _)| self.view.look(recent, names, now_ns, &beside))
     }

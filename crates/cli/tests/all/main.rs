@@ -48,6 +48,7 @@ mod watch;
 mod watch_browser;
 mod watch_faults;
 mod watch_metrics;
+mod watch_run;
 mod watch_screen;
 mod workloads;
 

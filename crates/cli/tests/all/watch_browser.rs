@@ -181,7 +181,7 @@ fn the_page_shows_what_a_report_of_that_second_says_and_rows_drill_down() {
         (text(&mut browser, "state"), text(&mut browser, "moment").as_str()),
         ("PAUSED".to_owned(), "2001-09-09 01:46:42 UTC")
     );
-    assert_eq!(browser.value("Object.keys(charts).sort().join()"), "course,heat");
+    assert_eq!(browser.value("Object.keys(charts).sort().join()"), "course,heat,service");
     assert_eq!(browser.value("charts.heat.getOption().series[0].data.length"), 5, "a second, a cell of this file");
 
     save(&mut browser, scratch.path());

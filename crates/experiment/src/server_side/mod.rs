@@ -21,6 +21,10 @@ use process::Tree;
 const CHECK_INTERVAL: Duration = Duration::from_millis(500);
 /// How long a look may take.
 const PATIENCE: Duration = Duration::from_secs(3);
+/// Looks back from the last one that show what the server does now …
+const LATELY: usize = 2;
+/// … unless the last one is older than this, ns.
+const STALE_NS: i64 = 5_000_000_000;
 /// Looks kept: more than a day of them.
 const MOST_SAMPLES: usize = 1 << 18;
 
@@ -115,6 +119,20 @@ impl ServerSideWatch {
     pub fn during(&self, span_ns: (i64, i64), operations: u64) -> ServerSide {
         self.look_after(span_ns.1);
         let samples = self.seen.samples.lock().unwrap_or_else(PoisonError::into_inner);
+        self.found(&samples, span_ns, operations)
+    }
+
+    /// What it did in the last second or so, as of `now_ns`; nobody waits for a look.
+    pub fn lately(&self, now_ns: i64) -> Option<ServerSide> {
+        let samples = self.seen.samples.lock().unwrap_or_else(PoisonError::into_inner);
+        let mut latest = samples.all.iter().rev();
+        let last_ns = latest.next()?.at_ns;
+        let first_ns = latest.nth(LATELY - 1)?.at_ns;
+        let is_recent = now_ns.saturating_sub(last_ns) < STALE_NS;
+        is_recent.then(|| self.found(&samples, (first_ns, last_ns), 0))
+    }
+
+    fn found(&self, samples: &Samples, span_ns: (i64, i64), operations: u64) -> ServerSide {
         let rates = between(&samples.all, span_ns);
         let seconds = span_ns.1.saturating_sub(span_ns.0) as f64 / 1e9;
         let missing = || samples.why.clone().unwrap_or_else(|| "not sampled in this phase".to_owned());

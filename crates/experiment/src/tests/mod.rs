@@ -1,5 +1,6 @@
 //! Verdicts of runs on servers that are known, in memory under a virtual clock.
 
+mod live;
 mod outliers;
 mod ranking;
 mod starvation;

@@ -22,6 +22,7 @@ use plimsoll_workload::{Parameter, Workload};
 use crate::RunResult;
 use crate::level::{LevelResult, added_up, empty, headline, unfinished};
 use crate::level_spec::LevelSpec;
+use crate::live::LiveFeed;
 use crate::run_spec::RunSpec;
 use crate::sink::{MeasuringSink, SinkOptions};
 
@@ -114,12 +115,29 @@ impl Found {
         block: u32,
     ) -> LevelResult {
         let work = self.work(block);
-        let options = SinkOptions { table: None, recording: None, with_intervals: true };
+        let options = SinkOptions { table: None, recording: None, with_intervals: true, live: None };
         let depth = SharedDepth::default();
         let sink = |_| MeasuringSink::new(options, &depth, headline(plan), || empty(plan));
         let network = |_| Ok(network(script, plan.stage.unwrap_or(0)).delayed(delays));
         let ran = run_on(plan, &work, sink, &Watch::new(), network).unwrap();
         added_up((ran, depth), plan, words, &self.names, true)
+    }
+
+    /// The same while somebody looks on, who takes what there is at every checkpoint.
+    pub(super) fn watched(&self, script: &Script, plan: &Plan, live: &LiveFeed, look: impl Fn() + Sync) -> LevelResult {
+        let level_spec = LevelSpec { plan: plan.clone(), words: String::new(), curve: None, parameter: None };
+        live.begin(&level_spec, &self.names);
+        let options = SinkOptions { table: None, recording: None, with_intervals: true, live: Some(live) };
+        let depth = SharedDepth::default();
+        let sink = |_| MeasuringSink::new(options, &depth, headline(plan), || empty(plan));
+        let network = |_| Ok(network(script, plan.stage.unwrap_or(0)));
+        let checkpoint = |sink: &mut MeasuringSink, part| {
+            sink.checkpoint(part);
+            look();
+        };
+        let (work, watch) = (self.work(512), Watch::new());
+        let ran = run_on_with_checkpoints(plan, &work, sink, &watch, network, &checkpoint).unwrap();
+        added_up((ran, depth), plan, "", &self.names, true)
     }
 
     fn work(&self, block: u32) -> Work<'_> {
@@ -139,7 +157,7 @@ impl Found {
         latest: usize,
     ) -> LevelResult {
         let work = self.work(512);
-        let options = SinkOptions { table: None, recording: None, with_intervals: true };
+        let options = SinkOptions { table: None, recording: None, with_intervals: true, live: None };
         let depth = SharedDepth::default();
         let sink = |_| MeasuringSink::new(options, &depth, headline(plan), || empty(plan));
         let network = |_| Ok(network(script, plan.stage.unwrap_or(0)).delayed(delays));

@@ -5,6 +5,7 @@ mod heat;
 mod line;
 mod moment;
 mod page;
+mod run;
 mod screen;
 mod table;
 #[cfg(test)]
@@ -13,6 +14,7 @@ mod tests;
 pub use line::line;
 pub use moment::{about, moment};
 pub use page::LivePage;
+pub use run::{LiveLevel, LiveRun};
 pub use screen::screen;
 
 use plimsoll_stats::HEAT_ROWS;
@@ -50,6 +52,29 @@ impl LiveFigures {
     }
 }
 
+/// Times of which a heat map is made.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum LiveTimes {
+    /// Response times.
+    #[default]
+    Response,
+    /// Response times from the intended start: under a schedule they lead.
+    FromIntended,
+    /// Service times.
+    Service,
+}
+
+impl LiveTimes {
+    /// What they are called.
+    pub fn label(self) -> &'static str {
+        match self {
+            LiveTimes::Response => "Response times",
+            LiveTimes::FromIntended => "Response times from the intended start",
+            LiveTimes::Service => "Service times",
+        }
+    }
+}
+
 /// Everything on a screen.
 #[derive(Clone, Debug, Default)]
 pub struct LiveScreen {
@@ -63,7 +88,9 @@ pub struct LiveScreen {
     pub lately: LiveFigures,
     /// Second by second.
     pub history: Vec<LiveFigures>,
-    /// Response times of these seconds, by the rows of a heat map.
+    /// What times the heat map has.
+    pub heat_of: LiveTimes,
+    /// Times of these seconds, by the rows of a heat map.
     pub heat: Vec<[u64; HEAT_ROWS]>,
     /// What the table is by.
     pub by: String,
@@ -77,8 +104,10 @@ pub struct LiveScreen {
     pub unknown_share: f64,
     /// The first sentence of the diagnosis so far.
     pub diagnosis: Option<String>,
-    /// What the capture lost so far.
-    pub losses: LiveLosses,
+    /// What the capture lost so far; `None` where there is none.
+    pub losses: Option<LiveLosses>,
+    /// The run that is shown, where it is one.
+    pub run: Option<LiveRun>,
     /// In place of the keys.
     pub message: Option<String>,
 }

@@ -4,7 +4,7 @@ use std::collections::{BTreeMap, HashMap};
 
 use plimsoll_model::{Names, Symbol};
 use plimsoll_stats::live::{LIVE_DIMENSIONS, LiveSum, Place, Second};
-use plimsoll_stats::{HEAT_EDGES_NS, Key};
+use plimsoll_stats::{HEAT_EDGES_NS, HEAT_ROWS, Key};
 use serde::Serialize;
 
 use super::LiveFigures;
@@ -27,6 +27,8 @@ struct Moment {
     lost_packets: u64,
     /// Row and count.
     heat: Vec<(usize, u64)>,
+    /// The same of service times.
+    service: Vec<(usize, u64)>,
     /// What `cells` refer to; null where it is not known.
     names: Vec<Option<String>>,
     /// Names of clients.
@@ -54,7 +56,7 @@ pub fn about(input: &str) -> Result<String, serde_json::Error> {
 pub fn moment(figures: &LiveFigures, second: &Second, names: &Names) -> Result<String, serde_json::Error> {
     let mut table = NameTable { names, places: HashMap::new(), texts: Vec::new(), hosts: BTreeMap::new() };
     let cells = second.cells().folded().iter().map(|(place, sum)| table.cell(place, sum)).collect();
-    let heat = second.heat().into_iter().enumerate().filter(|&(_, count)| count > 0).collect();
+    let rows = |heat: [u64; HEAT_ROWS]| heat.into_iter().enumerate().filter(|&(_, count)| count > 0).collect();
     serde_json::to_string(&Moment {
         start_s: second.start_ns().div_euclid(1_000_000_000),
         operations: figures.operations,
@@ -65,7 +67,8 @@ pub fn moment(figures: &LiveFigures, second: &Second, names: &Names) -> Result<S
         max_ns: figures.max_ns,
         queue_depth: figures.queue_depth,
         lost_packets: figures.lost_packets,
-        heat,
+        heat: rows(second.heat()),
+        service: rows(*second.service_heat()),
         names: table.texts,
         hosts: table.hosts,
         cells,

@@ -85,9 +85,13 @@ fn page() -> String {
                     }
                     p { span #within {} span #unknown {} }
                     p.notice #losses hidden {}
-                    dl.tiles { @for (id, name, unit) in TILES { div { dt { (name) } dd { strong id=(id) { "–" } small { (unit) } } } } }
+                    div #run hidden { ul #going {} (levels()) }
+                    dl.tiles { @for (id, name, unit) in TILES { div id={ "tile-" (id) } { dt { (name) } dd { strong id=(id) { "–" } small { (unit) } } } } }
                     p.story #diagnosis {}
-                    figure { figcaption { h3 { "Response times, last 5 minutes" } } div.chart #heat data-chart="heat" {} }
+                    div.live-heat {
+                        figure { figcaption { h3 { span #times { "Response times" } ", last 5 minutes" } } div.chart #heat data-chart="heat" {} }
+                        figure { figcaption { h3 #served { "Service times, last 5 minutes" } } div.chart #service data-chart="service" {} }
+                    }
                     figure { figcaption { h3 { "Operations per second and percentiles" } } div.chart #course data-chart="course" {} }
                     div.live-tables { @for (id, name) in TABLES { (table(id, name)) } }
                 }
@@ -97,6 +101,18 @@ fn page() -> String {
         }
     };
     page.into_string()
+}
+
+fn levels() -> maud::Markup {
+    html! {
+        div.scroll #finished hidden {
+            table #levels {
+                caption { "Finished load levels" }
+                thead { tr { @for head in ["Level", "op/s", "p50", "p99", "Verdict"] { th scope="col" { (head) } } } }
+                tbody {}
+            }
+        }
+    }
 }
 
 fn table(id: &str, name: &str) -> maud::Markup {

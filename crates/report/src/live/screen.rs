@@ -1,15 +1,19 @@
 //! The screen of a terminal: numbers now and lately, a heat map, and what clients wait for.
 
+use plimsoll_stats::live::LiveLosses;
+
 use super::{LiveFigures, LiveScreen, chart, heat, table};
 use crate::safe::{columns as width_of, fit};
 use crate::{Zone, duration, significant};
 
-/// Lines that each screen has: head, numbers (3), charts (3), title of the heat map, heads of the table (2), diagnosis, losses, keys.
-const FIXED_LINES: usize = 13;
+/// Lines that each screen has: head, numbers (3), charts (3), title of the heat map, heads of the table (2), keys.
+const FIXED_LINES: usize = 11;
 /// Columns in front of a chart.
 const LABEL: usize = 8;
 /// Less than this is no screen.
 const LEAST: (usize, usize) = (40, 16);
+/// Lines of a run at most: level, pace, generator, server, finished levels.
+const RUN_LINES: usize = 5;
 
 /// The lines of a screen of so many columns and rows: exactly as many, none wider.
 pub fn screen(live: &LiveScreen, columns: usize, rows: usize) -> Vec<String> {
@@ -23,10 +27,15 @@ pub fn screen(live: &LiveScreen, columns: usize, rows: usize) -> Vec<String> {
 }
 
 fn whole(live: &LiveScreen, columns: usize, rows: usize) -> Vec<String> {
-    let free = rows - FIXED_LINES;
+    let below = below(live);
+    let free = rows.saturating_sub(FIXED_LINES + below.len());
     let (map_rows, table_rows) = (free / 2, free - free / 2);
-    let mut lines =
-        vec![head(live, columns), numbers_head(), numbers("now", &live.now), numbers("1 min", &live.lately)];
+    let mut lines = vec![
+        head(live, columns),
+        numbers_head(live),
+        numbers("now", &live.now, live),
+        numbers("1 min", &live.lately, live),
+    ];
     let seconds = live.history.len().min(columns - LABEL);
     let history = &live.history[live.history.len() - seconds..];
     let pad = columns - LABEL - seconds;
@@ -37,7 +46,8 @@ fn whole(live: &LiveScreen, columns: usize, rows: usize) -> Vec<String> {
     ] {
         lines.push(format!("{label:<LABEL$}{:pad$}{}", "", chart::sparkline(&values)));
     }
-    lines.push("Response times, a column per second (darker: more; /: packets were lost)".to_owned());
+    let lossy = if live.losses.is_some() { "; /: packets were lost" } else { "" };
+    lines.push(format!("{}, a column per second (darker: more{lossy})", live.heat_of.label()));
     let map = &live.heat[live.heat.len().saturating_sub(seconds)..];
     let lossy: Vec<bool> = history.iter().map(|second| second.lost_packets > 0).collect();
     lines.extend(
@@ -46,8 +56,7 @@ fn whole(live: &LiveScreen, columns: usize, rows: usize) -> Vec<String> {
             .map(|(label, cells)| format!("{label:<LABEL$}{:pad$}{cells}", "")),
     );
     lines.extend(table::lines(live, columns, table_rows));
-    lines.push(live.diagnosis.clone().unwrap_or_default());
-    lines.push(losses(live));
+    lines.extend(below);
     lines.push(live.message.clone().unwrap_or_else(|| keys(columns)));
     lines
 }
@@ -60,14 +69,24 @@ fn head(live: &LiveScreen, columns: usize) -> String {
     format!("{left}{:1$}{right}", "", columns.saturating_sub(width_of(&left) + width_of(&right)))
 }
 
-fn numbers_head() -> String {
-    format!(
-        "{:8}{:>9}{:>10}{:>10}{:>10}{:>9}{:>9}{:>10}",
-        "", "ops/s", "p50", "p99", "errors/s", "depth", "MB/s", "lost"
-    )
+/// What stands below the table.
+fn below(live: &LiveScreen) -> Vec<String> {
+    let mut lines = Vec::new();
+    if let Some(run) = &live.run {
+        lines.extend(run.lines().into_iter().chain(run.finished()).take(RUN_LINES));
+    }
+    if let Some(losses) = live.losses {
+        lines.extend([live.diagnosis.clone().unwrap_or_default(), said(losses)]);
+    }
+    lines
 }
 
-fn numbers(label: &str, figures: &LiveFigures) -> String {
+fn numbers_head(live: &LiveScreen) -> String {
+    let lost = if live.losses.is_some() { "lost" } else { "" };
+    format!("{:8}{:>9}{:>10}{:>10}{:>10}{:>9}{:>9}{:>10}", "", "ops/s", "p50", "p99", "errors/s", "depth", "MB/s", lost)
+}
+
+fn numbers(label: &str, figures: &LiveFigures, live: &LiveScreen) -> String {
     let time = |ns: Option<u64>| ns.map_or_else(|| "-".to_owned(), |ns| duration(ns as f64 / 1e9));
     // Of a part of the operations only.
     let mark = if figures.lost_packets > 0 { "*" } else { "" };
@@ -79,17 +98,17 @@ fn numbers(label: &str, figures: &LiveFigures) -> String {
         significant(figures.per_second(figures.errors)),
         significant(figures.queue_depth),
         significant(figures.per_second(figures.bytes) / 1e6),
-        figures.lost_packets,
+        live.losses.map_or_else(String::new, |_| figures.lost_packets.to_string()),
     )
 }
 
-fn losses(live: &LiveScreen) -> String {
+fn said(losses: LiveLosses) -> String {
     let lost = |what: &str, count: u64| (count > 0).then(|| format!("{what} {count}"));
     let all = [
-        lost("lost by the kernel:", live.losses.kernel),
-        lost("buffer full:", live.losses.freezes),
-        lost("lost by the interface:", live.losses.interface),
-        lost("interface down:", live.losses.downs),
+        lost("lost by the kernel:", losses.kernel),
+        lost("buffer full:", losses.freezes),
+        lost("lost by the interface:", losses.interface),
+        lost("interface down:", losses.downs),
     ];
     let all: Vec<String> = all.into_iter().flatten().collect();
     if all.is_empty() {
@@ -100,7 +119,7 @@ fn losses(live: &LiveScreen) -> String {
 }
 
 fn keys(columns: usize) -> String {
-    let all = "q quit  space pause  \u{2190} \u{2192} time  l live  c s o f by  \u{2191} \u{2193} Enter drill down  Backspace up  w save";
-    let short = "q quit  space pause  \u{2190}\u{2192} time  c s o f by  \u{2191}\u{2193} Enter  Backspace";
+    let all = "q quit  space pause  \u{2190} \u{2192} time  l live  c s o f by  \u{2191} \u{2193} Enter drill down  Backspace up  t times  w save";
+    let short = "q quit  space pause  \u{2190}\u{2192} time  c s o f by  \u{2191}\u{2193} Enter  Backspace  t times";
     if width_of(all) <= columns { all.to_owned() } else { short.to_owned() }
 }

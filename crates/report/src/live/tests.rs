@@ -30,6 +30,7 @@ fn live() -> LiveScreen {
         within: vec!["client 10.0.0.1".to_owned()],
         rows: vec![row("d\\\u{1b}]0;x\u{7}\u{202e}evil\n"), row(&"ü".repeat(300)), row("others")],
         selected: 1,
+        losses: Some(plimsoll_stats::live::LiveLosses::default()),
         ..LiveScreen::default()
     }
 }

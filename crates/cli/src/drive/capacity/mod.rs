@@ -16,6 +16,7 @@ use crate::about::AboutFlags;
 use crate::drive::run::{LoadFlags, SetFlags, TargetFlags, Terminal, absolute, level_at, timeout_ns, usual};
 use crate::drive::server_side::ServerSideFlags;
 use crate::exit::{Done, Usage, first_error};
+use crate::live::WatchFlags;
 use crate::output::Output;
 use crate::output_file::Files;
 use crate::record::RecordFlags;
@@ -47,6 +48,8 @@ pub(crate) struct Arguments {
     /// Delete the workload's files at the end, also after Ctrl-C [default: leave them for the next run]
     #[arg(long, help_heading = "Output")]
     remove_files: bool,
+    #[command(flatten)]
+    watch: WatchFlags,
     #[command(flatten)]
     about: AboutFlags,
     #[command(flatten)]
@@ -107,16 +110,18 @@ pub(crate) fn run(arguments: Arguments) -> anyhow::Result<Done> {
     let bounds = arguments.bounds.of(&load)?;
     let highest = level_at(&arguments.load, workload.defaults(), ("--most", bounds.most), 0)?;
     let resolved = arguments.target.choose()?;
-    let terminal = Terminal::new(arguments.output.quiet);
+    let server_side = arguments.server_side.watch()?.map(Arc::new);
+    let shown = format!("{} on {}", workload.name(), resolved.shown);
+    let printed = (arguments.output.quiet, output.prints());
+    let terminal = Terminal::watching(&arguments.watch, &shown, printed, server_side.as_ref())?;
     let monitor: &dyn Monitor = &terminal;
-    let warmup_ns = highest.plan.phases.warmup_ns;
     let spec = RunSpec {
         target: resolved.shown.clone(),
         server: arguments.target.spec(),
         workload: absolute(&arguments.workload)?,
         settings: arguments.parameters.settings().to_vec(),
         file_set: arguments.load.file_set.clone(),
-        warmup_ns,
+        warmup_ns: highest.plan.phases.warmup_ns,
         no_cpu_idle: arguments.load.no_cpu_idle,
         about,
         ..RunSpec::new(&workload, arguments.load.seed)
@@ -125,13 +130,13 @@ pub(crate) fn run(arguments: Arguments) -> anyhow::Result<Done> {
     let connect_options = arguments.target.connect_options(spec.seed ^ u64::from(std::process::id()) << 32);
     let highest = [highest];
     allow_open_files(resolved.open_files(&highest, &workload))?;
-    let server_side = arguments.server_side.watch()?;
     let recording = RunRecording::begin(arguments.record.to().as_ref(), &spec, &workload)?;
     let runner = Runner {
         recording: recording.as_ref(),
         file_set: arguments.load.file_set.as_deref(),
         remove_files: arguments.remove_files,
-        server_side: server_side.as_ref(),
+        server_side: server_side.as_deref(),
+        live: terminal.feed(),
         ..Runner::new(&workload, monitor, timeout_ns(&arguments.load))
     };
     let found = (|| {
@@ -148,6 +153,7 @@ pub(crate) fn run(arguments: Arguments) -> anyhow::Result<Done> {
         let capacity = search.summary(result.levels.len());
         anyhow::Ok((result.findings_of(Some(Box::new(capacity))), results.besides))
     })();
+    terminal.end_view();
     let recording = recording.map_or(Ok(()), |recording| recording.finish(monitor.stopped(), found.as_ref()));
     let (findings, besides): (Findings, _) = match found {
         Ok(found) => found,

@@ -25,6 +25,7 @@ use plimsoll_workload::Builtin;
 use crate::about::AboutFlags;
 use crate::drive::server_side::ServerSideFlags;
 use crate::exit::{Done, Usage, first_error};
+use crate::live::WatchFlags;
 use crate::output::{Output, finish_table};
 use crate::output_file::{Files, OutputFile, Readers};
 use crate::record::RecordFlags;
@@ -108,6 +109,8 @@ pub(crate) struct Arguments {
     #[arg(long, value_name = "FILE.pcapng", help_heading = "Output")]
     tap: Option<PathBuf>,
     #[command(flatten)]
+    watch: WatchFlags,
+    #[command(flatten)]
     about: AboutFlags,
     #[command(flatten)]
     record: RecordFlags,
@@ -174,9 +177,11 @@ pub(crate) fn run(arguments: Arguments) -> anyhow::Result<Done> {
     let spec = RunSpec { target: resolved.shown.clone(), ..spec };
     let (finished, names) = already(&arguments, &spec)?;
     let spec = RunSpec { about: about(&arguments)?, ..spec };
-    let terminal = Terminal::new(arguments.output.quiet);
+    let server_side = arguments.server_side.watch()?.map(Arc::new);
+    let shown = format!("{} on {}", first.workload.name(), resolved.shown);
+    let printed = (arguments.output.quiet, output.prints());
+    let terminal = Terminal::watching(&arguments.watch, &shown, printed, server_side.as_ref())?;
     let monitor: &dyn Monitor = &terminal;
-    let server_side = arguments.server_side.watch()?;
     let record_to = arguments.record.to();
     let recording = match arguments.go_on {
         true => {
@@ -197,13 +202,15 @@ pub(crate) fn run(arguments: Arguments) -> anyhow::Result<Done> {
         stop_above_s: spec.stop_above_s,
         file_set: spec.file_set.as_deref(),
         remove_files: arguments.remove_files,
-        server_side: server_side.as_ref(),
+        server_side: server_side.as_deref(),
+        live: terminal.feed(),
         client_is_measured: false,
     };
     // Two runs at once must not look like one client computer.
     let connect_options = target.connect_options(spec.seed ^ u64::from(std::process::id()) << 32);
     let work = Work { variants: work, finished, names };
     let measured = measure(work, &runner, &resolved, &connect_options, &spec);
+    terminal.end_view();
     // Whatever became of the run: what was recorded of it gets its end, and is of use.
     let recording = recording.map_or(Ok(()), |recording| recording.finish(monitor.stopped(), measured.as_ref()));
     let tap = tap.zip(tap_file).map_or(Ok(()), |(tap, file)| file.write(|_| tap.finish()));

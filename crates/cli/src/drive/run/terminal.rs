@@ -7,9 +7,11 @@ use indicatif::{ProgressBar, ProgressDrawTarget};
 use plimsoll_drive::engine::{Phase, Progress, Watch};
 use plimsoll_workload::fileset::JobProgress;
 
+use crate::live::{RunView, WatchFlags};
 use crate::progress::style;
 use crate::{interrupt, shell};
-use plimsoll_experiment::{Activity, Monitor};
+use plimsoll_experiment::server_side::ServerSideWatch;
+use plimsoll_experiment::{Activity, LevelResult, LiveFeed, Monitor};
 
 /// Between two looks at the run.
 const CHECK_INTERVAL: Duration = Duration::from_millis(100);
@@ -22,13 +24,38 @@ pub(crate) struct Terminal {
     cleaning: Arc<Watch>,
     caught: OnceLock<()>,
     shown: bool,
+    /// Shows more than progress.
+    view: Option<RunView>,
 }
 
 impl Terminal {
     /// Shows how far runs are where somebody looks.
     pub(crate) fn new(quiet: bool) -> Self {
         let shown = !quiet && shell::shows_progress();
-        Self { watch: Arc::default(), cleaning: Arc::default(), caught: OnceLock::new(), shown }
+        Self { watch: Arc::default(), cleaning: Arc::default(), caught: OnceLock::new(), shown, view: None }
+    }
+
+    /// Shows what runs of `input` do while they do it, as the flags say.
+    pub(crate) fn watching(
+        flags: &WatchFlags,
+        input: &str,
+        (quiet, prints): (bool, bool),
+        server: Option<&Arc<ServerSideWatch>>,
+    ) -> anyhow::Result<Self> {
+        let plain = Self::new(quiet);
+        let view = flags.start(input, (quiet, prints), &plain.watch, server)?;
+        let shown = plain.shown && !view.as_ref().is_some_and(|view| view.replaces_progress);
+        Ok(Self { shown, view, ..plain })
+    }
+
+    /// Where load threads bring what is shown.
+    pub(crate) fn feed(&self) -> Option<&LiveFeed> {
+        self.view.as_ref().map(RunView::feed)
+    }
+
+    /// The runs are over: what is printed now stands in the terminal as it was before.
+    pub(crate) fn end_view(&self) {
+        self.view.iter().for_each(RunView::end);
     }
 }
 
@@ -58,7 +85,13 @@ impl Monitor for Terminal {
         &self.cleaning
     }
 
+    fn level_over(&self, level: &LevelResult) {
+        self.view.iter().for_each(|view| view.level_over(level));
+    }
+
     fn show(&self, what: &str, shown: Activity<'_>, work: &mut (dyn FnMut() + Send)) {
+        let begins = |files| self.view.iter().for_each(|view| view.begins(what, files));
+        begins(if let Activity::Files(progress) = shown { Some(progress()) } else { None });
         let mut before = (Instant::now(), self.watch.progress());
         self.with_bar(what, work, |bar| match shown {
             Activity::Level => {
@@ -67,7 +100,9 @@ impl Monitor for Terminal {
                 before = now;
             }
             Activity::Files(progress) => {
-                let JobProgress { done, total } = progress();
+                let progress = progress();
+                begins(Some(progress));
+                let JobProgress { done, total } = progress;
                 bar.set_length(total);
                 bar.set_position(done);
                 bar.set_message(format!("{done} of {total} files and directories"));
@@ -78,11 +113,14 @@ impl Monitor for Terminal {
 
 impl Terminal {
     fn with_bar(&self, what: &str, work: &mut (dyn FnMut() + Send), mut look: impl FnMut(&ProgressBar)) {
-        if !self.shown {
+        if !self.shown && self.view.is_none() {
             return work();
         }
         let bar = ProgressBar::no_length().with_prefix(what.to_owned());
-        bar.set_draw_target(ProgressDrawTarget::stderr_with_hz(10));
+        bar.set_draw_target(match self.shown {
+            true => ProgressDrawTarget::stderr_with_hz(10),
+            false => ProgressDrawTarget::hidden(),
+        });
         bar.set_style(style(("{prefix} {bar:24} {wide_msg}", "{prefix}: {wide_msg}")));
         let result = std::thread::scope(|scope| {
             let worker = scope.spawn(work);

@@ -6,7 +6,7 @@ use std::net::TcpListener;
 use std::sync::Arc;
 
 use plimsoll_model::Names;
-use plimsoll_report::live::{LivePage, about, moment};
+use plimsoll_report::live::{LiveLevel, LivePage, about, moment};
 use plimsoll_stats::live::{LiveLosses, Recent};
 use serde_json::json;
 
@@ -24,6 +24,8 @@ pub(crate) struct Browser {
     /// Where the next second begins.
     next_ns: Option<i64>,
     ended: bool,
+    /// The last state before the first second.
+    said: String,
 }
 
 impl Browser {
@@ -34,15 +36,16 @@ impl Browser {
         let stream = Arc::new(SharedStream::new(event("about", &about(input)?)));
         let site = Page { token, page: LivePage::new(), stream: Arc::clone(&stream) };
         http::start(listener, allow_remote, Arc::new(site));
-        Ok((Self { stream, next_ns: None, ended: false }, path))
+        Ok((Self { stream, next_ns: None, ended: false, said: String::new() }, path))
     }
 
     /// Sends the seconds that are over by now.
     pub(super) fn look(&mut self, recent: &Recent, names: &Names, now_ns: i64, beside: &Beside<'_>) {
         let first = || recent.seconds().next().map(|second| second.start_ns());
-        let Some(next_ns) = self.next_ns.or_else(first) else { return };
-        let mut next_ns = next_ns.max(first().unwrap_or(next_ns));
-        while next_ns + SECOND_NS + SETTLED_NS <= now_ns {
+        let mut next = self.next_ns.or_else(first);
+        while let Some(next_ns) = next.map(|next_ns| next_ns.max(first().unwrap_or(next_ns)))
+            && next_ns + SECOND_NS + SETTLED_NS <= now_ns
+        {
             if let Some(second) = recent.second(next_ns) {
                 let figures = figures(std::iter::once(second), next_ns, next_ns + SECOND_NS);
                 // A second that cannot be written is missing in the page, which shows the gap.
@@ -50,12 +53,25 @@ impl Browser {
                     self.stream.push(event("second", &text) + &state(beside));
                 }
             }
-            next_ns += SECOND_NS;
+            next = Some(next_ns + SECOND_NS);
         }
-        self.next_ns = Some(next_ns);
+        self.next_ns = next;
+        // Before the first second there is something to say of a run, too.
+        let said = state(beside);
+        if self.next_ns.is_none() && beside.run.is_some() && self.said != said {
+            self.said.clone_from(&said);
+            self.stream.push(said);
+        }
         if beside.ended && !std::mem::replace(&mut self.ended, true) {
             self.stream.push(state(beside));
         }
+    }
+}
+
+impl Drop for Browser {
+    /// Nothing more comes: waits a moment until all browsers have what there is.
+    fn drop(&mut self) {
+        self.stream.end();
     }
 }
 
@@ -64,9 +80,15 @@ fn event(name: &str, data: &str) -> String {
 }
 
 fn state(beside: &Beside<'_>) -> String {
-    let LiveLosses { kernel, freezes, interface, downs } = beside.losses;
-    let losses = json!({ "kernel": kernel, "freezes": freezes, "interface": interface, "downs": downs });
-    let state = json!({ "losses": losses, "diagnosis": beside.diagnosis, "ended": beside.ended });
+    let losses = beside.losses.map(|LiveLosses { kernel, freezes, interface, downs }| {
+        json!({ "kernel": kernel, "freezes": freezes, "interface": interface, "downs": downs })
+    });
+    let run = beside.run.map(|run| {
+        let levels: Vec<[String; 5]> = run.levels.iter().map(LiveLevel::cells).collect();
+        json!({ "lines": run.lines(), "levels": levels })
+    });
+    let (diagnosis, times, ended) = (beside.diagnosis, beside.times.label(), beside.ended);
+    let state = json!({ "losses": losses, "diagnosis": diagnosis, "times": times, "run": run, "ended": ended });
     event("state", &state.to_string())
 }
 

@@ -2,8 +2,9 @@
 
 use std::collections::VecDeque;
 use std::io;
+use std::sync::atomic::{AtomicUsize, Ordering::SeqCst};
 use std::sync::{Arc, Condvar, Mutex, MutexGuard, PoisonError};
-use std::time::Duration;
+use std::time::{Duration, Instant};
 
 use plimsoll_stats::live::KEPT_SECONDS;
 
@@ -13,12 +14,16 @@ use super::Client;
 const MAX_BYTES: usize = 16 << 20;
 /// After this time without an event a browser gets an empty one, to find out whether it is still there.
 const SILENCE: Duration = Duration::from_secs(10);
+/// How long the end waits for browsers.
+const AT_THE_END: Duration = Duration::from_secs(1);
 
 /// The events.
 pub(super) struct SharedStream {
     about: String,
     kept: Mutex<Kept>,
     more: Condvar,
+    /// Browsers that are being sent something.
+    open: AtomicUsize,
 }
 
 #[derive(Default)]
@@ -27,6 +32,8 @@ struct Kept {
     bytes: usize,
     /// The number of the first.
     first: u64,
+    /// Nothing more comes.
+    ended: bool,
 }
 
 impl Kept {
@@ -51,7 +58,7 @@ impl Kept {
 impl SharedStream {
     /// `about` is the first event of each browser.
     pub(super) fn new(about: String) -> Self {
-        Self { about, kept: Mutex::default(), more: Condvar::new() }
+        Self { about, kept: Mutex::default(), more: Condvar::new(), open: AtomicUsize::new(0) }
     }
 
     fn kept(&self) -> MutexGuard<'_, Kept> {
@@ -64,9 +71,19 @@ impl SharedStream {
         self.more.notify_all();
     }
 
-    /// The event of a number or after it, when it comes; `None` after a silence.
+    /// Nothing more comes. Waits until all browsers have everything, but not for those that take nothing.
+    pub(super) fn end(&self) {
+        self.kept().ended = true;
+        self.more.notify_all();
+        let begun = Instant::now();
+        while self.open.load(SeqCst) > 0 && begun.elapsed() < AT_THE_END {
+            std::thread::sleep(Duration::from_millis(5));
+        }
+    }
+
+    /// The event of a number or after it, when it comes; `None` after a silence, and at the end.
     fn wait(&self, number: u64) -> Option<(u64, Arc<str>)> {
-        let is_missing = |kept: &mut Kept| kept.get(number).is_none();
+        let is_missing = |kept: &mut Kept| kept.get(number).is_none() && !kept.ended;
         let waited = self.more.wait_timeout_while(self.kept(), SILENCE, is_missing);
         waited.unwrap_or_else(PoisonError::into_inner).0.get(number)
     }
@@ -74,6 +91,13 @@ impl SharedStream {
     /// Sends the last minutes and what comes, until the client takes no more. It holds one event at a time: a slow client skips what is
     /// no longer kept, and one that takes nothing is closed.
     pub(super) fn send_to(&self, client: &mut Client) -> io::Result<()> {
+        self.open.fetch_add(1, SeqCst);
+        let sent = self.send_all(client);
+        self.open.fetch_sub(1, SeqCst);
+        sent
+    }
+
+    fn send_all(&self, client: &mut Client) -> io::Result<()> {
         client.begin("text/event-stream")?;
         client.send(self.about.as_bytes())?;
         let mut next = 0;
@@ -83,6 +107,7 @@ impl SharedStream {
                     client.send(event.as_bytes())?;
                     next = number + 1;
                 }
+                None if self.kept().ended => return Ok(()),
                 None => client.send(b":\n\n")?,
             }
         }

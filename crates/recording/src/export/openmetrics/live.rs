@@ -25,8 +25,8 @@ pub struct LiveMetrics<'a> {
     pub totals: &'a Totals,
     /// The names in them.
     pub names: &'a Names,
-    /// What the capture lost.
-    pub losses: LiveLosses,
+    /// What the capture lost; `None` where there is none.
+    pub losses: Option<LiveLosses>,
 }
 
 impl LiveMetrics<'_> {
@@ -40,7 +40,9 @@ impl LiveMetrics<'_> {
         label(&mut labels, "tool", self.tool);
         label(&mut labels, "input", self.input);
         writeln!(out, "plimsoll_watch_info{{{labels}}} 1")?;
-        self.losses(out)?;
+        if let Some(losses) = self.losses {
+            write_losses(out, losses)?;
+        }
         for (dimension, breakdown) in self.totals.by() {
             let keys = breakdown.rows().into_iter().map(|(key, stats)| {
                 let key = key.parts().first().copied().flatten();
@@ -56,21 +58,6 @@ impl LiveMetrics<'_> {
         writeln!(out, "# EOF")
     }
 
-    fn losses(&self, out: &mut impl Write) -> io::Result<()> {
-        let LiveLosses { kernel, freezes, interface, downs } = self.losses;
-        let row = |by: &str, of: u64| Labelled { labels: format!("by=\"{by}\""), time: String::new(), of };
-        let lost = [row("kernel", kernel), row("interface", interface)];
-        counter(out, "capture_lost_packets", "Packets that the capture lost.", &lost, |&lost| Some(lost))?;
-        for (name, help, number) in [
-            ("capture_freezes", "How often the buffer for packets was full.", freezes),
-            ("capture_interface_downs", "How often the interface went down.", downs),
-        ] {
-            family(out, name, "counter", help)?;
-            writeln!(out, "plimsoll_{name}_total {number}")?;
-        }
-        Ok(())
-    }
-
     fn name(&self, key: Key) -> Option<String> {
         Some(match key {
             Key::Client(ip) => ip.to_string(),
@@ -79,6 +66,21 @@ impl LiveMetrics<'_> {
             _ => key.name(self.names)?.to_owned(),
         })
     }
+}
+
+fn write_losses(out: &mut impl Write, losses: LiveLosses) -> io::Result<()> {
+    let LiveLosses { kernel, freezes, interface, downs } = losses;
+    let row = |by: &str, of: u64| Labelled { labels: format!("by=\"{by}\""), time: String::new(), of };
+    let lost = [row("kernel", kernel), row("interface", interface)];
+    counter(out, "capture_lost_packets", "Packets that the capture lost.", &lost, |&lost| Some(lost))?;
+    for (name, help, number) in [
+        ("capture_freezes", "How often the buffer for packets was full.", freezes),
+        ("capture_interface_downs", "How often the interface went down.", downs),
+    ] {
+        family(out, name, "counter", help)?;
+        writeln!(out, "plimsoll_{name}_total {number}")?;
+    }
+    Ok(())
 }
 
 /// A row per key. A key whose labels another row has already counts among the others: no series may appear twice.
@@ -136,7 +138,7 @@ mod tests {
     use plimsoll_testkit::transaction;
 
     fn text(totals: &Totals, names: &Names) -> String {
-        let losses = LiveLosses { kernel: 7, freezes: 2, interface: 1, downs: 0 };
+        let losses = Some(LiveLosses { kernel: 7, freezes: 2, interface: 1, downs: 0 });
         let mut out = Vec::new();
         let metrics = LiveMetrics { tool: "plimsoll", input: "interface eth0", totals, names, losses };
         metrics.write(&mut out).unwrap();

@@ -1,0 +1,285 @@
+//! `--watch`, `--browser`, `--metrics` of a run: a thread that shows what the load threads have.
+
+use std::collections::VecDeque;
+use std::sync::atomic::{AtomicBool, Ordering::SeqCst};
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::thread::JoinHandle;
+use std::time::{Duration, Instant};
+
+use anyhow::Context;
+use plimsoll_client::clock::Clock;
+use plimsoll_drive::engine::{Phase, Progress, Watch};
+use plimsoll_experiment::server_side::ServerSideWatch;
+use plimsoll_experiment::{LevelResult, LiveFeed};
+use plimsoll_model::Names;
+use plimsoll_report::live::{LiveLevel, LiveRun, LiveTimes};
+use plimsoll_stats::Headline;
+use plimsoll_stats::live::{Recent, Totals};
+use plimsoll_workload::fileset::JobProgress;
+
+use super::{Beside, Lines, LiveView, Metrics, PublishFlags, Screen};
+
+/// Between two looks at the load threads.
+const LOOK: Duration = Duration::from_millis(100);
+/// How long the generator's and the server's numbers stay.
+const SLOW_LOOK: Duration = Duration::from_secs(1);
+/// How far time goes on behind the end, ns: the last second is over then.
+const BEHIND_NS: i64 = 1_200_000_000;
+/// Looks of which a rate is made: two seconds of them.
+const RATE_LOOKS: usize = 20;
+
+/// Whether a run is shown while it goes on, as flags.
+#[derive(Clone, Debug, clap::Args)]
+#[command(next_help_heading = "Live view")]
+pub(crate) struct WatchFlags {
+    /// Show the run while it goes on: in a terminal a screen that follows keys, otherwise one line per second
+    #[arg(long, conflicts_with = "quiet")]
+    watch: bool,
+    #[command(flatten)]
+    publish: PublishFlags,
+}
+
+/// A run that is shown while it goes on.
+pub(crate) struct RunView {
+    shared: Arc<Shared>,
+    thread: Mutex<Option<JoinHandle<()>>>,
+    /// It takes the place of a progress bar.
+    pub(crate) replaces_progress: bool,
+}
+
+/// What the run says.
+struct Shared {
+    feed: LiveFeed,
+    watch: Arc<Watch>,
+    server: Option<Arc<ServerSideWatch>>,
+    said: Mutex<Said>,
+    ended: AtomicBool,
+}
+
+#[derive(Default)]
+struct Said {
+    activity: String,
+    /// It is work on files.
+    files: Option<JobProgress>,
+    levels: Vec<LiveLevel>,
+}
+
+impl WatchFlags {
+    /// Begins to show a run, `input` in words, if that is wanted. `prints`: a report goes to standard output.
+    pub(crate) fn start(
+        &self,
+        input: &str,
+        (quiet, prints): (bool, bool),
+        watch: &Arc<Watch>,
+        server: Option<&Arc<ServerSideWatch>>,
+    ) -> anyhow::Result<Option<RunView>> {
+        let browser = self.publish.browser(input)?;
+        let metrics = self.publish.metrics(input, quiet)?;
+        if !self.watch && browser.is_none() && metrics.is_none() {
+            return Ok(None);
+        }
+        // A report on standard output would stand in the middle of the screen.
+        let screen = (self.watch && prints).then(|| Screen::open(input)).flatten();
+        let view = LiveView::new(screen, Lines::new(1, !self.watch), browser);
+        let shared = Arc::new(Shared {
+            feed: LiveFeed::new(metrics.is_some()),
+            watch: Arc::clone(watch),
+            server: server.cloned(),
+            said: Mutex::default(),
+            ended: AtomicBool::new(false),
+        });
+        let follower = Follower::new(Arc::clone(&shared), view, metrics);
+        let thread = std::thread::Builder::new().name("live".to_owned()).spawn(move || follower.follow());
+        let thread = Mutex::new(Some(thread.context("a thread that shows the run")?));
+        Ok(Some(RunView { shared, thread, replaces_progress: self.watch }))
+    }
+}
+
+impl RunView {
+    /// Where the load threads bring what they have.
+    pub(crate) fn feed(&self) -> &LiveFeed {
+        &self.shared.feed
+    }
+
+    /// Something else is done now.
+    pub(crate) fn begins(&self, activity: &str, files: Option<JobProgress>) {
+        let mut said = self.shared.said();
+        activity.clone_into(&mut said.activity);
+        said.files = files;
+    }
+
+    /// A level is over.
+    pub(crate) fn level_over(&self, level: &LevelResult) {
+        let times = level.leading_times();
+        let seconds = level.seconds();
+        let about = level.about();
+        let name = about.curve.as_ref().filter(|curve| !about.level.contains(*curve));
+        let level = LiveLevel {
+            level: name.map_or_else(|| about.level.clone(), |curve| format!("{}, {curve}", about.level)),
+            operations_per_s: if seconds > 0.0 { level.answered().requests as f64 / seconds } else { 0.0 },
+            p50_s: times.map(|times| times.p50_s),
+            p99_s: times.map(|times| times.p99_s),
+            verdict: level.validity().verdict.label().to_uppercase(),
+        };
+        self.shared.said().levels.push(level);
+    }
+
+    /// The run is over: the terminal is as it was before, and browsers have everything.
+    pub(crate) fn end(&self) {
+        self.shared.ended.store(true, SeqCst);
+        let thread = self.thread.lock().unwrap_or_else(PoisonError::into_inner).take();
+        if let Some(thread) = thread {
+            thread.thread().unpark();
+            // A view that panicked has cost no number.
+            let _ = thread.join();
+        }
+    }
+}
+
+impl Drop for RunView {
+    fn drop(&mut self) {
+        self.end();
+    }
+}
+
+impl Shared {
+    fn said(&self) -> MutexGuard<'_, Said> {
+        self.said.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}
+
+/// The thread that shows.
+struct Follower {
+    shared: Arc<Shared>,
+    view: LiveView,
+    metrics: Option<Metrics>,
+    recent: Recent,
+    totals: Option<Totals>,
+    clock: Clock,
+    iterations: VecDeque<(Instant, u64)>,
+    run: LiveRun,
+    slow_look: Instant,
+    logged: String,
+    asked_to_end: bool,
+}
+
+impl Follower {
+    fn new(shared: Arc<Shared>, view: LiveView, metrics: Option<Metrics>) -> Self {
+        let totals = metrics.is_some().then(Totals::default);
+        Self {
+            shared,
+            view,
+            metrics,
+            recent: Recent::new(),
+            totals,
+            clock: Clock::new(),
+            iterations: VecDeque::new(),
+            run: LiveRun::default(),
+            slow_look: Instant::now(),
+            logged: String::new(),
+            asked_to_end: false,
+        }
+    }
+
+    fn follow(mut self) {
+        loop {
+            let ended = self.shared.ended.load(SeqCst);
+            self.look(ended);
+            if ended {
+                return;
+            }
+            std::thread::park_timeout(LOOK);
+        }
+    }
+
+    fn look(&mut self, ended: bool) {
+        let now_ns = self.clock.now() + if ended { BEHIND_NS } else { 0 };
+        let names = self.shared.feed.names();
+        if names.is_some() {
+            let wanted = ended || self.metrics.as_ref().is_some_and(Metrics::is_wanted);
+            self.shared.feed.take(now_ns, &mut self.recent, self.totals.as_mut().filter(|_| wanted));
+            self.recent.advance(now_ns);
+        }
+        let unnamed = Names::default();
+        let names = names.as_deref().unwrap_or(&unnamed);
+        if let Some((metrics, totals)) = self.metrics.as_ref().zip(self.totals.as_ref()) {
+            metrics.look(totals, names, None);
+        }
+        self.describe(now_ns);
+        let times = match self.shared.feed.headline() {
+            Some(Headline::FromIntended) => LiveTimes::FromIntended,
+            Some(Headline::Response) | None => LiveTimes::Response,
+        };
+        let beside = Beside { run: Some(&self.run), times, ended, ..Beside::default() };
+        if self.view.look(&self.recent, names, now_ns, &beside) && !std::mem::replace(&mut self.asked_to_end, true) {
+            // As the first Ctrl-C.
+            self.shared.watch.stop();
+            self.view.say("Ending the run: outstanding requests get their answers, clients log off".to_owned());
+        }
+    }
+
+    /// What goes on.
+    fn describe(&mut self, now_ns: i64) {
+        let progress = self.shared.watch.progress();
+        {
+            let said = self.shared.said();
+            self.run.activity.clone_from(&said.activity);
+            self.run.levels.clone_from(&said.levels);
+            self.run.phase = phase(&progress, said.files);
+            let is_level = said.files.is_none() && !said.activity.is_empty();
+            let shown = is_level && progress.until > progress.since;
+            self.run.elapsed_s =
+                shown.then(|| ((now_ns - progress.since) as f64 / 1e9, (progress.until - progress.since) as f64 / 1e9));
+            self.run.clients = if is_level { (progress.connected, progress.clients) } else { (0, 0) };
+        }
+        self.run.errors = progress.errors;
+        self.run.achieved_per_s = self.rate(&progress);
+        self.run.asked_per_s = self.shared.feed.asked_per_s();
+        let now = Instant::now();
+        if now >= self.slow_look {
+            self.slow_look = now + SLOW_LOOK;
+            let found = self.shared.feed.generator();
+            (self.run.generator, self.run.generators_fault) =
+                found.map_or((None, None), |(found, fault)| (Some(found), fault));
+            self.run.server = self.shared.server.as_ref().and_then(|server| server.lately(now_ns));
+        }
+        let line = format!("{}: {}", self.run.activity, self.run.phase);
+        let is_new = self.run.elapsed_s.is_some() && self.logged != line;
+        if is_new {
+            self.view.log(&line);
+            self.logged = line;
+        }
+    }
+
+    /// Iterations per second, of the last two seconds.
+    fn rate(&mut self, progress: &Progress) -> Option<f64> {
+        let now = (Instant::now(), progress.iterations);
+        // Another level counts from the beginning.
+        if self.iterations.back().is_some_and(|before| before.1 > now.1) {
+            self.iterations.clear();
+        }
+        self.iterations.push_back(now);
+        if self.iterations.len() > RATE_LOOKS {
+            self.iterations.pop_front();
+        }
+        let first = self.iterations.front()?;
+        let seconds = now.0.duration_since(first.0).as_secs_f64();
+        (seconds > 0.5).then(|| (now.1 - first.1) as f64 / seconds)
+    }
+}
+
+fn phase(progress: &Progress, files: Option<JobProgress>) -> String {
+    if let Some(JobProgress { done, total }) = files {
+        return format!("{done} of {total} files and directories");
+    }
+    match progress.phase {
+        Phase::Waiting => "waiting",
+        Phase::Connecting => "connecting",
+        Phase::WarmUp => "warm-up",
+        Phase::Measured => "measuring",
+        Phase::Drain => "waiting for the last responses",
+        Phase::Leaving => "logging off",
+        Phase::Over => "over",
+    }
+    .to_owned()
+}

@@ -1,0 +1,208 @@
+//! A run that is watched while it goes on: what is shown is what its table of transactions says, and the run is as without.
+#![allow(clippy::unwrap_used, reason = "a test may stop where it stands")]
+
+use std::collections::{BTreeMap, HashMap};
+use std::io::{Read, Write};
+use std::net::{SocketAddr, TcpStream};
+use std::num::NonZeroU16;
+use std::path::Path;
+use std::process::Command;
+
+use plimsoll_testkit::command::{LIMIT, Running, output};
+use plimsoll_testkit::servers::Scratch;
+use plimsoll_testkit::terminal::{InTerminal, start};
+use rustix::process::Signal;
+use serde_json::Value;
+
+const SIZE: (u16, u16) = (100, 30);
+
+fn plimsoll(target: &str, arguments: &[&str]) -> Command {
+    let mut command = Command::new(env!("CARGO_BIN_EXE_plimsoll"));
+    command.env("TERM", "xterm-256color").env("LC_ALL", "C.UTF-8").env_remove("NO_COLOR");
+    command.args(["run", "mixed", "--target", target, "--warmup", "500ms", "--clients", "3"]).args(arguments);
+    command
+}
+
+fn seen(bytes: &[u8]) -> vt100::Parser {
+    let [columns, rows] = [SIZE.0, SIZE.1].map(|size| NonZeroU16::new(size).unwrap());
+    let mut parser = vt100::Parser::new(rows, columns, 0);
+    parser.process(bytes);
+    parser
+}
+
+fn wait_for(running: &InTerminal, text: &str) {
+    running.wait_until(|bytes| seen(bytes).screen().contents().contains(text));
+}
+
+/// The terminal is as it was, and shows the usual report.
+fn assert_left(running: &mut InTerminal, before: &str, says: &str) {
+    let status = running.end();
+    let bytes = running.bytes();
+    // A busy machine may make the numbers invalid.
+    assert!(matches!(status.code(), Some(0 | 4)), "{status:?}: {}", String::from_utf8_lossy(&bytes));
+    let parser = seen(&bytes);
+    assert!(!parser.screen().alternate_screen() && !parser.screen().hide_cursor());
+    assert_eq!(running.settings(), before);
+    assert!(String::from_utf8_lossy(&bytes).contains(says), "{}", parser.screen().contents());
+}
+
+#[test]
+fn the_screen_shows_level_pace_and_generator_and_then_comes_the_report() {
+    let _alone = crate::alone();
+    let mut running = start(&mut plimsoll("embedded:smb", &["--watch", "--duration", "4s", "--utc"]), SIZE);
+    let before = running.settings();
+    wait_for(&running, "mixed on embedded:smb");
+    wait_for(&running, "3 clients: measuring, ");
+    wait_for(&running, "3 of 3 clients connected");
+    wait_for(&running, "as many as the server takes");
+    running.type_keys("o");
+    wait_for(&running, "Waited for by operation");
+    running.type_keys("t");
+    wait_for(&running, "Service times, a column per second");
+    running.wait_until(|bytes| {
+        let text = seen(bytes).screen().contents();
+        text.contains("Load generator: on time, ") || text.contains("Load generator: NOT RELIABLE: ")
+    });
+    let screen = seen(&running.bytes());
+    assert!(
+        screen.screen().alternate_screen() && !screen.screen().contents().contains("lost"),
+        "a run loses no packets"
+    );
+    assert_left(&mut running, &before, "requests on 3 connections");
+}
+
+#[test]
+fn q_and_signals_end_a_run_as_ctrl_c_does_without_a_view() {
+    let _alone = crate::alone();
+    for end in [None, Some(Signal::INT), Some(Signal::TERM)] {
+        let mut running = start(&mut plimsoll("embedded:nfs", &["--watch", "--duration", "10m"]), SIZE);
+        let before = running.settings();
+        wait_for(&running, "3 clients: measuring, ");
+        wait_for(&running, "> ");
+        match end {
+            None => running.type_keys("q"),
+            Some(signal) => running.signal(signal),
+        }
+        assert_left(&mut running, &before, "stopped early");
+    }
+}
+
+/// All that the page's stream says until it ends: the events by name.
+fn events(address: SocketAddr, path: &str) -> Vec<(String, Value)> {
+    let mut stream = TcpStream::connect(address).unwrap();
+    stream.set_read_timeout(Some(LIMIT)).unwrap();
+    write!(stream, "GET /{path}events HTTP/1.1\r\nHost: {address}\r\n\r\n").unwrap();
+    let mut bytes = Vec::new();
+    stream.read_to_end(&mut bytes).unwrap();
+    let text = String::from_utf8(bytes).unwrap();
+    let event = |text: &str| {
+        let (name, data) = text.strip_prefix("event: ")?.split_once("\ndata: ")?;
+        Some((name.to_owned(), serde_json::from_str(data).unwrap()))
+    };
+    text.split_once("\r\n\r\n").unwrap().1.split("\n\n").filter_map(event).collect()
+}
+
+/// Response times, ns, of all transactions of a table by the second in which they ended.
+fn by_second(table: &Path) -> BTreeMap<i64, Vec<i64>> {
+    let text = std::fs::read_to_string(table).unwrap();
+    let mut lines = text.lines();
+    let places: HashMap<&str, usize> =
+        lines.next().unwrap().split(',').enumerate().map(|(at, name)| (name, at)).collect();
+    let mut seconds: BTreeMap<i64, Vec<i64>> = BTreeMap::new();
+    for line in lines {
+        // Names of this workload have no commas.
+        let cells: Vec<&str> = line.split(',').collect();
+        let ns = |name: &str| -> i64 { cells[places[name]].parse().unwrap() };
+        let (first, last) = (ns("request_first_ns"), ns("response_last_ns"));
+        seconds.entry(last.div_euclid(1_000_000_000)).or_default().push(last - first);
+    }
+    seconds
+}
+
+#[test]
+fn browsers_get_the_seconds_of_the_table_and_the_end() {
+    let _alone = crate::alone();
+    let scratch = Scratch::new("watch-run");
+    let table = scratch.path().join("table.csv");
+    let arguments = ["--browser", "--duration", "4s", "--transactions", table.to_str().unwrap()];
+    let mut running = Running::start(&mut plimsoll("embedded:nfs", &arguments)).unwrap();
+    assert_eq!(running.wait_until(|running| running.said()[1].contains(" in a browser")), None, "{:?}", running.said());
+    let said = running.said()[1].clone();
+    let address = said.split("open http://").nth(1).unwrap().split(' ').next().unwrap();
+    let (host, path) = address.split_once('/').unwrap();
+    let events = events(host.parse().unwrap(), path);
+    let ended = running.end();
+    assert!(matches!(ended.status.code(), Some(0 | 4)), "{ended:?}");
+    let of = |wanted: &str| events.iter().filter(|(name, _)| name == wanted).map(|(_, data)| data).collect::<Vec<_>>();
+    let (abouts, seconds, states) = (of("about"), of("second"), of("state"));
+    assert!(abouts[0]["input"].as_str().unwrap().starts_with("mixed on embedded:nfs"), "{abouts:?}");
+    let table = by_second(&table);
+    let mut found = 0;
+    for second in &seconds {
+        let mut times = table.get(&second["start_s"].as_i64().unwrap()).cloned().unwrap_or_default();
+        times.sort_unstable();
+        assert_eq!(second["operations"].as_u64(), Some(times.len() as u64), "{}", second["start_s"]);
+        assert_eq!(second["max_ns"].as_i64(), times.last().copied());
+        if let Some(p50) = second["p50_ns"].as_f64() {
+            let exact = times[times.len().div_ceil(2) - 1] as f64;
+            assert!((p50 / exact - 1.0).abs() < 0.002, "{p50} ns, not {exact}");
+        }
+        let served: u64 = second["service"].as_array().unwrap().iter().map(|cell| cell[1].as_u64().unwrap()).sum();
+        assert_eq!(served, times.len() as u64);
+        found += times.len();
+    }
+    assert_eq!(found, table.values().map(Vec::len).sum::<usize>(), "all of the run, to its last second");
+    assert!(found > 100, "{found} transactions");
+    let lines = |state: &Value| state["run"]["lines"].to_string();
+    assert!(states.iter().any(|state| lines(state).contains("3 clients: measuring, ")), "{states:?}");
+    assert!(states.iter().any(|state| lines(state).contains("Load generator: ")), "{states:?}");
+    let last = states.last().unwrap();
+    assert_eq!((&last["ended"], &last["losses"]), (&true.into(), &Value::Null));
+    assert_eq!(last["run"]["levels"][0][0], "3 clients", "{last}");
+}
+
+#[test]
+fn metrics_have_the_run_and_no_capture() {
+    let _alone = crate::alone();
+    let mut running =
+        Running::start(&mut plimsoll("embedded:smb", &["--metrics", "127.0.0.1:0", "--duration", "10m"])).unwrap();
+    assert_eq!(running.wait_until(|running| running.said()[1].contains("metrics at http://")), None);
+    let said = running.said()[1].clone();
+    let address: SocketAddr =
+        said.split("metrics at http://").nth(1).unwrap().split('/').next().unwrap().parse().unwrap();
+    let scrape = || {
+        let mut stream = TcpStream::connect(address).unwrap();
+        stream.set_read_timeout(Some(LIMIT)).unwrap();
+        write!(stream, "GET /metrics HTTP/1.1\r\nHost: {address}\r\n\r\n").unwrap();
+        let mut text = String::new();
+        stream.read_to_string(&mut text).unwrap();
+        text
+    };
+    let reads = |text: &str| -> Option<f64> {
+        let line =
+            text.lines().find(|line| line.starts_with("plimsoll_operation_requests_total{operation=\"read\"}"))?;
+        line.rsplit(' ').next()?.parse().ok()
+    };
+    assert_eq!(running.wait_until(|_| reads(&scrape()).is_some_and(|reads| reads > 10.0)), None);
+    let first = reads(&scrape()).unwrap();
+    assert_eq!(running.wait_until(|_| reads(&scrape()).is_some_and(|reads| reads > first)), None);
+    let text = scrape();
+    assert!(text.contains("input=\"mixed on embedded:smb") && text.ends_with("# EOF\n"), "{text}");
+    assert!(!text.contains("plimsoll_capture"), "{text}");
+    running.signal(Signal::INT);
+    assert!(matches!(running.end().status.code(), Some(0 | 4)));
+}
+
+#[test]
+fn flags_that_mean_nothing_are_refused() {
+    for (arguments, says) in [
+        (&["--watch", "--quiet"][..], "--quiet"),
+        (&["--listen", "127.0.0.1:0"], "--browser"),
+        (&["--allow-remote"], "--metrics or --browser only"),
+        (&["--browser", "--listen", "0.0.0.0:0"], "--allow-remote"),
+    ] {
+        let ended = output(&mut plimsoll("embedded:nfs", arguments));
+        let said = String::from_utf8_lossy(&ended.stderr).into_owned();
+        assert!(ended.status.code() == Some(2) && said.contains(says), "{arguments:?}: {:?} {said}", ended.status);
+    }
+}
