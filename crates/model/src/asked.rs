@@ -21,6 +21,8 @@ pub struct Asked {
     pub disposition: Option<Disposition>,
     /// What an open asks to do with the file's data.
     pub access: Option<FileAccess>,
+    /// Whether a write's data are to be on stable storage before the answer. No table has it.
+    pub durable: Option<bool>,
 }
 
 /// Identity of a file within a table: equal identities are the same file. Different ones mostly are different files, but one file can

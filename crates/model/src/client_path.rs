@@ -24,6 +24,10 @@ pub struct ClientPath {
     pub zero_window_ns: [u64; 2],
     /// How long full windows did, ns.
     pub small_window_ns: [u64; 2],
+    /// Segments that were sent again and again, and never acknowledged.
+    pub stuck: [Stuck; 2],
+    /// The largest segment that was acknowledged, of those that were timed, bytes.
+    pub largest_acknowledged: [u32; 2],
 }
 
 impl ClientPath {
@@ -39,6 +43,8 @@ impl ClientPath {
             resent_segments: [0; 2],
             zero_window_ns: [0; 2],
             small_window_ns: [0; 2],
+            stuck: Default::default(),
+            largest_acknowledged: [0; 2],
         }
     }
 }
@@ -53,6 +59,32 @@ pub struct RoundTrip {
     pub median_ns: Option<u64>,
     /// How many there are, at most 65,535 for each of 96 classes of a connection.
     pub count: u64,
+}
+
+/// Segments that were sent four times or more, at growing intervals, without an acknowledgement, though their receiver sent other packets
+/// meanwhile.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Stuck {
+    /// Segments: one of a connection at a time.
+    pub segments: u64,
+    /// How often the one was sent that was sent most.
+    pub copies: u64,
+    /// From the first retransmission to the last, all together, ns.
+    pub ns: u64,
+    /// The smallest, bytes; 0 without any.
+    pub bytes: u32,
+}
+
+impl Stuck {
+    /// Adds other ones.
+    pub fn add(&mut self, other: &Stuck) {
+        *self = Self {
+            segments: self.segments.saturating_add(other.segments),
+            copies: self.copies.max(other.copies),
+            ns: self.ns.saturating_add(other.ns),
+            bytes: [self.bytes, other.bytes].into_iter().filter(|&bytes| bytes > 0).min().unwrap_or(0),
+        };
+    }
 }
 
 /// Bytes acknowledged, and the time for it, while the sender had more to send or to be acknowledged: parts of 100 µs or longer.

@@ -2,7 +2,7 @@
 
 use std::net::IpAddr;
 
-use crate::{Anomalies, ClientPath};
+use crate::{Anomalies, ClientPath, Endpoint};
 
 /// Packet counts, named as in Appendix A of Swartz (1997) where it has them.
 ///
@@ -381,6 +381,25 @@ impl Credits {
     }
 }
 
+/// A server that closed all its connections, and was connected to again: it restarted, or its service did.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Restart {
+    /// The server.
+    pub server: Endpoint,
+    /// When it closed the first connection, and the last, ns.
+    pub closed_ns: (i64, i64),
+    /// Connections that it closed,
+    pub connections: u64,
+    /// … and their clients.
+    pub clients: u64,
+    /// Of these, clients that connected again,
+    pub back: u64,
+    /// … the shortest and the longest time after their connection was closed, ns,
+    pub back_after_ns: (u64, u64),
+    /// … and all of these times together, ns.
+    pub away_ns: u64,
+}
+
 /// All of it: what was seen and what was not.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Coverage {
@@ -400,6 +419,8 @@ pub struct Coverage {
     pub client_paths: Vec<ClientPath>,
     /// Connections of further clients, for which there was no room.
     pub without_path: u64,
+    /// Servers that restarted, in the order of the first closed connection; at most [`Coverage::RESTARTS`].
+    pub restarts: Vec<Restart>,
     /// Opens that waited for leases and oplocks of others.
     pub breaks: Breaks,
     /// Waiting for SMB2 credits.
@@ -428,4 +449,6 @@ pub struct Coverage {
 impl Coverage {
     /// Connections of which only one direction was captured that are kept in `one_sided_named`, at most.
     pub const ONE_SIDED_NAMED: usize = 16;
+    /// Restarts that are kept, at most.
+    pub const RESTARTS: usize = 16;
 }

@@ -33,9 +33,9 @@ mod validity;
 pub use about::{About, LONGEST_KEY, LONGEST_TITLE, LONGEST_VALUE, MOST_LABELS, SystemUnderTest};
 pub use anomaly::{Anomalies, Anomaly};
 pub use asked::{Asked, Disposition, FileAccess, FileIdentity};
-pub use client_path::{ClientPath, Pace, RoundTrip};
+pub use client_path::{ClientPath, Pace, RoundTrip, Stuck};
 pub use coverage::{
-    Breaks, ClockGranularity, Coverage, Credits, Missing, MostResent, Network, OneSided, PacketCounts, Resent,
+    Breaks, ClockGranularity, Coverage, Credits, Missing, MostResent, Network, OneSided, PacketCounts, Resent, Restart,
     ShareMissing, SmallWindow, Unseen,
 };
 pub use endpoint::Endpoint;

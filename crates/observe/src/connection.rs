@@ -3,8 +3,10 @@
 mod acknowledgements;
 mod client_paths;
 mod first_bytes;
+mod lives;
 mod opening;
 mod stream_consumer;
+mod stuck;
 mod watch;
 mod windows;
 
@@ -18,6 +20,7 @@ use crate::packet::{Segment, Stamp};
 use crate::pairing::{Pairing, Shared};
 use crate::stream::{Counts, TcpFlow};
 pub(crate) use client_paths::ClientPaths;
+pub(crate) use lives::Lives;
 pub(crate) use opening::Opening;
 
 use acknowledgements::{Acknowledgements, More};
@@ -171,6 +174,9 @@ impl Connection {
         shared: &mut Shared<S>,
         packets: &mut PacketCounts,
     ) {
+        if segment.flags.ends() {
+            self.watch.ends(direction, stamp.time_ns);
+        }
         let reset;
         let segment = if segment.flags.rst() {
             // What it carries is a text for people (RFC 9293 3.10.7), not part of the stream.
@@ -230,7 +236,7 @@ impl Connection {
             Some(fresh) => self.unexpected(&fresh, segment, direction, now_ns, shared, packets),
             None => {
                 let end = self.tcp_flows[direction].next().unwrap_or_default();
-                self.acknowledgements[direction].data(end, now_ns);
+                self.acknowledgements[direction].data(end, segment.wire_len, now_ns);
             }
         }
         self.watch.data(segment, direction, now_ns, self.tcp_flows[direction].largest());
@@ -261,7 +267,7 @@ impl Connection {
         if needed > 0 {
             let end = segment.seq.wrapping_add(segment.wire_len);
             let is_newest = self.tcp_flows[direction].next().is_some_and(|next| next as u32 == end);
-            self.watch.retransmitted(needed, direction, now_ns, is_newest);
+            self.watch.retransmitted(segment, needed, direction, now_ns, is_newest);
         }
         if may_be_client(self.paired.pairing.client, direction)
             && fresh.retransmitted + fresh.keep_alive + fresh.late > 0
@@ -356,7 +362,10 @@ impl Connection {
             account.network.add(&network);
             let [low, high] = &self.acknowledgements;
             let acknowledgements = if client == 0 { [low, high] } else { [high, low] };
-            account.client_paths.add(self.paired.link.ends[client].ip, &network, acknowledgements);
+            let ends = &self.paired.link.ends;
+            account.lives.add(self.watch.life(client, ends[client].ip, ends[1 - client]));
+            let stuck = self.watch.stuck(client);
+            account.client_paths.add(self.paired.link.ends[client].ip, &network, acknowledgements, stuck);
         }
         if let Some(one_sided) = one_sided {
             account.one_sided += 1;

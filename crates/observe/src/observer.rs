@@ -243,6 +243,7 @@ impl<S: Sink> Observer<S> {
         let (first_ns, last_ns) = self.span;
         let timed = first_ns <= last_ns;
         let (client_paths, without_path) = account.client_paths.finish();
+        let restarts = account.lives.restarts();
         let coverage = Coverage {
             packets: self.packets,
             anomalies: output.anomalies,
@@ -251,6 +252,7 @@ impl<S: Sink> Observer<S> {
             resent: output.resent,
             network: account.network,
             client_paths,
+            restarts,
             without_path,
             breaks,
             credits,

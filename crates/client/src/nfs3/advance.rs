@@ -244,6 +244,7 @@ fn asked(procedure: u32, arguments: &[u8]) -> Asked {
         offset: facts.offset,
         bytes: facts.asked_bytes(),
         disposition: facts.disposition().and_then(model::Disposition::of_number),
+        durable: facts.stable.map(|stable| stable > 0),
         ..Asked::default()
     }
 }

@@ -88,6 +88,7 @@ fn asked(arguments: &[u8], shape: Shape) -> Asked {
         bytes: operation.facts.asked_bytes(),
         disposition: operation.facts.disposition().and_then(model::Disposition::of_number),
         access: operation.facts.access.map(FileAccess::of_share_access),
+        durable: operation.facts.stable.map(|stable| stable > 0),
         ..Asked::default()
     })
 }

@@ -60,6 +60,10 @@ impl More {
 pub(super) struct Acknowledgements {
     /// The segment that is timed: the offset behind it ([`NONE`]: there is none), and when it was seen.
     timed: (u64, i64),
+    /// Its length, bytes.
+    timed_len: u32,
+    /// The largest that was acknowledged, of those that were timed, bytes.
+    pub(super) largest_acknowledged: u32,
     /// How many were timed, and how many pass before the next one is.
     timed_count: u32,
     pass: u32,
@@ -81,6 +85,8 @@ impl Default for Acknowledgements {
     fn default() -> Self {
         Self {
             timed: (NONE, 0),
+            timed_len: 0,
+            largest_acknowledged: 0,
             timed_count: 0,
             pass: 0,
             last: (u64::MAX / 2, 0),
@@ -96,13 +102,13 @@ impl Default for Acknowledgements {
 }
 
 impl Acknowledgements {
-    /// Notes a segment with data up to an offset.
+    /// Notes a segment with data of so many bytes up to an offset.
     #[inline(always)]
-    pub(super) fn data(&mut self, end: u64, now_ns: i64) {
+    pub(super) fn data(&mut self, end: u64, len: u32, now_ns: i64) {
         if self.timed.0 == NONE {
             match self.pass.checked_sub(1) {
                 Some(pass) => self.pass = pass,
-                None => self.timed = (end, now_ns),
+                None => (self.timed, self.timed_len) = ((end, now_ns), len),
             }
         }
     }
@@ -157,6 +163,7 @@ impl Acknowledgements {
     fn sample(&mut self, bytes: u64, now_ns: i64, largest: u32) {
         let sent_ns = self.timed.1;
         self.timed.0 = NONE;
+        self.largest_acknowledged = self.largest_acknowledged.max(self.timed_len);
         self.timed_count = self.timed_count.saturating_add(1);
         self.pass = if self.timed_count < TIMED_FIRST { 0 } else { TIMED_EVERY - 1 };
         let Ok(passed_ns) = u64::try_from(now_ns.saturating_sub(sent_ns)) else { return };

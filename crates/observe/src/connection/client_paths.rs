@@ -3,7 +3,7 @@
 use std::collections::HashMap;
 use std::net::IpAddr;
 
-use plimsoll_model::{ClientPath, Network};
+use plimsoll_model::{ClientPath, Network, Stuck};
 
 use super::acknowledgements::{Acknowledgements, CLASSES, time_of};
 
@@ -22,7 +22,13 @@ pub(crate) struct ClientPaths {
 
 impl ClientPaths {
     /// Adds a connection of a client; its acknowledgements are those of requests, and those of responses.
-    pub(super) fn add(&mut self, client: IpAddr, network: &Network, acknowledgements: [&Acknowledgements; 2]) {
+    pub(super) fn add(
+        &mut self,
+        client: IpAddr,
+        network: &Network,
+        acknowledgements: [&Acknowledgements; 2],
+        stuck: [Stuck; 2],
+    ) {
         if self.by_client.len() >= CLIENTS_MAX && !self.by_client.contains_key(&client) {
             self.beyond += 1;
             return;
@@ -42,6 +48,8 @@ impl ClientPaths {
             path.resent_segments[at] += network.resent_segments[at];
             path.zero_window_ns[at] = path.zero_window_ns[at].saturating_add(network.zero_window_ns[at]);
             path.small_window_ns[at] = path.small_window_ns[at].saturating_add(network.small_window_ns[at]);
+            path.stuck[at].add(&stuck[at]);
+            path.largest_acknowledged[at] = path.largest_acknowledged[at].max(seen.largest_acknowledged);
         }
     }
 

@@ -4,8 +4,10 @@
 
 use std::net::IpAddr;
 
-use plimsoll_model::{MostResent, Network};
+use plimsoll_model::{Endpoint, MostResent, Network};
 
+use super::lives::Life;
+use super::stuck::Repeated;
 use super::windows::Windows;
 use crate::packet::Segment;
 
@@ -25,17 +27,23 @@ pub(super) struct Watch {
     last_data_ns: [Option<i64>; 2],
     /// The window of the receiver is 0: since when the sender has been waiting.
     closed_ns: [Option<i64>; 2],
+    /// When it was last seen to be 0.
+    closed_seen_ns: [i64; 2],
     /// It was opened: when, and for how long it had been closed.
     opened: [Option<(i64, i64)>; 2],
     /// An acknowledgement came late: when, and how long after the data.
     acknowledged: [Option<(i64, i64)>; 2],
     /// Windows that are full.
     windows: Windows,
+    /// What is sent again.
+    repeated: [Repeated; 2],
     /// Delays before retransmissions are counted up to this time, so that no time counts twice.
     resent_until_ns: [i64; 2],
     /// The SYN: its direction and time; its answer's time.
     syn: Option<(usize, i64)>,
     answered_ns: Option<i64>,
+    /// The end that closed the connection first, and when.
+    closed_by: Option<(usize, i64)>,
     /// What was found; directions as in the connection.
     found: Network,
 }
@@ -72,6 +80,7 @@ impl Watch {
         now_ns: i64,
         (acknowledges_all, is_inside): (bool, bool),
     ) {
+        self.repeated[1 - direction].answered(segment.ack);
         if segment.flags.syn() {
             self.syn(segment, direction, now_ns);
             self.windows.syn(segment, direction);
@@ -105,6 +114,7 @@ impl Watch {
     #[cold]
     #[inline(never)]
     fn rare_data(&mut self, segment: &Segment<'_>, direction: usize, now_ns: i64, largest: u32) {
+        self.repeated[1 - direction].answered(segment.ack);
         self.handshake_ends(direction, now_ns);
         self.windows.data(direction, now_ns, GOES_ON_NS);
         if let Some((opened_ns, closed)) = self.opened[direction].take()
@@ -129,7 +139,16 @@ impl Watch {
     /// which the sender knows of no loss.
     #[cold]
     #[inline(never)]
-    pub(super) fn retransmitted(&mut self, segments: u64, direction: usize, now_ns: i64, is_newest: bool) {
+    pub(super) fn retransmitted(
+        &mut self,
+        segment: &Segment<'_>,
+        segments: u64,
+        direction: usize,
+        now_ns: i64,
+        is_newest: bool,
+    ) {
+        self.repeated[direction].again(segment, now_ns);
+        self.is_active = true;
         self.found.resent_segments[direction] += segments;
         self.windows.forget(direction);
         let stall = self.last_data_ns[direction].map_or(0, |last_ns| now_ns.saturating_sub(last_ns).max(0));
@@ -150,7 +169,13 @@ impl Watch {
         }
         let waits = 1 - direction;
         if segment.window == 0 {
-            self.closed_ns[waits].get_or_insert(since_ns.map_or(now_ns, |since_ns| since_ns.min(now_ns)));
+            match self.closed_ns[waits] {
+                Some(_) => self.closed_seen_ns[waits] = now_ns,
+                None => {
+                    self.closed_ns[waits] = Some(since_ns.map_or(now_ns, |since_ns| since_ns.min(now_ns)));
+                    self.closed_seen_ns[waits] = i64::MIN;
+                }
+            }
         } else if let Some(closed_ns) = self.closed_ns[waits].take() {
             self.opened[waits] = Some((now_ns, now_ns.saturating_sub(closed_ns).max(0)));
         }
@@ -192,18 +217,51 @@ impl Watch {
             || self.closed_ns.iter().any(Option::is_some)
             || self.opened.iter().any(Option::is_some)
             || self.acknowledged.iter().any(Option::is_some)
-            || self.windows.is_active();
+            || self.windows.is_active()
+            || self.repeated.iter().any(Repeated::is_active);
+    }
+
+    /// An end closes the connection.
+    #[cold]
+    pub(super) fn ends(&mut self, direction: usize, now_ns: i64) {
+        self.closed_by.get_or_insert((direction, now_ns));
+    }
+
+    /// When the connection began, was used and was closed.
+    pub(super) fn life(&self, client: usize, ip: IpAddr, server: Endpoint) -> Life {
+        Life {
+            server,
+            client: ip,
+            begin_ns: self.syn.map(|(_, syn_ns)| syn_ns),
+            last_ns: self.last_data_ns.iter().flatten().max().copied(),
+            closed_ns: self.closed_by.filter(|(direction, _)| *direction != client).map(|(_, closed_ns)| closed_ns),
+        }
+    }
+
+    /// Segments that no copy of was acknowledged, requests first.
+    pub(super) fn stuck(&self, client: usize) -> [plimsoll_model::Stuck; 2] {
+        [client, 1 - client].map(|direction| self.repeated[direction].found())
+    }
+
+    /// For how long a window was closed that was not opened again, as far as its receiver repeated that: it does so when the sender asks
+    /// because it has more, ns.
+    fn still_closed_ns(&self, direction: usize) -> u64 {
+        let passed = |closed_ns: i64| self.closed_seen_ns[direction].saturating_sub(closed_ns);
+        self.closed_ns[direction].map_or(0, |closed_ns| u64::try_from(passed(closed_ns)).unwrap_or(0))
     }
 
     /// What was found, requests first, where the client's direction and address are known; `segments` has those with data.
     pub(super) fn found(&self, client: usize, ip: IpAddr, segments: [u64; 2]) -> Network {
         let turn = |both: [u64; 2]| if client == 0 { both } else { [both[1], both[0]] };
-        let closed_ns = turn(self.found.zero_window_ns)[1];
+        let still_ns = [0, 1].map(|direction| self.still_closed_ns(direction));
+        let zero_window_ns = [0, 1].map(|at: usize| self.found.zero_window_ns[at].saturating_add(still_ns[at]));
+        let zero_windows = [0, 1].map(|at: usize| self.found.zero_windows[at] + u64::from(still_ns[at] > 0));
+        let closed_ns = turn(zero_window_ns)[1];
         let [low, high] = self.windows.found(ip);
         let small = if client == 0 { [low, high] } else { [high, low] };
         Network {
-            zero_windows: turn(self.found.zero_windows),
-            zero_window_ns: turn(self.found.zero_window_ns),
+            zero_windows: turn(zero_windows),
+            zero_window_ns: turn(zero_window_ns),
             slow_reader: (closed_ns > 0).then_some((ip, closed_ns)),
             small_windows: small.map(|one| one.waits),
             small_window_ns: small.map(|one| one.wait_ns),

@@ -14,6 +14,10 @@ impl TcpFlags {
     pub fn fin(self) -> bool {
         self.0 & 0x01 != 0
     }
+    /// Sender is done, or the connection is broken off.
+    pub fn ends(self) -> bool {
+        self.0 & 0x05 != 0
+    }
     /// Connection opens.
     pub fn syn(self) -> bool {
         self.0 & 0x02 != 0

@@ -21,7 +21,7 @@ pub use status::{status_name, statuses_named};
 
 use plimsoll_model::{Network, OneSided, Sink, Unseen};
 
-use crate::connection::ClientPaths;
+use crate::connection::{ClientPaths, Lives};
 
 use crate::message::Message;
 use crate::missing::{Bursts, End, Ids};
@@ -51,6 +51,8 @@ pub(crate) struct Account {
     pub(crate) network: Network,
     /// The same by client.
     pub(crate) client_paths: ClientPaths,
+    /// When connections were opened and closed.
+    pub(crate) lives: Lives,
     /// When packets were lost.
     pub(crate) bursts: Bursts,
     /// When connections were seen.

@@ -293,6 +293,8 @@ fn note_arguments<S: Sink>(waiting: &mut Waiting, bytes: &[u8], handles: &mut Ha
 fn note_asked(asked: &mut Asked, facts: &Facts<'_>) {
     asked.offset = facts.offset;
     asked.bytes = facts.asked_bytes();
+    // DATA_SYNC and FILE_SYNC.
+    asked.durable = facts.stable.map(|stable| stable > 0);
     asked.disposition = facts.disposition().and_then(Disposition::of_number);
     asked.access = facts.access.map(FileAccess::of_share_access);
 }

@@ -1,6 +1,6 @@
 //! What TCP's headers and break notifications tell of waiting.
 
-use plimsoll_model::{Coverage, Transaction};
+use plimsoll_model::{Coverage, Stuck, Transaction};
 use plimsoll_observe::Observer;
 use plimsoll_observe::capture::{Frame, LinkType};
 use plimsoll_testkit::{Link, Side, Tcp, Traffic, nbss, smb2};
@@ -87,6 +87,64 @@ fn a_sender_inside_a_message_waits_from_its_last_segment_on() {
     traffic.tcp(&tcp.data(Side::Server, last));
     let waited_ns = coverage(&traffic).network.zero_window_ns[1];
     assert!((70 * MS as u64..71 * MS as u64).contains(&waited_ns), "{waited_ns}");
+}
+
+#[test]
+fn a_window_that_is_never_opened_counts_as_long_as_its_receiver_says_that_it_is_closed() {
+    let closed = |probes: i64| {
+        let (mut traffic, mut tcp) = (Traffic::new(Link::Ethernet), Tcp::between_ports(700, 445));
+        traffic.send(&mut tcp, Side::Client, &nbss(&smb2::read(1, smb2::file(1), 3_000).bytes()));
+        let answer = nbss(&smb2::read_answer(1, &[7; 3_000]).bytes());
+        traffic.tcp(&tcp.data(Side::Server, &answer[..2 * MSS]));
+        for _ in 0..=probes {
+            let mut full = tcp.ack(Side::Client);
+            full.window = 0;
+            traffic.tcp(&full);
+            traffic.time_ns += 400 * MS;
+        }
+        coverage(&traffic).network
+    };
+    let waited = closed(5);
+    assert_eq!(waited.zero_windows, [0, 1]);
+    assert!((2_000 * MS as u64..2_010 * MS as u64).contains(&waited.zero_window_ns[1]), "{waited:?}");
+    assert_eq!(closed(0).zero_windows, [0, 0], "nobody knows how long");
+}
+
+/// A response of 3,000 bytes, the first segment of which the server sends so often, at growing intervals; the client acknowledges the
+/// responses before it, and asks again meanwhile or does not. `last` is the last copy.
+fn sent_again(copies: u32, asks: bool, last: impl Fn(&mut Traffic, &mut Tcp)) -> [Stuck; 2] {
+    let (mut traffic, mut tcp) = (Traffic::new(Link::Ethernet), Tcp::between_ports(700, 445));
+    for id in 1..=3 {
+        traffic.send(&mut tcp, Side::Client, &nbss(&smb2::read(id, smb2::file(1), 100).bytes()));
+        traffic.send(&mut tcp, Side::Server, &nbss(&smb2::read_answer(id, &[7; 100]).bytes()));
+        traffic.tcp(&tcp.ack(Side::Client));
+    }
+    traffic.send(&mut tcp, Side::Client, &nbss(&smb2::read(4, smb2::file(1), 3_000).bytes()));
+    let acknowledges = tcp.ack(Side::Client);
+    let answer = nbss(&smb2::read_answer(4, &[7; 3_000]).bytes());
+    let segments = tcp.split(Side::Server, &answer, MSS);
+    traffic.all(&segments);
+    for copy in 1..copies {
+        traffic.time_ns += (200 * MS) << copy;
+        traffic.tcp(&segments[0]);
+        if asks {
+            traffic.tcp(&acknowledges);
+        }
+    }
+    last(&mut traffic, &mut tcp);
+    coverage(&traffic).client_paths.first().map(|path| path.stuck).unwrap_or_default()
+}
+
+#[test]
+fn a_segment_that_is_never_acknowledged_is_stuck_if_its_receiver_is_there() {
+    let stuck = sent_again(6, true, |_, _| ());
+    assert_eq!(stuck[0], Stuck::default());
+    assert_eq!((stuck[1].segments, stuck[1].copies, stuck[1].bytes), (1, 6, MSS as u32), "{stuck:?}");
+    assert!((12_000 * MS as u64..12_100 * MS as u64).contains(&stuck[1].ns), "{stuck:?}");
+    assert_eq!(sent_again(6, false, |_, _| ())[1], Stuck::default(), "the client is off");
+    assert_eq!(sent_again(3, true, |_, _| ())[1], Stuck::default(), "too few");
+    let arrived = sent_again(6, true, |traffic, tcp| traffic.tcp(&tcp.ack(Side::Client)));
+    assert_eq!(arrived[1], Stuck::default(), "the last copy arrived");
 }
 
 /// A connection seen in its middle so long after the capture's beginning, with an answer to a request that is not there.

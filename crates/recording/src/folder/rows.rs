@@ -223,7 +223,7 @@ fn is_alike(pattern: &Transaction, t: &Transaction) -> bool {
         long_lived: _,
         counted: _,
         resent_wait_ns,
-        asked: Asked { file: _, offset: _, bytes: _, second_path: _, disposition: _, access: _ },
+        asked: Asked { file: _, offset: _, bytes: _, second_path: _, disposition: _, access: _, durable: _ },
         client_index,
     } = pattern;
     connection == t.connection
@@ -318,6 +318,7 @@ impl Row {
             second_path: self.second_path,
             disposition: self.disposition,
             access: self.access,
+            durable: None,
         };
     }
 }

@@ -156,6 +156,7 @@ impl RowReader {
                 disposition: labelled(from, &Disposition::ALL, Disposition::label)?,
                 access: labelled(from, &FileAccess::ALL, FileAccess::label)?,
                 second_path: from.symbol(names)?,
+                durable: None,
             },
             client_index: from.number()?,
         })

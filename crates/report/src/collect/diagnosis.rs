@@ -2,7 +2,10 @@
 //!
 //! A file holds the rules of a family; each rule gives what it [`Found`], or nothing.
 
+mod began;
+mod black_hole;
 mod client_paths;
+mod durable;
 mod errors;
 mod few;
 mod habits;
@@ -13,10 +16,13 @@ mod next;
 mod operations;
 mod paths;
 mod places;
+mod restart;
 mod rhythm;
+mod set_up;
 mod silence;
 mod times;
 mod transfer;
+mod worst_minute;
 
 use plimsoll_model::{Coverage, Names, Operation};
 use plimsoll_stats::tallies::Excess;
@@ -177,6 +183,7 @@ pub(super) fn diagnose(evidence: &Evidence<'_>) -> Diagnosis {
     let rest = others
         .into_iter()
         .chain(is_alone.then(|| operations::nothing(evidence)))
+        .chain(worst_minute::worst_minute(evidence))
         .chain(transfer::split(evidence.waiting));
     let all = causes.into_iter().chain([lead]).chain(rest);
     // Sums of binary fractions have digits that say nothing.
@@ -189,11 +196,15 @@ fn found(evidence: &Evidence<'_>, waited_s: f64) -> Vec<Found> {
     let findings = evidence.findings;
     let mut found: Vec<Found> = Vec::new();
     found.extend(errors::trouble(evidence));
+    found.extend(restart::restart(evidence, waited_s, &found));
     found.extend(errors::failures(findings));
     let is_all = findings.source.filters.is_empty();
     // What waited for bytes that were sent again is known of all traffic.
     let resent = transfer::retransmission(findings, waited_s).filter(|_| is_all);
-    found.extend(resent.or_else(|| transfer::lost_behind(evidence, waited_s)));
+    let black_hole = black_hole::black_hole(evidence, waited_s);
+    // What is too large for the path is sent again as well.
+    found.extend(resent.or_else(|| transfer::lost_behind(evidence, waited_s).filter(|_| black_hole.is_none())));
+    found.extend(black_hole);
     found.extend(network::network(evidence, waited_s));
     let client_paths = client_paths::client_paths(evidence, waited_s);
     // One that is farther than the others says more than the nearest of all.
@@ -218,10 +229,13 @@ fn found(evidence: &Evidence<'_>, waited_s: f64) -> Vec<Found> {
     let mut silence = silence::silence(evidence, waited_s, waits_for_break);
     let slow_interval = times::slow_interval(evidence);
     let few = few::few_slow(findings, waited_s);
-    let told = few.as_ref().is_some_and(|few| are_told(findings, few, found.iter().chain(&silence)));
+    let set_up = set_up::slow(evidence, waited_s);
+    let is_set_up = set_up.is_some() && few.as_ref().is_some_and(|few| set_up::are(findings, few));
+    let told = is_set_up || few.as_ref().is_some_and(|few| are_told(findings, few, found.iter().chain(&silence)));
     let places = places::slow(evidence);
     found.extend(paths::beside(evidence, places, few.as_ref(), told));
     found.extend(operations::slow(evidence).filter(|_| !found.iter().any(|one| one.kind == Kind::Place)));
+    durable::writes(evidence).into_iter().chain(set_up).for_each(|cause| replace_places(&mut found, cause));
     found.extend(places::key(findings, waited_s).filter(|_| !found.iter().any(|one| one.kind == Kind::Place)));
     // A place whose requests are slow explains when they are.
     let is_place = |one: &Found, of: &Found| one.kind == Kind::Place && 2.0 * one.explains >= of.explains;
@@ -260,6 +274,14 @@ fn found(evidence: &Evidence<'_>, waited_s: f64) -> Vec<Found> {
     let slow = found.iter().any(|one| one.statement.rule == Rule::SlowOperation);
     found.extend(habits::habits(evidence).into_iter().filter(|one| !slow || one.statement.rule != Rule::Flushes));
     found
+}
+
+/// Adds what all requests of a place for one operation wait for: then that is no fault of the place.
+fn replace_places(found: &mut Vec<Found>, cause: Found) {
+    let operation = cause.look.as_ref().map(|look| look.operation);
+    let is_same = |one: &Found| one.look.as_ref().map(|look| look.operation) == operation;
+    found.retain(|one| one.kind != Kind::Place || !is_same(one) || one.explains > 2.0 * cause.explains);
+    found.push(cause);
 }
 
 /// Whether the network or the leases of other clients explain half of what a time has more: then it is the same cause.

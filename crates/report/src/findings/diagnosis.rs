@@ -36,6 +36,8 @@ pub enum Rule {
     FewSlowRequests,
     /// A short time that is a large part of all waiting, or in which nobody was answered.
     Burst,
+    /// The minute with the most waiting.
+    WorstMinute,
     /// Service time against sending and receiving.
     ServiceTime,
     /// Bytes that TCP had to send again.
@@ -74,6 +76,8 @@ pub enum Rule {
     FarClient,
     /// A network path that takes data slowly and evenly.
     NarrowPath,
+    /// Packets from a certain size on do not arrive.
+    BlackHole,
     /// All requests take the same time at least.
     FixedDelay,
     /// Opens waited for leases and oplocks of others.
@@ -82,12 +86,18 @@ pub enum Rule {
     LockWaits,
     /// Clients had used up their SMB2 credits.
     CreditsExhausted,
+    /// A server restarted.
+    Restart,
     /// Statuses that mean trouble.
     ErrorStatuses,
     /// Requests for names that do not exist.
     AbsentNames,
     /// A flush for every few writes.
     Flushes,
+    /// Small writes that each wait for stable storage.
+    DurableWrites,
+    /// Negotiating, logging on or mounting takes long, and nothing else.
+    SlowSetUp,
     /// Many small reads or writes, one at a time.
     SmallRequests,
     /// Listings of a directory.

@@ -6,7 +6,7 @@ use std::num::NonZeroU64;
 use plimsoll_model::{
     Anomalies, Anomaly, Asked, Breaks, ClientPath, ClockGranularity, Coverage, Credits, Disposition, Endpoint,
     FileAccess, FileIdentity, Frames, Missing, MostResent, Network, OneSided, Outcome, Pace, PacketCounts, Procedure,
-    Protocol, Resent, RoundTrip, SmallWindow, Symbol, Timeline, Transaction, Unseen, Vantage,
+    Protocol, Resent, Restart, RoundTrip, SmallWindow, Stuck, Symbol, Timeline, Transaction, Unseen, Vantage,
 };
 
 use super::{Counter, Reader, State, StateError, Writer, fields};
@@ -139,7 +139,7 @@ impl State for Anomalies {
 
 fields!("endpoint", Endpoint { ip, port });
 fields!("instants", Timeline { intended, request_first, request_last, interim, response_first, response_last });
-fields!("what was asked", Asked { file, offset, bytes, second_path, disposition, access });
+fields!("what was asked", Asked { file, offset, bytes, second_path, disposition, access, durable });
 fields!("frames", Frames { request_first, request_last, response_first, response_last });
 fields!(
     "transaction",
@@ -268,13 +268,17 @@ fields!(
         resent_segments,
         zero_window_ns,
         small_window_ns,
+        stuck,
+        largest_acknowledged,
     }
 );
+fields!("stuck segments", Stuck { segments, copies, ns, bytes });
 fields!("round trip", RoundTrip { least_ns, median_ns, count });
 fields!("pace", Pace { count, bytes, ns, on_the_way, log2_sum, log2_squares });
 fields!("client with most retransmissions", MostResent { client, lead });
 fields!("small window", SmallWindow { client, waits, wait_ns, bytes });
 fields!("credits", Credits { waits, wait_ns, connections_ns });
+fields!("restart", Restart { server, closed_ns, connections, clients, back, back_after_ns, away_ns });
 fields!("breaks of leases", Breaks { notified, opens, wait_ns, longest_ns, holder, path });
 fields!("resent", Resent { operations, wait_ns, brief_operations, brief_wait_ns, unknown });
 fields!(
@@ -288,6 +292,7 @@ fields!(
         network,
         client_paths,
         without_path,
+        restarts,
         breaks,
         credits,
         first_ns,

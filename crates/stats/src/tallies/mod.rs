@@ -10,6 +10,7 @@ mod listings;
 mod locks;
 mod paths;
 mod pauses;
+mod refusals;
 mod repeats;
 mod stalls;
 mod statuses;
@@ -25,6 +26,7 @@ pub use locks::LockWaits;
 pub use paths::{PathRow, Paths, sum_of};
 pub use pauses::AfterPause;
 use plimsoll_model::{Endpoint, Operation, Outcome, Symbol, Transaction};
+pub use refusals::Refusal;
 pub use stalls::{Long, LongOnes, Periodic};
 pub use statuses::{ErrorRow, Errors};
 
@@ -70,13 +72,18 @@ pub struct Tallies {
     paths: Paths,
     errors: Errors,
     repeats: repeats::Repeats,
-    /// Requests for names that are not there.
+    refusals: refusals::Refusals,
+    /// Requests for names that are not there,
     absent: ByOperation,
+    /// … and how many there are at each place, by the numbers of the places.
+    absent_at: Vec<u64>,
     answers: Box<[Answers; Operation::ALL.len()]>,
     locks: locks::Locks,
     pauses: pauses::Pauses,
     long: LongOnes,
     listings: Listings,
+    /// Writes that were to be on stable storage before the answer, by the numbers of the places.
+    durable: Vec<Cell>,
 }
 
 /// The places of the connections seen last.
@@ -115,9 +122,21 @@ impl Tallies {
         };
         let place = &mut self.places[number];
         let cell = Cell::of(t, measured, waited_ns, 1);
-        place.operations.0[t.procedure.row().operation as usize].add_request(&cell);
+        let operation = t.procedure.row().operation;
+        let sum = &mut place.operations.0[operation as usize];
+        if operation == Operation::Session {
+            self.refusals.record_logon(t, place.key);
+        } else if t.outcome.is_error() {
+            let absent =
+                self.absent_at.get(number).map_or(0, |&count| count.min(self.absent.0[operation as usize].count));
+            self.refusals.record(t, place.key, (sum.count, absent), &self.paths);
+        }
+        sum.add_request(&cell);
         if let Some(end) = t.timeline.response_last {
             place.span_ns.1 = place.span_ns.1.max(end);
+        }
+        if t.asked.durable == Some(true) {
+            self.record_durable(number, &cell);
         }
         self.course.record(t, &cell);
         self.answers[t.procedure.row().operation as usize].record(t);
@@ -125,7 +144,9 @@ impl Tallies {
         self.long.record(t, waited_ns);
         self.listings.record(t, &cell);
         if t.outcome == Outcome::Expected && statuses::is_absent(t) {
-            self.absent.0[t.procedure.row().operation as usize].add(&cell);
+            self.absent.0[operation as usize].add(&cell);
+            self.absent_at.resize(self.places.len(), 0);
+            self.absent_at[number] += 1;
         }
         if let Some(Some(share)) = self.shares.get(number) {
             self.pauses.record(*share, t, &cell);
@@ -136,6 +157,14 @@ impl Tallies {
     #[cold]
     pub(crate) fn record_long_lived(&mut self, t: &Transaction, measured: &Sample) {
         self.locks.record(t, measured.headline_ns());
+    }
+
+    #[cold]
+    fn record_durable(&mut self, number: usize, cell: &Cell) {
+        if self.durable.len() <= number {
+            self.durable.resize(number + 1, Cell::default());
+        }
+        self.durable[number].add(cell);
     }
 
     #[cold]
@@ -163,8 +192,11 @@ impl Tallies {
 
     /// Adds another part of the same data.
     pub(crate) fn merge(&mut self, other: &Tallies) {
-        for theirs in &other.places {
+        for (at, theirs) in other.places.iter().enumerate() {
             if let Some(number) = self.place(theirs.key) {
+                if let Some(durable) = other.durable.get(at) {
+                    self.record_durable(number, durable);
+                }
                 let mine = &mut self.places[number];
                 mine.operations.add(&theirs.operations);
                 mine.span_ns = (mine.span_ns.0.min(theirs.span_ns.0), mine.span_ns.1.max(theirs.span_ns.1));
@@ -173,6 +205,7 @@ impl Tallies {
         self.course.merge(&other.course);
         self.paths.merge(&other.paths);
         self.errors.merge(&other.errors);
+        self.refusals.merge(other.refusals());
         self.answers.iter_mut().zip(other.answers.iter()).for_each(|(mine, theirs)| mine.merge(theirs));
         self.locks.merge(&other.locks);
         self.absent.add(&other.absent);
@@ -222,6 +255,21 @@ impl Tallies {
         &self.errors
     }
 
+    /// Refusals by client, share, operation and status, with what was carried out before and since.
+    pub fn refusals(&self) -> Vec<Refusal> {
+        let answered = |key: &PlaceKey, operation: Operation| {
+            let place = self.numbers.get(key).and_then(|&number| self.places.get(number));
+            place.map_or(0, |place| place.operations.0[operation as usize].count)
+        };
+        self.refusals.rows(answered, &self.paths)
+    }
+
+    /// Writes whose data were to be on stable storage before the answer, at each place that has any.
+    pub fn durable(&self) -> impl Iterator<Item = (&PlaceKey, &Cell)> {
+        let places = self.places.iter().map(|place| &place.key);
+        places.zip(&self.durable).filter(|(_, cell)| cell.count > 0)
+    }
+
     /// Requests for names that are not there, by operation.
     pub fn absent(&self) -> &ByOperation {
         &self.absent
@@ -258,6 +306,8 @@ impl State for Tallies {
         self.pauses.rows().to_vec().put(out);
         self.long.put(out);
         self.listings.put(out);
+        self.refusals().put(out);
+        self.durable.put(out);
     }
 
     fn take(from: &mut Reader<'_>) -> Result<Self, StateError> {
@@ -271,11 +321,15 @@ impl State for Tallies {
         tallies.pauses = pauses::Pauses::of(State::take(from)?).ok_or_else(|| from.no("pauses"))?;
         tallies.long = State::take(from)?;
         tallies.listings = State::take(from)?;
+        tallies.refusals = refusals::Refusals::of(State::take(from)?).ok_or_else(|| from.no("refusals"))?;
+        tallies.durable = State::take(from)?;
         let places = tallies.places.iter().enumerate();
         tallies.numbers = places.map(|(number, place)| (place.key, number)).collect();
         let shares = tallies.places.iter().map(|place| tallies.pauses.number((place.key.server.ip, place.key.share)));
         tallies.shares = shares.collect();
-        let sound = tallies.places.len() <= MAX_PLACES && tallies.numbers.len() == tallies.places.len();
+        let sound = tallies.places.len() <= MAX_PLACES
+            && tallies.numbers.len() == tallies.places.len()
+            && tallies.durable.len() <= tallies.places.len();
         if sound { Ok(tallies) } else { Err(from.no("places")) }
     }
 }

@@ -198,6 +198,17 @@ impl Paths {
         &self.rows
     }
 
+    /// Requests for an operation on a path, as far as they are noted.
+    pub(super) fn count(&self, key: (Symbol, Symbol, Operation)) -> Option<u64> {
+        Some(self.rows.get(*self.numbers.get(&key)? as usize)?.cell.count)
+    }
+
+    /// The same, if only this client's were noted.
+    pub(super) fn of_client(&self, t: &Transaction, operation: Operation) -> Option<u64> {
+        let row = self.rows.get(*self.numbers.get(&(t.share, t.path, operation))? as usize)?;
+        (row.client == Some(t.client.ip)).then_some(row.cell.count)
+    }
+
     /// Whether each request was noted: then sums are exact.
     pub fn are_all(&self) -> bool {
         self.requests.size == FIRST_STEP && self.waiting.size == FIRST_STEP_NS && self.rows.len() < MAX_ROWS / 2

@@ -17,6 +17,8 @@ pub struct Asked<'a> {
     pub disposition: Option<u32>,
     /// CREATE: DesiredAccess.
     pub access: Option<u32>,
+    /// WRITE: whether the data are to be on stable storage before the answer.
+    pub durable: Option<bool>,
     /// SET_INFO with a rename or a link: the new name.
     pub new_name: Option<Utf16Le<'a>>,
 }
@@ -37,7 +39,7 @@ impl<'a> Asked<'a> {
             }
             Command::Write => {
                 let write = write::Request::new(request)?;
-                range(write.offset(), write.data_len().map(u64::from))
+                Self { durable: write.is_durable(), ..range(write.offset(), write.data_len().map(u64::from)) }
             }
             Command::Lock => {
                 let (offset, length) = lock::Request::new(request)?.first_range()?;
@@ -68,7 +70,12 @@ mod tests {
         assert_eq!((asked.offset, asked.bytes), (Some(1 << 40), Some(7)));
         let write = emitted(&write::Write { file, offset: 3, length: 9, flags: 0 });
         let asked = Asked::of(Command::Write, &write);
-        assert_eq!((asked.offset, asked.bytes, asked.disposition), (Some(3), Some(9), None));
+        assert_eq!(
+            (asked.offset, asked.bytes, asked.disposition, asked.durable),
+            (Some(3), Some(9), None, Some(false))
+        );
+        let through = emitted(&write::Write { file, offset: 3, length: 9, flags: write::FLAG_WRITE_THROUGH });
+        assert_eq!(Asked::of(Command::Write, &through).durable, Some(true));
         let elements = [2, 4].map(|offset| Element { offset, length: 5, flags: LockFlags(lock::FLAG_UNLOCK) });
         let lock = emitted(&lock::Lock { file, sequence: 0, elements: &elements });
         let asked = Asked::of(Command::Lock, &lock);

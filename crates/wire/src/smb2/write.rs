@@ -56,6 +56,12 @@ impl Request<'_> {
         self.fields.u32(LENGTH)
     }
 
+    /// Whether they are to be on stable storage before the answer.
+    #[must_use]
+    pub fn is_durable(&self) -> Option<bool> {
+        Some(self.fields.u32(FLAGS)? & FLAG_WRITE_THROUGH != 0)
+    }
+
     /// Where they begin, in bytes from the SMB2 header.
     #[must_use]
     pub fn data_offset(&self) -> Option<u16> {

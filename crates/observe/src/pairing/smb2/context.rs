@@ -133,6 +133,7 @@ fn note_body<S: Sink>(waiting: &mut Waiting, body: &Body<'_>, link: &ConnectionC
 fn note_asked(pending: &mut Pending, asked: &Asked<'_>, names: &mut Names) {
     pending.asked.offset = asked.offset;
     pending.asked.bytes = asked.bytes;
+    pending.asked.durable = asked.durable;
     pending.asked.disposition = asked.disposition.and_then(Disposition::of_number);
     pending.asked.access = asked.access.map(FileAccess::of_mask);
     if let Some(name) = &asked.new_name {

@@ -55,6 +55,7 @@ pub(crate) fn full(names: &mut Names, path: &str) -> Transaction {
             second_path: names.intern("other\\name"),
             disposition: Some(Disposition::OverwriteOrCreate),
             access: Some(FileAccess::ReadWrite),
+            durable: None,
         },
         client_index: Some(7),
     }

@@ -1,5 +1,7 @@
 //! The network path to a client: one that is far away, or narrow.
 
+mod far_group;
+
 use std::net::IpAddr;
 
 use plimsoll_model::ClientPath;
@@ -74,30 +76,42 @@ pub(super) fn client_paths(evidence: &Evidence<'_>, waited_s: f64) -> Vec<Found>
     }
     let narrow = narrow(evidence, waited_s);
     let names: Vec<IpAddr> = narrow.iter().flat_map(|(_, clients)| clients.iter().copied()).collect();
-    let far = far(evidence, waited_s).filter(|(_, client)| !names.contains(client));
-    narrow.into_iter().map(|(found, _)| found).chain(far.map(|(found, _)| found)).collect()
+    let group = far_group::far_group(evidence, waited_s);
+    let far = far(evidence, waited_s).filter(|(_, client)| !names.contains(client) && group.is_none());
+    narrow.into_iter().map(|(found, _)| found).chain(group).chain(far.map(|(found, _)| found)).collect()
 }
 
-/// One client is far away from the place of the capture, and the others are not.
-fn far(evidence: &Evidence<'_>, waited_s: f64) -> Option<(Found, IpAddr)> {
-    let tallies = evidence.tallies?;
+/// The shortest round trip from the capture to each client, s, longest first.
+fn round_trips<'e>(evidence: &Evidence<'e>, tallies: &Tallies) -> Vec<(f64, &'e ClientPath)> {
     let clients = tallies.places().iter().map(|place| place.key.client);
     let clients: std::collections::HashSet<IpAddr> = clients.collect();
     let paths = evidence.coverage.client_paths.iter().filter(|path| clients.contains(&path.client));
     let mut trips: Vec<(f64, &ClientPath)> =
         paths.filter_map(|path| Some((path.round_trips[1].least_ns? as f64 / 1e9, path))).collect();
     trips.sort_by(|a, b| b.0.total_cmp(&a.0));
+    trips
+}
+
+/// What a round trip costs a client: what no response time has, and with the transfers, s.
+fn cost_s(client: &Client, trip_s: f64) -> (f64, f64) {
+    let hidden_s = (client.requests as f64 * trip_s / client.outstanding()).min(client.time_s);
+    // More data than TCP's first window (RFC 6928) need a further round trip for each doubling; the mean gives no fewer.
+    let rounds = client.requests as f64 * (1.0 + client.payload / FIRST_WINDOW).log2();
+    (hidden_s, hidden_s + client.transfer_s.min(rounds * trip_s))
+}
+
+/// One client is far away from the place of the capture, and the others are not.
+fn far(evidence: &Evidence<'_>, waited_s: f64) -> Option<(Found, IpAddr)> {
+    let tallies = evidence.tallies?;
+    let trips = round_trips(evidence, tallies);
     let costs = trips.iter().filter_map(|&(trip_s, path)| {
         let others: Vec<f64> =
             trips.iter().filter(|other| other.1.client != path.client).map(|&(trip_s, _)| trip_s).collect();
         // Longest first.
         let usual_s = *others.get(others.len().checked_sub(1)? / 2)?;
         let client = Client::of(evidence, tallies, path.client)?;
-        let hidden_s = (client.requests as f64 * trip_s / client.outstanding()).min(client.time_s);
+        let (hidden_s, cost_s) = cost_s(&client, trip_s);
         let is_far = trip_s >= ROUND_TRIP_S && trip_s >= FAR_TIMES * usual_s;
-        // More data than TCP's first window (RFC 6928) need a further round trip for each doubling; the mean gives no fewer.
-        let rounds = client.requests as f64 * (1.0 + client.payload / FIRST_WINDOW).log2();
-        let cost_s = hidden_s + client.transfer_s.min(rounds * trip_s);
         let is_felt = cost_s >= ROUND_TRIP_TIME * client.time_s && cost_s * 1e9 >= evidence.least_ns();
         (is_far && is_felt).then_some((cost_s, hidden_s, trip_s, usual_s, others.len(), path.client, client))
     });

@@ -3,9 +3,10 @@
 use std::net::IpAddr;
 
 use plimsoll_model::{Operation, StatusFamily, Symbol};
-use plimsoll_stats::tallies::ErrorRow;
+use plimsoll_stats::tallies::{ErrorRow, Refusal};
 
 use super::super::validity::{plural, thousands};
+use super::began::Began;
 use super::{CAUSE_SHARE, Evidence, Found, Kind, NAMED, operations, percent};
 use crate::findings::{Findings, Rule};
 use crate::instant;
@@ -46,6 +47,8 @@ struct Meaning {
     text: &'static str,
     when: When,
     kind: Kind,
+    /// What to check where it began while clients worked.
+    changed: Option<&'static str>,
     statuses: &'static [(StatusFamily, u32)],
 }
 
@@ -56,6 +59,7 @@ const MEANINGS: &[Meaning] = &[
         text: "the file system of the server is full, or a quota is used up",
         when: When::Once,
         kind: Kind::Trouble,
+        changed: None,
         statuses: &[
             (Nt, 0xC000_007F),  // DISK_FULL
             (Nt, 0xC000_0044),  // QUOTA_EXCEEDED
@@ -70,18 +74,21 @@ const MEANINGS: &[Meaning] = &[
         text: "the server asks clients to try again later",
         when: When::Many,
         kind: Kind::Trouble,
+        changed: None,
         statuses: &[(Nfs, 10_008), (Nfs, 10_013), (Nlm, 4)], // JUKEBOX or DELAY, GRACE, DENIED_GRACE_PERIOD
     },
     Meaning {
         text: "clients use handles of files that were removed or exported again",
         when: When::Many,
         kind: Kind::Trouble,
+        changed: Some("whether the file system was replaced, restored or exported again"),
         statuses: &[(Nfs, 70), (Nfs, 10_014), (Nlm, 7), (Errno, 116)], // STALE, FHEXPIRED, STALE_FH
     },
     Meaning {
         text: "the server ended the session or removed the share",
         when: When::Once,
         kind: Kind::Trouble,
+        changed: None,
         statuses: &[
             (Nt, 0xC000_00C9), // NETWORK_NAME_DELETED
             (Nt, 0xC000_0203), // USER_SESSION_DELETED
@@ -96,6 +103,7 @@ const MEANINGS: &[Meaning] = &[
         text: "the server lacks memory or other resources",
         when: When::Once,
         kind: Kind::Trouble,
+        changed: None,
         statuses: &[
             (Nt, 0xC000_009A),  // INSUFFICIENT_RESOURCES
             (Nt, 0xC000_0205),  // INSUFF_SERVER_RESOURCES
@@ -112,6 +120,7 @@ const MEANINGS: &[Meaning] = &[
         text: "the server could not read or write its storage",
         when: When::Once,
         kind: Kind::Trouble,
+        changed: None,
         statuses: &[
             (Nt, 0xC000_00E9), // UNEXPECTED_IO_ERROR
             (Nt, 0xC000_0185), // IO_DEVICE_ERROR
@@ -130,6 +139,7 @@ const MEANINGS: &[Meaning] = &[
         text: "other clients have the files open, or hold locks on them",
         when: When::Many,
         kind: Kind::Mechanism,
+        changed: None,
         statuses: &[
             (Nt, 0xC000_0043),  // SHARING_VIOLATION
             (Nt, 0xC000_0054),  // FILE_LOCK_CONFLICT
@@ -145,6 +155,7 @@ const MEANINGS: &[Meaning] = &[
         text: "the server refuses repeated logons: a wrong or old password, or an account that is locked, expired or not allowed",
         when: When::Again,
         kind: Kind::Trouble,
+        changed: Some("the password, or the account"),
         statuses: &[
             (Nt, 0xC000_006D),  // LOGON_FAILURE
             (Nt, 0xC000_006A),  // WRONG_PASSWORD
@@ -167,12 +178,26 @@ const MEANINGS: &[Meaning] = &[
         text: "the server refuses repeated mounts: the export does not allow this client",
         when: When::Again,
         kind: Kind::Trouble,
+        changed: Some("the list of allowed clients, or the name service that the server asks for them"),
         statuses: &[(Mount, 1), (Mount, 13)], // PERM, ACCES
+    },
+    Meaning {
+        text: "the share, the export or its file system allows no changes",
+        when: When::Storm,
+        kind: Kind::Trouble,
+        changed: Some("whether the export or the file system became read-only"),
+        statuses: &[
+            (Nt, 0xC000_00A2),  // MEDIA_WRITE_PROTECTED
+            (Dos, 0x0013_0003), // ERRHRD, ERRnowrite
+            (Nfs, 30),          // ROFS
+            (Errno, 30),
+        ],
     },
     Meaning {
         text: "clients lack the permission and repeat the request",
         when: When::Storm,
         kind: Kind::Trouble,
+        changed: Some("permissions, the options of the export (e.g. root squash), or the account"),
         statuses: &[(Nt, 0xC000_0022), (Nt, 0xC000_0061), (Dos, 0x0005_0001), (Nfs, 1), (Nfs, 13)],
     },
 ];
@@ -189,10 +214,11 @@ struct Sum<'r> {
 
 /// Statuses that mean trouble, a sentence for each meaning.
 pub(super) fn trouble(evidence: &Evidence<'_>) -> Vec<Found> {
-    MEANINGS.iter().filter_map(|meaning| of_meaning(evidence, meaning)).collect()
+    let refusals = evidence.tallies.map(|tallies| tallies.refusals()).unwrap_or_default();
+    MEANINGS.iter().filter_map(|meaning| of_meaning(evidence, meaning, &refusals)).collect()
 }
 
-fn of_meaning(evidence: &Evidence<'_>, meaning: &Meaning) -> Option<Found> {
+fn of_meaning(evidence: &Evidence<'_>, meaning: &Meaning, refusals: &[Refusal]) -> Option<Found> {
     let tallies = evidence.tallies?;
     let is_of = |row: &&ErrorRow| {
         StatusFamily::of(row.protocol, row.status)
@@ -222,7 +248,12 @@ fn of_meaning(evidence: &Evidence<'_>, meaning: &Meaning) -> Option<Found> {
             sum.count >= least && among >= STORM_SHARE
         }
     };
-    if !is_many && !waits {
+    let is_of = |row: &Refusal| {
+        StatusFamily::of(row.protocol, row.status)
+            .is_some_and(|family| meaning.statuses.contains(&(family, row.status)))
+    };
+    let began = Began::of(refusals.iter().filter(|row| is_of(row))).filter(|_| meaning.kind == Kind::Trouble);
+    if !is_many && !waits && began.is_none() {
         return None;
     }
     let waited = match waits {
@@ -236,15 +267,16 @@ fn of_meaning(evidence: &Evidence<'_>, meaning: &Meaning) -> Option<Found> {
         false => String::new(),
     };
     let text = format!(
-        "{} got {}: {}.{waited}{}{}",
+        "{} got {}: {}.{waited}{}{}{}",
         requests(&sum),
         names(evidence, &sum),
         meaning.text,
         pauses(evidence, &sum),
-        whom(evidence, &sum)
+        began.as_ref().map_or_else(String::new, |began| began.sentence(evidence, meaning.changed)),
+        whom(evidence, &sum, began.is_some())
     );
     // What clients wait for is in the response times; a few errors among many explain little.
-    let is_trouble = is_many && among >= FEW_SHARE;
+    let is_trouble = is_many && among >= FEW_SHARE || began.as_ref().is_some_and(|began| began.is_much(evidence));
     let kind = if is_trouble && meaning.kind == Kind::Trouble { Kind::Trouble } else { Kind::Explanation };
     // Of two troubles the one that more requests met comes first, though neither makes anybody wait.
     let met = sum.count as f64 / all.iter().map(|one| one.count).sum::<u64>().max(1) as f64;
@@ -308,13 +340,13 @@ fn only_client(sum: &Sum<'_>) -> Option<IpAddr> {
 }
 
 /// The client, the share and the path, if only one is concerned, and when it began.
-fn whom(evidence: &Evidence<'_>, sum: &Sum<'_>) -> String {
+fn whom(evidence: &Evidence<'_>, sum: &Sum<'_>, is_told_since_when: bool) -> String {
     let only = |of: fn(&ErrorRow) -> Symbol| {
         let first = of(sum.rows.first()?);
         evidence.names.text(first).filter(|_| sum.rows.iter().all(|row| of(row) == first))
     };
     let mut text = String::new();
-    if let Some(client) = only_client(sum) {
+    if let Some(client) = only_client(sum).filter(|_| !is_told_since_when) {
         text.push_str(&format!(" All by client {client}."));
     }
     match (only(|row| row.path), only(|row| row.share)) {
@@ -323,7 +355,8 @@ fn whom(evidence: &Evidence<'_>, sum: &Sum<'_>) -> String {
         (None, Some(share)) => text.push_str(&format!(" All on share {share}.")),
         (None, None) => {}
     }
-    if let Some(at) = sum.rows.iter().map(|row| row.first_ns).min().filter(|&at| at < i64::MAX) {
+    let first_ns = sum.rows.iter().map(|row| row.first_ns).min();
+    if let Some(at) = first_ns.filter(|&at| at < i64::MAX && !is_told_since_when) {
         text.push_str(&format!(" The first: {}.", instant::second(at)));
     }
     text

@@ -14,6 +14,8 @@ use crate::text::{duration, size};
 const HELD_SHARE: f64 = 0.05;
 /// … and so often.
 const HELD_LEAST: u64 = 5;
+/// A window that is closed for so long on average need not be so often, s: a receiver that reads all the time opens it sooner.
+const CLOSED_S: f64 = 0.2;
 /// The round trip, or a delay of each request: this part of all waiting,
 const ROUND_TRIP_SHARE: f64 = 0.5;
 /// … and so long, s: within a building or a town it is less, and nothing to mend.
@@ -57,7 +59,8 @@ fn zero_window(evidence: &Evidence<'_>, waited_s: f64, requests: bool) -> Option
     let network = &evidence.coverage.network;
     let (count, held_s) = (network.zero_windows[at], network.zero_window_ns[at] as f64 / 1e9);
     let share = held_s / waited_s;
-    if count < HELD_LEAST || !(HELD_SHARE..=1.0).contains(&share) || held_s * 1e9 < evidence.least_ns() {
+    let is_long = held_s >= CLOSED_S * count as f64;
+    if count < HELD_LEAST && !is_long || share < HELD_SHARE || held_s * 1e9 < evidence.least_ns() {
         return None;
     }
     let (receiver, sender) = if requests { ("The server", "clients") } else { ("Clients", "the server") };
@@ -67,14 +70,19 @@ fn zero_window(evidence: &Evidence<'_>, waited_s: f64, requests: bool) -> Option
             part if part >= NEARLY_ALL => format!("Client {ip} reads too slowly"),
             part => format!("Clients read too slowly, most of all {ip} ({} of this waiting)", percent(part)),
         });
+    // A response may be on its way behind a closed window, and that it ends nobody sees.
+    let said = (share <= 1.0).then_some(share);
     let text = format!(
-        "{}: a TCP window of 0 stopped {sender} from sending {}, for at least {} in all, {} of all waiting.",
+        "{}: a TCP window of 0 stopped {sender} from sending {}, for at least {} in all, {}.",
         reader.unwrap_or_else(|| format!("{receiver} read too slowly")),
         times(count),
         duration(held_s),
-        percent(share),
+        match said {
+            Some(share) => format!("{} of all waiting", percent(share)),
+            None => format!("longer than all response times together ({})", duration(waited_s)),
+        },
     );
-    Some(Found::new(Kind::Explanation, Rule::ZeroWindow, Some(share), text).inferred())
+    Some(Found::new(Kind::Explanation, Rule::ZeroWindow, said, text).explaining(share.min(1.0)).inferred())
 }
 
 fn small_window(evidence: &Evidence<'_>, waited_s: f64, requests: bool) -> Option<Found> {

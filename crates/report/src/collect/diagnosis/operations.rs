@@ -1,10 +1,14 @@
 //! Which operation clients waited for.
 
+use std::collections::HashSet;
+use std::net::IpAddr;
+
 use plimsoll_model::Operation as Kinds;
 use plimsoll_stats::Tallies;
-use plimsoll_stats::tallies::{ByOperation, Cell, MIN_COMPARED};
+use plimsoll_stats::tallies::{ByOperation, Cell, MIN_COMPARED, PathRow};
 
 use super::super::validity::{plural, thousands};
+use super::paths::by_one;
 use super::places::times;
 use super::{Evidence, Found, Kind, percent};
 use crate::findings::{Findings, OperationRow, Rule};
@@ -120,18 +124,41 @@ pub(super) fn slow(evidence: &Evidence<'_>) -> Option<Found> {
     if !is_slow || !is_known || !is_service || share < OPERATION_SHARE || excess_ns < evidence.least_ns() {
         return None;
     }
+    let clients: HashSet<IpAddr> = evidence.tallies?.places().iter().map(|place| place.key.client).collect();
+    let rows = evidence.tallies?.paths().rows().iter().filter(|row| row.operation == operation);
+    let rows: Vec<&PathRow> = rows.collect();
+    let only = if clients.len() > 1 { by_one(&rows) } else { None };
     let text = format!(
-        "The operation {} is slow, for all clients: {} on average ({}), {} as long as all other operations ({}). The time is \
-        service time, and {} of all waiting.",
+        "The operation {} is slow, {}: {} on average ({}), {} as long as all other operations ({}). The time is \
+        service time, and {} of all waiting.{}",
         operation.label(),
+        only.map_or_else(|| "for all clients".to_owned(), |client| format!("and only client {client} asks for it")),
         duration(mean / 1e9),
         plural(cell.count, "request"),
         times(mean / usual),
         duration(usual / 1e9),
         percent(share),
+        directory(evidence, &rows),
     );
     let found = Found::new(Kind::Place, Rule::SlowOperation, Some(share), text);
     Some(found.explaining(excess_ns / evidence.waited_ns()).look(operation.label(), "path"))
+}
+
+/// The directory that all of these are in.
+fn directory(evidence: &Evidence<'_>, rows: &[&PathRow]) -> String {
+    let known = || rows.iter().filter_map(|row| Some((row.share, evidence.names.text(row.path)?)));
+    let Some((share, first)) = known().next().filter(|_| rows.len() > 1 && known().count() == rows.len()) else {
+        return String::new();
+    };
+    let common = |end: usize, path: &str| first[..end].bytes().zip(path.bytes()).take_while(|(a, b)| a == b).count();
+    let end = known().fold(first.len(), |end, (_, path)| common(end, path));
+    // The bytes before a separator are whole letters.
+    let directory =
+        first.as_bytes()[..end].iter().rposition(|byte| matches!(byte, b'/' | b'\\')).map(|at| &first[..at]);
+    match directory.filter(|path| !path.is_empty() && known().all(|(other, _)| other == share)) {
+        Some(path) => format!(" All of it is in the directory {path}."),
+        None => String::new(),
+    }
 }
 
 /// All other operations together.

@@ -6,7 +6,7 @@ use std::net::IpAddr;
 
 use plimsoll_model::Symbol;
 use plimsoll_stats::Tallies;
-use plimsoll_stats::tallies::{Excess, PathRow, sum_of};
+use plimsoll_stats::tallies::{Excess, MIN_COMPARED, PathRow, sum_of};
 
 use self::walk::{MAX_LEVELS, Noted, Walk, descend};
 use super::super::validity::plural;
@@ -18,6 +18,9 @@ use crate::text::duration;
 
 /// A directory in which nearly all of it happens is named rather than one above it.
 const NEARLY_ALL: f64 = 0.9;
+
+/// From this part of the difference on it is the server's time.
+const SERVICE: f64 = 0.75;
 
 /// A file or directory that is slow, with what is noted of it.
 struct SlowPath<'r> {
@@ -92,10 +95,36 @@ fn between(tallies: &Tallies, slow: &SlowPath<'_>, place: Place) -> Explains {
     // The path stands out from the rest of its place, and the rest does not stand out from what is elsewhere.
     let path_is_slow = sum_of(slow.rows.iter().copied()).slower_than(&sum_of(rest.iter().copied())).is_some();
     let rest_is_slow = sum_of(rest).slower_than(&sum_of(outside)).is_some();
-    match (path_is_slow, rest_is_slow) {
+    match (path_is_slow, rest_is_slow, place) {
+        (true, false, _) => Explains::Path,
+        (true, true, _) => Explains::Both,
+        (false, _, Place::Client(ip)) => by_client(tallies, slow, ip),
+        (false, ..) => Explains::Place,
+    }
+}
+
+/// Whether a client is slow or the path that it alone uses, where paths do not tell because others use them too: by all that it does
+/// elsewhere. Where it does nothing of the kind there, by everything else: who is slow is so whatever is asked for. Time that is not the
+/// server's is the client's.
+fn by_client(tallies: &Tallies, slow: &SlowPath<'_>, ip: IpAddr) -> Explains {
+    let mine = sum_of(slow.rows.iter().copied());
+    let rest = tallies.sum(|key| key.client == ip).without(&mine);
+    let others = tallies.sum(|key| key.client != ip);
+    let rest_is_slow = rest.slower_than(&others).is_some();
+    if mine.slower_than(&rest).is_some() {
+        return if rest_is_slow { Explains::Both } else { Explains::Path };
+    }
+    let is_service = slow.excess.service_share.is_some_and(|share| share >= SERVICE);
+    let both = || rest.iter().zip(others.iter());
+    let is_it = |operation| operation == slow.excess.operation;
+    if !is_service || both().any(|((one, cell), _)| is_it(one) && cell.count >= MIN_COMPARED) {
+        return Explains::Place;
+    }
+    let are_known = both().any(|((one, own), (_, others))| !is_it(one) && own.count.min(others.count) >= MIN_COMPARED);
+    match (are_known, rest_is_slow) {
         (true, false) => Explains::Path,
-        (true, true) => Explains::Both,
-        (false, _) => Explains::Place,
+        (true, true) => Explains::Place,
+        (false, _) => Explains::Both,
     }
 }
 
@@ -151,7 +180,7 @@ fn sentence(evidence: &Evidence<'_>, tallies: &Tallies, slow: &SlowPath<'_>) -> 
 }
 
 /// The client, if there is only one.
-fn by_one(rows: &[&PathRow]) -> Option<IpAddr> {
+pub(super) fn by_one(rows: &[&PathRow]) -> Option<IpAddr> {
     let client = rows.first()?.client;
     client.filter(|_| rows.iter().all(|row| row.client == client))
 }

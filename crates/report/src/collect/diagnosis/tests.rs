@@ -7,7 +7,9 @@ mod habits;
 mod network;
 mod operations;
 mod places;
+mod restart;
 mod rhythm;
+mod set_up;
 mod times;
 
 use super::super::rows::without_numbers;
@@ -205,6 +207,20 @@ fn a_burst_is_many_requests_in_a_short_time() {
     );
     findings.slowest = vec![slow("READ", 1.1)];
     assert!(!rules(&findings).contains(&Rule::Burst), "one request is no burst");
+}
+
+#[test]
+fn the_worst_minute_of_a_long_capture_is_named() {
+    let mut findings = even();
+    (findings.series.bin_s, findings.series.start_ns) = (8.0, 1_700_000_000_000_000_000);
+    (findings.series.operations, findings.series.response_mean_s) = (vec![100; 150], vec![Some(0.001); 150]);
+    assert!(!rules(&findings).contains(&Rule::WorstMinute), "all minutes are alike");
+    findings.series.response_mean_s[70..76].fill(Some(0.004));
+    let expected = "The worst minute: of all waiting, 15 % was for 800 requests that ended within 64.0 s from 2023-11-14 22:22:40 UTC; 3.25 ms \
+                    each on average. A minute has 5.3 % of it on average.";
+    assert_eq!(text(&findings, Rule::WorstMinute), expected);
+    findings.series.bin_s = 1.0;
+    assert!(!rules(&findings).contains(&Rule::WorstMinute), "150 s");
 }
 
 #[test]

@@ -7,7 +7,7 @@ use plimsoll_testkit::transaction;
 use crate::findings::{Diagnosis, Findings, Rule, Source};
 
 pub(super) const MS: i64 = 1_000_000;
-const START_NS: i64 = 1_700_000_000_000_000_000;
+pub(super) const START_NS: i64 = 1_700_000_000_000_000_000;
 
 pub(super) fn read() -> Procedure {
     Procedure::of(Protocol::Smb2, 8)

@@ -2,7 +2,7 @@
 
 use std::net::IpAddr;
 
-use plimsoll_model::{ClientPath, Pace, Transaction};
+use plimsoll_model::{ClientPath, Pace, Stuck, Transaction};
 
 use super::built::{MS, Traffic, open, read};
 use crate::findings::Rule;
@@ -144,4 +144,57 @@ fn a_path_is_not_narrow_that_is_uneven_quick_lossy_or_waits_for_a_window() {
     short.coverage.client_paths[1].paces[1] = Pace::default();
     (0..19).for_each(|_| short.coverage.client_paths[1].paces[1].add_part(5_000, 400_000_000, true));
     assert!(!is_narrow(&short), "19 parts");
+}
+
+/// Three clients; to client 2 segments of 1,448 bytes were stuck so long, while the largest of its acknowledged ones has so many bytes.
+fn with_black_hole(stuck_ns: u64, largest_acknowledged: u32) -> Traffic {
+    let mut traffic = with_far_client(100_000, 10 * MS);
+    let path = &mut traffic.coverage.client_paths[1];
+    path.stuck[1] = Stuck { segments: 2, copies: 7, ns: stuck_ns, bytes: 1_448 };
+    path.largest_acknowledged = [900, largest_acknowledged];
+    traffic
+}
+
+#[test]
+fn a_path_that_drops_large_packets_is_named() {
+    let text = with_black_hole(25_000_000_000, 610).first(Rule::BlackHole);
+    assert!(
+        text.starts_with(
+            "The path to client 10.0.0.2 drops large packets: TCP sent 2 segments of 1.45 kB or more again and again, up to 7 times, and it \
+             acknowledged none of more than 610 B."
+        ),
+        "{text}"
+    );
+    assert!(!with_black_hole(25_000_000_000, 1_448).rules().contains(&Rule::BlackHole), "others of this size arrived");
+    assert!(!with_black_hole(25_000_000_000, 0).rules().contains(&Rule::BlackHole), "nothing arrived");
+    assert!(!with_black_hole(20_000_000, 610).rules().contains(&Rule::BlackHole), "20 ms");
+}
+
+#[test]
+fn clients_of_a_network_that_is_far_away_are_named_together() {
+    let mut traffic = Traffic::new();
+    for i in 0..300 {
+        let shorter = |t: &mut Transaction| {
+            let began = t.timeline.response_last.map(|end| end - MS / 5);
+            (t.timeline.request_first, t.timeline.request_last) = (began, began);
+            if i % 6 > 2 {
+                t.client.ip = [10, 0, 9, (i % 6) as u8].into();
+            }
+        };
+        traffic.changed(open(), (i % 6) as u8, DATA, "f", 25 * MS, shorter);
+    }
+    let far = |at: u8, ns| ClientPath { client: [10, 0, 9, at].into(), ..path(at, ns) };
+    let near = [path(0, 100_000), path(1, 900_000), path(2, 200_000)];
+    traffic.coverage.client_paths =
+        near.into_iter().chain([far(3, 70_000_000), far(4, 90_000_000), far(5, 80_000_000)]).collect();
+    let text = traffic.first(Rule::FarClient);
+    assert!(
+        text.starts_with(
+            "The 3 clients of network 10.0.9.0/24 are far away: their shortest round trips are 70.0 ms to 90.0 ms, those of the 3 other clients \
+             at most 900 µs. The round trips of their 150 requests add about 12.0 s."
+        ),
+        "{text}"
+    );
+    traffic.coverage.client_paths.iter_mut().for_each(|path| path.round_trips[1].least_ns = Some(80_000_000));
+    assert!(!traffic.rules().contains(&Rule::FarClient), "all are");
 }

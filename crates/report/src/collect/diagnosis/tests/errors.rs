@@ -198,3 +198,64 @@ fn trouble_of_a_few_does_not_stand_before_what_clients_wait_for() {
     let rules = traffic.rules();
     assert!(rules.contains(&Rule::ErrorStatuses) && rules[0] != Rule::ErrorStatuses, "{:#?}", traffic.diagnosis());
 }
+
+/// 60 writes of each client to the share, then so many refused with a status, and so many that succeed since.
+fn refused_later(clients: u8, refused: usize, later: usize, path: impl Fn(usize) -> String) -> Traffic {
+    let (mut traffic, write) = (healthy(), Procedure::of(Protocol::Nfs3, 7));
+    for i in 0..60 {
+        (4..4 + clients).for_each(|client| traffic.request(write, client, DATA, &path(i % 20), MS));
+    }
+    for i in 0..refused + later {
+        for client in 4..4 + clients {
+            traffic.changed(write, client, DATA, &path(if i < refused { 100 + i } else { i }), MS, |t| {
+                if i < refused {
+                    (t.status, t.outcome) = (Some(13), Outcome::of_status(write, 13));
+                }
+            });
+        }
+    }
+    traffic
+}
+
+#[test]
+fn a_refusal_that_begins_for_what_worked_before_is_said_with_its_instant() {
+    let new = |i: usize| format!("new{i}");
+    let text = refused_later(1, 24, 0, new).first(Rule::ErrorStatuses);
+    assert!(text.starts_with("24 write requests got 0xd: clients lack the permission"), "{text}");
+    assert!(
+        text.contains(
+            "Such requests of client 10.0.0.4 succeeded before (60 requests); the server refused all of them from 2023-11-14 22:13:"
+        ),
+        "{text}"
+    );
+    assert!(text.contains("Check what changed then: permissions, the options of the export"), "{text}");
+    assert!(!text.contains("All by client"), "{text}");
+    let text = refused_later(3, 4, 0, new).first(Rule::ErrorStatuses);
+    assert!(
+        text.contains("requests of 3 clients (10.0.0.4, 10.0.0.5, 10.0.0.6) succeeded before (180 requests)"),
+        "{text}"
+    );
+}
+
+#[test]
+fn a_few_refusals_of_one_client_need_to_be_for_what_it_had_used() {
+    let rules = |traffic: Traffic| traffic.rules();
+    assert!(!rules(refused_later(1, 12, 0, |i| format!("new{i}"))).contains(&Rule::ErrorStatuses), "protected files");
+    assert!(rules(refused_later(1, 12, 0, |i| format!("old{}", i % 20))).contains(&Rule::ErrorStatuses));
+    assert!(
+        !rules(refused_later(1, 12, 12, |i| format!("old{}", i % 20))).contains(&Rule::ErrorStatuses),
+        "it goes on"
+    );
+    assert!(!rules(refused_later(3, 6, 6, |i| format!("new{i}"))).contains(&Rule::ErrorStatuses), "half of them");
+}
+
+#[test]
+fn an_account_that_can_no_longer_log_on_is_said_to_have_been_able_to() {
+    let mut traffic = healthy();
+    (0..6).for_each(|_| traffic.request(session(), 1, DATA, "", 9 * MS));
+    (0..6).for_each(|_| traffic.error(session(), 0xC000_006D, 9 * MS));
+    let text = traffic.first(Rule::ErrorStatuses);
+    assert!(text.contains("Such requests of client 10.0.0.1 succeeded before (6 requests)"), "{text}");
+    (0..2).for_each(|_| traffic.request(session(), 1, DATA, "", 9 * MS));
+    assert!(!traffic.first(Rule::ErrorStatuses).contains("succeeded before"), "it can again");
+}

@@ -125,3 +125,49 @@ fn a_client_that_connects_for_every_few_requests_is_named() {
     );
     assert_eq!(connected(3), None);
 }
+
+/// 200 writes of so many bytes of client 1 that wait for stable storage, among others that do not, and other work.
+fn durable(bytes: u64, took_ns: i64, share: &str) -> Traffic {
+    let mut traffic = Traffic::new();
+    work(&mut traffic, 200);
+    let write = Procedure::of(Protocol::Nfs3, 7);
+    for i in 0..200 {
+        let path = format!(r"log\journal{}", i % 3);
+        traffic.changed(write, 1, share, &path, took_ns, |t| {
+            (t.payload_bytes, t.asked.durable) = (Some(bytes), Some(true));
+        });
+        traffic.changed(write, 2, DATA, &format!(r"doc\d{}", i % 9), MS / 2, |t| t.asked.durable = Some(false));
+    }
+    traffic
+}
+
+#[test]
+fn small_writes_that_wait_for_stable_storage_are_the_cause_not_their_directory() {
+    let traffic = durable(4_096, 8 * MS, DATA);
+    let text = traffic.first(Rule::DurableWrites);
+    assert!(
+        text.starts_with(
+            "Each small write waits for stable storage: 200 write requests of 4.10 kB on average ask the server to store their data before"
+        ),
+        "{text}"
+    );
+    assert!(
+        text.contains(r"write-through), by client 10.0.0.1, on share \\server1\data. They took 8.00 ms each"),
+        "{text}"
+    );
+    assert!(text.contains("on average (other writes: 500 µs), 84 % of all waiting."), "{text}");
+    let rules = traffic.rules();
+    assert!(!rules.contains(&Rule::SlowClient) && !rules.contains(&Rule::SlowPath), "{rules:?}");
+}
+
+#[test]
+fn durable_writes_that_are_large_or_quick_are_no_cause_nor_those_of_one_slow_share() {
+    assert_eq!(said(&durable(262_144, 8 * MS, DATA), Rule::DurableWrites), None, "large");
+    assert_eq!(said(&durable(4_096, MS, DATA), Rule::DurableWrites), None, "quick");
+    let mut slow = durable(4_096, 20 * MS, r"\\server1\slow");
+    let write = Procedure::of(Protocol::Nfs3, 7);
+    (0..100).for_each(|_| {
+        slow.changed(write, 3, DATA, "f", MS, |t| (t.payload_bytes, t.asked.durable) = (Some(4_096), Some(true)));
+    });
+    assert_eq!(said(&slow, Rule::DurableWrites), None, "elsewhere such writes take 1 ms");
+}

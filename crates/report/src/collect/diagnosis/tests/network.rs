@@ -59,6 +59,25 @@ fn windows_and_acknowledgements_are_said_with_who_waits_for_whom() {
 }
 
 #[test]
+fn a_window_that_is_closed_for_seconds_need_not_be_often() {
+    let closed = |times: u64, closed_ns: u64| {
+        let mut traffic = varied();
+        (traffic.coverage.network.zero_windows, traffic.coverage.network.zero_window_ns) = ([0, times], [0, closed_ns]);
+        traffic.coverage.network.slow_reader = Some(([10, 0, 0, 2].into(), closed_ns));
+        traffic
+    };
+    assert!(
+        closed(2, 3_000_000_000).first(Rule::ZeroWindow).starts_with(
+            "Client 10.0.0.2 reads too slowly: a TCP window of 0 stopped the server from sending 2 times, for at least 3.00 s in all, 6"
+        )
+    );
+    let text = closed(1, 9_000_000_000).first(Rule::ZeroWindow);
+    assert!(text.contains("for at least 9.00 s in all, longer than all response times together (4."), "{text}");
+    assert!(!closed(1, 100_000_000).rules().contains(&Rule::ZeroWindow), "0.1 s of 4 s");
+    assert!(!closed(4, 600_000_000).rules().contains(&Rule::ZeroWindow), "seldom and soon opened");
+}
+
+#[test]
 fn the_round_trip_is_said_where_it_is_most_of_the_waiting() {
     let mut far = traffic(20 * MS);
     (far.coverage.network.handshakes, far.coverage.network.to_server_ns) = (2, Some(18_000_000));
@@ -337,4 +356,23 @@ fn a_slow_time_that_the_network_explains_is_not_said_again() {
     assert!(!traffic.rules().contains(&Rule::SlowInterval), "{:#?}", traffic.diagnosis());
     (traffic.coverage.network.delayed_acks, traffic.coverage.network.delayed_ack_ns) = ([0, 12], [0, 480_000_000]);
     assert!(traffic.rules().contains(&Rule::SlowInterval), "it explains a twelfth");
+}
+
+#[test]
+fn what_waits_by_design_is_not_blamed() {
+    let [notify, lock] = [15, 10].map(|code| Procedure::of(Protocol::Smb2, code));
+    let mut traffic = traffic(MS / 5);
+    for client in 0..3 {
+        for i in 0..20 {
+            // Answered with STATUS_PENDING at once, and a minute later.
+            traffic.changed(notify, client, DATA, &format!("dir{i}"), 60_000 * MS, |t| t.long_lived = true);
+        }
+    }
+    let healthy = |traffic: &Traffic| {
+        let told = [Rule::Operation, Rule::Nothing, Rule::ServiceTime];
+        traffic.rules().iter().all(|rule| told.contains(rule))
+    };
+    assert!(healthy(&traffic), "{:#?}", traffic.diagnosis());
+    traffic.changed(lock, 1, DATA, "f", 60_000 * MS, |t| t.long_lived = true);
+    assert_eq!(traffic.rules()[0], Rule::LockWaits, "of a lock the file is told");
 }

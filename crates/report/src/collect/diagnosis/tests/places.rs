@@ -212,3 +212,48 @@ fn nothing_is_said_of_shares_and_paths_that_are_not_known() {
         said(false, false).starts_with("No single cause stands out. Checked without a finding: slow clients, a few")
     );
 }
+
+/// One client that alone creates files, in one directory: so long each; all clients read and open elsewhere.
+fn creates(took_ns: i64, other_ns: i64) -> Traffic {
+    let mut traffic = reads(|client, _, _| if client == 3 { other_ns } else { MS });
+    for i in 0..120 {
+        let split = |t: &mut plimsoll_model::Transaction| t.timeline.response_first = t.timeline.response_last;
+        traffic.changed(open(), 3, DATA, &format!(r"spool\new{i}"), took_ns, split);
+        traffic.changed(open(), 1 + (i % 2) as u8, DATA, &format!(r"dir{}\file{}", i % 5, i % 10), MS, split);
+    }
+    traffic
+}
+
+#[test]
+fn a_directory_that_one_client_uses_is_the_place_if_the_client_is_quick_elsewhere() {
+    let text = creates(40 * MS, MS).first(Rule::SlowPath);
+    assert!(
+        text.starts_with(r"Requests in the directory spool on share \\server1\data are slow: open took 40.0 ms"),
+        "{text}"
+    );
+    assert!(text.ends_with("All by client 10.0.0.3."), "{text}");
+    assert!(!creates(40 * MS, MS).rules().contains(&Rule::SlowClient));
+    assert!(creates(40 * MS, 30 * MS).rules().contains(&Rule::SlowClient), "it is slow elsewhere");
+}
+
+/// As before, and the client does nothing of the kind elsewhere; it reads there, and so long.
+fn writes_alone(took_ns: i64, read_ns: i64) -> Traffic {
+    let (mut traffic, write) = (Traffic::new(), Procedure::of(Protocol::Smb2, 9));
+    for i in 0..100 {
+        traffic.request(write, 3, DATA, &format!(r"spool\new{i}"), took_ns);
+        traffic.request(read(), 3, DATA, &format!(r"dir\old{}", i % 20), read_ns);
+        for client in 1..=2 {
+            traffic.request(write, client, DATA, &format!(r"dir\file{}", i % 10), MS);
+            traffic.request(read(), client, DATA, &format!(r"dir\old{}", i % 20), MS);
+        }
+    }
+    traffic
+}
+
+#[test]
+fn a_client_that_does_it_in_one_directory_only_is_judged_by_all_else_that_it_does() {
+    let text = writes_alone(30 * MS, MS).first(Rule::SlowPath);
+    assert!(text.starts_with(r"Requests in the directory spool on share"), "{text}");
+    assert!(!writes_alone(30 * MS, MS).rules().contains(&Rule::SlowClient));
+    writes_alone(30 * MS, 20 * MS).first(Rule::SlowClient);
+}

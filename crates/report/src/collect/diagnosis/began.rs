@@ -1,0 +1,103 @@
+//! A status that begins: the server refuses requests that it had carried out for the same clients.
+
+use std::collections::BTreeSet;
+use std::net::IpAddr;
+
+use plimsoll_model::{Operation, Symbol};
+use plimsoll_stats::tallies::Refusal;
+
+use super::super::validity::{plural, thousands};
+use super::{Evidence, NAMED};
+use crate::instant;
+
+/// Requests of a client for an operation at a share that were carried out before: so many.
+const BEFORE_LEAST: u64 = 20;
+/// Refusals since: so many of one client; with fewer a program that comes to a protected directory at its end looks the same.
+const ONE_CLIENT: u64 = 20;
+/// Of several clients so many,
+const SEVERAL_CLIENTS: u64 = 10;
+/// … and for paths that had been carried out before, or logons of accounts that had logged on.
+const SAME_PATH: u64 = 5;
+/// Clients cannot work if so much of their requests is refused.
+const MUCH: f64 = 0.05;
+
+/// Refusals that began while clients worked.
+pub(super) struct Began {
+    clients: BTreeSet<IpAddr>,
+    /// The account, if there is only one.
+    user: Symbol,
+    before: u64,
+    operations: Vec<Operation>,
+    count: u64,
+    /// Requests carried out since.
+    later: u64,
+    first_ns: i64,
+}
+
+impl Began {
+    /// Of refusals with statuses of one meaning.
+    pub(super) fn of<'r>(refusals: impl Iterator<Item = &'r Refusal>) -> Option<Self> {
+        let began: Vec<&Refusal> = refusals.filter(|row| row.is_lasting() && row.before > 0).collect();
+        // Of one client many requests, or the same as before; of several clients together.
+        let is_alone = |row: &&&Refusal| {
+            // That one file is protected says nothing of others.
+            let is_one_file = row.path.is_some();
+            row.same_path >= SAME_PATH || row.before >= BEFORE_LEAST && row.count >= ONE_CLIENT && !is_one_file
+        };
+        let alone: Vec<&Refusal> = began.iter().filter(is_alone).copied().collect();
+        let rows = if Self::are_enough(&began) { began } else { alone };
+        let first = rows.first()?;
+        let is_one_user = rows.iter().all(|row| row.user == first.user);
+        Some(Self {
+            clients: rows.iter().map(|row| row.place.client).collect(),
+            user: if is_one_user { first.user } else { Symbol::NONE },
+            operations: rows.iter().map(|row| row.operation).collect(),
+            before: rows.iter().map(|row| row.before).sum(),
+            count: rows.iter().map(|row| row.count).sum(),
+            later: rows.iter().map(|row| row.later).sum(),
+            first_ns: rows.iter().map(|row| row.first_ns).min()?,
+        })
+    }
+
+    /// Whether several clients show it together.
+    fn are_enough(rows: &[&Refusal]) -> bool {
+        let clients: BTreeSet<IpAddr> = rows.iter().map(|row| row.place.client).collect();
+        let sum = |of: fn(&Refusal) -> u64| rows.iter().map(|row| of(row)).sum::<u64>();
+        clients.len() > 1 && sum(|row| row.before) >= BEFORE_LEAST && sum(|row| row.count) >= SEVERAL_CLIENTS
+    }
+
+    /// Whether it is a large part of all that these clients ask for.
+    pub(super) fn is_much(&self, evidence: &Evidence<'_>) -> bool {
+        let all =
+            evidence.tallies.map_or(0, |tallies| tallies.sum(|key| self.clients.contains(&key.client)).total().count);
+        self.count as f64 >= MUCH * all as f64
+    }
+
+    /// Since when, and whose.
+    pub(super) fn sentence(&self, evidence: &Evidence<'_>, changed: Option<&str>) -> String {
+        let named: Vec<String> = self.clients.iter().take(NAMED).map(IpAddr::to_string).collect();
+        let more = self.clients.len().saturating_sub(NAMED);
+        let whose = match self.clients.len() {
+            1 => format!("client {}", named.join(", ")),
+            _ if more > 0 => format!("{} clients ({} and {more} more)", self.clients.len(), named.join(", ")),
+            count => format!("{count} clients ({})", named.join(", ")),
+        };
+        let user = evidence.names.text(self.user).map_or_else(String::new, |user| format!(", user {user}"));
+        // Of each operation names that do not exist are counted for all clients together.
+        let absent = evidence.tallies.map(|tallies| tallies.absent());
+        let has_absent = |one: &Operation| {
+            absent.is_some_and(|absent| absent.iter().any(|(operation, cell)| operation == *one && cell.count > 0))
+        };
+        let at_least = if self.operations.iter().any(has_absent) { "at least " } else { "" };
+        let since = match self.later {
+            0 => "all".to_owned(),
+            later => format!("all but {}", thousands(later)),
+        };
+        let changed = changed.map_or_else(String::new, |changed| format!(" Check what changed then: {changed}."));
+        format!(
+            " Such requests of {whose}{user} succeeded before ({at_least}{}); the server refused {since} of them from {} on.{changed}",
+            plural(self.before, "request"),
+            instant::second(self.first_ns),
+        )
+    }
+}

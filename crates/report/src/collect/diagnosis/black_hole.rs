@@ -1,0 +1,44 @@
+//! A path that drops large packets and passes small ones.
+
+use plimsoll_model::ClientPath;
+
+use super::super::validity::plural;
+use super::{CAUSE_SHARE, Evidence, Found, Kind};
+use crate::findings::Rule;
+use crate::text::{duration, size};
+
+/// A segment of so many bytes is large: each path takes packets of 576 bytes (RFC 791), and what is lost by chance is of any size.
+const LARGE: u32 = 577;
+
+/// The client whose segments were stuck longest.
+pub(super) fn black_hole(evidence: &Evidence<'_>, waited_s: f64) -> Option<Found> {
+    if !evidence.findings.source.filters.is_empty() {
+        return None;
+    }
+    let paths = evidence.coverage.client_paths.iter().flat_map(|path| [(path, 0), (path, 1)]);
+    let (path, at) = paths.filter(|(path, at)| is_too_large(path, *at)).max_by_key(|(path, at)| path.stuck[*at].ns)?;
+    let (stuck, stuck_s) = (&path.stuck[at], path.stuck[at].ns as f64 / 1e9);
+    let share = stuck_s / (stuck_s + waited_s);
+    if share < CAUSE_SHARE || (stuck.ns as f64) < evidence.least_ns() {
+        return None;
+    }
+    let (way, receiver) = if at == 0 { ("from", "the server") } else { ("to", "it") };
+    let text = format!(
+        "The path {way} client {} drops large packets: TCP sent {} of {} or more again and again, up to {} times, and {receiver} \
+        acknowledged none of more than {}. From the first retransmission to the last, {} passed, which response times do not show. Check \
+        the MTU of the path, and whether a firewall drops ICMP messages (\"fragmentation needed\", \"packet too big\").",
+        path.client,
+        plural(stuck.segments, "segment"),
+        size(u64::from(stuck.bytes)),
+        stuck.copies,
+        size(u64::from(path.largest_acknowledged[at])),
+        duration(stuck_s),
+    );
+    Some(Found::new(Kind::Trouble, Rule::BlackHole, None, text).explaining(share).inferred())
+}
+
+/// Whether only segments were stuck that are larger than those that were acknowledged.
+fn is_too_large(path: &ClientPath, at: usize) -> bool {
+    let largest = path.largest_acknowledged[at];
+    path.stuck[at].segments > 0 && path.stuck[at].bytes >= LARGE && (1..path.stuck[at].bytes).contains(&largest)
+}

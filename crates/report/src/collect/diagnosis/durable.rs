@@ -1,0 +1,88 @@
+//! Small writes of which each waits for stable storage.
+
+use std::collections::BTreeSet;
+use std::net::IpAddr;
+
+use plimsoll_model::{Operation, Symbol};
+use plimsoll_stats::Tallies;
+use plimsoll_stats::tallies::{Cell, MIN_COMPARED, SLOW_MEAN};
+
+use super::super::validity::plural;
+use super::{Evidence, Found, Kind, percent};
+use crate::findings::Rule;
+use crate::text::{duration, size};
+
+/// Such writes, at least,
+const LEAST: u64 = 50;
+/// … of so many bytes on average, at most: they wait for storage rather than for their transfer,
+const SMALL_BYTES: f64 = 32_768.0;
+/// … for so long on average, ns: a processor that is busy for a moment makes as much,
+const EACH_NS: f64 = 2_000_000.0;
+/// … and together for this part of all waiting.
+const SHARE: f64 = 0.25;
+/// From this part of them on one client, or one share, is named.
+const NEARLY_ALL: f64 = 0.9;
+/// What they are compared with, bytes.
+const LARGE: u64 = 65_536;
+
+/// The writes; no statement where those of one share are slow and others are not: then it is its storage.
+pub(super) fn writes(evidence: &Evidence<'_>) -> Option<Found> {
+    let tallies = evidence.tallies?;
+    let mut all = Cell::default();
+    tallies.durable().for_each(|(_, cell)| all.add(cell));
+    let each = all.payload as f64 / all.count.max(1) as f64;
+    let share = all.waited_ns as f64 / evidence.waited_ns();
+    let is_small = all.count >= LEAST && each > 0.0 && each <= SMALL_BYTES && all.mean_ns() >= EACH_NS;
+    if !is_small || share < SHARE || (all.waited_ns as f64) < evidence.least_ns() || is_of_one_share(tallies) {
+        return None;
+    }
+    let writes = tallies.sum(|_| true);
+    let write = writes.iter().find(|(one, _)| *one == Operation::Write).map_or(Cell::default(), |(_, cell)| *cell);
+    let others = write.without(&all);
+    let compared = match others.count >= MIN_COMPARED {
+        true => format!(" (other writes: {})", duration(others.mean_ns() / 1e9)),
+        false => String::new(),
+    };
+    let text = format!(
+        "Each small write waits for stable storage: {} of {} on average ask the server to store their data before it answers (NFS \
+        FILE_SYNC or DATA_SYNC, SMB write-through){}. They took {} each on average{compared}, {} of all waiting. Unstable writes with one \
+        flush at the end wait once; the same data would fit into {} of {}.",
+        plural(all.count, "write request"),
+        size(each.round() as u64),
+        whose(evidence, tallies, &all),
+        duration(all.mean_ns() / 1e9),
+        percent(share),
+        plural(all.payload.div_ceil(LARGE), "request"),
+        size(LARGE),
+    );
+    let excess = if others.count >= MIN_COMPARED { 1.0 - (others.mean_ns() / all.mean_ns()).min(1.0) } else { 1.0 };
+    let found = Found::new(Kind::Mechanism, Rule::DurableWrites, Some(share), text);
+    Some(found.explaining(share * excess).look(Operation::Write.label(), "path"))
+}
+
+/// Whether such writes take much longer on one share than on the others.
+fn is_of_one_share(tallies: &Tallies) -> bool {
+    let shares: BTreeSet<Symbol> = tallies.durable().map(|(key, _)| key.share).collect();
+    shares.iter().any(|share| {
+        let (mut mine, mut others) = (Cell::default(), Cell::default());
+        tallies.durable().for_each(|(key, cell)| if key.share == *share { &mut mine } else { &mut others }.add(cell));
+        let are_known = mine.count >= MIN_COMPARED && others.count >= MIN_COMPARED;
+        are_known && mine.mean_ns() >= SLOW_MEAN * others.mean_ns()
+    })
+}
+
+/// The client and the share that has nearly all of them.
+fn whose(evidence: &Evidence<'_>, tallies: &Tallies, all: &Cell) -> String {
+    let is_most = |count: u64| count as f64 >= NEARLY_ALL * all.count as f64;
+    let clients: BTreeSet<IpAddr> = tallies.durable().map(|(key, _)| key.client).collect();
+    let of_client =
+        |ip: IpAddr| tallies.durable().filter(|(key, _)| key.client == ip).map(|(_, cell)| cell.count).sum();
+    let shares: BTreeSet<Symbol> = tallies.durable().map(|(key, _)| key.share).collect();
+    let of_share =
+        |one: Symbol| tallies.durable().filter(|(key, _)| key.share == one).map(|(_, cell)| cell.count).sum();
+    let client = clients.into_iter().find(|&ip| is_most(of_client(ip)));
+    let share = shares.into_iter().find(|&one| is_most(of_share(one))).and_then(|share| evidence.names.text(share));
+    let client = client.map_or_else(String::new, |ip| format!(", by client {ip}"));
+    let share = share.map_or_else(String::new, |share| format!(", on share {share}"));
+    format!("{client}{share}")
+}

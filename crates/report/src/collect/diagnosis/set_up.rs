@@ -1,0 +1,133 @@
+//! Setting up connections is slow: negotiation, logon, mount.
+
+use std::collections::BTreeSet;
+use std::net::IpAddr;
+
+use plimsoll_model::Operation;
+
+use super::super::validity::plural;
+use super::few::Few;
+use super::operations::SLOW_NS;
+use super::places::times;
+use super::{CAUSE_SHARE, Evidence, Found, Kind, NAMED, percent};
+use crate::findings::{Findings, OperationRow, Rule};
+use crate::text::duration;
+
+/// Requests of such a kind take so long on average, s: less of a single request is not felt (R. B. Miller, 1968),
+const SLOW_S: f64 = 0.1;
+/// … and so many times as long as everything else.
+const SLOW_TIMES: f64 = 10.0;
+/// Everything else, at least.
+const OTHERS_LEAST: u64 = 20;
+/// One kind that is slow alone, at least so often: one slow request of two kinds is no chance, of one kind it may be.
+const ALONE_LEAST: u64 = 3;
+/// Procedures of sessions that set nothing up.
+const NOT_SET_UP: [&str; 10] = [
+    "SEQUENCE",
+    "CB_SEQUENCE",
+    "RENEW",
+    "LOGOFF",
+    "LOGOFF_ANDX",
+    "TREE_DISCONNECT",
+    "UMNT",
+    "UMNTALL",
+    "DESTROY_SESSION",
+    "DESTROY_CLIENTID",
+];
+
+/// Negotiating, logging on or mounting is slow, and the rest is not.
+pub(super) fn slow(evidence: &Evidence<'_>, waited_s: f64) -> Option<Found> {
+    let findings = evidence.findings;
+    let (others, others_s) = findings
+        .operations
+        .iter()
+        .filter(|row| row.parent.is_none() && !is_of_session(row))
+        .filter_map(|row| row.headline_time())
+        .fold((0, 0.0), |sum, times| (sum.0 + times.count, sum.1 + times.count as f64 * times.mean_s));
+    let usual_s = others_s / others.max(1) as f64;
+    let is_slow = |row: &&OperationRow| {
+        row.headline_time().is_some_and(|times| times.mean_s >= SLOW_S && times.mean_s >= SLOW_TIMES * usual_s)
+    };
+    let mut slow: Vec<&OperationRow> =
+        findings.operations.iter().filter(|row| is_set_up(row)).filter(is_slow).collect();
+    slow.sort_by(|a, b| b.waited_s.total_cmp(&a.waited_s));
+    let (first, sum_s) = (slow.first()?, slow.iter().map(|row| row.waited_s).sum::<f64>());
+    let count: u64 = slow.iter().map(|row| row.count).sum();
+    let share = sum_s / waited_s;
+    let are_others_quick = others >= OTHERS_LEAST && usual_s * 1e9 < SLOW_NS;
+    let is_cause = share >= CAUSE_SHARE && sum_s * 1e9 >= evidence.least_ns();
+    if !are_others_quick || !is_cause || slow.len() == 1 && first.count < ALONE_LEAST {
+        return None;
+    }
+    let named: Vec<String> = slow
+        .iter()
+        .take(NAMED)
+        .filter_map(|row| {
+            let mean_s = row.headline_time()?.mean_s;
+            Some(format!("{} ({}, {} on average)", row.procedure, plural(row.count, "request"), duration(mean_s)))
+        })
+        .collect();
+    let text = format!(
+        "Setting up connections is slow{}, and nothing else: {}, {} as long as all other requests ({}). These are {} of all waiting. {}",
+        whose(evidence),
+        named.join(", "),
+        times(sum_s / count.max(1) as f64 / usual_s.max(f64::MIN_POSITIVE)),
+        duration(usual_s),
+        percent(share),
+        who_answers(&slow),
+    );
+    let found = Found::new(Kind::Mechanism, Rule::SlowSetUp, Some(share), text);
+    let excess = (sum_s - count as f64 * usual_s).max(0.0) / waited_s;
+    Some(found.explaining(excess).look(Operation::Session.label(), "client").inferred())
+}
+
+/// Whether the few slow requests are of these.
+pub(super) fn are(findings: &Findings, few: &Few<'_>) -> bool {
+    few.alike.iter().all(|one| {
+        let mut rows = findings.operations.iter().filter(|row| row.protocol == one.protocol);
+        rows.any(|row| row.procedure == one.procedure && is_set_up(row))
+    })
+}
+
+fn is_of_session(row: &OperationRow) -> bool {
+    [Operation::Session.label(), Operation::Null.label()].contains(&row.operation.as_str())
+}
+
+fn is_set_up(row: &OperationRow) -> bool {
+    // An ECHO keeps a connection up.
+    let is_null = row.operation == Operation::Null.label() && !row.procedure.contains("NULL");
+    row.parent.is_none() && is_of_session(row) && !is_null && !NOT_SET_UP.contains(&row.procedure.as_str())
+}
+
+/// The clients, where they are few and others are not slow.
+fn whose(evidence: &Evidence<'_>) -> String {
+    let Some(tallies) = evidence.tallies else { return String::new() };
+    let (mut slow, mut quick): (BTreeSet<IpAddr>, BTreeSet<IpAddr>) = Default::default();
+    let clients: BTreeSet<IpAddr> = tallies.places().iter().map(|place| place.key.client).collect();
+    for client in clients {
+        let sum = tallies.sum(|key| key.client == client);
+        let session = sum.iter().find(|(one, _)| *one == Operation::Session).map(|(_, cell)| *cell);
+        match session.filter(|cell| cell.count > 0).map(|cell| cell.mean_ns() / 1e9 >= SLOW_S) {
+            Some(true) => slow.insert(client),
+            Some(false) => quick.insert(client),
+            None => false,
+        };
+    }
+    if slow.is_empty() || slow.len() > NAMED || quick.is_empty() {
+        return String::new();
+    }
+    let named: Vec<String> = slow.iter().map(IpAddr::to_string).collect();
+    format!(" for {} {}", if named.len() == 1 { "client" } else { "clients" }, named.join(", "))
+}
+
+/// What a server asks while it sets a connection up.
+fn who_answers(slow: &[&OperationRow]) -> &'static str {
+    let is_any = |part: &str| slow.iter().any(|row| row.procedure.contains(part));
+    let is_smb = is_any("NEGOTIATE") || is_any("SESSION_SETUP") || is_any("TREE_CONNECT");
+    match (is_smb, is_any("NEGOTIATE") || is_any("NULL") || is_any("MNT")) {
+        (true, true) => "The server may wait for a name service (DNS), a domain controller or the mapping of IDs.",
+        (true, false) => "The server may wait for a domain controller, another account database or the mapping of IDs.",
+        (false, true) => "The server may wait for a name service (DNS, netgroups) that it asks for the client's name.",
+        (false, false) => "The server may wait for a name service, or for its list of clients on storage.",
+    }
+}

@@ -1,0 +1,61 @@
+//! Servers that restart.
+
+use plimsoll_model::{Endpoint, Outcome, Procedure, Protocol, Restart};
+
+use super::built::{MS, START_NS, Traffic, open, read};
+use crate::findings::Rule;
+
+const DATA: &str = r"\\server1\data";
+
+fn work(traffic: &mut Traffic) {
+    (0..300).for_each(|i| traffic.request([open(), read()][i % 2], (i % 3) as u8, DATA, &format!("f{}", i % 90), MS));
+}
+
+/// Work, a restart with so many connections closed in the middle of it, and work.
+fn restarted(connections: u64, away_ns: u64) -> Traffic {
+    let mut traffic = Traffic::new();
+    work(&mut traffic);
+    traffic.coverage.restarts = vec![Restart {
+        server: Endpoint { ip: [10, 0, 1, b'1'].into(), port: 445 },
+        closed_ns: (START_NS + 303 * MS, START_NS + 313 * MS),
+        connections,
+        clients: connections,
+        back: connections,
+        back_after_ns: (away_ns / 2, away_ns),
+        away_ns: away_ns * connections,
+    }];
+    traffic
+}
+
+#[test]
+fn a_server_that_closed_all_connections_at_once_restarted() {
+    let mut traffic = restarted(3, 2_000_000_000);
+    work(&mut traffic);
+    let text = traffic.first(Rule::Restart);
+    assert_eq!(
+        text,
+        "Server 10.0.1.49:445 restarted, or its service did: from 2023-11-14 22:13:20 UTC on it closed 3 connections of 3 clients within \
+         10.0 ms. 3 clients connected again, 1.00 s to 2.00 s later; response times do not include this time."
+    );
+    assert!(!restarted(1, 2_000_000_000).rules().contains(&Rule::Restart), "one connection");
+    assert!(!restarted(2, 4_000_000).rules().contains(&Rule::Restart), "nobody feels it");
+    let mut filtered = restarted(3, 2_000_000_000);
+    filtered.filters = vec!["--client 10.0.0.1".to_owned()];
+    assert!(!filtered.rules().contains(&Rule::Restart));
+}
+
+#[test]
+fn a_restart_stands_before_the_statuses_that_follow_from_it() {
+    let mut traffic = restarted(1, 100_000_000);
+    let read = Procedure::of(Protocol::Nfs4, 25);
+    for i in 0..40 {
+        traffic.changed(read, 1, DATA, "g", MS, |t| {
+            if i < 30 {
+                (t.status, t.outcome) = (Some(10_013), Outcome::of_status(read, 10_013));
+            }
+        });
+    }
+    let text = traffic.first(Rule::Restart);
+    assert!(text.ends_with("1 client connected again, 100 ms later; response times do not include this time. Then 30 requests got 0x271d."), "{text}");
+    assert_eq!(traffic.rules()[1], Rule::ErrorStatuses);
+}

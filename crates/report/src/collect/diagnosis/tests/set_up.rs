@@ -1,0 +1,60 @@
+//! Negotiation, logon and mount.
+
+use plimsoll_model::{Procedure, Protocol};
+
+use super::built::{MS, Traffic, open, read};
+use crate::findings::Rule;
+
+const DATA: &str = r"\\server1\data";
+
+fn of(code: u16) -> Procedure {
+    Procedure::of(Protocol::Smb2, code)
+}
+
+/// Clients that connect, for so long each, and work; every other request takes so long.
+fn connected(clients: u8, negotiate_ms: i64, logon_ms: i64, other_ns: i64) -> Traffic {
+    let mut traffic = Traffic::new();
+    for client in 1..=clients {
+        traffic.request(of(0), client, DATA, "", negotiate_ms * MS);
+        (0..2).for_each(|_| traffic.request(of(1), client, DATA, "", logon_ms * MS));
+        (0..60).for_each(|i| traffic.request([open(), read()][i % 2], client, DATA, &format!("f{}", i % 20), other_ns));
+    }
+    traffic
+}
+
+#[test]
+fn a_name_service_that_does_not_answer_delays_what_sets_connections_up() {
+    let text = connected(2, 5_000, 2_500, MS).first(Rule::SlowSetUp);
+    assert!(
+        text.starts_with(
+            "Setting up connections is slow, and nothing else: NEGOTIATE (2 requests, 5.00 s on average), SESSION_SETUP (4 requests, 2.50 s on \
+             average), 3333 times as long as all other requests (1.00 ms). These are 99"
+        ),
+        "{text}"
+    );
+    assert!(text.contains("a name service (DNS), a domain controller or the mapping of IDs"), "{text}");
+    let logon = connected(3, 1, 900, MS).first(Rule::SlowSetUp);
+    assert!(
+        logon.contains("nothing else: SESSION_SETUP (6 requests") && logon.contains("a domain controller"),
+        "{logon}"
+    );
+}
+
+#[test]
+fn a_slow_set_up_is_no_cause_where_everything_is_slow_or_one_request_was() {
+    let said = |traffic: Traffic| traffic.rules().contains(&Rule::SlowSetUp);
+    assert!(!said(connected(2, 5, 9, MS)), "healthy");
+    assert!(!said(connected(2, 400, 300, 40 * MS)), "all is slow");
+    assert!(!said(connected(1, 900, 1, MS)), "one request");
+}
+
+#[test]
+fn the_client_is_named_where_others_connect_quickly() {
+    let mut traffic = connected(3, 2, 2, MS);
+    for _ in 0..2 {
+        traffic.request(of(0), 9, DATA, "", 4_000 * MS);
+        traffic.request(of(1), 9, DATA, "", 4_000 * MS);
+    }
+    let text = traffic.first(Rule::SlowSetUp);
+    assert!(text.starts_with("Setting up connections is slow for client 10.0.0.9, and nothing else"), "{text}");
+}

@@ -1,0 +1,49 @@
+//! The minute in which clients waited longest, of captures that last longer.
+
+use plimsoll_stats::tallies::MIN_COMPARED;
+
+use super::super::validity::plural;
+use super::{Evidence, Found, Kind, percent};
+use crate::findings::Rule;
+use crate::instant;
+use crate::text::duration;
+
+/// What is looked for, s.
+const MINUTE_S: f64 = 60.0;
+/// The capture lasts so many minutes: of a shorter one *burst* and *slow_interval* tell more.
+const MINUTES: f64 = 10.0;
+/// Clients wait so many times as long in it as in a minute on average.
+const TIMES: f64 = 2.0;
+
+/// The minute, as the bins of the series allow: it may be up to a bin longer.
+pub(super) fn worst_minute(evidence: &Evidence<'_>) -> Option<Found> {
+    let series = &evidence.findings.series;
+    let bins = (MINUTE_S / series.bin_s).ceil() as usize;
+    let minutes = series.operations.len() as f64 * series.bin_s / MINUTE_S;
+    if !(series.bin_s > 0.0 && series.bin_s <= MINUTE_S && minutes >= MINUTES) {
+        return None;
+    }
+    let means = series.response_mean_s.iter().map(|mean| mean.unwrap_or(0.0));
+    let waited: Vec<f64> = series.operations.iter().zip(means).map(|(count, mean)| *count as f64 * mean).collect();
+    let sum: f64 = waited.iter().sum();
+    let windows = waited.windows(bins).map(|window| window.iter().sum::<f64>()).enumerate();
+    let (first, most) = windows.max_by(|a, b| a.1.total_cmp(&b.1)).filter(|&(_, most)| most > 0.0)?;
+    let length_s = bins as f64 * series.bin_s;
+    let usual = sum / minutes * length_s / MINUTE_S;
+    let requests: u64 = series.operations.get(first..first + bins)?.iter().sum();
+    if most < TIMES * usual || requests < MIN_COMPARED || most * 1e9 < evidence.least_ns() {
+        return None;
+    }
+    let from = series.start_ns.checked_add((first as f64 * series.bin_s * 1e9) as i64)?;
+    let share = most / sum;
+    let text = format!(
+        "The worst minute: of all waiting, {} was for {} that ended within {} from {}; {} each on average. A minute has {} of it on average.",
+        percent(share),
+        plural(requests, "request"),
+        duration(length_s),
+        instant::second(from),
+        duration(most / requests.max(1) as f64),
+        percent(usual / sum),
+    );
+    Some(Found::new(Kind::Remark, Rule::WorstMinute, Some(share), text))
+}

@@ -1,0 +1,240 @@
+//! Requests that a server refuses after it had carried out such ones: since when, and of whom.
+//!
+//! Only a refusal costs something: it notes how many requests of the same client for the same operation the share had answered until then.
+
+use std::collections::HashMap;
+use std::net::IpAddr;
+
+use plimsoll_model::{Operation, Procedure, Protocol, Symbol, Transaction};
+
+use super::PlaceKey;
+use super::paths::Paths;
+use crate::state::Counter;
+
+/// Statuses of operations at places held: 100 KiB. What is beyond is in no row.
+const MAX_ROWS: usize = 512;
+/// Paths held, and logons: 100 KiB each.
+const MAX_PATHS: usize = 1024;
+/// Of the requests since the first refusal at most this part succeeds.
+const RARELY: f64 = 0.1;
+
+/// Refusals with one status of requests of one client for one operation at one share.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Refusal {
+    /// The client, server and share.
+    pub place: PlaceKey,
+    /// The protocol that numbers the status.
+    pub protocol: Protocol,
+    /// As on the wire.
+    pub status: u32,
+    /// What was asked for.
+    pub operation: Operation,
+    /// The account, if it is known and only one,
+    pub user: Symbol,
+    /// … and the path.
+    pub path: Symbol,
+    /// How many.
+    pub count: u64,
+    /// When the first was answered, ns.
+    pub first_ns: i64,
+    /// Requests of the same client for the same operation at the same share that were carried out before the first refusal: at least, where
+    /// some were for names that do not exist,
+    pub before: u64,
+    /// … and since then.
+    pub later: u64,
+    /// Of the refusals, those for paths for which the same client's requests had been carried out before and were not since.
+    pub same_path: u64,
+    /// Requests answered before the first refusal, refused ones too.
+    answered: u64,
+}
+
+impl Refusal {
+    /// Whether hardly any of these requests was carried out since.
+    pub fn is_lasting(&self) -> bool {
+        self.later as f64 <= RARELY * (self.later + self.count) as f64
+    }
+}
+
+type Key = (PlaceKey, Protocol, u32, Operation);
+type PathKey = (IpAddr, Protocol, u32, Operation, Symbol, Symbol);
+
+/// Refusals for one path.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+struct PathRefusal {
+    before: u64,
+    count: u64,
+}
+
+/// Logons, mounts and the like of one account: how many succeeded, and the refusals since the last that did.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+struct Logon {
+    place: PlaceKey,
+    procedure: Procedure,
+    user: Symbol,
+    succeeded: u64,
+    refused: u64,
+    status: u32,
+    first_ns: i64,
+}
+
+/// All of it.
+#[derive(Clone, Debug, Default)]
+pub(super) struct Refusals {
+    numbers: HashMap<Key, usize, foldhash::fast::RandomState>,
+    rows: Vec<Refusal>,
+    paths: HashMap<PathKey, PathRefusal, foldhash::fast::RandomState>,
+    logons: Vec<Logon>,
+}
+
+impl Refusals {
+    /// Takes a refusal at a place that has answered so many requests for the operation, so many of them at most with no such name.
+    #[cold]
+    pub(super) fn record(&mut self, t: &Transaction, place: PlaceKey, (answered, absent): (u64, u64), paths: &Paths) {
+        let Some(status) = t.status else { return };
+        let (protocol, operation) = (t.procedure.row().protocol, t.procedure.row().operation);
+        let first_ns = t.timeline.response_last.unwrap_or(i64::MAX);
+        let before = answered.saturating_sub(self.refused(&place, operation) + absent);
+        self.add(Refusal {
+            place,
+            protocol,
+            status,
+            operation,
+            user: t.user,
+            path: t.path,
+            count: 1,
+            first_ns,
+            before,
+            later: 0,
+            same_path: 0,
+            answered,
+        });
+        if !t.path.is_some() {
+            return;
+        }
+        let key = (place.client, protocol, status, operation, t.share, t.path);
+        let is_same = |one: &PathKey| (one.0, one.3, one.4, one.5) == (key.0, key.3, key.4, key.5);
+        let is_room = self.paths.len() < MAX_PATHS;
+        match self.paths.get_mut(&key) {
+            Some(path) => path.count += 1,
+            None if is_room => {
+                let refused: u64 =
+                    self.paths.iter().filter(|(one, _)| is_same(one)).map(|(_, other)| other.count).sum();
+                let before = paths.of_client(t, operation).unwrap_or(0).saturating_sub(refused + absent);
+                self.paths.insert(key, PathRefusal { before, count: 1 });
+            }
+            None => {}
+        }
+    }
+
+    /// Takes a request to log on, mount and the like: they have steps, so that those that succeed are told by their procedure.
+    #[cold]
+    pub(super) fn record_logon(&mut self, t: &Transaction, place: PlaceKey) {
+        let is_it = |one: &Logon| (one.place, one.procedure, one.user) == (place, t.procedure, t.user);
+        let number = self.logons.iter().position(is_it).unwrap_or(self.logons.len());
+        if number == self.logons.len() && number < MAX_PATHS {
+            let (procedure, user) = (t.procedure, t.user);
+            self.logons.push(Logon { place, procedure, user, succeeded: 0, refused: 0, status: 0, first_ns: 0 });
+        }
+        let Some(logon) = self.logons.get_mut(number) else { return };
+        match t.status {
+            Some(0) => (logon.succeeded, logon.refused) = (logon.succeeded + 1, 0),
+            Some(status) if t.outcome.is_error() => {
+                if logon.refused == 0 {
+                    (logon.status, logon.first_ns) = (status, t.timeline.response_last.unwrap_or(i64::MAX));
+                }
+                logon.refused += 1;
+            }
+            _ => {}
+        }
+    }
+
+    /// Refusals so far, whatever their status.
+    fn refused(&self, place: &PlaceKey, operation: Operation) -> u64 {
+        let is_there = |row: &&Refusal| row.operation == operation && row.place == *place;
+        self.rows.iter().filter(is_there).map(|row| row.count).sum()
+    }
+
+    fn add(&mut self, more: Refusal) {
+        let key = (more.place, more.protocol, more.status, more.operation);
+        match self.numbers.get(&key) {
+            Some(&number) => {
+                let row = &mut self.rows[number];
+                let first = if more.first_ns < row.first_ns { &more } else { &*row };
+                let (first_ns, before, answered) = (first.first_ns, first.before, first.answered);
+                (row.first_ns, row.before, row.answered) = (first_ns, before, answered);
+                row.count += more.count;
+                row.same_path += more.same_path;
+                row.later += more.later;
+                row.user = if row.user == more.user { row.user } else { Symbol::NONE };
+                row.path = if row.path == more.path { row.path } else { Symbol::NONE };
+            }
+            None if self.rows.len() < MAX_ROWS => {
+                self.numbers.insert(key, self.rows.len());
+                self.rows.push(more);
+            }
+            None => {}
+        }
+    }
+
+    /// Adds another part of the same data: what succeeded in one part before the first refusal in it counts as since, where the other
+    /// part has an earlier one.
+    pub(super) fn merge(&mut self, other: Vec<Refusal>) {
+        other.into_iter().for_each(|row| self.add(row));
+    }
+
+    /// The rows, given how many requests for an operation a place has answered in all.
+    pub(super) fn rows(&self, all: impl Fn(&PlaceKey, Operation) -> u64, paths: &Paths) -> Vec<Refusal> {
+        let settle = |row: &Refusal| {
+            let since = all(&row.place, row.operation).saturating_sub(row.answered);
+            // Of other statuses those before the first of this one are not since.
+            let others = self.rows.iter().filter(|one| (one.place, one.operation) == (row.place, row.operation));
+            let refused: u64 = others.filter(|one| one.first_ns >= row.first_ns).map(|one| one.count).sum();
+            // Of logons it is known, and read from a recording.
+            let later = if row.operation == Operation::Session { 0 } else { since.saturating_sub(refused) };
+            Refusal { later: row.later.max(later), same_path: row.same_path + self.same_path(row, paths), ..*row }
+        };
+        let logons = self.logons.iter().filter(|one| one.refused > 0).map(|one| Refusal {
+            place: one.place,
+            protocol: one.procedure.row().protocol,
+            status: one.status,
+            operation: one.procedure.row().operation,
+            user: one.user,
+            path: Symbol::NONE,
+            count: one.refused,
+            first_ns: one.first_ns,
+            before: one.succeeded,
+            later: 0,
+            same_path: if one.succeeded > 0 { one.refused } else { 0 },
+            answered: 0,
+        });
+        self.rows.iter().map(settle).chain(logons).collect()
+    }
+
+    fn same_path(&self, row: &Refusal, paths: &Paths) -> u64 {
+        let is_of = |key: &PathKey| {
+            (key.0, key.1, key.2, key.3, key.4)
+                == (row.place.client, row.protocol, row.status, row.operation, row.place.share)
+        };
+        let of_row = self.paths.iter().filter(|(key, path)| is_of(key) && path.before > 0);
+        of_row
+            .filter(|(key, path)| {
+                let all = paths.count((key.4, key.5, key.3)).unwrap_or(0);
+                let later = all.saturating_sub(path.before + path.count);
+                later as f64 <= RARELY * (later + path.count) as f64
+            })
+            .map(|(_, path)| path.count)
+            .sum()
+    }
+
+    /// What was written with [`Refusals::rows`].
+    pub(super) fn of(rows: Vec<Refusal>) -> Option<Self> {
+        let mut all = Self::default();
+        let is_sound = rows.len() <= MAX_ROWS + MAX_PATHS && rows.iter().all(|row| row.count < 1 << 56);
+        rows.into_iter().for_each(|row| all.add(row));
+        is_sound.then_some(all)
+    }
+}
+
+crate::state::fields!("refusal", Refusal {
+    place, protocol, status, operation, user, path, count, first_ns, before, later, same_path, answered,
+} if |row| Counter::all(&[row.count, row.before, row.later, row.same_path, row.answered]));
