@@ -50,14 +50,14 @@ class Lab:
         run(f"ip link set dev {name} gso_max_segs 40")
         run(f"ip -n {name} link set dev eth0 gso_max_segs 40")
 
-    def client(self, number, delay_ms=None, loss=0, rate=0):
+    def client(self, number, delay_ms=None, loss=0, rate=0, largest=0):
         """A client on the local network, or behind a wire of its own."""
         name, net = f"client{number}", f"10.77.{number}"
         run(f"ip netns add {name}")
         if delay_ms is None:
             self._veth(name, net)
             return name
-        command = ["/usr/bin/python3", HERE / "wire.py", name, "tun0", f"tun{number}", delay_ms, loss, rate]
+        command = ["/usr/bin/python3", HERE / "wire.py", name, "tun0", f"tun{number}", delay_ms, loss, rate, largest]
         log = self.folder / f"wire{number}.log"
         wire = self._start(command, log)
         until(lambda: "ready" in log.read_text(), "wire")
@@ -163,8 +163,17 @@ class Lab:
         configuration.write_text("\n".join(lines) + "\n")
         run(["pdbedit", "-s", configuration, "-a", "-t", "-u", "root"], input=f"{PASSWORD}\n{PASSWORD}\n", text=True,
             stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
-        self.server = self.at("server", "smbd", "--foreground", "--no-process-group", "--debug-stdout", "-s", configuration, log="smbd.log", env=env)
+        self._start_samba("smbd.log", env)
+
+    def _start_samba(self, log, env=None):
+        command = ["smbd", "--foreground", "--no-process-group", "--debug-stdout", "-s", self.folder / "smb.conf"]
+        self.server = self.at("server", *command, log=log, env=env)
         self.until_port(445)
+
+    def restart_samba(self):
+        self.signal_server(signal.SIGTERM)
+        self.server.wait(30)
+        self._start_samba("smbd-again.log")
 
     def second_samba(self, address, shares, env=None):
         """Another smbd, on another address of the same machine, with files of its own."""
@@ -185,19 +194,19 @@ class Lab:
         self.at("server", "smbd", "--foreground", "--no-process-group", "--debug-stdout", "-s", configuration, log="smbd2.log", env=env)
         self.until_port(445, address)
 
-    def ganesha(self, exports, env=None, core=""):
+    def ganesha(self, exports, env=None, core="", protocols="3", version4="Graceless = true;"):
         state = self.folder / "state"
         state.mkdir()
         self.at("server", "rpcbind", "-f", log="rpcbind.log")
         self.until_port(111)
-        text = (f"NFS_CORE_PARAM {{ Protocols = 3; Enable_NLM = false; Enable_RQUOTA = false; mount_path_pseudo = true; MNT_Port = 20048; {core} }}\n"
-                f"NFSv4 {{ Graceless = true; RecoveryRoot = {state}; }}\n")
+        text = (f"NFS_CORE_PARAM {{ Protocols = {protocols}; Enable_NLM = false; Enable_RQUOTA = false; mount_path_pseudo = true; MNT_Port = 20048; {core} }}\n"
+                f"NFSv4 {{ {version4} RecoveryRoot = {state}; }}\n")
         for number, export in enumerate(exports, 1):
             path = self.folder / "exports" / export
             path.mkdir(parents=True, exist_ok=True)
             path.chmod(0o777)
             text += (f"EXPORT {{ Export_Id = {number}; Filesystem_Id = {number}.{number}; Path = {path}; Pseudo = /{export}; Access_Type = RW; Attr_Expiration_Time = 1;"
-                     " Squash = None; SecType = sys; Transports = TCP; Protocols = 3; FSAL { Name = VFS; } }\n")
+                     f" Squash = None; SecType = sys; Transports = TCP; Protocols = {protocols}; FSAL {{ Name = VFS; }} }}\n")
         configuration = self.folder / "ganesha.conf"
         configuration.write_text(text)
         self.ganesha_command = ["ganesha.nfsd", "-F", "-f", configuration, "-p", state / "pid", "-L", "STDOUT", "-N", "NIV_EVENT"]
@@ -206,6 +215,12 @@ class Lab:
     def _start_ganesha(self, log, env=None):
         self.server = self.at("server", *self.ganesha_command, log=log, env=env)
         until(lambda: "NFS SERVER INITIALIZED" in (self.folder / log).read_text(), "ganesha", 60)
+
+    def change_export(self, before, after):
+        """Edits the exports of a running Ganesha."""
+        configuration = self.folder / "ganesha.conf"
+        configuration.write_text(configuration.read_text().replace(before, after))
+        self.signal_server(signal.SIGHUP)
 
     def restart_ganesha(self):
         self.server.terminate()

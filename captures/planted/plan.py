@@ -2,6 +2,7 @@
 
 import causes
 import more_causes
+import principles
 
 SHIPPED = {
     "lossy-wire": (causes.lossy_wire, {}),
@@ -26,11 +27,25 @@ SHIPPED = {
     "denied": (more_causes.denied, {}),
     "share-refused": (more_causes.share_refused, {}),
     "slow-smb-client": (more_causes.slow_smb_client, {}),
+    "read-only": (principles.read_only, {}),
+    "black-hole": (principles.black_hole, {}),
+    "slow-logon": (principles.slow_logon, {}),
+    "restart": (principles.restart, {}),
     "healthy-change": (more_causes.healthy_change, {}),
     "healthy-probes": (more_causes.healthy_probes, {}),
     "healthy-samba": (causes.healthy_office, {}),
     "healthy-ganesha": (causes.healthy_office, {"server": "ganesha", "clients": 2, "pause_s": 0.08}),
     "healthy-stream": (causes.healthy_stream, {}),
+}
+
+# Causes for rules that blind sets lacked, which are not in the repository.
+PRINCIPLES = {
+    "root-squash": (principles.root_squash, {}),
+    "stalled-reader": (principles.stalled_reader, {}),
+    "own-directory": (principles.own_directory, {}),
+    "durable-writes": (principles.durable_writes, {}),
+    "smb-restart": (principles.smb_restart, {}),
+    "far-network": (principles.far_network, {}),
 }
 
 # The same causes with other servers, sizes and times, to try rules on that were changed after the shipped captures were judged.
@@ -55,4 +70,4 @@ FRESH = {
     "fresh-healthy-torture": (causes.healthy_torture, {}),
     "fresh-healthy-stream": (causes.healthy_stream, {"clients": 3, "size": 1_200_000, "rounds": 4, "pause_s": 0.3}),
 }
-PLAN = {**SHIPPED, **FRESH}
+PLAN = {**SHIPPED, **PRINCIPLES, **FRESH}

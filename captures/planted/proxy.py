@@ -2,6 +2,7 @@
 
 proxy.py split PORT SERVER SERVER_PORT          sends each request in two pieces: 4 bytes, then the rest; Nagle's algorithm is on
 proxy.py split-responses PORT SERVER SERVER_PORT    the same of responses, on the server's machine
+proxy.py stall PORT SERVER SERVER_PORT SECONDS   reads nothing from the server for so long, after each 3 MiB
 proxy.py slow PORT SERVER SERVER_PORT RATE      reads at most RATE bytes per second from the server, with a receive buffer of 16 KiB
 """
 
@@ -11,6 +12,7 @@ import threading
 import time
 
 BUFFER = 16_384
+STALL_AFTER = 3 << 20
 
 
 def pump_whole(source, sink):
@@ -34,6 +36,17 @@ def pump_slowly(source, sink, rate):
     sink.shutdown(socket.SHUT_WR)
 
 
+def pump_with_stalls(source, sink, seconds):
+    left = STALL_AFTER
+    while data := source.recv(min(65_536, left)):
+        sink.sendall(data)
+        left -= len(data)
+        if left == 0:
+            time.sleep(seconds)
+            left = STALL_AFTER
+    sink.shutdown(socket.SHUT_WR)
+
+
 def serve(mode, port, server, rate):
     # On the server's machine at the server's address.
     listener = socket.create_server((server[0] if mode == "split-responses" else "127.0.0.1", port))
@@ -49,6 +62,8 @@ def serve(mode, port, server, rate):
         to_server = pump_split if mode == "split" else pump_whole
         from_server = (lambda a, b: pump_slowly(a, b, rate)) if mode == "slow" else pump_whole
         threading.Thread(target=to_server, args=(client, upstream), daemon=True).start()
+        if mode == "stall":
+            from_server = lambda a, b: pump_with_stalls(a, b, rate)
         if mode == "split-responses":
             upstream.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)
             from_server = pump_split

@@ -1,9 +1,9 @@
 """A wire of our own between a client's namespace and the router: delay, loss and bandwidth, which this kernel may not have.
 
-wire.py CLIENT_NAMESPACE CLIENT_DEVICE ROUTER_DEVICE DELAY_MS LOSS_PERCENT BYTES_PER_S
+wire.py CLIENT_NAMESPACE CLIENT_DEVICE ROUTER_DEVICE DELAY_MS LOSS_PERCENT BYTES_PER_S LARGEST_PACKET
 
 Each direction delays every packet, drops a share of them (of those that carry data), and sends at most so many bytes per
-second (0: no limit; the queue holds a quarter of a second). Prints the numbers of passed and dropped packets at the end.
+second (0: no limit; the queue holds a quarter of a second). It drops larger packets than the largest (0: none). Prints the numbers of passed and dropped packets at the end.
 """
 
 import fcntl
@@ -44,7 +44,7 @@ def open_tun_in(namespace, name):
 
 
 def main():
-    namespace, client, router, delay_ms, loss, rate = sys.argv[1:]
+    namespace, client, router, delay_ms, loss, rate, largest = sys.argv[1:]
     delay, loss, rate = float(delay_ms) / 1e3, float(loss) / 100, float(rate)
     near, far = open_tun_in(namespace, client), open_tun(router)
     dice = random.Random(7)
@@ -73,6 +73,9 @@ def main():
                 except BlockingIOError:
                     break
                 now, to = time.monotonic(), far if fd == near else near
+                if 0 < int(largest) < len(packet):
+                    dropped += 1
+                    continue
                 start = max(now, free[to])
                 if len(packet) > SMALL and (dice.random() < loss or start - now > QUEUE_S):
                     dropped += 1
