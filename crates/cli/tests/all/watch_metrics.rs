@@ -145,6 +145,7 @@ impl Prometheus {
         command.arg(format!("--config.file={}", file.display()));
         command.arg(format!("--storage.tsdb.path={}", folder.join("data").display()));
         command.arg(format!("--web.listen-address={address}"));
+        command.arg("--enable-feature=exemplar-storage");
         let Ok(mut running) = Running::start(&mut command) else {
             println!("SKIPPED: needs prometheus (Debian: prometheus)");
             return None;
@@ -157,15 +158,27 @@ impl Prometheus {
 
     /// The values that a query has now.
     fn query(&self, query: &str) -> Vec<f64> {
+        let data = self.ask("query?query=", query);
+        let values = data["result"].as_array().unwrap().iter();
+        values.map(|sample| sample["value"][1].as_str().unwrap().parse().unwrap()).collect()
+    }
+
+    /// The frames that the buckets of a histogram name.
+    fn frames(&self, buckets: &str) -> Vec<u64> {
+        let data = self.ask("query_exemplars?start=2020-01-01T00:00:00Z&end=2100-01-01T00:00:00Z&query=", buckets);
+        let series = data.as_array().unwrap().iter().flat_map(|series| series["exemplars"].as_array().unwrap());
+        series.map(|exemplar| exemplar["labels"]["frame"].as_str().unwrap().parse().unwrap()).collect()
+    }
+
+    fn ask(&self, path: &str, query: &str) -> Value {
         let encoded: String = query.bytes().map(|byte| format!("%{byte:02x}")).collect();
-        let target = format!("/api/v1/query?query={encoded}");
+        let target = format!("/api/v1/{path}{encoded}");
         let request = format!("GET {target} HTTP/1.0\r\nHost: {}\r\n\r\n", self.address);
         let answer = exchange(self.address, request.as_bytes());
         let (_, body) = answer.split_once("\r\n\r\n").unwrap();
-        let body: Value = serde_json::from_str(body).unwrap_or_else(|_| panic!("{answer}"));
+        let mut body: Value = serde_json::from_str(body).unwrap_or_else(|_| panic!("{answer}"));
         assert_eq!(body["status"], "success", "{query}: {body}");
-        let values = body["data"]["result"].as_array().unwrap().iter();
-        values.map(|sample| sample["value"][1].as_str().unwrap().parse().unwrap()).collect()
+        body["data"].take()
     }
 }
 
@@ -214,6 +227,8 @@ fn prometheus_collects_a_watched_run_and_answers_every_query_of_the_dashboard() 
         assert!(values.iter().all(|value| value.is_finite()), "{query}: {values:?}");
     }
     assert!(prometheus.query("sum(rate(plimsoll_server_requests_total[30s]))")[0] > 0.0);
+    let frames = prometheus.frames("plimsoll_operation_response_time_seconds_bucket");
+    assert!(!frames.is_empty() && frames.iter().all(|&frame| frame > 0), "{frames:?}");
     let answered = "sum(plimsoll_share_response_time_seconds_count)";
     let times = prometheus.query(answered);
     watching.signal(Signal::INT);

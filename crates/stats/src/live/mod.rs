@@ -7,6 +7,7 @@
 //! Nobody here reads a clock: [`Recent::advance`] is told the time.
 
 mod cells;
+mod exemplars;
 mod losses;
 mod part;
 mod second;
@@ -18,6 +19,7 @@ mod totals;
 use plimsoll_model::{Names, Sink, Transaction};
 
 pub use cells::{Cells, Place};
+pub use exemplars::{Exemplar, Exemplars};
 pub use losses::LiveLosses;
 pub use part::LivePart;
 pub use second::Second;

@@ -2,6 +2,7 @@
 
 use plimsoll_model::{Names, Outcome, Procedure, Sink, Transaction};
 
+use super::Exemplars;
 use crate::accumulator::Sample;
 use crate::{Breakdown, Dimension, Headline};
 
@@ -16,20 +17,31 @@ pub const MAX_TOTAL_KEYS: usize = 100;
 #[derive(Clone, Debug)]
 pub struct Totals {
     by: [Breakdown; TOTAL_DIMENSIONS.len()],
+    exemplars: Exemplars,
     write_raw_async: Procedure,
 }
 
 impl Default for Totals {
     fn default() -> Self {
         let by = |dimension: Dimension| Breakdown::of_at_most(MAX_TOTAL_KEYS, dimension.into());
-        Self { by: TOTAL_DIMENSIONS.map(by), write_raw_async: Procedure::write_raw_async() }
+        Self {
+            by: TOTAL_DIMENSIONS.map(by),
+            exemplars: Exemplars::default(),
+            write_raw_async: Procedure::write_raw_async(),
+        }
     }
 }
 
 impl Totals {
+    /// Requests of a capture that stand for response times of each operation.
+    pub fn exemplars(&self) -> &Exemplars {
+        &self.exemplars
+    }
+
     /// Adds those of another part of the same traffic.
     pub fn merge(&mut self, part: &Totals) {
         self.by.iter_mut().zip(&part.by).for_each(|(all, part)| all.merge(part));
+        self.exemplars.merge(&part.exemplars);
     }
 
     /// The sums by each of [`TOTAL_DIMENSIONS`].
@@ -47,6 +59,7 @@ impl Sink for Totals {
         }
         let sample = Sample::of(t, one_way, Headline::Response);
         self.by.iter_mut().for_each(|breakdown| breakdown.record(t, &sample));
+        self.exemplars.record(t);
     }
 }
 

@@ -6,6 +6,7 @@ use std::fmt::{Display, Write as _};
 use std::io::{self, Write};
 
 use plimsoll_stats::Moments;
+use plimsoll_stats::live::Exemplar;
 
 /// Buckets end at one below these powers of two, ns: there all cells of our histograms end, so that their counts are exact. From
 /// 1 µs to 18 minutes.
@@ -17,6 +18,8 @@ pub(super) struct Distribution {
     so_far: Vec<u64>,
     count: u64,
     sum_s: f64,
+    /// A request of each bucket, as far as there is one; the last is of longer times than all.
+    exemplars: Vec<Option<Exemplar>>,
 }
 
 impl Distribution {
@@ -30,7 +33,18 @@ impl Distribution {
             }
             so_far
         };
-        Self { so_far: OCTAVES.map(&mut up_to).collect(), count: moments.count(), sum_s: moments.sum_ns() as f64 / 1e9 }
+        let (so_far, sum_s) = (OCTAVES.map(&mut up_to).collect(), moments.sum_ns() as f64 / 1e9);
+        Self { so_far, count: moments.count(), sum_s, exemplars: Vec::new() }
+    }
+
+    /// The same with exemplars: that at place n has less than 2^n ns, and not less than half of that.
+    pub(super) fn with_exemplars(self, places: &[Option<Exemplar>]) -> Self {
+        let latest =
+            |from: usize, to: usize| places.get(from..=to).and_then(|places| places.iter().rev().find_map(|it| *it));
+        let (shortest, longest) = (*OCTAVES.start() as usize, *OCTAVES.end() as usize);
+        let bucket = |octave: usize| latest(if octave == shortest { 0 } else { octave }, octave);
+        let beyond = latest(longest + 1, places.len().saturating_sub(1));
+        Self { exemplars: (shortest..=longest).map(bucket).chain([beyond]).collect(), ..self }
     }
 }
 
@@ -76,15 +90,24 @@ pub(super) fn histogram<T>(
     for row in rows {
         let Labelled { labels, time, of: whose } = row;
         let Some(found) = of(whose) else { continue };
+        let mut exemplars = found.exemplars.iter().map(|exemplar| exemplar.as_ref().map_or_else(String::new, shown));
         for (octave, so_far) in OCTAVES.zip(&found.so_far) {
-            let at_most = seconds((1 << octave) - 1);
-            writeln!(out, "plimsoll_{name}_bucket{{{labels},le=\"{at_most}\"}} {so_far}{time}")?;
+            let (at_most, exemplar) = (seconds((1 << octave) - 1), exemplars.next().unwrap_or_default());
+            writeln!(out, "plimsoll_{name}_bucket{{{labels},le=\"{at_most}\"}} {so_far}{time}{exemplar}")?;
         }
-        writeln!(out, "plimsoll_{name}_bucket{{{labels},le=\"+Inf\"}} {}{time}", found.count)?;
+        let exemplar = exemplars.next().unwrap_or_default();
+        writeln!(out, "plimsoll_{name}_bucket{{{labels},le=\"+Inf\"}} {}{time}{exemplar}", found.count)?;
         writeln!(out, "plimsoll_{name}_count{{{labels}}} {}{time}", found.count)?;
         writeln!(out, "plimsoll_{name}_sum{{{labels}}} {}{time}", found.sum_s)?;
     }
     Ok(())
+}
+
+/// An exemplar behind the count of its bucket.
+fn shown(exemplar: &Exemplar) -> String {
+    let Exemplar { frame, response_ns, ended_ns } = exemplar;
+    let (whole, rest) = (ended_ns.div_euclid(1_000_000_000), ended_ns.rem_euclid(1_000_000_000));
+    format!(" # {{frame=\"{frame}\"}} {} {whole}.{rest:09}", *response_ns as f64 / 1e9)
 }
 
 pub(super) fn label(labels: &mut String, name: &str, value: &str) {

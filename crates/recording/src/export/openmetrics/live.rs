@@ -53,9 +53,45 @@ impl LiveMetrics<'_> {
                     stats,
                 )
             });
-            write_dimension(out, dimension, &rows(dimension, keys, breakdown.others()))?;
+            self.write_dimension(out, dimension, &rows(dimension, keys, breakdown.others()))?;
         }
         writeln!(out, "# EOF")
+    }
+
+    fn write_dimension(
+        &self,
+        out: &mut impl Write,
+        dimension: Dimension,
+        rows: &[Labelled<KeyStats>],
+    ) -> io::Result<()> {
+        let name = |of: &str| format!("{}_{of}", dimension.label());
+        let requests = "Requests, including requests without a response.";
+        counter(out, &name("requests"), requests, rows, |row| Some(row.count))?;
+        counter(out, &name("errors"), "Requests refused or failed.", rows, |row| Some(row.refused + row.failed))?;
+        counter(out, &name("unanswered"), "Requests without a response.", rows, |row| Some(row.unanswered))?;
+        let moved = "File data moved: a lower bound where packets are missing.";
+        counter(out, &name("payload_bytes"), moved, rows, |row| row.payload.at_least())?;
+        let waited = "Time that clients waited for responses, each message once.";
+        counter(out, &name("waited_seconds"), waited, rows, |row| Some(row.waiting.ns() as f64 / 1e9))?;
+        let response = "From the first byte of the request to the last byte of the response.";
+        let mut times: Vec<Labelled<Distribution>> = rows.iter().map(distribution).collect();
+        if dimension == Dimension::Operation {
+            for (operation, exemplars) in self.totals.exemplars().iter() {
+                let its = labels(dimension, operation.label());
+                times =
+                    times
+                        .into_iter()
+                        .map(|row| {
+                            if row.labels == its {
+                                Labelled { of: row.of.with_exemplars(exemplars), ..row }
+                            } else {
+                                row
+                            }
+                        })
+                        .collect();
+            }
+        }
+        histogram(out, &name("response_time_seconds"), response, &times, |times| Some(times))
     }
 
     fn name(&self, key: Key) -> Option<String> {
@@ -83,17 +119,19 @@ fn write_losses(out: &mut impl Write, losses: LiveLosses) -> io::Result<()> {
     Ok(())
 }
 
+fn labels(dimension: Dimension, name: &str) -> String {
+    let mut labels = String::new();
+    label(&mut labels, dimension.label(), name);
+    labels
+}
+
 /// A row per key. A key whose labels another row has already counts among the others: no series may appear twice.
 fn rows<'a>(
     dimension: Dimension,
     keys: impl Iterator<Item = (String, &'a KeyStats)>,
     others: &KeyStats,
 ) -> Vec<Labelled<KeyStats>> {
-    let labels = |name: &str| {
-        let mut labels = String::new();
-        label(&mut labels, dimension.label(), name);
-        labels
-    };
+    let labels = |name: &str| labels(dimension, name);
     let row = |labels: String, of: KeyStats| Labelled { labels, time: String::new(), of };
     let (mut rows, mut others, other) = (Vec::new(), others.clone(), labels(OTHER));
     let mut taken = HashSet::from([other.clone()]);
@@ -109,21 +147,6 @@ fn rows<'a>(
         rows.push(row(other, others));
     }
     rows
-}
-
-fn write_dimension(out: &mut impl Write, dimension: Dimension, rows: &[Labelled<KeyStats>]) -> io::Result<()> {
-    let name = |of: &str| format!("{}_{of}", dimension.label());
-    let requests = "Requests, including requests without a response.";
-    counter(out, &name("requests"), requests, rows, |row| Some(row.count))?;
-    counter(out, &name("errors"), "Requests refused or failed.", rows, |row| Some(row.refused + row.failed))?;
-    counter(out, &name("unanswered"), "Requests without a response.", rows, |row| Some(row.unanswered))?;
-    let moved = "File data moved: a lower bound where packets are missing.";
-    counter(out, &name("payload_bytes"), moved, rows, |row| row.payload.at_least())?;
-    let waited = "Time that clients waited for responses, each message once.";
-    counter(out, &name("waited_seconds"), waited, rows, |row| Some(row.waiting.ns() as f64 / 1e9))?;
-    let response = "From the first byte of the request to the last byte of the response.";
-    let times: Vec<Labelled<Distribution>> = rows.iter().map(distribution).collect();
-    histogram(out, &name("response_time_seconds"), response, &times, |times| Some(times))
 }
 
 fn distribution(row: &Labelled<KeyStats>) -> Labelled<Distribution> {
@@ -175,6 +198,30 @@ mod tests {
             assert!(text.lines().any(|other| other == line), "{line}\n{text}");
         }
         assert!(text.ends_with("# EOF\n") && text.matches("\n# EOF\n").count() == 1);
+    }
+
+    #[test]
+    fn buckets_of_operations_have_the_frame_of_their_latest_request() {
+        let (mut totals, names) = (Totals::default(), Names::default());
+        for (frame, response_ns) in [(7, 3_000_000), (8, 500), (9, 3_100_000), (0, 3_200_000), (10, 2_000_000_000_000)]
+        {
+            let mut t = transaction(Procedure::of(Protocol::Smb2, 8), 1_500_000_000, response_ns);
+            t.frames.request_first = std::num::NonZeroU64::new(frame);
+            totals.transaction(&t, &names);
+        }
+        let text = text(&totals, &names);
+        for line in [
+            "bucket{operation=\"read\",le=\"1.023e-06\"} 1 # {frame=\"8\"} 0.0000005 1.500000000",
+            "bucket{operation=\"read\",le=\"2.047e-06\"} 1",
+            "bucket{operation=\"read\",le=\"0.004194303\"} 4 # {frame=\"9\"} 0.0031 1.500000000",
+            "bucket{operation=\"read\",le=\"+Inf\"} 5 # {frame=\"10\"} 2000 1.500000000",
+        ] {
+            let line = format!("plimsoll_operation_response_time_seconds_{line}");
+            assert!(text.lines().any(|other| other == line), "{line}\n{text}");
+        }
+        assert!(
+            !text.contains("plimsoll_client_response_time_seconds_bucket{client=\"10.0.0.1\",le=\"1.023e-06\"} 1 #")
+        );
     }
 
     /// Names that look the same in a label, names of our own, and too many of them.
