@@ -94,10 +94,16 @@ const MEANINGS: &[Meaning] = &[
             (Nt, 0xC000_0203), // USER_SESSION_DELETED
             (Nt, 0xC000_035C), // NETWORK_SESSION_EXPIRED
             (Nt, 0xC000_026E), // VOLUME_DISMOUNTED
-            (Nfs, 10_011),     // EXPIRED
             (Nfs, 10_052),     // BADSESSION
             (Nfs, 10_078),     // DEADSESSION
         ],
+    },
+    Meaning {
+        text: "the server dropped the opens and locks of a client: its lease expired, or another client uses the same client ID",
+        when: When::Once,
+        kind: Kind::Trouble,
+        changed: None,
+        statuses: &[(Nfs, 10_011)], // EXPIRED
     },
     Meaning {
         text: "the server lacks memory or other resources",
