@@ -7,6 +7,7 @@
 mod about;
 mod analysis;
 mod analyze;
+mod anonymize;
 mod compare;
 mod completions;
 #[cfg_attr(not(target_os = "linux"), path = "drive/absent.rs")]
@@ -63,6 +64,8 @@ struct Arguments {
 enum Command {
     /// Turn a packet capture of SMB or NFS traffic into response times.
     Analyze(analyze::Arguments),
+    /// Copy a packet capture without names, addresses and file data.
+    Anonymize(anonymize::Arguments),
     /// Compare recordings or captures, and show which differences are significant.
     Compare(compare::Arguments),
     /// Print a completion script for bash, zsh, fish, PowerShell or elvish.
@@ -92,6 +95,7 @@ fn main() -> std::process::ExitCode {
 fn dispatch(command: Command) -> anyhow::Result<exit::Done> {
     match command {
         Command::Analyze(arguments) => analyze::run(arguments),
+        Command::Anonymize(arguments) => anonymize::run(arguments),
         Command::Compare(arguments) => compare::run(arguments),
         Command::Completions(arguments) => completions::run(arguments),
         Command::Drive(command) => command.run(),

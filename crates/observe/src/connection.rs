@@ -103,6 +103,9 @@ impl Connection {
         packets: &mut PacketCounts,
     ) {
         self.paired.link.datagrams = true;
+        if let (Some(tracer), Some(last)) = (&mut shared.tracer, message.last) {
+            tracer.datagram(last.frame, self.paired.link.connection, direction, message);
+        }
         let again = shared.output.anomalies.count(Anomaly::DuplicateRequest);
         self.paired.pairing.take(message, direction, &self.paired.link, shared);
         let again = shared.output.anomalies.count(Anomaly::DuplicateRequest) > again;
@@ -216,6 +219,9 @@ impl Connection {
         consumer.messages.direction = direction;
         let from_client = may_be_client(consumer.messages.paired.pairing.client, direction);
         let counts = tcp_flow.segment(segment, stamp, acknowledges, &mut consumer);
+        if let (Some(tracer), Some(offset)) = (&mut shared.tracer, tcp_flow.offset_of(segment)) {
+            tracer.segment(stamp.frame, self.paired.link.connection, direction, offset);
+        }
         if segment.flags.syn() {
             self.paired.ledger.begin(direction, tcp_flow.origin());
         }

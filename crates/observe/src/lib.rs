@@ -4,6 +4,8 @@
 //! capture → packet → stream → message → pairing → Transaction → filter
 //! ```
 
+#[cfg(feature = "anonymize")]
+pub mod anonymize;
 pub mod capture;
 mod commands;
 mod connection;
@@ -19,6 +21,7 @@ pub mod pairing;
 pub mod stream;
 mod ties;
 mod time_gate;
+pub mod tracer;
 
 pub use observer::{Observed, Observer};
 pub use pairing::{status_name, statuses_named};

@@ -6,13 +6,14 @@ use plimsoll_model::{Anomalies, Anomaly, ClockGranularity, Coverage, Endpoint, M
 
 use crate::capture::{ClockEstimate, Frame, LinkType};
 use crate::connection::{Connection, Opening};
-use crate::message::{Framing, Message};
+use crate::message::{Content, Framing, Message};
 use crate::missing::between_connections;
 use crate::packet::{self, Fragments, Packet, Path, Segment, SegmentBuf, Stamp, ip_address};
 use crate::pairing::{Output, Shared};
 use crate::stream::{Connections, Slot};
 use crate::ties::{Datagram, DatagramBuf, Tied, TiedPacket, Ties};
 use crate::time_gate::{TimeGate, Waiting};
+use crate::tracer::Tracer;
 
 /// A connection without a SYN whose first packet comes so much later than the capture's may have lost some, ns: by then requests from before
 /// the capture are nearly all answered.
@@ -86,6 +87,13 @@ impl<S: Sink> Observer<S> {
     pub fn with_session_keys(mut self, keys: crate::decrypt::SessionKeys) -> Self {
         let decryption = crate::decrypt::Decryption::new(keys);
         self.shared.smb2.decryption = (!decryption.is_empty()).then(|| Box::new(decryption));
+        self
+    }
+
+    /// Tells `tracer` where packets and messages stand. To be called before the first frame.
+    #[must_use]
+    pub fn traced(mut self, tracer: Box<dyn Tracer + Send>) -> Self {
+        self.shared.tracer = Some(tracer);
         self
     }
 
@@ -188,9 +196,16 @@ impl<S: Sink> Observer<S> {
 
     /// Takes a piece of a datagram. The whole may be a tunnel's, and hold a piece of another.
     fn fragment(&mut self, fragment: &packet::Fragment<'_>, stamp: Stamp) {
+        let key = (fragment.piece.source, fragment.piece.destination, fragment.id, fragment.piece.protocol);
+        if let Some(tracer) = &mut self.shared.tracer {
+            tracer.fragment(stamp.frame, key, fragment.offset);
+        }
         let Some(mut whole) = self.fragments.add(fragment, stamp, 1) else {
             return self.fragment_counted(fragment);
         };
+        if let Some(tracer) = &mut self.shared.tracer {
+            tracer.whole(stamp.frame, key);
+        }
         for _ in 0..REASSEMBLIES_MAX {
             let next = match &packet::decode_whole(&whole.datagram()) {
                 Packet::Fragment(inner) => match self.fragments.add(inner, whole.first, whole.packets) {
@@ -413,7 +428,9 @@ impl<S: Sink> Observer<S> {
             end_offset: 0,
             acknowledges: 0,
             packets,
-            raw: false,
+            begin_offset: 0,
+            marks: &[],
+            content: Content::Message,
         };
         self.connections.get(slot).message(&message, direction, &mut self.shared, &mut self.packets);
     }

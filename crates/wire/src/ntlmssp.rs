@@ -3,6 +3,7 @@
 //!
 //! Spec: MS-NLMP 2.2.1.2, 2.2.1.3, 2.2.2.1
 
+use crate::marks::{Mark, Marks};
 use crate::text::{Latin, Text, Utf16Le};
 
 /// Signature and message type (3, AUTHENTICATE) together, so that one search finds the right message.
@@ -55,6 +56,56 @@ pub fn server_name(security_buffer: &[u8]) -> Option<Text<'_>> {
             _ => pairs = next,
         }
     }
+}
+
+/// ServerChallenge of a CHALLENGE, and what follows it up to the target's information.
+const CHALLENGE: core::ops::Range<usize> = 24..40;
+/// TargetNameFields of a CHALLENGE.
+const TARGET_NAME: usize = 12;
+/// AvIds of names: computer, domain, their DNS names, the forest; and the server that is meant.
+const AV_NAMES: [u16; 6] = [1, 2, 3, 4, 5, 9];
+
+/// Marks the names in a security buffer of a message, and where they stand; proofs and keys have no mark.
+pub(crate) fn mark(security_buffer: &[u8], marks: &mut Marks<'_>) {
+    if let Some(message) = Authenticate::find(security_buffer) {
+        marks.part(message.bytes.get(..FLAGS_END).unwrap_or(message.bytes), Mark::Number);
+        for text in [message.domain(), message.user(), message.workstation()].into_iter().flatten() {
+            mark_text(text, marks);
+        }
+    }
+    // Each is there or not.
+    let _ = mark_challenge(security_buffer, marks);
+}
+
+fn mark_text(text: Text<'_>, marks: &mut Marks<'_>) {
+    match text {
+        Text::Utf16(text) => marks.part(text.0, Mark::Wide),
+        Text::Oem(text) => marks.part(text.0, Mark::Narrow),
+    }
+}
+
+fn mark_challenge(security_buffer: &[u8], marks: &mut Marks<'_>) -> Option<()> {
+    let at = security_buffer.windows(CHALLENGE_START.len()).position(|window| window == CHALLENGE_START)?;
+    let message = Authenticate { bytes: security_buffer.get(at..)? };
+    marks.part(message.bytes.get(..CHALLENGE.start)?, Mark::Number);
+    marks.part(message.bytes.get(CHALLENGE.end..TARGET_INFO + 8)?, Mark::Number);
+    if let Some((len, offset)) = message.payload_field(TARGET_NAME)
+        && let Some(name) = message.bytes.get(offset..offset.saturating_add(len))
+    {
+        marks.part(name, Mark::Wide);
+    }
+    let (len, offset) = message.payload_field(TARGET_INFO)?;
+    let mut pairs = message.bytes.get(offset..offset.checked_add(len)?)?;
+    while let Some((head, rest)) = pairs.split_first_chunk::<4>() {
+        let [id0, id1, len0, len1] = *head;
+        let (value, next) = rest.split_at_checked(usize::from(u16::from_le_bytes([len0, len1])))?;
+        marks.part(head, Mark::Number);
+        if AV_NAMES.contains(&u16::from_le_bytes([id0, id1])) {
+            marks.part(value, Mark::Wide);
+        }
+        pairs = next;
+    }
+    Some(())
 }
 
 /// A borrowed AUTHENTICATE message, perhaps cut short. Offsets inside it count from its signature.

@@ -52,6 +52,23 @@ impl LinkType {
         }
     }
 
+    /// The number in the registry that capture files have; `None` where there is none.
+    pub fn registry_number(self) -> Option<u32> {
+        Some(match self {
+            Self::Null => 0,
+            Self::Ethernet => 1,
+            Self::Ppp => 9,
+            Self::RawIp => 101,
+            Self::PppOverEthernet => 51,
+            Self::CiscoHdlc => 104,
+            Self::Loop => 108,
+            Self::LinuxCooked1 => 113,
+            Self::PppWithDirection => 204,
+            Self::LinuxCooked2 => 276,
+            Self::Other(number) => return (number < Self::UNREGISTERED).then_some(number),
+        })
+    }
+
     /// A number of a format that counts otherwise and that has no equal in the registry.
     pub(super) fn unregistered(number: u32) -> Self {
         Self::Other(Self::UNREGISTERED | number)

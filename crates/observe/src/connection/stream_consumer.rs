@@ -6,7 +6,7 @@ use super::first_bytes::FirstBytes;
 use super::may_be_client;
 use crate::commands::Holes;
 use crate::connection_context::ConnectionContext;
-use crate::message::{self, Framer, Framing, Message};
+use crate::message::{self, Content, Framer, Framing, Message};
 use crate::missing::{Ledger, client_by_port};
 use crate::pairing::{Pairing, Shared};
 use crate::stream::{Chunk, Receiver};
@@ -71,6 +71,12 @@ impl<S: Sink> Messages<'_, S> {
     #[inline]
     pub(super) fn take(&mut self, message: &Message<'_>) {
         let direction = self.direction;
+        if let Some(tracer) = &mut self.shared.tracer {
+            tracer.message(self.paired.link.connection, direction, message);
+        }
+        if matches!(message.content, Content::Service(_) | Content::Beginning) {
+            return;
+        }
         let Paired { pairing, link, ledger } = &mut *self.paired;
         ledger.message(direction, message.len + MARK_LEN, message.end_offset, link.breaks[direction]);
         let cut = self.shared.output.anomalies.count(Anomaly::HeaderCutShort);

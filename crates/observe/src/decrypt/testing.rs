@@ -147,7 +147,9 @@ pub(super) fn message(bytes: &[u8]) -> Message<'_> {
         end_offset: 0,
         acknowledges: 0,
         packets: 1,
-        raw: false,
+        begin_offset: 0,
+        marks: &[],
+        content: crate::message::Content::Message,
         resent_wait_ns: Some(0),
     }
 }

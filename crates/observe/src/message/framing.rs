@@ -13,7 +13,7 @@ use cursor::Cursor;
 
 use super::prefix::{MARK_LEN, Parsed, Prefix, prefix};
 use super::signature::{self, MESSAGE_MAX};
-use super::{Framing, Message};
+use super::{Content, FragmentMark, Framing, Message};
 use crate::packet::Stamp;
 use crate::stream::Chunk;
 
@@ -56,8 +56,11 @@ pub struct Framer {
     packets: u32,
     /// Frame counted last in `packets`.
     counted_frame: u64,
-    ignored: bool,
-    raw: bool,
+    content: Content,
+    /// Where the message under way began: its prefix.
+    begin_offset: u64,
+    /// Marks of its further fragments.
+    marks: Vec<FragmentMark>,
     /// Framing was lost because the snap length cut a header off.
     lost_by_cut: bool,
     /// Framing was found once: from then on losing it is worth counting.
@@ -111,7 +114,7 @@ impl Framer {
 
     /// Whether the message under way is a block of raw data.
     pub fn in_raw(&self) -> bool {
-        self.raw && self.state == State::Body
+        self.content == Content::Raw && self.state == State::Body
     }
 
     /// The stream begins here (SYN seen), or what is known of it has become worthless.
@@ -190,7 +193,7 @@ impl Framer {
             return false;
         }
         let Parsed::Ok(prefix) = prefix(framing, chunk.bytes, allow_raw) else { return false };
-        if prefix.len != u64::from(len) || prefix.more_fragments || prefix.ignored {
+        if prefix.len != u64::from(len) || prefix.more_fragments || is_service(prefix.content) {
             return false;
         }
         self.found_once = true;
@@ -204,7 +207,9 @@ impl Framer {
             end_offset: chunk.offset + u64::from(chunk.wire_len),
             acknowledges: chunk.acknowledges,
             packets: 1,
-            raw: prefix.raw,
+            begin_offset: chunk.offset,
+            marks: &[],
+            content: prefix.content,
         });
         true
     }
@@ -214,7 +219,8 @@ impl Framer {
         self.lost_by_cut = false;
         match self.state {
             State::Lost => {}
-            State::Boundary | State::Prefix => self.state = State::Lost,
+            State::Boundary => self.state = State::Lost,
+            State::Prefix => self.lost_beginning(&mut out),
             State::Mark => self.finish(None, end_offset, &mut out, State::Lost),
             State::Body if len < self.remaining => {
                 self.remaining -= len;
@@ -238,7 +244,7 @@ impl Framer {
     /// from `next` to `acknowledged`.
     pub fn answered(&mut self, next: u64, acknowledged: u64, mut out: impl FnMut(&Message<'_>)) {
         let end = next + self.remaining;
-        if self.state == State::Body && end <= acknowledged && !self.more_fragments && !self.raw {
+        if self.state == State::Body && end <= acknowledged && !self.more_fragments && self.content != Content::Raw {
             self.finish(None, end, &mut out, State::Body);
             self.head_closed = true;
         }
@@ -246,6 +252,9 @@ impl Framer {
 
     /// Nothing more will come: hands on the message under way, its end unseen.
     pub fn end(&mut self, end_offset: u64, mut out: impl FnMut(&Message<'_>)) {
+        if self.state == State::Prefix {
+            return self.lost_beginning(&mut out);
+        }
         if matches!(self.state, State::Body | State::Mark) {
             let remaining = if self.state == State::Body { self.remaining } else { 0 };
             self.finish(None, end_offset + remaining, &mut out, State::Lost);
@@ -287,11 +296,8 @@ impl Framer {
                 cursor.skip_all();
             }
             Parsed::More => {
-                self.faults.cut_short += 1;
-                self.faults.cuts = self.faults.cuts.saturating_add(1);
-                self.lost_by_cut = true;
-                self.state = State::Lost;
-                cursor.skip_all();
+                out(&beginning(rest, cursor.stamp(), cursor.offset()));
+                self.cut_short(cursor);
             }
             Parsed::Wrong => {
                 self.faults.unrecognised += 1;
@@ -329,19 +335,19 @@ impl Framer {
         if total <= cursor.wire_rest() && !prefix.more_fragments {
             // The usual case: the whole message lies in this segment, and nothing is copied.
             cursor.at += total;
-            if !prefix.ignored {
-                out(&Message {
-                    bytes: rest.get(MARK_LEN..total.min(rest.len())).unwrap_or_default(),
-                    len: prefix.len,
-                    first: cursor.stamp(),
-                    last: Some(cursor.stamp()),
-                    resent_wait_ns: Some(self.gap_seen_ns.map_or(0, |seen| wait(seen, cursor.chunk.stamp.time_ns))),
-                    end_offset: cursor.offset(),
-                    acknowledges: cursor.chunk.acknowledges,
-                    packets: 1,
-                    raw: prefix.raw,
-                });
-            }
+            out(&Message {
+                bytes: rest.get(MARK_LEN..total.min(rest.len())).unwrap_or_default(),
+                len: prefix.len,
+                first: cursor.stamp(),
+                last: Some(cursor.stamp()),
+                resent_wait_ns: Some(self.gap_seen_ns.map_or(0, |seen| wait(seen, cursor.chunk.stamp.time_ns))),
+                end_offset: cursor.offset(),
+                acknowledges: cursor.chunk.acknowledges,
+                packets: 1,
+                begin_offset: cursor.offset() - total as u64,
+                marks: &[],
+                content: prefix.content,
+            });
             return;
         }
         self.remember_first(cursor);
@@ -360,6 +366,8 @@ impl Framer {
         self.acknowledges = cursor.chunk.acknowledges;
         self.packets = 1;
         self.counted_frame = cursor.chunk.stamp.frame;
+        self.begin_offset = cursor.offset();
+        self.marks.clear();
         self.buffer.clear();
     }
 
@@ -379,8 +387,7 @@ impl Framer {
         self.remaining = prefix.len;
         self.len = prefix.len;
         self.more_fragments = prefix.more_fragments;
-        self.ignored = prefix.ignored;
-        self.raw = prefix.raw;
+        self.content = prefix.content;
         self.head_closed = false;
         let head = head.get(MARK_LEN..).unwrap_or_default();
         self.head_max = head::bytes_kept(head, self.decrypts);
@@ -389,7 +396,7 @@ impl Framer {
     /// Keeps what the head still has room for of the next `take` bytes on the wire.
     #[inline]
     fn keep(&mut self, rest: &[u8], take: usize) {
-        if self.head_closed || self.ignored || self.buffer.len() >= self.head_max {
+        if self.head_closed || is_service(self.content) || self.buffer.len() >= self.head_max {
             return;
         }
         let captured = rest.len().min(take);
@@ -407,7 +414,10 @@ impl Framer {
         out: &mut impl FnMut(&Message<'_>),
     ) {
         self.count_packet(cursor);
-        let Some(&byte) = cursor.rest().first() else { return self.cut_short(cursor) };
+        let Some(&byte) = cursor.rest().first() else {
+            self.lost_beginning(out);
+            return self.cut_short(cursor);
+        };
         cursor.at += 1;
         self.buffer.push(byte);
         match prefix(framing, &self.buffer, allow_raw) {
@@ -430,6 +440,15 @@ impl Framer {
         }
     }
 
+    /// What is in the buffer will never be a header.
+    #[cold]
+    fn lost_beginning(&mut self, out: &mut impl FnMut(&Message<'_>)) {
+        self.state = State::Lost;
+        if let Some(first) = self.first.take() {
+            out(&beginning(&self.buffer, first, self.begin_offset));
+        }
+    }
+
     /// The snaplen cut where a header should be.
     fn cut_short(&mut self, cursor: &mut Cursor<'_, '_>) {
         self.faults.cut_short += 1;
@@ -448,6 +467,7 @@ impl Framer {
         self.mark_len += 1;
         if self.mark_len == MARK_LEN {
             let mark = u32::from_be_bytes(self.mark);
+            self.marks.push(FragmentMark { at: self.len, bytes: self.mark });
             self.more_fragments = mark >> 31 == 0;
             self.remaining = u64::from(mark & 0x7fff_ffff);
             self.len += self.remaining;
@@ -479,21 +499,45 @@ impl Framer {
     fn finish(&mut self, last: Option<Stamp>, end: u64, out: &mut impl FnMut(&Message<'_>), then: State) {
         self.state = then;
         let Some(first) = self.first.take() else { return };
-        if !self.ignored {
-            out(&Message {
-                bytes: &self.buffer,
-                len: self.len,
-                first,
-                last,
-                resent_wait_ns: self.arrivals.resent_wait_ns().filter(|_| last.is_some()),
-                end_offset: end,
-                acknowledges: self.acknowledges,
-                packets: self.packets,
-                raw: self.raw,
-            });
-        }
-        self.raw = false;
+        out(&Message {
+            bytes: &self.buffer,
+            len: self.len,
+            first,
+            last,
+            resent_wait_ns: self.arrivals.resent_wait_ns().filter(|_| last.is_some()),
+            end_offset: end,
+            acknowledges: self.acknowledges,
+            packets: self.packets,
+            begin_offset: self.begin_offset,
+            marks: &self.marks,
+            content: self.content,
+        });
+        self.content = Content::Message;
         // Messages of several packets are few; thousands of idle connections with a buffer each are not.
         self.buffer = Vec::new();
+    }
+}
+
+/// Whether it carries no message.
+#[inline]
+fn is_service(content: Content) -> bool {
+    matches!(content, Content::Service(_))
+}
+
+/// A prefix with too little behind it.
+#[cold]
+fn beginning(bytes: &[u8], first: Stamp, begin_offset: u64) -> Message<'_> {
+    Message {
+        bytes,
+        len: bytes.len() as u64,
+        first,
+        last: None,
+        resent_wait_ns: None,
+        end_offset: begin_offset + bytes.len() as u64,
+        acknowledges: 0,
+        packets: 1,
+        begin_offset,
+        marks: &[],
+        content: Content::Beginning,
     }
 }

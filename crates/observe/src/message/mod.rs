@@ -32,6 +32,33 @@ pub struct Message<'a> {
     pub acknowledges: u64,
     /// Packets that carried it, as far as seen.
     pub packets: u32,
-    /// No header of a known protocol: a block of SMB1 raw data.
-    pub raw: bool,
+    /// Stream offset of the prefix in front of it; 0 over UDP.
+    pub begin_offset: u64,
+    /// Record marks within it.
+    pub marks: &'a [FragmentMark],
+    /// What it is.
+    pub content: Content,
+}
+
+/// What stands behind a prefix.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum Content {
+    /// A message with a header of a known protocol.
+    #[default]
+    Message,
+    /// A block of SMB1 raw data, without a header.
+    Raw,
+    /// A packet of this type of the NetBIOS session service, which carries no message.
+    Service(u8),
+    /// The prefix itself, and behind it too little of a header to tell: `bytes` has both, as far as they were captured.
+    Beginning,
+}
+
+/// The mark of a further fragment of an RPC record.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct FragmentMark {
+    /// Bytes of the message in front of it.
+    pub at: u64,
+    /// The mark.
+    pub bytes: [u8; 4],
 }

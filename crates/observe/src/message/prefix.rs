@@ -4,6 +4,7 @@
 
 use plimsoll_wire::nbss;
 
+use super::Content;
 use super::signature::{self, MESSAGE_MAX, RPC_NEED, SMB_NEED};
 
 /// Length of either.
@@ -26,8 +27,7 @@ pub(super) struct Prefix {
     /// Payload length behind the prefix (of the first fragment).
     pub(super) len: u64,
     pub(super) more_fragments: bool,
-    pub(super) ignored: bool,
-    pub(super) raw: bool,
+    pub(super) content: Content,
 }
 
 /// What reading a prefix came to.
@@ -55,21 +55,21 @@ fn smb_prefix(bytes: &[u8], allow_raw: bool) -> Parsed {
         return if bytes.len() < nbss::PREFIX_LEN { Parsed::More } else { Parsed::Wrong };
     };
     let len = u64::from(header.length);
-    let ok = |ignored, raw| Parsed::Ok(Prefix { len, more_fragments: false, ignored, raw });
+    let ok = |content| Parsed::Ok(Prefix { len, more_fragments: false, content });
     if header.kind != nbss::MESSAGE {
         // Session requests and keep-alives are short; anything else with such a type is not a prefix.
-        return if header.is_known() && len < 256 { ok(true, false) } else { Parsed::Wrong };
+        return if header.is_known() && len < 256 { ok(Content::Service(header.kind)) } else { Parsed::Wrong };
     }
     if len < 4 {
-        return if allow_raw { ok(false, true) } else { Parsed::Wrong };
+        return if allow_raw { ok(Content::Raw) } else { Parsed::Wrong };
     }
     if bytes.len() < SMB_NEED {
         return Parsed::More;
     }
     if signature::is_smb(bytes) {
-        ok(false, false)
+        ok(Content::Message)
     } else if allow_raw {
-        ok(false, true)
+        ok(Content::Raw)
     } else {
         Parsed::Wrong
     }
@@ -90,7 +90,7 @@ fn rpc_prefix(bytes: &[u8]) -> Parsed {
     let body = bytes.get(MARK_LEN..).unwrap_or_default();
     let body = body.get(..len as usize).unwrap_or(body);
     match plimsoll_wire::rpc::plausible_message(body) {
-        Some(_) => Parsed::Ok(Prefix { len, more_fragments: mark >> 31 == 0, ignored: false, raw: false }),
+        Some(_) => Parsed::Ok(Prefix { len, more_fragments: mark >> 31 == 0, content: Content::Message }),
         None => Parsed::Wrong,
     }
 }

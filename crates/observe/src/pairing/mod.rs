@@ -16,6 +16,8 @@ mod status;
 pub use crate::connection_context::ConnectionContext;
 pub use output::Output;
 pub use pending::PendingTable;
+#[cfg(feature = "anonymize")]
+pub(crate) use pipe::is_pipe_name;
 pub use request::{Answer, Pending};
 pub use status::{status_name, statuses_named};
 
@@ -23,9 +25,10 @@ use plimsoll_model::{Network, OneSided, Sink, Unseen};
 
 use crate::connection::{ClientPaths, Lives};
 
-use crate::message::Message;
+use crate::message::{Content, Message};
 use crate::missing::{Bursts, End, Ids};
 use crate::names::Handles;
+use crate::tracer::Tracer;
 use rpc::Rpc;
 use smb1::Smb1;
 use smb2::{Smb2, Smb2Shared};
@@ -37,6 +40,8 @@ pub(crate) struct Shared<S> {
     handles: Handles,
     pub(crate) smb2: Smb2Shared,
     pub(crate) account: Account,
+    /// Learns where packets and messages stand, for a second pass over the capture.
+    pub(crate) tracer: Option<Box<dyn Tracer + Send>>,
 }
 
 /// What all connections together are missing.
@@ -61,7 +66,13 @@ pub(crate) struct Account {
 
 impl<S> Shared<S> {
     pub(crate) fn new(output: Output<S>) -> Self {
-        Self { output, handles: Handles::default(), smb2: Smb2Shared::default(), account: Account::default() }
+        Self {
+            output,
+            handles: Handles::default(),
+            smb2: Smb2Shared::default(),
+            account: Account::default(),
+            tracer: None,
+        }
     }
 }
 
@@ -87,7 +98,9 @@ impl Pairing {
     ) {
         let Shared { output, handles, smb2, .. } = shared;
         let is_request = match message.bytes {
-            _ if message.raw => self.smb1.get_or_insert_default().message(message, direction, link, output),
+            _ if message.content == Content::Raw => {
+                self.smb1.get_or_insert_default().message(message, direction, link, output)
+            }
             [0xfc..=0xfe, b'S', b'M', b'B', ..] => {
                 if self.smb1.as_mut().is_some_and(|smb1| smb1.is_negotiated_in_smb2(message, direction, link, output)) {
                     // The SMB1 request took the first of SMB2's ids (MS-SMB2 3.3.5.3.1).

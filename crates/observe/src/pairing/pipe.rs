@@ -3,9 +3,10 @@
 //! The share says it where its name is known. Where the capture began after the share was connected, the name of the pipe does, or
 //! the calls themselves.
 //!
-//! Spec: MS-CIFS 2.2.1.1.3, MS-RPCE 2.2.1.1.2, C706 12.6.3.1
+//! Spec: MS-CIFS 2.2.1.1.3
 
 use plimsoll_model::{Names, Symbol};
+pub(super) use plimsoll_wire::pipe::is_call;
 
 use super::Pending;
 
@@ -39,8 +40,6 @@ const NAMES: [&str; 27] = [
     "winreg",
     "wkssvc",
 ];
-/// Length of the header that all calls have.
-const CALL_LEN: usize = 16;
 
 /// Whether a read or write of `share` and `path` goes to a named pipe; `data` is what was seen of the data.
 #[inline]
@@ -66,24 +65,13 @@ fn is_pipe_share(share: &str) -> bool {
     end.eq_ignore_ascii_case(PIPES) && before.last().is_none_or(|&last| last == b'\\')
 }
 
-fn is_pipe_name(path: &str) -> bool {
+pub(crate) fn is_pipe_name(path: &str) -> bool {
     let name = path.trim_start_matches('\\');
     let name = match name.get(..5) {
         Some(folder) if folder.eq_ignore_ascii_case("PIPE\\") => &name[5..],
         _ => name,
     };
     NAMES.iter().any(|known| known.eq_ignore_ascii_case(name))
-}
-
-/// Whether data begin as a remote procedure call does: version 5, a known kind, little-endian numbers, a length that fits.
-pub(super) fn is_call(data: &[u8]) -> bool {
-    const KIND_MAX: u8 = 19;
-    const LITTLE_ENDIAN: [u8; 4] = [0x10, 0, 0, 0];
-    let Some(&[5, 0 | 1, kind, _, d0, d1, d2, d3, len_low, len_high, ..]) = data.first_chunk::<CALL_LEN>() else {
-        return false;
-    };
-    let len = u16::from_le_bytes([len_low, len_high]);
-    kind <= KIND_MAX && [d0, d1, d2, d3] == LITTLE_ENDIAN && usize::from(len) >= CALL_LEN
 }
 
 #[cfg(test)]

@@ -25,7 +25,7 @@ use super::pending::Displaced;
 use super::request::{both, later};
 use super::smb2::outcome as nt_outcome;
 use super::{Answer, ConnectionContext, Output, Pending, PendingTable};
-use crate::message::Message;
+use crate::message::{Content, Message};
 use crate::missing::Ids as MessageIds;
 use early::Early;
 use exchange::{Exchange, Row};
@@ -85,7 +85,7 @@ impl Smb1 {
         link: &ConnectionContext,
         output: &mut Output<S>,
     ) -> bool {
-        if message.raw {
+        if message.content == Content::Raw {
             self.block(message, direction, link, output);
             return false;
         }

@@ -93,6 +93,12 @@ impl TcpFlow {
         self.known && (self.segments > 0 || self.origin.is_some())
     }
 
+    /// Where the data of a segment stand that this flow has taken.
+    pub fn offset_of(&self, segment: &Segment<'_>) -> Option<u64> {
+        let seq = segment.seq.wrapping_add(u32::from(segment.flags.syn()));
+        (self.known && segment.wire_len > 0).then(|| offset::nearest(seq, self.next))
+    }
+
     /// Whether an acknowledgement is of bytes that were captured and are not all acknowledged by an earlier one.
     pub fn has_up_to(&self, ack: u32) -> bool {
         self.known && (self.acknowledged..=self.next).contains(&offset::nearest(ack, self.next))

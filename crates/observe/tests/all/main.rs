@@ -1,6 +1,7 @@
 //! The observing half from outside, in one program: models, oracles, damaged and odd captures.
 #![allow(clippy::unwrap_used, reason = "a test may stop where it stands")]
 
+mod anonymize;
 mod client_paths;
 mod compounds;
 mod conversation;

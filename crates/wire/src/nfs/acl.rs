@@ -40,7 +40,7 @@ pub fn results(version: u32, procedure: u32, bytes: &[u8]) -> Facts<'_> {
     facts_of_results(row.results, bytes)
 }
 
-fn find(version: u32, procedure: u32) -> Option<&'static Row> {
+pub(super) fn find(version: u32, procedure: u32) -> Option<&'static Row> {
     let procedure = usize::try_from(procedure).ok()?;
     match version {
         2 => VERSION_2.get(procedure),

@@ -9,6 +9,7 @@
 mod facts;
 mod handle;
 mod layout;
+pub(crate) mod marks;
 mod procedure;
 mod status;
 

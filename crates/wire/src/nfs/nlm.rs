@@ -7,6 +7,8 @@
 //! procedures are the same calls and answers as two calls, each with an empty reply; the cookie pairs them too.
 
 use super::facts::Facts;
+use super::layout::Field::{Count, Count64, Handle, Name, Offset, Offset32, Opaque};
+use super::layout::{Field, Layout};
 use crate::xdr::Cursor;
 
 /// Longest cookie and owner (`LM_MAXSTRLEN`).
@@ -142,6 +144,37 @@ pub fn results(version: u32, procedure: u32, bytes: &[u8]) -> Facts<'_> {
         }
     }
     facts
+}
+
+/// A lock of a file: who calls, the file, the owner, the process, and the range.
+const LOCK: [Field; 4] = [Name, Handle, Opaque, Count];
+const RANGE_32: [Field; 2] = [Offset32, Count];
+const RANGE_64: [Field; 2] = [Offset, Count64];
+
+/// Where the items of arguments stand, for [`super::marks`]; as [`Arguments`] reads them.
+pub(super) fn arguments_layout(version: u32, procedure: u32) -> Option<Layout> {
+    has(version, procedure).then_some(())?;
+    Some(match (procedure, version == 4) {
+        (1 | 5 | 6 | 10, false) => &[Opaque, Count, LOCK[0], LOCK[1], LOCK[2], LOCK[3], RANGE_32[0], RANGE_32[1]],
+        (1 | 5 | 6 | 10, true) => &[Opaque, Count, LOCK[0], LOCK[1], LOCK[2], LOCK[3], RANGE_64[0], RANGE_64[1]],
+        (2 | 3 | 7 | 8 | 22, false) => {
+            &[Opaque, Count, Count, LOCK[0], LOCK[1], LOCK[2], LOCK[3], RANGE_32[0], RANGE_32[1]]
+        }
+        (2 | 3 | 7 | 8 | 22, true) => {
+            &[Opaque, Count, Count, LOCK[0], LOCK[1], LOCK[2], LOCK[3], RANGE_64[0], RANGE_64[1]]
+        }
+        (4 | 9, false) => &[Opaque, LOCK[0], LOCK[1], LOCK[2], LOCK[3], RANGE_32[0], RANGE_32[1]],
+        (4 | 9, true) => &[Opaque, LOCK[0], LOCK[1], LOCK[2], LOCK[3], RANGE_64[0], RANGE_64[1]],
+        (11..=15, _) => &[Opaque, Count],
+        (20 | 21, _) => &[Opaque, LOCK[0], LOCK[1], LOCK[2]],
+        (23, _) => &[Name],
+        _ => return None,
+    })
+}
+
+/// The same of results, which begin with a cookie.
+pub(super) fn results_layout(version: u32, procedure: u32) -> Option<Layout> {
+    has_result(version, procedure).then_some(&[Opaque, Count])
 }
 
 /// TEST, LOCK, CANCEL, UNLOCK, GRANTED, SHARE, UNSHARE and NM_LOCK answer with a cookie and a status.

@@ -61,6 +61,6 @@ pub fn results(procedure: u32, bytes: &[u8]) -> Facts<'_> {
 }
 
 #[inline]
-fn find(procedure: u32) -> Option<&'static Row> {
+pub(super) fn find(procedure: u32) -> Option<&'static Row> {
     PROCEDURES.get(procedure as usize)
 }

@@ -144,6 +144,6 @@ fn payload_from_count(facts: &Facts<'_>) -> Option<u32> {
 }
 
 #[inline]
-fn find(procedure: u32) -> Option<&'static Row> {
+pub(super) fn find(procedure: u32) -> Option<&'static Row> {
     PROCEDURES.get(procedure as usize)
 }

@@ -8,6 +8,7 @@
 
 mod call;
 mod credential;
+mod marks;
 mod plausible;
 mod program;
 mod record;
@@ -17,6 +18,7 @@ mod verdict;
 
 pub use call::{Call, CallParts};
 pub use credential::{AuthSys, Credential, Flavor, GssCredential, GssProcedure, Protection};
+pub use marks::{Asked, mark_call, mark_reply};
 pub use plausible::{
     MAX_RECORD_LENGTH, Message, find_record, plausible_call, plausible_message, plausible_record, plausible_reply,
 };

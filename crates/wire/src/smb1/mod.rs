@@ -11,6 +11,7 @@ pub mod command;
 mod fields;
 pub mod header;
 pub mod locking;
+mod marks;
 pub mod open;
 pub mod path;
 pub mod raw;
@@ -31,4 +32,5 @@ mod robustness;
 
 pub use andx::{Chain, Link};
 pub use header::{Header, Status};
+pub use marks::mark;
 pub use string::SmbString;

@@ -63,8 +63,20 @@ impl Bench {
         let stamp = Stamp { time_ns: self.frame as i64 * 1_000_000, frame: self.frame };
         let (len, end_offset) = (bytes.len() as u64, self.sent[direction]);
         let (first, last) = (stamp, Some(stamp));
-        let message =
-            Message { bytes, len, first, last, end_offset, acknowledges, packets: 1, raw, resent_wait_ns: Some(0) };
+        let content = if raw { Content::Raw } else { Content::Message };
+        let message = Message {
+            bytes,
+            len,
+            first,
+            last,
+            end_offset,
+            acknowledges,
+            packets: 1,
+            resent_wait_ns: Some(0),
+            begin_offset: 0,
+            marks: &[],
+            content,
+        };
         self.smb1.message(&message, direction, &self.link, &mut self.output);
     }
 
@@ -392,7 +404,9 @@ fn a_negotiation_answered_in_smb2_is_a_pair() {
         end_offset: 0,
         acknowledges: 0,
         packets: 1,
-        raw: false,
+        begin_offset: 0,
+        marks: &[],
+        content: Content::Message,
         resent_wait_ns: Some(0),
     };
     assert!(bench.smb1.is_negotiated_in_smb2(&message, SERVER, &bench.link, &mut bench.output));

@@ -3,8 +3,10 @@
 //! Spec: RFC 7530 16.2, RFC 7530 17.2, RFC 8881 16.2, RFC 8881 20.2
 
 use super::{arguments, callback, results};
+use crate::marks::Marks;
 use crate::nfs::facts::Facts;
 use crate::nfs::layout::{Layout, walk};
+use crate::nfs::marks::{self, number, opaque};
 use crate::xdr::Cursor;
 
 /// COMPOUND's or CB_COMPOUND's arguments, as far as they were captured.
@@ -181,6 +183,47 @@ impl<'a> Operations<'a> {
             None => Err(Stop::Malformed(code)),
         }
     }
+}
+
+/// Marks what the arguments of a compound, or of a callback's, consist of.
+pub(in crate::nfs) fn mark_arguments(bytes: &[u8], callback: bool, marks: &mut Marks<'_>) {
+    let mut cursor = Cursor::new(bytes);
+    let mut head = || {
+        opaque(&mut cursor, None, marks)?;
+        number(&mut cursor, marks)?;
+        if callback {
+            number(&mut cursor, marks)?;
+        }
+        number(&mut cursor, marks)
+    };
+    let table = if callback { Table::CallbackArguments } else { Table::Arguments };
+    let announced = head();
+    let _ = announced.and_then(|announced| mark_operations(&mut cursor, announced, table, marks));
+}
+
+/// The same of results.
+pub(in crate::nfs) fn mark_results(bytes: &[u8], callback: bool, marks: &mut Marks<'_>) {
+    let mut cursor = Cursor::new(bytes);
+    let mut head = || {
+        number(&mut cursor, marks)?;
+        opaque(&mut cursor, None, marks)?;
+        number(&mut cursor, marks)
+    };
+    let table = if callback { Table::CallbackResults } else { Table::Results };
+    let announced = head();
+    let _ = announced.and_then(|announced| mark_operations(&mut cursor, announced, table, marks));
+}
+
+fn mark_operations(cursor: &mut Cursor<'_>, announced: u32, table: Table, marks: &mut Marks<'_>) -> Option<()> {
+    for _ in 0..announced {
+        let code = number(cursor, marks)?;
+        let status = match table {
+            Table::Results | Table::CallbackResults => number(cursor, marks)?,
+            Table::Arguments | Table::CallbackArguments => 0,
+        };
+        marks::walk(table.layout(code, status)?, cursor, marks)?;
+    }
+    Some(())
 }
 
 impl<'a> Iterator for Operations<'a> {

@@ -37,6 +37,7 @@ pub mod write;
 
 pub use attributes::{Attributes, Mask, SetAttributes};
 pub use compound::{CompoundCall, CompoundReply, Operation, Operations, Stop};
+pub(in crate::nfs) use compound::{mark_arguments, mark_results};
 pub use reply::{Answered, Done, Reply};
 pub use request::{Call, Compound, GetHandle, PutRoot, ReadLink, Restore, Save};
 pub use stateid::StateId;

@@ -1,0 +1,122 @@
+//! `plimsoll anonymize`: a capture to give away, without names, addresses and file data.
+
+use std::io::{self, BufWriter, Write};
+use std::path::{Path, PathBuf};
+
+use anyhow::Context;
+use plimsoll_observe::anonymize::{Counts, FirstPass, Key};
+use plimsoll_observe::capture::{Captures, Input};
+
+use crate::exit::{Done, Usage, unless_closed};
+use crate::output_file::{Files, Readers};
+use crate::progress::Bar;
+use crate::shell;
+
+const EXAMPLES: &str = "Examples:
+  plimsoll anonymize trace.pcapng to-send.pcapng
+  head -c 32 /dev/urandom > key
+  plimsoll anonymize monday.pcapng monday-sent.pcapng --key key
+  plimsoll anonymize tuesday.pcapng tuesday-sent.pcapng --key key";
+
+/// Writes a copy of a capture without names, addresses and file data, from which `plimsoll analyze` gets the same
+/// numbers. Names keep depth, length and extension; addresses keep which of them share a network; payload and all
+/// that is not SMB or NFS is zero. Reads the formats that analyze reads; writes pcap for pcap, and pcapng otherwise.
+#[derive(Debug, clap::Args)]
+#[command(after_help = EXAMPLES)]
+pub(crate) struct Arguments {
+    /// Capture to read, twice: a file, no pipe
+    #[arg(value_name = "IN")]
+    input: PathBuf,
+    /// Capture to write
+    #[arg(value_name = "OUT")]
+    output: PathBuf,
+    /// Replace names and addresses by the secret in FILE (any 16 bytes or more), so that several captures get the same
+    /// replacements [default: a random key, which is not stored]
+    #[arg(long, value_name = "FILE")]
+    key: Option<PathBuf>,
+    /// Print neither progress nor a summary
+    #[arg(long, short)]
+    quiet: bool,
+}
+
+/// Runs the subcommand.
+pub(crate) fn run(arguments: Arguments) -> anyhow::Result<Done> {
+    let Arguments { input, output, key, quiet } = arguments;
+    if !input.is_file() && (input == Path::new("-") || input.exists()) {
+        let why = format!("{}: the capture is read twice, so it must be a file", input.display());
+        return Err(Usage(why).into());
+    }
+    let mut files = Files::reading([Some(input.as_path()), key.as_deref()].into_iter().flatten());
+    let opened = files.open("OUT", &output, Readers::Usual)?;
+    let key = key.as_deref().map_or_else(|| Key::drawn().map_err(anyhow::Error::from), read_key)?;
+    let mut counts = Counts::default();
+    opened.write(|file| -> anyhow::Result<()> {
+        let mut file = BufWriter::with_capacity(1 << 20, file);
+        counts = copy(&input, key, quiet, &mut file)?;
+        Ok(file.flush()?)
+    })?;
+    if !quiet {
+        unless_closed(io::stdout().lock().write_all(summary(&counts, &output).as_bytes()).map_err(Into::into))?;
+    }
+    Ok(Done::Normally)
+}
+
+fn read_key(path: &Path) -> anyhow::Result<Key> {
+    let secret = std::fs::read(path).with_context(|| format!("--key {}: cannot read", path.display()))?;
+    Key::of(&secret).map_err(|error| Usage(format!("--key {}: {error}", path.display())).into())
+}
+
+/// Both passes.
+fn copy(input: &Path, key: Key, quiet: bool, file: &mut impl Write) -> anyhow::Result<Counts> {
+    let mut first = FirstPass::new(key);
+    let captures = each_frame(input, quiet, |frame| {
+        first.frame(frame);
+        Ok(())
+    })?;
+    if captures.anomalies().truncated_tail + captures.anomalies().bad_records > 0 {
+        shell::note("plimsoll: the capture is damaged: the copy ends where it cannot be read any further");
+    }
+    let format = captures.formats().first().map(|format| (format.format, format.tick_ns));
+    let mut second = first.finish(format.map(|(format, _)| format), format.and_then(|(_, tick_ns)| tick_ns))?;
+    each_frame(input, quiet, |frame| Ok(second.frame(frame, file)?))?;
+    let counts = second.finish(file)?;
+    anyhow::ensure!(counts.packets > 0, "the capture contains no packets: check the capture command");
+    Ok(counts)
+}
+
+fn each_frame(
+    input: &Path,
+    quiet: bool,
+    mut act: impl FnMut(&plimsoll_observe::capture::Frame<'_>) -> anyhow::Result<()>,
+) -> anyhow::Result<Captures> {
+    let mut captures = Captures::open(vec![Input::File(input.to_owned())])?;
+    let mut bar = Bar::new(quiet);
+    while let Some(frame) = captures.next()? {
+        act(&frame)?;
+        bar.frame(|| {
+            let progress = captures.progress();
+            (progress.bytes_read, progress.bytes_total)
+        });
+    }
+    bar.finish();
+    Ok(captures)
+}
+
+fn summary(counts: &Counts, output: &Path) -> String {
+    let Counts { packets, messages, not_understood, not_ip } = *counts;
+    let mut text = format!(
+        "{}: {packets} packets, {} messages of SMB 2 and 3, {} of SMB1, {} of RPC (NFS)\n",
+        output.display(),
+        messages.smb2,
+        messages.smb1,
+        messages.rpc,
+    );
+    if not_understood > 0 {
+        text += &format!("{not_understood} TCP and UDP packets carry neither SMB nor NFS: their payload is zero\n");
+    }
+    if not_ip > 0 {
+        text +=
+            &format!("{not_ip} packets are neither TCP nor UDP: all behind their link layer or IP header is zero\n");
+    }
+    text
+}

@@ -1,0 +1,166 @@
+//! Captures without names: each packet is written anew, in two passes over the capture.
+//!
+//! The first pass is an [`Observer`]. It cuts streams into messages as for a report, and keeps of each what has a mark
+//! ([`plimsoll_wire::marks`]): numbers as they are, names and ids replaced. The second pass writes the packets: headers with other
+//! addresses, and as data the kept bytes of the stream that stand where the packet's data do. All else is zero. So retransmissions,
+//! segments out of order and packets that were cut need no care of their own, and what was not understood cannot pass.
+
+mod address;
+mod checksum;
+mod frame;
+mod key;
+mod message;
+mod name;
+mod output;
+mod survey;
+
+use std::collections::BTreeMap;
+use std::io::Write;
+use std::sync::{Arc, Mutex, PoisonError};
+
+use plimsoll_model::{Names, Sink, Transaction};
+
+use crate::Observer;
+use crate::capture::{Format, Frame, LinkType};
+
+pub use key::{KEY_MIN, Key, KeyError};
+pub use output::OutputError;
+pub use survey::{MEMORY_MAX, Messages};
+
+use address::Addresses;
+use frame::Outcome;
+use output::Output;
+use survey::{Shared, Survey};
+
+/// Why a capture cannot be written without names.
+#[derive(Debug, thiserror::Error)]
+pub enum AnonymizeError {
+    /// What is to be remembered of it is too much.
+    #[error("its messages and packets take more than {} MiB of memory: split it (editcap -c 5000000) and use the same key for each part", MEMORY_MAX >> 20)]
+    TooLarge,
+    /// File traffic behind headers that are not written.
+    #[error(
+        "packet {0} has SMB or NFS traffic in a tunnel, in PPP or in fragments of TCP, which cannot be written anew: capture inside the \
+         tunnel, or filter such packets out"
+    )]
+    Encapsulated(u64),
+    /// The output cannot hold a packet.
+    #[error(transparent)]
+    Output(#[from] OutputError),
+}
+
+/// Takes no transactions.
+#[derive(Debug)]
+struct Discard;
+
+impl Sink for Discard {
+    fn transaction(&mut self, _transaction: &Transaction, _names: &Names) {}
+}
+
+/// The first pass.
+#[derive(Debug)]
+pub struct FirstPass {
+    observer: Observer<Discard>,
+    survey: Arc<Mutex<Survey>>,
+}
+
+impl FirstPass {
+    /// Replaces by this key.
+    pub fn new(key: Key) -> Self {
+        let survey = Arc::new(Mutex::new(Survey::new(key)));
+        let observer = Observer::new(Discard).traced(Box::new(Shared(Arc::clone(&survey))));
+        Self { observer, survey }
+    }
+
+    /// Takes the next packet.
+    pub fn frame(&mut self, frame: &Frame<'_>) {
+        self.observer.frame(frame);
+    }
+
+    /// The second pass, which writes a file like one of this format.
+    ///
+    /// # Errors
+    /// If there is too much to remember.
+    pub fn finish(self, format: Option<Format>, tick_ns: Option<u64>) -> Result<SecondPass, AnonymizeError> {
+        drop(self.observer.finish());
+        let survey = Arc::try_unwrap(self.survey).map_err(|_| AnonymizeError::TooLarge)?;
+        let mut survey = survey.into_inner().unwrap_or_else(PoisonError::into_inner);
+        if survey.is_full() {
+            return Err(AnonymizeError::TooLarge);
+        }
+        survey.sort();
+        let output = Output::like(format, tick_ns);
+        let counts = Counts { messages: survey.messages(), ..Counts::default() };
+        Ok(SecondPass { survey, addresses: Addresses::default(), output, next: 1, early: BTreeMap::new(), counts })
+    }
+}
+
+/// What was written.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Counts {
+    /// Packets.
+    pub packets: u64,
+    /// Messages that were understood.
+    pub messages: Messages,
+    /// Packets of TCP and UDP of whose data nothing was understood: the data are zero.
+    pub not_understood: u64,
+    /// Packets that are no TCP or UDP in IP: all behind the link layer is zero.
+    pub not_ip: u64,
+}
+
+/// A packet that is to be written behind others.
+#[derive(Debug)]
+struct Early {
+    time_ns: Option<i64>,
+    link: LinkType,
+    bytes: Vec<u8>,
+    original_len: u32,
+}
+
+/// The second pass.
+#[derive(Debug)]
+pub struct SecondPass {
+    survey: Survey,
+    addresses: Addresses,
+    output: Output,
+    /// The number of the packet that is written next: they are read in the order of their times, and written in that of the input.
+    next: u64,
+    early: BTreeMap<u64, Early>,
+    counts: Counts,
+}
+
+impl SecondPass {
+    /// Takes the next packet of the same capture.
+    ///
+    /// # Errors
+    /// If it cannot be written.
+    pub fn frame(&mut self, frame: &Frame<'_>, file: &mut impl Write) -> Result<(), AnonymizeError> {
+        let mut bytes = Vec::new();
+        match frame::rewrite(frame, &self.survey, &mut self.addresses, &mut bytes) {
+            Outcome::Rewritten => {}
+            Outcome::NotUnderstood => self.counts.not_understood += 1,
+            Outcome::NotIp => self.counts.not_ip += 1,
+            Outcome::Encapsulated => return Err(AnonymizeError::Encapsulated(frame.number)),
+        }
+        self.counts.packets += 1;
+        let Frame { number, time_ns, link, original_len, .. } = *frame;
+        self.early.insert(number, Early { time_ns, link, bytes, original_len });
+        while let Some(early) = self.early.remove(&self.next) {
+            let Early { time_ns, link, bytes, original_len } = early;
+            self.output.packet(file, self.next, time_ns, link, &bytes, original_len)?;
+            self.next += 1;
+        }
+        Ok(())
+    }
+
+    /// The capture has ended: what was written.
+    ///
+    /// # Errors
+    /// If a packet cannot be written.
+    pub fn finish(mut self, file: &mut impl Write) -> Result<Counts, AnonymizeError> {
+        for (number, Early { time_ns, link, bytes, original_len }) in std::mem::take(&mut self.early) {
+            self.output.packet(file, number, time_ns, link, &bytes, original_len)?;
+        }
+        Ok(self.counts)
+    }
+}

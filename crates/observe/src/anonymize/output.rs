@@ -1,0 +1,154 @@
+//! Packets as a capture file: pcap or pcapng, nothing in it but the packets.
+//!
+//! Spec: draft-ietf-opsawg-pcap-04 4, 5; draft-ietf-opsawg-pcapng-03 4.1, 4.2, 4.3
+
+use std::io::{self, Write};
+
+use crate::capture::{Format, LinkType, MAX_PACKET_BYTES};
+
+const PCAP_MICROSECONDS: u32 = 0xa1b2_c3d4;
+const PCAP_NANOSECONDS: u32 = 0xa1b2_3c4d;
+const SECTION_HEADER: u32 = 0x0a0d_0d0a;
+const BYTE_ORDER: u32 = 0x1a2b_3c4d;
+const INTERFACE_DESCRIPTION: u32 = 1;
+const ENHANCED_PACKET: u32 = 6;
+/// Option if_tsresol.
+const RESOLUTION: u16 = 9;
+/// Interfaces that a file describes, at most: one for each link type.
+const LINKS_MAX: usize = 16;
+
+/// A packet that the format of the output cannot hold.
+#[derive(Debug, thiserror::Error)]
+pub enum OutputError {
+    /// Writing failed.
+    #[error(transparent)]
+    Io(#[from] io::Error),
+    /// It has no time, or one before 1970.
+    #[error("packet {0} has no time that a capture file can hold")]
+    Time(u64),
+    /// Its link type cannot be written.
+    #[error(
+        "packet {0} has another link type than those before it, which pcap cannot hold: convert the capture to pcapng"
+    )]
+    Link(u64),
+    /// Its link type has no number.
+    #[error("packet {0} has a link type that capture files have no number for")]
+    UnknownLink(u64),
+}
+
+/// A capture file under way.
+#[derive(Debug)]
+pub(super) struct Output {
+    kind: Kind,
+    /// Link types so far: interfaces by number.
+    links: Vec<LinkType>,
+    begun: bool,
+}
+
+#[derive(Clone, Copy, Debug)]
+enum Kind {
+    Pcap {
+        nanoseconds: bool,
+    },
+    /// Exponent of ten of a second's parts.
+    Pcapng {
+        digits: u8,
+    },
+}
+
+impl Output {
+    /// In the format of the input, or in pcapng where that is none of both; `tick_ns` is the unit of its times.
+    pub(super) fn like(format: Option<Format>, tick_ns: Option<u64>) -> Self {
+        let kind = match format {
+            Some(Format::Pcap | Format::PcapModified) => Kind::Pcap { nanoseconds: false },
+            Some(Format::PcapNanosecond) => Kind::Pcap { nanoseconds: true },
+            _ => Kind::Pcapng { digits: if tick_ns.is_some_and(|tick| tick >= 1_000) { 6 } else { 9 } },
+        };
+        Self { kind, links: Vec::new(), begun: false }
+    }
+
+    /// Writes a packet.
+    pub(super) fn packet(
+        &mut self,
+        file: &mut impl Write,
+        number: u64,
+        time_ns: Option<i64>,
+        link: LinkType,
+        captured: &[u8],
+        original_len: u32,
+    ) -> Result<(), OutputError> {
+        let time_ns = time_ns.and_then(|time| u64::try_from(time).ok()).ok_or(OutputError::Time(number))?;
+        let registered = link.registry_number().ok_or(OutputError::UnknownLink(number))?;
+        match self.kind {
+            Kind::Pcap { nanoseconds } => {
+                if !self.begun {
+                    self.links.push(link);
+                    let magic = if nanoseconds { PCAP_NANOSECONDS } else { PCAP_MICROSECONDS };
+                    words(file, &[magic, 4 << 16 | 2, 0, 0, MAX_PACKET_BYTES, registered])?;
+                    self.begun = true;
+                }
+                if self.links.first() != Some(&link) {
+                    return Err(OutputError::Link(number));
+                }
+                let seconds = u32::try_from(time_ns / 1_000_000_000).map_err(|_| OutputError::Time(number))?;
+                let rest = (time_ns % 1_000_000_000) as u32;
+                let rest = if nanoseconds { rest } else { rest / 1_000 };
+                words(file, &[seconds, rest, captured.len() as u32, original_len])?;
+                file.write_all(captured)?;
+            }
+            Kind::Pcapng { digits } => {
+                let interface = self.interface(file, number, link, registered, digits)?;
+                let ticks = time_ns / 10_u64.pow(u32::from(9 - digits));
+                let mut body = Vec::with_capacity(20 + captured.len() + 3);
+                let head = [interface, (ticks >> 32) as u32, ticks as u32, captured.len() as u32, original_len];
+                words(&mut body, &head)?;
+                body.extend_from_slice(captured);
+                body.resize(body.len().next_multiple_of(4), 0);
+                block(file, ENHANCED_PACKET, &body)?;
+            }
+        }
+        Ok(())
+    }
+
+    /// The number of the interface for a link type; describes it where it is new.
+    fn interface(
+        &mut self,
+        file: &mut impl Write,
+        number: u64,
+        link: LinkType,
+        registered: u32,
+        digits: u8,
+    ) -> Result<u32, OutputError> {
+        if !self.begun {
+            let mut section = Vec::new();
+            words(&mut section, &[BYTE_ORDER, 1, u32::MAX, u32::MAX])?;
+            block(file, SECTION_HEADER, &section)?;
+            self.begun = true;
+        }
+        if let Some(known) = self.links.iter().position(|known| *known == link) {
+            return Ok(known as u32);
+        }
+        let registered = u16::try_from(registered).map_err(|_| OutputError::UnknownLink(number))?;
+        if self.links.len() >= LINKS_MAX {
+            return Err(OutputError::UnknownLink(number));
+        }
+        let mut interface = Vec::new();
+        words(&mut interface, &[u32::from(registered), 0])?;
+        interface.extend_from_slice(&RESOLUTION.to_le_bytes());
+        interface.extend_from_slice(&[1, 0, digits, 0, 0, 0, 0, 0, 0, 0]);
+        block(file, INTERFACE_DESCRIPTION, &interface)?;
+        self.links.push(link);
+        Ok(self.links.len() as u32 - 1)
+    }
+}
+
+fn words(file: &mut impl Write, words: &[u32]) -> io::Result<()> {
+    words.iter().try_for_each(|word| file.write_all(&word.to_le_bytes()))
+}
+
+fn block(file: &mut impl Write, kind: u32, body: &[u8]) -> io::Result<()> {
+    let total = (12 + body.len()) as u32;
+    words(file, &[kind, total])?;
+    file.write_all(body)?;
+    words(file, &[total])
+}

@@ -1,0 +1,119 @@
+//! Captures written anew: whatever comes in, the copy has as many packets of the same length, and the same transactions.
+
+use plimsoll_model::{Names, Sink, Transaction};
+use plimsoll_observe::Observer;
+use plimsoll_observe::anonymize::{FirstPass, Key};
+use plimsoll_observe::capture::{Captures, Format, Input};
+use plimsoll_testkit::servers::Scratch;
+use plimsoll_testkit::{Frame, Link, Side, Tcp, Traffic, pcap, rpc};
+use proptest::prelude::*;
+
+/// Statuses and times of transactions.
+#[derive(Debug, Default)]
+struct Rows(Vec<String>);
+
+impl Sink for Rows {
+    fn transaction(&mut self, transaction: &Transaction, _names: &Names) {
+        let Transaction { procedure, timeline, status, payload_bytes, .. } = transaction;
+        self.0.push(format!("{procedure:?} {timeline:?} {status:?} {payload_bytes:?}"));
+    }
+}
+
+fn captures(scratch: &Scratch, bytes: &[u8]) -> Captures {
+    let path = scratch.path().join("a.pcap");
+    std::fs::write(&path, bytes).unwrap();
+    Captures::open(vec![Input::File(path)]).unwrap()
+}
+
+/// The copy of a capture, and the lengths of its packets.
+fn copied(scratch: &Scratch, bytes: &[u8]) -> Vec<u8> {
+    let mut first = FirstPass::new(Key::of(b"a secret of enough bytes").unwrap());
+    let mut reader = captures(scratch, bytes);
+    while let Some(frame) = reader.next().unwrap() {
+        first.frame(&frame);
+    }
+    let mut second = first.finish(Some(Format::PcapNanosecond), None).unwrap();
+    let (mut reader, mut copy) = (captures(scratch, bytes), Vec::new());
+    while let Some(frame) = reader.next().unwrap() {
+        second.frame(&frame, &mut copy).unwrap();
+    }
+    second.finish(&mut copy).unwrap();
+    copy
+}
+
+fn rows(scratch: &Scratch, bytes: &[u8]) -> (Vec<String>, Vec<(u64, usize, u32)>) {
+    let (mut observer, mut lengths) = (Observer::new(Rows::default()), Vec::new());
+    let mut reader = captures(scratch, bytes);
+    while let Some(frame) = reader.next().unwrap() {
+        lengths.push((frame.number, frame.captured.len(), frame.original_len));
+        observer.frame(&frame);
+    }
+    (observer.finish().sink.0, lengths)
+}
+
+/// Lookups and writes in records of several fragments and in small segments, of which some come late, twice or never.
+fn traffic(late: usize, twice: usize, lost: usize) -> Vec<Frame> {
+    let mut traffic = Traffic::new(Link::Ethernet);
+    let mut tcp = Tcp::between_ports(700, 2049);
+    traffic.all(&tcp.handshake());
+    for xid in 1..12 {
+        let call = match xid % 2 {
+            0 => rpc::lookup(xid, b"directory", "Secret plan.docx"),
+            _ => rpc::write(xid, b"file", b"confidential data, confidential data"),
+        };
+        traffic.all(&tcp.split(Side::Client, &rpc::record_in_fragments(&call, 48), 37));
+        let results = [rpc::words(&[0]), rpc::opaque(b"found"), rpc::words(&[0, 0])].concat();
+        traffic.all(&tcp.split(Side::Server, &rpc::record_in_fragments(&rpc::reply(xid, &results), 32), 19));
+    }
+    let frames = &mut traffic.frames;
+    let last = frames.len() - 2;
+    frames.swap(3 + late % (last - 3), 4 + late % (last - 3));
+    let again = frames[3 + twice % (last - 3)].clone();
+    frames.push(again);
+    frames.remove(3 + lost % (last - 3));
+    // Their times as they stand in the capture.
+    for (at, frame) in frames.iter_mut().enumerate() {
+        frame.time_ns = 1_000_000_000_000_000_000 + at as i64 * 100_000;
+    }
+    traffic.frames
+}
+
+fn holds(bytes: &[u8], sought: &[u8]) -> bool {
+    bytes.windows(sought.len()).any(|window| window == sought)
+}
+
+proptest! {
+    #![proptest_config(ProptestConfig::with_cases(48))]
+
+    #[test]
+    fn fragments_and_disorder_change_nothing(late: usize, twice: usize, lost: usize) {
+        let scratch = Scratch::new("anonymize-fragments");
+        let bytes = pcap(Link::Ethernet, &traffic(late, twice, lost));
+        let copy = copied(&scratch, &bytes);
+        prop_assert_eq!(rows(&scratch, &bytes), rows(&scratch, &copy));
+        for secret in [&b"Secret"[..], b"plan", b"confidential", b"directory", b"client"] {
+            prop_assert!(!holds(&copy, secret));
+        }
+    }
+
+    #[test]
+    fn damaged_packets_keep_their_lengths(
+        damage in prop::collection::vec((0usize..200, 0usize..120, any::<u8>(), 0usize..200), 1..40)
+    ) {
+        let scratch = Scratch::new("anonymize-damage");
+        let mut frames = traffic(0, 0, 0);
+        let count = frames.len();
+        for (frame, at, byte, cut) in damage {
+            let bytes = &mut frames[frame % count].bytes;
+            let len = bytes.len();
+            if at < 100 && len > 0 {
+                bytes[at % len] = byte;
+            } else {
+                bytes.truncate(cut);
+            }
+        }
+        let bytes = pcap(Link::Ethernet, &frames);
+        let copy = copied(&scratch, &bytes);
+        prop_assert_eq!(rows(&scratch, &bytes).1, rows(&scratch, &copy).1);
+    }
+}
