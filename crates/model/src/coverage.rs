@@ -425,6 +425,8 @@ pub struct Coverage {
     pub breaks: Breaks,
     /// Waiting for SMB2 credits.
     pub credits: Credits,
+    /// Encrypted messages that were not read.
+    pub encrypted: crate::Encrypted,
     /// Time of the first packet, ns since the Unix epoch.
     pub first_ns: Option<i64>,
     /// Time of the last packet, ns since the Unix epoch.

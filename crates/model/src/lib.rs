@@ -15,6 +15,7 @@ mod anomaly;
 mod asked;
 mod client_path;
 mod coverage;
+mod encrypted;
 mod endpoint;
 mod errno;
 mod guarantee;
@@ -38,6 +39,7 @@ pub use coverage::{
     Breaks, ClockGranularity, Coverage, Credits, Missing, MostResent, Network, OneSided, PacketCounts, Resent, Restart,
     ShareMissing, SmallWindow, Unseen,
 };
+pub use encrypted::{Encrypted, Waited};
 pub use endpoint::Endpoint;
 pub use errno::errno_name;
 pub use guarantee::{Durability, Guaranteed, Guarantees, NONE as NO_PROTECTION, Writes};

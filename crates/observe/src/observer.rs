@@ -246,6 +246,7 @@ impl<S: Sink> Observer<S> {
         }
         let Shared { mut output, mut smb2, mut account, .. } = self.shared;
         smb2.end(&mut output);
+        let encrypted = std::mem::take(&mut smb2.sealed).finish();
         let (breaks, credits) = (smb2.breaks.counts, smb2.credits);
         let unseen = output.tally.take();
         account.unseen.add(&unseen);
@@ -271,6 +272,7 @@ impl<S: Sink> Observer<S> {
             without_path,
             breaks,
             credits,
+            encrypted,
             first_ns: timed.then_some(first_ns),
             last_ns: timed.then_some(last_ns),
             connections: self.connections_used,

@@ -9,6 +9,7 @@ pub mod curves;
 mod depth;
 mod diagnosis;
 mod drill_down;
+mod encrypted;
 mod file_io;
 pub mod history;
 mod input;
@@ -85,6 +86,7 @@ impl Findings {
             connections: coverage.connections,
             client_paths: client_paths::client_paths(coverage),
             client_paths_left_out: coverage.client_paths.len().saturating_sub(MOST_PATHS) as u64,
+            encrypted: encrypted::encrypted(coverage),
             run: None,
             stages: Vec::new(),
             curves: Vec::new(),

@@ -15,6 +15,7 @@ mod curve;
 mod depth;
 mod diagnosis;
 mod drill_down;
+mod encrypted;
 mod file_io;
 mod headline;
 pub mod history;
@@ -38,6 +39,7 @@ pub use curve::{CurveMaximum, CurvePoint, FittedLaw, Interval, Knee, LOADS, Load
 pub use depth::{DepthShare, QueueDepth};
 pub use diagnosis::{Confidence, Diagnosis, Rule, Statement};
 pub use drill_down::{DrillCommand, DrillDimension, DrillDown, DrillKey};
+pub use encrypted::{Encrypted, Waited};
 pub(crate) use file_io::binary;
 pub use file_io::{CacheShare, FileIo, IoDirection, RunShare, SizeShare, WorkingSet};
 pub use headline::Headline;
@@ -128,6 +130,9 @@ pub struct Findings {
     /// Clients that are not in `client_paths`, which lists 64.
     #[serde(default)]
     pub client_paths_left_out: u64,
+    /// Encrypted SMB 3 messages that were not read; null where there are none.
+    #[serde(default)]
+    pub encrypted: Option<Encrypted>,
     /// How the load was made; null where somebody else made it (a capture).
     pub run: Option<Run>,
     /// One entry a load level, in the order in which they ran; empty for a capture.

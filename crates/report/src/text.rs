@@ -16,6 +16,7 @@ mod described;
 mod diagnosis;
 mod distributions;
 mod drawn;
+mod encrypted;
 mod errors;
 mod file_io;
 pub(crate) mod history;
@@ -236,6 +237,7 @@ fn write_side(page: &mut Page<'_>, findings: &Findings, style: &Style) -> fmt::R
             Section::Packets => {
                 packets::draw(page, findings)?;
                 client_paths::draw(page, findings)?;
+                encrypted::draw(page, findings)?;
             }
             Section::Run => run::draw(page, findings)?,
             Section::Summary => summary::draw(page, findings)?,

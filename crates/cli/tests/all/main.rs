@@ -17,6 +17,7 @@ mod counted;
 mod documents;
 mod drill_down;
 mod embedded;
+mod encrypted;
 mod exports;
 mod faults;
 mod file_io;

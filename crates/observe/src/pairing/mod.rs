@@ -156,6 +156,7 @@ impl Pairing {
         if let Some(smb2) = &mut self.smb2 {
             smb2.end(link, &mut shared.output);
             shared.smb2.credits.add(&smb2.credits());
+            smb2.end_sealed(&mut shared.smb2);
         }
     }
 }

@@ -9,6 +9,7 @@
 mod breaks;
 mod context;
 mod credits;
+mod sealed;
 
 use std::collections::HashMap;
 use std::net::IpAddr;
@@ -57,6 +58,8 @@ pub struct Smb2Shared {
     pub(crate) breaks: breaks::BreakTimes,
     /// Waiting for credits.
     pub(crate) credits: Credits,
+    /// Encrypted messages that were not read.
+    pub(crate) sealed: sealed::SealedTimes,
     /// Requests with an interim answer.
     pending: HashMap<AcrossChannels, Vec<(ConnectionContext, Waiting)>, foldhash::fast::RandomState>,
     pending_count: usize,
@@ -117,6 +120,10 @@ pub struct Smb2 {
     balance: credits::Balance,
     /// What decryption remembers of the connection.
     channel: Option<Box<Channel>>,
+    /// The direction of requests, once a plain one was seen.
+    client: Option<usize>,
+    /// Encrypted requests that wait.
+    sealed: sealed::Outstanding,
 }
 
 impl Smb2 {
@@ -172,6 +179,7 @@ impl Smb2 {
             Opened::Malformed => output.anomalies.add(Anomaly::MessageMalformed),
             Opened::NoKey | Opened::Incomplete => {}
         }
+        self.sealed.message(message, direction, self.client, link, &mut shared.sealed);
         output.anomalies.add(Anomaly::MessageEncrypted);
         output.tally.others().encrypted += 1;
         false
@@ -195,6 +203,7 @@ impl Smb2 {
                 self.response(&part, direction, link, shared, output);
             } else {
                 is_request = true;
+                self.client = Some(direction);
                 self.request(&part, direction, link, &mut chain, shared, output);
             }
         }
@@ -223,6 +232,11 @@ impl Smb2 {
         for (_, waiting) in self.waiting.drain() {
             output.unanswered(link, waiting.id, &waiting.pending);
         }
+    }
+
+    /// The connection has ended: encrypted requests that still wait were not answered.
+    pub(crate) fn end_sealed(&mut self, shared: &mut Smb2Shared) {
+        self.sealed.end(&mut shared.sealed);
     }
 
     /// How often the client waited for credits.

@@ -196,7 +196,7 @@ fn encrypted(findings: &Findings) -> Option<String> {
         )
     } else {
         "give the session keys with --smb-session-key or --smb-session-keys. Samba logs session keys with `debug encryption = \
-        yes`, and `smbinfo keys` prints the keys of a Linux mount."
+        yes`, and `smbinfo keys` prints the keys of a Linux mount. Without keys, --full shows their rate and mean response time."
             .to_owned()
     };
     Some(format!("About {} encrypted and could not be read{SEVERAL}: {remedy}", are(encrypted, MESSAGE)))

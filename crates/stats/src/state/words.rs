@@ -4,9 +4,10 @@ use std::net::{IpAddr, Ipv4Addr, Ipv6Addr};
 use std::num::NonZeroU64;
 
 use plimsoll_model::{
-    Anomalies, Anomaly, Asked, Breaks, ClientPath, ClockGranularity, Coverage, Credits, Disposition, Endpoint,
-    FileAccess, FileIdentity, Frames, Missing, MostResent, Network, OneSided, Outcome, Pace, PacketCounts, Procedure,
-    Protocol, Resent, Restart, RoundTrip, SmallWindow, Stuck, Symbol, Timeline, Transaction, Unseen, Vantage,
+    Anomalies, Anomaly, Asked, Breaks, ClientPath, ClockGranularity, Coverage, Credits, Disposition, Encrypted,
+    Endpoint, FileAccess, FileIdentity, Frames, Missing, MostResent, Network, OneSided, Outcome, Pace, PacketCounts,
+    Procedure, Protocol, Resent, Restart, RoundTrip, SmallWindow, Stuck, Symbol, Timeline, Transaction, Unseen,
+    Vantage, Waited,
 };
 
 use super::{Counter, Reader, State, StateError, Writer, fields};
@@ -280,6 +281,26 @@ fields!("small window", SmallWindow { client, waits, wait_ns, bytes });
 fields!("credits", Credits { waits, wait_ns, connections_ns });
 fields!("restart", Restart { server, closed_ns, connections, clients, back, back_after_ns, away_ns });
 fields!("breaks of leases", Breaks { notified, opens, wait_ns, longest_ns, holder, path });
+fields!("times of encrypted messages", Waited { count, sum_ns, bytes, percentiles_ns, longest_ns });
+fields!(
+    "encrypted messages",
+    Encrypted {
+        connections,
+        messages,
+        bytes,
+        first_ns,
+        last_ns,
+        all,
+        sum_ns,
+        reads,
+        writes,
+        besides,
+        unexplained,
+        unanswered,
+        cancels,
+        interrupted,
+    }
+);
 fields!("resent", Resent { operations, wait_ns, brief_operations, brief_wait_ns, unknown });
 fields!(
     "coverage",
@@ -295,6 +316,7 @@ fields!(
         restarts,
         breaks,
         credits,
+        encrypted,
         first_ns,
         last_ns,
         connections,

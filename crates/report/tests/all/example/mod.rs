@@ -39,6 +39,7 @@ pub(crate) fn empty() -> Findings {
         connections: 0,
         client_paths: Vec::new(),
         client_paths_left_out: 0,
+        encrypted: None,
         run: None,
         stages: vec![],
         curves: vec![],

@@ -239,6 +239,7 @@ fn make() -> Findings {
         connections: 24,
         client_paths: Vec::new(),
         client_paths_left_out: 0,
+        encrypted: None,
         run: None,
         stages: vec![],
         curves: vec![],

@@ -1,0 +1,303 @@
+//! Encrypted messages whose key is not known: how long requests wait, by counting how many are outstanding.
+//!
+//! The area under the number outstanding is the sum of all times, whatever the order of the responses (Little's law): the sum of the
+//! instants of responses less that of requests. So sums are exact, and single times, for which each response is taken for that of the
+//! request that waited longest, are not.
+//!
+//! Interim answers and breaks are responses besides. How many there are is known at the end, and of which sizes they are: leaving out as
+//! many of these sizes, the first or the last, gives the highest and the lowest sum.
+
+use std::collections::VecDeque;
+
+use plimsoll_model::{Encrypted, Waited};
+use plimsoll_wire::smb2::transform;
+
+use crate::connection_context::ConnectionContext;
+use crate::message::Message;
+use crate::missing::client_by_port;
+
+/// Requests outstanding on a connection, at most; servers grant 8,192 credits.
+const OUTSTANDING_MAX: usize = 16_384;
+/// Header and body of CANCEL, and of the requests and responses that are as short: ECHO, LOGOFF, TREE_DISCONNECT.
+const CANCEL_LEN: u32 = 68;
+/// An error response, which is also an interim one.
+const ERROR_LEN: std::ops::RangeInclusive<u32> = 72..=73;
+/// Breaks of an oplock and of a lease.
+const BREAK_LENS: [u32; 2] = [88, 108];
+/// Responses that may be besides of which the times are kept, at most.
+const BESIDES_MAX: usize = 65_536;
+/// A message above this size carries data: READ's response or WRITE's request, or a listing.
+const DATA_LEN: u32 = 1_024;
+/// A READ request without data: header, 48 bytes, and one that stands for none.
+const READ_LEN: std::ops::RangeInclusive<u32> = 112..=120;
+/// Header and fixed part in front of the data of WRITE's request, and of READ's response.
+const BEFORE_WRITTEN: u32 = 112;
+const BEFORE_READ: u32 = 80;
+
+/// The encrypted messages of one connection.
+#[derive(Debug, Default)]
+pub(super) struct Outstanding {
+    /// First byte and size of each request, oldest first.
+    requests: VecDeque<(i64, u32)>,
+    /// The sum of the instants of responses less that of requests, ns.
+    area_ns: i128,
+    /// Requests less responses so far.
+    balance: i64,
+    /// When responses came that may be besides, ns.
+    besides: Vec<i64>,
+    holes: [u32; 2],
+    seen: bool,
+}
+
+/// The sums over all connections.
+#[derive(Debug, Default)]
+pub(crate) struct SealedTimes {
+    sums: Encrypted,
+    /// Of all, reads and writes.
+    times: [Histogram; 3],
+}
+
+impl Outstanding {
+    /// Takes a message that could not be read; `client` is the direction of requests, where plain ones showed it.
+    pub(super) fn message(
+        &mut self,
+        message: &Message<'_>,
+        direction: usize,
+        client: Option<usize>,
+        link: &ConnectionContext,
+        times: &mut SealedTimes,
+    ) {
+        let Some(client) = client.or_else(|| client_by_port(&link.ends)) else { return };
+        let Some(size) = transform::Encrypted::new(message.bytes).and_then(|header| header.original_message_size())
+        else {
+            return;
+        };
+        times.sums.connections += u64::from(!std::mem::replace(&mut self.seen, true));
+        let from_server = usize::from(direction != client);
+        times.sums.messages[from_server] += 1;
+        times.sums.bytes[from_server] += u64::from(size);
+        let first_ns = message.first.time_ns;
+        times.sums.first_ns = Some(times.sums.first_ns.map_or(first_ns, |before| before.min(first_ns)));
+        if self.holes != link.holes || message.last.is_none() {
+            self.holes = link.holes;
+            times.sums.interrupted += 1;
+            self.settle(times);
+        }
+        let Some(last_ns) = message.last.map(|last| last.time_ns) else { return };
+        times.sums.last_ns = times.sums.last_ns.max(Some(last_ns));
+        match from_server {
+            0 if self.requests.len() < OUTSTANDING_MAX => self.request(first_ns, size),
+            0 => times.sums.interrupted += 1,
+            _ => self.response(last_ns, size, times),
+        }
+    }
+
+    fn request(&mut self, first_ns: i64, size: u32) {
+        self.requests.push_back((first_ns, size));
+        self.area_ns -= i128::from(first_ns);
+        self.balance += 1;
+    }
+
+    /// A request that has no response, or of which none was seen, counts for nothing.
+    fn without_response(&mut self, first_ns: i64) {
+        self.area_ns += i128::from(first_ns);
+        self.balance -= 1;
+    }
+
+    fn response(&mut self, last_ns: i64, size: u32, times: &mut SealedTimes) {
+        let may_be_short = size == CANCEL_LEN || ERROR_LEN.contains(&size);
+        while !may_be_short && let Some((first_ns, _)) = self.requests.pop_front_if(|(_, asked)| *asked == CANCEL_LEN) {
+            self.without_response(first_ns);
+            times.sums.cancels += 1;
+        }
+        self.area_ns += i128::from(last_ns);
+        self.balance -= 1;
+        if (ERROR_LEN.contains(&size) || BREAK_LENS.contains(&size)) && self.besides.len() < BESIDES_MAX {
+            self.besides.push(last_ns);
+        }
+        if let Some((asked_ns, asked)) = self.requests.pop_front() {
+            times.pair(wait(asked_ns, last_ns), asked, size);
+        }
+    }
+
+    /// What is outstanding will have no response that is seen: adds up what was.
+    fn settle(&mut self, times: &mut SealedTimes) {
+        while let Some((first_ns, size)) = self.requests.pop_front() {
+            self.without_response(first_ns);
+            let count = if size == CANCEL_LEN { &mut times.sums.cancels } else { &mut times.sums.unanswered };
+            *count += 1;
+        }
+        let extra = usize::try_from(-self.balance).unwrap_or(0);
+        times.sums.besides += extra as u64;
+        times.sums.unexplained += extra.saturating_sub(self.besides.len()) as u64;
+        self.besides.sort_unstable();
+        let extra = extra.min(self.besides.len());
+        let sum = |left_out: &[i64]| self.area_ns - left_out.iter().map(|ns| i128::from(*ns)).sum::<i128>();
+        let bounds = [sum(&self.besides[self.besides.len() - extra..]), sum(&self.besides[..extra])];
+        for (sum, bound) in times.sums.sum_ns.iter_mut().zip(bounds) {
+            *sum = sum.saturating_add(u64::try_from(bound).unwrap_or(0));
+        }
+        (self.area_ns, self.balance) = (0, 0);
+        self.besides.clear();
+    }
+
+    /// The connection has ended.
+    pub(super) fn end(&mut self, times: &mut SealedTimes) {
+        self.settle(times);
+    }
+}
+
+impl SealedTimes {
+    fn pair(&mut self, ns: u64, asked: u32, answered: u32) {
+        let data = match (asked > DATA_LEN, answered > DATA_LEN) {
+            (true, false) => asked - BEFORE_WRITTEN,
+            (false, true) if READ_LEN.contains(&asked) => answered - BEFORE_READ,
+            _ => 0,
+        };
+        let [all, reads, writes] = &mut self.times;
+        add(&mut self.sums.all, all, ns, data);
+        if data > 0 && asked > DATA_LEN {
+            add(&mut self.sums.writes, writes, ns, data);
+        } else if data > 0 {
+            add(&mut self.sums.reads, reads, ns, data);
+        }
+    }
+
+    /// The sums, with percentiles.
+    pub(crate) fn finish(mut self) -> Encrypted {
+        let sums = [&mut self.sums.all, &mut self.sums.reads, &mut self.sums.writes];
+        for (waited, times) in sums.into_iter().zip(&self.times) {
+            waited.percentiles_ns = [0.5, 0.9, 0.99].map(|share| times.quantile(share));
+        }
+        self.sums
+    }
+}
+
+fn add(waited: &mut Waited, times: &mut Histogram, ns: u64, bytes: u32) {
+    times.add(ns);
+    waited.count += 1;
+    waited.sum_ns = waited.sum_ns.saturating_add(ns);
+    waited.bytes += u64::from(bytes);
+    waited.longest_ns = waited.longest_ns.max(ns);
+}
+
+fn wait(from_ns: i64, to_ns: i64) -> u64 {
+    u64::try_from(to_ns.saturating_sub(from_ns)).unwrap_or(0)
+}
+
+/// Times in 32 classes for each power of two.
+#[derive(Debug, Default)]
+struct Histogram(Vec<u64>);
+
+impl Histogram {
+    const CLASSES: u32 = 32;
+
+    fn place(ns: u64) -> usize {
+        if ns < u64::from(Self::CLASSES) {
+            return ns as usize;
+        }
+        let shift = ns.ilog2() - Self::CLASSES.ilog2();
+        ((shift + 1) * Self::CLASSES) as usize + (ns >> shift) as usize - Self::CLASSES as usize
+    }
+
+    /// The middle of a class.
+    fn middle(place: usize) -> u64 {
+        let (power, class) = (place as u32 / Self::CLASSES, place as u64 % u64::from(Self::CLASSES));
+        match power {
+            0 => class,
+            power => {
+                let shift = power - 1;
+                ((class + u64::from(Self::CLASSES)) << shift) + ((1_u64 << shift) >> 1)
+            }
+        }
+    }
+
+    fn add(&mut self, ns: u64) {
+        let place = Self::place(ns);
+        if self.0.len() <= place {
+            self.0.resize(place + 1, 0);
+        }
+        self.0[place] += 1;
+    }
+
+    fn quantile(&self, share: f64) -> Option<u64> {
+        let count: u64 = self.0.iter().sum();
+        let rank = ((count as f64 * share).ceil() as u64).max(1);
+        let mut below = 0;
+        self.0
+            .iter()
+            .position(|in_class| {
+                below += in_class;
+                below >= rank
+            })
+            .map(Self::middle)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn classes_are_narrow_and_lie_side_by_side() {
+        for ns in (0..5_000).chain([1 << 40, u64::MAX]) {
+            let (place, middle) = (Histogram::place(ns), Histogram::middle(Histogram::place(ns)));
+            assert!(middle.abs_diff(ns) as f64 <= ns as f64 * 0.02, "{ns}: {place}, {middle}");
+            assert!(ns == u64::MAX || Histogram::place(ns + 1) - place <= 1);
+        }
+        let mut times = Histogram::default();
+        assert_eq!(times.quantile(0.5), None);
+        (1..=100).for_each(|ns| times.add(ns * 1_000));
+        assert!(
+            [(0.5, 50_000), (0.99, 99_000)]
+                .iter()
+                .all(|&(share, ns)| { times.quantile(share).is_some_and(|found| found.abs_diff(ns) <= ns / 50) })
+        );
+    }
+
+    /// Requests and responses at these instants, of these sizes: what is found.
+    fn found(messages: &[(bool, i64, u32)]) -> Encrypted {
+        let (mut times, mut outstanding) = (SealedTimes::default(), Outstanding::default());
+        for &(is_request, at, size) in messages {
+            match is_request {
+                true => outstanding.request(at, size),
+                false => outstanding.response(at, size, &mut times),
+            }
+        }
+        outstanding.end(&mut times);
+        times.finish()
+    }
+
+    #[test]
+    fn sums_are_those_of_the_true_pairs_in_any_order() {
+        // True times: the first until 100, the write from 10 until 40, the last from 25 until 60; a CANCEL, and one without an answer.
+        let [ask, answer] = [true, false];
+        let found = found(&[
+            (ask, 0, 113),
+            (ask, 10, 4_208),
+            (ask, 20, CANCEL_LEN),
+            (ask, 25, 113),
+            (answer, 40, 80),
+            (answer, 60, 4_176),
+            (answer, 100, 4_176),
+            (ask, 200, 113),
+        ]);
+        assert_eq!((found.all.count, found.all.sum_ns, found.sum_ns), (3, 165, [165, 165]));
+        assert_eq!((found.cancels, found.besides, found.unanswered), (1, 0, 1));
+    }
+
+    #[test]
+    fn interim_answers_give_bounds() {
+        let [ask, answer] = [true, false];
+        // A lock that is granted at 500 after an interim answer, and a read that fails meanwhile.
+        let messages = [(ask, 0, 112), (answer, 10, 73), (ask, 100, 113), (answer, 130, 73), (answer, 500, 68)];
+        let both = found(&messages);
+        assert_eq!((both.besides, both.unexplained), (1, 0));
+        assert_eq!(both.sum_ns, [500 - 90, 500 + 30], "which of the short ones is besides?");
+        // Without the failure it is known.
+        let exact = found(&[messages[0], messages[1], messages[4]]);
+        assert_eq!((exact.besides, exact.sum_ns), (1, [500, 500]));
+        let unknown = found(&[(ask, 0, 113), (answer, 10, 4_176), (answer, 20, 4_176)]);
+        assert_eq!((unknown.besides, unknown.unexplained), (1, 1));
+    }
+}

@@ -1,0 +1,81 @@
+//! Encrypted messages whose keys are not known: what is exact, and what is an estimate.
+
+use std::fmt;
+
+use super::page::{Page, Role};
+use super::table::Table;
+use super::time;
+use super::units::{NONE, bytes};
+use crate::collect::plural;
+use crate::findings::{Encrypted, Findings, Waited};
+
+/// The section; nothing where all messages were read.
+pub(super) fn draw(page: &mut Page<'_>, findings: &Findings) -> fmt::Result {
+    let Some(found) = &findings.encrypted else { return Ok(()) };
+    page.heading("Encrypted SMB 3 messages, not read:")?;
+    let rate = |sum: u64| {
+        let per_s = found.elapsed_s.filter(|&s| s > 0.0).map(|s| format!(" ({}/s)", bytes((sum as f64 / s) as u64)));
+        format!("{}{}", bytes(sum), per_s.unwrap_or_default())
+    };
+    let mut sums = Table::new().left(0);
+    for (name, text) in [
+        ("  Requests:", format!("{}, {}", found.requests, rate(found.request_bytes))),
+        ("  Responses:", format!("{}, {}", found.responses, rate(found.response_bytes))),
+    ] {
+        sums.row(vec![name.to_owned(), text]);
+    }
+    page.table(&sums)?;
+    let mut table = Table::new().left(0);
+    table.head(&["", "Count", "Data", "Average", "p50", "p90", "p99"]);
+    for (name, waited) in [("All", &found.all), ("Reads", &found.reads), ("Writes", &found.writes)] {
+        table.row(row(name, waited));
+    }
+    page.table(&table)?;
+    page.paragraph(Role::Plain, "", &explained(found))
+}
+
+fn row(name: &str, waited: &Waited) -> Vec<String> {
+    let shown = |s: Option<f64>| s.map_or_else(|| NONE.to_owned(), time);
+    let data = if name == "All" { NONE.to_owned() } else { bytes(waited.data_bytes) };
+    let times = [waited.mean_s, waited.p50_s, waited.p90_s, waited.p99_s].map(shown);
+    [name.to_owned(), waited.count.to_string(), data].into_iter().chain(times).collect()
+}
+
+fn explained(found: &Encrypted) -> String {
+    let mut text = "Exact: counts, bytes, and the average of all response times, which follows from the number of \
+        outstanding requests (Little's law). Estimates: percentiles, and reads and writes apart; they assume that responses come in \
+        the order of their requests, and know reads and writes by their sizes. A message may contain several operations."
+        .to_owned();
+    if found.besides > 0 {
+        let mean = match found.mean_low_s.zip(found.mean_high_s) {
+            Some((low, high)) if low == high => "their sizes tell them apart.".to_owned(),
+            Some((low, high)) => format!("the average is between {} and {}.", time(low), time(high)),
+            None => "the average is not known.".to_owned(),
+        };
+        text += &format!(
+            " {} more than requests (interim answers, or breaks of leases): {mean} Percentiles are too short, because an interim answer \
+            is taken for the final one.",
+            plural(found.besides, "response"),
+        );
+    }
+    if found.cancels > 0 {
+        text += &format!(" {} taken for CANCEL, which has no response.", are(found.cancels, "request"));
+    }
+    if found.unanswered > 0 {
+        text += &format!(
+            " {} left without a response: each makes the times of later ones too long.",
+            are(found.unanswered, "request")
+        );
+    }
+    if found.interrupted > 0 {
+        text += &format!(
+            " Bytes were missing {}: the requests that were outstanding then are left out.",
+            plural(found.interrupted, "time")
+        );
+    }
+    text
+}
+
+fn are(count: u64, what: &str) -> String {
+    format!("{} {}", plural(count, what), if count == 1 { "is" } else { "are" })
+}
