@@ -19,6 +19,7 @@ use super::level::{self, LevelResult};
 use super::level_spec::LevelSpec;
 use super::live::LiveFeed;
 use super::monitor::Monitor;
+use super::phase_hook::{Moment, PhaseHook};
 use super::resolved_target::ResolvedTarget;
 use super::run_recording::RunRecording;
 use super::run_spec::RunSpec;
@@ -52,6 +53,8 @@ pub struct Runner<'a> {
     pub remove_files: bool,
     /// Who looks at the server's own numbers.
     pub server_side: Option<&'a ServerSideWatch>,
+    /// What is run when a level begins and ends.
+    pub phase_hook: Option<&'a PhaseHook>,
     /// How busy the client is spoils nothing: it is part of what is measured.
     pub client_is_measured: bool,
 }
@@ -80,6 +83,7 @@ impl<'a> Runner<'a> {
     /// Drives with this workload, and nothing besides: no table, tap or recording, no numbers by time, files left in place.
     pub fn new(workload: &'a Workload, monitor: &'a dyn Monitor, timeout_ns: u64) -> Self {
         let (table, tap, recording, live, server_side, stop_above_s) = (None, None, None, None, None, None);
+        let phase_hook = None;
         let (interval_mode, file_set, remove_files, client_is_measured) = (IntervalMode::Off, None, false, false);
         Self {
             workload,
@@ -94,6 +98,7 @@ impl<'a> Runner<'a> {
             file_set,
             remove_files,
             server_side,
+            phase_hook,
             client_is_measured,
         }
     }
@@ -223,9 +228,31 @@ impl<'a> Runner<'a> {
         Ok(levels)
     }
 
+    /// Runs one level between two calls of the hook, where there is one.
+    fn level(
+        &self,
+        first: bool,
+        level_spec: &LevelSpec,
+        at: (&PreparedTarget, Option<&Lease>),
+        setup: &dyn Setup,
+        names: &Arc<Names>,
+    ) -> anyhow::Result<Level> {
+        let Some(hook) = self.phase_hook else { return self.level_alone(first, level_spec, at, setup, names) };
+        hook.run(Moment::Begin, level_spec, &|| self.monitor.stopped())?;
+        let ran = self.level_alone(first, level_spec, at, setup, names);
+        let span_ns = ran.as_ref().ok().filter(|level| level.whole).map(|level| level.ran.recorded.span_ns);
+        // What began is ended, also where somebody wants the run to end.
+        let ended = hook.run(Moment::End(span_ns), level_spec, &|| self.monitor.abandoned());
+        match (ran, ended) {
+            (Ok(level), ended) => Ok(Level { recorded: all_of([level.recorded, ended]), ..level }),
+            (Err(error), Ok(())) => Err(error),
+            (Err(error), Err(ended)) => Err(error.context(format!("{ended:#}"))),
+        }
+    }
+
     /// Runs one level. Where the `first` cannot be run, that is an error; what was measured before a later one is not lost
     /// with it.
-    fn level(
+    fn level_alone(
         &self,
         first: bool,
         level_spec: &LevelSpec,

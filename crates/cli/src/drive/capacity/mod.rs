@@ -13,7 +13,9 @@ use plimsoll_stats::capacity::{Bounds, Grain};
 use plimsoll_workload::Load;
 
 use crate::about::AboutFlags;
-use crate::drive::run::{LoadFlags, SetFlags, TargetFlags, Terminal, absolute, level_at, timeout_ns, usual};
+use crate::drive::run::{
+    LoadFlags, PhaseFlags, SetFlags, TargetFlags, Terminal, absolute, level_at, timeout_ns, usual,
+};
 use crate::drive::server_side::ServerSideFlags;
 use crate::exit::{Done, Usage, first_error};
 use crate::live::WatchFlags;
@@ -45,6 +47,8 @@ pub(crate) struct Arguments {
     bounds: BoundFlags,
     #[command(flatten)]
     load: LoadFlags,
+    #[command(flatten)]
+    phases: PhaseFlags,
     /// Delete the workload's files at the end, also after Ctrl-C [default: leave them for the next run]
     #[arg(long, help_heading = "Output")]
     remove_files: bool,
@@ -108,7 +112,7 @@ pub(crate) fn run(arguments: Arguments) -> anyhow::Result<Done> {
     let load = usual(&arguments.load, workload.defaults())?;
     let objectives = Objectives::new(arguments.objectives.hold.clone(), &load)?;
     let bounds = arguments.bounds.of(&load)?;
-    let highest = level_at(&arguments.load, workload.defaults(), ("--most", bounds.most), 0)?;
+    let highest = [level_at(&arguments.load, workload.defaults(), ("--most", bounds.most), 0)?];
     let resolved = arguments.target.choose()?;
     let server_side = arguments.server_side.watch()?.map(Arc::new);
     let shown = format!("{} on {}", workload.name(), resolved.shown);
@@ -121,14 +125,13 @@ pub(crate) fn run(arguments: Arguments) -> anyhow::Result<Done> {
         workload: absolute(&arguments.workload)?,
         settings: arguments.parameters.settings().to_vec(),
         file_set: arguments.load.file_set.clone(),
-        warmup_ns: highest.plan.phases.warmup_ns,
+        warmup_ns: highest[0].plan.phases.warmup_ns,
         no_cpu_idle: arguments.load.no_cpu_idle,
         about,
         ..RunSpec::new(&workload, arguments.load.seed)
     };
-    let mut names = Names::default();
+    let (mut names, phase_hook) = (Names::default(), arguments.phases.hook());
     let connect_options = arguments.target.connect_options(spec.seed ^ u64::from(std::process::id()) << 32);
-    let highest = [highest];
     allow_open_files(resolved.open_files(&highest, &workload))?;
     let recording = RunRecording::begin(arguments.record.to().as_ref(), &spec, &workload)?;
     let runner = Runner {
@@ -137,6 +140,7 @@ pub(crate) fn run(arguments: Arguments) -> anyhow::Result<Done> {
         remove_files: arguments.remove_files,
         server_side: server_side.as_deref(),
         live: terminal.feed(),
+        phase_hook: phase_hook.as_ref(),
         ..Runner::new(&workload, monitor, timeout_ns(&arguments.load))
     };
     let found = (|| {

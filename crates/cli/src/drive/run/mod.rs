@@ -3,6 +3,7 @@
 mod auth;
 mod load;
 mod parameters;
+mod phase_hook;
 mod ranges;
 mod target;
 mod terminal;
@@ -33,6 +34,7 @@ use crate::record::RecordFlags;
 pub(crate) use auth::AuthFlags;
 pub(crate) use load::{LoadFlags, level_at, levels_of, timeout_ns, usual};
 pub(crate) use parameters::{SetFlags, VaryFlags};
+pub(crate) use phase_hook::PhaseFlags;
 pub(crate) use target::{TARGETS, TargetFlags, WishFlags};
 pub(crate) use terminal::Terminal;
 
@@ -98,6 +100,8 @@ pub(crate) struct Arguments {
     /// Skip the remaining levels once the mean response time of a level exceeds this limit, e.g. 50ms
     #[arg(long, value_name = "TIME", value_parser = humantime::parse_duration, requires = "levels", help_heading = "Load")]
     stop_above: Option<std::time::Duration>,
+    #[command(flatten)]
+    phases: PhaseFlags,
     /// Delete the workload's files at the end, also after Ctrl-C [default: leave them for the next run]
     #[arg(long, help_heading = "Output")]
     remove_files: bool,
@@ -189,6 +193,7 @@ pub(crate) fn run(arguments: Arguments) -> anyhow::Result<Done> {
         }
         false => RunRecording::begin(record_to.as_ref(), &spec, &first.workload)?,
     };
+    let phase_hook = arguments.phases.hook();
     let points: usize = work.iter().map(|(_, level_specs)| level_specs.len()).sum();
     let runner = Runner {
         workload: &first.workload,
@@ -204,6 +209,7 @@ pub(crate) fn run(arguments: Arguments) -> anyhow::Result<Done> {
         remove_files: arguments.remove_files,
         server_side: server_side.as_deref(),
         live: terminal.feed(),
+        phase_hook: phase_hook.as_ref(),
         client_is_measured: false,
     };
     // Two runs at once must not look like one client computer.
