@@ -53,7 +53,7 @@ mod tests {
     fn each_key_has_its_value() {
         let mut map = InOrder::default();
         // Keys that share the bits by which a table places them.
-        let keys: Vec<u64> = (0..1_000).map(|key| key << 32 | key % 7).collect();
+        let keys: Vec<u64> = (0..1_000).map(|key| (key << 32) | (key % 7)).collect();
         for (at, &key) in keys.iter().enumerate() {
             assert_eq!(map.get(key), None);
             map.insert(key, at);
