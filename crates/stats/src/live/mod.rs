@@ -1,6 +1,6 @@
 //! The last minutes, second by second, for a live view.
 //!
-//! [`Recent`] is a sink of bounded memory. Its seconds have the numbers of [`Intervals`], so a second shows what a report
+//! [`Recent`] is a sink of bounded memory. Its seconds have the numbers of [`Intervals`](crate::Intervals), so a second shows what a report
 //! of that second says. Beside them it has what clients waited for by client, share, operation and path at once ([`Cells`]), to look at any
 //! part of it, and how many requests were outstanding.
 //!
