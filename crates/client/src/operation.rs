@@ -335,7 +335,7 @@ impl Failure {
 }
 
 /// What happened to an operation that did not succeed.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord, Serialize, Deserialize)]
 pub enum Cause {
     /// The server answered with an error status.
     Status,

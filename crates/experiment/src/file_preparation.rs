@@ -4,6 +4,7 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use anyhow::Context;
+use plimsoll_client::clock::Clock;
 use plimsoll_drive::connect::{Connector, Lease, Work};
 use plimsoll_drive::engine::{self, Plan, Watch};
 use plimsoll_model::{Names, Sink, Transaction};
@@ -33,12 +34,38 @@ const MANY: Concurrency = Concurrency { clients: 8, lanes: 4, attempts: 10 };
 /// Enough for what is left behind; a server that is gone is not waited for.
 const SOME: Concurrency = Concurrency { clients: 4, lanes: 4, attempts: 3 };
 
+/// Who makes the files of a run.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Maker {
+    /// This process, which drives the whole run.
+    This,
+    /// This process, for all parts of the run.
+    ThisForAll,
+    /// The process of the first part, until this instant, ns since the Unix epoch.
+    FirstPart(i64),
+}
+
+impl Maker {
+    /// Of a plan.
+    pub(super) fn of(plan: &Plan) -> Self {
+        match plan.part {
+            None => Self::This,
+            Some(part) if part.is_first() => Self::ThisForAll,
+            Some(_) => Self::FirstPart(plan.start_at_ns.unwrap_or(i64::MAX)),
+        }
+    }
+}
+
+/// Between looks for files that another process makes.
+const LOOK_AGAIN: Duration = Duration::from_millis(200);
+
 /// A file set on a server.
 pub(super) struct Files<'a> {
     pub(super) server: &'a Arc<dyn Connector>,
     pub(super) set: Arc<FileSet>,
     /// Others can reach them, too.
     pub(super) shared: bool,
+    pub(super) maker: Maker,
     pub(super) names: Arc<Names>,
     pub(super) monitor: &'a dyn Monitor,
     pub(super) timeout_ns: u64,
@@ -47,14 +74,33 @@ pub(super) struct Files<'a> {
 impl Files<'_> {
     /// Sees to it that nobody else uses the set.
     pub(super) fn lease(&self) -> anyhow::Result<Option<Lease>> {
-        if !self.shared {
+        // The first part has it for all.
+        if !self.shared || matches!(self.maker, Maker::FirstPart(_)) {
             return Ok(None);
         }
         Ok(Some(Lease::take(self.server, &self.set, Duration::from_nanos(self.timeout_ns))?))
     }
 
-    /// What is there. Whoever asks first finds out whether there is a server that lets us in.
+    /// What is there. Whoever asks first finds out whether there is a server that lets us in. Files that another process makes are waited
+    /// for.
     pub(super) fn look(&self) -> anyhow::Result<Found> {
+        let Maker::FirstPart(until) = self.maker else { return self.look_once() };
+        loop {
+            let found = self.look_once()?;
+            if found == Found::Set || self.monitor.stopped() {
+                return Ok(found);
+            }
+            if Clock::new().now() >= until {
+                anyhow::bail!(
+                    "the first part did not create the file set {} before the common start; start it, or give a later --start-at",
+                    self.set.root()
+                );
+            }
+            std::thread::sleep(LOOK_AGAIN);
+        }
+    }
+
+    fn look_once(&self) -> anyhow::Result<Found> {
         let look = Look::new(Arc::clone(&self.set));
         self.work("Looking for files", &look, FIRST_CONTACT, true)?;
         Ok(look.outcome()?)
@@ -63,6 +109,9 @@ impl Files<'_> {
     /// Sees to it that the set, of which so much was found, is there and whole. What was made of one that cannot be is removed: a
     /// disk that it filled is not left full.
     pub(super) fn make(&self, found: Found) -> anyhow::Result<()> {
+        if matches!(self.maker, Maker::FirstPart(_)) {
+            return Ok(());
+        }
         // Before the lease was ours, another run may have made it.
         let found = if found == Found::Set || !self.shared { found } else { self.look()? };
         match found {

@@ -16,6 +16,7 @@ use super::disruption;
 use super::level_spec::LevelSpec;
 use super::pace::pace;
 use super::parameters;
+use super::parts::PartResult;
 use super::sink::{MeasuringSink, SinkOptions};
 use super::tallies::{alike, answered_in_it, failures, fairness, keeping_up, share, turn_kind};
 use super::validity;
@@ -27,6 +28,8 @@ pub struct LevelResult {
     pub(super) recorded: RecordedLevel,
     /// Where they were wanted.
     intervals: Option<Intervals>,
+    /// What other parts of the same plan are merged with, where this is one.
+    pub(super) part: Option<Box<PartResult>>,
     /// What a search needs besides.
     judgement: Judgement,
 }
@@ -50,7 +53,12 @@ struct Judgement {
 impl LevelResult {
     /// One that was measured earlier, and recorded.
     pub(super) fn of_recording(recorded: RecordedLevel) -> LevelResult {
-        Self { recorded, intervals: None, judgement: Judgement::default() }
+        Self { recorded, intervals: None, part: None, judgement: Judgement::default() }
+    }
+
+    /// What other parts of the same plan are merged with; `None` where it is no part.
+    pub(super) fn part(&self) -> Option<&PartResult> {
+        self.part.as_deref()
     }
 
     /// What a recording keeps of it.
@@ -86,6 +94,9 @@ impl LevelResult {
     /// The same with one thing more that speaks against it, where there is one.
     pub(super) fn against(mut self, reason: Option<Reason>) -> LevelResult {
         if let Some(reason) = reason {
+            if let Some(part) = &mut self.part {
+                part.besides.push(reason.text.clone());
+            }
             self.judgement.reasons.push(reason);
             self.recorded.about.validity = Validity::of(self.judgement.reasons.clone());
         }
@@ -120,16 +131,16 @@ impl LevelResult {
 
     /// A level that could not be run at all: nothing, and why.
     pub fn not_run(plan: &Plan, words: String, error: &EngineError) -> Self {
-        let (clients, depth) = (u64::from(plan.load.clients()), plan.depth);
-        let asked_per_s = plan.load.asked_rate();
+        let (clients, depth) = (u64::from(plan.clients()), plan.depth);
+        let asked_per_s = plan.asked_rate();
         let reasons = vec![Reason::invalid(error.to_string())];
         let validity = Validity::of(reasons.clone());
         let about = About { level: words, clients, depth, asked_per_s, pace: pace(plan), validity, ..About::default() };
-        let statistics = Statistics::new(Options { headline: headline(plan), ..Options::default() });
+        let statistics = no_statistics(plan);
         let judgement = Judgement { reasons, ..Judgement::default() };
         let (span_ns, iterations, threads, complete) = ((0, 0), 0, 0, false);
         let recorded = RecordedLevel { statistics, span_ns, iterations, about, threads, complete };
-        Self { recorded, intervals: None, judgement }
+        Self { recorded, intervals: None, part: None, judgement }
     }
 
     /// As a comparison wants it; `None` where it was not run, or its numbers by time were not kept.
@@ -234,7 +245,7 @@ pub fn run(
     options: SinkOptions<'_>,
     watch: &Watch,
 ) -> Result<LevelResult, EngineError> {
-    let depth = SharedDepth::default();
+    let depth = options.depth(plan);
     let sink = |_| MeasuringSink::new(options, &depth, headline(plan), || empty(plan));
     let ran = match options.recording.is_some() || options.live.is_some() {
         true => engine::run_with_checkpoints(plan, setup, sink, watch, &MeasuringSink::checkpoint),
@@ -250,6 +261,11 @@ pub(super) fn headline(plan: &Plan) -> Headline {
         Load::Closed { .. } => Headline::Response,
         Load::Open { .. } | Load::Partly { .. } => Headline::FromIntended,
     }
+}
+
+/// Of a plan, nothing counted yet.
+pub(super) fn no_statistics(plan: &Plan) -> Statistics {
+    Statistics::new(Options { headline: headline(plan), ..Options::default() })
 }
 
 /// Numbers by time of a plan's measured phase, none yet.
@@ -268,8 +284,8 @@ pub(super) fn added_up(
     names: &Names,
     with_intervals: bool,
 ) -> LevelResult {
-    let EngineResult { sinks, clients, iterations: kinds, generator, measured, silences, stopped } = ran;
-    let mut statistics = Statistics::new(Options { headline: headline(plan), ..Options::default() });
+    let (sinks, ran) = ran.split();
+    let mut statistics = no_statistics(plan);
     let mut intervals = with_intervals.then(|| empty(plan));
     for sink in sinks {
         let (part, its_intervals) = sink.finish(names);
@@ -279,9 +295,20 @@ pub(super) fn added_up(
         }
     }
     let statistics = statistics.with_queue_depth(depth.finish());
-    let end = if stopped { End::Stopped } else { End::Planned };
-    let ran = EngineResult { sinks: Vec::new(), clients, iterations: kinds, generator, measured, silences, stopped };
-    judged(statistics, intervals, ran, plan, words, end)
+    ended(statistics, intervals, ran, plan, words)
+}
+
+/// A level that is over: judged, and where it is a part, as other parts are merged with.
+pub(super) fn ended(
+    statistics: Statistics,
+    intervals: Option<Intervals>,
+    ran: EngineResult<()>,
+    plan: &Plan,
+    words: &str,
+) -> LevelResult {
+    let end = if ran.stopped { End::Stopped } else { End::Planned };
+    let part = plan.part.map(|_| Box::new(PartResult::of(ran.clone())));
+    LevelResult { part, ..judged(statistics, intervals, ran, plan, words, end) }
 }
 
 /// What there is of a level that goes on, and may never end.
@@ -316,7 +343,7 @@ pub(super) fn judged_of<'a>(
         users: users_of(plan).is_some(),
         response,
         seconds: (measured.1 - measured.0) as f64 / 1e9,
-        lanes: u64::from(plan.load.clients()) * u64::from(plan.depth),
+        lanes: plan.outstanding(),
         processors: std::thread::available_parallelism().map_or(1, std::num::NonZero::get),
     }
 }
@@ -342,8 +369,12 @@ fn judged(
     let short_reads = disruption::short_reads(&clients);
     let planned_s = plan.phases.measured_ns.map(|ns| ns as f64 / 1e9);
     let interruption = (end != End::Planned).then_some(Interruption { after_s: seconds, planned_s });
+    let words = match plan.part {
+        Some(part) => format!("{words}, part {part}"),
+        None => words.to_owned(),
+    };
     let (words, stopped, ends) = match end {
-        End::Planned => (words.to_owned(), None, None),
+        End::Planned => (words, None, None),
         End::Stopped => (format!("{words} (stopped early)"), interruption, None),
         End::Unknown => (format!("{words} (not finished)"), None, interruption),
     };
@@ -384,15 +415,15 @@ fn judged(
     let judgement = Judgement { reasons, late_turns, generators_fault, on_time, busy, behind };
     let complete = end == End::Planned;
     let recorded = RecordedLevel { statistics, span_ns: measured, iterations, about, threads, complete };
-    LevelResult { recorded, intervals, judgement }
+    LevelResult { recorded, intervals, part: None, judgement }
 }
 
 /// How many users have a schedule of their own; `None` where nobody has.
 fn users_of(plan: &Plan) -> Option<u64> {
-    if let Load::Partly { users, .. } = plan.load { Some(users.into()) } else { None }
+    matches!(plan.load, Load::Partly { .. }).then(|| plan.clients().into())
 }
 
 /// Response times of all operations together.
-fn response(statistics: &Statistics) -> Option<Times> {
+pub(super) fn response(statistics: &Statistics) -> Option<Times> {
     times_of(&operations_together(statistics).response())
 }

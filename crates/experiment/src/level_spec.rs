@@ -26,6 +26,7 @@ impl LevelSpec {
     pub(crate) fn decisive(&self) -> Value {
         let mut level = self.clone();
         level.plan.threads = 0;
+        level.plan.part = None;
         // Numbers, words and nothing else.
         serde_json::to_value(level).unwrap_or_default()
     }

@@ -14,7 +14,7 @@ use plimsoll_drive::engine::Part;
 use plimsoll_model::{Names, Transaction};
 use plimsoll_recording::folder::{Finished, Packer, Rows, Sample, StageWriter};
 use plimsoll_results::record::{CHECK_INTERVAL, LATE_NS};
-use plimsoll_stats::{Headline, Interval, IntervalRecorder, IntervalWidth, Intervals, Statistics};
+use plimsoll_stats::{Headline, Interval, IntervalRecorder, IntervalWidth, Intervals, SharedDepth, Statistics};
 
 use checkpoint_intervals::CheckpointIntervals;
 
@@ -28,6 +28,7 @@ enum Batch {
     Rows(Rows),
     Intervals(usize, Vec<Interval>),
     Rest(Box<Intervals>),
+    Spans(Vec<(i64, i64)>),
     Checkpoint(usize, Box<WorkerCheckpoint>, Option<Intervals>),
 }
 
@@ -105,7 +106,16 @@ impl RecordingChannel {
         RecordingSender { sender, sample, packer, intervals, since: 0, number, with_intervals }
     }
 
-    /// All workers have finished.
+    /// The queue depth that the workers share, of a part of a run: the recording gets all that it is made from.
+    pub fn depth(&self) -> SharedDepth {
+        let sender = self.sender.clone();
+        SharedDepth::copied_to(move |spans| {
+            // As with rows: were the thread not there, its end would be told by `end`.
+            let _ = sender.send(Batch::Spans(spans.to_vec()));
+        })
+    }
+
+    /// All workers have finished, and the depth is gone.
     pub fn end(self) -> anyhow::Result<StageWriter> {
         drop(self.sender);
         self.thread.join().map_err(|_| anyhow::anyhow!("the thread that writes the recording failed"))
@@ -126,6 +136,7 @@ fn write(
                 stage.intervals(finished);
             }
             Batch::Rest(rest) => stage.rest(&rest),
+            Batch::Spans(spans) => stage.spans(&spans),
             Batch::Checkpoint(worker, so_far, open) => checkpoints.take(worker, (so_far, open), &mut stage),
         }
     }

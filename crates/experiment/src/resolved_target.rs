@@ -1,7 +1,6 @@
 //! The target of an experiment, and an embedded server where none is named.
 
 use plimsoll_client::target::Target;
-use plimsoll_drive::engine::Plan;
 use plimsoll_serve::{Account, Embedded, Kind, Options};
 use plimsoll_workload::Workload;
 
@@ -30,9 +29,8 @@ impl ResolvedTarget {
 
     /// Files that the largest of these levels has open in this process.
     pub fn open_files(&self, level_specs: &[LevelSpec], workload: &Workload) -> u64 {
-        let lanes = |plan: &Plan| u64::from(plan.load.clients()) * u64::from(plan.depth);
         let of = |level_spec: &LevelSpec| match self.target {
-            Target::Path(_) => workload.open_files() * lanes(&level_spec.plan),
+            Target::Path(_) => workload.open_files() * level_spec.plan.outstanding(),
             // An end each of every connection.
             _ if self.embedded.is_some() => 2 * level_spec.plan.connections_in_all(),
             _ => level_spec.plan.connections_in_all(),

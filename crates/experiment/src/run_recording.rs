@@ -13,6 +13,7 @@ use plimsoll_workload::Workload;
 
 use super::level::{LevelResult, headline, unfinished};
 use super::level_spec::LevelSpec;
+use super::parts::PartResult;
 use super::run_spec::RunSpec;
 use crate::recording_channel::{DescribeStage, RecordingChannel, WorkerCheckpoint};
 
@@ -107,6 +108,27 @@ impl<'a> RunRecording<'a> {
         ended
     }
 
+    /// Adds a stage that others have measured; `fill` gives it its intervals and rows.
+    pub(crate) fn add(
+        &self,
+        level_spec: &LevelSpec,
+        level: &LevelResult,
+        names: &Names,
+        fill: impl FnOnce(&mut StageWriter),
+    ) -> anyhow::Result<()> {
+        let width = level_spec.plan.phases.measured_ns.map(IntervalWidth::of_phase);
+        let begun = {
+            let recorder = self.recorder.lock().unwrap_or_else(PoisonError::into_inner);
+            recorder.writer.begin(level_spec.plan.stage.unwrap_or(0), width)
+        };
+        let added = begun.map_err(Into::into).and_then(|mut stage| {
+            fill(&mut stage);
+            self.write(stage, level, Vec::new(), names)
+        });
+        self.failed.fetch_or(added.is_err(), Relaxed);
+        added
+    }
+
     fn write(&self, stage: StageWriter, level: &LevelResult, facts: Vec<String>, names: &Names) -> anyhow::Result<()> {
         let finished = finished(level, names)?;
         let mut recorder = self.recorder.lock().unwrap_or_else(PoisonError::into_inner);
@@ -153,5 +175,6 @@ fn finished(level: &LevelResult, names: &Names) -> anyhow::Result<Finished> {
         span_ns: (Some(recorded.span_ns.0), Some(recorded.span_ns.1)),
         state: recorded.statistics.to_bytes(&Coverage::default(), names),
         about: serde_json::to_value(recorded)?,
+        part: level.part().map(PartResult::to_bytes).transpose()?,
     })
 }

@@ -36,6 +36,9 @@ pub struct RunSpec {
     pub no_cpu_idle: bool,
     /// The levels of a load curve end with the one whose mean response time is above this, s.
     pub stop_above_s: Option<f64>,
+    /// How far this machine's clock is from the others' at most, ns, where several processes drive parts of the run.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub clock_bound_ns: Option<u64>,
     /// The workload with each value of what is varied, and its levels; empty for a search, whose levels follow from what is measured.
     pub variants: Vec<VariantSpec>,
     /// What its maker says of it: a recording keeps it as part of its source, for another run of the same has its own.
@@ -91,6 +94,7 @@ impl RunSpec {
             warmup_ns: 0,
             no_cpu_idle: false,
             stop_above_s: None,
+            clock_bound_ns: None,
             variants: Vec::new(),
             about: About::default(),
         }

@@ -14,7 +14,7 @@ use plimsoll_report::findings::capacity::Capacity;
 use plimsoll_report::findings::{Findings, Run};
 use plimsoll_workload::{FileSet, Workload};
 
-use super::file_preparation::Files;
+use super::file_preparation::{Files, Maker};
 use super::level::{self, LevelResult};
 use super::level_spec::LevelSpec;
 use super::live::LiveFeed;
@@ -77,6 +77,8 @@ pub struct PreparedTarget {
     set: Arc<FileSet>,
     /// Other processes can reach it, too.
     shared: bool,
+    /// Who makes the files.
+    maker: Maker,
 }
 
 impl<'a> Runner<'a> {
@@ -117,7 +119,8 @@ impl<'a> Runner<'a> {
         let server = Arc::from(connect::open(&resolved.target, &connect_options, names)?);
         let clients = level_specs.iter().map(|level_spec| level_spec.plan.load.clients()).max().unwrap_or(1);
         let set = FileSet::called(self.file_set, self.workload, base(&resolved.target), clients, names)?;
-        Ok(PreparedTarget { server, set: Arc::new(set), shared: !resolved.is_embedded() })
+        let maker = level_specs.first().map_or(Maker::This, |level_spec| Maker::of(&level_spec.plan));
+        Ok(PreparedTarget { server, set: Arc::new(set), shared: !resolved.is_embedded(), maker })
     }
 
     /// Runs every level, with the files in place.
@@ -147,11 +150,11 @@ impl<'a> Runner<'a> {
         next: impl FnMut(&[LevelResult]) -> anyhow::Result<Option<LevelSpec>>,
     ) -> anyhow::Result<Levels> {
         self.monitor.catch()?;
-        let PreparedTarget { server, set, shared } = prepared;
+        let PreparedTarget { server, set, shared, maker } = prepared;
         let (set, with) = (Arc::clone(set), Arc::clone(names));
         let (monitor, timeout_ns) = (self.monitor, self.timeout_ns);
         let for_files = server.for_files().unwrap_or_else(|| Arc::clone(server));
-        let files = Files { server: &for_files, set, shared: *shared, names: with, monitor, timeout_ns };
+        let files = Files { server: &for_files, set, shared: *shared, maker: *maker, names: with, monitor, timeout_ns };
         let found = match files.look() {
             // What was stopped half-way is no failure, whatever it looks like.
             Err(_) if monitor.stopped() => return Ok(Levels { stopped: true, ..Levels::default() }),
@@ -167,6 +170,8 @@ impl<'a> Runner<'a> {
         let removed = match () {
             () if monitor.abandoned() => Ok(()),
             () if self.remove_files => files.remove(),
+            // Other parts may still be working: the next run removes them.
+            () if *maker != Maker::This => Ok(()),
             () if *shared && self.workload.makes_its_own() && ran.as_ref().is_ok_and(|ran| !ran.ran.is_empty()) => {
                 files.remove_leftovers().context("private files of this run may remain")
             }

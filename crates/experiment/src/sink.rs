@@ -3,7 +3,7 @@
 
 use std::sync::{Arc, Mutex};
 
-use plimsoll_drive::engine::Part;
+use plimsoll_drive::engine::{Part, Plan};
 use plimsoll_model::{Names, Sink, Transaction};
 use plimsoll_recording::TransactionsFile;
 use plimsoll_stats::{Headline, IntervalRecorder, Intervals, Options, SharedDepth, Statistics};
@@ -28,6 +28,16 @@ pub struct SinkOptions<'a> {
     pub with_intervals: bool,
     /// All phases, for whoever looks on.
     pub live: Option<&'a LiveFeed>,
+}
+
+impl SinkOptions<'_> {
+    /// The queue depth that all workers share.
+    pub(crate) fn depth(&self, plan: &Plan) -> SharedDepth {
+        match self.recording {
+            Some(recording) if plan.part.is_some() => recording.depth(),
+            _ => SharedDepth::default(),
+        }
+    }
 }
 
 /// One worker's sink.

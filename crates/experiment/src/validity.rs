@@ -52,6 +52,12 @@ pub(super) fn reasons(level: &Level<'_>) -> Vec<Reason> {
     gates.iter().filter_map(|gate| gate(level)).map(Reason::invalid).chain(of_the_generator).collect()
 }
 
+/// What speaks against the load generator alone: of several, it says which one is to blame.
+pub(super) fn reasons_of_the_generator(level: &Level<'_>) -> Vec<Reason> {
+    let gates = [busy, coarse].into_iter().filter_map(|gate| gate(level)).map(Reason::invalid);
+    gates.chain([late, stolen, unknown].into_iter().filter_map(|gate| gate(level))).collect()
+}
+
 fn nothing(level: &Level<'_>) -> Option<String> {
     let actions: u64 = level.clients.iter().map(|client| client.actions).sum();
     (actions == 0).then(|| "no action succeeded in the measured phase".to_owned())

@@ -79,6 +79,6 @@ fn row_group_of_clients(bencher: divan::Bencher<'_, '_>, clients: u16) {
     bencher
         .with_inputs(|| packed(&mut packer, &all))
         .bench_local_values(|pieces| pieces.into_iter().for_each(|rows| stage.rows(rows, &names)));
-    let finished = Finished { level: None, span_ns: (None, None), state: Vec::new(), about: Value::Null };
+    let finished = Finished { level: None, span_ns: (None, None), state: Vec::new(), about: Value::Null, part: None };
     writer.end(stage, finished, &names).expect("nothing went wrong");
 }

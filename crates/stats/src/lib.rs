@@ -48,6 +48,7 @@ mod octaves;
 pub mod parts;
 mod rank;
 mod series;
+mod spans;
 mod sparse;
 pub mod state;
 mod statistics;
@@ -71,6 +72,7 @@ pub use intervals::{Interval, IntervalRecorder, IntervalRow, IntervalWidth, Inte
 pub use moments::Moments;
 pub use octaves::Octave;
 pub use series::{MAX_SERIES_BINS, Series, SeriesCell};
+pub use spans::{SpansReader, SpansWriter};
 pub use sparse::SparseHistogram;
 pub use statistics::{Options, Statistics};
 pub use tallies::Tallies;

@@ -1,6 +1,6 @@
 //! Count, extremes, mean and deviation, exact.
 
-use crate::state::Counter;
+use crate::state::{Counter, Reader, StateError};
 
 /// Exact count, minimum, maximum, sum and sum of squares of nanosecond values, in integers.
 ///
@@ -31,6 +31,19 @@ impl Moments {
         self.sum += u128::from(ns);
         // Only absurd values (a thousand of 500 years each) can get there.
         self.squares = self.squares.saturating_add(u128::from(ns) * u128::from(ns));
+    }
+
+    /// As bytes, exact.
+    pub fn to_bytes(&self) -> Vec<u8> {
+        crate::state::to_bytes(self)
+    }
+
+    /// The other way.
+    ///
+    /// # Errors
+    /// When the bytes are not what [`Moments::to_bytes`] makes.
+    pub fn from_bytes(bytes: &[u8]) -> Result<Self, StateError> {
+        Reader::new(bytes).last()
     }
 
     /// Adds another part of the same data.

@@ -48,6 +48,19 @@ impl Times {
         }
     }
 
+    /// As bytes, exact.
+    pub fn to_bytes(&self) -> Vec<u8> {
+        crate::state::to_bytes(self)
+    }
+
+    /// The other way.
+    ///
+    /// # Errors
+    /// When the bytes are not what [`Times::to_bytes`] makes.
+    pub fn from_bytes(bytes: &[u8]) -> Result<Self, StateError> {
+        Reader::new(bytes).last()
+    }
+
     /// Adds another part of the same data.
     pub fn merge(&mut self, other: &Times) {
         self.moments.merge(&other.moments);

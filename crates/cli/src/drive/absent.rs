@@ -21,6 +21,8 @@ pub(crate) enum Command {
     #[command(about = ABOUT, disable_help_flag = true)]
     Gate(Anything),
     #[command(about = ABOUT, disable_help_flag = true)]
+    Merge(Anything),
+    #[command(about = ABOUT, disable_help_flag = true)]
     Run(Anything),
     #[command(about = ABOUT, disable_help_flag = true)]
     Serve(Anything),
@@ -45,6 +47,7 @@ impl Command {
             Command::Demo(_) => "demo",
             Command::Duel(_) => "duel",
             Command::Gate(_) => "gate",
+            Command::Merge(_) => "merge",
             Command::Run(_) => "run",
             Command::Serve(_) => "serve",
             Command::Sweep(_) => "sweep",

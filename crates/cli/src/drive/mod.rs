@@ -5,6 +5,7 @@ mod capacity;
 mod demo;
 mod duel;
 mod gate;
+mod merge;
 mod run;
 mod serve;
 mod server_side;
@@ -32,6 +33,8 @@ pub(crate) enum Command {
     Duel(Box<duel::Arguments>),
     /// Drive two servers alternately until every --fail-if condition has passed or failed, for continuous integration.
     Gate(Box<gate::Arguments>),
+    /// Merge the recordings of the parts of a run (`run --part`) into one recording, report and verdict.
+    Merge(merge::Arguments),
     /// Drive an SMB or NFS server with a workload, and report response times.
     Run(Box<run::Arguments>),
     /// Run an in-memory SMB or NFS server for testing.
@@ -51,6 +54,7 @@ impl Command {
             Command::Demo(arguments) => demo::run(arguments),
             Command::Duel(arguments) => duel::run(*arguments),
             Command::Gate(arguments) => gate::run(*arguments),
+            Command::Merge(arguments) => merge::run(arguments),
             Command::Run(arguments) => run::run(*arguments),
             Command::Serve(arguments) => serve::run(arguments),
             Command::Sweep(arguments) => sweep::run(*arguments),

@@ -33,6 +33,7 @@ mod labels;
 mod laddis;
 mod netbench;
 mod page_commands;
+mod parts;
 mod phase_hooks;
 mod planted;
 mod questions;

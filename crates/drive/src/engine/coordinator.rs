@@ -7,7 +7,8 @@ use std::time::Duration;
 
 use plimsoll_client::operation::Failure;
 
-use super::Watch;
+use super::partition::WorkerPartition;
+use super::{Plan, Watch};
 
 /// Workers that wait for each other look so often whether somebody has ended the run.
 const LOOK: Duration = Duration::from_millis(10);
@@ -27,7 +28,13 @@ pub(super) struct RunCoordinator {
     last: AtomicI64,
     drained: AtomicU32,
     failed: AtomicBool,
-    connections: AtomicU32,
+    /// The number of the next connection that is made again, and how far these numbers lie apart.
+    next_connection: AtomicU32,
+    connection_step: u32,
+    /// The common start that was asked for, ns.
+    start_at: Option<i64>,
+    /// How long after it all had gathered, ns; 0: in time.
+    late_ns: AtomicI64,
 }
 
 #[derive(Debug, Default)]
@@ -42,8 +49,11 @@ struct BarrierState {
 }
 
 impl RunCoordinator {
-    /// So many workers, and so many connections that have numbers already.
-    pub(super) fn new(size: u32, connections: u32) -> Self {
+    /// So many workers. Numbers of connections that are made again begin behind those of all connections of the plan.
+    pub(super) fn new(size: u32, plan: &Plan) -> Self {
+        let connections = WorkerPartition::units_of_all(plan) * plan.connections;
+        // Other parts have the numbers between.
+        let (first, step) = plan.part.map_or((0, 1), |part| (part.number() - 1, part.parts()));
         Self {
             size,
             barrier: Mutex::default(),
@@ -53,7 +63,10 @@ impl RunCoordinator {
             last: AtomicI64::new(i64::MIN),
             drained: AtomicU32::new(0),
             failed: AtomicBool::new(false),
-            connections: AtomicU32::new(connections),
+            next_connection: AtomicU32::new(connections + first),
+            connection_step: step,
+            start_at: plan.start_at_ns,
+            late_ns: AtomicI64::new(0),
         }
     }
 
@@ -74,8 +87,11 @@ impl RunCoordinator {
         }
         let complete = barrier.arrived == self.size && barrier.up > 0 && !self.failed() && !watch.stopped();
         let waking_up = if self.size > 1 { WAKING_UP_NS } else { 0 };
+        let ready = barrier.latest + waking_up;
+        let begin = self.start_at.unwrap_or(ready);
+        self.late_ns.store((ready - begin).max(0), SeqCst);
         // Were each to look by itself, one might see that the run is stopped and leave, and others wait for it for ever.
-        let decided = complete.then_some(barrier.latest + waking_up);
+        let decided = (complete && ready <= begin).then_some(begin);
         barrier.begin = Some(decided);
         decided
     }
@@ -117,6 +133,11 @@ impl RunCoordinator {
         }
     }
 
+    /// How long after the common start all had gathered, ns; `None` where they were in time.
+    pub(super) fn late(&self) -> Option<i64> {
+        Some(self.late_ns.load(SeqCst)).filter(|late| *late > 0)
+    }
+
     /// What happened to the first client that could not connect.
     pub(super) fn first_failure(&self) -> Option<Failure> {
         self.lock().first_failure.as_ref().map(|(_, failure)| failure.clone())
@@ -147,7 +168,7 @@ impl RunCoordinator {
 
     /// A number for a connection that is made again.
     pub(super) fn next_connection(&self) -> u32 {
-        self.connections.fetch_add(1, SeqCst)
+        self.next_connection.fetch_add(self.connection_step, SeqCst)
     }
 
     fn lock(&self) -> MutexGuard<'_, BarrierState> {
@@ -157,12 +178,40 @@ impl RunCoordinator {
 
 #[cfg(test)]
 mod tests {
+    use plimsoll_workload::{Load, Pause};
+
     use super::*;
+
+    fn plan() -> Plan {
+        Plan::new(Load::Closed { clients: 8, think: Pause::None })
+    }
+
+    #[test]
+    fn a_common_start_is_kept_or_missed() {
+        let at = |start_at, now| {
+            let coordinator = RunCoordinator::new(1, &Plan { start_at_ns: Some(start_at), ..plan() });
+            (coordinator.wait_at_barrier(now, 1, &Watch::new()), coordinator.late())
+        };
+        assert_eq!(at(100, 7), (Some(100), None));
+        assert_eq!(at(100, 100), (Some(100), None));
+        assert_eq!(at(100, 130), (None, Some(30)));
+    }
+
+    #[test]
+    fn connections_that_parts_make_again_have_numbers_of_their_own() {
+        let numbers = |part: Option<&str>| {
+            let part = part.map(|part| part.parse().unwrap());
+            let coordinator = RunCoordinator::new(1, &Plan { part, ..plan() });
+            [(); 3].map(|()| coordinator.next_connection())
+        };
+        assert_eq!(numbers(None), [8, 9, 10]);
+        assert_eq!((numbers(Some("1/2")), numbers(Some("2/2"))), ([8, 10, 12], [9, 11, 13]));
+    }
 
     #[test]
     fn all_begin_or_none() {
         for _ in 0..100 {
-            let (coordinator, watch) = (RunCoordinator::new(2, 2), Watch::new());
+            let (coordinator, watch) = (RunCoordinator::new(2, &plan()), Watch::new());
             std::thread::scope(|scope| {
                 let other = scope.spawn(|| coordinator.wait_at_barrier(5, 1, &watch));
                 let mine = coordinator.wait_at_barrier(7, 1, &watch);

@@ -11,6 +11,15 @@ pub enum EngineError {
     /// Not one client could connect and log on; nothing was measured. What happened to the first that failed.
     #[error("no client could connect: {0}{hint}", hint = hint(.0.cause))]
     NobodyConnected(Failure),
+    /// The common start had passed before every client was connected; nothing was measured.
+    #[error(
+        "too late for the common start: this process was ready {:.3} s after it; nothing was measured. Start the process \
+        earlier, or give a later --start-at", *.by_ns as f64 / 1e9
+    )]
+    Late {
+        /// By so many ns.
+        by_ns: i64,
+    },
     /// A thread or an event queue could not be made, or waiting for events failed.
     #[error("the load generator itself failed ({doing}): {source}")]
     Machine {

@@ -5,6 +5,9 @@
 //! time is kept twice, as it was measured and without that: how far the two distributions lie apart is how far a number was moved.
 
 use plimsoll_stats::Times;
+use serde::{Deserialize, Serialize};
+
+use super::encoded;
 
 /// What a thread takes to wake up when its processor is idle, at most, ns: 50 to 160 µs on the virtual machine of
 /// docs/performance.md. Any client has that; what is beyond it, somebody else's work did.
@@ -16,11 +19,13 @@ pub(crate) fn beyond_waking(delay: i64) -> u64 {
 }
 
 /// Times as they were measured, and without the generator's lateness, ns.
-#[derive(Clone, Debug, Default)]
+#[derive(Clone, Debug, Default, Serialize, Deserialize)]
 pub struct Shifted {
     /// As measured.
+    #[serde(with = "encoded::times")]
     pub measured: Times,
     /// Each without what the generator was late by.
+    #[serde(with = "encoded::times")]
     pub on_time: Times,
 }
 
@@ -40,7 +45,7 @@ impl Shifted {
 }
 
 /// The generator's lateness in the measured phase, over the requests that users ask for. Lateness is what is beyond [`WAKING_NS`].
-#[derive(Clone, Debug, Default)]
+#[derive(Clone, Debug, Default, Serialize, Deserialize)]
 pub struct Lateness {
     /// Response times: the generator read the answer late.
     pub response: Shifted,

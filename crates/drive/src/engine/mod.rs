@@ -13,20 +13,24 @@ mod busy_poll;
 mod connection;
 mod coordinator;
 mod cpu;
+mod encoded;
 mod error;
 mod idle_inhibitor;
 pub(crate) mod lateness;
 pub(crate) mod partition;
 mod plan;
+mod plan_part;
 mod result;
 mod setup;
 mod timers;
 mod watch;
 mod worker;
 
+pub use crate::simulated_client::silence::Gap;
 pub use error::EngineError;
 pub use lateness::{Lateness, Shifted, WAKING_NS};
 pub use plan::{Plan, Reconnect};
+pub use plan_part::PlanPart;
 pub use result::{
     Answered, ClientTally, ConnectionFailure, EngineResult, Generator, IterationTally, Part, RoundTrips, Unanswered,
     WorkerCpu,
@@ -34,6 +38,7 @@ pub use result::{
 pub use setup::{ConnectionInfo, Setup};
 pub use watch::{Phase, Progress, Watch};
 
+use std::collections::HashMap;
 use std::io;
 use std::thread::{Scope, ScopedJoinHandle};
 
@@ -47,7 +52,7 @@ use self::partition::WorkerPartition;
 use self::worker::{Checkpoint, Job, Worker, WorkerResult};
 use crate::network::Network;
 use crate::network::tcp::Tcp;
-use crate::simulated_client::silence::merged_gaps;
+use crate::simulated_client::silence::{common_gaps, silences};
 
 /// Runs a plan to its end: connects every client, warms up, measures, drains, logs off. Returns when all of it is done;
 /// every phase has an end, so it always returns.
@@ -134,7 +139,7 @@ fn work_on<S: Sink + Send, N: Network>(
     checkpoint: Option<Checkpoint<'_, S>>,
 ) -> Result<EngineResult<S>, EngineError> {
     plan.check()?;
-    let connections = WorkerPartition::connections_of(plan);
+    let connections = WorkerPartition::units(plan) * plan.connections;
     let cores = std::thread::available_parallelism().map_or(1, |cores| cores.get() as u32);
     let wanted = match (plan.threads, setup.address()) {
         (0, None) => connections,
@@ -142,13 +147,13 @@ fn work_on<S: Sink + Send, N: Network>(
         (threads, _) => threads,
     };
     let workers = wanted.min(WorkerPartition::units(plan));
-    let coordinator = RunCoordinator::new(workers, connections);
+    let coordinator = RunCoordinator::new(workers, plan);
     // Workers that share a core would poll while another one had something to do.
     let job = Job { plan, setup, watch, coordinator: &coordinator, busy_poll: workers <= cores };
     let idle_inhibitor = plan.no_cpu_idle.then(IdleInhibitor::begin).transpose();
     let idle_inhibitor =
         idle_inhibitor.map_err(|source| EngineError::Machine { doing: "preventing CPU idle states", source })?;
-    watch.begin(plan.load.clients());
+    watch.begin(plan.clients());
     let work = |worker: u32| {
         let guard = Guard(&coordinator);
         let made = networks(worker).map_err(|source| ("creating an event queue", source));
@@ -169,6 +174,9 @@ fn work_on<S: Sink + Send, N: Network>(
     watch.enter(Phase::Over, over, over);
     if let Some((doing, source)) = coordinator.failure() {
         return Err(EngineError::Machine { doing, source });
+    }
+    if let Some(by_ns) = coordinator.late().filter(|_| !watch.stopped()) {
+        return Err(EngineError::Late { by_ns });
     }
     if !coordinator.anybody_up() && !watch.stopped() {
         // Nobody has failed yet where the time for connecting was over before.
@@ -203,39 +211,86 @@ fn spawn<'s, 'e, T: Send + 's>(
 
 /// Puts together what the workers brought.
 fn gathered<S>(plan: &Plan, brought: impl Iterator<Item = WorkerResult<S>>) -> EngineResult<S> {
-    let mut ran = EngineResult {
-        sinks: Vec::new(),
-        clients: Vec::new(),
-        iterations: Vec::new(),
-        generator: Generator {
-            asked_rate: plan.load.asked_rate(),
-            no_cpu_idle: plan.no_cpu_idle,
-            ..Generator::default()
-        },
-        measured: (i64::MIN, i64::MIN),
-        silences: Vec::new(),
-        stopped: false,
-    };
-    let mut gaps = Vec::new();
+    let mut ran = EngineResult::none(plan);
     ran.generator.clock_granularity_ns = Clock::new().granularity();
+    let mut gaps = Vec::new();
     for part in brought {
         ran.sinks.push(part.sink);
-        ran.clients.extend(part.tallies);
-        add_iterations(&mut ran.iterations, &part.iterations);
         ran.generator.workers.push(part.cpu);
-        ran.generator.add(&part.generator);
-        // Workers agree on both, unless nothing was measured.
-        ran.measured = (ran.measured.0.max(part.measured.0), ran.measured.1.max(part.measured.1));
-        ran.stopped |= part.stopped;
+        ran.add(part.tallies, &part.iterations, &part.generator);
+        ran.add_phase(part.measured, part.stopped);
         gaps.push(part.gaps);
     }
-    ran.silences = merged_gaps(gaps);
-    ran.measured.0 = ran.measured.0.min(ran.measured.1);
-    ran.clients.sort_by_key(|tally| tally.client_index);
-    let seconds = (ran.measured.1 - ran.measured.0) as f64 / 1e9;
-    let iterations: u64 = ran.clients.iter().map(|tally| tally.iterations).sum();
-    ran.generator.achieved_rate = if seconds > 0.0 { iterations as f64 / seconds } else { 0.0 };
-    ran
+    ran.settled(common_gaps(gaps))
+}
+
+/// What the processes brought that drove the parts of a plan, in the order of the parts, put together as if one process had driven it
+/// all.
+pub fn merged(plan: &Plan, parts: Vec<EngineResult<()>>) -> EngineResult<()> {
+    let mut ran = EngineResult::none(plan);
+    // The first workers of all parts come first: with as many workers in each part these are the places that one process gives them.
+    let mut order: Vec<(usize, usize)> = parts
+        .iter()
+        .enumerate()
+        .flat_map(|(part, of)| (0..of.generator.workers.len()).map(move |at| (at, part)))
+        .collect();
+    order.sort_unstable();
+    let place: HashMap<(usize, usize), u32> = order.iter().copied().zip(0..).collect();
+    ran.generator.workers =
+        order.iter().filter_map(|&(at, part)| parts.get(part)?.generator.workers.get(at).copied()).collect();
+    let mut gaps = Vec::new();
+    for (part, of) in parts.into_iter().enumerate() {
+        let placed = |tally: ClientTally| {
+            let worker = place.get(&(tally.worker as usize, part)).copied().unwrap_or(tally.worker);
+            ClientTally { worker, ..tally }
+        };
+        ran.add(of.clients.into_iter().map(placed).collect(), &of.iterations, &of.generator);
+        ran.add_phase(of.measured, of.stopped);
+        ran.generator.clock_granularity_ns = ran.generator.clock_granularity_ns.max(of.generator.clock_granularity_ns);
+        gaps.push(of.gaps);
+    }
+    ran.settled(common_gaps(gaps))
+}
+
+impl<S> EngineResult<S> {
+    /// Of a plan of which nobody has brought anything yet.
+    fn none(plan: &Plan) -> Self {
+        let (asked_rate, no_cpu_idle) = (plan.asked_rate(), plan.no_cpu_idle);
+        Self {
+            sinks: Vec::new(),
+            clients: Vec::new(),
+            iterations: Vec::new(),
+            generator: Generator { asked_rate, no_cpu_idle, ..Generator::default() },
+            measured: (i64::MIN, i64::MIN),
+            gaps: Vec::new(),
+            silences: Vec::new(),
+            stopped: false,
+        }
+    }
+
+    fn add(&mut self, clients: Vec<ClientTally>, iterations: &[IterationTally], generator: &Generator) {
+        self.clients.extend(clients);
+        add_iterations(&mut self.iterations, iterations);
+        self.generator.add(generator);
+    }
+
+    fn add_phase(&mut self, measured: (i64, i64), stopped: bool) {
+        // Workers agree on both, unless nothing was measured.
+        self.measured = (self.measured.0.max(measured.0), self.measured.1.max(measured.1));
+        self.stopped |= stopped;
+    }
+
+    /// All is there.
+    fn settled(mut self, gaps: Vec<Gap>) -> Self {
+        self.silences = silences(&gaps);
+        self.gaps = gaps;
+        self.measured.0 = self.measured.0.min(self.measured.1);
+        self.clients.sort_by_key(|tally| tally.client_index);
+        let seconds = (self.measured.1 - self.measured.0) as f64 / 1e9;
+        let iterations: u64 = self.clients.iter().map(|tally| tally.iterations).sum();
+        self.generator.achieved_rate = if seconds > 0.0 { iterations as f64 / seconds } else { 0.0 };
+        self
+    }
 }
 
 fn add_iterations(all: &mut Vec<IterationTally>, part: &[IterationTally]) {

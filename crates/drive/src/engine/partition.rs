@@ -1,13 +1,15 @@
 //! Which clients, connections and slots are whose.
 //!
 //! What shares connections stays together: a unit is one client with its connections, or one connection with its
-//! clients. Units are dealt out to the workers one by one, so that worker and place follow from the number alone.
+//! clients. Units are dealt out to the workers one by one, so that worker and place follow from the number alone. Where several
+//! processes drive parts of a plan, units are dealt out to the parts first: unit `u` of `k` parts belongs to part `u % k`. Of a part
+//! with `w` workers, worker `i` has every `k·w`th unit from `part + i·k` on.
 
 use plimsoll_client::operation::Tag;
 
 use super::Plan;
 
-/// One worker's share of a plan.
+/// One worker's units of a plan.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct WorkerPartition {
     worker: u32,
@@ -19,11 +21,12 @@ pub(crate) struct WorkerPartition {
 }
 
 impl WorkerPartition {
-    /// Of `workers`, the worker `worker`.
+    /// Of the `workers` of this process, the worker `worker`.
     pub(crate) fn new(plan: &Plan, worker: u32, workers: u32) -> Self {
+        let (first, step) = dealt(plan);
         Self {
-            worker,
-            workers,
+            worker: first + worker * step,
+            workers: workers * step,
             clients: plan.load.clients(),
             depth: plan.depth,
             connections_per_client: plan.connections,
@@ -31,14 +34,15 @@ impl WorkerPartition {
         }
     }
 
-    /// Units of a plan: there is no use in more workers.
-    pub(crate) fn units(plan: &Plan) -> u32 {
-        plan.load.clients().div_ceil(plan.clients_per_connection)
+    /// Units of a plan, of all parts.
+    pub(crate) fn units_of_all(plan: &Plan) -> u32 {
+        plan.load.clients().div_ceil(plan.clients_per_connection.max(1))
     }
 
-    /// Connections of a plan.
-    pub(crate) fn connections_of(plan: &Plan) -> u32 {
-        Self::units(plan) * plan.connections
+    /// Units of this process: there is no use in more workers.
+    pub(crate) fn units(plan: &Plan) -> u32 {
+        let (first, step) = dealt(plan);
+        Self::units_of_all(plan).saturating_sub(first).div_ceil(step)
     }
 
     /// Which worker a client belongs to.
@@ -132,6 +136,11 @@ impl WorkerPartition {
     }
 }
 
+/// The first unit of this process, and how far its units lie apart.
+fn dealt(plan: &Plan) -> (u32, u32) {
+    plan.part.map_or((0, 1), |part| (part.number() - 1, part.parts()))
+}
+
 #[cfg(test)]
 mod tests {
     use proptest::prelude::*;
@@ -142,16 +151,24 @@ mod tests {
     proptest! {
         #[test]
         fn everything_belongs_to_somebody_once(
-            clients in 1u32..40, slots in 1u32..5, extra in 0u32..4, per in 1u32..6, workers in 1u32..7,
+            clients in 1u32..40, slots in 1u32..5, extra in 0u32..4, per in 1u32..6, workers in prop::array::uniform4(1u32..7),
+            parts in 1u32..5,
         ) {
             let mut plan = Plan::new(Load::Closed { clients, think: Pause::None });
             plan.depth = slots;
             plan.connections = if per == 1 { 1 + extra.min(slots - 1) } else { 1 };
             plan.clients_per_connection = per;
-            let workers = workers.min(WorkerPartition::units(&plan));
+            let units = WorkerPartition::units_of_all(&plan);
+            let parts = parts.min(units);
             let (mut seen, mut connections, mut tags) = (Vec::new(), Vec::new(), Vec::new());
-            for worker in 0..workers {
-                let partition = WorkerPartition::new(&plan, worker, workers);
+            // Each part has threads as it likes.
+            let dealt = (1..=parts).zip(workers).flat_map(|(part, workers)| {
+                let part = format!("{part}/{parts}").parse().ok().filter(|_| parts > 1);
+                let plan = Plan { part, ..plan.clone() };
+                let workers = workers.min(WorkerPartition::units(&plan));
+                (0..workers).map(move |worker| WorkerPartition::new(&plan, worker, workers))
+            });
+            for partition in dealt {
                 let mine: Vec<u32> = partition.clients().collect();
                 for (at, &client_index) in mine.iter().enumerate() {
                     prop_assert_eq!(partition.client_number(at), client_index);
@@ -178,7 +195,7 @@ mod tests {
             tags.sort_unstable();
             tags.dedup();
             prop_assert_eq!(seen, (0..clients).collect::<Vec<_>>());
-            prop_assert_eq!(connections, (0..WorkerPartition::connections_of(&plan)).collect::<Vec<_>>());
+            prop_assert_eq!(connections, (0..units * plan.connections).collect::<Vec<_>>());
             prop_assert_eq!(tags.len(), (clients * slots) as usize);
         }
     }

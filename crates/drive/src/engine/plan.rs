@@ -6,6 +6,8 @@ use plimsoll_workload::{Load, Pause, Phases};
 use serde::{Deserialize, Serialize};
 
 use super::EngineError;
+use super::partition::WorkerPartition;
+use super::plan_part::PlanPart;
 use crate::tap::Tap;
 
 /// How much load, for how long, and what happens when the server fails.
@@ -38,6 +40,12 @@ pub struct Plan {
     pub stage: Option<u32>,
     /// Ask the kernel when bytes arrived, and report how much later the generator saw them.
     pub kernel_times: bool,
+    /// The part of it that this process drives; null: all of it.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub part: Option<PlanPart>,
+    /// When the warm-up begins, ns since the Unix epoch; null: as soon as every client is connected.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub start_at_ns: Option<i64>,
     /// Keep the processors of this machine from sleeping, with threads that give way to everything else, so that neither starts nor
     /// looks at answers are late.
     pub no_cpu_idle: bool,
@@ -91,22 +99,47 @@ impl Plan {
             connecting: 256,
             stage: None,
             kernel_times: true,
+            part: None,
+            start_at_ns: None,
             no_cpu_idle: false,
             tap: None,
         }
     }
 
-    /// Requests that all clients together have outstanding at most.
+    /// Clients of this process.
     #[must_use]
-    pub fn outstanding(&self) -> u64 {
-        u64::from(self.load.clients()) * u64::from(self.depth)
+    pub fn clients(&self) -> u32 {
+        match self.part {
+            None => self.load.clients(),
+            Some(_) => WorkerPartition::new(self, 0, 1).clients().count() as u32,
+        }
     }
 
-    /// Connections of all clients together.
+    /// Iterations that this process is to start per second; `None` in a closed loop.
+    #[must_use]
+    pub fn asked_rate(&self) -> Option<f64> {
+        let whole = self.load.asked_rate()?;
+        // The whole's to the last bit.
+        let share = || f64::from(self.clients()) / f64::from(self.load.clients());
+        Some(if self.part.is_some() { whole * share() } else { whole })
+    }
+
+    /// Requests that the clients of this process have outstanding at most.
+    #[must_use]
+    pub fn outstanding(&self) -> u64 {
+        u64::from(self.clients()) * u64::from(self.depth)
+    }
+
+    /// Connections of all clients of this process.
     #[must_use]
     pub fn connections_in_all(&self) -> u64 {
-        let units = self.load.clients().div_ceil(self.clients_per_connection.max(1));
-        u64::from(units) * u64::from(self.connections)
+        u64::from(WorkerPartition::units(self)) * u64::from(self.connections)
+    }
+
+    /// The whole of which this is a part.
+    #[must_use]
+    pub fn whole(&self) -> Self {
+        Self { part: None, ..self.clone() }
     }
 
     /// Whether it can be run.
@@ -126,6 +159,10 @@ impl Plan {
             "--connections and --clients-per-connection cannot both be above 1",
         )?;
         wrong(self.connections > self.depth, "connections per client must not exceed the queue depth")?;
+        wrong(
+            self.part.is_some_and(|part| part.parts() > WorkerPartition::units_of_all(self)),
+            "--part: expected at most as many parts as clients (with --clients-per-connection: as connections)",
+        )?;
         wrong(self.connecting == 0, "expected at least one connection attempt at a time")?;
         wrong(self.timeout_ns == 0, "the timeout must be more than 0")?;
         let slots = u64::from(self.load.clients()) * u64::from(self.depth.max(self.connections));

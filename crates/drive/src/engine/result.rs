@@ -3,13 +3,16 @@
 use plimsoll_client::operation::Cause;
 use plimsoll_model::{Group, Transaction};
 use plimsoll_stats::{Moments, Times};
+use serde::{Deserialize, Serialize};
 
+use super::encoded;
 use super::lateness::Lateness;
 use super::worker::WorkerResult;
 use crate::network::RoundTrip;
+use crate::simulated_client::silence::Gap;
 
 /// What a run brought.
-#[derive(Debug)]
+#[derive(Clone, Debug, Serialize, Deserialize)]
 pub struct EngineResult<S> {
     /// The sinks, in the order of the workers.
     pub sinks: Vec<S>,
@@ -21,6 +24,8 @@ pub struct EngineResult<S> {
     pub generator: Generator,
     /// Begin and end of the measured phase, ns since the Unix epoch. Equal where it was stopped before it began.
     pub measured: (i64, i64),
+    /// Times without an answer that all workers share.
+    pub gaps: Vec<Gap>,
     /// Times of 10 ms or more in the measured phase without any answer, although a request was outstanding or due: from, to, ns since
     /// the Unix epoch, in their order.
     pub silences: Vec<(i64, i64)>,
@@ -28,12 +33,21 @@ pub struct EngineResult<S> {
     pub stopped: bool,
 }
 
+impl<S> EngineResult<S> {
+    /// The sinks, and all else.
+    pub fn split(mut self) -> (Vec<S>, EngineResult<()>) {
+        let sinks = std::mem::take(&mut self.sinks);
+        let Self { clients, iterations, generator, measured, gaps, silences, stopped, .. } = self;
+        (sinks, EngineResult { sinks: Vec::new(), clients, iterations, generator, measured, gaps, silences, stopped })
+    }
+}
+
 /// What one worker has so far ([`run_with_checkpoints`](super::run_with_checkpoints)).
 #[derive(Clone, Debug)]
 pub struct Part(pub(super) WorkerResult<()>);
 
 /// One client. Unless told otherwise it counts actions that belong to the measured phase: intended within it.
-#[derive(Clone, Debug, Default, PartialEq)]
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 pub struct ClientTally {
     /// Which one, from 0.
     pub client_index: u32,
@@ -60,6 +74,7 @@ pub struct ClientTally {
     /// Those that returned nothing.
     pub empty_reads: u64,
     /// Response times of the actions that succeeded: from when an operation was begun to its last answer.
+    #[serde(with = "encoded::moments")]
     pub responses: Moments,
     /// Iterations of its own schedule that were due in the measured phase (partly open load).
     pub due_iterations: u64,
@@ -72,7 +87,7 @@ pub struct ClientTally {
 }
 
 /// Connections of a client that were lost or could not be made for the same reason.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct ConnectionFailure {
     /// What happened.
     pub cause: Cause,
@@ -114,7 +129,7 @@ impl ClientTally {
 }
 
 /// The iterations of one kind that were due in the measured phase.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct IterationTally {
     /// Those that ended.
     pub ended: u64,
@@ -150,7 +165,7 @@ impl IterationTally {
 
 /// What a server did in the measured phase: requests that users ask for, answered in it, whenever they were meant. (A
 /// transaction's stage goes by when it was meant: of a server that falls behind, much of that comes after the phase.)
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Answered {
     /// How many.
     pub requests: u64,
@@ -178,7 +193,7 @@ impl Answered {
 }
 
 /// Actions meant for the measured phase that had no answer, and how long they had waited when they were given up.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Unanswered {
     /// How many.
     pub count: u64,
@@ -198,7 +213,7 @@ impl Unanswered {
 }
 
 /// How well the load generator itself kept up. Of the measured phase, unless told otherwise.
-#[derive(Clone, Debug, Default)]
+#[derive(Clone, Debug, Default, Serialize, Deserialize)]
 pub struct Generator {
     /// CPU time of each worker.
     pub workers: Vec<WorkerCpu>,
@@ -208,9 +223,11 @@ pub struct Generator {
     pub unanswered: Unanswered,
     /// Schedule lag: how much later than planned the generator got to what a timer or a schedule had planned, ns. Waiting
     /// for a free slot is not in it: that is the server's.
+    #[serde(with = "encoded::times")]
     pub schedule_lag: Times,
     /// Wake-up lag: from when the kernel had the bytes to when the generator had read them, ns. Empty where the kernel
     /// was not asked.
+    #[serde(with = "encoded::times")]
     pub wake_up_lag: Times,
     /// What the generator's lateness did to the times that it measured.
     pub lateness: Lateness,
@@ -266,7 +283,7 @@ impl Generator {
 }
 
 /// Round trips of several connections.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct RoundTrips {
     /// Connections that had one.
     connections: u64,
@@ -302,7 +319,7 @@ impl RoundTrips {
 
 /// CPU time that a worker thread took in the measured phase, and how long it waited for it. What it polled, with nothing else to do, because a start was near, is
 /// counted by itself: a busier worker polls less.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct WorkerCpu {
     /// In user space, ns.
     pub user_ns: u64,

@@ -89,6 +89,8 @@ impl Delays {
 /// Connections in memory.
 pub struct Memory {
     delays: Delays,
+    /// The number in the whole run of the first connection, and how far the numbers lie apart.
+    numbers: (u32, u32),
     now: i64,
     door: Door,
     ends: Vec<End>,
@@ -145,13 +147,20 @@ impl Memory {
     pub fn new(start: i64, door: impl FnMut(ConnectionKey, u32, i64) -> Accept + Send + 'static) -> Self {
         let (ends, coming, ready) = (Vec::new(), BinaryHeap::new(), BTreeSet::new());
         let delays = Delays::default();
-        Self { delays, now: start, door: Box::new(door), ends, coming, sequence: 0, ready }
+        Self { delays, numbers: (0, 1), now: start, door: Box::new(door), ends, coming, sequence: 0, ready }
     }
 
     /// The same; the generator's thread is kept from running as `delays` say.
     #[must_use]
     pub fn delayed(self, delays: Delays) -> Self {
         Self { delays, ..self }
+    }
+
+    /// The same of one of several workers or processes: its connections have the numbers `first`, `first + step` … in the whole run, which
+    /// their addresses follow from.
+    #[must_use]
+    pub fn numbered(self, first: u32, step: u32) -> Self {
+        Self { numbers: (first, step), ..self }
     }
 
     fn end(&mut self, key: ConnectionKey) -> &mut End {
@@ -260,8 +269,9 @@ impl Network for Memory {
             return Err(ErrorKind::WouldBlock.into());
         }
         // Every connection has an address of its own.
-        let port = 1024 + (key.0 % 60_000) as u16;
-        Ok(SocketAddr::from((Ipv4Addr::from(0x0a00_0001 + key.0 / 60_000), port)))
+        let number = self.numbers.0 + key.0 * self.numbers.1;
+        let port = 1024 + (number % 60_000) as u16;
+        Ok(SocketAddr::from((Ipv4Addr::from(0x0a00_0001 + number / 60_000), port)))
     }
 
     fn send(&mut self, key: ConnectionKey, slices: &[IoSlice<'_>]) -> io::Result<usize> {

@@ -3,6 +3,8 @@
 //! A worker keeps the gaps between its answers. A silence of the server is in the gaps of all workers at once, from the instant at
 //! which one of them wanted something.
 
+use serde::{Deserialize, Serialize};
+
 /// Shorter gaps are not kept, ns.
 const SHORTEST_NS: i64 = 10_000_000;
 /// Gaps that a worker keeps, 1.5 MiB. With more of them those below twice the length go …
@@ -10,9 +12,9 @@ const MOST: usize = 65_536;
 /// … until it is this, ns, which leaves room for a day: whatever is called an outage is longer.
 const LONGEST_SHORTEST_NS: i64 = 640_000_000;
 
-/// A time without an answer, as one worker saw it: ns since the Unix epoch.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) struct Gap {
+/// A time without an answer, as one worker saw it, or several: ns since the Unix epoch.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Gap {
     pub(crate) from: i64,
     pub(crate) to: i64,
     /// Since then something was outstanding or due at this worker; `None` where nothing was.
@@ -68,10 +70,14 @@ impl Gaps {
     }
 }
 
-/// The silences of all workers together: from, to, in the order of time.
-pub(crate) fn merged_gaps(workers: impl IntoIterator<Item = Vec<Gap>>) -> Vec<(i64, i64)> {
-    let common = workers.into_iter().reduce(|a, b| both(&a, &b)).unwrap_or_default();
-    let wanted = common.into_iter().filter_map(|gap| Some((gap.from.max(gap.wanted?), gap.to)));
+/// The gaps that all workers share, in the order of time.
+pub(crate) fn common_gaps(workers: impl IntoIterator<Item = Vec<Gap>>) -> Vec<Gap> {
+    workers.into_iter().reduce(|a, b| both(&a, &b)).unwrap_or_default()
+}
+
+/// The silences in gaps that all workers share: from, to, in the order of time.
+pub(crate) fn silences(common: &[Gap]) -> Vec<(i64, i64)> {
+    let wanted = common.iter().filter_map(|gap| Some((gap.from.max(gap.wanted?), gap.to)));
     wanted.filter(|(from, to)| to.saturating_sub(*from) >= SHORTEST_NS).collect()
 }
 
@@ -98,6 +104,10 @@ mod tests {
     use super::*;
 
     const MS: i64 = 1_000_000;
+
+    fn merged_gaps(workers: impl IntoIterator<Item = Vec<Gap>>) -> Vec<(i64, i64)> {
+        silences(&common_gaps(workers))
+    }
 
     fn gap(from: i64, to: i64, wanted: Option<i64>) -> Gap {
         Gap { from: from * MS, to: to * MS, wanted: wanted.map(|at| at * MS) }

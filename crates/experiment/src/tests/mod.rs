@@ -2,5 +2,6 @@
 
 mod live;
 mod outliers;
+mod parts;
 mod ranking;
 mod starvation;

@@ -7,6 +7,8 @@
 //! DIR/stage-0000/intervals.parquet       a row an interval and procedure
 //! DIR/stage-0000/histograms.parquet      a row an interval, procedure and histogram cell
 //! DIR/stage-0000/transactions-0000.parquet …  a row a transaction: none, a sample or all
+//! DIR/stage-0000/part.zst                of a part of a run: what the other parts are merged with
+//! DIR/stage-0000/spans.zst               of the same: from when to when its requests were outstanding
 //! DIR/stage-0001.partial/                a stage that was not finished
 //! DIR/stage-0001.partial/progress.zst    what there was of it about a second before the end, with its statistics
 //! ```

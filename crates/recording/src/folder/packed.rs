@@ -10,6 +10,11 @@ use super::FolderError;
 
 /// The state of a stage's statistics.
 pub(super) const STATISTICS: &str = "statistics.zst";
+/// What the other parts of a run are merged with.
+pub(super) const PART: &str = "part.zst";
+/// From when to when the requests of a part of a run were outstanding.
+pub(super) const SPANS: &str = "spans.zst";
+pub(super) const SPANS_HEAD: &str = "spans";
 /// Most bytes of a state, unpacked: ten thousand keys of a breakdown are some 40 MiB.
 const MOST_BYTES: u64 = 512 << 20;
 const ZSTD_LEVEL: i32 = 3;
@@ -71,15 +76,29 @@ pub(super) fn read_whole(path: &Path, what: &str) -> Result<Vec<u8>, FolderError
 
 /// Writes the state of statistics; it is on the disk afterwards.
 pub(super) fn write_statistics(path: &Path, state: &[u8]) -> Result<(), FolderError> {
-    let write = || {
-        let mut packer = Packer::create(path, "statistics")?;
-        packer.put(state)?;
-        packer.finish()
-    };
-    write().map_err(|source: std::io::Error| FolderError::file(path, source))
+    write_whole(path, "statistics", state)
 }
 
 /// Reads it.
 pub(super) fn read_statistics(path: &Path) -> Result<Vec<u8>, FolderError> {
     read_whole(path, "statistics")
+}
+
+/// Writes what parts of a run are merged with; it is on the disk afterwards.
+pub(super) fn write_part(path: &Path, part: &[u8]) -> Result<(), FolderError> {
+    write_whole(path, "part", part)
+}
+
+/// Reads it.
+pub(super) fn read_part(path: &Path) -> Result<Vec<u8>, FolderError> {
+    read_whole(path, "part")
+}
+
+fn write_whole(path: &Path, what: &str, bytes: &[u8]) -> Result<(), FolderError> {
+    let write = || {
+        let mut packer = Packer::create(path, what)?;
+        packer.put(bytes)?;
+        packer.finish()
+    };
+    write().map_err(|source: std::io::Error| FolderError::file(path, source))
 }

@@ -72,6 +72,19 @@ impl Parts {
         self.write(next_part, names)
     }
 
+    /// Copies files of another table, with so many rows.
+    pub(super) fn adopt(&mut self, files: &[PathBuf], rows: u64) -> Result<(), Cause> {
+        self.finish_part()?;
+        for file in files {
+            let copy = self.folder.join(file_name(self.parts));
+            std::fs::copy(file, &copy)?;
+            File::open(&copy)?.sync_all()?;
+            self.parts += 1;
+        }
+        self.rows += rows;
+        Ok(())
+    }
+
     fn begin_part(folder: &Path, parts: &mut u32) -> Result<ParquetTable, Cause> {
         let file = File::create(folder.join(file_name(*parts)))?;
         let table = ParquetTable::new(file, "transactions", fields())?.sorted();

@@ -1,9 +1,10 @@
 //! A recording being read.
 
+use std::io::Read;
 use std::path::{Path, PathBuf};
 
 use plimsoll_model::{Coverage, Names};
-use plimsoll_stats::{Intervals, Statistics};
+use plimsoll_stats::{Intervals, SpansReader, Statistics};
 
 use super::write::{PARTIAL, entries};
 use super::{FolderError, Manifest, Stage, intervals, manifest, packed, parts, progress};
@@ -43,6 +44,23 @@ impl Recording {
         let path = self.file(stage, packed::STATISTICS)?;
         let bytes = packed::read_statistics(&path)?;
         Statistics::from_bytes(&bytes, names).map_err(|error| FolderError::damaged(&path, error))
+    }
+
+    /// What the other parts of a run are merged with, as it was written; `None` of a stage that is no part.
+    ///
+    /// # Errors
+    /// When the stage's file is damaged or of another version.
+    pub fn part(&self, stage: &Stage) -> Result<Option<Vec<u8>>, FolderError> {
+        let path = self.file(stage, packed::PART)?;
+        path.exists().then(|| packed::read_part(&path)).transpose()
+    }
+
+    /// From when to when the requests of a part of a run were outstanding, ns, about in the order of their ends.
+    ///
+    /// # Errors
+    /// When the stage's file is not there or of another version; what is damaged shows where it is read.
+    pub fn spans(&self, stage: &Stage) -> Result<SpansReader<impl Read + use<>>, FolderError> {
+        Ok(SpansReader::new(packed::open(&self.file(stage, packed::SPANS)?, packed::SPANS_HEAD)?))
     }
 
     /// What there is of a stage that was not finished, by its folder in [`Recording::partial`]: `None` where it had hardly begun.

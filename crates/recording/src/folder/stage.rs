@@ -3,13 +3,14 @@
 use std::path::{Path, PathBuf};
 
 use plimsoll_model::{Names, Transaction};
-use plimsoll_stats::{Interval, IntervalWidth, Intervals};
+use plimsoll_stats::{Interval, IntervalWidth, Intervals, SpansWriter};
 
 use super::intervals::IntervalsFile;
+use super::packed::Packer;
 use super::parts::Parts;
 use super::rows::{Rows, Unpacker};
 use super::tables::Tables;
-use super::{Finished, FolderError, Stage, packed, progress};
+use super::{Finished, FolderError, Recording, Stage, packed, progress};
 use crate::error::Cause;
 
 /// How long intervals wait for the parts of other workers before they are written: what comes later is a row of its own.
@@ -22,6 +23,7 @@ pub struct StageWriter {
     pub(super) folder: PathBuf,
     tables: Tables,
     exact: IntervalsFile,
+    spans: Option<(SpansWriter, Packer)>,
     parts: Option<Parts>,
     unpacker: Unpacker,
     intervals: Intervals,
@@ -50,6 +52,7 @@ impl StageWriter {
             folder: folder.to_owned(),
             tables: Tables::create(folder, number)?,
             exact: IntervalsFile::create(folder)?,
+            spans: None,
             parts: transactions.then(|| Parts::new(folder)),
             unpacker: Unpacker::default(),
             intervals: width.map_or_else(Intervals::growing, Intervals::new),
@@ -121,8 +124,33 @@ impl StageWriter {
         progress::write(&self.folder, &stage, &so_far.state)
     }
 
-    /// Writes what is left, with the state of the stage's statistics; all is on the disk.
-    pub(super) fn finish(mut self, state: &[u8], names: &Names) -> Result<Held, FolderError> {
+    /// Takes from when to when requests were outstanding, ns.
+    pub fn spans(&mut self, spans: &[(i64, i64)]) {
+        if self.error.is_none() {
+            self.error = self.put_spans(spans).err();
+        }
+    }
+
+    fn put_spans(&mut self, spans: &[(i64, i64)]) -> Result<(), Cause> {
+        let (writer, file) = match &mut self.spans {
+            Some(spans) => spans,
+            none => {
+                let path = self.folder.join(packed::SPANS);
+                none.insert((SpansWriter::default(), Packer::create(&path, packed::SPANS_HEAD)?))
+            }
+        };
+        Ok(file.put(&writer.bytes(spans))?)
+    }
+
+    /// Takes the rows of a stage of another recording, as they are.
+    pub fn adopt(&mut self, recording: &Recording, stage: &Stage) {
+        let (Some(parts), None) = (&mut self.parts, &self.error) else { return };
+        let files = recording.transactions(stage).map_err(Cause::from);
+        self.error = files.and_then(|files| parts.adopt(&files, stage.transactions)).err();
+    }
+
+    /// Writes what is left, with the state of the stage's statistics, and what parts of a run are merged with; all is on the disk.
+    pub(super) fn finish(mut self, (state, part): (&[u8], Option<&[u8]>), names: &Names) -> Result<Held, FolderError> {
         let left = std::mem::replace(&mut self.intervals, Intervals::growing());
         self.write(left.iter());
         let failed = |cause: Cause| FolderError::file(&self.folder, cause);
@@ -134,7 +162,13 @@ impl StageWriter {
         if let Some(parts) = &mut self.parts {
             parts.finish(names).map_err(failed)?;
         }
+        if let Some((_, file)) = self.spans.take() {
+            file.finish().map_err(|error| failed(error.into()))?;
+        }
         packed::write_statistics(&self.folder.join(packed::STATISTICS), state)?;
+        if let Some(part) = part {
+            packed::write_part(&self.folder.join(packed::PART), part)?;
+        }
         progress::remove(&self.folder).map_err(failed)?;
         let (transactions, parts) = self.parts.as_ref().map_or((0, 0), |parts| (parts.rows, parts.parts));
         Ok(Held { interval_ns: left.width().ns(), unplaced: left.unplaced(), transactions, parts })

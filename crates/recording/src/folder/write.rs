@@ -29,6 +29,8 @@ pub struct Finished {
     pub state: Vec<u8>,
     /// What the command wants to know again.
     pub about: Value,
+    /// What the other parts of a run are merged with, where it is a part.
+    pub part: Option<Vec<u8>>,
 }
 
 /// Nobody else writes to it meanwhile. The lock goes with this process, however that ends; some network file systems lock no
@@ -106,7 +108,7 @@ impl RecordingWriter {
     /// The first error met since it began.
     pub fn end(&mut self, stage: StageWriter, finished: Finished, names: &Names) -> Result<(), FolderError> {
         let (number, partial) = (stage.number, stage.folder.clone());
-        let held = stage.finish(&finished.state, names)?;
+        let held = stage.finish((&finished.state, finished.part.as_deref()), names)?;
         sync_folder(&partial)?;
         let whole = self.folder.join(name(number));
         fs::rename(&partial, &whole).map_err(|source| FolderError::file(&whole, source))?;

@@ -75,7 +75,7 @@ fn recorded(all: &[Transaction], width: Option<IntervalWidth>, folder: &Path) ->
         }
     }
     workers.into_iter().for_each(|worker| stage.rest(&worker.finish()));
-    let finished = Finished { level: None, span_ns: (None, None), state: Vec::new(), about: Value::Null };
+    let finished = Finished { level: None, span_ns: (None, None), state: Vec::new(), about: Value::Null, part: None };
     writer.end(stage, finished, &Names::default()).unwrap();
     let recording = Recording::open(folder).unwrap();
     recording.intervals(&recording.manifest.stages[0]).unwrap()

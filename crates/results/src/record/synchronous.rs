@@ -33,7 +33,7 @@ impl SyncRecorder {
     ) -> anyhow::Result<Recorder> {
         self.stage.rest(&self.intervals.finish());
         let state = of.to_bytes(coverage, names);
-        let finished = Finished { level: None, span_ns, state, about: Value::Null };
+        let finished = Finished { level: None, span_ns, state, about: Value::Null, part: None };
         self.recorder.writer.end(self.stage, finished, names)?;
         Ok(self.recorder)
     }

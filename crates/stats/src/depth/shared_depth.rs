@@ -1,5 +1,6 @@
 //! One queue depth of several threads that measure at the same time: what each of them has outstanding adds up.
 
+use std::fmt;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 use super::QueueDepth;
@@ -10,9 +11,20 @@ const BATCH: usize = 512;
 /// others fill the window meanwhile.
 const LONGEST_NS: i64 = 10_000_000;
 
+/// Gets from when to when requests were outstanding, ns. One whose end is not known ends before it begins.
+type Copy = Box<dyn FnMut(&[(i64, i64)]) + Send>;
+/// A request whose end is not known.
+const NO_END: (i64, i64) = (1, 0);
+
 /// A queue depth that several threads fill.
-#[derive(Clone, Debug, Default)]
-pub struct SharedDepth(Arc<Mutex<QueueDepth>>);
+#[derive(Clone, Default)]
+pub struct SharedDepth(Arc<Mutex<Filled>>);
+
+#[derive(Default)]
+struct Filled {
+    depth: QueueDepth,
+    copy: Option<Copy>,
+}
 
 /// A thread's end of it. What was collected is handed on when it is dropped.
 #[derive(Debug)]
@@ -23,17 +35,30 @@ pub(crate) struct DepthSender {
     left_out: u64,
 }
 
+impl fmt::Debug for SharedDepth {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_tuple("SharedDepth").field(&self.lock().depth).finish()
+    }
+}
+
 impl SharedDepth {
+    /// One that hands on all that it takes, so that others can put it together with what other processes had outstanding.
+    /// [`QueueDepth::record`] takes it again.
+    #[must_use]
+    pub fn copied_to(copy: impl FnMut(&[(i64, i64)]) + Send + 'static) -> Self {
+        Self(Arc::new(Mutex::new(Filled { depth: QueueDepth::default(), copy: Some(Box::new(copy)) })))
+    }
+
     /// All that was fed; who still has a feed has not handed everything on.
     pub fn finish(self) -> QueueDepth {
-        std::mem::take(&mut *self.lock())
+        std::mem::take(&mut *self.lock()).depth
     }
 
     pub(crate) fn sender(&self) -> DepthSender {
         DepthSender { into: self.clone(), waiting: Vec::with_capacity(BATCH), left_out: 0 }
     }
 
-    fn lock(&self) -> MutexGuard<'_, QueueDepth> {
+    fn lock(&self) -> MutexGuard<'_, Filled> {
         // A thread that panicked while it held the lock has ended the run already.
         self.0.lock().unwrap_or_else(PoisonError::into_inner)
     }
@@ -56,7 +81,11 @@ impl DepthSender {
 
     #[cold]
     fn hand_on(&mut self) {
-        let mut depth = self.into.lock();
+        let Filled { depth, copy } = &mut *self.into.lock();
+        if let Some(copy) = copy {
+            self.waiting.extend((0..std::mem::take(&mut self.left_out)).map(|_| NO_END));
+            copy(&self.waiting);
+        }
         self.waiting.drain(..).for_each(|(start, end)| depth.record(start, end));
         (0..std::mem::take(&mut self.left_out)).for_each(|_| depth.leave_out());
     }
@@ -96,5 +125,18 @@ mod tests {
         let arrived: u64 = tally.at_arrival.iter().sum();
         assert_eq!(arrived + tally.entered_late, 400_000);
         assert!(tally.entered_late < 4_000, "{} were entered late", tally.entered_late);
+    }
+
+    #[test]
+    fn what_is_handed_on_makes_the_same_depth() {
+        let copy = Arc::new(Mutex::new(Vec::new()));
+        let into = Arc::clone(&copy);
+        let shared = SharedDepth::copied_to(move |some| into.lock().unwrap().extend_from_slice(some));
+        let mut feed = shared.sender();
+        (0..2_000).for_each(|i| feed.take((i % 7 > 0).then_some((i, i + i % 13))));
+        drop(feed);
+        let mut again = QueueDepth::default();
+        copy.lock().unwrap().iter().for_each(|&(start, end)| again.record(start, end));
+        assert_eq!((again.tally().left_out, again.tally()), (286, shared.finish().tally()));
     }
 }

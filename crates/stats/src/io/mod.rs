@@ -141,6 +141,7 @@ impl Io {
             let direction = if writes { &mut all.writes } else { &mut all.reads };
             direction.runs.add(run);
         }
+        all.reuse.sort();
         all
     }
 

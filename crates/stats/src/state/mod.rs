@@ -43,6 +43,13 @@ pub(crate) trait State: Sized {
     fn take(from: &mut Reader<'_>) -> Result<Self, StateError>;
 }
 
+/// What mentions no names, as bytes.
+pub(crate) fn to_bytes<T: State>(of: &T) -> Vec<u8> {
+    let mut out = Writer::default();
+    of.put(&mut out);
+    out.bytes
+}
+
 /// What was written so far.
 #[derive(Default)]
 pub(crate) struct Writer {

@@ -3,6 +3,7 @@
 mod auth;
 mod load;
 mod parameters;
+mod part;
 mod phase_hook;
 mod ranges;
 mod target;
@@ -39,7 +40,7 @@ pub(crate) use target::{TARGETS, TargetFlags, WishFlags};
 pub(crate) use terminal::Terminal;
 
 /// Options that a recording already fixes.
-const FIXED_BY_A_RECORDING: [&str; 30] = [
+const FIXED_BY_A_RECORDING: [&str; 32] = [
     "workload",
     "target",
     "auth",
@@ -70,6 +71,8 @@ const FIXED_BY_A_RECORDING: [&str; 30] = [
     "repeat",
     "stop_above",
     "go_on",
+    "part",
+    "start_at",
 ];
 
 const EXAMPLES: &str = "Examples:
@@ -90,6 +93,8 @@ pub(crate) struct Arguments {
     server_side: ServerSideFlags,
     #[command(flatten)]
     load: LoadFlags,
+    #[command(flatten)]
+    part: part::PartFlags,
     #[command(flatten)]
     parameters: SetFlags,
     #[command(flatten)]
@@ -124,7 +129,7 @@ pub(crate) struct Arguments {
     from: Option<PathBuf>,
     /// Continue the recording in the folder of --record: run only the missing levels. Workload, target, seed and levels
     /// must be the same as before
-    #[arg(long = "continue", requires = "record", conflicts_with_all = ["overwrite", "transactions", "tap"], help_heading = "Output")]
+    #[arg(long = "continue", requires = "record", conflicts_with_all = ["overwrite", "transactions", "tap", "part", "start_at"], help_heading = "Output")]
     go_on: bool,
     #[command(flatten)]
     output: Output,
@@ -178,6 +183,7 @@ pub(crate) fn run(arguments: Arguments) -> anyhow::Result<Done> {
     let target = if arguments.from.is_some() { arguments.target.of(&spec)? } else { arguments.target.clone() };
     let resolved = target.choose()?;
     parameters::check(&variants, &resolved.target)?;
+    arguments.part.check(&resolved)?;
     let spec = RunSpec { target: resolved.shown.clone(), ..spec };
     let (finished, names) = already(&arguments, &spec)?;
     let spec = RunSpec { about: about(&arguments)?, ..spec };
@@ -233,7 +239,8 @@ pub(crate) fn run(arguments: Arguments) -> anyhow::Result<Done> {
 /// The specification of the run and its workload variants, from a recording or from the flags.
 fn asked(arguments: &Arguments) -> anyhow::Result<(RunSpec, Vec<Variant>)> {
     if let Some(folder) = &arguments.from {
-        let (spec, text) = RunSpec::read(folder)?;
+        let (mut spec, text) = RunSpec::read(folder)?;
+        part::repeat_whole(&mut spec, &folder.display().to_string())?;
         let variants = spec.variants(&text)?;
         return Ok((spec, variants));
     }
@@ -256,9 +263,11 @@ fn asked(arguments: &Arguments) -> anyhow::Result<(RunSpec, Vec<Variant>)> {
         warmup_ns: 0,
         no_cpu_idle: arguments.load.no_cpu_idle,
         stop_above_s: arguments.stop_above.map(|limit| limit.as_secs_f64()),
+        clock_bound_ns: None,
         variants: variants.iter().enumerate().map(of).collect::<anyhow::Result<_>>()?,
         about: About::default(),
     };
+    arguments.part.put(&mut spec)?;
     let warmup_ns = spec.levels().next().map(|(_, level)| level.plan.phases.warmup_ns);
     spec.warmup_ns = warmup_ns.unwrap_or(0);
     Ok((spec, variants))

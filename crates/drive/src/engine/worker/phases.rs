@@ -16,6 +16,8 @@ use crate::simulated_client::delay::Delay;
 use crate::simulated_client::pacing::{Schedule, first_pause};
 use crate::simulated_client::slot::{Slot, State};
 
+/// Connecting ends so long before a common start, ns: workers take a moment to find out that all have gathered.
+const GATHERING_NS: i64 = 50_000_000;
 /// Pauses have seeds of their own, so that they are the same whatever scenarios draw.
 const PAUSES: u64 = 0x7061_7573_6573_2121;
 
@@ -81,7 +83,10 @@ impl<S: Sink, N: Network> Worker<'_, S, N> {
 
     fn connect_all(&mut self) -> io::Result<()> {
         self.now = self.net.now();
-        let until = after(self.now, self.job.plan.phases.connect_ns);
+        let connect_until = after(self.now, self.job.plan.phases.connect_ns);
+        // Whoever is not connected at a common start connects later, as with any start.
+        let common = self.job.plan.start_at_ns.map_or(i64::MAX, |start| start.saturating_sub(GATHERING_NS));
+        let until = connect_until.min(common);
         self.phase = Phase::Connecting;
         self.job.watch.enter(Phase::Connecting, self.now, until);
         while self.unsettled > 0 && self.now < until && !self.job.watch.stopped() && !self.job.coordinator.failed() {

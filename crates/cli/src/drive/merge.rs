@@ -1,0 +1,51 @@
+//! `plimsoll merge`: the recordings of the parts of a run become one.
+
+use std::path::PathBuf;
+
+use plimsoll_experiment::merge_parts;
+use plimsoll_results::record::{RecordTo, Rows};
+
+use crate::exit::{Done, first_error};
+use crate::output::Output;
+use crate::output_file::Files;
+use crate::secrecy;
+
+const EXAMPLES: &str = "Examples:
+  plimsoll merge part-1 part-2 part-3 part-4
+  plimsoll merge parts/* --record all --html all.html";
+
+/// Merges the recordings of the parts of a run (`plimsoll run --part`) into one recording, one report and one verdict.
+#[derive(Debug, clap::Args)]
+#[command(after_help = EXAMPLES)]
+pub(crate) struct Arguments {
+    /// Recordings of all parts, in any order
+    #[arg(value_name = "DIR", required = true)]
+    folders: Vec<PathBuf>,
+    /// Write the merged recording to this folder, for `plimsoll report DIR` and SQL (docs/recordings.md)
+    #[arg(long, value_name = "DIR", help_heading = "Output")]
+    record: Option<PathBuf>,
+    /// Replace an existing recording in the folder
+    #[arg(long, requires = "record", help_heading = "Output")]
+    overwrite: bool,
+    #[command(flatten)]
+    output: Output,
+}
+
+/// Runs the subcommand.
+pub(crate) fn run(arguments: Arguments) -> anyhow::Result<Done> {
+    let mut files = Files::reading(arguments.folders.iter().map(PathBuf::as_path));
+    files.fills("--record", arguments.record.as_deref());
+    let output = arguments.output.open(&mut files)?;
+    let command = secrecy::command_line(secrecy::given().iter().cloned());
+    let to = arguments.record.map(|folder| RecordTo {
+        folder,
+        // As the parts have it.
+        rows: Rows::None,
+        overwrite: arguments.overwrite,
+        command,
+    });
+    let (findings, recorded) = merge_parts(&arguments.folders, to)?;
+    let done = Done::with(&findings.validity, output.prints());
+    first_error([output.write(&findings.into()), recorded])?;
+    Ok(done)
+}

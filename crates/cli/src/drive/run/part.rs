@@ -1,0 +1,93 @@
+//! `--part 2/4`: one of several processes that drive a load together.
+
+use std::time::{Duration, UNIX_EPOCH};
+
+use plimsoll_drive::engine::PlanPart;
+use plimsoll_experiment::{ResolvedTarget, RunSpec};
+use plimsoll_results::Usage;
+
+/// One part of a load, as flags.
+#[derive(Clone, Debug, Default, clap::Args)]
+#[command(next_help_heading = "Load")]
+pub(crate) struct PartFlags {
+    /// Drive only part K of N parts of the load, e.g. 2/4. One process for each part, with otherwise equal options, drives
+    /// the whole load; `plimsoll merge` joins their recordings
+    #[arg(
+        long, value_name = "K/N", requires_all = ["start_at", "clock_bound", "record"],
+        conflicts_with_all = ["remove_files", "server_pid", "server_metrics"]
+    )]
+    part: Option<PlanPart>,
+    /// Start the warm-up at this time (UTC), e.g. 2026-11-23T10:00:00Z [default: when all clients are connected]
+    #[arg(long, value_name = "TIME", value_parser = parse_start)]
+    start_at: Option<i64>,
+    /// Largest difference between this machine's clock and the clocks of the other parts, e.g. 50us
+    #[arg(long, value_name = "TIME", value_parser = humantime::parse_duration, requires = "part")]
+    clock_bound: Option<Duration>,
+}
+
+impl PartFlags {
+    /// Puts them into the run.
+    ///
+    /// # Errors
+    /// The run has several load levels, which cannot have one start, or less clients than parts.
+    pub(crate) fn put(&self, spec: &mut RunSpec) -> Result<(), Usage> {
+        let levels = spec.levels().count();
+        if self.start_at.is_some() && levels != 1 {
+            return Err(Usage(format!(
+                "--start-at: expected one load level, got {levels}; start each level with a run of its own"
+            )));
+        }
+        spec.clock_bound_ns = self.clock_bound.map(|bound| u64::try_from(bound.as_nanos()).unwrap_or(u64::MAX));
+        for level in spec.variants.iter_mut().flat_map(|variant| &mut variant.levels) {
+            (level.plan.part, level.plan.start_at_ns) = (self.part, self.start_at);
+            level.plan.check().map_err(|error| Usage(error.to_string()))?;
+        }
+        Ok(())
+    }
+
+    /// Parts need a server that all of them reach.
+    pub(crate) fn check(&self, target: &ResolvedTarget) -> Result<(), Usage> {
+        match self.part {
+            Some(_) if target.is_embedded() => {
+                let shown = &target.shown;
+                Err(Usage(format!("--part: every process would have its own {shown}; start one with `plimsoll serve`")))
+            }
+            _ => Ok(()),
+        }
+    }
+}
+
+/// Of a recorded run that is repeated: the whole of it, and now.
+pub(crate) fn repeat_whole(spec: &mut RunSpec, folder: &str) -> Result<(), Usage> {
+    for level in spec.variants.iter_mut().flat_map(|variant| &mut variant.levels) {
+        if let Some(part) = level.plan.part {
+            return Err(Usage(format!(
+                "--from {folder}: a recording of part {part}; expected one of a whole run, as `plimsoll merge` writes"
+            )));
+        }
+        level.plan.start_at_ns = None;
+    }
+    Ok(())
+}
+
+/// Nanoseconds since the Unix epoch.
+fn parse_start(text: &str) -> Result<i64, String> {
+    let expected = || "expected a time in UTC, e.g. 2026-11-23T10:00:00Z".to_owned();
+    let time = humantime::parse_rfc3339(text).map_err(|_| expected())?;
+    let since = time.duration_since(UNIX_EPOCH).map_err(|_| expected())?;
+    i64::try_from(since.as_nanos()).map_err(|_| expected())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_start_is_an_instant() {
+        assert_eq!(parse_start("2026-11-23T10:00:00Z"), Ok(1_795_428_000_000_000_000));
+        assert_eq!(parse_start("2026-11-23T10:00:00.25Z"), Ok(1_795_428_000_250_000_000));
+        for wrong in ["10:00", "2026-11-23", "2026-11-23T10:00:00", "tomorrow", "1900-01-01T00:00:00Z"] {
+            assert!(parse_start(wrong).is_err(), "{wrong}");
+        }
+    }
+}

@@ -1,0 +1,194 @@
+//! Parts of a run in processes of their own, on one server: together they ask for what one process asks for, and whatever becomes of a
+//! part is said by its name.
+#![allow(clippy::unwrap_used, reason = "a test may stop where it stands")]
+
+use std::path::Path;
+use std::process::Command;
+use std::time::{Duration, SystemTime};
+
+use plimsoll_testkit::command::{Running, output};
+use plimsoll_testkit::servers::Scratch;
+use rustix::process::Signal;
+use serde_json::Value;
+
+/// Four clients, 40 operations per second: with a thread for each client, what they ask for depends on no speed.
+const LOAD: [&str; 13] = [
+    "random-read",
+    "--set",
+    "size=64KiB",
+    "--clients",
+    "4",
+    "--rate",
+    "40",
+    "--arrivals",
+    "poisson",
+    "--warmup",
+    "500ms",
+    "--duration",
+    "4s",
+];
+/// Enough for processes to start and make files on a machine that is busy.
+const AHEAD: Duration = Duration::from_secs(15);
+
+fn plimsoll(folder: &Path) -> Command {
+    let mut command = Command::new(env!("CARGO_BIN_EXE_plimsoll"));
+    command.current_dir(folder);
+    command
+}
+
+fn server(folder: &Path) -> (Running, String) {
+    let mut server = Running::start(plimsoll(folder).args(["serve", "nfs", "--listen", "127.0.0.1:0"])).unwrap();
+    let url = server.first_line();
+    (server, url.trim().to_owned())
+}
+
+/// A run of the load, recorded under its name.
+fn run(folder: &Path, url: &str, name: &str, part: Option<(&str, SystemTime)>) -> Command {
+    let mut command = plimsoll(folder);
+    command.arg("run").args(LOAD).args(["--target", url, "--quiet", "--record", name]);
+    command.args([
+        "--threads",
+        if part.is_some() { "1" } else { "4" },
+        "--record-transactions",
+        "all",
+        "--transactions",
+        &format!("{name}.csv"),
+    ]);
+    if let Some((part, start)) = part {
+        let start = humantime::format_rfc3339_millis(start).to_string();
+        command.args(["--part", part, "--start-at", &start, "--clock-bound", "10ms"]);
+    }
+    command
+}
+
+/// What was read in the measured phase: where, in order; and how many requests there were in all.
+fn reads(folder: &Path, names: &[&str]) -> (Vec<String>, u64) {
+    let (mut reads, mut requests) = (Vec::new(), 0);
+    for name in names {
+        let text = std::fs::read_to_string(folder.join(format!("{name}.csv"))).unwrap();
+        let mut lines = text.lines();
+        let header: Vec<&str> = lines.next().unwrap().split(',').collect();
+        let column = |name: &str| header.iter().position(|column| *column == name).unwrap();
+        let [level, procedure, path, offset, client] =
+            ["stage", "procedure", "path", "offset", "client_index"].map(column);
+        for line in lines {
+            let cells: Vec<&str> = line.split(',').collect();
+            requests += u64::from(cells[level] == "0");
+            if cells[level] == "0" && cells[procedure] == "READ" {
+                reads.push(format!("client {} reads {} at {}", cells[client], cells[path], cells[offset]));
+            }
+        }
+    }
+    reads.sort_unstable();
+    (reads, requests)
+}
+
+/// The exit code and the report of a merge.
+fn merged(folder: &Path, parts: &[&str]) -> (Option<i32>, Value) {
+    let merge =
+        output(plimsoll(folder).arg("merge").args(parts).args(["--json", "-", "--record", "all", "--overwrite"]));
+    (merge.status.code(), crate::only_side(&merge.stdout))
+}
+
+#[test]
+fn processes_ask_together_for_what_one_asks_for() {
+    let _alone = crate::alone();
+    let scratch = Scratch::new("parts-processes");
+    let folder = scratch.path();
+    let (server, url) = server(folder);
+    let start = SystemTime::now() + AHEAD;
+    let parts = ["1/4", "2/4", "3/4", "4/4"];
+    let begin = |(number, part): (usize, &&str)| {
+        Running::start(&mut run(folder, &url, &format!("part-{}", number + 1), Some((part, start)))).unwrap()
+    };
+    let running: Vec<Running> = parts.iter().enumerate().map(begin).collect();
+    for part in running {
+        let ended = part.end_within(Duration::from_secs(120));
+        assert!(matches!(ended.status.code(), Some(0 | 4)), "{}", String::from_utf8_lossy(&ended.stderr));
+    }
+    let names = ["part-1", "part-2", "part-3", "part-4"];
+    let (code, report) = merged(folder, &names);
+    assert!(matches!(code, Some(0 | 4)));
+    let whole = output(&mut run(folder, &url, "whole", None));
+    assert!(matches!(whole.status.code(), Some(0 | 4)), "{}", String::from_utf8_lossy(&whole.stderr));
+    let (one, _) = reads(folder, &["whole"]);
+    let (all, requests) = reads(folder, &names);
+    assert!(one.len() > 100, "{}", one.len());
+    assert_eq!(one, all);
+    assert_eq!(report["stages"][0]["count"], Value::from(requests));
+    assert_eq!(report["stages"][0]["clients"], 4);
+    // How busy the machine was is not asked here.
+    let reasons = report["validity"]["reasons"].to_string();
+    assert!(
+        !["missing", "did not finish", "not merged", "its clock"].iter().any(|what| reasons.contains(what)),
+        "{reasons}"
+    );
+    // The whole is a recording like any other.
+    let again = output(plimsoll(folder).args(["report", "all", "--json", "-"]));
+    assert_eq!(crate::only_side(&again.stdout), report);
+    server.signal(Signal::INT);
+}
+
+#[test]
+fn a_part_that_is_killed_missing_or_late_is_named() {
+    let _alone = crate::alone();
+    let scratch = Scratch::new("parts-killed");
+    let folder = scratch.path();
+    let (server, url) = server(folder);
+    let start = SystemTime::now() + AHEAD;
+    let [first, second] = [("part-1", "1/4"), ("part-2", "2/4")]
+        .map(|(name, part)| Running::start(&mut run(folder, &url, name, Some((part, start)))).unwrap());
+    let progress = folder.join("part-2/stage-0000.partial/progress.zst");
+    // Its measured phase has begun.
+    while !progress.exists() && SystemTime::now() < start + Duration::from_secs(100) {
+        std::thread::sleep(Duration::from_millis(20));
+    }
+    second.signal(Signal::KILL);
+    let ended = first.end_within(Duration::from_secs(120));
+    assert!(matches!(ended.status.code(), Some(0 | 4)), "{}", String::from_utf8_lossy(&ended.stderr));
+    // By now the common start is over.
+    let late = output(&mut run(folder, &url, "part-4", Some(("4/4", start))));
+    let said = String::from_utf8_lossy(&late.stderr).into_owned();
+    assert_eq!(late.status.code(), Some(3), "{said}");
+    assert!(said.contains("too late for the common start"), "{said}");
+    let (code, report) = merged(folder, &["part-1", "part-2", "part-4"]);
+    assert_eq!((code, &report["validity"]["verdict"]), (Some(4), &Value::from("invalid")));
+    let reasons = report["validity"]["reasons"].to_string();
+    for expected in [
+        "part 2/4 (part-2) did not finish: its process was killed, or is still running",
+        "part 3/4 is missing",
+        "part 4/4 (part-4) did not finish: ",
+    ] {
+        assert!(reasons.contains(expected), "{expected}: {reasons}");
+    }
+    assert_eq!(report["stages"][0]["count"], Value::from(reads(folder, &["part-1"]).1), "the first is whole");
+    server.signal(Signal::INT);
+}
+
+#[test]
+fn what_parts_cannot_do_is_usage() {
+    let scratch = Scratch::new("parts-usage");
+    let start = ["--start-at", "2026-11-23T10:00:00Z", "--clock-bound", "1ms"];
+    let nfs = ["--target", "nfs://127.0.0.1:9/x"];
+    for (arguments, says) in [
+        (&["--part", "1/2", "--record", "r"][..], "--start-at"),
+        (&["--part", "3/2"], "expected K/N"),
+        (&[&["--part", "1/2", "--record", "r"], &start[..]].concat(), "start one with `plimsoll serve`"),
+        (
+            &[&["--part", "1/2", "--record", "r", "--levels", "1,2"], &start[..], &nfs].concat(),
+            "expected one load level",
+        ),
+        (&[&["--part", "1/9", "--record", "r", "--clients", "8"], &start[..], &nfs].concat(), "at most as many parts"),
+        (&[&["--part", "1/2", "--record", "r", "--remove-files"], &start[..], &nfs].concat(), "cannot be used with"),
+        (&["--start-at", "10:00"], "expected a time in UTC"),
+        (&["--clock-bound", "1ms"], "--part"),
+    ] {
+        let ended = output(plimsoll(scratch.path()).args(["run", "random-read"]).args(arguments));
+        let said = String::from_utf8_lossy(&ended.stderr).into_owned();
+        assert_eq!(ended.status.code(), Some(2), "{arguments:?}: {said}");
+        assert!(said.contains(says), "{arguments:?}: {said}");
+    }
+    let ended = output(plimsoll(scratch.path()).args(["merge", "nothing"]));
+    assert_eq!(ended.status.code(), Some(2));
+    assert!(String::from_utf8_lossy(&ended.stderr).contains("no recording of a part to merge"));
+}

@@ -1,0 +1,34 @@
+//! The queue depth that all parts of a run have together: no sum of theirs, so it is made again from all requests.
+
+use std::cmp::Reverse;
+use std::collections::BinaryHeap;
+
+use anyhow::Context;
+use plimsoll_stats::QueueDepth;
+
+use super::part_recording::{Measured, PartRecording};
+
+/// What all parts had outstanding, in the order of the ends of the requests.
+pub(super) fn common(parts: &[(&PartRecording, Measured)]) -> anyhow::Result<QueueDepth> {
+    let mut depth = QueueDepth::default();
+    let mut readers = Vec::new();
+    for (part, measured) in parts {
+        // A part that measured no request has none.
+        let any = measured.statistics.operations().next().is_some();
+        readers.push(any.then(|| part.recording.spans(&measured.stage)).transpose()?);
+    }
+    let mut next = |from: usize| -> anyhow::Result<Option<(i64, i64)>> {
+        let span = readers.get_mut(from).and_then(Option::as_mut).and_then(Iterator::next);
+        let shown = || parts.get(from).map_or_else(String::new, |(part, _)| part.shown.clone());
+        span.transpose().with_context(|| format!("{}: spans.zst is damaged", shown()))
+    };
+    let mut waiting = BinaryHeap::new();
+    for from in 0..parts.len() {
+        waiting.extend(next(from)?.map(|(start, end)| Reverse((end, from, start))));
+    }
+    while let Some(Reverse((end, from, start))) = waiting.pop() {
+        depth.record(start, end);
+        waiting.extend(next(from)?.map(|(start, end)| Reverse((end, from, start))));
+    }
+    Ok(depth)
+}

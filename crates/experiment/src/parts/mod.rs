@@ -1,0 +1,242 @@
+//! Parts of a run become the whole: one recording, one report, one verdict.
+//!
+//! Everything that a level is judged from is a sum: statistics and intervals of cells, tallies of clients, lags of workers. So the
+//! whole is put together from the parts and judged as one process would have judged it (docs/decisions/0034-parts.md).
+
+mod depth;
+mod part_recording;
+mod result;
+
+use std::path::PathBuf;
+use std::sync::Arc;
+
+use plimsoll_drive::engine::{self, Plan};
+use plimsoll_model::{Names, Reason};
+use plimsoll_recording::folder::StageWriter;
+use plimsoll_report::findings::{Findings, Run};
+use plimsoll_results::record::{RecordTo, Rows};
+use plimsoll_results::{Usage, all_of};
+use plimsoll_stats::{Intervals, QueueDepth, Statistics};
+use plimsoll_workload::{Load, Workload};
+
+use part_recording::{Measured, PartRecording};
+pub(crate) use result::PartResult;
+
+use crate::level::{self, LevelResult};
+use crate::level_spec::LevelSpec;
+use crate::run_recording::RunRecording;
+use crate::run_spec::{RunSpec, VariantSpec};
+use crate::runner::findings_of;
+use crate::validity;
+
+/// Merges the parts of a run; `to` is where the whole is recorded, if it is. What fails besides comes with the findings.
+///
+/// # Errors
+/// Not one part can be used, or the whole cannot be recorded.
+pub fn merge(folders: &[PathBuf], to: Option<RecordTo>) -> anyhow::Result<(Findings, anyhow::Result<()>)> {
+    let (parts, mut reasons) = opened(folders);
+    let Some(first) = parts.first() else {
+        let why = reasons.iter().map(|reason| reason.text.as_str()).collect::<Vec<_>>().join("; ");
+        return Err(Usage(format!("no recording of a part to merge: {why}")).into());
+    };
+    reasons.extend(missing(&parts));
+    let mut names = Names::default();
+    let mut measured = Vec::new();
+    for part in &parts {
+        match part.measured(&mut names) {
+            Ok(found) => measured.push((part, found)),
+            Err(error) => reasons.push(Reason::invalid(format!("{} did not finish: {error:#}", named(part)))),
+        }
+    }
+    if measured.is_empty() {
+        let why = reasons.iter().map(|reason| reason.text.as_str()).collect::<Vec<_>>().join("; ");
+        anyhow::bail!("no part measured anything: {why}");
+    }
+    let whole = Whole::of(first)?;
+    let depth = depth::common(&measured)?;
+    let (level, intervals) = whole.level(&measured, depth, reasons);
+    whole.record(&level, &intervals, (&measured, &Arc::new(names)), to)
+}
+
+/// The parts that can be opened and belong together, in their order, and what speaks against the whole.
+fn opened(folders: &[PathBuf]) -> (Vec<PartRecording>, Vec<Reason>) {
+    let (mut parts, mut reasons) = (Vec::<PartRecording>::new(), Vec::new());
+    for folder in folders {
+        let shown = folder.display();
+        let fits = PartRecording::open(folder).and_then(|part| {
+            let other = parts.first().and_then(|first| part.differs(first));
+            if let Some(why) = other {
+                anyhow::bail!("it is of a different run: {why}");
+            }
+            if let Some(same) = parts.iter().find(|other| other.part == part.part) {
+                anyhow::bail!("{} is part {}, too", same.shown, part.part);
+            }
+            Ok(part)
+        });
+        match fits {
+            Ok(part) => parts.push(part),
+            Err(error) => reasons.push(Reason::invalid(format!("{shown} is not merged: {error:#}"))),
+        }
+    }
+    parts.sort_by_key(|part| part.part);
+    (parts, reasons)
+}
+
+/// Parts of which there is no recording.
+fn missing(parts: &[PartRecording]) -> Vec<Reason> {
+    let all = parts.first().map_or(0, |first| first.part.parts());
+    let absent: Vec<String> = (1..=all)
+        .filter(|number| parts.iter().all(|part| part.part.number() != *number))
+        .map(|number| format!("{number}/{all}"))
+        .collect();
+    match absent.as_slice() {
+        [] => Vec::new(),
+        [one] => vec![Reason::invalid(format!("part {one} is missing"))],
+        several => vec![Reason::invalid(format!("parts {} are missing", several.join(", ")))],
+    }
+}
+
+/// A part, as people are told.
+fn named(part: &PartRecording) -> String {
+    format!("part {} ({})", part.part, part.shown)
+}
+
+/// The run of which there are parts.
+struct Whole {
+    spec: RunSpec,
+    level_spec: LevelSpec,
+    workload: Workload,
+}
+
+impl Whole {
+    /// Of a part.
+    fn of(part: &PartRecording) -> anyhow::Result<Self> {
+        let variants = part.spec.variants(&part.workload_text)?;
+        let workload = variants.into_iter().next().map(|variant| variant.workload);
+        let workload = workload.ok_or_else(|| Usage(format!("{}: no workload", part.shown)))?;
+        let level_spec = LevelSpec { plan: part.level_spec()?.plan.whole(), ..part.level_spec()?.clone() };
+        let whole = |variant: &VariantSpec| VariantSpec { levels: vec![level_spec.clone()], ..variant.clone() };
+        let spec = RunSpec {
+            clock_bound_ns: None,
+            variants: part.spec.variants.iter().map(whole).collect(),
+            about: part.source.about.clone(),
+            ..part.spec.clone()
+        };
+        Ok(Self { spec, level_spec, workload })
+    }
+
+    /// The level that the parts make, with its intervals.
+    fn level(
+        &self,
+        parts: &[(&PartRecording, Measured)],
+        depth: QueueDepth,
+        mut reasons: Vec<Reason>,
+    ) -> (LevelResult, Option<Intervals>) {
+        let plan = &self.level_spec.plan;
+        let mut sums: Option<(Statistics, Intervals)> = None;
+        for (_, Measured { statistics, intervals, .. }) in parts {
+            match &mut sums {
+                Some((all, by_time)) => {
+                    all.merge(statistics);
+                    by_time.merge(intervals);
+                }
+                None => sums = Some((statistics.clone(), intervals.clone())),
+            }
+        }
+        let (statistics, intervals) = sums.unzip();
+        let statistics = statistics.unwrap_or_else(|| level::no_statistics(plan)).with_queue_depth(depth);
+        let ran = engine::merged(plan, parts.iter().map(|(_, measured)| measured.result.ran.clone()).collect());
+        reasons.extend(parts.iter().flat_map(|(part, found)| against(part, found, plan, ran.measured)));
+        let level = level::ended(statistics, None, ran, plan, &self.level_spec.words);
+        let level = reasons.into_iter().fold(level, |level, reason| level.against(Some(reason)));
+        let guarantees = parts.iter().map(|(_, found)| &found.level.about.guarantees);
+        let alike = guarantees.clone().all(|one| Some(one) == guarantees.clone().next());
+        let level = match guarantees.clone().next().filter(|_| alike) {
+            Some(Some(same)) => level.guaranteed(same.clone()),
+            _ => level,
+        };
+        (level.on(&self.level_spec).named(&self.workload), intervals)
+    }
+
+    /// What a report shows of it, and its recording.
+    fn record(
+        &self,
+        level: &LevelResult,
+        intervals: &Option<Intervals>,
+        (parts, names): (&[(&PartRecording, Measured)], &Arc<Names>),
+        to: Option<RecordTo>,
+    ) -> anyhow::Result<(Findings, anyhow::Result<()>)> {
+        let facts = facts(parts);
+        let rows = parts.first().map(|(part, _)| part.recording.manifest.transactions.which.as_str());
+        let rows = match rows {
+            Some("all") => Rows::All,
+            Some("none") | None => Rows::None,
+            Some(_) => Rows::Sample,
+        };
+        let to = to.map(|to| RecordTo { rows, ..to });
+        let recording = RunRecording::begin(to.as_ref(), &self.spec, &self.workload)?;
+        let with = |run: Run| Run { facts: facts.clone(), ..run };
+        let findings = findings_of((&self.spec, &self.workload), &[level], names, Vec::new(), with);
+        let Some(recording) = recording else { return Ok((findings, Ok(()))) };
+        let fill = |stage: &mut StageWriter| {
+            intervals.iter().for_each(|intervals| stage.rest(intervals));
+            parts.iter().for_each(|(part, found)| stage.adopt(&part.recording, &found.stage));
+        };
+        let added = recording.add(&self.level_spec, level, names, fill);
+        let found = Ok((findings, ()));
+        let besides = all_of([added, recording.finish(false, found.as_ref())]);
+        found.map(|(findings, ())| (findings, besides))
+    }
+}
+
+/// What was agreed with servers, and whose clients they were: of all parts, each once; and how far apart their clocks may be.
+fn facts(parts: &[(&PartRecording, Measured)]) -> Vec<String> {
+    let mut facts: Vec<String> = Vec::new();
+    for fact in parts.iter().flat_map(|(part, _)| &part.run.facts) {
+        if !facts.contains(fact) {
+            facts.push(fact.clone());
+        }
+    }
+    let bounds = parts.iter().filter_map(|(part, _)| part.spec.clock_bound_ns);
+    if let Some(bound) = bounds.max() {
+        let (count, bound) = (parts.len(), plimsoll_report::duration(bound as f64 / 1e9));
+        facts.push(format!("merged from {count} parts, clocks within {bound} (--clock-bound)"));
+    }
+    facts
+}
+
+/// What a part does to the whole: its clock, its machine, and how long it measured.
+fn against(part: &PartRecording, found: &Measured, plan: &Plan, measured: (i64, i64)) -> Vec<Reason> {
+    let PartResult { ran, besides, clock_moved_ns, .. } = &found.result;
+    let mut reasons: Vec<Reason> =
+        besides.iter().map(|text| Reason::invalid(format!("{}: {text}", named(part)))).collect();
+    let bound = part.spec.clock_bound_ns.unwrap_or(0);
+    if clock_moved_ns.unsigned_abs() > bound {
+        let [moved, bound] =
+            [clock_moved_ns.unsigned_abs(), bound].map(|ns| plimsoll_report::duration(ns as f64 / 1e9));
+        reasons.push(Reason::invalid(format!(
+            "{}: its clock was set by {moved} during the run, more than --clock-bound {bound}",
+            named(part)
+        )));
+    }
+    if plan.phases.measured_ns.is_some() && ran.measured != measured {
+        let [part_s, whole_s] = [ran.measured, measured].map(|(from, to)| (to - from) as f64 / 1e9);
+        reasons.push(Reason::invalid(format!(
+            "{} measured {part_s:.3} s of {whole_s:.3} s: the load was lower for the rest of the time",
+            named(part)
+        )));
+    }
+    let level = validity::Level {
+        generator: &ran.generator,
+        clients: &ran.clients,
+        users: matches!(plan.load, Load::Partly { .. }),
+        response: level::response(&found.statistics),
+        seconds: (ran.measured.1 - ran.measured.0) as f64 / 1e9,
+        lanes: ran.clients.len() as u64 * u64::from(plan.depth),
+        processors: found.result.processors,
+    };
+    let of_the_generator = validity::reasons_of_the_generator(&level).into_iter();
+    reasons
+        .extend(of_the_generator.map(|reason| Reason { text: format!("{}: {}", named(part), reason.text), ..reason }));
+    reasons
+}

@@ -1,0 +1,98 @@
+//! The recording of one part of a run.
+
+use std::path::Path;
+
+use anyhow::Context;
+use plimsoll_drive::engine::PlanPart;
+use plimsoll_model::Names;
+use plimsoll_recording::folder::{Progress, Recording, Stage};
+use plimsoll_report::findings::{Run, Source};
+use plimsoll_results::RecordedLevel;
+use plimsoll_results::record::Measurement;
+use plimsoll_results::recording_findings::measured;
+use plimsoll_stats::{Intervals, Statistics};
+
+use super::PartResult;
+use crate::level_spec::LevelSpec;
+use crate::run_spec::RunSpec;
+
+/// The recording of one part of a run, whatever became of the part.
+pub(super) struct PartRecording {
+    /// Its folder, as people are told.
+    pub(super) shown: String,
+    pub(super) part: PlanPart,
+    pub(super) spec: RunSpec,
+    pub(super) workload_text: String,
+    pub(super) run: Run,
+    pub(super) source: Source,
+    pub(super) recording: Recording,
+}
+
+/// What a part measured.
+pub(super) struct Measured {
+    pub(super) statistics: Statistics,
+    pub(super) intervals: Intervals,
+    pub(super) result: PartResult,
+    pub(super) level: RecordedLevel,
+    pub(super) stage: Stage,
+}
+
+impl PartRecording {
+    /// Opens it.
+    ///
+    /// # Errors
+    /// There is no recording, it is damaged or of another version, or it is none of a part.
+    pub(super) fn open(folder: &Path) -> anyhow::Result<Self> {
+        let recording = Recording::open(folder)?;
+        let Measurement::Run { run, workload_text, spec, source } = measured(&recording)? else {
+            anyhow::bail!("it was made from captures");
+        };
+        let spec = RunSpec::of_manifest(spec)?;
+        let part = spec.levels().next().and_then(|(_, level)| level.plan.part);
+        let part = part.context("it is of a whole run, not of a part (plimsoll run --part)")?;
+        Ok(Self { shown: folder.display().to_string(), part, spec, workload_text, run: *run, source, recording })
+    }
+
+    /// The only level of a part.
+    pub(super) fn level_spec(&self) -> anyhow::Result<&LevelSpec> {
+        Ok(self.spec.levels().next().context("it has no load level")?.1)
+    }
+
+    /// Why it is no part of the same run as `first`; `None` where it is.
+    pub(super) fn differs(&self, first: &Self) -> Option<String> {
+        let (mine, theirs) = (&self.recording.manifest, &first.recording.manifest);
+        if mine.tool != theirs.tool {
+            return Some(format!("it was made by {}, not by {}", mine.tool, theirs.tool));
+        }
+        if self.part.parts() != first.part.parts() {
+            return Some(format!("it is part {}, not one of {}", self.part, first.part.parts()));
+        }
+        if mine.transactions != theirs.transactions {
+            let [mine, theirs] = [mine, theirs].map(|manifest| &manifest.transactions.which);
+            return Some(format!("it was made with --record-transactions {mine}, not {theirs}"));
+        }
+        self.spec.differs(&first.spec)
+    }
+
+    /// What it measured.
+    ///
+    /// # Errors
+    /// It did not finish, with the reason as far as it is known; or a file is damaged.
+    pub(super) fn measured(&self, names: &mut Names) -> anyhow::Result<Measured> {
+        let manifest = &self.recording.manifest;
+        let Some(stage) = manifest.stages.first() else {
+            let why = manifest.validity.as_ref().and_then(|validity| validity.reasons.first());
+            match (why, manifest.state) {
+                (Some(why), _) => anyhow::bail!("{why}"),
+                (None, Progress::Running) => anyhow::bail!("its process was killed, or is still running"),
+                (None, _) => anyhow::bail!("it was stopped before it measured anything"),
+            }
+        };
+        let part = self.recording.part(stage)?.context("part.zst is missing")?;
+        let result = serde_json::from_slice(&part).context("part.zst is damaged or from another version")?;
+        let (statistics, _) = self.recording.statistics(stage, names)?;
+        let intervals = self.recording.intervals(stage)?;
+        let level = RecordedLevel::read(&stage.about)?;
+        Ok(Measured { statistics, intervals, result, level, stage: stage.clone() })
+    }
+}
