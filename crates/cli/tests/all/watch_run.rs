@@ -49,14 +49,14 @@ fn assert_left(running: &mut InTerminal, before: &str, says: &str) {
 #[test]
 fn the_screen_shows_level_pace_and_generator_and_then_comes_the_report() {
     let _alone = crate::alone();
-    let mut running = start(&mut plimsoll("embedded:smb", &["--watch", "--duration", "4s", "--utc"]), SIZE);
+    let mut running = start(&mut plimsoll("embedded:smb", &["--watch", "--duration", "10m", "--utc"]), SIZE);
     let before = running.settings();
     wait_for(&running, "mixed on embedded:smb");
     wait_for(&running, "3 clients: measuring, ");
     wait_for(&running, "3 of 3 clients connected");
     wait_for(&running, "as many as the server takes");
     running.type_keys("o");
-    wait_for(&running, "Waited for by operation");
+    wait_for(&running, "Time waited by operation");
     running.type_keys("t");
     wait_for(&running, "Service times, a column per second");
     running.wait_until(|bytes| {
@@ -68,6 +68,7 @@ fn the_screen_shows_level_pace_and_generator_and_then_comes_the_report() {
         screen.screen().alternate_screen() && !screen.screen().contents().contains("lost"),
         "a run loses no packets"
     );
+    running.type_keys("q");
     assert_left(&mut running, &before, "requests on 3 connections");
 }
 
