@@ -221,7 +221,7 @@ impl Framer {
             State::Lost => {}
             State::Boundary => self.state = State::Lost,
             State::Prefix => self.lost_beginning(&mut out),
-            State::Mark => self.finish(None, end_offset, &mut out, State::Lost),
+            State::Mark => self.lost_mark(end_offset, &mut out),
             State::Body if len < self.remaining => {
                 self.remaining -= len;
                 self.head_closed = true;
@@ -255,9 +255,10 @@ impl Framer {
         if self.state == State::Prefix {
             return self.lost_beginning(&mut out);
         }
-        if matches!(self.state, State::Body | State::Mark) {
-            let remaining = if self.state == State::Body { self.remaining } else { 0 };
-            self.finish(None, end_offset + remaining, &mut out, State::Lost);
+        match self.state {
+            State::Body => self.finish(None, end_offset + self.remaining, &mut out, State::Lost),
+            State::Mark => self.lost_mark(end_offset, &mut out),
+            _ => {}
         }
     }
 
@@ -479,6 +480,14 @@ impl Framer {
                 self.fragment_end(self.arrivals.latest, cursor.offset(), out);
             }
         }
+    }
+
+    /// The mark of the next fragment was not seen whole: another fragment follows, of unknown length.
+    #[cold]
+    fn lost_mark(&mut self, end_offset: u64, out: &mut impl FnMut(&Message<'_>)) {
+        self.mark[self.mark_len..].fill(0);
+        self.marks.push(FragmentMark { at: self.len, bytes: self.mark });
+        self.finish(None, end_offset, out, State::Lost);
     }
 
     #[inline]

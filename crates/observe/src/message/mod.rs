@@ -59,6 +59,6 @@ pub enum Content {
 pub struct FragmentMark {
     /// Bytes of the message in front of it.
     pub at: u64,
-    /// The mark.
+    /// The mark; what a hole hides of it is zero.
     pub bytes: [u8; 4],
 }

@@ -243,7 +243,9 @@ mod tests {
         for sweep in [Sweep::tree("own".to_owned(), tree()), Sweep::empty("own".to_owned())] {
             let Some(Swept::Failed(error)) = end(sweep, says) else { panic!("it goes on") };
             assert!(
-                error.to_string().starts_with("own: the server reports contradictory states: no directory, and then"),
+                error
+                    .to_string()
+                    .starts_with("own: the server reports contradictory states: first not a directory, then"),
                 "{error}"
             );
         }
