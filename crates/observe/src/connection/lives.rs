@@ -57,6 +57,8 @@ impl Lives {
 
 fn of_server(lives: &[Life]) -> Vec<Restart> {
     let mut closed: Vec<(i64, &Life)> = lives.iter().filter_map(|life| Some((life.closed_ns?, life))).collect();
+    // One that was opened and closed in the same tick of the clock, or in disorder, tells nothing.
+    closed.retain(|(closed_ns, life)| life.begin_ns.is_none_or(|begin_ns| begin_ns < *closed_ns));
     closed.sort_by_key(|(closed_ns, _)| *closed_ns);
     let mut restarts = Vec::new();
     while let Some(&(from_ns, first)) = closed.first() {
@@ -139,5 +141,11 @@ mod tests {
         assert_eq!(restarts(&survivor), []);
         assert_eq!(restarts(&[(1, 0, 4_990, Some(5_000)), (2, 10, 4_800, Some(5_004))]), [], "the end");
         assert_eq!(restarts(&[(1, 0, 4_990, None), (1, 7_000, 9_000, None)]), [], "the client closed it");
+    }
+
+    #[test]
+    fn a_connection_that_is_closed_in_the_instant_of_its_begin_or_before_it_is_none_of_a_restart() {
+        assert_eq!(restarts(&[(1, 5_000, 5_000, Some(5_000)), (1, 7_000, 9_000, None)]), []);
+        assert_eq!(restarts(&[(1, 5_000, 5_000, Some(4_000)), (2, 10, 9_000, None)]), []);
     }
 }
