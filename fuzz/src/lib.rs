@@ -3,10 +3,12 @@
 
 mod answer;
 mod conversation;
+mod frames;
 mod tunnel;
 mod watch;
 
 pub use answer::{CONTROLS, Made, STATUSES};
 pub use conversation::{Conversation, MESSAGES_MAX, exchange};
+pub use frames::{RawFrame, raw_frames};
 pub use tunnel::{Carrier, tunnel};
 pub use watch::{Seen, Watch};

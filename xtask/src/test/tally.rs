@@ -10,9 +10,12 @@ pub(crate) struct Tally {
     ignored: u64,
     /// Reasons, by program and test: those tests count as passed in their programs' lines.
     skipped: BTreeMap<String, String>,
-    /// Programs and tests.
+    /// Programs and tests, with the first line of what each said of it.
     failures: Vec<String>,
 }
+
+/// Longer messages are shown with the output of their program alone.
+const MESSAGE_MAX: usize = 400;
 
 impl Tally {
     /// The line that ends the output.
@@ -37,7 +40,7 @@ impl Tally {
     pub(crate) fn read(&mut self, program: &str, said: &str) {
         let tests = said.lines().take_while(|line| !matches!(*line, "successes:" | "failures:"));
         let failed = tests.filter_map(|line| line.strip_prefix("test ")?.strip_suffix(" ... FAILED"));
-        self.failures.extend(failed.map(|name| format!("{program}: {name}")));
+        self.failures.extend(failed.map(|name| format!("{program}: {name}{}", message(said, name))));
         let mut test = "";
         for line in said.lines() {
             if let Some(name) = line.strip_prefix("---- ").and_then(|rest| rest.strip_suffix(" stdout ----")) {
@@ -63,6 +66,18 @@ impl Tally {
     }
 }
 
+/// Where a test stopped, and the first line of its message: what a log that was cut must still hold.
+fn message(said: &str, test: &str) -> String {
+    let heading = format!("---- {test} stdout ----");
+    let block = said.lines().skip_while(|line| *line != heading).skip(1).take_while(|line| !line.starts_with("---- "));
+    let mut panicked = block.skip_while(|line| !line.contains("panicked at "));
+    let Some((_, place)) = panicked.next().and_then(|line| line.split_once("panicked at ")) else {
+        return String::new();
+    };
+    let message: String = panicked.next().unwrap_or_default().chars().take(MESSAGE_MAX).collect();
+    format!(" at {place} {message}")
+}
+
 /// The number that stands before a word in a program's result line.
 fn count(result: &str, word: &str) -> u64 {
     let before = result.split(';').find_map(|part| part.strip_suffix(word));
@@ -82,6 +97,14 @@ successes:
 
 ---- a_test_of_tests stdout ----
 test nothing ... FAILED
+
+failures:
+
+---- table::rows stdout ----
+said before
+thread 'table::rows' (12) panicked at tests/all/table.rs:9:5:
+3 rows instead of 4
+more
 test result: FAILED. 70 passed; 80 failed; 90 ignored; 0 measured; 0 filtered out; finished in 0.10s
 ---- wire::against_tshark stdout ----
 SKIPPED: needs tshark
@@ -103,7 +126,7 @@ test result: FAILED. 3 passed; 2 failed; 0 ignored; 0 measured; 0 filtered out; 
     #[test]
     fn counts_are_summed_and_a_skipped_test_is_not_a_passed_one() {
         assert_eq!(tally().line(), "13 passed, 2 failed, 3 skipped");
-        assert_eq!(tally().failures, ["two: table::rows"]);
+        assert_eq!(tally().failures, ["two: table::rows at tests/all/table.rs:9:5: 3 rows instead of 4"]);
         assert_eq!(Tally::default().line(), "0 passed, 0 failed, 0 skipped");
     }
 
