@@ -28,6 +28,8 @@ pub struct ClientPath {
     pub stuck: [Stuck; 2],
     /// The largest segment that was acknowledged, of those that were timed, bytes.
     pub largest_acknowledged: [u32; 2],
+    /// The largest of these that was acknowledged after the first retransmission of a segment that was stuck, bytes; 0 where none was.
+    pub largest_since_stuck: [u32; 2],
 }
 
 impl ClientPath {
@@ -45,6 +47,7 @@ impl ClientPath {
             small_window_ns: [0; 2],
             stuck: Default::default(),
             largest_acknowledged: [0; 2],
+            largest_since_stuck: [0; 2],
         }
     }
 }

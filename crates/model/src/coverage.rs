@@ -356,8 +356,12 @@ pub struct Breaks {
     pub longest_ns: u64,
     /// … and the client that was asked to give up its lease or oplock.
     pub holder: Option<std::net::IpAddr>,
-    /// … and the file.
+    /// … and the file,
     pub path: crate::Symbol,
+    /// … and whether it ended though that client had neither acknowledged the break nor closed the file.
+    pub is_longest_unanswered: bool,
+    /// Opens that waited for 1 s or longer for a break that was not answered until they were.
+    pub unanswered: u64,
 }
 
 /// Times that an SMB2 client had used up its credits, over connections of which all messages were seen and that had none left for at

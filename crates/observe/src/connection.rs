@@ -3,7 +3,9 @@
 mod acknowledgements;
 mod client_paths;
 mod first_bytes;
+mod largest;
 mod lives;
+mod moments;
 mod opening;
 mod stream_consumer;
 mod stuck;

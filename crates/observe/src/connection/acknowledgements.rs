@@ -5,6 +5,8 @@
 
 use plimsoll_model::Pace;
 
+use super::largest::Largest;
+use super::moments::Moments;
 use crate::stream::TcpFlow;
 
 /// Classes of times: a quarter of an octave each.
@@ -62,8 +64,10 @@ pub(super) struct Acknowledgements {
     timed: (u64, i64),
     /// Its length, bytes.
     timed_len: u32,
-    /// The largest that was acknowledged, of those that were timed, bytes.
-    pub(super) largest_acknowledged: u32,
+    /// The largest that were acknowledged, of those that were timed.
+    pub(super) largest: Largest,
+    /// When.
+    pub(super) moments: Moments,
     /// How many were timed, and how many pass before the next one is.
     timed_count: u32,
     pass: u32,
@@ -86,7 +90,8 @@ impl Default for Acknowledgements {
         Self {
             timed: (NONE, 0),
             timed_len: 0,
-            largest_acknowledged: 0,
+            largest: Largest::default(),
+            moments: Moments::default(),
             timed_count: 0,
             pass: 0,
             last: (u64::MAX / 2, 0),
@@ -163,7 +168,8 @@ impl Acknowledgements {
     fn sample(&mut self, bytes: u64, now_ns: i64, largest: u32) {
         let sent_ns = self.timed.1;
         self.timed.0 = NONE;
-        self.largest_acknowledged = self.largest_acknowledged.max(self.timed_len);
+        self.largest.acknowledged(self.timed_len, now_ns);
+        self.moments.add(now_ns);
         self.timed_count = self.timed_count.saturating_add(1);
         self.pass = if self.timed_count < TIMED_FIRST { 0 } else { TIMED_EVERY - 1 };
         let Ok(passed_ns) = u64::try_from(now_ns.saturating_sub(sent_ns)) else { return };

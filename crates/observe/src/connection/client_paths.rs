@@ -3,15 +3,61 @@
 use std::collections::HashMap;
 use std::net::IpAddr;
 
-use plimsoll_model::{ClientPath, Network, Stuck};
+use plimsoll_model::{ClientPath, Network};
 
 use super::acknowledgements::{Acknowledgements, CLASSES, time_of};
+use super::largest::Largest;
+use super::moments::Moments;
+use super::stuck;
 
 /// Clients with a path: 4 MiB. Connections of more are counted.
 const CLIENTS_MAX: usize = 4_096;
 
-/// How many times fall into each class, of all connections of a client.
-type Sums = [[u32; CLASSES]; 2];
+/// Connections of a client of which it is known when segments were acknowledged: 1 KiB.
+const MOMENTS_MAX: usize = 32;
+/// Connections of a client with segments that were stuck.
+const STUCK_MAX: usize = 8;
+
+/// What is added up over the connections of a client, by direction.
+#[derive(Debug)]
+struct Sums {
+    /// How many times fall into each class.
+    classes: [[u32; CLASSES]; 2],
+    largest: [Largest; 2],
+    /// When segments were acknowledged, of so many connections.
+    moments: [Vec<Moments>; 2],
+    /// Segments that were stuck.
+    stuck: [Vec<stuck::Found>; 2],
+}
+
+impl Sums {
+    fn new() -> Self {
+        Self {
+            classes: [[0; CLASSES]; 2],
+            largest: Default::default(),
+            moments: Default::default(),
+            stuck: Default::default(),
+        }
+    }
+
+    /// The largest segment that was acknowledged since the first one was stuck, if the path carried anything while one was: a path that
+    /// carried nothing was interrupted.
+    fn largest_since_stuck(&self, at: usize) -> Option<u32> {
+        let spans = || self.stuck[at].iter().filter_map(|one| Some((one.span_ns?, one.was_peer_there)));
+        let carries = |((from_ns, to_ns), was_peer_there): ((i64, i64), bool)| {
+            was_peer_there || self.moments[at].iter().any(|moments| moments.has_within(from_ns, to_ns))
+        };
+        let since_ns = spans().map(|(span_ns, _)| span_ns.0).min()?;
+        spans().any(carries).then(|| self.largest[at].since(since_ns))
+    }
+}
+
+/// Adds one to so many at most.
+fn push<T>(all: &mut Vec<T>, one: T, most: usize) {
+    if all.len() < most {
+        all.push(one);
+    }
+}
 
 /// Paths by client.
 #[derive(Debug, Default)]
@@ -27,13 +73,13 @@ impl ClientPaths {
         client: IpAddr,
         network: &Network,
         acknowledgements: [&Acknowledgements; 2],
-        stuck: [Stuck; 2],
+        stuck: [stuck::Found; 2],
     ) {
         if self.by_client.len() >= CLIENTS_MAX && !self.by_client.contains_key(&client) {
             self.beyond += 1;
             return;
         }
-        let new = || Box::new((ClientPath::new(client), [[0; CLASSES]; 2]));
+        let new = || Box::new((ClientPath::new(client), Sums::new()));
         let (path, sums) = &mut **self.by_client.entry(client).or_insert_with(new);
         path.connections += 1;
         path.handshakes += network.handshakes;
@@ -42,24 +88,30 @@ impl ClientPaths {
             let all = [path.round_trips[at].least_ns, seen.least_ns, handshake_ns];
             path.round_trips[at].least_ns = all.into_iter().flatten().min();
             path.paces[at].add(&seen.pace);
-            let classes = sums[at].iter_mut().zip(seen.classes);
+            let classes = sums.classes[at].iter_mut().zip(seen.classes);
             classes.for_each(|(sum, count)| *sum = sum.saturating_add(u32::from(count)));
             path.data_segments[at] += network.data_segments[at];
             path.resent_segments[at] += network.resent_segments[at];
             path.zero_window_ns[at] = path.zero_window_ns[at].saturating_add(network.zero_window_ns[at]);
             path.small_window_ns[at] = path.small_window_ns[at].saturating_add(network.small_window_ns[at]);
-            path.stuck[at].add(&stuck[at]);
-            path.largest_acknowledged[at] = path.largest_acknowledged[at].max(seen.largest_acknowledged);
+            path.stuck[at].add(&stuck[at].stuck);
+            sums.largest[at].add(&seen.largest);
+            push(&mut sums.moments[at], seen.moments, MOMENTS_MAX);
+            if stuck[at].span_ns.is_some() {
+                push(&mut sums.stuck[at], stuck[at], STUCK_MAX);
+            }
         }
     }
 
     /// All paths, by address; and how many connections have none.
     pub(crate) fn finish(self) -> (Vec<ClientPath>, u64) {
         let whole = |(mut path, sums): (ClientPath, Sums)| {
-            for (round_trip, counts) in path.round_trips.iter_mut().zip(sums) {
+            for (round_trip, counts) in path.round_trips.iter_mut().zip(&sums.classes) {
                 round_trip.count = counts.iter().copied().map(u64::from).sum();
-                round_trip.median_ns = median(&counts, round_trip.count);
+                round_trip.median_ns = median(counts, round_trip.count);
             }
+            path.largest_acknowledged = sums.largest.map(|largest| largest.of_all());
+            path.largest_since_stuck = [0, 1].map(|at| sums.largest_since_stuck(at).unwrap_or(0));
             path
         };
         let mut paths: Vec<ClientPath> = self.by_client.into_values().map(|one| whole(*one)).collect();

@@ -11,6 +11,9 @@ const STUCK_NS: i64 = 1_000_000_000;
 /// A copy of less than this part of the former ones is another segment: TCP tries a smaller one (RFC 4821).
 const SMALLER: f64 = 0.9;
 
+/// A segment of fewer bytes passes each path (RFC 791 has packets of 576 bytes).
+const SMALL: u32 = 512;
+
 /// The segment of one direction that was sent again last.
 #[derive(Clone, Copy, Debug, Default)]
 pub(super) struct Repeated {
@@ -20,9 +23,22 @@ pub(super) struct Repeated {
     copies: u64,
     first_ns: i64,
     last_ns: i64,
-    /// Its receiver sent something since.
+    /// Its receiver sent something since; and before the last copy.
     is_peer_there: bool,
-    found: Stuck,
+    was_peer_there: bool,
+    /// Its receiver sent a small segment again: acknowledgements do not arrive there either.
+    is_cut_off: bool,
+    found: Found,
+}
+
+/// Segments that were stuck.
+#[derive(Clone, Copy, Debug, Default)]
+pub(super) struct Found {
+    pub(super) stuck: Stuck,
+    /// When the first of them was sent again first and last, ns,
+    pub(super) span_ns: Option<(i64, i64)>,
+    /// … and that its receiver sent something meanwhile.
+    pub(super) was_peer_there: bool,
 }
 
 impl Repeated {
@@ -31,6 +47,7 @@ impl Repeated {
         let is_smaller = f64::from(segment.wire_len) < SMALLER * f64::from(self.len);
         if self.copies > 0 && segment.seq == self.seq && !is_smaller {
             (self.copies, self.last_ns) = (self.copies + 1, now_ns);
+            self.was_peer_there = self.is_peer_there;
             return;
         }
         if self.copies > 0 && segment.seq == self.seq {
@@ -48,12 +65,17 @@ impl Repeated {
         };
     }
 
-    /// The receiver sent a segment, which acknowledges it or does not.
-    pub(super) fn answered(&mut self, ack: u32) {
-        self.is_peer_there = true;
-        if ack.wrapping_sub(self.seq) as i32 > 0 {
+    /// The receiver sent a segment, which acknowledges it or does not. Who resets the connection has come back without it.
+    pub(super) fn answered(&mut self, segment: &Segment<'_>) {
+        self.is_peer_there |= !segment.flags.rst();
+        if segment.flags.ack() && segment.ack.wrapping_sub(self.seq) as i32 > 0 {
             self.copies = 0;
         }
+    }
+
+    /// The receiver sent something again itself.
+    pub(super) fn receiver_repeats(&mut self, segment: &Segment<'_>) {
+        self.is_cut_off |= segment.wire_len < SMALL;
     }
 
     pub(super) fn is_active(&self) -> bool {
@@ -62,15 +84,19 @@ impl Repeated {
 
     fn settle(&mut self) {
         let passed_ns = self.last_ns.saturating_sub(self.first_ns);
-        if self.copies >= COPIES && passed_ns >= STUCK_NS && self.is_peer_there {
+        if self.copies >= COPIES && passed_ns >= STUCK_NS && self.is_peer_there && !self.is_cut_off {
             let (copies, ns, bytes) = (self.copies, passed_ns.unsigned_abs(), self.len);
-            self.found.add(&Stuck { segments: 1, copies, ns, bytes });
+            self.found.stuck.add(&Stuck { segments: 1, copies, ns, bytes });
+            if self.found.span_ns.is_none() {
+                self.found.span_ns = Some((self.first_ns, self.last_ns));
+                self.found.was_peer_there = self.was_peer_there;
+            }
         }
         self.copies = 0;
     }
 
     /// All that was stuck, one that still is too.
-    pub(super) fn found(&self) -> Stuck {
+    pub(super) fn found(&self) -> Found {
         let mut last = *self;
         last.settle();
         last.found

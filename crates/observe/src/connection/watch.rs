@@ -7,7 +7,7 @@ use std::net::IpAddr;
 use plimsoll_model::{Endpoint, MostResent, Network};
 
 use super::lives::Life;
-use super::stuck::Repeated;
+use super::stuck::{self, Repeated};
 use super::windows::Windows;
 use crate::packet::Segment;
 
@@ -80,7 +80,7 @@ impl Watch {
         now_ns: i64,
         (acknowledges_all, is_inside): (bool, bool),
     ) {
-        self.repeated[1 - direction].answered(segment.ack);
+        self.repeated[1 - direction].answered(segment);
         if segment.flags.syn() {
             self.syn(segment, direction, now_ns);
             self.windows.syn(segment, direction);
@@ -114,7 +114,7 @@ impl Watch {
     #[cold]
     #[inline(never)]
     fn rare_data(&mut self, segment: &Segment<'_>, direction: usize, now_ns: i64, largest: u32) {
-        self.repeated[1 - direction].answered(segment.ack);
+        self.repeated[1 - direction].answered(segment);
         self.handshake_ends(direction, now_ns);
         self.windows.data(direction, now_ns, GOES_ON_NS);
         if let Some((opened_ns, closed)) = self.opened[direction].take()
@@ -148,6 +148,7 @@ impl Watch {
         is_newest: bool,
     ) {
         self.repeated[direction].again(segment, now_ns);
+        self.repeated[1 - direction].receiver_repeats(segment);
         self.is_active = true;
         self.found.resent_segments[direction] += segments;
         self.windows.forget(direction);
@@ -239,7 +240,7 @@ impl Watch {
     }
 
     /// Segments that no copy of was acknowledged, requests first.
-    pub(super) fn stuck(&self, client: usize) -> [plimsoll_model::Stuck; 2] {
+    pub(super) fn stuck(&self, client: usize) -> [stuck::Found; 2] {
         [client, 1 - client].map(|direction| self.repeated[direction].found())
     }
 

@@ -262,6 +262,9 @@ impl Smb2 {
         self.ids.message_id(key, header.credit_charge(), link.breaks[direction]);
         let is_whole = link.from_start && link.holes == [0; 2];
         self.balance.request(header.credit_charge(), part.message.first.time_ns, is_whole);
+        if !shared.breaks.is_empty() {
+            shared.breaks.requested(part.member, link.ends[1 - direction].ip, link.ends[direction].ip);
+        }
         let command = header.command_code();
         let mut pending = Pending::of(part.message, direction, link, Procedure::of(Protocol::Smb2, command));
         if pending.procedure.is_unknown() {
@@ -296,7 +299,7 @@ impl Smb2 {
         if is_break_notification(header) {
             output.one_way += 1;
             let (server, holder) = (link.ends[direction].ip, link.ends[1 - direction].ip);
-            shared.breaks.notified(server, holder, part.message.first.time_ns);
+            shared.breaks.notified(server, holder, part.message.first.time_ns, part.member.bytes);
             return;
         }
         let (key, _) = self.id(header, link, output);

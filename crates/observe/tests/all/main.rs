@@ -2,6 +2,7 @@
 #![allow(clippy::unwrap_used, reason = "a test may stop where it stands")]
 
 mod anonymize;
+mod breaks;
 mod client_paths;
 mod compounds;
 mod conversation;
@@ -14,5 +15,6 @@ mod pairing_model;
 mod small_segments;
 mod snaplen;
 mod stream_model;
+mod stuck;
 mod unrecognised;
 mod waiting;

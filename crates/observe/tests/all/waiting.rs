@@ -1,15 +1,14 @@
-//! What TCP's headers and break notifications tell of waiting.
+//! What TCP's headers tell of waiting.
 
-use plimsoll_model::{Coverage, Stuck, Transaction};
+use plimsoll_model::{Coverage, Transaction};
 use plimsoll_observe::Observer;
 use plimsoll_observe::capture::{Frame, LinkType};
 use plimsoll_testkit::{Link, Side, Tcp, Traffic, nbss, smb2};
 
-const MS: i64 = 1_000_000;
-const MSS: usize = 1_448;
-const OPLOCK_BREAK: u16 = 0x12;
+pub(crate) const MS: i64 = 1_000_000;
+pub(crate) const MSS: usize = 1_448;
 
-fn coverage(traffic: &Traffic) -> Coverage {
+pub(crate) fn coverage(traffic: &Traffic) -> Coverage {
     let mut observer = Observer::new(Vec::<Transaction>::new());
     for (number, frame) in (1..).zip(&traffic.frames) {
         let (time_ns, link) = (Some(frame.time_ns), LinkType::Ethernet);
@@ -110,43 +109,6 @@ fn a_window_that_is_never_opened_counts_as_long_as_its_receiver_says_that_it_is_
     assert_eq!(closed(0).zero_windows, [0, 0], "nobody knows how long");
 }
 
-/// A response of 3,000 bytes, the first segment of which the server sends so often, at growing intervals; the client acknowledges the
-/// responses before it, and asks again meanwhile or does not. `last` is the last copy.
-fn sent_again(copies: u32, asks: bool, last: impl Fn(&mut Traffic, &mut Tcp)) -> [Stuck; 2] {
-    let (mut traffic, mut tcp) = (Traffic::new(Link::Ethernet), Tcp::between_ports(700, 445));
-    for id in 1..=3 {
-        traffic.send(&mut tcp, Side::Client, &nbss(&smb2::read(id, smb2::file(1), 100).bytes()));
-        traffic.send(&mut tcp, Side::Server, &nbss(&smb2::read_answer(id, &[7; 100]).bytes()));
-        traffic.tcp(&tcp.ack(Side::Client));
-    }
-    traffic.send(&mut tcp, Side::Client, &nbss(&smb2::read(4, smb2::file(1), 3_000).bytes()));
-    let acknowledges = tcp.ack(Side::Client);
-    let answer = nbss(&smb2::read_answer(4, &[7; 3_000]).bytes());
-    let segments = tcp.split(Side::Server, &answer, MSS);
-    traffic.all(&segments);
-    for copy in 1..copies {
-        traffic.time_ns += (200 * MS) << copy;
-        traffic.tcp(&segments[0]);
-        if asks {
-            traffic.tcp(&acknowledges);
-        }
-    }
-    last(&mut traffic, &mut tcp);
-    coverage(&traffic).client_paths.first().map(|path| path.stuck).unwrap_or_default()
-}
-
-#[test]
-fn a_segment_that_is_never_acknowledged_is_stuck_if_its_receiver_is_there() {
-    let stuck = sent_again(6, true, |_, _| ());
-    assert_eq!(stuck[0], Stuck::default());
-    assert_eq!((stuck[1].segments, stuck[1].copies, stuck[1].bytes), (1, 6, MSS as u32), "{stuck:?}");
-    assert!((12_000 * MS as u64..12_100 * MS as u64).contains(&stuck[1].ns), "{stuck:?}");
-    assert_eq!(sent_again(6, false, |_, _| ())[1], Stuck::default(), "the client is off");
-    assert_eq!(sent_again(3, true, |_, _| ())[1], Stuck::default(), "too few");
-    let arrived = sent_again(6, true, |traffic, tcp| traffic.tcp(&tcp.ack(Side::Client)));
-    assert_eq!(arrived[1], Stuck::default(), "the last copy arrived");
-}
-
 /// A connection seen in its middle so long after the capture's beginning, with an answer to a request that is not there.
 fn begun_after(late_ns: i64) -> Coverage {
     let (mut traffic, mut tcp) = (Traffic::new(Link::Ethernet), Tcp::between_ports(700, 445));
@@ -225,55 +187,6 @@ fn the_handshake_tells_the_round_trip_to_both_ends() {
     again.send(&mut tcp, Side::Client, &nbss(&smb2::echo(1).bytes()));
     again.send(&mut tcp, Side::Server, &nbss(&smb2::echoed(1).bytes()));
     assert_eq!(coverage(&again).network.to_server_ns, None, "which of the two was answered?");
-}
-
-/// A client opens a file that another one has; the server breaks that one's lease or does not, and answers so long after it.
-fn open_during_a_break(breaks: bool, answered_ns: i64) -> Coverage {
-    let mut traffic = Traffic::new(Link::Ethernet);
-    let (mut holder, mut opener) = (Tcp::between_ports(700, 445), Tcp::between_ports(701, 445));
-    traffic.send(&mut holder, Side::Client, &nbss(&smb2::create(1, "file").bytes()));
-    traffic.send(&mut holder, Side::Server, &nbss(&smb2::created(1, smb2::file(1)).bytes()));
-    traffic.send(&mut opener, Side::Client, &nbss(&smb2::create(1, "file").bytes()));
-    if breaks {
-        traffic.send(&mut holder, Side::Server, &nbss(&smb2::response(OPLOCK_BREAK, u64::MAX, 0).bytes()));
-    }
-    traffic.time_ns += answered_ns;
-    traffic.send(&mut opener, Side::Server, &nbss(&smb2::created(1, smb2::file(2)).bytes()));
-    coverage(&traffic)
-}
-
-#[test]
-fn an_open_waits_for_a_lease_that_is_broken_before_it_is_answered() {
-    let waited = open_during_a_break(true, 30 * MS).breaks;
-    assert_eq!((waited.notified, waited.opens), (1, 1));
-    assert!((30 * MS as u64..31 * MS as u64).contains(&waited.wait_ns), "{waited:?}");
-    assert_eq!(waited.longest_ns, waited.wait_ns);
-    assert!(waited.holder.is_some() && waited.path.is_some(), "{waited:?}");
-    assert_eq!(open_during_a_break(false, 30 * MS).breaks.opens, 0);
-    assert_eq!(open_during_a_break(true, MS).breaks.opens, 0, "it did not wait");
-}
-
-#[test]
-fn each_of_several_opens_waits_from_its_own_break_on() {
-    let mut traffic = Traffic::new(Link::Ethernet);
-    let mut holder = Tcp::between_ports(700, 445);
-    let mut openers = [701, 702, 703].map(|port| Tcp::between_ports(port, 445));
-    let notification = nbss(&smb2::response(OPLOCK_BREAK, u64::MAX, 0).bytes());
-    for (opener, (file, breaks)) in openers.iter_mut().zip([("first", true), ("second", true), ("second", false)]) {
-        traffic.send(opener, Side::Client, &nbss(&smb2::create(1, file).bytes()));
-        if breaks {
-            traffic.send(&mut holder, Side::Server, &notification);
-        }
-        traffic.time_ns += 400 * MS;
-    }
-    for opener in &mut openers {
-        traffic.send(opener, Side::Server, &nbss(&smb2::created(1, smb2::file(2)).bytes()));
-    }
-    let waited = coverage(&traffic).breaks;
-    assert_eq!((waited.notified, waited.opens), (2, 3));
-    let sum = (1_200 + 800 + 400) * MS as u64;
-    assert!((sum..sum + 3 * MS as u64).contains(&waited.wait_ns), "{waited:?}");
-    assert!((1_200 * MS as u64..1_201 * MS as u64).contains(&waited.longest_ns), "{waited:?}");
 }
 
 /// Reads of 9,000 bytes by a client whose window has room for two segments: after each two the server waits for so long.

@@ -271,6 +271,7 @@ fields!(
         small_window_ns,
         stuck,
         largest_acknowledged,
+        largest_since_stuck,
     }
 );
 fields!("stuck segments", Stuck { segments, copies, ns, bytes });
@@ -280,7 +281,10 @@ fields!("client with most retransmissions", MostResent { client, lead });
 fields!("small window", SmallWindow { client, waits, wait_ns, bytes });
 fields!("credits", Credits { waits, wait_ns, connections_ns });
 fields!("restart", Restart { server, closed_ns, connections, clients, back, back_after_ns, away_ns });
-fields!("breaks of leases", Breaks { notified, opens, wait_ns, longest_ns, holder, path });
+fields!(
+    "breaks of leases",
+    Breaks { notified, opens, wait_ns, longest_ns, holder, path, is_longest_unanswered, unanswered }
+);
 fields!("times of encrypted messages", Waited { count, sum_ns, bytes, percentiles_ns, longest_ns });
 fields!(
     "encrypted messages",

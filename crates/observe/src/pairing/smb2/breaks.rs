@@ -1,11 +1,14 @@
 //! Opens that wait until another client has answered the break of its lease or oplock.
 //!
-//! Spec: MS-SMB2 3.3.4.6, 3.3.4.7.
+//! Spec: MS-SMB2 2.2.23, 2.2.24, 3.3.4.6, 3.3.4.7.
 
 use std::collections::{HashMap, VecDeque};
 use std::net::IpAddr;
 
 use plimsoll_model::{Breaks, Symbol};
+use plimsoll_wire::smb2::compound::Member;
+use plimsoll_wire::smb2::oplock_break::{FILE_ID, OPLOCK_SIZE};
+use plimsoll_wire::smb2::{Command, close, header};
 
 use super::Pending;
 use crate::message::Message;
@@ -16,6 +19,9 @@ const SERVERS_MAX: usize = 1024;
 const BREAKS_MAX: usize = 32;
 /// An open that takes less waits for nobody, ns.
 const WAITED_NS: i64 = 5_000_000;
+/// One that takes longer, and is answered without an acknowledgement of the break, is one for which the server stopped waiting, ns: a client
+/// that is there acknowledges within a round trip and the time to write what it has cached.
+const UNANSWERED_NS: i64 = 1_000_000_000;
 
 /// A notification of a server.
 #[derive(Debug)]
@@ -25,6 +31,17 @@ struct Break {
     holder: IpAddr,
     /// The file, known from the first open that waited for it, and when that was answered.
     file: Option<(Symbol, Symbol, i64)>,
+    /// The file id of an oplock, or the key of a lease,
+    key: Option<[u8; 16]>,
+    is_oplock: bool,
+    /// The client acknowledged it, or closed the file.
+    is_answered: bool,
+}
+
+/// The file id of the oplock form, or the key of the lease form, which is at the same place; and whether it is an oplock.
+fn key_of(member: &[u8]) -> (Option<[u8; 16]>, bool) {
+    let key = member.get(FILE_ID..FILE_ID + 16).and_then(|key| key.try_into().ok());
+    (key, member.get(header::LEN..header::LEN + 2) == Some(&OPLOCK_SIZE.to_le_bytes()))
 }
 
 impl Break {
@@ -50,7 +67,7 @@ impl BreakTimes {
 
     /// A server told a client, the holder, that its lease or oplock is broken.
     #[cold]
-    pub(super) fn notified(&mut self, server: IpAddr, holder: IpAddr, at_ns: i64) {
+    pub(super) fn notified(&mut self, server: IpAddr, holder: IpAddr, at_ns: i64, member: &[u8]) {
         self.counts.notified += 1;
         if self.recent.len() >= SERVERS_MAX && !self.recent.contains_key(&server) {
             return;
@@ -59,7 +76,43 @@ impl BreakTimes {
         if recent.len() >= BREAKS_MAX {
             recent.pop_front();
         }
-        recent.push_back(Break { at_ns, holder, file: None });
+        let (key, is_oplock) = key_of(member);
+        recent.push_back(Break { at_ns, holder, file: None, key, is_oplock, is_answered: false });
+    }
+
+    /// A client asks for something: perhaps it answers a break.
+    #[inline]
+    pub(super) fn requested(&mut self, member: &Member<'_>, server: IpAddr, client: IpAddr) {
+        match member.header.command() {
+            Command::OplockBreak => self.acknowledged(server, client, member.bytes),
+            Command::Close => self.closed(server, client, member.bytes),
+            _ => {}
+        }
+    }
+
+    /// A client acknowledges a break; over another channel of its session too.
+    #[cold]
+    fn acknowledged(&mut self, server: IpAddr, client: IpAddr, member: &[u8]) {
+        let key = key_of(member);
+        self.answered(server, |one| match one.key.zip(key.0) {
+            Some((theirs, own)) => (theirs, one.is_oplock) == (own, key.1),
+            None => one.holder == client,
+        });
+    }
+
+    /// A client closes a file, which gives up its oplock, and perhaps the last one with a lease.
+    #[cold]
+    fn closed(&mut self, server: IpAddr, client: IpAddr, member: &[u8]) {
+        let file = close::Request::new(member).and_then(|request| request.file_id());
+        self.answered(server, |one| match (one.is_oplock, one.key, file) {
+            (true, Some(theirs), Some(own)) if !own.is_previous() => theirs == own.0,
+            _ => one.holder == client,
+        });
+    }
+
+    fn answered(&mut self, server: IpAddr, is_it: impl Fn(&Break) -> bool) {
+        let recent = self.recent.get_mut(&server).into_iter().flatten();
+        recent.filter(|one| is_it(one)).for_each(|one| one.is_answered = true);
     }
 
     /// An open was answered: it waited if the server sent a notification after it had come, or if it asked for the same file while
@@ -82,12 +135,15 @@ impl BreakTimes {
             cause.file = Some((file.0, file.1, answered_ns));
         }
         let holder = cause.holder;
+        let is_unanswered = !cause.is_answered && waited_ns >= UNANSWERED_NS;
         let waited_ns = waited_ns.unsigned_abs();
         let counts = &mut self.counts;
+        counts.unanswered += u64::from(is_unanswered);
         counts.opens += 1;
         counts.wait_ns = counts.wait_ns.saturating_add(waited_ns);
         if waited_ns > counts.longest_ns {
             (counts.longest_ns, counts.holder, counts.path) = (waited_ns, Some(holder), request.path);
+            counts.is_longest_unanswered = is_unanswered;
         }
     }
 }

@@ -16,7 +16,9 @@ pub(super) fn black_hole(evidence: &Evidence<'_>, waited_s: f64) -> Option<Found
         return None;
     }
     let paths = evidence.coverage.client_paths.iter().flat_map(|path| [(path, 0), (path, 1)]);
-    let (path, at) = paths.filter(|(path, at)| is_too_large(path, *at)).max_by_key(|(path, at)| path.stuck[*at].ns)?;
+    let too_large = paths.filter_map(|(path, at)| Some((path, at, passing(path, at)?)));
+    let (path, at, passing) = too_large.max_by_key(|(path, at, _)| path.stuck[*at].ns)?;
+    let began = if passing < path.largest_acknowledged[at] { " since then" } else { "" };
     let (stuck, stuck_s) = (&path.stuck[at], path.stuck[at].ns as f64 / 1e9);
     let share = stuck_s / (stuck_s + waited_s);
     if share < CAUSE_SHARE || (stuck.ns as f64) < evidence.least_ns() {
@@ -25,20 +27,23 @@ pub(super) fn black_hole(evidence: &Evidence<'_>, waited_s: f64) -> Option<Found
     let (way, receiver) = if at == 0 { ("from", "the server") } else { ("to", "it") };
     let text = format!(
         "The path {way} client {} drops large packets: TCP sent {} of {} or more again and again, up to {} times, and {receiver} \
-        acknowledged none of more than {}. From the first retransmission to the last, {} passed, which response times do not show. Check \
+        acknowledged none of more than {}{began}. From the first retransmission to the last, {} passed, which response times do not show. Check \
         the MTU of the path, and whether a firewall drops ICMP messages (\"fragmentation needed\", \"packet too big\").",
         path.client,
         plural(stuck.segments, "segment"),
         size(u64::from(stuck.bytes)),
         stuck.copies,
-        size(u64::from(path.largest_acknowledged[at])),
+        size(u64::from(passing)),
         duration(stuck_s),
     );
     Some(Found::new(Kind::Trouble, Rule::BlackHole, None, text).explaining(share).inferred())
 }
 
-/// Whether only segments were stuck that are larger than those that were acknowledged.
-fn is_too_large(path: &ClientPath, at: usize) -> bool {
-    let largest = path.largest_acknowledged[at];
-    path.stuck[at].segments > 0 && path.stuck[at].bytes >= LARGE && (1..path.stuck[at].bytes).contains(&largest)
+/// The largest segment that was acknowledged, if only larger ones were stuck: of all, or where the path became too narrow while the
+/// capture ran, of those that were acknowledged since.
+fn passing(path: &ClientPath, at: usize) -> Option<u32> {
+    let stuck = &path.stuck[at];
+    let largest = [path.largest_acknowledged[at], path.largest_since_stuck[at]];
+    let passing = largest.into_iter().find(|largest| (1..stuck.bytes).contains(largest))?;
+    (stuck.segments > 0 && stuck.bytes >= LARGE).then_some(passing)
 }

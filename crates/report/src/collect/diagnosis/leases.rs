@@ -1,5 +1,7 @@
 //! What SMB2 itself makes clients wait for: leases and oplocks of others, and credits.
 
+use plimsoll_model::Breaks;
+
 use super::super::validity::plural;
 use super::{CAUSE_SHARE, Evidence, Found, Kind, percent};
 use crate::findings::Rule;
@@ -47,10 +49,11 @@ pub(super) fn breaks(evidence: &Evidence<'_>, waited_s: f64) -> Option<Found> {
     let longest = match (breaks.holder, file) {
         (None, None) => String::new(),
         (holder, file) => format!(
-            " The longest wait, {}, was for the lease or oplock{}{}.",
+            " The longest wait, {}, was for the lease or oplock{}{}.{}",
             duration(breaks.longest_ns as f64 / 1e9),
             file.unwrap_or_default(),
             holder.map_or_else(String::new, |ip| format!(", which client {ip} held")),
+            unanswered(evidence, breaks),
         ),
     };
     let text = format!(
@@ -63,4 +66,21 @@ pub(super) fn breaks(evidence: &Evidence<'_>, waited_s: f64) -> Option<Found> {
         plural(breaks.notified, "break notification"),
     );
     Some(Found::new(Kind::Explanation, Rule::LeaseBreaks, Some(share), text).look("open", "path").inferred())
+}
+
+/// That the holder of the longest wait did not answer, where the capture has all that it sent.
+fn unanswered(evidence: &Evidence<'_>, breaks: &Breaks) -> String {
+    let packets = &evidence.coverage.packets;
+    let is_whole = packets.missing_bytes == 0 && packets.dropped_at_least == 0 && evidence.coverage.one_sided == 0;
+    if !breaks.is_longest_unanswered || !is_whole {
+        return String::new();
+    }
+    let others = match breaks.unanswered {
+        0 | 1 => String::new(),
+        all => format!(" This was so for {}.", plural(all, "open request")),
+    };
+    format!(
+        " The client neither acknowledged the break nor closed the file before the server answered the open request: check whether this \
+         client is suspended or hangs.{others}"
+    )
 }

@@ -171,6 +171,16 @@ fn a_path_that_drops_large_packets_is_named() {
 }
 
 #[test]
+fn a_path_that_drops_large_packets_from_an_instant_on_is_named() {
+    let mut traffic = with_black_hole(25_000_000_000, 1_448);
+    traffic.coverage.client_paths[1].largest_since_stuck[1] = 610;
+    let text = traffic.first(Rule::BlackHole);
+    assert!(text.contains("and it acknowledged none of more than 610 B since then."), "{text}");
+    traffic.coverage.client_paths[1].largest_since_stuck[1] = 1_448;
+    assert!(!traffic.rules().contains(&Rule::BlackHole), "others of this size still arrive");
+}
+
+#[test]
 fn clients_of_a_network_that_is_far_away_are_named_together() {
     let mut traffic = Traffic::new();
     for i in 0..300 {

@@ -182,6 +182,17 @@ fn opens_that_wait_for_leases_are_said() {
         text.ends_with(" The longest wait, 900 ms, was for the lease or oplock, which client 10.0.0.7 held."),
         "{text}"
     );
+    (traffic.coverage.breaks.is_longest_unanswered, traffic.coverage.breaks.unanswered) = (true, 3);
+    let text = traffic.first(Rule::LeaseBreaks);
+    assert!(
+        text.contains(
+            "10.0.0.7 held. The client neither acknowledged the break nor closed the file before the server answered"
+        ),
+        "{text}"
+    );
+    (traffic.coverage.unseen.paired, traffic.coverage.packets.dropped_at_least) = (1_000, 1);
+    let text = traffic.first(Rule::LeaseBreaks);
+    assert!(text.ends_with("which client 10.0.0.7 held."), "the acknowledgement may be missing: {text}");
     (0..8).for_each(|_| traffic.error(open(), 0xC000_0043, 900 * MS));
     traffic.first(Rule::LeaseBreaks);
     assert!(traffic.rules().contains(&Rule::ErrorStatuses), "how they ended is said behind it");

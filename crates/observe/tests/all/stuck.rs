@@ -1,0 +1,107 @@
+//! Segments that are sent again and again, and what is acknowledged beside them.
+
+use plimsoll_model::{ClientPath, Stuck};
+use plimsoll_testkit::{Link, Side, Tcp, Traffic, nbss, smb2};
+
+use super::waiting::{MS, MSS, coverage};
+
+/// A response of 3,000 bytes, the first segment of which the server sends so often, at growing intervals; the client acknowledges the
+/// responses before it, and asks again meanwhile or does not. `last` is the last copy.
+fn sent_again(copies: u32, asks: bool, last: impl Fn(&mut Traffic, &mut Tcp)) -> [Stuck; 2] {
+    let (mut traffic, mut tcp) = (Traffic::new(Link::Ethernet), Tcp::between_ports(700, 445));
+    for id in 1..=3 {
+        traffic.send(&mut tcp, Side::Client, &nbss(&smb2::read(id, smb2::file(1), 100).bytes()));
+        traffic.send(&mut tcp, Side::Server, &nbss(&smb2::read_answer(id, &[7; 100]).bytes()));
+        traffic.tcp(&tcp.ack(Side::Client));
+    }
+    traffic.send(&mut tcp, Side::Client, &nbss(&smb2::read(4, smb2::file(1), 3_000).bytes()));
+    let acknowledges = tcp.ack(Side::Client);
+    let answer = nbss(&smb2::read_answer(4, &[7; 3_000]).bytes());
+    let segments = tcp.split(Side::Server, &answer, MSS);
+    traffic.all(&segments);
+    for copy in 1..copies {
+        traffic.time_ns += (200 * MS) << copy;
+        traffic.tcp(&segments[0]);
+        if asks {
+            traffic.tcp(&acknowledges);
+        }
+    }
+    last(&mut traffic, &mut tcp);
+    coverage(&traffic).client_paths.first().map(|path| path.stuck).unwrap_or_default()
+}
+
+#[test]
+fn a_segment_that_is_never_acknowledged_is_stuck_if_its_receiver_is_there() {
+    let stuck = sent_again(6, true, |_, _| ());
+    assert_eq!(stuck[0], Stuck::default());
+    assert_eq!((stuck[1].segments, stuck[1].copies, stuck[1].bytes), (1, 6, MSS as u32), "{stuck:?}");
+    assert!((12_000 * MS as u64..12_100 * MS as u64).contains(&stuck[1].ns), "{stuck:?}");
+    assert_eq!(sent_again(6, false, |_, _| ())[1], Stuck::default(), "the client is off");
+    assert_eq!(sent_again(3, true, |_, _| ())[1], Stuck::default(), "too few");
+    let arrived = sent_again(6, true, |traffic, tcp| traffic.tcp(&tcp.ack(Side::Client)));
+    assert_eq!(arrived[1], Stuck::default(), "the last copy arrived");
+}
+
+/// A read of so many bytes that the client acknowledges.
+fn acknowledged(traffic: &mut Traffic, tcp: &mut Tcp, id: u64, bytes: usize) {
+    traffic.send(tcp, Side::Client, &nbss(&smb2::read(id, smb2::file(1), bytes as u32).bytes()));
+    let answer = nbss(&smb2::read_answer(id, &vec![7; bytes]).bytes());
+    traffic.all(&tcp.split(Side::Server, &answer, MSS));
+    traffic.tcp(&tcp.ack(Side::Client));
+}
+
+/// A client reads 3,000 bytes; then the path drops its next segment of that size for 6 s. Meanwhile another connection
+/// of it reads so many, or nothing.
+fn narrower_later(meanwhile: Option<usize>) -> ClientPath {
+    let (mut traffic, mut tcp) = (Traffic::new(Link::Ethernet), Tcp::between_ports(700, 445));
+    let mut other = Tcp::between_ports(701, 445);
+    for id in 1..=3 {
+        acknowledged(&mut traffic, &mut tcp, id, 3_000);
+        acknowledged(&mut traffic, &mut other, id, 3_000);
+    }
+    traffic.send(&mut tcp, Side::Client, &nbss(&smb2::read(4, smb2::file(1), 3_000).bytes()));
+    let ack = tcp.ack(Side::Client);
+    let segments = tcp.split(Side::Server, &nbss(&smb2::read_answer(4, &[7; 3_000]).bytes()), MSS);
+    traffic.all(&segments);
+    for (id, wait_ns) in (4..).zip([200 * MS, 400 * MS, 800 * MS, 1_600 * MS, 3_200 * MS]) {
+        traffic.time_ns += wait_ns;
+        traffic.tcp(&segments[0]);
+        if let Some(bytes) = meanwhile {
+            acknowledged(&mut traffic, &mut other, id, bytes);
+        }
+    }
+    traffic.tcp(&ack);
+    acknowledged(&mut traffic, &mut other, 20, 50);
+    coverage(&traffic).client_paths[0]
+}
+
+#[test]
+fn what_was_acknowledged_before_a_segment_was_stuck_is_told_apart_from_what_was_since() {
+    let narrower = narrower_later(Some(100));
+    assert_eq!((narrower.stuck[1].segments, narrower.stuck[1].bytes), (1, MSS as u32), "{narrower:?}");
+    assert_eq!((narrower.largest_acknowledged[1], narrower.largest_since_stuck[1]), (MSS as u32, 184));
+    let lossy = narrower_later(Some(3_000));
+    assert_eq!(lossy.largest_since_stuck[1], MSS as u32, "others of this size arrive: {lossy:?}");
+    assert_eq!(lossy.largest_since_stuck[0], 0, "no request was stuck");
+    let interrupted = narrower_later(None);
+    assert_eq!((interrupted.stuck[1].segments, interrupted.largest_since_stuck[1]), (1, 0), "the path carried nothing");
+}
+
+#[test]
+fn a_connection_without_any_packet_to_the_receiver_has_no_segment_that_is_stuck() {
+    let again = |traffic: &mut Traffic, tcp: &mut Tcp| {
+        let request = tcp.data(Side::Client, &nbss(&smb2::echo(5).bytes()));
+        (0..3).for_each(|_| {
+            traffic.time_ns += 300 * MS;
+            traffic.tcp(&request);
+        });
+    };
+    assert_eq!(sent_again(6, true, again)[1], Stuck::default(), "nor do acknowledgements reach the client");
+    let back = |traffic: &mut Traffic, tcp: &mut Tcp| {
+        let mut reset = tcp.rst(Side::Client);
+        reset.ack = reset.ack.wrapping_sub(3_084);
+        traffic.tcp(&reset);
+    };
+    assert_eq!(sent_again(6, false, back)[1], Stuck::default(), "the client was off, and started again");
+    assert_eq!(sent_again(6, true, back)[1].segments, 1, "it gives up");
+}
