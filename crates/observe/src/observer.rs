@@ -241,6 +241,7 @@ impl<S: Sink> Observer<S> {
     pub fn finish(mut self) -> Observed<S> {
         self.end_gate();
         self.release_all();
+        self.shared.smb2.give_back();
         for mut connection in self.connections.drain() {
             connection.end(&mut self.shared, &mut self.packets);
         }

@@ -154,7 +154,7 @@ impl Pairing {
             smb1.end(link, &mut shared.output);
         }
         if let Some(smb2) = &mut self.smb2 {
-            smb2.end(link, &mut shared.output);
+            smb2.end(link, &mut shared.smb2, &mut shared.output);
             shared.smb2.credits.add(&smb2.credits());
             smb2.end_sealed(&mut shared.smb2);
         }

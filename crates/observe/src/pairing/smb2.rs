@@ -6,12 +6,12 @@
 //!
 //! Spec: MS-SMB2 3.2.5.1, 3.3.4.2.
 
+mod asynchronous;
 mod breaks;
 mod context;
 mod credits;
 mod sealed;
 
-use std::collections::HashMap;
 use std::net::IpAddr;
 
 use plimsoll_model::{Anomaly, Credits, Endpoint, HostNameFrom, Outcome, Procedure, Protocol, Sink, Symbol};
@@ -19,17 +19,13 @@ use plimsoll_wire::smb2::compound::{Member, Members};
 use plimsoll_wire::smb2::header::{self, Header};
 use plimsoll_wire::smb2::{Command, Kind, status};
 
+use self::asynchronous::{AcrossChannels, Asynchronous};
 use super::pending::Displaced;
 use super::{Answer, ConnectionContext, Output, Pending, PendingTable};
 use crate::decrypt::{Channel, Decryption, Opened};
 use crate::message::Message;
 use crate::missing::Ids;
 use crate::names::Smb2Names;
-
-/// Requests with an interim answer waiting at once over all connections, at most.
-const ASYNC_MAX: usize = 65_536;
-/// … of which so many may have one key, at most: as many connections of one server as use the same ids.
-const MAX_PER_KEY: usize = 256;
 
 /// A request that waits.
 #[derive(Debug)]
@@ -42,10 +38,6 @@ struct Waiting {
     /// What its answer will teach.
     binding: context::Binding,
 }
-
-/// Server, session, async id and message id of a request with an interim answer. Servers before SMB 3 number
-/// sessions and async ids anew on every connection, so even all four may stand for several requests.
-type AcrossChannels = (Endpoint, u64, u64, u64);
 
 /// What all SMB2 connections share.
 #[derive(Debug, Default)]
@@ -61,48 +53,18 @@ pub struct Smb2Shared {
     /// Encrypted messages that were not read.
     pub(crate) sealed: sealed::SealedTimes,
     /// Requests with an interim answer.
-    pending: HashMap<AcrossChannels, Vec<(ConnectionContext, Waiting)>, foldhash::fast::RandomState>,
-    pending_count: usize,
+    asynchronous: Asynchronous,
 }
 
 impl Smb2Shared {
-    /// The capture has ended: what still waits was not answered.
+    /// The capture has ended, and its connections end now.
+    pub(crate) fn give_back(&mut self) {
+        self.asynchronous.give_back();
+    }
+
+    /// The capture and its connections have ended: what still waits was not answered.
     pub fn end<S: Sink>(&mut self, output: &mut Output<S>) {
-        let mut all: Vec<_> = self.pending.drain().flat_map(|(_, waiting)| waiting).collect();
-        all.sort_by_key(|(_, waiting)| waiting.pending.first.frame);
-        for (link, waiting) in all {
-            output.unanswered(&link, waiting.id, &waiting.pending);
-        }
-    }
-
-    /// Whether there is room for one more with this key. Without a limit on those alike, looking for one of them
-    /// would cost bad input nothing and us a scan of them all.
-    fn has_room(&self, across: &AcrossChannels) -> bool {
-        self.pending_count < ASYNC_MAX && self.pending.get(across).is_none_or(|alike| alike.len() < MAX_PER_KEY)
-    }
-
-    fn hold(&mut self, across: AcrossChannels, link: ConnectionContext, waiting: Waiting) {
-        self.pending.entry(across).or_default().push((link, waiting));
-        self.pending_count += 1;
-    }
-
-    /// The request that a final asynchronous answer on this connection is for: one of this connection, or the only
-    /// one on another channel of the session.
-    fn release(
-        &mut self,
-        across: AcrossChannels,
-        connection: u32,
-        command: u16,
-    ) -> Option<(ConnectionContext, Waiting)> {
-        let held = self.pending.get_mut(&across)?;
-        let own = held.iter().position(|(link, _)| link.connection == connection);
-        let at = own.or((held.len() == 1).then_some(0)).filter(|&at| held[at].1.command == command)?;
-        let found = held.swap_remove(at);
-        if held.is_empty() {
-            self.pending.remove(&across);
-        }
-        self.pending_count -= 1;
-        Some(found)
+        self.asynchronous.end(output);
     }
 }
 
@@ -228,8 +190,9 @@ impl Smb2 {
     }
 
     /// The connection has ended: what still waits was not answered.
-    pub fn end<S: Sink>(&mut self, link: &ConnectionContext, output: &mut Output<S>) {
-        for (_, waiting) in self.waiting.drain() {
+    pub fn end<S: Sink>(&mut self, link: &ConnectionContext, shared: &mut Smb2Shared, output: &mut Output<S>) {
+        let asynchronous = shared.asynchronous.left(link.connection);
+        for waiting in self.waiting.drain().into_iter().map(|(_, waiting)| waiting).chain(asynchronous) {
             output.unanswered(link, waiting.id, &waiting.pending);
         }
     }
@@ -318,7 +281,7 @@ impl Smb2 {
                 output.anomalies.add(Anomaly::ResponseMismatch);
                 (*link, None)
             }
-            None => match across.and_then(|across| shared.release(across, link.connection, command)) {
+            None => match across.and_then(|across| shared.asynchronous.release(across, link.connection, command)) {
                 Some((link, waiting)) => (link, Some(waiting)),
                 None => (*link, None),
             },
@@ -353,10 +316,10 @@ impl Smb2 {
         waiting.pending.long_lived |= waiting.may_wait;
         let Some(across) = across else { return };
         // A full table leaves the request where it is: only an answer on another channel would miss it.
-        if shared.has_room(&across)
+        if shared.asynchronous.has_room(&across)
             && let Some(waiting) = self.waiting.remove(key)
         {
-            shared.hold(across, *link, waiting);
+            shared.asynchronous.hold(across, *link, waiting);
         }
     }
 

@@ -2,6 +2,7 @@
 #![allow(clippy::unwrap_used, reason = "a test may stop where it stands")]
 
 mod anonymize;
+mod asynchronous;
 mod breaks;
 mod client_paths;
 mod compounds;

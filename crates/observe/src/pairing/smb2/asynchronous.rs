@@ -1,0 +1,84 @@
+//! Requests with an interim answer: the final one may come on another channel of their session.
+
+use std::collections::HashMap;
+
+use plimsoll_model::{Endpoint, Sink};
+
+use super::Waiting;
+use crate::pairing::{ConnectionContext, Output};
+
+/// Requests with an interim answer waiting at once over all connections, at most.
+const ASYNC_MAX: usize = 65_536;
+/// … of which so many may have one key, at most: as many connections of one server as use the same ids.
+const MAX_PER_KEY: usize = 256;
+
+/// Server, session, async id and message id of a request with an interim answer. Servers before SMB 3 number
+/// sessions and async ids anew on every connection, so even all four may stand for several requests.
+pub(super) type AcrossChannels = (Endpoint, u64, u64, u64);
+
+/// Requests with an interim answer, of all connections.
+#[derive(Debug, Default)]
+pub(super) struct Asynchronous {
+    pending: HashMap<AcrossChannels, Vec<(ConnectionContext, Waiting)>, foldhash::fast::RandomState>,
+    count: usize,
+    /// Those that wait when the capture has ended, by connection: no other channel answers them any more.
+    left: HashMap<u32, Vec<Waiting>, foldhash::fast::RandomState>,
+}
+
+impl Asynchronous {
+    /// The capture has ended: what still waits belongs to its connections again, which know what they have lost since. Requests that
+    /// wait by design do not: that they were not answered does not show that the answer was lost.
+    pub(super) fn give_back(&mut self) {
+        for alike in self.pending.values_mut() {
+            for (link, waiting) in alike.extract_if(.., |(_, waiting)| !waiting.pending.long_lived) {
+                self.left.entry(link.connection).or_default().push(waiting);
+            }
+        }
+    }
+
+    /// What waits of a connection, once the capture has ended.
+    pub(super) fn left(&mut self, connection: u32) -> Vec<Waiting> {
+        let mut left = self.left.remove(&connection).unwrap_or_default();
+        left.sort_by_key(|waiting| waiting.pending.first.frame);
+        left
+    }
+
+    /// The capture and its connections have ended: what still waits was not answered.
+    pub(super) fn end<S: Sink>(&mut self, output: &mut Output<S>) {
+        let mut all: Vec<_> = self.pending.drain().flat_map(|(_, waiting)| waiting).collect();
+        all.sort_by_key(|(_, waiting)| waiting.pending.first.frame);
+        for (link, waiting) in all {
+            output.unanswered(&link, waiting.id, &waiting.pending);
+        }
+    }
+
+    /// Whether there is room for one more with this key. Without a limit on those alike, looking for one of them
+    /// would cost bad input nothing and us a scan of them all.
+    pub(super) fn has_room(&self, across: &AcrossChannels) -> bool {
+        self.count < ASYNC_MAX && self.pending.get(across).is_none_or(|alike| alike.len() < MAX_PER_KEY)
+    }
+
+    pub(super) fn hold(&mut self, across: AcrossChannels, link: ConnectionContext, waiting: Waiting) {
+        self.pending.entry(across).or_default().push((link, waiting));
+        self.count += 1;
+    }
+
+    /// The request that a final asynchronous answer on this connection is for: one of this connection, or the only
+    /// one on another channel of the session.
+    pub(super) fn release(
+        &mut self,
+        across: AcrossChannels,
+        connection: u32,
+        command: u16,
+    ) -> Option<(ConnectionContext, Waiting)> {
+        let held = self.pending.get_mut(&across)?;
+        let own = held.iter().position(|(link, _)| link.connection == connection);
+        let at = own.or((held.len() == 1).then_some(0)).filter(|&at| held[at].1.command == command)?;
+        let found = held.swap_remove(at);
+        if held.is_empty() {
+            self.pending.remove(&across);
+        }
+        self.count -= 1;
+        Some(found)
+    }
+}
