@@ -21,7 +21,7 @@ pub struct Encrypted {
     pub reads: Waited,
     /// Those that are writes.
     pub writes: Waited,
-    /// Responses beside those that requests have: interim ones, and breaks.
+    /// Responses beside those that requests have: interim ones, breaks, and those to requests before the capture.
     pub besides: u64,
     /// Of these, responses that have the size of neither: with them nothing is known of the sum.
     pub unexplained: u64,
@@ -29,7 +29,7 @@ pub struct Encrypted {
     pub unanswered: u64,
     /// Requests that were taken for CANCEL, which has no response.
     pub cancels: u64,
-    /// Times when bytes were missing: what was outstanding then is left out.
+    /// Times when bytes were missing: what was outstanding then, or came before the connection was quiet, is in no time.
     pub interrupted: u64,
 }
 

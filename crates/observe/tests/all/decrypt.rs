@@ -24,6 +24,7 @@ impl Sink for Rows {
     }
 }
 
+#[derive(Clone)]
 struct Packet {
     number: u64,
     time_ns: Option<i64>,
@@ -209,4 +210,17 @@ fn any_byte_changed_is_refused_and_nothing_else_is() {
 
 fn holds(packet: &Packet, magic: &[u8]) -> bool {
     packet.bytes.windows(magic.len()).any(|window| window == magic)
+}
+
+/// The responses to requests that the capture lost, or that were outstanding then, are no interim answers.
+#[test]
+fn without_keys_nothing_is_said_of_responses_around_a_gap() {
+    let Some(packets) = packets(SMB_3_0) else { return };
+    assert_eq!(observed(&packets, &[]).1.encrypted.besides, 0);
+    for lost in (0..packets.len()).filter(|&at| holds(&packets[at], b"\xFDSMB")) {
+        let without = |(at, packet): (usize, &Packet)| (at != lost).then(|| packet.clone());
+        let kept: Vec<Packet> = packets.iter().enumerate().filter_map(without).collect();
+        let found = observed(&kept, &[]).1.encrypted;
+        assert_eq!(found.besides, 0, "without packet {}", packets[lost].number);
+    }
 }

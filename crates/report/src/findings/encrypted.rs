@@ -27,13 +27,13 @@ pub struct Encrypted {
     pub mean_low_s: Option<f64>,
     /// The same, at most: both are the exact mean where they are equal.
     pub mean_high_s: Option<f64>,
-    /// Responses beside those that requests have: interim ones, and breaks.
+    /// Responses beside those that requests have: interim ones, breaks, and those to requests before the capture.
     pub besides: u64,
     /// Requests left without a response.
     pub unanswered: u64,
     /// Requests that were taken for CANCEL.
     pub cancels: u64,
-    /// Times when bytes were missing, and what was outstanding was left out.
+    /// Times when bytes were missing: what was outstanding then, or came before the connection was quiet, is in no time.
     pub interrupted: u64,
 }
 

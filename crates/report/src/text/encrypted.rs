@@ -42,10 +42,19 @@ fn row(name: &str, waited: &Waited) -> Vec<String> {
 }
 
 fn explained(found: &Encrypted) -> String {
-    let mut text = "Exact: counts, bytes, and the average of all response times, which follows from the number of \
-        outstanding requests (Little's law). Estimates: percentiles, and reads and writes apart; they assume that responses come in \
-        the order of their requests, and know reads and writes by their sizes. A message may contain several operations."
-        .to_owned();
+    // What is left out at a gap is left out in the order of requests.
+    let (exact, first) = match (found.all.mean_s, found.interrupted) {
+        (Some(_), 0) => (
+            "counts, bytes, and the average of all response times, which follows from the number of outstanding requests (Little's law)",
+            "",
+        ),
+        (_, 0) => ("counts and bytes", ""),
+        (mean_s, _) => ("counts and bytes of what was captured", if mean_s.is_some() { "the average, " } else { "" }),
+    };
+    let mut text = format!(
+        "Exact: {exact}. Estimates: {first}percentiles, and reads and writes apart; they assume that responses come in the order of their \
+        requests, and know reads and writes by their sizes. A message may contain several operations."
+    );
     if found.besides > 0 {
         let mean = match found.mean_low_s.zip(found.mean_high_s) {
             Some((low, high)) if low == high => "their sizes tell them apart.".to_owned(),
@@ -53,8 +62,8 @@ fn explained(found: &Encrypted) -> String {
             None => "the average is not known.".to_owned(),
         };
         text += &format!(
-            " {} more than requests (interim answers, or breaks of leases): {mean} Percentiles are too short, because an interim answer \
-            is taken for the final one.",
+            " {} more than requests (interim answers, breaks of leases, or responses to requests before the capture): {mean} Percentiles \
+            are too short, because such a response is taken for that of a request that waits.",
             plural(found.besides, "response"),
         );
     }
@@ -68,9 +77,12 @@ fn explained(found: &Encrypted) -> String {
         );
     }
     if found.interrupted > 0 {
+        let timed = found.all.count.saturating_add(found.unanswered).saturating_add(found.cancels);
         text += &format!(
-            " Bytes were missing {}: the requests that were outstanding then are left out.",
-            plural(found.interrupted, "time")
+            " Bytes were missing {}: the times leave out {} that were outstanding then, or came before the connection had been quiet for \
+            a second.",
+            plural(found.interrupted, "time"),
+            plural(found.requests.saturating_sub(timed), "request"),
         );
     }
     text

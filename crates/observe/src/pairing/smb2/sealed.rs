@@ -26,6 +26,9 @@ const ERROR_LEN: std::ops::RangeInclusive<u32> = 72..=73;
 const BREAK_LENS: [u32; 2] = [88, 108];
 /// Responses that may be besides of which the times are kept, at most.
 const BESIDES_MAX: usize = 65_536;
+/// After missing bytes, responses may be of requests from before: a connection on which nothing was sent for so long, ns, has none of
+/// them outstanding. Few responses take longer.
+const QUIET_NS: i64 = 1_000_000_000;
 /// A message above this size carries data: READ's response or WRITE's request, or a listing.
 const DATA_LEN: u32 = 1_024;
 /// A READ request without data: header, 48 bytes, and one that stands for none.
@@ -47,6 +50,8 @@ pub(super) struct Outstanding {
     besides: Vec<i64>,
     holes: [u32; 2],
     seen: bool,
+    /// The last message since bytes were missing, ns; `None` where all that is outstanding is known.
+    unsettled: Option<i64>,
 }
 
 /// The sums over all connections.
@@ -81,14 +86,34 @@ impl Outstanding {
         if self.holes != link.holes || message.last.is_none() {
             self.holes = link.holes;
             times.sums.interrupted += 1;
+            self.leave_out();
             self.settle(times);
+            self.unsettled = Some(first_ns);
         }
         let Some(last_ns) = message.last.map(|last| last.time_ns) else { return };
         times.sums.last_ns = times.sums.last_ns.max(Some(last_ns));
+        if self.is_unsettled(from_server == 0, first_ns, last_ns) {
+            return;
+        }
         match from_server {
             0 if self.requests.len() < OUTSTANDING_MAX => self.request(first_ns, size),
             0 => times.sums.interrupted += 1,
             _ => self.response(last_ns, size, times),
+        }
+    }
+
+    /// Whether a response may be of a request from before bytes were missing: until the connection was quiet.
+    fn is_unsettled(&mut self, is_request: bool, first_ns: i64, last_ns: i64) -> bool {
+        let Some(before_ns) = self.unsettled else { return false };
+        let is_quiet = is_request && first_ns.saturating_sub(before_ns) >= QUIET_NS;
+        self.unsettled = (!is_quiet).then_some(last_ns);
+        !is_quiet
+    }
+
+    /// Bytes are missing: whether what is outstanding has a response is not known.
+    fn leave_out(&mut self) {
+        while let Some((first_ns, _)) = self.requests.pop_front() {
+            self.without_response(first_ns);
         }
     }
 
@@ -284,6 +309,25 @@ mod tests {
         ]);
         assert_eq!((found.all.count, found.all.sum_ns, found.sum_ns), (3, 165, [165, 165]));
         assert_eq!((found.cancels, found.besides, found.unanswered), (1, 0, 1));
+    }
+
+    #[test]
+    fn after_a_gap_nothing_counts_until_the_connection_was_quiet() {
+        let (mut times, mut outstanding) = (SealedTimes::default(), Outstanding::default());
+        outstanding.request(0, 113);
+        outstanding.leave_out();
+        outstanding.settle(&mut times);
+        outstanding.unsettled = Some(10);
+        assert!(outstanding.is_unsettled(false, 50, 60), "the response to the first one");
+        assert!(outstanding.is_unsettled(true, 70, 80));
+        assert!(outstanding.is_unsettled(false, 80 + QUIET_NS, 90 + QUIET_NS), "a response that took long");
+        assert!(!outstanding.is_unsettled(true, 90 + 2 * QUIET_NS, 90 + 2 * QUIET_NS));
+        outstanding.request(90 + 2 * QUIET_NS, 113);
+        outstanding.response(95 + 2 * QUIET_NS, 4_176, &mut times);
+        outstanding.end(&mut times);
+        let found = times.finish();
+        assert_eq!((found.all.count, found.all.sum_ns, found.sum_ns), (1, 5, [5, 5]));
+        assert_eq!((found.besides, found.unanswered), (0, 0));
     }
 
     #[test]
