@@ -48,7 +48,8 @@ impl TcpFlow {
     /// Offset behind the last byte that was captured, acknowledged, or stood before a packet without data; where known. A FIN is
     /// acknowledged like a byte, so one more is none.
     pub fn end(&self) -> Option<u64> {
-        let told = self.acknowledged.max(self.reached);
+        let is_fin = self.finished && self.acknowledged == self.reached + 1;
+        let told = if is_fin { self.reached } else { self.acknowledged.max(self.reached) };
         self.known.then_some(if told > self.next + 1 { told } else { self.next })
     }
 

@@ -91,3 +91,14 @@ fn what_is_held_is_bounded_and_comes_out_at_the_end() {
 fn first_offset(seq: u32) -> u64 {
     offset::first(seq)
 }
+
+#[test]
+fn the_end_of_the_stream_is_no_missing_byte() {
+    let (mut tcp_flow, mut out) = (TcpFlow::default(), Vec::new());
+    give(&mut tcp_flow, 100, b"ab", &mut out);
+    // Eight bytes are missing in front of the FIN, which is acknowledged like a ninth.
+    let fin = Segment { flags: TcpFlags(0x11), ..segment(110, b"") };
+    tcp_flow.segment(&fin, Stamp { time_ns: 0, frame: 2 }, 0, &mut out);
+    tcp_flow.acknowledge(111, &mut out);
+    assert_eq!(tcp_flow.end().zip(tcp_flow.next()).map(|(end, next)| end - next), Some(8));
+}
