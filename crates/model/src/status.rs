@@ -293,7 +293,9 @@ fn of_other_status(procedure: Procedure, status: u32) -> Outcome {
     match rules.binary_search_by_key(&status, |rule| rule.status).ok().and_then(|place| rules.get(place)) {
         Some(rule) if rule.operations.is_empty() || rule.operations.contains(&row.operation) => rule.outcome,
         // It is ordinary for some of what may have been asked.
-        Some(rule) if row.group == Group::Unknown && rule.outcome == Expected => Outcome::Unknown,
+        Some(rule) if (row.group == Group::Unknown || procedure.is_unknown()) && rule.outcome == Expected => {
+            Outcome::Unknown
+        }
         Some(_) => Refused,
         None if family == StatusFamily::Nt && status >> 30 < 3 => Expected,
         None => Refused,

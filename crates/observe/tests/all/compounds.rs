@@ -103,4 +103,9 @@ fn a_compound_counts_once_unanswered_and_cut_off() {
     // Behind LOOKUP's name: what follows may be what it is about.
     let rows = nfs4(&operations, None, 54 + whole - 16);
     assert_eq!(counted(&rows).procedure.name(), "COMPOUND", "{rows:?}");
+    // A name that is not there would be an answer to a look-up, and a refusal of most others.
+    let results = [rpc::words(&[2]), rpc::opaque(b""), rpc::words(&[2, PUTFH, 0, LOOKUP, 2])].concat();
+    let rows = nfs4(&operations, Some(&results), 54 + whole - 16);
+    let one = counted(&rows);
+    assert_eq!((one.procedure.name().as_str(), one.status, one.outcome), ("COMPOUND", Some(2), Outcome::Unknown));
 }

@@ -175,10 +175,11 @@ pub(super) fn pair<S: Sink>(
     {
         members.push((member, unseen(reply.as_ref(), &member, answer)));
     }
-    let position = principal.and_then(|place| known.get(place)).map(|member| {
-        answer.outcome = answer.outcome.with_status(member.procedure, answer.status);
-        member.position
-    });
+    let main = principal.and_then(|place| known.get(place));
+    // Where it is not known what was asked, nobody knows whether the status is an error.
+    let asked = main.map_or_else(|| procedure(callback, 0), |member| member.procedure);
+    answer.outcome = answer.outcome.with_status(asked, answer.status);
+    let position = main.map(|member| member.position);
     waiting.pending.counted = position.is_none();
     output.pair(link, Some(id), &waiting.pending, answer);
     for (member, own) in &members {
