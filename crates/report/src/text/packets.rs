@@ -2,7 +2,7 @@
 
 use super::page::{Page, Role};
 use super::table::Table;
-use super::units::{NONE, bytes, clock_face, percent_of, percentage, time};
+use super::units::{NONE, bytes, clock_face, hundred_thousandths, percent_of, percentage, time};
 use crate::findings::{Findings, Span, Validity, Verdict};
 use crate::instant::Zone;
 use crate::{safe, shares};
@@ -78,7 +78,8 @@ pub(super) fn draw(page: &mut Page<'_>, findings: &Findings) -> fmt::Result {
 pub(super) fn elapsed(page: &mut Page<'_>, span: &Span) -> fmt::Result {
     match span.elapsed_s {
         Some(elapsed) => {
-            let text = format!("Elapsed time: {} ({elapsed:.5} seconds)", clock_face(elapsed));
+            let (whole, fraction) = hundred_thousandths(elapsed);
+            let text = format!("Elapsed time: {} ({whole}.{fraction:05} seconds)", clock_face(elapsed));
             page.paragraph(Role::Plain, "", &text)
         }
         None => page.line(&format!("Elapsed time: {NONE}")),

@@ -188,10 +188,15 @@ pub(super) fn packets(mean: Option<f64>) -> String {
 
 /// `HHH:MM:SS.fffff`, as in Appendix A.
 pub(super) fn clock_face(seconds: f64) -> String {
-    // Rounded first, so that 59.999999 s is a minute and not 60 seconds.
-    let ticks = (seconds.max(0.0) * 1e5).round() as u64;
-    let (whole, fraction) = (ticks / 100_000, ticks % 100_000);
+    let (whole, fraction) = hundred_thousandths(seconds);
     format!("{:03}:{:02}:{:02}.{fraction:05}", whole / 3600, whole / 60 % 60, whole % 60)
+}
+
+/// Whole seconds and 1/100,000 s. Rounded before anything is made of it, so that 59.999999 s is a minute and not 60 seconds, and so that
+/// all that is printed of it is one number.
+pub(super) fn hundred_thousandths(seconds: f64) -> (u64, u64) {
+    let ticks = (seconds.max(0.0) * 1e5).round() as u64;
+    (ticks / 100_000, ticks % 100_000)
 }
 
 /// The upper edge of a decade, as in Appendix A: `<0.001`.
@@ -227,6 +232,14 @@ mod tests {
         assert_eq!(TimeScale::of([0.0, 0.0, 1.0]).show(0.0), "0");
         assert_eq!(TimeScale::of([1.0]).show(0.000_000_4), "0.000000400", "nothing that is not zero looks like it");
         assert_eq!(TimeScale::of([1.0]).show(-0.25), "-0.25000");
+    }
+
+    #[test]
+    fn a_clock_face_and_its_seconds_are_one_number() {
+        // As a binary fraction it lies below the middle of two hundred-thousandths.
+        let elapsed_s = 4.946_955;
+        assert_eq!(format!("{elapsed_s:.5}"), "4.94695");
+        assert_eq!((clock_face(elapsed_s).as_str(), hundred_thousandths(elapsed_s)), ("000:00:04.94696", (4, 94_696)));
     }
 
     #[test]
