@@ -88,7 +88,15 @@ pub(super) fn idle_share(findings: &Findings) -> Option<f64> {
 /// The operation that clients waited for longest.
 pub(super) fn operation(findings: &Findings, waited_s: f64, first: &Operation<'_>) -> Found {
     let lead = first.waited_s / waited_s;
-    let requests: u64 = findings.operations.iter().filter(|row| row.parent.is_none()).map(|row| row.count).sum();
+    let sum = |of: fn(&OperationRow) -> u64| -> u64 {
+        findings.operations.iter().filter(|row| row.parent.is_none()).map(of).sum()
+    };
+    let (all, unanswered) = (sum(|row| row.count), sum(|row| row.unanswered));
+    // How long clients waited for a response that was not seen is not known.
+    let requests = match unanswered {
+        0 => plural(all, "request"),
+        _ => format!("the responses to {} of {}", thousands(all.saturating_sub(unanswered)), plural(all, "request")),
+    };
     let each = match first.mean_s() {
         // A mean of fewer than the requests must not be multiplied by all of them.
         Some(mean_s) if first.timed.0 != first.count => {
@@ -98,9 +106,8 @@ pub(super) fn operation(findings: &Findings, waited_s: f64, first: &Operation<'_
         _ => String::new(),
     };
     let text = format!(
-        "Clients waited {} for {}: {} of it for the operation {} ({}{each}).",
+        "Clients waited {} for {requests}: {} of it for the operation {} ({}{each}).",
         duration(waited_s),
-        plural(requests, "request"),
         percent(lead),
         first.label,
         plural(first.count, "request"),

@@ -123,6 +123,11 @@ fn the_operation_that_clients_waited_for_longest_leads() {
         "Clients waited 1.90 s for 2,000 requests: 53 % of it for the operation read (1,000 requests, 1.00 ms each on average)."
     );
     assert_eq!(diagnosis.next.as_deref(), Some(r"plimsoll analyze 'it'\''s.pcap' --operation read --by client"));
+    // How long clients waited for responses that were not seen is not known.
+    findings.operations[0].unanswered = 8;
+    let lead = text(&findings, Rule::Operation);
+    assert!(lead.starts_with("Clients waited 1.90 s for the responses to 1,992 of 2,000 requests: 53 %"), "{lead}");
+    findings.operations[0].unanswered = 0;
     // A command with subcommands is not counted twice.
     let child =
         OperationRow { parent: Some("TRANSACTION2".to_owned()), ..row("list", "TRANSACTION2 FIND_FIRST2", 10, 5.0) };
