@@ -22,7 +22,7 @@ pub(super) struct Asynchronous {
     pending: HashMap<AcrossChannels, Vec<(ConnectionContext, Waiting)>, foldhash::fast::RandomState>,
     count: usize,
     /// Those that wait when the capture has ended, by connection: no other channel answers them any more.
-    left: HashMap<u32, Vec<Waiting>, foldhash::fast::RandomState>,
+    left: HashMap<u32, Vec<(ConnectionContext, Waiting)>, foldhash::fast::RandomState>,
 }
 
 impl Asynchronous {
@@ -30,8 +30,8 @@ impl Asynchronous {
     /// wait by design do not: that they were not answered does not show that the answer was lost.
     pub(super) fn give_back(&mut self) {
         for alike in self.pending.values_mut() {
-            for (link, waiting) in alike.extract_if(.., |(_, waiting)| !waiting.pending.long_lived) {
-                self.left.entry(link.connection).or_default().push(waiting);
+            for one in alike.extract_if(.., |(_, waiting)| !waiting.pending.long_lived) {
+                self.left.entry(one.0.connection).or_default().push(one);
             }
         }
     }
@@ -39,13 +39,14 @@ impl Asynchronous {
     /// What waits of a connection, once the capture has ended.
     pub(super) fn left(&mut self, connection: u32) -> Vec<Waiting> {
         let mut left = self.left.remove(&connection).unwrap_or_default();
-        left.sort_by_key(|waiting| waiting.pending.first.frame);
-        left
+        left.sort_by_key(|(_, waiting)| waiting.pending.first.frame);
+        left.into_iter().map(|(_, waiting)| waiting).collect()
     }
 
-    /// The capture and its connections have ended: what still waits was not answered.
+    /// The capture and its connections have ended: what still waits, also of connections that had ended before, was not answered.
     pub(super) fn end<S: Sink>(&mut self, output: &mut Output<S>) {
-        let mut all: Vec<_> = self.pending.drain().flat_map(|(_, waiting)| waiting).collect();
+        let left = self.left.drain().flat_map(|(_, waiting)| waiting);
+        let mut all: Vec<_> = self.pending.drain().flat_map(|(_, waiting)| waiting).chain(left).collect();
         all.sort_by_key(|(_, waiting)| waiting.pending.first.frame);
         for (link, waiting) in all {
             output.unanswered(&link, waiting.id, &waiting.pending);
