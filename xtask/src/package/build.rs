@@ -48,6 +48,7 @@ pub(super) fn program(tree: &Path, platform: &Platform, profile: &str) -> Result
     build.arg("--target-dir").arg(&target).current_dir(tree);
     // These would replace the flags above.
     build.env_remove("RUSTFLAGS").env_remove("CARGO_ENCODED_RUSTFLAGS");
+    build.envs(platform.environment.iter().copied());
     process::run(&mut build)?;
     Ok(target.join(triple).join(profile).join(platform.program))
 }

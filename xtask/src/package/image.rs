@@ -92,7 +92,7 @@ pub(super) fn try_it(content: &Content, file: &Path) -> Outcome {
     files::untar(&found(&folder, &manifest["layers"][0])?, &root)?;
     let program = config["config"]["Entrypoint"][0].as_str().ok_or("the image has no entry point")?;
     trial::same_program(&content.program, &root.join(program.trim_start_matches('/')))?;
-    trial::reports_in_an_empty_root(&root, program)
+    trial::reports_in_an_empty_root(content, &root, program)
 }
 
 /// The blob of a descriptor, whose checksum is what it says.

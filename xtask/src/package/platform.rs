@@ -13,6 +13,8 @@ pub(super) struct Platform {
     pub(super) target: &'static str,
     /// Debian's and the OCI's name of the processor.
     pub(super) architecture: &'static str,
+    /// RPM's and Python's name of the processor.
+    pub(super) processor: &'static str,
     /// The program's file name.
     pub(super) program: &'static str,
     pub(super) formats: &'static [Format],
@@ -20,6 +22,8 @@ pub(super) struct Platform {
     pub(super) needs: &'static [(&'static str, &'static str)],
     /// What rustc is told besides.
     pub(super) rustflags: &'static [&'static str],
+    /// What the build of C code is told.
+    pub(super) environment: &'static [(&'static str, &'static str)],
     runner: Runner,
 }
 
@@ -28,10 +32,14 @@ pub(super) struct Platform {
 enum Runner {
     Directly,
     Wine,
+    /// Emulated by this program.
+    Emulated(&'static str),
 }
 
 /// Debian installs it outside of the search path.
 const WINE: &str = "/usr/lib/wine/wine64";
+/// Runs programs of 64-bit ARM processors.
+const QEMU_ARM: &str = "qemu-aarch64-static";
 
 /// Rust's name of the first.
 pub(super) const STATIC_TARGET: &str = "x86_64-unknown-linux-musl";
@@ -40,11 +48,35 @@ pub(super) const STATIC_TARGET: &str = "x86_64-unknown-linux-musl";
 const LINUX: Platform = Platform {
     target: STATIC_TARGET,
     architecture: "amd64",
+    processor: "x86_64",
     program: "plimsoll",
     formats: &super::FORMATS,
     needs: &[("musl-gcc", "musl-tools")],
     rustflags: &[],
+    environment: &[],
     runner: Runner::Directly,
+};
+
+/// The same for 64-bit ARM processors.
+const LINUX_ARM: Platform = Platform {
+    target: "aarch64-unknown-linux-musl",
+    architecture: "arm64",
+    processor: "aarch64",
+    needs: &[
+        ("aarch64-linux-gnu-gcc", "gcc-aarch64-linux-gnu"),
+        ("/usr/aarch64-linux-gnu/include/stdio.h", "libc6-dev-arm64-cross"),
+        (QEMU_ARM, "qemu-user-static"),
+    ],
+    // Rust has its own linker, and the C library in the libraries for this target.
+    rustflags: &["-Clinker=rust-lld"],
+    // The headers are glibc's: its checked functions and the compiler's helpers for atomics are not in musl.
+    environment: &[
+        ("CC_aarch64_unknown_linux_musl", "aarch64-linux-gnu-gcc"),
+        ("AR_aarch64_unknown_linux_musl", "aarch64-linux-gnu-ar"),
+        ("CFLAGS_aarch64_unknown_linux_musl", "-U_FORTIFY_SOURCE -D_FORTIFY_SOURCE=0 -mno-outline-atomics"),
+    ],
+    runner: Runner::Emulated(QEMU_ARM),
+    ..LINUX
 };
 
 /// What reads captures and recordings.
@@ -60,7 +92,7 @@ const WINDOWS: Platform = Platform {
 };
 
 /// All platforms. The first one's program runs here directly: the others must give the same reports.
-pub(super) static PLATFORMS: [Platform; 2] = [LINUX, WINDOWS];
+pub(super) static PLATFORMS: [Platform; 3] = [LINUX, LINUX_ARM, WINDOWS];
 
 /// Whether Rust can build for it.
 pub(super) fn has_libraries(target: &str) -> bool {
@@ -88,6 +120,11 @@ impl Platform {
     pub(super) fn command(&self, program: &Path, scratch: &Path) -> Command {
         let mut command = match self.runner {
             Runner::Directly => Command::new(program),
+            Runner::Emulated(emulator) => {
+                let mut command = Command::new(emulator);
+                command.arg(program);
+                command
+            }
             Runner::Wine => {
                 let mut command = Command::new(WINE);
                 command.arg(program).env("WINEPREFIX", scratch.join("wine")).env("WINEARCH", "win64");
@@ -98,6 +135,14 @@ impl Platform {
         };
         command.stdin(Stdio::null());
         command
+    }
+
+    /// The emulator that its programs need in another root, where nothing else is.
+    pub(super) fn emulator(&self) -> Option<PathBuf> {
+        match self.runner {
+            Runner::Emulated(emulator) => process::find(emulator),
+            Runner::Directly | Runner::Wine => None,
+        }
     }
 
     /// Before its programs run for the first time: Wine needs a folder, and a library that Debian's lacks.

@@ -22,6 +22,6 @@ pub(super) fn try_it(content: &Content, file: &Path) -> Outcome {
     files::empty(&root)?;
     files::untar(file, &root)?;
     let program = format!("/{}/plimsoll", content.full_name());
-    trial::reports_in_an_empty_root(&root, &program)?;
-    if content.thorough { trial::demo_in_an_empty_root(&root, &program) } else { Ok(()) }
+    trial::reports_in_an_empty_root(content, &root, &program)?;
+    if content.thorough { trial::demo_in_an_empty_root(content, &root, &program) } else { Ok(()) }
 }

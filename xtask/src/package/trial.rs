@@ -30,13 +30,18 @@ pub(super) fn reports(content: &Content, program: &Path) -> Outcome {
 }
 
 /// Version and first report in a root that has nothing but what was unpacked there: no library, no `/proc`, no `/tmp`.
-pub(super) fn reports_in_an_empty_root(root: &Path, program: &str) -> Outcome {
+pub(super) fn reports_in_an_empty_root(content: &Content, root: &Path, program: &str) -> Outcome {
     let begun = Instant::now();
     let capture = root.join("capture.pcap.zst");
     files::copy(&workspace::root().join(CAPTURE), &capture)?;
-    runs(|| in_root(root, program))?;
+    runs(|| in_root(content, root, program))?;
     took("version and first report", begun);
-    fs::remove_file(&capture).map_err(|error| format!("{}: {error}", capture.display()))
+    remove(&capture)?;
+    remove_emulator(content, root)
+}
+
+fn remove(file: &Path) -> Outcome {
+    fs::remove_file(file).map_err(|error| format!("{}: {error}", file.display()))
 }
 
 fn runs(command: impl Fn() -> Result<Command, String>) -> Outcome {
@@ -62,15 +67,16 @@ pub(super) fn drives_nothing(content: &Content, program: &Path) -> Outcome {
 }
 
 /// The demonstration, which writes its page into a folder.
-pub(super) fn demo(program: &Path, folder: &Path) -> Outcome {
-    let mut command = Command::new(program);
+pub(super) fn demo(content: &Content, program: &Path, folder: &Path) -> Outcome {
+    let mut command = content.platform.command(program, &content.scratch);
     command.current_dir(folder);
     demonstrates(command, folder)
 }
 
 /// The same in an empty root.
-pub(super) fn demo_in_an_empty_root(root: &Path, program: &str) -> Outcome {
-    demonstrates(in_root(root, program)?, root)
+pub(super) fn demo_in_an_empty_root(content: &Content, root: &Path, program: &str) -> Outcome {
+    demonstrates(in_root(content, root, program)?, root)?;
+    remove_emulator(content, root)
 }
 
 fn demonstrates(mut command: Command, folder: &Path) -> Outcome {
@@ -89,8 +95,15 @@ fn demonstrates(mut command: Command, folder: &Path) -> Outcome {
     Ok(())
 }
 
+/// Where it is in another root.
+const EMULATOR: &str = "emulator";
+
+fn remove_emulator(content: &Content, root: &Path) -> Outcome {
+    content.platform.emulator().map_or(Ok(()), |_| remove(&root.join(EMULATOR)))
+}
+
 /// A program with another root. Without root's rights, in a user namespace of its own.
-fn in_root(root: &Path, program: &str) -> Result<Command, String> {
+fn in_root(content: &Content, root: &Path, program: &str) -> Result<Command, String> {
     let needed = |name: &str, package: &str| {
         process::find(name).ok_or_else(|| format!("needs {name} (Debian package {package})"))
     };
@@ -99,7 +112,12 @@ fn in_root(root: &Path, program: &str) -> Result<Command, String> {
     if !setup::is_root() {
         command.args(["--user", "--map-root-user"]);
     }
-    command.args(["--mount", "--"]).arg(chroot).arg(root).arg(program).env_clear().stdin(Stdio::null());
+    command.args(["--mount", "--"]).arg(chroot).arg(root).env_clear().stdin(Stdio::null());
+    if let Some(emulator) = content.platform.emulator() {
+        files::copy(&emulator, &root.join(EMULATOR))?;
+        command.arg(format!("/{EMULATOR}"));
+    }
+    command.arg(program);
     Ok(command)
 }
 

@@ -13,7 +13,7 @@ const NAME: &str = "plimsoll-files";
 /// The same in names of files.
 const FILE_NAME: &str = "plimsoll_files";
 /// A static program runs with every C library.
-const PLATFORMS: [&str; 3] = ["manylinux_2_17_x86_64", "manylinux2014_x86_64", "musllinux_1_1_x86_64"];
+const PLATFORMS: [&str; 3] = ["manylinux_2_17", "manylinux2014", "musllinux_1_1"];
 const PACK: &str = include_str!("wheel.py");
 
 /// Writes the tree of a wheel, and has Python pack it.
@@ -39,14 +39,19 @@ pub(super) fn write(content: &Content, folder: &Path) -> Result<PathBuf, String>
         super::DESCRIPTION,
     );
     files::write(&info.join("METADATA"), &metadata)?;
-    let tags: String = PLATFORMS.iter().map(|platform| format!("Tag: py3-none-{platform}\n")).collect();
+    let platforms = platforms(content);
+    let tags: String = platforms.iter().map(|platform| format!("Tag: py3-none-{platform}\n")).collect();
     let wheel = format!("Wheel-Version: 1.0\nGenerator: cargo xtask package\nRoot-Is-Purelib: false\n{tags}");
     files::write(&info.join("WHEEL"), &wheel)?;
-    let file = folder.join(format!("{name}-py3-none-{}.whl", PLATFORMS.join(".")));
+    let file = folder.join(format!("{name}-py3-none-{}.whl", platforms.join(".")));
     let mut python = Command::new("python3");
     python.args(["-c", PACK]).arg(&tree).arg(&file).args([format!("{name}.dist-info"), content.release.epoch.clone()]);
     process::output(python.stdin(Stdio::null()))?;
     Ok(file)
+}
+
+fn platforms(content: &Content) -> [String; 3] {
+    PLATFORMS.map(|system| format!("{system}_{}", content.platform.processor))
 }
 
 /// Installs it into a fresh virtual environment, runs it, and removes it.
@@ -60,13 +65,34 @@ pub(super) fn try_it(content: &Content, file: &Path) -> Outcome {
         pip.args(["-m", "pip", "--quiet", "--disable-pip-version-check"]).args(arguments).stdin(Stdio::null());
         process::output(&mut pip)
     };
-    pip(&["install", "--no-index", &file.display().to_string()])?;
-    let program = folder.join("bin/plimsoll");
+    let (name, packages) = (file.display().to_string(), folder.join("packages").display().to_string());
+    let program = if content.platform.is_native() {
+        pip(&["install", "--no-index", &name])?;
+        folder.join("bin/plimsoll")
+    } else {
+        // For another processor, pip unpacks, and removes nothing.
+        let platform = &platforms(content)[0];
+        pip(&[
+            "install",
+            "--no-index",
+            "--no-deps",
+            "--only-binary=:all:",
+            "--platform",
+            platform,
+            "--target",
+            &packages,
+            &name,
+        ])?;
+        folder.join("packages/bin/plimsoll")
+    };
     trial::same_program(&content.program, &program)?;
     trial::reports(content, &program)?;
     trial::took("from the wheel, with a new environment, to the first report", begun);
-    trial::demo(&program, &folder)?;
+    trial::demo(content, &program, &folder)?;
     trial::took("from the wheel, with a new environment, to the end of demo", begun);
+    if !content.platform.is_native() {
+        return Ok(());
+    }
     pip(&["uninstall", "--yes", NAME])?;
     if program.exists() { Err(format!("{}: still there after pip uninstall", program.display())) } else { Ok(()) }
 }
