@@ -40,8 +40,6 @@ struct Judgement {
     reasons: Vec<Reason>,
     /// Turns that were begun and had not ended when their user's next one was due, or at all: with those never begun, overload.
     late_turns: u64,
-    /// Why the load generator, and not the server, is to blame for bad numbers; `None` where it kept up.
-    generators_fault: Option<String>,
     /// What its numbers would be had the generator been on time, where its lateness alone is to blame.
     on_time: Option<Vec<MovedNumber>>,
     /// What the reasons say of a client that was too busy.
@@ -139,7 +137,8 @@ impl LevelResult {
         let statistics = no_statistics(plan);
         let judgement = Judgement { reasons, ..Judgement::default() };
         let (span_ns, iterations, threads, complete) = ((0, 0), 0, 0, false);
-        let recorded = RecordedLevel { statistics, span_ns, iterations, about, threads, complete };
+        let generators_fault = None;
+        let recorded = RecordedLevel { statistics, span_ns, iterations, about, threads, complete, generators_fault };
         Self { recorded, intervals: None, part: None, judgement }
     }
 
@@ -228,7 +227,7 @@ impl LevelResult {
 
     /// Why the load generator, and not the server, is to blame for bad numbers; `None` where it kept up.
     pub fn generators_fault(&self) -> Option<&str> {
-        self.judgement.generators_fault.as_deref()
+        self.recorded.generators_fault.as_deref()
     }
 
     /// What its numbers would be had the generator been on time, where its lateness alone is to blame for bad ones.
@@ -412,9 +411,9 @@ fn judged(
     let iterations = clients.iter().map(|client| client.iterations).sum();
     let threads = u32::try_from(generator.workers.len()).unwrap_or(u32::MAX);
     let late_turns = if scheduled { kinds.iter().map(|kind| kind.late + kind.unended).sum() } else { 0 };
-    let judgement = Judgement { reasons, late_turns, generators_fault, on_time, busy, behind };
-    let complete = end == End::Planned;
-    let recorded = RecordedLevel { statistics, span_ns: measured, iterations, about, threads, complete };
+    let (complete, span_ns) = (end == End::Planned, measured);
+    let judgement = Judgement { reasons, late_turns, on_time, busy, behind };
+    let recorded = RecordedLevel { statistics, span_ns, iterations, about, threads, complete, generators_fault };
     LevelResult { recorded, intervals, part: None, judgement }
 }
 

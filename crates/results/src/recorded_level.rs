@@ -26,6 +26,9 @@ pub struct RecordedLevel {
     /// It ran to its end.
     #[serde(default)]
     pub complete: bool,
+    /// What the load generator, and not the server, is to blame for; `None` where it kept up.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub generators_fault: Option<String>,
 }
 
 impl RecordedLevel {

@@ -93,6 +93,104 @@ fn a_budget_that_is_too_small_decides_nothing() {
     assert!(unknown.status.code() == Some(4) && said.starts_with("UNDECIDED: 1 of 1 condition"), "{said}");
 }
 
+/// The lines with conditions of a printed gate.
+fn decided(text: &str) -> Vec<String> {
+    text.lines().filter(|line| line.contains(", limit ")).map(str::to_owned).collect()
+}
+
+#[test]
+fn recordings_of_a_gate_are_judged_as_the_gate_was() {
+    let scratch = Scratch::new("gate-recorded");
+    let [(_a, _old, old), (_b, _new, new)] = [1, 30].map(|ms| server(Duration::from_millis(ms)));
+    let conditions = ["--fail-if", "getattr.mean > +3%", "--fail-if", "getattr.mean > 10s"];
+    let more = ["--most-rounds", "6", "--record", "kept", "--csv", "live.csv"];
+    let live = gate(scratch.path(), [&old, &new], &[&conditions[..], &more].concat());
+    let again = |sides: [&str; 2]| {
+        let mut command = Command::new(env!("CARGO_BIN_EXE_plimsoll"));
+        command.args(["gate", sides[0], sides[1], "--csv", "again.csv", "--json", "again.json"]).args(conditions);
+        output(command.current_dir(scratch.path()))
+    };
+    let ended = again(["kept/A", "kept/B"]);
+    let [first, second] = [&live, &ended].map(|ended| String::from_utf8(ended.stdout.clone()).unwrap());
+    let said = String::from_utf8_lossy(&ended.stderr);
+    assert_eq!(live.status.code(), ended.status.code(), "{first}{second}{said}");
+    assert_eq!((decided(&first), decided(&second).len()), (decided(&second), 2), "{first}{second}{said}");
+    let [live, again_csv] = ["live.csv", "again.csv"].map(|name| read(scratch.path(), name));
+    let numbers = |text: &str| -> Vec<String> {
+        text.lines()
+            .map(|line| line.split(',').enumerate().filter(|(at, _)| *at != 3).map(|(_, cell)| cell).collect())
+            .collect()
+    };
+    assert_eq!(numbers(&live), numbers(&again_csv), "all but the sides' names");
+    // The other way round, the second and third run of a round are the baseline's: no rounds, and each run is judged once.
+    let turned = again(["kept/B", "kept/A"]);
+    let text = String::from_utf8(turned.stdout).unwrap();
+    let report: serde_json::Value = serde_json::from_str(&read(scratch.path(), "again.json")).unwrap();
+    assert!(text.contains(", from recorded runs: ") && text.contains("were not measured in turns"), "{text}");
+    assert!(report["comparison"]["warnings"].to_string().contains("were not measured in turns"), "{report}");
+    if text.starts_with("PASSED") {
+        assert!(text.contains("getattr.mean at 2 clients: -9"), "30 ms against 1 ms: {text}");
+    }
+}
+
+/// Golden captures are the same on every machine: so are the decisions.
+#[test]
+fn recordings_of_captures_are_judged() {
+    let scratch = Scratch::new("gate-captures");
+    let planted = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../captures/planted");
+    let plimsoll = |arguments: &[&str]| {
+        let mut command = Command::new(env!("CARGO_BIN_EXE_plimsoll"));
+        output(command.args(arguments).current_dir(scratch.path()))
+    };
+    let record = |name: &str, capture: &str, more: &[&str]| {
+        let capture = planted.join(format!("{capture}.pcap.zst")).display().to_string();
+        let ended = plimsoll(&[&["analyze", &capture, "--record", name, "-q"], more].concat());
+        assert!(ended.status.success(), "{}", String::from_utf8_lossy(&ended.stderr));
+    };
+    for (name, from, to) in [("a", "0", "2"), ("b", "2", "4"), ("c", "4", "6"), ("d", "6", "8")] {
+        record(name, "healthy-samba", &["--from", from, "--to", to]);
+    }
+    record("slow", "slow-server", &[]);
+    let words =
+        |ended: &Output| String::from_utf8_lossy(&ended.stdout).split_whitespace().collect::<Vec<_>>().join(" ");
+    let conditions =
+        ["--ignore-guarantees", "--fail-if", "mean > +20%", "--markdown", "gate.md", "--junit", "gate.xml"];
+    let judge = |sides: &[&str]| plimsoll(&[&["gate"], &conditions[..], sides].concat());
+    let slower = judge(&["a", "b", "c", "d", "slow"]);
+    let text = words(&slower);
+    assert_eq!(slower.status.code(), Some(1), "{text}{}", String::from_utf8_lossy(&slower.stderr));
+    assert!(
+        text.starts_with("FAILED: 1 of 1 condition, from recorded runs: 4 of the baseline, 1 of the candidate"),
+        "{text}"
+    );
+    assert!(text.contains("limit +20%: failed from 4 and 1 recordings") && text.contains("A a, B b, C c"), "{text}");
+    assert!(read(scratch.path(), "gate.md").contains("failed from 4 and 1 recordings"));
+    assert!(read(scratch.path(), "gate.xml").contains("failures=\"1\""));
+    let same = plimsoll(&["gate", "--ignore-guarantees", "--fail-if", "mean > +100%", "a", "c", "--", "b", "d"]);
+    assert_eq!(same.status.code(), Some(0), "{}", words(&same));
+    assert!(words(&same).contains("passed from 2 and 2 recordings"), "{}", words(&same));
+    // One of each shows nothing of what a restart does, and one that is given twice is still one.
+    let single = judge(&["a", "slow"]);
+    assert_eq!(single.status.code(), Some(4), "{}", words(&single));
+    assert!(
+        words(&single).contains("no interval (needs 3 runs of each side, or 4 of both together)"),
+        "{}",
+        words(&single)
+    );
+    let twice = judge(&["a", "b", "b", "slow"]);
+    assert!(words(&twice).contains("undecided from 0 and 0 runs"), "{}", words(&twice));
+    assert!(
+        twice.status.code() == Some(4) && words(&twice).contains("runs of the baseline overlap in time"),
+        "{}",
+        words(&twice)
+    );
+    let behind = plimsoll(&["gate", "a", "--", "b", "--fail-if", "mean > +5%"]);
+    assert!(String::from_utf8_lossy(&behind.stderr).contains("--fail-if: options go before --"));
+    let mixed = judge(&["a", "nfs://server/export"]);
+    assert_eq!(mixed.status.code(), Some(2));
+    assert!(String::from_utf8_lossy(&mixed.stderr).contains("nfs://server/export: not a recording"));
+}
+
 #[test]
 fn a_gate_needs_a_condition() {
     let scratch = Scratch::new("gate-usage");

@@ -1,8 +1,10 @@
 //! A gate: conditions are judged after every round of a duel, until each is decided or the budget is spent. The interval allows for
 //! the looking (`plimsoll_stats::comparison::confidence_sequence`).
 
+mod apart;
 mod observation;
 mod question;
+mod recorded;
 mod result;
 #[cfg(test)]
 mod simulation;
@@ -14,8 +16,9 @@ use plimsoll_model::Names;
 use plimsoll_report::collect::comparison::{Contestant, Order, Unlike};
 use plimsoll_stats::comparison::CONFIDENCE;
 
-pub use question::{Known, Question};
-pub use result::{GateResult, GateRun, shown};
+pub use question::{Known, Question, Seen, Unit};
+pub use recorded::{RecordedSide, judge_recordings};
+pub use result::{Basis, GateResult, GateRun, shown};
 pub use summary::{GateSummary, line};
 
 use crate::rounds::{RUNS, TURNS};
@@ -24,7 +27,7 @@ use observation::{Observation, RunNumber};
 use plimsoll_results::comparison::{Condition, compare};
 
 /// Rounds that may not count because the load generator was the bottleneck, before the gate gives up; from then on, as many as count.
-const MAX_UNCOUNTED: u32 = 3;
+const MAX_UNCOUNTED: usize = 3;
 
 /// What is to be decided, and how long that may take.
 #[derive(Clone, Debug)]
@@ -115,9 +118,8 @@ impl Gate {
 
     fn is_spent(&mut self, now: Duration, last: Duration, fault: Option<&str>) -> bool {
         let rounds = u32::try_from(self.counted.len()).unwrap_or(u32::MAX);
-        let uncounted = self.uncounted();
         match fault {
-            Some(why) if uncounted > MAX_UNCOUNTED.max(rounds - uncounted) => self.end(why),
+            Some(why) if invalid_rounds_are_too_many(&self.counted) => self.end(why),
             _ if rounds >= self.spec.most_rounds => self.end(&format!("the limit of {rounds} rounds is reached")),
             _ if now + last > self.spec.budget => {
                 self.end(&format!("the time budget of {} is spent", shown(self.spec.budget)))
@@ -131,10 +133,6 @@ impl Gate {
         true
     }
 
-    fn uncounted(&self) -> u32 {
-        u32::try_from(self.counted.iter().filter(|counted| !**counted).count()).unwrap_or(u32::MAX)
-    }
-
     /// What a comparison sees of the sides: the rounds that count, or all if none does.
     #[must_use]
     pub fn contestants(&self, arms: &[Arm<'_>], names: &Names) -> Vec<Contestant> {
@@ -146,10 +144,9 @@ impl Gate {
     /// It is over.
     #[must_use]
     pub fn finish(self, arms: &[Arm<'_>]) -> GateResult {
-        let uncounted = self.uncounted();
-        let rounds = u32::try_from(self.counted.len()).unwrap_or(u32::MAX);
-        let runs = self.runs(arms);
-        GateResult { questions: self.questions, why: self.why, rounds, uncounted, took: self.ended, runs }
+        let basis = Basis::Rounds { all: self.counted.len(), uncounted: uncounted(&self.counted) };
+        let (runs, judged_again) = (self.runs(arms), false);
+        GateResult { questions: self.questions, why: self.why, basis, took: self.ended, runs, judged_again }
     }
 
     fn runs(&self, arms: &[Arm<'_>]) -> Vec<GateRun> {
@@ -159,7 +156,7 @@ impl Gate {
                 let at = (round * RUNS + turn / RUNS) as usize;
                 let levels = arms.get(side).map(|arm| arm.runs(at, 1)).into_iter().flatten().flatten();
                 let run = |level: &LevelResult| GateRun {
-                    round: round + 1,
+                    round: Some(round + 1),
                     turn: turn + 1,
                     side,
                     level: level.words().to_owned(),
@@ -178,6 +175,17 @@ impl Gate {
         }
         runs
     }
+}
+
+/// Rounds that do not count, because the load generator was the bottleneck.
+fn uncounted(counted: &[bool]) -> usize {
+    counted.iter().filter(|counted| !**counted).count()
+}
+
+/// The gate gives up.
+fn invalid_rounds_are_too_many(counted: &[bool]) -> bool {
+    let uncounted = uncounted(counted);
+    uncounted > MAX_UNCOUNTED.max(counted.len() - uncounted)
 }
 
 /// Why the sides are not ranked, if they are not.

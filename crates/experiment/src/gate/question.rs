@@ -1,7 +1,8 @@
 //! A condition at a load level: what is known of it after each round.
 
-use plimsoll_stats::comparison::confidence_sequence;
+use plimsoll_stats::comparison::{Interval, confidence_sequence};
 
+use super::apart::Apart;
 use super::observation::{Observation, grain};
 use plimsoll_results::comparison::{Condition, Outcome, Threshold};
 
@@ -14,8 +15,8 @@ pub struct Question {
     pub level: String,
     /// What is known.
     pub outcome: Outcome,
-    /// Rounds that it was judged from.
-    pub rounds: usize,
+    /// What it was judged from.
+    pub seen: Seen,
     /// The number with its interval, in the unit of the threshold, as of the last of these rounds.
     pub known: Option<Known>,
     /// The probability with which the interval is right after every round.
@@ -23,6 +24,24 @@ pub struct Question {
     /// Why nothing more can become known; `None` where it was decided, or only takes longer.
     pub unanswerable: Option<String>,
     observations: Vec<Observation>,
+}
+
+/// What a condition was judged from.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Seen {
+    /// So many rounds.
+    Rounds(usize),
+    /// So many runs of the baseline and of the candidate, in no order.
+    Apart([usize; 2], Unit),
+}
+
+/// What is one of several measurements that are independent of each other.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Unit {
+    /// A run: each side has one recording.
+    Run,
+    /// A recording with all its runs, because a side has several.
+    Recording,
 }
 
 /// A number with its interval.
@@ -40,9 +59,9 @@ impl Question {
     /// Nothing is known yet. `alpha` is the probability with which it may ever be decided wrongly.
     #[must_use]
     pub fn new(condition: Condition, level: String, alpha: f64) -> Self {
-        let (rounds, known, unanswerable, observations) = (0, None, None, Vec::new());
+        let (seen, known, unanswerable, observations) = (Seen::Rounds(0), None, None, Vec::new());
         let (outcome, confidence) = (Outcome::Undecided, 1.0 - alpha);
-        Self { condition, level, outcome, rounds, known, confidence, unanswerable, observations }
+        Self { condition, level, outcome, seen, known, confidence, unanswerable, observations }
     }
 
     /// Whether another round could change anything.
@@ -62,10 +81,28 @@ impl Question {
                 return;
             }
         }
-        self.rounds = self.observations.len();
+        self.seen = Seen::Rounds(self.observations.len());
         let values: Vec<f64> = self.observations.iter().map(|one| one.value).collect();
         let grain = grain(self.condition.metric, &self.observations);
-        let Some((mean, interval)) = confidence_sequence(&values, 1.0 - self.confidence) else { return };
+        if let Some(found) = confidence_sequence(&values, 1.0 - self.confidence) {
+            self.know(found, grain);
+        }
+    }
+
+    /// All there is, of sides that were not measured in turns: it is judged once.
+    pub(super) fn judge_apart(&mut self, apart: Result<Apart, String>) {
+        match apart {
+            Ok(apart) => {
+                self.seen = Seen::Apart(apart.counts(), apart.unit);
+                if let Some(found) = apart.interval(&self.condition, 1.0 - self.confidence) {
+                    self.know(found, apart.grain(self.condition.metric));
+                }
+            }
+            Err(why) => self.unanswerable = Some(why),
+        }
+    }
+
+    fn know(&mut self, (mean, interval): (f64, Interval), grain: f64) {
         let own = |value: f64| match self.condition.threshold {
             Threshold::Relative(_) => value.exp_m1(),
             Threshold::Change(_) | Threshold::Value(_) => value,
@@ -95,13 +132,13 @@ mod tests {
     #[test]
     fn a_condition_is_decided_as_soon_as_the_interval_leaves_the_limit_out() {
         let slower = after("mean > +3%", &[5.1, 4.9, 5.0, 5.2, 4.8, 5.0, 5.0]);
-        assert_eq!((slower.outcome, slower.rounds), (Outcome::Failed, 4), "{slower:?}");
+        assert_eq!((slower.outcome, slower.seen), (Outcome::Failed, Seen::Rounds(4)), "{slower:?}");
         let known = slower.known.unwrap();
         assert!(known.low > 0.03 && known.low < known.value && known.value < known.high, "{known:?}");
         let same = after("mean > +3%", &[0.3, -0.4, 0.1, 0.2, -0.3, 0.1]);
         assert_eq!((same.outcome, same.is_open()), (Outcome::Passed, false), "{same:?}");
         let near = after("mean > +3%", &[3.3, 2.6, 3.1, 2.9, 3.4, 2.7]);
-        assert_eq!((near.outcome, near.rounds, near.is_open()), (Outcome::Undecided, 6, true), "{near:?}");
+        assert_eq!((near.outcome, near.seen, near.is_open()), (Outcome::Undecided, Seen::Rounds(6), true), "{near:?}");
         assert_eq!(after("mean < -3%", &[-5.0, -5.1, -4.9, -5.0, -5.1]).outcome, Outcome::Failed);
     }
 

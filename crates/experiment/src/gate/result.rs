@@ -11,21 +11,35 @@ pub struct GateResult {
     pub questions: Vec<Question>,
     /// Why it ended.
     pub why: String,
-    /// Complete rounds.
-    pub rounds: u32,
-    /// Those of them that do not count, because the load generator was the bottleneck.
-    pub uncounted: u32,
+    /// What it was decided from.
+    pub basis: Basis,
     /// How long it took.
     pub took: Duration,
     /// Every run of the complete rounds, in order.
     pub runs: Vec<GateRun>,
+    /// It measured nothing, but judged recordings.
+    pub judged_again: bool,
+}
+
+/// What a gate was decided from.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Basis {
+    /// Rounds of runs in turns.
+    Rounds {
+        /// Complete rounds.
+        all: usize,
+        /// Those of them that do not count, because the load generator was the bottleneck.
+        uncounted: usize,
+    },
+    /// Recordings that were not made in turns.
+    Apart,
 }
 
 /// One load level of one run of a gate.
 pub struct GateRun {
-    /// Its round, from 1.
-    pub round: u32,
-    /// Its place among the runs of the round, from 1.
+    /// Its round, from 1; `None` where the sides were not measured in turns.
+    pub round: Option<u32>,
+    /// Its place among the runs of the round, from 1; without rounds, among all runs at its load level.
     pub turn: u32,
     /// 0 the baseline, 1 the candidate.
     pub side: usize,

@@ -6,6 +6,7 @@ use plimsoll_stats::comparison::{Metric, repeats};
 use plimsoll_testkit::Random;
 
 use super::observation::{Observation, RunNumber};
+use super::question::Seen;
 use super::*;
 use plimsoll_results::comparison::Outcome;
 
@@ -86,7 +87,8 @@ fn gates(limit: &str, (noise, deviation): (Noise, f64), difference: f64, (gates,
         }
         came.failed += f64::from(question.outcome == Outcome::Failed);
         came.passed += f64::from(question.outcome == Outcome::Passed);
-        came.rounds += question.rounds as f64;
+        let Seen::Rounds(rounds) = question.seen else { panic!("{:?}", question.seen) };
+        came.rounds += rounds as f64;
     }
     let of = |sum: f64| sum / f64::from(gates);
     Came { failed: of(came.failed), passed: of(came.passed), rounds: of(came.rounds) }

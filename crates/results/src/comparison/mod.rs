@@ -10,7 +10,7 @@ use plimsoll_report::findings::Report;
 
 pub use condition::{Condition, Outcome, Threshold};
 pub use judge::Judgement;
-pub use recording::read as read_recording;
+pub use recording::{RecordedRun, read as read_recording, runs as read_runs};
 
 /// The load level that a capture is, in words.
 pub const WHOLE_CAPTURE: &str = "whole capture";

@@ -12,6 +12,45 @@ use super::{ComparedSide, WHOLE_CAPTURE};
 use crate::RecordedLevel;
 use crate::recording_findings::{findings, incomplete};
 
+/// A run of a recording at one load level.
+#[derive(Clone, Debug)]
+pub struct RecordedRun {
+    /// The load in words, with the curve that it is of.
+    pub level: String,
+    /// Its numbers.
+    pub run: MeasuredRun,
+    /// Why they must not be used; `None` where they may.
+    pub invalid: Option<String>,
+    /// The load generator, and not the server, is to blame for that.
+    pub generators_fault: bool,
+}
+
+/// Reads the runs of a recording, in the order in which they were made.
+///
+/// # Errors
+/// It is damaged or of another version, or one of its load levels could not be run.
+pub fn runs(folder: &Path) -> anyhow::Result<Vec<RecordedRun>> {
+    let recording = Recording::open(folder)?;
+    let run = |stage: &Stage| {
+        let recorded = stage.level.as_ref().map(|_| RecordedLevel::read(&stage.about)).transpose()?;
+        let level = words(recorded.as_ref().map(RecordedLevel::point).as_ref());
+        let whole = recording.manifest.validity.as_ref();
+        let validity = recorded.as_ref().map(|recorded| &recorded.about.validity).or(whole);
+        let reason = validity.filter(|validity| !validity.valid).and_then(|validity| validity.reasons.first());
+        let (Some(first), Some(last)) = (stage.first_ns, stage.last_ns) else {
+            let why = reason.map(|reason| format!(": {reason}")).unwrap_or_default();
+            bail!("{}: {level} was not run{why}; record again", folder.display());
+        };
+        Ok(RecordedRun {
+            invalid: reason.map(|reason| format!("{level} is INVALID: {reason}")),
+            generators_fault: recorded.is_some_and(|recorded| recorded.generators_fault.is_some()),
+            run: MeasuredRun { span_ns: (first, last), intervals: recording.intervals(stage)? },
+            level,
+        })
+    };
+    recording.manifest.stages.iter().map(run).collect()
+}
+
 /// Reads a recording: its levels by time, and what `plimsoll report` would show of it.
 ///
 /// # Errors

@@ -14,6 +14,7 @@ pub mod batches;
 mod course;
 mod difference;
 mod estimate;
+pub mod independent;
 mod metric;
 mod missing;
 mod quantile;

@@ -1,11 +1,13 @@
-//! `plimsoll gate`: two servers in turns, until conditions are decided.
+//! `plimsoll gate`: two servers in turns, until conditions are decided; or recordings.
+
+mod recordings;
 
 use std::io::Write as _;
 use std::path::PathBuf;
 use std::time::Duration;
 
 use anyhow::{Context as _, bail};
-use plimsoll_experiment::gate::{Gate, GateResult, GateSpec, GateSummary, line};
+use plimsoll_experiment::gate::{Basis, Gate, GateResult, GateSpec, GateSummary, line};
 use plimsoll_report::collect::comparison::Order;
 use plimsoll_report::findings::Report;
 use plimsoll_report::findings::comparison::Condition as JudgedCondition;
@@ -18,29 +20,37 @@ use crate::exit::{Done, Usage, first_error, unless_closed};
 use crate::output::{OpenOutput, show_instants};
 use crate::output_file::{Files, OutputFile};
 use crate::shell;
+use recordings::Recordings;
 
 const EXAMPLES: &str = "Examples:
   plimsoll gate nfs://old/export nfs://new/export mixed --fail-if \"read.p95 > +3%\"
   plimsoll gate \"$OLD\" \"$NEW\" --fail-if \"mean > +5%\" --budget 5m --markdown gate.md --junit gate.xml
+  plimsoll gate good new --fail-if \"read.p95 > +3%\"
+  plimsoll gate --fail-if \"mean > +5%\" monday tuesday wednesday -- new-1 new-2
 
 Exit code 0: all conditions passed. 1: a condition failed. 4: none failed, but at least one is undecided.";
+
+const USAGE: &str = "plimsoll gate [OPTIONS] <BASELINE> <CANDIDATE> [WORKLOAD]
+       plimsoll gate [OPTIONS] <RECORDING>... [-- <RECORDING>...]";
 
 /// What the numbers of a stopped gate are good for.
 const OPTIONAL_STOPPING: &str = "A gate stops as soon as its conditions are decided. Only the intervals of the conditions allow for early stopping; \
     all other intervals and verdicts assume a fixed number of rounds";
 
 /// Drives a baseline and a candidate alternately (A B B A, repeated) until every --fail-if condition is decided or the
-/// budget is spent. The conditions' confidence intervals stay valid although the gate checks them after every round
+/// budget is spent. The conditions' confidence intervals stay valid although the gate checks them after every round.
+///
+/// Given recordings (folders written with --record), it measures nothing and judges the conditions on their runs
 #[derive(Debug, clap::Args)]
-#[command(after_help = EXAMPLES)]
+#[command(after_help = EXAMPLES, override_usage = USAGE)]
 pub(crate) struct Arguments {
-    /// Side A: a target; options for this side only follow in the same argument, e.g. "smb://u@old/data --dialect 2.1"
-    baseline: String,
-    /// Side B: a target; options for this side only follow in the same argument, e.g. "smb://u@new/data --depth 4"
-    candidate: String,
-    /// Workload: a name from `plimsoll workloads list`, or a workload file
-    #[arg(default_value = "mixed")]
-    workload: String,
+    /// Baseline, candidate and workload [default workload: mixed]. Baseline and candidate are targets; options for one side only
+    /// follow in the same argument, e.g. "smb://u@old/data --depth 4". Or recordings, of which the last is the candidate
+    #[arg(required = true, value_name = "SIDE")]
+    sides: Vec<String>,
+    /// Recordings of the candidate: then all recordings before `--` belong to the baseline. Options go before `--`
+    #[arg(last = true, value_name = "RECORDING")]
+    candidates: Vec<PathBuf>,
     /// Time limit, e.g. 10m: the gate starts no round that would probably end after the limit, except the first round
     #[arg(long, value_name = "TIME", default_value = "10m", value_parser = humantime::parse_duration)]
     budget: Duration,
@@ -93,11 +103,32 @@ struct OpenGateOutput {
 
 /// Runs the subcommand.
 pub(crate) fn run(arguments: Arguments) -> anyhow::Result<Done> {
-    let Arguments { baseline, candidate, workload: name, budget, most_rounds, drive, conditions, output } = arguments;
+    let Arguments { sides, candidates, budget, most_rounds, drive, conditions, output } = arguments;
+    if let Some(option) = candidates.iter().find(|path| path.as_os_str().as_encoded_bytes().starts_with(b"-")) {
+        return Err(Usage(format!("{}: options go before --", option.display())).into());
+    }
     if conditions.wanted().is_empty() {
         return Err(Usage("gate needs a condition to decide, e.g. --fail-if \"read.p95 > +3%\"".to_owned()).into());
     }
-    let sides = Sides::read([&baseline, &candidate])?;
+    if let Some(recordings) = Recordings::named(&sides, &candidates)? {
+        return run_on(&recordings, &drive, &conditions, &output);
+    }
+    let (baseline, candidate, name) = match sides.as_slice() {
+        [baseline, candidate] => (baseline, candidate, "mixed".to_owned()),
+        [baseline, candidate, workload] => (baseline, candidate, workload.clone()),
+        [only] => {
+            return Err(
+                Usage(format!("{only}: gate needs a baseline and a candidate, e.g. gate \"$OLD\" \"$NEW\"")).into()
+            );
+        }
+        _ => {
+            return Err(Usage(
+                "gate takes a baseline, a candidate and a workload; quote options of one side".to_owned(),
+            )
+            .into());
+        }
+    };
+    let sides = Sides::read([baseline, candidate])?;
     let terminal = Terminal::new(output.quiet);
     let output = output.open(&mut drive.files(&sides, &name))?;
     let workload = drive.workload(&name)?;
@@ -119,12 +150,44 @@ pub(crate) fn run(arguments: Arguments) -> anyhow::Result<Done> {
     let summary = GateSummary { gate: &result, conditions: wanted, sides, workload: &name, warnings: &warnings };
     let written = output.write(&summary, &report);
     first_error([kept, written])?;
-    let refused = report.comparison.and_then(|comparison| comparison.refused);
+    Ok(done(&result, &report, &conditions))
+}
+
+/// The same of recordings.
+fn run_on(
+    recordings: &Recordings,
+    drive: &DriveFlags,
+    conditions: &Conditions,
+    output: &GateOutput,
+) -> anyhow::Result<Done> {
+    if drive.records() {
+        return Err(
+            Usage("--record: gate measures nothing when it judges recordings; remove the flag".to_owned()).into()
+        );
+    }
+    let output = output.open(&mut Files::reading(recordings.paths()))?;
+    let (result, mut report) = recordings.judge(conditions)?;
+    let warnings = noted(&mut report, &result, conditions.wanted());
+    let names = recordings.names();
+    let workload = report.sides.first().and_then(|side| Some(side.run.as_ref()?.workload.clone()));
+    let summary = GateSummary {
+        gate: &result,
+        conditions: conditions.wanted(),
+        sides: [&names[0], &names[1]],
+        workload: workload.as_deref().unwrap_or("none (captures)"),
+        warnings: &warnings,
+    };
+    output.write(&summary, &report)?;
+    Ok(done(&result, &report, conditions))
+}
+
+fn done(result: &GateResult, report: &Report, conditions: &Conditions) -> Done {
+    let refused = report.comparison.as_ref().and_then(|comparison| comparison.refused.as_deref());
     let mut judgement = result.judgement(line);
     if let Some(last) = judgement.undecided.last_mut() {
         last.push_str(&format!(" ({})", result.why));
     }
-    Ok(conditions.done(&judgement, refused.as_deref()))
+    conditions.done(&judgement, refused)
 }
 
 /// Puts the decisions in the comparison's report; returns what it warned of before.
@@ -144,7 +207,9 @@ fn noted(report: &mut Report, gate: &GateResult, conditions: &[Condition]) -> Ve
     };
     comparison.conditions = conditions.iter().map(of).collect();
     let warnings = comparison.warnings.clone();
-    comparison.warnings.push(OPTIONAL_STOPPING.to_owned());
+    if gate.basis != Basis::Apart {
+        comparison.warnings.push(OPTIONAL_STOPPING.to_owned());
+    }
     warnings
 }
 

@@ -17,7 +17,7 @@ pub(super) fn runs(summary: &GateSummary<'_>) -> String {
     for run in &summary.gate.runs {
         let (letter, target) = if run.side == 0 { ("A", summary.sides[0]) } else { ("B", summary.sides[1]) };
         let of_run = [
-            run.round.to_string(),
+            run.round.map_or_else(String::new, |round| round.to_string()),
             run.turn.to_string(),
             letter.to_owned(),
             target.to_owned(),

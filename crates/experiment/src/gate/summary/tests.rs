@@ -1,14 +1,14 @@
 use std::time::Duration;
 
 use super::*;
-use crate::gate::{GateRun, Known, Question};
+use crate::gate::{Basis, GateRun, Known, Question, Seen};
 use plimsoll_results::comparison::Outcome;
 
 const HOSTILE: &str = "a|b`<img src=x onerror=alert(1)>&\"'@all [x](y)\n\u{1b}[2J\u{202e}";
 
 fn question(text: &str, outcome: Outcome) -> Question {
     let mut question = Question::new(Condition::parse(text).unwrap(), "4 clients".to_owned(), 0.05);
-    (question.outcome, question.rounds) = (outcome, 7);
+    (question.outcome, question.seen) = (outcome, Seen::Rounds(7));
     question.known = Some(Known { value: 0.012, low: -0.005, high: 0.029 });
     question
 }
@@ -23,7 +23,7 @@ fn result() -> GateResult {
     let questions =
         vec![question("read.p95 > +3%", Outcome::Passed), question("throughput < -5%", Outcome::Failed), undecided];
     let run = |turn, side, numbers| GateRun {
-        round: 1,
+        round: Some(1),
         turn,
         side,
         level: "4 clients".to_owned(),
@@ -34,7 +34,8 @@ fn result() -> GateResult {
     };
     let runs = vec![run(1, 0, vec![Some(0.001), Some(250.5), None]), run(2, 1, vec![Some(0.002), Some(250.0), None])];
     let (why, took) = ("the time budget of 10 min is spent".to_owned(), Duration::from_secs(123));
-    GateResult { questions, why, rounds: 7, uncounted: 0, took, runs }
+    let basis = Basis::Rounds { all: 7, uncounted: 0 };
+    GateResult { questions, why, basis, took, runs, judged_again: false }
 }
 
 fn of(print: fn(&GateSummary<'_>) -> String) -> String {

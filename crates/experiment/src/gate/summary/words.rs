@@ -1,9 +1,10 @@
 //! A gate in words: a line per condition, after the verdict.
 
-use crate::gate::{Question, shown};
+use crate::gate::{Basis, Question, Seen, Unit, shown};
 use plimsoll_report::safe;
 use plimsoll_results::comparison::{Outcome, Threshold};
-use plimsoll_stats::comparison::fewest_of_a_sequence;
+use plimsoll_stats::comparison::independent::FEWEST_IN_ALL;
+use plimsoll_stats::comparison::{fewest_of_a_sequence, repeats};
 
 use super::GateSummary;
 
@@ -28,23 +29,29 @@ pub(super) fn headline(summary: &GateSummary<'_>) -> String {
         Outcome::Failed => format!("FAILED: {}, {undecided} undecided", counted(failed, all)),
         Outcome::Undecided => format!("UNDECIDED: {}", counted(undecided, all)),
     };
-    format!("{verdict}, after {}", length(summary))
+    format!("{verdict}, {}", length(summary))
 }
 
 /// How long it took.
 fn length(summary: &GateSummary<'_>) -> String {
     let gate = summary.gate;
-    let left_out = match gate.uncounted {
+    let Basis::Rounds { all, uncounted } = gate.basis else {
+        let both = |side: usize| gate.runs.iter().filter(|run| run.side == side).count();
+        return format!("from recorded runs: {} of the baseline, {} of the candidate", both(0), both(1));
+    };
+    let left_out = match uncounted {
         0 => String::new(),
         some => format!(" ({some} not counted: load generator at fault, or numbers invalid)"),
     };
-    format!("{}{left_out} in {}", rounds(gate.rounds as usize), shown(gate.took))
+    let recorded = if gate.judged_again { " (recorded earlier)" } else { "" };
+    format!("after {}{left_out} in {}{recorded}", rounds(all), shown(gate.took))
 }
 
 /// Why it ended before all was decided; `None` where all was.
 pub(super) fn ended(summary: &GateSummary<'_>) -> Option<String> {
     let open = summary.gate.questions.iter().any(|question| question.outcome == Outcome::Undecided);
-    open.then(|| format!("The gate ended early: {}", summary.gate.why))
+    let early = if summary.gate.basis == Basis::Apart { "Undecided" } else { "The gate ended early" };
+    open.then(|| format!("{early}: {}", summary.gate.why))
 }
 
 /// A condition, what is known of it, and its outcome.
@@ -62,8 +69,15 @@ pub(super) fn subject(question: &Question) -> String {
 /// `+1.20 % against the baseline (95 % interval -0.50 to +2.90 %)`
 pub(super) fn difference(question: &Question) -> String {
     let Some(known) = question.known else {
-        let fewest = fewest_of_a_sequence(1.0 - question.confidence);
-        return format!("no interval (needs {})", rounds(fewest));
+        let fewest = repeats::FEWEST;
+        let needs = match (question.seen, question.condition.threshold) {
+            (Seen::Rounds(_), _) => rounds(fewest_of_a_sequence(1.0 - question.confidence)),
+            (Seen::Apart(_, unit), Threshold::Value(_)) => format!("{fewest} {} of the candidate", units(unit)),
+            (Seen::Apart(_, unit), _) => {
+                format!("{fewest} {} of each side, or {FEWEST_IN_ALL} of both together", units(unit))
+            }
+        };
+        return format!("no interval (needs {needs})");
     };
     let (factor, unit) = question.condition.unit();
     let digits = if unit == "%" { 2 } else { 3 };
@@ -85,10 +99,21 @@ fn confidence(question: &Question) -> String {
 
 /// `passed after 7 rounds`
 pub(super) fn outcome(question: &Question) -> String {
-    let after = format!("{} after {}", question.outcome.label(), rounds(question.rounds));
+    let from = match question.seen {
+        Seen::Rounds(count) => format!("after {}", rounds(count)),
+        Seen::Apart([baseline, candidate], unit) => format!("from {baseline} and {candidate} {}", units(unit)),
+    };
+    let after = format!("{} {from}", question.outcome.label());
     match &question.unanswerable {
         Some(why) => format!("{after}: {why}"),
         None => after,
+    }
+}
+
+fn units(unit: Unit) -> &'static str {
+    match unit {
+        Unit::Run => "runs",
+        Unit::Recording => "recordings",
     }
 }
 

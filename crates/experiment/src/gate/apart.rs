@@ -1,0 +1,115 @@
+//! What recordings say of a condition whose sides were not measured in turns: numbers that are independent of each other.
+
+use plimsoll_stats::comparison::{Interval, Metric, independent};
+
+use plimsoll_results::comparison::{Condition, Threshold};
+
+use super::observation::{Observation, RunNumber, grain};
+use super::question::Unit;
+
+/// The numbers of both sides, on the scale on which the condition is judged.
+#[derive(Clone, Debug, PartialEq)]
+pub(super) struct Apart {
+    /// Of the baseline and of the candidate.
+    values: [Vec<f64>; 2],
+    /// What one of them is.
+    pub(super) unit: Unit,
+    /// All runs together, for what their mean is uncertain by at any number of them.
+    all: Observation,
+}
+
+impl Apart {
+    /// From the runs of each recording of each side. Runs of one recording share a start of the server and a time of day: where a side
+    /// has several recordings, each of them is one number.
+    ///
+    /// # Errors
+    /// There is none: a ratio to zero.
+    pub(super) fn of(condition: &Condition, sides: [&[Vec<RunNumber>]; 2]) -> Result<Self, String> {
+        let runs = sides.map(|side| side.iter().flatten().copied().collect::<Vec<_>>());
+        let all = Observation::of(condition, [&runs[0], &runs[1]])?;
+        let unit = if sides.iter().any(|side| side.len() > 1) { Unit::Recording } else { Unit::Run };
+        let scaled = |run: &RunNumber| match condition.threshold {
+            Threshold::Relative(_) => run.value.ln(),
+            Threshold::Change(_) | Threshold::Value(_) => run.value,
+        };
+        let mean = |runs: &Vec<RunNumber>| runs.iter().map(scaled).sum::<f64>() / runs.len() as f64;
+        let values = sides.map(|side| match unit {
+            Unit::Run => side.iter().flatten().map(scaled).collect(),
+            Unit::Recording => side.iter().filter(|runs| !runs.is_empty()).map(mean).collect(),
+        });
+        Ok(Self { values, unit, all })
+    }
+
+    /// How many numbers each side has.
+    pub(super) fn counts(&self) -> [usize; 2] {
+        [self.values[0].len(), self.values[1].len()]
+    }
+
+    /// What the condition is about, with an interval; `None` of too few.
+    pub(super) fn interval(&self, condition: &Condition, alpha: f64) -> Option<(f64, Interval)> {
+        let [baseline, candidate] = &self.values;
+        match condition.threshold {
+            Threshold::Value(_) => independent::mean(candidate, alpha),
+            Threshold::Relative(_) | Threshold::Change(_) => independent::difference(baseline, candidate, alpha),
+        }
+    }
+
+    /// What it is uncertain by besides.
+    pub(super) fn grain(&self, metric: Metric) -> f64 {
+        grain(metric, &[self.all])
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::super::Question;
+    use super::super::question::Seen;
+    use super::*;
+    use plimsoll_results::comparison::Outcome;
+
+    /// Judges recordings, each with the response times of its runs.
+    fn judged(condition: &str, sides: [&[&[f64]]; 2]) -> Question {
+        let mut question = Question::new(Condition::parse(condition).unwrap(), "4 clients".to_owned(), 0.05);
+        let run = |value: &f64| RunNumber { value: *value, grain: 0.0, operations: 1_000 };
+        let sides = sides.map(|side| side.iter().map(|runs| runs.iter().map(run).collect()).collect::<Vec<Vec<_>>>());
+        question.judge_apart(Apart::of(&question.condition, [&sides[0], &sides[1]]));
+        question
+    }
+
+    #[test]
+    fn runs_of_two_recordings_are_the_numbers() {
+        let baseline: &[f64] = &[1.00, 1.01, 0.99, 1.00];
+        let slower = judged("mean > +3%", [&[baseline], &[&[1.10, 1.11, 1.09, 1.10]]]);
+        assert_eq!((slower.outcome, slower.seen), (Outcome::Failed, Seen::Apart([4, 4], Unit::Run)), "{slower:?}");
+        let known = slower.known.unwrap();
+        assert!(known.low > 0.08 && (known.value - 0.1).abs() < 1e-4 && known.high < 0.12, "{known:?}");
+        assert_eq!(judged("mean > +3%", [&[baseline], &[baseline]]).outcome, Outcome::Passed);
+        assert_eq!(judged("mean > 1.2s", [&[baseline], &[baseline]]).outcome, Outcome::Passed);
+        let one = judged("mean > +3%", [&[&[1.0]], &[&[1.1]]]);
+        assert_eq!((one.outcome, one.known), (Outcome::Undecided, None));
+    }
+
+    /// Runs of a recording agree with each other, but recordings do not agree: what a restart does must not be taken for a slower build.
+    #[test]
+    fn each_of_several_recordings_is_one_number() {
+        let nights: [&[f64]; 4] = [&[1.00, 1.00, 1.00], &[1.06, 1.06, 1.06], &[0.95, 0.95, 0.95], &[1.02, 1.02, 1.02]];
+        let new: &[f64] = &[1.08, 1.08, 1.08];
+        let found = judged("mean > +3%", [&nights, &[new]]);
+        assert_eq!(
+            (found.outcome, found.seen),
+            (Outcome::Undecided, Seen::Apart([4, 1], Unit::Recording)),
+            "{found:?}"
+        );
+        // The same runs, taken for independent of each other, would condemn it.
+        let all: Vec<f64> = nights.concat();
+        assert_eq!(judged("mean > +3%", [&[&all], &[new]]).outcome, Outcome::Failed);
+        let far = judged("mean > +3%", [&nights, &[&[1.4, 1.4, 1.4]]]);
+        assert_eq!(far.outcome, Outcome::Failed, "{far:?}");
+    }
+
+    #[test]
+    fn zero_has_no_ratio() {
+        let found = judged("mean > +3%", [&[&[0.0, 1.0, 1.0]], &[&[1.0, 1.0, 1.0]]]);
+        assert!(found.unanswerable.unwrap().contains("is zero"));
+    }
+}

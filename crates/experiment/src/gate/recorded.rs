@@ -1,0 +1,254 @@
+//! A gate on recordings: nothing is measured. Where they were made in turns (`duel --record`, `gate --record`, or one by one), the gate
+//! decides as it would have then; where they were not, each condition is judged once.
+
+use std::time::Duration;
+
+use anyhow::bail;
+use plimsoll_stats::comparison::CONFIDENCE;
+
+use plimsoll_results::comparison::{Condition, RecordedRun};
+
+use super::apart::Apart;
+use super::observation::{Observation, RunNumber};
+use super::question::{Question, Seen, Unit};
+use super::result::{Basis, GateResult, GateRun};
+use super::{invalid_rounds_are_too_many, uncounted};
+use crate::rounds::TURNS;
+
+/// The recordings of a side, each with its runs.
+pub type RecordedSide = Vec<Vec<RecordedRun>>;
+
+/// A run, the place of its recording among those of its side, and its side.
+#[derive(Clone, Copy)]
+struct Placed<'r> {
+    side: usize,
+    recording: usize,
+    run: &'r RecordedRun,
+}
+
+/// Judges the conditions. `refused` is why the sides are not judged at all, if they are not.
+///
+/// # Errors
+/// They have no load level in common.
+pub fn judge_recordings(
+    sides: &[RecordedSide; 2],
+    conditions: &[Condition],
+    refused: Option<String>,
+) -> anyhow::Result<GateResult> {
+    let levels = levels(sides)?;
+    let alpha = (1.0 - CONFIDENCE) / (levels.len() * conditions.len()).max(1) as f64;
+    let ask = |level: &Level<'_>| {
+        let ask = |condition: &Condition| Question::new(condition.clone(), level.words.clone(), alpha);
+        conditions.iter().map(ask).collect::<Vec<_>>()
+    };
+    let mut questions: Vec<Question> = levels.iter().flat_map(ask).collect();
+    let rounds = rounds(&levels);
+    if rounds.is_none() {
+        questions.iter_mut().for_each(|question| question.seen = Seen::Apart([0, 0], Unit::Run));
+    }
+    let (basis, why, counted) = match (refused, &rounds) {
+        (Some(why), Some(rounds)) => (Basis::Rounds { all: rounds.len(), uncounted: 0 }, why, vec![true; rounds.len()]),
+        (Some(why), None) => (Basis::Apart, why, Vec::new()),
+        (None, Some(rounds)) => in_turns(rounds, (&mut questions, conditions)),
+        (None, None) => (Basis::Apart, apart(&levels, (&mut questions, conditions)), Vec::new()),
+    };
+    let runs = match rounds {
+        Some(rounds) => runs_of_rounds(&rounds, &counted, conditions),
+        None => runs_apart(&levels, conditions),
+    };
+    let (took, judged_again) = (length(&levels), true);
+    Ok(GateResult { questions, why, basis, took, runs, judged_again })
+}
+
+/// A load level that both sides have, and its runs in the order of time.
+struct Level<'r> {
+    words: String,
+    runs: Vec<Placed<'r>>,
+}
+
+fn levels(sides: &[RecordedSide; 2]) -> anyhow::Result<Vec<Level<'_>>> {
+    let words = |side: &RecordedSide| {
+        let mut words: Vec<String> = Vec::new();
+        for run in side.iter().flatten() {
+            if !words.contains(&run.level) {
+                words.push(run.level.clone());
+            }
+        }
+        words
+    };
+    let [ours, theirs] = [words(&sides[0]), words(&sides[1])];
+    let pairs: Vec<(String, String)> = match (ours.as_slice(), theirs.as_slice()) {
+        // The only level of each is compared whatever it is called; the comparison warns of it.
+        ([our], [their]) => vec![(our.clone(), their.clone())],
+        _ => ours.iter().filter(|level| theirs.contains(level)).map(|level| (level.clone(), level.clone())).collect(),
+    };
+    if pairs.is_empty() {
+        bail!(
+            "no common load level, so there is nothing to judge: the baseline has {}, the candidate {}; run both with the same levels",
+            ours.join(", "),
+            theirs.join(", ")
+        );
+    }
+    let level = |(our, their): (String, String)| {
+        let mut runs: Vec<Placed<'_>> = Vec::new();
+        for (side, (recordings, words)) in sides.iter().zip([&our, &their]).enumerate() {
+            for (recording, all) in recordings.iter().enumerate() {
+                runs.extend(all.iter().filter(|run| run.level == *words).map(|run| Placed { side, recording, run }));
+            }
+        }
+        runs.sort_by_key(|placed| placed.run.run.span_ns);
+        Level { words: our, runs }
+    };
+    Ok(pairs.into_iter().map(level).collect())
+}
+
+/// The four runs of a round at each load level.
+type Round<'r> = Vec<[Placed<'r>; 4]>;
+
+/// The complete rounds; `None` if the runs of a level are not in turns, one after the other.
+fn rounds<'r>(levels: &[Level<'r>]) -> Option<Vec<Round<'r>>> {
+    let in_turns = |level: &Level<'r>| -> Option<Vec<[Placed<'r>; 4]>> {
+        let apart = level.runs.windows(2).all(|pair| pair[0].run.run.span_ns.1 <= pair[1].run.run.span_ns.0);
+        let order = level.runs.iter().zip(TURNS.iter().cycle()).all(|(placed, turn)| placed.side == *turn);
+        let rounds: Vec<[Placed<'r>; 4]> =
+            level.runs.chunks_exact(4).filter_map(|round| round.try_into().ok()).collect();
+        (apart && order && !rounds.is_empty()).then_some(rounds)
+    };
+    let all: Vec<_> = levels.iter().map(in_turns).collect::<Option<_>>()?;
+    let whole = all.iter().map(Vec::len).min().unwrap_or(0);
+    Some((0..whole).map(|round| all.iter().filter_map(|level| level.get(round).copied()).collect()).collect())
+}
+
+/// Judges round by round, as a gate does; what the rounds are, why it ended, and which of them count.
+fn in_turns(
+    rounds: &[Round<'_>],
+    (questions, conditions): (&mut [Question], &[Condition]),
+) -> (Basis, String, Vec<bool>) {
+    let mut why = "the recordings hold no more rounds".to_owned();
+    let mut counted: Vec<bool> = Vec::new();
+    for round in rounds {
+        let invalid = |fault: bool| {
+            let runs = round.iter().flatten().map(|placed| placed.run).filter(|run| run.generators_fault == fault);
+            runs.filter_map(|run| run.invalid.clone()).next()
+        };
+        let fault = invalid(true);
+        if let Some(reason) = invalid(false) {
+            counted.push(false);
+            why = reason;
+            break;
+        }
+        counted.push(fault.is_none());
+        if let Some(fault) = fault {
+            if invalid_rounds_are_too_many(&counted) {
+                why = fault;
+                break;
+            }
+            continue;
+        }
+        for (at, question) in questions.iter_mut().enumerate() {
+            if let Some(runs) = round.get(at / conditions.len()) {
+                question.observe(observe(&question.condition, runs));
+            }
+        }
+        if !questions.iter().any(Question::is_open) {
+            why = "no further round can change a result".to_owned();
+            break;
+        }
+    }
+    (Basis::Rounds { all: counted.len(), uncounted: uncounted(&counted) }, why, counted)
+}
+
+fn observe(condition: &Condition, runs: &[Placed<'_>; 4]) -> Result<Observation, String> {
+    let of = |side: usize| -> Result<Vec<RunNumber>, String> {
+        runs.iter().filter(|run| run.side == side).map(|placed| RunNumber::of(&placed.run.run, condition)).collect()
+    };
+    Observation::of(condition, [&of(0)?, &of(1)?])
+}
+
+/// Judges each condition once; why some are undecided, if they are.
+fn apart(levels: &[Level<'_>], (questions, conditions): (&mut [Question], &[Condition])) -> String {
+    for (at, question) in questions.iter_mut().enumerate() {
+        let Some(level) = levels.get(at / conditions.len()) else { continue };
+        let numbers = usable(level).and_then(|runs| numbers(&question.condition, &runs));
+        question.judge_apart(numbers.and_then(|[a, b]| Apart::of(&question.condition, [&a, &b])));
+    }
+    "the limit lies within the interval, or there is none".to_owned()
+}
+
+/// The runs that count. The generator's fault says nothing of the server, so such a run can be left out; any other may be the candidate's.
+fn usable<'r>(level: &Level<'r>) -> Result<Vec<Placed<'r>>, String> {
+    for (side, name) in ["baseline", "candidate"].into_iter().enumerate() {
+        let spans: Vec<(i64, i64)> =
+            level.runs.iter().filter(|run| run.side == side).map(|run| run.run.run.span_ns).collect();
+        if spans.windows(2).any(|pair| pair[1].0 < pair[0].1) {
+            return Err(format!("runs of the {name} overlap in time, so they are not independent measurements"));
+        }
+    }
+    let server = level.runs.iter().find(|placed| !placed.run.generators_fault && placed.run.invalid.is_some());
+    if let Some(why) = server.and_then(|placed| placed.run.invalid.clone()) {
+        return Err(why);
+    }
+    let (left_out, kept): (Vec<Placed<'r>>, Vec<Placed<'r>>) =
+        level.runs.iter().partition(|placed| placed.run.invalid.is_some());
+    match left_out.first().and_then(|placed| placed.run.invalid.clone()) {
+        Some(why) if left_out.len() > kept.len() => Err(why),
+        _ => Ok(kept),
+    }
+}
+
+/// The numbers of each recording of each side.
+fn numbers(condition: &Condition, runs: &[Placed<'_>]) -> Result<[Vec<Vec<RunNumber>>; 2], String> {
+    let mut sides = [Vec::new(), Vec::new()];
+    for placed in runs {
+        let Some(recordings) = sides.get_mut(placed.side) else { continue };
+        if recordings.len() <= placed.recording {
+            recordings.resize_with(placed.recording + 1, Vec::new);
+        }
+        if let Some(own) = recordings.get_mut(placed.recording) {
+            own.push(RunNumber::of(&placed.run.run, condition)?);
+        }
+    }
+    if sides.iter().any(Vec::is_empty) {
+        return Err("a side has no run that counts".to_owned());
+    }
+    Ok(sides)
+}
+
+fn runs_of_rounds(rounds: &[Round<'_>], counted: &[bool], conditions: &[Condition]) -> Vec<GateRun> {
+    let mut runs = Vec::new();
+    for ((number, round), counted) in (1_u32..).zip(rounds).zip(counted) {
+        for place in 0..TURNS.len() {
+            let placed = round.iter().filter_map(|level| level.get(place));
+            let turn = u32::try_from(place).unwrap_or(u32::MAX) + 1;
+            runs.extend(placed.map(|placed| shown(*placed, (Some(number), turn), *counted, conditions)));
+        }
+    }
+    runs
+}
+
+fn runs_apart(levels: &[Level<'_>], conditions: &[Condition]) -> Vec<GateRun> {
+    let of_level = |level: &Level<'_>| -> Vec<GateRun> {
+        let runs = (1_u32..).zip(level.runs.clone());
+        runs.map(|(turn, placed)| shown(placed, (None, turn), placed.run.invalid.is_none(), conditions)).collect()
+    };
+    levels.iter().flat_map(of_level).collect()
+}
+
+fn shown(
+    Placed { side, run, .. }: Placed<'_>,
+    (round, turn): (Option<u32>, u32),
+    counted: bool,
+    conditions: &[Condition],
+) -> GateRun {
+    let numbers = conditions.iter().map(|condition| Some(RunNumber::of(&run.run, condition).ok()?.value)).collect();
+    let (level, first_ns, seconds) = (run.level.clone(), run.run.span_ns.0, run.run.seconds());
+    GateRun { round, turn, side, level, first_ns, seconds, counted, numbers }
+}
+
+/// From the first run to the last.
+fn length(levels: &[Level<'_>]) -> Duration {
+    let spans = || levels.iter().flat_map(|level| &level.runs).map(|placed| placed.run.run.span_ns);
+    let (first, last) = (spans().map(|span| span.0).min(), spans().map(|span| span.1).max());
+    let ns = first.zip(last).map_or(0, |(first, last)| last.saturating_sub(first));
+    Duration::from_nanos(u64::try_from(ns).unwrap_or(0))
+}
