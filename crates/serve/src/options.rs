@@ -22,7 +22,7 @@ pub struct Options {
     pub listen: SocketAddr,
     /// Whether that may be an address that other machines can reach.
     pub allow_remote: bool,
-    /// Who may log on (SMB). Without one, everybody may, and anonymously.
+    /// Who may log on (SMB). Without one, everybody may, but anonymously only.
     pub account: Option<Account>,
     /// The name of the share or export, without a slash.
     pub share: String,

@@ -35,7 +35,7 @@ pub(crate) struct Arguments {
     /// Allow a --listen address that other machines can reach
     #[arg(long)]
     allow_remote: bool,
-    /// User name for SMB logons, e.g. alice [default: anyone may connect]
+    /// User name for SMB logons, e.g. alice [default: anonymous logons only]
     #[arg(long, value_name = "NAME")]
     user: Option<String>,
     /// File whose first line is the password [default: the environment variable PLIMSOLL_PASSWORD]

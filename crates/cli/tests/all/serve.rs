@@ -30,6 +30,27 @@ fn it_serves_until_it_is_interrupted() {
     }
 }
 
+/// As its help says.
+#[test]
+fn without_a_user_it_takes_anonymous_logons_only() {
+    let help = output(&mut serve(&["--help"]));
+    assert!(String::from_utf8_lossy(&help.stdout).contains("anonymous logons only"));
+    let mut child = Running::start(&mut serve(&["smb", "--listen", "127.0.0.1:0", "--size", "16MiB"])).unwrap();
+    let anonymous = child.first_line();
+    let named = anonymous.replace("smb://", "smb://alice@");
+    // Whether the numbers may be used is another matter.
+    for (target, codes) in [(&named, &[3][..]), (&anonymous, &[0, 4])] {
+        let mut run = Command::new(env!("CARGO_BIN_EXE_plimsoll"));
+        run.args(["run", "mixed", "-q", "--clients", "1", "--duration", "200ms", "--warmup", "0s", "--target", target]);
+        run.env("PLIMSOLL_PASSWORD", "secret");
+        let output = output(&mut run);
+        let code = output.status.code().unwrap();
+        assert!(codes.contains(&code), "{target}: {code}, {}", String::from_utf8_lossy(&output.stderr));
+    }
+    child.signal(Signal::INT);
+    assert_eq!(child.end().status.code(), Some(0));
+}
+
 #[test]
 fn the_password_is_nowhere() {
     let file = std::env::temp_dir().join(format!("plimsoll-serve-{}", std::process::id()));
