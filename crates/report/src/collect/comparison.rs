@@ -1,6 +1,7 @@
 //! A report of several sides, from the intervals of its runs.
 
 mod guarantees;
+mod missing;
 mod ranking;
 
 use plimsoll_model::Procedure;
@@ -129,7 +130,8 @@ fn compared(contestants: &[Contestant], level: &[&LevelRuns], order: Order) -> C
     };
     let usable: Vec<bool> = contestants.iter().zip(level).map(usable).collect();
     let unusable = (0..).zip(&usable).filter(|(_, usable)| !**usable).map(|(place, _)| letter(place));
-    let rows = Scope::of(&intervals).into_iter().map(|scope| row(scope, level, from)).map(|row| judged(row, &usable));
+    let rows = Scope::of(&intervals).into_iter().map(|scope| row(scope, level, from));
+    let rows = rows.map(|row| missing::judged(judged(row, &usable), contestants));
     ComparedLevel {
         level: level.first().map(|first| first.level.clone()).unwrap_or_default(),
         runs: level.iter().map(|one| one.runs.len() as u64).collect(),

@@ -135,7 +135,8 @@ pub struct Difference {
     pub relative_low: Option<f64>,
     /// Upper end.
     pub relative_high: Option<f64>,
-    /// better, worse, no difference shown, or [`CANNOT_TELL`] where one of the two must not be used.
+    /// better, worse, no difference shown, or [`CANNOT_TELL`] where one of the two must not be used, or where operations that a capture
+    /// lacks may be the difference of two rates.
     pub verdict: String,
     /// Probability of a difference as large where there is none, about.
     pub p_value: f64,

@@ -59,7 +59,7 @@ fn summary(sides: &[Findings], comparison: &Comparison) -> Markup {
                 "Of " (comparison.method.tested) " tested differences, " (worse) " are worse and " (better) " better; " (neither)
                 " show no difference. About " (format!("{:.0}", comparison.method.by_chance)) " would appear different by chance. "
             }
-            @if unknown > 0 { (unknown) " differences are not comparable, because numbers of one side must not be used." }
+            @if unknown > 0 { (unknown) " differences are not comparable, because numbers of one side must not be used or operations are missing." }
         }
         (before(comparison))
     }
@@ -111,7 +111,7 @@ fn sentence(comparison: &Comparison, other: &Findings, place: usize) -> Markup {
     html! {
         @if let (Some(level), false) = (level, told.is_empty()) {
             strong { (Untrusted(&other.letter)) } " against the baseline, all operations together, at " (Untrusted(&level.level)) ": "
-            @if told.iter().any(|(_, difference)| difference.verdict == CANNOT_TELL) {
+            @if !level.invalid.is_empty() && told.iter().any(|(_, difference)| difference.verdict == CANNOT_TELL) {
                 "not comparable, because the numbers of " (Untrusted(&level.invalid.join(" and "))) " must not be used. "
             } @else {
             @for (i, (metric, difference)) in told.iter().enumerate() {

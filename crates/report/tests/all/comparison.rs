@@ -15,11 +15,16 @@ const S: i64 = 1_000_000_000;
 
 /// Thirty seconds of SMB2 READ, 100 a second of 4 KiB, whose times scatter about `mean_us`; every second of its own kind.
 fn run(mean_us: u64, failing: u64) -> MeasuredRun {
+    run_of(100, mean_us, failing)
+}
+
+/// The same with so many a second.
+fn run_of(count: u64, mean_us: u64, failing: u64) -> MeasuredRun {
     let mut intervals = Intervals::new(IntervalWidth::USUAL);
     for second in 0..30_u64 {
         let mut interval = Interval::at(second as i64 * S, IntervalWidth::USUAL);
         let row = interval.row_mut(Procedure::of(Protocol::Smb2, 8));
-        for at in 0..100 {
+        for at in 0..count {
             let ns = mean_us * 10 * (80 + (at * 37 + second * 11) % 41);
             row.count += 1;
             row.payload_bytes += 4096;
@@ -54,6 +59,21 @@ fn metric<'a>(report: &'a Report, scope: &str, metric: &str) -> &'a ComparedMetr
 
 fn verdict(report: &Report, name: &str) -> String {
     metric(report, "all", name).differences[0].as_ref().unwrap().verdict.clone()
+}
+
+/// A capture that lacks half of its operations shows half of the rate, and that is no difference.
+#[test]
+fn what_a_capture_lacks_is_no_difference_of_rates() {
+    let verdicts = |missing: Option<f64>| {
+        let (mut a, b) = (contestant("old", vec![run_of(50, 100, 0)]), contestant("new", vec![run(100, 0)]));
+        let unseen = &mut a.findings.unseen;
+        (unseen.share_missing, unseen.share_missing_low, unseen.share_missing_high) = (missing, missing, missing);
+        let report = Report::compare(vec![a, b], Order::Apart, Vec::new());
+        ["throughput", "bytes"].map(|name| verdict(&report, name))
+    };
+    assert_eq!(verdicts(Some(0.5)), ["cannot tell", "cannot tell"]);
+    assert_eq!(verdicts(Some(0.01)), ["better", "better"], "one in a hundred is not the half");
+    assert_eq!(verdicts(None), ["better", "better"]);
 }
 
 /// The tables of load levels are a report's own, with a line for each level of each side.

@@ -1,7 +1,7 @@
 //! Whether what was asked to fail does: only where the whole interval supports it.
 
 use plimsoll_report::findings::comparison::{
-    ComparedLevel, ComparedMetric, ComparedRow, Comparison, Condition as JudgedCondition,
+    CANNOT_TELL, ComparedLevel, ComparedMetric, ComparedRow, Comparison, Condition as JudgedCondition,
 };
 use plimsoll_report::findings::{Findings, Report};
 
@@ -70,6 +70,14 @@ fn at(level: &ComparedLevel, wanted: &Condition, place: usize, both: [&Findings;
     let Some((low, high)) = interval(metric, wanted.threshold, place) else {
         return unknown(why_no_interval(metric, place));
     };
+    let found = metric.differences.get(place).and_then(Option::as_ref);
+    let is_open = level.invalid.is_empty() && found.is_some_and(|found| found.verdict == CANNOT_TELL);
+    if is_open && !matches!(wanted.threshold, Threshold::Value(_)) {
+        return unknown(format!(
+            "operations are missing, which may be all of the difference of {}",
+            shown(low, high, wanted)
+        ));
+    }
     (wanted.outcome((low, high)), format!("the 95 % interval is {}", shown(low, high, wanted)))
 }
 
@@ -203,6 +211,12 @@ mod tests {
         let found = comparison(Some((0.06, 0.14)), false);
         let (judgement, word) = outcome(&found, "read.p99 > +5%");
         assert!(judgement.undecided.len() == 1 && word == "undecided", "{judgement:?}, {word}");
+        let mut lossy = comparison(Some((0.06, 0.14)), true);
+        let differences = &mut lossy.comparison.as_mut().unwrap().levels[0].rows[0].metrics[0].differences;
+        differences[0].as_mut().unwrap().verdict = CANNOT_TELL.to_owned();
+        let (judgement, word) = outcome(&lossy, "read.p99 > +5%");
+        assert!(judgement.undecided.len() == 1 && word == "undecided", "{judgement:?}, {word}");
+        assert!(judgement.undecided[0].contains("operations are missing"), "{judgement:?}");
         let short = comparison(None, true);
         assert_eq!(outcome(&short, "read.p99 > +5%").1, "undecided");
     }

@@ -1,0 +1,40 @@
+//! Rates of captures from which operations are missing: they are too low, and what is missing is no difference between servers.
+
+use plimsoll_stats::comparison::{Metric, Verdict};
+
+use super::Contestant;
+use crate::findings::comparison::{CANNOT_TELL, ComparedRow, Difference};
+
+/// The row with verdicts on rates only where they hold for all that may be missing.
+pub(super) fn judged(mut row: ComparedRow, contestants: &[Contestant]) -> ComparedRow {
+    let present: Vec<(f64, f64)> = contestants.iter().map(present).collect();
+    let Some((&baseline, others)) = present.split_first() else { return row };
+    let is_rate = |metric: &str| [Metric::Throughput.label(), Metric::Bytes.label()].contains(&metric);
+    for metric in row.metrics.iter_mut().filter(|metric| is_rate(&metric.metric)) {
+        for (difference, other) in metric.differences.iter_mut().zip(others) {
+            // True rates are those of what was seen over the part that was.
+            let factor = (baseline.0 / other.1, baseline.1 / other.0);
+            if let Some(difference) = difference.as_mut().filter(|found| !holds(found, factor)) {
+                (difference.verdict, difference.detectable) = (CANNOT_TELL.to_owned(), None);
+            }
+        }
+    }
+    row
+}
+
+/// The part of all operations that the numbers contain, at least and at most.
+fn present(one: &Contestant) -> (f64, f64) {
+    let unseen = &one.findings.unseen;
+    let share = |missing: Option<f64>| 1.0 - missing.filter(|_| one.findings.run.is_none()).unwrap_or(0.0);
+    (share(unseen.share_missing_high), share(unseen.share_missing_low))
+}
+
+/// Whether what a verdict says of two rates remains with their ratio times `factor`.
+fn holds(found: &Difference, factor: (f64, f64)) -> bool {
+    if found.verdict == Verdict::NotShown.label() || factor == (1.0, 1.0) {
+        return true;
+    }
+    let Some((low, high)) = found.relative_low.zip(found.relative_high) else { return false };
+    let (low, high) = ((1.0 + low) * factor.0 - 1.0, (1.0 + high) * factor.1 - 1.0);
+    if found.value > 0.0 { low > 0.0 } else { high < 0.0 }
+}
