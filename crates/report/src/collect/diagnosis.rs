@@ -5,6 +5,7 @@
 mod began;
 mod black_hole;
 mod client_paths;
+mod clients;
 mod durable;
 mod errors;
 mod few;
@@ -234,6 +235,7 @@ fn found(evidence: &Evidence<'_>, waited_s: f64) -> Vec<Found> {
     let told = is_set_up || few.as_ref().is_some_and(|few| are_told(findings, few, found.iter().chain(&silence)));
     let places = places::slow(evidence);
     found.extend(paths::beside(evidence, places, few.as_ref(), told));
+    remove_far_remark(&mut found);
     found.extend(operations::slow(evidence).filter(|_| !found.iter().any(|one| one.kind == Kind::Place)));
     durable::writes(evidence).into_iter().chain(set_up).for_each(|cause| replace_places(&mut found, cause));
     found.extend(places::key(findings, waited_s).filter(|_| !found.iter().any(|one| one.kind == Kind::Place)));
@@ -246,7 +248,7 @@ fn found(evidence: &Evidence<'_>, waited_s: f64) -> Vec<Found> {
     let periodic = periodic.filter(|one| after_pause.as_ref().is_none_or(|pause| 2.0 * pause.explains < one.explains));
     silence = silence.filter(|_| periodic.is_none());
     found.extend(after_pause.into_iter().chain(periodic));
-    found.extend(few.filter(|_| !told).and_then(|few| few::sentence(findings, &few)));
+    found.extend(few.filter(|_| !told).and_then(|few| few::sentence(evidence, &few)));
     let burst = times::burst(evidence).filter(|_| slow_interval.is_none() && silence.is_none());
     let when: Vec<Found> =
         slow_interval.into_iter().chain(burst).filter(|one| !is_from_elsewhere(one, &found)).collect();
@@ -274,6 +276,13 @@ fn found(evidence: &Evidence<'_>, waited_s: f64) -> Vec<Found> {
     let slow = found.iter().any(|one| one.statement.rule == Rule::SlowOperation);
     found.extend(habits::habits(evidence).into_iter().filter(|one| !slow || one.statement.rule != Rule::Flushes));
     found
+}
+
+/// A cause says what its remark would.
+fn remove_far_remark(found: &mut Vec<Found>) {
+    let is_remark = |one: &Found| one.statement.rule == Rule::FarClient && one.kind == Kind::Remark;
+    let is_cause = found.iter().any(|one| one.statement.rule == Rule::FarClient && !is_remark(one));
+    found.retain(|one| !is_cause || !is_remark(one));
 }
 
 /// Adds what all requests of a place for one operation wait for: then that is no fault of the place.

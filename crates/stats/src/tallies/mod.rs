@@ -6,6 +6,7 @@
 mod answers;
 mod cell;
 mod course;
+mod full;
 mod listings;
 mod locks;
 mod paths;
@@ -21,12 +22,13 @@ use std::net::IpAddr;
 pub use answers::Answers;
 pub use cell::{ByOperation, Cell, Excess, MIN_COMPARED, SLOW_MEAN, SLOW_TYPICAL};
 pub use course::{Busy, Course, SlowSpan};
+pub use full::Full;
 pub use listings::{Listing, Listings};
 pub use locks::LockWaits;
 pub use paths::{PathRow, Paths, sum_of};
 pub use pauses::AfterPause;
 use plimsoll_model::{Endpoint, Operation, Outcome, Symbol, Transaction};
-pub use refusals::Refusal;
+pub use refusals::{Refusal, RefusedPath};
 pub use stalls::{Long, LongOnes, Periodic};
 pub use statuses::{ErrorRow, Errors};
 
@@ -84,6 +86,8 @@ pub struct Tallies {
     listings: Listings,
     /// Writes that were to be on stable storage before the answer, by the numbers of the places.
     durable: Vec<Cell>,
+    /// The first answer that a server's storage is full.
+    full: Option<Full>,
 }
 
 /// The places of the connections seen last.
@@ -120,18 +124,22 @@ impl Tallies {
                 None => return,
             },
         };
-        let place = &mut self.places[number];
+        let place = &self.places[number];
         let cell = Cell::of(t, measured, waited_ns, 1);
         let operation = t.procedure.row().operation;
-        let sum = &mut place.operations.0[operation as usize];
+        let sum = &place.operations.0[operation as usize];
         if operation == Operation::Session {
             self.refusals.record_logon(t, place.key);
         } else if t.outcome.is_error() {
             let absent =
                 self.absent_at.get(number).map_or(0, |&count| count.min(self.absent.0[operation as usize].count));
             self.refusals.record(t, place.key, (sum.count, absent), &self.paths);
+            if self.full.is_none() && full::is_full(t) {
+                self.full = Some(Full::of(t, &self.places));
+            }
         }
-        sum.add_request(&cell);
+        let place = &mut self.places[number];
+        place.operations.0[operation as usize].add_request(&cell);
         if let Some(end) = t.timeline.response_last {
             place.span_ns.1 = place.span_ns.1.max(end);
         }
@@ -192,6 +200,12 @@ impl Tallies {
 
     /// Adds another part of the same data.
     pub(crate) fn merge(&mut self, other: &Tallies) {
+        // Of two parts it is not known which came first.
+        self.full = match (self.places.is_empty(), other.places.is_empty()) {
+            (true, _) => other.full.clone(),
+            (_, true) => self.full.take(),
+            _ => None,
+        };
         for (at, theirs) in other.places.iter().enumerate() {
             if let Some(number) = self.place(theirs.key) {
                 if let Some(durable) = other.durable.get(at) {
@@ -205,7 +219,7 @@ impl Tallies {
         self.course.merge(&other.course);
         self.paths.merge(&other.paths);
         self.errors.merge(&other.errors);
-        self.refusals.merge(other.refusals());
+        self.refusals.merge(other.refusals(), other.refused_paths());
         self.answers.iter_mut().zip(other.answers.iter()).for_each(|(mine, theirs)| mine.merge(theirs));
         self.locks.merge(&other.locks);
         self.absent.add(&other.absent);
@@ -264,6 +278,11 @@ impl Tallies {
         self.refusals.rows(answered, &self.paths)
     }
 
+    /// The paths of refusals, as many as are held.
+    pub fn refused_paths(&self) -> Vec<RefusedPath> {
+        self.refusals.refused_paths()
+    }
+
     /// Writes whose data were to be on stable storage before the answer, at each place that has any.
     pub fn durable(&self) -> impl Iterator<Item = (&PlaceKey, &Cell)> {
         let places = self.places.iter().map(|place| &place.key);
@@ -283,6 +302,11 @@ impl Tallies {
     /// Requests that took long.
     pub fn long(&self) -> &LongOnes {
         &self.long
+    }
+
+    /// Who had written how much when a server first answered that its storage is full.
+    pub fn full(&self) -> Option<&Full> {
+        self.full.as_ref()
     }
 
     /// Directories that clients listed.
@@ -307,7 +331,9 @@ impl State for Tallies {
         self.long.put(out);
         self.listings.put(out);
         self.refusals().put(out);
+        self.refused_paths().put(out);
         self.durable.put(out);
+        self.full.put(out);
     }
 
     fn take(from: &mut Reader<'_>) -> Result<Self, StateError> {
@@ -321,8 +347,10 @@ impl State for Tallies {
         tallies.pauses = pauses::Pauses::of(State::take(from)?).ok_or_else(|| from.no("pauses"))?;
         tallies.long = State::take(from)?;
         tallies.listings = State::take(from)?;
-        tallies.refusals = refusals::Refusals::of(State::take(from)?).ok_or_else(|| from.no("refusals"))?;
+        let (rows, paths) = (State::take(from)?, State::take(from)?);
+        tallies.refusals = refusals::Refusals::of(rows, paths).ok_or_else(|| from.no("refusals"))?;
         tallies.durable = State::take(from)?;
+        tallies.full = State::take(from)?;
         let places = tallies.places.iter().enumerate();
         tallies.numbers = places.map(|(number, place)| (place.key, number)).collect();
         let shares = tallies.places.iter().map(|place| tallies.pauses.number((place.key.server.ip, place.key.share)));

@@ -77,6 +77,25 @@ struct Logon {
     first_ns: i64,
 }
 
+/// Refusals of requests for one path.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct RefusedPath {
+    /// The client.
+    pub client: IpAddr,
+    /// The protocol that numbers the status.
+    pub protocol: Protocol,
+    /// As on the wire.
+    pub status: u32,
+    /// What was asked for,
+    pub operation: Operation,
+    /// … at this share,
+    pub share: Symbol,
+    /// … for this path.
+    pub path: Symbol,
+    /// How many.
+    pub count: u64,
+}
+
 /// All of it.
 #[derive(Clone, Debug, Default)]
 pub(super) struct Refusals {
@@ -84,6 +103,8 @@ pub(super) struct Refusals {
     rows: Vec<Refusal>,
     paths: HashMap<PathKey, PathRefusal, foldhash::fast::RandomState>,
     logons: Vec<Logon>,
+    /// Paths of other parts of the same data.
+    others: Vec<RefusedPath>,
 }
 
 impl Refusals {
@@ -178,8 +199,27 @@ impl Refusals {
 
     /// Adds another part of the same data: what succeeded in one part before the first refusal in it counts as since, where the other
     /// part has an earlier one.
-    pub(super) fn merge(&mut self, other: Vec<Refusal>) {
-        other.into_iter().for_each(|row| self.add(row));
+    pub(super) fn merge(&mut self, rows: Vec<Refusal>, paths: Vec<RefusedPath>) {
+        rows.into_iter().for_each(|row| self.add(row));
+        self.others.extend(paths);
+        self.others.truncate(MAX_PATHS);
+    }
+
+    /// The paths, as many as are held.
+    pub(super) fn refused_paths(&self) -> Vec<RefusedPath> {
+        let own = self.paths.iter().map(|(&(client, protocol, status, operation, share, path), refused)| RefusedPath {
+            client,
+            protocol,
+            status,
+            operation,
+            share,
+            path,
+            count: refused.count,
+        });
+        let mut all: Vec<RefusedPath> = own.chain(self.others.iter().copied()).collect();
+        all.sort_by_key(|one| (one.client, one.share, one.path, one.operation as usize, one.status));
+        all.truncate(MAX_PATHS);
+        all
     }
 
     /// The rows, given how many requests for an operation a place has answered in all.
@@ -227,9 +267,12 @@ impl Refusals {
     }
 
     /// What was written with [`Refusals::rows`].
-    pub(super) fn of(rows: Vec<Refusal>) -> Option<Self> {
-        let mut all = Self::default();
-        let is_sound = rows.len() <= MAX_ROWS + MAX_PATHS && rows.iter().all(|row| row.count < 1 << 56);
+    pub(super) fn of(rows: Vec<Refusal>, others: Vec<RefusedPath>) -> Option<Self> {
+        let mut all = Self { others, ..Self::default() };
+        let is_sound = all.others.len() <= MAX_PATHS
+            && all.others.iter().all(|one| one.count < 1 << 40)
+            && rows.len() <= MAX_ROWS + MAX_PATHS
+            && rows.iter().all(|row| row.count < 1 << 56);
         rows.into_iter().for_each(|row| all.add(row));
         is_sound.then_some(all)
     }
@@ -238,3 +281,4 @@ impl Refusals {
 crate::state::fields!("refusal", Refusal {
     place, protocol, status, operation, user, path, count, first_ns, before, later, same_path, answered,
 } if |row| Counter::all(&[row.count, row.before, row.later, row.same_path, row.answered]));
+crate::state::fields!("refusals of a path", RefusedPath { client, protocol, status, operation, share, path, count });

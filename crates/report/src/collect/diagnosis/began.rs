@@ -7,7 +7,7 @@ use plimsoll_model::{Operation, Symbol};
 use plimsoll_stats::tallies::Refusal;
 
 use super::super::validity::{plural, thousands};
-use super::{Evidence, NAMED};
+use super::{Evidence, NAMED, clients};
 use crate::instant;
 
 /// Requests of a client for an operation at a share that were carried out before: so many.
@@ -24,8 +24,8 @@ const MUCH: f64 = 0.05;
 /// Refusals that began while clients worked.
 pub(super) struct Began {
     clients: BTreeSet<IpAddr>,
-    /// The account, if there is only one.
-    user: Symbol,
+    /// The accounts, as far as they are known.
+    users: BTreeSet<Symbol>,
     before: u64,
     operations: Vec<Operation>,
     count: u64,
@@ -46,11 +46,9 @@ impl Began {
         };
         let alone: Vec<&Refusal> = began.iter().filter(is_alone).copied().collect();
         let rows = if Self::are_enough(&began) { began } else { alone };
-        let first = rows.first()?;
-        let is_one_user = rows.iter().all(|row| row.user == first.user);
         Some(Self {
             clients: rows.iter().map(|row| row.place.client).collect(),
-            user: if is_one_user { first.user } else { Symbol::NONE },
+            users: rows.iter().map(|row| row.user).collect(),
             operations: rows.iter().map(|row| row.operation).collect(),
             before: rows.iter().map(|row| row.before).sum(),
             count: rows.iter().map(|row| row.count).sum(),
@@ -75,14 +73,13 @@ impl Began {
 
     /// Since when, and whose.
     pub(super) fn sentence(&self, evidence: &Evidence<'_>, changed: Option<&str>) -> String {
-        let named: Vec<String> = self.clients.iter().take(NAMED).map(IpAddr::to_string).collect();
-        let more = self.clients.len().saturating_sub(NAMED);
-        let whose = match self.clients.len() {
-            1 => format!("client {}", named.join(", ")),
-            _ if more > 0 => format!("{} clients ({} and {more} more)", self.clients.len(), named.join(", ")),
-            count => format!("{count} clients ({})", named.join(", ")),
+        let whose = clients::named(evidence, &self.clients);
+        let users: Option<Vec<&str>> = self.users.iter().map(|user| evidence.names.text(*user)).collect();
+        let user = match users.as_deref() {
+            Some([user]) => format!(", user {user}"),
+            Some([..]) if self.users.len() <= NAMED => format!(", users {}", users.unwrap_or_default().join(", ")),
+            _ => String::new(),
         };
-        let user = evidence.names.text(self.user).map_or_else(String::new, |user| format!(", user {user}"));
         // Of each operation names that do not exist are counted for all clients together.
         let absent = evidence.tallies.map(|tallies| tallies.absent());
         let has_absent = |one: &Operation| {

@@ -1,5 +1,6 @@
 //! The network path to a client: one that is far away, or narrow.
 
+pub(super) mod distance;
 mod far_group;
 
 use std::net::IpAddr;
@@ -10,7 +11,7 @@ use plimsoll_stats::Tallies;
 use super::super::client_paths::PARTS_LEAST;
 use super::super::validity::plural;
 use super::network::{ROUND_TRIP_S, ROUND_TRIP_TIME};
-use super::{Evidence, Found, Kind, NAMED, percent};
+use super::{Evidence, Found, Kind, NAMED, clients, percent};
 use crate::findings::Rule;
 use crate::text::duration;
 
@@ -201,6 +202,8 @@ fn narrow(evidence: &Evidence<'_>, waited_s: f64) -> Option<(Found, Vec<IpAddr>)
         .map(|one| format!("{} ({:.1} Mbit/s)", one.client, one.bytes_per_s * 8.0 / 1e6))
         .collect();
     let more = if all.len() > NAMED { format!(" and {} more", all.len() - NAMED) } else { String::new() };
+    let whose = clients::all_of(evidence, &all.iter().map(|one| one.client).collect());
+    let whose = whose.unwrap_or_else(|| if all.len() == 1 { "client" } else { "clients" }.to_owned());
     if hidden_s >= HIDDEN * cost_s {
         let delay = first.delay_s.map_or_else(String::new, |[least, median]| {
             format!(
@@ -214,7 +217,7 @@ fn narrow(evidence: &Evidence<'_>, waited_s: f64) -> Option<(Found, Vec<IpAddr>)
             "The path from the capture to {} {}{more} is narrow: data pass at an even rate, and acknowledgements come late.{delay} The path \
             passed data for {}; response times contain {} of that, because they end at the capture. The path or the client is the \
             limit, not the server.",
-            if all.len() == 1 { "client" } else { "clients" },
+            whose,
             named.join(", "),
             duration(cost_s),
             duration(cost_s - hidden_s),
@@ -236,7 +239,7 @@ fn narrow(evidence: &Evidence<'_>, waited_s: f64) -> Option<(Found, Vec<IpAddr>)
     };
     let text = format!(
         "The path {what} {} {}{more} is narrow: large messages pass at an even rate{trip}. {doing} took {}, {} of all waiting. {why}",
-        if all.len() == 1 { "client" } else { "clients" },
+        whose,
         named.join(", "),
         duration(cost_s),
         percent(share),

@@ -1,5 +1,7 @@
 //! Answers that mean trouble.
 
+mod subject;
+
 use std::net::IpAddr;
 
 use plimsoll_model::{Operation, StatusFamily, Symbol};
@@ -273,13 +275,14 @@ fn of_meaning(evidence: &Evidence<'_>, meaning: &Meaning, refusals: &[Refusal]) 
         false => String::new(),
     };
     let text = format!(
-        "{} got {}: {}.{waited}{}{}{}",
+        "{} got {}: {}.{waited}{}{}{}{}",
         requests(&sum),
         names(evidence, &sum),
         meaning.text,
         pauses(evidence, &sum),
         began.as_ref().map_or_else(String::new, |began| began.sentence(evidence, meaning.changed)),
-        whom(evidence, &sum, began.is_some())
+        whom(evidence, &sum, began.is_some()),
+        subject::of(evidence, meaning, &sum),
     );
     // What clients wait for is in the response times; a few errors among many explain little.
     let is_trouble = is_many && among >= FEW_SHARE || began.as_ref().is_some_and(|began| began.is_much(evidence));

@@ -1,9 +1,10 @@
 //! Few requests that are a large part of all waiting.
 
 use std::collections::BTreeSet;
+use std::net::IpAddr;
 
 use super::super::validity::plural;
-use super::{Found, Kind, NAMED, percent};
+use super::{Evidence, Found, Kind, NAMED, clients, percent};
 use crate::findings::{Findings, Rule, Slow};
 use crate::instant;
 use crate::text::duration;
@@ -73,7 +74,8 @@ pub(super) fn few_slow(findings: &Findings, waited_s: f64) -> Option<Few<'_>> {
 }
 
 /// The sentence.
-pub(super) fn sentence(findings: &Findings, few: &Few<'_>) -> Option<Found> {
+pub(super) fn sentence(evidence: &Evidence<'_>, few: &Few<'_>) -> Option<Found> {
+    let findings = evidence.findings;
     let (alike, share) = (&few.alike, few.share);
     let times = || alike.iter().map(|one| one.headline_s(findings.headline));
     let (least, most) = (times().fold(f64::INFINITY, f64::min), times().fold(0.0, f64::max));
@@ -88,14 +90,14 @@ pub(super) fn sentence(findings: &Findings, few: &Few<'_>) -> Option<Found> {
         if few.are_all { "" } else { "At least " },
         plural(alike.len() as u64, &format!("{} request", alike.first()?.procedure)),
         percent(share),
-        where_and_when(alike, findings.run.is_none()),
+        where_and_when(evidence, alike),
         service_of(alike),
     );
     Some(Found::new(Kind::Symptom, Rule::FewSlowRequests, Some(share), text))
 }
 
 /// Statuses, the time of the first, and how many clients.
-fn where_and_when(alike: &[&Slow], has_hosts: bool) -> String {
+fn where_and_when(evidence: &Evidence<'_>, alike: &[&Slow]) -> String {
     let statuses: BTreeSet<&str> =
         alike.iter().filter_map(|one| one.status.as_deref()).filter(|status| !is_success(status)).collect();
     let clients: BTreeSet<&str> =
@@ -112,8 +114,10 @@ fn where_and_when(alike: &[&Slow], has_hosts: bool) -> String {
     }
     let connections = plural(connections.len() as u64, "connection");
     // A load generator is one host of many clients.
-    parts.push(match has_hosts {
-        true => format!("{} on {connections}", plural(clients.len() as u64, "client")),
+    let ips: Option<BTreeSet<IpAddr>> = clients.iter().map(|ip| ip.trim_matches(['[', ']']).parse().ok()).collect();
+    let all = ips.and_then(|ips| clients::all_of(evidence, &ips));
+    parts.push(match evidence.findings.run.is_none() {
+        true => format!("{} on {connections}", all.unwrap_or_else(|| plural(clients.len() as u64, "client"))),
         false => connections,
     });
     if paths.len() > 1 {

@@ -1,6 +1,6 @@
 //! Which operation clients waited for.
 
-use std::collections::HashSet;
+use std::collections::BTreeSet;
 use std::net::IpAddr;
 
 use plimsoll_model::Operation as Kinds;
@@ -10,7 +10,7 @@ use plimsoll_stats::tallies::{ByOperation, Cell, MIN_COMPARED, PathRow};
 use super::super::validity::{plural, thousands};
 use super::paths::by_one;
 use super::places::times;
-use super::{Evidence, Found, Kind, percent};
+use super::{Evidence, Found, Kind, clients, percent};
 use crate::findings::{Findings, OperationRow, Rule};
 use crate::text::duration;
 
@@ -131,7 +131,7 @@ pub(super) fn slow(evidence: &Evidence<'_>) -> Option<Found> {
     if !is_slow || !is_known || !is_service || share < OPERATION_SHARE || excess_ns < evidence.least_ns() {
         return None;
     }
-    let clients: HashSet<IpAddr> = evidence.tallies?.places().iter().map(|place| place.key.client).collect();
+    let clients = clients::all(evidence);
     let rows = evidence.tallies?.paths().rows().iter().filter(|row| row.operation == operation);
     let rows: Vec<&PathRow> = rows.collect();
     let only = if clients.len() > 1 { by_one(&rows) } else { None };
@@ -139,7 +139,10 @@ pub(super) fn slow(evidence: &Evidence<'_>) -> Option<Found> {
         "The operation {} is slow, {}: {} on average ({}), {} as long as all other operations ({}). The time is \
         service time, and {} of all waiting.{}",
         operation.label(),
-        only.map_or_else(|| "for all clients".to_owned(), |client| format!("and only client {client} asks for it")),
+        match only {
+            Some(client) => format!("and only client {client} asks for it"),
+            None => for_whom(evidence, operation, mean),
+        },
         duration(mean / 1e9),
         plural(cell.count, "request"),
         times(mean / usual),
@@ -149,6 +152,23 @@ pub(super) fn slow(evidence: &Evidence<'_>) -> Option<Found> {
     );
     let found = Found::new(Kind::Place, Rule::SlowOperation, Some(share), text);
     Some(found.explaining(excess_ns / evidence.waited_ns()).look(operation.label(), "path"))
+}
+
+/// The clients that ask for an operation, if it takes each of them about as long as their mean.
+fn for_whom(evidence: &Evidence<'_>, operation: Kinds, mean_ns: f64) -> String {
+    let Some(tallies) = evidence.tallies else { return String::new() };
+    let cells = clients::all(evidence).into_iter().filter_map(|client| {
+        let sum = tallies.sum(|key| key.client == client);
+        sum.iter().find(|(one, cell)| *one == operation && cell.count > 0).map(|(_, cell)| (client, cell.mean_ns()))
+    });
+    let cells: Vec<(IpAddr, f64)> = cells.collect();
+    let asking: BTreeSet<IpAddr> = cells.iter().map(|&(client, _)| client).collect();
+    let is_each = cells.iter().all(|&(_, own_ns)| own_ns >= mean_ns / 2.0);
+    match clients::all_of(evidence, &asking).filter(|_| is_each) {
+        Some(all) => format!("for {all}"),
+        None if is_each && asking.len() > 1 => format!("for all {} clients that ask for it", asking.len()),
+        None => "whoever asks for it".to_owned(),
+    }
 }
 
 /// The directory that all of these are in.

@@ -8,6 +8,7 @@ use plimsoll_stats::Tallies;
 use plimsoll_stats::tallies::{ByOperation, Excess, PlaceKey, SLOW_MEAN};
 
 use super::super::validity::plural;
+use super::client_paths::distance;
 use super::{CAUSE_SHARE, Evidence, FELT_NS, Found, Kind, percent};
 use crate::findings::{Breakdown, Findings, Rule};
 use crate::text::duration;
@@ -202,6 +203,11 @@ fn explaining(all: &All<'_>, found: Vec<SlowPlace>) -> Vec<SlowPlace> {
 /// The sentence.
 pub(super) fn sentence(evidence: &Evidence<'_>, slow: &SlowPlace) -> Found {
     let (excess, waited_ns) = (&slow.excess, evidence.waited_ns());
+    if let Place::Client(ip) = slow.place
+        && let Some(far) = distance::explained(evidence, ip, excess)
+    {
+        return far;
+    }
     let word = slow.place.word();
     let also = match slow.also_slow {
         0 => String::new(),

@@ -9,7 +9,7 @@ use super::super::validity::plural;
 use super::few::Few;
 use super::operations::SLOW_NS;
 use super::places::times;
-use super::{CAUSE_SHARE, Evidence, Found, Kind, NAMED, percent};
+use super::{CAUSE_SHARE, Evidence, Found, Kind, NAMED, clients, percent};
 use crate::findings::{Findings, OperationRow, Rule};
 use crate::text::duration;
 
@@ -99,7 +99,7 @@ fn is_set_up(row: &OperationRow) -> bool {
     row.parent.is_none() && is_of_session(row) && !is_null && !NOT_SET_UP.contains(&row.procedure.as_str())
 }
 
-/// The clients, where they are few and others are not slow.
+/// The clients, where they are all of them, or few and others are not slow.
 fn whose(evidence: &Evidence<'_>) -> String {
     let Some(tallies) = evidence.tallies else { return String::new() };
     let (mut slow, mut quick): (BTreeSet<IpAddr>, BTreeSet<IpAddr>) = Default::default();
@@ -112,6 +112,9 @@ fn whose(evidence: &Evidence<'_>) -> String {
             Some(false) => quick.insert(client),
             None => false,
         };
+    }
+    if let Some(all) = clients::all_of(evidence, &slow) {
+        return format!(" for {all}");
     }
     if slow.is_empty() || slow.len() > NAMED || quick.is_empty() {
         return String::new();

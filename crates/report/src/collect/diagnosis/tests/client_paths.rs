@@ -208,3 +208,52 @@ fn clients_of_a_network_that_is_far_away_are_named_together() {
     traffic.coverage.client_paths.iter_mut().for_each(|path| path.round_trips[1].least_ns = Some(80_000_000));
     assert!(!traffic.rules().contains(&Rule::FarClient), "all are");
 }
+
+/// 100 reads each of clients 1 to 3, with pauses; those of client 2, at a round trip of 12 ms, take so long: service and receiving.
+fn with_distance(service_ns: i64, receiving_ns: i64, payload: u64) -> Traffic {
+    let mut traffic = Traffic::new();
+    for i in 0..300 {
+        let client = 1 + (i % 3) as u8;
+        let took_ns = if client == 2 { service_ns + receiving_ns } else { MS };
+        traffic.changed(read(), client, DATA, &format!("f{}", i % 40), took_ns, |t| {
+            t.payload_bytes = Some(payload);
+            if client == 2 {
+                t.timeline.response_first = t.timeline.request_first.map(|began| began + service_ns);
+            }
+        });
+        traffic.pause(90 * MS);
+    }
+    traffic.coverage.client_paths = vec![path(1, 100_000), path(2, 12_000_000), path(3, 200_000)];
+    traffic
+}
+
+#[test]
+fn a_client_whose_times_are_its_round_trip_is_far_and_not_slow() {
+    let far = with_distance(MS, 24 * MS, 65_536);
+    assert!(!far.rules().contains(&Rule::SlowClient), "{:#?}", far.diagnosis());
+    let diagnosis = far.diagnosis();
+    let said = diagnosis.statements.iter().find(|one| one.rule == Rule::FarClient);
+    assert!(
+        said.is_some_and(|one| one.text.starts_with(
+            "Client 10.0.0.2 is far away: its round trip is 12.0 ms, the median of the other clients 220 µs. This explains why read took it \
+             25.0 ms on average, 25 times as long as the others (1.00 ms). The server is not slow for this client."
+        )),
+        "{diagnosis:#?}"
+    );
+    // The capture was taken at the client.
+    let mut service = with_distance(13 * MS, 0, 100);
+    service.coverage.client_paths[1].round_trips[0].least_ns = Some(12_000_000);
+    service.coverage.client_paths[1].round_trips[1].least_ns = Some(20_000);
+    assert!(!service.rules().contains(&Rule::SlowClient), "{:#?}", service.diagnosis());
+    assert!(service.rules().contains(&Rule::FarClient));
+}
+
+#[test]
+fn a_client_that_is_far_is_slow_where_its_round_trip_explains_less() {
+    with_distance(13 * MS, 0, 100).first(Rule::SlowClient);
+    with_distance(MS, 24 * MS, 100).first(Rule::SlowClient);
+    with_distance(MS, 90 * MS, 65_536).first(Rule::SlowClient);
+    let mut unknown = with_distance(MS, 24 * MS, 65_536);
+    unknown.coverage.client_paths[1].handshakes = 0;
+    unknown.first(Rule::SlowClient);
+}

@@ -259,3 +259,40 @@ fn an_account_that_can_no_longer_log_on_is_said_to_have_been_able_to() {
     (0..2).for_each(|_| traffic.request(session(), 1, DATA, "", 9 * MS));
     assert!(!traffic.first(Rule::ErrorStatuses).contains("succeeded before"), "it can again");
 }
+
+#[test]
+fn the_directory_of_all_refused_paths_is_named() {
+    let inside = refused_later(1, 24, 0, |i| format!(r"projects\secret\new{i}")).first(Rule::ErrorStatuses);
+    assert!(inside.contains(r"All in the directory projects\secret."), "{inside}");
+    let outside = refused_later(1, 24, 0, |i| format!(r"projects{}\new{i}", i % 2)).first(Rule::ErrorStatuses);
+    assert!(!outside.contains("directory"), "{outside}");
+}
+
+/// Clients 5 and 6 write so many files of 1 MB; then the disk is full for client 6, and client 7 goes on.
+fn filled(files: [usize; 2]) -> String {
+    let (mut traffic, write) = (healthy(), Procedure::of(Protocol::Smb2, 9));
+    let mut written = |client: u8, status: u32| {
+        traffic.changed(write, client, DATA, &format!("f{client}"), MS, |t| {
+            t.payload_bytes = Some(1_000_000);
+            (t.status, t.outcome) = (Some(status), Outcome::of_status(write, status));
+        });
+    };
+    (0..files[0]).for_each(|_| written(5, 0));
+    (0..files[1]).for_each(|_| written(6, 0));
+    (0..6).for_each(|_| written(6, 0xC000_007F));
+    (0..300).for_each(|_| written(7, 0xC000_007F));
+    traffic.first(Rule::ErrorStatuses)
+}
+
+#[test]
+fn the_client_that_wrote_most_before_a_disk_was_full_is_named() {
+    let text = filled([90, 10]);
+    assert!(
+        text.contains(
+            "Until the first of these responses of server 10.0.1.49, client 10.0.0.5 had written most, as far as the capture shows: 90 % of 100 MB."
+        ),
+        "{text}"
+    );
+    assert!(!filled([60, 40]).contains("had written most"), "two of them");
+    assert!(!filled([0, 40]).contains("had written most"), "there is nobody to tell it from");
+}

@@ -23,7 +23,7 @@ fn flushes(took_ns: impl Fn(i64) -> i64) -> Traffic {
 #[test]
 fn an_operation_that_is_slow_for_all_is_accused() {
     let text = flushes(|i| (60 + i % 7) * MS).first(Rule::SlowOperation);
-    assert!(text.starts_with("The operation flush is slow, for all clients: 62."), "{text}");
+    assert!(text.starts_with("The operation flush is slow, for all 3 clients: 62."), "{text}");
     assert!(text.contains("(50 requests), 63 times as long as all other operations (1.00 ms)"), "{text}");
 }
 

@@ -27,7 +27,7 @@ fn a_name_service_that_does_not_answer_delays_what_sets_connections_up() {
     let text = connected(2, 5_000, 2_500, MS).first(Rule::SlowSetUp);
     assert!(
         text.starts_with(
-            "Setting up connections is slow, and nothing else: NEGOTIATE (2 requests, 5.00 s on average), SESSION_SETUP (4 requests, 2.50 s on \
+            "Setting up connections is slow for both clients, and nothing else: NEGOTIATE (2 requests, 5.00 s on average), SESSION_SETUP (4 requests, 2.50 s on \
              average), 3333 times as long as all other requests (1.00 ms). These are 99"
         ),
         "{text}"
@@ -35,7 +35,8 @@ fn a_name_service_that_does_not_answer_delays_what_sets_connections_up() {
     assert!(text.contains("a name service (DNS), a domain controller or the mapping of IDs"), "{text}");
     let logon = connected(3, 1, 900, MS).first(Rule::SlowSetUp);
     assert!(
-        logon.contains("nothing else: SESSION_SETUP (6 requests") && logon.contains("a domain controller"),
+        logon.contains("slow for all 3 clients, and nothing else: SESSION_SETUP (6 requests")
+            && logon.contains("a domain controller"),
         "{logon}"
     );
 }
