@@ -130,8 +130,8 @@ fn compared(contestants: &[Contestant], level: &[&LevelRuns], order: Order) -> C
     };
     let usable: Vec<bool> = contestants.iter().zip(level).map(usable).collect();
     let unusable = (0..).zip(&usable).filter(|(_, usable)| !**usable).map(|(place, _)| letter(place));
-    let rows = Scope::of(&intervals).into_iter().map(|scope| row(scope, level, from));
-    let rows = rows.map(|row| missing::judged(judged(row, &usable), contestants));
+    let rows = Scope::of(&intervals).into_iter().map(|scope| judged(row(scope, level, from), &usable));
+    let rows = missing::judged(rows.collect(), contestants).into_iter();
     ComparedLevel {
         level: level.first().map(|first| first.level.clone()).unwrap_or_default(),
         runs: level.iter().map(|one| one.runs.len() as u64).collect(),

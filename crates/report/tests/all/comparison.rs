@@ -76,6 +76,23 @@ fn what_a_capture_lacks_is_no_difference_of_rates() {
     assert_eq!(verdicts(None), ["better", "better"]);
 }
 
+/// Where a cut hides what an NFSv4 COMPOUND is about, it may belong to any group, and to all operations in any case.
+#[test]
+fn what_is_not_recognised_is_no_difference_of_a_group() {
+    let verdicts = |beside: u64| {
+        let mut cut = run_of(50, 100, 0);
+        let mut interval = Interval::at(0, IntervalWidth::USUAL);
+        interval.row_mut(Procedure::of(Protocol::Nfs4, 1)).count = beside * 30;
+        cut.intervals.add(interval);
+        let report = compared(vec![run(100, 0)], vec![cut], Order::Apart);
+        ["group", "procedure", "all"]
+            .map(|scope| metric(&report, scope, "throughput").differences[0].as_ref().unwrap().verdict.clone())
+    };
+    assert_eq!(verdicts(0), ["worse"; 3]);
+    assert_eq!(verdicts(1), ["worse"; 3], "one in fifty is not the half");
+    assert_eq!(verdicts(60)[..2], ["cannot tell"; 2]);
+}
+
 /// The tables of load levels are a report's own, with a line for each level of each side.
 #[test]
 fn sides_stand_beside_each_other_in_the_tables_of_a_report() {

@@ -1,14 +1,45 @@
-//! Rates of captures from which operations are missing: they are too low, and what is missing is no difference between servers.
+//! Rates of captures from which operations are missing, or in which a cut hides what an NFSv4 COMPOUND is about: those that are shown are
+//! too low, and what is missing is no difference between servers.
 
+use plimsoll_model::Group;
 use plimsoll_stats::comparison::{Metric, Verdict};
 
 use super::Contestant;
 use crate::findings::comparison::{CANNOT_TELL, ComparedRow, Difference};
 
-/// The row with verdicts on rates only where they hold for all that may be missing.
-pub(super) fn judged(mut row: ComparedRow, contestants: &[Contestant]) -> ComparedRow {
-    let present: Vec<(f64, f64)> = contestants.iter().map(present).collect();
-    let Some((&baseline, others)) = present.split_first() else { return row };
+/// Scopes of rows.
+const ALL: &str = "all";
+const GROUP: &str = "group";
+
+/// The rows with verdicts on rates only where they hold for all that may be missing.
+pub(super) fn judged(mut rows: Vec<ComparedRow>, contestants: &[Contestant]) -> Vec<ComparedRow> {
+    let captured: Vec<(f64, f64)> = contestants.iter().map(present).collect();
+    let not_recognised = rates(rows.iter().find(|row| row.scope == GROUP && row.name == Group::Compound.label()));
+    for row in &mut rows {
+        let (mut present, of_row) = (captured.clone(), rates(Some(row)));
+        if row.scope != ALL && row.name != Group::Compound.label() {
+            // Each of them may belong here, or none.
+            for (place, (low, _)) in present.iter_mut().enumerate() {
+                let rate = |rates: &[f64]| rates.get(place).copied().unwrap_or(0.0);
+                let (here, beside) = (rate(&of_row), rate(&not_recognised));
+                *low *= if beside > 0.0 { here / (here + beside) } else { 1.0 };
+            }
+        }
+        judge(row, &present);
+    }
+    rows
+}
+
+/// Operations per second of each side in a row, 0 where it has none.
+fn rates(row: Option<&ComparedRow>) -> Vec<f64> {
+    let throughput = row.and_then(|row| row.metrics.iter().find(|one| one.metric == Metric::Throughput.label()));
+    let estimates = throughput.iter().flat_map(|metric| &metric.estimates);
+    estimates.map(|estimate| estimate.as_ref().map_or(0.0, |estimate| estimate.value)).collect()
+}
+
+/// Leaves verdicts on the row's rates where they hold for every part of its operations that may have been seen.
+fn judge(row: &mut ComparedRow, present: &[(f64, f64)]) {
+    let Some((&baseline, others)) = present.split_first() else { return };
     let is_rate = |metric: &str| [Metric::Throughput.label(), Metric::Bytes.label()].contains(&metric);
     for metric in row.metrics.iter_mut().filter(|metric| is_rate(&metric.metric)) {
         for (difference, other) in metric.differences.iter_mut().zip(others) {
@@ -19,7 +50,6 @@ pub(super) fn judged(mut row: ComparedRow, contestants: &[Contestant]) -> Compar
             }
         }
     }
-    row
 }
 
 /// The part of all operations that the numbers contain, at least and at most.
