@@ -186,6 +186,9 @@ fn recordings_of_captures_are_judged() {
     );
     let behind = plimsoll(&["gate", "a", "--", "b", "--fail-if", "mean > +5%"]);
     assert!(String::from_utf8_lossy(&behind.stderr).contains("--fail-if: options go before --"));
+    let load = judge(&["a", "slow", "--duration", "3s", "--budget", "1m"]);
+    let said = String::from_utf8_lossy(&load.stderr).into_owned();
+    assert!(load.status.code() == Some(2) && said.contains("--duration, --budget: without effect"), "{said}");
     let mixed = judge(&["a", "nfs://server/export"]);
     assert_eq!(mixed.status.code(), Some(2));
     assert!(String::from_utf8_lossy(&mixed.stderr).contains("nfs://server/export: not a recording"));

@@ -7,6 +7,8 @@ use std::path::PathBuf;
 use std::time::Duration;
 
 use anyhow::{Context as _, bail};
+use clap::parser::ValueSource;
+use clap::{Args as _, CommandFactory as _};
 use plimsoll_experiment::gate::{Basis, Gate, GateResult, GateSpec, GateSummary, line};
 use plimsoll_report::collect::comparison::Order;
 use plimsoll_report::findings::Report;
@@ -111,7 +113,7 @@ pub(crate) fn run(arguments: Arguments) -> anyhow::Result<Done> {
         return Err(Usage("gate needs a condition to decide, e.g. --fail-if \"read.p95 > +3%\"".to_owned()).into());
     }
     if let Some(recordings) = Recordings::named(&sides, &candidates)? {
-        return run_on(&recordings, &drive, &conditions, &output);
+        return run_on(&recordings, &conditions, &output);
     }
     let (baseline, candidate, name) = match sides.as_slice() {
         [baseline, candidate] => (baseline, candidate, "mixed".to_owned()),
@@ -154,16 +156,14 @@ pub(crate) fn run(arguments: Arguments) -> anyhow::Result<Done> {
 }
 
 /// The same of recordings.
-fn run_on(
-    recordings: &Recordings,
-    drive: &DriveFlags,
-    conditions: &Conditions,
-    output: &GateOutput,
-) -> anyhow::Result<Done> {
-    if drive.records() {
-        return Err(
-            Usage("--record: gate measures nothing when it judges recordings; remove the flag".to_owned()).into()
-        );
+fn run_on(recordings: &Recordings, conditions: &Conditions, output: &GateOutput) -> anyhow::Result<Done> {
+    let without_effect = load_options();
+    if !without_effect.is_empty() {
+        return Err(Usage(format!(
+            "{}: without effect, because gate measures nothing when it judges recordings",
+            without_effect.join(", ")
+        ))
+        .into());
     }
     let output = output.open(&mut Files::reading(recordings.paths()))?;
     let (result, mut report) = recordings.judge(conditions)?;
@@ -179,6 +179,20 @@ fn run_on(
     };
     output.write(&summary, &report)?;
     Ok(done(&result, &report, conditions))
+}
+
+/// Options of the load on the command line. Recordings have theirs.
+fn load_options() -> Vec<String> {
+    let given = crate::Arguments::command().get_matches();
+    let is_given = |option: &clap::Id| {
+        let gate = given.subcommand_matches("gate");
+        gate.and_then(|gate| gate.value_source(option.as_str())) == Some(ValueSource::CommandLine)
+    };
+    let load = DriveFlags::augment_args(clap::Command::new("gate"));
+    let gate = Arguments::augment_args(clap::Command::new("gate"));
+    let limits = gate.get_arguments().filter(|option| ["budget", "most_rounds"].contains(&option.get_id().as_str()));
+    let options = load.get_arguments().chain(limits).filter(|option| is_given(option.get_id()));
+    options.filter_map(|option| Some(format!("--{}", option.get_long()?))).collect()
 }
 
 fn done(result: &GateResult, report: &Report, conditions: &Conditions) -> Done {

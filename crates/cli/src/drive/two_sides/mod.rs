@@ -60,11 +60,6 @@ impl DriveFlags {
         files
     }
 
-    /// A recording is wanted.
-    pub(crate) fn records(&self) -> bool {
-        self.record.folder().is_some()
-    }
-
     /// The workload of this name, with its parameters.
     pub(crate) fn workload(&self, name: &str) -> anyhow::Result<Workload> {
         Ok(self.parameters.workload(name)?)
