@@ -214,7 +214,7 @@ impl<S: Sink, N: Network> Worker<'_, S, N> {
         self.end_all(at, cause);
         let Some(connection) = self.connections.get_mut(at as usize) else { return };
         if let Some(client) = connection.client.take() {
-            self.generator.unmatched_responses += client.unmatched_responses();
+            self.generator.unmatched_responses += if self.gave_up { 0 } else { client.unmatched_responses() };
             self.generator.requests_avoided += client.requests_avoided();
         }
         if let (Some(stream), Some(tap)) = (connection.tapped.take(), &self.job.plan.tap) {

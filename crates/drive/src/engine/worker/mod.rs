@@ -92,6 +92,8 @@ pub(super) struct Worker<'a, S, N> {
     limit: i64,
     /// Somebody ended the run before its time.
     stopped: bool,
+    /// The drain is over: what was outstanding has failed, and responses without a request were counted.
+    gave_up: bool,
     /// Slots that are not over, and when the last one was.
     live: u32,
     last: i64,
@@ -175,6 +177,7 @@ impl<'a, S: Sink, N: Network> Worker<'a, S, N> {
             phase: Phase::Waiting,
             limit: i64::MAX,
             stopped: false,
+            gave_up: false,
             live: 0,
             last: 0,
             told_idle: false,

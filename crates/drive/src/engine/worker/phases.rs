@@ -200,7 +200,10 @@ impl<S: Sink, N: Network> Worker<'_, S, N> {
         while self.now < until && !self.gone() && (stopped || !self.job.watch.stopped()) && !self.drained() {
             self.step(until)?;
         }
-        // Whatever has no answer now has none.
+        // Whatever has no answer now has none, and an answer that comes all the same is no surprise.
+        self.gave_up = true;
+        let clients = self.connections.iter().filter_map(|connection| connection.client.as_ref());
+        self.generator.unmatched_responses += clients.map(|client| client.unmatched_responses()).sum::<u64>();
         self.limit = self.accounting.window.1;
         self.count_never_sent();
         for at in 0..self.connections.len() as u32 {

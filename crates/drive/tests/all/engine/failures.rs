@@ -206,6 +206,21 @@ fn no_answer_in_time_is_unanswered_and_what_comes_later_is_a_stranger() {
     assert!((80 * MS..=90 * MS).contains(&after), "{after}");
 }
 
+/// While others log off, what was given up at the end of the drain is answered: that is no surprise, and how long they take is chance.
+#[test]
+fn what_comes_after_the_end_of_the_drain_is_no_stranger() {
+    let toys = Toys { log_on: true, ..Toys::new(&TURN) };
+    let plan = Plan { connecting: 1, timeout_ns: 1_000_000 * MS as u64, ..plan(8) };
+    let wait = |at: i64| match at - START {
+        passed if passed < 10 * MS => MS / 10,
+        passed if passed < 250 * MS => 255 * MS - passed,
+        _ => 2 * MS,
+    };
+    let ran = over(&plan, &toys, |_| door(move |_, _, _| Accept::Serve(Box::new(ToyServer::new(wait)), 0)));
+    assert!(ran.clients.iter().all(|tally| tally.errors == [(Cause::TimedOut, 1)]), "{:?}", ran.clients);
+    assert_eq!((ran.generator.left_rudely, ran.generator.unmatched_responses), (0, 0));
+}
+
 #[test]
 fn a_duplicate_is_a_stranger() {
     let toys = Toys::new(&TURN);
