@@ -4,6 +4,7 @@
 //! of the last commit come in by mounts and a clone of our own, in a mount namespace that goes with the last process in it.
 
 use std::fs;
+use std::net::{Ipv4Addr, TcpStream};
 use std::path::{Path, PathBuf};
 use std::process::Command;
 
@@ -15,6 +16,8 @@ const PACKAGES: &str = "gcc,libc6-dev,git,ca-certificates";
 const SECTIONS: [&str; 2] = ["## Try it", "## Tests"];
 /// Settings of this machine without which its network cannot be used; they name no tool that a newcomer would lack.
 const NETWORK_FILES: [&str; 3] = ["etc/resolv.conf", "etc/hosts", "etc/ssl/certs/ca-certificates.crt"];
+/// Where the port mapper takes registrations.
+const RPCBIND: &str = "/run/rpcbind.sock";
 const APT_FILES: [&str; 2] = ["etc/apt/sources.list.d/debian.sources", "etc/apt/sources.list"];
 
 /// Runs the README's commands, or those given, each a line for the shell.
@@ -100,6 +103,10 @@ fn inside(root: &Path, command: &str) -> Outcome {
     if shared.is_dir() {
         mount("\"$SHARED\"", "srv/shared");
     }
+    if has_port_mapper() {
+        // The network is this machine's, and so is the port mapper of any Ganesha in the root: it takes programs from its socket alone.
+        script.push(format!("touch \"$ROOT{RPCBIND}\" && mount --bind {RPCBIND} \"$ROOT{RPCBIND}\""));
+    }
     script.push("mount -t proc proc \"$ROOT/proc\"".to_owned());
     let path = "/opt/rust/bin:/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin";
     let home = "HOME=/root LANG=C.UTF-8 CI=true CARGO_TERM_COLOR=never PIP_CERT=/etc/ssl/certs/ca-certificates.crt";
@@ -117,6 +124,11 @@ fn inside(root: &Path, command: &str) -> Outcome {
         }
         Err(error) => Err(format!("unshare: {error}")),
     }
+}
+
+/// Whether a port mapper runs on this machine.
+fn has_port_mapper() -> bool {
+    TcpStream::connect((Ipv4Addr::LOCALHOST, 111)).is_ok() && Path::new(RPCBIND).exists()
 }
 
 #[cfg(test)]
