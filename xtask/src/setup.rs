@@ -28,9 +28,10 @@ impl Package {
     }
 }
 
-const PACKAGES: [Package; 24] = [
+const PACKAGES: [Package; 25] = [
     package("tshark", "tshark", "comparing pairs and speed with Wireshark's"),
     package("tcpdump", "tcpdump", "recording captures"),
+    package("iproute2", "ip", "network interfaces of a test's own"),
     package("samba", "smbd", "driving a real SMB server, and captures of it"),
     package("samba-testsuite", "smbtorture", "the NetBench load"),
     package("smbclient", "smbclient", "a real SMB client"),
