@@ -54,7 +54,7 @@ impl Apart {
         }
     }
 
-    /// What it is uncertain by besides.
+    /// The uncertainty that remains however many runs there are.
     pub(super) fn grain(&self, metric: Metric) -> f64 {
         grain(metric, &[self.all])
     }

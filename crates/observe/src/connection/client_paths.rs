@@ -24,7 +24,7 @@ struct Sums {
     /// How many times fall into each class.
     classes: [[u32; CLASSES]; 2],
     largest: [Largest; 2],
-    /// When segments were acknowledged, of so many connections.
+    /// When segments were acknowledged, per connection, for at most [`MOMENTS_MAX`] connections.
     moments: [Vec<Moments>; 2],
     /// Segments that were stuck.
     stuck: [Vec<stuck::Found>; 2],
@@ -52,7 +52,7 @@ impl Sums {
     }
 }
 
-/// Adds one to so many at most.
+/// Adds an element, unless there are `most` already.
 fn push<T>(all: &mut Vec<T>, one: T, most: usize) {
     if all.len() < most {
         all.push(one);

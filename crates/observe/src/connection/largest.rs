@@ -14,7 +14,7 @@ pub(super) struct Largest {
 }
 
 impl Largest {
-    /// Notes that a segment of so many bytes was acknowledged.
+    /// Notes that a segment of this size was acknowledged.
     pub(super) fn acknowledged(&mut self, bytes: u32, now_ns: i64) {
         let smaller = |&&(one, _): &&Step| one > bytes;
         let at = self.steps().iter().take_while(smaller).count();
@@ -28,7 +28,7 @@ impl Largest {
         self.replace(at, told, (bytes, now_ns));
     }
 
-    /// Puts a step in the place of so many; where there is no room, together with the one before it.
+    /// Puts a step in the place of `told` others; where there is no room, it becomes one with the step before it.
     fn replace(&mut self, at: usize, told: usize, step: Step) {
         if told == 0 && self.count == STEPS {
             match at.checked_sub(1) {

@@ -92,7 +92,10 @@ fn a_break_is_unanswered_that_its_holder_neither_acknowledges_nor_closes_the_fil
     assert!(is_unanswered(held_for_20_s(None)));
     assert!(is_unanswered(held_for_20_s(Some(acknowledgement(9)))), "of another file");
     assert!(is_unanswered(held_for_20_s(Some(close(9)))), "another file");
-    assert!(is_unanswered(held_for_20_s(Some(nbss(&smb2::echo(2).bytes())))), "it is there, and answers nothing");
+    assert!(
+        is_unanswered(held_for_20_s(Some(nbss(&smb2::echo(2).bytes())))),
+        "the client works, but does not acknowledge"
+    );
     assert!(!is_unanswered(held_for_20_s(Some(acknowledgement(1)))));
     assert!(!is_unanswered(held_for_20_s(Some(close(1)))));
     assert!(!open_during_a_break(true, 30 * MS).breaks.is_longest_unanswered, "30 ms");

@@ -42,7 +42,7 @@ fn a_segment_that_is_never_acknowledged_is_stuck_if_its_receiver_is_there() {
     assert_eq!(arrived[1], Stuck::default(), "the last copy arrived");
 }
 
-/// A read of so many bytes that the client acknowledges.
+/// A read of `bytes` bytes, whose response the client acknowledges.
 fn acknowledged(traffic: &mut Traffic, tcp: &mut Tcp, id: u64, bytes: usize) {
     traffic.send(tcp, Side::Client, &nbss(&smb2::read(id, smb2::file(1), bytes as u32).bytes()));
     let answer = nbss(&smb2::read_answer(id, &vec![7; bytes]).bytes());
@@ -51,7 +51,7 @@ fn acknowledged(traffic: &mut Traffic, tcp: &mut Tcp, id: u64, bytes: usize) {
 }
 
 /// A client reads 3,000 bytes; then the path drops its next segment of that size for 6 s. Meanwhile another connection
-/// of it reads so many, or nothing.
+/// of the client reads `meanwhile` bytes, or nothing.
 fn narrower_later(meanwhile: Option<usize>) -> ClientPath {
     let (mut traffic, mut tcp) = (Traffic::new(Link::Ethernet), Tcp::between_ports(700, 445));
     let mut other = Tcp::between_ports(701, 445);

@@ -9,8 +9,8 @@ use crate::state::Counter;
 
 use StatusFamily::{Dos, Errno, Nfs, Nt};
 
-/// Statuses that say so.
-const FULL: [(StatusFamily, u32); 7] = [
+/// Statuses that say that the storage is full, or a quota.
+pub const FULL: [(StatusFamily, u32); 7] = [
     (Nt, 0xC000_007F),  // DISK_FULL
     (Nt, 0xC000_0044),  // QUOTA_EXCEEDED
     (Dos, 0x0027_0003), // ERRHRD, ERRdiskfull

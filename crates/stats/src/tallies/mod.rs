@@ -22,7 +22,7 @@ use std::net::IpAddr;
 pub use answers::Answers;
 pub use cell::{ByOperation, Cell, Excess, MIN_COMPARED, SLOW_MEAN, SLOW_TYPICAL};
 pub use course::{Busy, Course, SlowSpan};
-pub use full::Full;
+pub use full::{FULL, Full};
 pub use listings::{Listing, Listings};
 pub use locks::LockWaits;
 pub use paths::{PathRow, Paths, sum_of};

@@ -54,11 +54,10 @@ impl Recordings {
     pub(super) fn names(&self) -> [String; 2] {
         let mut letters = (0..).map(letter);
         let only = self.0.iter().all(|side| side.len() == 1);
-        let name = |path: &PathBuf| match letters.next().filter(|_| !only) {
+        let mut name = |path: &PathBuf| match letters.next().filter(|_| !only) {
             Some(letter) => format!("{letter} {}", path.display()),
             None => path.display().to_string(),
         };
-        let mut name = name;
         let [baseline, candidate] = &self.0;
         [baseline, candidate].map(|side| side.iter().map(&mut name).collect::<Vec<_>>().join(", "))
     }

@@ -176,7 +176,7 @@ pub(super) fn pair<S: Sink>(
         members.push((member, unseen(reply.as_ref(), &member, answer)));
     }
     let main = principal.and_then(|place| known.get(place));
-    // Where it is not known what was asked, nobody knows whether the status is an error.
+    // Without the request it is unknown whether the status is an error.
     let asked = main.map_or_else(|| procedure(callback, 0), |member| member.procedure);
     answer.outcome = answer.outcome.with_status(asked, answer.status);
     let position = main.map(|member| member.position);

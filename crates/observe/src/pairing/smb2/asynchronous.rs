@@ -9,7 +9,7 @@ use crate::pairing::{ConnectionContext, Output};
 
 /// Requests with an interim answer waiting at once over all connections, at most.
 const ASYNC_MAX: usize = 65_536;
-/// … of which so many may have one key, at most: as many connections of one server as use the same ids.
+/// Of these, requests with the same key, at most: one for each connection to a server that uses the same ids.
 const MAX_PER_KEY: usize = 256;
 
 /// Server, session, async id and message id of a request with an interim answer. Servers before SMB 3 number

@@ -19,8 +19,8 @@ const SERVERS_MAX: usize = 1024;
 const BREAKS_MAX: usize = 32;
 /// An open that takes less waits for nobody, ns.
 const WAITED_NS: i64 = 5_000_000;
-/// One that takes longer, and is answered without an acknowledgement of the break, is one for which the server stopped waiting, ns: a client
-/// that is there acknowledges within a round trip and the time to write what it has cached.
+/// An open that waits longer than this, ns, and is answered without an acknowledgement of the break, was answered because the server gave up.
+/// A client that works acknowledges after a round trip and the time to write its cached data.
 const UNANSWERED_NS: i64 = 1_000_000_000;
 
 /// A notification of a server.

@@ -5,7 +5,7 @@ mod subject;
 use std::net::IpAddr;
 
 use plimsoll_model::{Operation, StatusFamily, Symbol};
-use plimsoll_stats::tallies::{ErrorRow, Refusal};
+use plimsoll_stats::tallies::{ErrorRow, FULL, Refusal};
 
 use super::super::validity::{plural, thousands};
 use super::began::Began;
@@ -62,15 +62,7 @@ const MEANINGS: &[Meaning] = &[
         when: When::Once,
         kind: Kind::Trouble,
         changed: None,
-        statuses: &[
-            (Nt, 0xC000_007F),  // DISK_FULL
-            (Nt, 0xC000_0044),  // QUOTA_EXCEEDED
-            (Dos, 0x0027_0003), // ERRHRD, ERRdiskfull
-            (Nfs, 28),          // NOSPC
-            (Nfs, 69),          // DQUOT
-            (Errno, 28),
-            (Errno, 122),
-        ],
+        statuses: &FULL,
     },
     Meaning {
         text: "the server asks clients to try again later",

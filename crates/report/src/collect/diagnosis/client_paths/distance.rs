@@ -12,7 +12,7 @@ use crate::collect::diagnosis::{Evidence, Found, Kind};
 use crate::findings::Rule;
 use crate::text::duration;
 
-/// Round trips vary: the difference is so many times as long as the shortest at most.
+/// Round trips vary: the difference may be this many times the shortest round trip, at most.
 const VARIES: f64 = 1.5;
 /// This part of the difference needs no explanation.
 const SLIGHT: f64 = 0.1;
