@@ -75,17 +75,24 @@ const BUSIER: f64 = 4.0;
 pub(crate) fn between_connections(ends: &[End], mut bursts: Vec<(i64, i64)>, span: (i64, i64)) -> Missing {
     bursts.sort_by_key(|&(from, to)| from.saturating_sub(to));
     bursts.truncate(LOOKED_AT_MAX);
+    bursts.sort_unstable();
     let elapsed = span.1.saturating_sub(span.0).max(1) as f64;
     // A connection that was not seen from its beginning, and not from the capture's, may have begun in a burst.
     let mut most = if bursts.is_empty() { 0.0 } else { ends.iter().map(|end| end.begun_unseen(span.0)).sum() };
     let mut likely = 0.0;
+    for end in ends {
+        let (begun, ended) = (end.begun_in(&bursts, span.0), end.ended_in(&bursts));
+        most += BUSIER * (begun + ended);
+        // It ended somewhere in the burst: half way is the best guess.
+        if end.waits {
+            likely += ended / 2.0;
+        }
+    }
     for burst in bursts {
         let length = burst.1.saturating_sub(burst.0);
         let is_short = |end: &&End| end.opened && end.closed && end.life() < length;
         let in_short: u64 = ends.iter().filter(is_short).map(|end| end.operations).sum();
-        let cut_off: f64 = ends.iter().map(|end| end.cut_off(burst, span.0)).sum();
-        likely += ends.iter().filter(|end| end.waits).map(|end| end.cut_off(burst, span.0)).sum::<f64>();
-        most += BUSIER * cut_off + in_short as f64 / elapsed * length as f64;
+        most += in_short as f64 / elapsed * length as f64;
     }
     Missing { operations: likely.round() as u64, low: 0, high: most.max(likely).ceil() as u64, unknown: 0 }
 }
@@ -100,18 +107,21 @@ impl End {
         (self.operations > 1 && self.life() > 0).then(|| self.operations as f64 / self.life() as f64)
     }
 
-    /// Operations at the usual rate in that part of a burst of which this connection may have had its end or beginning.
-    fn cut_off(&self, (from, to): (i64, i64), start: i64) -> f64 {
-        let Some(rate) = self.rate() else { return 0.0 };
-        let near = |ns: i64| ns as f64 <= QUIET / rate;
-        let mut time = 0;
-        if !self.closed && self.last_ns < to && near(from.saturating_sub(self.last_ns)) {
-            time += to.saturating_sub(self.last_ns);
-        }
-        if !self.opened && self.first_ns > from && from > start && near(self.first_ns.saturating_sub(to)) {
-            time += self.first_ns.saturating_sub(from);
-        }
-        rate * time as f64
+    /// Operations, at the usual rate, from this connection's last packet to the end of the burst that may hide more of it. That is the
+    /// first one after the packet: of a connection that lived on, something would have been captured before the next burst.
+    fn ended_in(&self, bursts: &[(i64, i64)]) -> f64 {
+        let (Some(rate), false) = (self.rate(), self.closed) else { return 0.0 };
+        let Some(&(from, to)) = bursts.iter().find(|&&(_, to)| to > self.last_ns) else { return 0.0 };
+        let is_near = from.saturating_sub(self.last_ns) as f64 <= QUIET / rate;
+        if is_near { rate * to.saturating_sub(self.last_ns) as f64 } else { 0.0 }
+    }
+
+    /// The same from the beginning of a burst to the connection's first packet. A burst from the capture's `start` on hides no beginning.
+    fn begun_in(&self, bursts: &[(i64, i64)], start: i64) -> f64 {
+        let (Some(rate), false) = (self.rate(), self.opened) else { return 0.0 };
+        let Some(&(from, to)) = bursts.iter().rfind(|&&(from, _)| from < self.first_ns) else { return 0.0 };
+        let is_near = from > start && self.first_ns.saturating_sub(to) as f64 <= QUIET / rate;
+        if is_near { rate * self.first_ns.saturating_sub(from) as f64 } else { 0.0 }
     }
 
     fn begun_unseen(&self, start: i64) -> f64 {
@@ -141,5 +151,28 @@ mod tests {
         (0..100_000).for_each(|at| bursts.add(at * 10, at * 10 + 5));
         let all = bursts.finish();
         assert!(all.len() <= KEPT_MAX && all.first().map(|first| first.0) == Some(0), "{}", all.len());
+    }
+
+    /// Found by the proof of lossy captures: one end was counted once for each burst that came later.
+    #[test]
+    fn an_end_is_hidden_by_one_burst() {
+        let ms = |at: i64| at * 1_000_000;
+        let end = End {
+            first_ns: 0,
+            last_ns: ms(1_000),
+            opened: true,
+            closed: false,
+            waits: true,
+            operations: 100,
+            before: 0,
+        };
+        let first = (ms(990), ms(1_400));
+        let one = between_connections(&[end], vec![first], (0, ms(2_000)));
+        assert_eq!((one.operations, one.low, one.high), (20, 0, 160));
+        let later = [(ms(1_500), ms(1_501)), (ms(1_600), ms(1_602)), (ms(1_700), ms(1_800))];
+        let all = between_connections(&[end], later.into_iter().chain([first]).collect(), (0, ms(2_000)));
+        assert_eq!(all, one);
+        let quiet = between_connections(&[End { waits: false, ..end }], vec![first], (0, ms(2_000)));
+        assert_eq!((quiet.operations, quiet.high), (0, 160));
     }
 }

@@ -248,24 +248,31 @@ impl Ledger {
         let bytes = Estimate::combined(requests.into_iter().chain(responses));
         let counted =
             ids.and_then(|ids| counted(ids, [requests, responses, bytes], self.flows[client].each(asked_all)));
-        let of = |tcp_flows: u64| {
-            move |lost: Estimate| Estimate { operations: tcp_flows as f64 + lost.operations, error: lost.error }
-        };
-        let all = [counted.map(of(asked)), requests.map(of(asked)), responses.map(of(answered))];
         let flows = [(&self.flows[client], asked_all), (&self.flows[1 - client], answered_all)];
-        let none = Estimate { operations: 0.0, error: 0.0 };
-        let outside =
-            |at: usize| flows.iter().filter_map(move |(flow, seen)| flow.operations_in(flow.outside[at], 1, *seen));
-        let first = ids.and_then(Ids::before_first).filter(|_| link.from_start);
-        let before = match first {
+        let outside = |at: usize| flows.map(|(flow, seen)| flow.operations_in(flow.outside[at], 1, seen));
+        let before = {
+            let [of_requests, of_responses] = outside(0);
+            let first = ids.and_then(Ids::before_first).filter(|_| link.from_start);
             // Ids of requests that take one each are the requests.
-            Some(first) if first.error == 0.0 => first,
-            // A direction of which the beginning was not captured says nothing.
-            first => Estimate::combined(first.into_iter().chain(outside(0).filter(|one| one.operations > 0.0)))
-                .unwrap_or(none),
+            let is_exact = first.is_some_and(|first| first.error == 0.0);
+            let of_requests = of_requests.filter(|one| !is_exact && one.operations > 0.0);
+            [Estimate::combined(first.into_iter().chain(of_requests)), of_responses]
         };
-        let behind = Estimate::combined(outside(1)).unwrap_or(none);
-        let lost = Estimate::combined(all.into_iter().flatten()).map(|lost| lost.and(before).and(behind));
+        // A direction of which the beginning was not captured cannot tell what is missing there, where another can.
+        let begins = flows.map(|(flow, _)| flow.origin.is_some());
+        let tells = |at: usize| begins[at] || !link.from_start || begins == [false; 2];
+        let up_to_last = |between: Option<Estimate>, halves: u64, before: Option<Estimate>| {
+            let halves = Estimate { operations: halves as f64, error: 0.0 };
+            between.map(|lost| before.map_or(lost, |before| lost.and(before)).and(halves))
+        };
+        let all = [
+            up_to_last(counted, asked, before[0]),
+            up_to_last(requests, asked, before[0]).filter(|_| tells(0)),
+            up_to_last(responses, answered, before[1]).filter(|_| tells(1)),
+        ];
+        let behind = Estimate::combined(outside(1).into_iter().flatten());
+        let lost =
+            Estimate::combined(all.into_iter().flatten()).map(|lost| behind.map_or(lost, |behind| lost.and(behind)));
         let hidden = tally.encrypted + tally.compressed;
         let floor = asked + answered;
         // Where the connection's beginning was not captured, that of the capture may have come between.

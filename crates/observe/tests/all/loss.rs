@@ -209,6 +209,21 @@ fn bursts(packets: usize, length: usize, seed: u64) -> Vec<std::ops::Range<usize
         .collect()
 }
 
+/// The beginning of the responses is lost, but not that of the requests: the one says nothing of what the other shows to be missing.
+#[test]
+fn responses_lost_from_the_first_on_are_counted_as_their_requests_are() {
+    let capture = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../../shared/captures/smb2-clean.pcap");
+    if !capture.is_file() {
+        println!("SKIPPED: needs ../shared/captures/smb2-clean.pcap");
+        return;
+    }
+    let packets = read(&capture);
+    let paired = covered(&packets, usize::MAX, |_| true).1.paired;
+    let unseen = covered(&packets, usize::MAX, |at| !(25..85).contains(&at)).1;
+    let lost = paired - unseen.paired;
+    assert_eq!((unseen.missing.operations, unseen.missing.low), (lost, lost - 1));
+}
+
 #[test]
 fn the_share_missing_is_estimated_after_bursts_of_losses() {
     let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../../shared/captures");
@@ -229,10 +244,14 @@ fn the_share_missing_is_estimated_after_bursts_of_losses() {
             let lost = bursts(packets.len(), length, seed);
             let unseen = covered(&packets, usize::MAX, |at| !lost.iter().any(|burst| burst.contains(&at))).1;
             let truth = 1.0 - unseen.paired as f64 / whole.paired as f64;
-            let share = unseen.share_missing().expect("an estimate");
+            runs += 1;
+            let Some(share) = unseen.share_missing() else {
+                println!("{name} {seed}: {:.1} % missing, no estimate", 100.0 * truth);
+                continue;
+            };
             let is_near = (share.share - truth).abs() <= 0.02;
             let does_cover = (share.low - 0.0005..=share.high + 0.0005).contains(&truth);
-            (runs, near, covers) = (runs + 1, near + u64::from(is_near), covers + u64::from(does_cover));
+            (near, covers) = (near + u64::from(is_near), covers + u64::from(does_cover));
             println!(
                 "{name} {seed}: {:.1} % missing, {:.1} % estimated ({:.1} to {:.1} %){}{}",
                 100.0 * truth,
