@@ -31,6 +31,14 @@ impl LevelSpec {
         serde_json::to_value(level).unwrap_or_default()
     }
 
+    /// All that decides the load on a server, whatever is drawn, and whenever it runs.
+    pub(crate) fn load(&self) -> Value {
+        let mut level = self.clone();
+        level.curve = None;
+        (level.plan.seed, level.plan.stage, level.plan.start_at_ns) = (0, None, None);
+        level.decisive()
+    }
+
     /// Its load in words, and its curve.
     pub(crate) fn shown(&self) -> String {
         self.curve.as_ref().map_or_else(|| self.words.clone(), |curve| format!("{}, {curve}", self.words))

@@ -200,6 +200,32 @@ impl RunSpec {
         self.variants.iter().flat_map(|variant| variant.levels.iter().map(move |level| (variant, level)))
     }
 
+    /// Why a recording of this had another load than `ours` has; `None` where all levels of `ours` are in it. Target, seed, files and
+    /// the number of repeats may differ.
+    pub(crate) fn other_load(&self, ours: &Self) -> Option<String> {
+        self.other_server_options(ours).or_else(|| {
+            ours.levels().find_map(|(our_variant, our)| {
+                let same = |(_, their): &(&VariantSpec, &LevelSpec)| {
+                    (&their.words, &their.parameter) == (&our.words, &our.parameter)
+                };
+                let Some((their_variant, their)) = self.levels().find(same) else {
+                    return Some(format!("it has no level {}", our.words));
+                };
+                if their.plan.part.is_some() {
+                    return Some("it is the recording of one part of a run".to_owned());
+                }
+                if their_variant.workload_sha256 != our_variant.workload_sha256 {
+                    return Some(format!(
+                        "its workload is another one ({} instead of {})",
+                        self.workload, ours.workload
+                    ));
+                }
+                let differs = first_difference("", &their.load(), &our.load())?;
+                Some(format!("at {} {differs}", our.words))
+            })
+        })
+    }
+
     /// Why a recording of this is not one of `ours`; `None` where it is.
     pub(crate) fn differs(&self, ours: &Self) -> Option<String> {
         if self.target != ours.target {
@@ -212,9 +238,8 @@ impl RunSpec {
         if many != asked {
             return Some(format!("it has {many} load levels, not {asked}"));
         }
-        if self.server != ours.server {
-            let shown = |server| serde_json::to_string(server).unwrap_or_default();
-            return Some(format!("its server options are {}, not {}", shown(&self.server), shown(&ours.server)));
+        if let Some(options) = self.other_server_options(ours) {
+            return Some(options);
         }
         self.levels().zip(ours.levels()).find_map(|((their_variant, theirs), (our_variant, ours))| {
             if (&theirs.words, &theirs.curve) != (&ours.words, &ours.curve) {
@@ -227,6 +252,25 @@ impl RunSpec {
             let (was, is) = (theirs.decisive(), ours.decisive());
             (was != is).then(|| format!("at {} its settings are {was}, not {is}", ours.shown()))
         })
+    }
+
+    fn other_server_options(&self, ours: &Self) -> Option<String> {
+        let shown = |server| serde_json::to_string(server).unwrap_or_default();
+        let options = || format!("its server options are {}, not {}", shown(&self.server), shown(&ours.server));
+        (self.server != ours.server).then(options)
+    }
+}
+
+/// The first value in which two plans differ, with its path: `its phases.measure_ns is 2, not 3`.
+fn first_difference(path: &str, theirs: &Value, ours: &Value) -> Option<String> {
+    match (theirs, ours) {
+        (Value::Object(these), Value::Object(those)) if these.keys().eq(those.keys()) => {
+            these.iter().zip(those.values()).find_map(|((key, this), that)| {
+                let below = if path.is_empty() { key.clone() } else { format!("{path}.{key}") };
+                first_difference(&below, this, that)
+            })
+        }
+        _ => (theirs != ours).then(|| format!("its {path} is {theirs}, not {ours}")),
     }
 }
 

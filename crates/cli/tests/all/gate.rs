@@ -11,11 +11,11 @@ use plimsoll_testkit::servers::Scratch;
 use plimsoll_testkit::servers::faulty::{Fault, Faulty, Framing, Rule, Which};
 
 /// Load that two busy cores bear: what is tested is not how fast they are.
-const SHORT: [&str; 10] =
+pub(crate) const SHORT: [&str; 10] =
     ["--warmup", "20ms", "--duration", "200ms", "--clients", "2", "--think", "5ms", "--depth", "1"];
 
 /// A server whose answers come so much later, and its target.
-fn server(later: Duration) -> (Embedded, Faulty, String) {
+pub(crate) fn server(later: Duration) -> (Embedded, Faulty, String) {
     let embedded = Embedded::start(Kind::Nfs, Options::default()).unwrap();
     let late = Rule::answers(Which::From(0), Fault::Delayed(later));
     let proxy = Faulty::start(embedded.address(), Framing::Rpc, vec![late]).unwrap();
@@ -94,7 +94,7 @@ fn a_budget_that_is_too_small_decides_nothing() {
 }
 
 /// The lines with conditions of a printed gate.
-fn decided(text: &str) -> Vec<String> {
+pub(crate) fn decided(text: &str) -> Vec<String> {
     text.lines().filter(|line| line.contains(", limit ")).map(str::to_owned).collect()
 }
 

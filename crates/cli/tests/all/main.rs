@@ -24,6 +24,7 @@ mod file_io;
 mod first_screen;
 mod ganesha;
 mod gate;
+mod gate_run;
 mod golden;
 mod guarantees;
 mod history;

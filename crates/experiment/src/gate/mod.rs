@@ -2,6 +2,7 @@
 //! the looking (`plimsoll_stats::comparison::confidence_sequence`).
 
 mod apart;
+mod earlier;
 mod observation;
 mod question;
 mod recorded;
@@ -16,6 +17,7 @@ use plimsoll_model::Names;
 use plimsoll_report::collect::comparison::{Contestant, Order, Unlike};
 use plimsoll_stats::comparison::CONFIDENCE;
 
+pub use earlier::{check_earlier, was_interrupted};
 pub use question::{Known, Question, Seen, Unit};
 pub use recorded::{RecordedSide, judge_recordings};
 pub use result::{Basis, GateResult, GateRun, shown};

@@ -5,7 +5,8 @@ use std::fs;
 use plimsoll_recording::folder::Machine;
 
 /// This computer.
-pub(super) fn this() -> Machine {
+#[must_use]
+pub fn this_machine() -> Machine {
     let value = |file: &str, key: &str| -> Option<String> {
         let text = fs::read_to_string(file).ok()?;
         let line = text.lines().find(|line| line.starts_with(key))?;

@@ -14,6 +14,7 @@ use serde_json::Value;
 
 use crate::error::Usage;
 
+pub use machine::this_machine;
 pub use synchronous::SyncRecorder;
 
 /// Transactions between two looks for intervals that are over.
@@ -115,7 +116,7 @@ impl RecordTo {
             command: self.command.clone(),
             started_ns: now_ns(),
             ended_ns: None,
-            machine: machine::this(),
+            machine: this_machine(),
             clock: clock.to_owned(),
             transactions: sample.told(),
             validity: None,

@@ -1,5 +1,6 @@
-//! `plimsoll gate`: two servers in turns, until conditions are decided; or recordings.
+//! `plimsoll gate`: two servers in turns, until conditions are decided; or recordings, or a run against recordings.
 
+mod candidate;
 mod recordings;
 
 use std::io::Write as _;
@@ -22,6 +23,7 @@ use crate::exit::{Done, Usage, first_error, unless_closed};
 use crate::output::{OpenOutput, show_instants};
 use crate::output_file::{Files, OutputFile};
 use crate::shell;
+use candidate::Candidate;
 use recordings::Recordings;
 
 const EXAMPLES: &str = "Examples:
@@ -29,11 +31,13 @@ const EXAMPLES: &str = "Examples:
   plimsoll gate \"$OLD\" \"$NEW\" --fail-if \"mean > +5%\" --budget 5m --markdown gate.md --junit gate.xml
   plimsoll gate good new --fail-if \"read.p95 > +3%\"
   plimsoll gate --fail-if \"mean > +5%\" monday tuesday wednesday -- new-1 new-2
+  plimsoll gate --fail-if \"mean > +5%\" monday tuesday wednesday -- run --from monday --record thursday
 
 Exit code 0: all conditions passed. 1: a condition failed. 4: none failed, but at least one is undecided.";
 
 const USAGE: &str = "plimsoll gate [OPTIONS] <BASELINE> <CANDIDATE> [WORKLOAD]
-       plimsoll gate [OPTIONS] <RECORDING>... [-- <RECORDING>...]";
+       plimsoll gate [OPTIONS] <RECORDING>... [-- <RECORDING>...]
+       plimsoll gate [OPTIONS] <RECORDING>... -- run [WORKLOAD] --record <DIR> [OPTIONS OF RUN]";
 
 /// What the numbers of a stopped gate are good for.
 const OPTIONAL_STOPPING: &str = "A gate stops as soon as its conditions are decided. Only the intervals of the conditions allow for early stopping; \
@@ -42,7 +46,8 @@ const OPTIONAL_STOPPING: &str = "A gate stops as soon as its conditions are deci
 /// Drives a baseline and a candidate alternately (A B B A, repeated) until every --fail-if condition is decided or the
 /// budget is spent. The conditions' confidence intervals stay valid although the gate checks them after every round.
 ///
-/// Given recordings (folders written with --record), it measures nothing and judges the conditions on their runs
+/// Given recordings (folders written with --record), it measures nothing and judges the conditions on their runs. After `-- run` it
+/// measures the candidate and judges it against recordings
 #[derive(Debug, clap::Args)]
 #[command(after_help = EXAMPLES, override_usage = USAGE)]
 pub(crate) struct Arguments {
@@ -50,7 +55,8 @@ pub(crate) struct Arguments {
     /// follow in the same argument, e.g. "smb://u@old/data --depth 4". Or recordings, of which the last is the candidate
     #[arg(required = true, value_name = "SIDE")]
     sides: Vec<String>,
-    /// Recordings of the candidate: then all recordings before `--` belong to the baseline. Options go before `--`
+    /// Recordings of the candidate: then all recordings before `--` belong to the baseline. Options go before `--`. Or `run` with its
+    /// arguments: then the gate measures the candidate with this command
     #[arg(last = true, value_name = "RECORDING")]
     candidates: Vec<PathBuf>,
     /// Time limit, e.g. 10m: the gate starts no round that would probably end after the limit, except the first round
@@ -106,11 +112,16 @@ struct OpenGateOutput {
 /// Runs the subcommand.
 pub(crate) fn run(arguments: Arguments) -> anyhow::Result<Done> {
     let Arguments { sides, candidates, budget, most_rounds, drive, conditions, output } = arguments;
-    if let Some(option) = candidates.iter().find(|path| path.as_os_str().as_encoded_bytes().starts_with(b"-")) {
+    let measured = Candidate::named(&candidates)?;
+    let option = || candidates.iter().find(|path| path.as_os_str().as_encoded_bytes().starts_with(b"-"));
+    if let Some(option) = option().filter(|_| measured.is_none()) {
         return Err(Usage(format!("{}: options go before --", option.display())).into());
     }
     if conditions.wanted().is_empty() {
         return Err(Usage("gate needs a condition to decide, e.g. --fail-if \"read.p95 > +3%\"".to_owned()).into());
+    }
+    if let Some(candidate) = measured {
+        return run_against(&sides, candidate, &conditions, &output);
     }
     if let Some(recordings) = Recordings::named(&sides, &candidates)? {
         return run_on(&recordings, &conditions, &output);
@@ -157,15 +168,31 @@ pub(crate) fn run(arguments: Arguments) -> anyhow::Result<Done> {
 
 /// The same of recordings.
 fn run_on(recordings: &Recordings, conditions: &Conditions, output: &GateOutput) -> anyhow::Result<Done> {
-    let without_effect = load_options();
-    if !without_effect.is_empty() {
-        return Err(Usage(format!(
-            "{}: without effect, because gate measures nothing when it judges recordings",
-            without_effect.join(", ")
-        ))
-        .into());
-    }
+    refuse_load_options("because gate measures nothing when it judges recordings")?;
     let output = output.open(&mut Files::reading(recordings.paths()))?;
+    judge(recordings, conditions, output)
+}
+
+/// The same of a candidate that is measured now, once, and recordings of the baseline.
+fn run_against(
+    baseline: &[String],
+    candidate: Candidate,
+    conditions: &Conditions,
+    output: &GateOutput,
+) -> anyhow::Result<Done> {
+    refuse_load_options(
+        "because the candidate is measured once, by the command after `--`: give it options of the load",
+    )?;
+    let folders = Recordings::baseline(baseline)?;
+    let open = output.open(&mut Files::reading(folders.iter().map(PathBuf::as_path)))?;
+    let folder = candidate.measure(&folders, output.quiet)?;
+    match Recordings::named(baseline, &[folder])? {
+        Some(recordings) => judge(&recordings, conditions, open),
+        None => bail!("the recordings are gone"),
+    }
+}
+
+fn judge(recordings: &Recordings, conditions: &Conditions, output: OpenGateOutput) -> anyhow::Result<Done> {
     let (result, mut report) = recordings.judge(conditions)?;
     let warnings = noted(&mut report, &result, conditions.wanted());
     let names = recordings.names();
@@ -181,7 +208,16 @@ fn run_on(recordings: &Recordings, conditions: &Conditions, output: &GateOutput)
     Ok(done(&result, &report, conditions))
 }
 
-/// Options of the load on the command line. Recordings have theirs.
+/// Recordings have their load, and so has the candidate's own command.
+fn refuse_load_options(why: &str) -> Result<(), Usage> {
+    let without_effect = load_options();
+    if without_effect.is_empty() {
+        return Ok(());
+    }
+    Err(Usage(format!("{}: without effect, {why}", without_effect.join(", "))))
+}
+
+/// Options of the load on the command line.
 fn load_options() -> Vec<String> {
     let given = crate::Arguments::command().get_matches();
     let is_given = |option: &clap::Id| {

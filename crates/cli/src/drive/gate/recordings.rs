@@ -33,7 +33,7 @@ impl Recordings {
         let mut all = baseline.iter().chain(&candidate);
         if let Some(other) = all.find(|path| !path.is_dir()) {
             return Err(Usage(format!(
-                "{}: not a recording, but other arguments are: record both sides first (plimsoll run … --record DIR), or give two targets",
+                "{}: not a recording, but other arguments are: measure the candidate with a command after the recordings (-- run WORKLOAD --target URL --record DIR), record both sides first, or give two targets",
                 other.display()
             )));
         }
@@ -43,6 +43,16 @@ impl Recordings {
             return Err(Usage(why));
         }
         Ok(Some(Self([baseline, candidate])))
+    }
+
+    /// Those of the baseline alone.
+    pub(super) fn baseline(sides: &[String]) -> Result<Vec<PathBuf>, Usage> {
+        match sides.iter().find(|side| !Path::new(side).is_dir()) {
+            Some(other) => Err(Usage(format!(
+                "{other}: not a recording; before `-- run` gate needs recordings of the baseline (plimsoll run … --record DIR)"
+            ))),
+            None => Ok(sides.iter().map(PathBuf::from).collect()),
+        }
     }
 
     /// All of them.

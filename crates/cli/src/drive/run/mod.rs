@@ -141,6 +141,21 @@ impl Arguments {
         self.load.levels.is_some() || self.vary.is_some() || self.from.is_some()
     }
 
+    /// Where its recording goes.
+    pub(crate) fn recording(&self) -> Option<&Path> {
+        self.record.folder()
+    }
+
+    /// Whether it goes on with a recording.
+    pub(crate) fn continues(&self) -> bool {
+        self.go_on
+    }
+
+    /// What it would run, but for the name of the target.
+    pub(crate) fn spec(&self) -> anyhow::Result<RunSpec> {
+        Ok(asked(self)?.0)
+    }
+
     /// The table of transactions, if one is wanted, and its file.
     fn table(&self, files: &mut Files) -> anyhow::Result<(Option<Table>, Option<OutputFile>)> {
         let opened = self.transactions.as_deref().map(|path| crate::output::table(path, files)).transpose()?;
@@ -161,6 +176,19 @@ impl Arguments {
 
 /// Runs the subcommand.
 pub(crate) fn run(arguments: Arguments) -> anyhow::Result<Done> {
+    let quiet = arguments.output.quiet;
+    drive(arguments, quiet)
+}
+
+/// The same for a command that prints something else.
+pub(crate) fn run_unprinted(mut arguments: Arguments, quiet: bool) -> anyhow::Result<Done> {
+    let quiet = quiet || arguments.output.quiet;
+    arguments.output.quiet = true;
+    drive(arguments, quiet)
+}
+
+/// Drives the server. `quiet`: without progress.
+fn drive(arguments: Arguments, quiet: bool) -> anyhow::Result<Done> {
     let mut files = Files::reading(
         arguments
             .target
@@ -189,7 +217,7 @@ pub(crate) fn run(arguments: Arguments) -> anyhow::Result<Done> {
     let spec = RunSpec { about: about(&arguments)?, ..spec };
     let server_side = arguments.server_side.watch()?.map(Arc::new);
     let shown = format!("{} on {}", first.workload.name(), resolved.shown);
-    let printed = (arguments.output.quiet, output.prints());
+    let printed = (quiet, output.prints());
     let terminal = Terminal::watching(&arguments.watch, &shown, printed, server_side.as_ref())?;
     let monitor: &dyn Monitor = &terminal;
     let record_to = arguments.record.to();

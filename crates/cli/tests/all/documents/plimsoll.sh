@@ -31,7 +31,7 @@ while [ "$count" -gt 0 ]; do
     --duration) duration= ;;
     --warmup) warmup= ;;
     # A recorded run is repeated as it was.
-    --from) [ "$command" != run ] || duration= warmup= ;;
+    --from) [ "$command" != run ] && [ "$command" != gate ] || duration= warmup= ;;
     # In the time of the capture.
     14:30) word=03:08:19 ;;
     14:35) word=03:08:22 ;;
@@ -58,6 +58,9 @@ while [ "$count" -gt 0 ]; do
     --record) rm -rf "$word" ;;
     esac
     case $command/$previous/$word in
+    gate/--record/*) ;;
+    # The candidate is measured, as the baseline was.
+    gate/--/run) duration="--duration 100ms" warmup="--warmup 10ms" ;;
     gate/*/good | gate/*/new | gate/*/*day | gate/*/new-[12])
         # Nothing is measured of recordings.
         duration= warmup=

@@ -1,0 +1,53 @@
+//! `plimsoll gate BASELINE… -- run WORKLOAD …`: a candidate that is measured now, against recordings made earlier.
+
+use std::path::PathBuf;
+
+use anyhow::bail;
+use clap::Parser as _;
+use plimsoll_experiment::gate::{check_earlier, was_interrupted};
+
+use crate::drive::run;
+use crate::exit::Usage;
+
+/// The subcommand that measures it.
+const RUN: &str = "run";
+
+/// The run of a candidate, as flags.
+pub(super) struct Candidate(Box<run::Arguments>);
+
+impl Candidate {
+    /// From the words after `--`; `None` where they name recordings.
+    pub(super) fn named(after: &[PathBuf]) -> Result<Option<Self>, Usage> {
+        let is_run = after.first().is_some_and(|word| word.as_os_str() == RUN);
+        if !is_run || after.iter().all(|path| path.is_dir()) {
+            return Ok(None);
+        }
+        let words = [PathBuf::from("plimsoll")].into_iter().chain(after.iter().cloned()).map(PathBuf::into_os_string);
+        let parsed = crate::Arguments::try_parse_from(words).map_err(|error| {
+            let said = error.to_string();
+            let said = said.strip_prefix("error: ").unwrap_or(&said);
+            Usage(format!("-- run: {}", said.lines().next().unwrap_or_default()))
+        })?;
+        let crate::Command::Drive(crate::drive::Command::Run(arguments)) = parsed.command else { return Ok(None) };
+        if arguments.continues() {
+            return Err(Usage("--continue: gate measures the candidate from its start; leave it out".to_owned()));
+        }
+        Ok(Some(Self(arguments)))
+    }
+
+    /// Measures it; returns its recording. Prints no report: the gate prints the decisions.
+    pub(super) fn measure(self, baseline: &[PathBuf], quiet: bool) -> anyhow::Result<PathBuf> {
+        let Self(arguments) = self;
+        let Some(folder) = arguments.recording().map(PathBuf::from) else {
+            let why = "-- run: add --record DIR: gate judges the candidate's recording, which can be a baseline later";
+            return Err(Usage(why.to_owned()).into());
+        };
+        check_earlier(baseline, &arguments.spec()?)?;
+        // INVALID numbers are the gate's to judge.
+        run::run_unprinted(*arguments, quiet)?;
+        if was_interrupted(&folder)? {
+            bail!("interrupted before the candidate was measured: no decision");
+        }
+        Ok(folder)
+    }
+}

@@ -1,0 +1,91 @@
+//! A candidate that is measured now, against a baseline that was recorded earlier: both must have had the same load and the same load
+//! generator, because nothing else cancels what changed in between.
+
+use std::path::{Path, PathBuf};
+
+use anyhow::Context as _;
+use plimsoll_recording::folder::{Machine, Progress, Recording};
+use plimsoll_results::record::{Measurement, this_machine};
+use plimsoll_results::recording_findings::measured;
+
+use crate::RunSpec;
+use plimsoll_results::Usage;
+
+/// Checks that each recording is one of a whole run with the load of `ours`, which this machine is about to run.
+///
+/// # Errors
+/// A recording is damaged, or of something else: says what differs.
+pub fn check_earlier(recordings: &[PathBuf], ours: &RunSpec) -> anyhow::Result<()> {
+    if ours.levels().any(|(_, level)| level.plan.part.is_some()) {
+        let why = "--part: gate needs the whole load; merge the parts' recordings and give them to gate";
+        return Err(Usage(why.to_owned()).into());
+    }
+    recordings.iter().try_for_each(|folder| {
+        let recording = Recording::open(folder)?;
+        match why_not(&recording, ours)? {
+            Some(why) => Err(Usage(format!(
+                "{}: gate does not measure against this baseline: {why}; record the baseline again with the candidate's options on this machine",
+                folder.display()
+            ))
+            .into()),
+            None => Ok(()),
+        }
+    })
+}
+
+/// Whether somebody stopped the run that was recorded here.
+///
+/// # Errors
+/// There is no recording in the folder, or it is damaged.
+pub fn was_interrupted(folder: &Path) -> anyhow::Result<bool> {
+    let recording = Recording::open(folder).with_context(|| folder.display().to_string())?;
+    Ok(recording.manifest.state != Progress::Finished)
+}
+
+fn why_not(recording: &Recording, ours: &RunSpec) -> anyhow::Result<Option<String>> {
+    let Measurement::Run { spec, .. } = measured(recording)? else {
+        return Ok(Some(
+            "it was made from captures, and the candidate's times would be those of the client".to_owned(),
+        ));
+    };
+    let spec = RunSpec::of_manifest(spec)?;
+    Ok(spec.other_load(ours).or_else(|| other_machine(&recording.manifest.machine, &this_machine())))
+}
+
+/// In what the load generators differ. Its memory has no part in response times.
+fn other_machine(theirs: &Machine, ours: &Machine) -> Option<String> {
+    let shown = |machine: &Machine| {
+        let known = |name: &Option<String>| name.clone().unwrap_or_else(|| "unknown".to_owned());
+        let (processor, kernel) = (known(&machine.processor), known(&machine.kernel));
+        format!("processor {processor} with {} cores, kernel {kernel}", machine.cores)
+    };
+    let differ = (&theirs.processor, theirs.cores, &theirs.kernel) != (&ours.processor, ours.cores, &ours.kernel);
+    differ.then(|| format!("its load generator had {}, this one has {}", shown(theirs), shown(ours)))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn another_processor_or_kernel_is_another_load_generator() {
+        let one = Machine {
+            cores: 4,
+            processor: Some("Xeon".to_owned()),
+            kernel: Some("6.1".to_owned()),
+            memory_bytes: Some(1 << 34),
+        };
+        let others = [
+            Machine { cores: 8, ..one.clone() },
+            Machine { processor: None, ..one.clone() },
+            Machine { kernel: Some("6.12".to_owned()), ..one.clone() },
+        ];
+        let said: Vec<String> = others.iter().filter_map(|other| other_machine(&one, other)).collect();
+        assert_eq!(
+            said[1],
+            "its load generator had processor Xeon with 4 cores, kernel 6.1, this one has processor unknown with 4 cores, kernel 6.1"
+        );
+        assert_eq!(said.len(), others.len());
+        assert_eq!(other_machine(&one, &Machine { memory_bytes: None, ..one.clone() }), None);
+    }
+}
