@@ -8,6 +8,7 @@
 //! - [`smb1`], [`smb2`], [`rpc`] and [`nbss()`] build messages, minimal but valid.
 //! - [`browser`] is Chromium without a network, for pages.
 //! - [`command`] runs programs within a time limit, and keeps what they say.
+//! - [`system_calls`] takes the newer ones away, as an older kernel would.
 //! - [`terminal`] runs programs in a terminal of a given width.
 //! - [`Random`] draws numbers, and [`transaction()`] makes a transaction, the same ones on every machine.
 //! - [`servers`] starts real servers on loopback, and made-up ones that answer when and what a test says.
@@ -21,6 +22,7 @@ mod ip;
 mod messages;
 mod random;
 pub mod servers;
+pub mod system_calls;
 mod tcp;
 pub mod terminal;
 mod traffic;

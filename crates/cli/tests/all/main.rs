@@ -33,6 +33,7 @@ mod kerberos;
 mod labels;
 mod laddis;
 mod netbench;
+mod old_kernels;
 mod page_commands;
 mod parts;
 mod phase_hooks;

@@ -1,5 +1,6 @@
 //! Moves bytes and tells the time: TCP, or memory under a virtual clock.
 
+mod epoll_wait;
 pub mod memory;
 mod processor;
 mod socket;

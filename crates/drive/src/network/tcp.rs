@@ -1,7 +1,7 @@
 //! TCP connections of one thread, in one epoll set.
 //!
 //! Level-triggered: one `recv` a readiness is enough, what it leaves is told again. Waits are to the nanosecond
-//! (`epoll_pwait2`, Linux 5.11) and the thread's timer slack is 1 ns: the default of 50 µs would be the largest part of
+//! and the thread's timer slack is 1 ns: the default of 50 µs would be the largest part of
 //! the schedule lag. What an idle processor takes to get going comes on top of that: shortly before a start is due, a thread
 //! polls instead. A thread with one connection and no timer near waits in `recv` itself: a system call less.
 
@@ -16,11 +16,10 @@ use rustix::event::{Timespec, epoll};
 use rustix::io::Errno;
 use rustix::net::{AddressFamily, SocketFlags, SocketType, connect, getpeername, getsockname, socket_with, sockopt};
 
+use super::epoll_wait::{AT_ONCE, EVENTS, EpollWait};
 use super::socket::Socket;
 use super::{ConnectionKey, Network, Ready, Received, RoundTrip, Take, processor, stamps, tcp_info};
 
-/// Events taken from the kernel at a time. Few, so that timers are looked at often however many connections are ready.
-const EVENTS: usize = 64;
 /// The kernel's stamps are of the time of day; how far that is from our clock is looked up again after so long, ns.
 const DRIFT_EVERY_NS: i64 = 1_000_000_000;
 /// Only where the next timer is farther away than this, ns, `recv` may wait: its time limit is a coarse one.
@@ -30,6 +29,7 @@ const FAR_NS: i64 = 25_000_000;
 pub struct Tcp {
     clock: Clock,
     epoll: OwnedFd,
+    epoll_wait: EpollWait,
     sockets: Vec<Option<Socket>>,
     /// Connections of which the kernel may hold bytes that were received.
     holding: Vec<ConnectionKey>,
@@ -55,12 +55,14 @@ impl Tcp {
     /// The system has no more files to give.
     pub fn new(kernel_times: bool) -> io::Result<Self> {
         let epoll = epoll::create(epoll::CreateFlags::CLOEXEC)?;
+        let epoll_wait = EpollWait::of_this_kernel(&epoll);
         rustix::thread::set_current_timer_slack(NonZeroU64::new(1))?;
         let clock = Clock::new();
         let drift = (clock.drift(), clock.now());
         let (sockets, holding, events) = (Vec::new(), Vec::new(), Vec::with_capacity(EVENTS));
         let reserved_ports = false;
-        Ok(Self { clock, epoll, sockets, holding, events, kernel_times, reserved_ports, drift, last: drift.1 })
+        let last = drift.1;
+        Ok(Self { clock, epoll, epoll_wait, sockets, holding, events, kernel_times, reserved_ports, drift, last })
     }
 
     /// The same; with `reserved_ports` it connects from ports below 1024. Connecting fails where none is free, or we may not use
@@ -125,8 +127,8 @@ impl Tcp {
     /// What has happened; where nothing has, waits for it as long as `limit` says.
     fn take_events(&mut self, limit: Option<Timespec>, ready: &mut Vec<Ready>) -> io::Result<()> {
         self.events.clear();
-        match epoll::wait(&self.epoll, rustix::buffer::spare_capacity(&mut self.events), limit.as_ref()) {
-            Ok(_) | Err(Errno::INTR) => {}
+        match self.epoll_wait.wait(&self.epoll, &mut self.events, limit.as_ref()) {
+            Ok(()) | Err(Errno::INTR) => {}
             Err(error) => return Err(error.into()),
         }
         let failed = epoll::EventFlags::ERR | epoll::EventFlags::HUP;
@@ -239,7 +241,7 @@ impl Network for Tcp {
     fn poll(&mut self, until: i64, ready: &mut Vec<Ready>) -> io::Result<()> {
         self.let_go();
         while ready.is_empty() && self.now() < until {
-            self.take_events(Some(Timespec { tv_sec: 0, tv_nsec: 0 }), ready)?;
+            self.take_events(Some(AT_ONCE), ready)?;
         }
         Ok(())
     }

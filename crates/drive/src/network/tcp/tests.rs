@@ -3,6 +3,8 @@
 use std::io::{Read, Write};
 use std::net::{TcpListener, TcpStream};
 
+use plimsoll_testkit::system_calls;
+
 use super::*;
 
 const KEY: ConnectionKey = ConnectionKey(3);
@@ -176,4 +178,46 @@ fn polling_ends_with_what_happens_or_when_its_time_has_come() {
     server.write_all(b"x").unwrap();
     net.poll(i64::MAX, &mut ready).unwrap();
     assert_eq!(ready, [Ready { key: KEY, readable: true, writable: false }]);
+}
+
+/// Runs a test on a thread for which the kernel has no `epoll_pwait2`.
+fn without_pwait2(error: i32, test: impl FnOnce() + Send + 'static) {
+    let thread = std::thread::spawn(move || {
+        system_calls::fail_from(system_calls::EPOLL_PWAIT2, error).unwrap();
+        assert_eq!(Tcp::new(false).unwrap().epoll_wait, EpollWait::Ppoll);
+        test();
+    });
+    thread.join().unwrap();
+}
+
+#[test]
+fn without_pwait2_everything_is_the_same() {
+    without_pwait2(libc::ENOSYS, || {
+        bytes_go_out_gathered_and_come_back_stamped_or_dropped();
+        a_connection_that_is_refused_says_so_when_it_is_looked_at();
+        a_receive_waits_where_no_timer_is_near();
+        a_wait_ends_when_its_time_has_come_and_not_before();
+        polling_ends_with_what_happens_or_when_its_time_has_come();
+    });
+    without_pwait2(libc::EPERM, a_wait_ends_when_its_time_has_come_and_not_before);
+}
+
+#[test]
+fn without_pwait2_all_that_is_ready_is_told() {
+    without_pwait2(libc::ENOSYS, || {
+        let listener = TcpListener::bind("127.0.0.1:0").unwrap();
+        let mut net = Tcp::new(false).unwrap();
+        let many = EVENTS as u32 + 10;
+        let mut writable = vec![false; many as usize];
+        (0..many).for_each(|key| net.connect(ConnectionKey(key), listener.local_addr().unwrap()).unwrap());
+        let mut ready = Vec::new();
+        while writable.contains(&false) {
+            net.wait(None, &mut ready).unwrap();
+            assert!(!ready.is_empty() && ready.len() <= EVENTS);
+            for ready in ready.drain(..) {
+                writable[ready.key.0 as usize] |= ready.writable;
+                net.want_writable(ready.key, false).unwrap();
+            }
+        }
+    });
 }

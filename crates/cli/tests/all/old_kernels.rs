@@ -1,0 +1,40 @@
+//! Load on kernels that lack the newer system calls.
+#![allow(clippy::unwrap_used, reason = "a test may stop where it stands")]
+
+use std::path::Path;
+use std::process::Command;
+
+use plimsoll_testkit::command::output;
+use plimsoll_testkit::servers::Scratch;
+use plimsoll_testkit::system_calls::{FIRST_OF_LINUX_5_1, without};
+use serde_json::Value;
+
+/// The report of a run without the system calls of Linux 5.1 and later.
+fn run(folder: &Path, arguments: &[&str]) -> Value {
+    let mut command = Command::new(env!("CARGO_BIN_EXE_plimsoll"));
+    command.args(["run", "--warmup", "20ms", "--duration", "300ms", "--json", "-"]).args(arguments).current_dir(folder);
+    let ended = output(without(&mut command, FIRST_OF_LINUX_5_1));
+    let said = String::from_utf8_lossy(&ended.stderr);
+    // The machine may be too busy for valid numbers.
+    assert!(matches!(ended.status.code(), Some(0 | 4)), "{arguments:?}: {said}");
+    serde_json::from_slice(&ended.stdout).unwrap()
+}
+
+#[test]
+fn load_runs_without_the_system_calls_after_linux_5_0() {
+    let scratch = Scratch::new("old-kernels");
+    let mounted = scratch.path().join("mounted");
+    std::fs::create_dir(&mounted).unwrap();
+    let local = format!("file://{}", mounted.display());
+    for target in ["embedded:smb", "embedded:nfs", &local] {
+        for load in [&["--clients", "3", "--think", "1ms"][..], &["--rate", "200", "--clients", "3"]] {
+            let report = run(scratch.path(), &[&["mixed", "--target", target], load].concat());
+            let operations = report["sides"][0]["stages"][0]["response_time"]["count"].as_u64();
+            assert!(operations.is_some_and(|count| count > 0), "{target} {load:?}: {operations:?}");
+        }
+    }
+    // A recording and a tap, too.
+    let kept = ["getattr", "--target", "embedded:nfs", "--record", "kept", "--tap", "tap.pcapng"];
+    run(scratch.path(), &kept);
+    assert!(scratch.path().join("kept/manifest.json").exists() && scratch.path().join("tap.pcapng").exists());
+}
