@@ -1,6 +1,7 @@
 //! `cargo xtask tidy`: what the compiler and clippy do not see. One small function a rule, each with a test that it
 //! can fail; rules are pure, over [`Package`]s and [`Source`]s.
 
+mod cycles;
 mod examples;
 mod local_names;
 mod map;
@@ -39,6 +40,7 @@ fn problems(packages: &[Package], sources: &[Source]) -> Vec<String> {
     let mut problems = walls::breaches(packages);
     problems.extend(walls::undeclared_paths(sources));
     problems.extend(walls::workloads_that_know_clients(sources));
+    problems.extend(cycles::problems(sources));
     problems.extend(purity::breaches(sources));
     problems.extend(sizes::problems(sources));
     problems.extend(spec::missing(sources));
