@@ -9,8 +9,10 @@ use plimsoll_wire::smb2::status::{
 use schemars::JsonSchema;
 use serde::Deserialize;
 
-use super::program::LARGEST_OWN;
 use super::quantity::{Scale, Size};
+
+/// The largest file that a slot writes for itself, bytes.
+pub(super) const LARGEST_OWN: u64 = 1 << 40;
 
 /// What servers say that lack a control, or have nothing to tell: with that, the control is done as office programs know it.
 const LACKING: [u32; 7] = [

@@ -7,10 +7,10 @@ use toml::Spanned;
 
 use self::ScriptStep::Operation as Op;
 use super::distribution::{Pick, Sizes};
-use super::file_step::FileStep;
+use super::file_step::{FileStep, LARGEST_OWN};
 use super::fileset::is_of_a_set;
 use super::quantity::{Scale, Size};
-use super::text::{At, IterationText, PlainStep, ReadText, StepText, StepWithOptions, Subject, WriteText};
+use super::text::{At, IterationText, PlainStep, ReadText, SAY_MORE, StepText, StepWithOptions, Subject, WriteText};
 
 /// The most steps of an iteration, loops unrolled.
 const MOST_STEPS: usize = 10_000;
@@ -20,8 +20,6 @@ const DEEPEST: u32 = 8;
 const LARGEST_REQUEST: u64 = 16 << 20;
 /// The most slots that read one file together.
 const DEEPEST_AHEAD: u32 = 1024;
-/// The largest file that a slot writes for itself, bytes.
-pub(super) const LARGEST_OWN: u64 = 1 << 40;
 
 /// One kind of iteration.
 #[derive(Clone, Debug)]
@@ -252,9 +250,6 @@ fn script_step(step: &StepText, on: Subject, scale: Scale, texts: &mut Texts) ->
         StepWithOptions::Repeat(_) => return Err("expected a step, found a loop".to_owned()),
     })
 }
-
-/// The problem of a word that needs options.
-pub(super) const SAY_MORE: &str = "this step needs options, e.g. { read = { size = \"64KiB\" } }";
 
 /// An operation that is written as a word alone.
 pub(super) fn word(kind: Kind) -> Result<ScriptStep, String> {

@@ -1,11 +1,16 @@
 //! What one slot does: iteration after iteration, step after step.
 
+mod draw;
 mod iteration;
 mod next_action;
 mod own_file;
+mod own_step;
 mod positions;
 mod preload;
 mod probe;
+mod scenario_step;
+mod subject;
+mod transfer;
 
 use std::sync::Arc;
 

@@ -12,9 +12,11 @@ use toml::Spanned;
 
 use super::distribution::{Pick, Sizes};
 use super::file_step::FileStep;
-use super::program::SAY_MORE;
 use super::quantity::{Fraction, Scale, Size, Time};
 use crate::{Arrivals, Pause};
+
+/// The problem of a word that needs options.
+pub(super) const SAY_MORE: &str = "this step needs options, e.g. { read = { size = \"64KiB\" } }";
 
 /// The whole file.
 #[derive(Debug, Deserialize, JsonSchema)]

@@ -6,7 +6,8 @@ use plimsoll_client::operation::{Access, Caching, Disposition, Done, FileKey, Op
 use plimsoll_model::Symbol;
 
 use super::job::{FileSetError, Job, JobProgress, Tally};
-use super::{FileSet, MANIFEST, manifest};
+use super::names::MANIFEST;
+use super::{FileSet, manifest};
 use crate::scenario::{Scenario, ScenarioStep, Verdict};
 
 /// What stands where a file set should.

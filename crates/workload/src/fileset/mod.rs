@@ -13,6 +13,7 @@ mod job;
 mod layout;
 mod look;
 mod manifest;
+mod names;
 mod remove;
 mod sweep;
 #[cfg(test)]
@@ -27,19 +28,16 @@ pub use create::Create;
 pub use job::{FileSetError, Job, JobProgress};
 pub(super) use layout::{Directory, Layout, check};
 pub use look::{Found, Look};
+pub(super) use names::{OWN_DIRECTORY, OWN_FILE, is_of_a_set};
 pub use remove::Remove;
 pub(crate) use sweep::{Sweep, Swept, Tree};
 pub use verify::Verify;
 
 use plimsoll_client::content::Content;
 
+use self::names::MANIFEST;
 use super::{Workload, hexadecimal};
 use crate::dbench::MadePaths;
-
-/// Whether a name is one that Plimsoll gives to what is in a set.
-pub(super) fn is_of_a_set(name: &str) -> bool {
-    name == MANIFEST || verify::is_numbered(name) || name.starts_with(OWN_FILE) || name.starts_with(OWN_DIRECTORY)
-}
 
 /// What the set has in a place.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -48,18 +46,6 @@ enum Named {
     File,
     Directory,
 }
-
-/// Whether a slot has given this name to what it made for itself: a prefix and numbers.
-fn is_own(name: &str) -> bool {
-    let numbers = name.strip_prefix(OWN_FILE).or_else(|| name.strip_prefix(OWN_DIRECTORY));
-    numbers.is_some_and(|numbers| !numbers.is_empty() && numbers.bytes().all(|b| b == b'-' || b.is_ascii_hexdigit()))
-}
-
-/// What names of files and directories begin with that slots make for themselves.
-pub(super) const OWN_FILE: &str = "own-f-";
-pub(super) const OWN_DIRECTORY: &str = "own-d-";
-/// The manifest's name within the set.
-const MANIFEST: &str = "manifest.txt";
 
 /// The files of a workload on a target.
 #[derive(Debug)]

@@ -6,7 +6,8 @@ use plimsoll_client::operation::{Done, Operation};
 use plimsoll_model::Symbol;
 
 use super::job::{FileSetError, Job, JobProgress, Patience, Tally, WAIT, again};
-use super::{FileSet, MANIFEST, Named, OWN_DIRECTORY, Sweep, Swept, is_own};
+use super::names::{MANIFEST, OWN_DIRECTORY, is_own};
+use super::{FileSet, Named, Sweep, Swept};
 use crate::scenario::{Scenario, ScenarioStep, Verdict};
 
 /// Removes a file set, or what is left of one: its manifest first, so that what is left of it is never taken for whole.

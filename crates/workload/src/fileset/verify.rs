@@ -6,7 +6,8 @@ use plimsoll_client::operation::{Done, Failure, Operation, Reply};
 use plimsoll_model::Symbol;
 
 use super::job::{FileSetError, Job, JobProgress, Tally, again};
-use super::{FileSet, OWN_DIRECTORY, Sweep, Swept, is_own};
+use super::names::{OWN_DIRECTORY, is_own};
+use super::{FileSet, Sweep, Swept};
 use crate::scenario::{Scenario, ScenarioStep, Verdict};
 
 /// The most leftovers that are removed from one directory: more stay for the next time.
@@ -252,10 +253,4 @@ impl Scenario for Verifier {
             self.restart(item);
         }
     }
-}
-
-/// Whether it is a name of a set: a letter and a number.
-pub(super) fn is_numbered(name: &str) -> bool {
-    let digits = name.strip_prefix(['s', 'd', 'f', 'l']);
-    digits.is_some_and(|digits| !digits.is_empty() && digits.bytes().all(|byte| byte.is_ascii_digit()))
 }

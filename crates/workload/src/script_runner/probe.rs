@@ -1,29 +1,7 @@
-//! What office programs do besides reading and writing: names that are not there, folders, controls, shares for a while.
-
-use plimsoll_client::operation::{Failure, OperationKind};
+//! What office programs ask for in vain: names that are not there.
 
 use super::ScriptRunner;
 use super::next_action::NextAction;
-
-impl NextAction {
-    /// Whether a failure is what the script counts on.
-    pub(super) fn expects(&self, failure: &Failure) -> bool {
-        match self {
-            NextAction::Probe => failure.is_not_there(),
-            NextAction::OnFile(_, step) => step.expects(failure),
-            _ => false,
-        }
-    }
-
-    pub(super) fn is_about_no_subject(&self) -> bool {
-        use OperationKind::{ConnectShare, DisconnectShare, Fsinfo, LogOff, LogOn, Null};
-        matches!(
-            self,
-            NextAction::Probe
-                | NextAction::Operation(Fsinfo | Null | ConnectShare | DisconnectShare | LogOn | LogOff, _)
-        )
-    }
-}
 
 impl ScriptRunner {
     /// Asks for a name that shall not be there, in the subject's directory.

@@ -1,0 +1,24 @@
+//! Names that Plimsoll gives to what is in a set.
+
+/// What names of files and directories begin with that slots make for themselves.
+pub(crate) const OWN_FILE: &str = "own-f-";
+pub(crate) const OWN_DIRECTORY: &str = "own-d-";
+/// The manifest's name within the set.
+pub(super) const MANIFEST: &str = "manifest.txt";
+
+/// Whether a name is one that Plimsoll gives to what is in a set.
+pub(crate) fn is_of_a_set(name: &str) -> bool {
+    name == MANIFEST || is_numbered(name) || name.starts_with(OWN_FILE) || name.starts_with(OWN_DIRECTORY)
+}
+
+/// Whether a slot has given this name to what it made for itself: a prefix and numbers.
+pub(super) fn is_own(name: &str) -> bool {
+    let numbers = name.strip_prefix(OWN_FILE).or_else(|| name.strip_prefix(OWN_DIRECTORY));
+    numbers.is_some_and(|numbers| !numbers.is_empty() && numbers.bytes().all(|b| b == b'-' || b.is_ascii_hexdigit()))
+}
+
+/// Whether it is a name of a set: a letter and a number.
+fn is_numbered(name: &str) -> bool {
+    let digits = name.strip_prefix(['s', 'd', 'f', 'l']);
+    digits.is_some_and(|digits| !digits.is_empty() && digits.bytes().all(|byte| byte.is_ascii_digit()))
+}
