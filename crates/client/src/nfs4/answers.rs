@@ -1,22 +1,18 @@
 //! From an answer to how far its job is: the parts of a compound's results, and what they mean for the session.
 
 use plimsoll_model::{FileIdentity, Outcome};
-use plimsoll_wire::nfs::v4::create_session::Session as Created;
-use plimsoll_wire::nfs::v4::open::Opened;
-use plimsoll_wire::nfs::v4::read::Data;
-use plimsoll_wire::nfs::v4::readdir::Page;
-use plimsoll_wire::nfs::v4::write::Written;
-use plimsoll_wire::nfs::v4::{Attributes, Done, FileHandle, Reply as Results4, StateId};
+use plimsoll_wire::nfs::v4::{Done, Reply as Results4};
 use plimsoll_wire::rpc::Verdict;
 use plimsoll_wire::xdr::Malformed;
 
-use super::client::{Nfs4Client, RequestContext};
+use super::client::Nfs4Client;
+use super::found::{Arrival, Found};
 use super::job::{Connecting, Goal, Job, Rest};
-use super::rows::Results;
+use super::request_context::RequestContext;
+use super::results::Results;
 use super::shapes;
 use crate::calls::{Call, Ending};
 use crate::client::Events;
-use crate::nfs::Facts;
 use crate::operation::{Cause, Failure};
 
 /// NFS4ERR_DELAY, NFS4ERR_GRACE: the server wants to be asked again later.
@@ -35,40 +31,6 @@ const NO_EXPORT: [u32; 5] = [1, 2, 13, 20, 10_016];
 
 /// Before a job asks again the first time, and at most, ns (Linux: `NFS4_POLL_RETRY_MIN`, `NFS4_POLL_RETRY_MAX`).
 const PAUSE: (i64, i64) = (100_000_000, 15_000_000_000);
-
-/// An answer as it arrived.
-pub(super) struct Arrival<'a> {
-    /// As much of the message as was kept, without record marks.
-    pub(super) kept: &'a [u8],
-    /// How long the message was.
-    pub(super) length: usize,
-    /// First and last byte, ns.
-    pub(super) at: (i64, i64),
-}
-
-/// What the results of a compound brought.
-#[derive(Debug, Default)]
-pub(super) struct Found<'a> {
-    pub(super) handle: Option<FileHandle>,
-    pub(super) attributes: Option<Attributes>,
-    pub(super) opened: Option<Opened>,
-    pub(super) state: Option<StateId>,
-    pub(super) data: Option<Data<'a>>,
-    pub(super) page: Option<Page<'a>>,
-    pub(super) link: Option<&'a [u8]>,
-    pub(super) written: Option<Written>,
-    pub(super) committed: Option<[u8; 8]>,
-    pub(super) client: Option<(u64, u32)>,
-    pub(super) session: Option<Created>,
-}
-
-impl Found<'_> {
-    /// What it is, where the server said.
-    pub(super) fn facts(&self) -> Option<Facts> {
-        let Attributes { kind, size, .. } = self.attributes?;
-        Some(Facts { size: size?, directory: kind? == plimsoll_wire::nfs::v3::FileType::Directory })
-    }
-}
 
 impl Nfs4Client {
     /// Takes the answer of a call: what it says goes to the job, and makes the transactions.

@@ -5,24 +5,24 @@ use std::collections::VecDeque;
 use std::sync::atomic::Ordering::Relaxed;
 use std::sync::{Arc, PoisonError};
 
-use plimsoll_model::{FileIdentity, Guarantees, Outcome};
+use plimsoll_model::{Guarantees, Outcome};
 use plimsoll_wire::nfs::v4::{FileHandle, Reply as Results4};
 use plimsoll_wire::rpc::Verdict;
 use plimsoll_wire::xdr::Malformed;
 
-use super::answers::Arrival;
-use super::file::{Files, Owners};
+use super::file::{Files, Owners, open_states};
+use super::found::Arrival;
 use super::job::{Connecting, Goal, Job, Jobs, Leaving};
 use super::options::{Agreed, Nfs4Options};
+use super::request_context::RequestContext;
 use super::session::Session;
-use super::settle::open_states;
-use super::shapes::{self, Shape};
+use super::shapes;
 use crate::calls::{Call, Ending, Identity};
 use crate::client::{Arrived, Client, Events, Framing};
 use crate::nfs::{Handles, JobId, never_sent};
 use crate::operation::{Cause, Done, Failure, Operation, Tag, Ticket};
 use crate::outbox::Outbox;
-use crate::rpc::{self, Connection, Context};
+use crate::rpc::{self, Connection};
 
 /// A connection with a session of its own.
 #[derive(Debug)]
@@ -59,36 +59,6 @@ pub struct Nfs4Client {
 impl Drop for Nfs4Client {
     fn drop(&mut self) {
         self.options.guarantees.lock().unwrap_or_else(PoisonError::into_inner).merge(&self.guarantees);
-    }
-}
-
-/// What is remembered of a call besides what makes its transactions.
-#[derive(Clone, Copy, Debug)]
-pub(super) struct RequestContext {
-    pub(super) job: JobId,
-    pub(super) shape: Shape,
-    /// Of a transfer: where its data stand.
-    pub(super) offset: u64,
-    /// Of a transfer: bytes that it moves at most.
-    pub(super) count: u32,
-    /// Of a read: its data are wanted.
-    pub(super) keep: bool,
-    /// When it was put into the outbox, ns.
-    pub(super) queued: i64,
-    /// The slot that it takes.
-    pub(super) slot: Option<u32>,
-    /// The files that its handles stand for, in order.
-    pub(super) files: [Option<FileIdentity>; 2],
-}
-
-impl Context for RequestContext {
-    /// The data of a read that nobody wants are dropped.
-    fn results_kept(&self) -> Option<usize> {
-        (self.shape == shapes::READ_DATA && !self.keep).then_some(shapes::BEFORE_DATA)
-    }
-
-    fn queued(&self) -> i64 {
-        self.queued
     }
 }
 

@@ -30,6 +30,11 @@ impl File {
     }
 }
 
+/// The state of an open, for who gives all of them back.
+pub(super) fn open_states(files: &mut Files) -> Vec<(FileHandle, StateId)> {
+    files.iter_mut().filter_map(|file| Some((file.handle, file.open?.1.latest()))).collect()
+}
+
 /// The owners of opens. Each open file has one of its own, so that two opens of one file are two (RFC 8881 9.1.1); an owner whose
 /// file was closed opens the next one.
 #[derive(Debug, Default)]

@@ -4,45 +4,13 @@
 
 use plimsoll_model::{Asked, FileIdentity, Outcome, Transaction};
 
-use super::client::{Nfs4Client, RequestContext};
+use super::client::Nfs4Client;
+use super::request_context::RequestContext;
+use super::results::Results;
 use super::shapes::{self, LONGEST, Shape};
 use crate::calls::{Call, Ending};
 use crate::client::Events;
 use crate::operation::Tag;
-
-/// The results of a compound.
-#[derive(Clone, Copy, Debug, Default)]
-pub(super) struct Results {
-    statuses: [u32; LONGEST],
-    count: usize,
-    /// File data in the answer, bytes: of the last operation.
-    pub(super) payload: Option<u64>,
-    /// The file whose handle the server told.
-    pub(super) file: Option<FileIdentity>,
-}
-
-impl Results {
-    pub(super) fn add(&mut self, status: u32) {
-        if let Some(place) = self.statuses.get_mut(self.count) {
-            *place = status;
-            self.count += 1;
-        }
-    }
-
-    /// How many operations have a result.
-    pub(super) fn count(&self) -> usize {
-        self.count
-    }
-
-    /// The status of the first operation: of SEQUENCE where there is a slot.
-    pub(super) fn first(&self) -> Option<u32> {
-        self.statuses.first().copied().filter(|_| self.count > 0)
-    }
-
-    fn of(&self, place: usize) -> Option<u32> {
-        self.statuses.get(place).copied().filter(|_| place < self.count)
-    }
-}
 
 impl Nfs4Client {
     /// Tells of a call that ended. Its `results` are those of an answer; without one every operation ends as the whole.

@@ -6,8 +6,8 @@ use plimsoll_wire::nfs::v4::sequence::Sequence;
 use plimsoll_wire::nfs::v4::{Compound, CompoundCall, FileHandle};
 
 use super::advance::Calling;
-use super::client::RequestContext;
 use super::job::Job;
+use super::request_context::RequestContext;
 use super::shapes::{self, Shape};
 use crate::rpc::{About, Data};
 

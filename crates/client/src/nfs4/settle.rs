@@ -2,16 +2,17 @@
 
 use plimsoll_model::Outcome;
 use plimsoll_wire::nfs::v3::write::Stable;
+use plimsoll_wire::nfs::v4::FileHandle;
 use plimsoll_wire::nfs::v4::open::Opened;
 use plimsoll_wire::nfs::v4::readdir::Page;
-use plimsoll_wire::nfs::v4::{FileHandle, StateId};
 use plimsoll_wire::xdr::Malformed;
 
-use super::answers::Found;
-use super::client::{Nfs4Client, RequestContext};
+use super::client::Nfs4Client;
 use super::file::File;
+use super::found::Found;
 use super::job::{Connecting, Goal, Job, Leaving, Opening, Walk};
 use super::options::Agreed;
+use super::request_context::RequestContext;
 use super::session::Session;
 use super::shapes;
 use crate::calls::Call;
@@ -322,9 +323,4 @@ impl Job {
         (*cookie, *verifier) = (last, page.verifier);
         Ok(())
     }
-}
-
-/// The state of an open, for who gives all of them back.
-pub(super) fn open_states(files: &mut super::file::Files) -> Vec<(FileHandle, StateId)> {
-    files.iter_mut().filter_map(|file| Some((file.handle, file.open?.1.latest()))).collect()
 }

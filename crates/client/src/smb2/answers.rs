@@ -10,8 +10,7 @@ use plimsoll_wire::smb2::{
 };
 
 use super::connection::RequestContext;
-use super::operations::ENTRIES;
-use super::request_kind::RequestKind;
+use super::request_kind::{ENTRIES, RequestKind};
 
 /// What an answer says.
 #[derive(Clone, Copy, Debug)]

@@ -1,47 +1,42 @@
-//! Logging on and off: NEGOTIATE, SESSION_SETUP, TREE_CONNECT, and the way back.
+//! A logon on its way: its tokens, and the keys that it ends with.
 //!
-//! Spec: MS-SMB2 3.2.4.2, 3.2.5.2, 3.2.5.3, 3.2.5.5
+//! Spec: MS-SMB2 3.2.5.3
 
-use plimsoll_model::Outcome;
 use plimsoll_wire::smb2::ioctl::fsctl;
-use plimsoll_wire::smb2::{Reply, logoff, negotiate, session_setup, tree_connect, tree_disconnect};
 
-use super::answers::Found;
 use super::auth::{Auth, AuthError};
-use super::client::{SmbClient, State};
+use super::connection::Session;
 use super::connection::keys::{Derivation, SessionKey, SessionKeys};
 use super::connection::preauth::Preauth;
 use super::connection::sealing::{Cipher, Opener, Sealer};
 use super::connection::signing::{Signer, SigningAlgorithm};
-use super::connection::{CREDIT, Limits, MOST, Protection, RequestContext, Session};
-use super::jobs::JobId;
-use super::options::{Dialect, Negotiated, Wish};
-use super::request_kind::RequestKind;
-use super::secondary_session::NegotiatedSecurity;
-use crate::calls::Call;
-use crate::client::Events;
-use crate::operation::{Cause, Failure};
-use crate::outbox::Outbox;
+use super::negotiated_security::NegotiatedSecurity;
+use super::options::Dialect;
+use crate::operation::Cause;
 
 /// What is remembered while logging on.
 pub(super) struct Logon {
     auth: Box<dyn Auth>,
-    preauth: Preauth,
+    pub(super) preauth: Preauth,
     /// What the server agreed to seal with.
-    cipher: Option<Cipher>,
-    algorithm: SigningAlgorithm,
+    pub(super) cipher: Option<Cipher>,
+    pub(super) algorithm: SigningAlgorithm,
     /// Client or server demand signatures.
-    signs: bool,
+    pub(super) signs: bool,
     /// What the server said in its NEGOTIATE, to be confirmed under signature.
     pub(super) said: fsctl::Validated,
     /// SessionFlags.
-    flags: u16,
+    pub(super) flags: u16,
     /// Tokens sent.
     rounds: u8,
 }
 
 /// No mechanism has more tokens; a server that always wants another one is not followed.
 const ROUNDS: u8 = 8;
+
+/// Before NEGOTIATE is answered.
+const NOTHING_SAID: fsctl::Validated =
+    fsctl::Validated { capabilities: 0, guid: [0; 16], security_mode: 0, dialect: 0 };
 
 impl std::fmt::Debug for Logon {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
@@ -50,333 +45,48 @@ impl std::fmt::Debug for Logon {
 }
 
 impl Logon {
-    /// Another logon on a connection whose NEGOTIATE is over.
-    pub(super) fn again(auth: Box<dyn Auth>, agreed: &NegotiatedSecurity) -> Self {
-        let NegotiatedSecurity { preauth, cipher, algorithm, signs, .. } = *agreed;
-        let said = fsctl::Validated { capabilities: 0, guid: [0; 16], security_mode: 0, dialect: 0 };
-        Self { auth, preauth, cipher, algorithm, signs, said, flags: 0, rounds: 0 }
-    }
-}
-
-impl SmbClient {
-    /// Begins to log on.
-    pub(super) fn negotiate(&mut self, job: JobId, now: i64, out: &mut Outbox, events: &mut dyn Events) {
-        let mut salt = [0; 32];
-        let random = aws_lc_rs::rand::fill(&mut salt).map_err(|_| Cause::OutOfResources);
-        let auth = match self.authenticate(now).and_then(|auth| random.map(|()| auth)) {
-            Ok(auth) => auth,
-            Err(cause) => return self.logon_failed(job, None, None, cause, now, events),
-        };
-        self.logon = Some(Box::new(Logon {
+    /// A logon on a connection that has said nothing yet.
+    pub(super) fn new(auth: Box<dyn Auth>, signs: bool) -> Self {
+        Self {
             auth,
             preauth: Preauth::new(),
             cipher: None,
             algorithm: SigningAlgorithm::HmacSha256,
-            signs: self.options.signing == Wish::Demanded,
-            said: fsctl::Validated { capabilities: 0, guid: [0; 16], security_mode: 0, dialect: 0 },
+            signs,
+            said: NOTHING_SAID,
             flags: 0,
             rounds: 0,
-        }));
-        let dialects: Vec<u16> = self.offered().map(Dialect::code).collect();
-        let ciphers: Vec<u16> = self.options.ciphers.iter().map(|cipher| cipher.code()).collect();
-        let signing: Vec<u16> = self.options.signing_algorithms.iter().map(|algorithm| algorithm.code()).collect();
-        let call = negotiate::Negotiate {
-            dialects: &dialects,
-            security_mode: self.security_mode(),
-            capabilities: self.capabilities(),
-            client_guid: self.guid,
-            contexts: negotiate::Offer { salt: &salt, ciphers: &ciphers, signing: &signing, server: "" },
-        };
-        self.outgoing.clear();
-        if self.outgoing.add(RequestKind::Negotiate, &call).is_err() {
-            return self.logon_failed(job, Some(RequestKind::Negotiate), None, Cause::Unsupported, now, events);
-        }
-        self.launch_hashed(job, now, out);
-    }
-
-    /// The dialects that are offered, lowest first.
-    pub(super) fn offered(&self) -> impl Iterator<Item = Dialect> + use<'_> {
-        Dialect::ALL.into_iter().filter(|dialect| self.options.dialects.contains(dialect))
-    }
-
-    pub(super) fn security_mode(&self) -> u8 {
-        match self.options.signing {
-            Wish::AsServerSays => negotiate::SIGNING_ENABLED,
-            Wish::Demanded => negotiate::SIGNING_REQUIRED,
         }
     }
 
-    /// What the client can do. Before dialect 3.0 there was nothing to say.
-    pub(super) fn capabilities(&self) -> u32 {
-        if *self.options.dialects.end() < Dialect::V300 {
-            return 0;
+    /// Another logon on a connection whose NEGOTIATE is over.
+    pub(super) fn again(auth: Box<dyn Auth>, agreed: &NegotiatedSecurity) -> Self {
+        let NegotiatedSecurity { preauth, cipher, algorithm, signs, .. } = *agreed;
+        Self { auth, preauth, cipher, algorithm, signs, said: NOTHING_SAID, flags: 0, rounds: 0 }
+    }
+
+    /// The next token for the server.
+    pub(super) fn next_token(&mut self, from_server: Option<&[u8]>) -> Result<Vec<u8>, Cause> {
+        if self.rounds >= ROUNDS {
+            return Err(Cause::Malformed);
         }
-        negotiate::CAP_LEASING | negotiate::CAP_LARGE_MTU | negotiate::CAP_ENCRYPTION
+        self.rounds += 1;
+        self.auth.next(from_server).map_err(cause_of)
     }
 
-    /// Sends a message of the logon and adds it to the hash.
-    fn launch_hashed(&mut self, job: JobId, now: i64, out: &mut Outbox) {
-        let header = self.launch(job, Protection::None, now, out);
-        if let Some(logon) = &mut self.logon {
-            logon.preauth.add(&[out.patch(header)]);
-        }
+    /// Takes the server's last token, and looks at its proof.
+    pub(super) fn finish(&mut self, from_server: &[u8]) -> Result<(), Cause> {
+        self.auth.finish(from_server).map_err(cause_of)
     }
 
-    /// An answer of the logon.
-    pub(super) fn logged(
-        &mut self,
-        call: &Call<RequestContext>,
-        reply: &Reply<'_>,
-        found: &Found<'_>,
-        at: i64,
-        out: &mut Outbox,
-        events: &mut dyn Events,
-    ) {
-        let (job, step) = (call.what.job, call.what.step);
-        let next = match found {
-            Found::Negotiated(negotiated) => self.negotiated(job, reply, negotiated, at, out),
-            Found::SessionSetup(setup) if reply.status() == 0 => self.session_is_up(job, reply, setup, at, out),
-            Found::SessionSetup(setup) => self.next_token(job, reply, setup, at, out),
-            Found::TreeConnected(share) => self.share_is_there(job, reply, share, at, out, events),
-            Found::Validated(said) => self.validated(job, reply, said, at, events),
-            _ if step == RequestKind::Validate => self.not_validated(job, reply, at, events),
-            _ => Err(match step {
-                RequestKind::Negotiate => Cause::NotOffered,
-                RequestKind::TreeConnect => Cause::ShareRefused,
-                _ => Cause::LogonRefused,
-            }),
-        };
-        if let Err(cause) = next {
-            self.logon_failed(job, Some(step), Some(reply.status()), cause, at, events);
-        }
-    }
-
-    /// The logon cannot go on.
-    pub(super) fn logon_failed(
-        &mut self,
-        job: JobId,
-        step: Option<RequestKind>,
-        status: Option<u32>,
-        cause: Cause,
-        at: i64,
-        events: &mut dyn Events,
-    ) {
-        self.state = State::Closed(cause);
-        self.logon = None;
-        let outcome = match status {
-            Some(0) => Outcome::Failed,
-            Some(_) => Outcome::Refused,
-            None => Outcome::NeverSent,
-        };
-        if let Some(found) = self.jobs.get(job) {
-            found.fail(Failure { procedure: step.map(RequestKind::procedure), status, outcome, cause });
-        }
-        self.finish(job, at, events);
-    }
-
-    fn negotiated(
-        &mut self,
-        job: JobId,
-        reply: &Reply<'_>,
-        chosen: &negotiate::Negotiated<'_>,
-        at: i64,
-        out: &mut Outbox,
-    ) -> Result<(), Cause> {
-        let dialect = Dialect::from_code(chosen.dialect).filter(|dialect| self.options.dialects.contains(dialect));
-        let dialect = dialect.ok_or(Cause::Malformed)?;
-        let multi_credit = dialect > Dialect::V202 && chosen.capabilities & negotiate::CAP_LARGE_MTU != 0;
-        let most = if multi_credit { MOST } else { CREDIT };
-        let limit = |said: u32| said.clamp(1, most);
-        self.connection.limits = Limits {
-            dialect,
-            multi_credit,
-            max_transact: limit(chosen.max_transact),
-            max_read: limit(chosen.max_read),
-            max_write: limit(chosen.max_write),
-        };
-        let logon = self.logon.as_mut().ok_or(Cause::Malformed)?;
-        logon.preauth.add(&[reply.header().bytes()]);
-        logon.signs |= chosen.security_mode & u16::from(negotiate::SIGNING_REQUIRED) != 0;
-        logon.said = fsctl::Validated {
-            capabilities: chosen.capabilities,
-            guid: chosen.server_guid,
-            security_mode: chosen.security_mode,
-            dialect: chosen.dialect,
-        };
-        (logon.cipher, logon.algorithm) = match dialect {
-            Dialect::V202 | Dialect::V210 => (None, SigningAlgorithm::HmacSha256),
-            Dialect::V300 | Dialect::V302 => {
-                let can = chosen.capabilities & negotiate::CAP_ENCRYPTION != 0;
-                (can.then_some(Cipher::Aes128Ccm), SigningAlgorithm::AesCmac)
-            }
-            Dialect::V311 => chosen_in_311(&chosen.chosen)?,
-        };
-        let (preauth, cipher, algorithm, signs) = (logon.preauth, logon.cipher, logon.algorithm, logon.signs);
-        let offer = chosen.security_buffer.to_vec();
-        self.negotiated_security = Some(Box::new(NegotiatedSecurity { preauth, cipher, algorithm, signs, offer }));
-        let offer = Some(chosen.security_buffer).filter(|buffer| !buffer.is_empty());
-        self.send_token(job, offer, at, out)
-    }
-
-    pub(super) fn next_token(
-        &mut self,
-        job: JobId,
-        reply: &Reply<'_>,
-        setup: &session_setup::SetupReply<'_>,
-        at: i64,
-        out: &mut Outbox,
-    ) -> Result<(), Cause> {
-        self.connection.session.id = reply.session_id();
-        let logon = self.logon.as_mut().ok_or(Cause::Malformed)?;
-        logon.preauth.add(&[reply.header().bytes()]);
-        self.send_token(job, Some(setup.security_buffer), at, out)
-    }
-
-    pub(super) fn send_token(
-        &mut self,
-        job: JobId,
-        from_server: Option<&[u8]>,
-        at: i64,
-        out: &mut Outbox,
-    ) -> Result<(), Cause> {
-        let security_mode = self.security_mode();
-        let logon = self.logon.as_mut().filter(|logon| logon.rounds < ROUNDS).ok_or(Cause::Malformed)?;
-        logon.rounds += 1;
-        let token = logon.auth.next(from_server).map_err(cause_of)?;
-        let call = session_setup::SessionSetup {
-            security_mode,
-            security_buffer: &token,
-            ..session_setup::SessionSetup::default()
-        };
-        self.outgoing.clear();
-        self.outgoing.add(RequestKind::SessionSetup, &call).map_err(|_| Cause::Unsupported)?;
-        self.launch_hashed(job, at, out);
-        Ok(())
-    }
-
-    fn session_is_up(
-        &mut self,
-        job: JobId,
-        reply: &Reply<'_>,
-        setup: &session_setup::SetupReply<'_>,
-        at: i64,
-        out: &mut Outbox,
-    ) -> Result<(), Cause> {
-        self.take_session(reply, setup)?;
-        self.connect_share(job, at, out)
-    }
-
-    /// The server said yes: its proof is looked at, and keys are made.
-    pub(super) fn take_session(
-        &mut self,
-        reply: &Reply<'_>,
-        setup: &session_setup::SetupReply<'_>,
-    ) -> Result<(), Cause> {
-        self.connection.session.id = reply.session_id();
-        let dialect = self.connection.limits.dialect;
-        let logon = self.logon.as_mut().ok_or(Cause::Malformed)?;
-        logon.auth.finish(setup.security_buffer).map_err(cause_of)?;
-        logon.flags = setup.flags;
-        let keyless = session_setup::SESSION_IS_GUEST | session_setup::SESSION_IS_NULL;
-        let key = logon.auth.session_key().filter(|_| setup.flags & keyless == 0);
-        if let Some(key) = &key {
-            self.connection.session.take_keys(key, logon, dialect).ok_or(Cause::Untrusted)?;
-            let signer = self.connection.session.signer.as_ref().ok_or(Cause::Untrusted)?;
-            // In 3.1.1 it is what proves that nobody changed the negotiation; else it is signed where signing is on.
-            let must = dialect == Dialect::V311 || logon.signs;
-            if must || reply.header().is_signed() {
-                signer.verify(reply.header().bytes(), &[]).map_err(|_| Cause::Untrusted)?;
-            }
-        }
-        self.connection.session.signs = logon.signs && key.is_some();
-        let demanded = self.options.encryption == Wish::Demanded;
-        self.connection.session.seals = demanded || setup.flags & session_setup::SESSION_ENCRYPTS != 0;
-        let unsealed = self.connection.session.seals && self.connection.session.seal.is_none();
-        let unsigned = self.options.signing == Wish::Demanded && key.is_none();
-        if unsealed || unsigned { Err(Cause::NotOffered) } else { Ok(()) }
-    }
-
-    fn connect_share(&mut self, job: JobId, at: i64, out: &mut Outbox) -> Result<(), Cause> {
-        let path = format!("\\\\{}\\{}", self.options.server, self.options.share);
-        self.outgoing.clear();
-        let call = tree_connect::TreeConnect { path: &path };
-        self.outgoing.add(RequestKind::TreeConnect, &call).map_err(|_| Cause::Unsupported)?;
-        // Dialect 3.1.1 signs this one even where nothing else is signed.
-        let signed = self.connection.limits.dialect == Dialect::V311;
-        self.launch(job, if signed { Protection::Signed } else { Protection::Usual }, at, out);
-        Ok(())
-    }
-
-    fn share_is_there(
-        &mut self,
-        job: JobId,
-        reply: &Reply<'_>,
-        share: &tree_connect::Connected,
-        at: i64,
-        out: &mut Outbox,
-        events: &mut dyn Events,
-    ) -> Result<(), Cause> {
-        self.connection.session.tree = reply.header().tree_id().ok_or(Cause::Malformed)?;
-        if share.flags & tree_connect::SHARE_ENCRYPTS != 0 {
-            self.connection.session.seals = true;
-            if self.connection.session.seal.is_none() {
-                return Err(Cause::NotOffered);
-            }
-        }
-        if self.must_validate() {
-            return self.validate(job, at, out);
-        }
-        self.ready(job, at, events);
-        Ok(())
-    }
-
-    /// Everything is agreed on.
-    pub(super) fn ready(&mut self, job: JobId, at: i64, events: &mut dyn Events) {
-        let Some(logon) = self.logon.take() else { return };
-        let session = &self.connection.session;
-        let guest = logon.flags & session_setup::SESSION_IS_GUEST != 0;
-        let negotiated = Negotiated {
-            dialect: self.connection.limits.dialect,
-            signing: session.signer.as_ref().filter(|_| session.signs && !session.seals).map(Signer::algorithm),
-            encryption: logon.cipher.filter(|_| session.seals),
-            max_read: self.connection.limits.max_read,
-            max_write: self.connection.limits.max_write,
-            guest,
-            // Samba leaves the flag away.
-            anonymous: logon.flags & session_setup::SESSION_IS_NULL != 0
-                || !guest && self.account().is_some_and(|account| account.credentials.is_anonymous()),
-        };
-        // The first client to log on tells; all have the same options and the same server.
-        let _ = self.options.negotiated.set(negotiated);
-        self.state = State::Ready;
-        self.finish(job, at, events);
-    }
-
-    /// Begins to log off: first the share, then the session.
-    pub(super) fn disconnect(&mut self, job: JobId, now: i64, out: &mut Outbox) {
-        self.outgoing.clear();
-        if self.outgoing.add(RequestKind::TreeDisconnect, &tree_disconnect::TreeDisconnect).is_ok() {
-            self.submit(job, now, out);
-        }
-    }
-
-    /// An answer on the way back.
-    pub(super) fn left(&mut self, call: &Call<RequestContext>, at: i64, out: &mut Outbox, events: &mut dyn Events) {
-        let job = call.what.job;
-        if call.what.step == RequestKind::TreeDisconnect {
-            self.outgoing.clear();
-            if self.outgoing.add(RequestKind::Logoff, &logoff::Logoff).is_ok() {
-                return self.submit(job, at, out);
-            }
-        }
-        self.state = State::Closed(Cause::Ended);
-        self.finish(job, at, events);
+    pub(super) fn session_key(&self) -> Option<SessionKey> {
+        self.auth.session_key()
     }
 }
 
 impl Session {
     /// Makes signer and seal from the logon's key.
-    fn take_keys(&mut self, key: &SessionKey, logon: &Logon, dialect: Dialect) -> Option<()> {
+    pub(super) fn take_keys(&mut self, key: &SessionKey, logon: &Logon, dialect: Dialect) -> Option<()> {
         let how = match dialect {
             Dialect::V202 | Dialect::V210 => Derivation::V2,
             Dialect::V300 | Dialect::V302 => Derivation::V30,
@@ -392,22 +102,6 @@ impl Session {
         }
         Some(())
     }
-}
-
-/// Cipher and signature that the server chose in dialect 3.1.1.
-fn chosen_in_311(chosen: &negotiate::Chosen) -> Result<(Option<Cipher>, SigningAlgorithm), Cause> {
-    if chosen.hash != Some(negotiate::context::HASH_SHA512) {
-        return Err(Cause::Malformed);
-    }
-    let cipher = match chosen.cipher {
-        None | Some(0) => None,
-        Some(code) => Some(Cipher::from_code(code).ok_or(Cause::Malformed)?),
-    };
-    let algorithm = match chosen.signing {
-        None => SigningAlgorithm::AesCmac,
-        Some(code) => SigningAlgorithm::from_code(code).ok_or(Cause::Malformed)?,
-    };
-    Ok((cipher, algorithm))
 }
 
 fn cause_of(error: AuthError) -> Cause {

@@ -23,6 +23,8 @@ mod files;
 mod jobs;
 mod lease_cache;
 mod logon;
+mod logon_messages;
+mod negotiated_security;
 mod operations;
 mod options;
 mod progress;

@@ -5,6 +5,10 @@ use std::sync::LazyLock;
 use plimsoll_model::{Procedure, Protocol};
 use plimsoll_wire::smb2::Command;
 use plimsoll_wire::smb2::ioctl::fsctl;
+use plimsoll_wire::smb2::query_directory::Class;
+
+/// What is asked of each entry of a directory: as Windows does.
+pub(super) const ENTRIES: Class = Class::IdBothDirectory;
 
 /// What a request is for: how its answer is read, and what becomes of it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

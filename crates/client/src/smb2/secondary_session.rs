@@ -10,9 +10,6 @@ use plimsoll_wire::smb2::{Reply, tree_connect};
 use super::answers::Found;
 use super::client::SmbClient;
 use super::connection::RequestContext;
-use super::connection::preauth::Preauth;
-use super::connection::sealing::Cipher;
-use super::connection::signing::SigningAlgorithm;
 use super::jobs::{Job, Kind};
 use super::logon::Logon;
 use super::request_kind::RequestKind;
@@ -20,18 +17,6 @@ use crate::calls::Call;
 use crate::client::Events;
 use crate::operation::{Cause, Failure, Ticket};
 use crate::outbox::Outbox;
-
-/// What client and server agreed on before anybody logged on.
-#[derive(Clone, Debug)]
-pub(super) struct NegotiatedSecurity {
-    pub(super) preauth: Preauth,
-    pub(super) cipher: Option<Cipher>,
-    pub(super) algorithm: SigningAlgorithm,
-    /// Client or server demand signatures.
-    pub(super) signs: bool,
-    /// The token of the server's NEGOTIATE.
-    pub(super) offer: Vec<u8>,
-}
 
 impl SmbClient {
     /// Begins to log on once more.

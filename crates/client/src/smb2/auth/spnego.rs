@@ -31,13 +31,17 @@ pub(super) enum Mechanism {
     Kerberos,
 }
 
+/// 1.2.840.113554.1.2.2, Kerberos 5.
+#[cfg(feature = "kerberos")]
+pub(super) const KERBEROS: &[u8] = &[0x2A, 0x86, 0x48, 0x86, 0xF7, 0x12, 0x01, 0x02, 0x02];
+
 impl Mechanism {
     fn object(self) -> &'static [u8] {
         match self {
             // 1.3.6.1.4.1.311.2.2.10, NTLMSSP.
             Self::Ntlm => &[0x2B, 0x06, 0x01, 0x04, 0x01, 0x82, 0x37, 0x02, 0x02, 0x0A],
             #[cfg(feature = "kerberos")]
-            Self::Kerberos => super::kerberos::OBJECT,
+            Self::Kerberos => KERBEROS,
         }
     }
 

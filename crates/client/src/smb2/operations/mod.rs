@@ -7,8 +7,6 @@ mod open;
 mod stages;
 mod transfer;
 
-pub(super) use stages::ENTRIES;
-
 use plimsoll_model::FileIdentity;
 use plimsoll_wire::smb2::query_info::InfoType;
 use plimsoll_wire::smb2::set_info::Change;

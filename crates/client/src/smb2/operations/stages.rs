@@ -1,18 +1,16 @@
 //! Operations of several messages, one after the other: what comes next.
 
 use plimsoll_wire::smb2::ioctl::fsctl::{Chunk, Control, ResumeKey};
-use plimsoll_wire::smb2::query_directory::{Class, QueryDirectory};
+use plimsoll_wire::smb2::query_directory::QueryDirectory;
 use plimsoll_wire::smb2::{FileId, change_notify, close, ioctl};
 
 use super::super::client::SmbClient;
 use super::super::connection::CREDIT;
 use super::super::jobs::{Copying, Directory, JobId, Kind};
-use super::super::request_kind::RequestKind;
+use super::super::request_kind::{ENTRIES, RequestKind};
 use crate::operation::Cause;
 use crate::outbox::Outbox;
 
-/// What is asked of each entry of a directory: as Windows does.
-pub(in super::super) const ENTRIES: Class = Class::IdBothDirectory;
 /// Bytes of changes that a watch takes.
 const CHANGES: u32 = 4096;
 /// Any change of names, attributes, sizes, times and security (MS-SMB2 2.2.35, CompletionFilter).

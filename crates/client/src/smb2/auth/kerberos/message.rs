@@ -8,9 +8,10 @@ use aws_lc_rs::constant_time;
 use zeroize::Zeroizing;
 
 use super::encryption::{Cipher, Usage};
-use super::{OBJECT, ServiceTicket};
+use super::ticket::ServiceTicket;
 use crate::smb2::auth::AuthError;
 use crate::smb2::auth::der::{self, OCTETS, SEQUENCE, application, field, optional, sole, wrap};
+use crate::smb2::auth::spnego::KERBEROS;
 
 /// TOK_ID of an AP-REQ.
 pub(super) const REQUEST: [u8; 2] = [1, 0];
@@ -73,7 +74,7 @@ pub(super) fn request(
     let text = ticket.cipher.encrypt(Usage::Authenticator, &plain).ok_or(AuthError::Encryption)?;
     let sealed = wrap(SEQUENCE, &[kind, wrap(field(2), &wrap(OCTETS, &text))].concat());
     let message = wrap(SEQUENCE, &[&ticket.request[..], &wrap(field(4), &sealed)].concat());
-    let message = [&wrap(der::OBJECT, OBJECT)[..], &REQUEST, &wrap(application(14), &message)].concat();
+    let message = [&wrap(der::OBJECT, KERBEROS)[..], &REQUEST, &wrap(application(14), &message)].concat();
     Ok((wrap(application(0), &message), sent))
 }
 
@@ -125,7 +126,7 @@ pub(super) fn is_error(token: &[u8]) -> bool {
 /// What an InitialContextToken of Kerberos with a TOK_ID holds.
 pub(super) fn inner(token: &[u8], kind: [u8; 2]) -> Option<&[u8]> {
     let mut rest = sole(token, application(0))?;
-    (optional(&mut rest, der::OBJECT)? == OBJECT).then_some(())?;
+    (optional(&mut rest, der::OBJECT)? == KERBEROS).then_some(())?;
     rest.strip_prefix(&kind)
 }
 

@@ -28,9 +28,6 @@ use super::{Auth, AuthError, SessionKey};
 
 pub use ticket::ServiceTicket;
 
-/// 1.2.840.113554.1.2.2.
-pub(super) const OBJECT: &[u8] = &[0x2A, 0x86, 0x48, 0x86, 0xF7, 0x12, 0x01, 0x02, 0x02];
-
 /// A Kerberos logon inside SPNEGO: AP-REQ, and the server's AP-REP.
 pub struct Kerberos {
     ticket: Arc<ServiceTicket>,

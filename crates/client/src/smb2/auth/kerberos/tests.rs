@@ -7,9 +7,8 @@ use rand::rngs::StdRng;
 use super::encryption::{Cipher, Usage};
 use super::message::{REQUEST, inner, integer, seconds};
 use super::*;
-use crate::smb2::auth::der::{
-    self, ENUMERATED, OBJECT as OID, OCTETS, SEQUENCE, application, before, field, sole, wrap,
-};
+use crate::smb2::auth::der::{self, ENUMERATED, OBJECT, OCTETS, SEQUENCE, application, before, field, sole, wrap};
+use crate::smb2::auth::spnego::KERBEROS;
 
 /// 2026-11-21 14:56:04.390047 UTC, ns.
 const NOW: i64 = 1_795_272_964_390_047_000;
@@ -21,7 +20,7 @@ fn number(value: u8) -> Vec<u8> {
 }
 
 fn token(kind: [u8; 2], message: &[u8]) -> Vec<u8> {
-    wrap(application(0), &[&wrap(OID, OBJECT)[..], &kind, message].concat())
+    wrap(application(0), &[&wrap(OBJECT, KERBEROS)[..], &kind, message].concat())
 }
 
 fn encrypted(key: &[u8], usage: Usage, plain: &[u8]) -> Vec<u8> {
@@ -83,7 +82,7 @@ fn answer(key: &[u8], time: &[u8], microseconds: &[u8], subkey: Option<&[u8]>, p
 fn negotiated(state: u8, token: &[u8], proof: Option<&[u8]>) -> Vec<u8> {
     let mut fields = [
         wrap(field(0), &wrap(ENUMERATED, &[state])),
-        wrap(field(1), &wrap(OID, OBJECT)),
+        wrap(field(1), &wrap(OBJECT, KERBEROS)),
         wrap(field(2), &wrap(OCTETS, token)),
     ]
     .concat();

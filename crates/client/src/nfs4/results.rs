@@ -1,0 +1,39 @@
+//! The results of a compound, as its rows have them.
+
+use plimsoll_model::FileIdentity;
+
+use super::shapes::LONGEST;
+
+/// The results of a compound.
+#[derive(Clone, Copy, Debug, Default)]
+pub(super) struct Results {
+    statuses: [u32; LONGEST],
+    count: usize,
+    /// File data in the answer, bytes: of the last operation.
+    pub(super) payload: Option<u64>,
+    /// The file whose handle the server told.
+    pub(super) file: Option<FileIdentity>,
+}
+
+impl Results {
+    pub(super) fn add(&mut self, status: u32) {
+        if let Some(place) = self.statuses.get_mut(self.count) {
+            *place = status;
+            self.count += 1;
+        }
+    }
+
+    /// How many operations have a result.
+    pub(super) fn count(&self) -> usize {
+        self.count
+    }
+
+    /// The status of the first operation: of SEQUENCE where there is a slot.
+    pub(super) fn first(&self) -> Option<u32> {
+        self.statuses.first().copied().filter(|_| self.count > 0)
+    }
+
+    pub(super) fn of(&self, place: usize) -> Option<u32> {
+        self.statuses.get(place).copied().filter(|_| place < self.count)
+    }
+}
