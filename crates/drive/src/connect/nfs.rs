@@ -6,6 +6,7 @@ use std::sync::{Arc, PoisonError};
 use plimsoll_client::nfs3::{Mounted, NfsClient, NfsLimits, NfsOptions, unmount};
 use plimsoll_client::{Client, Composed};
 use plimsoll_model::{Guarantees, Symbol};
+use plimsoll_wire::rpc::Caller;
 
 use super::Connector;
 use crate::engine::ConnectionInfo;
@@ -59,6 +60,12 @@ impl Connector for NfsServer {
 impl Drop for NfsServer {
     fn drop(&mut self) {
         // A courtesy: servers list who has mounted what, and nothing depends on it (RFC 1813 5.2.3).
-        let _ = unmount(&self.mounted, &super::open::caller());
+        let _ = unmount(&self.mounted, &caller());
     }
+}
+
+/// Who calls: the user who runs Plimsoll.
+pub(super) fn caller() -> Caller<'static> {
+    let (uid, gid) = (rustix::process::geteuid().as_raw(), rustix::process::getegid().as_raw());
+    Caller::User { stamp: 0, machine: "plimsoll", uid, gid, groups: &[] }
 }

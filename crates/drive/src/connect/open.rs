@@ -15,8 +15,8 @@ use plimsoll_client::smb2::auth::{Account, Authentication, Credentials, Realm, T
 use plimsoll_client::smb2::{Dialect, SmbOptions, Wish};
 use plimsoll_client::target::{NfsTarget, Server, SmbTarget, Target};
 use plimsoll_model::Names;
-use plimsoll_wire::rpc::Caller;
 
+use super::nfs::caller;
 use super::{Connector, Nfs4Server, NfsServer, PathServer, SessionError, SmbServer};
 
 /// What is asked of the server besides what its target says.
@@ -104,12 +104,6 @@ pub fn open(target: &Target, options: &ConnectOptions, names: &mut Names) -> Res
 
 fn resolve(server: &Server) -> Result<SocketAddr, ConnectError> {
     server.resolve().map_err(|source| ConnectError::Resolve { host: server.host.clone(), source })
-}
-
-/// Who calls: the user who runs Plimsoll.
-pub(super) fn caller() -> Caller<'static> {
-    let (uid, gid) = (rustix::process::geteuid().as_raw(), rustix::process::getegid().as_raw());
-    Caller::User { stamp: 0, machine: "plimsoll", uid, gid, groups: &[] }
 }
 
 fn nfs(target: &NfsTarget, connect: &ConnectOptions, names: &mut Names) -> Result<Box<dyn Connector>, ConnectError> {

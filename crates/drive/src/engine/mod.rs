@@ -15,6 +15,7 @@ mod coordinator;
 mod cpu;
 mod encoded;
 mod error;
+mod generator;
 mod idle_inhibitor;
 pub(crate) mod lateness;
 pub(crate) mod partition;
@@ -22,21 +23,23 @@ mod plan;
 mod plan_part;
 mod result;
 mod setup;
+mod tally;
 mod timers;
 mod watch;
 mod worker;
+mod worker_result;
 
 pub use crate::simulated_client::silence::Gap;
 pub use error::EngineError;
+pub use generator::{Generator, RoundTrips, WorkerCpu};
 pub use lateness::{Lateness, Shifted, WAKING_NS};
 pub use plan::{Plan, Reconnect};
 pub use plan_part::PlanPart;
-pub use result::{
-    Answered, ClientTally, ConnectionFailure, EngineResult, Generator, IterationTally, Part, RoundTrips, Unanswered,
-    WorkerCpu,
-};
+pub use result::EngineResult;
 pub use setup::{ConnectionInfo, Setup};
+pub use tally::{Answered, ClientTally, ConnectionFailure, IterationTally, Unanswered};
 pub use watch::{Phase, Progress, Watch};
+pub use worker_result::Part;
 
 use std::collections::HashMap;
 use std::io;
@@ -49,10 +52,11 @@ use plimsoll_model::Sink;
 use self::coordinator::RunCoordinator;
 use self::idle_inhibitor::IdleInhibitor;
 use self::partition::WorkerPartition;
-use self::worker::{Checkpoint, Job, Worker, WorkerResult};
+use self::worker::{Checkpoint, Job, Worker};
+use self::worker_result::WorkerResult;
 use crate::network::Network;
 use crate::network::tcp::Tcp;
-use crate::simulated_client::silence::{common_gaps, silences};
+use crate::simulated_client::silence::common_gaps;
 
 /// Runs a plan to its end: connects every client, warms up, measures, drains, logs off. Returns when all of it is done;
 /// every phase has an end, so it always returns.
@@ -250,50 +254,4 @@ pub fn merged(plan: &Plan, parts: Vec<EngineResult<()>>) -> EngineResult<()> {
         gaps.push(of.gaps);
     }
     ran.settled(common_gaps(gaps))
-}
-
-impl<S> EngineResult<S> {
-    /// Of a plan of which nobody has brought anything yet.
-    fn none(plan: &Plan) -> Self {
-        let (asked_rate, no_cpu_idle) = (plan.asked_rate(), plan.no_cpu_idle);
-        Self {
-            sinks: Vec::new(),
-            clients: Vec::new(),
-            iterations: Vec::new(),
-            generator: Generator { asked_rate, no_cpu_idle, ..Generator::default() },
-            measured: (i64::MIN, i64::MIN),
-            gaps: Vec::new(),
-            silences: Vec::new(),
-            stopped: false,
-        }
-    }
-
-    fn add(&mut self, clients: Vec<ClientTally>, iterations: &[IterationTally], generator: &Generator) {
-        self.clients.extend(clients);
-        add_iterations(&mut self.iterations, iterations);
-        self.generator.add(generator);
-    }
-
-    fn add_phase(&mut self, measured: (i64, i64), stopped: bool) {
-        // Workers agree on both, unless nothing was measured.
-        self.measured = (self.measured.0.max(measured.0), self.measured.1.max(measured.1));
-        self.stopped |= stopped;
-    }
-
-    /// All is there.
-    fn settled(mut self, gaps: Vec<Gap>) -> Self {
-        self.silences = silences(&gaps);
-        self.gaps = gaps;
-        self.measured.0 = self.measured.0.min(self.measured.1);
-        self.clients.sort_by_key(|tally| tally.client_index);
-        let seconds = (self.measured.1 - self.measured.0) as f64 / 1e9;
-        let iterations: u64 = self.clients.iter().map(|tally| tally.iterations).sum();
-        self.generator.achieved_rate = if seconds > 0.0 { iterations as f64 / seconds } else { 0.0 };
-        self
-    }
-}
-
-fn add_iterations(all: &mut Vec<IterationTally>, part: &[IterationTally]) {
-    all.resize(all.len().max(part.len()), IterationTally::default());
-    all.iter_mut().zip(part).for_each(|(all, part)| all.add(part));
 }

@@ -85,6 +85,8 @@ impl<'a> Reader<'a> {
                     self.at += 1;
                     self.module(inner, modules);
                 }
+                // A module that is only declared does not use the child.
+                ("mod", ";") => self.at += 3,
                 ("{", _) => (self.at, depth) = (self.at + 1, depth + 1),
                 ("}", _) if depth == 0 => break,
                 ("}", _) => (self.at, depth) = (self.at + 1, depth - 1),
@@ -201,10 +203,17 @@ mod tests {
 
     #[test]
     fn groups_and_renamed_imports_are_read() {
-        let module = only("use super::{a::{self, B}, c as d};\npub use e::F;\nuse g::*;\nfn h() { B::new(); d(); }\n");
+        let module = only(
+            "use super::{a::{self, B}, c as d};\nmod e;\npub use e::{F, e};\nuse g::*;\nfn h() { B::new(); d(); }\n",
+        );
         let imports = module.imports.iter().map(|(name, import)| (name.as_str(), import.path.join("::"), import.used));
-        let expected =
-            [("B", "super::a::B", true), ("F", "e::F", false), ("a", "super::a", true), ("d", "super::c", true)];
+        let expected = [
+            ("B", "super::a::B", true),
+            ("F", "e::F", false),
+            ("a", "super::a", true),
+            ("d", "super::c", true),
+            ("e", "e::e", false),
+        ];
         assert_eq!(imports.collect::<Vec<_>>(), expected.map(|(name, path, used)| (name, path.to_owned(), used)));
         assert_eq!(module.globs, [["g"]]);
     }

@@ -2,8 +2,9 @@
 
 use plimsoll_model::Sink;
 
-use super::super::{Generator, Part, Phase};
-use super::{Worker, WorkerResult};
+use super::super::worker_result::{Part, WorkerResult};
+use super::super::{Generator, Phase};
+use super::Worker;
 use crate::network::Network;
 use crate::simulated_client::arrival_queue::ArrivalQueue;
 

@@ -29,11 +29,10 @@ use super::coordinator::RunCoordinator;
 use super::cpu::{self, Reading};
 use super::partition::WorkerPartition;
 use super::timers::{Timer, Timers};
-use super::{ClientTally, Generator, IterationTally, Phase, Plan, Setup, Watch, WorkerCpu};
+use super::{Generator, Phase, Plan, Setup, Watch, WorkerCpu};
 use crate::network::{Network, Ready};
 use crate::simulated_client::accounting::Accounting;
 use crate::simulated_client::arrival_queue::ArrivalQueue;
-use crate::simulated_client::silence::Gap;
 pub(super) use checkpoint::Checkpoint;
 
 /// Bytes received at once. Shared by all connections of a worker.
@@ -119,21 +118,6 @@ pub(super) struct Worker<'a, S, N> {
     checkpoint: Option<Checkpoint<'a, S>>,
     checkpoint_every: i64,
     next_checkpoint: i64,
-}
-
-/// What a worker brings.
-#[derive(Clone, Debug)]
-pub(super) struct WorkerResult<S> {
-    pub(super) sink: S,
-    pub(super) tallies: Vec<ClientTally>,
-    pub(super) iterations: Vec<IterationTally>,
-    /// Its `workers`, `asked_rate` and `clock_granularity_ns` are not filled in.
-    pub(super) generator: Generator,
-    pub(super) cpu: WorkerCpu,
-    /// Between its answers of the measured phase.
-    pub(super) gaps: Vec<Gap>,
-    pub(super) measured: (i64, i64),
-    pub(super) stopped: bool,
 }
 
 impl<'a, S: Sink, N: Network> Worker<'a, S, N> {

@@ -8,8 +8,9 @@ use plimsoll_workload::{Load, Rng, seed_of};
 
 use super::super::connection::ConnectionState;
 use super::super::timers::Timer;
+use super::super::worker_result::WorkerResult;
 use super::super::{Generator, Phase};
-use super::{TICK_NS, Worker, WorkerResult};
+use super::{TICK_NS, Worker};
 use crate::network::Network;
 use crate::simulated_client::arrival_queue::{ArrivalQueue, Due};
 use crate::simulated_client::delay::Delay;

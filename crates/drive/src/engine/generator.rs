@@ -1,0 +1,157 @@
+//! How well the load generator itself kept up.
+
+use plimsoll_stats::Times;
+use serde::{Deserialize, Serialize};
+
+use super::encoded;
+use super::lateness::Lateness;
+use super::tally::{Answered, Unanswered};
+use crate::network::RoundTrip;
+
+/// How well the load generator itself kept up. Of the measured phase, unless told otherwise.
+#[derive(Clone, Debug, Default, Serialize, Deserialize)]
+pub struct Generator {
+    /// CPU time of each worker.
+    pub workers: Vec<WorkerCpu>,
+    /// What was answered.
+    pub answered: Answered,
+    /// What was not.
+    pub unanswered: Unanswered,
+    /// Schedule lag: how much later than planned the generator got to what a timer or a schedule had planned, ns. Waiting
+    /// for a free slot is not in it: that is the server's.
+    #[serde(with = "encoded::times")]
+    pub schedule_lag: Times,
+    /// Wake-up lag: from when the kernel had the bytes to when the generator had read them, ns. Empty where the kernel
+    /// was not asked.
+    #[serde(with = "encoded::times")]
+    pub wake_up_lag: Times,
+    /// What the generator's lateness did to the times that it measured.
+    pub lateness: Lateness,
+    /// Time for which a hypervisor kept this machine's processors from working, over all of them, ns; `None` where nobody says.
+    pub stolen_ns: Option<u64>,
+    /// Round trips of the connections, as the kernel measured them until the end of the measured phase.
+    pub round_trips: RoundTrips,
+    /// The smallest step of the clock that was seen, ns.
+    pub clock_granularity_ns: u64,
+    /// This machine's processors were kept from sleeping.
+    pub no_cpu_idle: bool,
+    /// Iterations per second that the schedule asked for; `None` in a closed loop.
+    pub asked_rate: Option<f64>,
+    /// Iterations that the schedule planned for the measured phase.
+    pub planned: u64,
+    /// Iterations per second that were over in the measured phase.
+    pub achieved_rate: f64,
+    /// Planned iterations that found no free slot and had to wait.
+    pub late_starts: u64,
+    /// Planned iterations that were due in the measured phase and not started when the drain ended.
+    pub never_sent: u64,
+    /// Actions that had no answer in time, whole run.
+    pub overdue: u64,
+    /// Answers that belonged to no request, whole run.
+    pub unmatched_responses: u64,
+    /// Requests that a lease made unnecessary, whole run.
+    pub requests_avoided: u64,
+    /// Connections closed without logging off, because the time for that was over, whole run.
+    pub left_rudely: u64,
+}
+
+impl Generator {
+    /// Adds what another worker counted. Rates, CPU and granularity are of the run, not of a worker.
+    pub(super) fn add(&mut self, other: &Generator) {
+        self.schedule_lag.merge(&other.schedule_lag);
+        self.wake_up_lag.merge(&other.wake_up_lag);
+        self.lateness.merge(&other.lateness);
+        // Each worker read the same counter of the whole machine.
+        self.stolen_ns = self.stolen_ns.max(other.stolen_ns);
+        self.round_trips.merge(&other.round_trips);
+        self.answered.requests += other.answered.requests;
+        self.answered.read_bytes += other.answered.read_bytes;
+        self.answered.written_bytes += other.answered.written_bytes;
+        self.unanswered.add(&other.unanswered);
+        self.planned += other.planned;
+        self.late_starts += other.late_starts;
+        self.never_sent += other.never_sent;
+        self.overdue += other.overdue;
+        self.unmatched_responses += other.unmatched_responses;
+        self.requests_avoided += other.requests_avoided;
+        self.left_rudely += other.left_rudely;
+    }
+}
+
+/// Round trips of several connections.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+pub struct RoundTrips {
+    /// Connections that had one.
+    connections: u64,
+    /// The least of all, ns.
+    least_ns: u64,
+    /// Sum of the smoothed ones, ns.
+    smoothed_sum_ns: u64,
+}
+
+impl RoundTrips {
+    /// Those of one more connection.
+    pub fn add(&mut self, one: RoundTrip) {
+        self.merge(&Self { connections: 1, least_ns: one.least_ns, smoothed_sum_ns: one.smoothed_ns });
+    }
+
+    fn merge(&mut self, other: &Self) {
+        self.least_ns = match (self.connections, other.connections) {
+            (0, _) => other.least_ns,
+            (_, 0) => self.least_ns,
+            _ => self.least_ns.min(other.least_ns),
+        };
+        self.connections += other.connections;
+        self.smoothed_sum_ns = self.smoothed_sum_ns.saturating_add(other.smoothed_sum_ns);
+    }
+
+    /// The least of all connections, and the mean of the smoothed ones; `None` where no connection had one.
+    #[must_use]
+    pub fn summary(&self) -> Option<RoundTrip> {
+        let smoothed_ns = self.smoothed_sum_ns.checked_div(self.connections)?;
+        Some(RoundTrip { least_ns: self.least_ns, smoothed_ns })
+    }
+}
+
+/// CPU time that a worker thread took in the measured phase, and how long it waited for it. What it polled, with nothing else to do, because a start was near, is
+/// counted by itself: a busier worker polls less.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+pub struct WorkerCpu {
+    /// In user space, ns.
+    pub user_ns: u64,
+    /// In the kernel, ns.
+    pub system_ns: u64,
+    /// Polled shortly before starts, ns; in neither of the two above.
+    pub polled_ns: u64,
+    /// How long it measured, ns.
+    pub elapsed_ns: u64,
+    /// Ready to run, and without a processor, ns; `None` where the system does not say.
+    pub run_delay_ns: Option<u64>,
+    /// Mean wake-up lag of its receives, ns; `None` where the kernel was not asked.
+    pub wake_up_ns: Option<u64>,
+}
+
+impl WorkerCpu {
+    /// Its share of one core without what it polled, 0 to 1.
+    #[must_use]
+    pub fn utilisation(&self) -> f64 {
+        if self.elapsed_ns == 0 { 0.0 } else { (self.user_ns + self.system_ns) as f64 / self.elapsed_ns as f64 }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn round_trips_of_connections_together() {
+        let (mut all, mut part) = (RoundTrips::default(), RoundTrips::default());
+        all.merge(&part);
+        assert_eq!(all.summary(), None);
+        part.add(RoundTrip { least_ns: 20, smoothed_ns: 30 });
+        all.merge(&part);
+        all.add(RoundTrip { least_ns: 10, smoothed_ns: 50 });
+        all.merge(&RoundTrips::default());
+        assert_eq!(all.summary(), Some(RoundTrip { least_ns: 10, smoothed_ns: 40 }));
+    }
+}

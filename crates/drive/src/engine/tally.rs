@@ -1,0 +1,174 @@
+//! What is counted of clients, their iterations and the server's answers.
+
+use plimsoll_client::operation::Cause;
+use plimsoll_model::{Group, Transaction};
+use plimsoll_stats::Moments;
+use serde::{Deserialize, Serialize};
+
+use super::encoded;
+
+/// One client. Unless told otherwise it counts actions that belong to the measured phase: intended within it.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+pub struct ClientTally {
+    /// Which one, from 0.
+    pub client_index: u32,
+    /// The worker that ran it: its place in [`Generator::workers`](super::Generator::workers).
+    pub worker: u32,
+    /// Iterations that ended in the measured phase.
+    pub iterations: u64,
+    /// Actions that succeeded.
+    pub actions: u64,
+    /// Those of them that sent no request, as the client knew the answer: they cannot fail.
+    pub without_request: u64,
+    /// Actions that did not succeed, by what happened. Few kinds.
+    pub errors: Vec<(Cause, u64)>,
+    /// The same outside of the measured phase (connecting, warm-up, drain).
+    pub errors_outside: Vec<(Cause, u64)>,
+    /// Connections that were lost or could not be made: no actions, whatever was outstanding on them. Few kinds.
+    pub connection_failures: Vec<ConnectionFailure>,
+    /// File data read and written, bytes.
+    pub payload_bytes: u64,
+    /// Reads that succeeded; those of scenarios that know what comes back are not here, nor below.
+    pub reads: u64,
+    /// Those that returned fewer bytes than asked for, but some.
+    pub short_reads: u64,
+    /// Those that returned nothing.
+    pub empty_reads: u64,
+    /// Response times of the actions that succeeded: from when an operation was begun to its last answer.
+    #[serde(with = "encoded::moments")]
+    pub responses: Moments,
+    /// Iterations of its own schedule that were due in the measured phase (partly open load).
+    pub due_iterations: u64,
+    /// Iterations that were due and found no slot free (partly open load), in the measured phase.
+    pub late_iterations: u64,
+    /// Times a connection was made again after a loss, whole run.
+    pub reconnects: u64,
+    /// It was logged on when the measured phase ended.
+    pub connected: bool,
+}
+
+/// Connections of a client that were lost or could not be made for the same reason.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct ConnectionFailure {
+    /// What happened.
+    pub cause: Cause,
+    /// It was there and is lost; else it could not be made.
+    pub was_up: bool,
+    /// It happened in the measured phase.
+    pub measured: bool,
+    /// How often.
+    pub count: u64,
+}
+
+impl ClientTally {
+    /// It got nothing done in the measured phase.
+    #[must_use]
+    pub fn starved(&self) -> bool {
+        self.actions == 0
+    }
+
+    /// Connections that failed in the measured phase: attempts, and those that were lost.
+    #[must_use]
+    pub fn connections_failed(&self) -> [u64; 2] {
+        [false, true].map(|was_up| {
+            let of = self.connection_failures.iter().filter(|one| one.measured && one.was_up == was_up);
+            of.map(|one| one.count).sum()
+        })
+    }
+
+    /// Actions of the measured phase that asked the server, whatever it answered.
+    #[must_use]
+    pub fn asked(&self) -> u64 {
+        self.actions.saturating_sub(self.without_request) + self.error_count()
+    }
+
+    /// Actions of the measured phase that failed.
+    #[must_use]
+    pub fn error_count(&self) -> u64 {
+        self.errors.iter().map(|(_, count)| count).sum()
+    }
+}
+
+/// The iterations of one kind that were due in the measured phase.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+pub struct IterationTally {
+    /// Those that ended.
+    pub ended: u64,
+    /// Those that were begun and had not ended when the drain was over.
+    pub unended: u64,
+    /// Those of which an operation failed.
+    pub failed: u64,
+    /// Those that ended after the user's next one was due (partly open load only).
+    pub late: u64,
+    /// Late ones that had begun late, because the one before had not ended.
+    pub late_from_before: u64,
+    /// Sum of the times from due to ended, ns.
+    pub duration_sum_ns: u64,
+    /// How long after the user's next one was due they ended: sum over the late ones, ns.
+    pub overrun_sum_ns: u64,
+    /// The longest of these, ns.
+    pub overrun_max_ns: u64,
+}
+
+impl IterationTally {
+    /// Adds those of another part of the run.
+    pub fn add(&mut self, other: &IterationTally) {
+        self.ended += other.ended;
+        self.unended += other.unended;
+        self.failed += other.failed;
+        self.late += other.late;
+        self.late_from_before += other.late_from_before;
+        self.duration_sum_ns = self.duration_sum_ns.saturating_add(other.duration_sum_ns);
+        self.overrun_sum_ns = self.overrun_sum_ns.saturating_add(other.overrun_sum_ns);
+        self.overrun_max_ns = self.overrun_max_ns.max(other.overrun_max_ns);
+    }
+}
+
+/// What a server did in the measured phase: requests that users ask for, answered in it, whenever they were meant. (A
+/// transaction's stage goes by when it was meant: of a server that falls behind, much of that comes after the phase.)
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Answered {
+    /// How many.
+    pub requests: u64,
+    /// File data read, bytes.
+    pub read_bytes: u64,
+    /// File data written, bytes.
+    pub written_bytes: u64,
+}
+
+impl Answered {
+    /// Counts a request that was answered in the phase.
+    pub(crate) fn count(&mut self, transaction: &Transaction) {
+        let row = transaction.procedure.row();
+        if transaction.long_lived || !row.is_asked_for() {
+            return;
+        }
+        self.requests += 1;
+        let bytes = transaction.moved_bytes().unwrap_or(0);
+        match row.group {
+            Group::Read => self.read_bytes += bytes,
+            Group::Write => self.written_bytes += bytes,
+            _ => {}
+        }
+    }
+}
+
+/// Actions meant for the measured phase that had no answer, and how long they had waited when they were given up.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Unanswered {
+    /// How many.
+    pub count: u64,
+    /// The longest wait since the operation was begun, ns.
+    pub longest_ns: u64,
+    /// The longest wait since the operation was meant to begin, ns.
+    pub longest_from_intended_ns: u64,
+}
+
+impl Unanswered {
+    /// Adds those of another worker.
+    pub(crate) fn add(&mut self, other: &Self) {
+        self.count += other.count;
+        self.longest_ns = self.longest_ns.max(other.longest_ns);
+        self.longest_from_intended_ns = self.longest_from_intended_ns.max(other.longest_from_intended_ns);
+    }
+}

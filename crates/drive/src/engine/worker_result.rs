@@ -1,0 +1,24 @@
+//! What a worker brings.
+
+use super::generator::{Generator, WorkerCpu};
+use super::tally::{ClientTally, IterationTally};
+use crate::simulated_client::silence::Gap;
+
+/// What a worker brings.
+#[derive(Clone, Debug)]
+pub(super) struct WorkerResult<S> {
+    pub(super) sink: S,
+    pub(super) tallies: Vec<ClientTally>,
+    pub(super) iterations: Vec<IterationTally>,
+    /// Its `workers`, `asked_rate` and `clock_granularity_ns` are not filled in.
+    pub(super) generator: Generator,
+    pub(super) cpu: WorkerCpu,
+    /// Between its answers of the measured phase.
+    pub(super) gaps: Vec<Gap>,
+    pub(super) measured: (i64, i64),
+    pub(super) stopped: bool,
+}
+
+/// What one worker has so far ([`run_with_checkpoints`](super::run_with_checkpoints)).
+#[derive(Clone, Debug)]
+pub struct Part(pub(super) WorkerResult<()>);
