@@ -5,6 +5,7 @@ mod breakdown;
 mod client_paths;
 pub mod clients;
 pub mod comparison;
+mod counts;
 pub mod curves;
 mod depth;
 mod diagnosis;
@@ -23,11 +24,11 @@ mod single;
 pub mod sizes;
 mod validity;
 
+pub(crate) use counts::plural;
 pub use rows::times_of;
 #[cfg(test)]
 pub(crate) use rows::without_numbers;
 pub(crate) use share_words::percent;
-pub(crate) use validity::plural;
 
 use crate::findings::*;
 use std::net::IpAddr;

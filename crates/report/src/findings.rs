@@ -16,6 +16,7 @@ mod depth;
 mod diagnosis;
 mod drill_down;
 mod encrypted;
+mod failures;
 mod file_io;
 mod headline;
 pub mod history;
@@ -31,6 +32,9 @@ mod run;
 mod server;
 mod single;
 mod sizes;
+mod span;
+mod stage;
+mod times;
 
 pub use capture::{AnomalyCount, Clock, OneSidedConnection, Packets, Resent, Unseen};
 pub use client_path::{ClientPathRow, MOST_PATHS, RoundTripTimes};
@@ -40,6 +44,7 @@ pub use depth::{DepthShare, QueueDepth};
 pub use diagnosis::{Confidence, Diagnosis, Rule, Statement};
 pub use drill_down::{DrillCommand, DrillDimension, DrillDown, DrillKey};
 pub use encrypted::{Encrypted, Waited};
+pub use failures::{CONNECTION_ATTEMPT, FailureCount, LOST_CONNECTION, OUTSIDE_THE_PHASE};
 pub(crate) use file_io::binary;
 pub use file_io::{CacheShare, FileIo, IoDirection, RunShare, SizeShare, WorkingSet};
 pub use headline::Headline;
@@ -50,15 +55,15 @@ pub use over_time::{HeatMap, Series};
 pub use plimsoll_model::{About, Reason, Validity, Verdict};
 pub use repeats::{REPEAT, RepeatedLevel, Spread, besides_repeat};
 pub use report::{Report, SCHEMA, TOOL, letter};
-pub use rows::{Breakdown, BreakdownRow, BreakdownSeries, Bucket, OperationRow, PercentilePoint, StatusCount, Times};
-pub use run::{
-    CONNECTION_ATTEMPT, FailureCount, Fairness, Generator, LOST_CONNECTION, MovedNumber, OUTSIDE_THE_PHASE, Parameter,
-    RoundTrip, Run, Stage, load, outstanding, pace,
-};
+pub use rows::{Breakdown, BreakdownRow, BreakdownSeries, Bucket, OperationRow, PercentilePoint, StatusCount};
+pub use run::{Fairness, Generator, MovedNumber, Parameter, RoundTrip, Run};
 use serde::{Deserialize, Serialize};
 pub use server::ServerSide;
 pub use single::Slow;
 pub use sizes::{SizeCurve, SizePoint};
+pub use span::Span;
+pub use stage::{Stage, load, outstanding, pace};
+pub use times::Times;
 
 /// Everything that a report can show of one side: a capture, a run.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
@@ -205,17 +210,6 @@ impl Source {
 /// What the name of an interface begins with.
 const INTERFACE: &str = "interface ";
 
-/// Extent in time.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Serialize, Deserialize)]
-pub struct Span {
-    /// First packet, ns since the Unix epoch.
-    pub first_ns: Option<i64>,
-    /// Last packet, ns since the Unix epoch.
-    pub last_ns: Option<i64>,
-    /// Between them, s.
-    pub elapsed_s: Option<f64>,
-}
-
 impl Findings {
     /// What was agreed with the server; nothing of a capture.
     pub fn facts(&self) -> &[String] {
@@ -236,5 +230,16 @@ impl Findings {
             false => Some(self.stages.iter().filter_map(|stage| stage.span.elapsed_s).filter(|&s| s > 0.0).sum()),
         };
         measured.filter(|&s| s > 0.0)
+    }
+
+    /// Whether no server took part in one of its load levels: its calls went to a local directory.
+    pub(crate) fn is_local(&self, stage: &Stage) -> bool {
+        let calls = self.run.as_ref().and_then(|run| run.calls.as_deref());
+        calls.is_some_and(|calls| calls.is_local(stage.number.into()))
+    }
+
+    /// The load levels that a server took part in.
+    pub(crate) fn remote_stages(&self) -> impl Iterator<Item = &Stage> {
+        self.stages.iter().filter(|stage| !self.is_local(stage))
     }
 }

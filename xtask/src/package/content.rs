@@ -6,7 +6,7 @@ use std::process::Command;
 
 use super::build::Release;
 use super::platform::Platform;
-use super::{Format, files, licences, sbom};
+use super::{files, licences, sbom};
 use crate::{Outcome, process, workspace};
 
 /// Shells whose completions are packaged, and the files as each shell looks for them.
@@ -20,8 +20,6 @@ const CHARTS: &str = "crates/report/assets/echarts.min.js";
 pub(super) struct Content {
     pub(super) release: Release,
     pub(super) platform: &'static Platform,
-    /// What it is packed as.
-    pub(super) formats: &'static [Format],
     pub(super) program: PathBuf,
     /// Manual pages in `man`, completions in `completions`, texts in `doc`.
     folder: PathBuf,
@@ -45,8 +43,8 @@ impl Content {
         let folder = scratch.join("content");
         files::empty(&folder)?;
         platform.prepare(&program, &scratch)?;
-        let (release, formats) = (release.clone(), platform.formats);
-        let content = Content { release, platform, formats, program, folder, scratch, reference, thorough };
+        let release = release.clone();
+        let content = Content { release, platform, program, folder, scratch, reference, thorough };
         let man = content.folder.join("man");
         files::make(&man)?;
         process::output(content.command().args(["man", "--folder"]).arg(&man))?;

@@ -4,7 +4,7 @@ use std::path::{Path, PathBuf};
 use std::process::Command;
 
 use super::content::Content;
-use super::{files, trial};
+use super::{about, files, trial};
 use crate::{Outcome, process};
 
 /// Where Debian's zsh looks for functions of packages.
@@ -33,9 +33,9 @@ pub(super) fn write(content: &Content, folder: &Path) -> Result<PathBuf, String>
     let control = format!(
         "Package: plimsoll\nVersion: {version}-1\nArchitecture: {architecture}\nMaintainer: {}\nInstalled-Size: {size}\n\
          Section: net\nPriority: optional\nDescription: {}\n{}\n",
-        super::MAINTAINER,
-        super::SUMMARY,
-        super::DESCRIPTION.lines().map(|line| format!(" {line}")).collect::<Vec<_>>().join("\n"),
+        about::MAINTAINER,
+        about::SUMMARY,
+        about::DESCRIPTION.lines().map(|line| format!(" {line}")).collect::<Vec<_>>().join("\n"),
     );
     files::write(&root.join("DEBIAN/control"), &control)?;
     files::settle(&root, &content.release.epoch)?;

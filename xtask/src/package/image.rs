@@ -6,7 +6,7 @@ use std::path::{Path, PathBuf};
 use serde_json::{Value, json};
 
 use super::content::Content;
-use super::{files, trial};
+use super::{about, files, trial};
 use crate::Outcome;
 
 const INDEX: &str = "application/vnd.oci.image.index.v1+json";
@@ -43,7 +43,7 @@ pub(super) fn write(content: &Content, folder: &Path) -> Result<PathBuf, String>
             "WorkingDir": "/data",
             "Labels": {
                 "org.opencontainers.image.title": "plimsoll",
-                "org.opencontainers.image.description": super::SUMMARY,
+                "org.opencontainers.image.description": about::SUMMARY,
                 "org.opencontainers.image.licenses": "MIT OR Apache-2.0",
                 "org.opencontainers.image.version": content.release.version,
                 "org.opencontainers.image.revision": content.release.commit,

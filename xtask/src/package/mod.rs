@@ -3,10 +3,12 @@
 //! The formats are written by their own tools (tar, dpkg-deb, rpmbuild, Python's zipfile): what a tool is missing for is skipped
 //! and named.
 
+mod about;
 mod build;
 mod content;
 mod deb;
 mod files;
+mod format;
 mod image;
 mod licences;
 mod platform;
@@ -25,7 +27,9 @@ use crate::{Outcome, process, workspace};
 
 use build::Release;
 use content::Content;
+use format::{FORMATS_OF_CHECK, Format, formats_of};
 use platform::{PLATFORMS, Platform};
+pub(crate) use platform::{STATIC_TARGET, static_target_is_here};
 
 /// Arguments of `cargo xtask package`.
 #[derive(Debug, clap::Args)]
@@ -51,49 +55,8 @@ fn targets() -> clap::builder::PossibleValuesParser {
     clap::builder::PossibleValuesParser::new(PLATFORMS.iter().map(|platform| platform.target))
 }
 
-/// Rust's name of the platform of the static program that runs on this machine.
-pub(crate) const STATIC_TARGET: &str = platform::STATIC_TARGET;
-
-/// Whether Rust's libraries for it are here.
-pub(crate) fn static_target_is_here() -> bool {
-    platform::has_libraries(STATIC_TARGET)
-}
-
-/// What packages say of the program, in one line and in a few.
-const SUMMARY: &str = "measures response time and throughput of SMB and NFS file servers";
-const DESCRIPTION: &str = "\
-Reads packet captures of SMB and NFS traffic and reports the response time of
-every operation, with a diagnosis; drives file servers with load and reports
-throughput and response time at each level.";
-const MAINTAINER: &str = "The Plimsoll developers";
-
 /// Largest size of a package.
 const LARGEST: u64 = 15 * 1000 * 1000;
-
-/// A kind of package.
-#[derive(Clone, Copy, Debug)]
-struct Format {
-    name: &'static str,
-    /// Programs that write it or try it, each with its Debian package.
-    needs: &'static [(&'static str, &'static str)],
-    /// Writes it into a folder.
-    write: fn(&Content, &Path) -> Result<PathBuf, String>,
-    /// Installs it in a place of its own, runs it and removes it.
-    try_it: fn(&Content, &Path) -> Outcome,
-}
-
-const TARBALL: Format = Format { name: "tarball", needs: &[], write: tarball::write, try_it: tarball::try_it };
-const DEB: Format =
-    Format { name: ".deb", needs: &[("dpkg-deb", "dpkg"), ("dpkg", "dpkg")], write: deb::write, try_it: deb::try_it };
-const FORMATS: [Format; 5] = [
-    TARBALL,
-    DEB,
-    Format { name: ".rpm", needs: &[("rpmbuild", "rpm"), ("rpm", "rpm")], write: rpm::write, try_it: rpm::try_it },
-    Format { name: "wheel", needs: &[("python3", "python3-venv")], write: wheel::write, try_it: wheel::try_it },
-    Format { name: "image", needs: &[], write: image::write, try_it: image::try_it },
-];
-const FORMATS_WINDOWS: [Format; 1] =
-    [Format { name: "zip", needs: &[("python3", "python3")], write: zip::write, try_it: zip::try_it }];
 
 /// Builds, packs, runs what was packed, and writes the checksums.
 pub(crate) fn run(arguments: &Arguments) -> Outcome {
@@ -118,10 +81,10 @@ pub(crate) fn run(arguments: &Arguments) -> Outcome {
     let contents = collect(&release, &platforms, &workspace::root(), &arguments.profile)?;
     let dist = workspace::root().join("dist");
     let largest = if arguments.profile == RELEASE { LARGEST } else { u64::MAX };
-    let packed = pack(&contents, &dist, largest)?;
+    let packed = pack(&contents, formats_of, &dist, largest)?;
     // The packing alone is quick enough to be compared each time.
     let again = workspace::target().join("package/again");
-    pack(&contents, &again, largest)?;
+    pack(&contents, formats_of, &again, largest)?;
     let sums = same_sums(&dist, &again)?;
     try_all(&packed)?;
     if arguments.reproduce {
@@ -147,12 +110,11 @@ pub(crate) fn check() -> Outcome {
     let release = Release::of_commit(true)?;
     let mut contents = collect(&release, &platforms, &workspace::root(), UNOPTIMISED)?;
     for content in &mut contents {
-        (content.formats, content.thorough) = (&FORMATS_OF_CHECK, false);
+        content.thorough = false;
     }
-    try_all(&pack(&contents, &workspace::target().join("package/check"), u64::MAX)?)
+    let folder = workspace::target().join("package/check");
+    try_all(&pack(&contents, |_| &FORMATS_OF_CHECK, &folder, u64::MAX)?)
 }
-
-const FORMATS_OF_CHECK: [Format; 2] = [TARBALL, DEB];
 
 /// Builds the programs in a working tree, and makes what goes beside each.
 fn collect(
@@ -174,13 +136,14 @@ fn collect(
 /// Packages of all formats whose tools are here.
 fn pack<'c>(
     contents: &'c [Content],
+    formats: fn(&Platform) -> &'static [Format],
     folder: &Path,
     largest: u64,
 ) -> Result<Vec<(&'c Content, Format, PathBuf)>, String> {
     files::empty(folder)?;
     let mut packed = Vec::new();
     for content in contents {
-        for format in content.formats {
+        for format in formats(content.platform) {
             let missing = format.needs.iter().find(|(program, _)| process::find(program).is_none());
             if let Some((program, package)) = missing {
                 println!("SKIPPED: {} needs {program} (Debian package {package})", format.name);
@@ -228,6 +191,6 @@ fn reproduce(release: &Release, (platforms, profile): (&[&'static Platform], &st
     process::run(Command::new("git").current_dir(&clone).args(["checkout", "--quiet", &release.commit]))?;
     let contents = collect(release, platforms, &clone, profile)?;
     let other = clone.join("dist");
-    pack(&contents, &other, u64::MAX)?;
+    pack(&contents, formats_of, &other, u64::MAX)?;
     same_sums(dist, &other).map(|_| println!("a fresh clone gives the same bits"))
 }

@@ -3,7 +3,7 @@
 use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
 
-use super::{Format, files};
+use super::files;
 use crate::{Outcome, process};
 
 /// An operating system with a processor.
@@ -17,7 +17,6 @@ pub(super) struct Platform {
     pub(super) processor: &'static str,
     /// The program's file name.
     pub(super) program: &'static str,
-    pub(super) formats: &'static [Format],
     /// Programs and files that it takes to build it or run it here, each with its Debian package.
     pub(super) needs: &'static [(&'static str, &'static str)],
     /// What rustc is told besides.
@@ -41,8 +40,8 @@ const WINE: &str = "/usr/lib/wine/wine64";
 /// Runs programs of 64-bit ARM processors.
 const QEMU_ARM: &str = "qemu-aarch64-static";
 
-/// Rust's name of the first.
-pub(super) const STATIC_TARGET: &str = "x86_64-unknown-linux-musl";
+/// Rust's name of the platform of the static program that runs on this machine.
+pub(crate) const STATIC_TARGET: &str = "x86_64-unknown-linux-musl";
 
 /// A static program: it runs on every Linux of this processor, whatever C library is there.
 const LINUX: Platform = Platform {
@@ -50,7 +49,6 @@ const LINUX: Platform = Platform {
     architecture: "amd64",
     processor: "x86_64",
     program: "plimsoll",
-    formats: &super::FORMATS,
     needs: &[("musl-gcc", "musl-tools")],
     rustflags: &[],
     environment: &[],
@@ -83,7 +81,6 @@ const LINUX_ARM: Platform = Platform {
 const WINDOWS: Platform = Platform {
     target: "x86_64-pc-windows-gnu",
     program: "plimsoll.exe",
-    formats: &super::FORMATS_WINDOWS,
     needs: &[("x86_64-w64-mingw32-gcc", "gcc-mingw-w64-x86-64"), (WINE, "wine64"), ("zip", "zip")],
     // Or no two builds would be the same.
     rustflags: &["-Clink-arg=-Wl,--no-insert-timestamp"],
@@ -94,8 +91,13 @@ const WINDOWS: Platform = Platform {
 /// All platforms. The first one's program runs here directly: the others must give the same reports.
 pub(super) static PLATFORMS: [Platform; 3] = [LINUX, LINUX_ARM, WINDOWS];
 
+/// Whether Rust's libraries for the static program are here.
+pub(crate) fn static_target_is_here() -> bool {
+    has_libraries(STATIC_TARGET)
+}
+
 /// Whether Rust can build for it.
-pub(super) fn has_libraries(target: &str) -> bool {
+fn has_libraries(target: &str) -> bool {
     let folder = process::output(Command::new("rustc").args(["--print", "target-libdir", "--target", target]));
     folder.is_ok_and(|folder| Path::new(folder.trim()).is_dir())
 }
@@ -109,6 +111,10 @@ impl Platform {
             return Some(format!("needs {program} (Debian package {package})"));
         }
         (!has_libraries(target)).then(|| format!("needs Rust's libraries for {target}: rustup target add {target}"))
+    }
+
+    pub(super) fn is_windows(&self) -> bool {
+        matches!(self.runner, Runner::Wine)
     }
 
     /// Whether it runs here as fast as anywhere.

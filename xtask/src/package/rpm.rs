@@ -4,7 +4,7 @@ use std::path::{Path, PathBuf};
 use std::process::Command;
 
 use super::content::Content;
-use super::{files, trial};
+use super::{about, files, trial};
 use crate::{Outcome, process};
 
 const ZSH: &str = "zsh/site-functions";
@@ -30,8 +30,8 @@ pub(super) fn write(content: &Content, folder: &Path) -> Result<PathBuf, String>
     let spec = format!(
         "Name: plimsoll\nVersion: {version}\nRelease: 1\nSummary: {}\nLicense: MIT OR Apache-2.0\nAutoReqProv: no\n\n\
          %description\n{}\n\n%install\ncp -a '{}/.' %{{buildroot}}\n\n%files\n%defattr(-,root,root)\n{}\n",
-        super::SUMMARY,
-        super::DESCRIPTION,
+        about::SUMMARY,
+        about::DESCRIPTION,
         root.display(),
         owned.collect::<Vec<_>>().join("\n"),
     );

@@ -5,7 +5,7 @@ use std::process::{Command, Stdio};
 use std::time::Instant;
 
 use super::content::Content;
-use super::{files, trial};
+use super::{about, files, trial};
 use crate::{Outcome, process};
 
 /// Name in package indexes, where `plimsoll` belongs to somebody else.
@@ -35,8 +35,8 @@ pub(super) fn write(content: &Content, folder: &Path) -> Result<PathBuf, String>
     let metadata = format!(
         "Metadata-Version: 2.4\nName: {NAME}\nVersion: {version}\nSummary: {}\nLicense-Expression: MIT OR Apache-2.0\n\
          {licences}Description-Content-Type: text/plain\n\n{}\n",
-        super::SUMMARY,
-        super::DESCRIPTION,
+        about::SUMMARY,
+        about::DESCRIPTION,
     );
     files::write(&info.join("METADATA"), &metadata)?;
     let platforms = platforms(content);

@@ -4,7 +4,7 @@ use plimsoll_report::live::{LiveFigures, line};
 use plimsoll_stats::IntervalRow;
 use plimsoll_stats::live::{Recent, Second};
 
-use super::Beside;
+use super::beside::Beside;
 use crate::shell;
 
 pub(super) const SECOND_NS: i64 = 1_000_000_000;

@@ -1,5 +1,6 @@
 //! What a watch or a run shows while it goes on: in a terminal or as lines, in browsers, and as metrics.
 
+mod beside;
 mod browser;
 mod flags;
 mod http;
@@ -11,30 +12,15 @@ mod terminal;
 mod view;
 
 use plimsoll_model::Names;
-use plimsoll_report::live::{LiveRun, LiveTimes};
-use plimsoll_stats::live::{LiveLosses, Recent};
+use plimsoll_stats::live::Recent;
 
+pub(crate) use beside::Beside;
 pub(crate) use browser::Browser;
 pub(crate) use flags::PublishFlags;
 pub(crate) use lines::Lines;
 pub(crate) use metrics::Metrics;
 pub(crate) use run::{RunView, WatchFlags};
 pub(crate) use screen::Screen;
-
-/// What stands beside the numbers of the seconds.
-#[derive(Clone, Copy, Default)]
-pub(crate) struct Beside<'a> {
-    /// What the capture lost so far; `None` where there is none.
-    pub(crate) losses: Option<LiveLosses>,
-    /// The first sentence of the diagnosis so far.
-    pub(crate) diagnosis: Option<&'a str>,
-    /// The run that is shown, where it is one.
-    pub(crate) run: Option<&'a LiveRun>,
-    /// The response times that lead.
-    pub(crate) times: LiveTimes,
-    /// Nothing more comes.
-    pub(crate) ended: bool,
-}
 
 /// Everything that shows what happens.
 pub(crate) struct LiveView {

@@ -7,7 +7,7 @@ use std::time::{Duration, Instant};
 use plimsoll_model::Names;
 use plimsoll_stats::live::Recent;
 
-use super::Beside;
+use super::beside::Beside;
 use super::terminal::Terminal;
 use super::view::{Asked, View};
 

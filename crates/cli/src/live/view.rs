@@ -6,7 +6,7 @@ use plimsoll_report::safe::for_terminal;
 use plimsoll_stats::live::{LiveTable, Recent, Second};
 use plimsoll_stats::{Dimension, Key};
 
-use super::Beside;
+use super::beside::Beside;
 use super::lines::{SECOND_NS, SETTLED_NS, figures};
 use super::terminal::Key as Typed;
 

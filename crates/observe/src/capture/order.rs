@@ -3,8 +3,8 @@
 use std::hash::{BuildHasher, Hash, Hasher};
 use std::sync::Arc;
 
-use super::format::Parser;
 use super::input::{self, Input};
+use super::parser::Parser;
 use super::{CaptureAnomalies, CaptureError, StopReading};
 
 /// Packets that are compared to tell whether two files hold the same.

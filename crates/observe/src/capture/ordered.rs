@@ -5,7 +5,7 @@
 //! out of order, a record that does not make sense, the end of the input.
 
 use super::ahead;
-use super::format::Parser;
+use super::parser::Parser;
 use super::pcap::{Pcap, Record};
 use super::source::Source;
 use super::window::{KEPT_BYTES, LOOK_AHEAD};

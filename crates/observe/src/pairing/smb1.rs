@@ -6,12 +6,14 @@
 //!
 //! Spec: MS-CIFS 2.2.1.6, 3.2.4.1, 3.3.4.1
 
+mod arrival;
 mod bodies;
 mod early;
 mod exchange;
 mod ids;
 mod parts;
 mod raw;
+mod row;
 #[cfg(test)]
 mod tests;
 
@@ -27,10 +29,12 @@ use super::smb2::outcome as nt_outcome;
 use super::{Answer, ConnectionContext, Output, Pending, PendingTable};
 use crate::message::{Content, Message};
 use crate::missing::Ids as MessageIds;
+use arrival::{Arrival, Fields};
 use early::Early;
-use exchange::{Exchange, Row};
+use exchange::{Exchange, answers};
 use ids::Ids;
 use parts::Parts;
+use row::{Binding, Row, shown};
 
 /// The SMB1 requests of one connection.
 #[derive(Debug, Default)]
@@ -43,37 +47,6 @@ pub struct Smb1 {
     negotiate: Option<u64>,
     /// MIDs of requests.
     mids: MessageIds,
-}
-
-/// The fields of a header that pair.
-#[derive(Clone, Copy, Debug)]
-struct Fields {
-    /// PIDHigh << 32 | PID << 16 | MID, which pairs.
-    id: u64,
-    tid: u16,
-    uid: u16,
-    is_response: bool,
-}
-
-impl Fields {
-    /// `None` where the header was cut off.
-    fn of(header: &Header<'_>) -> Option<Self> {
-        Some(Self {
-            id: u64::from(header.pid()?) << 16 | u64::from(header.mid()?),
-            tid: header.tid()?,
-            uid: header.uid()?,
-            is_response: header.is_response()?,
-        })
-    }
-}
-
-/// A message under way.
-#[derive(Clone, Copy)]
-struct Arrival<'m, 'b> {
-    message: &'m Message<'b>,
-    fields: Fields,
-    direction: usize,
-    link: &'m ConnectionContext,
 }
 
 impl Smb1 {
@@ -230,7 +203,7 @@ impl Smb1 {
             let mut pending = Pending::of(arrival.message, arrival.direction, arrival.link, procedure);
             pending.compound_position = (!alone).then_some(command.position);
             pending.bytes = Some(own_part(command, end));
-            let mut row = Row { pending, command: command.command, binding: bodies::Binding::None };
+            let mut row = Row { pending, command: command.command, binding: Binding::None };
             bodies::note_request(&mut row, command, &arrival.fields, arrival.link, &self.ids, &mut context, output);
             row
         };
@@ -300,7 +273,7 @@ impl Smb1 {
             // The server has it all, so its last part was lost to us. (It may refuse before it has all.)
             exchange.first.pending.last = None;
         }
-        if !Parts::add_response(exchange, &first, message, (status, outcome)) {
+        if !exchange.parts.add_response(&mut exchange.answer, &first, message, (status, outcome)) {
             return;
         }
         let Some(exchange) = self.waiting.remove(fields.id) else { return };
@@ -367,21 +340,10 @@ impl Smb1 {
     }
 }
 
-/// The id that a row shows: PID << 16 | MID, as Wireshark's filters have them. PIDHigh is left out: clients before NT
-/// have something else in its place.
-fn shown(id: u64) -> u64 {
-    id & 0xffff_ffff
-}
-
 /// Size of a command's own part of its message that ends at `end`; the header belongs to the first.
 fn own_part(command: &Command<'_>, end: u64) -> u64 {
     let start = if command.position == 0 { 0 } else { command.offset as u64 };
     end.saturating_sub(start)
-}
-
-/// Whether an answer's command answers a request's: WRITE_COMPLETE ends a WRITE_RAW.
-fn answers(answer: u8, request: u8) -> bool {
-    command::primary(answer) == request
 }
 
 fn wants_no_answer(echo: &Command<'_>) -> bool {

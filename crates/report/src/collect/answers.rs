@@ -28,7 +28,7 @@ pub(super) fn measured(rule: Rule, text: String) -> Statement {
 /// A rate of three digits.
 fn rate(value: f64) -> String {
     match value {
-        v if v >= 99.95 => super::validity::thousands(v.round() as u64),
+        v if v >= 99.95 => super::counts::thousands(v.round() as u64),
         v if v >= 9.995 => format!("{v:.1}"),
         v => format!("{v:.2}"),
     }

@@ -2,7 +2,7 @@
 
 use plimsoll_model::{Anomaly, Coverage, Reason};
 
-use super::validity::plural;
+use super::counts::plural;
 use crate::instant;
 
 /// Damage for which numbers are incomplete, or there is no time to measure. `any` says whether there is an operation.

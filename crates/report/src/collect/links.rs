@@ -1,5 +1,6 @@
 //! Link types that are not known, by number and name.
 
+use super::counts::plural;
 use plimsoll_model::{Coverage, Reason};
 
 /// Set in numbers of formats that count link types otherwise than the registry.
@@ -55,7 +56,7 @@ pub(super) fn unknown(coverage: &Coverage) -> Option<Reason> {
 
 /// `link type 195 (IEEE 802.15.4) is not known, 12 packets`.
 fn said(number: u32, packets: u64) -> String {
-    let packets = super::validity::plural(packets, "packet");
+    let packets = plural(packets, "packet");
     if number & UNREGISTERED != 0 {
         return format!("link type {} of this capture format is not known, {packets}", number & !UNREGISTERED);
     }

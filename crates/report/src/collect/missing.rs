@@ -1,7 +1,7 @@
 //! What is missing from the numbers of a capture, why, and what to do about it. Text, page and JSON all say it from here.
 
+use super::counts::plural;
 use super::share_words::tenths;
-use super::validity::plural;
 use crate::findings::{Findings, Unseen};
 use plimsoll_model::{Anomaly, Reason, Verdict};
 

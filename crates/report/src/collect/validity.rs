@@ -1,5 +1,6 @@
 //! Whether the numbers may be used, and what to know before believing them.
 
+use super::counts::{plural, thousands};
 use super::{input, links, missing};
 use crate::findings::{Findings, Packets};
 use crate::instant;
@@ -180,27 +181,9 @@ fn coarse_clock(findings: &Findings) -> Option<String> {
     })
 }
 
-/// `1 packet`, `1,200 packets`.
-pub(crate) fn plural(count: u64, what: &str) -> String {
-    format!("{} {what}{}", thousands(count), if count == 1 { "" } else { "s" })
-}
-
-/// Digits in groups of three.
-pub(super) fn thousands(count: u64) -> String {
-    let digits = count.to_string();
-    let mut grouped = String::new();
-    for (i, digit) in digits.chars().enumerate() {
-        if i > 0 && (digits.len() - i).is_multiple_of(3) {
-            grouped.push(',');
-        }
-        grouped.push(digit);
-    }
-    grouped
-}
-
 #[cfg(test)]
 mod tests {
-    use super::{Findings, Packets, cut, plural, repeated, whole_and_part};
+    use super::{Findings, Packets, cut, repeated, whole_and_part};
 
     #[test]
     fn packets_that_are_there_twice_are_no_proof_of_loss() {
@@ -223,13 +206,5 @@ mod tests {
         findings.source.filters = vec!["--operation read".to_owned()];
         let said = whole_and_part(&findings).unwrap();
         assert!(said.starts_with("With --operation read, operations, times, rates"), "{said}");
-    }
-
-    #[test]
-    fn counts_read_well() {
-        assert_eq!(plural(1, "packet"), "1 packet");
-        assert_eq!(plural(1200, "TCP packet"), "1,200 TCP packets");
-        assert_eq!(plural(123, "packet"), "123 packets");
-        assert_eq!(plural(1_234_567, "packet"), "1,234,567 packets");
     }
 }

@@ -3,7 +3,7 @@
 use plimsoll_stats::Headline as Leading;
 use serde::{Deserialize, Serialize};
 
-use super::{OperationRow, Slow, Stage, Times};
+use super::times::Times;
 
 /// The response time that leads.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
@@ -36,35 +36,8 @@ impl Headline {
         if self.is_from_intended() { " from the intended start" } else { "" }
     }
 
-    fn pick(self, response: Option<Times>, from_intended: Option<Times>) -> Option<Times> {
+    pub(super) fn pick(self, response: Option<Times>, from_intended: Option<Times>) -> Option<Times> {
         // Where nothing had an intended start there is nothing but the response time.
         if self.is_from_intended() { from_intended.or(response) } else { response }
-    }
-}
-
-impl OperationRow {
-    /// The response time that leads.
-    pub fn headline_time(&self) -> Option<Times> {
-        self.headline.pick(self.response_time, self.response_time_from_intended)
-    }
-}
-
-impl Slow {
-    /// The response time that leads, s; of a request without an answer the time that it waited.
-    pub fn headline_s(&self, headline: Headline) -> f64 {
-        let from_intended = self.response_time_from_intended_s.filter(|_| headline.is_from_intended());
-        from_intended.unwrap_or(self.response_time_s)
-    }
-}
-
-impl Stage {
-    /// The response time that leads.
-    pub fn headline_time(&self) -> Option<Times> {
-        self.headline.pick(self.response_time, self.response_time_from_intended)
-    }
-
-    /// The response time without correction for late starts, to stand beside it; `None` where it leads itself.
-    pub fn uncorrected_time(&self) -> Option<Times> {
-        self.response_time.filter(|_| self.headline.is_from_intended())
     }
 }

@@ -2,8 +2,6 @@
 
 use serde::{Deserialize, Serialize};
 
-use super::Stage;
-
 /// Times without any answer although a request was outstanding or due, and requests that had none.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Serialize, Deserialize)]
 pub struct Silence {
@@ -40,15 +38,4 @@ pub struct Interruption {
     pub after_s: f64,
     /// Length that was planned, s; null where none was.
     pub planned_s: Option<f64>,
-}
-
-impl Stage {
-    /// The longest response time that leads, s, and whether that is a lower bound: a request without an answer waited so long.
-    pub fn maximum_s(&self) -> Option<(f64, bool)> {
-        let answered = self.headline_time().map(|times| times.max_s);
-        match (answered, self.silence.unanswered_wait_s) {
-            (Some(answered), Some(waited)) => Some((answered.max(waited), waited > answered)),
-            (answered, waited) => answered.map(|s| (s, false)).or(waited.map(|s| (s, true))),
-        }
-    }
 }

@@ -2,7 +2,8 @@
 
 use serde::{Deserialize, Serialize};
 
-use super::Interval;
+use super::curve::Interval;
+use super::stage::words;
 
 /// Begins what a load curve of several is called where it is a repeat; a number follows.
 pub const REPEAT: &str = "repeat ";
@@ -39,7 +40,7 @@ pub struct RepeatedLevel {
 impl RepeatedLevel {
     /// Its load in words, and the curve that it is of where the words do not say it.
     pub fn words(&self) -> String {
-        super::run::words(&self.level, self.curve.as_deref())
+        words(&self.level, self.curve.as_deref())
     }
 }
 

@@ -2,7 +2,9 @@
 
 use serde::{Deserialize, Serialize};
 
-use super::{Headline, Octave};
+use super::headline::Headline;
+use super::octave::Octave;
+use super::times::Times;
 
 /// One row of the tables: a procedure, a group, or a key of a breakdown.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
@@ -79,6 +81,37 @@ pub struct OperationRow {
     pub percentiles: Vec<PercentilePoint>,
 }
 
+impl OperationRow {
+    /// The response time that leads.
+    pub fn headline_time(&self) -> Option<Times> {
+        self.headline.pick(self.response_time, self.response_time_from_intended)
+    }
+
+    /// Whether its requests are in no other row: it is no subcommand, which its command's row holds too.
+    pub fn is_counted_once(&self) -> bool {
+        self.parent.is_none()
+    }
+
+    /// Whether several of its protocol's operations may share a message, and so its times: SMB2 compounds, SMB1 AndX chains. (An
+    /// NFSv4 compound counts once.)
+    pub fn may_share_messages(&self) -> bool {
+        matches!(self.protocol.as_str(), "SMB1" | "SMB2")
+    }
+
+    /// File data of a request that was carried out on average, bytes; `None` where none was moved, or nobody knows how much.
+    pub fn mean_payload(&self) -> Option<f64> {
+        let bytes = self.payload_bytes.filter(|&bytes| bytes > 0 && self.payload_unknown == 0)?;
+        let carried_out =
+            [self.unanswered, self.refused, self.failed].into_iter().fold(self.count, u64::saturating_sub);
+        (carried_out > 0).then(|| bytes as f64 / carried_out as f64)
+    }
+
+    /// All its service times together, s.
+    pub fn service_total_s(&self) -> f64 {
+        self.service_time.map_or(0.0, |times| times.mean_s * times.count as f64)
+    }
+}
+
 /// A point of a percentile curve.
 #[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
 pub struct PercentilePoint {
@@ -86,23 +119,6 @@ pub struct PercentilePoint {
     pub percentile: f64,
     /// Response time, s.
     pub value_s: f64,
-}
-
-/// A distribution's summary, seconds. Percentiles come from a histogram that is exact to 0.1 %; the rest is exact.
-#[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
-#[allow(missing_docs, reason = "field names are the definition; see MEASUREMENT.md")]
-pub struct Times {
-    pub count: u64,
-    pub min_s: f64,
-    pub max_s: f64,
-    pub mean_s: f64,
-    /// Sample standard deviation; null for a single value.
-    pub stddev_s: Option<f64>,
-    pub p50_s: f64,
-    pub p90_s: f64,
-    pub p95_s: f64,
-    pub p99_s: f64,
-    pub p999_s: f64,
 }
 
 /// A decade of response times.

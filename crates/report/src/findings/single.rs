@@ -2,6 +2,8 @@
 
 use serde::{Deserialize, Serialize};
 
+use super::headline::Headline;
+
 /// One operation, to look at.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct Slow {
@@ -36,4 +38,12 @@ pub struct Slow {
     pub response_frame: Option<u64>,
     /// Wireshark display filter that shows both messages.
     pub display_filter: String,
+}
+
+impl Slow {
+    /// The response time that leads, s; of a request without an answer the time that it waited.
+    pub fn headline_s(&self, headline: Headline) -> f64 {
+        let from_intended = self.response_time_from_intended_s.filter(|_| headline.is_from_intended());
+        from_intended.unwrap_or(self.response_time_s)
+    }
 }

@@ -1,7 +1,7 @@
 //! `--by`: one line for each key, longest waiting first.
 
 use super::page::{Page, Role};
-use super::summary::spark;
+use super::spark::spark;
 use super::table::Table;
 use super::units::{NONE, percentage, time};
 use crate::collect::plural;

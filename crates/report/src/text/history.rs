@@ -4,7 +4,7 @@ mod changes;
 
 use super::page::{Page, Role};
 use super::screen::LINES;
-use super::summary::spark_between;
+use super::spark::spark_between;
 use super::table::Table;
 use super::units::{NONE, significant, time};
 use super::{Style, comparison};

@@ -3,7 +3,7 @@
 //! Why not a crate: `docs/decisions/0004-terminal-tables.md`.
 
 use super::page::{Page, Role};
-use super::summary::is_spark;
+use super::spark::is_spark;
 use crate::safe;
 
 /// Indent of numbers that follow below their name.

@@ -5,7 +5,8 @@ use std::net::IpAddr;
 
 use plimsoll_model::{Operation, Symbol, Transaction};
 
-use super::selection::LiveSum;
+use super::sum::LiveSum;
+use crate::{Dimension, Key};
 
 /// Cells of a second that is over: 5 minutes of them take some 16 MiB.
 const MAX_CELLS: usize = 256;
@@ -26,6 +27,28 @@ pub struct Place {
 
 impl Place {
     const OTHERS: Place = Place { client: None, share: None, operation: None, path: None };
+
+    /// The key in one of [`LIVE_DIMENSIONS`](super::LIVE_DIMENSIONS); `None` for others.
+    pub fn key(&self, by: Dimension) -> Option<Key> {
+        match by {
+            Dimension::Client => self.client.map(Key::Client),
+            Dimension::Share => self.share.map(Key::Share),
+            Dimension::Operation => self.operation.map(Key::Operation),
+            Dimension::Path => self.share.zip(self.path).map(|(share, path)| Key::Path(share, path)),
+            _ => None,
+        }
+    }
+
+    /// Whether it is of this key; `None` where it is one of the others.
+    pub(super) fn is_in(&self, key: &Key) -> Option<bool> {
+        match *key {
+            Key::Client(client) => self.client.map(|mine| mine == client),
+            Key::Share(share) => self.share.map(|mine| mine == share),
+            Key::Operation(operation) => self.operation.map(|mine| mine == operation),
+            Key::Path(share, path) => self.share.zip(self.path).map(|mine| mine == (share, path)),
+            _ => Some(false),
+        }
+    }
 }
 
 /// The combinations of a second.

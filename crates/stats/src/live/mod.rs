@@ -12,6 +12,7 @@ mod losses;
 mod part;
 mod second;
 mod selection;
+mod sum;
 #[cfg(test)]
 mod tests;
 mod totals;
@@ -21,17 +22,16 @@ use plimsoll_model::{Names, Sink, Transaction};
 pub use cells::{Cells, Place};
 pub use exemplars::{Exemplar, Exemplars};
 pub use losses::LiveLosses;
-pub use part::LivePart;
+pub use part::{KEPT_SECONDS, LivePart};
 pub use second::Second;
-pub use selection::{LIVE_DIMENSIONS, LiveRow, LiveSum, LiveTable};
+pub use selection::{LIVE_DIMENSIONS, LiveRow, LiveTable};
+pub use sum::LiveSum;
 pub use totals::{MAX_TOTAL_KEYS, TOTAL_DIMENSIONS, Totals};
 
-use crate::{Headline, Interval, IntervalWidth, Key};
+use crate::{Headline, Key};
 use part::Seconds;
+use second::SECOND_NS;
 
-/// Seconds that are kept: five minutes.
-pub const KEPT_SECONDS: usize = 300;
-const SECOND_NS: i64 = 1_000_000_000;
 /// Seconds for which more may come, as transactions end nearly in order.
 const OPEN_SECONDS: i64 = 2;
 
@@ -108,9 +108,4 @@ impl Sink for Recent {
     fn transaction(&mut self, transaction: &Transaction, _names: &Names) {
         self.part.record(transaction);
     }
-}
-
-/// An empty interval of one second.
-fn empty(number: i64) -> Interval {
-    Interval::at(number.saturating_mul(SECOND_NS), IntervalWidth::USUAL)
 }

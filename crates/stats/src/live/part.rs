@@ -4,8 +4,11 @@ use std::collections::VecDeque;
 
 use plimsoll_model::{Names, Outcome, Procedure, Sink, Transaction};
 
-use super::{KEPT_SECONDS, SECOND_NS, Second};
+use super::second::{SECOND_NS, Second};
 use crate::{Headline, IntervalRecorder, IntervalWidth, Intervals};
+
+/// Seconds that are kept: five minutes.
+pub const KEPT_SECONDS: usize = 300;
 
 /// The seconds of one source, which are taken out when they are over: [`Recent`](super::Recent) has one of its own, and the threads that
 /// make load have one each. Parts put together are the whole, to the last number of [`Second::total`], [`Second::heat`],

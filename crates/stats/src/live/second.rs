@@ -1,7 +1,9 @@
 //! One second.
 
-use super::{Cells, SECOND_NS, empty};
-use crate::{HEAT_ROWS, Interval, IntervalRow, heat};
+use super::cells::Cells;
+use crate::{HEAT_ROWS, Interval, IntervalRow, IntervalWidth, heat};
+
+pub(super) const SECOND_NS: i64 = 1_000_000_000;
 
 /// What happened in a second.
 #[derive(Clone, Debug)]
@@ -83,4 +85,9 @@ impl Second {
     pub(super) fn add(&mut self, interval: &Interval) {
         interval.rows().for_each(|(procedure, row)| self.interval.row_mut(procedure).merge(row));
     }
+}
+
+/// An empty interval of one second.
+pub(super) fn empty(number: i64) -> Interval {
+    Interval::at(number.saturating_mul(SECOND_NS), IntervalWidth::USUAL)
 }

@@ -10,7 +10,7 @@ use plimsoll_report::live::{LiveLevel, LivePage, about, moment};
 use plimsoll_stats::live::{LiveLosses, Recent};
 use serde_json::json;
 
-use super::Beside;
+use super::beside::Beside;
 use super::http::{self, Answer, Client, Request, Response, Site, Status};
 use super::lines::{SECOND_NS, SETTLED_NS, figures};
 use stream::SharedStream;

@@ -13,30 +13,10 @@ use plimsoll_wire::smb1::transaction::Transaction;
 use plimsoll_wire::smb1::{command, locking, open, path, raw, read, trans2 as open2, write};
 
 use super::super::pipe;
-use super::exchange::Row;
+use super::arrival::Fields;
 use super::ids::{Ids, Opened};
-use super::{Answer, ConnectionContext, Fields, Output, Pending};
-
-/// What a request's answer will teach.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum Binding {
-    /// Nothing.
-    None,
-    /// The FID that the path was opened with.
-    Open,
-    /// Likewise, for an open that is a transaction with this function.
-    OpenBy(u16),
-    /// The FID is free again.
-    Close(u16),
-    /// The TID of the share.
-    Share,
-    /// The TID is free again.
-    NoShare,
-    /// The UID of the user.
-    User,
-    /// The UID is free again.
-    NoUser,
-}
+use super::row::{Binding, Row};
+use crate::pairing::{Answer, ConnectionContext, Output, Pending};
 
 /// What commands of a chain hand to those behind them: ids that the answer is yet to give.
 #[derive(Clone, Copy, Debug, Default)]

@@ -4,18 +4,11 @@ use plimsoll_model::{Anomaly, Sink};
 use plimsoll_wire::smb1::command;
 use plimsoll_wire::smb1::raw::WriteRaw;
 
-use super::bodies::Binding;
+use super::arrival::{Arrival, Fields};
 use super::parts::Parts;
-use super::{Answer, Arrival, ConnectionContext, Fields, Message, Output, Pending, answers, shown};
-
-/// One command of a request.
-#[derive(Debug)]
-pub(super) struct Row {
-    pub(super) pending: Pending,
-    pub(super) command: u8,
-    /// What its answer will teach.
-    pub(super) binding: Binding,
-}
+use super::row::{Row, shown};
+use crate::message::Message;
+use crate::pairing::{Answer, ConnectionContext, Output};
 
 /// A request message that waits.
 #[derive(Debug)]
@@ -107,4 +100,9 @@ impl Exchange {
             )
         })
     }
+}
+
+/// Whether an answer's command answers a request's: WRITE_COMPLETE ends a WRITE_RAW.
+pub(super) fn answers(answer: u8, request: u8) -> bool {
+    command::primary(answer) == request
 }

@@ -6,8 +6,9 @@ use plimsoll_model::Outcome;
 use plimsoll_wire::smb1::andx::Link as Command;
 use plimsoll_wire::smb1::transaction::{Progress, Transaction};
 
-use super::exchange::Exchange;
-use super::{Answer, Message, both, later};
+use crate::message::Message;
+use crate::pairing::Answer;
+use crate::pairing::request::{both, later};
 
 /// How much of a transaction was seen.
 #[derive(Clone, Copy, Debug, Default)]
@@ -44,19 +45,20 @@ impl Parts {
         self.complete != Some(false) || self.end_seen
     }
 
-    /// Adds a message of the answer to `exchange`; whether it was the last.
+    /// Adds a message of the answer to `answer`; whether it was the last.
     pub(super) fn add_response(
-        exchange: &mut Exchange,
+        &mut self,
+        answer: &mut Option<Answer>,
         command: &Command<'_>,
         message: &Message<'_>,
         (status, outcome): (Option<u32>, Outcome),
     ) -> bool {
         // An error has no counts, and nothing follows it.
         let done = Transaction::new(command)
-            .is_none_or(|transaction| exchange.parts.answered.add(&transaction) || transaction.reaches_end());
-        match &mut exchange.answer {
+            .is_none_or(|transaction| self.answered.add(&transaction) || transaction.reaches_end());
+        match answer {
             None if done => {}
-            None => exchange.answer = Some(Answer::of(message, status, outcome)),
+            None => *answer = Some(Answer::of(message, status, outcome)),
             Some(answer) => {
                 answer.last = later(answer.last, message.last);
                 answer.resent_wait_ns = both(answer.resent_wait_ns, message.resent_wait_ns);

@@ -12,8 +12,10 @@ use plimsoll_wire::smb1::command;
 pub(super) use plimsoll_wire::smb1::raw::WriteRaw;
 use plimsoll_wire::smb1::raw::{self, Answer as RawAnswer};
 
-use super::exchange::{Exchange, Row};
-use super::{Answer, Arrival, ConnectionContext, Fields, Output, Pending, Smb1, bodies, shown};
+use super::arrival::{Arrival, Fields};
+use super::exchange::Exchange;
+use super::row::{Binding, Row, shown};
+use super::{Answer, ConnectionContext, Output, Pending, Smb1};
 use crate::message::Message;
 
 /// The blocks that may come. One each way: a client has nothing else under way meanwhile.
@@ -150,7 +152,7 @@ impl Smb1 {
             return output.unanswered_member(link, Some(shown(id)), &block);
         }
         let fields = Fields { id, tid, uid, is_response: false };
-        let row = Row { pending: block, command: command::WRITE_RAW, binding: bodies::Binding::None };
+        let row = Row { pending: block, command: command::WRITE_RAW, binding: Binding::None };
         self.wait(Exchange::new(fields, (row, Vec::new())), link, output);
     }
 }

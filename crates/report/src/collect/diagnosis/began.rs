@@ -6,7 +6,7 @@ use std::net::IpAddr;
 use plimsoll_model::{Operation, Symbol};
 use plimsoll_stats::tallies::Refusal;
 
-use super::super::validity::{plural, thousands};
+use super::super::counts::{plural, thousands};
 use super::{Evidence, NAMED, clients};
 use crate::instant;
 

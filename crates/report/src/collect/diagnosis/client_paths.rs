@@ -9,7 +9,7 @@ use plimsoll_model::ClientPath;
 use plimsoll_stats::Tallies;
 
 use super::super::client_paths::PARTS_LEAST;
-use super::super::validity::plural;
+use super::super::counts::plural;
 use super::network::{ROUND_TRIP_S, ROUND_TRIP_TIME};
 use super::{Evidence, Found, Kind, NAMED, clients, percent};
 use crate::findings::Rule;

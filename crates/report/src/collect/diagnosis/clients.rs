@@ -3,7 +3,7 @@
 use std::collections::BTreeSet;
 use std::net::IpAddr;
 
-use super::super::validity::plural;
+use super::super::counts::plural;
 use super::{Evidence, NAMED};
 
 /// All clients of the capture.

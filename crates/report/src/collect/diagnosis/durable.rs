@@ -7,7 +7,7 @@ use plimsoll_model::{Operation, Symbol};
 use plimsoll_stats::Tallies;
 use plimsoll_stats::tallies::{Cell, MIN_COMPARED, SLOW_MEAN};
 
-use super::super::validity::plural;
+use super::super::counts::plural;
 use super::{Evidence, Found, Kind, percent};
 use crate::findings::Rule;
 use crate::text::{duration, size};

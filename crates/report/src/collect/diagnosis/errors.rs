@@ -7,7 +7,7 @@ use std::net::IpAddr;
 use plimsoll_model::{Operation, StatusFamily, Symbol};
 use plimsoll_stats::tallies::{ErrorRow, FULL, Refusal};
 
-use super::super::validity::{plural, thousands};
+use super::super::counts::{plural, thousands};
 use super::began::Began;
 use super::{CAUSE_SHARE, Evidence, Found, Kind, NAMED, operations, percent};
 use crate::findings::{Findings, Rule};

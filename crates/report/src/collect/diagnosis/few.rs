@@ -3,7 +3,7 @@
 use std::collections::BTreeSet;
 use std::net::IpAddr;
 
-use super::super::validity::plural;
+use super::super::counts::plural;
 use super::{Evidence, Found, Kind, NAMED, clients, percent};
 use crate::findings::{Findings, Rule, Slow};
 use crate::instant;

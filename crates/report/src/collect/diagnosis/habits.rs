@@ -4,7 +4,7 @@ use plimsoll_model::Operation;
 use plimsoll_stats::Tallies;
 use plimsoll_stats::tallies::{Cell, Listing};
 
-use super::super::validity::{plural, thousands};
+use super::super::counts::{plural, thousands};
 use super::network::are_one_at_a_time;
 use super::{Evidence, FELT_NS, Found, Kind, percent};
 use crate::findings::Rule;

@@ -2,7 +2,7 @@
 
 use plimsoll_model::Breaks;
 
-use super::super::validity::plural;
+use super::super::counts::plural;
 use super::{CAUSE_SHARE, Evidence, Found, Kind, percent};
 use crate::findings::Rule;
 use crate::text::duration;

@@ -5,7 +5,7 @@ use std::net::IpAddr;
 
 use plimsoll_model::{SmallWindow, Symbol};
 
-use super::super::validity::plural;
+use super::super::counts::plural;
 use super::{Evidence, Found, Kind, percent};
 use crate::findings::{DepthShare, Rule};
 use crate::text::{duration, size};

@@ -7,7 +7,7 @@ use plimsoll_model::Operation as Kinds;
 use plimsoll_stats::Tallies;
 use plimsoll_stats::tallies::{ByOperation, Cell, MIN_COMPARED, PathRow};
 
-use super::super::validity::{plural, thousands};
+use super::super::counts::{plural, thousands};
 use super::paths::by_one;
 use super::places::times;
 use super::{Evidence, Found, Kind, clients, percent};

@@ -9,7 +9,7 @@ use plimsoll_stats::Tallies;
 use plimsoll_stats::tallies::{Excess, MIN_COMPARED, PathRow, sum_of};
 
 use self::walk::{MAX_LEVELS, Noted, Walk, descend};
-use super::super::validity::plural;
+use super::super::counts::plural;
 use super::few::Few;
 use super::places::{self, Place, SlowPlace, difference, times};
 use super::{CAUSE_SHARE, Evidence, Found, Kind, percent};

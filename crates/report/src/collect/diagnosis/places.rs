@@ -7,7 +7,7 @@ use plimsoll_model::{Endpoint, Symbol};
 use plimsoll_stats::Tallies;
 use plimsoll_stats::tallies::{ByOperation, Excess, PlaceKey, SLOW_MEAN};
 
-use super::super::validity::plural;
+use super::super::counts::plural;
 use super::client_paths::distance;
 use super::{CAUSE_SHARE, Evidence, FELT_NS, Found, Kind, percent};
 use crate::findings::{Breakdown, Findings, Rule};

@@ -3,7 +3,7 @@
 use plimsoll_model::{Restart, StatusFamily};
 use plimsoll_stats::tallies::ErrorRow;
 
-use super::super::validity::plural;
+use super::super::counts::plural;
 use super::{Evidence, Found, Kind, NAMED};
 use crate::findings::Rule;
 use crate::instant;

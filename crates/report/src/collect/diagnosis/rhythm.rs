@@ -4,7 +4,7 @@ use std::collections::HashSet;
 
 use plimsoll_stats::tallies::{AfterPause, MIN_COMPARED, Periodic};
 
-use super::super::validity::plural;
+use super::super::counts::plural;
 use super::operations::SLOW_NS;
 use super::places::times;
 use super::{CAUSE_SHARE, Evidence, Found, Kind, percent};

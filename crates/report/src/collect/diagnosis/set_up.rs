@@ -5,7 +5,7 @@ use std::net::IpAddr;
 
 use plimsoll_model::Operation;
 
-use super::super::validity::plural;
+use super::super::counts::plural;
 use super::few::Few;
 use super::operations::SLOW_NS;
 use super::places::times;

@@ -2,7 +2,7 @@
 
 use std::collections::{BTreeSet, HashSet};
 
-use super::super::validity::plural;
+use super::super::counts::plural;
 use super::{CAUSE_SHARE, Evidence, Found, Kind, percent};
 use crate::findings::{Rule, Slow};
 use crate::instant;

@@ -2,7 +2,7 @@
 
 use plimsoll_stats::tallies::{Excess, MIN_COMPARED, SLOW_MEAN};
 
-use super::super::validity::{plural, thousands};
+use super::super::counts::{plural, thousands};
 use super::places::{difference, times};
 use super::{Evidence, FELT_NS, Found, Kind, percent};
 use crate::findings::Rule;

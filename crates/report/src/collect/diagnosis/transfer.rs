@@ -2,7 +2,7 @@
 
 use plimsoll_stats::Waiting;
 
-use super::super::validity::plural;
+use super::super::counts::plural;
 use super::{Evidence, Found, Kind, percent};
 use crate::findings::{Findings, Rule};
 use crate::text::duration;

@@ -2,7 +2,7 @@
 
 use plimsoll_stats::tallies::MIN_COMPARED;
 
-use super::super::validity::plural;
+use super::super::counts::plural;
 use super::{Evidence, Found, Kind, percent};
 use crate::findings::Rule;
 use crate::instant;

@@ -4,8 +4,12 @@
 
 use plimsoll_wire::rpc::Call;
 
-use super::{EXPORT, FILE_SIZE};
 use crate::rpc::{MOUNT, NFS};
+
+/// Bytes of the file: more than any test reads.
+pub const FILE_SIZE: u64 = 1 << 40;
+/// The export; any other is refused.
+pub const EXPORT: &str = "/scripted";
 
 /// The file handles that there are.
 const ROOT: &[u8] = b"scripted root---";

@@ -15,6 +15,7 @@ use rustix::event::{Timespec, epoll};
 
 use super::answers::{Answer, answer};
 use super::schedule::Schedule;
+use super::script::nanoseconds;
 
 /// So long before something is due the thread stops sleeping, ns: waking up takes some ten microseconds, more on a
 /// machine that saves power.
@@ -116,7 +117,7 @@ impl Machine {
     }
 
     fn now(&self) -> u64 {
-        super::nanoseconds(self.clock.elapsed())
+        nanoseconds(self.clock.elapsed())
     }
 
     fn accept(&mut self) -> io::Result<()> {
@@ -151,7 +152,7 @@ impl Machine {
         for (stamp, answer) in calls {
             // The kernel's time of day in terms of our clock: however late this thread woke up, the call is not.
             let since = time_of_day.duration_since(UNIX_EPOCH + stamp).unwrap_or_default();
-            let arrived = super::nanoseconds(now.saturating_sub(since));
+            let arrived = nanoseconds(now.saturating_sub(since));
             if answer.timed {
                 let Some(due) = self.schedule.due(arrived, answer.asked) else { continue };
                 let order = self.arrivals;

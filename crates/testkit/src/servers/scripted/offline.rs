@@ -3,10 +3,10 @@
 use std::io;
 use std::sync::{Arc, Mutex, PoisonError};
 
-use super::Script;
 use super::answers::answer;
 use super::machine::first_record;
 use super::schedule::Schedule;
+use super::script::Script;
 
 /// One connection to a scripted server. Whoever holds it says when bytes arrive, and is told when to answer.
 #[derive(Debug)]

@@ -4,40 +4,7 @@ use std::time::Duration;
 
 use super::answers::Asked;
 use super::latency::Sampler;
-use super::{Oddities, Script, nanoseconds};
-
-/// Whether calls wait for each other.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Service {
-    /// Each is answered after its own time, however many there are.
-    Parallel,
-    /// One at a time, in the order in which they arrive: the time drawn is the time at work, and waiting comes on top.
-    Queue,
-    /// So many at a time, likewise: the capacity is so many calls in the mean time at work.
-    Workers(u32),
-}
-
-/// When the whole server stands still: nothing is answered, and what was due then is answered at the end.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Stalls {
-    /// When the first one begins, after the first timed call arrived.
-    pub first: Duration,
-    /// From the beginning of one to that of the next; longer than [`Stalls::length`].
-    pub every: Duration,
-    /// How long each is.
-    pub length: Duration,
-}
-
-impl Stalls {
-    /// The end of the stall that this instant is in, ns after the first timed call.
-    fn end(&self, at: u64) -> Option<u64> {
-        let (first, every) = (nanoseconds(self.first), nanoseconds(self.every).max(1));
-        let since = at.checked_sub(first)?;
-        let begun = first + since / every * every;
-        let end = begun + nanoseconds(self.length);
-        (at < end).then_some(end)
-    }
-}
+use super::script::{Oddities, Script, Service, Stalls, nanoseconds};
 
 /// The answer to a constant latency with stalls, under calls that arrive evenly: the response time that a part `q` of
 /// them does not exceed. Of all calls, `length / every` meet a stall, and wait for what is left of it.
@@ -106,15 +73,6 @@ impl Schedule {
         let Some((_, one_in)) = self.odd.lossy_file.filter(|(file, _)| asked.file == Some(*file)) else { return false };
         self.risked = self.risked.wrapping_add(1);
         self.risked.is_multiple_of(one_in.max(1))
-    }
-}
-
-impl Oddities {
-    /// How many times as long as others a call takes.
-    fn factor(&self, asked: Asked) -> f64 {
-        let size = self.slow_size.filter(|(bytes, _)| asked.read == Some(*bytes)).map_or(1.0, |(_, factor)| factor);
-        let file = self.unfair_file.filter(|(file, _)| asked.file == Some(*file)).map_or(1.0, |(_, factor)| factor);
-        size * file
     }
 }
 

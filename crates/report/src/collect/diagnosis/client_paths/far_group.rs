@@ -3,9 +3,9 @@
 use std::net::{IpAddr, Ipv4Addr, Ipv6Addr};
 
 use super::{Client, FAR_TIMES, cost_s, round_trips};
+use crate::collect::counts::plural;
 use crate::collect::diagnosis::network::{ROUND_TRIP_S, ROUND_TRIP_TIME};
 use crate::collect::diagnosis::{Evidence, Found, Kind, NAMED};
-use crate::collect::validity::plural;
 use crate::findings::Rule;
 use crate::text::duration;
 

@@ -1,0 +1,39 @@
+//! One command of a request: a row of the table of transactions.
+
+use crate::pairing::Pending;
+
+/// One command of a request.
+#[derive(Debug)]
+pub(super) struct Row {
+    pub(super) pending: Pending,
+    pub(super) command: u8,
+    /// What its answer will teach.
+    pub(super) binding: Binding,
+}
+
+/// What a request's answer will teach.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Binding {
+    /// Nothing.
+    None,
+    /// The FID that the path was opened with.
+    Open,
+    /// Likewise, for an open that is a transaction with this function.
+    OpenBy(u16),
+    /// The FID is free again.
+    Close(u16),
+    /// The TID of the share.
+    Share,
+    /// The TID is free again.
+    NoShare,
+    /// The UID of the user.
+    User,
+    /// The UID is free again.
+    NoUser,
+}
+
+/// The id that a row shows: PID << 16 | MID, as Wireshark's filters have them. PIDHigh is left out: clients before NT
+/// have something else in its place.
+pub(super) fn shown(id: u64) -> u64 {
+    id & 0xffff_ffff
+}

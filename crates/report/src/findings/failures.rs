@@ -1,0 +1,31 @@
+//! Actions that did not succeed, and how words of other failures are told from theirs.
+
+use serde::{Deserialize, Serialize};
+
+/// Ends the words of what failed before or after the measured phase.
+pub const OUTSIDE_THE_PHASE: &str = " (not in the measured phase)";
+
+/// Begins the words of a connection that could not be made: no action.
+pub const CONNECTION_ATTEMPT: &str = "connection attempt: ";
+
+/// Begins the words of a connection that was lost: no action, whatever was outstanding on it.
+pub const LOST_CONNECTION: &str = "lost connection: ";
+
+/// Actions that did not succeed.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct FailureCount {
+    /// What happened: an error status, a refused connection, a time-out, wrong data, …
+    pub cause: String,
+    /// How many.
+    pub count: u64,
+}
+
+impl FailureCount {
+    /// Whether an action of the measured phase failed; other causes are of connections, or of another time.
+    pub(crate) fn is_action(&self) -> bool {
+        let cause = &self.cause;
+        !cause.starts_with(CONNECTION_ATTEMPT)
+            && !cause.starts_with(LOST_CONNECTION)
+            && !cause.ends_with(OUTSIDE_THE_PHASE)
+    }
+}

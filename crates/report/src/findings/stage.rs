@@ -1,0 +1,212 @@
+//! One load level.
+
+use plimsoll_model::{Guarantees, Validity};
+use serde::{Deserialize, Serialize};
+
+use super::clients::ClientSpread;
+use super::curve::Interval;
+use super::depth::QueueDepth;
+use super::failures::{CONNECTION_ATTEMPT, FailureCount, LOST_CONNECTION, OUTSIDE_THE_PHASE};
+use super::headline::Headline;
+use super::iterations::{IterationKind, Users};
+use super::outage::{Interruption, ShortReads, Silence};
+use super::rows::OperationRow;
+use super::run::{Fairness, Generator, Parameter};
+use super::server::ServerSide;
+use super::span::Span;
+use super::times::Times;
+
+/// One load level: a data point of a load curve. Numbers are of its measured phase alone.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+pub struct Stage {
+    /// Its number, from 0: the column `stage` of the transactions table.
+    pub number: u32,
+    /// The load in words: `4 clients`, `2000 a second`.
+    pub level: String,
+    /// The load curve that it is a point of, where a run has several: `SMB`, `NFS`; null where it has one.
+    pub curve: Option<String>,
+    /// The parameter that was varied, and its value here; null where none was.
+    pub varied: Option<Parameter>,
+    /// Clients.
+    pub clients: u64,
+    /// Actions that a client keeps outstanding at most, over all its connections. An action is one message or several at a time; of an
+    /// SMB2 compound each member is a request.
+    pub depth: u32,
+    /// Actions that all clients together keep outstanding at most: `clients` × `depth`.
+    pub outstanding: u64,
+    /// Connections of all clients together.
+    pub connections: u64,
+    /// Iterations asked for, 1/s; null in a closed loop.
+    pub asked_per_s: Option<f64>,
+    /// What else decides the load, in words: think time, how often users start, arrivals, time-out.
+    #[serde(default)]
+    pub pace: Vec<String>,
+    /// Iterations that ended, 1/s. An iteration is one operation of a mix, or one run of a script.
+    pub iterations_per_s: f64,
+    /// The measured phase.
+    pub span: Span,
+    /// Whether its numbers may be used.
+    pub validity: Validity,
+    /// Requests: those of `response_time`, and those without an answer. Session traffic is not counted.
+    pub count: u64,
+    /// Answers with a status that is part of ordinary work, such as the end of a file.
+    pub expected: u64,
+    /// Refused and failed together.
+    pub errors: u64,
+    /// Requests to which the server said no.
+    pub refused: u64,
+    /// Requests that trouble kept from being carried out.
+    pub failed: u64,
+    /// Requests without an answer.
+    pub unanswered: u64,
+    /// Requests answered, 1/s.
+    pub operations_per_s: f64,
+    /// Of `operations_per_s`; null where the phase was too short to tell, or the run had one level.
+    pub operations_per_s_interval: Option<Interval>,
+    /// File data read, bytes/s.
+    pub read_bytes_per_s: f64,
+    /// File data written, bytes/s.
+    pub write_bytes_per_s: f64,
+    /// Which of its times leads: curves, sizes, repeats and the interval are of it.
+    #[serde(default)]
+    pub headline: Headline,
+    /// Response times of all operations together.
+    pub response_time: Option<Times>,
+    /// Of the mean of the leading response time; null as above.
+    pub response_mean_interval: Option<Interval>,
+    /// Last byte of the response − intended start; charges a late start to the server.
+    pub response_time_from_intended: Option<Times>,
+    /// One row a procedure.
+    pub operations: Vec<OperationRow>,
+    /// Sums, as in the report's own `groups`.
+    pub groups: Vec<OperationRow>,
+    /// Requests outstanding at once.
+    #[serde(default)]
+    pub queue_depth: QueueDepth,
+    /// Whether the load generator kept up.
+    pub generator: Generator,
+    /// How the server shared itself among the clients.
+    pub fairness: Fairness,
+    /// Response times and errors of the clients beside each other.
+    pub spread: ClientSpread,
+    /// Times without any answer, and requests that had none.
+    #[serde(default)]
+    pub silence: Silence,
+    /// Reads that returned fewer bytes than asked for.
+    #[serde(default)]
+    pub short_reads: ShortReads,
+    /// That it was stopped before its end; null where it was not.
+    #[serde(default)]
+    pub interruption: Option<Interruption>,
+    /// Actions that did not succeed, by what happened, most frequent first; and attempts to connect that failed, and connections that were
+    /// lost, which are no actions: their words begin with `connection attempt: ` and `lost connection: `.
+    pub failures: Vec<FailureCount>,
+    /// Users and their overload; null where users have no schedules of their own.
+    pub users: Option<Users>,
+    /// Iterations by kind, as the workload orders them; kinds of which none was due are left out.
+    pub iterations: Vec<IterationKind>,
+    /// What the server said of itself; null where nobody asked it.
+    pub server: Option<ServerSide>,
+    /// What the server guaranteed: durability of writes, signatures, encryption, caching; null where nobody asked.
+    #[serde(default)]
+    pub guarantees: Option<Guarantees>,
+}
+
+impl Stage {
+    /// Actions of the measured phase that did not succeed.
+    pub fn failed(&self) -> u64 {
+        self.failures_by_kind()[0]
+    }
+
+    /// Of the measured phase: actions that did not succeed, attempts to connect that failed, connections that were lost.
+    pub fn failures_by_kind(&self) -> [u64; 3] {
+        let [mut actions, mut attempts, mut lost] = [0_u64; 3];
+        for FailureCount { cause, count } in self.failures.iter().filter(|one| !one.cause.ends_with(OUTSIDE_THE_PHASE))
+        {
+            let sum = match cause {
+                cause if cause.starts_with(CONNECTION_ATTEMPT) => &mut attempts,
+                cause if cause.starts_with(LOST_CONNECTION) => &mut lost,
+                _ => &mut actions,
+            };
+            *sum = sum.saturating_add(*count);
+        }
+        [actions, attempts, lost]
+    }
+
+    /// Whether anything was measured: a level at which nobody could connect has no numbers, not even 0.
+    pub fn was_measured(&self) -> bool {
+        self.span.elapsed_s.is_some_and(|s| s > 0.0)
+    }
+
+    /// Its load in words, and the curve that it is of where the words do not say it.
+    pub fn words(&self) -> String {
+        self.words_with(&self.level)
+    }
+
+    /// Words about its load, and the curve that it is of where they do not say it. Levels of several curves have the same load.
+    pub fn words_with(&self, load: &str) -> String {
+        words(load, self.curve.as_deref())
+    }
+
+    /// What is raised from level to level: the rate asked for, or else the requests that may be outstanding.
+    pub fn load(&self) -> f64 {
+        load(self.asked_per_s, self.clients, self.depth)
+    }
+
+    /// The response time that leads.
+    pub fn headline_time(&self) -> Option<Times> {
+        self.headline.pick(self.response_time, self.response_time_from_intended)
+    }
+
+    /// The response time without correction for late starts, to stand beside it; `None` where it leads itself.
+    pub fn uncorrected_time(&self) -> Option<Times> {
+        self.response_time.filter(|_| self.headline.is_from_intended())
+    }
+
+    /// The longest response time that leads, s, and whether that is a lower bound: a request without an answer waited so long.
+    pub fn maximum_s(&self) -> Option<(f64, bool)> {
+        let answered = self.headline_time().map(|times| times.max_s);
+        match (answered, self.silence.unanswered_wait_s) {
+            (Some(answered), Some(waited)) => Some((answered.max(waited), waited > answered)),
+            (answered, waited) => answered.map(|s| (s, false)).or(waited.map(|s| (s, true))),
+        }
+    }
+}
+
+/// What decides the load besides levels and depth, in words; of levels that differ, each with its level.
+pub fn pace(stages: &[Stage]) -> Vec<String> {
+    let Some(first) = stages.first() else { return Vec::new() };
+    if stages.iter().all(|stage| stage.pace == first.pace) {
+        return first.pace.clone();
+    }
+    stages.iter().map(|stage| format!("{}: {}", stage.words(), stage.pace.join(", "))).collect()
+}
+
+/// How many actions may be outstanding, in words; `None` where there is no level.
+pub fn outstanding(stages: &[Stage]) -> Option<String> {
+    let range = |of: fn(&Stage) -> u64| {
+        let (least, most) = (stages.iter().map(of).min()?, stages.iter().map(of).max()?);
+        Some(if least == most { most.to_string() } else { format!("{least} to {most}") })
+    };
+    let plural = |count: &str, what: &str| format!("{count} {what}{}", if count == "1" { "" } else { "s" });
+    let (all, depth) = (range(|stage| stage.outstanding)?, range(|stage| stage.depth.into())?);
+    let (clients, connections) = (range(|stage| stage.clients)?, range(|stage| stage.connections)?);
+    let (clients, connections) = (plural(&clients, "client"), plural(&connections, "connection"));
+    let actions = plural(&all, "action");
+    Some(format!(
+        "at most {actions} outstanding: {clients} × depth {depth}, on {connections}; an action may be several requests"
+    ))
+}
+
+/// A load level, and the curve that it is of where its words do not say it.
+pub(super) fn words(level: &str, curve: Option<&str>) -> String {
+    match curve {
+        Some(curve) if !level.contains(curve) => format!("{level}, {curve}"),
+        _ => level.to_owned(),
+    }
+}
+
+/// A load in a number: iterations per second, or else the actions that may be outstanding.
+pub fn load(asked_per_s: Option<f64>, clients: u64, depth: u32) -> f64 {
+    asked_per_s.unwrap_or(clients as f64 * f64::from(depth.max(1)))
+}

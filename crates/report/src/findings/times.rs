@@ -1,0 +1,20 @@
+//! A distribution in a few numbers.
+
+use serde::{Deserialize, Serialize};
+
+/// A distribution's summary, seconds. Percentiles come from a histogram that is exact to 0.1 %; the rest is exact.
+#[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
+#[allow(missing_docs, reason = "field names are the definition; see MEASUREMENT.md")]
+pub struct Times {
+    pub count: u64,
+    pub min_s: f64,
+    pub max_s: f64,
+    pub mean_s: f64,
+    /// Sample standard deviation; null for a single value.
+    pub stddev_s: Option<f64>,
+    pub p50_s: f64,
+    pub p90_s: f64,
+    pub p95_s: f64,
+    pub p99_s: f64,
+    pub p999_s: f64,
+}
