@@ -21,11 +21,24 @@ const LIMIT: Duration = Duration::from_secs(900);
 /// any code but 0 and 125 for a bad commit.
 const STEP: &str = "\
 [ \"$(cat delay_ms)\" = \"$BEFORE_MS\" ] && new=$OLD || new=$SLOW
-\"$PLIMSOLL\" gate \"$OLD\" \"$new\" getattr -q --clients 2 --depth 1 --warmup 50ms --duration 400ms \
-    --fail-if 'getattr.mean > +5%' --most-rounds 20 --budget 30s --exit-undecided 125
+\"$PLIMSOLL\" gate \"$OLD\" \"$new\" look.toml -q \
+    --fail-if 'mean > +5%' --most-rounds 20 --budget 60s --exit-undecided 125
 code=$?
 [ $code -le 1 ] || code=125
 exit $code
+";
+
+/// A workload of which each answer takes that long: few files, so that a run has hardly begun when it measures.
+const WORKLOAD: &str = "\
+name = \"look\"
+description = \"Attributes of files by path\"
+files = { count = 4, directories = 1, depth = 1, size = \"1KiB\", shared = \"by-all\", seed = 1 }
+load = { clients = 2, depth = 1, think = \"0s\", warmup = \"50ms\", duration = \"400ms\" }
+[[iterations]]
+name = \"look\"
+on = \"file\"
+pick = \"uniform\"
+steps = [\"getattr\"]
 ";
 
 /// How a bisection ended.
@@ -33,7 +46,7 @@ exit $code
 enum Found {
     /// It names this commit.
     Commit(usize),
-    /// Only commits are left that could not be judged.
+    /// Only commits are left that could not be judged, because the machine was too busy.
     Undecided,
 }
 
@@ -59,6 +72,7 @@ impl Repository {
     fn new(slow: usize, targets: [String; 2]) -> Self {
         let repository = Self { folder: Scratch::new("bisect"), targets };
         repository.succeeds(&["init", "--quiet"]);
+        std::fs::write(repository.folder.path().join("look.toml"), WORKLOAD).unwrap();
         for number in 0..COMMITS {
             let delay_ms = if number < slow { BEFORE_MS } else { AFTER_MS };
             let write = |name: &str, text: String| std::fs::write(repository.folder.path().join(name), text).unwrap();
@@ -92,6 +106,8 @@ impl Repository {
         let ran = self.git(&["bisect", "run", "sh", "-c", STEP]);
         let said = [ran.stdout, ran.stderr].map(|text| String::from_utf8_lossy(&text).into_owned()).concat();
         if said.contains("There are only 'skip'ped commits left to test") {
+            // No other reason is one: a gate that never has a number would end so, too.
+            assert!(said.contains("is INVALID") || said.contains("time budget"), "{said}");
             return Found::Undecided;
         }
         let (_, named) = said.split_once(" is the first bad commit").unwrap_or_else(|| panic!("{said}"));

@@ -27,6 +27,7 @@ use crate::rounds::{RUNS, TURNS};
 use crate::{Arm, LevelResult};
 use observation::{Observation, RunNumber};
 use plimsoll_results::comparison::{Condition, compare};
+use question::Nothing;
 
 /// Rounds that may not count because the load generator was the bottleneck, before the gate gives up; from then on, as many as count.
 const MAX_UNCOUNTED: usize = 3;
@@ -211,13 +212,18 @@ fn number(level: &LevelResult, condition: &Condition) -> Result<RunNumber, Strin
 }
 
 /// What the runs of a round say of a condition at the `level`th load level.
-fn observe(condition: &Condition, level: usize, sides: [&[Vec<LevelResult>]; 2]) -> Result<Observation, String> {
+fn observe(condition: &Condition, level: usize, sides: [&[Vec<LevelResult>]; 2]) -> Result<Observation, Nothing> {
     let numbers = |runs: &[Vec<LevelResult>]| -> Result<Vec<RunNumber>, String> {
         let of = |run: &Vec<LevelResult>| number(run.get(level).ok_or("a load level was not run")?, condition);
         runs.iter().map(of).collect()
     };
-    let [baseline, candidate] = [numbers(sides[0])?, numbers(sides[1])?];
-    Observation::of(condition, [&baseline, &candidate])
+    observed(condition, sides.map(numbers))
+}
+
+/// The observation that the numbers of both sides make.
+fn observed(condition: &Condition, numbers: [Result<Vec<RunNumber>, String>; 2]) -> Result<Observation, Nothing> {
+    let [baseline, candidate] = numbers.map(|numbers| numbers.map_err(Nothing::Yet));
+    Observation::of(condition, [&baseline?, &candidate?]).map_err(Nothing::Ever)
 }
 
 #[cfg(test)]

@@ -24,12 +24,22 @@ impl RunNumber {
     /// The run has nothing of the kind: says what is missing.
     pub(super) fn of(run: &MeasuredRun, condition: &Condition) -> Result<Self, String> {
         let Condition { name, metric, .. } = condition;
-        let scope = Scope::named(&run.intervals, name).ok_or_else(|| format!("no numbers for {name}"))?;
+        let scope = Scope::named(&run.intervals, name).ok_or_else(|| missing(name, run))?;
         let course = run.course(scope);
         let none = || format!("{name} has no {}", metric.label());
         let value = estimate(*metric, std::slice::from_ref(&course)).ok_or_else(none)?.value;
         let grain = repeats::grain(*metric, value, run.seconds());
         Ok(Self { value, grain, operations: course.sum().row.count })
+    }
+}
+
+/// A run without the operation that a condition is about, and what it has.
+fn missing(name: &str, run: &MeasuredRun) -> String {
+    let is_operation = |scope: &Scope| matches!(scope, Scope::Operation(_));
+    let others: Vec<String> = Scope::of(&[&run.intervals]).into_iter().filter(is_operation).map(Scope::name).collect();
+    match others.as_slice() {
+        [] => format!("no operation, so no numbers for {name}"),
+        others => format!("no numbers for {name}, only for {}", others.join(", ")),
     }
 }
 

@@ -2,6 +2,7 @@
 
 use plimsoll_stats::comparison::{Interval, confidence_sequence};
 
+use super::MAX_UNCOUNTED;
 use super::apart::Apart;
 use super::observation::{Observation, grain};
 use plimsoll_results::comparison::{Condition, Outcome, Threshold};
@@ -24,6 +25,19 @@ pub struct Question {
     /// Why nothing more can become known; `None` where it was decided, or only takes longer.
     pub unanswerable: Option<String>,
     observations: Vec<Observation>,
+    /// Rounds without a number, and why the last of them had none.
+    without: usize,
+    /// See `without`.
+    lacks: Option<String>,
+}
+
+/// Why a round says nothing of a condition.
+#[derive(Clone, Debug)]
+pub(super) enum Nothing {
+    /// Its runs have no such number; those of another round may, for example because caches have filled.
+    Yet(String),
+    /// No round's number could be used beside it.
+    Ever(String),
 }
 
 /// What a condition was judged from.
@@ -60,8 +74,8 @@ impl Question {
     #[must_use]
     pub fn new(condition: Condition, level: String, alpha: f64) -> Self {
         let (seen, known, unanswerable, observations) = (Seen::Rounds(0), None, None, Vec::new());
-        let (outcome, confidence) = (Outcome::Undecided, 1.0 - alpha);
-        Self { condition, level, outcome, seen, known, confidence, unanswerable, observations }
+        let (outcome, confidence, without, lacks) = (Outcome::Undecided, 1.0 - alpha, 0, None);
+        Self { condition, level, outcome, seen, known, confidence, unanswerable, observations, without, lacks }
     }
 
     /// Whether another round could change anything.
@@ -70,14 +84,22 @@ impl Question {
     }
 
     /// A round more. What was decided stays: the interval was right at that time as it is at all others.
-    pub(super) fn observe(&mut self, observed: Result<Observation, String>) {
+    pub(super) fn observe(&mut self, observed: Result<Observation, Nothing>) {
         if !self.is_open() {
             return;
         }
         match observed {
             Ok(observation) => self.observations.push(observation),
-            Err(why) => {
+            Err(Nothing::Ever(why)) => {
                 self.unanswerable = Some(why);
+                return;
+            }
+            Err(Nothing::Yet(why)) => {
+                self.without += 1;
+                if self.without > MAX_UNCOUNTED.max(self.observations.len()) {
+                    self.unanswerable = Some(why.clone());
+                }
+                self.lacks = Some(why);
                 return;
             }
         }
@@ -87,6 +109,16 @@ impl Question {
         if let Some(found) = confidence_sequence(&values, 1.0 - self.confidence) {
             self.know(found, grain);
         }
+    }
+
+    /// Why no more is known, if that is not for the number of rounds.
+    pub(super) fn why_unknown(&self) -> Option<String> {
+        let lacks = self.lacks.as_ref().filter(|_| self.outcome == Outcome::Undecided);
+        let rounds = |why: &String| match self.without {
+            1 => format!("{why} in 1 round"),
+            more => format!("{why} in {more} rounds"),
+        };
+        lacks.map(rounds).or_else(|| self.unanswerable.clone())
     }
 
     /// All there is, of sides that were not measured in turns: it is judged once.
@@ -124,7 +156,7 @@ mod tests {
         for difference in differences {
             let one = |value: f64| vec![RunNumber { value, grain: 0.0, operations: 1_000 }];
             let sides = [one(1.0), one((difference / 100.0).exp())];
-            question.observe(Observation::of(&question.condition, [&sides[0], &sides[1]]));
+            question.observe(Observation::of(&question.condition, [&sides[0], &sides[1]]).map_err(Nothing::Ever));
         }
         question
     }
@@ -145,10 +177,40 @@ mod tests {
     #[test]
     fn what_was_decided_stays_and_what_is_missing_ends_the_question() {
         let mut decided = after("mean > +3%", &[5.1, 4.9, 5.0, 5.2]);
-        decided.observe(Err("no numbers".to_owned()));
+        decided.observe(Err(Nothing::Ever("zero".to_owned())));
         assert_eq!((decided.outcome, decided.unanswerable.clone()), (Outcome::Failed, None));
-        let mut missing = after("mean > +3%", &[5.1]);
-        missing.observe(Err("no numbers".to_owned()));
-        assert_eq!((missing.outcome, missing.is_open()), (Outcome::Undecided, false));
+        let mut zero = after("mean > +3%", &[5.1]);
+        zero.observe(Err(Nothing::Ever("zero".to_owned())));
+        assert_eq!(
+            (zero.outcome, zero.is_open(), zero.why_unknown()),
+            (Outcome::Undecided, false, Some("zero".to_owned()))
+        );
+    }
+
+    /// Found by a bisection: the first runs of a server had look-ups alone.
+    #[test]
+    fn a_round_without_the_operation_is_left_out_and_too_many_end_the_question() {
+        let without = || Err(Nothing::Yet("no numbers for getattr".to_owned()));
+        let mut late = after("mean > +3%", &[]);
+        late.observe(without());
+        assert_eq!(
+            (late.is_open(), late.why_unknown().unwrap()),
+            (true, "no numbers for getattr in 1 round".to_owned())
+        );
+        for difference in [0.051, 0.049, 0.05, 0.052] {
+            let one = |value: f64| vec![RunNumber { value, grain: 0.0, operations: 1_000 }];
+            late.observe(
+                Observation::of(&late.condition, [&one(1.0), &one(f64::exp(difference))]).map_err(Nothing::Ever),
+            );
+        }
+        assert_eq!((late.outcome, late.seen, late.why_unknown()), (Outcome::Failed, Seen::Rounds(4), None));
+        let mut never = after("mean > +3%", &[]);
+        (0..3).for_each(|_| never.observe(without()));
+        assert!(never.is_open());
+        never.observe(without());
+        assert_eq!(
+            (never.is_open(), never.why_unknown().unwrap()),
+            (false, "no numbers for getattr in 4 rounds".to_owned())
+        );
     }
 }

@@ -10,9 +10,9 @@ use plimsoll_results::comparison::{Condition, RecordedRun};
 
 use super::apart::Apart;
 use super::observation::{Observation, RunNumber};
-use super::question::{Question, Seen, Unit};
+use super::question::{Nothing, Question, Seen, Unit};
 use super::result::{Basis, GateResult, GateRun};
-use super::{invalid_rounds_are_too_many, uncounted};
+use super::{invalid_rounds_are_too_many, observed, uncounted};
 use crate::rounds::TURNS;
 
 /// The recordings of a side, each with its runs.
@@ -158,11 +158,11 @@ fn in_turns(
     (Basis::Rounds { all: counted.len(), uncounted: uncounted(&counted) }, why, counted)
 }
 
-fn observe(condition: &Condition, runs: &[Placed<'_>; 4]) -> Result<Observation, String> {
+fn observe(condition: &Condition, runs: &[Placed<'_>; 4]) -> Result<Observation, Nothing> {
     let of = |side: usize| -> Result<Vec<RunNumber>, String> {
         runs.iter().filter(|run| run.side == side).map(|placed| RunNumber::of(&placed.run.run, condition)).collect()
     };
-    Observation::of(condition, [&of(0)?, &of(1)?])
+    observed(condition, [of(0), of(1)])
 }
 
 /// Judges each condition once; why some are undecided, if they are.

@@ -6,7 +6,7 @@ use plimsoll_stats::comparison::{Metric, repeats};
 use plimsoll_testkit::Random;
 
 use super::observation::{Observation, RunNumber};
-use super::question::Seen;
+use super::question::{Nothing, Seen};
 use super::*;
 use plimsoll_results::comparison::Outcome;
 
@@ -80,7 +80,7 @@ fn gates(limit: &str, (noise, deviation): (Noise, f64), difference: f64, (gates,
         for _ in 0..most {
             let number = |value| RunNumber { value, grain: 0.0, operations: 1_000 };
             let [a, b] = runs.round(difference).map(|side| side.map(number));
-            question.observe(Observation::of(&condition, [&a, &b]));
+            question.observe(Observation::of(&condition, [&a, &b]).map_err(Nothing::Ever));
             if !question.is_open() {
                 break;
             }

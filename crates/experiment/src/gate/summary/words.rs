@@ -104,7 +104,7 @@ pub(super) fn outcome(question: &Question) -> String {
         Seen::Apart([baseline, candidate], unit) => format!("from {baseline} and {candidate} {}", units(unit)),
     };
     let after = format!("{} {from}", question.outcome.label());
-    match &question.unanswerable {
+    match question.why_unknown() {
         Some(why) => format!("{after}: {why}"),
         None => after,
     }
