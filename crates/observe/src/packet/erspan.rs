@@ -2,8 +2,9 @@
 //!
 //! Spec: draft-foschiano-erspan-03 4.2 and 4.3
 
+use super::content::Packet;
+use super::inner::{Header, Inner};
 use super::layer::Layer;
-use super::{Packet, ethernet, ip};
 
 const VERSION_TYPE_2: u8 = 1;
 const VERSION_TYPE_3: u8 = 2;
@@ -19,15 +20,15 @@ const KIND_ETHERNET: u16 = 0;
 const KIND_IP: u16 = 2;
 
 /// A packet from its ERSPAN header on.
-pub(super) fn decode(layer: Layer<'_>) -> Packet<'_> {
+pub(super) fn decode<'a>(layer: Layer<'a>, inner: impl Inner<'a>) -> Packet<'a> {
     match layer.bytes.first().map(|first| first >> 4) {
-        Some(VERSION_TYPE_2) => layer.inside(TYPE_2_LEN, ethernet::decode),
+        Some(VERSION_TYPE_2) => layer.inside(TYPE_2_LEN, |packet| inner(Header::Ethernet, packet)),
         Some(VERSION_TYPE_3) => {
             let Some(last) = layer.be16(TYPE_3_LEN - 2) else { return Packet::Malformed };
             let len = if last & HAS_SUBHEADER == 0 { TYPE_3_LEN } else { TYPE_3_LEN + SUBHEADER_LEN };
             match last >> FRAME_KIND_SHIFT & FRAME_KIND_MASK {
-                KIND_ETHERNET => layer.inside(len, ethernet::decode),
-                KIND_IP => layer.inside(len, ip::decode),
+                KIND_ETHERNET => layer.inside(len, |packet| inner(Header::Ethernet, packet)),
+                KIND_IP => layer.inside(len, |packet| inner(Header::Ip, packet)),
                 _ => Packet::Other,
             }
         }

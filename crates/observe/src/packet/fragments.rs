@@ -4,7 +4,9 @@
 
 use std::collections::{HashMap, VecDeque};
 
-use super::{Address, Datagram, Fragment, Stamp};
+use super::datagram::{Datagram, Fragment};
+use super::path::Address;
+use super::stamp::Stamp;
 
 /// Datagrams under way at once; beyond it the oldest is given up.
 const OPEN_MAX: usize = 256;

@@ -2,8 +2,10 @@
 //!
 //! Spec: RFC 8926 3.4 and 3.5
 
+use super::content::Packet;
+use super::ethertype;
+use super::inner::{Header, Inner};
 use super::layer::Layer;
-use super::{Packet, ethernet, ip};
 
 pub(super) const PORT: u16 = 6081;
 const HEADER_LEN: usize = 8;
@@ -12,7 +14,7 @@ const VERSION_MASK: u8 = 0xc0;
 const PROTOCOL_ETHERNET: u16 = 0x6558;
 
 /// The packet in a datagram's payload; `None` where this is no GENEVE header.
-pub(super) fn decode(layer: Layer<'_>) -> Option<Packet<'_>> {
+pub(super) fn decode<'a>(layer: Layer<'a>, inner: impl Inner<'a>) -> Option<Packet<'a>> {
     let &[first, flags, _, _, _, _, _, reserved] = layer.bytes.first_chunk::<HEADER_LEN>()?;
     // Of the flags, the lower six bits are reserved.
     if first & VERSION_MASK != 0 || flags & 0x3f != 0 || reserved != 0 {
@@ -20,8 +22,10 @@ pub(super) fn decode(layer: Layer<'_>) -> Option<Packet<'_>> {
     }
     let len = HEADER_LEN + usize::from(first) * 4;
     match layer.be16(2)? {
-        PROTOCOL_ETHERNET => Some(layer.inside(len, ethernet::decode)),
-        ethernet::ETHERTYPE_IPV4 | ethernet::ETHERTYPE_IPV6 => Some(layer.inside(len, ip::decode)),
+        PROTOCOL_ETHERNET => Some(layer.inside(len, |packet| inner(Header::Ethernet, packet))),
+        ethertype::ETHERTYPE_IPV4 | ethertype::ETHERTYPE_IPV6 => {
+            Some(layer.inside(len, |packet| inner(Header::Ip, packet)))
+        }
         _ => None,
     }
 }

@@ -2,8 +2,9 @@
 //!
 //! Spec: RFC 2784; RFC 2890 (key and sequence number); RFC 7637 (NVGRE); RFC 2637 4.1 (PPTP)
 
+use super::content::Packet;
+use super::inner::{Header, Inner};
 use super::layer::Layer;
-use super::{Packet, erspan, ethernet, ppp};
 
 const HAS_CHECKSUM: u16 = 0x8000;
 /// RFC 1701's source routes, which RFC 2784 took away: the packet is for nobody else.
@@ -24,7 +25,7 @@ const PROTOCOL_ERSPAN_3: u16 = 0x22eb;
 const PROTOCOL_PPP: u16 = 0x880b;
 
 /// A packet from its GRE header on.
-pub(super) fn decode(layer: Layer<'_>) -> Packet<'_> {
+pub(super) fn decode<'a>(layer: Layer<'a>, inner: impl Inner<'a>) -> Packet<'a> {
     let (Some(flags), Some(protocol)) = (layer.be16(0), layer.be16(2)) else { return Packet::Malformed };
     let has = |flag: u16| usize::from(flags & flag != 0);
     match (flags & VERSION_MASK, protocol) {
@@ -32,22 +33,24 @@ pub(super) fn decode(layer: Layer<'_>) -> Packet<'_> {
         (0, _) => {
             let len = FIELD_LEN * (1 + has(HAS_CHECKSUM) + has(HAS_KEY) + has(HAS_SEQUENCE));
             let has_sequence = flags & HAS_SEQUENCE != 0;
-            layer.after(len).map_or(Packet::Malformed, |inner| payload(protocol, has_sequence, inner))
+            layer.after(len).map_or(Packet::Malformed, |packet| payload(protocol, has_sequence, packet, inner))
         }
         (1, PROTOCOL_PPP) => {
             // The key is always there: it holds the payload's length and the call.
-            layer.inside(FIELD_LEN * (2 + has(HAS_SEQUENCE) + has(HAS_ACKNOWLEDGEMENT)), ppp::decode)
+            layer.inside(FIELD_LEN * (2 + has(HAS_SEQUENCE) + has(HAS_ACKNOWLEDGEMENT)), |packet| {
+                inner(Header::Ppp, packet)
+            })
         }
         _ => Packet::Other,
     }
 }
 
-fn payload(protocol: u16, has_sequence: bool, inner: Layer<'_>) -> Packet<'_> {
+fn payload<'a>(protocol: u16, has_sequence: bool, layer: Layer<'a>, inner: impl Inner<'a>) -> Packet<'a> {
     match protocol {
-        PROTOCOL_ETHERNET => inner.inside(0, ethernet::decode),
+        PROTOCOL_ETHERNET => layer.inside(0, |packet| inner(Header::Ethernet, packet)),
         // Type I has no header of its own, and no sequence number in GRE's.
-        PROTOCOL_ERSPAN if !has_sequence => inner.inside(0, ethernet::decode),
-        PROTOCOL_ERSPAN | PROTOCOL_ERSPAN_3 => inner.inside(0, erspan::decode),
-        _ => inner.deeper().map_or(Packet::TooDeep, |inner| ethernet::typed(protocol, inner)),
+        PROTOCOL_ERSPAN if !has_sequence => layer.inside(0, |packet| inner(Header::Ethernet, packet)),
+        PROTOCOL_ERSPAN | PROTOCOL_ERSPAN_3 => layer.inside(0, |packet| inner(Header::Erspan, packet)),
+        _ => layer.deeper().map_or(Packet::TooDeep, |packet| inner(Header::Ethertype(protocol), packet)),
     }
 }

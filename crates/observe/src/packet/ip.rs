@@ -2,56 +2,21 @@
 //!
 //! Spec: RFC 791; RFC 8200.
 
-use super::layer::Layer;
-use super::{Address, Packet, be16, transport};
-
-/// A whole IP datagram's payload.
-#[derive(Clone, Copy, Debug)]
-pub struct Datagram<'a> {
-    /// Sender.
-    pub source: Address,
-    /// Receiver.
-    pub destination: Address,
-    /// Protocol number (6 TCP, 17 UDP).
-    pub protocol: u8,
-    /// What was captured of the payload.
-    pub payload: &'a [u8],
-    /// Length of the payload on the wire, bytes.
-    pub wire_len: u32,
-}
-
-/// A piece of an IP datagram.
-#[derive(Clone, Copy, Debug)]
-pub struct Fragment<'a> {
-    /// The piece, as if it were a datagram.
-    pub piece: Datagram<'a>,
-    /// Identification.
-    pub id: u32,
-    /// Place of the piece in the whole, bytes.
-    pub offset: u32,
-    /// Whether more pieces follow.
-    pub more: bool,
-}
-
-/// What an IP packet holds.
-#[derive(Clone, Copy, Debug)]
-pub enum Network<'a> {
-    /// A whole datagram.
-    Datagram(Datagram<'a>),
-    /// A piece of one.
-    Fragment(Fragment<'a>),
-    /// Cut off or contradictory.
-    Malformed,
-}
+use super::content::Packet;
+use super::datagram::{Datagram, Fragment, Network};
+use super::inner::Inner;
+use super::layer::{Layer, be16, be32};
+use super::path::Address;
+use super::transport;
 
 /// ::ffff:0:0/96, the place of IPv4 addresses among IPv6's (RFC 4291 2.5.5.2).
 const IPV4_MAPPED: Address = 0xffff_0000_0000;
 
 /// A packet from its IP header on.
 #[inline]
-pub(super) fn decode(layer: Layer<'_>) -> Packet<'_> {
+pub(super) fn decode<'a>(layer: Layer<'a>, inner: impl Inner<'a>) -> Packet<'a> {
     match parse(layer.bytes, layer.wire_len) {
-        Network::Datagram(datagram) => transport::parse(&datagram, layer.depth),
+        Network::Datagram(datagram) => transport::parse(&datagram, layer.depth, inner),
         Network::Fragment(fragment) => Packet::Fragment(fragment),
         Network::Malformed => Packet::Malformed,
     }
@@ -190,7 +155,7 @@ fn behind_extensions(whole: Datagram<'_>) -> Option<Network<'_>> {
             AUTHENTICATION => at += (usize::from(*header.get(1)?) + 2) * 4,
             FRAGMENT => {
                 let flags = be16(header, 2)?;
-                piece_of = Some((super::be32(header, 4)?, u32::from(flags & 0xfff8), flags & 1 != 0));
+                piece_of = Some((be32(header, 4)?, u32::from(flags & 0xfff8), flags & 1 != 0));
                 at += 8;
             }
             _ => break,

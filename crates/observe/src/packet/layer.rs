@@ -1,6 +1,6 @@
 //! The part of a packet that is still to be decoded, and how many encapsulations lie around it.
 
-use super::{Packet, be16};
+use super::content::Packet;
 
 /// Encapsulations in each other that are followed. Networks use two or three (VXLAN in IPsec, MPLS in GRE in PPPoE).
 pub(super) const DEPTH_MAX: u8 = 8;
@@ -25,7 +25,7 @@ impl<'a> Layer<'a> {
     }
 
     /// Decodes the packet that is encapsulated behind a header of `len` bytes.
-    pub(super) fn inside(self, len: usize, decode: fn(Layer<'a>) -> Packet<'a>) -> Packet<'a> {
+    pub(super) fn inside(self, len: usize, decode: impl FnOnce(Layer<'a>) -> Packet<'a>) -> Packet<'a> {
         match self.after(len).map(Self::deeper) {
             Some(Some(inner)) => decode(inner),
             Some(None) => Packet::TooDeep,
@@ -43,4 +43,14 @@ impl<'a> Layer<'a> {
     pub(super) fn be16(self, at: usize) -> Option<u16> {
         be16(self.bytes, at)
     }
+}
+
+#[inline]
+pub(super) fn be16(bytes: &[u8], at: usize) -> Option<u16> {
+    Some(u16::from_be_bytes(bytes.get(at..at + 2)?.try_into().ok()?))
+}
+
+#[inline]
+pub(super) fn be32(bytes: &[u8], at: usize) -> Option<u32> {
+    Some(u32::from_be_bytes(bytes.get(at..at + 4)?.try_into().ok()?))
 }

@@ -6,93 +6,36 @@
 //! Nothing is copied: payloads borrow from the frame. Lengths are those *on the wire*, so that a short snaplen
 //! does not look like short packets.
 
+mod content;
+mod datagram;
 mod erspan;
 mod ethernet;
+mod ethertype;
 mod fragments;
 mod geneve;
 mod gre;
+mod inner;
 mod ip;
 mod layer;
 mod link;
 mod mpls;
+mod path;
 mod ppp;
+mod segment;
+mod stamp;
 mod transport;
 mod vxlan;
 
+pub use content::Packet;
+pub use datagram::{Datagram, Fragment, Network};
 pub use fragments::Fragments;
-pub use ip::{Datagram, Fragment, Network};
-use layer::Layer;
-pub use transport::{Segment, SegmentBuf, TcpFlags};
+pub use path::{Address, Path, ip_address};
+pub use segment::{Segment, SegmentBuf, TcpFlags};
+pub use stamp::Stamp;
 
 use crate::capture::LinkType;
-
-/// An IPv4 (mapped into IPv6 as ::ffff:a.b.c.d) or IPv6 address as one number: cheap to hash and compare.
-pub type Address = u128;
-
-/// The address as the standard library has it.
-pub fn ip_address(address: Address) -> std::net::IpAddr {
-    std::net::Ipv6Addr::from(address).to_canonical()
-}
-
-/// A time and the frame that it belongs to.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Stamp {
-    /// Capture time, ns since the Unix epoch.
-    pub time_ns: i64,
-    /// Frame number, from 1.
-    pub frame: u64,
-}
-
-/// Source and destination of a packet.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
-pub struct Path {
-    /// Sender.
-    pub source: Address,
-    /// Receiver.
-    pub destination: Address,
-    /// Sender's port.
-    pub source_port: u16,
-    /// Receiver's port.
-    pub destination_port: u16,
-}
-
-impl Path {
-    /// The way back.
-    pub fn reversed(&self) -> Path {
-        Path {
-            source: self.destination,
-            destination: self.source,
-            source_port: self.destination_port,
-            destination_port: self.source_port,
-        }
-    }
-}
-
-/// What a frame turned out to hold.
-#[derive(Clone, Copy, Debug)]
-pub enum Packet<'a> {
-    /// A TCP segment.
-    Tcp(Path, Segment<'a>),
-    /// A whole UDP datagram: payload, and its length on the wire.
-    Udp(Path, &'a [u8], u32),
-    /// A piece of an IP datagram: give it to [`Fragments`].
-    Fragment(Fragment<'a>),
-    /// IP with another protocol inside, or not IP at all.
-    Other,
-    /// Headers cut off or in contradiction with themselves.
-    Malformed,
-    /// Tunnels in each other, more than are followed.
-    TooDeep,
-    /// A link type that is not understood.
-    UnknownLink,
-}
-
-impl Packet<'_> {
-    /// Whether there was traffic behind every header: what a guess at the kind of a packet needs to be right.
-    fn is_decoded(&self) -> bool {
-        matches!(self, Packet::Tcp(..) | Packet::Udp(..) | Packet::Fragment(_) | Packet::TooDeep)
-    }
-}
+use inner::Header;
+use layer::Layer;
 
 /// Decodes a frame that is as most are, by the shortest way: TCP in plain IP in plain Ethernet. `None` for all others,
 /// sound or not: they are for [`decode`], which says the same of these.
@@ -105,22 +48,25 @@ pub fn decode_plain_tcp(link: LinkType, captured: &[u8]) -> Option<(Path, Segmen
 /// Decodes one frame. `original_len` is its length on the wire, bytes.
 #[inline]
 pub fn decode(link: LinkType, captured: &[u8], original_len: u32) -> Packet<'_> {
-    link::decode(link, Layer { bytes: captured, wire_len: original_len, depth: 0 })
+    link::decode(link, Layer { bytes: captured, wire_len: original_len, depth: 0 }, from_header)
 }
 
 /// Decodes a datagram put together by [`Fragments`]; what it holds may be a fragment of another, where it is a tunnel's.
 pub fn decode_whole<'a>(datagram: &Datagram<'a>) -> Packet<'a> {
-    transport::parse(datagram, 0)
+    transport::parse(datagram, 0, from_header)
 }
 
-#[inline]
-fn be16(bytes: &[u8], at: usize) -> Option<u16> {
-    Some(u16::from_be_bytes(bytes.get(at..at + 2)?.try_into().ok()?))
-}
-
-#[inline]
-fn be32(bytes: &[u8], at: usize) -> Option<u32> {
-    Some(u32::from_be_bytes(bytes.get(at..at + 4)?.try_into().ok()?))
+/// Decodes a packet from one of the headers on that may follow others.
+fn from_header<'a>(header: Header, layer: Layer<'a>) -> Packet<'a> {
+    match header {
+        Header::Ethernet => ethernet::decode(layer, from_header),
+        Header::Ethertype(ethertype) => ethernet::typed(ethertype, layer, from_header),
+        Header::Ip => ip::decode(layer, from_header),
+        Header::Mpls => mpls::decode(layer, from_header),
+        Header::Ppp => ppp::decode(layer, from_header),
+        Header::PppOverEthernet => ppp::over_ethernet(layer, from_header),
+        Header::Erspan => erspan::decode(layer, from_header),
+    }
 }
 
 #[cfg(test)]

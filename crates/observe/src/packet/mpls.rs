@@ -3,8 +3,9 @@
 //!
 //! Spec: RFC 3032 2.1; RFC 4448 4.6 (Ethernet pseudowires); RFC 4928 3 (the first nibble); RFC 4023 (MPLS in IP)
 
+use super::content::Packet;
+use super::inner::{Header, Inner};
 use super::layer::Layer;
-use super::{Packet, ethernet, ip};
 
 /// A label with its class, the end of the stack and a time to live.
 const LABEL_LEN: usize = 4;
@@ -14,7 +15,7 @@ const LABELS_MAX: usize = 16;
 const CONTROL_WORD_LEN: usize = 4;
 
 /// A packet from its first label on.
-pub(super) fn decode(mut layer: Layer<'_>) -> Packet<'_> {
+pub(super) fn decode<'a>(mut layer: Layer<'a>, inner: impl Inner<'a>) -> Packet<'a> {
     for _ in 0..LABELS_MAX {
         let (Some(&[.., end, _]), Some(behind)) = (layer.bytes.first_chunk::<LABEL_LEN>(), layer.after(LABEL_LEN))
         else {
@@ -23,17 +24,17 @@ pub(super) fn decode(mut layer: Layer<'_>) -> Packet<'_> {
         layer = behind;
         // The bit that ends the stack.
         if end & 1 == 1 {
-            return unlabelled(layer);
+            return unlabelled(layer, inner);
         }
     }
     Packet::Malformed
 }
 
-fn unlabelled(layer: Layer<'_>) -> Packet<'_> {
+fn unlabelled<'a>(layer: Layer<'a>, inner: impl Inner<'a>) -> Packet<'a> {
     let nibble = layer.bytes.first().map(|first| first >> 4);
     let likely = match nibble {
-        Some(4 | 6) => layer.inside(0, ip::decode),
-        Some(0) => layer.inside(CONTROL_WORD_LEN, ethernet::decode),
+        Some(4 | 6) => layer.inside(0, |packet| inner(Header::Ip, packet)),
+        Some(0) => layer.inside(CONTROL_WORD_LEN, |packet| inner(Header::Ethernet, packet)),
         Some(_) => Packet::Other,
         None => Packet::Malformed,
     };
@@ -42,6 +43,6 @@ fn unlabelled(layer: Layer<'_>) -> Packet<'_> {
         return likely;
     }
     // Without a control word, a pseudowire begins with an address, and any nibble is possible.
-    let pseudowire = layer.inside(0, ethernet::decode);
+    let pseudowire = layer.inside(0, |packet| inner(Header::Ethernet, packet));
     if pseudowire.is_decoded() { pseudowire } else { likely }
 }

@@ -2,87 +2,13 @@
 //!
 //! Spec: RFC 9293 3.1; RFC 768; RFC 2003 (IPv4 in IPv4); RFC 2473 (in IPv6); RFC 4213 (IPv6 in IPv4)
 
+use super::content::Packet;
+use super::datagram::Datagram;
+use super::inner::{Header, Inner};
 use super::layer::Layer;
-use super::{Datagram, Packet, Path, geneve, gre, ip, mpls, vxlan};
-
-/// The flags that matter here.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct TcpFlags(pub u8);
-
-impl TcpFlags {
-    /// Sender is done.
-    pub fn fin(self) -> bool {
-        self.0 & 0x01 != 0
-    }
-    /// Sender is done, or the connection is broken off.
-    pub fn ends(self) -> bool {
-        self.0 & 0x05 != 0
-    }
-    /// Connection opens.
-    pub fn syn(self) -> bool {
-        self.0 & 0x02 != 0
-    }
-    /// Connection is broken off.
-    pub fn rst(self) -> bool {
-        self.0 & 0x04 != 0
-    }
-    /// The acknowledgement number counts.
-    pub fn ack(self) -> bool {
-        self.0 & 0x10 != 0
-    }
-}
-
-/// A TCP segment.
-#[derive(Clone, Copy, Debug)]
-pub struct Segment<'a> {
-    /// Sequence number of the first payload byte (of the SYN, where there is one).
-    pub seq: u32,
-    /// Acknowledgement number.
-    pub ack: u32,
-    /// Flags.
-    pub flags: TcpFlags,
-    /// The window, not scaled.
-    pub window: u16,
-    /// The scale that a SYN announces for all further windows of its sender (RFC 7323 2.2).
-    pub window_scale: Option<u8>,
-    /// What was captured of the payload.
-    pub payload: &'a [u8],
-    /// Length of the payload on the wire, bytes.
-    pub wire_len: u32,
-}
-
-/// A TCP segment with a payload of its own.
-#[derive(Clone, Debug)]
-pub struct SegmentBuf {
-    /// See [`Segment::seq`].
-    pub seq: u32,
-    /// See [`Segment::ack`].
-    pub ack: u32,
-    /// Flags.
-    pub flags: TcpFlags,
-    /// See [`Segment::window`].
-    pub window: u16,
-    /// See [`Segment::window_scale`].
-    pub window_scale: Option<u8>,
-    /// What was captured of the payload.
-    pub payload: Vec<u8>,
-    /// See [`Segment::wire_len`].
-    pub wire_len: u32,
-}
-
-impl SegmentBuf {
-    /// A copy.
-    pub fn of(segment: &Segment<'_>) -> Self {
-        let Segment { seq, ack, flags, window, window_scale, payload, wire_len } = *segment;
-        Self { seq, ack, flags, window, window_scale, payload: payload.to_vec(), wire_len }
-    }
-
-    /// The segment.
-    pub fn as_segment(&self) -> Segment<'_> {
-        let Self { seq, ack, flags, window, window_scale, ref payload, wire_len } = *self;
-        Segment { seq, ack, flags, window, window_scale, payload, wire_len }
-    }
-}
+use super::path::Path;
+use super::segment::{Segment, TcpFlags};
+use super::{geneve, gre, vxlan};
 
 pub(super) const TCP: u8 = 6;
 const UDP: u8 = 17;
@@ -93,25 +19,24 @@ const MPLS_IN_IP: u8 = 137;
 
 /// Decodes a datagram with `depth` encapsulations around it.
 #[inline]
-pub(super) fn parse<'a>(datagram: &Datagram<'a>, depth: u8) -> Packet<'a> {
+pub(super) fn parse<'a>(datagram: &Datagram<'a>, depth: u8, inner: impl Inner<'a>) -> Packet<'a> {
     match datagram.protocol {
         TCP => tcp(datagram).map_or(Packet::Malformed, |(path, segment)| Packet::Tcp(path, segment)),
         UDP => match udp(datagram) {
-            Some((path, payload, wire_len)) => {
-                in_udp(&path, Layer { bytes: payload, wire_len, depth }).unwrap_or(Packet::Udp(path, payload, wire_len))
-            }
+            Some((path, payload, wire_len)) => in_udp(&path, Layer { bytes: payload, wire_len, depth }, inner)
+                .unwrap_or(Packet::Udp(path, payload, wire_len)),
             None => Packet::Malformed,
         },
-        _ => tunnel(datagram, depth),
+        _ => tunnel(datagram, depth, inner),
     }
 }
 
-fn tunnel<'a>(datagram: &Datagram<'a>, depth: u8) -> Packet<'a> {
+fn tunnel<'a>(datagram: &Datagram<'a>, depth: u8, inner: impl Inner<'a>) -> Packet<'a> {
     let payload = Layer { bytes: datagram.payload, wire_len: datagram.wire_len, depth };
     match datagram.protocol {
-        IPV4_IN_IP | IPV6_IN_IP => payload.inside(0, ip::decode),
-        GRE => gre::decode(payload),
-        MPLS_IN_IP => payload.inside(0, mpls::decode),
+        IPV4_IN_IP | IPV6_IN_IP => payload.inside(0, |packet| inner(Header::Ip, packet)),
+        GRE => gre::decode(payload, inner),
+        MPLS_IN_IP => payload.inside(0, |packet| inner(Header::Mpls, packet)),
         _ => Packet::Other,
     }
 }
@@ -119,13 +44,13 @@ fn tunnel<'a>(datagram: &Datagram<'a>, depth: u8) -> Packet<'a> {
 /// What a tunnel's datagram holds. `None` where it is not one: a port says little, so there must be traffic behind a sound
 /// header.
 #[inline]
-fn in_udp<'a>(path: &Path, payload: Layer<'a>) -> Option<Packet<'a>> {
-    let inner = match path.destination_port {
-        port if vxlan::PORTS.contains(&port) => vxlan::decode(payload),
-        geneve::PORT => geneve::decode(payload),
+fn in_udp<'a>(path: &Path, payload: Layer<'a>, inner: impl Inner<'a>) -> Option<Packet<'a>> {
+    let tunnelled = match path.destination_port {
+        port if vxlan::PORTS.contains(&port) => vxlan::decode(payload, inner),
+        geneve::PORT => geneve::decode(payload, inner),
         _ => return None,
     };
-    inner.filter(Packet::is_decoded)
+    tunnelled.filter(Packet::is_decoded)
 }
 
 /// The ends of a packet; `None` where they are one and the same, for then nobody can tell its direction (a forgery).

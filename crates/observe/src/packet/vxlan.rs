@@ -2,8 +2,9 @@
 //!
 //! Spec: RFC 7348 5; draft-smith-vxlan-group-policy-05 2.1
 
+use super::content::Packet;
+use super::inner::{Header, Inner};
 use super::layer::Layer;
-use super::{Packet, ethernet};
 
 /// The assigned port, and that of Linux before there was one.
 pub(super) const PORTS: [u16; 2] = [4789, 8472];
@@ -14,11 +15,11 @@ const HAS_NETWORK: u8 = 0x08;
 const HAS_GROUP: u8 = 0x80;
 
 /// The frame in a datagram's payload; `None` where this is no VXLAN header.
-pub(super) fn decode(layer: Layer<'_>) -> Option<Packet<'_>> {
+pub(super) fn decode<'a>(layer: Layer<'a>, inner: impl Inner<'a>) -> Option<Packet<'a>> {
     let &[flags, reserved, group @ .., _, _, _, last] = layer.bytes.first_chunk::<HEADER_LEN>()?;
     let plausible = match flags {
         HAS_NETWORK => reserved == 0 && group == [0, 0],
         _ => flags == HAS_NETWORK | HAS_GROUP,
     };
-    (plausible && last == 0).then(|| layer.inside(HEADER_LEN, ethernet::decode))
+    (plausible && last == 0).then(|| layer.inside(HEADER_LEN, |packet| inner(Header::Ethernet, packet)))
 }

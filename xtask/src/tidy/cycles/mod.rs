@@ -16,15 +16,8 @@ use super::source::Source;
 /// Files of a cycle, at most: a type, its parts and what makes it.
 const MOST: usize = 3;
 
-/// Longer cycles that still stand: their first file, and how many files they have. They may only get shorter.
-const KNOWN: [(&str, usize); 1] = [("crates/observe/src/packet/erspan.rs", 11)];
-
 /// Cycles of too many files.
 pub(crate) fn problems(sources: &[Source]) -> Vec<String> {
-    problems_but(sources, &KNOWN)
-}
-
-fn problems_but(sources: &[Source], known: &[(&str, usize)]) -> Vec<String> {
     let mut crates: BTreeMap<&str, Vec<&Source>> = BTreeMap::new();
     for source in sources.iter().filter(|source| source.is_rust() && !source.test) {
         if let Some((folder, _)) = source.path.split_once("src/") {
@@ -32,18 +25,11 @@ fn problems_but(sources: &[Source], known: &[(&str, usize)]) -> Vec<String> {
         }
     }
     let mut problems = Vec::new();
-    let mut found = Vec::new();
     for (folder, files) in crates {
         let uses = resolve::uses(folder, &files);
-        for cycle in graph::cycles(&uses).into_iter().filter(|cycle| cycle.len() > MOST) {
-            found.push((cycle[0].to_owned(), cycle.len()));
-            if !known.contains(&(cycle[0], cycle.len())) {
-                problems.push(problem(folder, &cycle, &uses));
-            }
-        }
+        let long = graph::cycles(&uses).into_iter().filter(|cycle| cycle.len() > MOST);
+        problems.extend(long.map(|cycle| problem(folder, &cycle, &uses)));
     }
-    let gone = known.iter().filter(|(file, length)| !found.contains(&((*file).to_owned(), *length)));
-    problems.extend(gone.map(|(file, _)| format!("{file}: its import cycle has changed: correct KNOWN (tidy/cycles)")));
     problems
 }
 
@@ -66,7 +52,7 @@ mod tests {
     fn check(files: &[(&str, &str)]) -> Vec<String> {
         let sources: Vec<Source> =
             files.iter().map(|(name, text)| Source::new(&format!("crates/x/src/{name}.rs"), text)).collect();
-        problems_but(&sources, &[])
+        problems(&sources)
     }
 
     const CHAIN: [(&str, &str); 4] = [
@@ -101,18 +87,6 @@ mod tests {
         files[0].1 = "mod a;\nmod b;\nmod c;\nmod d;\npub use a::*;\n";
         let found = check(&files);
         assert!(found.len() == 1 && found[0].contains("src/d.rs uses src/a.rs"), "{found:?}");
-    }
-
-    #[test]
-    fn a_known_cycle_may_stand_and_neither_grow_nor_be_forgotten() {
-        let files = with_c("pub struct C(Box<crate::L>);\n");
-        let sources: Vec<Source> =
-            files.iter().map(|(name, text)| Source::new(&format!("crates/x/src/{name}.rs"), text)).collect();
-        let count = |known| problems_but(&sources, &[known]).len();
-        assert_eq!(
-            [("crates/x/src/a.rs", 4), ("crates/x/src/a.rs", 3), ("crates/x/src/b.rs", 4)].map(count),
-            [0, 2, 2]
-        );
     }
 
     #[test]
