@@ -5,15 +5,23 @@
 mod arrivals;
 mod chain;
 mod cursor;
+mod faults;
 mod head;
+mod losses;
+mod partial_message;
+mod search;
+mod torn;
 
-use arrivals::{Arrivals, wait};
-use chain::Chain;
+pub use faults::Faults;
+
+use arrivals::wait;
 use cursor::Cursor;
+use partial_message::{PartialMessage, beginning, is_service};
+use search::Search;
 
 use super::prefix::{MARK_LEN, Parsed, Prefix, prefix};
-use super::signature::{self, MESSAGE_MAX};
-use super::{Content, FragmentMark, Framing, Message};
+use super::signature::MESSAGE_MAX;
+use super::{Content, Framing, Message};
 use crate::packet::Stamp;
 use crate::stream::Chunk;
 
@@ -36,58 +44,14 @@ enum State {
 #[derive(Debug, Default)]
 pub struct Framer {
     state: State,
-    /// Prefix and head of the message under way.
-    buffer: Vec<u8>,
-    head_max: usize,
+    message: PartialMessage,
+    search: Search,
     /// Messages are decrypted, for which some must be kept whole.
     decrypts: bool,
-    /// The buffer must not grow: a hole follows what it holds.
-    head_closed: bool,
-    remaining: u64,
-    more_fragments: bool,
-    mark: [u8; MARK_LEN],
-    mark_len: usize,
-    len: u64,
-    first: Option<Stamp>,
-    arrivals: Arrivals,
     /// Since when later bytes had been there when the chunk under way came, where it filled a gap.
     gap_seen_ns: Option<i64>,
-    acknowledges: u64,
-    packets: u32,
-    /// Frame counted last in `packets`.
-    counted_frame: u64,
-    content: Content,
-    /// Where the message under way began: its prefix.
-    begin_offset: u64,
-    /// Marks of its further fragments.
-    marks: Vec<FragmentMark>,
-    /// Framing was lost because the snap length cut a header off.
-    lost_by_cut: bool,
-    /// Framing was found once: from then on losing it is worth counting.
-    found_once: bool,
-    /// No message was found in bytes since framing was lost, or since the stream began.
-    searched_in_vain: bool,
-    /// Where messages may begin, from headers seen since then.
-    chain: Chain,
     /// What went wrong so far.
     pub faults: Faults,
-}
-
-/// Counts of what went wrong.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub struct Faults {
-    /// Headers that the snaplen cut off.
-    pub cut_short: u64,
-    /// Cuts behind which messages may be hidden: those headers, and cut packets while framing was lost.
-    pub cuts: u32,
-    /// Stretches without a message where one should have begun.
-    pub unrecognised: u64,
-    /// Times when framing was found again.
-    pub resynchronised: u64,
-    /// Times when it was found behind bytes that may contain messages.
-    pub hidden: u32,
-    /// Records that contradict themselves.
-    pub malformed: u64,
 }
 
 impl Framer {
@@ -103,25 +67,24 @@ impl Framer {
 
     /// Whether a message was found so far.
     pub fn found_once(&self) -> bool {
-        self.found_once
+        self.search.found_once
     }
 
     /// Whether the bytes since the last message may contain messages that were not recognised. Bytes behind a cut by the snap length are
     /// not included: `faults.cuts` counts them.
     pub fn may_hide_messages(&self) -> bool {
-        self.state == State::Lost && self.searched_in_vain && !self.lost_by_cut
+        self.state == State::Lost && self.search.may_hide_messages()
     }
 
     /// Whether the message under way is a block of raw data.
     pub fn in_raw(&self) -> bool {
-        self.content == Content::Raw && self.state == State::Body
+        self.message.content == Content::Raw && self.state == State::Body
     }
 
     /// The stream begins here (SYN seen), or what is known of it has become worthless.
     pub fn restart(&mut self, at_boundary: bool) {
-        self.buffer.clear();
-        self.searched_in_vain = false;
-        self.chain.clear();
+        self.message.buffer.clear();
+        self.search.restart();
         self.state = if at_boundary { State::Boundary } else { State::Lost };
     }
 
@@ -169,7 +132,7 @@ impl Framer {
             match self.state {
                 State::Body => self.body(&mut cursor, &mut out),
                 State::Boundary => self.boundary(&mut cursor, framing, allow_raw, &mut out),
-                State::Lost => self.search(&mut cursor, framing),
+                State::Lost => self.look_for_message(&mut cursor, framing),
                 State::Prefix => self.prefix_byte(&mut cursor, framing, allow_raw, &mut out),
                 State::Mark => self.mark_byte(&mut cursor, &mut out),
             }
@@ -196,7 +159,7 @@ impl Framer {
         if prefix.len != u64::from(len) || prefix.more_fragments || is_service(prefix.content) {
             return false;
         }
-        self.found_once = true;
+        self.search.found_once = true;
         let stamp = chunk.stamp;
         out(&Message {
             bytes,
@@ -214,63 +177,15 @@ impl Framer {
         true
     }
 
-    /// A hole in the stream: `len` bytes that will never be seen.
-    pub fn hole(&mut self, len: u64, end_offset: u64, mut out: impl FnMut(&Message<'_>)) {
-        self.lost_by_cut = false;
-        match self.state {
-            State::Lost => {}
-            State::Boundary => self.state = State::Lost,
-            State::Prefix => self.lost_beginning(&mut out),
-            State::Mark => self.lost_mark(end_offset, &mut out),
-            State::Body if len < self.remaining => {
-                self.remaining -= len;
-                self.head_closed = true;
-                self.arrivals.incomplete = true;
-            }
-            State::Body if len == self.remaining => {
-                self.remaining = 0;
-                self.head_closed = true;
-                self.fragment_end(None, end_offset, &mut out);
-            }
-            State::Body => {
-                let end = end_offset - (len - self.remaining);
-                self.finish(None, end, &mut out, State::Lost);
-            }
-        }
-    }
-
-    /// Hands on the message under way, its end unseen, where the receiver had all of it before it went on to send: this may be the
-    /// answer. What still comes of it (a capture may be out of order) is stepped over. The bytes that were not seen are those
-    /// from `next` to `acknowledged`.
-    pub fn answered(&mut self, next: u64, acknowledged: u64, mut out: impl FnMut(&Message<'_>)) {
-        let end = next + self.remaining;
-        if self.state == State::Body && end <= acknowledged && !self.more_fragments && self.content != Content::Raw {
-            self.finish(None, end, &mut out, State::Body);
-            self.head_closed = true;
-        }
-    }
-
-    /// Nothing more will come: hands on the message under way, its end unseen.
-    pub fn end(&mut self, end_offset: u64, mut out: impl FnMut(&Message<'_>)) {
-        if self.state == State::Prefix {
-            return self.lost_beginning(&mut out);
-        }
-        match self.state {
-            State::Body => self.finish(None, end_offset + self.remaining, &mut out, State::Lost),
-            State::Mark => self.lost_mark(end_offset, &mut out),
-            _ => {}
-        }
-    }
-
     #[inline]
     fn body(&mut self, cursor: &mut Cursor<'_, '_>, out: &mut impl FnMut(&Message<'_>)) {
-        self.count_packet(cursor);
-        let take = self.remaining.min(cursor.wire_rest() as u64) as usize;
-        self.keep(cursor.rest(), take);
-        self.remaining -= take as u64;
+        self.message.count_packet(cursor, self.gap_seen_ns);
+        let take = self.message.remaining.min(cursor.wire_rest() as u64) as usize;
+        self.message.keep(cursor.rest(), take);
+        self.message.remaining -= take as u64;
         cursor.at += take;
-        if self.remaining == 0 {
-            self.fragment_end(self.arrivals.latest, cursor.offset(), out);
+        if self.message.remaining == 0 {
+            self.fragment_end(self.message.arrivals.latest, cursor.offset(), out);
         }
     }
 
@@ -286,13 +201,13 @@ impl Framer {
         match prefix(framing, rest, allow_raw) {
             Parsed::Ok(prefix) => {
                 cursor.begun += 1;
-                self.found_once = true;
+                self.search.found_once = true;
                 self.begin(&prefix, cursor, out);
             }
             Parsed::More if rest.len() == cursor.wire_rest() => {
                 cursor.begun += 1;
-                self.remember_first(cursor);
-                self.buffer.extend_from_slice(rest);
+                self.message.begin(cursor, self.gap_seen_ns);
+                self.message.buffer.extend_from_slice(rest);
                 self.state = State::Prefix;
                 cursor.skip_all();
             }
@@ -308,23 +223,9 @@ impl Framer {
     }
 
     #[cold]
-    fn search(&mut self, cursor: &mut Cursor<'_, '_>, framing: Framing) {
-        let (offset, rest) = (cursor.offset(), cursor.rest());
-        let linked = self.chain.link(offset, rest);
-        let found = signature::find(framing, rest, |end| self.chain.expect(offset + end as u64));
-        let Some(found) = linked.into_iter().chain(found).min() else {
-            let is_cut = cursor.rest().len() < cursor.wire_rest();
-            self.faults.cuts = self.faults.cuts.saturating_add(u32::from(is_cut && self.lost_by_cut));
-            self.searched_in_vain = true;
-            return cursor.skip_all();
-        };
-        cursor.at += found;
-        self.faults.hidden = self.faults.hidden.saturating_add(u32::from(self.may_hide_messages()));
-        self.searched_in_vain = false;
-        self.chain.clear();
-        self.state = State::Boundary;
-        if self.found_once {
-            self.faults.resynchronised += 1;
+    fn look_for_message(&mut self, cursor: &mut Cursor<'_, '_>, framing: Framing) {
+        if self.search.finds_message(cursor, framing, &mut self.faults) {
+            self.state = State::Boundary;
         }
     }
 
@@ -351,151 +252,27 @@ impl Framer {
             });
             return;
         }
-        self.remember_first(cursor);
+        self.message.begin(cursor, self.gap_seen_ns);
         self.open(prefix, rest);
         cursor.at += MARK_LEN;
-        if self.remaining == 0 {
+        if self.message.remaining == 0 {
             self.state = State::Mark;
-            self.mark_len = 0;
-        }
-    }
-
-    fn remember_first(&mut self, cursor: &Cursor<'_, '_>) {
-        self.first = Some(cursor.stamp());
-        self.arrivals = Arrivals::default();
-        self.arrivals.add(cursor.stamp(), self.gap_seen_ns);
-        self.acknowledges = cursor.chunk.acknowledges;
-        self.packets = 1;
-        self.counted_frame = cursor.chunk.stamp.frame;
-        self.begin_offset = cursor.offset();
-        self.marks.clear();
-        self.buffer.clear();
-    }
-
-    #[inline]
-    fn count_packet(&mut self, cursor: &Cursor<'_, '_>) {
-        let frame = cursor.chunk.stamp.frame;
-        if self.counted_frame != frame {
-            self.counted_frame = frame;
-            self.packets += 1;
-            self.arrivals.add(cursor.stamp(), self.gap_seen_ns);
+            self.message.mark_len = 0;
         }
     }
 
     /// Enters the body of a message whose prefix is known; `head` begins with the prefix.
     fn open(&mut self, prefix: &Prefix, head: &[u8]) {
         self.state = State::Body;
-        self.remaining = prefix.len;
-        self.len = prefix.len;
-        self.more_fragments = prefix.more_fragments;
-        self.content = prefix.content;
-        self.head_closed = false;
-        let head = head.get(MARK_LEN..).unwrap_or_default();
-        self.head_max = head::bytes_kept(head, self.decrypts);
-    }
-
-    /// Keeps what the head still has room for of the next `take` bytes on the wire.
-    #[inline]
-    fn keep(&mut self, rest: &[u8], take: usize) {
-        if self.head_closed || is_service(self.content) || self.buffer.len() >= self.head_max {
-            return;
-        }
-        let captured = rest.len().min(take);
-        let room = self.head_max - self.buffer.len();
-        self.buffer.extend_from_slice(&rest[..captured.min(room)]);
-        self.head_closed = captured < take;
-    }
-
-    #[cold]
-    fn prefix_byte(
-        &mut self,
-        cursor: &mut Cursor<'_, '_>,
-        framing: Framing,
-        allow_raw: bool,
-        out: &mut impl FnMut(&Message<'_>),
-    ) {
-        self.count_packet(cursor);
-        let Some(&byte) = cursor.rest().first() else {
-            self.lost_beginning(out);
-            return self.cut_short(cursor);
-        };
-        cursor.at += 1;
-        self.buffer.push(byte);
-        match prefix(framing, &self.buffer, allow_raw) {
-            Parsed::More => {}
-            Parsed::Wrong => {
-                self.faults.unrecognised += 1;
-                self.state = State::Lost;
-            }
-            Parsed::Ok(prefix) => {
-                let buffer = std::mem::take(&mut self.buffer);
-                self.open(&prefix, &buffer);
-                self.buffer = buffer;
-                self.buffer.drain(..MARK_LEN);
-                // What the signature needed beyond the prefix already belongs to the body.
-                self.remaining = self.remaining.saturating_sub(self.buffer.len() as u64);
-                if self.remaining == 0 {
-                    self.fragment_end(self.arrivals.latest, cursor.offset(), out);
-                }
-            }
-        }
-    }
-
-    /// What is in the buffer will never be a header.
-    #[cold]
-    fn lost_beginning(&mut self, out: &mut impl FnMut(&Message<'_>)) {
-        self.state = State::Lost;
-        if let Some(first) = self.first.take() {
-            out(&beginning(&self.buffer, first, self.begin_offset));
-        }
-    }
-
-    /// The snaplen cut where a header should be.
-    fn cut_short(&mut self, cursor: &mut Cursor<'_, '_>) {
-        self.faults.cut_short += 1;
-        self.faults.cuts = self.faults.cuts.saturating_add(1);
-        self.lost_by_cut = true;
-        self.state = State::Lost;
-        cursor.skip_all();
-    }
-
-    #[cold]
-    fn mark_byte(&mut self, cursor: &mut Cursor<'_, '_>, out: &mut impl FnMut(&Message<'_>)) {
-        self.count_packet(cursor);
-        let Some(&byte) = cursor.rest().first() else { return self.cut_short(cursor) };
-        cursor.at += 1;
-        self.mark[self.mark_len] = byte;
-        self.mark_len += 1;
-        if self.mark_len == MARK_LEN {
-            let mark = u32::from_be_bytes(self.mark);
-            self.marks.push(FragmentMark { at: self.len, bytes: self.mark });
-            self.more_fragments = mark >> 31 == 0;
-            self.remaining = u64::from(mark & 0x7fff_ffff);
-            self.len += self.remaining;
-            self.state = State::Body;
-            if self.len > MESSAGE_MAX || (self.remaining == 0 && self.more_fragments) {
-                self.faults.malformed += 1;
-                self.state = State::Lost;
-            } else if self.remaining == 0 {
-                self.fragment_end(self.arrivals.latest, cursor.offset(), out);
-            }
-        }
-    }
-
-    /// The mark of the next fragment was not seen whole: another fragment follows, of unknown length.
-    #[cold]
-    fn lost_mark(&mut self, end_offset: u64, out: &mut impl FnMut(&Message<'_>)) {
-        self.mark[self.mark_len..].fill(0);
-        self.marks.push(FragmentMark { at: self.len, bytes: self.mark });
-        self.finish(None, end_offset, out, State::Lost);
+        self.message.open(prefix, head, self.decrypts);
     }
 
     #[inline]
     fn fragment_end(&mut self, last: Option<Stamp>, end: u64, out: &mut impl FnMut(&Message<'_>)) {
-        if self.more_fragments {
-            self.mark_len = 0;
+        if self.message.more_fragments {
+            self.message.mark_len = 0;
             self.state = State::Mark;
-            if self.len > MESSAGE_MAX {
+            if self.message.len > MESSAGE_MAX {
                 self.faults.malformed += 1;
                 self.state = State::Lost;
             }
@@ -507,46 +284,6 @@ impl Framer {
     #[inline]
     fn finish(&mut self, last: Option<Stamp>, end: u64, out: &mut impl FnMut(&Message<'_>), then: State) {
         self.state = then;
-        let Some(first) = self.first.take() else { return };
-        out(&Message {
-            bytes: &self.buffer,
-            len: self.len,
-            first,
-            last,
-            resent_wait_ns: self.arrivals.resent_wait_ns().filter(|_| last.is_some()),
-            end_offset: end,
-            acknowledges: self.acknowledges,
-            packets: self.packets,
-            begin_offset: self.begin_offset,
-            marks: &self.marks,
-            content: self.content,
-        });
-        self.content = Content::Message;
-        // Messages of several packets are few; thousands of idle connections with a buffer each are not.
-        self.buffer = Vec::new();
-    }
-}
-
-/// Whether it carries no message.
-#[inline]
-fn is_service(content: Content) -> bool {
-    matches!(content, Content::Service(_))
-}
-
-/// A prefix with too little behind it.
-#[cold]
-fn beginning(bytes: &[u8], first: Stamp, begin_offset: u64) -> Message<'_> {
-    Message {
-        bytes,
-        len: bytes.len() as u64,
-        first,
-        last: None,
-        resent_wait_ns: None,
-        end_offset: begin_offset + bytes.len() as u64,
-        acknowledges: 0,
-        packets: 1,
-        begin_offset,
-        marks: &[],
-        content: Content::Beginning,
+        self.message.hand_on(last, end, out);
     }
 }
