@@ -5,7 +5,15 @@ use plimsoll_stats::comparison::{Interval, Metric, independent};
 use plimsoll_results::comparison::{Condition, Threshold};
 
 use super::observation::{Observation, RunNumber, grain};
-use super::question::Unit;
+
+/// What is one of several measurements that are independent of each other.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Unit {
+    /// A run: each side has one recording.
+    Run,
+    /// A recording with all its runs, because a side has several.
+    Recording,
+}
 
 /// The numbers of both sides, on the scale on which the condition is judged.
 #[derive(Clone, Debug, PartialEq)]

@@ -17,8 +17,9 @@ use plimsoll_model::Names;
 use plimsoll_report::collect::comparison::{Contestant, Order, Unlike};
 use plimsoll_stats::comparison::CONFIDENCE;
 
+pub use apart::Unit;
 pub use earlier::{check_earlier, was_interrupted};
-pub use question::{Known, Question, Seen, Unit};
+pub use question::{Known, Question, Seen};
 pub use recorded::{RecordedSide, judge_recordings};
 pub use result::{Basis, GateResult, GateRun, shown};
 pub use summary::{GateSummary, line};
@@ -27,10 +28,7 @@ use crate::rounds::{RUNS, TURNS};
 use crate::{Arm, LevelResult};
 use observation::{Observation, RunNumber};
 use plimsoll_results::comparison::{Condition, compare};
-use question::Nothing;
-
-/// Rounds that may not count because the load generator was the bottleneck, before the gate gives up; from then on, as many as count.
-const MAX_UNCOUNTED: usize = 3;
+use question::{MAX_UNCOUNTED, Nothing};
 
 /// What is to be decided, and how long that may take.
 #[derive(Clone, Debug)]

@@ -2,10 +2,12 @@
 
 use plimsoll_stats::comparison::{Interval, confidence_sequence};
 
-use super::MAX_UNCOUNTED;
-use super::apart::Apart;
+use super::apart::{Apart, Unit};
 use super::observation::{Observation, grain};
 use plimsoll_results::comparison::{Condition, Outcome, Threshold};
+
+/// Rounds that may not count because the load generator was the bottleneck, before the gate gives up; from then on, as many as count.
+pub(super) const MAX_UNCOUNTED: usize = 3;
 
 /// A condition at a load level, and what is known of it.
 #[derive(Clone, Debug)]
@@ -47,15 +49,6 @@ pub enum Seen {
     Rounds(usize),
     /// So many runs of the baseline and of the candidate, in no order.
     Apart([usize; 2], Unit),
-}
-
-/// What is one of several measurements that are independent of each other.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Unit {
-    /// A run: each side has one recording.
-    Run,
-    /// A recording with all its runs, because a side has several.
-    Recording,
 }
 
 /// A number with its interval.

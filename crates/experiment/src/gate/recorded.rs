@@ -9,8 +9,9 @@ use plimsoll_stats::comparison::CONFIDENCE;
 use plimsoll_results::comparison::{Condition, RecordedRun};
 
 use super::apart::Apart;
+use super::apart::Unit;
 use super::observation::{Observation, RunNumber};
-use super::question::{Nothing, Question, Seen, Unit};
+use super::question::{Nothing, Question, Seen};
 use super::result::{Basis, GateResult, GateRun};
 use super::{invalid_rounds_are_too_many, observed, uncounted};
 use crate::rounds::TURNS;
