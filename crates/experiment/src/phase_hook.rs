@@ -8,6 +8,7 @@ use std::process::{Child, Command, ExitStatus, Stdio};
 use std::time::{Duration, Instant};
 
 use anyhow::{Context, bail, ensure};
+use plimsoll_workload::Parameter;
 use rustix::process::{Pid, Signal, kill_process_group};
 
 use super::level_spec::LevelSpec;
@@ -69,8 +70,12 @@ impl PhaseHook {
         command.env("PLIMSOLL_LEVEL", (level.plan.stage.unwrap_or(0) + 1).to_string());
         command.env("PLIMSOLL_LOAD", &level.words);
         command.env("PLIMSOLL_CLIENTS", level.plan.load.clients().to_string());
-        for name in ["PLIMSOLL_MEASURED_FROM_NS", "PLIMSOLL_MEASURED_TO_NS", "PLIMSOLL_PASSWORD"] {
+        for name in ["PLIMSOLL_PARAMETER", "PLIMSOLL_MEASURED_FROM_NS", "PLIMSOLL_MEASURED_TO_NS", "PLIMSOLL_PASSWORD"]
+        {
             command.env_remove(name);
+        }
+        if let Some(Parameter { name, value }) = &level.parameter {
+            command.env("PLIMSOLL_PARAMETER", format!("{name}={value}"));
         }
         if let Moment::End(Some((from, to))) = moment {
             command.env("PLIMSOLL_MEASURED_FROM_NS", from.to_string());
@@ -133,6 +138,12 @@ mod tests {
         assert_eq!(ran(begin, long, Moment::Begin), Ok(()));
         let end = "[ $PLIMSOLL_PHASE-$((PLIMSOLL_MEASURED_TO_NS - PLIMSOLL_MEASURED_FROM_NS)) = end-5 ]";
         assert_eq!(ran(end, long, Moment::End(Some((10, 15)))), Ok(()));
+        let varied = Parameter { name: "block".to_owned(), value: "64KiB".to_owned() };
+        for (parameter, wanted) in [(None, ""), (Some(varied), "block=64KiB")] {
+            let hook = PhaseHook { command: format!("[ \"$PLIMSOLL_PARAMETER\" = '{wanted}' ]"), timeout: long };
+            let level = LevelSpec { parameter, ..level() };
+            hook.run(Moment::Begin, &level, &|| false).unwrap();
+        }
     }
 
     #[test]

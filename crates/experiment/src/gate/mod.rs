@@ -22,7 +22,7 @@ pub use earlier::{check_earlier, was_interrupted};
 pub use question::{Known, Question, Seen};
 pub use recorded::{RecordedSide, judge_recordings};
 pub use result::{Basis, GateResult, GateRun, shown};
-pub use summary::{GateSummary, line};
+pub use summary::{GateSummary, line, why_ended};
 
 use crate::rounds::{RUNS, TURNS};
 use crate::{Arm, LevelResult};

@@ -5,7 +5,7 @@ mod junit;
 mod markdown;
 mod words;
 
-pub use words::line;
+pub use words::{line, why_ended};
 
 use super::GateResult;
 use plimsoll_results::comparison::Condition;

@@ -10,7 +10,7 @@ use std::time::Duration;
 use anyhow::{Context as _, bail};
 use clap::parser::ValueSource;
 use clap::{Args as _, CommandFactory as _};
-use plimsoll_experiment::gate::{Basis, Gate, GateResult, GateSpec, GateSummary, line};
+use plimsoll_experiment::gate::{Basis, Gate, GateResult, GateSpec, GateSummary, line, why_ended};
 use plimsoll_report::collect::comparison::Order;
 use plimsoll_report::findings::Report;
 use plimsoll_report::findings::comparison::Condition as JudgedCondition;
@@ -235,7 +235,7 @@ fn done(result: &GateResult, report: &Report, conditions: &Conditions) -> Done {
     let refused = report.comparison.as_ref().and_then(|comparison| comparison.refused.as_deref());
     let mut judgement = result.judgement(line);
     if let Some(last) = judgement.undecided.last_mut() {
-        last.push_str(&format!(" ({})", result.why));
+        last.push_str(&format!(" ({})", why_ended(result)));
     }
     conditions.done(&judgement, refused)
 }

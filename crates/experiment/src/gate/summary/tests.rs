@@ -111,3 +111,14 @@ fn the_worst_condition_decides_the_exit_code() {
     let judgement = result().judgement(words::line);
     assert_eq!((judgement.failed.len(), judgement.undecided.len()), (1, 1));
 }
+
+#[test]
+fn the_one_line_on_standard_error_has_the_rounds_that_do_not_count() {
+    let spent = result();
+    assert_eq!(words::why_ended(&spent), "the time budget of 10 min is spent");
+    let busy = GateResult { basis: Basis::Rounds { all: 7, uncounted: 6 }, ..spent };
+    assert_eq!(
+        words::why_ended(&busy),
+        "the time budget of 10 min is spent; of 7 rounds, 6 not counted: load generator at fault, or numbers invalid"
+    );
+}

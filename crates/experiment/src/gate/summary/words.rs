@@ -1,6 +1,6 @@
 //! A gate in words: a line per condition, after the verdict.
 
-use crate::gate::{Basis, Question, Seen, Unit, shown};
+use crate::gate::{Basis, GateResult, Question, Seen, Unit, shown};
 use plimsoll_report::safe;
 use plimsoll_results::comparison::{Outcome, Threshold};
 use plimsoll_stats::comparison::independent::FEWEST_IN_ALL;
@@ -39,12 +39,24 @@ fn length(summary: &GateSummary<'_>) -> String {
         let both = |side: usize| gate.runs.iter().filter(|run| run.side == side).count();
         return format!("from recorded runs: {} of the baseline, {} of the candidate", both(0), both(1));
     };
-    let left_out = match uncounted {
-        0 => String::new(),
-        some => format!(" ({some} not counted: load generator at fault, or numbers invalid)"),
-    };
+    let left_out = left_out(uncounted).map(|words| format!(" ({words})")).unwrap_or_default();
     let recorded = if gate.judged_again { " (recorded earlier)" } else { "" };
     format!("after {}{left_out} in {}{recorded}", rounds(all), shown(gate.took))
+}
+
+/// Rounds that do not count, and why.
+fn left_out(uncounted: usize) -> Option<String> {
+    (uncounted > 0).then(|| format!("{uncounted} not counted: load generator at fault, or numbers invalid"))
+}
+
+/// Why the gate ended, for the one line on standard error, with the rounds that do not count.
+#[must_use]
+pub fn why_ended(gate: &GateResult) -> String {
+    let left_out = match gate.basis {
+        Basis::Rounds { all, uncounted } => left_out(uncounted).map(|words| format!("of {}, {words}", rounds(all))),
+        Basis::Apart => None,
+    };
+    left_out.map_or_else(|| gate.why.clone(), |words| format!("{}; {words}", gate.why))
 }
 
 /// Why it ended before all was decided; `None` where all was.
