@@ -8,6 +8,7 @@ mod kerberos;
 mod licences;
 mod loss;
 mod newcomer;
+mod outcome;
 mod package;
 mod process;
 mod record;
@@ -23,6 +24,8 @@ use std::path::PathBuf;
 use std::process::ExitCode;
 
 use clap::{Parser, Subcommand};
+
+pub(crate) use outcome::Outcome;
 
 /// Plimsoll's own build, test and bench commands.
 #[derive(Debug, Parser)]
@@ -85,9 +88,6 @@ enum Command {
     /// Install the programs that tests and benches use (root on Debian), or list the missing ones
     Setup,
 }
-
-/// What a command says when it did not work.
-type Outcome = Result<(), String>;
 
 fn main() -> ExitCode {
     let outcome = match Arguments::parse().command {

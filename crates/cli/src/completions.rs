@@ -2,7 +2,6 @@
 
 use std::io::{self, Write};
 
-use clap::CommandFactory;
 use clap_complete::Shell;
 
 use crate::exit::Done;
@@ -24,9 +23,9 @@ pub(crate) struct Arguments {
 }
 
 /// Prints the script.
-pub(crate) fn run(arguments: Arguments) -> anyhow::Result<Done> {
+pub(crate) fn run(arguments: Arguments, mut command: clap::Command) -> anyhow::Result<Done> {
     let mut script = Vec::new();
-    clap_complete::generate(arguments.shell, &mut crate::Arguments::command(), "plimsoll", &mut script);
+    clap_complete::generate(arguments.shell, &mut command, "plimsoll", &mut script);
     io::stdout().lock().write_all(&script)?;
     Ok(Done::Normally)
 }

@@ -34,7 +34,7 @@ mod version;
 #[cfg(target_os = "linux")]
 mod watch;
 
-use clap::{Parser, Subcommand};
+use clap::{CommandFactory, Parser, Subcommand};
 
 /// The allocator of the packages: musl's own maps and unmaps memory again and again, which costs `analyze` a fifth of its speed.
 #[cfg(target_env = "musl")]
@@ -50,7 +50,7 @@ Every subcommand has examples: plimsoll analyze --help";
 
 /// Measures response time and throughput of SMB and NFS file servers, per operation.
 #[derive(Debug, Parser)]
-#[command(name = "plimsoll", version, long_version = version::long(), max_term_width = 100, after_help = EXAMPLES)]
+#[command(name = "plimsoll", version, long_version = version::long(drive::HAS_KERBEROS), max_term_width = 100, after_help = EXAMPLES)]
 // Subcommands by their names, whichever of them are there.
 #[command(next_display_order = None)]
 struct Arguments {
@@ -97,10 +97,10 @@ fn dispatch(command: Command) -> anyhow::Result<exit::Done> {
         Command::Analyze(arguments) => analyze::run(arguments),
         Command::Anonymize(arguments) => anonymize::run(arguments),
         Command::Compare(arguments) => compare::run(arguments),
-        Command::Completions(arguments) => completions::run(arguments),
+        Command::Completions(arguments) => completions::run(arguments, Arguments::command()),
         Command::Drive(command) => command.run(),
         Command::History(arguments) => history::run(arguments),
-        Command::Man(arguments) => man::run(&arguments),
+        Command::Man(arguments) => man::run(&arguments, Arguments::command()),
         Command::Report(arguments) => report::run(arguments),
         #[cfg(target_os = "linux")]
         Command::Watch(arguments) => watch::run(*arguments),
@@ -109,8 +109,6 @@ fn dispatch(command: Command) -> anyhow::Result<exit::Done> {
 
 #[cfg(test)]
 mod tests {
-    use clap::CommandFactory;
-
     use super::*;
 
     /// Words of each call of the command in a line of shell.

@@ -5,7 +5,6 @@ use std::io::{self, Write};
 use std::path::{Path, PathBuf};
 
 use anyhow::Context;
-use clap::CommandFactory;
 use clap_mangen::Man;
 use clap_mangen::roff::{Roff, bold, roman};
 
@@ -31,8 +30,8 @@ pub(crate) struct Arguments {
 }
 
 /// Prints a page, or writes all.
-pub(crate) fn run(arguments: &Arguments) -> anyhow::Result<Done> {
-    let mut command = crate::Arguments::command().disable_help_subcommand(true);
+pub(crate) fn run(arguments: &Arguments, command: clap::Command) -> anyhow::Result<Done> {
+    let mut command = command.disable_help_subcommand(true);
     // Gives subcommands the flags and the names that they inherit.
     command.build();
     match &arguments.folder {
@@ -114,6 +113,8 @@ fn see_also(command: &clap::Command) -> Roff {
 
 #[cfg(test)]
 mod tests {
+    use clap::CommandFactory;
+
     use super::*;
 
     fn pages(command: &clap::Command) -> Vec<(String, String)> {

@@ -4,11 +4,9 @@
 #[cfg(test)]
 mod commit;
 
-use crate::drive::HAS_KERBEROS;
-
 /// The long form, behind the name of the command: version, commit, features.
-pub(crate) fn long() -> &'static str {
-    match HAS_KERBEROS {
+pub(crate) fn long(has_kerberos: bool) -> &'static str {
+    match has_kerberos {
         true => concat!(env!("CARGO_PKG_VERSION"), "\ncommit: ", env!("PLIMSOLL_BUILD_COMMIT"), "\nfeatures: kerberos"),
         false => concat!(
             env!("CARGO_PKG_VERSION"),

@@ -1,8 +1,9 @@
 //! The one table from what goes on the wire to what it means: see `table.rs` for the rows.
 
-use crate::{Group, Operation, Protocol};
+use crate::Protocol;
 
 pub use file::FileCall;
+pub use row::Row;
 
 mod file;
 mod nfs;
@@ -14,45 +15,6 @@ mod smb2;
 mod table;
 #[cfg(test)]
 mod tests;
-
-/// One row of the table.
-#[derive(Clone, Copy, Debug)]
-pub struct Row {
-    /// Whose procedure it is.
-    pub protocol: Protocol,
-    /// Number on the wire (SMB command, RPC procedure, NFSv4 operation); `u16::MAX` for "unknown to us".
-    pub code: u16,
-    /// Subcommand on the wire, for those that have them.
-    pub sub: Option<u16>,
-    /// Name in the standard, without protocol prefix (`READ_ANDX`, `CREATE`, `READDIRPLUS`); for a subcommand its
-    /// own name (`FIND_FIRST2`).
-    pub name: &'static str,
-    /// Name in Table 1 of Swartz (1997) and Appendix A, where it has one.
-    pub netbench_name: Option<&'static str>,
-    /// What the user does.
-    pub operation: Operation,
-    /// Where it is summed.
-    pub group: Group,
-    /// Waits by design, always (SMB2 CHANGE_NOTIFY); some others wait depending on their arguments.
-    pub long_lived: bool,
-    /// Its request or its answer carries file data. (Where the server copies, file data is written and none carried.)
-    pub carries_data: bool,
-    /// Of an NFSv4 compound: it serves the operations beside it (SEQUENCE, PUTFH, SAVEFH), and nobody asks for it.
-    pub bookkeeping: bool,
-}
-
-impl Row {
-    /// Whether "all operations together" has it: what users ask for. Not connections, sessions and portmap; but an ECHO or a
-    /// NULL, which may be all that somebody asks for.
-    pub fn is_asked_for(&self) -> bool {
-        match self.group {
-            Group::Session => {
-                self.operation == Operation::Null && !matches!(self.protocol, Protocol::Portmap | Protocol::Mount)
-            }
-            _ => self.protocol != Protocol::Portmap,
-        }
-    }
-}
 
 /// What went over the wire: a row of the table, as a dense index.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]

@@ -22,6 +22,8 @@ pub mod run;
 mod share_words;
 mod single;
 pub mod sizes;
+mod status_name;
+mod units;
 mod validity;
 
 pub(crate) use counts::plural;
@@ -29,18 +31,14 @@ pub use rows::times_of;
 #[cfg(test)]
 pub(crate) use rows::without_numbers;
 pub(crate) use share_words::percent;
+pub use status_name::StatusName;
 
 use crate::findings::*;
 use std::net::IpAddr;
+use units::SECOND;
 
-use plimsoll_model::{Coverage, Names, Protocol, Reason};
+use plimsoll_model::{Coverage, Names, Reason};
 use plimsoll_stats::{HEAT_EDGES_NS, Statistics, Waiting};
-
-/// Nanoseconds a second. Times are divided by it: that gives the nearest number (0.001), multiplying by 1e-9 does not.
-const SECOND: f64 = 1e9;
-
-/// What gives a wire status its name; `None` where the standard has none.
-pub type StatusName = fn(Protocol, u32) -> Option<&'static str>;
 
 impl Findings {
     /// Everything a report shows of one analysis. `names` must be the set that the transactions' symbols are from.

@@ -20,6 +20,7 @@ mod encrypted;
 mod errors;
 mod file_io;
 pub(crate) mod history;
+mod names;
 mod packets;
 mod page;
 mod percentiles;
@@ -39,12 +40,13 @@ mod unseen;
 
 pub(crate) use unseen::rows as unseen_rows;
 
-use crate::findings::{Findings, OperationRow, Report};
+use crate::findings::{Findings, Report};
 pub use appendix_a::appendix_a;
 pub use capacity::{exact as exact_load, load_words};
 pub(crate) use clients::{sentence, unjudged};
 pub(crate) use comparison::change_of as change;
 pub use history::history;
+use names::{full_name, group_name, name, several_protocols, standard_name};
 use page::{Page, Role};
 pub use screen::{LINES, screen};
 use std::fmt;
@@ -123,61 +125,10 @@ pub fn compact_to_string(report: &Report, style: &Style) -> String {
     text
 }
 
-/// A row's name in a table under its protocol's head: the seed's, else the standard's; a subcommand's without its
-/// command's, indented.
-fn name(row: &OperationRow) -> String {
-    match &row.parent {
-        Some(_) => format!("  {}", own_name(row)),
-        None => own_name(row).to_owned(),
-    }
-}
-
-fn own_name(row: &OperationRow) -> &str {
-    if let Some(seed) = &row.netbench_name {
-        return seed;
-    }
-    let standard = row.procedure.as_str();
-    row.parent.as_deref().and_then(|parent| standard.strip_prefix(parent)).map_or(standard, str::trim_start)
-}
-
-/// A row's name where it stands alone: `Transaction2 (Find_First)`, with the protocol where there are several.
-fn full_name(row: &OperationRow, rows: &[OperationRow]) -> String {
-    let own = match &row.parent {
-        Some(parent) => {
-            let command = rows
-                .iter()
-                .find(|other| other.parent.is_none() && other.protocol == row.protocol && &other.procedure == parent);
-            format!("{} ({})", command.map_or(parent.as_str(), own_name), own_name(row))
-        }
-        None => own_name(row).to_owned(),
-    };
-    if several_protocols(rows) { format!("{} {own}", row.protocol) } else { own }
-}
-
-/// The standard's name of a row where it stands alone, with the protocol where there are several.
-fn standard_name(row: &OperationRow, rows: &[OperationRow]) -> String {
-    match several_protocols(rows) {
-        true => format!("{} {}", row.protocol, row.procedure),
-        false => row.procedure.clone(),
-    }
-}
-
 /// The one unit of all response and service times, so that numbers of different tables can be compared at a glance.
 fn scale_of(sides: &[Findings]) -> TimeScale {
     let rows = sides.iter().flat_map(|side| side.operations.iter().chain(&side.groups));
     let times = rows.flat_map(|row| [row.headline_time(), row.service_time]).flatten();
     let slowest = sides.iter().flat_map(|side| side.slowest.iter().map(|slow| slow.headline_s(side.headline)));
     TimeScale::of(times.flat_map(|t| [t.min_s, t.max_s, t.p50_s, t.mean_s]).chain(slowest))
-}
-
-fn several_protocols(rows: &[OperationRow]) -> bool {
-    rows.windows(2).any(|pair| pair[0].protocol != pair[1].protocol)
-}
-
-/// A group's name in a table: subgroups of Other indented, without their "Other.".
-fn group_name(row: &OperationRow) -> String {
-    match row.group.split_once('.') {
-        Some((_, subgroup)) => format!("  {subgroup}"),
-        None => row.group.clone(),
-    }
 }

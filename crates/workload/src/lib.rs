@@ -22,6 +22,7 @@ mod distribution;
 mod error;
 mod file_step;
 pub mod fileset;
+mod hexadecimal;
 mod load;
 mod open_files;
 mod parameters;
@@ -37,8 +38,8 @@ mod testing;
 #[cfg(test)]
 mod tests;
 mod text;
+mod workload_files;
 
-use std::fmt::Write as _;
 use std::sync::Arc;
 
 use aws_lc_rs::digest::{Context, SHA256};
@@ -56,6 +57,7 @@ pub use schema::schema;
 
 use plimsoll_client::operation::Caching;
 
+use crate::hexadecimal::hexadecimal;
 use crate::scenario::Scenario;
 
 /// Bytes of a size as workloads write it (`8KiB`, `0.75kB`); `None` where it is none.
@@ -353,12 +355,4 @@ fn digest_of(text: &str, replay: Option<&replay::Replay>) -> String {
         context.update(replay.loadfile.as_ref());
     }
     hexadecimal(context.finish().as_ref())
-}
-
-fn hexadecimal(bytes: &[u8]) -> String {
-    bytes.iter().fold(String::new(), |mut text, byte| {
-        // Writing to a string cannot fail.
-        let _ = write!(text, "{byte:02x}");
-        text
-    })
 }

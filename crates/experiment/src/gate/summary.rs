@@ -1,28 +1,13 @@
 //! What came of a gate, as people and other programs read it.
 
+mod content;
 mod csv;
 mod junit;
 mod markdown;
 mod words;
 
+pub use content::GateSummary;
 pub use words::{line, why_ended};
-
-use super::GateResult;
-use plimsoll_results::comparison::Condition;
-
-/// What all outputs of a gate show.
-pub struct GateSummary<'a> {
-    /// What came of it.
-    pub gate: &'a GateResult,
-    /// What was to be decided.
-    pub conditions: &'a [Condition],
-    /// The baseline and the candidate.
-    pub sides: [&'a str; 2],
-    /// What both were asked to do.
-    pub workload: &'a str,
-    /// What a reader must know before believing it.
-    pub warnings: &'a [String],
-}
 
 impl GateSummary<'_> {
     /// For a terminal of so many columns.

@@ -3,6 +3,7 @@
 use std::collections::HashSet;
 
 use super::*;
+use crate::{Group, Operation};
 
 #[test]
 fn codes_and_names_are_unique() {

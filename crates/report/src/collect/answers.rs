@@ -4,9 +4,12 @@
 mod breakdown;
 mod capacity;
 pub(super) mod comparison;
+mod measured;
 mod run;
 
-use crate::findings::{Confidence, Diagnosis, Findings, Rule, Statement};
+use crate::findings::{Diagnosis, Findings};
+pub(super) use measured::measured;
+use measured::rate;
 
 /// The diagnosis of a run of any kind. `waiting` is that of its requests, as of a capture.
 pub(super) fn of_run(findings: &Findings, waiting: Diagnosis) -> Diagnosis {
@@ -17,20 +20,6 @@ pub(super) fn of_run(findings: &Findings, waiting: Diagnosis) -> Diagnosis {
         (Some(capacity), _) => capacity::diagnose(findings, capacity),
         (None, Some(calls)) => breakdown::diagnose(findings, calls),
         (None, None) => run::diagnose(findings, waiting),
-    }
-}
-
-/// A sentence that the numbers say by themselves.
-pub(super) fn measured(rule: Rule, text: String) -> Statement {
-    Statement { rule, text, share: None, confidence: Confidence::Measured }
-}
-
-/// A rate of three digits.
-fn rate(value: f64) -> String {
-    match value {
-        v if v >= 99.95 => super::counts::thousands(v.round() as u64),
-        v if v >= 9.995 => format!("{v:.1}"),
-        v => format!("{v:.2}"),
     }
 }
 

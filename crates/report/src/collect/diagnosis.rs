@@ -8,7 +8,9 @@ mod client_paths;
 mod clients;
 mod durable;
 mod errors;
+mod evidence;
 mod few;
+mod found;
 mod habits;
 mod leases;
 mod locks;
@@ -25,145 +27,14 @@ mod times;
 mod transfer;
 mod worst_minute;
 
-use plimsoll_model::{Coverage, Names, Operation};
-use plimsoll_stats::tallies::Excess;
-use plimsoll_stats::{Tallies, Waiting};
+use plimsoll_model::Operation;
 
-use super::StatusName;
 use super::percent;
-use crate::findings::{Confidence, Diagnosis, Findings, Rule, Slow, Statement, Verdict};
+use crate::findings::{Diagnosis, Findings, Rule, Slow, Verdict};
+pub(super) use evidence::Evidence;
+use evidence::{CAUSE_SHARE, FELT_NS};
 use few::Few;
-
-/// Causes, clients and the like that a sentence names.
-const NAMED: usize = 3;
-/// A place or an error is a cause from this part of all waiting on.
-const CAUSE_SHARE: f64 = 0.05;
-/// A request took so much longer than those of others on average, ns: half a turn of a disk at 7,200 per minute. A processor that is
-/// busy for a moment makes a millisecond or two, which nobody feels and nobody can mend.
-const FELT_NS: f64 = 4_000_000.0;
-/// All that clients waited longer, together: this part of the time of the capture,
-const FELT_TIME: f64 = 0.05;
-/// … or so much, ns, whichever is less.
-const FELT_SUM_NS: f64 = 1e9;
-
-/// What rules look at.
-pub(super) struct Evidence<'e> {
-    pub(super) findings: &'e Findings,
-    /// That of all operations.
-    pub(super) waiting: Waiting,
-    pub(super) tallies: Option<&'e Tallies>,
-    pub(super) coverage: &'e Coverage,
-    pub(super) names: &'e Names,
-    pub(super) status_name: StatusName,
-}
-
-impl Evidence<'_> {
-    /// How long clients waited in all, s.
-    fn waited_s(&self) -> f64 {
-        self.findings.operations.iter().filter(|row| row.parent.is_none()).map(|row| row.waited_s).sum()
-    }
-
-    /// How long clients waited in all, as the tallies have it, ns.
-    fn waited_ns(&self) -> f64 {
-        self.tallies.map_or(0.0, |tallies| tallies.waited_ns() as f64)
-    }
-
-    /// From the first packet to the last, ns.
-    fn elapsed_ns(&self) -> Option<f64> {
-        let elapsed_ns = self.coverage.last_ns?.checked_sub(self.coverage.first_ns?)?;
-        (elapsed_ns > 0).then_some(elapsed_ns as f64)
-    }
-
-    /// What clients must have waited longer, all together, for a cause to be accused, ns.
-    fn least_ns(&self) -> f64 {
-        self.elapsed_ns().map_or(FELT_SUM_NS, |elapsed_ns| FELT_SUM_NS.min(FELT_TIME * elapsed_ns))
-    }
-
-    /// Whether that much longer waiting is felt: by each request, by all together, and beside all other waiting.
-    fn is_felt(&self, excess: &Excess) -> bool {
-        excess.mean_ns - excess.others_ns >= FELT_NS
-            && excess.ns() >= self.least_ns().max(CAUSE_SHARE * self.waited_ns())
-    }
-}
-
-/// What a sentence is about. Of two that explain as much waiting the one that stands first here is said first.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-enum Kind {
-    /// What keeps requests from being answered, which no response time tells.
-    Trouble,
-    /// What requests waited for instead of being answered. Rules of this kind see only a part of what their cause makes clients wait.
-    Explanation,
-    /// Why requests take long.
-    Mechanism,
-    /// Whose requests, or what for.
-    Place,
-    /// Which requests, and when.
-    Symptom,
-    /// What clients ask for and need not: no reason why it takes long, and so behind whatever gives one.
-    Habit,
-    /// Something that explains no waiting.
-    Remark,
-}
-
-/// What a rule found.
-struct Found {
-    kind: Kind,
-    /// The part of all waiting that it explains.
-    explains: f64,
-    statement: Statement,
-    look: Option<Look>,
-}
-
-/// What narrows the next look down to it.
-#[derive(Clone, Debug)]
-struct Look {
-    operation: &'static str,
-    by: &'static str,
-    /// A filter and its value.
-    only: Option<(&'static str, String)>,
-}
-
-impl Found {
-    fn new(kind: Kind, rule: Rule, share: Option<f64>, text: String) -> Self {
-        let statement = Statement { rule, text, share, confidence: Confidence::Measured };
-        Self { kind, explains: share.unwrap_or(0.0), statement, look: None }
-    }
-
-    fn inferred(mut self) -> Self {
-        self.statement.confidence = Confidence::Inferred;
-        self
-    }
-
-    /// With a part of the waiting that is not the one that the sentence names.
-    fn explaining(mut self, share: f64) -> Self {
-        self.explains = share;
-        self
-    }
-
-    fn look(mut self, operation: &'static str, by: &'static str) -> Self {
-        self.look = Some(Look { operation, by, only: None });
-        self
-    }
-
-    fn only(mut self, flag: &'static str, value: String) -> Self {
-        self.look = self.look.map(|look| Look { only: Some((flag, value)), ..look });
-        self
-    }
-
-    /// Its place: a mechanism comes before the place that it explains half of, an explanation before the symptom of which it explains a
-    /// sixth.
-    fn rank(&self) -> (bool, f64) {
-        let factor = match self.kind {
-            Kind::Explanation => 6.0,
-            Kind::Trouble | Kind::Mechanism => 2.0,
-            Kind::Place => 1.5,
-            Kind::Symptom => 1.0,
-            Kind::Habit => 0.25,
-            Kind::Remark => 0.0,
-        };
-        (self.kind == Kind::Trouble, factor * self.explains)
-    }
-}
+use found::{Found, Kind, Look, NAMED};
 
 /// The diagnosis of a capture; empty where the numbers must not be used.
 pub(super) fn diagnose(evidence: &Evidence<'_>) -> Diagnosis {

@@ -6,7 +6,7 @@ use aws_lc_rs::digest::{SHA256, digest as sha256};
 use plimsoll_client::content::PERIOD;
 
 use super::Layout;
-use crate::hexadecimal;
+use crate::hexadecimal::hexadecimal;
 use crate::text::Files;
 
 /// Version of the layout: changes with every change of paths, sizes or content.

@@ -36,8 +36,9 @@ pub use verify::Verify;
 use plimsoll_client::content::Content;
 
 use self::names::MANIFEST;
-use super::{Workload, hexadecimal};
 use crate::dbench::MadePaths;
+use crate::hexadecimal::hexadecimal;
+use crate::text::Files;
 
 /// What the set has in a place.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -66,39 +67,26 @@ pub struct FileSet {
 }
 
 impl FileSet {
-    /// The files of a workload below `base` (a directory of the share or export, parts separated by `/`, or empty), for
-    /// so many clients. Its paths are put into `names`, as far as there is room.
-    ///
-    /// # Errors
-    /// So many clients would need too many files.
-    pub fn new(workload: &Workload, base: &str, clients: u32, names: &mut Names) -> Result<Self, FileSetError> {
-        Self::called(None, workload, base, clients, names)
-    }
-
-    /// The same, one of several that differ in what they are `called`: each can be in use by another run.
-    ///
-    /// # Errors
-    /// As [`FileSet::new`].
-    pub fn called(
-        called: Option<&str>,
-        workload: &Workload,
+    /// The files of a workload of this `name`, below `base`, for so many clients; `made` by the players of its load file, if it has one.
+    pub(super) fn of(
+        (name, called): (&str, Option<&str>),
+        files: &Files,
+        load_file: Option<(&[u8], &Arc<MadePaths>)>,
         base: &str,
         clients: u32,
         names: &mut Names,
     ) -> Result<Self, FileSetError> {
-        let files = &workload.work.files;
         let layout = Layout::new(files, clients).map_err(FileSetError::TooMany)?;
-        let replay = workload.work.replay.as_ref();
-        let load_file = replay.map(|replay| hexadecimal(replay.loadfile.as_ref()));
-        let decisive = manifest::decisive(workload.name(), files, &layout, load_file.as_deref());
+        let digest_of_load_file = load_file.map(|(digest, _)| hexadecimal(digest));
+        let decisive = manifest::decisive(name, files, &layout, digest_of_load_file.as_deref());
         let digest = manifest::digest(&decisive);
         let called = called.map_or_else(String::new, |called| format!("-{called}"));
-        let name = format!("plimsoll-{}-{}{called}", workload.name(), digest.get(..8).unwrap_or(&digest));
+        let name = format!("plimsoll-{name}-{}{called}", digest.get(..8).unwrap_or(&digest));
         let base = base.trim_matches('/').to_owned();
         let root = if base.is_empty() { name.clone() } else { format!("{base}/{name}") };
         let manifest = manifest::text(&decisive, &layout);
         let content = Arc::new(Content::new(u64::from(files.seed)));
-        let made = replay.map(|replay| Arc::clone(replay.made()));
+        let made = load_file.map(|(_, made)| Arc::clone(made));
         let mut set = Self { base, name, root, layout, content, manifest, made, symbols: Vec::new() };
         set.symbols = set.intern(names);
         Ok(set)

@@ -4,6 +4,7 @@ use plimsoll_client::operation::Cause;
 use proptest::prelude::*;
 
 use super::*;
+use crate::Workload;
 use crate::testing::{Model, run, sound, with_files, workers};
 
 fn workload(files: &str) -> Workload {

@@ -1,8 +1,8 @@
 //! Inside a crate, imports go in one direction: a cycle has three files at most.
 //!
-//! A file uses the file that defines a name, whichever modules pass the name on. Counted are the paths of `use`, those
-//! that begin with `crate`, `self` or `super`, and those that begin with an imported name. A module that only declares
-//! its children, or passes their names on, does not use them. Calls of methods have no path and do not count.
+//! A file uses the file that defines a name, whichever modules pass the name on. Counted are paths,
+//! of `use` and in code. A module that only declares its children, or passes their names on, does not use them. Calls of
+//! methods have no path and do not count.
 
 mod file;
 mod graph;

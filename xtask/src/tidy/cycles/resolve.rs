@@ -54,10 +54,7 @@ impl Tree {
 
     fn used_by<'a>(&'a self, path: &'a Path, module: &'a Module) -> impl Iterator<Item = String> + 'a {
         let imports = module.imports.values().filter(|import| import.used).map(|import| &import.path);
-        let leads_out =
-            |first: &String| ["crate", "self", "super"].contains(&first.as_str()) || module.imports.contains_key(first);
-        let counts = move |path: &&Path| path.first().is_some_and(leads_out);
-        let named = imports.chain(module.paths.iter().filter(counts)).filter_map(|named| {
+        let named = imports.chain(&module.paths).filter_map(|named| {
             match self.target(path, named, HOPS)? {
                 Target::Item(module) => Some(module),
                 // The module alone: what is used of it has its own path.

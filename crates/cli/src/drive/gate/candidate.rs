@@ -8,9 +8,25 @@ use plimsoll_experiment::gate::{check_earlier, was_interrupted};
 
 use crate::drive::run;
 use crate::exit::Usage;
+use crate::shell::ShellFlags;
 
 /// The subcommand that measures it.
 const RUN: &str = "run";
+
+/// A command that measures, as it is without `gate`.
+#[derive(Debug, clap::Parser)]
+#[command(name = "plimsoll")]
+struct RunCommand {
+    #[command(flatten)]
+    _shell: ShellFlags,
+    #[command(subcommand)]
+    measurement: Measurement,
+}
+
+#[derive(Debug, clap::Subcommand)]
+enum Measurement {
+    Run(Box<run::Arguments>),
+}
 
 /// The run of a candidate, as flags.
 pub(super) struct Candidate(Box<run::Arguments>);
@@ -23,12 +39,12 @@ impl Candidate {
             return Ok(None);
         }
         let words = [PathBuf::from("plimsoll")].into_iter().chain(after.iter().cloned()).map(PathBuf::into_os_string);
-        let parsed = crate::Arguments::try_parse_from(words).map_err(|error| {
+        let parsed = RunCommand::try_parse_from(words).map_err(|error| {
             let said = error.to_string();
             let said = said.strip_prefix("error: ").unwrap_or(&said);
             Usage(format!("-- run: {}", said.lines().next().unwrap_or_default()))
         })?;
-        let crate::Command::Drive(crate::drive::Command::Run(arguments)) = parsed.command else { return Ok(None) };
+        let Measurement::Run(arguments) = parsed.measurement;
         if arguments.continues() {
             return Err(Usage("--continue: gate measures the candidate from its start; leave it out".to_owned()));
         }

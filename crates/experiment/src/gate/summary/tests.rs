@@ -1,8 +1,8 @@
 use std::time::Duration;
 
 use super::*;
-use crate::gate::{Basis, GateRun, Known, Question, Seen};
-use plimsoll_results::comparison::Outcome;
+use crate::gate::{Basis, GateResult, GateRun, Known, Question, Seen};
+use plimsoll_results::comparison::{Condition, Outcome};
 
 const HOSTILE: &str = "a|b`<img src=x onerror=alert(1)>&\"'@all [x](y)\n\u{1b}[2J\u{202e}";
 

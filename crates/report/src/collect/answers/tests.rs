@@ -5,8 +5,8 @@ use crate::findings::calls::{CallPart, CallPhase, Calls, LocalCall};
 use crate::findings::capacity::{Capacity, Trial};
 use crate::findings::comparison::{ComparedLevel, ComparedMetric, ComparedRow, Difference};
 use crate::findings::{
-    CurveMaximum, CurvePoint, FailureCount, Generator, Interval, Knee, LoadCurve, OperationRow, RoundTrip, Run, Span,
-    Stage, Times, Users, Validity, letter,
+    CurveMaximum, CurvePoint, FailureCount, Generator, Interval, Knee, LoadCurve, OperationRow, RoundTrip, Rule, Run,
+    Span, Stage, Times, Users, Validity, letter,
 };
 
 fn times(mean_s: f64) -> Times {

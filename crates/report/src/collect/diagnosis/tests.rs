@@ -17,7 +17,8 @@ use super::*;
 use crate::findings::{
     Breakdown, BreakdownRow, BreakdownSeries, OperationRow, Resent, Slow, StatusCount, Times, Validity,
 };
-use plimsoll_model::Reason;
+use plimsoll_model::{Coverage, Names, Reason};
+use plimsoll_stats::Waiting;
 
 fn row(operation: &str, procedure: &str, count: u64, waited_s: f64) -> OperationRow {
     let mean_s = waited_s / count as f64;

@@ -1,0 +1,58 @@
+//! What rules look at, and when a cause counts.
+
+use plimsoll_model::{Coverage, Names};
+use plimsoll_stats::tallies::Excess;
+use plimsoll_stats::{Tallies, Waiting};
+
+use crate::collect::StatusName;
+use crate::findings::Findings;
+
+/// A place or an error is a cause from this part of all waiting on.
+pub(super) const CAUSE_SHARE: f64 = 0.05;
+/// A request took so much longer than those of others on average, ns: half a turn of a disk at 7,200 per minute. A processor that is
+/// busy for a moment makes a millisecond or two, which nobody feels and nobody can mend.
+pub(super) const FELT_NS: f64 = 4_000_000.0;
+/// All that clients waited longer, together: this part of the time of the capture,
+const FELT_TIME: f64 = 0.05;
+/// … or so much, ns, whichever is less.
+const FELT_SUM_NS: f64 = 1e9;
+
+/// What rules look at.
+pub(in crate::collect) struct Evidence<'e> {
+    pub(in crate::collect) findings: &'e Findings,
+    /// That of all operations.
+    pub(in crate::collect) waiting: Waiting,
+    pub(in crate::collect) tallies: Option<&'e Tallies>,
+    pub(in crate::collect) coverage: &'e Coverage,
+    pub(in crate::collect) names: &'e Names,
+    pub(in crate::collect) status_name: StatusName,
+}
+
+impl Evidence<'_> {
+    /// How long clients waited in all, s.
+    pub(super) fn waited_s(&self) -> f64 {
+        self.findings.operations.iter().filter(|row| row.parent.is_none()).map(|row| row.waited_s).sum()
+    }
+
+    /// How long clients waited in all, as the tallies have it, ns.
+    pub(super) fn waited_ns(&self) -> f64 {
+        self.tallies.map_or(0.0, |tallies| tallies.waited_ns() as f64)
+    }
+
+    /// From the first packet to the last, ns.
+    pub(super) fn elapsed_ns(&self) -> Option<f64> {
+        let elapsed_ns = self.coverage.last_ns?.checked_sub(self.coverage.first_ns?)?;
+        (elapsed_ns > 0).then_some(elapsed_ns as f64)
+    }
+
+    /// What clients must have waited longer, all together, for a cause to be accused, ns.
+    pub(super) fn least_ns(&self) -> f64 {
+        self.elapsed_ns().map_or(FELT_SUM_NS, |elapsed_ns| FELT_SUM_NS.min(FELT_TIME * elapsed_ns))
+    }
+
+    /// Whether that much longer waiting is felt: by each request, by all together, and beside all other waiting.
+    pub(super) fn is_felt(&self, excess: &Excess) -> bool {
+        excess.mean_ns - excess.others_ns >= FELT_NS
+            && excess.ns() >= self.least_ns().max(CAUSE_SHARE * self.waited_ns())
+    }
+}

@@ -1,0 +1,85 @@
+//! What a rule found.
+
+use crate::findings::{Confidence, Rule, Statement};
+
+/// Causes, clients and the like that a sentence names.
+pub(super) const NAMED: usize = 3;
+
+/// What a sentence is about. Of two that explain as much waiting the one that stands first here is said first.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Kind {
+    /// What keeps requests from being answered, which no response time tells.
+    Trouble,
+    /// What requests waited for instead of being answered. Rules of this kind see only a part of what their cause makes clients wait.
+    Explanation,
+    /// Why requests take long.
+    Mechanism,
+    /// Whose requests, or what for.
+    Place,
+    /// Which requests, and when.
+    Symptom,
+    /// What clients ask for and need not: no reason why it takes long, and so behind whatever gives one.
+    Habit,
+    /// Something that explains no waiting.
+    Remark,
+}
+
+/// What a rule found.
+pub(super) struct Found {
+    pub(super) kind: Kind,
+    /// The part of all waiting that it explains.
+    pub(super) explains: f64,
+    pub(super) statement: Statement,
+    pub(super) look: Option<Look>,
+}
+
+/// What narrows the next look down to it.
+#[derive(Clone, Debug)]
+pub(super) struct Look {
+    pub(super) operation: &'static str,
+    pub(super) by: &'static str,
+    /// A filter and its value.
+    pub(super) only: Option<(&'static str, String)>,
+}
+
+impl Found {
+    pub(super) fn new(kind: Kind, rule: Rule, share: Option<f64>, text: String) -> Self {
+        let statement = Statement { rule, text, share, confidence: Confidence::Measured };
+        Self { kind, explains: share.unwrap_or(0.0), statement, look: None }
+    }
+
+    pub(super) fn inferred(mut self) -> Self {
+        self.statement.confidence = Confidence::Inferred;
+        self
+    }
+
+    /// With a part of the waiting that is not the one that the sentence names.
+    pub(super) fn explaining(mut self, share: f64) -> Self {
+        self.explains = share;
+        self
+    }
+
+    pub(super) fn look(mut self, operation: &'static str, by: &'static str) -> Self {
+        self.look = Some(Look { operation, by, only: None });
+        self
+    }
+
+    pub(super) fn only(mut self, flag: &'static str, value: String) -> Self {
+        self.look = self.look.map(|look| Look { only: Some((flag, value)), ..look });
+        self
+    }
+
+    /// Its place: a mechanism comes before the place that it explains half of, an explanation before the symptom of which it explains a
+    /// sixth.
+    pub(super) fn rank(&self) -> (bool, f64) {
+        let factor = match self.kind {
+            Kind::Explanation => 6.0,
+            Kind::Trouble | Kind::Mechanism => 2.0,
+            Kind::Place => 1.5,
+            Kind::Symptom => 1.0,
+            Kind::Habit => 0.25,
+            Kind::Remark => 0.0,
+        };
+        (self.kind == Kind::Trouble, factor * self.explains)
+    }
+}

@@ -1,0 +1,4 @@
+//! What a task gives.
+
+/// What a command says when it did not work.
+pub(crate) type Outcome = Result<(), String>;
