@@ -17,17 +17,52 @@ pub const EPOLL_PWAIT2: u32 = 441;
 /// # Errors
 /// The kernel has no filters.
 pub fn fail_from(first: u32, error: i32) -> io::Result<()> {
-    let refuse = libc::SECCOMP_RET_ERRNO | u32::try_from(error).unwrap_or(0);
-    // SAFETY: these only put numbers into a structure.
-    let mut filter = unsafe {
-        [
-            // The number is the first field of `seccomp_data`.
-            libc::BPF_STMT((libc::BPF_LD | libc::BPF_W | libc::BPF_ABS) as u16, 0),
-            libc::BPF_JUMP((libc::BPF_JMP | libc::BPF_JGE | libc::BPF_K) as u16, first, 0, 1),
-            libc::BPF_STMT((libc::BPF_RET | libc::BPF_K) as u16, refuse),
-            libc::BPF_STMT((libc::BPF_RET | libc::BPF_K) as u16, libc::SECCOMP_RET_ALLOW),
-        ]
-    };
+    install(&mut [load(NUMBER), unless(libc::BPF_JGE, first, 1), refuse(error), allow()])
+}
+
+/// From now on this thread gets `error` from a system call if its argument at this place (from 0) is `value`.
+///
+/// # Errors
+/// The kernel has no filters.
+pub fn fail_with(call: u32, (place, value): (u32, u32), error: i32) -> io::Result<()> {
+    let mut filter = [
+        load(NUMBER),
+        unless(libc::BPF_JEQ, call, 3),
+        load(ARGUMENTS + 8 * place),
+        unless(libc::BPF_JEQ, value, 1),
+        refuse(error),
+        allow(),
+    ];
+    install(&mut filter)
+}
+
+/// Places in `seccomp_data`, bytes. Of an argument, the lower half comes first on our processors.
+const NUMBER: u32 = 0;
+const ARGUMENTS: u32 = 16;
+
+fn load(place: u32) -> libc::sock_filter {
+    statement(libc::BPF_LD | libc::BPF_W | libc::BPF_ABS, place)
+}
+
+/// Leaves out so many instructions unless what was loaded compares so.
+fn unless(comparison: u32, value: u32, skipped: u8) -> libc::sock_filter {
+    let code = (libc::BPF_JMP | comparison | libc::BPF_K) as u16;
+    libc::sock_filter { code, jt: 0, jf: skipped, k: value }
+}
+
+fn refuse(error: i32) -> libc::sock_filter {
+    statement(libc::BPF_RET | libc::BPF_K, libc::SECCOMP_RET_ERRNO | u32::try_from(error).unwrap_or(0))
+}
+
+fn allow() -> libc::sock_filter {
+    statement(libc::BPF_RET | libc::BPF_K, libc::SECCOMP_RET_ALLOW)
+}
+
+fn statement(code: u32, value: u32) -> libc::sock_filter {
+    libc::sock_filter { code: code as u16, jt: 0, jf: 0, k: value }
+}
+
+fn install(filter: &mut [libc::sock_filter]) -> io::Result<()> {
     let program = libc::sock_fprog { len: filter.len() as u16, filter: filter.as_mut_ptr() };
     // SAFETY: the first takes numbers only. The second reads `program` and `filter`, which outlive the call.
     let result = unsafe {

@@ -66,12 +66,8 @@ pub(super) fn drives_nothing(content: &Content, program: &Path) -> Outcome {
     }
 }
 
-/// The demonstration, which writes its page into a folder. Emulated programs have none: QEMU 7.2 lacks a system call of the load generator
-/// (epoll_pwait2).
+/// The demonstration, which writes its page into a folder.
 pub(super) fn demo(content: &Content, program: &Path, folder: &Path) -> Outcome {
-    if content.platform.emulator().is_some() {
-        return Ok(());
-    }
     let mut command = content.platform.command(program, &content.scratch);
     command.current_dir(folder);
     demonstrates(command, folder)
@@ -79,9 +75,6 @@ pub(super) fn demo(content: &Content, program: &Path, folder: &Path) -> Outcome 
 
 /// The same in an empty root.
 pub(super) fn demo_in_an_empty_root(content: &Content, root: &Path, program: &str) -> Outcome {
-    if content.platform.emulator().is_some() {
-        return Ok(());
-    }
     demonstrates(in_root(content, root, program)?, root)
 }
 

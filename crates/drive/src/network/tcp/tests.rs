@@ -221,3 +221,38 @@ fn without_pwait2_all_that_is_ready_is_told() {
         }
     });
 }
+
+#[test]
+fn a_kernel_without_stamps_drives_without_them() {
+    let thread = std::thread::spawn(|| {
+        let option = (2, libc::SO_TIMESTAMPNS as u32);
+        system_calls::fail_with(libc::SYS_setsockopt as u32, option, libc::ENOPROTOOPT).unwrap();
+        let (mut net, mut server) = pair(true);
+        for _ in 0..100 {
+            server.write_all(b"x").unwrap();
+            until(&mut net, |ready| ready.readable);
+            let received = net.receive(KEY, &mut [0; 16], Take::AtOnce).unwrap();
+            assert_eq!(received, Received { bytes: 1, kernel_ns: None });
+        }
+    });
+    thread.join().unwrap();
+}
+
+#[test]
+fn a_kernel_that_wants_a_buffer_drops_what_is_read_into_it() {
+    let thread = std::thread::spawn(|| {
+        let flags = (2, (libc::MSG_TRUNC | libc::MSG_DONTWAIT) as u32);
+        system_calls::fail_with(libc::SYS_recvmsg as u32, flags, libc::EFAULT).unwrap();
+        what_is_taken_before_sending_comes_once();
+        closing_after_that_is_no_reset();
+        let (mut net, mut server) = pair(false);
+        server.write_all(&[0; 20_000]).unwrap();
+        let mut left = 20_000;
+        while left > 0 {
+            until(&mut net, |ready| ready.readable);
+            left -= net.discard(KEY, left).unwrap().bytes;
+        }
+        assert_eq!(net.receive(KEY, &mut [0; 1], Take::AtOnce).unwrap_err().kind(), io::ErrorKind::WouldBlock);
+    });
+    thread.join().unwrap();
+}
