@@ -9,12 +9,14 @@ use super::format::FileFormat;
 use super::frame::Frame;
 use super::input::{self, Compression, Input};
 #[cfg(target_os = "linux")]
-use super::interface;
+use super::interface::Interface;
 use super::located::Located;
 use super::order;
 use super::ordered::Ordered;
 use super::parser::{self, Parser};
-use super::source::{self, Source};
+#[cfg(target_os = "linux")]
+use super::source::Backing;
+use super::source::Source;
 use super::stop::StopReading;
 use super::window::{Entry, Window};
 
@@ -114,9 +116,9 @@ impl Captures {
     /// # Errors
     /// If the interface cannot be read.
     #[cfg(target_os = "linux")]
-    pub fn of_interface(interface: interface::Interface, stop: StopReading) -> Result<Self, CaptureError> {
+    pub fn of_interface(interface: Interface, stop: StopReading) -> Result<Self, CaptureError> {
         let current: Box<str> = interface.name().into();
-        let mut source = Source::new(source::Backing::Live(Box::new(interface.until(stop.clone()))), false);
+        let mut source = Source::new(Backing::Live(Box::new(interface.until(stop.clone()))), false);
         let mut this = Self { stop, current, pipe: true, ..Self::of_nothing() };
         match Parser::open(&mut source) {
             Ok(Some(parser)) => this.parse(parser, Compression::None),
