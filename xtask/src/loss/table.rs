@@ -26,9 +26,9 @@ const COLUMNS: [&str; 9] = [
     "protocol",
 ];
 
-/// The pairs of a table: rows of which both first frames are known. Operations of NFS 4 compounds are left out: the
-/// compound itself is the pair.
-pub(crate) fn pairs(csv: &str) -> Result<BTreeMap<Pair, Frames>, String> {
+/// The pairs of a table that are of a `wanted` protocol: rows of which both first frames are known. Operations of NFS 4 compounds are left
+/// out: the compound itself is the pair.
+pub(crate) fn pairs(csv: &str, wanted: impl Fn(&str) -> bool) -> Result<BTreeMap<Pair, Frames>, String> {
     let mut records = Records { rest: csv };
     let header = records.next().ok_or("the table is empty")?;
     let mut places = [0; COLUMNS.len()];
@@ -40,7 +40,7 @@ pub(crate) fn pairs(csv: &str) -> Result<BTreeMap<Pair, Frames>, String> {
     for record in records {
         let field = |place: usize| record.get(place).cloned().unwrap_or_default();
         let [client, server, id, position, asked, answered, request, response, protocol] = places.map(field);
-        if protocol.starts_with("NFS4") && !position.is_empty() {
+        if !wanted(&protocol) || protocol.starts_with("NFS4") && !position.is_empty() {
             continue;
         }
         let (Ok(request), Ok(response)) = (request.parse(), response.parse()) else { continue };
@@ -91,7 +91,7 @@ mod tests {
                         request_first_frame,response_first_frame\n";
 
     fn read(rows: &str) -> BTreeMap<Pair, Frames> {
-        pairs(&format!("{HEAD}{rows}")).unwrap()
+        pairs(&format!("{HEAD}{rows}"), |_| true).unwrap()
     }
 
     #[test]
@@ -109,6 +109,6 @@ mod tests {
 
     #[test]
     fn a_table_without_the_columns_is_told() {
-        assert!(pairs("").is_err() && pairs("protocol,id\n").is_err());
+        assert!(pairs("", |_| true).is_err() && pairs("protocol,id\n", |_| true).is_err());
     }
 }
