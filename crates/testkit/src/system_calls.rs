@@ -44,7 +44,7 @@ fn load(place: u32) -> libc::sock_filter {
     statement(libc::BPF_LD | libc::BPF_W | libc::BPF_ABS, place)
 }
 
-/// Leaves out so many instructions unless what was loaded compares so.
+/// Skips this number of instructions unless the loaded value compares with `value` in this way.
 fn unless(comparison: u32, value: u32, skipped: u8) -> libc::sock_filter {
     let code = (libc::BPF_JMP | comparison | libc::BPF_K) as u16;
     libc::sock_filter { code, jt: 0, jf: skipped, k: value }

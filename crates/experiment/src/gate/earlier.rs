@@ -33,7 +33,7 @@ pub fn check_earlier(recordings: &[PathBuf], ours: &RunSpec) -> anyhow::Result<(
     })
 }
 
-/// Whether somebody stopped the run that was recorded here.
+/// Whether the run that was recorded here was stopped before its end.
 ///
 /// # Errors
 /// There is no recording in the folder, or it is damaged.
