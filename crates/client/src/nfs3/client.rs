@@ -63,7 +63,7 @@ pub(super) struct RequestContext {
 }
 
 impl Context for RequestContext {
-    /// The data of a read that nobody wants are dropped.
+    /// Drop the data that a READ returns.
     fn results_kept(&self) -> Option<usize> {
         (self.procedure == READ && !self.keep).then_some(BEFORE_DATA)
     }

@@ -1,4 +1,4 @@
-//! A call on its way, besides what makes its transactions.
+//! A call that waits for its reply: its job and step.
 
 use plimsoll_model::FileIdentity;
 
@@ -6,7 +6,7 @@ use super::shapes::{self, Shape};
 use crate::nfs::JobId;
 use crate::rpc::Context;
 
-/// What is remembered of a call besides what makes its transactions.
+/// What a call needs when its reply comes, except the fields of its transactions.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct RequestContext {
     pub(super) job: JobId,
@@ -26,7 +26,7 @@ pub(super) struct RequestContext {
 }
 
 impl Context for RequestContext {
-    /// The data of a read that nobody wants are dropped.
+    /// Drop the data that a READ returns.
     fn results_kept(&self) -> Option<usize> {
         (self.shape == shapes::READ_DATA && !self.keep).then_some(shapes::BEFORE_DATA)
     }

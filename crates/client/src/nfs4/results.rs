@@ -11,7 +11,7 @@ pub(super) struct Results {
     count: usize,
     /// File data in the answer, bytes: of the last operation.
     pub(super) payload: Option<u64>,
-    /// The file whose handle the server told.
+    /// The file whose handle the server returned.
     pub(super) file: Option<FileIdentity>,
 }
 

@@ -69,7 +69,7 @@ impl Nfs4Client {
 }
 
 /// The file that each operation works on, and the one that is current at the end. `given` are those of the handles in the call,
-/// `found` is the one whose handle the server told: it is what LOOKUP, OPEN, CREATE and PUTROOTFH lead to.
+/// `found` is the one whose handle the server returned: it is what LOOKUP, OPEN, CREATE and PUTROOTFH lead to.
 fn files(
     shape: Shape,
     given: [Option<FileIdentity>; 2],

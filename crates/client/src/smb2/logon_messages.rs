@@ -234,7 +234,7 @@ impl SmbClient {
         if let Some(key) = &key {
             self.connection.session.take_keys(key, logon, dialect).ok_or(Cause::Untrusted)?;
             let signer = self.connection.session.signer.as_ref().ok_or(Cause::Untrusted)?;
-            // In 3.1.1 it is what proves that nobody changed the negotiation; else it is signed where signing is on.
+            // In 3.1.1 its signature proves that the negotiation was not changed; in older dialects it is signed where signing is on.
             let must = dialect == Dialect::V311 || logon.signs;
             if must || reply.header().is_signed() {
                 signer.verify(reply.header().bytes(), &[]).map_err(|_| Cause::Untrusted)?;

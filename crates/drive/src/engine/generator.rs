@@ -8,7 +8,7 @@ use super::lateness::Lateness;
 use super::tally::{Answered, Unanswered};
 use crate::network::RoundTrip;
 
-/// How well the load generator itself kept up. Of the measured phase, unless told otherwise.
+/// How well the load generator itself kept up, in the measured phase except where a field says otherwise.
 #[derive(Clone, Debug, Default, Serialize, Deserialize)]
 pub struct Generator {
     /// CPU time of each worker.
@@ -27,7 +27,7 @@ pub struct Generator {
     pub wake_up_lag: Times,
     /// What the generator's lateness did to the times that it measured.
     pub lateness: Lateness,
-    /// Time for which a hypervisor kept this machine's processors from working, over all of them, ns; `None` where nobody says.
+    /// Time for which a hypervisor kept this machine's processors from working, over all of them, ns; `None` where the kernel does not say.
     pub stolen_ns: Option<u64>,
     /// Round trips of the connections, as the kernel measured them until the end of the measured phase.
     pub round_trips: RoundTrips,

@@ -37,7 +37,7 @@ impl<S> EngineResult<S> {
         (sinks, EngineResult { sinks: Vec::new(), clients, iterations, generator, measured, gaps, silences, stopped })
     }
 
-    /// Of a plan of which nobody has brought anything yet.
+    /// The result of a plan before any worker has ended.
     pub(super) fn none(plan: &Plan) -> Self {
         let (asked_rate, no_cpu_idle) = (plan.asked_rate(), plan.no_cpu_idle);
         Self {
@@ -64,7 +64,7 @@ impl<S> EngineResult<S> {
         self.stopped |= stopped;
     }
 
-    /// All is there.
+    /// The result after the last worker has ended.
     pub(super) fn settled(mut self, gaps: Vec<Gap>) -> Self {
         self.silences = silences(&gaps);
         self.gaps = gaps;

@@ -7,7 +7,7 @@ use serde::{Deserialize, Serialize};
 
 use super::encoded;
 
-/// One client. Unless told otherwise it counts actions that belong to the measured phase: intended within it.
+/// One client. Fields count the actions that were intended within the measured phase, except where they say otherwise.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 pub struct ClientTally {
     /// Which one, from 0.

@@ -96,11 +96,11 @@ pub trait Network {
     fn poll(&mut self, until: i64, ready: &mut Vec<Ready>) -> io::Result<()> {
         self.wait(Some(until), ready)
     }
-    /// Time for which the calling thread was ready to run and had no processor, since it began, ns; `None` where nobody says.
+    /// Time for which the calling thread was ready to run and had no processor, since it began, ns; `None` where the kernel does not say.
     fn run_delay_ns(&self) -> Option<u64> {
         None
     }
-    /// Time for which a hypervisor kept this machine's processors from working, over all of them, ns; `None` where nobody says.
+    /// Time for which a hypervisor kept this machine's processors from working, over all of them, ns; `None` where the kernel does not say.
     fn stolen_ns(&self) -> Option<u64> {
         None
     }

@@ -89,10 +89,11 @@ impl Question {
             }
             Err(Nothing::Yet(why)) => {
                 self.without += 1;
+                let rounds = if self.without == 1 { "round" } else { "rounds" };
+                self.lacks = Some(format!("{why} in {} {rounds}", self.without));
                 if self.without > MAX_UNCOUNTED.max(self.observations.len()) {
-                    self.unanswerable = Some(why.clone());
+                    self.unanswerable.clone_from(&self.lacks);
                 }
-                self.lacks = Some(why);
                 return;
             }
         }
@@ -106,12 +107,8 @@ impl Question {
 
     /// Why no more is known, if that is not for the number of rounds.
     pub(super) fn why_unknown(&self) -> Option<String> {
-        let lacks = self.lacks.as_ref().filter(|_| self.outcome == Outcome::Undecided);
-        let rounds = |why: &String| match self.without {
-            1 => format!("{why} in 1 round"),
-            more => format!("{why} in {more} rounds"),
-        };
-        lacks.map(rounds).or_else(|| self.unanswerable.clone())
+        let reason = self.unanswerable.as_ref().or(self.lacks.as_ref());
+        reason.filter(|_| self.outcome == Outcome::Undecided).cloned()
     }
 
     /// All there is, of sides that were not measured in turns: it is judged once.
@@ -197,6 +194,10 @@ mod tests {
             );
         }
         assert_eq!((late.outcome, late.seen, late.why_unknown()), (Outcome::Failed, Seen::Rounds(4), None));
+        let mut then_zero = after("mean > +3%", &[]);
+        then_zero.observe(without());
+        then_zero.observe(Err(Nothing::Ever("zero".to_owned())));
+        assert_eq!(then_zero.why_unknown().unwrap(), "zero");
         let mut never = after("mean > +3%", &[]);
         (0..3).for_each(|_| never.observe(without()));
         assert!(never.is_open());

@@ -180,7 +180,7 @@ pub(crate) fn run(arguments: Arguments) -> anyhow::Result<Done> {
     drive(arguments, quiet)
 }
 
-/// The same for a command that prints something else.
+/// The same without the report, for commands that print their own.
 pub(crate) fn run_unprinted(mut arguments: Arguments, quiet: bool) -> anyhow::Result<Done> {
     let quiet = quiet || arguments.output.quiet;
     arguments.output.quiet = true;
