@@ -151,8 +151,8 @@ pub(super) fn failures(clients: &[ClientTally]) -> Vec<(String, u64)> {
             *sums.entry(cause.label().to_owned()).or_insert(0) += count;
         }
         // What failed before or after the measured phase spoils no number, and is said all the same.
-        for &(cause, count) in &client.errors_outside {
-            *sums.entry(format!("{}{OUTSIDE_THE_PHASE}", cause.label())).or_insert(0) += count;
+        for error in &client.errors_outside {
+            *sums.entry(format!("{}{OUTSIDE_THE_PHASE}", error.words)).or_insert(0) += error.count;
         }
         for failure in &client.connection_failures {
             let kind = if failure.was_up { LOST_CONNECTION } else { CONNECTION_ATTEMPT };

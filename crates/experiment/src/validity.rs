@@ -152,8 +152,7 @@ fn disconnected(level: &Level<'_>) -> Option<String> {
 }
 
 fn wrong(level: &Level<'_>) -> Option<String> {
-    let all = level.clients.iter().flat_map(|client| client.errors.iter().chain(&client.errors_outside));
-    let count: u64 = all.filter(|(cause, _)| *cause == Cause::WrongData).map(|(_, count)| count).sum();
+    let count: u64 = level.clients.iter().map(|client| client.count_of(Cause::WrongData)).sum();
     (count > 0).then(|| format!("the server returned wrong data {count} time{}", if count == 1 { "" } else { "s" }))
 }
 

@@ -55,9 +55,10 @@ fn program(message: &str) -> Option<Program> {
     let text = |pointer: &str| message.pointer(pointer).and_then(Value::as_str);
     let is_test = message.pointer("/profile/test") == Some(&Value::Bool(true));
     let folder = Path::new(text("/manifest_path")?).parent()?;
-    let name = folder.file_name()?.to_string_lossy();
-    // Packages are called plimsoll-FOLDER; this one is called as its folder is.
-    let package = if name == "xtask" { name.into_owned() } else { format!("plimsoll-{name}") };
+    // `path+file:///FOLDER#NAME@VERSION`, without the name where it is the folder's.
+    let (_, named) = text("/package_id")?.rsplit_once('#')?;
+    let folder_name = folder.file_name()?.to_string_lossy();
+    let package = named.split_once('@').map_or(folder_name.as_ref(), |(name, _)| name).to_owned();
     Some(Program {
         package,
         target: text("/target/name")?.to_owned(),

@@ -1,6 +1,6 @@
 //! What is counted of clients, their iterations and the server's answers.
 
-use plimsoll_client::operation::Cause;
+use plimsoll_client::operation::{Cause, Failure};
 use plimsoll_model::{Group, Transaction};
 use plimsoll_stats::Moments;
 use serde::{Deserialize, Serialize};
@@ -22,8 +22,8 @@ pub struct ClientTally {
     pub without_request: u64,
     /// Actions that did not succeed, by what happened. Few kinds.
     pub errors: Vec<(Cause, u64)>,
-    /// The same outside of the measured phase (connecting, warm-up, drain).
-    pub errors_outside: Vec<(Cause, u64)>,
+    /// The same outside of the measured phase (connecting, warm-up, drain). No table has these, so the status is said here. Few kinds.
+    pub errors_outside: Vec<ErrorOutside>,
     /// Connections that were lost or could not be made: no actions, whatever was outstanding on them. Few kinds.
     pub connection_failures: Vec<ConnectionFailure>,
     /// File data read and written, bytes.
@@ -47,6 +47,20 @@ pub struct ClientTally {
     pub connected: bool,
 }
 
+/// Kinds of [`ErrorOutside`] per client that say their status.
+const KINDS_OUTSIDE: usize = 8;
+
+/// Actions of a client that did not succeed for the same reason, outside of the measured phase.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct ErrorOutside {
+    /// What happened.
+    pub cause: Cause,
+    /// The same in words, with the status and the procedure where the server answered.
+    pub words: String,
+    /// How often.
+    pub count: u64,
+}
+
 /// Connections of a client that were lost or could not be made for the same reason.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct ConnectionFailure {
@@ -67,6 +81,18 @@ impl ClientTally {
         self.actions == 0
     }
 
+    /// An action failed outside of the measured phase. A server that makes up ever new statuses does not fill the memory: after some kinds,
+    /// the cause alone is said.
+    pub(crate) fn failed_outside(&mut self, failure: &Failure) {
+        let cause = failure.cause;
+        let full = self.errors_outside.len() >= KINDS_OUTSIDE;
+        let words = if full { cause.label().to_owned() } else { failure.to_string() };
+        match self.errors_outside.iter_mut().find(|known| known.cause == cause && known.words == words) {
+            Some(known) => known.count += 1,
+            None => self.errors_outside.push(ErrorOutside { cause, words, count: 1 }),
+        }
+    }
+
     /// Connections that failed in the measured phase: attempts, and those that were lost.
     #[must_use]
     pub fn connections_failed(&self) -> [u64; 2] {
@@ -80,6 +106,14 @@ impl ClientTally {
     #[must_use]
     pub fn asked(&self) -> u64 {
         self.actions.saturating_sub(self.without_request) + self.error_count()
+    }
+
+    /// Actions that failed for a cause, in the measured phase and outside of it.
+    #[must_use]
+    pub fn count_of(&self, cause: Cause) -> u64 {
+        let measured = self.errors.iter().filter(|(known, _)| *known == cause).map(|(_, count)| count);
+        let outside = self.errors_outside.iter().filter(|known| known.cause == cause).map(|known| &known.count);
+        measured.chain(outside).sum()
     }
 
     /// Actions of the measured phase that failed.
@@ -170,5 +204,34 @@ impl Unanswered {
         self.count += other.count;
         self.longest_ns = self.longest_ns.max(other.longest_ns);
         self.longest_from_intended_ns = self.longest_from_intended_ns.max(other.longest_from_intended_ns);
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use plimsoll_model::{Outcome, Procedure, Protocol};
+
+    use super::*;
+
+    #[test]
+    fn errors_outside_of_the_phase_say_their_status_and_few_of_them() {
+        let mut tally = ClientTally::default();
+        let listing = Procedure::of(Protocol::Nfs3, 16);
+        let refused = |status| Failure {
+            procedure: Some(listing),
+            status: Some(status),
+            outcome: Outcome::Refused,
+            cause: Cause::Status,
+        };
+        tally.failed_outside(&refused(2));
+        tally.failed_outside(&refused(2));
+        let known =
+            ErrorOutside { cause: Cause::Status, words: "error status: NFS3ERR_NOENT, READDIR".to_owned(), count: 2 };
+        assert_eq!(tally.errors_outside, [known]);
+        (1_000..1_100).for_each(|status| tally.failed_outside(&refused(status)));
+        assert_eq!(tally.errors_outside.len(), KINDS_OUTSIDE + 1);
+        let last = tally.errors_outside.last().unwrap();
+        assert_eq!((last.words.as_str(), last.count), ("error status", 93));
+        assert_eq!((tally.count_of(Cause::Status), tally.count_of(Cause::TimedOut)), (102, 0));
     }
 }

@@ -234,19 +234,20 @@ impl<'a, S: Sink> Accounting<'a, S> {
             self.lateness.lost_ns = self.lateness.lost_ns.saturating_add(late);
         }
         let verdict = slot.scenario.as_mut().map_or(Verdict::AsAnswered, |scenario| scenario.done(done));
-        let cause = match (&verdict, &done.result) {
+        let failure = match (verdict, &done.result) {
             (Verdict::Excused, _) => return,
-            (Verdict::Failed(cause), _) | (Verdict::AsAnswered, Err(Failure { cause, .. })) => Some(cause),
+            (Verdict::Failed(cause), _) => Some(Failure::without_answer(cause)),
+            (Verdict::AsAnswered, Err(failure)) => Some(failure.clone()),
             (Verdict::Expected, _) | (Verdict::AsAnswered, Ok(_)) => None,
         };
-        if let (Some(_), Some(iteration)) = (cause, &mut slot.iteration) {
+        if let (Some(_), Some(iteration)) = (&failure, &mut slot.iteration) {
             iteration.failed = true;
         }
         if let Err(Failure { outcome: Outcome::Unanswered, .. }) = &done.result {
             self.count_unanswered(intended, begun, done.at);
         }
-        if let Some(&cause) = cause {
-            self.error(client_index, cause, intended);
+        if let Some(failure) = failure {
+            self.error(client_index, &failure, intended);
             return;
         }
         let bytes = match done.result {
@@ -284,14 +285,16 @@ impl<'a, S: Sink> Accounting<'a, S> {
     }
 
     /// An action of a client went wrong at `at`.
-    pub(crate) fn error(&mut self, client_index: usize, cause: Cause, at: i64) {
+    fn error(&mut self, client_index: usize, failure: &Failure, at: i64) {
         self.fresh.errors += 1;
-        let measured = self.measures(at);
+        let (measured, cause) = (self.measures(at), failure.cause);
         let Some(tally) = self.tallies.get_mut(client_index) else { return };
-        let errors = if measured { &mut tally.errors } else { &mut tally.errors_outside };
-        match errors.iter_mut().find(|(known, _)| *known == cause) {
+        if !measured {
+            return tally.failed_outside(failure);
+        }
+        match tally.errors.iter_mut().find(|(known, _)| *known == cause) {
             Some((_, count)) => *count += 1,
-            None => errors.push((cause, 1)),
+            None => tally.errors.push((cause, 1)),
         }
     }
 

@@ -1,18 +1,31 @@
 //! What NFS-Ganesha does that is no error of whoever drives it.
+//!
+//! Its VFS backend reads the names of a directory, then looks each one up, and where one is gone by then it answers the whole
+//! listing with NFS3ERR_NOENT or NFS3ERR_STALE, or those of version 4 (`read_dirents` in its `FSAL_VFS/handle.c`), though the directory is there.
 
 use serde_json::Value;
 
-/// Listings that NFS-Ganesha failed because an entry went meanwhile: at most one in a hundred.
-///
-/// Its VFS backend reads the names of a directory, then looks each one up, and where one is gone by then it answers the whole
-/// listing with NFS3ERR_NOENT or NFS3ERR_STALE, or those of version 4 (`read_dirents` in its `FSAL_VFS/handle.c`), though the directory is there.
+const GONE: [&str; 4] = ["NFS3ERR_NOENT", "NFS3ERR_STALE", "NFS4ERR_NOENT", "NFS4ERR_STALE"];
+/// More listings than this did not fail by chance, before and after the measured phase.
+const OUTSIDE: u64 = 2;
+
+/// Listings of the measured phase that failed because an entry went meanwhile: at most one in a hundred.
 pub(crate) fn lists_of_what_went(stage: &Value) -> u64 {
     let operations = stage["operations"].as_array().unwrap();
     let Some(list) = operations.iter().find(|row| row["operation"] == "list") else { return 0 };
-    let went = |status: &&Value| {
-        ["NFS3ERR_NOENT", "NFS3ERR_STALE", "NFS4ERR_NOENT", "NFS4ERR_STALE"].map(Value::from).contains(&status["name"])
-    };
     let statuses = list["statuses"].as_array().unwrap().iter();
+    let went = |status: &&Value| GONE.map(Value::from).contains(&status["name"]);
     let gone: u64 = statuses.filter(went).map(|status| status["count"].as_u64().unwrap()).sum();
     if gone <= 1 + list["count"].as_u64().unwrap() / 100 { gone } else { 0 }
+}
+
+/// The same before and after the measured phase, of which the stage has no statuses, but causes.
+pub(crate) fn lists_outside(stage: &Value) -> u64 {
+    let causes = GONE.map(|status| {
+        ["READDIR", "READDIRPLUS"].map(|list| format!("error status: {status}, {list} (not in the measured phase)"))
+    });
+    let failures = stage["failures"].as_array().unwrap().iter();
+    let gone = failures.filter(|failure| causes.iter().flatten().any(|cause| failure["cause"] == **cause));
+    let gone = gone.map(|failure| failure["count"].as_u64().unwrap()).sum();
+    if gone <= OUTSIDE { gone } else { 0 }
 }

@@ -4,7 +4,7 @@ use std::io::ErrorKind;
 use std::sync::atomic::Ordering::SeqCst;
 
 use plimsoll_client::operation::Cause;
-use plimsoll_drive::engine::{Plan, Reconnect, Watch, run_on};
+use plimsoll_drive::engine::{ClientTally, Plan, Reconnect, Watch, run_on};
 use plimsoll_drive::network::memory::{Accept, Delivery, Memory, Reply};
 use plimsoll_model::Transaction;
 use plimsoll_workload::{Arrivals, Load, Pause};
@@ -157,10 +157,7 @@ fn check(
         prop_assert_eq!(progress.actions, succeeded);
     }
     // Errors are those of actions, and those of connections.
-    let all_errors = |cause| {
-        let kinds = ran.clients.iter().flat_map(|tally| tally.errors.iter().chain(&tally.errors_outside));
-        kinds.filter(|(kind, _)| *kind == cause).map(|(_, count)| count).sum::<u64>()
-    };
+    let all_errors = |cause| ran.clients.iter().map(|tally| tally.count_of(cause)).sum::<u64>();
     let of_actions = |cause| ends.iter().filter(|(.., end)| *end == Err(cause)).count() as u64;
     for cause in [Cause::Status, Cause::Unsupported, Cause::Ended] {
         prop_assert_eq!(all_errors(cause), of_actions(cause), "{:?}", cause);
@@ -168,7 +165,8 @@ fn check(
     for cause in [Cause::TimedOut, Cause::ConnectionReset, Cause::ConnectionClosed, Cause::Malformed] {
         prop_assert!(all_errors(cause) >= of_actions(cause), "{:?}", cause);
     }
-    let total: u64 = ran.clients.iter().flat_map(|t| t.errors.iter().chain(&t.errors_outside)).map(|(_, n)| n).sum();
+    let outside = ran.clients.iter().flat_map(|tally| &tally.errors_outside).map(|error| error.count);
+    let total = ran.clients.iter().map(ClientTally::error_count).chain(outside).sum::<u64>();
     let connections: u64 = ran.clients.iter().flat_map(|t| &t.connection_failures).map(|one| one.count).sum();
     prop_assert_eq!(progress.errors, total + connections);
     prop_assert_eq!(progress.actions + total >= ends.len() as u64, true);
