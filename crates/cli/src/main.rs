@@ -15,7 +15,6 @@ mod drive;
 mod exit;
 mod filter;
 mod history;
-mod interrupt;
 mod keys;
 #[cfg(target_os = "linux")]
 mod live;
@@ -35,6 +34,7 @@ mod version;
 mod watch;
 
 use clap::{CommandFactory, Parser, Subcommand};
+use plimsoll_console::interrupt;
 
 /// The allocator of the packages: musl's own maps and unmaps memory again and again, which costs `analyze` a fifth of its speed.
 #[cfg(target_env = "musl")]

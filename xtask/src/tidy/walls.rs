@@ -27,6 +27,8 @@ const DRIVE: &str = "plimsoll-drive";
 const STATS: &str = "plimsoll-stats";
 const RECORDING: &str = "plimsoll-recording";
 const REPORT: &str = "plimsoll-report";
+const CONSOLE: &str = "plimsoll-console";
+const LIVE: &str = "plimsoll-live";
 const RESULTS: &str = "plimsoll-results";
 const SERVE: &str = "plimsoll-serve";
 const EXPERIMENT: &str = "plimsoll-experiment";
@@ -34,7 +36,7 @@ const TESTKIT: &str = "plimsoll-testkit";
 const CLI: &str = "plimsoll";
 
 /// The halves never name each other: observe, and client, workload and drive. A client knows neither who drives it nor why; drive uses of stats the distribution of its own lags; nothing outside the workspace gets into wire, and into model only serde and a table of names.
-const WALLS: [Wall; 15] = [
+const WALLS: [Wall; 17] = [
     Wall { name: MODEL, inside: &[], outside: Outside::Only(&["foldhash", "indexmap", "serde"]) },
     Wall { name: WIRE, inside: &[], outside: Outside::Only(&[]) },
     Wall { name: OBSERVE, inside: &[MODEL, WIRE], outside: Outside::Any },
@@ -57,9 +59,19 @@ const WALLS: [Wall; 15] = [
         inside: &[MODEL, CLIENT, WORKLOAD, DRIVE, STATS, RECORDING, REPORT, RESULTS, SERVE],
         outside: Outside::Only(&["anyhow", "procfs", "rustix", "serde", "serde_json", "ureq"]),
     },
+    // The process's own streams and signals, which every other crate leaves alone.
+    Wall { name: CONSOLE, inside: &[], outside: Outside::Any },
+    Wall {
+        name: LIVE,
+        inside: &[MODEL, CLIENT, WORKLOAD, DRIVE, STATS, RECORDING, REPORT, RESULTS, EXPERIMENT, CONSOLE],
+        outside: Outside::Only(&["anyhow", "httparse", "rustix", "serde_json", "terminal_size"]),
+    },
     Wall {
         name: CLI,
-        inside: &[MODEL, OBSERVE, CLIENT, WORKLOAD, DRIVE, EXPERIMENT, STATS, RECORDING, REPORT, RESULTS, SERVE],
+        inside: &[
+            MODEL, OBSERVE, CLIENT, WORKLOAD, DRIVE, EXPERIMENT, STATS, RECORDING, REPORT, RESULTS, SERVE, CONSOLE,
+            LIVE,
+        ],
         outside: Outside::Any,
     },
     Wall { name: "xtask", inside: &[], outside: Outside::Only(&["clap", "libc", "memmap2", "serde_json", "spdx"]) },

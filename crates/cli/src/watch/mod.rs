@@ -16,12 +16,12 @@ use plimsoll_stats::live::{LiveLosses, Recent, Totals};
 use crate::analysis::{Analysis, Sinks};
 use crate::exit::Done;
 use crate::interrupt;
-use crate::live::{Beside, Lines, LiveView, Metrics, Screen};
 use crate::shell;
 pub(crate) use arguments::Arguments;
 use diagnosis::DiagnosisSoFar;
 use input::Opened;
 use pace::Pace;
+use plimsoll_live::{Beside, Lines, LiveView, Metrics, Screen};
 
 /// Runs the subcommand.
 pub(crate) fn run(arguments: Arguments) -> anyhow::Result<Done> {
@@ -44,6 +44,7 @@ pub(crate) fn run(arguments: Arguments) -> anyhow::Result<Done> {
         }
     }
     let input = analysis.source.inputs.join(", ");
+    let publish = publish.wanted();
     let browser = publish.browser(&input)?;
     let metrics = publish.metrics(&input, quiet)?;
     let keys = analysis.keys()?;

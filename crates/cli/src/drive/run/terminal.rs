@@ -7,11 +7,12 @@ use indicatif::{ProgressBar, ProgressDrawTarget};
 use plimsoll_drive::engine::{Phase, Progress, Watch};
 use plimsoll_workload::fileset::JobProgress;
 
-use crate::live::{RunView, WatchFlags};
+use crate::live::WatchFlags;
 use crate::progress::style;
 use crate::{interrupt, shell};
 use plimsoll_experiment::server_side::ServerSideWatch;
 use plimsoll_experiment::{Activity, LevelResult, LiveFeed, Monitor};
+use plimsoll_live::RunView;
 
 /// Between two looks at the run.
 const CHECK_INTERVAL: Duration = Duration::from_millis(100);

@@ -9,7 +9,7 @@ use std::thread::JoinHandle;
 
 use rustix::termios::{LocalModes, OptionalActions, SpecialCodeIndex, Termios, tcgetattr, tcsetattr};
 
-use crate::{interrupt, shell};
+use plimsoll_console::{interrupt, shell};
 
 /// The alternate screen without a cursor, and back. Some terminals keep lines of it when their size has changed, so it is empty then.
 const ENTER: &str = "\x1b[?1049h\x1b[?25l\x1b[2J";

@@ -17,7 +17,7 @@ pub(super) use connection::Client;
 pub(super) use request::Request;
 pub(super) use response::{Response, Status};
 
-use crate::exit::Usage;
+use plimsoll_results::Usage;
 
 /// Connections at the same time; others are refused.
 const MAX_CONNECTIONS: usize = 64;

@@ -17,7 +17,7 @@ const AGE: Duration = Duration::from_millis(500);
 const PATIENCE: Duration = Duration::from_secs(3);
 
 /// What a watch gives out.
-pub(crate) struct Metrics {
+pub struct Metrics {
     input: String,
     text: Arc<OnDemand>,
 }
@@ -31,12 +31,12 @@ impl Metrics {
     }
 
     /// Whether somebody asks for a text.
-    pub(crate) fn is_wanted(&self) -> bool {
+    pub fn is_wanted(&self) -> bool {
         self.text.is_wanted()
     }
 
     /// Makes a new text, if one is asked for.
-    pub(crate) fn look(&self, totals: &Totals, names: &Names, losses: Option<LiveLosses>) {
+    pub fn look(&self, totals: &Totals, names: &Names, losses: Option<LiveLosses>) {
         if !self.text.is_wanted() {
             return;
         }

@@ -15,7 +15,7 @@ use super::view::{Asked, View};
 const REDRAW: Duration = Duration::from_millis(250);
 
 /// The view and its terminal.
-pub(crate) struct Screen {
+pub struct Screen {
     terminal: Terminal,
     pub(super) view: View,
     redraw: Instant,
@@ -23,7 +23,7 @@ pub(crate) struct Screen {
 
 impl Screen {
     /// A view of `input` in the terminal, if there is one.
-    pub(crate) fn open(input: &str) -> Option<Self> {
+    pub fn open(input: &str) -> Option<Self> {
         let terminal = Terminal::open()?;
         Some(Self { terminal, view: View::new(input.to_owned()), redraw: Instant::now() })
     }

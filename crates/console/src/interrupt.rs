@@ -29,28 +29,28 @@ fn state() -> MutexGuard<'static, State> {
 }
 
 /// From now on a signal does this, instead of ending the process.
-pub(crate) fn on_signal(action: impl FnMut() + Send + 'static) -> anyhow::Result<()> {
+pub fn on_signal(action: impl FnMut() + Send + 'static) -> anyhow::Result<()> {
     // First the action: a signal between the two would end the process.
     state().action = Some(Box::new(action));
     install()
 }
 
 /// A file that a signal removes, if it ends the process.
-pub(crate) fn remove_on_end(temporary: &Path) -> anyhow::Result<()> {
+pub fn remove_on_end(temporary: &Path) -> anyhow::Result<()> {
     install()?;
     state().temporaries.push(temporary.to_owned());
     Ok(())
 }
 
 /// What a signal does before it ends the process.
-pub(crate) fn restore_on_end(restore: fn()) -> anyhow::Result<()> {
+pub fn restore_on_end(restore: fn()) -> anyhow::Result<()> {
     install()?;
     state().restore = Some(restore);
     Ok(())
 }
 
 /// A file that has got its name, or is gone.
-pub(crate) fn keep(temporary: &Path) {
+pub fn keep(temporary: &Path) {
     state().temporaries.retain(|other| other != temporary);
 }
 
@@ -84,7 +84,7 @@ fn handle() {
 }
 
 /// The first signal calls `stop`, the second one ends the process.
-pub(crate) fn stop_then_end(stop: impl Fn() + Send + 'static) -> anyhow::Result<()> {
+pub fn stop_then_end(stop: impl Fn() + Send + 'static) -> anyhow::Result<()> {
     let mut first = true;
     on_signal(move || {
         if !std::mem::take(&mut first) {

@@ -19,7 +19,7 @@ use stream::SharedStream;
 const TOKEN_BYTES: usize = 16;
 
 /// The view of all browsers.
-pub(crate) struct Browser {
+pub struct Browser {
     stream: Arc<SharedStream>,
     /// Where the next second begins.
     next_ns: Option<i64>,

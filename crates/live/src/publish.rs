@@ -1,33 +1,31 @@
-//! Who may look over HTTP, as flags.
+//! Who may look over HTTP.
+
+use plimsoll_console::shell;
+use plimsoll_results::Usage;
 
 use super::browser::Browser;
 use super::http;
 use super::metrics::Metrics;
-use crate::exit::Usage;
-use crate::shell;
 
-/// Who may look over HTTP, as flags.
-#[derive(Clone, Debug, clap::Args)]
-pub(crate) struct PublishFlags {
-    /// Serve sums by server, share, operation and client as OpenMetrics text at http://HOST:PORT/metrics, e.g. for
-    /// Prometheus
-    #[arg(long, value_name = "HOST:PORT")]
-    metrics: Option<String>,
-    /// Show live numbers in a browser. Plimsoll prints the address of the page, which contains a secret token
-    #[arg(long)]
-    browser: bool,
-    /// Address of the page of --browser; port 0 picks a free port
-    #[arg(long, value_name = "HOST:PORT", default_value = "127.0.0.1:0", requires = "browser")]
-    listen: String,
-    /// Allow --metrics and --listen addresses that other machines can reach. Names of files and clients are then sent
-    /// unencrypted
-    #[arg(long)]
-    allow_remote: bool,
+/// Who may look over HTTP.
+#[derive(Clone, Debug)]
+pub struct Publish {
+    /// Serve sums as OpenMetrics text at this `HOST:PORT`.
+    pub metrics: Option<String>,
+    /// Show live numbers in a browser.
+    pub browser: bool,
+    /// `HOST:PORT` of its page.
+    pub listen: String,
+    /// Addresses that other machines can reach are allowed.
+    pub allow_remote: bool,
 }
 
-impl PublishFlags {
+impl Publish {
     /// Shows `input` in browsers, if that is wanted.
-    pub(crate) fn browser(&self, input: &str) -> anyhow::Result<Option<Browser>> {
+    ///
+    /// # Errors
+    /// The address is not free, or not one of this machine.
+    pub fn browser(&self, input: &str) -> anyhow::Result<Option<Browser>> {
         if self.allow_remote && self.metrics.is_none() && !self.browser {
             return Err(Usage("--allow-remote applies to --metrics or --browser only".to_owned()).into());
         }
@@ -43,7 +41,10 @@ impl PublishFlags {
     }
 
     /// Serves metrics, if they are wanted.
-    pub(crate) fn metrics(&self, input: &str, quiet: bool) -> anyhow::Result<Option<Metrics>> {
+    ///
+    /// # Errors
+    /// The address is not free, or not one of this machine.
+    pub fn metrics(&self, input: &str, quiet: bool) -> anyhow::Result<Option<Metrics>> {
         let Some(address) = &self.metrics else { return Ok(None) };
         let listener = http::listen("--metrics", address, self.allow_remote)?;
         if !quiet {

@@ -17,7 +17,8 @@ use plimsoll_stats::Headline;
 use plimsoll_stats::live::{Recent, Totals};
 use plimsoll_workload::fileset::JobProgress;
 
-use super::{Beside, Lines, LiveView, Metrics, PublishFlags, Screen};
+use crate::publish::Publish;
+use crate::{Beside, Lines, LiveView, Metrics, Screen};
 
 /// Between two looks at the load threads.
 const LOOK: Duration = Duration::from_millis(100);
@@ -28,23 +29,25 @@ const BEHIND_NS: i64 = 1_200_000_000;
 /// Looks of which a rate is made: two seconds of them.
 const RATE_LOOKS: usize = 20;
 
-/// Whether a run is shown while it goes on, as flags.
-#[derive(Clone, Debug, clap::Args)]
-#[command(next_help_heading = "Live view")]
-pub(crate) struct WatchFlags {
-    /// Show the run while it goes on: in a terminal a screen that follows keys, otherwise one line per second
-    #[arg(long, conflicts_with = "quiet")]
-    watch: bool,
-    #[command(flatten)]
-    publish: PublishFlags,
+/// What of a run is shown while it goes on.
+#[derive(Clone, Copy, Debug)]
+pub struct Wanted<'a> {
+    /// A screen in the terminal, or lines where there is none.
+    pub watch: bool,
+    /// Who may look over HTTP.
+    pub publish: &'a Publish,
+    /// What is no number is not said.
+    pub quiet: bool,
+    /// A report goes to standard output.
+    pub prints: bool,
 }
 
 /// A run that is shown while it goes on.
-pub(crate) struct RunView {
+pub struct RunView {
     shared: Arc<Shared>,
     thread: Mutex<Option<JoinHandle<()>>>,
     /// It takes the place of a progress bar.
-    pub(crate) replaces_progress: bool,
+    pub replaces_progress: bool,
 }
 
 /// What the run says.
@@ -64,23 +67,25 @@ struct Said {
     levels: Vec<LiveLevel>,
 }
 
-impl WatchFlags {
-    /// Begins to show a run, `input` in words, if that is wanted. `prints`: a report goes to standard output.
-    pub(crate) fn start(
-        &self,
+impl RunView {
+    /// Begins to show a run, `input` in words, if that is wanted.
+    ///
+    /// # Errors
+    /// An address is not free, or not one of this machine.
+    pub fn start(
+        wanted: &Wanted<'_>,
         input: &str,
-        (quiet, prints): (bool, bool),
         watch: &Arc<Watch>,
         server: Option<&Arc<ServerSideWatch>>,
-    ) -> anyhow::Result<Option<RunView>> {
-        let browser = self.publish.browser(input)?;
-        let metrics = self.publish.metrics(input, quiet)?;
-        if !self.watch && browser.is_none() && metrics.is_none() {
+    ) -> anyhow::Result<Option<Self>> {
+        let browser = wanted.publish.browser(input)?;
+        let metrics = wanted.publish.metrics(input, wanted.quiet)?;
+        if !wanted.watch && browser.is_none() && metrics.is_none() {
             return Ok(None);
         }
         // A report on standard output would stand in the middle of the screen.
-        let screen = (self.watch && prints).then(|| Screen::open(input)).flatten();
-        let view = LiveView::new(screen, Lines::new(1, !self.watch), browser);
+        let screen = (wanted.watch && wanted.prints).then(|| Screen::open(input)).flatten();
+        let view = LiveView::new(screen, Lines::new(1, !wanted.watch), browser);
         let shared = Arc::new(Shared {
             feed: LiveFeed::new(metrics.is_some()),
             watch: Arc::clone(watch),
@@ -91,25 +96,23 @@ impl WatchFlags {
         let follower = Follower::new(Arc::clone(&shared), view, metrics);
         let thread = std::thread::Builder::new().name("live".to_owned()).spawn(move || follower.follow());
         let thread = Mutex::new(Some(thread.context("a thread that shows the run")?));
-        Ok(Some(RunView { shared, thread, replaces_progress: self.watch }))
+        Ok(Some(Self { shared, thread, replaces_progress: wanted.watch }))
     }
-}
 
-impl RunView {
     /// Where the load threads bring what they have.
-    pub(crate) fn feed(&self) -> &LiveFeed {
+    pub fn feed(&self) -> &LiveFeed {
         &self.shared.feed
     }
 
     /// Something else is done now.
-    pub(crate) fn begins(&self, activity: &str, files: Option<JobProgress>) {
+    pub fn begins(&self, activity: &str, files: Option<JobProgress>) {
         let mut said = self.shared.said();
         activity.clone_into(&mut said.activity);
         said.files = files;
     }
 
     /// A level is over.
-    pub(crate) fn level_over(&self, level: &LevelResult) {
+    pub fn level_over(&self, level: &LevelResult) {
         let times = level.leading_times();
         let seconds = level.seconds();
         let about = level.about();
@@ -125,7 +128,7 @@ impl RunView {
     }
 
     /// The run is over: the terminal is as it was before, and browsers have everything.
-    pub(crate) fn end(&self) {
+    pub fn end(&self) {
         self.shared.ended.store(true, SeqCst);
         let thread = self.thread.lock().unwrap_or_else(PoisonError::into_inner).take();
         if let Some(thread) = thread {

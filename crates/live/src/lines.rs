@@ -5,14 +5,14 @@ use plimsoll_stats::IntervalRow;
 use plimsoll_stats::live::{Recent, Second};
 
 use super::beside::Beside;
-use crate::shell;
+use plimsoll_console::shell;
 
 pub(super) const SECOND_NS: i64 = 1_000_000_000;
 /// How long after a second its last packets may still be on their way, ns: the kernel hands them over after 50 ms at the latest.
 pub(super) const SETTLED_NS: i64 = 200_000_000;
 
 /// The lines.
-pub(crate) struct Lines {
+pub struct Lines {
     seconds: i64,
     quiet: bool,
     /// Where the next line begins.
@@ -23,7 +23,7 @@ pub(crate) struct Lines {
 
 impl Lines {
     /// Each covers so many seconds.
-    pub(crate) fn new(seconds: u64, quiet: bool) -> Self {
+    pub fn new(seconds: u64, quiet: bool) -> Self {
         Self { seconds: i64::try_from(seconds).unwrap_or(1), quiet, next_ns: None, downs: 0 }
     }
 

@@ -2,10 +2,10 @@
 
 mod beside;
 mod browser;
-mod flags;
 mod http;
 mod lines;
 mod metrics;
+mod publish;
 mod run;
 mod screen;
 mod terminal;
@@ -14,16 +14,16 @@ mod view;
 use plimsoll_model::Names;
 use plimsoll_stats::live::Recent;
 
-pub(crate) use beside::Beside;
-pub(crate) use browser::Browser;
-pub(crate) use flags::PublishFlags;
-pub(crate) use lines::Lines;
-pub(crate) use metrics::Metrics;
-pub(crate) use run::{RunView, WatchFlags};
-pub(crate) use screen::Screen;
+pub use beside::Beside;
+pub use browser::Browser;
+pub use lines::Lines;
+pub use metrics::Metrics;
+pub use publish::Publish;
+pub use run::{RunView, Wanted};
+pub use screen::Screen;
 
 /// Everything that shows what happens.
-pub(crate) struct LiveView {
+pub struct LiveView {
     shown: Shown,
     browser: Option<Browser>,
 }
@@ -35,18 +35,18 @@ enum Shown {
 
 impl LiveView {
     /// A screen in the terminal, or lines where there is none.
-    pub(crate) fn new(screen: Option<Screen>, lines: Lines, browser: Option<Browser>) -> Self {
+    pub fn new(screen: Option<Screen>, lines: Lines, browser: Option<Browser>) -> Self {
         let shown = screen.map_or(Shown::Lines(lines), |screen| Shown::Screen(Box::new(screen)));
         Self { shown, browser }
     }
 
     /// Whether there is more to see when nothing more comes.
-    pub(crate) fn stays(&self) -> bool {
+    pub fn stays(&self) -> bool {
         self.browser.is_some() || matches!(self.shown, Shown::Screen(_))
     }
 
     /// Says something that is no number.
-    pub(crate) fn say(&mut self, text: String) {
+    pub fn say(&mut self, text: String) {
         match &mut self.shown {
             Shown::Screen(screen) => screen.view.message = Some(text),
             Shown::Lines(lines) => lines.say(&text),
@@ -54,14 +54,14 @@ impl LiveView {
     }
 
     /// Says what is done now, where lines are printed: a screen shows it all the time.
-    pub(crate) fn log(&self, text: &str) {
+    pub fn log(&self, text: &str) {
         if let Shown::Lines(lines) = &self.shown {
             lines.log(text);
         }
     }
 
     /// Shows the latest seconds. Returns whether the user wants an end.
-    pub(crate) fn look(&mut self, recent: &Recent, names: &Names, now_ns: i64, beside: &Beside<'_>) -> bool {
+    pub fn look(&mut self, recent: &Recent, names: &Names, now_ns: i64, beside: &Beside<'_>) -> bool {
         if let Some(browser) = &mut self.browser {
             browser.look(recent, names, now_ns, beside);
         }
