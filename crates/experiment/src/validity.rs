@@ -60,7 +60,16 @@ pub(super) fn reasons_of_the_generator(level: &Level<'_>) -> Vec<Reason> {
 
 fn nothing(level: &Level<'_>) -> Option<String> {
     let actions: u64 = level.clients.iter().map(|client| client.actions).sum();
-    (actions == 0).then(|| "no action succeeded in the measured phase".to_owned())
+    let due: u64 = level.clients.iter().map(|client| client.due_iterations).sum();
+    let waits = level.users && due == 0 && level.clients.iter().any(|client| client.connected);
+    (actions == 0).then(|| match waits {
+        true => format!(
+            "no iteration was due in the measured phase ({:.1} s); measure longer with --duration, or have users begin \
+             more often with --every",
+            level.seconds
+        ),
+        false => "no action succeeded in the measured phase".to_owned(),
+    })
 }
 
 /// That the client was too busy. Where nothing succeeds, it is busy with failing.
@@ -297,6 +306,27 @@ mod tests {
         assert!(said(none(), &[client(1000, &[(Cause::WrongData, 1)])]).contains("wrong data"));
         assert!(said(none(), &[client(9, &[]), client(0, &[])]).contains("1 of 2 clients"));
         assert!(said(none(), &[client(0, &[])]).contains("no action succeeded"));
+    }
+
+    #[test]
+    fn users_of_whom_nothing_was_due_have_not_failed() {
+        let generator = Generator::default();
+        let said = |connected, due_iterations| {
+            let clients = [ClientTally { connected, due_iterations, ..client(0, &[]) }];
+            let level = Level {
+                generator: &generator,
+                clients: &clients,
+                users: true,
+                response: None,
+                seconds: 3.0,
+                lanes: 1,
+                processors: 2,
+            };
+            nothing(&level).unwrap()
+        };
+        assert!(said(true, 0).contains("no iteration was due in the measured phase (3.0 s)"));
+        assert!(said(true, 1).contains("no action succeeded"));
+        assert!(said(false, 0).contains("no action succeeded"), "it never connected");
     }
 
     #[test]
