@@ -379,6 +379,8 @@ pub enum Cause {
     Unreachable,
     /// This machine had no more ports, open files or memory: not the server's fault.
     OutOfResources,
+    /// This machine's operating system refused a call, for no lack of anything: not the server's fault.
+    RefusedBySystem,
 }
 
 impl Cause {
@@ -405,6 +407,7 @@ impl Cause {
             Cause::SessionLost => "session lost",
             Cause::Unreachable => "server unreachable",
             Cause::OutOfResources => "out of local ports, files or memory",
+            Cause::RefusedBySystem => "system call refused by this machine's operating system",
         }
     }
 }

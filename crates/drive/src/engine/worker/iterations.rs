@@ -8,6 +8,7 @@ use plimsoll_client::outbox::Outbox;
 use plimsoll_model::Sink;
 use plimsoll_workload::Load;
 use plimsoll_workload::scenario::{Scenario, ScenarioStep};
+use rustix::io::Errno;
 
 use super::super::Phase;
 use super::super::connection::ConnectionState;
@@ -367,7 +368,12 @@ pub(super) fn cause_of(error: &std::io::Error) -> Cause {
         | ErrorKind::NetworkDown
         | ErrorKind::PermissionDenied
         | ErrorKind::InvalidInput => Cause::Unreachable,
-        // EADDRNOTAVAIL: no local port is left. EMFILE, ENFILE, ENOBUFS, ENOMEM, which have no kind in common.
-        _ => Cause::OutOfResources,
+        // No local port is left.
+        ErrorKind::AddrNotAvailable | ErrorKind::AddrInUse | ErrorKind::OutOfMemory => Cause::OutOfResources,
+        // These have no kind in common.
+        _ => match error.raw_os_error().map(Errno::from_raw_os_error) {
+            Some(Errno::MFILE | Errno::NFILE | Errno::NOBUFS | Errno::NOMEM) => Cause::OutOfResources,
+            _ => Cause::RefusedBySystem,
+        },
     }
 }

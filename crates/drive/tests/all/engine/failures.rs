@@ -59,6 +59,7 @@ fn nobody_connected_says_why() {
         (ErrorKind::NetworkUnreachable, Cause::Unreachable),
         (ErrorKind::HostUnreachable, Cause::Unreachable),
         (ErrorKind::AddrNotAvailable, Cause::OutOfResources),
+        (ErrorKind::Unsupported, Cause::RefusedBySystem),
         (ErrorKind::ConnectionReset, Cause::ConnectionReset),
     ] {
         let toys = Toys::new(&TURN);
