@@ -1,5 +1,7 @@
 //! A client whose protocol only its server knows.
 
+use plimsoll_model::Endpoint;
+
 use super::{Arrived, Cause, Client, Events, Framing, Operation, Outbox, Ticket};
 
 impl<C: Client + ?Sized> Client for Box<C> {
@@ -32,6 +34,14 @@ impl<C: Client + ?Sized> Client for Box<C> {
 
     fn broken(&mut self, at: i64, cause: Cause, events: &mut dyn Events) {
         (**self).broken(at, cause, events);
+    }
+
+    fn suspend(&mut self, at: i64, events: &mut dyn Events) -> bool {
+        (**self).suspend(at, events)
+    }
+
+    fn resume(&mut self, local: Endpoint, connection: u32, now: i64, out: &mut Outbox, events: &mut dyn Events) {
+        (**self).resume(local, connection, now, out, events);
     }
 
     fn overdue(&mut self, before: i64, now: i64, events: &mut dyn Events) {

@@ -1,6 +1,6 @@
 //! What a protocol client is to its caller. It has no socket and no clock.
 
-use plimsoll_model::Transaction;
+use plimsoll_model::{Endpoint, Transaction};
 
 use crate::operation::{Cause, Done, Operation, Tag, Ticket};
 use crate::outbox::Outbox;
@@ -62,6 +62,14 @@ pub trait Client: Send {
     fn sent(&mut self, through: u64, at: i64);
     /// The connection is gone: everything outstanding fails with `cause`.
     fn broken(&mut self, at: i64, cause: Cause, events: &mut dyn Events);
+    /// The connection is gone. True where the client keeps what was asked of it and goes on when [`Client::resume`] gives it another
+    /// connection; operations that become overdue meanwhile fail. False where nothing is kept: [`Client::broken`] must follow.
+    fn suspend(&mut self, _at: i64, _events: &mut dyn Events) -> bool {
+        false
+    }
+    /// A suspended client has another connection, which begins at `local` and has a number of its own. Ends with `done` of
+    /// [`Tag::CONNECT`].
+    fn resume(&mut self, _local: Endpoint, _connection: u32, _now: i64, _out: &mut Outbox, _events: &mut dyn Events) {}
     /// Requests sent before `before` that have no answer: each is reported unanswered, its operation fails as timed out, an
     /// answer that comes later is counted and dropped. Held requests wait as long as they like.
     fn overdue(&mut self, before: i64, now: i64, events: &mut dyn Events);

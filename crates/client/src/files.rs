@@ -59,6 +59,13 @@ impl<T> Files<T> {
         Some(open)
     }
 
+    /// The keys of all open files.
+    pub(super) fn keys(&self) -> impl Iterator<Item = FileKey> {
+        // There are at most PLACE + 1 places.
+        let open = (0..).zip(&self.places).filter(|(_, (_, open))| open.is_some());
+        open.map(|(place, (turn, _))| FileKey(turn << PLACE.count_ones() | place))
+    }
+
     /// Every open file.
     pub(super) fn iter_mut(&mut self) -> impl Iterator<Item = &mut T> {
         self.places.iter_mut().filter_map(|(_, open)| open.as_mut())
@@ -84,6 +91,7 @@ mod tests {
         assert_eq!((three.0 & PLACE, files.get(one)), (one.0 & PLACE, None));
         assert!(files.get_mut(one).is_none() && files.get_mut(three).is_some());
         assert_eq!(files.iter_mut().count(), 2);
+        assert_eq!(files.keys().map(|key| *files.get(key).unwrap()).collect::<String>(), "cb");
         assert!(files.get(FileKey(u32::MAX)).is_none());
     }
 }

@@ -5,7 +5,7 @@ use std::collections::BTreeMap;
 use plimsoll_drive::engine::{self, ClientTally, IterationTally, WorkerCpu};
 use plimsoll_report::collect::run::Answered;
 use plimsoll_report::collect::times_of;
-use plimsoll_report::findings::{CONNECTION_ATTEMPT, LOST_CONNECTION};
+use plimsoll_report::findings::{CONNECTION_ATTEMPT, KEPT_OPERATIONS, LOST_CONNECTION};
 use plimsoll_report::findings::{Fairness, Generator, IterationKind, OUTSIDE_THE_PHASE, RoundTrip, Times};
 use plimsoll_stats::curve::ClientTotals;
 
@@ -156,8 +156,9 @@ pub(super) fn failures(clients: &[ClientTally]) -> Vec<(String, u64)> {
         }
         for failure in &client.connection_failures {
             let kind = if failure.was_up { LOST_CONNECTION } else { CONNECTION_ATTEMPT };
+            let kept = if failure.kept { KEPT_OPERATIONS } else { "" };
             let outside = if failure.measured { "" } else { OUTSIDE_THE_PHASE };
-            *sums.entry(format!("{kind}{}{outside}", failure.cause.label())).or_insert(0) += failure.count;
+            *sums.entry(format!("{kind}{}{kept}{outside}", failure.cause.label())).or_insert(0) += failure.count;
         }
     }
     sums.into_iter().collect()
@@ -210,7 +211,8 @@ mod tests {
 
     #[test]
     fn clients_that_could_not_connect_are_no_fault_of_the_generator() {
-        let refused = ConnectionFailure { cause: Cause::ConnectionReset, was_up: false, measured: false, count: 11 };
+        let refused =
+            ConnectionFailure { cause: Cause::ConnectionReset, was_up: false, measured: false, kept: false, count: 11 };
         let attributable = |iterations: &[u64], failures: &[ConnectionFailure]| {
             let failures_of = |iterations: u64| if iterations == 0 { failures.to_vec() } else { Vec::new() };
             let clients: Vec<ClientTally> = iterations

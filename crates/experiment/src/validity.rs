@@ -332,7 +332,7 @@ mod tests {
     #[test]
     fn clients_that_could_not_connect_are_said_to() {
         let mut away = client(0, &[]);
-        let failure = |cause, count| ConnectionFailure { cause, was_up: false, measured: false, count };
+        let failure = |cause, count| ConnectionFailure { cause, was_up: false, measured: false, kept: false, count };
         away.connection_failures = vec![failure(Cause::ConnectionReset, 5), failure(Cause::ConnectionRefused, 6)];
         let text = said(Generator::default(), &[client(9, &[]), client(0, &[]), away]);
         assert_eq!(
@@ -362,8 +362,13 @@ mod tests {
 
     #[test]
     fn a_lost_connection_is_no_operation_that_failed() {
-        let failure =
-            |was_up, measured, count| ConnectionFailure { cause: Cause::ConnectionRefused, was_up, measured, count };
+        let failure = |was_up, measured, count| ConnectionFailure {
+            cause: Cause::ConnectionRefused,
+            was_up,
+            measured,
+            kept: false,
+            count,
+        };
         let mut user = client(2774, &[(Cause::ConnectionReset, 1)]);
         user.connection_failures = vec![failure(false, true, 24), failure(true, true, 6), failure(false, false, 9)];
         let generator = Generator::default();

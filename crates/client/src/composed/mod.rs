@@ -10,7 +10,7 @@ mod copy_range;
 use std::collections::BTreeMap;
 use std::sync::Arc;
 
-use plimsoll_model::Transaction;
+use plimsoll_model::{Endpoint, Transaction};
 
 use crate::content::Content;
 use crate::operation::{Cause, Done, Failure, FileKey, Operation, Reply, Tag, Ticket};
@@ -195,6 +195,19 @@ impl<C: Client> Client for Composed<C> {
     fn broken(&mut self, at: i64, cause: Cause, events: &mut dyn Events) {
         let replied = self.with(events, |client, events| client.broken(at, cause, events));
         self.give_up(replied, cause, events);
+    }
+
+    fn suspend(&mut self, at: i64, events: &mut dyn Events) -> bool {
+        let mut kept = false;
+        // A client that keeps its operations ends none of them here.
+        let replied = self.with(events, |client, events| kept = client.suspend(at, events));
+        self.give_up(replied, Cause::ConnectionClosed, events);
+        kept
+    }
+
+    fn resume(&mut self, local: Endpoint, connection: u32, now: i64, out: &mut Outbox, events: &mut dyn Events) {
+        let replied = self.with(events, |client, events| client.resume(local, connection, now, out, events));
+        self.go_on(replied, out, events);
     }
 
     fn overdue(&mut self, before: i64, now: i64, events: &mut dyn Events) {

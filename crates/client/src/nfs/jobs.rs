@@ -61,6 +61,11 @@ impl<J: Release> Jobs<J> {
         self.places.get_mut(id.0 as usize)?.as_deref_mut()
     }
 
+    /// The same, to look at.
+    pub(crate) fn find(&self, id: JobId) -> Option<&J> {
+        self.places.get(id.0 as usize)?.as_deref()
+    }
+
     /// Takes a job out for a while; [`Jobs::put`] or [`Jobs::release`] must follow.
     pub(crate) fn take(&mut self, id: JobId) -> Option<Box<J>> {
         self.places.get_mut(id.0 as usize)?.take()
@@ -81,6 +86,11 @@ impl<J: Release> Jobs<J> {
             job.release();
             self.spare.push(job);
         }
+    }
+
+    /// Each of them.
+    pub(crate) fn iter_mut(&mut self) -> impl Iterator<Item = &mut J> {
+        self.places.iter_mut().flatten().map(AsMut::as_mut)
     }
 
     /// Takes all of them out.

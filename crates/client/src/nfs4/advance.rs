@@ -16,12 +16,14 @@ use plimsoll_wire::nfs::v4::write::{Commit, Write};
 use plimsoll_wire::nfs::v4::{FileHandle, GetHandle, Mask, ReadLink, Save, SetAttributes, StateId};
 
 use super::client::Nfs4Client;
+use super::file::File;
 use super::job::{Goal, Job, Opening};
+use super::recovery::Stage;
 use super::sending::{Moved, identity};
 use super::shapes;
 use crate::client::Events;
 use crate::nfs::JobId;
-use crate::operation::{Cause, Disposition, Done, Failure};
+use crate::operation::{Cause, Disposition, Done, Failure, Reply};
 use crate::outbox::Outbox;
 use crate::rpc::Data;
 
@@ -39,7 +41,17 @@ impl Nfs4Client {
     /// Sends what a job needs next, or ends it where there is nothing left.
     pub(super) fn advance(&mut self, id: JobId, now: i64, out: &mut Outbox, events: &mut dyn Events) {
         let Some(mut job) = self.jobs.take(id) else { return };
+        if let Goal::Recover(recovery) = &mut job.goal {
+            recovery.step(&self.files);
+            if recovery.stage == Stage::Over {
+                job.reply = Some(Reply::Nothing);
+            }
+        }
         while job.has_more() {
+            if self.holds_back(&job) {
+                self.hold(id, &mut job, now, false);
+                break;
+            }
             let slot = match job.needs_no_slot() {
                 true => None,
                 false if self.session.has_room() => self.session.take(false),
@@ -48,7 +60,7 @@ impl Nfs4Client {
                     break;
                 }
             };
-            let sent = Calling { client: self, id, now, out, slot }.next(&mut job);
+            let sent = Calling { client: self, id, now, out, slot, resent: false }.next(&mut job);
             if sent {
                 job.pending += 1;
                 continue;
@@ -66,6 +78,10 @@ impl Nfs4Client {
             // It has all its answers, and none of them had what it is about.
             job.fail(Failure { procedure: None, status: None, outcome: Outcome::Failed, cause: Cause::Malformed });
         }
+        if let (Goal::Recover(recovery), None) = (&job.goal, &job.failure) {
+            self.recovery = None;
+            self.go_on(recovery, now, out);
+        }
         self.end(id, job, now, events);
     }
 
@@ -81,6 +97,11 @@ impl Nfs4Client {
             // A file that was not opened after all: its owner opens another one.
             Goal::Open(Opening { owner: Some(owner), .. }) if job.failure.is_some() => self.owners.give_back(*owner),
             Goal::Close { owner, .. } => self.owners.give_back(*owner),
+            // Without it nothing else can be asked for.
+            Goal::Recover(_) => {
+                self.recovery = None;
+                self.doomed = job.failure.as_ref().map(|failure| failure.cause);
+            }
             _ => {}
         }
         let done = job.tag.map(|tag| Done { tag, at, result: job.result() });
@@ -105,11 +126,13 @@ pub(super) struct Calling<'a> {
     pub(super) out: &'a mut Outbox,
     /// The slot that it takes.
     pub(super) slot: Option<Sequence>,
+    /// It was sent before, on a connection that was lost.
+    pub(super) resent: bool,
 }
 
 impl Calling<'_> {
     /// The next LOOKUP of a path, or what the operation is about. False where there is nothing to send.
-    fn next(&mut self, job: &mut Job) -> bool {
+    pub(super) fn next(&mut self, job: &mut Job) -> bool {
         let Some(walk) = job.walking() else { return self.act(job) };
         let Some(part) = walk.part() else { return false };
         // A handle on the way belongs to another path than the operation.
@@ -128,6 +151,7 @@ impl Calling<'_> {
         match &job.goal {
             Goal::Connect(stage) => self.connect(*stage, job),
             Goal::Leave(leaving) => self.leave(leaving, job),
+            Goal::Recover(recovery) => self.recover(recovery, job),
             Goal::Null => self.send(shapes::NULL, job.path, job.intended, |_| {}),
             Goal::Renew => self.send(shapes::RENEWAL, job.path, None, |_| {}),
             Goal::Space => self.about(shapes::GET_ATTRIBUTES, &root, job, |compound| {
@@ -136,9 +160,12 @@ impl Calling<'_> {
             Goal::GetAttributesOf(handle) => self.about(shapes::GET_ATTRIBUTES, handle, job, |compound| {
                 compound.add(&GetAttributes(Mask::USUAL));
             }),
-            Goal::Set(handle, state, attributes) => self.about(shapes::SET_ATTRIBUTES, handle, job, |compound| {
-                compound.add(&ChangeAttributes { state: *state, attributes: *attributes });
-            }),
+            Goal::Set(handle, file, attributes) => {
+                let state = self.client.files.get(*file).map_or(StateId::ANONYMOUS, File::state);
+                self.about(shapes::SET_ATTRIBUTES, handle, job, |compound| {
+                    compound.add(&ChangeAttributes { state, attributes: *attributes });
+                })
+            }
             Goal::Flush(_, handle) => self.about(shapes::COMMIT_FILE, handle, job, |compound| {
                 compound.add(&Commit);
             }),
@@ -257,20 +284,21 @@ impl Calling<'_> {
 
     fn lock(&mut self, job: &Job) -> bool {
         let (Goal::Lock { file, range, .. } | Goal::Unlock { file, range }) = job.goal else { return false };
-        let Some(file) = self.client.files.get(file).copied() else { return false };
+        let Some(file) = self.client.files.get(file) else { return false };
+        let (handle, lock, open) = (file.handle, file.lock, file.open);
         let ((offset, length), client) = (range, self.client.client_id.0);
-        match (&job.goal, file.open, file.lock) {
-            (Goal::Unlock { .. }, _, Some(state)) => self.about(shapes::UNLOCK_RANGE, &file.handle, job, |compound| {
+        match (&job.goal, open, lock) {
+            (Goal::Unlock { .. }, _, Some(state)) => self.about(shapes::UNLOCK_RANGE, &handle, job, |compound| {
                 compound.add(&Unlock { state: state.latest(), offset, length });
             }),
-            (&Goal::Lock { exclusive, waits, .. }, Some((owner, open)), known) => {
-                let name = owner.to_be_bytes();
+            (&Goal::Lock { exclusive, waits, .. }, Some(open), known) => {
+                let name = open.owner.to_be_bytes();
                 let owner = match known {
                     Some(state) => Owner::Known(state.latest()),
-                    None => Owner::New { open: open.latest(), client, owner: &name },
+                    None => Owner::New { open: open.state.latest(), client, owner: &name },
                 };
-                self.about(shapes::LOCK_RANGE, &file.handle, job, |compound| {
-                    compound.add(&Lock { exclusive, waits, offset, length, owner });
+                self.about(shapes::LOCK_RANGE, &handle, job, |compound| {
+                    compound.add(&Lock { exclusive, waits, reclaim: false, offset, length, owner });
                 })
             }
             _ => false,
@@ -283,7 +311,7 @@ impl Calling<'_> {
         let agreed = self.client.agreed;
         let (Goal::Read { file, .. } | Goal::Write { file, .. }) = job.goal else { return false };
         // Of a file that was closed meanwhile the rest is read without its state.
-        let state = self.client.files.get(file).map_or(StateId::ANONYMOUS, super::file::File::state);
+        let state = self.client.files.get(file).map_or(StateId::ANONYMOUS, File::state);
         match &mut job.goal {
             Goal::Read { transfer, keep, .. } => {
                 let Some((offset, count)) = transfer.take(agreed.read) else { return false };

@@ -1,13 +1,15 @@
 //! From an answer to how far its job is: the parts of a compound's results, and what they mean for the session.
 
 use plimsoll_model::{FileIdentity, Outcome};
+use plimsoll_wire::nfs::v4::sequence::SequenceReply;
 use plimsoll_wire::nfs::v4::{Done, Reply as Results4};
 use plimsoll_wire::rpc::Verdict;
 use plimsoll_wire::xdr::Malformed;
 
 use super::client::Nfs4Client;
 use super::found::{Arrival, Found};
-use super::job::{Connecting, Goal, Job, Rest};
+use super::job::{Connecting, GRACE, Goal, Job, Rest};
+use super::recovery::Stage;
 use super::request_context::RequestContext;
 use super::results::Results;
 use super::shapes;
@@ -16,7 +18,7 @@ use crate::client::Events;
 use crate::operation::{Cause, Failure};
 
 /// NFS4ERR_DELAY, NFS4ERR_GRACE: the server wants to be asked again later.
-const LATER: [u32; 2] = [10_008, 10_013];
+const LATER: [u32; 2] = [10_008, GRACE];
 /// NFS4ERR_DENIED: somebody else's lock is in the way.
 const DENIED: u32 = 10_010;
 /// NFS4ERR_STALE, NFS4ERR_BADHANDLE, NFS4ERR_FHEXPIRED: a handle means nothing any more.
@@ -31,6 +33,27 @@ const NO_EXPORT: [u32; 5] = [1, 2, 13, 20, 10_016];
 
 /// Before a job asks again the first time, and at most, ns (Linux: `NFS4_POLL_RETRY_MIN`, `NFS4_POLL_RETRY_MAX`).
 const PAUSE: (i64, i64) = (100_000_000, 15_000_000_000);
+
+/// NFS4ERR_RETRY_UNCACHED_REP, NFS4ERR_SEQ_FALSE_RETRY: the server has counted the slot's number before.
+const COUNTED_BEFORE: [u32; 2] = [10_068, 10_076];
+/// SEQ4_STATUS_RESTART_RECLAIM_NEEDED: the session has outlived a restart, its state has not.
+const RECLAIM_NEEDED: u32 = 0x100;
+
+/// What is asked for first after a status of [`SESSION_LOST`].
+fn remedy(status: u32) -> Stage {
+    match status {
+        // BADSESSION, DEADSESSION.
+        10_052 | 10_078 => Stage::Create,
+        // STALE_CLIENTID.
+        10_022 => Stage::Identify,
+        // CONN_NOT_BOUND_TO_SESSION.
+        10_055 => Stage::Bind,
+        // EXPIRED: the state alone.
+        10_011 => Stage::Anew,
+        // A slot is not where it was thought to be.
+        _ => Stage::End,
+    }
+}
 
 impl Nfs4Client {
     /// Takes the answer of a call: what it says goes to the job, and makes the transactions.
@@ -66,6 +89,9 @@ impl Nfs4Client {
         self.free_slot(call, &results);
         if let Some(mut job) = job {
             job.pending = job.pending.saturating_sub(1);
+            if cause.is_none() && self.lost_at.is_some() && !matches!(job.goal, Goal::Recover(_) | Goal::Renew) {
+                self.note_outage(arrival.at.1);
+            }
             if let Some(cause) = cause {
                 let failure = Failure { procedure: Some(shapes::about(call.what.shape)), status, outcome, cause };
                 self.failed(call, &mut job, failure, arrival.at.1);
@@ -97,10 +123,8 @@ impl Nfs4Client {
             let Some(answered) = reply.next(code.into())? else { break };
             results.add(answered.status);
             match answered.result {
-                Done::Sequence(said) if !call.what.slot.is_some_and(|slot| self.session.confirms(slot, &said)) => {
-                    return Err(Malformed);
-                }
-                Done::Nothing | Done::Access(_) | Done::Sequence(_) => {}
+                Done::Sequence(said) => self.sequenced(call, job, &said)?,
+                Done::Nothing | Done::Access(_) => {}
                 Done::State(state) => found.state = Some(state),
                 Done::Committed(verifier) => found.committed = Some(verifier),
                 Done::Attributes(attributes) => found.attributes = Some(attributes),
@@ -116,7 +140,8 @@ impl Nfs4Client {
                 Done::Page(page) => found.page = Some(page),
                 Done::Link(text) => found.link = Some(text),
                 Done::Written(written) => found.written = Some(written),
-                Done::Client(client) => found.client = Some((client.id, client.sequence)),
+                Done::Bound(bound) => found.bound = Some(bound),
+                Done::Client(client) => found.client = Some(client),
                 Done::Session(session) => found.session = Some(session),
             }
         }
@@ -133,25 +158,53 @@ impl Nfs4Client {
 
     /// The slot of a call that was answered is free again. The server has counted the call where SEQUENCE succeeded, and nowhere else.
     fn free_slot(&mut self, call: &Call<RequestContext>, results: &Results) {
-        if let Some(slot) = call.what.slot {
-            self.session.free(slot, results.first() == Some(0));
+        if let Some(slot) = call.what.slot.filter(|_| call.what.session == self.session.number) {
+            let before = call.what.resent && results.first().is_some_and(|status| COUNTED_BEFORE.contains(&status));
+            self.session.free(slot, results.first() == Some(0) || before);
         }
+    }
+
+    /// SEQUENCE succeeded: it must be about the slot that was asked for. Answers of an earlier session may still come.
+    fn sequenced(&mut self, call: &Call<RequestContext>, job: &Job, said: &SequenceReply) -> Result<(), Malformed> {
+        if call.what.session != self.session.number {
+            return Ok(());
+        }
+        if !call.what.slot.is_some_and(|slot| self.session.confirms(slot, said)) {
+            return Err(Malformed);
+        }
+        let begins = self.connected && self.recovery.is_none() && !matches!(job.goal, Goal::Leave(_));
+        if said.flags & RECLAIM_NEEDED != 0 && begins && self.reclaimed != Some(self.session.number) {
+            self.reclaimed = Some(self.session.number);
+            self.broken.get_or_insert(Stage::Claim);
+        }
+        Ok(())
     }
 
     /// A call did not succeed: its job fails, or rests and asks again.
     fn failed(&mut self, call: &Call<RequestContext>, job: &mut Job, failure: Failure, now: i64) {
         let status = failure.status.unwrap_or(0);
+        let lost = call.what.slot.is_some() && SESSION_LOST.contains(&status);
         let denied = status == DENIED && matches!(job.goal, Goal::Lock { waits: true, .. });
         if job.failure.is_none() && (LATER.contains(&status) || denied) {
             return self.rest(call, job, failure, now);
         }
+        if let Goal::Recover(recovery) = &mut job.goal
+            && failure.status.is_some()
+        {
+            if let Some(cause) = self.not_recovered(recovery, lost, status) {
+                job.fail(Failure { cause, ..failure });
+            }
+            return;
+        }
+        if self.asks_anew(call, job, lost, status) || self.was_done(job, &failure) {
+            return;
+        }
         if MEANINGLESS.contains(&status) {
             job.handles().for_each(|handle| self.handles.stale(handle));
         }
-        let lost = call.what.slot.is_some() && SESSION_LOST.contains(&status);
         let cause = match &job.goal {
             _ if lost => {
-                self.session_lost = true;
+                self.doomed = Some(Cause::SessionLost);
                 Cause::SessionLost
             }
             Goal::Connect(_) if status == NO_SUCH_MINOR_VERSION => Cause::NotOffered,
@@ -165,17 +218,40 @@ impl Nfs4Client {
         job.fail(Failure { cause, ..failure });
     }
 
+    /// Whether a call that failed is asked for anew, with the next session or in another slot.
+    fn asks_anew(&mut self, call: &Call<RequestContext>, job: &mut Job, lost: bool, status: u32) -> bool {
+        if !lost || !self.connected || matches!(job.goal, Goal::Leave(_)) {
+            return false;
+        }
+        if call.what.resent && COUNTED_BEFORE.contains(&status) {
+            // It was done, and the answer is gone.
+            job.again |= shapes::is_kept(call.what.shape);
+        } else if call.what.session == self.session.number && self.recovery.is_none() && self.broken.is_none() {
+            if let Some(cause) = self.lose_once_more() {
+                self.doomed = Some(cause);
+                return false;
+            }
+            self.broken = Some(remedy(status));
+        }
+        if matches!(job.goal, Goal::Renew) {
+            job.reply = Some(crate::operation::Reply::Nothing);
+        }
+        job.ask_again(call.what.offset, call.what.count);
+        true
+    }
+
     /// A job asks the same again, later.
     fn rest(&mut self, call: &Call<RequestContext>, job: &mut Job, failure: Failure, now: i64) {
-        if let Goal::Read { transfer, .. } | Goal::Write { transfer, .. } = &mut job.goal
-            && call.what.count > 0
-        {
-            transfer.ask_again(call.what.offset, call.what.count);
+        job.ask_again(call.what.offset, call.what.count);
+        // The end of a grace period is the end of an outage: it is not slept through.
+        let longest = if failure.status == Some(GRACE) { PAUSE.0 } else { PAUSE.1 };
+        if failure.status == Some(GRACE) && self.connected {
+            self.lost_at.get_or_insert(now);
         }
         let already = job.is_resting();
         let (since, pause) = match &job.rest {
             Some(rest) if already => (rest.since, rest.pause),
-            Some(rest) => (rest.since, (rest.pause * 2).min(PAUSE.1)),
+            Some(rest) => (rest.since, (rest.pause * 2).min(longest)),
             None => (now, PAUSE.0),
         };
         job.rest = Some(Rest { since, pause, waits: true, failure });

@@ -70,8 +70,9 @@ impl Nfs4Client {
 
     fn close(&mut self, file: crate::FileKey) -> Option<Goal> {
         let file = self.files.remove(file)?;
-        let (owner, state) = file.open?;
-        Some(Goal::Close { handle: file.handle, state: state.latest(), owner, lost: file.unstable.is_lost() })
+        let open = file.open?;
+        let (state, owner) = (open.state.latest(), open.owner);
+        Some(Goal::Close { handle: file.handle, state, owner, lost: file.unstable.is_lost() })
     }
 
     /// What an operation is about; `None` where NFSv4 has no such thing, or the file is not open.
@@ -98,12 +99,8 @@ impl Nfs4Client {
                 Goal::GetAttributesOf(open(file)?.handle)
             }
             Operation::Setattr { mode, .. } => Goal::SetMode(mode),
-            Operation::SetattrOpen { file, mode } => {
-                Goal::Set(open(file)?.handle, open(file)?.state(), SetAttributes::mode(mode))
-            }
-            Operation::Truncate { file, size } => {
-                Goal::Set(open(file)?.handle, open(file)?.state(), SetAttributes::size(size))
-            }
+            Operation::SetattrOpen { file, mode } => Goal::Set(open(file)?.handle, file, SetAttributes::mode(mode)),
+            Operation::Truncate { file, size } => Goal::Set(open(file)?.handle, file, SetAttributes::size(size)),
             Operation::Lock { file, offset, length, exclusive, wait } => {
                 open(file)?.open?;
                 Goal::Lock { file, exclusive, waits: wait, range: (offset, length) }

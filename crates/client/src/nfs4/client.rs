@@ -5,7 +5,7 @@ use std::collections::VecDeque;
 use std::sync::atomic::Ordering::Relaxed;
 use std::sync::{Arc, PoisonError};
 
-use plimsoll_model::{Guarantees, Outcome};
+use plimsoll_model::{Endpoint, Guarantees, Outcome};
 use plimsoll_wire::nfs::v4::{FileHandle, Reply as Results4};
 use plimsoll_wire::rpc::Verdict;
 use plimsoll_wire::xdr::Malformed;
@@ -14,6 +14,9 @@ use super::file::{Files, Owners, open_states};
 use super::found::Arrival;
 use super::job::{Connecting, Goal, Job, Jobs, Leaving};
 use super::options::{Agreed, Nfs4Options};
+use super::parted::Parted;
+use super::recoveries::Recoveries;
+use super::recovery::{Recovery, Stage};
 use super::request_context::RequestContext;
 use super::session::Session;
 use super::shapes;
@@ -31,8 +34,31 @@ pub struct Nfs4Client {
     pub(super) connection: Connection<RequestContext>,
     /// Why it is of no use, once it is.
     over: Option<Cause>,
-    /// The server does not know the session any more.
-    pub(super) session_lost: bool,
+    /// Why it will be of no use in a moment.
+    pub(super) doomed: Option<Cause>,
+    /// It has had a session and an export; it gives them back.
+    pub(super) connected: bool,
+    pub(super) leaving: bool,
+    /// Since when there is no connection, ns.
+    pub(super) suspended: Option<i64>,
+    /// Since when operations wait for a session, for its state or for the end of a grace period, ns.
+    pub(super) lost_at: Option<i64>,
+    /// Answers of requests that were given up cannot come any more: they went over another connection.
+    pub(super) rejoined: bool,
+    /// What was on its way when the connection was lost.
+    pub(super) parted: Vec<Parted>,
+    /// What makes a session that was lost good again, while something does.
+    pub(super) recovery: Option<JobId>,
+    /// One that must begin, and one whose connection was lost.
+    pub(super) broken: Option<Stage>,
+    pub(super) interrupted: Option<Box<Recovery>>,
+    /// The session whose state was reclaimed because the server asked for it.
+    pub(super) reclaimed: Option<u32>,
+    /// Sessions that were lost since an operation last succeeded.
+    pub(super) losses: u32,
+    pub(super) recoveries: Recoveries,
+    /// It is one of the load: what became of it is told.
+    counts: bool,
     pub(super) jobs: Jobs,
     pub(super) handles: Handles<FileHandle>,
     pub(super) files: Files,
@@ -59,6 +85,9 @@ pub struct Nfs4Client {
 impl Drop for Nfs4Client {
     fn drop(&mut self) {
         self.options.guarantees.lock().unwrap_or_else(PoisonError::into_inner).merge(&self.guarantees);
+        if self.counts {
+            self.options.recoveries.lock().unwrap_or_else(PoisonError::into_inner).add(&self.recoveries);
+        }
     }
 }
 
@@ -75,7 +104,20 @@ impl Nfs4Client {
         Self {
             connection: Connection::new(identity),
             over: None,
-            session_lost: false,
+            doomed: None,
+            connected: false,
+            leaving: false,
+            suspended: None,
+            lost_at: None,
+            rejoined: false,
+            parted: Vec::new(),
+            recovery: None,
+            broken: None,
+            interrupted: None,
+            reclaimed: None,
+            losses: 0,
+            recoveries: Recoveries::default(),
+            counts: name.is_some(),
             jobs: Jobs::default(),
             handles: Handles::new(FileHandle::EMPTY),
             files: Files::default(),
@@ -94,17 +136,10 @@ impl Nfs4Client {
         }
     }
 
-    /// A job waits for a slot.
-    pub(super) fn wait_for_slot(&mut self, id: JobId, job: &mut Job, now: i64) {
-        job.waits = true;
-        self.waiting.push_back((id, now));
-        self.options.slot_waits.fetch_add(1, Relaxed);
-    }
-
     /// Sends what waits for slots, as far as there are some.
     fn pump(&mut self, now: i64, out: &mut Outbox, events: &mut dyn Events) {
         while self.session.has_room()
-            && let Some((id, _)) = self.waiting.pop_front()
+            && let Some((id, _)) = self.waiting.pop_front_if(|(id, _)| self.recovery.is_none_or(|one| one == *id))
         {
             if let Some(job) = self.jobs.get(id) {
                 job.waits = false;
@@ -142,6 +177,8 @@ impl Nfs4Client {
         }
         self.waiting.clear();
         self.resting.clear();
+        self.parted.clear();
+        self.recovery = None;
     }
 
     /// Takes a record.
@@ -168,15 +205,29 @@ impl Nfs4Client {
                 if let Some(job) = self.jobs.get(call.what.job) {
                     job.due_at(at);
                 }
+                if let Some(stage) = self.broken.take().filter(|_| self.doomed.is_none()) {
+                    self.lost_at.get_or_insert(at);
+                    self.recover(
+                        Box::new(Recovery::new(stage, at, self.session.number, &self.files)),
+                        None,
+                        at,
+                        out,
+                        events,
+                    );
+                }
                 self.advance(call.what.job, at, out, events);
             }
             None => self.session.found(xid, was_counted(verdict)),
         }
         self.pump(at, out, events);
-        if self.session_lost {
-            self.give_up(at, Cause::SessionLost, events);
-        }
+        self.give_up_if_doomed(at, events);
         Ok(())
+    }
+
+    fn give_up_if_doomed(&mut self, at: i64, events: &mut dyn Events) {
+        if let Some(cause) = self.doomed.take() {
+            self.give_up(at, cause, events);
+        }
     }
 
     /// When the lease is to be renewed, if nothing renews it before: after two thirds of it.
@@ -204,7 +255,7 @@ impl Nfs4Client {
         }
     }
 
-    fn end_or_put(&mut self, id: JobId, job: Box<Job>, now: i64, events: &mut dyn Events) {
+    pub(super) fn end_or_put(&mut self, id: JobId, job: Box<Job>, now: i64, events: &mut dyn Events) {
         match job.failure.is_some() && job.pending == 0 {
             true => self.end(id, job, now, events),
             false => self.jobs.put(id, job),
@@ -263,10 +314,21 @@ impl Client for Nfs4Client {
         self.give_up(at, cause, events);
     }
 
+    fn suspend(&mut self, at: i64, events: &mut dyn Events) -> bool {
+        self.over.is_none() && self.part(at, events)
+    }
+
+    fn resume(&mut self, local: Endpoint, connection: u32, now: i64, out: &mut Outbox, events: &mut dyn Events) {
+        match self.over {
+            None => self.rejoin(local, connection, now, out, events),
+            Some(cause) => events.done(Done { tag: Tag::CONNECT, at: now, result: Err(never_sent(None, cause)) }),
+        }
+    }
+
     fn overdue(&mut self, before: i64, now: i64, events: &mut dyn Events) {
         for call in self.connection.take_overdue(before) {
             self.abandon(&call, Cause::TimedOut, events);
-            if let Some(slot) = call.what.slot {
+            if let Some(slot) = call.what.slot.filter(|_| call.what.session == self.session.number) {
                 self.session.lose(call.id as u32, slot);
             }
             let id = call.what.job;
@@ -274,20 +336,22 @@ impl Client for Nfs4Client {
                 self.end_or_put(id, job, now, events);
             }
         }
+        self.fail_parted(before, now, events);
         self.fail_waiting(before, now, events);
+        self.give_up_if_doomed(now, events);
         // What its slots wait for may never come, and nothing else can be asked: only another session helps.
-        if self.session.is_spent() {
+        if self.suspended.is_none() && self.session.is_spent() {
             self.give_up(now, Cause::TimedOut, events);
         }
     }
 
     fn wakes_at(&self) -> i64 {
         let again = self.resting.iter().map(|(at, _)| *at).min().unwrap_or(i64::MAX);
-        if self.over.is_some() { i64::MAX } else { again.min(self.renews_at()) }
+        if self.over.is_some() || self.suspended.is_some() { i64::MAX } else { again.min(self.renews_at()) }
     }
 
     fn wake(&mut self, now: i64, out: &mut Outbox, events: &mut dyn Events) {
-        if self.over.is_some() {
+        if self.over.is_some() || self.suspended.is_some() {
             return;
         }
         while let Some(at) = self.resting.iter().position(|(due, _)| *due <= now) {
@@ -310,6 +374,7 @@ impl Client for Nfs4Client {
         if let Some(cause) = self.over {
             return events.done(Done { tag: Tag::LEAVE, at: now, result: Err(never_sent(None, cause)) });
         }
+        self.leaving = true;
         let files = open_states(&mut self.files);
         let leaving = if files.is_empty() { Leaving::Session } else { Leaving::Files(files) };
         let job = self.jobs.add(Job::unasked(Some(Tag::LEAVE), Goal::Leave(leaving)));
@@ -317,7 +382,7 @@ impl Client for Nfs4Client {
     }
 
     fn outstanding(&self) -> usize {
-        self.connection.outstanding() + self.waiting.len() + self.resting.len()
+        self.connection.outstanding() + self.waiting.len() + self.resting.len() + self.parted.len()
     }
 
     fn unmatched_responses(&self) -> u64 {

@@ -2,37 +2,49 @@
 
 use plimsoll_wire::nfs::v4::{FileHandle, StateId};
 
+use super::ranges::Ranges;
 use crate::nfs::Unstable;
 
 /// The open files of a connection.
 pub(super) type Files = crate::files::Files<File>;
 
 /// An open file.
-#[derive(Clone, Copy, Debug)]
+#[derive(Clone, Debug)]
 pub(super) struct File {
     pub(super) handle: FileHandle,
     /// Who has it open, and the open; `None` of a directory, and of a file that is used without one.
-    pub(super) open: Option<(u32, StateId)>,
+    pub(super) open: Option<Open>,
     /// Its locks.
     pub(super) lock: Option<StateId>,
+    /// What they lock.
+    pub(super) ranges: Ranges,
     pub(super) unstable: Unstable,
 }
 
+/// An open.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) struct Open {
+    pub(super) owner: u32,
+    pub(super) state: StateId,
+    /// What it was opened for, as OPEN says it.
+    pub(super) access: u32,
+}
+
 impl File {
-    pub(super) fn new(handle: FileHandle, open: Option<(u32, StateId)>) -> Self {
-        Self { handle, open, lock: None, unstable: Unstable::default() }
+    pub(super) fn new(handle: FileHandle, open: Option<Open>) -> Self {
+        Self { handle, open, lock: None, ranges: Ranges::default(), unstable: Unstable::default() }
     }
 
     /// What reads and writes belong to.
     pub(super) fn state(&self) -> StateId {
-        let open = self.open.map(|(_, state)| state);
+        let open = self.open.map(|open| open.state);
         self.lock.or(open).map_or(StateId::ANONYMOUS, StateId::latest)
     }
 }
 
 /// The state of an open, for who gives all of them back.
 pub(super) fn open_states(files: &mut Files) -> Vec<(FileHandle, StateId)> {
-    files.iter_mut().filter_map(|file| Some((file.handle, file.open?.1.latest()))).collect()
+    files.iter_mut().filter_map(|file| Some((file.handle, file.open?.state.latest()))).collect()
 }
 
 /// The owners of opens. Each open file has one of its own, so that two opens of one file are two (RFC 8881 9.1.1); an owner whose

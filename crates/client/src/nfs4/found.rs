@@ -1,6 +1,8 @@
 //! An answer, and what the results in it brought.
 
+use plimsoll_wire::nfs::v4::bind::Bound;
 use plimsoll_wire::nfs::v4::create_session::Session;
+use plimsoll_wire::nfs::v4::exchange_id::Client;
 use plimsoll_wire::nfs::v4::open::Opened;
 use plimsoll_wire::nfs::v4::read::Data;
 use plimsoll_wire::nfs::v4::readdir::Page;
@@ -31,8 +33,9 @@ pub(super) struct Found<'a> {
     pub(super) link: Option<&'a [u8]>,
     pub(super) written: Option<Written>,
     pub(super) committed: Option<[u8; 8]>,
-    pub(super) client: Option<(u64, u32)>,
+    pub(super) client: Option<Client<'a>>,
     pub(super) session: Option<Session>,
+    pub(super) bound: Option<Bound>,
 }
 
 impl Found<'_> {

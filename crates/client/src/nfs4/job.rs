@@ -6,6 +6,7 @@ use plimsoll_model::Symbol;
 use plimsoll_wire::nfs::v3::write::Stable;
 use plimsoll_wire::nfs::v4::{FileHandle, Mask, SetAttributes, StateId};
 
+use super::recovery::{Recovery, Stage};
 use crate::content::Content;
 use crate::nfs::{self, Facts, Release, Wanted};
 use crate::operation::{Disposition, Failure, FileKey, Reply, Tag, Ticket};
@@ -16,6 +17,9 @@ pub(super) type Walk = nfs::Walk<FileHandle>;
 pub(super) type Transfer = nfs::Transfer<FileHandle>;
 /// The operations of a connection.
 pub(super) type Jobs = nfs::Jobs<Job>;
+
+/// NFS4ERR_GRACE: the server has restarted, and gives out only what was there before.
+pub(super) const GRACE: u32 = 10_013;
 
 /// Requests of one READ or WRITE operation that are on their way at once, at most.
 const WINDOW: u32 = 64;
@@ -38,6 +42,8 @@ pub(super) struct Job {
     pub(super) waits: bool,
     /// The server wants to be asked again later (DELAY, GRACE, a lock that somebody has).
     pub(super) rest: Option<Rest>,
+    /// A request of it may have been done before, and its answer is lost.
+    pub(super) again: bool,
     /// The first thing that went wrong.
     pub(super) failure: Option<Failure>,
     /// What it brought.
@@ -62,6 +68,8 @@ pub(super) struct Rest {
 pub(super) enum Goal {
     Connect(Connecting),
     Leave(Leaving),
+    /// A session or its state that was lost.
+    Recover(Box<Recovery>),
     /// A sign of life.
     Renew,
     /// Nothing but an answer.
@@ -81,7 +89,7 @@ pub(super) enum Goal {
     GetAttributes,
     GetAttributesOf(FileHandle),
     SetMode(u32),
-    Set(FileHandle, StateId, SetAttributes),
+    Set(FileHandle, FileKey, SetAttributes),
     Access,
     List {
         cookie: u64,
@@ -170,7 +178,8 @@ impl Job {
     pub(super) fn unasked(tag: Option<Tag>, goal: Goal) -> Self {
         let (walks, failure, reply) = ([None, None], None, None);
         let path = Symbol::NONE;
-        Self { tag, intended: None, path, goal, walks, pending: 0, waits: false, rest: None, failure, reply }
+        let (waits, again) = (false, false);
+        Self { tag, intended: None, path, goal, walks, pending: 0, waits, rest: None, again, failure, reply }
     }
 
     /// An answer came, and with it the cause of the next call.
@@ -215,19 +224,36 @@ impl Job {
         !stopped && self.pending < window && !transfer.is_over()
     }
 
+    /// A request of a transfer was not done: it is asked again.
+    pub(super) fn ask_again(&mut self, offset: u64, count: u32) {
+        if let Goal::Read { transfer, .. } | Goal::Write { transfer, .. } = &mut self.goal
+            && count > 0
+        {
+            transfer.ask_again(offset, count);
+        }
+    }
+
     /// Whether it waits before it asks again.
     pub(super) fn is_resting(&self) -> bool {
         self.rest.as_ref().is_some_and(|rest| rest.waits)
     }
 
+    /// Whether the server wants it to wait for the end of a grace period.
+    pub(super) fn is_in_grace(&self) -> bool {
+        self.rest.as_ref().is_some_and(|rest| rest.failure.status == Some(GRACE))
+    }
+
     /// Whether its next request is about the session itself, and takes no slot.
     pub(super) fn needs_no_slot(&self) -> bool {
-        matches!(
-            self.goal,
+        match &self.goal {
             Goal::Null
-                | Goal::Connect(Connecting::ExchangeId | Connecting::CreateSession)
-                | Goal::Leave(Leaving::Session | Leaving::Client)
-        )
+            | Goal::Connect(Connecting::ExchangeId | Connecting::CreateSession)
+            | Goal::Leave(Leaving::Session | Leaving::Client) => true,
+            Goal::Recover(recovery) => {
+                matches!(recovery.stage, Stage::Bind | Stage::End | Stage::Create | Stage::Identify)
+            }
+            _ => false,
+        }
     }
 
     /// Something went wrong. Only the first counts.

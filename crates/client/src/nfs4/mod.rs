@@ -17,8 +17,10 @@
 //! * a slot has one request on its way. What finds no slot waits, in order, and is counted. A request that was given up keeps its
 //!   slot until its answer comes; where no other is left, the connection is over. Nothing is sent again on a connection that is up
 //!   (RFC 8881 2.9.2);
-//! * DELAY and GRACE, and DENIED for a lock that is to be waited for, are asked again after 0.1 s, then after twice as long, up to
-//!   15 s; each answer is a row. An operation for which that lasts longer than the timeout fails with the status;
+//! * a connection that is lost ends no operation: another one is bound to the session, and what has no answer is sent again with its
+//!   slot and number. A session that is lost is made anew, and what the server has forgotten is reclaimed. See `recovery`;
+//! * DELAY, and DENIED for a lock that is to be waited for, are asked again after 0.1 s, then after twice as long, up to 15 s; GRACE
+//!   every 0.1 s; each answer is a row. An operation for which that lasts longer than the timeout fails with the status;
 //! * an open has an owner of its own, wants no delegation, and keeps nobody out. A file is opened by its name in its directory. One
 //!   that is opened with [`Caching::Handle`](crate::operation::Caching::Handle), and whose handle is known, is not opened at all:
 //!   what is read and written belongs to no open then (RFC 8881 8.2.3). A directory that is opened has no state;
@@ -32,10 +34,16 @@ mod answers;
 mod back_channel;
 mod begin;
 mod client;
+mod done_before;
 mod file;
 mod found;
 mod job;
 mod options;
+mod parted;
+mod ranges;
+mod reclaim;
+mod recoveries;
+mod recovery;
 mod request_context;
 mod results;
 mod rows;
@@ -44,6 +52,8 @@ mod session;
 mod set_up;
 mod settle;
 mod shapes;
+mod suspend;
 
 pub use client::Nfs4Client;
 pub use options::{Agreed, Nfs4Options};
+pub use recoveries::{Reclaims, Recoveries};

@@ -9,6 +9,7 @@ use plimsoll_wire::nfs::v4::Attributes;
 use plimsoll_wire::nfs::v4::create_session::{self, Session};
 use plimsoll_wire::rpc::{CallTemplate, Caller, CallerError};
 
+use super::recoveries::Recoveries;
 use super::session::HEADS;
 
 /// Number of the NFS program (RFC 8881 16.1).
@@ -39,6 +40,8 @@ pub struct Nfs4Options {
     pub slot_waits: AtomicU64,
     /// What the server guaranteed clients that are gone: a client adds its own at its end.
     pub guarantees: Mutex<Guarantees>,
+    /// What became of sessions and state that clients lost which are gone: a client adds its own at its end.
+    pub recoveries: Mutex<Recoveries>,
     /// Tells this run's clients from those of others.
     pub(super) run: u64,
     /// Clients that were made.
@@ -83,6 +86,13 @@ impl Agreed {
         Self { slots, read, write, directory: read.min(PAGE), back_channel, lease_seconds: LEASE }
     }
 
+    /// The same in the session that follows.
+    pub(super) fn within(self, session: &Session, slots: u32) -> Self {
+        let Self { read, write, directory, back_channel, .. } = Self::of(session, slots);
+        let (read, write) = (read.min(self.read), write.min(self.write));
+        Self { slots, read, write, directory: directory.min(self.directory), back_channel, ..self }
+    }
+
     /// The file system's limits besides.
     pub(super) fn narrowed(self, server: &Attributes, most: u32) -> Self {
         let longest = |bytes: Option<u64>, room: u32| {
@@ -110,6 +120,7 @@ impl Nfs4Options {
             agreed: OnceLock::new(),
             slot_waits: AtomicU64::new(0),
             guarantees: Mutex::default(),
+            recoveries: Mutex::default(),
             run: RandomState::new().hash_one(export),
             made: AtomicU64::new(0),
         })

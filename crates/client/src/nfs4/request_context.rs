@@ -21,6 +21,10 @@ pub(super) struct RequestContext {
     pub(super) queued: i64,
     /// The slot that it takes.
     pub(super) slot: Option<u32>,
+    /// The number of the slot's session.
+    pub(super) session: u32,
+    /// It was sent before, on a connection that was lost, with the same slot and number.
+    pub(super) resent: bool,
     /// The files that its handles stand for, in order.
     pub(super) files: [Option<FileIdentity>; 2],
 }

@@ -46,14 +46,15 @@ impl Calling<'_> {
         moved: Moved<'_>,
         add: impl FnOnce(&mut Compound<'_>),
     ) -> bool {
-        let Self { client, id, now, out, slot } = self;
+        let Self { client, id, now, out, slot, resent } = self;
         // NULL is 0, COMPOUND 1.
         let procedure = u32::from(!shape.is_empty());
         let about = About { procedure: Procedure::of(Protocol::Nfs4, procedure as u16), intended, path };
         let Moved { files, offset, count, keep, data } = moved;
         let slot = slot.map(|slot| Sequence { cache: shapes::is_kept(shape), ..slot });
         let taken = slot.map(|slot| slot.slot);
-        let context = RequestContext { job: *id, shape, offset, count, keep, queued: *now, slot: taken, files };
+        let (job, queued, session, resent) = (*id, *now, client.session.number, *resent);
+        let context = RequestContext { job, shape, offset, count, keep, queued, slot: taken, session, resent, files };
         if slot.is_some() {
             client.renewed = *now;
         }

@@ -10,6 +10,8 @@ use plimsoll_wire::nfs::v4::sequence::{Sequence, SequenceReply, SessionId};
 #[derive(Debug, Default)]
 pub(super) struct Session {
     pub(super) id: SessionId,
+    /// Which of the client's sessions it is: requests of one before have no slot of it.
+    pub(super) number: u32,
     slots: Vec<Slot>,
     /// Slots that the server wants to be used: those below.
     aim: usize,
@@ -30,11 +32,11 @@ struct Slot {
 const MOST: u32 = 4_096;
 
 impl Session {
-    /// A session that was just made.
-    pub(super) fn new(created: &Created, wanted: u32) -> Self {
+    /// A session that was just made, in the place of this one.
+    pub(super) fn next(&self, created: &Created, wanted: u32) -> Self {
         let count = created.fore.slots.min(wanted).clamp(1, MOST) as usize;
         let slots = vec![Slot { sequence: 1, taken: false }; count];
-        Self { id: created.id, slots, aim: count, highest: 0, lost: Vec::new() }
+        Self { id: created.id, number: self.number.wrapping_add(1), slots, aim: count, highest: 0, lost: Vec::new() }
     }
 
     /// Takes the lowest slot that is free.
@@ -46,6 +48,13 @@ impl Session {
         let sequence = found.sequence;
         // There are at most MOST slots.
         Some(Sequence { session: self.id, sequence, slot: slot as u32, highest: self.highest as u32 - 1, cache })
+    }
+
+    /// What a slot has on its way, to be asked again on another connection: with the number that it had.
+    pub(super) fn again(&self, slot: u32) -> Option<Sequence> {
+        let sequence = self.slots.get(slot as usize).filter(|slot| slot.taken)?.sequence;
+        let highest = self.highest.max(1) as u32 - 1;
+        Some(Sequence { session: self.id, sequence, slot, highest, cache: false })
     }
 
     /// Whether [`Session::take`] would find one.
@@ -85,6 +94,11 @@ impl Session {
         }
     }
 
+    /// The slots of requests that were given up, whose answers cannot come any more.
+    pub(super) fn take_lost(&mut self) -> impl Iterator<Item = u32> + use<> {
+        std::mem::take(&mut self.lost).into_iter().map(|(_, slot)| slot)
+    }
+
     /// Whether no slot is left that could be of use.
     pub(super) fn is_spent(&self) -> bool {
         !self.slots.is_empty() && self.lost.len() >= self.aim.max(1)
@@ -116,7 +130,7 @@ mod tests {
 
     fn session(slots: u32, wanted: u32) -> Session {
         let fore = fore(1 << 20, slots);
-        Session::new(&Created { id: [7; 16], sequence: 1, flags: 0, fore, back: BACK }, wanted)
+        Session::default().next(&Created { id: [7; 16], sequence: 1, flags: 0, fore, back: BACK }, wanted)
     }
 
     fn numbers(taken: Option<Sequence>) -> Option<(u32, u32, u32)> {
@@ -153,6 +167,23 @@ mod tests {
         session.found(71, true);
         session.found(99, true);
         assert_eq!(numbers(session.take(false)), Some((1, 2, 1)));
+    }
+
+    #[test]
+    fn what_a_lost_connection_carried_is_asked_again_with_its_number() {
+        let mut session = session(2, 8);
+        let _ = session.take(false);
+        session.free(0, true);
+        assert!(session.again(0).is_none(), "nothing is on its way");
+        let (first, _) = (session.take(false), session.take(false));
+        assert_eq!(numbers(session.again(0)).map(|(slot, number, _)| (slot, number)), Some((0, 2)));
+        assert_eq!(numbers(first), Some((0, 2, 0)));
+        session.lose(70, 1);
+        assert_eq!(session.take_lost().collect::<Vec<_>>(), [1]);
+        assert_eq!(numbers(session.again(1)), Some((1, 1, 1)), "it is still taken");
+        let fore = fore(1 << 20, 1);
+        let next = session.next(&Created { id: [8; 16], sequence: 2, flags: 0, fore, back: BACK }, 8);
+        assert_eq!((next.number, next.slots()), (session.number + 1, 1));
     }
 
     #[test]

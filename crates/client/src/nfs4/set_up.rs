@@ -18,27 +18,10 @@ const CALLBACK: u32 = 0x4000_0000;
 
 impl Calling<'_> {
     pub(super) fn connect(&mut self, stage: Connecting, job: &Job) -> bool {
-        let client = &self.client;
-        let (id, sequence) = client.client_id;
         match stage {
-            Connecting::ExchangeId => {
-                let (verifier, owner) = (client.verifier, client.owner.clone());
-                self.send(shapes::EXCHANGE_ID, Symbol::NONE, None, |compound| {
-                    compound.add(&ExchangeId { verifier, owner: &owner, flags: exchange_id::WITHOUT_PNFS });
-                })
-            }
-            Connecting::CreateSession => {
-                let fore = session::fore(client.options.most, client.options.slots);
-                let flags = create_session::BACK_CHANNEL;
-                let create =
-                    CreateSession { client: id, sequence, flags, fore, back: session::BACK, callback: CALLBACK };
-                self.send(shapes::CREATE_SESSION, Symbol::NONE, None, |compound| {
-                    compound.add(&create);
-                })
-            }
-            Connecting::ReclaimComplete => self.send(shapes::RECLAIM_COMPLETE, Symbol::NONE, None, |compound| {
-                compound.add(&ReclaimComplete);
-            }),
+            Connecting::ExchangeId => self.exchange_id(),
+            Connecting::CreateSession => self.create_session(),
+            Connecting::ReclaimComplete => self.reclaim_complete(),
             Connecting::Root => self.send(shapes::ROOT, Symbol::NONE, None, |compound| {
                 compound.add(&PutRoot).add(&GetHandle).add(&GetAttributes(Mask::KIND_AND_SIZE));
             }),
@@ -51,8 +34,38 @@ impl Calling<'_> {
         }
     }
 
+    pub(super) fn exchange_id(&mut self) -> bool {
+        let (verifier, owner) = (self.client.verifier, self.client.owner.clone());
+        self.send(shapes::EXCHANGE_ID, Symbol::NONE, None, |compound| {
+            compound.add(&ExchangeId { verifier, owner: &owner, flags: exchange_id::WITHOUT_PNFS });
+        })
+    }
+
+    pub(super) fn create_session(&mut self) -> bool {
+        let (client, sequence) = self.client.client_id;
+        let options = &self.client.options;
+        let (fore, back) = (session::fore(options.most, options.slots), session::BACK);
+        let flags = create_session::BACK_CHANNEL;
+        self.send(shapes::CREATE_SESSION, Symbol::NONE, None, |compound| {
+            compound.add(&CreateSession { client, sequence, flags, fore, back, callback: CALLBACK });
+        })
+    }
+
+    pub(super) fn reclaim_complete(&mut self) -> bool {
+        self.send(shapes::RECLAIM_COMPLETE, Symbol::NONE, None, |compound| {
+            compound.add(&ReclaimComplete);
+        })
+    }
+
+    pub(super) fn destroy_session(&mut self) -> bool {
+        let session = self.client.session.id;
+        self.send(shapes::DESTROY_SESSION, Symbol::NONE, None, |compound| {
+            compound.add(&DestroySession(session));
+        })
+    }
+
     pub(super) fn leave(&mut self, leaving: &Leaving, job: &Job) -> bool {
-        let (session, client) = (self.client.session.id, self.client.client_id.0);
+        let client = self.client.client_id.0;
         match leaving {
             Leaving::Files(files) => {
                 let Some(&(handle, state)) = files.last() else { return false };
@@ -60,9 +73,7 @@ impl Calling<'_> {
                     compound.add(&Close { state });
                 })
             }
-            Leaving::Session => self.send(shapes::DESTROY_SESSION, Symbol::NONE, None, |compound| {
-                compound.add(&DestroySession(session));
-            }),
+            Leaving::Session => self.destroy_session(),
             Leaving::Client => self.send(shapes::DESTROY_CLIENTID, Symbol::NONE, None, |compound| {
                 compound.add(&DestroyClient(client));
             }),

@@ -2,18 +2,19 @@
 
 use plimsoll_model::Outcome;
 use plimsoll_wire::nfs::v3::write::Stable;
-use plimsoll_wire::nfs::v4::FileHandle;
+use plimsoll_wire::nfs::v4::create_session::Session as Created;
 use plimsoll_wire::nfs::v4::open::Opened;
 use plimsoll_wire::nfs::v4::readdir::Page;
+use plimsoll_wire::nfs::v4::{FileHandle, StateId};
 use plimsoll_wire::xdr::Malformed;
 
 use super::client::Nfs4Client;
-use super::file::File;
+use super::file::{File, Open};
 use super::found::Found;
 use super::job::{Connecting, Goal, Job, Leaving, Opening, Walk};
 use super::options::Agreed;
+use super::ranges::Range;
 use super::request_context::RequestContext;
-use super::session::Session;
 use super::shapes;
 use crate::calls::Call;
 use crate::client::Events;
@@ -30,13 +31,17 @@ impl Nfs4Client {
         events: &mut dyn Events,
     ) -> Result<(), Malformed> {
         job.rest.take_if(|rest| !rest.waits);
+        if let Goal::Recover(recovery) = &mut job.goal {
+            return self.recovered(recovery, found);
+        }
+        self.losses = 0;
         if call.what.shape == shapes::LOOK_UP && job.walking().is_some() {
             return self.looked_up(job, found);
         }
         match &mut job.goal {
             Goal::Connect(stage) => {
                 let stage = *stage;
-                self.connected(stage, job, found)?;
+                self.connecting(stage, job, found)?;
             }
             Goal::Leave(_) => {
                 self.left(job);
@@ -70,9 +75,8 @@ impl Nfs4Client {
             Goal::Write { .. } => self.written(call, job, found)?,
             Goal::Flush(..) => self.committed(job, found.committed.ok_or(Malformed)?),
             Goal::Lock { file, .. } | Goal::Unlock { file, .. } => {
-                let state = found.state.ok_or(Malformed)?;
                 if let Some(file) = self.files.get_mut(*file) {
-                    file.lock = Some(state);
+                    file.locked(found.state.ok_or(Malformed)?, &job.goal);
                 }
                 job.reply = Some(Reply::Nothing);
             }
@@ -80,6 +84,8 @@ impl Nfs4Client {
                 self.names_changed(job);
                 job.reply = Some(Reply::Nothing);
             }
+            // Done above.
+            Goal::Recover(_) => {}
             Goal::Renew
             | Goal::Null
             | Goal::Set(..)
@@ -134,7 +140,7 @@ impl Nfs4Client {
     }
 
     /// Names may stand for something else now, or for nothing.
-    fn names_changed(&mut self, job: &Job) {
+    pub(super) fn names_changed(&mut self, job: &Job) {
         let [from, to]: [Option<&str>; 2] =
             job.walks.each_ref().map(|walk| walk.as_ref().map(|walk: &Walk| walk.path.as_str()));
         from.into_iter().for_each(|path| self.handles.forget(path));
@@ -177,21 +183,23 @@ impl Nfs4Client {
         }
         let (Some((handle, state, size)), Some(owner)) = (opening.opened, opening.owner) else { return Err(Malformed) };
         if opening.delegation.is_none() && !opening.empties {
-            self.open(job, File::new(handle, Some((owner, state))), Some(size));
+            let open = Open { owner, state, access: opening.access };
+            self.open(job, File::new(handle, Some(open)), Some(size));
         }
         Ok(())
     }
 
     /// A step to a session succeeded.
-    fn connected(&mut self, stage: Connecting, job: &mut Job, found: &Found<'_>) -> Result<(), Malformed> {
+    fn connecting(&mut self, stage: Connecting, job: &mut Job, found: &Found<'_>) -> Result<(), Malformed> {
         let next = match stage {
             Connecting::ExchangeId => {
-                self.client_id = found.client.ok_or(Malformed)?;
+                let client = found.client.ok_or(Malformed)?;
+                self.client_id = (client.id, client.sequence);
                 Connecting::CreateSession
             }
             Connecting::CreateSession => {
                 let session = found.session.ok_or(Malformed)?;
-                self.session = Session::new(&session, self.options.slots);
+                self.created(&session);
                 self.agreed = Agreed::of(&session, self.session.slots());
                 Connecting::ReclaimComplete
             }
@@ -207,12 +215,20 @@ impl Nfs4Client {
                 self.agreed = self.agreed.narrowed(&found.attributes.ok_or(Malformed)?, self.options.most);
                 // The first client's are everybody's, for the report.
                 let _ = self.options.agreed.set(self.agreed);
+                self.connected = true;
                 job.reply = Some(Reply::Nothing);
                 return Ok(());
             }
         };
         job.goal = Goal::Connect(next);
         Ok(())
+    }
+
+    /// A session was made; the next one of this client has the next number.
+    pub(super) fn created(&mut self, session: &Created) {
+        self.session = self.session.next(session, self.options.slots);
+        self.client_id.1 = self.client_id.1.wrapping_add(1);
+        self.agreed = self.agreed.within(session, self.session.slots());
     }
 
     /// A step of leaving ended, whatever came of it: the next one, or the end. Always true, for who goes on.
@@ -263,6 +279,20 @@ impl Nfs4Client {
             self.guarantees.saw_verifier(true);
             let procedure = Some(shapes::about(shapes::COMMIT_FILE));
             job.fail(Failure { procedure, status: Some(0), outcome: Outcome::Failed, cause: Cause::LostWrites });
+        }
+    }
+}
+
+impl File {
+    /// A lock was granted, or given back.
+    fn locked(&mut self, state: StateId, goal: &Goal) {
+        self.lock = Some(state);
+        match *goal {
+            Goal::Lock { exclusive, range: (offset, length), .. } => {
+                self.ranges.lock(Range { offset, length, exclusive });
+            }
+            Goal::Unlock { range: (offset, length), .. } => self.ranges.unlock(offset, length),
+            _ => {}
         }
     }
 }

@@ -40,6 +40,7 @@ pub(super) const SEQUENCE: u8 = 53;
 pub(super) const NULL: Shape = &[];
 pub(super) const EXCHANGE_ID: Shape = &[42];
 pub(super) const CREATE_SESSION: Shape = &[43];
+pub(super) const BIND: Shape = &[41];
 pub(super) const DESTROY_SESSION: Shape = &[44];
 pub(super) const DESTROY_CLIENTID: Shape = &[57];
 pub(super) const RECLAIM_COMPLETE: Shape = &[SEQUENCE, 58];

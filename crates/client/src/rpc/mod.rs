@@ -6,7 +6,7 @@ mod framing;
 
 use std::hash::{BuildHasher, RandomState};
 
-use plimsoll_model::{Asked, Procedure, Symbol, Transaction};
+use plimsoll_model::{Asked, Endpoint, Procedure, Symbol, Transaction};
 use plimsoll_wire::rpc::CallTemplate;
 use plimsoll_wire::xdr::padding;
 
@@ -122,6 +122,11 @@ impl<C: Context> Connection<C> {
     /// Takes every call, in the order in which they were made: the connection is over.
     pub(crate) fn take_all(&mut self) -> Vec<Call<C>> {
         self.calls.take_where(|_| true)
+    }
+
+    /// The calls of before were taken out; those that follow go over another connection.
+    pub(crate) fn moved(&mut self, local: Endpoint, connection: u32) {
+        (self.identity.client, self.identity.connection) = (local, connection);
     }
 
     /// Takes the calls since before `before`.

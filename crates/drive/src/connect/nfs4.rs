@@ -112,6 +112,7 @@ impl Connector for Nfs4Server {
         }
         let waits = self.options.slot_waits.load(Relaxed);
         facts.extend((waits > 0).then(|| format!("waits for a slot: {waits}")));
+        facts.extend(self.options.recoveries.lock().unwrap_or_else(PoisonError::into_inner).facts());
         facts
     }
 

@@ -26,6 +26,8 @@ pub(super) struct Connection {
     pub(super) wakes_at: i64,
     /// It stands in the list of those with something to send.
     pub(super) dirty: bool,
+    /// Since when its client, which keeps its operations, has no connection that is up, ns.
+    pub(super) suspended: Option<i64>,
     /// Connections made here before.
     pub(super) made: u32,
     /// Failures in a row.
@@ -68,6 +70,7 @@ impl Connection {
             answers: false,
             wakes_at: i64::MAX,
             dirty: false,
+            suspended: None,
             made: 0,
             failed: 0,
             settled: false,
@@ -87,6 +90,11 @@ impl Connection {
             return (HEAD.min(room), Take::AtOnce);
         }
         (room, if self.answers { Take::BeforeSending } else { Take::AtOnce })
+    }
+
+    /// Whether operations may be outstanding here.
+    pub(super) fn has_operations(&self) -> bool {
+        self.state == ConnectionState::Up || self.suspended.is_some()
     }
 
     /// Whether there is a client that bytes and actions can be given to.

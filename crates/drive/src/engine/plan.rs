@@ -80,6 +80,12 @@ impl Reconnect {
         let doubled = self.first_ns.saturating_mul(1 << failed.saturating_sub(1).min(32));
         doubled.min(self.most_ns)
     }
+
+    /// How long all attempts together wait, ns.
+    #[must_use]
+    pub fn patience_ns(&self) -> u64 {
+        (1..=self.attempts).fold(0, |sum, failed| sum.saturating_add(self.wait_ns(failed)))
+    }
 }
 
 impl Plan {

@@ -70,6 +70,9 @@ pub struct ConnectionFailure {
     pub was_up: bool,
     /// It happened in the measured phase.
     pub measured: bool,
+    /// Its client kept its operations, and went on with them over another connection.
+    #[serde(default)]
+    pub kept: bool,
     /// How often.
     pub count: u64,
 }
@@ -93,11 +96,11 @@ impl ClientTally {
         }
     }
 
-    /// Connections that failed in the measured phase: attempts, and those that were lost.
+    /// Connections that failed in the measured phase: attempts, and those that were lost with their operations.
     #[must_use]
     pub fn connections_failed(&self) -> [u64; 2] {
         [false, true].map(|was_up| {
-            let of = self.connection_failures.iter().filter(|one| one.measured && one.was_up == was_up);
+            let of = self.connection_failures.iter().filter(|one| one.measured && one.was_up == was_up && !one.kept);
             of.map(|one| one.count).sum()
         })
     }

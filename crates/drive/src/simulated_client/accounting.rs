@@ -272,12 +272,18 @@ impl<'a, S: Sink> Accounting<'a, S> {
         }
     }
 
-    /// A connection of a client was lost, or could not be made, at `at`.
-    pub(crate) fn connection_failed(&mut self, client_index: usize, cause: Cause, was_up: bool, at: i64) {
-        self.fresh.errors += 1;
+    /// A connection of a client was lost, or could not be made, at `at`. What was outstanding on it may be `kept`.
+    pub(crate) fn connection_failed(
+        &mut self,
+        client_index: usize,
+        cause: Cause,
+        (was_up, kept): (bool, bool),
+        at: i64,
+    ) {
+        self.fresh.errors += u64::from(!kept);
         let measured = self.measures(at);
         let Some(tally) = self.tallies.get_mut(client_index) else { return };
-        let this = ConnectionFailure { cause, was_up, measured, count: 1 };
+        let this = ConnectionFailure { cause, was_up, measured, kept, count: 1 };
         match tally.connection_failures.iter_mut().find(|one| ConnectionFailure { count: 1, ..**one } == this) {
             Some(known) => known.count += 1,
             None => tally.connection_failures.push(this),

@@ -11,6 +11,9 @@ pub const CONNECTION_ATTEMPT: &str = "connection attempt: ";
 /// Begins the words of a connection that was lost: no action, whatever was outstanding on it.
 pub const LOST_CONNECTION: &str = "lost connection: ";
 
+/// Follows the words of a lost connection whose client went on with its operations over another one.
+pub const KEPT_OPERATIONS: &str = " (operations continued)";
+
 /// Actions that did not succeed.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct FailureCount {

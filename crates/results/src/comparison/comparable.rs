@@ -65,11 +65,11 @@ fn differences(a: &Findings, b: &Findings) -> impl Iterator<Item = String> {
     [place, workload, facts, clock].into_iter().flatten()
 }
 
-/// The facts that are terms. What a load file came to is a result, and how often a slot was waited for; that something was not possible is a term, how often is not.
+/// The facts that are terms. What a load file came to is a result, and how often a slot was waited for, and what was recovered; that something was not possible is a term, how often is not.
 fn terms(one: &Findings) -> Vec<&str> {
     let result = |fact: &&String| {
         let of_load_file = fact.starts_with("load file of ") || fact.starts_with("load file begun ");
-        of_load_file || fact.starts_with("waits for a slot: ")
+        of_load_file || fact.starts_with("waits for a slot: ") || fact.starts_with("recovered ")
     };
     let term = |fact| match fact {
         fact if str::starts_with(fact, "load file") => fact.rsplit_once(": ").map_or(fact, |(what, _)| what),

@@ -70,6 +70,8 @@ pub struct Ganesha {
     process: Option<Child>,
     /// A D-Bus of its own, on which it tells what it has counted.
     bus: Option<Bus>,
+    /// After a restart it waits so many seconds for its clients to reclaim what they had.
+    grace_s: Option<u32>,
 }
 
 /// How long Ganesha may take to answer after its start, on a machine that does other things too.
@@ -87,7 +89,7 @@ impl Ganesha {
     /// # Panics
     /// It was started and does not answer: the message has its log.
     pub fn start() -> Result<Self, Unavailable> {
-        Self::start_with(false)
+        Self::start_with(false, None)
     }
 
     /// The same; it counts what it is asked for, and tells on a D-Bus of its own ([`Ganesha::bus`]).
@@ -101,10 +103,21 @@ impl Ganesha {
         if !program_exists("dbus-daemon") || !program_exists("dbus-send") {
             return Err(Unavailable("needs dbus-daemon and dbus-send (Debian: dbus)"));
         }
-        Self::start_with(true)
+        Self::start_with(true, None)
     }
 
-    fn start_with(counting: bool) -> Result<Self, Unavailable> {
+    /// The same, with a grace period of at most so many seconds after each start.
+    ///
+    /// # Errors
+    /// As [`Ganesha::start`].
+    ///
+    /// # Panics
+    /// As [`Ganesha::start`].
+    pub fn start_with_grace(seconds: u32) -> Result<Self, Unavailable> {
+        Self::start_with(false, Some(seconds))
+    }
+
+    fn start_with(counting: bool, grace_s: Option<u32>) -> Result<Self, Unavailable> {
         if !program_exists("ganesha.nfsd") {
             return Err(Unavailable("needs ganesha.nfsd (Debian: nfs-ganesha, nfs-ganesha-vfs, nfs-ganesha-mem)"));
         }
@@ -121,7 +134,7 @@ impl Ganesha {
         }
         let small = scratch.small_file_system(Export::Small.folder(), Self::SMALL).is_some();
         let bus = counting.then(|| Bus::start(&scratch));
-        let mut ganesha = Self { scratch, nfs: 0, mount: 0, small, process: None, bus };
+        let mut ganesha = Self { scratch, nfs: 0, mount: 0, small, process: None, bus, grace_s };
         // Somebody else may take a free port before Ganesha does: then it ends at once.
         let answered = (0..ATTEMPTS).any(|_| {
             ganesha.nfs = free_port().expect("loopback has free ports");
@@ -225,10 +238,15 @@ impl Ganesha {
         let home = self.scratch.path().display();
         let Self { nfs, mount, bus, .. } = self;
         let count = bus.is_some();
+        let grace = match self.grace_s {
+            None => "Graceless = true;".to_owned(),
+            // No lease may outlive the grace period.
+            Some(seconds) => format!("Grace_Period = {seconds}; Lease_Lifetime = {seconds};"),
+        };
         let mut text = format!(
             "NFS_CORE_PARAM {{ Enable_NFS_Stats = {count}; Enable_FULLV3_Stats = {count}; NFS_Port = {nfs}; MNT_Port = {mount}; Bind_addr = 127.0.0.1; Protocols = 3, 4;\n\
              Enable_NLM = false; Enable_RQUOTA = false; mount_path_pseudo = true; }}\n\
-             NFSV4 {{ Graceless = true; RecoveryRoot = \"{home}/recovery\"; }}\n\
+             NFSV4 {{ {grace} RecoveryRoot = \"{home}/recovery\"; }}\n\
              LOG {{ Default_Log_Level = EVENT; }}\n"
         );
         let there = Export::ALL.into_iter().filter(|export| *export != Export::Small || self.small);

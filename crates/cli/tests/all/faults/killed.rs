@@ -97,20 +97,6 @@ fn ganesha_dies_and_comes_back() {
     survives(proxy, &target, BESIDE, || ganesha.borrow_mut().kill(), || ganesha.borrow_mut().restart());
 }
 
-/// Sessions die with the server: each client opens a new one.
-#[test]
-fn ganesha_dies_with_its_sessions_and_comes_back() {
-    let _alone = alone();
-    let ganesha = match Ganesha::start() {
-        Ok(ganesha) => std::cell::RefCell::new(ganesha),
-        Err(reason) => return skip(reason),
-    };
-    let proxy = Faulty::start(ganesha.borrow().address(), Framing::Rpc, Vec::new()).unwrap();
-    let target = format!("nfs://{}{}?version=4.1", proxy.address(), Export::Data.path());
-    // The export is looked up on a connection of its own.
-    survives(proxy, &target, BESIDE + 1, || ganesha.borrow_mut().kill(), || ganesha.borrow_mut().restart());
-}
-
 /// Killed while files are made: what was made is found there or made again, and the set is whole.
 #[test]
 fn samba_dies_while_files_are_made() {

@@ -11,6 +11,7 @@ mod outputs;
 mod refusals;
 mod scale;
 mod secrecy;
+mod sessions;
 mod signals;
 
 #[expect(clippy::print_stdout, reason = "the reason for skipping")]

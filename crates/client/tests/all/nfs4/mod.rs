@@ -2,5 +2,6 @@
 
 mod hostile;
 mod play;
+mod recovery;
 mod script;
 mod table;

@@ -5,7 +5,7 @@ use std::sync::Arc;
 use plimsoll_client::nfs4::{Nfs4Client, Nfs4Options};
 use plimsoll_client::operation::{Access, Caching, Cause, Disposition, Failure, Ticket};
 use plimsoll_client::{Arrived, Client, Done, Events, FileKey, Framing, Operation, Outbox, Reply, Tag};
-use plimsoll_model::{Outcome, Symbol, Transaction};
+use plimsoll_model::{Endpoint, Outcome, Symbol, Transaction};
 use plimsoll_wire::rpc::Caller;
 
 use super::script::{Asked, taken};
@@ -42,6 +42,7 @@ pub(crate) struct Play {
     pub(crate) calls: Vec<Asked>,
     /// Calls that came in all.
     asked: usize,
+    connections: u32,
     /// Answers to calls of the server.
     pub(crate) replies: Vec<Vec<u8>>,
 }
@@ -52,7 +53,8 @@ impl Play {
         let options = Arc::new(Nfs4Options::new("/", 1, &Caller::Nobody).unwrap());
         let client = Nfs4Client::new(options, identity(), Some("one"));
         let (calls, replies) = (Vec::new(), Vec::new());
-        let mut play = Self { client, out: Outbox::new(), seen: Seen::default(), now: 1, calls, asked: 0, replies };
+        let (out, seen, asked, connections) = (Outbox::new(), Seen::default(), 0, 0);
+        let mut play = Self { client, out, seen, now: 1, calls, asked, connections, replies };
         play.client.connect(1, &mut play.out, &mut play.seen);
         play.serve();
         assert!(matches!(play.done(Tag::CONNECT), Some(Ok(Reply::Nothing))));
@@ -111,6 +113,32 @@ impl Play {
             let results = call.fine();
             self.answer(&call, &results);
         }
+    }
+
+    /// The connection is lost; true where the client goes on over another one.
+    pub(crate) fn lose(&mut self) -> bool {
+        self.now += 10;
+        self.calls.clear();
+        let kept = self.client.suspend(self.now, &mut self.seen);
+        if !kept {
+            self.client.broken(self.now, Cause::ConnectionReset, &mut self.seen);
+        }
+        kept
+    }
+
+    /// Another connection is there.
+    pub(crate) fn rejoin(&mut self) {
+        self.now += 1_000_000_000;
+        self.out = Outbox::new();
+        self.connections += 1;
+        let local = Endpoint { port: 2 + self.connections as u16, ..identity().client };
+        self.client.resume(local, self.connections, self.now, &mut self.out, &mut self.seen);
+        self.receive();
+    }
+
+    /// How often [`Tag::CONNECT`] succeeded.
+    pub(crate) fn connected_again(&self) -> usize {
+        self.seen.done.iter().filter(|done| done.tag == Tag::CONNECT && done.result.is_ok()).count() - 1
     }
 
     /// Time passes until the client wakes by itself.

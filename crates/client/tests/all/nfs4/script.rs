@@ -5,7 +5,7 @@ use plimsoll_wire::nfs::v4::CompoundCall;
 use plimsoll_wire::rpc::Call;
 use plimsoll_wire::xdr::Emit;
 
-/// The session's id.
+/// The first session's id; each later one has the next byte.
 pub(crate) const SESSION: [u8; 16] = [7; 16];
 /// Slots of the session.
 pub(crate) const SLOTS: u32 = 4;
@@ -18,6 +18,10 @@ pub(crate) struct Asked {
     pub(crate) operations: Vec<u32>,
     /// Slot and sequence id.
     pub(crate) slot: Option<(u32, u32)>,
+    /// Session, where there is one.
+    pub(crate) session: Option<[u8; 16]>,
+    /// Everything that it says, without the head of the call.
+    pub(crate) arguments: Vec<u8>,
     /// Of READ and WRITE.
     count: u32,
 }
@@ -44,18 +48,20 @@ pub(crate) fn taken(out: &mut Outbox) -> (Vec<Asked>, Vec<Vec<u8>>) {
 
 fn asked(call: &Call<'_>) -> Asked {
     assert_eq!((call.program(), call.version()), (100_003, 4));
-    let (mut operations, mut slot, mut count) = (Vec::new(), None, 0);
+    let (mut operations, mut slot, mut session, mut count) = (Vec::new(), None, None, 0);
     if call.procedure() == 1 {
         let compound = CompoundCall::new(call.arguments().unwrap());
         let mut members = compound.operations();
         for member in members.by_ref() {
             operations.push(member.code);
             slot = slot.or(member.facts.slot.map(|slot| (slot.slot, slot.sequence)));
+            session = session.or(member.facts.slot.map(|slot| slot.session.try_into().unwrap()));
             count = member.facts.payload.or(member.facts.count.map(|count| count as u32)).unwrap_or(count);
         }
         assert_eq!(members.stopped(), None, "a compound that an observer cannot read");
     }
-    Asked { xid: call.xid(), operations, slot, count }
+    let arguments = call.arguments().unwrap_or_default().to_vec();
+    Asked { xid: call.xid(), operations, slot, session, arguments, count }
 }
 
 impl Asked {
@@ -134,6 +140,10 @@ impl Asked {
                 out.put_u32(0);
                 out.put_u64(1);
             }
+            41 => {
+                out.put_fixed(&self.arguments[16..32]);
+                out.put_u64(3 << 32);
+            }
             42 => {
                 out.put_u64(5);
                 [1, 0, 0, 0, 0].iter().for_each(|&word| out.put_u32(word));
@@ -142,15 +152,17 @@ impl Asked {
                 out.put_u32(0);
             }
             43 => {
-                out.put_fixed(&SESSION);
-                [1, 2].iter().for_each(|&word| out.put_u32(word));
+                // The number of the session in the call, behind the client's id.
+                let number = self.arguments[27];
+                out.put_fixed(&[SESSION[0] + number - 1; 16]);
+                [number.into(), 2].iter().for_each(|&word| out.put_u32(word));
                 for slots in [SLOTS, 1] {
                     [0, 1 << 20, 1 << 20, 4_096, 8, slots, 0].iter().for_each(|&word| out.put_u32(word));
                 }
             }
             53 => {
                 let (slot, sequence) = self.slot.unwrap();
-                out.put_fixed(&SESSION);
+                out.put_fixed(&self.session.unwrap());
                 [sequence, slot, SLOTS - 1, SLOTS - 1, 0].iter().for_each(|&word| out.put_u32(word));
             }
             _ => {}

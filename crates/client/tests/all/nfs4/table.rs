@@ -60,24 +60,55 @@ const SENSELESS: End = End::Over(Cause::Malformed);
 
 /// All of them.
 pub(crate) fn table() -> Vec<Misbehaviour> {
-    [sessions_lost(), refusals(), nonsense(), others()].into_iter().flatten().collect()
+    [sessions_lost(), refusals(), nonsense(), others(), lost_connections()].into_iter().flatten().collect()
 }
 
 /// The session is lost, or nothing is wrong.
 fn sessions_lost() -> Vec<Misbehaviour> {
     vec![
         ("nothing wrong", |play, call| play.answer(call, &call.fine()), End::Fine),
-        ("BADSESSION", |play, call| play.answer(call, &call.failing(FIRST, 10_052)), End::Over(Cause::SessionLost)),
-        ("DEADSESSION", |play, call| play.answer(call, &call.failing(FIRST, 10_078)), End::Over(Cause::SessionLost)),
-        ("BADSLOT", |play, call| play.answer(call, &call.failing(FIRST, 10_053)), End::Over(Cause::SessionLost)),
-        ("SEQ_MISORDERED", |play, call| play.answer(call, &call.failing(FIRST, 10_063)), End::Over(Cause::SessionLost)),
+        ("BADSESSION", |play, call| play.answer(call, &call.failing(FIRST, 10_052)), End::Fine),
+        ("DEADSESSION", |play, call| play.answer(call, &call.failing(FIRST, 10_078)), End::Fine),
+        ("STALE_CLIENTID", |play, call| play.answer(call, &call.failing(FIRST, 10_022)), End::Fine),
+        ("BADSLOT", |play, call| play.answer(call, &call.failing(FIRST, 10_053)), End::Fine),
+        ("BAD_HIGH_SLOT", |play, call| play.answer(call, &call.failing(FIRST, 10_077)), End::Fine),
+        ("SEQ_MISORDERED", |play, call| play.answer(call, &call.failing(FIRST, 10_063)), End::Fine),
+        ("SEQ_FALSE_RETRY", |play, call| play.answer(call, &call.failing(FIRST, 10_076)), End::Fine),
+        ("RETRY_UNCACHED_REP", |play, call| play.answer(call, &call.failing(FIRST, 10_068)), End::Fine),
+        ("not bound", |play, call| play.answer(call, &call.failing(FIRST, 10_055)), End::Fine),
+        ("expired", |play, call| play.answer(call, &call.failing(last(call), 10_011)), End::Fine),
         (
-            "SEQ_FALSE_RETRY",
-            |play, call| play.answer(call, &call.failing(FIRST, 10_076)),
+            "no session lives longer than a request",
+            |play, call| {
+                play.answer(call, &call.failing(FIRST, 10_052));
+                while let Some(next) = (!play.calls.is_empty()).then(|| play.calls.remove(0)) {
+                    let results = match next.slot {
+                        Some(_) => next.failing(FIRST, 10_052),
+                        None => next.fine(),
+                    };
+                    play.answer(&next, &results);
+                }
+            },
             End::Over(Cause::SessionLost),
         ),
-        ("not bound", |play, call| play.answer(call, &call.failing(FIRST, 10_055)), End::Over(Cause::SessionLost)),
-        ("expired", |play, call| play.answer(call, &call.failing(last(call), 10_011)), End::Over(Cause::SessionLost)),
+        (
+            "no session is given out any more",
+            |play, call| {
+                play.answer(call, &call.failing(FIRST, 10_052));
+                while let Some(next) = (!play.calls.is_empty()).then(|| play.calls.remove(0)) {
+                    play.answer(&next, &next.failing(FIRST, 10_022));
+                }
+            },
+            End::Over(Cause::SessionLost),
+        ),
+        (
+            "a new session is never answered",
+            |play, call| {
+                play.answer(call, &call.failing(FIRST, 10_052));
+                play.time_out();
+            },
+            End::Over(Cause::TimedOut),
+        ),
     ]
 }
 
@@ -215,8 +246,70 @@ fn others() -> Vec<Misbehaviour> {
             },
             End::Fine,
         ),
+    ]
+}
+
+/// The connection is lost with a request on its way.
+fn lost_connections() -> Vec<Misbehaviour> {
+    vec![
         (
-            "the connection is reset",
+            "the connection is reset, and another one goes on",
+            |play, call| {
+                assert!(play.lose());
+                play.rejoin();
+                let bind = play.calls.remove(0);
+                assert_eq!(bind.operations, [41]);
+                play.answer(&bind, &bind.fine());
+                let again = play.calls.remove(0);
+                assert_eq!(again.arguments, call.arguments, "the same, slot and number included");
+                play.answer(&again, &again.fine());
+            },
+            End::Fine,
+        ),
+        (
+            "the connection is reset, and the answer that was kept is gone",
+            |play, call| {
+                assert!(play.lose());
+                play.rejoin();
+                let bind = play.calls.remove(0);
+                play.answer(&bind, &bind.fine());
+                let again = play.calls.remove(0);
+                play.answer(&again, &again.failing(FIRST, 10_068));
+                let anew = play.calls.remove(0);
+                let (slot, sequence) = call.slot.unwrap();
+                assert_eq!((anew.slot, &anew.operations), (Some((slot, sequence + 1)), &call.operations));
+                play.answer(&anew, &anew.fine());
+            },
+            End::Fine,
+        ),
+        (
+            "the connection is reset, and its session is lost",
+            |play, call| {
+                assert!(play.lose());
+                play.rejoin();
+                let bind = play.calls.remove(0);
+                play.answer(&bind, &bind.failing(FIRST, 10_052));
+                let create = play.calls.remove(0);
+                assert_eq!(create.operations, [43]);
+                play.answer(&create, &create.fine());
+                let anew = play.calls.remove(0);
+                assert_eq!((anew.slot, &anew.operations), (Some((0, 1)), &call.operations));
+                assert_ne!(anew.session, call.session);
+                play.answer(&anew, &anew.fine());
+            },
+            End::Fine,
+        ),
+        (
+            "the connection is reset, and none follows in time",
+            |play, _| {
+                assert!(play.lose());
+                play.time_out();
+                play.rejoin();
+            },
+            End::Failed(Cause::TimedOut, None),
+        ),
+        (
+            "the connection is reset, and none follows at all",
             |play, _| play.client.broken(play.now, Cause::ConnectionReset, &mut play.seen),
             End::Over(Cause::ConnectionReset),
         ),

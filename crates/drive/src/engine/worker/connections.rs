@@ -7,6 +7,7 @@ use plimsoll_client::outbox::Outbox;
 use plimsoll_model::{Endpoint, Sink};
 
 use super::super::ConnectionInfo;
+use super::super::Phase;
 use super::super::connection::{ConnectionState, Inbox};
 use super::super::timers::Timer;
 use super::Worker;
@@ -15,6 +16,11 @@ use crate::network::{ConnectionKey, Network};
 use crate::simulated_client::slot::State;
 use crate::tap::Ended;
 
+/// Between attempts to go on after a loss, ns: as exact as an outage is stated.
+const RETRY_NS: i64 = 10_000_000;
+/// At least so long for each connection of a worker, ns: a server that starts is not buried under attempts.
+const RETRY_EACH_NS: i64 = 2_000_000;
+
 impl<S: Sink, N: Network> Worker<'_, S, N> {
     /// Begins to make (or to leave) connections, as many as may be at a time.
     pub(super) fn connect_more(&mut self) {
@@ -22,7 +28,7 @@ impl<S: Sink, N: Network> Worker<'_, S, N> {
             && let Some(connection) = self.queue.pop_front()
         {
             match self.connections.get(connection as usize).map(|connection| connection.state) {
-                Some(ConnectionState::Waiting) if self.connects() => self.open(connection),
+                Some(ConnectionState::Waiting) if self.connects() || self.rejoins(connection) => self.open(connection),
                 Some(ConnectionState::Up) if !self.connects() => self.leave(connection),
                 _ => {}
             }
@@ -96,8 +102,11 @@ impl<S: Sink, N: Network> Worker<'_, S, N> {
         // The deadline of the connecting holds for the logging on, too: the life stays the same.
         connection.state = ConnectionState::LoggingOn;
         (connection.out, connection.inbox, connection.full_since) = (Outbox::new(), Inbox::default(), None);
-        connection.client = Some(self.job.setup.client(&info));
         let now = self.now;
+        if connection.suspended.is_some() {
+            return self.with_client(at, |it, out, accounting| it.resume(client, number, now, out, accounting));
+        }
+        connection.client = Some(self.job.setup.client(&info));
         self.with_client(at, |client, out, accounting| client.connect(now, out, accounting));
     }
 
@@ -113,7 +122,7 @@ impl<S: Sink, N: Network> Worker<'_, S, N> {
         self.now = self.now.max(done.at);
         connection.enter(ConnectionState::Up);
         (connection.failed, connection.up_since) = (0, self.now);
-        let again = connection.made > 1;
+        let (again, resumed) = (connection.made > 1, connection.suspended.take().is_some());
         self.unsettled -= u32::from(!std::mem::replace(&mut connection.settled, true));
         self.busy -= 1;
         for client_index in self.partition.clients_of(at) {
@@ -127,6 +136,7 @@ impl<S: Sink, N: Network> Worker<'_, S, N> {
         for slot in self.partition.slots_of(at) {
             if let Some(scenario) = self.accounting.slots.get_mut(slot).and_then(|slot| slot.scenario.as_mut())
                 && again
+                && !resumed
             {
                 scenario.reconnected();
             }
@@ -177,9 +187,16 @@ impl<S: Sink, N: Network> Worker<'_, S, N> {
     /// Counts the failure of a connection, which was up or could not be made, and tries again later or gives it up.
     fn fail(&mut self, at: u32, cause: Cause, was_up: bool) {
         let first = self.partition.clients_of(at).start as usize;
-        self.accounting.connection_failed(first, cause, was_up, self.now);
-        self.close(at, cause, ConnectionState::Waiting);
         let policy = self.job.plan.reconnect;
+        let kept = self.suspend(at);
+        // Attempts to go on are no failures of their own: what they are for fails, or does not.
+        if was_up || !kept {
+            self.accounting.connection_failed(first, cause, (was_up, kept), self.now);
+        }
+        if kept {
+            return self.retry_suspended(at, cause);
+        }
+        self.close(at, cause, ConnectionState::Waiting);
         let Some(connection) = self.connections.get_mut(at as usize) else { return };
         connection.failed += 1;
         let failed = connection.failed;
@@ -190,6 +207,38 @@ impl<S: Sink, N: Network> Worker<'_, S, N> {
             let wait = i64::try_from(policy.wait_ns(failed)).unwrap_or(i64::MAX);
             self.timers.push(self.now.saturating_add(wait), Timer::Retry(at));
         }
+    }
+
+    /// Whether the client of a connection that failed keeps its operations, and may have another connection.
+    fn suspend(&mut self, at: u32) -> bool {
+        let (now, policy) = (self.now, self.job.plan.reconnect);
+        let Some(connection) = self.connections.get_mut(at as usize) else { return false };
+        let since = connection.suspended.unwrap_or(now);
+        let patient = now.saturating_sub(since) < i64::try_from(policy.patience_ns()).unwrap_or(i64::MAX);
+        if !patient || matches!(self.phase, Phase::Leaving) || self.gave_up {
+            connection.suspended = None;
+            return false;
+        }
+        let mut kept = false;
+        self.with_client(at, |client, _, accounting| kept = client.suspend(now, accounting));
+        if let Some(connection) = self.connections.get_mut(at as usize) {
+            connection.suspended = kept.then_some(since);
+        }
+        kept
+    }
+
+    /// Tries soon again: the outage lasts until the first attempt that succeeds.
+    fn retry_suspended(&mut self, at: u32, cause: Cause) {
+        self.disconnect(at, cause, ConnectionState::Waiting);
+        let all = i64::try_from(self.connections.len()).unwrap_or(i64::MAX);
+        let wait = all.saturating_mul(RETRY_EACH_NS).max(RETRY_NS);
+        self.timers.push(self.now.saturating_add(wait), Timer::Retry(at));
+    }
+
+    /// Whether a client waits for a connection to end what is outstanding.
+    fn rejoins(&self, at: u32) -> bool {
+        let suspended = self.connections.get(at as usize).is_some_and(|connection| connection.suspended.is_some());
+        suspended && self.phase == Phase::Drain && !self.gave_up
     }
 
     fn give_up(&mut self, at: u32) {
@@ -207,16 +256,23 @@ impl<S: Sink, N: Network> Worker<'_, S, N> {
     /// Closes a connection; its client ends everything that is outstanding with `cause`.
     pub(super) fn close(&mut self, at: u32, cause: Cause, next: ConnectionState) {
         let now = self.now;
-        let Some(connection) = self.connections.get_mut(at as usize) else { return };
-        let was_open = connection.state != ConnectionState::Waiting && connection.state != ConnectionState::Closed;
-        connection.enter(next);
         self.with_client(at, |client, _, accounting| client.broken(now, cause, accounting));
         self.end_all(at, cause);
         let Some(connection) = self.connections.get_mut(at as usize) else { return };
+        connection.suspended = None;
         if let Some(client) = connection.client.take() {
             self.generator.unmatched_responses += if self.gave_up { 0 } else { client.unmatched_responses() };
             self.generator.requests_avoided += client.requests_avoided();
         }
+        self.disconnect(at, cause, next);
+    }
+
+    /// Closes a connection, and leaves its client as it is.
+    fn disconnect(&mut self, at: u32, cause: Cause, next: ConnectionState) {
+        let now = self.now;
+        let Some(connection) = self.connections.get_mut(at as usize) else { return };
+        let was_open = connection.state != ConnectionState::Waiting && connection.state != ConnectionState::Closed;
+        connection.enter(next);
         if let (Some(stream), Some(tap)) = (connection.tapped.take(), &self.job.plan.tap) {
             let ended = match cause {
                 Cause::ConnectionReset => Ended::Reset,

@@ -318,7 +318,7 @@ impl<S: Sink, N: Network> Worker<'_, S, N> {
                 return false;
             }
             self.next_count = self.now + TICK_NS;
-            let waiting = self.connections.iter().filter(|connection| connection.state == ConnectionState::Up);
+            let waiting = self.connections.iter().filter(|connection| connection.has_operations());
             let clients = waiting.filter_map(|connection| connection.client.as_ref());
             return clients.map(|client| client.outstanding()).sum::<usize>() == 0;
         }

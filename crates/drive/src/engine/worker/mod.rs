@@ -311,7 +311,8 @@ impl<'a, S: Sink, N: Network> Worker<'a, S, N> {
             let at = self.swept;
             self.swept = (at + 1) % (self.connections.len() as u32).max(1);
             let Some(connection) = self.connections.get_mut(at as usize) else { return };
-            if !matches!(connection.state, ConnectionState::Up | ConnectionState::Leaving) {
+            let is_up = matches!(connection.state, ConnectionState::Up | ConnectionState::Leaving);
+            if !is_up && connection.suspended.is_none() {
                 continue;
             }
             if connection.full_since.is_some_and(|since| since < self.now - timeout) {

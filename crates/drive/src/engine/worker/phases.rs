@@ -210,7 +210,7 @@ impl<S: Sink, N: Network> Worker<'_, S, N> {
         for at in 0..self.connections.len() as u32 {
             let now = self.now;
             if self.acting > 0
-                && self.connections.get(at as usize).is_some_and(|connection| connection.state == ConnectionState::Up)
+                && self.connections.get(at as usize).is_some_and(|connection| connection.has_operations())
             {
                 self.with_client(at, |client, _, accounting| client.overdue(i64::MAX, now, accounting));
             }

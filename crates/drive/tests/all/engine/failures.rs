@@ -91,7 +91,8 @@ fn attempts_are_counted_and_wait_longer_each_time() {
     });
     // One attempt and three more, 10, 20 and 25 ms apart; then it is given up.
     assert_eq!(*times.lock().unwrap(), [0, 10, 30, 55]);
-    let refused = ConnectionFailure { cause: Cause::ConnectionRefused, was_up: false, measured: false, count: 4 };
+    let refused =
+        ConnectionFailure { cause: Cause::ConnectionRefused, was_up: false, measured: false, kept: false, count: 4 };
     assert_eq!(ran.clients[1].connection_failures, [refused]);
     assert!(ran.clients[1].errors_outside.is_empty(), "no action was begun");
     assert!(ran.clients[1].starved() && !ran.clients[1].connected);
@@ -149,7 +150,7 @@ fn every_way_to_fail_in_mid_run_has_its_name_and_the_run_goes_on() {
         let ran = over(&plan(1), &toys, |_| except(0, 3, instead));
         let tally = &ran.clients[0];
         assert_eq!(tally.errors, [(cause, 1)], "the operation");
-        let lost = ConnectionFailure { cause, was_up: true, measured: true, count: 1 };
+        let lost = ConnectionFailure { cause, was_up: true, measured: true, kept: false, count: 1 };
         assert_eq!(tally.connection_failures, [lost], "and its connection");
         assert_eq!((tally.reconnects, tally.connected), (1, true));
         assert_eq!(toys.seen.reconnected.load(SeqCst), 1);
@@ -185,9 +186,60 @@ fn an_outage_is_charged_to_the_iteration_that_waited_for_its_end() {
     assert_eq!((next.request_first, next.response_time_from_intended()), (Some(START + 55 * MS), Some(46 * MS)));
     let tally = &ran.clients[0];
     assert_eq!(tally.errors, [(Cause::ConnectionReset, 1)]);
-    let failure = |cause, was_up, count| ConnectionFailure { cause, was_up, measured: true, count };
+    let failure = |cause, was_up, count| ConnectionFailure { cause, was_up, measured: true, kept: false, count };
     let connections = [failure(Cause::ConnectionReset, true, 1), failure(Cause::ConnectionRefused, false, 2)];
     assert_eq!((tally.connection_failures.as_slice(), tally.connections_failed()), (connections.as_slice(), [2, 1]));
+}
+
+/// Resets, then refuses so many times.
+fn reset_and_refused(times: u32) -> Memory {
+    door(move |_, attempts, _| match attempts {
+        0 => Accept::Serve(
+            Box::new(|at: i64, _: &[u8], replies: &mut Vec<Reply>| {
+                replies.push(Reply { at, what: Delivery::Reset });
+            }),
+            0,
+        ),
+        n if n <= times => Accept::Refuse(ErrorKind::ConnectionRefused, 0),
+        _ => Accept::Serve(Box::new(ToyServer::new(|_| MS)), 0),
+    })
+}
+
+#[test]
+fn a_client_that_keeps_its_operations_goes_on_over_the_next_connection() {
+    let toys = Toys { keeps: true, ..Toys::new(&TURN) };
+    let ran = over(&plan(1), &toys, |_| reset_and_refused(3));
+    let tally = &ran.clients[0];
+    assert!(tally.errors.is_empty() && tally.errors_outside.is_empty(), "{:?}", tally.errors);
+    let cause = Cause::ConnectionReset;
+    let lost = ConnectionFailure { cause, was_up: true, measured: true, kept: true, count: 1 };
+    assert_eq!((tally.connection_failures.as_slice(), tally.connections_failed()), (&[lost][..], [0, 0]));
+    assert_eq!((tally.reconnects, tally.connected), (1, true));
+    assert_eq!(toys.seen.reconnected.load(SeqCst), 0, "its scenario knows nothing of it");
+    let rows = all(&ran);
+    assert_eq!((rows[0].outcome, rows[0].connection), (Outcome::Unanswered, 0));
+    // Lost at once, refused after 10, 20 and 30 ms, there after 40 ms: what was asked first is answered then.
+    let again = &rows[1].timeline;
+    assert_eq!((rows[1].outcome, rows[1].connection), (Outcome::Succeeded, 1));
+    assert_eq!((again.request_first, again.response_last), (Some(START + 40 * MS), Some(START + 41 * MS)));
+    // The next iteration begins a think time after the first one ended.
+    assert_eq!(rows[2].timeline.intended, Some(START + 51 * MS));
+    assert_eq!(ran.silences, [(START, START + 41 * MS)], "the outage, to the nanosecond");
+    assert_eq!(tally.actions + 1, rows.len() as u64);
+}
+
+#[test]
+fn a_client_that_keeps_its_operations_does_so_for_a_time() {
+    // The operation's time is over after 80 ms; attempts end after 10 + 20 + 25 ms.
+    let toys = Toys { keeps: true, ..Toys::new(&TURN) };
+    let ran = over(&plan(1), &toys, |_| reset_and_refused(u32::MAX));
+    let tally = &ran.clients[0];
+    assert_eq!(tally.errors, [(Cause::ConnectionRefused, 1)]);
+    assert!(!tally.connected && tally.connections_failed()[0] > 0);
+    let patient = Plan { reconnect: Reconnect { attempts: 20, ..plan(1).reconnect }, ..plan(1) };
+    let ran = over(&patient, &toys, |_| reset_and_refused(u32::MAX));
+    let timed_out = ran.clients[0].errors.iter().find(|(cause, _)| *cause == Cause::TimedOut);
+    assert!(timed_out.is_some_and(|(_, count)| *count >= 1), "{:?}", ran.clients[0].errors);
 }
 
 #[test]

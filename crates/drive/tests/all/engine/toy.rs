@@ -11,7 +11,7 @@ use plimsoll_client::calls::{Call, Calls, Ending, Identity};
 use plimsoll_client::operation::{Cause, Done, Failure, FileKey, Operation, Reply, Tag, Ticket};
 use plimsoll_client::{Arrived, Client, Events, Framing};
 use plimsoll_drive::engine::{ConnectionInfo, Setup};
-use plimsoll_model::{Names, Outcome, Procedure, Protocol, Symbol};
+use plimsoll_model::{Endpoint, Names, Outcome, Procedure, Protocol, Symbol};
 use plimsoll_workload::scenario::{Scenario, ScenarioStep, Verdict};
 
 /// Bytes of a message's head.
@@ -60,6 +60,10 @@ pub(crate) struct ToyClient {
     unmatched_responses: u64,
     /// Bytes of data from which on they are dropped rather than kept.
     log_on: bool,
+    /// It keeps its operations where its connection is lost, and asks again over the next one.
+    keeps: bool,
+    up: bool,
+    kept: Vec<(u32, Delivery, Option<i64>)>,
     /// What it sends by itself, and when.
     later: Vec<(i64, Ticket)>,
 }
@@ -72,9 +76,10 @@ struct Delivery {
 }
 
 impl ToyClient {
-    pub(crate) fn new(info: &ConnectionInfo, log_on: bool) -> Self {
-        let identity = info.identity(Symbol::NONE, Symbol::NONE);
-        Self { identity, calls: Calls::default(), next_id: 1, unmatched_responses: 0, log_on, later: Vec::new() }
+    pub(crate) fn new(info: &ConnectionInfo, log_on: bool, keeps: bool) -> Self {
+        let (identity, calls) = (info.identity(Symbol::NONE, Symbol::NONE), Calls::default());
+        let (kept, later) = (Vec::new(), Vec::new());
+        Self { identity, calls, next_id: 1, unmatched_responses: 0, log_on, keeps, up: false, kept, later }
     }
 
     fn call(&mut self, word: u32, ticket: Ticket, keep: bool, out: &mut Outbox) {
@@ -115,7 +120,10 @@ impl Client for ToyClient {
         let ticket = Ticket { tag: Tag::CONNECT, intended: None, path: Symbol::NONE };
         match self.log_on {
             true => self.call(LOG_ON, ticket, false, out),
-            false => events.done(Done { tag: Tag::CONNECT, at: now, result: Ok(Reply::Nothing) }),
+            false => {
+                self.up = true;
+                events.done(Done { tag: Tag::CONNECT, at: now, result: Ok(Reply::Nothing) });
+            }
         }
     }
 
@@ -176,6 +184,7 @@ impl Client for ToyClient {
             assert_eq!(message.head.len() as u64, message.length);
             events.data(call.what.tag, 0, &message.head[HEAD..]);
         }
+        self.up |= call.what.tag == Tag::CONNECT && status == 0;
         let result = match (status, call.what.bytes) {
             (0, Some(_)) => Ok(Reply::Read { bytes: message.length as u32 - HEAD as u32 }),
             (0, None) => Ok(Reply::Nothing),
@@ -192,6 +201,9 @@ impl Client for ToyClient {
     }
 
     fn broken(&mut self, at: i64, cause: Cause, events: &mut dyn Events) {
+        for (_, what, _) in self.kept.drain(..) {
+            events.done(Done { tag: what.tag, at, result: Err(Failure::without_answer(cause)) });
+        }
         for call in self.calls.take_where(|_| true) {
             self.end(&call, at, cause, Outcome::Failed, events);
         }
@@ -200,7 +212,31 @@ impl Client for ToyClient {
         }
     }
 
+    fn suspend(&mut self, _at: i64, events: &mut dyn Events) -> bool {
+        let keeps = self.keeps && self.up;
+        for call in self.calls.take_where(|_| keeps) {
+            let outcome = Outcome::Unanswered;
+            let ending = Ending { answered: None, status: None, outcome, response_bytes: None, payload_bytes: None };
+            events.transaction(Some(call.what.tag), &call.transaction(&self.identity, &ending));
+            let word = if call.long_lived { HOLD } else { call.what.bytes.map_or(NOTHING, |bytes| DATA + bytes) };
+            self.kept.push((word, call.what, call.intended));
+        }
+        keeps
+    }
+
+    fn resume(&mut self, local: Endpoint, connection: u32, now: i64, out: &mut Outbox, events: &mut dyn Events) {
+        (self.identity.client, self.identity.connection) = (local, connection);
+        for (word, Delivery { tag, keep, .. }, intended) in std::mem::take(&mut self.kept) {
+            self.call(word, Ticket { tag, intended, path: Symbol::NONE }, keep, out);
+        }
+        events.done(Done { tag: Tag::CONNECT, at: now, result: Ok(Reply::Nothing) });
+    }
+
     fn overdue(&mut self, before: i64, now: i64, events: &mut dyn Events) {
+        for (_, what, _) in self.kept.extract_if(.., |(_, _, intended)| intended.is_some_and(|at| at < before)) {
+            let failure = Failure::without_answer(Cause::TimedOut);
+            events.done(Done { tag: what.tag, at: now, result: Err(failure) });
+        }
         let late = |call: &Call<Delivery>| !call.long_lived && call.sent.is_some_and(|(first, _)| first < before);
         for call in self.calls.take_where(late) {
             self.end(&call, now, Cause::TimedOut, Outcome::Unanswered, events);
@@ -227,7 +263,7 @@ impl Client for ToyClient {
     }
 
     fn outstanding(&self) -> usize {
-        self.calls.iter().filter(|call| !call.long_lived).count()
+        self.calls.iter().filter(|call| !call.long_lived).count() + self.kept.len()
     }
 
     fn unmatched_responses(&self) -> u64 {
@@ -347,6 +383,8 @@ pub(crate) struct Toys {
     pub(crate) address: Option<SocketAddr>,
     pub(crate) lines: Arc<[Do]>,
     pub(crate) log_on: bool,
+    /// Clients keep their operations where their connection is lost.
+    pub(crate) keeps: bool,
     /// Slots keep no list of what they saw.
     pub(crate) quiet: bool,
     pub(crate) seen: Arc<Seen>,
@@ -358,7 +396,7 @@ impl Toys {
     pub(crate) fn new(lines: &[Do]) -> Self {
         let address = Some(SocketAddr::from(([10, 0, 0, 1], 445)));
         let names = Names::with_limit(0);
-        Self { address, lines: lines.into(), log_on: false, quiet: false, seen: Arc::default(), names }
+        Self { address, lines: lines.into(), log_on: false, keeps: false, quiet: false, seen: Arc::default(), names }
     }
 }
 
@@ -368,7 +406,7 @@ impl Setup for Toys {
     }
 
     fn client(&self, info: &ConnectionInfo) -> Box<dyn Client> {
-        Box::new(ToyClient::new(info, self.log_on))
+        Box::new(ToyClient::new(info, self.log_on, self.keeps))
     }
 
     fn scenario(&self, client_index: u32, slot: u32, _seed: u64) -> Box<dyn Scenario> {

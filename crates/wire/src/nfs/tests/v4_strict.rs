@@ -3,6 +3,7 @@
 use crate::nfs::v3::FileType;
 use crate::nfs::v3::write::Stable;
 use crate::nfs::v4::access::{ALL_RIGHTS, Access, Granted};
+use crate::nfs::v4::bind::{BindConnection, Bound};
 use crate::nfs::v4::close::{Close, ReturnDelegation};
 use crate::nfs::v4::create::{Create, Kind};
 use crate::nfs::v4::create_session::{Channel, CreateSession, Session};
@@ -52,6 +53,7 @@ fn everything(handle: &FileHandle) -> Vec<u8> {
         .add(&open(How::Existing, Claim::Name(b"old")))
         .add(&open(How::Unchecked(attributes), Claim::Current))
         .add(&open(How::Guarded(SetAttributes::mode(0o600)), Claim::Name(b"new")))
+        .add(&open(How::Existing, Claim::Previous))
         .add(&Close { state: STATE })
         .add(&ReturnDelegation { state: STATE })
         .add(&Read { state: STATE, offset: 1 << 40, count: 77 })
@@ -68,16 +70,18 @@ fn everything(handle: &FileHandle) -> Vec<u8> {
         .add(&Lock {
             exclusive: true,
             waits: false,
+            reclaim: true,
             offset: 10,
             length: 20,
             owner: Owner::New { open: STATE, client: 7, owner: b"who" },
         })
-        .add(&Lock { exclusive: false, waits: true, offset: 1, length: 2, owner: Owner::Known(STATE) })
+        .add(&Lock { exclusive: false, waits: true, reclaim: false, offset: 1, length: 2, owner: Owner::Known(STATE) })
         .add(&TestLock { exclusive: false, offset: 1, length: 2, client: 7, owner: b"who" })
         .add(&Unlock { state: STATE, offset: 1, length: 2 })
         .add(&ExchangeId { verifier: [1; 8], owner: b"owner", flags: 0 })
         .add(&CreateSession { client: 7, sequence: 1, flags: 2, fore: CHANNEL, back: CHANNEL, callback: 0x4000_0000 })
         .add(&ReclaimComplete)
+        .add(&BindConnection([5; 16]))
         .add(&DestroySession([5; 16]))
         .add(&DestroyClient(7))
         .add(&Write { state: STATE, offset: 8, count: 4, stable: Stable::FileSync });
@@ -98,8 +102,8 @@ fn what_is_said_is_what_an_observer_sees() {
     assert_eq!(seen.len() as u32, call.announced.unwrap());
     let codes: Vec<u32> = seen.iter().map(|operation| operation.code).collect();
     let expected = [
-        53, 24, 22, 15, 10, 9, 9, 32, 31, 18, 18, 18, 4, 8, 25, 5, 34, 26, 6, 6, 28, 29, 11, 27, 3, 12, 12, 13, 14, 42,
-        43, 58, 44, 57, 38,
+        53, 24, 22, 15, 10, 9, 9, 32, 31, 18, 18, 18, 18, 4, 8, 25, 5, 34, 26, 6, 6, 28, 29, 11, 27, 3, 12, 12, 13, 14,
+        42, 43, 58, 41, 44, 57, 38,
     ];
     assert_eq!(codes, expected);
     let facts =
@@ -107,7 +111,7 @@ fn what_is_said_is_what_an_observer_sees() {
     let slot = facts(53).next().unwrap().slot.unwrap();
     assert_eq!((slot.session, slot.sequence, slot.slot), (&[5; 16][..], 9, 2));
     assert_eq!(facts(22).next().unwrap().handle, Some(handle.as_bytes()));
-    assert_eq!(facts(18).map(|open| open.name).collect::<Vec<_>>(), [Some(&b"old"[..]), None, Some(b"new")]);
+    assert_eq!(facts(18).map(|open| open.name).collect::<Vec<_>>(), [Some(&b"old"[..]), None, Some(b"new"), None]);
     let read = facts(25).next().unwrap();
     assert_eq!((read.offset, read.count), (Some(1 << 40), Some(77)));
     let write = facts(38).next().unwrap();
@@ -132,6 +136,31 @@ fn an_open_is_what_the_specification_says() {
         .opaque("o")
         .words(&[1, 0, 2, 0, 2, 4, 0o644, 0])
         .opaque("a");
+    assert_eq!(bytes, expected.0);
+}
+
+/// RFC 8881 18.16.1, 18.10.1 and 18.34.1 by hand: what was held before a restart, and a connection of a session.
+#[test]
+fn what_is_claimed_again_is_what_the_specification_says() {
+    let mut bytes = Vec::new();
+    Compound::begin(1, &mut bytes)
+        .add(&Open { access: 3, client: 1, owner: b"o", how: How::Existing, claim: Claim::Previous })
+        .add(&Lock { exclusive: true, waits: false, reclaim: true, offset: 5, length: 6, owner: Owner::Known(STATE) })
+        .add(&BindConnection([0xA5; 16]));
+    let expected = Xdr::new()
+        .opaque("")
+        .words(&[1, 3, 18, 0, 3, 0])
+        .u64(1)
+        .opaque("o")
+        // Not created; CLAIM_PREVIOUS, OPEN_DELEGATE_NONE. LOCK: WRITE_LT, reclaim.
+        .words(&[0, 1, 0, 12, 2, 1])
+        .u64(5)
+        .u64(6)
+        .u32(0)
+        .then(xdr_state())
+        .words(&[0, 41])
+        .fixed(16)
+        .words(&[3, 0]);
     assert_eq!(bytes, expected.0);
 }
 
@@ -180,6 +209,7 @@ fn answers() -> Vec<(u32, Xdr, Done<'static>)> {
     let open = || xdr_state().then(change()).words(&[2, 1, 0x12]);
     let session = Session { id: [0xA5; 16], sequence: 1, flags: 2, fore: CHANNEL, back: CHANNEL };
     let client = Client { id: 7, sequence: 1, flags: 0x0001_0000, implementation: Some(b"Ganesha") };
+    let bound = |back_channel| Done::Bound(Bound { session: [0xA5; 16], back_channel });
     let written = Written { count: 4, committed: Stable::Unstable, verifier: [0xA5; 8] };
     vec![
         (3, Xdr::new().words(&[0x3F, 0x1F]), Done::Access(Granted { supported: 0x3F, granted: 0x1F })),
@@ -206,6 +236,8 @@ fn answers() -> Vec<(u32, Xdr, Done<'static>)> {
         (29, change().then(change()), Done::Nothing),
         (34, Xdr::new().words(&[1, 0x10]), Done::Nothing),
         (38, Xdr::new().words(&[4, 0]).fixed(8), Done::Written(written)),
+        (41, Xdr::new().fixed(16).words(&[1, 0]), bound(false)),
+        (41, Xdr::new().fixed(16).words(&[3, 0]), bound(true)),
         (
             42,
             Xdr::new()

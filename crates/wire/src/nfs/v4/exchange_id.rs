@@ -47,6 +47,14 @@ pub struct Client<'a> {
     pub implementation: Option<&'a [u8]>,
 }
 
+impl Client<'_> {
+    /// The server knew this client, with a session, before it was asked (EXCHGID4_FLAG_CONFIRMED_R).
+    #[must_use]
+    pub fn is_confirmed(&self) -> bool {
+        self.flags & 0x8000_0000 != 0
+    }
+}
+
 pub(super) fn parse<'a>(reader: &mut Strict<'a>) -> Result<Client<'a>, Malformed> {
     let (id, sequence, flags) = (reader.u64()?, reader.u32()?, reader.u32()?);
     // SP4_NONE is what was asked for.

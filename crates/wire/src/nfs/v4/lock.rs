@@ -39,6 +39,8 @@ pub struct Lock<'a> {
     pub exclusive: bool,
     /// The client will ask again.
     pub waits: bool,
+    /// The client had it when the server restarted.
+    pub reclaim: bool,
     /// The first byte.
     pub offset: u64,
     /// How many; all ones for all that there will be.
@@ -53,8 +55,7 @@ impl Call for Lock<'_> {
     #[inline]
     fn emit(&self, out: &mut Vec<u8>) {
         out.put_u32(kind(self.exclusive, self.waits));
-        // Not one from before a restart of the server.
-        out.put_u32(0);
+        out.put_u32(u32::from(self.reclaim));
         out.put_u64(self.offset);
         out.put_u64(self.length);
         match self.owner {

@@ -20,6 +20,7 @@ mod results;
 mod stateid;
 
 pub mod access;
+pub mod bind;
 pub mod close;
 pub mod create;
 pub mod create_session;

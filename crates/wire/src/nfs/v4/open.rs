@@ -35,6 +35,8 @@ pub enum Claim<'a> {
     Name(&'a [u8]),
     /// The current file handle (CLAIM_FH).
     Current,
+    /// The current file handle, which this client had open when the server restarted, without a delegation (CLAIM_PREVIOUS).
+    Previous,
 }
 
 /// The call.
@@ -82,6 +84,8 @@ impl Call for Open<'_> {
                 out.put_opaque(name);
             }
             Claim::Current => out.put_u32(4),
+            // OPEN_DELEGATE_NONE.
+            Claim::Previous => out.put_u64(1 << 32),
         }
     }
 }

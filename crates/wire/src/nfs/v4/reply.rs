@@ -4,7 +4,8 @@
 
 use super::attributes::{Attributes, Mask};
 use super::{
-    FileHandle, StateId, access, create_session, exchange_id, lock, open, operation, read, readdir, sequence, write,
+    FileHandle, StateId, access, bind, create_session, exchange_id, lock, open, operation, read, readdir, sequence,
+    write,
 };
 use crate::xdr::{Malformed, Strict};
 
@@ -58,6 +59,8 @@ pub enum Done<'a> {
     Link(&'a [u8]),
     /// WRITE.
     Written(write::Written),
+    /// BIND_CONN_TO_SESSION.
+    Bound(bind::Bound),
     /// EXCHANGE_ID.
     Client(exchange_id::Client<'a>),
     /// CREATE_SESSION.
@@ -141,6 +144,7 @@ impl<'a> Reply<'a> {
                 Done::Nothing
             }
             38 => Done::Written(write::parse(reader)?),
+            41 => Done::Bound(bind::parse(reader)?),
             42 => Done::Client(exchange_id::parse(reader)?),
             43 => Done::Session(create_session::parse(reader)?),
             53 => Done::Sequence(sequence::parse(reader)?),

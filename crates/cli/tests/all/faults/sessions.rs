@@ -1,0 +1,115 @@
+//! NFS sessions that outlive a connection, and those that do not outlive their server: the run goes on, and no operation fails.
+
+use plimsoll_testkit::servers::faulty::{Faulty, Framing};
+use plimsoll_testkit::servers::{Export, Ganesha};
+use rustix::process::Signal;
+
+use super::command::{Ended, Running, run, start};
+use super::skip;
+use crate::alone;
+
+/// Every client has files open and requests on their way, always.
+const LOAD: [&str; 9] = ["random-read", "--warmup", "0s", "--clients", "3", "--depth", "4", "--timeout", "30s"];
+
+fn started(target: &str) -> Running {
+    let made = run(&[&LOAD[..], &["--target", target, "--duration", "200ms"]].concat());
+    assert!(matches!(made.code, Some(0 | 4)), "{}", made.said);
+    let mut running = start(&[&LOAD[..], &["--target", target, "--duration", "10m"]].concat());
+    running.wait_until_it_measures();
+    running
+}
+
+/// Waits until there is more in the tap, and ends the run.
+fn ended(mut running: Running) -> Ended {
+    let tap = format!(".tap.pcapng.tmp-{}", running.id());
+    let length = |folder: &std::path::Path| folder.join(&tap).metadata().map_or(0, |it| it.len());
+    let before = length(running.folder.path());
+    running.wait_for("requests after the loss", |folder| length(folder) > before + (256 << 10));
+    running.signal(Signal::INT);
+    running.end()
+}
+
+/// The fact that begins with these words.
+fn fact(ended: &Ended, words: &str) -> String {
+    let facts = ended.report["run"]["facts"].as_array().unwrap().iter();
+    let facts: Vec<&str> = facts.map(|fact| fact.as_str().unwrap()).collect();
+    facts.iter().find(|fact| fact.starts_with(words)).unwrap_or_else(|| panic!("no {words} in {facts:?}")).to_string()
+}
+
+/// The number before these words.
+fn number(text: &str, words: &str) -> u64 {
+    let before = text.split_once(words).unwrap_or_else(|| panic!("no {words} in {text}")).0;
+    before.rsplit([' ', '(']).next().unwrap().parse().unwrap()
+}
+
+/// No action failed, each client's connection was lost and its operations went on, and the longest silence is the one of the rows.
+fn went_on(ended: &Ended) {
+    assert!(matches!(ended.code, Some(0 | 4)), "{}", ended.said);
+    let kept = ended.failures("lost connection: ");
+    assert!(kept >= 3, "{}", ended.stage()["failures"]);
+    for failure in ended.stage()["failures"].as_array().unwrap() {
+        assert!(failure["cause"].as_str().unwrap().contains("(operations continued)"), "{failure}");
+    }
+    assert_eq!(ended.stage()["fairness"]["starved"], 0);
+    let rows = ended.rows();
+    let mut answers: Vec<i64> = rows
+        .iter()
+        .filter(|row| row["stage"] == "0" && row["counted"] == "true")
+        .filter_map(|row| row["response_last_ns"].parse().ok())
+        .collect();
+    answers.sort_unstable();
+    let longest = answers.windows(2).map(|pair| pair[1] - pair[0]).max().unwrap() as f64 / 1e9;
+    let stated = ended.stage()["silence"]["longest_s"].as_f64().unwrap();
+    assert!((longest - stated).abs() < 0.01, "stated {stated} s, in the rows {longest} s");
+}
+
+#[test]
+fn a_restart_of_ganesha_is_survived_with_reclaim() {
+    let _alone = alone();
+    let mut ganesha = match Ganesha::start_with_grace(4) {
+        Ok(ganesha) => ganesha,
+        Err(reason) => return skip(reason),
+    };
+    let running = started(&ganesha.target_of(Export::Data, "4.1"));
+    ganesha.kill();
+    ganesha.restart();
+    let ended = ended(running);
+    went_on(&ended);
+    assert!(number(&fact(&ended, "recovered sessions: "), " whose state") >= 3);
+    let opens = fact(&ended, "recovered opens: ");
+    assert!(number(&opens, " reclaimed") >= 3 && number(&opens, " lost") == 0, "{opens}");
+    assert!(number(&fact(&ended, "recovered requests: "), " in a new session") >= 1);
+}
+
+#[test]
+fn a_restart_without_a_grace_period_is_survived_by_opening_anew() {
+    let _alone = alone();
+    let mut ganesha = match Ganesha::start() {
+        Ok(ganesha) => ganesha,
+        Err(reason) => return skip(reason),
+    };
+    let running = started(&ganesha.target_of(Export::Data, "4.2"));
+    ganesha.restart();
+    let ended = ended(running);
+    went_on(&ended);
+    let opens = fact(&ended, "recovered opens: ");
+    assert!(number(&opens, " anew") >= 3 && number(&opens, " lost") == 0, "{opens}");
+}
+
+#[test]
+fn a_session_goes_on_over_another_connection() {
+    let _alone = alone();
+    let ganesha = match Ganesha::start() {
+        Ok(ganesha) => ganesha,
+        Err(reason) => return skip(reason),
+    };
+    let mut proxy = Faulty::start(ganesha.address(), Framing::Rpc, Vec::new()).unwrap();
+    let target = format!("nfs://{}{}?version=4.1", proxy.address(), Export::Data.path());
+    let running = started(&target);
+    proxy.down();
+    proxy.up().unwrap();
+    let ended = ended(running);
+    went_on(&ended);
+    assert!(number(&fact(&ended, "recovered sessions: "), " on another connection") >= 3);
+    assert!(number(&fact(&ended, "recovered requests: "), " sent again") >= 1);
+}

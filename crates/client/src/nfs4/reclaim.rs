@@ -1,0 +1,220 @@
+//! The requests of a recovery, and what their answers mean for it.
+
+use plimsoll_model::Symbol;
+use plimsoll_wire::nfs::v4::Mask;
+use plimsoll_wire::nfs::v4::bind::BindConnection;
+use plimsoll_wire::nfs::v4::close::ReturnDelegation;
+use plimsoll_wire::nfs::v4::getattr::GetAttributes;
+use plimsoll_wire::nfs::v4::lock::{Lock, Owner};
+use plimsoll_wire::nfs::v4::open::{Claim, How, Open, Opened};
+use plimsoll_wire::xdr::Malformed;
+
+use super::advance::Calling;
+use super::client::Nfs4Client;
+use super::found::Found;
+use super::job::{Goal, Job};
+use super::ranges::Range;
+use super::recovery::{Claimed, Recovery, Stage};
+use super::shapes;
+use crate::operation::{Cause, Disposition, FileKey};
+
+/// NFS4ERR_NOTSUPP, NFS4ERR_OP_ILLEGAL: the first request binds the connection (RFC 8881 2.10.3.1).
+const BINDS_ITSELF: [u32; 2] = [10_004, 10_044];
+/// NFS4ERR_NO_GRACE: the server has not restarted, or its grace period is over.
+const NO_GRACE: u32 = 10_033;
+/// NFS4ERR_RECLAIM_BAD, NFS4ERR_RECLAIM_CONFLICT: it knows nothing of this one, or has given it to somebody else.
+const NOT_CLAIMED: [u32; 2] = [10_034, 10_035];
+
+impl Calling<'_> {
+    /// The next request of a recovery; false where nothing is left to be asked for.
+    pub(super) fn recover(&mut self, recovery: &Recovery, job: &Job) -> bool {
+        let session = self.client.session.id;
+        match recovery.stage {
+            Stage::Bind => self.send(shapes::BIND, Symbol::NONE, None, |compound| {
+                compound.add(&BindConnection(session));
+            }),
+            Stage::End => self.destroy_session(),
+            Stage::Create => self.create_session(),
+            Stage::Identify => self.exchange_id(),
+            Stage::Complete => self.reclaim_complete(),
+            Stage::Claim | Stage::Anew => self.claim(recovery, job),
+            Stage::Over => false,
+        }
+    }
+
+    fn claim(&mut self, recovery: &Recovery, job: &Job) -> bool {
+        let reclaim = recovery.stage == Stage::Claim;
+        match recovery.next() {
+            Some(Claimed::Return(handle, state)) => self.about(shapes::RETURN_DELEGATION, &handle, job, |compound| {
+                compound.add(&ReturnDelegation { state });
+            }),
+            Some(Claimed::Open(key)) => self.open_again(key, reclaim, job),
+            Some(Claimed::Lock(key, range)) => self.lock_again(key, range, reclaim, job),
+            None => false,
+        }
+    }
+
+    fn open_again(&mut self, key: FileKey, reclaim: bool, job: &Job) -> bool {
+        let Some((handle, open)) = self.client.files.get(key).and_then(|file| Some((file.handle, file.open?))) else {
+            return false;
+        };
+        let client = self.client.client_id.0;
+        let claim = if reclaim { Claim::Previous } else { Claim::Current };
+        let (access, owner) = (open.access, open.owner.to_be_bytes());
+        self.about(shapes::OPEN_HANDLE, &handle, job, |compound| {
+            compound.add(&Open { access, client, owner: &owner, how: How::Existing, claim });
+            compound.add(&GetAttributes(Mask::USUAL));
+        })
+    }
+
+    fn lock_again(&mut self, key: FileKey, range: Range, reclaim: bool, job: &Job) -> bool {
+        let Some((file, open)) = self.client.files.get(key).and_then(|file| Some((file, file.open?))) else {
+            return false;
+        };
+        let (handle, name, client) = (file.handle, open.owner.to_be_bytes(), self.client.client_id.0);
+        let owner = match file.lock {
+            Some(state) => Owner::Known(state.latest()),
+            None => Owner::New { open: open.state.latest(), client, owner: &name },
+        };
+        let Range { offset, length, exclusive } = range;
+        self.about(shapes::LOCK_RANGE, &handle, job, |compound| {
+            compound.add(&Lock { exclusive, waits: false, reclaim, offset, length, owner });
+        })
+    }
+}
+
+impl Nfs4Client {
+    /// A request of a recovery succeeded.
+    pub(super) fn recovered(&mut self, recovery: &mut Recovery, found: &Found<'_>) -> Result<(), Malformed> {
+        recovery.stage = match recovery.stage {
+            Stage::Bind => {
+                let bound = found.bound.filter(|bound| bound.session == self.session.id).ok_or(Malformed)?;
+                self.agreed.back_channel = bound.back_channel;
+                Stage::Over
+            }
+            Stage::End => Stage::Create,
+            Stage::Create => {
+                self.created(&found.session.ok_or(Malformed)?);
+                if recovery.forgotten { Stage::Claim } else { Stage::Over }
+            }
+            Stage::Identify => {
+                let client = found.client.ok_or(Malformed)?;
+                recovery.identified = true;
+                if client.id != self.client_id.0 || !client.is_confirmed() {
+                    recovery.forget(&self.files);
+                    self.forget_state();
+                }
+                self.client_id = (client.id, client.sequence);
+                Stage::Create
+            }
+            Stage::Complete => {
+                recovery.completed();
+                Stage::Anew
+            }
+            stage @ (Stage::Claim | Stage::Anew) => {
+                self.claimed(recovery, found)?;
+                stage
+            }
+            Stage::Over => return Err(Malformed),
+        };
+        Ok(())
+    }
+
+    /// An open, a lock or the return of a delegation succeeded.
+    fn claimed(&mut self, recovery: &mut Recovery, found: &Found<'_>) -> Result<(), Malformed> {
+        let anew = recovery.stage == Stage::Anew;
+        match recovery.next().ok_or(Malformed)? {
+            Claimed::Return(..) => recovery.delegation = None,
+            Claimed::Lock(key, _) => {
+                let state = found.state.ok_or(Malformed)?;
+                if let Some(file) = self.files.get_mut(key) {
+                    file.lock = Some(state);
+                }
+                let counts = &mut self.recoveries.locks;
+                *(if anew { &mut counts.anew } else { &mut counts.reclaimed }) += 1;
+                recovery.locked();
+            }
+            Claimed::Open(key) => {
+                let Opened { state, delegation } = found.opened.ok_or(Malformed)?;
+                let file = self.files.get_mut(key).map(|file| {
+                    file.open = file.open.map(|open| super::file::Open { state, ..open });
+                    file.lock = None;
+                    &*file
+                });
+                recovery.delegation = file.map(|file| file.handle).zip(delegation);
+                recovery.opened(file);
+                let counts = &mut self.recoveries.opens;
+                *(if anew { &mut counts.anew } else { &mut counts.reclaimed }) += 1;
+            }
+        }
+        Ok(())
+    }
+
+    /// A request of a recovery was refused: another way is taken, or it has failed. `lost` where the session is.
+    pub(super) fn not_recovered(&mut self, recovery: &mut Recovery, lost: bool, status: u32) -> Option<Cause> {
+        match recovery.stage {
+            Stage::Bind if BINDS_ITSELF.contains(&status) => recovery.stage = Stage::Over,
+            Stage::Bind | Stage::End => recovery.stage = Stage::Create,
+            Stage::Create if !recovery.identified => recovery.stage = Stage::Identify,
+            Stage::Create | Stage::Identify | Stage::Over => return Some(Cause::SessionLost),
+            _ if lost => {
+                recovery.restart(false, &self.files);
+                return self.lose_once_more();
+            }
+            Stage::Complete => recovery.completed(),
+            Stage::Claim | Stage::Anew => self.not_claimed(recovery, status),
+        }
+        None
+    }
+
+    fn not_claimed(&mut self, recovery: &mut Recovery, status: u32) {
+        let claims = recovery.stage == Stage::Claim;
+        match recovery.next() {
+            Some(Claimed::Return(..)) => recovery.delegation = None,
+            Some(Claimed::Lock(key, range)) => {
+                if let Some(file) = self.files.get_mut(key) {
+                    file.ranges.unlock(range.offset, range.length);
+                }
+                self.recoveries.locks.lost += 1;
+                recovery.locked();
+            }
+            Some(Claimed::Open(_)) if claims && status == NO_GRACE => recovery.nothing_claimed(),
+            Some(Claimed::Open(_)) if claims && NOT_CLAIMED.contains(&status) => recovery.not_claimed(),
+            _ => {
+                if let Some(file) = recovery.lost().and_then(|key| self.files.get_mut(key)) {
+                    let owner = file.open.take().map(|open| open.owner);
+                    (file.lock, file.ranges) = (None, Default::default());
+                    owner.into_iter().for_each(|owner| self.owners.give_back(owner));
+                }
+                self.recoveries.opens.lost += 1;
+            }
+        }
+    }
+
+    /// The server knows none of the client's state any more: what operations on their way have of it is void.
+    pub(super) fn forget_state(&mut self) {
+        for job in self.jobs.iter_mut() {
+            match &mut job.goal {
+                Goal::Open(opening) if opening.opened.is_some() => {
+                    (opening.opened, opening.delegation) = (None, None);
+                    // The file is there: it was made by the first OPEN.
+                    if opening.disposition == Disposition::CreateNew {
+                        opening.disposition = Disposition::OpenOrCreate;
+                    }
+                }
+                // What is to be closed is closed.
+                Goal::Close { .. } => job.again = true,
+                _ => {}
+            }
+        }
+    }
+
+    /// A session was lost: too often in a row, and the connection is given up.
+    pub(super) fn lose_once_more(&mut self) -> Option<Cause> {
+        self.losses += 1;
+        (self.losses > MOST_LOSSES).then_some(Cause::SessionLost)
+    }
+}
+
+/// Sessions that are lost in a row without an operation that succeeds, at most.
+const MOST_LOSSES: u32 = 8;

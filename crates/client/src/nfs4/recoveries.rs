@@ -1,0 +1,108 @@
+//! What became of sessions and state that were lost, of all clients of a run.
+
+/// Sessions and state that were lost and recovered.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Recoveries {
+    /// Connections that were lost and made again for the same session.
+    pub connections: u64,
+    /// Sessions that took the place of one that was lost, with the same state.
+    pub sessions: u64,
+    /// Times that the server had forgotten a client's state: it restarted, or the lease ended.
+    pub restarts: u64,
+    /// The longest time from a loss until session and state were there again, ns.
+    pub recovery_ns: u64,
+    /// The longest time from a loss until operations succeeded again, those included that the server refused in its grace period, ns.
+    pub outage_ns: u64,
+    /// Opens that were reclaimed after a restart, those that were made anew, and those that are lost.
+    pub opens: Reclaims,
+    /// The same of locks.
+    pub locks: Reclaims,
+    /// Requests that were sent again with the same slot and number.
+    pub resent: u64,
+    /// Requests without a response that were asked anew in another session.
+    pub asked_anew: u64,
+    /// Those of them that turned out to have been done the first time.
+    pub done_before: u64,
+}
+
+/// What became of opens or locks.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Reclaims {
+    /// They were claimed in the grace period.
+    pub reclaimed: u64,
+    /// They were made as if for the first time.
+    pub anew: u64,
+    /// They are lost.
+    pub lost: u64,
+}
+
+impl Recoveries {
+    /// Adds those of another client.
+    pub(super) fn add(&mut self, other: &Self) {
+        let Self { connections, sessions, restarts, opens, locks, resent, asked_anew, done_before, .. } = other;
+        self.connections += connections;
+        self.sessions += sessions;
+        self.restarts += restarts;
+        self.recovery_ns = self.recovery_ns.max(other.recovery_ns);
+        self.outage_ns = self.outage_ns.max(other.outage_ns);
+        self.opens.add(opens);
+        self.locks.add(locks);
+        self.resent += resent;
+        self.asked_anew += asked_anew;
+        self.done_before += done_before;
+    }
+
+    /// What there is to say of them, in words.
+    #[must_use]
+    pub fn facts(&self) -> Vec<String> {
+        let Self { connections, sessions, restarts, resent, asked_anew, done_before, .. } = *self;
+        if connections + sessions + restarts == 0 {
+            return Vec::new();
+        }
+        let [outage_s, recovery_s] = [self.outage_ns, self.recovery_ns].map(|ns| ns as f64 / 1e9);
+        let mut facts = vec![format!(
+            "recovered sessions: {connections} on another connection, {sessions} as a new session, {restarts} whose state the server had forgotten; longest \
+            outage {outage_s:.2} s, session and state back after at most {recovery_s:.2} s"
+        )];
+        for (what, Reclaims { reclaimed, anew, lost }) in [("opens", self.opens), ("locks", self.locks)] {
+            if reclaimed + anew + lost > 0 {
+                facts.push(format!("recovered {what}: {reclaimed} reclaimed, {anew} anew, {lost} lost"));
+            }
+        }
+        if resent + asked_anew > 0 {
+            facts.push(format!(
+                "recovered requests: {resent} sent again in the same slot, {asked_anew} in a new session ({done_before} of them had been done)"
+            ));
+        }
+        facts
+    }
+}
+
+impl Reclaims {
+    fn add(&mut self, other: &Self) {
+        self.reclaimed += other.reclaimed;
+        self.anew += other.anew;
+        self.lost += other.lost;
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn nothing_is_said_of_nothing_and_sums_are_of_all() {
+        assert!(Recoveries::default().facts().is_empty());
+        let opens = Reclaims { reclaimed: 3, anew: 2, lost: 1 };
+        let one = Recoveries { restarts: 1, outage_ns: 1_234_000_000, opens, resent: 4, ..Recoveries::default() };
+        let mut all = Recoveries { sessions: 2, outage_ns: 7, recovery_ns: 8_000_000, ..one };
+        all.add(&one);
+        let said = [
+            "recovered sessions: 0 on another connection, 2 as a new session, 2 whose state the server had forgotten; longest outage 1.23 s, \
+            session and state back after at most 0.01 s",
+            "recovered opens: 6 reclaimed, 4 anew, 2 lost",
+            "recovered requests: 8 sent again in the same slot, 0 in a new session (0 of them had been done)",
+        ];
+        assert_eq!(all.facts(), said);
+    }
+}

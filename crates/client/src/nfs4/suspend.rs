@@ -1,0 +1,229 @@
+//! A connection that is lost, and the next one: what was on its way is sent again.
+//!
+//! A request without an answer may have been done. In the same session it is sent again with the slot and the number that it had, and
+//! the server answers what it answered before (RFC 8881 2.10.6.2). In another session nobody can tell: it is asked anew, and a refusal
+//! that only its own first sending explains counts as success.
+
+use std::sync::atomic::Ordering::Relaxed;
+
+use plimsoll_model::{Endpoint, Outcome};
+use plimsoll_wire::nfs::v4::sequence::Sequence;
+
+use super::advance::Calling;
+use super::client::Nfs4Client;
+use super::job::{Goal, Job};
+use super::parted::Parted;
+use super::recovery::{Recovery, Stage};
+use super::request_context::RequestContext;
+use super::shapes;
+use crate::calls::{Call, Ending};
+use crate::client::Events;
+use crate::nfs::JobId;
+use crate::operation::{Cause, Failure, Tag};
+use crate::outbox::Outbox;
+
+impl Nfs4Client {
+    /// Keeps what is on its way; false where there is no session yet, or none any more.
+    pub(super) fn part(&mut self, at: i64, events: &mut dyn Events) -> bool {
+        if self.suspended.is_some() {
+            return true;
+        }
+        if !self.connected || self.leaving {
+            return false;
+        }
+        (self.suspended, self.rejoined) = (Some(at), true);
+        self.lost_at.get_or_insert(at);
+        let recovery = self.recovery.take();
+        for call in self.connection.take_all() {
+            self.report_parted(&call, events);
+            if Some(call.what.job) == recovery {
+                continue;
+            }
+            let RequestContext { job, shape, offset, count, queued, slot, session, .. } = call.what;
+            let since = call.sent.map_or(queued, |(first, _)| first);
+            let (xid, sent) = (call.id as u32, call.sent.is_some());
+            self.parted.push(Parted { job, shape, data: (offset, count), slot, session, xid, since, sent });
+        }
+        if let Some(id) = recovery {
+            self.interrupt(id);
+        }
+        true
+    }
+
+    /// A request went out and has no answer: its row says so, and the next sending has one of its own.
+    fn report_parted(&self, call: &Call<RequestContext>, events: &mut dyn Events) {
+        if call.sent.is_none() {
+            return;
+        }
+        let ending = Ending {
+            answered: None,
+            status: None,
+            outcome: Outcome::Unanswered,
+            response_bytes: None,
+            payload_bytes: None,
+        };
+        let operation = self.jobs.find(call.what.job).and_then(|job| job.tag);
+        self.report(call, operation, None, &ending, events);
+    }
+
+    /// A recovery that the next connection goes on with.
+    fn interrupt(&mut self, id: JobId) {
+        self.waiting.retain(|(waits, _)| *waits != id);
+        self.resting.retain(|(_, rests)| *rests != id);
+        let Some(mut job) = self.jobs.take(id) else { return };
+        if let Goal::Recover(recovery) = std::mem::replace(&mut job.goal, Goal::Null) {
+            self.interrupted = Some(recovery);
+        }
+        self.jobs.release(id, job);
+    }
+
+    /// Goes on over another connection.
+    pub(super) fn rejoin(
+        &mut self,
+        local: Endpoint,
+        connection: u32,
+        now: i64,
+        out: &mut Outbox,
+        events: &mut dyn Events,
+    ) {
+        let since = self.suspended.take().unwrap_or(now);
+        self.connection.moved(local, connection);
+        let recovery = match self.interrupted.take() {
+            Some(mut recovery) => {
+                recovery.restart(true, &self.files);
+                recovery
+            }
+            None => Box::new(Recovery::new(Stage::Bind, since, self.session.number, &self.files)),
+        };
+        self.recover(recovery, Some(Tag::CONNECT), now, out, events);
+    }
+
+    /// Begins a recovery: everything else waits for its end.
+    pub(super) fn recover(
+        &mut self,
+        recovery: Box<Recovery>,
+        tag: Option<Tag>,
+        now: i64,
+        out: &mut Outbox,
+        events: &mut dyn Events,
+    ) {
+        if recovery.stage == Stage::Claim {
+            self.forget_state();
+        }
+        let id = self.jobs.add(Job::unasked(tag, Goal::Recover(recovery)));
+        self.recovery = Some(id);
+        self.advance(id, now, out, events);
+    }
+
+    /// A recovery succeeded: sends again what had no answer.
+    pub(super) fn go_on(&mut self, recovery: &Recovery, now: i64, out: &mut Outbox) {
+        let took = u64::try_from(now.saturating_sub(recovery.since)).unwrap_or(0);
+        let counts = &mut self.recoveries;
+        counts.recovery_ns = counts.recovery_ns.max(took);
+        *match (recovery.forgotten, recovery.session == self.session.number) {
+            (true, _) => &mut counts.restarts,
+            (false, true) => &mut counts.connections,
+            (false, false) => &mut counts.sessions,
+        } += 1;
+        // Slots of requests that were given up, and whose answers cannot come any more: nobody knows whether they were counted.
+        let lost: Vec<u32> = if self.rejoined { self.session.take_lost().collect() } else { Vec::new() };
+        self.rejoined = false;
+        for slot in lost {
+            let id = self.jobs.add(Job { pending: 1, ..Job::unasked(None, Goal::Renew) });
+            self.resend(id, (0, 0), slot, now, out);
+        }
+        let parted = std::mem::take(&mut self.parted);
+        let same = |parted: &Parted, number| parted.slot.filter(|_| parted.session == number);
+        for one in &parted {
+            if let Some(slot) = same(one, self.session.number) {
+                self.resend(one.job, one.data, slot, now, out);
+            }
+        }
+        // They stand before what waits already, in their order.
+        let number = self.session.number;
+        parted.iter().rev().filter(|one| same(one, number).is_none()).for_each(|one| self.ask_anew(one));
+    }
+
+    /// An operation succeeded after a loss. The outage lasts as long as the server refuses others for its grace period.
+    pub(super) fn note_outage(&mut self, at: i64) {
+        let Some(since) = self.lost_at else { return };
+        let lasted = u64::try_from(at.saturating_sub(since)).unwrap_or(0);
+        self.recoveries.outage_ns = self.recoveries.outage_ns.max(lasted);
+        if !self.jobs.iter_mut().any(|job| job.is_in_grace()) {
+            self.lost_at = None;
+        }
+    }
+
+    /// Sends what a slot has on its way once more.
+    fn resend(&mut self, id: JobId, (offset, count): (u64, u32), slot: u32, now: i64, out: &mut Outbox) {
+        let Some(mut job) = self.jobs.take(id) else { return };
+        job.ask_again(offset, count);
+        let sequence: Option<Sequence> = self.session.again(slot);
+        let sent =
+            sequence.is_some() && Calling { client: self, id, now, out, slot: sequence, resent: true }.next(&mut job);
+        match sent {
+            true => self.recoveries.resent += 1,
+            // It cannot be said again: what it had is gone.
+            false => {
+                job.pending = job.pending.saturating_sub(1);
+                self.session.lose(0, slot);
+                self.hold(id, &mut job, now, true);
+            }
+        }
+        self.jobs.put(id, job);
+    }
+
+    /// A request of a session that is lost: its job asks as if for the first time.
+    fn ask_anew(&mut self, parted: &Parted) {
+        let Some(mut job) = self.jobs.take(parted.job) else { return };
+        job.pending = job.pending.saturating_sub(1);
+        job.ask_again(parted.data.0, parted.data.1);
+        job.again |= parted.sent && shapes::is_kept(parted.shape);
+        self.recoveries.asked_anew += u64::from(parted.sent);
+        self.hold(parted.job, &mut job, parted.since, true);
+        self.jobs.put(parted.job, job);
+    }
+
+    /// A job waits until operations can be sent.
+    pub(super) fn hold(&mut self, id: JobId, job: &mut Job, since: i64, first: bool) {
+        if job.waits || job.is_resting() {
+            return;
+        }
+        job.waits = true;
+        match first {
+            true => self.waiting.push_front((id, since)),
+            false => self.waiting.push_back((id, since)),
+        }
+    }
+
+    /// Requests without a connection that are overdue: their operations fail, and their slots are asked about later.
+    pub(super) fn fail_parted(&mut self, before: i64, now: i64, events: &mut dyn Events) {
+        let (late, rest) = self.parted.iter().copied().partition(|parted| parted.since < before);
+        self.parted = rest;
+        let late: Vec<Parted> = late;
+        for parted in late {
+            if let Some(slot) = parted.slot.filter(|_| parted.session == self.session.number) {
+                self.session.lose(parted.xid, slot);
+            }
+            let Some(mut job) = self.jobs.take(parted.job) else { continue };
+            job.pending = job.pending.saturating_sub(1);
+            let outcome = if parted.sent { Outcome::Unanswered } else { Outcome::NeverSent };
+            let procedure = Some(shapes::about(parted.shape));
+            job.fail(Failure { procedure, status: None, outcome, cause: Cause::TimedOut });
+            self.end_or_put(parted.job, job, now, events);
+        }
+    }
+
+    /// Whether a job must wait until a connection or a session is there again.
+    pub(super) fn holds_back(&self, job: &Job) -> bool {
+        (self.suspended.is_some() || self.recovery.is_some()) && !matches!(job.goal, Goal::Recover(_))
+    }
+
+    /// A job waits for a slot.
+    pub(super) fn wait_for_slot(&mut self, id: JobId, job: &mut Job, now: i64) {
+        // Nothing else goes on before a recovery has its slot.
+        let first = matches!(job.goal, Goal::Recover(_));
+        self.hold(id, job, now, first);
+        self.options.slot_waits.fetch_add(1, Relaxed);
+    }
+}

@@ -1,0 +1,255 @@
+//! A server that restarts, and forgets: what was open is reclaimed, what was on its way is done once, wherever the connection breaks.
+
+use std::sync::Arc;
+
+use plimsoll_client::content::Content;
+use plimsoll_client::operation::{Access, Caching, Disposition};
+use plimsoll_client::{FileKey, Operation, Reply, Tag};
+use plimsoll_model::Outcome;
+
+use super::play::Play;
+use super::script::{Asked, SESSION};
+
+const BADSESSION: u32 = 10_052;
+const STALE_CLIENTID: u32 = 10_022;
+const NO_GRACE: u32 = 10_033;
+const GRACE: u32 = 10_013;
+
+/// What a server remembers, and whether it gives out what was there before its restart.
+struct Server {
+    /// The session that it knows, by the number of its making.
+    session: Option<[u8; 16]>,
+    knows_client: bool,
+    grace: bool,
+    /// What it did, in order.
+    log: Vec<&'static str>,
+}
+
+impl Server {
+    fn restarted(grace: bool) -> Self {
+        Self { session: None, knows_client: false, grace, log: Vec::new() }
+    }
+
+    /// Its answer to a call.
+    fn results(&mut self, call: &Asked) -> Vec<u8> {
+        match (call.operations.as_slice(), call.session) {
+            ([41], _) if self.session.is_some_and(|known| call.arguments[16..32] == known) => self.says("bound", call),
+            ([41], _) => call.failing(0, BADSESSION),
+            ([42], _) => {
+                self.knows_client = true;
+                self.says("identified", call)
+            }
+            ([43], _) if !self.knows_client => call.failing(0, STALE_CLIENTID),
+            ([43], _) => {
+                self.session = Some([SESSION[0] + call.arguments[27] - 1; 16]);
+                self.says("created", call)
+            }
+            (_, session) if session != self.session => call.failing(0, BADSESSION),
+            ([.., 58], _) => {
+                self.grace = false;
+                self.says("complete", call)
+            }
+            ([53, 22, 18, 9], _) => match (claim(call), self.grace) {
+                (1, true) => self.says("reclaimed", call),
+                (1, false) => call.failing(2, NO_GRACE),
+                (_, true) => call.failing(2, GRACE),
+                (_, false) => self.says("opened anew", call),
+            },
+            ([53, 22, 12], _) => match (is_reclaim(call), self.grace) {
+                (true, true) => self.says("lock reclaimed", call),
+                (true, false) => call.failing(2, NO_GRACE),
+                (false, true) => call.failing(2, GRACE),
+                (false, false) => self.says("locked", call),
+            },
+            _ => self.says("done", call),
+        }
+    }
+
+    fn says(&mut self, what: &'static str, call: &Asked) -> Vec<u8> {
+        self.log.push(what);
+        call.fine()
+    }
+
+    /// Answers until nothing is asked any more, but at most so many calls.
+    fn serve(&mut self, play: &mut Play, most: usize) -> usize {
+        for answered in 0..most {
+            if play.calls.is_empty() {
+                return answered;
+            }
+            let call = play.calls.remove(0);
+            let results = self.results(&call);
+            play.answer(&call, &results);
+        }
+        most
+    }
+}
+
+/// The claim of an OPEN, which is the last thing that it says: before GETATTR with a mask of two words.
+fn claim(call: &Asked) -> u32 {
+    let end = call.arguments.len() - 16;
+    let last = |at: usize| u32::from_be_bytes(call.arguments[end - at..][..4].try_into().unwrap());
+    // CLAIM_PREVIOUS has a word of its own, which is 0; behind OPEN4_NOCREATE.
+    if last(4) == 4 { 4 } else { last(8) }
+}
+
+/// Whether a LOCK is of before a restart: SEQUENCE, PUTFH of 8 bytes, then the kind of the lock.
+fn is_reclaim(call: &Asked) -> bool {
+    let at = 12 + 36 + 4 + 4 + 8 + 4 + 4;
+    u32::from_be_bytes(call.arguments[at..][..4].try_into().unwrap()) == 1
+}
+
+/// A client with an open file and a lock on it.
+fn holder() -> (Play, FileKey) {
+    let mut play = Play::connected();
+    let file = play.open();
+    play.begin(2, &Operation::Lock { file, offset: 0, length: 9, exclusive: true, wait: false });
+    play.serve();
+    assert!(play.done(Tag(2)).unwrap().is_ok());
+    (play, file)
+}
+
+#[test]
+fn after_a_restart_opens_and_locks_are_reclaimed_in_the_grace_period() {
+    let (mut play, file) = holder();
+    play.begin(9, &Operation::GetattrOpen { file });
+    assert!(play.lose());
+    // What comes meanwhile waits.
+    play.begin(10, &Operation::Read { file, offset: 0, length: 5, keep: false });
+    assert!(play.calls.is_empty());
+    let mut server = Server::restarted(true);
+    play.rejoin();
+    server.serve(&mut play, usize::MAX);
+    assert_eq!(
+        server.log,
+        ["identified", "created", "reclaimed", "lock reclaimed", "complete", "done", "done"],
+        "nothing else in the grace period"
+    );
+    assert!(matches!(play.done(Tag(9)), Some(Ok(Reply::Attributes { .. }))));
+    assert_eq!(play.done(Tag(10)), Some(Ok(Reply::Read { bytes: 5 })));
+    assert_eq!(play.connected_again(), 1);
+    let unanswered = play.seen.rows.iter().filter(|row| row.counted && row.outcome == Outcome::Unanswered).count();
+    assert_eq!(unanswered, 1, "the sending without a response has a row of its own");
+    play.check_rows("restart");
+}
+
+#[test]
+fn without_a_grace_period_everything_is_opened_anew() {
+    let (mut play, file) = holder();
+    assert!(play.lose());
+    let mut server = Server::restarted(false);
+    play.rejoin();
+    server.serve(&mut play, usize::MAX);
+    assert_eq!(server.log, ["identified", "created", "complete", "opened anew", "locked"]);
+    play.begin(9, &Operation::Unlock { file, offset: 0, length: 9 });
+    play.serve();
+    assert!(play.done(Tag(9)).unwrap().is_ok());
+    play.check_rows("no grace");
+}
+
+/// The connection breaks again at each request of the recovery, before and after its answer; and the server restarts again.
+#[test]
+fn a_recovery_that_is_interrupted_anywhere_begins_again() {
+    let content = Arc::new(Content::new(1));
+    for (breaks, restarts_again, grace) in
+        (0..12).flat_map(|n| [(n, false, true), (n, true, true), (n, false, false), (n, true, false)])
+    {
+        let what = format!("after {breaks} answers, {restarts_again}, {grace}");
+        let (mut play, file) = holder();
+        play.begin(9, &Operation::Write { file, offset: 0, length: 1_000, content: &content, key: 1 });
+        play.begin(10, &Operation::GetattrOpen { file });
+        assert!(play.lose());
+        let mut server = Server::restarted(grace);
+        play.rejoin();
+        server.serve(&mut play, breaks);
+        assert!(play.lose(), "{what}");
+        if restarts_again {
+            server = Server::restarted(grace);
+        }
+        play.rejoin();
+        server.serve(&mut play, usize::MAX);
+        assert_eq!(play.done(Tag(9)), Some(Ok(Reply::Written { bytes: 1_000 })), "{what}");
+        assert!(play.done(Tag(10)).is_some_and(|done| done.is_ok()), "{what}");
+        let expected = if grace { "reclaimed" } else { "opened anew" };
+        assert!(server.log.contains(&expected) || !restarts_again, "{what}: {:?}", server.log);
+        // Its state is the server's: what follows succeeds at once.
+        play.begin(11, &Operation::Unlock { file, offset: 0, length: 9 });
+        server.serve(&mut play, 1);
+        assert!(play.done(Tag(11)).is_some_and(|done| done.is_ok()), "{what}");
+        play.check_rows(&what);
+    }
+}
+
+/// Whether it was done nobody knows: a refusal that only its own first sending explains is none.
+#[test]
+fn what_was_done_before_the_restart_is_no_failure() {
+    let (access, caching) = (Access::Write, Caching::None);
+    let create = Operation::Open { path: "new", access, disposition: Disposition::CreateNew, caching };
+    let cases: [(Operation<'_>, u32); 6] = [
+        (Operation::Mkdir { path: "made" }, 17),
+        (Operation::Symlink { path: "link", text: "text" }, 17),
+        (Operation::Remove { path: "gone" }, 2),
+        (Operation::Rename { from: "from", to: "to" }, 2),
+        (Operation::Link { from: "from", to: "to" }, 17),
+        (create, 17),
+    ];
+    for (operation, status) in cases {
+        for lost in [true, false] {
+            let mut play = Play::connected();
+            play.begin(9, &operation);
+            // The way there is no matter of this.
+            while play.calls[0].operations.contains(&15) {
+                play.serve_last();
+            }
+            if lost {
+                assert!(play.lose());
+                play.rejoin();
+                Server::restarted(true).serve(&mut play, 5);
+            }
+            let call = play.calls.remove(0);
+            let last = call.operations.iter().position(|code| [6, 11, 18, 28, 29].contains(code)).unwrap();
+            play.answer(&call, &call.failing(last, status));
+            play.serve();
+            assert_eq!(play.done(Tag(9)).unwrap().is_ok(), lost, "{operation:?}");
+            play.check_rows("done before");
+        }
+    }
+}
+
+#[test]
+fn a_file_that_was_being_closed_is_closed() {
+    let (mut play, file) = holder();
+    play.begin(9, &Operation::Close { file });
+    assert!(play.lose());
+    let mut server = Server::restarted(true);
+    play.rejoin();
+    server.serve(&mut play, 5);
+    assert_eq!(server.log, ["identified", "created", "complete"], "it is not claimed again");
+    let close = play.calls.remove(0);
+    play.answer(&close, &close.failing(2, 10_025));
+    assert!(play.done(Tag(9)).unwrap().is_ok(), "NFS4ERR_BAD_STATEID");
+    play.check_rows("closed");
+}
+
+/// Requests that were given up before the connection was lost: whether the server has counted them is found out slot by slot.
+#[test]
+fn slots_of_requests_that_were_given_up_are_asked_about() {
+    for status in [0, 10_068, 10_076] {
+        let (mut play, file) = holder();
+        play.begin(9, &Operation::GetattrOpen { file });
+        let lost = play.calls.remove(0);
+        play.time_out();
+        assert!(play.lose());
+        play.rejoin();
+        let bind = play.calls.remove(0);
+        play.answer(&bind, &bind.fine());
+        let probe = play.calls.remove(0);
+        assert_eq!((probe.slot, probe.operations.as_slice()), (lost.slot, &[53][..]));
+        play.answer(&probe, &if status == 0 { probe.fine() } else { probe.failing(0, status) });
+        play.begin(10, &Operation::GetattrOpen { file });
+        let (slot, sequence) = lost.slot.unwrap();
+        assert_eq!(play.calls[0].slot, Some((slot, sequence + 1)));
+        play.serve();
+        assert!(play.done(Tag(10)).unwrap().is_ok());
+        play.check_rows("given up");
+    }
+}
