@@ -22,7 +22,7 @@ use super::recovery::Stage;
 use super::sending::{Moved, identity};
 use super::shapes;
 use crate::client::Events;
-use crate::nfs::JobId;
+use crate::nfs::{JobId, never_sent};
 use crate::operation::{Cause, Disposition, Done, Failure, Reply};
 use crate::outbox::Outbox;
 use crate::rpc::Data;
@@ -75,8 +75,14 @@ impl Nfs4Client {
             return self.jobs.put(id, job);
         }
         if job.reply.is_none() {
-            // It has all its answers, and none of them had what it is about.
-            job.fail(Failure { procedure: None, status: None, outcome: Outcome::Failed, cause: Cause::Malformed });
+            job.fail(match job.goal {
+                // What it needs was lost while it waited for a session.
+                Goal::Lock { file, .. } | Goal::Unlock { file, .. } => {
+                    never_sent(None, self.files.get(file).map_or(Cause::Unsupported, |_| Cause::SessionLost))
+                }
+                // It has all its answers, and none of them had what it is about.
+                _ => Failure { procedure: None, status: None, outcome: Outcome::Failed, cause: Cause::Malformed },
+            });
         }
         if let (Goal::Recover(recovery), None) = (&job.goal, &job.failure) {
             self.recovery = None;

@@ -3,9 +3,10 @@
 use std::sync::Arc;
 
 use plimsoll_client::content::Content;
-use plimsoll_client::operation::{Access, Caching, Disposition};
-use plimsoll_client::{FileKey, Operation, Reply, Tag};
+use plimsoll_client::operation::{Access, Caching, Cause, Disposition};
+use plimsoll_client::{Client, Failure, FileKey, Operation, Reply, Tag};
 use plimsoll_model::Outcome;
+use plimsoll_wire::nfs::status_name;
 
 use super::play::Play;
 use super::script::{Asked, SESSION};
@@ -177,6 +178,56 @@ fn a_recovery_that_is_interrupted_anywhere_begins_again() {
         assert!(play.done(Tag(11)).is_some_and(|done| done.is_ok()), "{what}");
         play.check_rows(&what);
     }
+}
+
+/// Every status in answer to every request of a recovery, at every place of its compound: the operation that waits for it ends, with
+/// success unless the connection is given up for it or the operation itself is refused.
+#[test]
+fn every_status_in_answer_to_every_request_of_a_recovery_ends_it() {
+    let mut cases = 0;
+    for status in (1..100).chain(10_001..10_100).filter(|&it| status_name(4, it).is_some()) {
+        for (step, place, grace) in
+            (0..8).flat_map(|step| (0..3).flat_map(move |at| [(step, at, true), (step, at, false)]))
+        {
+            let what = format!("status {status} at {place} of request {step}, {grace}");
+            let (mut play, file) = holder();
+            play.begin(9, &Operation::Getattr { path: "other" });
+            play.begin(10, &Operation::Unlock { file, offset: 0, length: 9 });
+            assert!(play.lose());
+            let mut server = Server::restarted(grace);
+            play.rejoin();
+            server.serve(&mut play, step);
+            let Some(call) = (!play.calls.is_empty()).then(|| play.calls.remove(0)) else { continue };
+            if place >= call.operations.len() {
+                continue;
+            }
+            play.answer(&call, &call.failing(place, status));
+            for _ in 0..200 {
+                server.serve(&mut play, 1_000);
+                let ended = play.done(Tag(9)).is_some() && play.done(Tag(10)).is_some();
+                if ended || play.client.over().is_some() {
+                    break;
+                }
+                play.wake();
+            }
+            let ends = [9, 10].map(|tag| play.done(Tag(tag)).unwrap_or_else(|| panic!("{what}: {tag} never ends")));
+            let refused = |end: &Result<Reply, Failure>| matches!(end, Err(failure) if failure.cause == Cause::Status);
+            match play.client.over() {
+                Some(over) => assert!(matches!(over, Cause::SessionLost), "{what}: {over:?}"),
+                // A lock that is lost cannot be unlocked: nothing else may fail.
+                None => assert!(ends.iter().all(|end| end.is_ok() || refused(end) || unsent(end)), "{what}: {ends:?}"),
+            }
+            assert_eq!(play.client.outstanding(), 0, "{what}");
+            play.check_rows(&what);
+            cases += 1;
+        }
+    }
+    assert!(cases > 2_000, "{cases}");
+}
+
+/// It was not sent: its file has no state any more.
+fn unsent(end: &Result<Reply, Failure>) -> bool {
+    matches!(end, Err(failure) if (failure.outcome, failure.cause) == (Outcome::NeverSent, Cause::SessionLost))
 }
 
 /// Whether it was done nobody knows: a refusal that only its own first sending explains is none.

@@ -46,7 +46,7 @@ fn refuses_once(play: &mut Play, call: &Asked, place: usize, status: u32, counte
     play.answer(&again, &results);
 }
 
-// Places in the results: status, length of the tag, number of results; SEQUENCE: number, status, session, sequence id, slot.
+// Places in the results: status, length of the tag, number of results; SEQUENCE: number, status, session, sequence id, slot, two more, flags.
 const STATUS: usize = 0;
 const TAG: usize = 4;
 const COUNT: usize = 8;
@@ -55,6 +55,7 @@ const OWN_STATUS: usize = 16;
 const SESSION_ID: usize = 20;
 const SEQUENCE_ID: usize = 36;
 const SLOT: usize = 40;
+const FLAGS: usize = 52;
 
 const SENSELESS: End = End::Over(Cause::Malformed);
 
@@ -77,6 +78,20 @@ fn sessions_lost() -> Vec<Misbehaviour> {
         ("RETRY_UNCACHED_REP", |play, call| play.answer(call, &call.failing(FIRST, 10_068)), End::Fine),
         ("not bound", |play, call| play.answer(call, &call.failing(FIRST, 10_055)), End::Fine),
         ("expired", |play, call| play.answer(call, &call.failing(last(call), 10_011)), End::Fine),
+        (
+            "the session has outlived a restart, again and again",
+            |play, call| {
+                with_word(play, call, FLAGS, 0x100);
+                let (mut claims, mut answers) = (0, 0);
+                while let Some(next) = (!play.calls.is_empty()).then(|| play.calls.remove(0)) {
+                    claims += u32::from(next.operations.contains(&58));
+                    answers += 1;
+                    with_word(play, &next, FLAGS, 0x100);
+                }
+                assert_eq!((claims, answers < 10), (1, true), "state is reclaimed once");
+            },
+            End::Fine,
+        ),
         (
             "no session lives longer than a request",
             |play, call| {
