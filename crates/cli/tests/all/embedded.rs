@@ -40,6 +40,7 @@ fn connect(server: &dyn Connector) -> Driven {
         server.client(&ConnectionInfo {
             client_index: u32::from(local.port()),
             connection_index: 0,
+            connections: 1,
             connection: 0,
             generation: 0,
             client,

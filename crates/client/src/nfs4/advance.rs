@@ -17,7 +17,7 @@ use plimsoll_wire::nfs::v4::{FileHandle, GetHandle, Mask, ReadLink, Save, SetAtt
 
 use super::client::Nfs4Client;
 use super::file::File;
-use super::job::{Goal, Job, Opening};
+use super::job::{Connecting, Goal, Job, Leaving, Opening};
 use super::recovery::Stage;
 use super::sending::{Moved, identity};
 use super::shapes;
@@ -46,6 +46,15 @@ impl Nfs4Client {
             if recovery.stage == Stage::Over {
                 job.reply = Some(Reply::Nothing);
             }
+        }
+        if let Goal::Connect(Connecting::Join) = job.goal
+            && !job.is_resting()
+        {
+            self.join(id, &mut job, now);
+        }
+        // Other connections are still using the session.
+        if let (Goal::Leave(Leaving::Session), false) = (&job.goal, self.last.of_session) {
+            job.reply = Some(Reply::Nothing);
         }
         while job.has_more() {
             if self.holds_back(&job) {

@@ -172,7 +172,8 @@ impl Nfs4Client {
         if !call.what.slot.is_some_and(|slot| self.session.confirms(slot, said)) {
             return Err(Malformed);
         }
-        let begins = self.connected && self.recovery.is_none() && !matches!(job.goal, Goal::Leave(_));
+        let begins =
+            self.connected && self.trunk.is_none() && self.recovery.is_none() && !matches!(job.goal, Goal::Leave(_));
         if said.flags & RECLAIM_NEEDED != 0 && begins && self.reclaimed != Some(self.session.number) {
             self.reclaimed = Some(self.session.number);
             self.broken.get_or_insert(Stage::Claim);
@@ -221,6 +222,10 @@ impl Nfs4Client {
     /// Whether a call that failed is asked for anew, with the next session or in another slot.
     fn asks_anew(&mut self, call: &Call<RequestContext>, job: &mut Job, lost: bool, status: u32) -> bool {
         if !lost || !self.connected || matches!(job.goal, Goal::Leave(_)) {
+            return false;
+        }
+        let one_sided = matches!(remedy(status), Stage::Bind | Stage::Anew) || call.what.resent;
+        if self.trunk.is_some() && !one_sided {
             return false;
         }
         if call.what.resent && COUNTED_BEFORE.contains(&status) {

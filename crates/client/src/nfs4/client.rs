@@ -18,8 +18,9 @@ use super::parted::Parted;
 use super::recoveries::Recoveries;
 use super::recovery::{Recovery, Stage};
 use super::request_context::RequestContext;
-use super::session::Session;
+use super::session::{Part, Session};
 use super::shapes;
+use super::trunk::{Last, Trunk};
 use crate::calls::{Call, Ending, Identity};
 use crate::client::{Arrived, Client, Events, Framing};
 use crate::nfs::{Handles, JobId, never_sent};
@@ -58,7 +59,16 @@ pub struct Nfs4Client {
     pub(super) losses: u32,
     pub(super) recoveries: Recoveries,
     /// It is one of the load: what became of it is told.
-    counts: bool,
+    pub(super) counts: bool,
+    /// The other connections of its session, and its slots.
+    pub(super) trunk: Option<Arc<Trunk>>,
+    pub(super) part: Part,
+    /// It makes the session of all.
+    pub(super) makes: bool,
+    /// It has one that the others know.
+    pub(super) joined: bool,
+    /// What it gives back when it leaves.
+    pub(super) last: Last,
     pub(super) jobs: Jobs,
     pub(super) handles: Handles<FileHandle>,
     pub(super) files: Files,
@@ -84,6 +94,7 @@ pub struct Nfs4Client {
 
 impl Drop for Nfs4Client {
     fn drop(&mut self) {
+        self.part_ways();
         self.options.guarantees.lock().unwrap_or_else(PoisonError::into_inner).merge(&self.guarantees);
         if self.counts {
             self.options.recoveries.lock().unwrap_or_else(PoisonError::into_inner).add(&self.recoveries);
@@ -118,10 +129,15 @@ impl Nfs4Client {
             losses: 0,
             recoveries: Recoveries::default(),
             counts: name.is_some(),
+            trunk: None,
+            part: Part::default(),
+            makes: false,
+            joined: false,
+            last: Last { of_session: true, of_client: true },
             jobs: Jobs::default(),
             handles: Handles::new(FileHandle::EMPTY),
             files: Files::default(),
-            owners: Owners::default(),
+            owners: Owners::new(0, 1),
             spare: Vec::new(),
             agreed: options.agreed.get().copied().unwrap_or(Agreed::UNKNOWN),
             owner: owner.into_bytes().into(),
@@ -134,6 +150,17 @@ impl Nfs4Client {
             guarantees: Guarantees::default(),
             options,
         }
+    }
+
+    /// One of several connections of a session, `nth` of those in `trunk`.
+    #[must_use]
+    pub fn trunked(options: Arc<Nfs4Options>, identity: Identity, trunk: Arc<Trunk>, nth: u32) -> Self {
+        let step = trunk.connections();
+        let mut client = Self::new(options, identity, Some(""));
+        (client.owner, client.verifier) = trunk.name();
+        (client.part, client.owners) = (Part { first: nth % step, step }, Owners::new(nth % step, step));
+        client.trunk = Some(trunk);
+        client
     }
 
     /// Sends what waits for slots, as far as there are some.
@@ -166,6 +193,7 @@ impl Nfs4Client {
             return;
         }
         self.over = Some(cause);
+        self.part_ways();
         for call in self.connection.take_all() {
             self.abandon(&call, cause, events);
         }
@@ -272,7 +300,7 @@ fn was_counted(verdict: Verdict<'_>) -> bool {
 
 impl Client for Nfs4Client {
     fn connect(&mut self, now: i64, out: &mut Outbox, events: &mut dyn Events) {
-        let job = self.jobs.add(Job::unasked(Some(Tag::CONNECT), Goal::Connect(Connecting::ExchangeId)));
+        let job = self.jobs.add(Job::unasked(Some(Tag::CONNECT), Goal::Connect(Connecting::Join)));
         self.advance(job, now, out, events);
     }
 
@@ -375,6 +403,7 @@ impl Client for Nfs4Client {
             return events.done(Done { tag: Tag::LEAVE, at: now, result: Err(never_sent(None, cause)) });
         }
         self.leaving = true;
+        self.last = self.leaves();
         let files = open_states(&mut self.files);
         let leaving = if files.is_empty() { Leaving::Session } else { Leaving::Files(files) };
         let job = self.jobs.add(Job::unasked(Some(Tag::LEAVE), Goal::Leave(leaving)));

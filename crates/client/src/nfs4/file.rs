@@ -49,16 +49,24 @@ pub(super) fn open_states(files: &mut Files) -> Vec<(FileHandle, StateId)> {
 
 /// The owners of opens. Each open file has one of its own, so that two opens of one file are two (RFC 8881 9.1.1); an owner whose
 /// file was closed opens the next one.
-#[derive(Debug, Default)]
+#[derive(Debug)]
 pub(super) struct Owners {
     free: Vec<u32>,
+    /// The last number, and how far numbers lie apart: other connections of the session have those in between.
     made: u32,
+    step: u32,
 }
 
 impl Owners {
+    /// The owners of the connection `nth` of so many.
+    pub(super) fn new(nth: u32, connections: u32) -> Self {
+        let step = connections.max(1);
+        Self { free: Vec::new(), made: nth.wrapping_sub(step).wrapping_add(1), step }
+    }
+
     pub(super) fn take(&mut self) -> u32 {
         self.free.pop().unwrap_or_else(|| {
-            self.made += 1;
+            self.made = self.made.wrapping_add(self.step);
             self.made
         })
     }

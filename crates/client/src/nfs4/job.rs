@@ -135,6 +135,10 @@ pub(super) enum Goal {
 /// How far a session is on its way.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Connecting {
+    /// It waits for the session that another connection of the client makes, or makes it.
+    Join,
+    /// It is bound to that session.
+    Bind,
     ExchangeId,
     CreateSession,
     ReclaimComplete,
@@ -247,7 +251,7 @@ impl Job {
     pub(super) fn needs_no_slot(&self) -> bool {
         match &self.goal {
             Goal::Null
-            | Goal::Connect(Connecting::ExchangeId | Connecting::CreateSession)
+            | Goal::Connect(Connecting::Join | Connecting::Bind | Connecting::ExchangeId | Connecting::CreateSession)
             | Goal::Leave(Leaving::Session | Leaving::Client) => true,
             Goal::Recover(recovery) => {
                 matches!(recovery.stage, Stage::Bind | Stage::End | Stage::Create | Stage::Identify)

@@ -9,7 +9,7 @@
 //! An operation is a *job*, as in `nfs3`; paths are walked, data are moved and files are told from directories in the same way.
 //! What differs, and decides how many requests an operation takes:
 //!
-//! * a connection has a client id and a session of its own. Connecting is EXCHANGE_ID, CREATE_SESSION, RECLAIM_COMPLETE, the root,
+//! * a connection has a client id and a session of its own, unless it is one of several of a client (`trunk`). Connecting is EXCHANGE_ID, CREATE_SESSION, RECLAIM_COMPLETE, the root,
 //!   a LOOKUP for each part of the export's path, and the limits of what is there. Leaving closes what is open, and gives session and
 //!   client id back. A connection that is made again is the same client, which has restarted: the server forgets its state;
 //! * a request is one compound: SEQUENCE, the file handle, what it is about, and as Linux' client has it handle and attributes
@@ -38,6 +38,7 @@ mod done_before;
 mod file;
 mod found;
 mod job;
+mod join;
 mod options;
 mod parted;
 mod ranges;
@@ -53,7 +54,9 @@ mod set_up;
 mod settle;
 mod shapes;
 mod suspend;
+mod trunk;
 
 pub use client::Nfs4Client;
 pub use options::{Agreed, Nfs4Options};
 pub use recoveries::{Reclaims, Recoveries};
+pub use trunk::Trunk;

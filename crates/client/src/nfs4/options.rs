@@ -1,8 +1,8 @@
 //! What all NFSv4 clients of a run have in common, and what they agreed on with the server.
 
 use std::hash::{BuildHasher, RandomState};
-use std::sync::atomic::AtomicU64;
-use std::sync::{Mutex, OnceLock};
+use std::sync::atomic::{AtomicU64, Ordering};
+use std::sync::{Arc, Mutex, OnceLock};
 
 use plimsoll_model::Guarantees;
 use plimsoll_wire::nfs::v4::Attributes;
@@ -11,6 +11,7 @@ use plimsoll_wire::rpc::{CallTemplate, Caller, CallerError};
 
 use super::recoveries::Recoveries;
 use super::session::HEADS;
+use super::trunk::Trunk;
 
 /// Number of the NFS program (RFC 8881 16.1).
 const PROGRAM: u32 = 100_003;
@@ -36,6 +37,8 @@ pub struct Nfs4Options {
     pub slots: u32,
     /// What was agreed on with the first client.
     pub agreed: OnceLock<Agreed>,
+    /// Slots that the server grants a session at most: as many as the first client got, which asked for 4,096.
+    pub server_slots: OnceLock<u32>,
     /// Requests that waited for a slot.
     pub slot_waits: AtomicU64,
     /// What the server guaranteed clients that are gone: a client adds its own at its end.
@@ -106,6 +109,14 @@ impl Agreed {
 }
 
 impl Nfs4Options {
+    /// What so many connections of a client have in common, which has this name among those of the run.
+    #[must_use]
+    pub fn trunk(&self, name: &str, connections: u32) -> Arc<Trunk> {
+        let number = self.made.fetch_add(1, Ordering::Relaxed);
+        let owner = format!("plimsoll {:016x} {name}", self.run).into_bytes().into();
+        Arc::new(Trunk::new(connections, owner, number.to_be_bytes()))
+    }
+
     /// A caller's calls below an export.
     ///
     /// # Errors
@@ -118,6 +129,7 @@ impl Nfs4Options {
             most: MOST,
             slots: SLOTS,
             agreed: OnceLock::new(),
+            server_slots: OnceLock::new(),
             slot_waits: AtomicU64::new(0),
             guarantees: Mutex::default(),
             recoveries: Mutex::default(),

@@ -1,8 +1,6 @@
 //! The requests of a recovery, and what their answers mean for it.
 
-use plimsoll_model::Symbol;
 use plimsoll_wire::nfs::v4::Mask;
-use plimsoll_wire::nfs::v4::bind::BindConnection;
 use plimsoll_wire::nfs::v4::close::ReturnDelegation;
 use plimsoll_wire::nfs::v4::getattr::GetAttributes;
 use plimsoll_wire::nfs::v4::lock::{Lock, Owner};
@@ -28,11 +26,8 @@ const NOT_CLAIMED: [u32; 2] = [10_034, 10_035];
 impl Calling<'_> {
     /// The next request of a recovery; false where nothing is left to be asked for.
     pub(super) fn recover(&mut self, recovery: &Recovery, job: &Job) -> bool {
-        let session = self.client.session.id;
         match recovery.stage {
-            Stage::Bind => self.send(shapes::BIND, Symbol::NONE, None, |compound| {
-                compound.add(&BindConnection(session));
-            }),
+            Stage::Bind => self.bind(),
             Stage::End => self.destroy_session(),
             Stage::Create => self.create_session(),
             Stage::Identify => self.exchange_id(),
@@ -154,9 +149,12 @@ impl Nfs4Client {
     pub(super) fn not_recovered(&mut self, recovery: &mut Recovery, lost: bool, status: u32) -> Option<Cause> {
         match recovery.stage {
             Stage::Bind if BINDS_ITSELF.contains(&status) => recovery.stage = Stage::Over,
+            // The state of its other connections would be lost with it.
+            Stage::Bind if self.trunk.is_some() => return Some(Cause::SessionLost),
             Stage::Bind | Stage::End => recovery.stage = Stage::Create,
             Stage::Create if !recovery.identified => recovery.stage = Stage::Identify,
             Stage::Create | Stage::Identify | Stage::Over => return Some(Cause::SessionLost),
+            _ if lost && self.trunk.is_some() => return Some(Cause::SessionLost),
             _ if lost => {
                 recovery.restart(false, &self.files);
                 return self.lose_once_more();

@@ -13,12 +13,47 @@ pub(super) struct Session {
     /// Which of the client's sessions it is: requests of one before have no slot of it.
     pub(super) number: u32,
     slots: Vec<Slot>,
+    /// Which of the session's slots these are.
+    part: Part,
+    /// Slots of the session, those of other connections included.
+    total: u32,
     /// Slots that the server wants to be used: those below.
     aim: usize,
     /// Slots below this one may be in use.
     highest: usize,
     /// Requests that were given up, by xid, and their slots.
     lost: Vec<(u32, u32)>,
+}
+
+/// The slots of one of several connections: the first one, and every so many behind it.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) struct Part {
+    pub(super) first: u32,
+    pub(super) step: u32,
+}
+
+impl Default for Part {
+    fn default() -> Self {
+        Self { first: 0, step: 1 }
+    }
+}
+
+impl Part {
+    /// How many of the slots below a number these are.
+    fn below(self, slots: u32) -> usize {
+        slots.saturating_sub(self.first).div_ceil(self.step) as usize
+    }
+
+    /// The number of a slot in the session.
+    fn number(self, slot: usize) -> u32 {
+        // There are at most MOST slots.
+        self.first + slot as u32 * self.step
+    }
+
+    /// The place of a slot with this number.
+    fn place(self, number: u32) -> usize {
+        (number.saturating_sub(self.first) / self.step) as usize
+    }
 }
 
 #[derive(Clone, Copy, Debug)]
@@ -29,14 +64,24 @@ struct Slot {
 }
 
 /// Slots that are used at most, whatever the server has: each costs 8 bytes.
-const MOST: u32 = 4_096;
+pub(super) const MOST: u32 = 4_096;
 
 impl Session {
     /// A session that was just made, in the place of this one.
-    pub(super) fn next(&self, created: &Created, wanted: u32) -> Self {
-        let count = created.fore.slots.min(wanted).clamp(1, MOST) as usize;
+    pub(super) fn next(&self, created: &Created, wanted: u32, part: Part) -> Self {
+        let total = created.fore.slots.min(wanted).clamp(1, MOST);
+        let count = part.below(total).max(1);
         let slots = vec![Slot { sequence: 1, taken: false }; count];
-        Self { id: created.id, number: self.number.wrapping_add(1), slots, aim: count, highest: 0, lost: Vec::new() }
+        Self {
+            id: created.id,
+            number: self.number.wrapping_add(1),
+            slots,
+            part,
+            total,
+            aim: count,
+            highest: 0,
+            lost: Vec::new(),
+        }
     }
 
     /// Takes the lowest slot that is free.
@@ -46,14 +91,19 @@ impl Session {
         found.taken = true;
         self.highest = self.highest.max(slot + 1);
         let sequence = found.sequence;
-        // There are at most MOST slots.
-        Some(Sequence { session: self.id, sequence, slot: slot as u32, highest: self.highest as u32 - 1, cache })
+        Some(Sequence {
+            session: self.id,
+            sequence,
+            slot: self.part.number(slot),
+            highest: self.highest_number(),
+            cache,
+        })
     }
 
     /// What a slot has on its way, to be asked again on another connection: with the number that it had.
     pub(super) fn again(&self, slot: u32) -> Option<Sequence> {
-        let sequence = self.slots.get(slot as usize).filter(|slot| slot.taken)?.sequence;
-        let highest = self.highest.max(1) as u32 - 1;
+        let sequence = self.slots.get(self.part.place(slot)).filter(|slot| slot.taken)?.sequence;
+        let highest = self.highest_number();
         Some(Sequence { session: self.id, sequence, slot, highest, cache: false })
     }
 
@@ -64,7 +114,7 @@ impl Session {
 
     /// The slot is free again; its request was `counted` by the server, or is to be asked again with the same number.
     pub(super) fn free(&mut self, slot: u32, counted: bool) {
-        if let Some(found) = self.slots.get_mut(slot as usize) {
+        if let Some(found) = self.slots.get_mut(self.part.place(slot)) {
             found.taken = false;
             found.sequence = found.sequence.wrapping_add(u32::from(counted));
         }
@@ -75,9 +125,11 @@ impl Session {
 
     /// What the server says of a slot. False where it is not the request that it was asked.
     pub(super) fn confirms(&mut self, asked: u32, said: &SequenceReply) -> bool {
-        let sequence = self.slots.get(asked as usize).map(|slot| slot.sequence);
+        let sequence = self.slots.get(self.part.place(asked)).map(|slot| slot.sequence);
         // It may have room for more again, but never for more than it had.
-        self.aim = (said.target as usize).saturating_add(1).min(self.slots.len());
+        // A connection of several keeps one.
+        let least = usize::from(self.part.step > 1);
+        self.aim = self.part.below(said.target.saturating_add(1)).clamp(least, self.slots.len());
         said.session == self.id && said.slot == asked && Some(said.sequence) == sequence
     }
 
@@ -104,9 +156,17 @@ impl Session {
         !self.slots.is_empty() && self.lost.len() >= self.aim.max(1)
     }
 
-    /// How many slots there are.
+    /// How many slots the session has, those of other connections included.
     pub(super) fn slots(&self) -> u32 {
-        self.slots.len() as u32
+        self.total
+    }
+
+    /// The highest slot that may be in use; of several connections nobody knows what the others use.
+    fn highest_number(&self) -> u32 {
+        match self.part.step {
+            1 => self.part.number(self.highest.max(1) - 1),
+            _ => self.total.max(1) - 1,
+        }
     }
 }
 
@@ -130,7 +190,11 @@ mod tests {
 
     fn session(slots: u32, wanted: u32) -> Session {
         let fore = fore(1 << 20, slots);
-        Session::default().next(&Created { id: [7; 16], sequence: 1, flags: 0, fore, back: BACK }, wanted)
+        Session::default().next(
+            &Created { id: [7; 16], sequence: 1, flags: 0, fore, back: BACK },
+            wanted,
+            Part::default(),
+        )
     }
 
     fn numbers(taken: Option<Sequence>) -> Option<(u32, u32, u32)> {
@@ -182,8 +246,27 @@ mod tests {
         assert_eq!(session.take_lost().collect::<Vec<_>>(), [1]);
         assert_eq!(numbers(session.again(1)), Some((1, 1, 1)), "it is still taken");
         let fore = fore(1 << 20, 1);
-        let next = session.next(&Created { id: [8; 16], sequence: 2, flags: 0, fore, back: BACK }, 8);
+        let next = session.next(&Created { id: [8; 16], sequence: 2, flags: 0, fore, back: BACK }, 8, Part::default());
         assert_eq!((next.number, next.slots()), (session.number + 1, 1));
+    }
+
+    #[test]
+    fn several_connections_have_slots_of_their_own() {
+        let fore = fore(1 << 20, 5);
+        let created = Created { id: [7; 16], sequence: 1, flags: 0, fore, back: BACK };
+        let part = |first| Session::default().next(&created, 8, Part { first, step: 2 });
+        let (mut one, mut other) = (part(0), part(1));
+        let taken = |session: &mut Session| -> Vec<u32> {
+            std::iter::from_fn(|| numbers(session.take(false)).map(|(slot, ..)| slot)).collect()
+        };
+        assert_eq!((taken(&mut one), taken(&mut other)), (vec![0, 2, 4], vec![1, 3]));
+        other.free(3, true);
+        assert_eq!(numbers(other.take(false)), Some((3, 2, 4)), "the highest is that of all");
+        assert_eq!((one.slots(), other.slots()), (5, 5));
+        let said = SequenceReply { session: [7; 16], sequence: 2, slot: 3, highest: 4, target: 0, flags: 0 };
+        assert!(other.confirms(3, &said));
+        other.free(1, true);
+        assert_eq!(numbers(other.take(false)), Some((1, 2, 4)), "one is left to each");
     }
 
     #[test]

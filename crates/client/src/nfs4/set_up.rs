@@ -1,6 +1,7 @@
 //! The calls of a session's beginning and end.
 
 use plimsoll_model::Symbol;
+use plimsoll_wire::nfs::v4::bind::BindConnection;
 use plimsoll_wire::nfs::v4::close::Close;
 use plimsoll_wire::nfs::v4::create_session::{self, CreateSession};
 use plimsoll_wire::nfs::v4::exchange_id::{self, ExchangeId};
@@ -19,6 +20,9 @@ const CALLBACK: u32 = 0x4000_0000;
 impl Calling<'_> {
     pub(super) fn connect(&mut self, stage: Connecting, job: &Job) -> bool {
         match stage {
+            // Decided before a call is made.
+            Connecting::Join => false,
+            Connecting::Bind => self.bind(),
             Connecting::ExchangeId => self.exchange_id(),
             Connecting::CreateSession => self.create_session(),
             Connecting::ReclaimComplete => self.reclaim_complete(),
@@ -34,6 +38,13 @@ impl Calling<'_> {
         }
     }
 
+    pub(super) fn bind(&mut self) -> bool {
+        let session = self.client.session.id;
+        self.send(shapes::BIND, Symbol::NONE, None, |compound| {
+            compound.add(&BindConnection(session));
+        })
+    }
+
     pub(super) fn exchange_id(&mut self) -> bool {
         let (verifier, owner) = (self.client.verifier, self.client.owner.clone());
         self.send(shapes::EXCHANGE_ID, Symbol::NONE, None, |compound| {
@@ -44,7 +55,7 @@ impl Calling<'_> {
     pub(super) fn create_session(&mut self) -> bool {
         let (client, sequence) = self.client.client_id;
         let options = &self.client.options;
-        let (fore, back) = (session::fore(options.most, options.slots), session::BACK);
+        let (fore, back) = (session::fore(options.most, self.client.wanted_slots()), session::BACK);
         let flags = create_session::BACK_CHANNEL;
         self.send(shapes::CREATE_SESSION, Symbol::NONE, None, |compound| {
             compound.add(&CreateSession { client, sequence, flags, fore, back, callback: CALLBACK });

@@ -192,6 +192,12 @@ impl Nfs4Client {
     /// A step to a session succeeded.
     fn connecting(&mut self, stage: Connecting, job: &mut Job, found: &Found<'_>) -> Result<(), Malformed> {
         let next = match stage {
+            Connecting::Join => return Err(Malformed),
+            Connecting::Bind => {
+                let bound = found.bound.filter(|bound| bound.session == self.session.id).ok_or(Malformed)?;
+                self.agreed.back_channel = bound.back_channel;
+                Connecting::Root
+            }
             Connecting::ExchangeId => {
                 let client = found.client.ok_or(Malformed)?;
                 self.client_id = (client.id, client.sequence);
@@ -201,6 +207,7 @@ impl Nfs4Client {
                 let session = found.session.ok_or(Malformed)?;
                 self.created(&session);
                 self.agreed = Agreed::of(&session, self.session.slots());
+                self.share_session(session);
                 Connecting::ReclaimComplete
             }
             Connecting::ReclaimComplete => Connecting::Root,
@@ -226,7 +233,12 @@ impl Nfs4Client {
 
     /// A session was made; the next one of this client has the next number.
     pub(super) fn created(&mut self, session: &Created) {
-        self.session = self.session.next(session, self.options.slots);
+        let wanted = self.wanted_slots();
+        if !self.counts {
+            // It asked for more than anybody else: what was granted is what the server has.
+            let _ = self.options.server_slots.set(session.fore.slots);
+        }
+        self.session = self.session.next(session, wanted.min(self.options.slots), self.part);
         self.client_id.1 = self.client_id.1.wrapping_add(1);
         self.agreed = self.agreed.within(session, self.session.slots());
     }
@@ -241,6 +253,7 @@ impl Nfs4Client {
                     *leaving = Leaving::Session;
                 }
             }
+            Leaving::Session if !self.last.of_client => job.reply = Some(Reply::Nothing),
             Leaving::Session => *leaving = Leaving::Client,
             Leaving::Client => job.reply = Some(Reply::Nothing),
         }

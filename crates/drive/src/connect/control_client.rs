@@ -75,6 +75,7 @@ impl ControlClient {
         let info = |client, server| ConnectionInfo {
             client_index: NO_CLIENT,
             connection_index: 0,
+            connections: 1,
             connection: 0,
             generation: 0,
             client,

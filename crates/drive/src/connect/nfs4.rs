@@ -1,11 +1,12 @@
 //! An NFSv4.1 or 4.2 server.
 
+use std::collections::HashMap;
 use std::net::SocketAddr;
 use std::sync::atomic::Ordering::Relaxed;
-use std::sync::{Arc, PoisonError};
+use std::sync::{Arc, Mutex, PoisonError, Weak};
 use std::time::Duration;
 
-use plimsoll_client::nfs4::{Agreed, Nfs4Client, Nfs4Options};
+use plimsoll_client::nfs4::{Agreed, Nfs4Client, Nfs4Options, Trunk};
 use plimsoll_client::operation::{Cause, Failure};
 use plimsoll_client::{Client, Composed};
 use plimsoll_model::{Guarantees, Symbol};
@@ -27,6 +28,8 @@ pub struct Nfs4Server {
     pub user: Symbol,
     /// It is called from source ports below 1024.
     pub reserved_port: bool,
+    /// Sessions of clients with several connections, by client.
+    pub(super) trunks: Mutex<HashMap<u32, Weak<Trunk>>>,
 }
 
 /// Why there is no session with an NFSv4 server, or no export.
@@ -83,6 +86,20 @@ impl Nfs4Server {
     }
 }
 
+impl Nfs4Server {
+    /// The session that all connections of a client share.
+    fn trunk(&self, info: &ConnectionInfo) -> Arc<Trunk> {
+        let mut trunks = self.trunks.lock().unwrap_or_else(PoisonError::into_inner);
+        // Of clients that are gone nothing is kept: another level has other ones.
+        if let Some(trunk) = trunks.get(&info.client_index).and_then(Weak::upgrade) {
+            return trunk;
+        }
+        let trunk = self.options.trunk(&format!("{}.all", info.client_index), info.connections);
+        trunks.insert(info.client_index, Arc::downgrade(&trunk));
+        trunk
+    }
+}
+
 impl Connector for Nfs4Server {
     fn address(&self) -> Option<SocketAddr> {
         Some(self.address)
@@ -94,6 +111,10 @@ impl Connector for Nfs4Server {
 
     fn client(&self, info: &ConnectionInfo) -> Box<dyn Client> {
         let identity = info.identity(self.share, self.user);
+        if info.connections > 1 && info.client_index != NO_CLIENT {
+            let (options, trunk) = (Arc::clone(&self.options), self.trunk(info));
+            return Box::new(Composed::new(Nfs4Client::trunked(options, identity, trunk, info.connection_index)));
+        }
         let name = format!("{}.{}", info.client_index, info.connection_index);
         let name = (info.client_index != NO_CLIENT).then_some(name.as_str());
         Box::new(Composed::new(Nfs4Client::new(Arc::clone(&self.options), identity, name)))
@@ -110,6 +131,7 @@ impl Connector for Nfs4Server {
             facts.push(if *back_channel { "back channel" } else { "no back channel" }.to_owned());
             facts.push(format!("lease of {lease_seconds} s"));
         }
+        facts.extend(self.options.server_slots.get().map(|limit| format!("server limit: {limit} slots per session")));
         let waits = self.options.slot_waits.load(Relaxed);
         facts.extend((waits > 0).then(|| format!("waits for a slot: {waits}")));
         facts.extend(self.options.recoveries.lock().unwrap_or_else(PoisonError::into_inner).facts());

@@ -5,7 +5,7 @@ use std::iter;
 use std::net::SocketAddr;
 use std::ops::RangeInclusive;
 use std::path::{Path, PathBuf};
-use std::sync::Arc;
+use std::sync::{Arc, Mutex};
 use std::time::Duration;
 
 use plimsoll_client::local::{Reading, Root};
@@ -116,7 +116,8 @@ fn nfs(target: &NfsTarget, connect: &ConnectOptions, names: &mut Names) -> Resul
         let share = names.intern(&target.export);
         let user = names.intern(&rustix::process::geteuid().as_raw().to_string());
         let (options, reserved_port) = (Arc::new(options), target.reserved_port);
-        let server = Nfs4Server { address, options, share, user, reserved_port };
+        let trunks = Mutex::default();
+        let server = Nfs4Server { address, options, share, user, reserved_port, trunks };
         server.try_out(timeout)?;
         return Ok(Box::new(server));
     }

@@ -31,6 +31,8 @@ pub struct ConnectionInfo {
     pub client_index: u32,
     /// Which of the client's connections it is, from 0.
     pub connection_index: u32,
+    /// How many the client has.
+    pub connections: u32,
     /// Number in this run, from 0, as transactions carry it; a connection made again has a new one.
     pub connection: u32,
     /// How many times it was made before.

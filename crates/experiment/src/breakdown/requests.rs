@@ -66,6 +66,7 @@ fn caller((server, timeout): Timed<'_>) -> anyhow::Result<Caller> {
         let birth = ConnectionInfo {
             client_index: 0,
             connection_index: 0,
+            connections: 1,
             connection: 0,
             generation: 0,
             client,

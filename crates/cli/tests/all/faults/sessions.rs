@@ -11,10 +11,10 @@ use crate::alone;
 /// Every client has files open and requests on their way, always.
 const LOAD: [&str; 9] = ["random-read", "--warmup", "0s", "--clients", "3", "--depth", "4", "--timeout", "30s"];
 
-fn started(target: &str) -> Running {
+fn started(target: &str, more: &[&str]) -> Running {
     let made = run(&[&LOAD[..], &["--target", target, "--duration", "200ms"]].concat());
     assert!(matches!(made.code, Some(0 | 4)), "{}", made.said);
-    let mut running = start(&[&LOAD[..], &["--target", target, "--duration", "10m"]].concat());
+    let mut running = start(&[&LOAD[..], more, &["--target", target, "--duration", "10m"]].concat());
     running.wait_until_it_measures();
     running
 }
@@ -70,7 +70,7 @@ fn a_restart_of_ganesha_is_survived_with_reclaim() {
         Ok(ganesha) => ganesha,
         Err(reason) => return skip(reason),
     };
-    let running = started(&ganesha.target_of(Export::Data, "4.1"));
+    let running = started(&ganesha.target_of(Export::Data, "4.1"), &[]);
     ganesha.kill();
     ganesha.restart();
     let ended = ended(running);
@@ -88,7 +88,7 @@ fn a_restart_without_a_grace_period_is_survived_by_opening_anew() {
         Ok(ganesha) => ganesha,
         Err(reason) => return skip(reason),
     };
-    let running = started(&ganesha.target_of(Export::Data, "4.2"));
+    let running = started(&ganesha.target_of(Export::Data, "4.2"), &[]);
     ganesha.restart();
     let ended = ended(running);
     went_on(&ended);
@@ -96,8 +96,24 @@ fn a_restart_without_a_grace_period_is_survived_by_opening_anew() {
     assert!(number(&opens, " anew") >= 3 && number(&opens, " lost") == 0, "{opens}");
 }
 
+/// How often a procedure succeeded.
+fn succeeded(ended: &Ended, procedure: &str) -> usize {
+    let rows = ended.rows();
+    rows.iter().filter(|row| row["procedure"] == procedure && row["outcome"] == "succeeded").count()
+}
+
 #[test]
 fn a_session_goes_on_over_another_connection() {
+    goes_on(&[], 3);
+}
+
+/// One session for the four connections of a client; each of them is lost, and bound again.
+#[test]
+fn a_session_of_several_connections_goes_on() {
+    goes_on(&["--connections", "4"], 12);
+}
+
+fn goes_on(more: &[&str], connections: usize) {
     let _alone = alone();
     let ganesha = match Ganesha::start() {
         Ok(ganesha) => ganesha,
@@ -105,11 +121,15 @@ fn a_session_goes_on_over_another_connection() {
     };
     let mut proxy = Faulty::start(ganesha.address(), Framing::Rpc, Vec::new()).unwrap();
     let target = format!("nfs://{}{}?version=4.1", proxy.address(), Export::Data.path());
-    let running = started(&target);
+    let running = started(&target, more);
     proxy.down();
     proxy.up().unwrap();
     let ended = ended(running);
     went_on(&ended);
-    assert!(number(&fact(&ended, "recovered sessions: "), " on another connection") >= 3);
+    assert!(number(&fact(&ended, "recovered sessions: "), " on another connection") >= connections as u64);
+    // One session for each client; each connection but the first of a client is bound to it, and each one again after the loss.
+    let made = succeeded(&ended, "CREATE_SESSION");
+    let bound = succeeded(&ended, "BIND_CONN_TO_SESSION");
+    assert!(made == 3 && bound >= connections - 3 + connections, "{made} made, {bound} bound");
     assert!(number(&fact(&ended, "recovered requests: "), " sent again") >= 1);
 }

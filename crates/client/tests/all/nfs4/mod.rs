@@ -5,3 +5,4 @@ mod play;
 mod recovery;
 mod script;
 mod table;
+mod trunk;

@@ -51,14 +51,23 @@ impl Play {
     /// A client with a session.
     pub(crate) fn connected() -> Self {
         let options = Arc::new(Nfs4Options::new("/", 1, &Caller::Nobody).unwrap());
-        let client = Nfs4Client::new(options, identity(), Some("one"));
-        let (calls, replies) = (Vec::new(), Vec::new());
-        let (out, seen, asked, connections) = (Outbox::new(), Seen::default(), 0, 0);
-        let mut play = Self { client, out, seen, now: 1, calls, asked, connections, replies };
-        play.client.connect(1, &mut play.out, &mut play.seen);
+        let mut play = Self::of(Nfs4Client::new(options, identity(), Some("one")));
+        play.connect();
         play.serve();
         assert!(matches!(play.done(Tag::CONNECT), Some(Ok(Reply::Nothing))));
         play
+    }
+
+    /// A client that has not connected.
+    pub(crate) fn of(client: Nfs4Client) -> Self {
+        let (calls, replies) = (Vec::new(), Vec::new());
+        let (out, seen, asked, connections) = (Outbox::new(), Seen::default(), 0, 0);
+        Self { client, out, seen, now: 1, calls, asked, connections, replies }
+    }
+
+    pub(crate) fn connect(&mut self) {
+        self.client.connect(self.now, &mut self.out, &mut self.seen);
+        self.receive();
     }
 
     /// What became of an operation; it ended at most once.

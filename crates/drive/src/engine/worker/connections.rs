@@ -93,6 +93,7 @@ impl<S: Sink, N: Network> Worker<'_, S, N> {
         let info = ConnectionInfo {
             client_index,
             connection_index,
+            connections: self.job.plan.connections,
             connection: number,
             generation: connection.made,
             client,
