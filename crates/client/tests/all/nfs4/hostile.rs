@@ -127,7 +127,7 @@ fn every_status_in_every_place_has_its_outcome() {
 
 /// A server that says the same for ever, whatever is asked of it: everything ends, at the latest when its time is over.
 #[test]
-fn a_server_that_says_the_same_for_ever_ends_every_operation() {
+fn a_server_that_always_says_the_same_ends_every_operation() {
     let content = Arc::new(Content::new(1));
     for status in (1..100).chain(10_001..10_100).filter(|&it| status_name(4, it).is_some()) {
         for place in [0, 1, usize::MAX] {
