@@ -42,6 +42,8 @@ impl Nfs4Client {
             return events.done(Done { tag: ticket.tag, at: now, result });
         };
         let mut job = Job::new(ticket, goal);
+        // The state that it is to give back may be forgotten by then, and is not claimed again.
+        job.again = matches!(job.goal, Goal::Close { .. }) && self.holds_back(&job);
         job.walks = self.walks(operation, &job.goal);
         let id = self.jobs.add(job);
         self.advance(id, now, out, events);

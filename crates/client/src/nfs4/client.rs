@@ -197,6 +197,7 @@ impl Nfs4Client {
         for call in self.connection.take_all() {
             self.abandon(&call, cause, events);
         }
+        self.fail_all_parted(cause);
         for mut job in self.jobs.drain() {
             job.fail(never_sent(None, cause));
             if let Some(tag) = job.tag {
@@ -205,7 +206,6 @@ impl Nfs4Client {
         }
         self.waiting.clear();
         self.resting.clear();
-        self.parted.clear();
         self.recovery = None;
     }
 

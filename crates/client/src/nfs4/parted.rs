@@ -1,7 +1,10 @@
 //! A request that has lost its connection.
 
-use super::shapes::Shape;
+use plimsoll_model::Outcome;
+
+use super::shapes::{self, Shape};
 use crate::nfs::JobId;
+use crate::operation::{Cause, Failure};
 
 /// A request whose connection was lost before its answer came.
 #[derive(Clone, Copy, Debug)]
@@ -18,4 +21,12 @@ pub(super) struct Parted {
     pub(super) since: i64,
     /// A byte of it went out.
     pub(super) sent: bool,
+}
+
+impl Parted {
+    /// Why its operation fails where it is not sent again.
+    pub(super) fn failure(&self, cause: Cause) -> Failure {
+        let outcome = if self.sent { Outcome::Unanswered } else { Outcome::NeverSent };
+        Failure { procedure: Some(shapes::about(self.shape)), status: None, outcome, cause }
+    }
 }

@@ -19,7 +19,7 @@ use super::shapes;
 use crate::calls::{Call, Ending};
 use crate::client::Events;
 use crate::nfs::JobId;
-use crate::operation::{Cause, Failure, Tag};
+use crate::operation::{Cause, Tag};
 use crate::outbox::Outbox;
 
 impl Nfs4Client {
@@ -207,10 +207,17 @@ impl Nfs4Client {
             }
             let Some(mut job) = self.jobs.take(parted.job) else { continue };
             job.pending = job.pending.saturating_sub(1);
-            let outcome = if parted.sent { Outcome::Unanswered } else { Outcome::NeverSent };
-            let procedure = Some(shapes::about(parted.shape));
-            job.fail(Failure { procedure, status: None, outcome, cause: Cause::TimedOut });
+            job.fail(parted.failure(Cause::TimedOut));
             self.end_or_put(parted.job, job, now, events);
+        }
+    }
+
+    /// No connection follows: requests that were sent have no answer.
+    pub(super) fn fail_all_parted(&mut self, cause: Cause) {
+        for parted in std::mem::take(&mut self.parted) {
+            if let Some(job) = self.jobs.get(parted.job) {
+                job.fail(parted.failure(cause));
+            }
         }
     }
 

@@ -266,6 +266,45 @@ fn what_was_done_before_the_restart_is_no_failure() {
     }
 }
 
+/// No connection follows: what was sent had no answer, what waited was never sent.
+#[test]
+fn what_never_gets_another_connection_says_whether_it_was_sent() {
+    let (mut play, file) = holder();
+    play.begin(9, &Operation::GetattrOpen { file });
+    assert!(play.lose());
+    play.begin(10, &Operation::GetattrOpen { file });
+    play.client.broken(play.now, Cause::ConnectionRefused, &mut play.seen);
+    let ends = [9, 10].map(|tag| play.done(Tag(tag)).unwrap().unwrap_err());
+    assert_eq!(ends.each_ref().map(|end| end.outcome), [Outcome::Unanswered, Outcome::NeverSent]);
+    assert!(ends.iter().all(|end| end.cause == Cause::ConnectionRefused));
+    assert_eq!(play.client.outstanding(), 0);
+    play.check_rows("no connection");
+}
+
+/// Closed while the connection is away, or at any point of the recovery: it may be forgotten, or claimed already.
+#[test]
+fn a_file_that_is_closed_during_a_recovery_is_closed() {
+    for begins in 0..7 {
+        let (mut play, file) = holder();
+        assert!(play.lose());
+        let mut server = Server::restarted(true);
+        play.rejoin();
+        server.serve(&mut play, begins);
+        play.begin(9, &Operation::Close { file });
+        while let Some(call) = (!play.calls.is_empty()).then(|| play.calls.remove(0)) {
+            let claimed = server.log.contains(&"reclaimed");
+            let results = match call.operations.contains(&4) && !claimed {
+                true => call.failing(2, 10_023),
+                false => server.results(&call),
+            };
+            play.answer(&call, &results);
+        }
+        assert_eq!(play.done(Tag(9)), Some(Ok(Reply::Nothing)), "after {begins} answers: {:?}", server.log);
+        assert_eq!((play.client.over(), play.client.outstanding()), (None, 0));
+        play.check_rows("closed meanwhile");
+    }
+}
+
 #[test]
 fn a_file_that_was_being_closed_is_closed() {
     let (mut play, file) = holder();
