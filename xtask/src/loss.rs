@@ -121,7 +121,7 @@ impl Trial {
 
     fn cuts(&self, capture: &Path, broken: &mut Vec<String>) -> Outcome {
         let name = name(capture);
-        // A packet of 96 bytes with TCP's time stamps does not hold the whole header of the SMB1 request with which clients of SMB2 may begin.
+        // A packet of 96 bytes with TCP's timestamps does not hold the whole header of the SMB1 request with which clients of SMB2 may begin.
         let is_smb2 = |protocol: &str| protocol != "SMB1";
         let full = self.pairs(capture, is_smb2)?;
         for snaplen in SNAPLENS {

@@ -36,7 +36,7 @@ anomalies! {
     /// Files without a single byte, as a ring of captures may end with.
     CaptureFileEmpty "capture_file_empty" "empty capture file";
     /// Files read at another place than given, in the order of their first packets.
-    CaptureFileReordered "capture_file_reordered" "capture file out of order, sorted by its first time stamp";
+    CaptureFileReordered "capture_file_reordered" "capture file out of order, sorted by its first timestamp";
     /// Files that begin with the same packets as another.
     CaptureFileRepeated "capture_file_repeated" "capture file that begins with the same packets as another file";
     /// The user ended the reading before the end of the input.
@@ -48,13 +48,13 @@ anomalies! {
     /// Packets that stood too far behind one of a later time to be put at their place.
     PacketOutOfOrder "packet_out_of_order" "packet too far out of order in the file to be sorted by its time";
     /// Packets whose record has no time; they carry no transaction.
-    PacketWithoutTime "packet_without_time" "packet without a time stamp";
+    PacketWithoutTime "packet_without_time" "packet without a timestamp";
     /// Packets whose time is more than a day from that of the packets before and behind; they carry no transaction.
-    TimeOutlier "time_outlier" "packet left out: its time stamp is far from the packets around it";
+    TimeOutlier "time_outlier" "packet left out: its timestamp is far from the packets around it";
     /// Places where time goes on more than a day away.
-    TimeJump "time_jump" "time stamps jump by more than a day";
+    TimeJump "time_jump" "timestamps jump by more than a day";
     /// Responses behind such a place, of requests before it; they have no time.
-    ResponseBehindJump "response_behind_jump" "response without a response time: the time stamps jump after its request";
+    ResponseBehindJump "response_behind_jump" "response without a response time: the timestamps jump after its request";
     /// Packets with a link type that is not understood.
     LinkTypeUnknown "link_type_unknown" "packet of an unknown link type";
     /// Packets in more tunnels than are followed.

@@ -1,12 +1,12 @@
-//! Packets whose time is far from that of all others: one damaged time stamp would make a capture ten years long.
+//! Packets whose time is far from that of all others: one damaged timestamp would make a capture ten years long.
 //!
 //! A packet more than [`FAR_NS`] from the one before waits for the next. If that is near it, time jumped: captures of different days
-//! in one, or a clock that was set. If that is near the one before, the time stamp is damaged, and the packet is left out. So is one
+//! in one, or a clock that was set. If that is near the one before, the timestamp is damaged, and the packet is left out. So is one
 //! that is near neither. The first packets wait likewise, until two are near each other.
 
 use crate::capture::{Frame, LinkType};
 
-/// A day, in nanoseconds. Captures pause for nights, and damaged time stamps are off by years.
+/// A day, in nanoseconds. Captures pause for nights, and damaged timestamps are off by years.
 const FAR_NS: u64 = 86_400_000_000_000;
 
 /// A packet that waits for the next.

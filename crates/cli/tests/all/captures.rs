@@ -119,7 +119,7 @@ fn a_file_that_is_cut_off_makes_the_verdict_partial_and_one_without_times_invali
     let (report, code) = analyze(&[&write(scratch.path(), "timeless.pcap", &timeless)]);
     assert_eq!((code, report["validity"]["verdict"].as_str()), (NO_VERDICT, Some("invalid")));
     assert!(
-        reasons(&report).contains("Times cannot be measured: all 203 packets have the time stamp 1970-01-01"),
+        reasons(&report).contains("Times cannot be measured: all 203 packets have the timestamp 1970-01-01"),
         "{}",
         reasons(&report)
     );
@@ -137,7 +137,7 @@ fn files_of_a_ring_are_read_in_order_and_none_twice() {
     assert_eq!((code, &swapped["operations"]), (0, &ordered["operations"]));
     assert_eq!(swapped["slowest"], ordered["slowest"]);
     assert!(
-        warnings(&swapped).contains("2 capture files: sorted by the first time stamps, instead of the given order.")
+        warnings(&swapped).contains("2 capture files: sorted by the first timestamps, instead of the given order.")
     );
     assert!(!warnings(&ordered).contains("sorted by the first"));
 
@@ -182,7 +182,7 @@ fn one_damaged_time_stamp_makes_no_capture_of_ten_years() {
             let (report, code) = analyze(&[&capture]);
             assert_eq!((code, report["validity"]["verdict"].as_str()), (0, Some("partial")), "frame {at}");
             let reason =
-                "1 packet: left out because the time stamp differs by more than a day from the packets around it.";
+                "1 packet: left out because the timestamp differs by more than a day from the packets around it.";
             assert!(reasons(&report).contains(reason), "{}", reasons(&report));
             assert_eq!(count_of(&report, "time_outlier"), 1);
             assert!(report["span"]["elapsed_s"].as_f64().unwrap() < 1.0, "{}", report["span"]);
@@ -212,7 +212,7 @@ fn a_jump_of_the_time_stamps_is_said_and_makes_no_response_time() {
     let (report, code) = analyze(&[&write(scratch.path(), "jump.pcap", &frames)]);
     assert_eq!(code, 0);
     let warnings = report["warnings"].to_string();
-    assert!(warnings.contains("1 time stamp jump: by more than a day."), "{warnings}");
+    assert!(warnings.contains("1 timestamp jump: by more than a day."), "{warnings}");
     assert_eq!((count_of(&report, "time_jump"), count_of(&report, "response_behind_jump")), (1, 1));
     assert_eq!(report["operations"][0]["answered"], 100);
     assert!(report["operations"][0]["response_time"]["max_s"].as_f64().unwrap() < 1.0, "{}", report["operations"][0]);

@@ -13,7 +13,7 @@ pub struct CaptureAnomalies {
     pub bad_records: u64,
     /// pcapng blocks of a kind that is not known, stepped over.
     pub skipped_blocks: u64,
-    /// Packets that have a time stamp which cannot be told as nanoseconds since 1970 in 64 bits.
+    /// Packets that have a timestamp which cannot be told as nanoseconds since 1970 in 64 bits.
     pub unusable_times: u64,
     /// Files without a single byte, as a ring of captures may end with.
     pub empty_files: u64,

@@ -30,7 +30,7 @@ pub struct FileFormat {
     pub format: Format,
     /// How it is packed.
     pub compression: Compression,
-    /// Nanoseconds in a unit of the time stamps, rounded up. None in pcapng, where each interface has its own. The
+    /// Nanoseconds in a unit of the timestamps, rounded up. None in pcapng, where each interface has its own. The
     /// clock may be coarser: see [`ClockEstimate`](super::ClockEstimate).
     pub tick_ns: Option<u64>,
 }

@@ -60,7 +60,7 @@ impl NetMon {
         Ok(Self { version_minor, network, start_ns, table_offset, frames, next: 0, part: Vec::new() })
     }
 
-    /// Nanoseconds in a unit of the time stamps.
+    /// Nanoseconds in a unit of the timestamps.
     pub(super) fn tick_ns(&self) -> u64 {
         if self.version_minor >= 3 { 100 } else { 1000 }
     }

@@ -62,7 +62,7 @@ impl Parser {
         !matches!(self, Self::NetXRay(_) | Self::NetMon(_))
     }
 
-    /// The format, and the nanoseconds in a unit of its time stamps if the whole file has one.
+    /// The format, and the nanoseconds in a unit of its timestamps if the whole file has one.
     pub(super) fn describe(&self) -> Option<(Format, Option<u64>)> {
         match self {
             Self::Closed => None,

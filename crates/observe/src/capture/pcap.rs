@@ -101,7 +101,7 @@ impl Pcap {
         Ok(Self { order, fraction_ns, link, record_header, lengths, stopped })
     }
 
-    /// The variant, and the nanoseconds in a unit of its time stamps.
+    /// The variant, and the nanoseconds in a unit of its timestamps.
     pub(super) fn describe(&self) -> (Format, u64) {
         let format = match (self.record_header, self.fraction_ns) {
             (RECORD_HEADER, 1) => Format::PcapNanosecond,

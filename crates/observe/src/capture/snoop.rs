@@ -17,7 +17,7 @@ const FILE_HEADER: usize = 16;
 const RECORD_HEADER: usize = 24;
 /// The most a record may be longer than its packet, in bytes. Writers pad to 4; this leaves room for others.
 const MAX_PADDING: u32 = 64 << 10;
-/// Nanoseconds in a unit of the time stamp.
+/// Nanoseconds in a unit of the timestamp.
 pub(super) const TICK_NS: u64 = 1000;
 
 /// A reader of one snoop file.

@@ -22,7 +22,7 @@ pub struct Output<S> {
     pub resent: Resent,
     /// One-way messages.
     pub one_way: u64,
-    /// Number of the frame to which the time stamps jumped last; 0 if they never did.
+    /// Number of the frame to which the timestamps jumped last; 0 if they never did.
     pub jumped_at: u64,
 }
 

@@ -33,7 +33,7 @@ pub(super) fn reasons(coverage: &Coverage, any: bool) -> Vec<Reason> {
     say(
         Anomaly::TimeOutlier,
         "packet",
-        "left out because the time stamp differs by more than a day from the packets around it",
+        "left out because the timestamp differs by more than a day from the packets around it",
         "Operations in such packets are missing from the numbers.",
     );
     reasons
@@ -51,7 +51,7 @@ pub(super) fn warnings(coverage: &Coverage) -> Vec<String> {
     say(
         Anomaly::CaptureFileReordered,
         "capture file",
-        "sorted by the first time stamps, instead of the given order",
+        "sorted by the first timestamps, instead of the given order",
         "Frame numbers count over all files in the sorted order.",
     );
     say(
@@ -62,25 +62,25 @@ pub(super) fn warnings(coverage: &Coverage) -> Vec<String> {
     );
     say(
         Anomaly::TimeJump,
-        "time stamp jump",
+        "timestamp jump",
         "by more than a day",
         "The span, the rates and the charts over time include the jump.",
     );
     say(
         Anomaly::ResponseBehindJump,
         "response",
-        "without a response time, because the time stamps jump between request and response",
+        "without a response time, because the timestamps jump between request and response",
         "These responses count as operations.",
     );
     warnings
 }
 
-/// All packets have one time stamp: 0, as a program writes that has no clock, or any other.
+/// All packets have one timestamp: 0, as a program writes that has no clock, or any other.
 fn no_time(coverage: &Coverage) -> Option<Reason> {
     let (first, last) = coverage.capture_ns.or(coverage.first_ns.zip(coverage.last_ns))?;
     (first == last && coverage.packets.total > 1).then(|| {
         Reason::invalid(format!(
-            "Times cannot be measured: all {} have the time stamp {}. Capture again with time stamps.",
+            "Times cannot be measured: all {} have the timestamp {}. Capture again with timestamps.",
             plural(coverage.packets.total, "packet"),
             instant::microsecond(first)
         ))

@@ -106,7 +106,7 @@ fn dropped(findings: &Findings) -> Option<String> {
         let (outliers, disorder) = (count(findings, Anomaly::TimeOutlier), disorder(findings));
         match (outliers, disorder) {
             (1.., _) => format!(
-                "The streams have gaps of {size}. The packets were left out because of their time stamps ({} in all), or the \
+                "The streams have gaps of {size}. The packets were left out because of their timestamps ({} in all), or the \
                 capture dropped them.",
                 plural(outliers, "packet")
             ),

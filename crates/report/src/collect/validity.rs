@@ -94,7 +94,7 @@ pub(super) fn warnings(findings: &Findings, coverage: &Coverage) -> Vec<String> 
     if early > 0 {
         let responses = plural(early, "response");
         warnings
-            .push(format!("{responses} with a time stamp before that of the request: left out of all response times."));
+            .push(format!("{responses} with a timestamp before that of the request: left out of all response times."));
     }
     let disorder = coverage.anomalies.count(Anomaly::PacketOutOfOrder);
     if disorder > 0 {

@@ -20,7 +20,7 @@ const SUSE_RECORD_HEADER: usize = 28;
 const LOOKED_AT: usize = 4;
 /// So many must make sense before an unusual length is believed.
 const ENOUGH: usize = 2;
-/// A packet is not expected to have been longer, in bytes, nor its time stamp further from the first, in seconds.
+/// A packet is not expected to have been longer, in bytes, nor its timestamp further from the first, in seconds.
 const LONGEST_PACKET: u32 = 1 << 20;
 const FAR_S: u32 = 30 * 86_400;
 /// Microseconds in a second.

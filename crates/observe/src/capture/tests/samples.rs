@@ -64,7 +64,7 @@ fn tshark_sees_the_same_frames() {
 
 #[test]
 fn clocks_of_real_captures_are_recognised() {
-    // Read off the time stamps by hand: two clocks of 10 ms, NetMon's 1 ms, and ordinary ones of a microsecond.
+    // Read off the timestamps by hand: two clocks of 10 ms, NetMon's 1 ms, and ordinary ones of a microsecond.
     let expected = [
         ("nfs2-big-endian-pcap.pcap", 10_000_000),
         ("nfs3-two-sessions.pcap", 1_000),
