@@ -194,12 +194,12 @@ class Lab:
         self.at("server", "smbd", "--foreground", "--no-process-group", "--debug-stdout", "-s", configuration, log="smbd2.log", env=env)
         self.until_port(445, address)
 
-    def ganesha(self, exports, env=None, core="", protocols="3", version4="Graceless = true;"):
+    def ganesha(self, exports, env=None, core="", protocols="3", version4="Graceless = true;", locks=False):
         state = self.folder / "state"
         state.mkdir()
         self.at("server", "rpcbind", "-f", log="rpcbind.log")
         self.until_port(111)
-        text = (f"NFS_CORE_PARAM {{ Protocols = {protocols}; Enable_NLM = false; Enable_RQUOTA = false; mount_path_pseudo = true; MNT_Port = 20048; {core} }}\n"
+        text = (f"NFS_CORE_PARAM {{ Protocols = {protocols}; Enable_NLM = {str(locks).lower()}; Enable_RQUOTA = false; mount_path_pseudo = true; MNT_Port = 20048; {core} }}\n"
                 f"NFSv4 {{ {version4} RecoveryRoot = {state}; }}\n")
         for number, export in enumerate(exports, 1):
             path = self.folder / "exports" / export
@@ -261,11 +261,11 @@ class Lab:
 
     # Capture.
 
-    def capture(self, output, snap=0, where="server", device="eth0"):
+    def capture(self, output, snap=0, where="server", device="eth0", also=""):
         log = self.folder / "tcpdump.log"
         self.output = Path(output)
         self.tcpdump = self.at(where, "tcpdump", "-i", device, "-n", "-s", str(snap), "-B", "65536", "-Z", "root", "-w", output,
-                               "tcp and not port 111", log="tcpdump.log")
+                               f"(tcp and not port 111) {also}", log="tcpdump.log")
         until(lambda: "listening on" in log.read_text(), "tcpdump")
 
     def finish(self):

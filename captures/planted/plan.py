@@ -3,6 +3,7 @@
 import causes
 import more_causes
 import principles
+import waiting
 
 SHIPPED = {
     "lossy-wire": (causes.lossy_wire, {}),
@@ -31,6 +32,9 @@ SHIPPED = {
     "black-hole": (principles.black_hole, {}),
     "slow-logon": (principles.slow_logon, {}),
     "restart": (principles.restart, {}),
+    "lock-nlm": (waiting.lock_nlm, {}),
+    "lock-nfs4": (waiting.lock_nfs4, {}),
+    "dead-dns": (waiting.dead_dns, {}),
     "healthy-change": (more_causes.healthy_change, {}),
     "healthy-probes": (more_causes.healthy_probes, {}),
     "healthy-samba": (causes.healthy_office, {}),

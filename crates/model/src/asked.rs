@@ -23,6 +23,8 @@ pub struct Asked {
     pub access: Option<FileAccess>,
     /// Whether a write's data are to be on stable storage before the answer. No table has it.
     pub durable: Option<bool>,
+    /// Whether a request for locks gives them back instead (SMB, where one procedure does both). No table has it.
+    pub unlock: Option<bool>,
 }
 
 /// Identity of a file within a table: equal identities are the same file. Different ones mostly are different files, but one file can

@@ -26,6 +26,10 @@ pub struct ClientPath {
     pub small_window_ns: [u64; 2],
     /// Segments that were sent again and again, and never acknowledged.
     pub stuck: [Stuck; 2],
+    /// Segments of requests that were sent again and again while nothing came back from the server on their connection.
+    pub unanswered: Stuck,
+    /// When the first of them was sent again first, ns.
+    pub unanswered_from_ns: Option<i64>,
     /// The largest segment that was acknowledged, of those that were timed, bytes.
     pub largest_acknowledged: [u32; 2],
     /// The largest of these that was acknowledged after the first retransmission of a segment that was stuck, bytes; 0 where none was.
@@ -46,6 +50,8 @@ impl ClientPath {
             zero_window_ns: [0; 2],
             small_window_ns: [0; 2],
             stuck: Default::default(),
+            unanswered: Stuck::default(),
+            unanswered_from_ns: None,
             largest_acknowledged: [0; 2],
             largest_since_stuck: [0; 2],
         }

@@ -425,6 +425,10 @@ pub struct Coverage {
     pub without_path: u64,
     /// Servers that restarted, in the order of the first closed connection; at most [`Coverage::RESTARTS`].
     pub restarts: Vec<Restart>,
+    /// Names that hosts asked DNS servers for and waited, in the order of the first question; at most [`Coverage::LOOKUPS`].
+    pub name_lookups: Vec<crate::NameLookup>,
+    /// The DNS servers, at most as many.
+    pub name_servers: Vec<crate::NameServer>,
     /// Opens that waited for leases and oplocks of others.
     pub breaks: Breaks,
     /// Waiting for SMB2 credits.
@@ -455,6 +459,8 @@ pub struct Coverage {
 impl Coverage {
     /// Connections of which only one direction was captured that are kept in `one_sided_named`, at most.
     pub const ONE_SIDED_NAMED: usize = 16;
+    /// Names that are kept in `name_lookups`, at most.
+    pub const LOOKUPS: usize = 1024;
     /// Restarts that are kept, at most.
     pub const RESTARTS: usize = 16;
 }

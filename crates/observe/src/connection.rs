@@ -62,6 +62,7 @@ impl Connection {
             resent_to: [0; 2],
             from_start: false,
             begins_late: false,
+            to_client_ns: 0,
             datagrams: false,
         };
         Self {
@@ -235,6 +236,7 @@ impl Connection {
             if self.watch.sees_empty(segment, direction, now_ns, acknowledges_all) {
                 let is_inside = self.framed.framers[1 - direction].is_inside();
                 self.watch.empty(segment, direction, now_ns, (acknowledges_all, is_inside));
+                self.paired.link.to_client_ns = self.watch.to_client_ns();
             }
             count_empty(segment, acknowledged_new, from_client, packets);
             return;

@@ -21,6 +21,8 @@ pub struct ConnectionContext {
     pub from_start: bool,
     /// Its first packet came so long after the capture's that the capture may have dropped those before.
     pub begins_late: bool,
+    /// From the place of the capture to the client and back, as its handshake took, ns; 0 where it is not known.
+    pub to_client_ns: u64,
     /// Messages come in datagrams: nothing tells of those that were not captured.
     pub datagrams: bool,
 }

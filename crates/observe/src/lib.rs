@@ -14,6 +14,7 @@ pub mod decrypt;
 pub mod filter;
 pub mod message;
 mod missing;
+mod name_lookups;
 pub mod names;
 mod observer;
 pub mod packet;

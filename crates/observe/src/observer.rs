@@ -8,6 +8,7 @@ use crate::capture::{ClockEstimate, Frame, LinkType};
 use crate::connection::{Connection, Opening};
 use crate::message::{Content, Framing, Message};
 use crate::missing::between_connections;
+use crate::name_lookups::NameLookups;
 use crate::packet::{self, Fragments, Packet, Path, Segment, SegmentBuf, Stamp, ip_address};
 use crate::pairing::{Output, Shared};
 use crate::stream::{Connections, Slot};
@@ -36,6 +37,7 @@ pub struct Observer<S> {
     gate: TimeGate,
     ties: Ties,
     shared: Shared<S>,
+    name_lookups: NameLookups,
     connections_used: u64,
     /// Link types that are not known, with their packets.
     unknown_links: Vec<(u32, u64)>,
@@ -75,6 +77,7 @@ impl<S: Sink> Observer<S> {
             gate: TimeGate::default(),
             ties: Ties::default(),
             shared: Shared::new(output),
+            name_lookups: NameLookups::default(),
             connections_used: 0,
             unknown_links: Vec::new(),
             span: (i64::MAX, i64::MIN),
@@ -260,6 +263,7 @@ impl<S: Sink> Observer<S> {
         let (first_ns, last_ns) = self.span;
         let timed = first_ns <= last_ns;
         let (client_paths, without_path) = account.client_paths.finish();
+        let (name_lookups, name_servers) = self.name_lookups.finish(&account.lives.begins());
         let restarts = account.lives.restarts();
         let coverage = Coverage {
             packets: self.packets,
@@ -270,6 +274,8 @@ impl<S: Sink> Observer<S> {
             network: account.network,
             client_paths,
             restarts,
+            name_lookups,
+            name_servers,
             without_path,
             breaks,
             credits,
@@ -395,8 +401,12 @@ impl<S: Sink> Observer<S> {
     fn datagram(&mut self, path: &Path, datagram: Datagram<'_>) {
         self.packets.udp += 1;
         if plimsoll_wire::rpc::plausible_message(datagram.payload).is_none() {
-            crate::names::learn_hosts(path.source_port, datagram.payload, &mut self.shared.output.names.hosts);
-            let is_cut = datagram.payload.len() < datagram.wire_len as usize;
+            let (names, payload) = (&mut self.shared.output.names, datagram.payload);
+            crate::names::learn_hosts(path.source_port, payload, &mut names.hosts);
+            let is_cut = payload.len() < datagram.wire_len as usize;
+            let ends = [(path.source, path.source_port), (path.destination, path.destination_port)];
+            let ends = ends.map(|(address, port)| (ip_address(address), port));
+            self.name_lookups.datagram(ends, payload, is_cut, datagram.last.time_ns, names);
             if is_cut && [path.source_port, path.destination_port].iter().any(|port| RPC_PORTS.contains(port)) {
                 self.shared.output.anomalies.add(Anomaly::HeaderCutShort);
                 self.shared.account.unseen.missing.unknown += 1;

@@ -26,11 +26,11 @@ const EXAMPLES: &str = "Examples:
 #[derive(Debug, clap::Args)]
 #[command(after_help = EXAMPLES)]
 pub(crate) struct Arguments {
-    /// Two or more recordings (folders written with --record) or captures; the first is the baseline. NAME@CLIENTS=CAPTURE is a
-    /// point of the load curve NAME
+    /// Two or more recordings (folders written with --record) or captures; the first is the baseline. NAME@LOAD=FILE is a
+    /// capture with LOAD clients, a point of the load curve NAME
     #[arg(required_unless_present = "points", num_args = 2.., value_name = "RECORDING|CAPTURE")]
     subjects: Vec<PathBuf>,
-    /// File with one NAME@CLIENTS=CAPTURE per line, for many points. Paths of captures are relative to the folder of FILE
+    /// File with one NAME@LOAD=FILE per line, for many points. Paths of captures are relative to the folder of FILE
     #[arg(long, value_name = "FILE")]
     points: Option<PathBuf>,
     #[command(flatten)]

@@ -29,7 +29,11 @@ fn plimsoll(arguments: &[&str]) -> Output {
 /// The captures of the project.
 fn own_captures() -> Vec<PathBuf> {
     let root = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../captures");
-    captures_in(&["planted", "netbench-samba", "nfs-ganesha", "smb2-samba"].map(|name| root.join(name)))
+    let mut captures =
+        captures_in(&["planted", "netbench-samba", "nfs-ganesha", "smb2-samba"].map(|name| root.join(name)));
+    // Its diagnosis is about DNS, of which a copy has nothing.
+    captures.retain(|path| !path.ends_with("dead-dns.pcap.zst"));
+    captures
 }
 
 /// Those of others; none, and a printed reason, where they are not there.

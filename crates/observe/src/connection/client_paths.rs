@@ -95,6 +95,11 @@ impl ClientPaths {
             path.zero_window_ns[at] = path.zero_window_ns[at].saturating_add(network.zero_window_ns[at]);
             path.small_window_ns[at] = path.small_window_ns[at].saturating_add(network.small_window_ns[at]);
             path.stuck[at].add(&stuck[at].stuck);
+            if at == 0 {
+                path.unanswered.add(&stuck[at].unanswered);
+                let from_ns = [path.unanswered_from_ns, stuck[at].unanswered_from_ns];
+                path.unanswered_from_ns = from_ns.into_iter().flatten().min();
+            }
             sums.largest[at].add(&seen.largest);
             push(&mut sums.moments[at], seen.moments, MOMENTS_MAX);
             if stuck[at].span_ns.is_some() {

@@ -41,6 +41,11 @@ impl Lives {
         }
     }
 
+    /// Each new connection: its client, and when.
+    pub(crate) fn begins(&self) -> Vec<(IpAddr, i64)> {
+        self.all.iter().filter_map(|life| Some((life.client, life.begin_ns?))).collect()
+    }
+
     /// Servers that restarted.
     pub(crate) fn restarts(self) -> Vec<Restart> {
         if self.beyond > 0 {

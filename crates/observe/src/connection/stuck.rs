@@ -39,6 +39,10 @@ pub(super) struct Found {
     pub(super) span_ns: Option<(i64, i64)>,
     /// … and that its receiver sent something meanwhile.
     pub(super) was_peer_there: bool,
+    /// Segments whose receiver sent nothing meanwhile,
+    pub(super) unanswered: Stuck,
+    /// … and when the first of them was sent again first, ns.
+    pub(super) unanswered_from_ns: Option<i64>,
 }
 
 impl Repeated {
@@ -84,9 +88,13 @@ impl Repeated {
 
     fn settle(&mut self) {
         let passed_ns = self.last_ns.saturating_sub(self.first_ns);
-        if self.copies >= COPIES && passed_ns >= STUCK_NS && self.is_peer_there && !self.is_cut_off {
-            let (copies, ns, bytes) = (self.copies, passed_ns.unsigned_abs(), self.len);
-            self.found.stuck.add(&Stuck { segments: 1, copies, ns, bytes });
+        let is_stuck = self.copies >= COPIES && passed_ns >= STUCK_NS;
+        let stuck = Stuck { segments: 1, copies: self.copies, ns: passed_ns.unsigned_abs(), bytes: self.len };
+        if is_stuck && !self.is_peer_there {
+            self.found.unanswered.add(&stuck);
+            self.found.unanswered_from_ns.get_or_insert(self.first_ns);
+        } else if is_stuck && !self.is_cut_off {
+            self.found.stuck.add(&stuck);
             if self.found.span_ns.is_none() {
                 self.found.span_ns = Some((self.first_ns, self.last_ns));
                 self.found.was_peer_there = self.was_peer_there;

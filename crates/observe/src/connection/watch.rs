@@ -208,6 +208,11 @@ impl Watch {
         }
     }
 
+    /// That of the handshake between the place of the capture and the client, ns; 0 where it is not known.
+    pub(super) fn to_client_ns(&self) -> u64 {
+        self.found.to_client_ns.unwrap_or(0)
+    }
+
     /// The round trip of the handshake between both ends, ns.
     pub(super) fn round_trip_ns(&self) -> Option<u64> {
         Some(self.found.to_server_ns? + self.found.to_client_ns?)

@@ -269,7 +269,7 @@ impl Smb2 {
         let status = header.status();
         let across = across_channels(header, link.ends[direction]);
         let is_interim = status == Some(status::STATUS_PENDING) && header.is_async();
-        self.balance.response(header.credits(), part.message.first.time_ns, !is_interim);
+        self.balance.response(header.credits(), part.message.first.time_ns, !is_interim, link.to_client_ns);
         if is_interim {
             self.interim(key, across, part, link, shared);
             return;

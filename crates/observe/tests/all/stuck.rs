@@ -76,6 +76,31 @@ fn narrower_later(meanwhile: Option<usize>) -> ClientPath {
 }
 
 #[test]
+fn requests_to_a_server_that_sends_nothing_more_are_unanswered() {
+    let gone = |answers: bool| {
+        let (mut traffic, mut tcp) = (Traffic::new(Link::Ethernet), Tcp::between_ports(700, 445));
+        (1..=3).for_each(|id| acknowledged(&mut traffic, &mut tcp, id, 100));
+        let ack = tcp.ack(Side::Server);
+        let request = tcp.data(Side::Client, &nbss(&smb2::read(4, smb2::file(1), 100).bytes()));
+        let from_ns = traffic.time_ns;
+        traffic.tcp(&request);
+        for copy in 1..6 {
+            traffic.time_ns += (200 * MS) << copy;
+            traffic.tcp(&request);
+            if answers {
+                traffic.tcp(&ack);
+            }
+        }
+        (coverage(&traffic).client_paths[0], from_ns)
+    };
+    let (path, from_ns) = gone(false);
+    assert_eq!((path.unanswered.segments, path.unanswered.copies, path.stuck[0].segments), (1, 6, 0), "{path:?}");
+    let first_ns = path.unanswered_from_ns.unwrap();
+    assert!((from_ns..from_ns + 500 * MS).contains(&first_ns), "{first_ns}");
+    assert_eq!(gone(true).0.unanswered, Stuck::default(), "it sends acknowledgements of what came before");
+}
+
+#[test]
 fn what_was_acknowledged_before_a_segment_was_stuck_is_told_apart_from_what_was_since() {
     let narrower = narrower_later(Some(100));
     assert_eq!((narrower.stuck[1].segments, narrower.stuck[1].bytes), (1, MSS as u32), "{narrower:?}");

@@ -223,7 +223,7 @@ fn is_alike(pattern: &Transaction, t: &Transaction) -> bool {
         long_lived: _,
         counted: _,
         resent_wait_ns,
-        asked: Asked { file: _, offset: _, bytes: _, second_path: _, disposition: _, access: _, durable: _ },
+        asked: Asked { file: _, offset: _, bytes: _, second_path: _, disposition: _, access: _, durable: _, unlock: _ },
         client_index,
     } = pattern;
     connection == t.connection
@@ -319,6 +319,7 @@ impl Row {
             disposition: self.disposition,
             access: self.access,
             durable: None,
+            unlock: None,
         };
     }
 }

@@ -157,6 +157,7 @@ impl RowReader {
                 access: labelled(from, &FileAccess::ALL, FileAccess::label)?,
                 second_path: from.symbol(names)?,
                 durable: None,
+                unlock: None,
             },
             client_index: from.number()?,
         })

@@ -4,6 +4,7 @@
 
 mod began;
 mod black_hole;
+mod busy_client;
 mod client_paths;
 mod clients;
 mod durable;
@@ -14,6 +15,7 @@ mod found;
 mod habits;
 mod leases;
 mod locks;
+mod name_service;
 mod network;
 mod next;
 mod operations;
@@ -25,6 +27,7 @@ mod set_up;
 mod silence;
 mod times;
 mod transfer;
+mod unanswered;
 mod worst_minute;
 
 use plimsoll_model::Operation;
@@ -66,49 +69,32 @@ pub(super) fn diagnose(evidence: &Evidence<'_>) -> Diagnosis {
 /// What all rules found.
 fn found(evidence: &Evidence<'_>, waited_s: f64) -> Vec<Found> {
     let findings = evidence.findings;
-    let mut found: Vec<Found> = Vec::new();
-    found.extend(errors::trouble(evidence));
-    found.extend(restart::restart(evidence, waited_s, &found));
-    found.extend(errors::failures(findings));
-    let is_all = findings.source.filters.is_empty();
-    // What waited for bytes that were sent again is known of all traffic.
-    let resent = transfer::retransmission(findings, waited_s).filter(|_| is_all);
-    let black_hole = black_hole::black_hole(evidence, waited_s);
-    // What is too large for the path is sent again as well.
-    found.extend(resent.or_else(|| transfer::lost_behind(evidence, waited_s).filter(|_| black_hole.is_none())));
-    found.extend(black_hole);
-    found.extend(network::network(evidence, waited_s));
-    let client_paths = client_paths::client_paths(evidence, waited_s);
-    // One that is farther than the others says more than the nearest of all.
-    let is_far = client_paths.iter().any(|one| one.statement.rule == Rule::FarClient);
-    found.retain(|one| !is_far || one.statement.rule != Rule::RoundTrip || one.statement.share.is_some());
-    found.extend(client_paths);
-    let breaks = leases::breaks(evidence, waited_s);
-    let are_breaks = breaks.is_some();
-    if let Some(breaks) = breaks {
-        // How an open ended that waited for a break, the server refusing or the client giving up, is no cause of its own.
-        let of_ends = |one: &&mut Found| one.kind == Kind::Explanation && one.statement.rule == Rule::ErrorStatuses;
-        found.iter_mut().filter(of_ends).for_each(|one| one.kind = Kind::Symptom);
-        found.push(breaks);
-    }
-    found.extend(locks::waits(evidence, waited_s));
-    if let Some(credits) = leases::credits(evidence, waited_s) {
-        // With more outstanding the round trip would not count for every request.
-        found.retain(|one| one.statement.rule != Rule::RoundTrip);
-        found.push(credits);
-    }
+    let (mut found, are_breaks) = beside_the_server(evidence, waited_s);
     let waits_for_break = |one: &Slow| are_breaks && is_open(findings, one);
     let mut silence = silence::silence(evidence, waited_s, waits_for_break);
     let slow_interval = times::slow_interval(evidence);
     let few = few::few_slow(findings, waited_s);
     let set_up = set_up::slow(evidence, waited_s);
     let is_set_up = set_up.is_some() && few.as_ref().is_some_and(|few| set_up::are(findings, few));
+    let names = name_service::waits(evidence, waited_s);
+    // What the server waits for says more than who waits for the server.
+    let set_up = set_up.filter(|one| names.as_ref().is_none_or(|names| 2.0 * names.explains < one.explains));
     let told = is_set_up || few.as_ref().is_some_and(|few| are_told(findings, few, found.iter().chain(&silence)));
     let places = places::slow(evidence);
     found.extend(paths::beside(evidence, places, few.as_ref(), told));
     remove_far_remark(&mut found);
-    found.extend(operations::slow(evidence).filter(|_| !found.iter().any(|one| one.kind == Kind::Place)));
-    durable::writes(evidence).into_iter().chain(set_up).for_each(|cause| replace_places(&mut found, cause));
+    let queue = times::queue(evidence).or_else(|| times::one_by_one(evidence));
+    // What is slow in a part of the time only, or in a queue, is no trait of the operation.
+    let is_of_time = |one: &Found| slow_interval.as_ref().is_some_and(|when| 2.0 * when.explains >= one.explains);
+    let slow_part = || operations::slow_part(evidence).filter(|one| queue.is_none() && !is_of_time(one));
+    if !found.iter().any(|one| one.kind == Kind::Place) {
+        found.extend(operations::slow(evidence).or_else(slow_part));
+    }
+    durable::writes(evidence)
+        .into_iter()
+        .chain(set_up)
+        .chain(names)
+        .for_each(|cause| replace_places(&mut found, cause));
     found.extend(places::key(findings, waited_s).filter(|_| !found.iter().any(|one| one.kind == Kind::Place)));
     // A place whose requests are slow explains when they are.
     let is_place = |one: &Found, of: &Found| one.kind == Kind::Place && 2.0 * one.explains >= of.explains;
@@ -125,7 +111,7 @@ fn found(evidence: &Evidence<'_>, waited_s: f64) -> Vec<Found> {
         slow_interval.into_iter().chain(burst).filter(|one| !is_from_elsewhere(one, &found)).collect();
     found.extend(when);
     found.extend(silence);
-    if let Some(queue) = times::queue(evidence).or_else(|| times::one_by_one(evidence)) {
+    if let Some(queue) = queue {
         // In a queue some wait longer than others by chance.
         let is_place = |one: &Found| one.kind == Kind::Place && one.statement.rule != Rule::SlowOperation;
         found.retain(|one| !is_place(one) || 2.0 * one.explains > queue.explains);
@@ -143,10 +129,52 @@ fn found(evidence: &Evidence<'_>, waited_s: f64) -> Vec<Found> {
         let is_explained = found.iter().any(|one| 2.0 * one.explains >= load.explains);
         found.extend((!is_explained).then_some(load));
     }
+    transfer::explain_client(evidence, &mut found);
     // Who flushes does not explain why flushes are slow.
     let slow = found.iter().any(|one| one.statement.rule == Rule::SlowOperation);
+    found.extend(busy_client::busy_client(evidence));
     found.extend(habits::habits(evidence).into_iter().filter(|one| !slow || one.statement.rule != Rule::Flushes));
     found
+}
+
+/// What keeps the server from answering, or clients from asking: statuses, the network, other clients. Whether opens waited for others.
+fn beside_the_server(evidence: &Evidence<'_>, waited_s: f64) -> (Vec<Found>, bool) {
+    let findings = evidence.findings;
+    let mut found: Vec<Found> = Vec::new();
+    let refused_locks = locks::refused(evidence, waited_s);
+    found.extend(errors::trouble(evidence, refused_locks.is_some()));
+    found.extend(restart::restart(evidence, waited_s, &found));
+    found.extend(errors::failures(findings));
+    let is_all = findings.source.filters.is_empty();
+    // What waited for bytes that were sent again is known of all traffic.
+    let resent = transfer::retransmission(findings, waited_s).filter(|_| is_all);
+    let black_hole = black_hole::black_hole(evidence, waited_s);
+    // What is too large for the path is sent again as well.
+    found.extend(resent.or_else(|| transfer::lost_behind(evidence, waited_s).filter(|_| black_hole.is_none())));
+    found.extend(black_hole);
+    found.extend(unanswered::unanswered(evidence, waited_s));
+    found.extend(network::network(evidence, waited_s));
+    let client_paths = client_paths::client_paths(evidence, waited_s);
+    // One that is farther than the others says more than the nearest of all.
+    let is_far = client_paths.iter().any(|one| one.statement.rule == Rule::FarClient);
+    found.retain(|one| !is_far || one.statement.rule != Rule::RoundTrip || one.statement.share.is_some());
+    found.extend(client_paths);
+    let breaks = leases::breaks(evidence, waited_s);
+    let are_breaks = breaks.is_some();
+    if let Some(breaks) = breaks {
+        // How an open ended that waited for a break, the server refusing or the client giving up, is no cause of its own.
+        let of_ends = |one: &&mut Found| one.kind == Kind::Explanation && one.statement.rule == Rule::ErrorStatuses;
+        found.iter_mut().filter(of_ends).for_each(|one| one.kind = Kind::Symptom);
+        found.push(breaks);
+    }
+    found.extend(locks::waits(evidence, waited_s));
+    found.extend(refused_locks);
+    if let Some(credits) = leases::credits(evidence, waited_s) {
+        // With more outstanding the round trip would not count for every request.
+        found.retain(|one| one.statement.rule != Rule::RoundTrip);
+        found.push(credits);
+    }
+    (found, are_breaks)
 }
 
 /// A cause says what its remark would.

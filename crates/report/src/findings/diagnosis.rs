@@ -78,12 +78,16 @@ pub enum Rule {
     NarrowPath,
     /// Packets from a certain size on do not arrive.
     BlackHole,
+    /// Nothing comes back from a server.
+    Unanswered,
     /// All requests take the same time at least.
     FixedDelay,
     /// Opens waited for leases and oplocks of others.
     LeaseBreaks,
     /// Requests waited for byte-range locks of others.
     LockWaits,
+    /// A host waited for a DNS server.
+    NameService,
     /// Clients had used up their SMB2 credits.
     CreditsExhausted,
     /// A server restarted.
@@ -102,6 +106,8 @@ pub enum Rule {
     SmallRequests,
     /// Listings of a directory.
     Listing,
+    /// A client that makes most of the load.
+    BusyClient,
     /// A client that connects again and again.
     Reconnects,
     /// No other rule found anything.

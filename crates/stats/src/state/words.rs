@@ -5,9 +5,9 @@ use std::num::NonZeroU64;
 
 use plimsoll_model::{
     Anomalies, Anomaly, Asked, Breaks, ClientPath, ClockGranularity, Coverage, Credits, Disposition, Encrypted,
-    Endpoint, FileAccess, FileIdentity, Frames, Missing, MostResent, Network, OneSided, Outcome, Pace, PacketCounts,
-    Procedure, Protocol, Resent, Restart, RoundTrip, SmallWindow, Stuck, Symbol, Timeline, Transaction, Unseen,
-    Vantage, Waited,
+    Endpoint, FileAccess, FileIdentity, Frames, Missing, MostResent, NameLookup, NameServer, Network, OneSided,
+    Outcome, Pace, PacketCounts, Procedure, Protocol, Resent, Restart, RoundTrip, SmallWindow, Stuck, Symbol, Timeline,
+    Transaction, Unseen, Vantage, Waited,
 };
 
 use super::{Counter, Reader, State, StateError, Writer, fields};
@@ -140,7 +140,7 @@ impl State for Anomalies {
 
 fields!("endpoint", Endpoint { ip, port });
 fields!("instants", Timeline { intended, request_first, request_last, interim, response_first, response_last });
-fields!("what was asked", Asked { file, offset, bytes, second_path, disposition, access, durable });
+fields!("what was asked", Asked { file, offset, bytes, second_path, disposition, access, durable, unlock });
 fields!("frames", Frames { request_first, request_last, response_first, response_last });
 fields!(
     "transaction",
@@ -270,6 +270,8 @@ fields!(
         zero_window_ns,
         small_window_ns,
         stuck,
+        unanswered,
+        unanswered_from_ns,
         largest_acknowledged,
         largest_since_stuck,
     }
@@ -280,6 +282,11 @@ fields!("pace", Pace { count, bytes, ns, on_the_way, log2_sum, log2_squares });
 fields!("client with most retransmissions", MostResent { client, lead });
 fields!("small window", SmallWindow { client, waits, wait_ns, bytes });
 fields!("credits", Credits { waits, wait_ns, connections_ns });
+fields!(
+    "name that was asked for",
+    NameLookup { asker, server, name, first_ns, last_ns, questions, answered_ns, is_answered_by_first, connected_ns }
+);
+fields!("name server", NameServer { server, questions, answers });
 fields!("restart", Restart { server, closed_ns, connections, clients, back, back_after_ns, away_ns });
 fields!(
     "breaks of leases",
@@ -318,6 +325,8 @@ fields!(
         client_paths,
         without_path,
         restarts,
+        name_lookups,
+        name_servers,
         breaks,
         credits,
         encrypted,

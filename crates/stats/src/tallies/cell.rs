@@ -213,6 +213,14 @@ impl ByOperation {
         rest
     }
 
+    /// Those of some operations.
+    pub fn only(&self, is_in: impl Fn(Operation) -> bool) -> ByOperation {
+        let mut part = ByOperation::default();
+        let kept = part.0.iter_mut().zip(self.iter()).filter(|(_, (operation, _))| is_in(*operation));
+        kept.for_each(|(part, (_, cell))| *part = *cell);
+        part
+    }
+
     /// How these requests compare with `others`; `None` where they are not slow: an operation must be by [`SLOW_MEAN`] and
     /// [`SLOW_TYPICAL`], and all waiting twice what it would be.
     pub fn slower_than(&self, others: &ByOperation) -> Option<Excess> {

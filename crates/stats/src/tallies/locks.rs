@@ -3,12 +3,15 @@
 //! SMB's LOCK and UNLOCK are one procedure. A client had a lock from an answer to it up to its next request for the file, if a request of
 //! another client was granted as soon as that came: what was not released would not be granted.
 
+mod refused;
+
 use std::collections::{HashMap, VecDeque};
 use std::net::IpAddr;
 
 use plimsoll_model::{Operation, Outcome, Protocol, Symbol, Transaction};
 
 use super::cell;
+pub use refused::{LockHolder, LockRefusals};
 
 /// Files of which the waits are summed. Of others nothing is known.
 const MAX_FILES: usize = 256;
@@ -71,6 +74,7 @@ struct Recent {
 pub(super) struct Locks {
     files: Vec<LockWaits>,
     recent: HashMap<File, Recent>,
+    refused: refused::Refused,
 }
 
 /// Whether it locks or unlocks a range of bytes.
@@ -88,8 +92,15 @@ impl Locks {
     #[inline]
     pub(super) fn record(&mut self, t: &Transaction, waited_ns: Option<u64>) {
         match t.procedure.row().operation {
-            Operation::Lock => self.lock(t, waited_ns),
-            Operation::Close if !self.recent.is_empty() => self.close(t),
+            Operation::Lock => {
+                self.lock(t, waited_ns);
+                self.refused.record(t);
+            }
+            Operation::Close if !self.recent.is_empty() => {
+                self.close(t);
+                self.refused.record(t);
+            }
+            _ if t.outcome.is_error() && refused::is_refused(t) => self.refused.record(t),
             _ => {}
         }
     }
@@ -166,11 +177,12 @@ impl Locks {
 
     pub(super) fn merge(&mut self, other: &Locks) {
         other.waits().iter().for_each(|theirs| self.add(theirs));
+        self.refused.merge(&other.refused);
     }
 
     /// The files, in the order in which they came.
     pub(super) fn waits(&self) -> Vec<LockWaits> {
-        let mut all = Locks { files: self.files.clone(), recent: HashMap::new() };
+        let mut all = Locks { files: self.files.clone(), ..Locks::default() };
         for (&file, recent) in &self.recent {
             let spans = recent.waits.iter().flat_map(|wait| recent.holders(wait));
             spans.for_each(|(holder, ns)| all.held(file, holder, ns));
@@ -179,9 +191,15 @@ impl Locks {
         all.files
     }
 
-    pub(super) fn of(files: Vec<LockWaits>) -> Option<Self> {
+    /// Refusals, by file.
+    pub(super) fn refusals(&self) -> Vec<LockRefusals> {
+        self.refused.refusals()
+    }
+
+    pub(super) fn of(files: Vec<LockWaits>, refusals: Vec<LockRefusals>) -> Option<Self> {
         let is_sound = files.len() <= MAX_FILES && files.iter().all(|one| one.holders.len() <= MAX_RECENT);
-        is_sound.then(|| Self { files, recent: HashMap::new() })
+        let refused = refused::Refused::of(refusals)?;
+        is_sound.then(|| Self { files, refused, ..Self::default() })
     }
 }
 

@@ -24,7 +24,7 @@ pub use cell::{ByOperation, Cell, Excess, MIN_COMPARED, SLOW_MEAN, SLOW_TYPICAL}
 pub use course::{Busy, Course, SlowSpan};
 pub use full::{FULL, Full};
 pub use listings::{Listing, Listings};
-pub use locks::LockWaits;
+pub use locks::{LockHolder, LockRefusals, LockWaits};
 pub use paths::{PathRow, Paths, sum_of};
 pub use pauses::AfterPause;
 use plimsoll_model::{Endpoint, Operation, Outcome, Symbol, Transaction};
@@ -264,6 +264,11 @@ impl Tallies {
         self.locks.waits()
     }
 
+    /// Requests that were refused because of a lock of another client, by file.
+    pub fn lock_refusals(&self) -> Vec<LockRefusals> {
+        self.locks.refusals()
+    }
+
     /// The errors that they got.
     pub fn errors(&self) -> &Errors {
         &self.errors
@@ -292,6 +297,12 @@ impl Tallies {
     /// Requests for names that are not there, by operation.
     pub fn absent(&self) -> &ByOperation {
         &self.absent
+    }
+
+    /// How many of the requests at some places were for names that are not there.
+    pub fn absent_at(&self, is_in: impl Fn(&PlaceKey) -> bool) -> u64 {
+        let places = self.places.iter().zip(&self.absent_at);
+        places.filter(|(place, _)| is_in(&place.key)).map(|(_, count)| *count).sum()
     }
 
     /// Requests after pauses against the others, for each share and operation that had pauses.
@@ -326,6 +337,7 @@ impl State for Tallies {
         self.errors.put(out);
         self.answers.put(out);
         self.lock_waits().put(out);
+        self.lock_refusals().put(out);
         self.absent.put(out);
         self.pauses.rows().to_vec().put(out);
         self.long.put(out);
@@ -342,7 +354,8 @@ impl State for Tallies {
         tallies.paths = State::take(from)?;
         tallies.errors = State::take(from)?;
         tallies.answers = State::take(from)?;
-        tallies.locks = locks::Locks::of(State::take(from)?).ok_or_else(|| from.no("locks"))?;
+        let (waits, refused) = (State::take(from)?, State::take(from)?);
+        tallies.locks = locks::Locks::of(waits, refused).ok_or_else(|| from.no("locks"))?;
         tallies.absent = State::take(from)?;
         tallies.pauses = pauses::Pauses::of(State::take(from)?).ok_or_else(|| from.no("pauses"))?;
         tallies.long = State::take(from)?;

@@ -99,6 +99,11 @@ impl LongOnes {
         self.limit();
     }
 
+    /// The requests noted.
+    pub fn noted(&self) -> &[Long] {
+        &self.noted
+    }
+
     /// The regular stalls that make clients wait longest, of those that requests make which take as long as any power of two.
     pub fn periodic(&self) -> Option<Periodic> {
         let mut ordered = self.noted.clone();

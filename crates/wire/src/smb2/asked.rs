@@ -19,6 +19,8 @@ pub struct Asked<'a> {
     pub access: Option<u32>,
     /// WRITE: whether the data are to be on stable storage before the answer.
     pub durable: Option<bool>,
+    /// LOCK: whether its first range is unlocked.
+    pub unlock: Option<bool>,
     /// SET_INFO with a rename or a link: the new name.
     pub new_name: Option<Utf16Le<'a>>,
 }
@@ -42,8 +44,10 @@ impl<'a> Asked<'a> {
                 Self { durable: write.is_durable(), ..range(write.offset(), write.data_len().map(u64::from)) }
             }
             Command::Lock => {
-                let (offset, length) = lock::Request::new(request)?.first_range()?;
-                range(Some(offset), Some(length))
+                let lock = lock::Request::new(request)?;
+                let (offset, length) = lock.first_range()?;
+                let unlock = lock.first_flags().map(lock::LockFlags::is_unlock);
+                Self { unlock, ..range(Some(offset), Some(length)) }
             }
             Command::Create => {
                 let create = create::Request::new(request)?;
@@ -79,7 +83,7 @@ mod tests {
         let elements = [2, 4].map(|offset| Element { offset, length: 5, flags: LockFlags(lock::FLAG_UNLOCK) });
         let lock = emitted(&lock::Lock { file, sequence: 0, elements: &elements });
         let asked = Asked::of(Command::Lock, &lock);
-        assert_eq!((asked.offset, asked.bytes), (Some(2), Some(5)));
+        assert_eq!((asked.offset, asked.bytes, asked.unlock), (Some(2), Some(5), Some(true)));
         let create = create::Create { disposition: create::DISPOSITION_CREATE, ..create::Create::reading("a") };
         let create_bytes = emitted(&create);
         let asked = Asked::of(Command::Create, &create_bytes);

@@ -109,7 +109,8 @@ impl Outgoing {
 
 /// What a request wants of its file. (Names are not kept here: a run's names are all known before it begins.)
 fn wanted(command: Command, request: &[u8]) -> Asked {
-    let asked::Asked { offset, bytes, disposition, access, new_name: _, durable } = asked::Asked::of(command, request);
+    let asked::Asked { offset, bytes, disposition, access, new_name: _, durable, unlock } =
+        asked::Asked::of(command, request);
     let (disposition, access) = (disposition.and_then(Disposition::of_number), access.map(FileAccess::of_mask));
-    Asked { offset, bytes, disposition, access, durable, ..Asked::default() }
+    Asked { offset, bytes, disposition, access, durable, unlock, ..Asked::default() }
 }

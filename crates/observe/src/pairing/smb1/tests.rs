@@ -50,6 +50,7 @@ impl Bench {
             cuts: [0; 2],
             breaks: [0; 2],
             resent_to: [0; 2],
+            to_client_ns: 0,
             datagrams: false,
             from_start: true,
             begins_late: false,

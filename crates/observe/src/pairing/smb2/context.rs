@@ -134,6 +134,7 @@ fn note_asked(pending: &mut Pending, asked: &Asked<'_>, names: &mut Names) {
     pending.asked.offset = asked.offset;
     pending.asked.bytes = asked.bytes;
     pending.asked.durable = asked.durable;
+    pending.asked.unlock = asked.unlock;
     pending.asked.disposition = asked.disposition.and_then(Disposition::of_number);
     pending.asked.access = asked.access.map(FileAccess::of_mask);
     if let Some(name) = &asked.new_name {

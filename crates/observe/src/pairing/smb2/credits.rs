@@ -1,6 +1,11 @@
 //! Whether a client waits for credits: it has used up what the server allows it to have outstanding.
 //!
+//! Where the capture was taken far from the client, credits reach the client later than they pass the capture, and its requests come
+//! later than it sends them: a request that the capture sees can use credits that passed a round trip before.
+//!
 //! Spec: MS-SMB2 3.2.4.1.2, 3.2.5.1.4, 3.3.1.2.
+
+use std::collections::VecDeque;
 
 use plimsoll_model::Credits;
 
@@ -11,11 +16,27 @@ const HELD_UP: u64 = 5;
 /// With more than so many outstanding, a client that uses up its credits is busy, not held up.
 const FEW_OUTSTANDING: u32 = 32;
 
+/// A shorter round trip between capture and client does not matter, ns.
+const NEAR_NS: u64 = 1_000_000;
+/// The shortest round trip is this part of that of the handshake, in percent.
+const SHORTEST: u64 = 90;
+/// It varies by this part of it, in percent.
+const VARIES: u64 = 20;
+/// Responses on their way to the client, at most: 12 KiB.
+const MAX_UNDER_WAY: usize = 512;
+
+/// Credits in a response: when requests can use them, how many, and whether the response ends a request.
+type Grant = (i64, u16, bool);
+
 /// The credits of one connection.
 #[derive(Debug)]
 pub(super) struct Balance {
     /// Granted and not used. `None` where some grants were not seen.
     left: Option<i64>,
+    /// Credits on their way to the client.
+    under_way: VecDeque<Grant>,
+    /// By how much their way varies, ns.
+    varies_ns: i64,
     outstanding: u32,
     /// What the last request used.
     charge: i64,
@@ -32,6 +53,8 @@ impl Default for Balance {
         // A connection begins with one credit.
         Self {
             left: Some(1),
+            under_way: VecDeque::new(),
+            varies_ns: 0,
             outstanding: 0,
             charge: 1,
             exhausted_ns: None,
@@ -51,12 +74,15 @@ impl Balance {
     /// The client sent a request. `is_whole` says that all messages of the connection were seen.
     #[inline]
     pub(super) fn request(&mut self, charge: u16, now_ns: i64, is_whole: bool) {
+        while self.under_way.front().is_some_and(|(at_ns, ..)| *at_ns <= now_ns) {
+            self.arrives();
+        }
         let Some(left) = self.left.filter(|_| is_whole) else {
             self.left = None;
             return;
         };
         if let Some((granted_ns, waited_ns)) = self.granted.take()
-            && now_ns.saturating_sub(granted_ns) <= GOES_ON_NS.max(waited_ns / 4)
+            && now_ns.saturating_sub(granted_ns) <= GOES_ON_NS.max(waited_ns / 4).saturating_add(self.varies_ns)
         {
             self.found.waits += 1;
             self.found.wait_ns = self.found.wait_ns.saturating_add(waited_ns.unsigned_abs());
@@ -71,9 +97,28 @@ impl Balance {
         }
     }
 
-    /// The server answered, and granted credits.
+    /// The server answered, and granted credits; the round trip to the client takes so long.
     #[inline]
-    pub(super) fn response(&mut self, credits: u16, now_ns: i64, is_final: bool) {
+    pub(super) fn response(&mut self, credits: u16, now_ns: i64, is_final: bool, to_client_ns: u64) {
+        if to_client_ns < NEAR_NS {
+            return self.granted(credits, now_ns, is_final);
+        }
+        let at_ns = now_ns.saturating_add_unsigned(to_client_ns.saturating_mul(SHORTEST) / 100);
+        self.varies_ns = (to_client_ns / 100).saturating_mul(VARIES).cast_signed();
+        self.under_way.push_back((at_ns, credits, is_final));
+        if self.under_way.len() > MAX_UNDER_WAY {
+            self.arrives();
+        }
+    }
+
+    /// The first response that is under way reaches the client.
+    fn arrives(&mut self) {
+        if let Some((at_ns, credits, is_final)) = self.under_way.pop_front() {
+            self.granted(credits, at_ns, is_final);
+        }
+    }
+
+    fn granted(&mut self, credits: u16, now_ns: i64, is_final: bool) {
         let Some(left) = self.left else { return };
         self.outstanding = self.outstanding.saturating_sub(u32::from(is_final));
         self.left = Some(left + i64::from(credits));
@@ -105,7 +150,7 @@ mod tests {
     fn reads(wanted: usize, credits: u16) -> Credits {
         let mut balance = Balance::default();
         balance.request(1, 0, true);
-        balance.response(credits, 100 * US, true);
+        balance.response(credits, 100 * US, true, 0);
         let (mut now, mut left, mut due) = (200 * US, i64::from(credits), std::collections::VecDeque::new());
         for _ in 0..1_000 {
             while due.len() < wanted && left > 0 {
@@ -115,11 +160,38 @@ mod tests {
                 now += 10 * US;
             }
             now = now.max(due.pop_front().unwrap_or(now));
-            balance.response(1, now, true);
+            balance.response(1, now, true, 0);
             left += 1;
             now += 10 * US;
         }
         balance.found()
+    }
+
+    /// The same as a capture beside the server sees it, which answers at once, a round trip of 12 ms from the client.
+    fn far_reads(wanted: usize, credits: u16) -> Credits {
+        const TRIP: i64 = 12_000 * US;
+        let mut balance = Balance::default();
+        balance.request(1, 0, true);
+        balance.response(credits, 100 * US, true, TRIP.unsigned_abs());
+        // When requests arrive that the client may send: as many as it wants, and has credits for.
+        let first = 100 * US + TRIP;
+        let mut due: VecDeque<i64> =
+            (0..wanted.min(usize::from(credits)) as i64).map(|at| first + at * 20 * US).collect();
+        for _ in 0..2_000 {
+            let now = due.pop_front().unwrap();
+            balance.request(1, now, true);
+            balance.response(1, now + 100 * US, true, TRIP.unsigned_abs());
+            due.push_back(now + 150 * US + TRIP);
+        }
+        balance.found()
+    }
+
+    #[test]
+    fn credits_that_a_far_client_lacks_are_seen_at_the_server() {
+        let few = far_reads(32, 8);
+        assert!(few.waits > 200 && few.wait_ns > few.connections_ns / 2, "{few:?}");
+        assert_eq!(far_reads(8, 64).waits, 0, "there are more");
+        assert_eq!(far_reads(1, 8).waits, 0, "one at a time");
     }
 
     #[test]
@@ -132,7 +204,7 @@ mod tests {
         // A few requests, then nothing for long.
         let mut idle = Balance::default();
         idle.request(1, 0, true);
-        idle.response(2, US, true);
+        idle.response(2, US, true, 0);
         [0, 1, 1_000, 1_001].into_iter().for_each(|us| idle.request(1, us * US, true));
         assert_eq!(idle.found(), Credits::default());
         let mut unseen = Balance::default();

@@ -64,6 +64,7 @@ fn anything(random: &mut Random, names: &mut Names) -> Transaction {
         disposition: any(random).and_then(|value| Disposition::of_number((value % 7) as u32)),
         access: any(random).map(|value| FileAccess::ALL[(value % 5) as usize]),
         durable: None,
+        unlock: None,
     };
     t.client_index = any(random).map(|value| (value % 2) as u32);
     t.frames.request_last = any(random).and_then(|value| std::num::NonZeroU64::new(value % 2));

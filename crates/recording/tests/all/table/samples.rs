@@ -56,6 +56,7 @@ pub(crate) fn full(names: &mut Names, path: &str) -> Transaction {
             disposition: Some(Disposition::OverwriteOrCreate),
             access: Some(FileAccess::ReadWrite),
             durable: None,
+            unlock: None,
         },
         client_index: Some(7),
     }

@@ -8,7 +8,7 @@ use crate::findings::Rule;
 use crate::text::{duration, size};
 
 /// A segment of so many bytes is large: each path takes packets of 576 bytes (RFC 791), and what is lost by chance is of any size.
-const LARGE: u32 = 577;
+pub(super) const LARGE: u32 = 577;
 
 /// The client whose segments were stuck longest.
 pub(super) fn black_hole(evidence: &Evidence<'_>, waited_s: f64) -> Option<Found> {

@@ -5,7 +5,7 @@ mod far_group;
 
 use std::net::IpAddr;
 
-use plimsoll_model::ClientPath;
+use plimsoll_model::{ClientPath, Operation};
 use plimsoll_stats::Tallies;
 
 use super::super::client_paths::PARTS_LEAST;
@@ -13,10 +13,14 @@ use super::super::counts::plural;
 use super::network::{ROUND_TRIP_S, ROUND_TRIP_TIME};
 use super::{Evidence, Found, Kind, NAMED, clients, percent};
 use crate::findings::Rule;
-use crate::text::duration;
+use crate::text::{duration, size};
 
 /// A client is far away whose round trip is so many times the median of the other clients'.
 const FAR_TIMES: f64 = 5.0;
+/// Requests of a far client are named that are this part of all,
+const MOST_REQUESTS: f64 = 0.5;
+/// … reads and writes if they have at most so many bytes.
+const SMALL_BYTES: f64 = 4_096.0;
 /// What TCP sends before it knows the path, bytes: ten segments.
 const FIRST_WINDOW: f64 = 14_600.0;
 /// A path is narrow through which data pass evenly: the standard deviation of the binary logarithm of their rate (half of it within a
@@ -127,15 +131,39 @@ fn far(evidence: &Evidence<'_>, waited_s: f64) -> Option<(Found, IpAddr)> {
     };
     let text = format!(
         "Client {ip} is far away: its shortest round trip is {}, {others} {}. The round trips of its {} add about {}, {} of the time \
-         in which this client was active. Response times exclude this delay: they are measured at the capture point.{transfers}",
+         in which this client was active. Response times exclude this delay: they are measured at the capture point.{transfers}{}",
         duration(trip_s),
         duration(usual_s),
         plural(client.requests, "request"),
         duration(hidden_s),
         percent(hidden_s / client.time_s),
+        asks_for(tallies, ip),
     );
     let explains = cost_s / (waited_s + hidden_s);
     Some((Found::new(Kind::Mechanism, Rule::FarClient, None, text).explaining(explains.min(1.0)).inferred(), ip))
+}
+
+/// What most of a client's requests are, if it could make fewer: names that do not exist, or small pieces of files.
+fn asks_for(tallies: &Tallies, ip: IpAddr) -> String {
+    let sum = tallies.sum(|key| key.client == ip);
+    let (all, absent) = (sum.total().count as f64, tallies.absent_at(|key| key.client == ip));
+    let small = [Operation::Read, Operation::Write].into_iter().filter_map(|operation| {
+        let cell = sum.only(|one| one == operation).total();
+        let each = cell.payload as f64 / cell.count.max(1) as f64;
+        let is_small = cell.count as f64 >= MOST_REQUESTS * all && each > 0.0 && each <= SMALL_BYTES;
+        is_small.then(|| {
+            format!(
+                " Of its requests, {} are {}s of {} on average.",
+                percent(cell.count as f64 / all),
+                operation.label(),
+                size(each.round() as u64)
+            )
+        })
+    });
+    match absent as f64 >= MOST_REQUESTS * all {
+        true => format!(" Of its requests, {} look for names that do not exist.", percent(absent as f64 / all)),
+        false => small.into_iter().next().unwrap_or_default(),
+    }
 }
 
 /// A client whose path takes data evenly and slowly.

@@ -10,7 +10,7 @@ use plimsoll_stats::tallies::{ErrorRow, FULL, Refusal};
 use super::super::counts::{plural, thousands};
 use super::began::Began;
 use super::{CAUSE_SHARE, Evidence, Found, Kind, NAMED, operations, percent};
-use crate::findings::{Findings, Rule};
+use crate::findings::{Findings, OperationRow, Rule};
 use crate::instant;
 use crate::text::duration;
 
@@ -29,6 +29,11 @@ const AGAIN_SHARE: f64 = 0.05;
 const STORM: u64 = 50;
 /// … and this part of the requests for the same operation.
 const STORM_SHARE: f64 = 0.1;
+
+/// The status of a request with a wrong signature, among others; requests that need no permission get it so often.
+const ACCESS_DENIED: &str = "STATUS_ACCESS_DENIED";
+const UNSIGNED: u64 = 2;
+const ALWAYS_ALLOWED: [&str; 3] = ["LOGOFF", "TREE_DISCONNECT", "ECHO"];
 
 /// From when on a status means trouble.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -55,6 +60,16 @@ struct Meaning {
 }
 
 use StatusFamily::{Dos, Errno, Mount, Nfs, Nlm, Nt};
+
+/// Refusals for locks of others.
+const LOCKED: [(StatusFamily, u32); 6] = [
+    (Nt, 0xC000_0054),  // FILE_LOCK_CONFLICT
+    (Nt, 0xC000_0055),  // LOCK_NOT_GRANTED
+    (Dos, 0x0021_0001), // ERRDOS, ERRlock
+    (Nfs, 10_012),      // LOCKED
+    (Nfs, 10_010),      // DENIED
+    (Nlm, 1),           // DENIED
+];
 
 const MEANINGS: &[Meaning] = &[
     Meaning {
@@ -142,14 +157,16 @@ const MEANINGS: &[Meaning] = &[
         changed: None,
         statuses: &[
             (Nt, 0xC000_0043),  // SHARING_VIOLATION
-            (Nt, 0xC000_0054),  // FILE_LOCK_CONFLICT
-            (Nt, 0xC000_0055),  // LOCK_NOT_GRANTED
             (Dos, 0x0020_0001), // ERRDOS, ERRbadshare
-            (Dos, 0x0021_0001), // ERRDOS, ERRlock
             (Nfs, 10_015),      // SHARE_DENIED
-            (Nfs, 10_012),      // LOCKED
-            (Nfs, 10_010),      // DENIED
         ],
+    },
+    Meaning {
+        text: "other clients hold locks on the files",
+        when: When::Many,
+        kind: Kind::Mechanism,
+        changed: None,
+        statuses: &LOCKED,
     },
     Meaning {
         text: "the server refuses repeated logons: a wrong or old password, or an account that is locked, expired or not allowed",
@@ -212,10 +229,11 @@ struct Sum<'r> {
     paused_ns: f64,
 }
 
-/// Statuses that mean trouble, a sentence for each meaning.
-pub(super) fn trouble(evidence: &Evidence<'_>) -> Vec<Found> {
+/// Statuses that mean trouble, a sentence for each meaning; without locks where another sentence speaks of them.
+pub(super) fn trouble(evidence: &Evidence<'_>, are_locks_told: bool) -> Vec<Found> {
     let refusals = evidence.tallies.map(|tallies| tallies.refusals()).unwrap_or_default();
-    MEANINGS.iter().filter_map(|meaning| of_meaning(evidence, meaning, &refusals)).collect()
+    let is_left = |meaning: &&Meaning| !are_locks_told || meaning.statuses != LOCKED;
+    MEANINGS.iter().filter(is_left).filter_map(|meaning| of_meaning(evidence, meaning, &refusals)).collect()
 }
 
 fn of_meaning(evidence: &Evidence<'_>, meaning: &Meaning, refusals: &[Refusal]) -> Option<Found> {
@@ -270,7 +288,7 @@ fn of_meaning(evidence: &Evidence<'_>, meaning: &Meaning, refusals: &[Refusal]) 
         "{} got {}: {}.{waited}{}{}{}{}",
         requests(&sum),
         names(evidence, &sum),
-        meaning.text,
+        meaning_of(evidence, meaning),
         pauses(evidence, &sum),
         began.as_ref().map_or_else(String::new, |began| began.sentence(evidence, meaning.changed)),
         whom(evidence, &sum, began.is_some()),
@@ -287,6 +305,24 @@ fn of_meaning(evidence: &Evidence<'_>, meaning: &Meaning, refusals: &[Refusal]) 
             .explaining(if kind == Kind::Trouble { share.max(met).max(paused) } else { share })
             .look(row.operation.label(), "client"),
     )
+}
+
+/// What a refusal means. A server that refuses even to end a session or the use of a share, for which no permission is needed, could not
+/// verify the signatures of these requests (MS-SMB2 3.3.5.2.4).
+fn meaning_of(evidence: &Evidence<'_>, meaning: &Meaning) -> &'static str {
+    let is_refused = |row: &OperationRow| {
+        let mut statuses = row.statuses.iter();
+        ALWAYS_ALLOWED.contains(&row.procedure.as_str())
+            && statuses.any(|status| status.name == ACCESS_DENIED && status.count >= UNSIGNED)
+    };
+    let is_about_permission = meaning.statuses.contains(&(Nt, 0xC000_0022));
+    match is_about_permission && evidence.findings.operations.iter().any(is_refused) {
+        true => {
+            "the server cannot verify the signatures of requests, because it refuses even LOGOFF or TREE_DISCONNECT, for which no \
+             permission is needed; check whether something changes packets between client and server (a WAN optimizer, a proxy)"
+        }
+        false => meaning.text,
+    }
 }
 
 /// How long clients waited before they tried again: no response time has that.

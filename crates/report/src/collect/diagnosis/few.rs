@@ -3,6 +3,8 @@
 use std::collections::BTreeSet;
 use std::net::IpAddr;
 
+use plimsoll_stats::tallies::PathRow;
+
 use super::super::counts::plural;
 use super::{Evidence, Found, Kind, NAMED, clients, percent};
 use crate::findings::{Findings, Rule, Slow};
@@ -19,6 +21,10 @@ const FEW_ALIKE: f64 = 0.5;
 /// The slowest took so long, s: less of a single request is not felt (R. B. Miller, 1968).
 const FEW_FELT_S: f64 = 0.1;
 
+/// A request of which this part of the time is sending and receiving transfers data,
+const TRANSFER: f64 = 0.75;
+/// … and is not slow for its size at this rate, bytes per second.
+const FAIR_BYTES_PER_S: f64 = 10e6;
 /// What explains so many times as much explains it all.
 pub(super) const ALMOST: f64 = 1.05;
 
@@ -76,6 +82,9 @@ pub(super) fn few_slow(findings: &Findings, waited_s: f64) -> Option<Few<'_>> {
 /// The sentence.
 pub(super) fn sentence(evidence: &Evidence<'_>, few: &Few<'_>) -> Option<Found> {
     let findings = evidence.findings;
+    if few.alike.iter().all(|one| is_large(evidence, one)) {
+        return None;
+    }
     let (alike, share) = (&few.alike, few.share);
     let times = || alike.iter().map(|one| one.headline_s(findings.headline));
     let (least, most) = (times().fold(f64::INFINITY, f64::min), times().fold(0.0, f64::max));
@@ -91,9 +100,27 @@ pub(super) fn sentence(evidence: &Evidence<'_>, few: &Few<'_>) -> Option<Found> 
         plural(alike.len() as u64, &format!("{} request", alike.first()?.procedure)),
         percent(share),
         where_and_when(evidence, alike),
-        service_of(alike),
+        service_of(alike).or_else(|| transfer_of(evidence, alike)).unwrap_or_default(),
     );
     Some(Found::new(Kind::Symptom, Rule::FewSlowRequests, Some(share), text))
+}
+
+/// Whether a request takes no longer than its data need at a fair rate: such requests for its file carry so much on average.
+fn is_large(evidence: &Evidence<'_>, slow: &Slow) -> bool {
+    let took_s = slow.headline_s(evidence.findings.headline);
+    let is_transfer = slow.service_time_s.is_some_and(|service_s| service_s <= (1.0 - TRANSFER) * slow.response_time_s);
+    let fair_s = payload_of(evidence, slow).unwrap_or(0.0) / FAIR_BYTES_PER_S;
+    is_transfer && took_s - fair_s < FEW_FELT_S
+}
+
+/// How many bytes a request carries: the mean of such requests for its path.
+fn payload_of(evidence: &Evidence<'_>, slow: &Slow) -> Option<f64> {
+    let is_its = |row: &&PathRow| {
+        let names = [row.share, row.path].map(|one| evidence.names.text(one));
+        names == [slow.share.as_deref(), slow.path.as_deref()] && row.cell.payload > 0
+    };
+    let rows = evidence.tallies.filter(|_| slow.path.is_some())?.paths().rows().iter().filter(is_its);
+    rows.map(|row| row.cell.payload as f64 / row.cell.count.max(1) as f64).max_by(f64::total_cmp)
 }
 
 /// Statuses, the time of the first, and how many clients.
@@ -117,7 +144,10 @@ fn where_and_when(evidence: &Evidence<'_>, alike: &[&Slow]) -> String {
     let ips: Option<BTreeSet<IpAddr>> = clients.iter().map(|ip| ip.trim_matches(['[', ']']).parse().ok()).collect();
     let all = ips.and_then(|ips| clients::all_of(evidence, &ips));
     parts.push(match evidence.findings.run.is_none() {
-        true => format!("{} on {connections}", all.unwrap_or_else(|| plural(clients.len() as u64, "client"))),
+        true => match clients.first().filter(|_| clients.len() == 1) {
+            Some(client) => format!("client {client} on {connections}"),
+            None => format!("{} on {connections}", all.unwrap_or_else(|| plural(clients.len() as u64, "client"))),
+        },
         false => connections,
     });
     if paths.len() > 1 {
@@ -134,13 +164,29 @@ fn is_success(status: &str) -> bool {
 }
 
 /// Whether almost all of their time was service time.
-fn service_of(alike: &[&Slow]) -> String {
+fn service_of(alike: &[&Slow]) -> Option<String> {
     let service: Option<f64> = alike.iter().map(|one| one.service_time_s).sum();
     let response: f64 = alike.iter().map(|one| one.response_time_s).sum();
     match service {
         Some(service) if service >= 0.95 * response => {
-            format!(" Of this time, {} was service time.", percent(service / response))
+            Some(format!(" Of this time, {} was service time.", percent(service / response)))
         }
-        _ => String::new(),
+        _ => None,
     }
+}
+
+/// Whether most of their time was sending or receiving, and at what rate.
+fn transfer_of(evidence: &Evidence<'_>, alike: &[&Slow]) -> Option<String> {
+    let service_s = alike.iter().map(|one| one.service_time_s).sum::<Option<f64>>()?;
+    let response_s: f64 = alike.iter().map(|one| one.response_time_s).sum();
+    let transfer_s = (response_s - service_s).max(0.0);
+    let payload = alike.iter().map(|one| payload_of(evidence, one)).sum::<Option<f64>>()?;
+    (transfer_s >= TRANSFER * response_s).then(|| {
+        format!(
+            " Of this time, {} was sending and receiving, about {:.1} Mbit/s: the network path or the client is slow, or the server takes \
+             data slowly.",
+            percent(transfer_s / response_s),
+            payload * 8.0 / transfer_s / 1e6,
+        )
+    })
 }

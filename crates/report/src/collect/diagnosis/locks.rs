@@ -1,16 +1,23 @@
-//! Requests that waited for byte-range locks. They are long-lived, and so in no response time.
+//! Requests that waited for byte-range locks, and requests that were refused because of them. The former are long-lived, and so in no
+//! response time; of the latter the client waits between its requests.
 
-use plimsoll_stats::tallies::LockWaits;
+use std::collections::BTreeSet;
+use std::net::IpAddr;
+
+use plimsoll_stats::tallies::{LockHolder, LockRefusals, LockWaits};
 
 use super::super::counts::plural;
-use super::{CAUSE_SHARE, Evidence, Found, Kind, percent};
+use super::{CAUSE_SHARE, Evidence, Found, Kind, clients, percent};
 use crate::findings::Rule;
+use crate::instant;
 use crate::text::duration;
 
 /// The longest wait is so long, s: less of a single request is not felt (R. B. Miller, 1968).
 const FELT_S: f64 = 0.1;
 /// A file, or a holder, is named that has this part of these waits.
 const MOSTLY: f64 = 0.5;
+/// Refused requests, at least.
+const REFUSED_LEAST: u64 = 3;
 
 /// Clients that waited for locks.
 pub(super) fn waits(evidence: &Evidence<'_>, waited_s: f64) -> Option<Found> {
@@ -50,4 +57,62 @@ fn file(evidence: &Evidence<'_>, most: &LockWaits, sum_ns: f64) -> Option<String
         )
     });
     Some(format!("{part} on {path}{share}{}", holder.unwrap_or_default()))
+}
+
+/// Locks that were refused, and who had them.
+pub(super) fn refused(evidence: &Evidence<'_>, waited_s: f64) -> Option<Found> {
+    let all = evidence.tallies?.lock_refusals();
+    let most = all.iter().max_by_key(|one| one.tried_ns)?;
+    let sum_ns: f64 = all.iter().map(|one| one.tried_ns as f64).sum();
+    let (requests, sum_s) = (all.iter().map(|one| one.requests).sum::<u64>(), sum_ns / 1e9);
+    let share = sum_s / (waited_s + sum_s);
+    let is_felt = most.longest_ns as f64 >= FELT_S * 1e9 && sum_ns >= evidence.least_ns();
+    if requests < REFUSED_LEAST || share < CAUSE_SHARE || !is_felt {
+        return None;
+    }
+    let part = most.tried_ns as f64 / sum_ns;
+    let path = evidence.names.text(most.path).filter(|_| part >= MOSTLY);
+    let on = evidence.names.text(most.share).map(|share| format!(" of share {share}")).unwrap_or_default();
+    let status = (evidence.status_name)(most.protocol, most.status);
+    let clients: BTreeSet<IpAddr> = all.iter().flat_map(|one| one.clients.iter().copied()).collect();
+    let text = format!(
+        "Clients wait for byte-range locks{}: the server refused {}{}, the first at {}. {} tried for {} in all and for {} at most, until the \
+         lock was granted or the client gave up.{} Response times do not include this time.",
+        path.map_or_else(String::new, |path| format!(" on {path}{on}{}", holder(evidence, most))),
+        plural(requests, "request"),
+        status.map_or_else(String::new, |status| format!(" ({status})")),
+        instant::second(all.iter().map(|one| one.first_ns).min()?),
+        sentence_case(&clients::named(evidence, &clients)),
+        duration(sum_s),
+        duration(all.iter().map(|one| one.longest_ns).max()? as f64 / 1e9),
+        match path {
+            Some(_) if part < 1.0 => format!(" {} of this time was for that file.", percent(part)),
+            _ => String::new(),
+        },
+    );
+    let found = Found::new(Kind::Explanation, Rule::LockWaits, None, text);
+    Some(found.explaining(share).look("lock", "path").inferred())
+}
+
+/// The client that had the lock.
+fn holder(evidence: &Evidence<'_>, of: &LockRefusals) -> String {
+    let met = |ip: IpAddr| of.holders.iter().filter(move |one| one.client == ip);
+    let count = |ip: IpAddr| met(ip).map(|one| one.requests).sum::<u64>();
+    let Some(&LockHolder { client: ip, user, .. }) = of.holders.iter().max_by_key(|one| count(one.client)) else {
+        return String::new();
+    };
+    if (count(ip) as f64) < MOSTLY * of.requests as f64 {
+        return String::new();
+    }
+    let user = evidence.names.text(user).filter(|_| met(ip).count() == 1);
+    format!(
+        ", which client {ip}{} held at {} of these requests",
+        user.map_or_else(String::new, |user| format!(" (user {user})")),
+        percent(count(ip) as f64 / of.requests as f64),
+    )
+}
+
+fn sentence_case(text: &str) -> String {
+    let mut letters = text.chars();
+    letters.next().map(|first| first.to_uppercase().chain(letters).collect()).unwrap_or_default()
 }

@@ -1,5 +1,7 @@
 //! Which operation clients waited for.
 
+mod slow_part;
+
 use std::collections::BTreeSet;
 use std::net::IpAddr;
 
@@ -13,6 +15,7 @@ use super::places::times;
 use super::{Evidence, Found, Kind, clients, percent};
 use crate::findings::{Findings, OperationRow, Rule};
 use crate::text::duration;
+pub(super) use slow_part::slow_part;
 
 /// An operation that leads alone has this part of all waiting.
 const OPERATION_SHARE: f64 = 0.5;

@@ -6,7 +6,7 @@ use std::net::IpAddr;
 
 use plimsoll_model::Symbol;
 use plimsoll_stats::Tallies;
-use plimsoll_stats::tallies::{Excess, MIN_COMPARED, PathRow, sum_of};
+use plimsoll_stats::tallies::{ByOperation, Excess, MIN_COMPARED, PathRow, sum_of};
 
 use self::walk::{MAX_LEVELS, Noted, Walk, descend};
 use super::super::counts::plural;
@@ -115,17 +115,22 @@ fn by_client(tallies: &Tallies, slow: &SlowPath<'_>, ip: IpAddr) -> Explains {
         return if rest_is_slow { Explains::Both } else { Explains::Path };
     }
     let is_service = slow.excess.service_share.is_some_and(|share| share >= SERVICE);
-    let both = || rest.iter().zip(others.iter());
     let is_it = |operation| operation == slow.excess.operation;
-    if !is_service || both().any(|((one, cell), _)| is_it(one) && cell.count >= MIN_COMPARED) {
+    if !is_service || rest.iter().any(|(one, cell)| is_it(one) && cell.count >= MIN_COMPARED) {
         return Explains::Place;
     }
-    let are_known = both().any(|((one, own), (_, others))| !is_it(one) && own.count.min(others.count) >= MIN_COMPARED);
-    match (are_known, rest_is_slow) {
-        (true, false) => Explains::Path,
-        (true, true) => Explains::Place,
-        (false, _) => Explains::Both,
+    let are_known = |mine: &ByOperation| {
+        let mut both = mine.iter().zip(others.iter());
+        both.any(|((one, own), (_, others))| !is_it(one) && own.count.min(others.count) >= MIN_COMPARED)
+    };
+    if are_known(&rest) {
+        return if rest_is_slow { Explains::Place } else { Explains::Path };
     }
+    // It does nothing elsewhere, but other things there.
+    let all = tallies.sum(|key| key.client == ip);
+    let besides = all.only(|one| !is_it(one));
+    let is_quick_besides = are_known(&besides) && besides.slower_than(&others).is_none();
+    if is_quick_besides { Explains::Path } else { Explains::Both }
 }
 
 /// The path that is slow; the lowest directory in which nearly all of it happens.

@@ -4,6 +4,8 @@ mod built;
 mod client_paths;
 mod errors;
 mod habits;
+mod locks;
+mod name_service;
 mod network;
 mod operations;
 mod places;
@@ -11,6 +13,7 @@ mod restart;
 mod rhythm;
 mod set_up;
 mod times;
+mod unanswered;
 
 use super::super::rows::without_numbers;
 use super::*;
@@ -184,7 +187,7 @@ fn few_slow_requests_are_named() {
     findings.slowest = vec![slow("READ", 0.26), slow("READ", 0.25), slow("WRITE", 0.01)];
     let said = text(&findings, Rule::FewSlowRequests);
     let expected = "2 READ requests took 255 ms each on average: 27 % of all waiting. The first began at 2023-11-14 22:13:20 UTC; status \
-                    STATUS_SHARING_VIOLATION; 1 client on 1 connection; path a.txt. Of this time, 100 % was service time.";
+                    STATUS_SHARING_VIOLATION; client 10.0.0.1 on 1 connection; path a.txt. Of this time, 100 % was service time.";
     assert_eq!(said, expected);
     findings.slowest.pop();
     assert!(

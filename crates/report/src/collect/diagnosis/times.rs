@@ -1,10 +1,14 @@
 //! When clients waited.
 
-use plimsoll_stats::tallies::{Excess, MIN_COMPARED, SLOW_MEAN};
+use std::collections::BTreeSet;
+use std::net::IpAddr;
+
+use plimsoll_model::{Operation, Symbol};
+use plimsoll_stats::tallies::{Excess, Long, MIN_COMPARED, PlaceKey, SLOW_MEAN};
 
 use super::super::counts::{plural, thousands};
 use super::places::{difference, times};
-use super::{Evidence, FELT_NS, Found, Kind, percent};
+use super::{Evidence, FELT_NS, Found, Kind, clients, percent};
 use crate::findings::Rule;
 use crate::instant;
 use crate::text::duration;
@@ -13,6 +17,10 @@ use crate::text::duration;
 const BURST_SHARE: f64 = 0.25;
 /// that is at most this part of the time.
 const BURST_TIME: f64 = 0.1;
+/// A client that has this part of the requests in a queue is named.
+const CROWD: f64 = 0.75;
+/// From this part of the slow requests of a time on their client, or their share, is named.
+const NEARLY_ALL: f64 = 0.9;
 /// A server is busy with so many requests outstanding on average,
 const BUSY_OUTSTANDING: f64 = 4.0;
 /// … so many times as many as when it is not,
@@ -66,10 +74,41 @@ pub(super) fn slow_interval(evidence: &Evidence<'_>) -> Option<Found> {
         plural(excess.count, "request"),
         times(excess.times()),
         duration(excess.others_ns / 1e9),
-        difference(&excess),
+        format_args!("{}{}", difference(&excess), whose(evidence, &excess, (from, to))),
         percent(share),
     );
     Some(Found::new(Kind::Symptom, Rule::SlowInterval, Some(share), text).explaining(explains))
+}
+
+/// The client and the share that have nearly all of the slow requests of this time, where several ask for the operation.
+fn whose(evidence: &Evidence<'_>, excess: &Excess, (from_ns, to_ns): (i64, i64)) -> String {
+    let Some(tallies) = evidence.tallies else { return String::new() };
+    let is_in = |one: &&Long| one.operation == excess.operation && (from_ns..=to_ns).contains(&one.span_ns.1);
+    let slow: Vec<&Long> = tallies.long().noted().iter().filter(is_in).collect();
+    let waited = |is_of: &dyn Fn(&Long) -> bool| -> f64 {
+        slow.iter().filter(|one| is_of(one)).map(|one| one.waited_ns as f64).sum()
+    };
+    let all = waited(&|_| true);
+    if all < excess.ns() / 2.0 {
+        return String::new();
+    }
+    let asks = |key: &PlaceKey| {
+        let sum = tallies.sum(|one| one == key);
+        sum.iter().any(|(operation, cell)| operation == excess.operation && cell.count > 0)
+    };
+    let keys: Vec<PlaceKey> = tallies.places().iter().map(|place| place.key).filter(asks).collect();
+    let (clients, shares): (BTreeSet<IpAddr>, BTreeSet<Symbol>) =
+        (keys.iter().map(|key| key.client).collect(), keys.iter().map(|key| key.share).collect());
+    let client = clients.iter().find(|ip| clients.len() > 1 && waited(&|one| one.client == **ip) >= NEARLY_ALL * all);
+    let share = shares.iter().find(|name| shares.len() > 1 && waited(&|one| one.share == **name) >= NEARLY_ALL * all);
+    let share = share.and_then(|name| evidence.names.text(*name)).map(|name| format!(" on share {name}"));
+    let client = client.map(|ip| format!(" by client {ip}"));
+    match (share, client) {
+        (None, None) => String::new(),
+        (share, client) => {
+            format!("Nearly all of the slow ones were{}{}. ", share.unwrap_or_default(), client.unwrap_or_default())
+        }
+    }
 }
 
 /// Clients that wait longer while they ask for more: no fault of one of them, but a load that the server feels.
@@ -106,11 +145,12 @@ pub(super) fn queue(evidence: &Evidence<'_>) -> Option<Found> {
     }
     let text = format!(
         "The server is busy: with {many:.0} requests outstanding on average {} took {}, with {} it took {}, but the \
-        rate of its responses hardly changed ({most:.0} and {least:.0} per second).",
+        rate of its responses hardly changed ({most:.0} and {least:.0} per second).{}",
         busy.excess.operation.label(),
         duration(busy.excess.mean_ns / 1e9),
         on_average(few),
         duration(busy.excess.others_ns / 1e9),
+        crowd(evidence, busy.excess.operation),
     );
     let share = busy.excess.whole_ns / evidence.waited_ns();
     let explains = beyond_quiet(evidence, &busy.excess)?;
@@ -155,12 +195,13 @@ pub(super) fn limit(evidence: &Evidence<'_>) -> Option<(Found, &'static str)> {
     let text = format!(
         "Requests queue in the server, which has reached its limit for the operation {label}: with {many:.0} requests outstanding \
         on average {label} took {}, with {} it took {}. It took {} as long, but the rate of its responses is only {} as high ({most:.0} \
-        and {least:.0} per second).{others}",
+        and {least:.0} per second).{others}{}",
         duration(excess.mean_ns / 1e9),
         on_average(few),
         duration(excess.others_ns / 1e9),
         times(excess.times()),
         times(most / least),
+        crowd(evidence, excess.operation),
     );
     let explains = beyond_quiet(evidence, excess)?;
     let share = cell.waited_ns as f64 / evidence.waited_ns();
@@ -202,14 +243,28 @@ pub(super) fn one_by_one(evidence: &Evidence<'_>) -> Option<Found> {
     }
     let text = format!(
         "The server is busy and carries out one request at a time: it answers one {} every {}; the quickest took {}. \
-        A request took {} on average, mostly in the queue.",
+        A request took {} on average, mostly in the queue.{}",
         operation.label(),
         duration(each_s),
         duration(quickest_s),
         duration(mean_s),
+        crowd(evidence, operation),
     );
     let found = Found::new(Kind::Mechanism, Rule::Queue, Some(share), text);
     Some(found.explaining(share * behind_ns / cell.mean_ns()).inferred())
+}
+
+/// The client that has most of the requests in the queue, if there are others.
+fn crowd(evidence: &Evidence<'_>, operation: Operation) -> String {
+    let clients = clients::all(evidence);
+    let Some(tallies) = evidence.tallies.filter(|_| clients.len() > 1) else { return String::new() };
+    let waited = |is_of: &dyn Fn(&PlaceKey) -> bool| tallies.sum(is_of).only(|one| one == operation).total().waited_ns;
+    let all = waited(&|_| true).max(1) as f64;
+    let of_clients = clients.iter().map(|&ip| (ip, waited(&|key| key.client == ip) as f64 / all));
+    let Some((ip, part)) = of_clients.max_by(|a, b| a.1.total_cmp(&b.1)).filter(|(_, part)| *part >= CROWD) else {
+        return String::new();
+    };
+    format!(" Of the outstanding {} requests, {} on average are of client {ip}.", operation.label(), percent(part))
 }
 
 /// Whether as many requests as a busy server has are outstanding for half of the time in which any is.

@@ -16,6 +16,8 @@ const LOST_PART: f64 = 0.01;
 const LOST_LEAST: u64 = 10;
 /// … and the delays before them this part of the waiting or of the elapsed time.
 const LOST_DELAY: f64 = 0.1;
+/// A client waits for sending and receiving if its service time is at most this part of its waiting.
+const MOSTLY_TRANSFER: f64 = 0.25;
 /// With this part of the packets repeated, each packet may have been captured twice.
 const COPIED_PART: f64 = 0.2;
 
@@ -43,9 +45,14 @@ pub(super) fn lost_behind(evidence: &Evidence<'_>, waited_s: f64) -> Option<Foun
     if !evidence.findings.source.filters.is_empty() || is_copied {
         return None;
     }
+    // The segments of other clients do not make the path of one better.
+    let is_lossy_for_one = |at: usize| {
+        let mut paths = coverage.client_paths.iter().map(|path| (path.resent_segments[at], path.data_segments[at]));
+        paths.any(|(resent, all)| resent >= LOST_LEAST && is_part(resent, all, LOST_PART))
+    };
     let is_lossy = |&at: &usize| {
-        network.resent_segments[at] >= LOST_LEAST
-            && is_part(network.resent_segments[at], network.data_segments[at], LOST_PART)
+        let (resent, all) = (network.resent_segments[at], network.data_segments[at]);
+        resent >= LOST_LEAST && (is_part(resent, all, LOST_PART) || is_lossy_for_one(at))
     };
     let lossy: Vec<usize> = (0..2).filter(is_lossy).collect();
     let delays_s = lossy.iter().map(|&at| network.resent_wait_ns[at] as f64).sum::<f64>() / 1e9;
@@ -83,10 +90,33 @@ fn most_resent(evidence: &Evidence<'_>) -> String {
     let network = &evidence.coverage.network;
     let (most, all) = (network.most_resent, network.resent_segments.iter().sum::<u64>());
     let client = most.client.filter(|_| 2 * most.lead > all);
-    client.map_or_else(String::new, |client| {
-        let part = if most.lead == all { "All" } else { "Most" };
-        format!(" {part} belong to client {client}.")
-    })
+    let Some(client) = client else { return String::new() };
+    let part = if most.lead == all { "All" } else { "Most" };
+    let path = evidence.coverage.client_paths.iter().find(|path| path.client == client);
+    let sent = path.map_or(0, |path| path.data_segments.iter().sum::<u64>());
+    let resent = path.map_or(0, |path| path.resent_segments.iter().sum::<u64>());
+    let of_its = if sent > 0 && evidence.coverage.client_paths.len() > 1 {
+        format!(": {} of the segments on its connections", percent(resent as f64 / sent as f64))
+    } else {
+        String::new()
+    };
+    format!(" {part} belong to client {client}{of_its}.")
+}
+
+/// A client whose waiting is mostly sending and receiving, and whose packets are lost, waits because of that.
+pub(super) fn explain_client(evidence: &Evidence<'_>, found: &mut [Found]) {
+    let network = &evidence.coverage.network;
+    let all: u64 = network.resent_segments.iter().sum();
+    let Some(client) = network.most_resent.client.filter(|_| 2 * network.most_resent.lead > all) else { return };
+    let sum = evidence.tallies.map(|tallies| tallies.sum(|key| key.client == client).total());
+    let is_transfer = sum.and_then(|sum| sum.service_share()).is_some_and(|share| share <= MOSTLY_TRANSFER);
+    let is_client = |one: &&Found| {
+        let only = one.look.as_ref().and_then(|look| look.only.as_ref());
+        one.statement.rule == Rule::SlowClient && only.is_some_and(|(_, ip)| *ip == client.to_string())
+    };
+    let Some(explains) = found.iter().find(is_client).map(|one| one.explains).filter(|_| is_transfer) else { return };
+    let losses = found.iter_mut().filter(|one| one.statement.rule == Rule::Retransmission);
+    losses.for_each(|one| one.explains = one.explains.max(explains));
 }
 
 fn is_part(count: u64, all: u64, part: f64) -> bool {

@@ -61,6 +61,7 @@ fn sample(names: &mut Names, by: &[Dimension]) -> (Statistics, Coverage) {
                 disposition: Disposition::of_number((i % 7) as u32),
                 access: FileAccess::ALL.get((i % 6) as usize).copied(),
                 durable: [None, Some(false), Some(true)][i as usize % 3],
+                unlock: [Some(true), None, Some(false)][i as usize % 3],
             },
             client_index: (i % 5 > 0).then_some(i as u32),
             resent_wait_ns: (i % 7 > 0).then(|| (i % 3).unsigned_abs()),

@@ -69,6 +69,25 @@ impl Traffic {
         self.statistics.record(&t);
     }
 
+    /// The same, of a user.
+    #[allow(clippy::too_many_arguments, reason = "one more than a request")]
+    pub(super) fn changed_by(
+        &mut self,
+        user: &str,
+        procedure: Procedure,
+        client: u8,
+        share: &str,
+        path: &str,
+        took_ns: i64,
+        change: impl FnOnce(&mut Transaction),
+    ) {
+        let user = self.names.intern(user);
+        self.changed(procedure, client, share, path, took_ns, |t| {
+            t.user = user;
+            change(t);
+        });
+    }
+
     /// The same, answered with an error.
     pub(super) fn error(&mut self, procedure: Procedure, status: u32, took_ns: i64) {
         self.changed(procedure, 1, r"\\server1\data", "a.txt", took_ns, |t| {
@@ -81,6 +100,17 @@ impl Traffic {
         let filters = self.filters.clone();
         let source = Source { inputs: vec!["trace.pcap".to_owned()], filters, ..Source::default() };
         Findings::collect(&self.statistics, &coverage, &self.names, source, |_, _| None)
+    }
+
+    /// The first sentence, which must be of this rule, where statuses have their names.
+    pub(super) fn named_first(&self, rule: Rule) -> String {
+        let coverage = Coverage { first_ns: Some(START_NS), last_ns: Some(self.now_ns), ..self.coverage.clone() };
+        let source = Source { inputs: vec!["trace.pcap".to_owned()], ..Source::default() };
+        let denied = |_: Protocol, status: u32| (status == 0xC000_0022).then_some("STATUS_ACCESS_DENIED");
+        let findings = Findings::collect(&self.statistics, &coverage, &self.names, source, denied);
+        let first = &findings.diagnosis.statements[0];
+        assert_eq!(first.rule, rule, "{:#?}", findings.diagnosis.statements);
+        first.text.clone()
     }
 
     pub(super) fn diagnosis(&self) -> Diagnosis {

@@ -59,6 +59,34 @@ fn a_client_is_not_far_that_is_near_rests_or_has_no_other_beside_it() {
     assert!(!filtered.rules().contains(&Rule::FarClient));
 }
 
+#[test]
+fn a_far_client_that_could_ask_for_less_is_told_so() {
+    let far = |status: u32| {
+        let mut traffic = with_far_client(90_000_000, 150 * MS);
+        for _ in 0..60 {
+            traffic.changed(open(), 2, DATA, "plugin.dll", 90 * MS, |t| {
+                (t.status, t.outcome) = (Some(status), plimsoll_model::Outcome::of_status(t.procedure, status));
+                t.timeline.request_first = t.timeline.response_last.map(|end| end - MS / 5);
+                t.timeline.request_last = t.timeline.request_first;
+            });
+        }
+        traffic.first(Rule::FarClient)
+    };
+    let absent = far(0xC000_0034);
+    assert!(absent.contains(" Of its requests, 55 % look for names that do not exist."), "{absent}");
+    assert!(!far(0).contains("Of its requests"), "{}", far(0));
+    let mut small = with_far_client(90_000_000, 150 * MS);
+    for _ in 0..60 {
+        small.changed(read(), 2, DATA, "log", 90 * MS, |t| {
+            t.payload_bytes = Some(512);
+            t.timeline.request_first = t.timeline.response_last.map(|end| end - MS / 5);
+            t.timeline.request_last = t.timeline.request_first;
+        });
+    }
+    let text = small.first(Rule::FarClient);
+    assert!(text.contains(" Of its requests, 55 % are reads of 512 B on average."), "{text}");
+}
+
 /// 40 reads each of two clients, that of client 2 with 490 ms of receiving; its data pass so evenly.
 fn with_narrow_path(part: impl Fn(u64) -> (u64, u64), on_the_way: bool) -> Traffic {
     let mut traffic = Traffic::new();

@@ -268,6 +268,42 @@ fn the_directory_of_all_refused_paths_is_named() {
     assert!(!outside.contains("directory"), "{outside}");
 }
 
+#[test]
+fn refusals_of_several_users_in_one_directory_name_all_of_them() {
+    let (mut traffic, write) = (healthy(), Procedure::of(Protocol::Nfs3, 7));
+    for i in 0..90 {
+        for client in 4..7 {
+            // From the 60th on.
+            let (is_refused, user) = (i >= 60, format!("100{client}"));
+            traffic.changed_by(&user, write, client, DATA, &format!("hr/payroll/{}.csv", i % 20), MS, |t| {
+                let status = if is_refused { 13 } else { 0 };
+                (t.status, t.outcome) = (Some(status), Outcome::of_status(write, status));
+            });
+        }
+    }
+    let text = traffic.first(Rule::ErrorStatuses);
+    assert!(
+        text.contains("requests of 3 clients (10.0.0.4, 10.0.0.5, 10.0.0.6), users 1004, 1005, 1006 succeeded before"),
+        "{text}"
+    );
+    assert!(text.contains(" All in the directory hr/payroll."), "{text}");
+}
+
+#[test]
+fn a_server_that_refuses_what_needs_no_permission_cannot_verify_signatures() {
+    let refused = |codes: [u16; 2]| {
+        let mut traffic = healthy();
+        for _ in 0..30 {
+            codes.into_iter().for_each(|code| traffic.error(Procedure::of(Protocol::Smb2, code), 0xC000_0022, MS));
+        }
+        traffic.named_first(Rule::ErrorStatuses)
+    };
+    let text = refused([3, 4]);
+    assert!(text.contains("the server cannot verify the signatures of requests"), "{text}");
+    let text = refused([3, 3]);
+    assert!(text.contains("clients lack the permission"), "TREE_CONNECT alone: {text}");
+}
+
 /// Clients 5 and 6 write so many files of 1 MB; then the disk is full for client 6, and client 7 goes on.
 fn filled(files: [usize; 2]) -> String {
     let (mut traffic, write) = (healthy(), Procedure::of(Protocol::Smb2, 9));

@@ -2,7 +2,7 @@
 
 use super::built::{MS, Traffic, open, read};
 use crate::findings::Rule;
-use plimsoll_model::{MostResent, Procedure, Protocol};
+use plimsoll_model::{ClientPath, MostResent, Procedure, Protocol};
 
 const DATA: &str = r"\\server1\data";
 const NETWORK: [Rule; 5] =
@@ -278,6 +278,33 @@ fn segments_lost_behind_the_capture_are_said() {
     lossy.coverage.packets.retransmitted = 130;
     lossy.coverage.network.data_segments = [3_000, 50_000];
     assert!(!lossy.rules().contains(&Rule::Retransmission), "1 in 500");
+    let mut path = ClientPath::new([10, 0, 0, 2].into());
+    (path.data_segments, path.resent_segments) = ([1_000, 5_000], [0, 90]);
+    lossy.coverage.client_paths = vec![ClientPath::new([10, 0, 0, 1].into()), path];
+    let text = lossy.first(Rule::Retransmission);
+    assert!(text.contains("Most belong to client 10.0.0.2: 1.5 % of the segments on its connections."), "{text}");
+    path.data_segments[1] = 10_000;
+    lossy.coverage.client_paths[1] = path;
+    assert!(!lossy.rules().contains(&Rule::Retransmission), "1 in 111 of its own");
+}
+
+#[test]
+fn losses_come_before_the_client_that_waits_for_transfers_because_of_them() {
+    let mut traffic = Traffic::new();
+    for i in 0..400 {
+        let client = (i % 4) as u8;
+        traffic.changed(read(), client, DATA, &format!("f{}", i % 50), if client == 2 { 30 * MS } else { MS }, |t| {
+            t.timeline.response_first = t.timeline.request_last.map(|ns| ns + MS / 2);
+        });
+    }
+    traffic.first(Rule::SlowClient);
+    let network = &mut traffic.coverage.network;
+    (network.data_segments, network.resent_segments) = ([3_000, 5_000], [6, 100]);
+    network.resent_wait_ns = [0, 700_000_000];
+    network.most_resent = MostResent::of([10, 0, 0, 2].into(), 90);
+    assert_eq!(traffic.rules()[..2], [Rule::Retransmission, Rule::SlowClient], "{:#?}", traffic.diagnosis());
+    traffic.coverage.network.most_resent = MostResent::of([10, 0, 0, 1].into(), 90);
+    assert_eq!(traffic.rules()[0], Rule::SlowClient, "another client's");
 }
 
 #[test]

@@ -45,3 +45,55 @@ fn a_place_that_explains_it_is_accused_instead() {
     assert!(!traffic.rules().contains(&Rule::SlowOperation), "{:#?}", traffic.diagnosis());
     assert!(traffic.rules().contains(&Rule::SlowPath));
 }
+
+/// 240 opens of four clients on two shares, a part of which takes so long and the others 1 ms; as many reads of 1 ms.
+fn partly_slow(is_slow: impl Fn(usize) -> bool, took_ms: i64) -> Traffic {
+    let mut traffic = Traffic::new();
+    for i in 0..240 {
+        let (client, share) = ((i % 4) as u8, if i % 8 < 4 { DATA } else { r"\\server1\home" });
+        let took_ns = if is_slow(i) { took_ms * MS } else { MS };
+        let split = |t: &mut plimsoll_model::Transaction| t.timeline.response_first = t.timeline.response_last;
+        traffic.changed(open(), client, share, &format!("f{}", i % 60), took_ns, split);
+        traffic.changed(read(), client, share, &format!("f{}", i % 60), MS, split);
+    }
+    traffic
+}
+
+#[test]
+fn a_part_of_an_operation_that_is_slow_for_all_is_accused() {
+    // Of all clients, on both shares, all the time.
+    let text = partly_slow(|i| (i / 8 + i % 4) % 4 == 3, 60).first(Rule::SlowOperation);
+    assert!(
+        text.starts_with("Many requests for the operation open are slow, for all 4 clients on 2 shares: 60 of 240 requests took 60.0 ms on average, all other requests 1.00 ms."),
+        "{text}"
+    );
+}
+
+#[test]
+fn few_requests_or_a_time_of_slow_ones_are_no_slow_operation() {
+    let said = |traffic: Traffic| traffic.rules().contains(&Rule::SlowOperation);
+    assert!(!said(partly_slow(|i| (i / 8 + i % 4) % 6 == 5, 60)), "one in six");
+    assert!(!said(partly_slow(|i| (i / 8 + i % 4) % 4 == 3, 25)), "two accesses to a disk");
+    assert!(!said(partly_slow(|i| i >= 180, 60)), "all of them at the end, which takes nearly all of the time");
+}
+
+/// 40 requests per second of three clients for 2 s; then client 7 lists without a pause, 500 times, 3 ms each.
+fn storm(pause_ms: i64) -> Traffic {
+    let (mut traffic, list) = (Traffic::new(), Procedure::of(Protocol::Nfs3, 17));
+    for i in 0..90 {
+        traffic.request([open(), read()][i % 2], (i % 3) as u8, DATA, &format!("f{}", i % 30), MS);
+        traffic.pause(24 * MS);
+    }
+    for i in 0..500 {
+        traffic.request(list, 7, DATA, &format!("dir{}", i % 40), 3 * MS);
+        traffic.pause(pause_ms * MS);
+    }
+    traffic
+}
+
+#[test]
+fn a_client_that_makes_nearly_all_of_the_load_is_named() {
+    let text = storm(0).first(Rule::BusyClient);
+    assert!(text.starts_with("Client 10.0.0.7 makes most of the load: 85 % of all requests (500: list 100 %), 332 per second from 2023-11-14 22:13:22 UTC on; each of the 3 other clients has at most 13 per second. Its requests are 94 % of all waiting."), "{text}");
+    assert!(!storm(10).rules().contains(&Rule::BusyClient), "it pauses: {:#?}", storm(10).diagnosis());
+}

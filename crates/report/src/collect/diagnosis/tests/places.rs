@@ -257,3 +257,25 @@ fn a_client_that_does_it_in_one_directory_only_is_judged_by_all_else_that_it_doe
     assert!(!writes_alone(30 * MS, MS).rules().contains(&Rule::SlowClient));
     writes_alone(30 * MS, 20 * MS).first(Rule::SlowClient);
 }
+
+/// Client 3 opens files in one directory only, so long each, and writes there, so long; the others do both elsewhere.
+fn opens_alone(open_ns: i64, write_ns: i64) -> Traffic {
+    let (mut traffic, write) = (Traffic::new(), Procedure::of(Protocol::Smb2, 9));
+    let split = |t: &mut plimsoll_model::Transaction| t.timeline.response_first = t.timeline.response_last;
+    for i in 0..60 {
+        traffic.changed(open(), 3, DATA, &format!(r"spool\new{i}"), open_ns, split);
+        traffic.changed(write, 3, DATA, &format!(r"spool\new{i}"), write_ns, split);
+        for client in 1..=2 {
+            traffic.changed(open(), client, DATA, &format!(r"dir\file{}", i % 10), MS, split);
+            traffic.changed(write, client, DATA, &format!(r"dir\file{}", i % 10), MS, split);
+        }
+    }
+    traffic
+}
+
+#[test]
+fn a_client_that_is_nowhere_else_is_judged_by_the_other_things_that_it_does_there() {
+    opens_alone(40 * MS, MS).first(Rule::SlowPath);
+    assert!(!opens_alone(40 * MS, MS).rules().contains(&Rule::SlowClient));
+    assert!(opens_alone(40 * MS, 30 * MS).rules().contains(&Rule::SlowClient), "all that it does is slow");
+}

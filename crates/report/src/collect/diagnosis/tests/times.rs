@@ -26,6 +26,25 @@ fn requests_that_take_longer_from_an_instant_on_are_said_with_it() {
 }
 
 #[test]
+fn a_slower_time_names_the_share_that_alone_is_slower() {
+    let of = |is_home_slow: bool| {
+        let mut traffic = Traffic::new();
+        for i in 0..1_000 {
+            let share = if i % 2 == 0 { DATA } else { r"\\server1\home" };
+            let is_slow = i >= 700 && (share == DATA || is_home_slow);
+            traffic.request(read(), (i % 3) as u8, share, &format!("f{}", i % 50), if is_slow { 40 * MS } else { MS });
+        }
+        traffic.diagnosis().statements.into_iter().find(|one| one.rule == Rule::SlowInterval).unwrap().text
+    };
+    let one = of(false);
+    assert!(
+        one.contains(r"Nearly all of the slow ones were on share \\server1\data. All requests of this time"),
+        "{one}"
+    );
+    assert!(!of(true).contains("Nearly all"), "{}", of(true));
+}
+
+#[test]
 fn little_is_no_slower_time_however_many_times_as_much() {
     let brief = traffic(|i| if i < 700 { MS / 2 } else { 4 * MS });
     assert!(!brief.rules().contains(&Rule::SlowInterval), "3.5 ms: {:#?}", brief.diagnosis());
@@ -155,6 +174,23 @@ fn a_server_is_at_its_limit_if_requests_take_much_longer_under_load() {
     limit.coverage.client_paths = vec![path];
     let far = limit.diagnosis();
     assert!(!far.statements.iter().any(|one| one.text.contains("limit")), "the network may be it: {far:#?}");
+}
+
+#[test]
+fn a_client_that_has_most_of_a_queue_is_named() {
+    let with = |others: usize, took_ms: i64| {
+        let mut traffic = loaded(10, 150);
+        for i in 0..others {
+            traffic.request(read(), 2 + (i % 2) as u8, DATA, "g", took_ms * MS);
+        }
+        traffic.diagnosis().statements.into_iter().find(|one| one.rule == Rule::Queue).unwrap().text
+    };
+    let one = with(20, 1);
+    assert!(
+        one.ends_with(" Of the outstanding read requests, more than 99.9 % on average are of client 10.0.0.1."),
+        "{one}"
+    );
+    assert!(!with(0, 0).contains("Of the outstanding"), "there is no other client");
 }
 
 #[test]
@@ -291,4 +327,28 @@ fn a_server_that_serves_one_at_a_time_from_the_beginning_is_busy() {
     let mut far = served(|i| (i + 1).min(6), |_| 7 * MS);
     far.coverage.network.to_server_ns = Some(7_000_000);
     assert!(!said(&far), "the quickest is the round trip");
+}
+
+/// 100 small reads, and five of 1 MB of another file by one client, so long each.
+fn large(took_ms: i64) -> Traffic {
+    let mut traffic = Traffic::new();
+    for i in 0..100 {
+        traffic.request(read(), (i % 3) as u8, DATA, &format!("f{}", i % 50), MS);
+        if i % 20 == 19 {
+            traffic.changed(read(), 1, DATA, "film.iso", took_ms * MS, |t| {
+                t.payload_bytes = Some(1_000_000);
+                t.timeline.response_first = t.timeline.request_last.map(|ns| ns + MS);
+            });
+        }
+    }
+    traffic
+}
+
+#[test]
+fn large_transfers_that_take_the_time_of_their_bytes_are_no_slow_requests() {
+    assert!(!large(150).rules().contains(&Rule::FewSlowRequests), "{:#?}", large(150).diagnosis());
+    let slow = large(400).diagnosis().statements.into_iter().find(|one| one.rule == Rule::FewSlowRequests).unwrap();
+    let end = "Of this time, 99.8 % was sending and receiving, about 20.1 Mbit/s: the network path or the client is slow, or the server takes data \
+               slowly.";
+    assert!(slow.text.ends_with(end) && slow.text.contains("client 10.0.0.1 on 1 connection"), "{}", slow.text);
 }

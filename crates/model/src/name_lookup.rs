@@ -1,0 +1,44 @@
+//! Names that hosts asked DNS servers for.
+
+use std::net::IpAddr;
+
+use crate::Symbol;
+
+/// A name that a host asked for and did not learn soon: the answer came late, or never.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct NameLookup {
+    /// The host that asked,
+    pub asker: IpAddr,
+    /// … the DNS server that it asked first,
+    pub server: IpAddr,
+    /// … and the name; for the name of an address, that of its record (`2.1.168.192.in-addr.arpa`).
+    pub name: Symbol,
+    /// When it sent the first question, ns,
+    pub first_ns: i64,
+    /// … and the last.
+    pub last_ns: i64,
+    /// Questions, to all DNS servers.
+    pub questions: u64,
+    /// The first answer of any DNS server, ns.
+    pub answered_ns: Option<i64>,
+    /// Whether the server that was asked first answered.
+    pub is_answered_by_first: bool,
+    /// When the host next opened a connection to a file server, ns.
+    pub connected_ns: Option<i64>,
+}
+
+impl NameLookup {
+    /// An answer that comes later is late, ns: a name server that must ask others itself needs less.
+    pub const LATE_NS: i64 = 100_000_000;
+}
+
+/// A DNS server: questions, and those that it answered. A question that is sent again counts again.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct NameServer {
+    /// The server.
+    pub server: IpAddr,
+    /// Questions that it was asked.
+    pub questions: u64,
+    /// Its answers.
+    pub answers: u64,
+}

@@ -1,0 +1,57 @@
+//! Locks that a server refuses because another client has them.
+
+use plimsoll_model::{Outcome, Procedure, Protocol};
+
+use super::built::{MS, Traffic, open, read};
+use crate::findings::Rule;
+
+const DATA: &str = r"\\server1\data";
+const LOCK: u16 = 2;
+const UNLOCK: u16 = 4;
+const DENIED: u32 = 1;
+
+fn lock(traffic: &mut Traffic, code: u16, client: u8, status: u32) {
+    let procedure = Procedure::of(Protocol::Nlm, code);
+    traffic.changed(procedure, client, DATA, "jobs.lck", MS, |t| {
+        (t.status, t.outcome) = (Some(status), Outcome::of_status(procedure, status));
+    });
+}
+
+/// Client 1 has a lock; client 2 asks for it so many times, and so long after the refusal before; then it is given back. Client 1 was
+/// seen to get it, or not.
+fn contended(tries: usize, pause_ms: i64, is_seen: bool) -> Traffic {
+    let mut traffic = Traffic::new();
+    (0..300).for_each(|i| traffic.request([open(), read()][i % 2], (i % 3) as u8, DATA, &format!("f{}", i % 90), MS));
+    if is_seen {
+        lock(&mut traffic, LOCK, 1, 0);
+    }
+    for _ in 0..tries {
+        lock(&mut traffic, LOCK, 2, DENIED);
+        traffic.pause(pause_ms * MS);
+    }
+    lock(&mut traffic, UNLOCK, 1, 0);
+    lock(&mut traffic, LOCK, 2, 0);
+    traffic
+}
+
+#[test]
+fn the_holder_of_a_refused_lock_is_named() {
+    let text = contended(20, 100, true).first(Rule::LockWaits);
+    let start = r"Clients wait for byte-range locks on jobs.lck of share \\server1\data, which client 10.0.0.1 held at 100 % of these requests: the server refused 20 requests, the first at 2023-11-14 22:13:";
+    assert!(text.starts_with(start), "{text}");
+    assert!(text.contains("Client 10.0.0.2 tried for 2.0"), "{text}");
+    assert!(
+        text.ends_with("until the lock was granted or the client gave up. Response times do not include this time."),
+        "{text}"
+    );
+    contended(20, 100, false).first(Rule::LockWaits);
+    assert!(!contended(20, 100, true).rules().contains(&Rule::ErrorStatuses), "it is said once");
+}
+
+#[test]
+fn a_lock_that_is_free_soon_or_asked_for_once_is_no_cause() {
+    for (tries, pause_ms, why) in [(2, 900, "twice"), (20, 1, "20 ms in all")] {
+        let traffic = contended(tries, pause_ms, true);
+        assert!(!traffic.rules().contains(&Rule::LockWaits), "{why}: {:#?}", traffic.diagnosis());
+    }
+}

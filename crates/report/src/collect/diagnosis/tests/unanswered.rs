@@ -1,0 +1,42 @@
+//! Servers from which nothing comes back.
+
+use plimsoll_model::{ClientPath, Stuck};
+
+use super::built::{MS, START_NS, Traffic, open, read};
+use crate::findings::Rule;
+
+const DATA: &str = r"\\server1\data";
+
+/// Work, and then a segment of so many bytes that client 2 sent six times in so many ms; the server had acknowledged 500 bytes at most.
+fn unanswered(bytes: u32, ms: u64) -> Traffic {
+    let mut traffic = Traffic::new();
+    (0..300).for_each(|i| traffic.request([open(), read()][i % 2], (i % 3) as u8, DATA, &format!("f{}", i % 90), MS));
+    traffic.coverage.client_paths = vec![ClientPath {
+        unanswered: Stuck { segments: 1, copies: 6, ns: ms * MS as u64, bytes },
+        unanswered_from_ns: Some(START_NS + 1_000 * MS),
+        largest_acknowledged: [500, 1_448],
+        ..ClientPath::new([10, 0, 0, 2].into())
+    }];
+    traffic
+}
+
+#[test]
+fn a_server_from_which_nothing_comes_back_is_said_with_the_client_and_the_instant() {
+    let text = unanswered(300, 12_000).first(Rule::Unanswered);
+    assert_eq!(
+        text,
+        "Client 10.0.0.2 got nothing back from the server from 2023-11-14 22:13:21 UTC on: TCP sent 1 request segment of 300 B or more \
+         again and again, up to 6 times in 12.0 s, and no packet came back on that connection. Response times do not show this. Check \
+         whether the server or the path to it was down."
+    );
+    let large = unanswered(1_448, 12_000).first(Rule::Unanswered);
+    assert!(
+        large
+            .contains(" Before, the server had acknowledged segments of up to 500 B, none as large: a path that drops"),
+        "{large}"
+    );
+    assert!(!unanswered(300, 10).rules().contains(&Rule::Unanswered), "10 ms");
+    let mut one_sided = unanswered(300, 12_000);
+    one_sided.coverage.one_sided = 1;
+    assert!(!one_sided.rules().contains(&Rule::Unanswered), "what the server sent was not captured");
+}

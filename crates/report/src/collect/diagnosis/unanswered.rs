@@ -1,0 +1,57 @@
+//! A server, or the path to it, from which nothing comes back.
+
+use plimsoll_model::ClientPath;
+
+use super::super::counts::plural;
+use super::{CAUSE_SHARE, Evidence, Found, Kind, NAMED};
+use crate::findings::Rule;
+use crate::instant;
+use crate::text::{duration, size};
+
+/// The clients whose requests TCP sent again and again without any packet in return.
+pub(super) fn unanswered(evidence: &Evidence<'_>, waited_s: f64) -> Option<Found> {
+    if !evidence.findings.source.filters.is_empty() || evidence.coverage.one_sided > 0 {
+        return None;
+    }
+    let mut paths: Vec<&ClientPath> =
+        evidence.coverage.client_paths.iter().filter(|path| path.unanswered.segments > 0).collect();
+    paths.sort_by_key(|path| std::cmp::Reverse(path.unanswered.ns));
+    let sum_s = paths.iter().map(|path| path.unanswered.ns as f64).sum::<f64>() / 1e9;
+    let share = sum_s / (sum_s + waited_s);
+    let first = paths.first()?;
+    if share < CAUSE_SHARE || sum_s * 1e9 < evidence.least_ns() {
+        return None;
+    }
+    let named: Vec<String> = paths.iter().take(NAMED).map(|path| path.client.to_string()).collect();
+    let more = if paths.len() > NAMED { format!(" and {} more", paths.len() - NAMED) } else { String::new() };
+    let since = paths.iter().filter_map(|path| path.unanswered_from_ns).min();
+    let text = format!(
+        "{} {}{more} got nothing back from the server{}: TCP sent {} of {} or more again and again, up to {} times in {}, and no packet \
+         came back on {}.{} Response times do not show this. Check whether the server or the path to it was down.",
+        if paths.len() == 1 { "Client" } else { "Clients" },
+        named.join(", "),
+        since.map_or_else(String::new, |ns| format!(" from {} on", instant::second(ns))),
+        plural(paths.iter().map(|path| path.unanswered.segments).sum(), "request segment"),
+        size(u64::from(paths.iter().map(|path| path.unanswered.bytes).min()?)),
+        paths.iter().map(|path| path.unanswered.copies).max()?,
+        duration(paths.iter().map(|path| path.unanswered.ns).max()? as f64 / 1e9),
+        if sum_s > first.unanswered.ns as f64 / 1e9 { "these connections" } else { "that connection" },
+        too_large(&paths),
+    );
+    Some(Found::new(Kind::Trouble, Rule::Unanswered, None, text).explaining(share).inferred())
+}
+
+/// That only large segments are concerned: then the path may pass small ones.
+fn too_large(paths: &[&ClientPath]) -> String {
+    let passed = paths.iter().map(|path| path.largest_acknowledged[0]).max().unwrap_or(0);
+    let is_larger =
+        |path: &&ClientPath| path.unanswered.bytes >= super::black_hole::LARGE && path.unanswered.bytes > passed;
+    if passed == 0 || !paths.iter().all(is_larger) {
+        return String::new();
+    }
+    format!(
+        " Before, the server had acknowledged segments of up to {}, none as large: a path that drops large packets shows the same (check its \
+         MTU).",
+        size(u64::from(passed)),
+    )
+}
