@@ -1,6 +1,7 @@
 //! What a job sends next.
 
 use plimsoll_model::{Outcome, Symbol};
+use plimsoll_wire::nfs::v3::write::Stable;
 use plimsoll_wire::nfs::v4::access::{ALL_RIGHTS, Access};
 use plimsoll_wire::nfs::v4::close::{Close, ReturnDelegation};
 use plimsoll_wire::nfs::v4::create::{Create, Kind};
@@ -21,9 +22,10 @@ use super::job::{Connecting, Goal, Job, Leaving, Opening};
 use super::recovery::Stage;
 use super::sending::{Moved, identity};
 use super::shapes;
+use super::uncommitted::Piece;
 use crate::client::Events;
 use crate::nfs::{JobId, never_sent};
-use crate::operation::{Cause, Disposition, Done, Failure, Reply};
+use crate::operation::{Cause, Disposition, Done, Failure, FileKey, Reply};
 use crate::outbox::Outbox;
 use crate::rpc::Data;
 
@@ -181,7 +183,8 @@ impl Calling<'_> {
                     compound.add(&ChangeAttributes { state, attributes: *attributes });
                 })
             }
-            Goal::Flush(_, handle) => self.about(shapes::COMMIT_FILE, handle, job, |compound| {
+            Goal::Rewrite { file, handle, pieces, .. } => self.rewrite(*file, handle, pieces, job),
+            Goal::Flush(_, handle, _) => self.about(shapes::COMMIT_FILE, handle, job, |compound| {
                 compound.add(&Commit);
             }),
             Goal::Close { handle, state, .. } => self.about(shapes::CLOSE_FILE, handle, job, |compound| {
@@ -318,6 +321,18 @@ impl Calling<'_> {
             }
             _ => false,
         }
+    }
+
+    /// Writes a piece again that the server has lost.
+    fn rewrite(&mut self, file: FileKey, handle: &FileHandle, pieces: &[Piece], job: &Job) -> bool {
+        let Some(Piece { offset, length, key, content }) = pieces.last() else { return false };
+        let (offset, count) = (*offset, (*length).min(self.client.agreed.write));
+        let state = self.client.files.get(file).map_or(StateId::ANONYMOUS, File::state);
+        let data = Some(Data { content, key: *key, offset, length: count });
+        let moved = Moved { files: [Some(identity(handle)), None], offset, count, keep: false, data };
+        self.send_about(shapes::WRITE_DATA, job.path, job.intended, moved, |compound| {
+            compound.add(&PutHandle(handle)).add(&Write { state, offset, count, stable: Stable::Unstable });
+        })
     }
 
     /// The next request of a transfer.

@@ -94,7 +94,7 @@ impl Nfs4Client {
                 let stable = if through { Stable::FileSync } else { Stable::Unstable };
                 Goal::Write { file, transfer, content: content.clone(), key, stable }
             }
-            Operation::Flush { file } => Goal::Flush(file, open(file)?.handle),
+            Operation::Flush { file } => Goal::Flush(file, open(file)?.handle, 0),
             Operation::Lookup { .. } => Goal::Lookup,
             Operation::Getattr { .. } | Operation::Query { .. } => Goal::GetAttributes,
             Operation::GetattrOpen { file } | Operation::QueryOpen { file, .. } => {

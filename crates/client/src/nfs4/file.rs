@@ -3,6 +3,7 @@
 use plimsoll_wire::nfs::v4::{FileHandle, StateId};
 
 use super::ranges::Ranges;
+use super::uncommitted::Uncommitted;
 use crate::nfs::Unstable;
 
 /// The open files of a connection.
@@ -19,6 +20,8 @@ pub(super) struct File {
     /// What they lock.
     pub(super) ranges: Ranges,
     pub(super) unstable: Unstable,
+    /// What a server that restarts may lose.
+    pub(super) uncommitted: Uncommitted,
 }
 
 /// An open.
@@ -32,7 +35,8 @@ pub(super) struct Open {
 
 impl File {
     pub(super) fn new(handle: FileHandle, open: Option<Open>) -> Self {
-        Self { handle, open, lock: None, ranges: Ranges::default(), unstable: Unstable::default() }
+        let (ranges, unstable, uncommitted) = Default::default();
+        Self { handle, open, lock: None, ranges, unstable, uncommitted }
     }
 
     /// What reads and writes belong to.

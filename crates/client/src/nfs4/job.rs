@@ -7,6 +7,7 @@ use plimsoll_wire::nfs::v3::write::Stable;
 use plimsoll_wire::nfs::v4::{FileHandle, Mask, SetAttributes, StateId};
 
 use super::recovery::{Recovery, Stage};
+use super::uncommitted::Piece;
 use crate::content::Content;
 use crate::nfs::{self, Facts, Release, Wanted};
 use crate::operation::{Disposition, Failure, FileKey, Reply, Tag, Ticket};
@@ -119,7 +120,15 @@ pub(super) enum Goal {
         key: u64,
         stable: Stable,
     },
-    Flush(FileKey, FileHandle),
+    /// Made durable; so often was everything written again before.
+    Flush(FileKey, FileHandle, u32),
+    /// What the server has lost is written again, the last piece first, and then made durable.
+    Rewrite {
+        file: FileKey,
+        handle: FileHandle,
+        pieces: Vec<Piece>,
+        times: u32,
+    },
     Lock {
         file: FileKey,
         exclusive: bool,
@@ -209,7 +218,7 @@ impl Job {
     /// Every handle that it makes use of.
     pub(super) fn handles(&self) -> impl Iterator<Item = &FileHandle> {
         let of_goal = match &self.goal {
-            Goal::GetAttributesOf(handle) | Goal::Set(handle, ..) | Goal::Flush(_, handle) => Some(handle),
+            Goal::GetAttributesOf(handle) | Goal::Set(handle, ..) | Goal::Flush(_, handle, _) => Some(handle),
             Goal::Read { transfer, .. } | Goal::Write { transfer, .. } => Some(&transfer.handle),
             _ => None,
         };

@@ -55,6 +55,7 @@ mod settle;
 mod shapes;
 mod suspend;
 mod trunk;
+mod uncommitted;
 
 pub use client::Nfs4Client;
 pub use options::{Agreed, Nfs4Options};

@@ -23,6 +23,8 @@ pub struct Recoveries {
     pub asked_anew: u64,
     /// Those of them that turned out to have been done the first time.
     pub done_before: u64,
+    /// Writes that were not committed before a restart and were repeated.
+    pub rewritten: u64,
 }
 
 /// What became of opens or locks.
@@ -50,6 +52,7 @@ impl Recoveries {
         self.resent += resent;
         self.asked_anew += asked_anew;
         self.done_before += done_before;
+        self.rewritten += other.rewritten;
     }
 
     /// What there is to say of them, in words.
@@ -73,6 +76,9 @@ impl Recoveries {
             facts.push(format!(
                 "recovered requests: {resent} sent again in the same slot, {asked_anew} in a new session ({done_before} of them had been done)"
             ));
+        }
+        if self.rewritten > 0 {
+            facts.push(format!("recovered writes: {} uncommitted writes repeated", self.rewritten));
         }
         facts
     }

@@ -16,6 +16,7 @@ use super::options::Agreed;
 use super::ranges::Range;
 use super::request_context::RequestContext;
 use super::shapes;
+use super::uncommitted::Piece;
 use crate::calls::Call;
 use crate::client::Events;
 use crate::nfs::{Facts, MOST, durability, never_sent};
@@ -73,6 +74,7 @@ impl Nfs4Client {
             Goal::List { .. } => job.listed(found.page.ok_or(Malformed)?, events)?,
             Goal::Read { .. } => job.read(call, found, events)?,
             Goal::Write { .. } => self.written(call, job, found)?,
+            Goal::Rewrite { .. } => self.rewritten(call, job, found)?,
             Goal::Flush(..) => self.committed(job, found.committed.ok_or(Malformed)?),
             Goal::Lock { file, .. } | Goal::Unlock { file, .. } => {
                 if let Some(file) = self.files.get_mut(*file) {
@@ -262,7 +264,7 @@ impl Nfs4Client {
 
     /// An answer to a WRITE.
     fn written(&mut self, call: &Call<RequestContext>, job: &mut Job, found: &Found<'_>) -> Result<(), Malformed> {
-        let Goal::Write { file, transfer, stable, .. } = &mut job.goal else { return Err(Malformed) };
+        let Goal::Write { file, transfer, stable, content, key } = &mut job.goal else { return Err(Malformed) };
         let RequestContext { offset, count, .. } = call.what;
         let written = found.written.ok_or(Malformed)?;
         // Neither more than there was, nor nothing of it and no error; and never less durable than was asked for.
@@ -275,6 +277,7 @@ impl Nfs4Client {
             && let Some(file) = self.files.get_mut(*file)
         {
             let changed = file.unstable.written(written.verifier);
+            file.uncommitted.add(Piece { offset, length: written.count, key: *key, content: content.clone() });
             self.guarantees.saw_verifier(changed);
         }
         self.guarantees.wrote(durability(*stable), durability(written.committed));
@@ -286,15 +289,51 @@ impl Nfs4Client {
 
     /// A COMMIT was done.
     fn committed(&mut self, job: &mut Job, verifier: [u8; 8]) {
-        let Goal::Flush(file, _) = job.goal else { return };
+        let Goal::Flush(file, handle, times) = job.goal else { return };
         job.reply = Some(Reply::Nothing);
-        if self.files.get_mut(file).is_some_and(|file| !file.unstable.committed(verifier)) {
-            self.guarantees.saw_verifier(true);
+        let Some(found) = self.files.get_mut(file) else { return };
+        let (kept, pieces) = (found.unstable.committed(verifier), found.uncommitted.take());
+        if kept {
+            return;
+        }
+        self.guarantees.saw_verifier(true);
+        if pieces.is_empty() || times >= MOST_REWRITES {
             let procedure = Some(shapes::about(shapes::COMMIT_FILE));
             job.fail(Failure { procedure, status: Some(0), outcome: Outcome::Failed, cause: Cause::LostWrites });
+        } else {
+            job.reply = None;
+            job.goal = Goal::Rewrite { file, handle, pieces, times: times + 1 };
         }
     }
+
+    /// A piece that the server had lost was written again.
+    fn rewritten(&mut self, call: &Call<RequestContext>, job: &mut Job, found: &Found<'_>) -> Result<(), Malformed> {
+        let Goal::Rewrite { file, handle, pieces, times } = &mut job.goal else { return Err(Malformed) };
+        let written = found.written.ok_or(Malformed)?;
+        let piece = pieces.last_mut().ok_or(Malformed)?;
+        if written.count > call.what.count || written.count == 0 && call.what.count > 0 {
+            return Err(Malformed);
+        }
+        let done = Piece { length: written.count, ..piece.clone() };
+        piece.offset += u64::from(written.count);
+        piece.length -= written.count;
+        if piece.length == 0 {
+            pieces.pop();
+        }
+        if let Some(open) = self.files.get_mut(*file).filter(|_| written.committed == Stable::Unstable) {
+            open.unstable.written(written.verifier);
+            open.uncommitted.add(done);
+        }
+        self.recoveries.rewritten += 1;
+        if pieces.is_empty() {
+            job.goal = Goal::Flush(*file, *handle, *times);
+        }
+        Ok(())
+    }
 }
+
+/// A flush whose data the server loses again and again is given up after so many times.
+const MOST_REWRITES: u32 = 3;
 
 impl File {
     /// A lock was granted, or given back.

@@ -343,3 +343,59 @@ fn slots_of_requests_that_were_given_up_are_asked_about() {
         play.check_rows("given up");
     }
 }
+
+/// An answer to WRITE or COMMIT with the verifier of a server's life.
+fn answer_in(play: &mut Play, life: u64) {
+    let call = play.calls.remove(0);
+    let mut results = call.fine();
+    let verifier = results.len() - 8;
+    assert!(matches!(call.operations.last(), Some(5 | 38)), "{:?}", call.operations);
+    results[verifier..].copy_from_slice(&life.to_be_bytes());
+    play.answer(&call, &results);
+}
+
+#[test]
+fn what_was_not_committed_before_a_restart_is_written_again() {
+    let content = Arc::new(Content::new(1));
+    let mut play = Play::connected();
+    let file = play.open();
+    let mut written = Vec::new();
+    for (tag, offset) in [(10, 0), (11, 700)] {
+        play.begin(tag, &Operation::Write { file, offset, length: 700, content: &content, key: 3 });
+        written.push(play.calls[0].arguments[play.calls[0].arguments.len() - 720..].to_vec());
+        answer_in(&mut play, 1);
+    }
+    play.begin(12, &Operation::Flush { file });
+    answer_in(&mut play, 2);
+    for original in &written {
+        let again = &play.calls[0].arguments;
+        assert_eq!(&again[again.len() - 720..], original, "offset, length and data are those of before");
+        answer_in(&mut play, 2);
+    }
+    assert!(play.done(Tag(12)).is_none());
+    answer_in(&mut play, 2);
+    assert_eq!(play.done(Tag(12)), Some(Ok(Reply::Nothing)));
+    // Nothing is left that could be lost.
+    play.begin(13, &Operation::Flush { file });
+    answer_in(&mut play, 9);
+    assert_eq!(play.done(Tag(13)), Some(Ok(Reply::Nothing)));
+    play.check_rows("rewritten");
+}
+
+#[test]
+fn what_is_lost_again_and_again_is_lost() {
+    let content = Arc::new(Content::new(1));
+    let mut play = Play::connected();
+    let file = play.open();
+    play.begin(10, &Operation::Write { file, offset: 0, length: 700, content: &content, key: 3 });
+    answer_in(&mut play, 1);
+    play.begin(11, &Operation::Flush { file });
+    let mut answers = 0;
+    while play.done(Tag(11)).is_none() {
+        answers += 1;
+        assert!(answers < 20, "it goes on for ever");
+        answer_in(&mut play, 100 + answers);
+    }
+    assert_eq!((play.done(Tag(11)).unwrap().unwrap_err().cause, answers), (Cause::LostWrites, 7));
+    play.check_rows("lost");
+}

@@ -1,0 +1,73 @@
+//! What was written to a file and is not durable yet: after a restart of the server it is written again.
+//!
+//! Spec: RFC 8881 18.3.3
+
+use std::sync::Arc;
+
+use crate::content::Content;
+
+/// Writes of a file that are kept, at most: each costs 32 bytes. What was lost beyond them is lost.
+const MOST: usize = 256;
+
+/// A write that was answered.
+#[derive(Clone, Debug)]
+pub(super) struct Piece {
+    pub(super) offset: u64,
+    pub(super) length: u32,
+    pub(super) key: u64,
+    pub(super) content: Arc<Content>,
+}
+
+/// The writes of a file since its last COMMIT, in their order.
+#[derive(Clone, Debug, Default)]
+pub(super) struct Uncommitted {
+    pieces: Vec<Piece>,
+    /// Some are not here.
+    incomplete: bool,
+}
+
+impl Uncommitted {
+    /// A write was answered that is not durable.
+    pub(super) fn add(&mut self, piece: Piece) {
+        // Data that were read from another file are not kept for longer than it takes to write them.
+        if self.pieces.len() >= MOST || piece.key == Content::HELD {
+            self.incomplete = true;
+            self.pieces.clear();
+        }
+        if !self.incomplete {
+            self.pieces.push(piece);
+        }
+    }
+
+    /// All of them, the first one last; none where some are missing. From now on there are none.
+    pub(super) fn take(&mut self) -> Vec<Piece> {
+        let Self { mut pieces, incomplete } = std::mem::take(self);
+        pieces.reverse();
+        if incomplete { Vec::new() } else { pieces }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn piece(offset: u64, key: u64) -> Piece {
+        Piece { offset, length: 1, key, content: Arc::new(Content::at(0, b"x")) }
+    }
+
+    #[test]
+    fn all_are_kept_or_none() {
+        let mut file = Uncommitted::default();
+        (0..3).for_each(|offset| file.add(piece(offset, 1)));
+        assert_eq!(file.take().iter().map(|piece| piece.offset).collect::<Vec<_>>(), [2, 1, 0]);
+        assert!(file.take().is_empty());
+        (0..=MOST as u64).for_each(|offset| file.add(piece(offset, 1)));
+        file.add(piece(9, 1));
+        assert!(file.take().is_empty(), "too many");
+        file.add(piece(0, 1));
+        file.add(piece(1, Content::HELD));
+        assert!(file.take().is_empty(), "a copy of another file");
+        file.add(piece(5, 1));
+        assert_eq!(file.take().len(), 1);
+    }
+}
