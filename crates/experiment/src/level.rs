@@ -406,6 +406,7 @@ fn judged(
         short_reads,
         interruption,
         users,
+        overtime_s: scheduled.then_some(generator.overtime_ns as f64 / 1e9),
         iterations: kinds.iter().map(turn_kind).collect(),
     };
     let iterations = clients.iter().map(|client| client.iterations).sum();

@@ -42,6 +42,7 @@ mod summary;
 mod traffic;
 mod units;
 mod untrusted;
+mod users;
 
 use crate::findings::{DrillDown, Findings, Report};
 use crate::tables;
@@ -240,6 +241,7 @@ fn sections<'a>(report: &'a Report, drill: Option<&DrillDown>) -> Vec<Section<'a
             .text(only().flat_map(calls::section)),
         Section::new("levels", "Load levels")
             .figures(curves::figures(sides))
+            .figures(users::figures(sides))
             .figures(only().flat_map(load_curves::figures))
             .text(only().flat_map(load_curves::section))
             .text(level_tables(sides)),

@@ -64,11 +64,11 @@ impl RecordedLevel {
     /// Where it lies on its load curve: repeats of a load lie at the same place.
     #[must_use]
     pub fn point(&self) -> LoadPoint {
-        let About { level, curve, asked_per_s, pace, clients, depth, validity, .. } = &self.about;
+        let About { level, curve, users, asked_per_s, pace, clients, depth, validity, .. } = &self.about;
         LoadPoint {
             curve: curve.as_deref().and_then(besides_repeat).map(str::to_owned),
             level: level.clone(),
-            load: load(*asked_per_s, *clients, *depth),
+            load: load(*users, *asked_per_s, *clients, *depth),
             pace: pace.clone(),
             outstanding: clients.saturating_mul((*depth).into()),
             valid: validity.valid,

@@ -45,6 +45,9 @@ pub struct Generator {
     pub late_starts: u64,
     /// Planned iterations that were due in the measured phase and not started when the drain ended.
     pub never_sent: u64,
+    /// From the end of the measured phase until the last iteration that was due in it had ended or was given up, ns.
+    #[serde(default)]
+    pub overtime_ns: u64,
     /// Actions that had no answer in time, whole run.
     pub overdue: u64,
     /// Answers that belonged to no request, whole run.
@@ -71,6 +74,7 @@ impl Generator {
         self.planned += other.planned;
         self.late_starts += other.late_starts;
         self.never_sent += other.never_sent;
+        self.overtime_ns = self.overtime_ns.max(other.overtime_ns);
         self.overdue += other.overdue;
         self.unmatched_responses += other.unmatched_responses;
         self.requests_avoided += other.requests_avoided;

@@ -20,6 +20,8 @@ pub(crate) struct Accounting<'a, S> {
     pub(crate) slots: Vec<Slot>,
     pub(crate) tallies: Vec<ClientTally>,
     pub(crate) iterations: IterationTallies,
+    /// When the last iteration that was due in the measured phase ended or was given up.
+    pub(crate) last_due_ended: i64,
     pub(crate) sink: S,
     pub(crate) names: &'a Names,
     pub(crate) stage: Option<u32>,
@@ -118,6 +120,7 @@ impl<'a, S: Sink> Accounting<'a, S> {
             slots: Vec::new(),
             tallies,
             iterations: IterationTallies::default(),
+            last_due_ended: i64::MIN,
             sink,
             names,
             stage,
@@ -317,17 +320,19 @@ impl<'a, S: Sink> Accounting<'a, S> {
             found.iteration.take().filter(|clock| self.window.0 <= clock.due && clock.due < self.window.1)
         {
             self.iterations.ended(kind, clock, at);
+            self.last_due_ended = self.last_due_ended.max(at);
         }
     }
 
-    /// All is over: iterations that were due in the measured phase and have not ended are counted.
-    pub(crate) fn count_unended(&mut self) {
+    /// All is over at `now`: iterations that were due in the measured phase and have not ended are counted.
+    pub(crate) fn count_unended(&mut self, now: i64) {
         for slot in &mut self.slots {
             let kind = slot.scenario.as_ref().map_or(0, |scenario| scenario.kind());
             if let Some(clock) =
                 slot.iteration.take().filter(|clock| self.window.0 <= clock.due && clock.due < self.window.1)
             {
                 self.iterations.unended(kind, clock);
+                self.last_due_ended = self.last_due_ended.max(now);
             }
         }
     }

@@ -45,7 +45,7 @@ pub struct LoadPoint {
     pub curve: Option<String>,
     /// The load in words, without the curve.
     pub level: String,
-    /// Clients, actions outstanding, or iterations per second.
+    /// Clients, actions outstanding, iterations per second, or users.
     pub load: f64,
     /// What else decides the load, in words.
     pub pace: Vec<String>,

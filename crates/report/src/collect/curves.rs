@@ -26,7 +26,7 @@ fn curve(mut stages: Vec<&Stage>) -> Option<LoadCurve> {
     let used: Vec<&Stage> = stages.iter().copied().filter(|stage| stage.validity.valid).collect();
     let points: Vec<Point> = used.iter().map(|stage| point(stage)).collect();
     // The law is of so many who want the same thing; a schedule starts what it starts whoever waits.
-    let by_rate = load == LOADS[2];
+    let by_rate = load == LOADS[2] || load == LOADS[3];
     let fitted = if by_rate { None } else { fit(&points) };
     let knee = if by_rate {
         no_knee("the load is a schedule, not a number of clients")
@@ -47,7 +47,10 @@ fn curve(mut stages: Vec<&Stage>) -> Option<LoadCurve> {
 /// What is raised; `None` where it is now this and now that.
 fn of_what(stages: &[&Stage]) -> Option<&'static str> {
     let asked = stages.iter().filter(|stage| stage.asked_per_s.is_some()).count();
+    let users = stages.iter().filter(|stage| stage.users.is_some()).count();
     match asked {
+        _ if users == stages.len() => Some(LOADS[3]),
+        _ if users > 0 => None,
         0 if stages.iter().all(|stage| stage.depth <= 1) => Some(LOADS[0]),
         0 => Some(LOADS[1]),
         n if n == stages.len() => Some(LOADS[2]),

@@ -92,6 +92,10 @@ pub struct About {
     /// Users who have schedules of their own; `None` where nobody has.
     #[serde(default)]
     pub users: Option<u64>,
+    /// From the end of the phase until the last iteration that was due in it had ended or was given up, s; `None` where nobody has a
+    /// schedule, and in recordings from before this was counted.
+    #[serde(default)]
+    pub overtime_s: Option<f64>,
     /// Iterations by kind.
     #[serde(default)]
     pub iterations: Vec<IterationKind>,
@@ -190,7 +194,8 @@ fn stage(number: u32, level: &Level<'_>, status_name: StatusName) -> Stage {
     let sum = operations_together(level.statistics);
     let about = level.about.clone();
     let answered = about.answered.unwrap_or_else(|| meant(level.statistics, &sum));
-    let users = about.users.map(|users| Users::of(users, about.generator.never_sent, &about.iterations));
+    let duration_s = span.elapsed_s.zip(about.overtime_s).map(|(phase, more)| phase + more);
+    let users = about.users.map(|users| Users::of(users, about.generator.never_sent, &about.iterations, duration_s));
     let mut failures = about.failures;
     failures.sort_by_key(|(cause, count)| (std::cmp::Reverse(*count), cause.clone()));
     Stage {

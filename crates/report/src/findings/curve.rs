@@ -31,7 +31,7 @@ pub struct LoadCurve {
 }
 
 /// What can be raised from level to level.
-pub const LOADS: [&str; 3] = ["clients", "actions outstanding", "iterations per second"];
+pub const LOADS: [&str; 4] = ["clients", "actions outstanding", "iterations per second", "users"];
 
 /// A level of a load curve.
 #[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]

@@ -40,17 +40,21 @@ pub struct Users {
     pub failed: u64,
     /// Their share, 0..=1.
     pub failed_share: f64,
+    /// From the begin of the measured phase until the last iteration that was due in it had ended or was given up, at least the phase's
+    /// length, s; null in recordings from before this was counted.
+    #[serde(default)]
+    pub duration_s: Option<f64>,
 }
 
 impl Users {
     /// From the kinds; `never_begun` iterations were due and never begun.
-    pub(crate) fn of(users: u64, never_begun: u64, kinds: &[IterationKind]) -> Users {
+    pub(crate) fn of(users: u64, never_begun: u64, kinds: &[IterationKind], duration_s: Option<f64>) -> Users {
         let sum = |pick: fn(&IterationKind) -> u64| kinds.iter().map(pick).sum::<u64>();
         let not_ended = sum(|kind| kind.unended) + never_begun;
         let (due, late, failed) =
             (sum(|kind| kind.ended) + not_ended, sum(|kind| kind.late) + not_ended, sum(|kind| kind.failed));
         let share = |count: u64| if due > 0 { count as f64 / due as f64 } else { 0.0 };
-        Users { users, due, late, overload: share(late), failed, failed_share: share(failed) }
+        Users { users, due, late, overload: share(late), failed, failed_share: share(failed), duration_s }
     }
 }
 
@@ -62,9 +66,9 @@ mod tests {
     fn what_never_ended_is_late_too() {
         let kind =
             |ended, unended, late, failed| IterationKind { ended, unended, late, failed, ..IterationKind::default() };
-        let users = Users::of(5, 2, &[kind(10, 0, 1, 0), kind(6, 2, 3, 1)]);
+        let users = Users::of(5, 2, &[kind(10, 0, 1, 0), kind(6, 2, 3, 1)], None);
         assert_eq!((users.due, users.late, users.failed), (20, 8, 1));
         assert_eq!((users.overload, users.failed_share), (0.4, 0.05));
-        assert_eq!(Users::of(5, 0, &[]).overload, 0.0);
+        assert_eq!(Users::of(5, 0, &[], None).overload, 0.0);
     }
 }

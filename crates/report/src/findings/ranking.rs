@@ -40,7 +40,7 @@ pub struct RankedCurve {
 pub struct RankedPoint {
     /// The load in words.
     pub level: String,
-    /// Clients, requests outstanding, or iterations per second.
+    /// Clients, requests outstanding, iterations per second, or users.
     pub load: f64,
     /// Whether it counts.
     pub used: bool,

@@ -148,9 +148,9 @@ impl Stage {
         words(load, self.curve.as_deref())
     }
 
-    /// What is raised from level to level: the rate asked for, or else the requests that may be outstanding.
+    /// What is raised from level to level: users, or else the rate asked for, or else the requests that may be outstanding.
     pub fn load(&self) -> f64 {
-        load(self.asked_per_s, self.clients, self.depth)
+        load(self.users.map(|users| users.users), self.asked_per_s, self.clients, self.depth)
     }
 
     /// The response time that leads.
@@ -206,7 +206,8 @@ pub(super) fn words(level: &str, curve: Option<&str>) -> String {
     }
 }
 
-/// A load in a number: iterations per second, or else the actions that may be outstanding.
-pub fn load(asked_per_s: Option<f64>, clients: u64, depth: u32) -> f64 {
-    asked_per_s.unwrap_or(clients as f64 * f64::from(depth.max(1)))
+/// A load in a number: users with schedules, or else iterations per second, or else the actions that may be outstanding.
+pub fn load(users: Option<u64>, asked_per_s: Option<f64>, clients: u64, depth: u32) -> f64 {
+    let scheduled = users.map(|users| users as f64).or(asked_per_s);
+    scheduled.unwrap_or(clients as f64 * f64::from(depth.max(1)))
 }

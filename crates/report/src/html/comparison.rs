@@ -2,6 +2,7 @@
 
 mod charts;
 mod compact;
+mod procedures;
 mod ranking;
 
 use super::units::{bytes, duration, percent};
@@ -30,6 +31,7 @@ pub(super) fn sections<'a>(sides: &'a [Findings], comparison: &'a Comparison) ->
             .text(ranking::tables(sides, comparison)),
         Section::new("differences", "Differences")
             .figures(charts::figures(sides, comparison))
+            .figures(procedures::figures(sides, comparison))
             .text(levels.map(|(i, level)| table(sides, comparison, level, i))),
     ]
 }

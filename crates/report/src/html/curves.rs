@@ -21,14 +21,15 @@ pub(super) fn figures<'a>(sides: &'a [Findings]) -> Vec<Figure<'a>> {
 }
 
 /// Levels that belong together.
-struct Curve<'a> {
-    name: String,
-    stages: Vec<&'a Stage>,
+pub(super) struct Curve<'a> {
+    pub(super) name: String,
+    pub(super) stages: Vec<&'a Stage>,
     /// What they tell together.
     together: Option<&'a LoadCurve>,
 }
 
-fn curves<'a>(sides: &'a [Findings]) -> Vec<Curve<'a>> {
+/// The levels of all sides, a curve each.
+pub(super) fn curves<'a>(sides: &'a [Findings]) -> Vec<Curve<'a>> {
     let mut curves: Vec<Curve<'a>> = Vec::new();
     for side in sides {
         for stage in &side.stages {
@@ -48,12 +49,16 @@ fn curves<'a>(sides: &'a [Findings]) -> Vec<Curve<'a>> {
     curves
 }
 
-fn load_axis(curves: &[Curve<'_>]) -> Option<Axis> {
+/// What is raised from level to level; none where it is now this and now that.
+pub(super) fn load_axis(curves: &[Curve<'_>]) -> Option<Axis> {
     let stages = || curves.iter().flat_map(|curve| &curve.stages);
     let most = stages().map(|stage| stage.load()).fold(0.0, f64::max);
     let asked = stages().filter(|stage| stage.asked_per_s.is_some()).count();
+    let users = stages().filter(|stage| stage.users.is_some()).count();
     let deep = stages().any(|stage| stage.depth > 1);
     match asked {
+        _ if users > 0 && users == stages().count() => Axis::linear_right(Unit::Count, "users", most),
+        _ if users > 0 => None,
         // A closed loop's load and an open loop's are no numbers of one axis.
         0 if deep => Axis::linear_right(Unit::Count, "actions outstanding at most (clients × depth)", most),
         0 => Axis::linear_right(Unit::Count, "clients", most),
@@ -63,7 +68,7 @@ fn load_axis(curves: &[Curve<'_>]) -> Option<Axis> {
 }
 
 /// A point a level.
-fn series<'a>(
+pub(super) fn series<'a>(
     curve: &Curve<'_>,
     color: usize,
     x: impl Fn(&Stage) -> f64,

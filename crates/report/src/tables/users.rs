@@ -16,7 +16,7 @@ pub(crate) fn users(sides: &[Findings]) -> Option<Table> {
                 Cell::Rate(stage.iterations_per_s),
                 Cell::Count(users.failed),
                 Cell::Share(Some(users.failed_share)),
-                Cell::Number(stage.span.elapsed_s.map(|s| s * 1e3), 0, ""),
+                Cell::Number(users.duration_s.map(|s| s * 1e3), 0, ""),
             ],
         })
     };
@@ -26,7 +26,9 @@ pub(crate) fn users(sides: &[Findings]) -> Option<Table> {
         scaled: None,
         caption:
             "Each user has a schedule. Overload: share of iterations that had not ended when the user's next iteration \
-        was due, or never began. Iterations: iterations that ended. Failed: iterations with a failed action."
+        was due, or never began. Iterations: iterations that ended in the measured phase. Failed: iterations with a failed action. \
+        Duration: from the start of the measured phase until the last iteration that was due in it had ended, or Plimsoll stopped \
+        waiting for it."
                 .to_owned(),
         columns: vec![
             Column::new("Users", "Users"),
@@ -39,7 +41,8 @@ pub(crate) fn users(sides: &[Findings]) -> Option<Table> {
         rows: with.iter().filter_map(row).collect(),
         notes: vec![Note::quiet(
             "Overload: share of iterations that had not ended when the user's next iteration was due, or never began. \
-            Iterations/s: iterations that ended. Failed: iterations with a failed action.",
+            Iterations/s: iterations that ended in the measured phase. Failed: iterations with a failed action. Duration: from the start of \
+            the measured phase until the last iteration that was due in it had ended, or Plimsoll stopped waiting for it.",
         )],
     })
 }

@@ -5,9 +5,10 @@
 use crate::html_synthetic::{NASTY, busy, compared, compared_in_full, invalid, points, run};
 use plimsoll_report::collect::repeats::repeats;
 use plimsoll_report::findings::{
-    ClientSpread, FailureCount, Fairness, Findings, Generator, Reason, Report, Run, Stage, Validity,
+    ClientSpread, FailureCount, Fairness, Findings, Generator, Reason, Report, Run, Stage, Users, Validity,
 };
 use plimsoll_report::{html, text};
+use serde_json::Value;
 
 /// Ceiling for a typical page, bytes.
 const TYPICAL: usize = 2_000_000;
@@ -207,6 +208,67 @@ fn fairness_that_may_be_the_generators_is_marked() {
     let jain = findings.stages.iter().find(|stage| stage.fairness.clients > 1).and_then(|stage| stage.fairness.jain);
     assert!(markup.contains(&format!("<td>{:.3}*</td>", jain.unwrap())));
     assert!(markup.contains("At levels marked *"));
+}
+
+/// The charts that the script draws, by their figure's id.
+fn charts(page: &str, id: &str) -> Vec<Value> {
+    let start = "<script type=\"application/json\" id=\"charts\">";
+    let all = page.split_once(start).expect("the charts are there").1.split_once("</script>").expect("and end").0;
+    let all: Vec<Value> = serde_json::from_str(all).unwrap();
+    let of = all.into_iter().filter(|figure| figure["id"] == id);
+    of.flat_map(|figure| figure["choices"].as_array().unwrap().clone()).map(|choice| choice["chart"].clone()).collect()
+}
+
+/// FSCT's columns as curves: the axis counts users, and the planned rate stands beside the one that was reached.
+#[test]
+fn users_have_charts_of_overload_and_throughput() {
+    let mut findings = run();
+    assert!(charts(&crate::page(&findings), "users-overload").is_empty(), "nobody has a schedule");
+    findings.stages.retain(|stage| stage.curve.as_deref() == Some("SMB"));
+    for (stage, (users, overload)) in
+        findings.stages.iter_mut().zip([(100, 0.0), (200, 0.0), (300, 0.08), (400, 0.5), (500, 0.8)])
+    {
+        stage.asked_per_s = Some(users as f64 / 11.0);
+        stage.curve = None;
+        stage.users = Some(Users { users, overload, failed_share: overload / 10.0, ..Users::default() });
+    }
+    let page = crate::page(&findings);
+    let [overload] = &charts(&page, "users-overload")[..] else { panic!("one chart") };
+    assert_eq!(overload["x"]["name"], "users");
+    let series = overload["series"].as_array().unwrap();
+    assert_eq!((&series[0]["name"], &series[1]["name"]), (&"overload".into(), &"errors".into()));
+    assert_eq!(series[0]["x"], serde_json::json!([100.0, 200.0, 300.0, 400.0, 500.0]));
+    assert_eq!(series[0]["y"], serde_json::json!([0.0, 0.0, 8.0, 50.0, 80.0]));
+    let [throughput] = &charts(&page, "users-throughput")[..] else { panic!("one chart") };
+    assert_eq!(throughput["series"][1]["name"], "planned");
+    assert_eq!(throughput["series"][1]["y"][0], 100.0 / 11.0);
+    assert_eq!(charts(&page, "load-response")[0]["x"]["name"], "users");
+    let curves = plimsoll_report::collect::curves::curves(&findings.stages);
+    assert_eq!((curves[0].load.as_str(), curves[0].points[4].load), ("users", 500.0));
+    assert!(curves[0].knee.missing.as_deref().is_some_and(|why| why.contains("a schedule")));
+}
+
+/// What an operation takes before and after, and how many of them there are.
+#[test]
+fn a_comparison_has_charts_of_each_procedure() {
+    let mut report = compared();
+    assert!(charts(&html::page(&report).unwrap(), "procedure-times").is_empty(), "it has no procedures");
+    let level = &mut report.comparison.as_mut().unwrap().levels[1];
+    let mut rows = level.rows[1..2].to_vec();
+    rows.push(rows[0].clone());
+    for (row, (name, rate)) in rows.iter_mut().zip([("CLOSE", 900.0), ("CREATE", 1000.0)]) {
+        (row.scope, row.name) = ("procedure".to_owned(), name.to_owned());
+        row.metrics[0].estimates[0].as_mut().unwrap().value = rate;
+        row.metrics[0].estimates[1].as_mut().unwrap().value = 800.0;
+        row.metrics[1].estimates[0].as_mut().unwrap().value = rate / 1e6;
+    }
+    level.rows.extend(rows);
+    let page = html::page(&report).unwrap();
+    let [times] = &charts(&page, "procedure-times")[..] else { panic!("the other levels have no procedures") };
+    assert_eq!(times["x"]["names"], serde_json::json!(["CREATE", "CLOSE"]));
+    assert_eq!((&times["series"][0]["name"], &times["series"][1]["name"]), (&"A".into(), &"B".into()));
+    assert_eq!(times["series"][0]["y"], serde_json::json!([1e-3, 9e-4]));
+    assert_eq!(charts(&page, "procedure-rates")[0]["series"][1]["y"], serde_json::json!([800.0, 800.0]));
 }
 
 #[test]

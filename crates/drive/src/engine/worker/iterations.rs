@@ -342,6 +342,9 @@ impl<S: Sink, N: Network> Worker<'_, S, N> {
                 let missed = u64::from(arrival_queue.next() >= window.0);
                 self.generator.planned += missed;
                 self.generator.never_sent += missed;
+                if missed > 0 {
+                    self.accounting.last_due_ended = self.accounting.last_due_ended.max(self.now);
+                }
                 if let (true, Some(tally)) = (own, self.accounting.tallies.get_mut(client_index)) {
                     tally.due_iterations += missed;
                 }

@@ -217,7 +217,9 @@ impl<S: Sink, N: Network> Worker<'_, S, N> {
         }
         while !self.settle() {}
         // Behind the failures of what had no answer: they are their iterations'.
-        self.accounting.count_unended();
+        self.accounting.count_unended(self.now);
+        let overtime = self.accounting.last_due_ended.saturating_sub(self.accounting.window.1);
+        self.generator.overtime_ns = u64::try_from(overtime).unwrap_or(0);
         self.flush_all();
         self.job.coordinator.drained();
         while !self.job.coordinator.all_drained() && !self.gone() {

@@ -182,6 +182,20 @@ fn users_start_iterations_on_schedules_of_their_own() {
     assert_eq!(ran.generator.planned, 20);
     assert_eq!((ran.generator.late_starts, ran.generator.asked_rate), (0, Some(200.0)));
     assert_eq!(ran.generator.achieved_rate, 200.0);
+    assert_eq!(ran.generator.overtime_ns, 0, "the last one ends at 109 ms, within the phase");
+}
+
+#[test]
+fn overtime_lasts_until_the_last_iteration_of_the_phase_has_ended_or_is_given_up() {
+    let overtime = |answer: i64| {
+        let toys = Toys::new(&TURN);
+        let load = Load::Partly { users: 2, every_ns: 10 * MS as u64, arrivals: Arrivals::Constant };
+        over(&plan(load), &toys, move |_| steady(answer)).generator.overtime_ns / MS as u64
+    };
+    // The phase ends at 110 ms. The second user's last iteration is due at 105: begun then, or behind ten others begun one by one.
+    assert_eq!([2, 7, 12].map(|answer| overtime(answer * MS)), [0, 2, 27]);
+    // 11 iterations of 20 ms each are not over when the drain of 50 ms is.
+    assert_eq!(overtime(20 * MS), 50);
 }
 
 #[test]

@@ -571,6 +571,7 @@ fn stage(rich: &Findings, number: u32, clients: u64, reasons: &[&str]) -> Stage 
             overload: 0.25,
             failed: 1,
             failed_share: 0.025,
+            duration_s: Some(4.5),
         }),
         iterations: vec![IterationKind {
             name: "upload, unmapped".into(),

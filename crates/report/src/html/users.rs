@@ -1,0 +1,66 @@
+//! Users with schedules: overload, errors and throughput against their number, the figures that go with FSCT's table.
+
+use super::chart::{Axis, Chart, Series, Shape, Unit};
+use super::curves::{Curve, curves, load_axis, series};
+use super::figure::Figure;
+use super::units::{percent, rate_number};
+use crate::findings::{Findings, Stage, Users};
+
+/// Overload and errors, and iterations, against users; nothing where nobody has a schedule, or there is one level.
+pub(super) fn figures<'a>(sides: &'a [Findings]) -> Vec<Figure<'a>> {
+    let mut curves = curves(sides);
+    curves.iter_mut().for_each(|curve| curve.stages.retain(|stage| stage.users.is_some()));
+    curves.retain(|curve| curve.stages.len() > 1);
+    [overload(&curves), throughput(&curves)].into_iter().flatten().collect()
+}
+
+fn overload<'a>(curves: &[Curve<'_>]) -> Option<Figure<'a>> {
+    let share = |pick: fn(&Users) -> f64| move |stage: &Stage| stage.users.as_ref().map(|users| pick(users) * 100.0);
+    let late = share(|users| users.overload);
+    let failed = share(|users| users.failed_share);
+    let both = |(at, curve): (usize, &Curve<'_>)| {
+        [named(curve, 2 * at, "overload", late), named(curve, 2 * at + 1, "errors", failed)]
+    };
+    let all: Vec<Series<'a>> = curves.iter().enumerate().flat_map(both).collect();
+    let y = Axis::linear(Unit::Percent, "share of iterations", highest(&all))?;
+    let explanation = "Share of iterations that had not ended when the user's next one was due (overload), and of those with a \
+        failed action (errors), at each number of users.";
+    let said = |stage: &Stage| {
+        let users = stage.users?;
+        Some(format!("{} {}, errors {}", stage.words(), percent(users.overload), percent(users.failed_share)))
+    };
+    let summary = format!("Overload against users: {}.", listed(curves, said));
+    let chart = Chart { x: load_axis(curves)?, y, series: all };
+    Figure::of(("users-overload", "Overload and errors against users"), explanation, summary, chart)
+}
+
+fn throughput<'a>(curves: &[Curve<'_>]) -> Option<Figure<'a>> {
+    let both = |(at, curve): (usize, &Curve<'_>)| {
+        let planned = named(curve, 2 * at + 1, "planned", |stage| stage.asked_per_s);
+        [
+            named(curve, 2 * at, "ended", |stage| Some(stage.iterations_per_s)),
+            Series { shape: Shape::Line, labels: Vec::new(), ..planned },
+        ]
+    };
+    let all: Vec<Series<'a>> = curves.iter().enumerate().flat_map(both).collect();
+    let y = Axis::linear(Unit::PerSecond, "iterations", highest(&all))?;
+    let explanation = "Iterations that ended per second at each number of users; the line without marks is what the users' \
+        schedules plan. Where the curves part, the users are overloaded.";
+    let said = |stage: &Stage| Some(format!("{} {}/s", stage.words(), rate_number(stage.iterations_per_s)));
+    let summary = format!("Iterations per second against users: {}.", listed(curves, said));
+    let chart = Chart { x: load_axis(curves)?, y, series: all };
+    Figure::of(("users-throughput", "Throughput against users"), explanation, summary, chart)
+}
+
+/// A number at each level, called what it is, and of which curve where there are several.
+fn named<'a>(curve: &Curve<'_>, color: usize, what: &str, y: impl Fn(&Stage) -> Option<f64>) -> Series<'a> {
+    Series { name: format!("{} {what}", curve.name).trim_start().to_owned(), ..series(curve, color, Stage::load, y) }
+}
+
+fn highest(series: &[Series<'_>]) -> f64 {
+    series.iter().flat_map(|series| series.y.iter().flatten()).copied().fold(0.0, f64::max)
+}
+
+fn listed(curves: &[Curve<'_>], said: impl Fn(&Stage) -> Option<String>) -> String {
+    curves.iter().flat_map(|curve| &curve.stages).filter_map(|stage| said(stage)).collect::<Vec<_>>().join("; ")
+}
