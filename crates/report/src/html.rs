@@ -27,6 +27,7 @@ mod drill_down;
 mod each_level;
 mod figure;
 mod file_io;
+mod highest_data;
 mod history;
 mod load_curves;
 mod load_groups;
@@ -241,6 +242,7 @@ fn sections<'a>(report: &'a Report, drill: Option<&DrillDown>) -> Vec<Section<'a
             .text(only().flat_map(calls::section)),
         Section::new("levels", "Load levels")
             .figures(curves::figures(sides))
+            .figures(highest_data::figure(sides))
             .figures(users::figures(sides))
             .figures(only().flat_map(load_curves::figures))
             .text(only().flat_map(load_curves::section))
@@ -285,7 +287,8 @@ fn sections<'a>(report: &'a Report, drill: Option<&DrillDown>) -> Vec<Section<'a
 
 /// What load levels of all sides tell, as tables.
 fn level_tables(sides: &[Findings]) -> Vec<Markup> {
-    let first = drawn::draw(tables::levels(sides).into_iter().chain(tables::repeats(sides)));
+    let levels = tables::levels(sides).into_iter().chain(tables::highest_data(sides));
+    let first = drawn::draw(levels.chain(tables::repeats(sides)));
     let users =
         tables::users(sides).into_iter().chain(tables::late_iterations(sides)).chain(tables::server_side(sides));
     [first, load_groups::section(sides), drawn::draw(users)].concat()

@@ -1,7 +1,7 @@
 //! A load level as a recording has it.
 
 use plimsoll_model::Verdict;
-use plimsoll_report::collect::comparison::LoadPoint;
+use plimsoll_report::collect::comparison::{IterationCost, LoadPoint};
 use plimsoll_report::collect::run::{About, Level};
 use plimsoll_report::findings::{besides_repeat, load};
 use plimsoll_stats::{Options, Statistics};
@@ -72,7 +72,18 @@ impl RecordedLevel {
             pace: pace.clone(),
             outstanding: clients.saturating_mul((*depth).into()),
             valid: validity.valid,
+            iteration: self.iteration(),
         }
+    }
+
+    /// What an iteration took; `None` where none ended in the phase.
+    fn iteration(&self) -> Option<IterationCost> {
+        let answered = self.about.answered.filter(|_| self.iterations > 0)?;
+        let kinds = || self.about.iterations.iter().filter_map(|kind| Some((kind.mean_s?, kind.ended as f64)));
+        let ended: f64 = kinds().map(|(_, ended)| ended).sum();
+        let seconds = (ended > 0.0).then(|| kinds().map(|(mean_s, ended)| mean_s * ended).sum::<f64>() / ended);
+        let requests = answered.requests as f64 / self.iterations as f64;
+        Some(IterationCost { requests, seconds, count: self.iterations })
     }
 }
 

@@ -174,6 +174,7 @@ fn side(name: &str, points: Vec<Point>, read: Vec<ReadPoint>, filter: &Filter) -
             pace: Vec::new(),
             outstanding: point.load,
             valid: read.validity.valid,
+            iteration: None,
         }),
         runs: vec![MeasuredRun { span_ns: read.span_ns, intervals: read.intervals }],
     });

@@ -110,3 +110,34 @@ fn a_slower_server_is_second_and_nobody_wins_against_himself() {
     let some_unused = found["not_used"].as_u64() > Some(0);
     assert!(text.contains("none shown") || some_unused, "{text}");
 }
+
+/// Unlike protocols and a local folder: iterations, data and time per iteration are the same in all of them.
+#[test]
+fn servers_of_different_protocols_and_a_local_folder_are_ranked_by_iterations() {
+    let scratch = Scratch::new("compared-protocols");
+    let folder = scratch.path();
+    let local = format!("file://{}", scratch.folder("local").display());
+    for (target, recording) in [("embedded:smb", "smb"), ("embedded:nfs", "nfs"), (local.as_str(), "local")] {
+        sweep(folder, target, recording);
+    }
+    let (found, text, page) = ranking(folder, &["smb", "nfs", "local"]);
+    assert_eq!(found["by"], "iterations");
+    let metrics: Vec<&Value> = list(&found["overall"]).iter().map(|one| &one["metric"]).collect();
+    assert_eq!(metrics, ["iterations", "bytes", "iteration time"]);
+    for curve in list(&found["curves"]) {
+        for point in list(&curve["points"]) {
+            let value = |of: &str, side: usize| point[of]["estimates"][side]["value"].as_f64().unwrap();
+            for side in 0..3 {
+                // Each iteration reads 100 blocks; a file's last block may be short.
+                let block = if curve["curve"] == "block=6kB" { 6e3 } else { 750.0 };
+                let each = value("bytes", side) / value("throughput", side) / block;
+                assert!((50.0..=100.5).contains(&each), "{each} blocks per iteration, side {side}: {point:#}");
+            }
+        }
+    }
+    assert!(
+        text.contains("Iterations (iterations/s), block=6kB:") && text.contains("by mean time of an iteration"),
+        "{text}"
+    );
+    assert!(page.contains("Data against load") && page.contains("mean time of an iteration"));
+}

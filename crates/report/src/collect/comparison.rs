@@ -10,7 +10,7 @@ use plimsoll_stats::comparison::{
     self as stats, Basis, CONFIDENCE, Course, Metric, Scope, Verdict, estimate, holm, repeats,
 };
 
-pub use ranking::protocols;
+pub use ranking::{IterationCost, protocols};
 
 use super::answers;
 use crate::findings::comparison::{
@@ -53,6 +53,8 @@ pub struct LoadPoint {
     pub outstanding: u64,
     /// Whether the numbers of all its runs may be used.
     pub valid: bool,
+    /// What an iteration took; `None` of a capture, and where none ended.
+    pub iteration: Option<IterationCost>,
 }
 
 /// One run's measured phase.
@@ -220,6 +222,14 @@ pub(super) struct Numbers {
     runs: Vec<f64>,
     /// What a single run's number is uncertain by at any length.
     grain: f64,
+}
+
+impl Numbers {
+    /// The same in another unit: so many times as large.
+    pub(super) fn times(self, factor: f64) -> Numbers {
+        let runs = self.runs.iter().map(|run| run * factor).collect();
+        Numbers { estimate: self.estimate.times(factor), runs, grain: self.grain * factor }
+    }
 }
 
 pub(super) fn numbers(metric: Metric, runs: &[Course]) -> Option<Numbers> {

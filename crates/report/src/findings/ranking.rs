@@ -8,9 +8,13 @@ use super::comparison::{Difference, Estimate};
 /// side's numbers may not be used are shown without places, and count nowhere.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct Ranking {
+    /// What is counted: [`OPERATIONS`], or [`ITERATIONS`] where sides speak different protocols, in which the same work is other operations.
+    #[serde(default = "operations")]
+    pub by: String,
     /// One entry a load curve, in the baseline's order.
     pub curves: Vec<RankedCurve>,
-    /// Geometric mean over all points at which every side has an interval (`of` tells how many): throughput, then mean response time.
+    /// Geometric mean over all points at which every side has an interval (`of` tells how many): throughput, then mean response time;
+    /// of iterations also file data, between the two.
     pub overall: Vec<Ranked>,
     /// Points that count.
     pub points: u64,
@@ -18,6 +22,15 @@ pub struct Ranking {
     pub not_used: u64,
     /// Pairs that were looked at, in all that has places: what remains of them after Holm's adjustment makes the places.
     pub tested: u64,
+}
+
+/// [`Ranking::by`]: operations answered, and their mean response time.
+pub const OPERATIONS: &str = "operations";
+/// [`Ranking::by`]: iterations, file data, and the mean time of an iteration.
+pub const ITERATIONS: &str = "iterations";
+
+fn operations() -> String {
+    OPERATIONS.to_owned()
 }
 
 /// A load curve of every side.
@@ -44,18 +57,21 @@ pub struct RankedPoint {
     pub load: f64,
     /// Whether it counts.
     pub used: bool,
-    /// Operations answered, 1/s.
+    /// Operations answered, or iterations, 1/s.
     pub throughput: Ranked,
-    /// Mean response time, s.
+    /// Mean response time, or mean time of an iteration, s.
     pub mean: Ranked,
+    /// File data, bytes/s; null where operations are counted.
+    #[serde(default)]
+    pub bytes: Option<Ranked>,
 }
 
 /// A number of every side, and who is ahead.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 pub struct Ranked {
-    /// throughput or mean.
+    /// throughput or mean; where iterations are counted: iterations, bytes or iteration time.
     pub metric: String,
-    /// 1/s or s.
+    /// 1/s, B/s or s.
     pub unit: String,
     /// One per side; null where it has nothing of the kind.
     pub estimates: Vec<Option<Estimate>>,
@@ -78,6 +94,17 @@ pub struct RankedPair {
 }
 
 impl Ranked {
+    /// What it is, in words.
+    pub fn words(&self) -> &'static str {
+        match self.metric.as_str() {
+            "mean" => "mean response time",
+            "iterations" => "iterations",
+            "iteration time" => "mean time of an iteration",
+            "bytes" => "file data",
+            _ => "throughput",
+        }
+    }
+
     /// Which side is ahead of all others, by itself, counted from 0; `None` where that was not shown, or there is no other.
     pub fn winner(&self) -> Option<usize> {
         let mut placed = self.places.iter().enumerate().filter_map(|(at, place)| Some((at, (*place)?)));

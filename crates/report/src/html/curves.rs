@@ -16,7 +16,10 @@ const MOST_LAWS: usize = 2;
 pub(super) fn figures<'a>(sides: &'a [Findings]) -> Vec<Figure<'a>> {
     let curves = curves(sides);
     let of_one_level = curves.iter().all(|curve| curve.stages.len() < 2);
-    let loads = if of_one_level { vec![] } else { vec![throughput(&curves), response(&curves), trade(&curves)] };
+    let several = sides.len() > 1;
+    let data = if several { data(&curves) } else { None };
+    let loads =
+        if of_one_level { vec![] } else { vec![throughput(&curves), data, response(&curves), trade(&curves, several)] };
     loads.into_iter().chain([fairness(&curves)]).flatten().collect()
 }
 
@@ -136,22 +139,48 @@ fn response<'a>(curves: &[Curve<'_>]) -> Option<Figure<'a>> {
     Figure::of(("load-response", "Response time against load"), explanation, response_words(curves, "load"), chart)
 }
 
-fn trade<'a>(curves: &[Curve<'_>]) -> Option<Figure<'a>> {
-    let series = response_series(curves, |stage| stage.operations_per_s);
-    let most = series.iter().flat_map(|series| &series.x).copied().fold(0.0, f64::max);
-    let explanation = "Mean response time against operations per second, one point per load level. The band reaches from p50 \
-    to p95; where throughput falls at higher load, a vertical bar replaces it. The best operating range is left of the upturn.";
-    let chart = Chart {
-        x: Axis::linear_right(Unit::PerSecond, "operations", most)?,
-        y: response_axis(&series, response_name(curves))?,
-        series,
+/// Response time against operations and against data. Operations of several sides may be of different protocols: data leads.
+fn trade<'a>(curves: &[Curve<'_>], several: bool) -> Option<Figure<'a>> {
+    let chart = |x: fn(&Stage) -> f64, unit: Unit, name: &str| {
+        let series = response_series(curves, x);
+        let most = series.iter().flat_map(|series| &series.x).copied().fold(0.0, f64::max);
+        let x = Axis::linear_right(unit, name, most)?;
+        Some((name.to_owned(), Chart { x, y: response_axis(&series, response_name(curves))?, series }))
     };
-    Figure::of(
-        ("throughput-response", "Response time against throughput"),
-        explanation,
-        response_words(curves, "throughput"),
-        chart,
-    )
+    let operations = chart(|stage| stage.operations_per_s, Unit::PerSecond, "operations");
+    let data = if moves_data(curves) { chart(bits, Unit::BitsPerSecond, "data") } else { None };
+    let charts = if several { [data, operations] } else { [operations, data] };
+    Figure {
+        id: "throughput-response",
+        title: "Response time against throughput",
+        explanation: "Mean response time against throughput, one point per load level. The band reaches from p50 \
+        to p95; where throughput falls at higher load, a vertical bar replaces it. The best operating range is left of the upturn.",
+        summary: response_words(curves, "throughput"),
+        choose: "Against",
+        charts: charts.into_iter().flatten().collect(),
+    }
+    .if_any()
+}
+
+/// File data read and written at each load, in bits per second: what servers of different protocols share.
+fn data<'a>(curves: &[Curve<'_>]) -> Option<Figure<'a>> {
+    let all: Vec<Series<'a>> =
+        curves.iter().enumerate().map(|(i, curve)| series(curve, i, Stage::load, |stage| Some(bits(stage)))).collect();
+    let chart =
+        Chart { x: load_axis(curves)?, y: Axis::linear(Unit::BitsPerSecond, "data", highest(&all))?, series: all };
+    let summary =
+        "File data per second at each load, one line per server; the numbers are in the table of load levels.";
+    let explanation = "File data read and written per second at each load. Data are the same in every protocol.";
+    let figure = Figure::of(("load-data", "Data against load"), explanation, summary.to_owned(), chart);
+    figure.filter(|_| moves_data(curves))
+}
+
+fn bits(stage: &Stage) -> f64 {
+    8.0 * (stage.read_bytes_per_s + stage.write_bytes_per_s)
+}
+
+fn moves_data(curves: &[Curve<'_>]) -> bool {
+    curves.iter().flat_map(|curve| &curve.stages).any(|stage| bits(stage) > 0.0)
 }
 
 /// Which response time the curves show.

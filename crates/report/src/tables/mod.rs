@@ -3,6 +3,7 @@
 
 mod failures;
 mod generator;
+mod highest_data;
 mod levels;
 mod outages;
 mod repeats;
@@ -11,6 +12,7 @@ mod users;
 
 pub(crate) use failures::failures;
 pub(crate) use generator::{generators, unattributable};
+pub(crate) use highest_data::{Most, highest, highest_data};
 pub(crate) use levels::levels;
 pub(crate) use outages::outages;
 pub(crate) use repeats::repeats;

@@ -6,7 +6,7 @@ use super::table::Table;
 use super::units::{NONE, significant};
 use crate::findings::Findings;
 use crate::findings::comparison::Comparison;
-use crate::findings::ranking::{Ranked, RankedCurve, Ranking};
+use crate::findings::ranking::{ITERATIONS, Ranked, RankedCurve, Ranking};
 use std::fmt;
 
 /// What stands where nobody is ahead.
@@ -17,11 +17,19 @@ pub(super) fn draw(page: &mut Page<'_>, sides: &[Findings], comparison: &Compari
     let Some(ranking) = &comparison.ranking else { return Ok(()) };
     for curve in &ranking.curves {
         let of = curve.curve.as_deref().map_or_else(String::new, |name| format!(", {name}"));
-        points(page, &format!("Throughput (op/s){of}:"), sides, curve, |point| &point.throughput)?;
         let unit = page.scale().words();
-        points(page, &format!("Mean response time, {unit}{of}:"), sides, curve, |point| &point.mean)?;
+        let (rate, time) = match ranking.by.as_str() {
+            ITERATIONS => ("Iterations (iterations/s)", "Mean time of an iteration"),
+            _ => ("Throughput (op/s)", "Mean response time"),
+        };
+        points(page, &format!("{rate}{of}:"), sides, curve, |point| Some(&point.throughput))?;
+        if curve.points.iter().any(|point| point.bytes.is_some()) {
+            points(page, &format!("File data (MB/s){of}:"), sides, curve, |point| point.bytes.as_ref())?;
+        }
+        points(page, &format!("{time}, {unit}{of}:"), sides, curve, |point| Some(&point.mean))?;
     }
-    highest(page, sides, &ranking.curves)?;
+    let what = if ranking.by == ITERATIONS { "Most iterations (iterations/s):" } else { "Highest throughput (op/s):" };
+    highest(page, what, sides, &ranking.curves)?;
     places(page, sides, ranking)
 }
 
@@ -41,7 +49,7 @@ fn points(
     title: &str,
     sides: &[Findings],
     curve: &RankedCurve,
-    of: fn(&crate::findings::ranking::RankedPoint) -> &Ranked,
+    of: fn(&crate::findings::ranking::RankedPoint) -> Option<&Ranked>,
 ) -> fmt::Result {
     page.heading(title)?;
     page.blank()?;
@@ -49,7 +57,7 @@ fn points(
     let mut table = Table::new().left(head.len() - 1);
     table.head(&head.iter().map(String::as_str).collect::<Vec<_>>());
     for point in &curve.points {
-        let ranked = of(point);
+        let Some(ranked) = of(point) else { continue };
         let mut cells = vec![if point.used { point.level.clone() } else { format!("{} !", point.level) }];
         cells.extend(ranked.estimates.iter().map(|one| estimate_of(&ranked.unit, one.as_ref(), page.scale())));
         cells.extend(difference(sides, ranked));
@@ -86,8 +94,8 @@ fn ahead(sides: &[Findings], ranked: &Ranked) -> String {
     groups.map(alike).collect::<Vec<_>>().join(", then ")
 }
 
-fn highest(page: &mut Page<'_>, sides: &[Findings], curves: &[RankedCurve]) -> fmt::Result {
-    page.heading("Highest throughput (op/s):")?;
+fn highest(page: &mut Page<'_>, what: &str, sides: &[Findings], curves: &[RankedCurve]) -> fmt::Result {
+    page.heading(what)?;
     page.blank()?;
     let head = head(sides, "Curve");
     let mut table = Table::new().left(head.len() - 1);
@@ -124,12 +132,14 @@ fn places(page: &mut Page<'_>, sides: &[Findings], ranking: &Ranking) -> fmt::Re
     let mut table = Table::new().left(4);
     table.head(&["Place", "Server", "Value", "", "Name"]);
     for ranked in &ranking.overall {
-        // The two are in one column: each says its own unit.
-        let word = if ranked.metric == "mean" {
-            format!("by mean response time {}", page.scale().words())
-        } else {
-            "by throughput (op/s)".to_owned()
+        // All are in one column: each says its own unit.
+        let unit = match (ranked.unit.as_str(), ranked.metric.as_str()) {
+            ("s", _) => format!(" {}", page.scale().words()),
+            ("1/s", "iterations") => " (iterations/s)".to_owned(),
+            ("1/s", _) => " (op/s)".to_owned(),
+            _ => " (MB/s)".to_owned(),
         };
+        let word = format!("by {}{unit}", ranked.words());
         let points = ranked.estimates.iter().flatten().find_map(|one| one.of).unwrap_or(0);
         table.row(vec![format!("{word}, {points} of {} load levels:", ranking.points + ranking.not_used)]);
         let mut order: Vec<usize> = (0..sides.len()).collect();

@@ -2,9 +2,9 @@
 #![allow(clippy::unwrap_used, reason = "a test that cannot go on has failed")]
 
 use plimsoll_model::{Procedure, Protocol, Validity};
-use plimsoll_report::collect::comparison::{Contestant, LevelRuns, LoadPoint, MeasuredRun, Order};
+use plimsoll_report::collect::comparison::{Contestant, IterationCost, LevelRuns, LoadPoint, MeasuredRun, Order};
 use plimsoll_report::findings::comparison::{ComparedMetric, Comparison};
-use plimsoll_report::findings::{Findings, Report};
+use plimsoll_report::findings::{Findings, Report, Run};
 use plimsoll_report::html;
 use plimsoll_report::json::{Layout, write};
 use plimsoll_report::text::{LINES, Style, compact_to_string, screen, to_string};
@@ -20,10 +20,15 @@ fn run(mean_us: u64, failing: u64) -> MeasuredRun {
 
 /// The same with so many a second.
 fn run_of(count: u64, mean_us: u64, failing: u64) -> MeasuredRun {
+    run_over((Protocol::Smb2, 8), count, mean_us, failing)
+}
+
+/// The same of another procedure.
+fn run_over((protocol, code): (Protocol, u16), count: u64, mean_us: u64, failing: u64) -> MeasuredRun {
     let mut intervals = Intervals::new(IntervalWidth::USUAL);
     for second in 0..30_u64 {
         let mut interval = Interval::at(second as i64 * S, IntervalWidth::USUAL);
-        let row = interval.row_mut(Procedure::of(Protocol::Smb2, 8));
+        let row = interval.row_mut(Procedure::of(protocol, code));
         for at in 0..count {
             let ns = mean_us * 10 * (80 + (at * 37 + second * 11) % 41);
             row.count += 1;
@@ -165,7 +170,7 @@ fn of_numbers_that_must_not_be_used_nobody_can_tell_whether_they_are_worse() {
     // A level's own validity decides, where it has one.
     let point = |valid| {
         let (curve, level) = (None, "4 clients".to_owned());
-        Some(LoadPoint { curve, level, load: 4.0, pace: Vec::new(), outstanding: 4, valid })
+        Some(LoadPoint { curve, level, load: 4.0, pace: Vec::new(), outstanding: 4, valid, iteration: None })
     };
     both[1].levels[0].point = point(true);
     let found = Report::compare(both.to_vec(), Order::Apart, Vec::new());
@@ -173,6 +178,59 @@ fn of_numbers_that_must_not_be_used_nobody_can_tell_whether_they_are_worse() {
     both[0].levels[0].point = point(false);
     let found = Report::compare(both.to_vec(), Order::Apart, Vec::new());
     assert_eq!(verdict(&found, "mean"), "cannot tell");
+}
+
+/// A sweep of 1 and 2 clients, 100 and 200 reads per second, by iterations of so many requests at each load.
+fn swept(protocol: (Protocol, u16), requests: [f64; 2], workload: &str) -> Contestant {
+    let level = |(clients, requests): (u64, f64)| {
+        let iteration = Some(IterationCost { requests, seconds: Some(requests * 2e-3), count: 100_000 });
+        let (curve, words) = (None, format!("{clients} clients"));
+        let (pace, load) = (Vec::new(), clients as f64);
+        let point = LoadPoint { curve, level: words.clone(), load, pace, outstanding: clients, valid: true, iteration };
+        LevelRuns { level: words, point: Some(point), runs: vec![run_over(protocol, 100 * clients, 1000, 0)] }
+    };
+    let run = Some(Run { workload_sha256: workload.to_owned(), ..Run::default() });
+    let levels = [1, 2].into_iter().zip(requests).map(level).collect();
+    Contestant { findings: Findings { run, ..Findings::default() }, levels }
+}
+
+/// An operation of one protocol is not one of another; an iteration of the same workload is.
+#[test]
+fn servers_of_different_protocols_are_ranked_by_iterations() {
+    let (smb, nfs) = ((Protocol::Smb2, 8), (Protocol::Nfs3, 6));
+    let report = |a: Contestant, b: Contestant| Report::compare(vec![a, b], Order::Apart, Vec::new());
+    let found = report(swept(smb, [2.0; 2], "x"), swept(nfs, [1.0; 2], "x"));
+    let ranking = of(&found).ranking.as_ref().unwrap();
+    assert_eq!((ranking.by.as_str(), ranking.points, ranking.not_used), ("iterations", 2, 0));
+    let point = &ranking.curves[0].points[1];
+    let values = |of: &plimsoll_report::findings::ranking::Ranked| -> Vec<f64> {
+        of.estimates.iter().flatten().map(|one| one.value).collect()
+    };
+    // 200 requests per second are 100 iterations of two, 200 of one; an iteration takes 4 ms, 2 ms; both read the same.
+    let near = |of: Vec<f64>, to: [f64; 2]| of.iter().zip(to).all(|(a, b)| (a / b - 1.0).abs() < 1e-9);
+    assert!(near(values(&point.throughput), [100.0, 200.0]) && near(values(&point.mean), [4e-3, 2e-3]), "{point:?}");
+    let bytes = point.bytes.as_ref().unwrap();
+    assert!(near(values(bytes), [200.0 * 4096.0; 2]) && bytes.winner().is_none(), "{bytes:?}");
+    let metrics: Vec<&str> = ranking.overall.iter().map(|ranked| ranked.metric.as_str()).collect();
+    assert_eq!(metrics, ["iterations", "bytes", "iteration time"]);
+    assert_eq!((ranking.overall[0].winner(), ranking.overall[2].winner()), (Some(1), Some(1)));
+    let text = to_string(&found, &Style::default());
+    for part in
+        ["Iterations (iterations/s):", "File data (MB/s):", "Mean time of an iteration", "by mean time of an iteration"]
+    {
+        assert!(text.contains(part), "no {part} in {text}");
+    }
+    assert!(html::page(&found).unwrap().contains("mean time of an iteration"));
+
+    // Of one protocol, operations are counted; of other workloads, nothing is the same.
+    let same = report(swept(smb, [2.0; 2], "x"), swept(smb, [1.0; 2], "x"));
+    assert_eq!(of(&same).ranking.as_ref().unwrap().by, "operations");
+    assert!(of(&report(swept(smb, [2.0; 2], "x"), swept(nfs, [1.0; 2], "y"))).ranking.is_none());
+    // How much requests vary tells nothing of iterations of one request here and three there.
+    let uneven = report(swept(smb, [2.0; 2], "x"), swept(nfs, [1.0, 3.0], "x"));
+    let overall = &of(&uneven).ranking.as_ref().unwrap().overall;
+    assert!(overall[0].places.iter().chain(&overall[2].places).all(Option::is_none), "{overall:?}");
+    assert!(to_string(&uneven, &Style::default()).contains("uneven iterations"));
 }
 
 #[test]

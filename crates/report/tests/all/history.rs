@@ -87,6 +87,7 @@ impl Night {
             pace: vec!["no think time".to_owned()],
             outstanding: 8,
             valid: self.valid,
+            iteration: None,
         };
         let span_ns = (begin_ns, begin_ns + SECONDS * S);
         let runs = vec![MeasuredRun { span_ns, intervals: self.intervals(begin_ns) }];

@@ -4,6 +4,7 @@
 
 use crate::html_synthetic::{NASTY, busy, compared, compared_in_full, invalid, points, run};
 use plimsoll_report::collect::repeats::repeats;
+use plimsoll_report::findings::comparison::ComparedLevel;
 use plimsoll_report::findings::{
     ClientSpread, FailureCount, Fairness, Findings, Generator, Reason, Report, Run, Stage, Users, Validity,
 };
@@ -246,6 +247,42 @@ fn users_have_charts_of_overload_and_throughput() {
     let curves = plimsoll_report::collect::curves::curves(&findings.stages);
     assert_eq!((curves[0].load.as_str(), curves[0].points[4].load), ("users", 500.0));
     assert!(curves[0].knee.missing.as_deref().is_some_and(|why| why.contains("a schedule")));
+}
+
+/// Two servers, two sizes: no line goes from the points of one size to those of another, data have an axis in bits, and the most of
+/// each server and size stands beside the others.
+#[test]
+fn several_servers_have_curves_of_each_size() {
+    let mut report = compared();
+    let stages = varied().stages;
+    for (side, rate) in report.sides.iter_mut().zip([1.0, 2.0]) {
+        side.stages = stages.clone();
+        side.stages.iter_mut().for_each(|stage| stage.read_bytes_per_s *= rate);
+        side.stages.iter_mut().for_each(|stage| stage.write_bytes_per_s = 0.0);
+    }
+    let comparison = report.comparison.as_mut().unwrap();
+    let first = comparison.levels[0].clone();
+    let words = stages.iter().map(|stage| stage.words());
+    comparison.levels = words.map(|level| ComparedLevel { level, ..first.clone() }).collect();
+    let page = html::page(&report).unwrap();
+    let compared = charts(&page, "compared-mean");
+    assert_eq!(compared.len(), 2, "a chart a size");
+    assert_eq!(compared[0]["x"]["names"], serde_json::json!(["1", "2", "4", "8", "16"]));
+    let trade = charts(&page, "throughput-response");
+    assert_eq!((&trade[0]["x"]["unit"], &trade[1]["x"]["unit"]), (&"bits_per_second".into(), &"per_second".into()));
+    assert_eq!(trade[0]["series"].as_array().unwrap().len(), 4);
+    assert_eq!(charts(&page, "load-data")[0]["y"]["unit"], "bits_per_second");
+    let [most] = &charts(&page, "highest-data")[..] else { panic!("one chart") };
+    assert_eq!(most["x"]["names"], serde_json::json!(["block=1kB", "block=30kB"]));
+    let series = most["series"].as_array().unwrap();
+    assert_eq!((&series[0]["name"], &series[1]["name"]), (&"A, read".into(), &"B, read".into()));
+    let best = |curve: &str| {
+        let own = stages.iter().filter(|stage| stage.validity.valid && stage.curve.as_deref() == Some(curve));
+        own.map(|stage| 8.0 * stage.read_bytes_per_s).fold(0.0, f64::max)
+    };
+    assert_eq!(series[0]["y"], serde_json::json!([best("block=1kB"), best("block=30kB")]), "only valid levels");
+    let row = format!("<td>{:.1}</td>", 2.0 * best("block=1kB") / 1e6);
+    assert!(markup(&page).contains(&row), "{row} is in the table");
 }
 
 /// What an operation takes before and after, and how many of them there are.

@@ -16,8 +16,8 @@ use std::path::Path;
 /// Charts of a capture's page that has all data, and of a run's.
 const CAPTURE: [&str; 10] =
     ["heat", "throughput", "rate", "mean", "percentiles", "cumulative", "decades", "mix", "depth", "service-octaves"];
-const RUN: [&str; 6] =
-    ["load-throughput", "load-response", "throughput-response", "load-groups", "load-data", "fairness"];
+const RUN: [&str; 7] =
+    ["load-throughput", "load-response", "throughput-response", "load-groups", "load-data", "fairness", "highest-data"];
 
 fn open(browser: &mut Browser, findings: &Findings) -> Vec<String> {
     open_page(browser, &crate::page(findings))

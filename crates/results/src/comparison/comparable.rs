@@ -84,7 +84,7 @@ fn other_protocols(a: &Contestant, b: &Contestant) -> Option<String> {
     let words = |of: &[Protocol]| of.iter().map(|protocol| protocol.label()).collect::<Vec<_>>().join(", ");
     (!a.is_empty() && !b.is_empty() && a != b).then(|| {
         let (a, b) = (words(&a), words(&b));
-        format!("use different protocols ({a}; {b}), which need different operations for the same work; compare file data per second")
+        format!("use different protocols ({a}; {b}), which need different operations for the same work; compare iterations and file data")
     })
 }
 
@@ -158,8 +158,15 @@ mod tests {
     fn deep(mut one: Contestant, outstanding: u64) -> Contestant {
         for level in &mut one.levels {
             let (curve, words) = (None, level.level.clone());
-            level.point =
-                Some(LoadPoint { curve, level: words, load: 1.0, pace: Vec::new(), outstanding, valid: true });
+            level.point = Some(LoadPoint {
+                curve,
+                level: words,
+                load: 1.0,
+                pace: Vec::new(),
+                outstanding,
+                valid: true,
+                iteration: None,
+            });
         }
         one
     }

@@ -38,6 +38,18 @@ pub enum Basis {
     Runs(usize),
 }
 
+impl Estimate {
+    /// The same number in another unit: so many times as large.
+    #[must_use]
+    pub fn times(self, factor: f64) -> Estimate {
+        let known = self.known.map(|known| {
+            let Interval { low, high } = known.interval;
+            Known { interval: Interval { low: low * factor, high: high * factor }, ..known }
+        });
+        Estimate { value: self.value * factor, known, ..self }
+    }
+}
+
 /// The numbers of a row in one or more runs of the same thing, taken together as if they had been one; `None` where the
 /// row has nothing of the kind. How much runs differ from each other is not in the interval: see [`super::repeats`].
 pub fn estimate(metric: Metric, runs: &[Course]) -> Option<Estimate> {

@@ -7,6 +7,8 @@ pub enum Missing {
     TooShort,
     /// Too few operations, or too few beyond the percentile.
     TooFew,
+    /// Iterations need different numbers of requests, so what requests vary by is not what iterations vary by.
+    Uneven,
 }
 
 impl Missing {
@@ -15,6 +17,7 @@ impl Missing {
         match self {
             Missing::TooShort => "too short",
             Missing::TooFew => "too few",
+            Missing::Uneven => "uneven iterations",
         }
     }
 }

@@ -55,12 +55,12 @@ fn overall(ranking: &Ranking) -> Vec<Statement> {
         let said = differs(&first.difference, "1/s")?;
         Some((first, said))
     };
-    let words = [("throughput", "throughput"), ("mean", "mean response time")];
-    let said: Vec<(String, String)> = words
-        .into_iter()
-        .filter_map(|(metric, name)| {
-            let (pair, said) = pair(metric)?;
-            Some((format!("{} against {}", pair.other, pair.baseline), format!("{name} {said}")))
+    let said: Vec<(String, String)> = ranking
+        .overall
+        .iter()
+        .filter_map(|ranked| {
+            let (pair, said) = pair(&ranked.metric)?;
+            Some((format!("{} against {}", pair.other, pair.baseline), format!("{} {said}", ranked.words())))
         })
         .collect();
     let Some((who, _)) = said.first() else { return Vec::new() };

@@ -1,23 +1,30 @@
 //! Who wins where, from the sweeps of several.
 
+mod by;
+
 use plimsoll_model::{Group, Protocol};
 use plimsoll_stats::comparison::{
-    CONFIDENCE, Course, Difference as Differs, Metric, Scope, Side, geometric_mean, holm, places,
+    CONFIDENCE, Course, Difference as Differs, Metric, Missing, Scope, Side, geometric_mean, holm, places,
 };
 
 use super::{Contestant, LevelRuns, LoadPoint, Numbers, Order, common, difference, from, numbers};
 use super::{shown, shown_difference};
 use crate::findings::comparison::Estimate;
 use crate::findings::letter;
-use crate::findings::ranking::{Ranked, RankedCurve, RankedPair, RankedPoint, Ranking};
+use crate::findings::ranking::{ITERATIONS, OPERATIONS, Ranked, RankedCurve, RankedPair, RankedPoint, Ranking};
+pub use by::IterationCost;
+use by::{By, factor, uneven};
 
-/// The ranking of sweeps; `None` where less than two points are of all, or a contestant speaks other protocols than another: then an
-/// operation of the one is not one of the other.
+/// The ranking of sweeps; `None` where less than two points are of all, or where nothing can be counted that is the same for all:
+/// they speak different protocols, and did not run the same workload.
 pub(super) fn ranking(contestants: &[Contestant], order: Order) -> Option<Ranking> {
-    let levels = common(contestants);
-    let mut points: Vec<Point> = levels.iter().filter_map(|level| Point::of(level, order)).collect();
-    if points.len() < 2 || contestants.len() < 2 || !of_one_protocol(contestants) {
+    let (levels, by) = (common(contestants), by_what(contestants)?);
+    let mut points: Vec<Point> = levels.iter().filter_map(|level| Point::of(level, order, by)).collect();
+    if points.len() < 2 || contestants.len() < 2 {
         return None;
+    }
+    if by == By::Iterations {
+        forget_intervals_of_uneven(&mut points);
     }
     let mut curves: Vec<RankedCurve> = Vec::new();
     let mut names: Vec<Option<String>> = Vec::new();
@@ -25,14 +32,48 @@ pub(super) fn ranking(contestants: &[Contestant], order: Order) -> Option<Rankin
     points.sort_by(|a, b| a.load.total_cmp(&b.load));
     for name in names {
         let own: Vec<&Point> = points.iter().filter(|point| point.curve == name).collect();
-        curves.push(curve(name, &own, contestants.len()));
+        curves.push(curve(name, &own, by, contestants.len()));
     }
     let used: Vec<&Point> = points.iter().filter(|point| point.used).collect();
-    let overall = [Metric::Throughput, Metric::Mean].map(|metric| together(metric, &used, contestants.len()));
+    let overall = by.metrics().iter().map(|metric| together(*metric, by, &used, contestants.len())).collect();
     let not_used = (points.len() - used.len()) as u64;
-    let mut found = Ranking { curves, overall: overall.into(), points: used.len() as u64, not_used, tested: 0 };
+    let word = if by == By::Iterations { ITERATIONS } else { OPERATIONS }.to_owned();
+    let mut found = Ranking { by: word, curves, overall, points: used.len() as u64, not_used, tested: 0 };
     place(&mut found);
     Some(found)
+}
+
+/// How much iterations vary is known from how much requests vary, as long as each has the same number of them. Where that number
+/// differs from load to load, nobody can tell.
+fn forget_intervals_of_uneven(points: &mut [Point]) {
+    let curves: Vec<Option<String>> = points.iter().map(|point| point.curve.clone()).collect();
+    for curve in curves {
+        let count = points.first().map_or(0, |point| point.costs.len());
+        for one in 0..count {
+            let of = |point: &Point| point.costs.get(one).copied().flatten().filter(|_| point.curve == curve);
+            let costs: Vec<IterationCost> = points.iter().filter_map(of).collect();
+            if !uneven(&costs) {
+                continue;
+            }
+            for point in points.iter_mut().filter(|point| point.curve == curve) {
+                for numbers in [&mut point.throughput, &mut point.mean] {
+                    if let Some(Some(numbers)) = numbers.get_mut(one) {
+                        numbers.estimate.known = Err(Missing::Uneven);
+                    }
+                }
+            }
+        }
+    }
+}
+
+/// What these can be ranked by.
+fn by_what(contestants: &[Contestant]) -> Option<By> {
+    if of_one_protocol(contestants) {
+        return Some(By::Operations);
+    }
+    let workload = |one: &Contestant| Some(one.findings.run.as_ref()?.workload_sha256.clone());
+    let first = contestants.first().and_then(workload)?;
+    contestants.iter().all(|one| workload(one).as_ref() == Some(&first)).then_some(By::Iterations)
 }
 
 /// The protocols in which a contestant was asked for files; those that come before (logging on, portmap) tell nothing.
@@ -62,20 +103,30 @@ struct Point {
     load: f64,
     used: bool,
     from: super::From,
-    /// One a contestant.
+    by: By,
+    /// What an iteration took; one a contestant, as all below.
+    costs: Vec<Option<IterationCost>>,
     throughput: Vec<Option<Numbers>>,
     bytes: Vec<Option<Numbers>>,
     mean: Vec<Option<Numbers>>,
 }
 
 impl Point {
-    fn of(level: &[&LevelRuns], order: Order) -> Option<Point> {
+    fn of(level: &[&LevelRuns], order: Order, by: By) -> Option<Point> {
         let places: Vec<&LoadPoint> = level.iter().filter_map(|one| one.point.as_ref()).collect();
         let first = places.first().filter(|_| places.len() == level.len())?;
         let courses: Vec<Vec<Course>> =
             level.iter().map(|one| one.runs.iter().map(|run| run.course(Scope::All)).collect()).collect();
-        let of = |metric| courses.iter().map(|runs| numbers(metric, runs)).collect();
+        let costs: Vec<Option<IterationCost>> = places.iter().map(|place| place.iteration).collect();
+        let number = |metric, (runs, cost): (&Vec<Course>, &Option<IterationCost>)| {
+            let found = numbers(metric, runs)?;
+            let factor = factor(metric, by, found.estimate.value, *cost)?;
+            Some(found.times(factor))
+        };
+        let of = |metric| courses.iter().zip(&costs).map(|one| number(metric, one)).collect();
         Some(Point {
+            by,
+            costs: costs.clone(),
             curve: first.curve.clone(),
             level: first.level.clone(),
             load: first.load,
@@ -88,7 +139,11 @@ impl Point {
     }
 
     fn numbers(&self, metric: Metric) -> &[Option<Numbers>] {
-        if metric == Metric::Mean { &self.mean } else { &self.throughput }
+        match metric {
+            Metric::Mean => &self.mean,
+            Metric::Bytes => &self.bytes,
+            _ => &self.throughput,
+        }
     }
 
     fn ranked(&self, metric: Metric) -> Ranked {
@@ -97,13 +152,14 @@ impl Point {
             difference(metric, all.get(a)?.as_ref()?, all.get(b)?.as_ref()?, self.from).filter(|_| self.used)
         };
         let estimates = all.iter().map(|one| one.as_ref().map(|one| shown(&one.estimate))).collect();
-        unplaced(metric, estimates, pair)
+        unplaced(metric, self.by, estimates, pair)
     }
 }
 
 /// With all pairs, and no places yet.
 fn unplaced(
     metric: Metric,
+    by: By,
     estimates: Vec<Option<Estimate>>,
     pair: impl Fn(usize, usize) -> Option<Differs>,
 ) -> Ranked {
@@ -113,11 +169,11 @@ fn unplaced(
         let difference = shown_difference(pair(a, b)?);
         Some(RankedPair { baseline: letter(a), other: letter(b), difference })
     });
-    let (metric_word, unit) = (metric.label().to_owned(), metric.unit().label().to_owned());
+    let (metric_word, unit) = (by.label(metric).to_owned(), metric.unit().label().to_owned());
     Ranked { metric: metric_word, unit, pairs: pairs.collect(), places: vec![None; count], estimates }
 }
 
-fn curve(name: Option<String>, points: &[&Point], count: usize) -> RankedCurve {
+fn curve(name: Option<String>, points: &[&Point], by: By, count: usize) -> RankedCurve {
     let highest: Vec<Option<&Point>> = (0..count).map(|one| highest(points, one)).collect();
     let at = |one: usize| highest.get(one).copied().flatten();
     let number = |one: usize| at(one)?.throughput.get(one)?.as_ref();
@@ -131,11 +187,12 @@ fn curve(name: Option<String>, points: &[&Point], count: usize) -> RankedCurve {
         used: point.used,
         throughput: point.ranked(Metric::Throughput),
         mean: point.ranked(Metric::Mean),
+        bytes: (by == By::Iterations).then(|| point.ranked(Metric::Bytes)),
     };
     RankedCurve {
         curve: name,
         points: points.iter().map(shown_point).collect(),
-        highest: unplaced(Metric::Throughput, estimates, pair),
+        highest: unplaced(Metric::Throughput, by, estimates, pair),
         highest_bytes: (0..count).map(bytes).collect(),
         highest_at: highest.iter().map(|point| point.map(|point| point.level.clone())).collect(),
     }
@@ -149,7 +206,7 @@ fn highest<'p>(points: &[&'p Point], one: usize) -> Option<&'p Point> {
 }
 
 /// The geometric mean of a number over all points at which every contestant has it, with its interval.
-fn together(metric: Metric, points: &[&Point], count: usize) -> Ranked {
+fn together(metric: Metric, by: By, points: &[&Point], count: usize) -> Ranked {
     // A point at which one has no interval, or may have nothing at all, is left out for all.
     let of = |point: &&Point| -> Option<Vec<Side>> {
         point.numbers(metric).iter().map(|one| Side::of_estimate(&one.as_ref()?.estimate)).collect()
@@ -167,7 +224,7 @@ fn together(metric: Metric, points: &[&Point], count: usize) -> Ranked {
         missing: None,
     };
     let pair = |a: usize, b: usize| Some(Differs::of_sides(metric, means.get(a)?.as_ref()?, means.get(b)?.as_ref()?));
-    unplaced(metric, means.iter().map(|mean| mean.as_ref().map(estimate)).collect(), pair)
+    unplaced(metric, by, means.iter().map(|mean| mean.as_ref().map(estimate)).collect(), pair)
 }
 
 /// Marks what remains of all pairs together, and gives places by that.
@@ -177,6 +234,7 @@ fn place(ranking: &mut Ranking) {
         all.push(&mut curve.highest);
         for point in curve.points.iter_mut().filter(|point| point.used) {
             all.extend([&mut point.throughput, &mut point.mean]);
+            all.extend(&mut point.bytes);
         }
     }
     all.extend(&mut ranking.overall);

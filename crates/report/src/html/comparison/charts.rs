@@ -73,13 +73,34 @@ fn ranges<'a>(metrics: &[(&ComparedRow, &ComparedMetric)], place: usize, letter:
     series
 }
 
+/// The levels of one load curve. No line goes through points of different ones: those of other block sizes are another curve.
+struct LevelsOfCurve<'a> {
+    name: String,
+    levels: Vec<&'a ComparedLevel>,
+}
+
+/// The levels by the curve that they are of, in its order; all together where nobody knows.
+fn curves<'a>(sides: &[Findings], comparison: &'a Comparison) -> Vec<LevelsOfCurve<'a>> {
+    let stages = || sides.iter().flat_map(|side| &side.stages);
+    let mut curves: Vec<LevelsOfCurve<'a>> = Vec::new();
+    for level in &comparison.levels {
+        let name = stages().find(|stage| stage.words() == level.level).and_then(|stage| stage.curve.clone());
+        let name = name.unwrap_or_default();
+        match curves.iter_mut().find(|curve| curve.name == name) {
+            Some(curve) => curve.levels.push(level),
+            None => curves.push(LevelsOfCurve { name, levels: vec![level] }),
+        }
+    }
+    curves
+}
+
 /// A place for each level. Where all are numbers of the same, the axis says of what.
-fn loads(comparison: &Comparison) -> Axis {
-    let levels = || comparison.levels.iter().map(|level| level.level.as_str());
+fn loads(all: &[&ComparedLevel]) -> Axis {
+    let levels = || all.iter().map(|level| level.level.split(", ").next().unwrap_or_default());
     let parts: Vec<(&str, &str)> = levels().filter_map(|level| level.split_once(' ')).collect();
     let (what, one) = parts.last().map_or(("", ""), |(_, what)| (*what, what.trim_end_matches('s')));
     let counts = |(number, of): &(&str, &str)| number.parse::<f64>().is_ok() && of.trim_end_matches('s') == one;
-    if parts.len() == comparison.levels.len() && parts.iter().all(counts) {
+    if parts.len() == all.len() && parts.iter().all(counts) {
         let names = parts.iter().map(|(number, _)| (*number).to_owned()).collect();
         return Axis { name: what.to_owned(), ..Axis::names(names) };
     }
@@ -102,23 +123,26 @@ pub(super) struct Across {
 impl Across {
     /// Drawn; only where there are several levels.
     pub(super) fn figure<'a>(&self, sides: &[Findings], comparison: &'a Comparison) -> Option<Figure<'a>> {
-        if comparison.levels.len() < 2 {
-            return None;
-        }
-        let series: Vec<Series<'a>> =
-            sides.iter().enumerate().map(|(i, side)| self.series(comparison, i, side)).collect();
-        let highest = series.iter().flat_map(|series| &series.high).copied().fold(0.0, f64::max);
-        let chart = Chart { x: loads(comparison), y: Axis::linear(self.unit, self.title, highest)?, series };
+        let chart = |curve: &LevelsOfCurve<'a>| {
+            let series: Vec<Series<'a>> =
+                sides.iter().enumerate().map(|(i, side)| self.series(curve, i, side)).collect();
+            let highest = series.iter().flat_map(|series| &series.high).copied().fold(0.0, f64::max);
+            let chart = Chart { x: loads(&curve.levels), y: Axis::linear(self.unit, self.title, highest)?, series };
+            Some((curve.name.clone(), chart))
+        };
         let summary = format!("{} at each load level; the numbers are in the table.", self.title);
-        Figure::of((self.id, self.title), self.explanation, summary, chart)
+        let curves = curves(sides, comparison);
+        let charts = curves.iter().filter(|curve| curve.levels.len() > 1).filter_map(chart).collect();
+        let (id, title, explanation) = (self.id, self.title, self.explanation);
+        Figure { id, title, explanation, summary, choose: "Curve", charts }.if_any()
     }
 
-    fn series<'a>(&self, comparison: &Comparison, place: usize, side: &Findings) -> Series<'a> {
-        let of = |(x, level): (usize, &'_ ComparedLevel)| {
+    fn series<'a>(&self, curve: &LevelsOfCurve<'_>, place: usize, side: &Findings) -> Series<'a> {
+        let of = |(x, level): (usize, &&ComparedLevel)| {
             let estimate = level.number(self.group, self.metric)?.estimates.get(place)?.clone()?;
             Some((x as f64, level.level.clone(), estimate))
         };
-        let points: Vec<(f64, String, Estimate)> = comparison.levels.iter().enumerate().filter_map(of).collect();
+        let points: Vec<(f64, String, Estimate)> = curve.levels.iter().enumerate().filter_map(of).collect();
         // Without an interval the band is as thin as the line.
         let end = |pick: fn(&Estimate) -> Option<f64>| {
             points.iter().map(|(_, _, one)| pick(one).unwrap_or(one.value) * self.times).collect()

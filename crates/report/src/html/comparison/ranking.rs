@@ -160,13 +160,9 @@ fn overall(sides: &[Findings], ranking: &Ranking) -> Markup {
         @if ranking.not_used > 0 { " Load levels left out because the results of a server are invalid there: " (ranking.not_used) "." }
     };
     let body = html! { tbody { @for ranked in &ranking.overall {
-        tr { th scope="row" { (words(ranked)) } (line(sides, ranked)) }
+        tr { th scope="row" { (ranked.words()) } (line(sides, ranked)) }
     } } };
     framed("ranking-caption", &caption, &["By"], sides, &body)
-}
-
-fn words(ranked: &Ranked) -> &'static str {
-    if ranked.metric == "mean" { "mean response time" } else { "throughput" }
 }
 
 fn maxima(sides: &[Findings], ranking: &Ranking) -> Markup {
@@ -187,10 +183,10 @@ fn points(sides: &[Findings], ranking: &Ranking) -> Markup {
     let columns = 2 + 3 * sides.len() + 3 * (sides.len() * sides.len().saturating_sub(1) / 2);
     let body = html! { @for curve in &ranking.curves { tbody {
         tr.heading { th scope="rowgroup" colspan=(columns) { (Untrusted(&name(curve))) } }
-        @for point in &curve.points { @for ranked in [&point.throughput, &point.mean] {
+        @for point in &curve.points { @for ranked in [Some(&point.throughput), point.bytes.as_ref(), Some(&point.mean)].into_iter().flatten() {
             tr {
                 th scope="row" { (Untrusted(&point.level)) @if !point.used { " (not used)" } }
-                td.text { (words(ranked)) }
+                td.text { (ranked.words()) }
                 (line(sides, ranked))
             }
         } }

@@ -1,0 +1,79 @@
+//! The most file data that each server read and wrote, for each curve: Poo and Tan's figure 6.
+
+use super::{Cell, Column, Note, Row, Table, prefix};
+use crate::findings::{Findings, Stage};
+use crate::sides::label;
+
+/// The most data of a curve, in one direction.
+pub(crate) struct Most {
+    /// Bytes a second.
+    pub(crate) bytes_per_s: f64,
+    /// The load there, in words.
+    pub(crate) at: String,
+}
+
+/// What a curve read at most, and what it wrote.
+pub(crate) struct CurveData {
+    /// The side's letter, where there are several.
+    pub(crate) series: String,
+    /// The curve's own name: what was varied, and its value.
+    pub(crate) curve: String,
+    prefix: String,
+    pub(crate) read: Option<Most>,
+    pub(crate) written: Option<Most>,
+}
+
+/// The most of every curve, of levels that may be used.
+pub(crate) fn highest(sides: &[Findings]) -> Vec<CurveData> {
+    let mut all = Vec::new();
+    for side in sides {
+        let remote = || side.stages.iter().filter(|stage| !side.is_local(stage));
+        let mut names: Vec<&str> = Vec::new();
+        for stage in remote() {
+            let name = stage.curve.as_deref().unwrap_or_default();
+            names.extend((!names.contains(&name)).then_some(name));
+        }
+        for name in names {
+            let of = |rate: fn(&Stage) -> f64| {
+                let own = remote().filter(|stage| stage.curve.as_deref().unwrap_or_default() == name);
+                let usable = own.filter(|stage| stage.validity.valid && rate(stage) > 0.0);
+                let best = usable.max_by(|a, b| rate(a).total_cmp(&rate(b)))?;
+                Some(Most { bytes_per_s: rate(best), at: best.level.clone() })
+            };
+            let (read, written) = (of(|stage| stage.read_bytes_per_s), of(|stage| stage.write_bytes_per_s));
+            let (series, curve) = (label(sides, side, ""), name.to_owned());
+            all.push(CurveData { series, curve, prefix: prefix(sides, side), read, written });
+        }
+    }
+    all
+}
+
+/// A line a curve; none where there is one curve, or nothing was read or written.
+pub(crate) fn highest_data(sides: &[Findings]) -> Option<Table> {
+    let all = highest(sides);
+    let moved = all.iter().any(|one| one.read.is_some() || one.written.is_some());
+    let rate = |most: &Option<Most>| Cell::Number(most.as_ref().map(|most| most.bytes_per_s * 8.0 / 1e6), 1, "");
+    let at = |most: &Option<Most>| Cell::Words(most.as_ref().map_or_else(|| "-".to_owned(), |most| most.at.clone()));
+    let row = |one: &CurveData| Row {
+        name: format!("{}{}", one.prefix, if one.curve.is_empty() { "all levels" } else { &one.curve }),
+        invalid: false,
+        cells: vec![rate(&one.read), at(&one.read), rate(&one.written), at(&one.written)],
+    };
+    (all.len() > 1 && moved).then(|| Table {
+        id: "highest-data".to_owned(),
+        title: "Most file data per second of each curve".to_owned(),
+        scaled: None,
+        caption: "Most file data read and written per second on each load curve, and the load level at which it was reached; \
+        only levels that are valid."
+            .to_owned(),
+        columns: vec![
+            Column::new("Curve", "Curve"),
+            Column::new("Read, Mbit/s", "Read Mbit/s"),
+            Column::words("At", "At"),
+            Column::new("Written, Mbit/s", "Written Mbit/s"),
+            Column::words("At", "At"),
+        ],
+        rows: all.iter().map(row).collect(),
+        notes: vec![Note::quiet("Only levels that are valid.")],
+    })
+}
