@@ -6,7 +6,8 @@ use crate::html_synthetic::{NASTY, busy, compared, compared_in_full, invalid, po
 use plimsoll_report::collect::repeats::repeats;
 use plimsoll_report::findings::comparison::ComparedLevel;
 use plimsoll_report::findings::{
-    ClientSpread, FailureCount, Fairness, Findings, Generator, Reason, Report, Run, Stage, Users, Validity,
+    ClientErrors, ClientSpread, FailureCount, Fairness, Findings, Generator, Reason, Report, Run, Stage, Users,
+    Validity,
 };
 use plimsoll_report::{html, text};
 use serde_json::Value;
@@ -247,6 +248,21 @@ fn users_have_charts_of_overload_and_throughput() {
     let curves = plimsoll_report::collect::curves::curves(&findings.stages);
     assert_eq!((curves[0].load.as_str(), curves[0].points[4].load), ("users", 500.0));
     assert!(curves[0].knee.missing.as_deref().is_some_and(|why| why.contains("a schedule")));
+}
+
+/// Poo and Tan's figure 12 has those without errors, too.
+#[test]
+fn the_chart_of_errors_has_every_client() {
+    let mut findings = run();
+    assert!(charts(&crate::page(&findings), "client-errors").is_empty(), "nobody has errors");
+    let at_four = findings.stages.iter_mut().find(|stage| stage.clients == 4).unwrap();
+    at_four.spread.errors = vec![ClientErrors { client: 2, errors: 5, attempts: 100 }];
+    findings.stages.retain(|stage| stage.clients <= 4);
+    let errors = charts(&crate::page(&findings), "client-errors");
+    assert_eq!(errors[0]["x"]["names"], serde_json::json!(["client 0", "client 1", "client 2", "client 3"]));
+    assert_eq!(errors[0]["series"][0]["y"], serde_json::json!([0.0, 0.0, 5.0, 0.0]));
+    findings.stages[0].clients = 1_000;
+    assert_eq!(charts(&crate::page(&findings), "client-errors")[0]["x"]["names"], serde_json::json!(["client 2"]));
 }
 
 /// Two servers, two sizes: no line goes from the points of one size to those of another, data have an axis in bits, and the most of
