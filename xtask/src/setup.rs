@@ -62,7 +62,7 @@ const COMPANIONS: [(&str, &[&str]); 2] =
     [("nfs-ganesha", &["nfs-ganesha-vfs", "nfs-ganesha-mem"]), ("libnfs-utils", &["libnfs-dev"])];
 
 /// Python modules with which a test reads our tables.
-const PYTHON_MODULES: [&str; 4] = ["duckdb", "pandas", "prometheus_client", "pyarrow"];
+const PYTHON_MODULES: [&str; 5] = ["datafusion", "duckdb", "pandas", "prometheus_client", "pyarrow"];
 
 /// Installs what is missing where it may. Fails never: what stays missing is named.
 pub(crate) fn run() -> Outcome {

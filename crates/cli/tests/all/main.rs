@@ -38,6 +38,7 @@ mod page_commands;
 mod parts;
 mod phase_hooks;
 mod planted;
+mod queries;
 mod questions;
 mod recorded;
 mod recorded_sql;

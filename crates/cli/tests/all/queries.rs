@@ -1,0 +1,110 @@
+//! The queries of docs/queries.md give the same answers in DuckDB and DataFusion, and the numbers of the reports.
+#![allow(clippy::unwrap_used, clippy::print_stdout, reason = "a test may stop where it stands, and says why it skips")]
+
+use std::path::{Path, PathBuf};
+use std::process::Command;
+
+use plimsoll_testkit::command::output;
+use plimsoll_testkit::servers::Scratch;
+use serde_json::Value;
+
+use crate::recorded_sql::{can_import, python};
+
+const ENGINES: [&str; 2] = ["duckdb", "datafusion"];
+const QUERIES: [&str; 6] = [
+    "errors-by-day",
+    "mix-by-day",
+    "percentiles-by-hour",
+    "response-time-by-client-and-hour",
+    "slowest-files",
+    "two-weeks",
+];
+/// The second week begins so many seconds later.
+const WEEK_S: &str = "604800";
+
+fn root() -> PathBuf {
+    Path::new(env!("CARGO_MANIFEST_DIR")).join("../..").canonicalize().unwrap()
+}
+
+fn record(capture: &Path, recording: &Path) -> Value {
+    let mut plimsoll = Command::new(env!("CARGO_BIN_EXE_plimsoll"));
+    plimsoll.arg("analyze").arg(capture).args(["-q", "--json", "-", "--record-transactions", "all", "--record"]);
+    let output = output(plimsoll.arg(recording));
+    assert!(matches!(output.status.code(), Some(0 | 4)), "{}", String::from_utf8_lossy(&output.stderr));
+    crate::only_side(&output.stdout)
+}
+
+/// Two weeks of recordings: NetBench in both, NFS in the first. The report of the first week's NetBench capture.
+fn recordings(folder: &Path) -> Value {
+    let captures = root().join("captures");
+    let [netbench, nfs] = ["netbench-samba", "nfs-ganesha"].map(|name| captures.join(name).join("capture.pcap.zst"));
+    let later = folder.join("later.pcap");
+    let mut shift = Command::new("editcap");
+    assert!(output(shift.args(["-t", WEEK_S]).arg(&netbench).arg(&later)).status.success());
+    record(&nfs, &folder.join("R/nfs"));
+    record(&later, &folder.join("R/later"));
+    record(&netbench, &folder.join("R/netbench"))
+}
+
+fn ask(engine: &str, query: &str, folder: &Path) -> Vec<Vec<String>> {
+    let queries = root().join("queries");
+    let mut command = python();
+    command.arg(queries.join("ask.py")).arg(engine).arg(queries.join(format!("{query}.sql"))).arg(folder.join("R"));
+    let output = output(&mut command);
+    assert!(output.status.success(), "{engine} {query}: {}", String::from_utf8_lossy(&output.stderr));
+    let answer = String::from_utf8(output.stdout).unwrap();
+    answer.lines().map(|line| line.split(',').map(str::to_owned).collect()).collect()
+}
+
+#[test]
+fn engines_agree_with_each_other_and_with_the_report() {
+    if !can_import("duckdb, datafusion, pyarrow") {
+        return;
+    }
+    let scratch = Scratch::new("queries");
+    let report = recordings(scratch.path());
+    let answers = QUERIES.map(|query| {
+        let [answer, other] = ENGINES.map(|engine| ask(engine, query, scratch.path()));
+        assert!(answer.len() > 3 && answer == other, "{query}:\n{answer:?}\n{other:?}");
+        answer
+    });
+    // DELETE is the only remove of SMB1.
+    let rows = report["operations"].as_array().unwrap();
+    let delete = rows.iter().find(|row| row["procedure"] == "DELETE").unwrap();
+    let is_remove = |row: &&Vec<String>| row.contains(&"SMB1".to_owned()) && row.contains(&"remove".to_owned());
+    let weeks = answers[5].iter().find(is_remove).unwrap();
+    let numbers: Vec<f64> = weeks[2..].iter().map(|number| number.parse().unwrap()).collect();
+    let count = delete["count"].as_f64().unwrap();
+    assert_eq!(numbers[..2], [count, count], "{weeks:?}");
+    for (found, name) in [(numbers[2], "p50_s"), (numbers[4], "p99_s")] {
+        let exact = delete["response_time"][name].as_f64().unwrap() * 1e9;
+        assert!((found / exact - 1.0).abs() <= 1e-3, "{name}: {found} for {exact}");
+    }
+    assert_eq!(numbers[2..].iter().step_by(2).collect::<Vec<_>>(), numbers[3..].iter().step_by(2).collect::<Vec<_>>());
+    // Four clients, each with an own address.
+    let clients = answers[3].iter().filter(|row| row[1].starts_with("10.77.0.10")).count();
+    assert!(clients >= 8, "four clients in two weeks: {:?}", answers[3]);
+}
+
+/// The page's way to a data set in parts keeps every row.
+#[test]
+fn a_data_set_in_parts_has_every_row() {
+    if !can_import("duckdb") {
+        return;
+    }
+    let scratch = Scratch::new("query-parts");
+    recordings(scratch.path());
+    let page = std::fs::read_to_string(root().join("docs/queries.md")).unwrap();
+    let (_, copy) = page.split_once("```sql\n").unwrap();
+    let (copy, _) = copy.split_once("```\n").unwrap();
+    let script = "
+import duckdb, sys
+duckdb.sql(sys.argv[1])
+rows = lambda files, more: duckdb.sql(f\"select count(*), sum(response_bytes) from read_parquet('{files}'{more})\").fetchall()
+print(rows('R/*/stage-*/transactions-*.parquet', ', union_by_name = true') == rows('set/**/*.parquet', ''))
+days = \"select distinct protocol, day from read_parquet('set/**/*.parquet', hive_partitioning = true) where protocol = 'SMB1'\"
+print(len(duckdb.sql(days).fetchall()))
+";
+    let output = output(python().args(["-c", script, copy]).current_dir(scratch.path()));
+    assert_eq!(String::from_utf8_lossy(&output.stdout), "True\n2\n", "{}", String::from_utf8_lossy(&output.stderr));
+}
