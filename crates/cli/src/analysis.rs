@@ -20,6 +20,7 @@ use crate::filter::Filter;
 use crate::keys::Keys;
 use crate::output::{OpenOutput, Output, finish_table};
 use crate::output_file::{Files, OutputFile};
+use crate::output_thread::OutputThread;
 use crate::record::RecordFlags;
 use plimsoll_results::record::{Capture, Measurement, SyncRecorder};
 
@@ -49,8 +50,9 @@ pub(crate) struct AnalysisFlags {
 }
 
 /// Where transactions go. A watch also keeps those of the last minutes, and sums for a program that collects metrics.
-pub(crate) type Sinks =
-    Filtered<((((Statistics, Option<Cube>), Option<Batched>), Option<SyncRecorder>), Option<Box<Live>>)>;
+pub(crate) type Sinks = Filtered<((Statistics, OutputThread<Outputs>), Option<Box<Live>>)>;
+/// What the page, the table and the recording hold.
+type Outputs = ((Option<Cube>, Option<Batched>), Option<SyncRecorder>);
 /// What a watch keeps.
 pub(crate) type Live = (Recent, Option<Totals>);
 
@@ -92,12 +94,14 @@ impl Analysis {
         self.flags.keys.read()
     }
 
-    /// Begins: the observer takes frames from now on. With `live`, that takes transactions too.
+    /// Begins: the observer takes frames from now on. With `live`, that takes transactions too. Outputs that hold transactions may be filled
+    /// in another thread.
     pub(crate) fn begin(
         self,
         inputs: &[PathBuf],
         keys: SessionKeys,
         live: Option<Box<Live>>,
+        other_thread: bool,
     ) -> anyhow::Result<(Observer<Sinks>, Running)> {
         let Self { flags, hosts, source, output, table } = self;
         let AnalysisFlags { by, slowest, filter, record, .. } = &flags;
@@ -108,7 +112,9 @@ impl Analysis {
         let cube = flags.output.has_page().then(|| Cube::new(Headline::Response));
         let (table, table_file) = table.unzip();
         let recording = begin_recording(record, inputs, &source)?;
-        let sinks = filter.before(((((statistics, cube), table), recording), live));
+        let has_outputs = cube.is_some() || table.is_some() || recording.is_some();
+        let outputs = OutputThread::new(((cube, table), recording), other_thread && has_outputs);
+        let sinks = filter.before(((statistics, outputs), live));
         let observer = Observer::new(sinks).with_session_keys(keys);
         let running = Running { filter: flags.filter, hosts, source, output, table: table_file };
         Ok((observer, running))
@@ -125,7 +131,8 @@ impl Running {
         filter.check(coverage.first_ns, coverage.last_ns)?;
         filtered.narrow(&mut coverage);
         let span_ns = (coverage.first_ns, coverage.last_ns);
-        let ((((statistics, cube), table), recording), _) = filtered.sink;
+        let ((statistics, outputs), _) = filtered.sink;
+        let ((cube, table), recording) = outputs.finish(&names);
         let table = table.zip(table_file).map_or(Ok(()), |(table, file)| finish_table(table.finish(&names), file));
         let recording = recording.map(|recording| recording.end((&statistics, &coverage), span_ns, &names)).transpose();
         let drill = cube.map(|cube| DrillDown::collect(&cube, &names, &source, status_name));

@@ -2,7 +2,7 @@
 
 use std::path::{Path, PathBuf};
 
-use plimsoll_observe::capture::{Captures, Input, StopReading};
+use plimsoll_observe::capture::{Captures, Input, Progress, StopReading};
 use plimsoll_observe::{Observed, Observer, status_name};
 use plimsoll_report::findings::{DrillDown, Findings, Source};
 use plimsoll_stats::cube::Cube;
@@ -12,6 +12,7 @@ use crate::analysis::{Analysis, AnalysisFlags, Sinks};
 use crate::exit::{Done, Usage};
 use crate::interrupt;
 use crate::progress::Bar;
+use crate::reading::read_in_thread;
 use crate::shell;
 use crate::tables::Tables;
 
@@ -30,18 +31,22 @@ pub(crate) struct Arguments {
     /// tables (written with --transactions) and recordings made with --record-transactions all are accepted too
     #[arg(required = true, value_name = "CAPTURE")]
     captures: Vec<PathBuf>,
+    /// Maximum number of threads [default: 1]. With 2, one reads and decompresses the captures while the other analyzes
+    /// them; with 3 or more, another one writes --transactions, --record and the data of --html. The results are the same
+    #[arg(long, value_name = "COUNT", value_parser = clap::value_parser!(u16).range(1..))]
+    threads: Option<u16>,
     #[command(flatten)]
     analysis: AnalysisFlags,
 }
 
 /// Runs the subcommand.
 pub(crate) fn run(arguments: Arguments) -> anyhow::Result<Done> {
-    let Arguments { captures: inputs, analysis: flags } = arguments;
+    let Arguments { captures: inputs, threads, analysis: flags } = arguments;
     let (stop, quiet) = (StopReading::default(), flags.output.quiet);
     catch(&stop, quiet)?;
     let analysis = Analysis::open(flags, &inputs)?;
     if let Some(tables) = Tables::open(&inputs)? {
-        return analyze_tables(tables, analysis);
+        return analyze_tables(tables, analysis, threads);
     }
     let keys = analysis.keys()?;
     let opened = Captures::open_until(inputs.iter().map(|path| input(path)).collect(), stop.clone());
@@ -49,15 +54,16 @@ pub(crate) fn run(arguments: Arguments) -> anyhow::Result<Done> {
         true => anyhow::anyhow!("interrupted before the first packet: no report"),
         false => error.into(),
     })?;
-    let (observer, running) = analysis.begin(&inputs, keys, None)?;
-    running.end(observe(&mut captures, observer, quiet)?, &captures)
+    let threads = threads.map_or(1, usize::from);
+    let (observer, running) = analysis.begin(&inputs, keys, None, threads >= 3)?;
+    running.end(observe(&mut captures, observer, threads, quiet)?, &captures)
 }
 
 /// Analyses transactions tables, and recordings that hold all transactions.
-fn analyze_tables(tables: Tables, analysis: Analysis) -> anyhow::Result<Done> {
+fn analyze_tables(tables: Tables, analysis: Analysis, threads: Option<u16>) -> anyhow::Result<Done> {
     let Analysis { flags, hosts, source, output, .. } = analysis;
-    if flags.transactions.is_some() || flags.record.to().is_some() || flags.keys.given() {
-        let why = "--transactions, --record and session keys apply to captures only, but the input is a transactions \
+    if flags.transactions.is_some() || flags.record.to().is_some() || flags.keys.given() || threads.is_some() {
+        let why = "--transactions, --record, --threads and session keys apply to captures only, but the input is a transactions \
             table or a recording: remove these options";
         return Err(Usage(why.to_owned()).into());
     }
@@ -91,16 +97,28 @@ fn catch(stop: &StopReading, quiet: bool) -> anyhow::Result<()> {
 }
 
 /// Gives every frame to an observer.
-fn observe(captures: &mut Captures, mut observer: Observer<Sinks>, quiet: bool) -> anyhow::Result<Observed<Sinks>> {
+fn observe(
+    captures: &mut Captures,
+    mut observer: Observer<Sinks>,
+    threads: usize,
+    quiet: bool,
+) -> anyhow::Result<Observed<Sinks>> {
     let mut packets = false;
     let mut bar = Bar::new(quiet);
-    while let Some(frame) = captures.next()? {
-        packets = true;
-        observer.frame(&frame);
-        bar.frame(|| {
-            let progress = captures.progress();
-            (progress.bytes_read, progress.bytes_total)
-        });
+    if threads > 1 {
+        read_in_thread(captures, |batch| {
+            packets = true;
+            for frame in batch.frames() {
+                observer.frame(&frame);
+                bar.frame(|| position(batch.progress()));
+            }
+        })?;
+    } else {
+        while let Some(frame) = captures.next()? {
+            packets = true;
+            observer.frame(&frame);
+            bar.frame(|| position(captures.progress()));
+        }
     }
     bar.finish();
     let why = match captures.interrupted() {
@@ -109,6 +127,10 @@ fn observe(captures: &mut Captures, mut observer: Observer<Sinks>, quiet: bool) 
     };
     anyhow::ensure!(packets, why);
     Ok(observer.finish())
+}
+
+fn position(progress: Progress) -> (u64, Option<u64>) {
+    (progress.bytes_read, progress.bytes_total)
 }
 
 pub(crate) fn input(path: &Path) -> Input {

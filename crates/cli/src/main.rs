@@ -14,6 +14,7 @@ mod completions;
 mod drive;
 mod exit;
 mod filter;
+mod handover;
 mod history;
 mod keys;
 #[cfg(target_os = "linux")]
@@ -21,7 +22,9 @@ mod live;
 mod man;
 mod output;
 mod output_file;
+mod output_thread;
 mod progress;
+mod reading;
 mod record;
 mod report;
 mod secrecy;

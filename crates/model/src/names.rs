@@ -97,6 +97,11 @@ impl Names {
         self.texts.get_index(symbol.index().checked_sub(1)?).map(AsRef::as_ref)
     }
 
+    /// The names behind the first `known`, in the order of their symbols: a set that has taken all of them in this order has the same symbols.
+    pub fn behind(&self, known: usize) -> impl Iterator<Item = &str> {
+        self.texts.iter().skip(known).map(AsRef::as_ref)
+    }
+
     /// How many names are held.
     pub fn len(&self) -> usize {
         self.texts.len()
@@ -131,6 +136,19 @@ mod tests {
         assert_ne!(a, b);
         assert_eq!(names.text(b), Some("path"));
         assert_eq!(names.text(Symbol::NONE), None);
+    }
+
+    #[test]
+    fn a_set_that_follows_another_has_the_same_symbols() {
+        let (mut names, mut others) = (Names::default(), Names::default());
+        for text in ["a", "b", "a", "c", "\\\\server\\Data", "b", "d"] {
+            let symbol = if text.starts_with('\\') { names.intern_share(text) } else { names.intern(text) };
+            let known = others.len();
+            names.behind(known).for_each(|text| {
+                others.intern(text);
+            });
+            assert_eq!((others.len(), others.text(symbol)), (names.len(), Some(text)));
+        }
     }
 
     #[test]

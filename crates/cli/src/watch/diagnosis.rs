@@ -32,7 +32,7 @@ impl DiagnosisSoFar {
         }
         self.due = now + EVERY;
         let (sinks, names) = observer.sink();
-        let ((((statistics, _), _), _), live) = &sinks.sink;
+        let ((statistics, _), live) = &sinks.sink;
         let first_ns = live.as_ref().and_then(|live| live.0.seconds().next()).map(|second| second.start_ns());
         let coverage = Coverage { first_ns, last_ns: Some(now_ns), ..Coverage::default() };
         let findings = Findings::collect(statistics, &coverage, names, self.source.clone(), status_name);

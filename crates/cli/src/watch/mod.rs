@@ -54,7 +54,7 @@ pub(crate) fn run(arguments: Arguments) -> anyhow::Result<Done> {
     let screen = (analysis.output.prints() && !lines).then(|| Screen::open(&input)).flatten();
     let live = (Recent::new(), metrics.is_some().then(Totals::default));
     let diagnosis = (screen.is_some() || browser.is_some()).then(|| DiagnosisSoFar::new(&analysis.source));
-    let (observer, running) = analysis.begin(&sources, keys, Some(Box::new(live)))?;
+    let (observer, running) = analysis.begin(&sources, keys, Some(Box::new(live)), false)?;
     let view = LiveView::new(screen, Lines::new(interval, quiet), browser);
     let pace = Pace::new(duration);
     let mut watching = Watching { observer, stop, counts, view, metrics, diagnosis, pace, ended: false, drops: 0 };

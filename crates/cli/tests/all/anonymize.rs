@@ -27,7 +27,7 @@ fn plimsoll(arguments: &[&str]) -> Output {
 }
 
 /// The captures of the project.
-fn own_captures() -> Vec<PathBuf> {
+pub(crate) fn own_captures() -> Vec<PathBuf> {
     let root = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../captures");
     let mut captures =
         captures_in(&["planted", "netbench-samba", "nfs-ganesha", "smb2-samba"].map(|name| root.join(name)));
@@ -38,7 +38,7 @@ fn own_captures() -> Vec<PathBuf> {
 
 /// Those of others; none, and a printed reason, where they are not there.
 #[expect(clippy::print_stdout, reason = "the reason for skipping")]
-fn shared_captures() -> Vec<PathBuf> {
+pub(crate) fn shared_captures() -> Vec<PathBuf> {
     let shared = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../../shared/captures");
     if !shared.exists() {
         println!("SKIPPED: needs ../shared/captures");

@@ -50,6 +50,7 @@ mod server_side;
 mod shell;
 mod stories;
 mod sweep;
+mod threads;
 mod verdicts;
 mod watch;
 mod watch_browser;

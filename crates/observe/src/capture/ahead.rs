@@ -18,6 +18,17 @@ const LINE: usize = 64;
 #[inline]
 pub(super) fn ask(window: &[u8], at: usize, record: usize) {
     let (from, bytes) = if record < WHOLE { (at + SHORT_AHEAD, record) } else { (at + LONG_AHEAD * record, HEADERS) };
+    ask_range(window, from, bytes);
+}
+
+/// A packet of `len` bytes at `at` will be looked at.
+#[inline]
+pub(super) fn ask_packet(window: &[u8], at: usize, len: usize) {
+    ask_range(window, at, if len < WHOLE { len } else { HEADERS });
+}
+
+#[inline]
+fn ask_range(window: &[u8], from: usize, bytes: usize) {
     // None at the end of the window, where it does not matter.
     let soon = window.get(from..from + bytes).unwrap_or_default();
     // A plain loop: it is run for every packet, and costs half of what `chunks` does.

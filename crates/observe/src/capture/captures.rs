@@ -21,7 +21,7 @@ use super::stop::StopReading;
 use super::window::{Entry, Window};
 
 /// How far the reader is, on disk: of a compressed file it is the compressed bytes that count.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub struct Progress {
     /// Bytes read of all inputs so far. The window reads ahead, by up to 1 MiB.
     pub bytes_read: u64,
@@ -42,7 +42,7 @@ pub struct Captures {
     /// What ended the reading, to be told when all that was read before has been given out.
     pub(super) failed: Option<CaptureError>,
     /// The number of the last frame that was read, and of the last one of the file before.
-    number: u64,
+    pub(super) number: u64,
     number_before: u64,
     anomalies: CaptureAnomalies,
     formats: Vec<FileFormat>,
@@ -245,7 +245,7 @@ impl Captures {
 
     /// Finds the next packets that may be given out. Whether there are any.
     #[inline(never)]
-    fn refill(&mut self) -> Result<bool, CaptureError> {
+    pub(super) fn refill(&mut self) -> Result<bool, CaptureError> {
         loop {
             self.window.begin();
             if self.look_ahead()? {

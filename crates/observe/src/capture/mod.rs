@@ -10,6 +10,7 @@
 
 mod ahead;
 mod anomalies;
+mod batch;
 mod bytes;
 mod captures;
 mod clock;
@@ -42,6 +43,7 @@ mod waiting;
 mod window;
 
 pub use anomalies::CaptureAnomalies;
+pub use batch::Batch;
 pub use captures::{Captures, Next, Progress};
 pub use clock::{ClockEstimate, Granularity};
 pub use error::CaptureError;

@@ -4,6 +4,7 @@ use std::fs::File;
 use std::io::{self, Read, Seek, SeekFrom};
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
+use std::time::Duration;
 
 use memmap2::Mmap;
 
@@ -18,6 +19,11 @@ const STEP_BYTES: usize = 1 << 20;
 const WORTH_A_LEASE: u64 = 4 << 20;
 /// Where a map, or a step in it, may begin, in bytes: a multiple of every page size.
 const GRAIN: u64 = 64 << 10;
+/// Bytes of a map that stay in memory behind the reader where other threads use it. (What they use and was freed would only be brought
+/// to memory again.)
+const HANDED_BYTES: usize = 8 << 20;
+/// Between two looks whether another thread still uses a map.
+const IN_USE: Duration = Duration::from_micros(100);
 
 /// Whether the file may be mapped.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -30,7 +36,7 @@ enum Lease {
 /// A plain file, open for reading.
 #[derive(Debug)]
 pub(super) struct Plain {
-    file: File,
+    file: Arc<File>,
     /// Its size in bytes; cannot change while the lease is held.
     size: u64,
     lease: Lease,
@@ -44,7 +50,9 @@ pub(super) struct Plain {
 /// A part of a file whose pages are brought to memory step by step.
 #[derive(Debug)]
 pub(super) struct Mapped {
-    pub(super) bytes: Mmap,
+    /// The bytes of `part`: reached through it, they would cost each packet some waits for the cache.
+    bytes: &'static [u8],
+    part: Arc<Part>,
     /// Where it stands in the file.
     pub(super) base: u64,
     /// Up to here pages were brought to memory.
@@ -55,15 +63,36 @@ pub(super) struct Mapped {
     pub(super) last: bool,
 }
 
+/// Bytes of a mapped file, which packets in other threads may use after the reader has gone on. The file stays open as long, and so
+/// does its lease; fields are dropped in this order.
+#[derive(Debug)]
+pub(super) struct Part {
+    pub(super) bytes: Mmap,
+    _file: Arc<File>,
+}
+
+impl Mapped {
+    #[inline]
+    pub(super) fn bytes(&self) -> &[u8] {
+        self.bytes
+    }
+
+    /// The same for other threads.
+    pub(super) fn part(&self) -> &Arc<Part> {
+        &self.part
+    }
+}
+
 impl Plain {
     /// A file that stands at its start. The bytes that are read are added to `progress`.
     pub(super) fn new(file: File, progress: Arc<AtomicU64>) -> Self {
+        let file = Arc::new(file);
         Self { file, size: 0, lease: Lease::Untried, position: 0, furthest: 0, progress }
     }
 
     /// Reads on from where the last read or seek ended.
     pub(super) fn read(&mut self, room: &mut [u8]) -> io::Result<usize> {
-        let count = self.file.read(room)?;
+        let count = (&*self.file).read(room)?;
         self.position = self.position.saturating_add(count as u64);
         self.reached(self.position);
         Ok(count)
@@ -71,7 +100,7 @@ impl Plain {
 
     /// The next read begins at `offset`.
     pub(super) fn seek(&mut self, offset: u64) -> io::Result<()> {
-        self.position = self.file.seek(SeekFrom::Start(offset))?;
+        self.position = (&*self.file).seek(SeekFrom::Start(offset))?;
         Ok(())
     }
 
@@ -92,13 +121,16 @@ impl Plain {
     /// the map has no more, or its pages cannot be read.
     pub(super) fn fill(&mut self, map: &mut Mapped, needed: usize) -> bool {
         let grain = GRAIN as usize;
+        let in_use = if Arc::strong_count(&map.part) > 1 { HANDED_BYTES } else { 0 };
+        let needed = needed.saturating_sub(in_use);
         let needed = needed - needed % grain;
+        let whole = &map.part.bytes;
         if needed > map.freed {
-            lease::free(&map.bytes, map.freed..needed);
+            lease::free(whole, map.freed..needed);
             map.freed = needed;
         }
-        let to = map.filled.saturating_add(STEP_BYTES).min(map.bytes.len());
-        if to == map.filled || !lease::bring(&map.bytes, map.filled..to) {
+        let to = map.filled.saturating_add(STEP_BYTES).min(whole.len());
+        if to == map.filled || !lease::bring(whole, map.filled..to) {
             return false;
         }
         map.filled = to;
@@ -108,9 +140,12 @@ impl Plain {
         true
     }
 
-    /// From now on the file is read. No map of it may be left.
+    /// From now on the file is read. No map of it may be left here; what packets in other threads use of one is waited for.
     pub(super) fn give_back(&mut self) {
         if self.lease == Lease::Held {
+            while Arc::get_mut(&mut self.file).is_none() {
+                std::thread::sleep(IN_USE);
+            }
             lease::give_back(&self.file);
         }
         self.lease = Lease::Refused;
@@ -118,7 +153,7 @@ impl Plain {
 
     /// Reads exactly so many bytes from where the last read or seek ended.
     pub(super) fn read_exact(&mut self, room: &mut [u8]) -> io::Result<()> {
-        self.file.read_exact(room)
+        (&*self.file).read_exact(room)
     }
 
     /// Takes a lease, if the file is worth one.
@@ -136,7 +171,11 @@ impl Plain {
         let base = offset - offset % GRAIN;
         let len = self.size.checked_sub(base).filter(|&len| len > 0)?.min(MAP_BYTES);
         let bytes = lease::map(&self.file, base, usize::try_from(len).ok()?)?;
-        let mut map = Mapped { bytes, base, filled: 0, freed: 0, last: false };
+        let part = Arc::new(Part { bytes, _file: Arc::clone(&self.file) });
+        // SAFETY: a map stays where it is until it is dropped. `Mapped` keeps `part`, gives it to nobody mutably, and lends these bytes
+        // for no longer than it lives itself.
+        let bytes = unsafe { std::slice::from_raw_parts(part.bytes.as_ptr(), part.bytes.len()) };
+        let mut map = Mapped { bytes, part, base, filled: 0, freed: 0, last: false };
         self.fill(&mut map, 0).then_some(map)
     }
 

@@ -7,11 +7,12 @@
 use std::collections::VecDeque;
 use std::io::{self, Cursor, Read};
 use std::ops::Range;
+use std::sync::Arc;
 use std::time::Duration;
 
 use super::ahead;
 use super::error::Stop;
-use super::plain::{Mapped, Plain};
+use super::plain::{Mapped, Part, Plain};
 use super::stop::{LOOK, Live};
 
 /// Bytes asked for in one read. 128 KiB to 1 MiB measured alike on an idle machine; the less of the second-level
@@ -121,7 +122,7 @@ impl Source {
 
     #[inline]
     fn bytes(&self) -> &[u8] {
-        self.map.as_ref().map_or(&self.buffer, |map| &map.bytes)
+        self.map.as_ref().map_or(&self.buffer, Mapped::bytes)
     }
 
     /// The bytes in the window that are not consumed; more may follow.
@@ -182,6 +183,18 @@ impl Source {
         }
     }
 
+    /// The map that the window is a part of, for other threads.
+    pub(super) fn part(&self) -> Option<&Arc<Part>> {
+        self.map.as_ref().map(Mapped::part)
+    }
+
+    /// Where bytes that [`Source::slice`] gives stand in that map; `None` if elsewhere.
+    #[inline]
+    pub(super) fn in_map(&self, place: u64, len: usize) -> Option<usize> {
+        let at = place.checked_sub(self.front())? as usize;
+        (self.map.is_some() && at.saturating_add(len) <= self.filled).then_some(at)
+    }
+
     /// Bytes that the window has left.
     #[cold]
     fn left(&self, place: u64, len: usize) -> &[u8] {
@@ -228,7 +241,7 @@ impl Source {
             None => (front, std::mem::take(&mut self.buffer)),
             Some(map) => {
                 let within = (kept.start - front) as usize..(kept.end - front) as usize;
-                (kept.start, map.bytes.get(within).unwrap_or_default().to_vec())
+                (kept.start, map.bytes().get(within).unwrap_or_default().to_vec())
             }
         };
         self.parked.push_back(Parked { place, end: kept.end, bytes });
@@ -251,7 +264,7 @@ impl Source {
         self.consume(record);
         // What was read is in the cache.
         if let Some(map) = &self.map {
-            ahead::ask(&map.bytes, self.pos, record);
+            ahead::ask(map.bytes(), self.pos, record);
         }
     }
 

@@ -3,9 +3,10 @@
 use std::fs::OpenOptions;
 use std::io::ErrorKind;
 use std::os::unix::fs::OpenOptionsExt;
+use std::time::Duration;
 
 use super::super::source::{Backing, Source};
-use super::super::{Captures, Input, LinkType};
+use super::super::{Batch, Captures, Input, LinkType};
 use super::builders::{self, Endian, packets};
 use super::{Folder, Owned, gzip, read};
 
@@ -75,4 +76,36 @@ fn whoever_cuts_a_file_that_is_being_read_neither_waits_nor_ends_the_reader() {
     assert!((5_000..packets.len()).contains(&seen.len()), "{} packets", seen.len());
     assert!(seen.iter().all(|(number, seen)| *seen == packets[*number as usize - 1].captured));
     assert_eq!(captures.anomalies().truncated_tail, 1);
+}
+
+#[test]
+fn whoever_cuts_a_file_waits_for_packets_in_other_threads() {
+    let (folder, packets) = (Folder::new(), large());
+    let input = folder.file("capture", &builders::pcap(Endian::Little, 0xa1b2_c3d4, 1, &packets));
+    let Input::File(path) = &input else { panic!("a file was made") };
+    let mut captures = Captures::open(vec![input.clone()]).unwrap();
+    let mut held = Batch::default();
+    // The first piece of a file is copied.
+    while held.frames().last().is_none_or(|frame| frame.number < 1_000) {
+        held.clear();
+        assert!(captures.next_batch(&mut held).unwrap());
+    }
+    std::thread::scope(|scope| {
+        let cut = scope.spawn(|| OpenOptions::new().write(true).open(path).unwrap().set_len(0).unwrap());
+        let reader = scope.spawn(|| {
+            let mut batch = Batch::default();
+            while captures.next_batch(&mut batch).unwrap() {
+                batch.clear();
+            }
+        });
+        // Time for both to do what they must not: then the map's bytes are gone, and looking at them ends the process.
+        std::thread::sleep(Duration::from_millis(50));
+        for frame in held.frames() {
+            assert!(frame.captured == packets[frame.number as usize - 1].captured);
+        }
+        held.clear();
+        reader.join().unwrap();
+        cut.join().unwrap();
+    });
+    assert_eq!(std::fs::metadata(path).unwrap().len(), 0);
 }

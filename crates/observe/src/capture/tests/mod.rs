@@ -13,7 +13,7 @@ use std::io::Write;
 use std::path::PathBuf;
 use std::sync::atomic::{AtomicU32, Ordering};
 
-use super::{CaptureAnomalies, CaptureError, Captures, Input, LinkType};
+use super::{Batch, CaptureAnomalies, CaptureError, Captures, Frame, Input, LinkType};
 
 /// A frame that owns its bytes, so that tests can compare lists of them.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -50,21 +50,51 @@ impl Drop for Folder {
     }
 }
 
-/// All frames of some inputs, and the anomalies.
+impl From<Frame<'_>> for Owned {
+    fn from(frame: Frame<'_>) -> Self {
+        let Frame { number, time_ns, link, captured, original_len } = frame;
+        Self { number, time_ns, link, captured: captured.to_vec(), original_len }
+    }
+}
+
+/// All frames of some inputs, and the anomalies. Read in batches, files give the same.
 fn read(inputs: Vec<Input>) -> Result<(Vec<Owned>, CaptureAnomalies), CaptureError> {
+    // A pipe is read but once.
+    if !inputs.iter().all(|input| matches!(input, Input::File(path) if path.is_file())) {
+        return read_one_by_one(inputs);
+    }
+    let in_batches = read_in_batches(inputs.clone());
+    let one_by_one = read_one_by_one(inputs);
+    match (&one_by_one, in_batches) {
+        (Ok(one_by_one), Ok(in_batches)) => assert!(*one_by_one == in_batches, "batches differ"),
+        (Err(one), Err(other)) => assert_eq!(one.to_string(), other.to_string()),
+        (one, other) => panic!("{:?} one by one, {:?} in batches", one.as_ref().err(), other.err()),
+    }
+    one_by_one
+}
+
+fn read_one_by_one(inputs: Vec<Input>) -> Result<(Vec<Owned>, CaptureAnomalies), CaptureError> {
     let mut captures = Captures::open(inputs)?;
     let mut frames = Vec::new();
     while let Some(frame) = captures.next()? {
-        frames.push(Owned {
-            number: frame.number,
-            time_ns: frame.time_ns,
-            link: frame.link,
-            captured: frame.captured.to_vec(),
-            original_len: frame.original_len,
-        });
+        frames.push(Owned::from(frame));
     }
     assert!(captures.next()?.is_none(), "the end stays the end");
     Ok((frames, captures.anomalies()))
+}
+
+/// The same from batches that are looked at when all has been read, as a slow thread may do.
+fn read_in_batches(inputs: Vec<Input>) -> Result<(Vec<Owned>, CaptureAnomalies), CaptureError> {
+    let mut captures = Captures::open(inputs)?;
+    let (mut batches, mut batch) = (Vec::new(), Batch::default());
+    while captures.next_batch(&mut batch)? {
+        assert!(batch.packets() > 0);
+        batches.push(std::mem::take(&mut batch));
+    }
+    assert!(!captures.next_batch(&mut batch)?, "the end stays the end");
+    let anomalies = captures.anomalies();
+    drop(captures);
+    Ok((batches.iter().flat_map(Batch::frames).map(Owned::from).collect(), anomalies))
 }
 
 /// All frames of one file with these bytes.

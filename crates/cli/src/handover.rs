@@ -1,0 +1,167 @@
+//! A bounded queue from one thread to another.
+//!
+//! A thread that sleeps is woken late, and waking it costs the other one a system call: so one that waits is woken rarely, and takes all
+//! there is.
+
+use std::sync::{Arc, Condvar, Mutex, MutexGuard, PoisonError};
+use std::time::Duration;
+
+/// How long a few pieces wait for more. The other thread may itself wait until they are used.
+const SOON: Duration = Duration::from_millis(1);
+
+/// One end of a bounded queue. When it goes, nobody waits at the other end any more.
+pub(crate) struct End<T>(Arc<Queue<T>>);
+
+struct Queue<T> {
+    state: Mutex<State<T>>,
+    filled: Condvar,
+    emptied: Condvar,
+    /// The most that waits in it, in the unit of [`End::put`].
+    most: usize,
+}
+
+struct State<T> {
+    waiting: Vec<T>,
+    size: usize,
+    /// What was used, to be used again.
+    used: Vec<T>,
+    ended: bool,
+    /// Who sleeps.
+    giver_sleeps: bool,
+    taker_sleeps: bool,
+}
+
+/// Both ends of an empty queue, in which so much may wait, and one piece more.
+pub(crate) fn queue<T: Default>(most: usize) -> (End<T>, End<T>) {
+    let (waiting, used) = (Vec::new(), Vec::new());
+    let state = State { waiting, size: 0, used, ended: false, giver_sleeps: false, taker_sleeps: false };
+    let queue = Queue { state: Mutex::new(state), filled: Condvar::new(), emptied: Condvar::new(), most };
+    let queue = Arc::new(queue);
+    (End(Arc::clone(&queue)), End(queue))
+}
+
+impl<T: Default> End<T> {
+    /// Puts a piece of this size into the queue, in place of which comes one to be filled. `None` if nobody takes any more.
+    pub(crate) fn put(&self, piece: T, size: usize) -> Option<T> {
+        let Queue { filled, emptied, most, .. } = &*self.0;
+        let mut state = self.lock();
+        while state.size >= *most && !state.ended {
+            state.giver_sleeps = true;
+            state = emptied.wait(state).unwrap_or_else(PoisonError::into_inner);
+        }
+        state.giver_sleeps = false;
+        if state.ended {
+            return None;
+        }
+        state.waiting.push(piece);
+        state.size += size;
+        if state.taker_sleeps && (state.waiting.len() == 1 || state.size >= most / 4) {
+            // Once: it may take a while to wake up.
+            state.taker_sleeps = false;
+            filled.notify_one();
+        }
+        Some(state.used.pop().unwrap_or_default())
+    }
+
+    /// Takes all there is in exchange for what was used. False if nothing more comes.
+    pub(crate) fn take(&self, pieces: &mut Vec<T>) -> bool {
+        let Queue { filled, emptied, most, .. } = &*self.0;
+        let mut state = self.lock();
+        state.used.append(pieces);
+        while state.waiting.is_empty() && !state.ended {
+            state.taker_sleeps = true;
+            state = filled.wait(state).unwrap_or_else(PoisonError::into_inner);
+        }
+        if state.size < most / 4 && !state.ended {
+            state.taker_sleeps = true;
+            (state, _) = filled.wait_timeout(state, SOON).unwrap_or_else(PoisonError::into_inner);
+        }
+        state.taker_sleeps = false;
+        std::mem::swap(&mut state.waiting, pieces);
+        state.size = 0;
+        if state.giver_sleeps {
+            emptied.notify_one();
+        }
+        !pieces.is_empty()
+    }
+}
+
+impl<T> End<T> {
+    fn lock(&self) -> MutexGuard<'_, State<T>> {
+        // Nobody panics with the lock.
+        self.0.state.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}
+
+impl<T> Drop for End<T> {
+    fn drop(&mut self) {
+        self.lock().ended = true;
+        self.0.filled.notify_all();
+        self.0.emptied.notify_all();
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::sync::atomic::{AtomicBool, Ordering::Relaxed};
+
+    use super::*;
+
+    #[test]
+    fn all_pieces_come_in_order_through_a_small_queue() {
+        let (ours, theirs) = queue::<Vec<u32>>(10);
+        let giver = std::thread::spawn(move || {
+            let mut piece = Vec::new();
+            for number in 0..10_000 {
+                piece.push(number);
+                piece = theirs.put(piece, 1 + number as usize % 7).unwrap();
+                assert!(piece.is_empty());
+            }
+        });
+        let (mut pieces, mut seen) = (Vec::new(), Vec::new());
+        while ours.take(&mut pieces) {
+            assert!(pieces.len() <= 11, "{} pieces at once", pieces.len());
+            pieces.iter_mut().for_each(|piece| seen.append(piece));
+        }
+        giver.join().unwrap();
+        assert!(seen.into_iter().eq(0..10_000));
+    }
+
+    #[test]
+    fn what_was_put_before_the_giver_went_is_taken() {
+        let (ours, theirs) = queue::<u32>(100);
+        assert_eq!(theirs.put(7, 1), Some(0));
+        drop(theirs);
+        let mut pieces = Vec::new();
+        assert!(ours.take(&mut pieces));
+        assert_eq!(pieces, [7]);
+        assert!(!ours.take(&mut pieces));
+    }
+
+    #[test]
+    fn a_giver_may_wait_until_a_single_piece_is_used() {
+        let (ours, theirs) = queue::<u32>(1_000_000);
+        let used = AtomicBool::new(false);
+        std::thread::scope(|scope| {
+            scope.spawn(|| {
+                assert!(theirs.put(7, 1).is_some());
+                while !used.load(Relaxed) {
+                    std::thread::yield_now();
+                }
+            });
+            let mut pieces = Vec::new();
+            assert!(ours.take(&mut pieces));
+            assert_eq!(pieces, [7]);
+            used.store(true, Relaxed);
+        });
+    }
+
+    #[test]
+    fn nobody_waits_for_a_taker_that_went() {
+        let (ours, theirs) = queue::<u32>(1);
+        assert!(theirs.put(1, 1).is_some());
+        drop(ours);
+        // The queue is full: as long as the taker was there, this would wait.
+        assert_eq!(theirs.put(2, 1), None);
+    }
+}

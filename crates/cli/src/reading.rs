@@ -1,0 +1,41 @@
+//! Captures that are read in a thread of their own.
+
+use std::panic::resume_unwind;
+use std::thread;
+
+use plimsoll_observe::capture::{Batch, CaptureError, Captures};
+
+use crate::handover::{End, queue};
+
+/// Bytes of packets that were read and wait, at most. As much again may be in work.
+const WAITING_BYTES: usize = 4 << 20;
+/// A packet takes this much besides its bytes.
+const PACKET_BYTES: usize = 64;
+
+/// Reads captures in another thread, and gives their packets to `take` in this one.
+pub(crate) fn read_in_thread(captures: &mut Captures, mut take: impl FnMut(&Batch)) -> Result<(), CaptureError> {
+    let (other_end, queue) = queue(WAITING_BYTES);
+    thread::scope(|scope| {
+        let reader = scope.spawn(move || read(captures, &other_end));
+        let mut batches: Vec<Batch> = Vec::new();
+        while queue.take(&mut batches) {
+            for batch in &mut batches {
+                take(batch);
+                // Its map may be waited for.
+                batch.clear();
+            }
+        }
+        reader.join().unwrap_or_else(|panic| resume_unwind(panic))
+    })
+}
+
+/// Reads until the end, an error, or until nobody takes packets any more.
+fn read(captures: &mut Captures, queue: &End<Batch>) -> Result<(), CaptureError> {
+    let mut batch = Batch::default();
+    while captures.next_batch(&mut batch)? {
+        let size = batch.bytes() + batch.packets() * PACKET_BYTES;
+        let Some(next) = queue.put(batch, size) else { break };
+        batch = next;
+    }
+    Ok(())
+}
