@@ -56,7 +56,7 @@ impl Hand {
         // Where it is matters to transactions only.
         let nowhere = Endpoint::NOWHERE;
         let birth =
-            ConnectionInfo { client_index: 0, connection_index: 0, connection: 0, generation: 0, client: nowhere, server: nowhere };
+            ConnectionInfo { client_index: 0, connection_index: 0, connections: 1, channels: 1, connection: 0, generation: 0, client: nowhere, server: nowhere };
         let mut client = Client::open(to, Duration::from_secs(30), |_| server.client(&birth))?;
         client.connect().map_err(said)?;
         let (path, _) = operation.file();

@@ -292,7 +292,7 @@ impl<C: Client> Blocking<C> {
                 return Ok(());
             }
             let inbox = std::mem::take(&mut self.inbox);
-            let message = Arrived { head: &inbox.bytes, length, first: inbox.first, last: now };
+            let message = Arrived { head: &inbox.bytes, length, first: inbox.first, last: now, channel: 0 };
             self.client.message(message, &mut self.out, &mut self.seen);
         }
     }

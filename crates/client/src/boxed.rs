@@ -1,8 +1,10 @@
 //! A client whose protocol only its server knows.
 
+use std::net::SocketAddr;
+
 use plimsoll_model::Endpoint;
 
-use super::{Arrived, Cause, Client, Events, Framing, Operation, Outbox, Ticket};
+use super::{Arrived, Cause, Client, Events, Framing, NewChannel, Operation, Outbox, Ticket};
 
 impl<C: Client + ?Sized> Client for Box<C> {
     fn connect(&mut self, now: i64, out: &mut Outbox, events: &mut dyn Events) {
@@ -58,6 +60,34 @@ impl<C: Client + ?Sized> Client for Box<C> {
 
     fn wake(&mut self, now: i64, out: &mut Outbox, events: &mut dyn Events) {
         (**self).wake(now, out, events);
+    }
+
+    fn framing_on(&self, channel: u32, head: &[u8]) -> Framing {
+        (**self).framing_on(channel, head)
+    }
+
+    fn sent_on(&mut self, channel: u32, through: u64, at: i64) {
+        (**self).sent_on(channel, through, at);
+    }
+
+    fn channel_address(&self, channel: u32, failed: u32) -> Option<SocketAddr> {
+        (**self).channel_address(channel, failed)
+    }
+
+    fn channel_opened(&mut self, new: &NewChannel, now: i64, out: &mut Outbox, events: &mut dyn Events) {
+        (**self).channel_opened(new, now, out, events);
+    }
+
+    fn channel_lost(&mut self, channel: u32, at: i64, out: &mut Outbox, events: &mut dyn Events) {
+        (**self).channel_lost(channel, at, out, events);
+    }
+
+    fn replace_first_channel(&mut self, out: &mut Outbox) -> Option<u32> {
+        (**self).replace_first_channel(out)
+    }
+
+    fn sent_again(&self) -> u64 {
+        (**self).sent_again()
     }
 
     fn leave(&mut self, now: i64, out: &mut Outbox, events: &mut dyn Events) {

@@ -1,8 +1,10 @@
 //! What a protocol client is to its caller. It has no socket and no clock.
 
+use std::net::SocketAddr;
+
 use plimsoll_model::{Endpoint, Transaction};
 
-use crate::operation::{Cause, Done, Operation, Tag, Ticket};
+use crate::operation::{Cause, Done, Failure, Operation, Tag, Ticket};
 use crate::outbox::Outbox;
 
 /// What a client tells its caller.
@@ -41,6 +43,21 @@ pub struct Arrived<'a> {
     pub first: i64,
     /// When its last byte was there.
     pub last: i64,
+    /// The connection of the session that it came on; 0 where there is one alone.
+    pub channel: u32,
+}
+
+/// Another connection of a session, as it was just made.
+#[derive(Clone, Copy, Debug)]
+pub struct NewChannel {
+    /// Which one: 1 and more.
+    pub channel: u32,
+    /// Number in this run.
+    pub connection: u32,
+    /// Our side.
+    pub client: Endpoint,
+    /// The server's.
+    pub server: Endpoint,
 }
 
 /// One connection's protocol machine.
@@ -84,6 +101,34 @@ pub trait Client: Send {
     }
     /// It may be that time.
     fn wake(&mut self, _now: i64, _out: &mut Outbox, _events: &mut dyn Events) {}
+    /// The same as [`Client::framing`] for another connection of the session.
+    fn framing_on(&self, _channel: u32, head: &[u8]) -> Framing {
+        self.framing(head)
+    }
+    /// The same as [`Client::sent`] for another connection of the session.
+    fn sent_on(&mut self, _channel: u32, through: u64, at: i64) {
+        self.sent(through, at);
+    }
+    /// Where another connection of the session is to be made to; `None`: as the first. `failed` times it could not be made.
+    fn channel_address(&self, _channel: u32, _failed: u32) -> Option<SocketAddr> {
+        None
+    }
+    /// Another connection for the session was made: it is bound to it. Ends with `done` of [`Tag::channel`].
+    fn channel_opened(&mut self, new: &NewChannel, now: i64, _out: &mut Outbox, events: &mut dyn Events) {
+        let result = Err(Failure::without_answer(Cause::Unsupported));
+        events.done(Done { tag: Tag::channel(new.channel), at: now, result });
+    }
+    /// A connection of the session besides the first is gone. What was outstanding on it goes on on the others.
+    fn channel_lost(&mut self, _channel: u32, _at: i64, _out: &mut Outbox, _events: &mut dyn Events) {}
+    /// The first connection is gone: another one, which is returned, changes places with it (in the outbox, too). `None` where
+    /// there is none: then the session is lost.
+    fn replace_first_channel(&mut self, _out: &mut Outbox) -> Option<u32> {
+        None
+    }
+    /// Requests that were sent again because the connection that they had gone out on was lost.
+    fn sent_again(&self) -> u64 {
+        0
+    }
     /// Logs off. Ends with `done` of [`Tag::LEAVE`].
     fn leave(&mut self, now: i64, out: &mut Outbox, events: &mut dyn Events);
     /// Requests sent and not answered, held ones not counted, and operations that wait for credits.

@@ -32,7 +32,7 @@ pub mod smb2;
 pub mod status;
 pub mod target;
 
-pub use client::{Arrived, Client, Events, Framing};
+pub use client::{Arrived, Client, Events, Framing, NewChannel};
 pub use composed::Composed;
 pub use operation::{Cause, Done, Failure, FileKey, Operation, OperationKind, Reply, Tag, Ticket};
 pub use outbox::Outbox;

@@ -23,7 +23,27 @@ impl Tag {
     pub const CONNECT: Tag = Tag(u64::MAX);
     /// The leaving: tree disconnect, logoff, unmount.
     pub const LEAVE: Tag = Tag(u64::MAX - 1);
+    /// Below it are the binding of further connections to a session.
+    const CHANNELS: u64 = u64::MAX - 2;
+
+    /// The binding of another connection to a session: the channel of this number, from 1.
+    #[must_use]
+    pub const fn channel(channel: u32) -> Tag {
+        Tag(Self::CHANNELS - channel as u64)
+    }
+
+    /// The channel whose binding this is. No client of an engine has so high a number.
+    #[must_use]
+    pub const fn bound_channel(self) -> Option<u32> {
+        match Self::CHANNELS.checked_sub(self.0) {
+            Some(channel) if channel >= 1 && channel <= MOST_CHANNELS as u64 => Some(channel as u32),
+            _ => None,
+        }
+    }
 }
+
+/// Connections that one session may have, at most. Windows clients have up to 64.
+pub const MOST_CHANNELS: u32 = 64;
 
 /// What goes with an operation besides what it does.
 #[derive(Clone, Copy, Debug)]
@@ -368,6 +388,8 @@ pub enum Cause {
     ShareRefused,
     /// The server has none of the dialects asked for, or not the signing or encryption that was demanded.
     NotOffered,
+    /// The server binds no further connections to a session: it says so, or its dialect is older than 3.0.
+    NoMultichannel,
     /// The server's RPC layer did not take the call on: no such program or version, arguments it could not
     /// read, or an error of its own. It says nothing about the file.
     CallRejected,
@@ -402,6 +424,9 @@ impl Cause {
             Cause::LogonRefused => "logon refused",
             Cause::ShareRefused => "share refused",
             Cause::NotOffered => "dialect, signing or encryption not offered",
+            Cause::NoMultichannel => {
+                "no SMB multichannel (dialect 3.0 or later; Samba: server multi channel support): omit --channels"
+            }
             Cause::CallRejected => "call rejected by RPC",
             Cause::LostWrites => "writes lost by the server",
             Cause::SessionLost => "session lost",

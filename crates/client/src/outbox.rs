@@ -11,6 +11,8 @@ pub struct Outbox {
     shared: Vec<Shared>,
     queued: u64,
     taken: u64,
+    /// Of the further connections of a session with several: that of channel `n` at `n - 1`.
+    channels: Vec<Outbox>,
 }
 
 /// Shared data that goes out before the owned byte at `before`.
@@ -53,6 +55,39 @@ impl Outbox {
         let range = range.start.min(data.len())..range.end.min(data.len());
         self.queued += range.len() as u64;
         self.shared.push(Shared { before: self.bytes.len(), data: data.clone(), range });
+    }
+
+    /// What goes out on another connection of the same session; 0 is this one.
+    pub fn channel(&mut self, channel: u32) -> &mut Outbox {
+        let Some(place) = (channel as usize).checked_sub(1) else { return self };
+        if self.channels.len() <= place {
+            self.channels.resize_with(place + 1, Outbox::default);
+        }
+        // There are as many as that now.
+        &mut self.channels[place]
+    }
+
+    /// The channels besides this one that have something to send.
+    pub fn waiting_channels(&self) -> impl Iterator<Item = u32> + use<'_> {
+        (1..).zip(&self.channels).filter(|(_, outbox)| !outbox.is_empty()).map(|(channel, _)| channel)
+    }
+
+    /// Forgets what was to go out on a connection that is gone. Of this one the other channels stay.
+    pub fn reset(&mut self, channel: u32) {
+        let place = self.channel(channel);
+        let channels = std::mem::take(&mut place.channels);
+        *place = Self { channels, ..Self::default() };
+    }
+
+    /// A further connection takes the place of this one, and this one its.
+    pub fn swap(&mut self, channel: u32) {
+        if channel == 0 {
+            return;
+        }
+        let mut other = std::mem::take(self.channel(channel));
+        other.channels = std::mem::take(&mut self.channels);
+        let first = std::mem::replace(self, other);
+        *self.channel(channel) = first;
     }
 
     /// Bytes ever queued on this connection: the place in the stream where the next byte will stand.
@@ -173,6 +208,22 @@ mod tests {
             assert_eq!(seen, whole, "{step} at a time");
             assert_eq!((outbox.end(), outbox.sent()), (9, 9));
         }
+    }
+
+    #[test]
+    fn channels_are_apart_and_change_places() {
+        let mut outbox = Outbox::new();
+        outbox.put(b"first");
+        outbox.channel(2).put(b"third");
+        assert_eq!(outbox.waiting_channels().collect::<Vec<_>>(), [2]);
+        assert_eq!((flat(&outbox), flat(outbox.channel(1)), outbox.end()), (b"first".to_vec(), Vec::new(), 5));
+        outbox.swap(2);
+        assert_eq!((flat(&outbox), flat(outbox.channel(2))), (b"third".to_vec(), b"first".to_vec()));
+        outbox.reset(2);
+        assert_eq!((outbox.waiting_channels().count(), outbox.channel(2).end(), outbox.end()), (0, 0, 5));
+        outbox.channel(1).put(b"second");
+        outbox.reset(0);
+        assert_eq!((outbox.end(), flat(outbox.channel(1))), (0, b"second".to_vec()));
     }
 
     #[test]

@@ -24,6 +24,12 @@ pub(super) fn check(workload: &Workload, target: &Target, level_specs: &[LevelSp
             "workload {name} logs on within its iterations: give each client a separate connection and --depth 1"
         )));
     }
+    if !smb && let Some(level_spec) = level_specs.iter().find(|level_spec| level_spec.plan.channels > 1) {
+        let channels = level_spec.plan.channels;
+        return Err(Usage(format!(
+            "--channels {channels}: only SMB sessions have several connections; give an smb:// target, or use --connections"
+        )));
+    }
     let most = level_specs.iter().map(|level_spec| level_spec.plan.connections_in_all()).max().unwrap_or(0);
     let reserved = matches!(target, Target::Nfs(target) if target.reserved_port);
     if reserved && most > reserved::PORTS.into() {

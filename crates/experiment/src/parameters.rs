@@ -36,6 +36,8 @@ pub enum LoadParameter {
     Depth,
     /// Connections of a client.
     Connections,
+    /// Connections of an SMB session.
+    Channels,
     /// Slots that a session of NFS 4.1 asks for.
     Slots,
 }
@@ -46,6 +48,7 @@ impl LoadParameter {
         Some(match name {
             "depth" => Self::Depth,
             "connections" => Self::Connections,
+            "channels" => Self::Channels,
             "slots" => Self::Slots,
             _ => return None,
         })

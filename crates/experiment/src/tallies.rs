@@ -50,6 +50,8 @@ pub(super) fn keeping_up(level: &Level<'_>) -> Generator {
         never_sent: generator.never_sent,
         unmatched_responses: generator.unmatched_responses,
         requests_avoided: generator.requests_avoided,
+        channels_lost: generator.channels_lost,
+        sent_again: generator.sent_again,
         run_delay_s: lateness::run_delay_s(level),
         stolen_s: generator.stolen_ns.map(|ns| ns as f64 / 1e9),
         late_requests: (generator.lateness.unstamped == 0).then_some(generator.lateness.requests),

@@ -79,6 +79,17 @@ impl Procedure {
         Procedure::of_sub(Protocol::Smb1, smb1::WRITE_RAW, smb1::WRITE_RAW_ASYNC)
     }
 
+    /// SMB2 SESSION_SETUP that binds another connection to a session.
+    pub fn smb2_binding() -> Procedure {
+        Procedure::of_sub(Protocol::Smb2, smb2::SESSION_SETUP, smb2::SESSION_BINDING)
+    }
+
+    /// Whether it is that one.
+    pub fn is_smb2_binding(self) -> bool {
+        let row = self.row();
+        (row.protocol, row.code, row.sub) == (Protocol::Smb2, smb2::SESSION_SETUP, Some(smb2::SESSION_BINDING))
+    }
+
     /// Every procedure, in the table's order: a command is followed by its subcommands.
     pub fn all() -> impl Iterator<Item = Procedure> {
         (0..table::ROWS.len() as u16).map(Procedure)

@@ -2,6 +2,7 @@
 
 mod answers;
 mod breakdown;
+mod channels;
 mod client_paths;
 pub mod clients;
 pub mod comparison;
@@ -86,6 +87,7 @@ impl Findings {
             client_paths: client_paths::client_paths(coverage),
             client_paths_left_out: coverage.client_paths.len().saturating_sub(MOST_PATHS) as u64,
             encrypted: encrypted::encrypted(coverage),
+            channels: channels::channels(statistics, names, None),
             run: None,
             stages: Vec::new(),
             curves: Vec::new(),

@@ -7,6 +7,7 @@
 pub mod calls;
 pub mod capacity;
 mod capture;
+mod channels;
 mod client_path;
 mod clients;
 pub(crate) mod compact;
@@ -37,6 +38,7 @@ mod stage;
 mod times;
 
 pub use capture::{AnomalyCount, Clock, OneSidedConnection, Packets, Resent, Unseen};
+pub use channels::{Channel, Channels, MOST_LISTED, MOST_SESSIONS, Session};
 pub use client_path::{ClientPathRow, MOST_PATHS, RoundTripTimes};
 pub use clients::{ClientErrors, ClientSpread, MOST_CLIENTS, OutlierClient};
 pub use curve::{CurveMaximum, CurvePoint, FittedLaw, Interval, Knee, LOADS, LoadCurve};
@@ -138,6 +140,9 @@ pub struct Findings {
     /// Encrypted SMB 3 messages that were not read; null where there are none.
     #[serde(default)]
     pub encrypted: Option<Encrypted>,
+    /// Sessions with several connections; null where there are none, and for a run, whose load levels have it.
+    #[serde(default)]
+    pub channels: Option<Channels>,
     /// How the load was made; null where somebody else made it (a capture).
     pub run: Option<Run>,
     /// One entry a load level, in the order in which they ran; empty for a capture.

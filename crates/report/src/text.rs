@@ -76,6 +76,9 @@ fn write_side(page: &mut Page<'_>, findings: &Findings, style: &Style) -> fmt::R
             Section::Packets => {
                 packets::draw(page, findings)?;
                 client_paths::draw(page, findings)?;
+                if findings.run.is_none() {
+                    drawn::draw(page, crate::tables::channels(std::slice::from_ref(findings)))?;
+                }
                 encrypted::draw(page, findings)?;
             }
             Section::Run => run::draw(page, findings)?,

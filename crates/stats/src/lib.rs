@@ -32,6 +32,7 @@ mod byte_sum;
 pub mod capacity;
 mod cells;
 pub mod changes;
+mod channels;
 pub mod comparison;
 pub mod cube;
 pub mod curve;
@@ -63,6 +64,7 @@ pub use by::{
     Breakdown, CompositeKey, Dimension, Dimensions, Key, KeyCell, KeyStats, MAX_DIMENSIONS, MAX_KEY_BINS, MAX_KEYS,
 };
 pub use byte_sum::ByteSum;
+pub use channels::{ChannelSums, Channels, MAX_CHANNELS, SessionChannels};
 pub use depth::{DepthTally, MAX_DEPTH, QueueDepth, SharedDepth};
 pub use fine::{FineCell, FineHistogram};
 pub use groups::GroupKey;

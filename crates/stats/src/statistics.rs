@@ -12,8 +12,8 @@ use crate::heat::HeatMaps;
 use crate::io::Io;
 use crate::top::Top;
 use crate::{
-    Accumulator, Breakdown, DepthTally, Dimensions, GroupKey, Headline, HeatMap, MAX_SERIES_BINS, QueueDepth, Series,
-    SharedDepth, Tallies,
+    Accumulator, Breakdown, Channels, DepthTally, Dimensions, GroupKey, Headline, HeatMap, MAX_SERIES_BINS, QueueDepth,
+    Series, SharedDepth, Tallies,
 };
 
 /// What to compute.
@@ -51,6 +51,7 @@ pub struct Statistics {
     sender: Option<DepthSender>,
     series: Series,
     heat: HeatMaps,
+    channels: Channels,
     breakdown: Option<Breakdown>,
     tallies: Option<Box<Tallies>>,
     io: Option<Box<Io>>,
@@ -75,6 +76,7 @@ impl Statistics {
             sender: None,
             series: Series::new(MAX_SERIES_BINS),
             heat: HeatMaps::new(),
+            channels: Channels::default(),
             breakdown: options.by.map(Breakdown::new),
             tallies: options.tallies.then(Box::default),
             io: options.io.then(Box::default),
@@ -109,6 +111,7 @@ impl Statistics {
             sender: None,
             series: self.series.clone(),
             heat: self.heat.clone(),
+            channels: self.channels.clone(),
             breakdown: self.breakdown.clone(),
             tallies: self.tallies.clone(),
             io: self.io.clone(),
@@ -161,6 +164,7 @@ impl Statistics {
             }
             self.heat.record(end, row.group, &measured);
         }
+        self.channels.record(t, &measured);
         if let Some(breakdown) = &mut self.breakdown {
             breakdown.record(t, &measured);
         }
@@ -183,6 +187,7 @@ impl Statistics {
         self.depth.merge(&other.depth);
         self.series.merge(&other.series);
         self.heat.merge(&other.heat);
+        self.channels.merge(&other.channels);
         match (&mut self.breakdown, &other.breakdown) {
             (Some(mine), Some(theirs)) => mine.merge(theirs),
             (None, theirs) => self.breakdown.clone_from(theirs),
@@ -276,6 +281,11 @@ impl Statistics {
     /// Latency over time: all together, then by group.
     pub fn heat_maps(&self) -> Vec<HeatMap> {
         self.heat.maps()
+    }
+
+    /// What the connections of each session carried.
+    pub fn channels(&self) -> &Channels {
+        &self.channels
     }
 
     /// The numbers by key, where asked for.

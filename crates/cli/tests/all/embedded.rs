@@ -38,6 +38,7 @@ fn connect(server: &dyn Connector) -> Driven {
     let mut client = Blocking::open(address, PATIENCE, |local| {
         let (client, server_end) = (end(local), end(address));
         server.client(&ConnectionInfo {
+            channels: 1,
             client_index: u32::from(local.port()),
             connection_index: 0,
             connections: 1,

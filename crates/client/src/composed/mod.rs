@@ -8,13 +8,14 @@
 mod copy_range;
 
 use std::collections::BTreeMap;
+use std::net::SocketAddr;
 use std::sync::Arc;
 
 use plimsoll_model::{Endpoint, Transaction};
 
 use crate::content::Content;
 use crate::operation::{Cause, Done, Failure, FileKey, Operation, Reply, Tag, Ticket};
-use crate::{Arrived, Client, Events, Framing, Outbox};
+use crate::{Arrived, Client, Events, Framing, NewChannel, Outbox};
 
 /// How an operation is made of others; `None` where a client does it itself.
 fn composition(operation: &Operation<'_>) -> Option<Box<dyn Composition>> {
@@ -226,6 +227,36 @@ impl<C: Client> Client for Composed<C> {
     fn wake(&mut self, now: i64, out: &mut Outbox, events: &mut dyn Events) {
         let replied = self.with(events, |client, events| client.wake(now, out, events));
         self.go_on(replied, out, events);
+    }
+
+    fn framing_on(&self, channel: u32, head: &[u8]) -> Framing {
+        self.client.framing_on(channel, head)
+    }
+
+    fn sent_on(&mut self, channel: u32, through: u64, at: i64) {
+        self.client.sent_on(channel, through, at);
+    }
+
+    fn channel_address(&self, channel: u32, failed: u32) -> Option<SocketAddr> {
+        self.client.channel_address(channel, failed)
+    }
+
+    fn channel_opened(&mut self, new: &NewChannel, now: i64, out: &mut Outbox, events: &mut dyn Events) {
+        let replied = self.with(events, |client, events| client.channel_opened(new, now, out, events));
+        self.go_on(replied, out, events);
+    }
+
+    fn channel_lost(&mut self, channel: u32, at: i64, out: &mut Outbox, events: &mut dyn Events) {
+        let replied = self.with(events, |client, events| client.channel_lost(channel, at, out, events));
+        self.go_on(replied, out, events);
+    }
+
+    fn replace_first_channel(&mut self, out: &mut Outbox) -> Option<u32> {
+        self.client.replace_first_channel(out)
+    }
+
+    fn sent_again(&self) -> u64 {
+        self.client.sent_again()
     }
 
     fn leave(&mut self, now: i64, out: &mut Outbox, events: &mut dyn Events) {

@@ -47,6 +47,8 @@ pub(super) enum Found<'a> {
     ResumeKey([u8; 24]),
     /// So many bytes were copied.
     Copied(u32),
+    /// The server's addresses, not looked at yet.
+    Interfaces(Buffer<'a>),
 }
 
 /// Reads the answer to a request.
@@ -75,9 +77,8 @@ pub(super) fn read<'a>(reply: &Reply<'a>, what: &RequestContext) -> Result<Found
         }),
         RequestKind::Information | RequestKind::FileSystem => done(query_info::parse(reply)?, |_| Ok(Found::Nothing)),
         // What is in it is nobody's business here: it was asked for as office programs do.
-        RequestKind::ObjectId | RequestKind::Snapshots | RequestKind::Interfaces => {
-            done(ioctl::parse(reply)?, |_| Ok(Found::Nothing))
-        }
+        RequestKind::ObjectId | RequestKind::Snapshots => done(ioctl::parse(reply)?, |_| Ok(Found::Nothing)),
+        RequestKind::Interfaces => done(ioctl::parse(reply)?, |said| Ok(Found::Interfaces(said.output))),
         RequestKind::List => entries(reply),
         RequestKind::Find => done(query_directory::parse(reply)?, |buffer| Ok(Found::Matches(buffer))),
         RequestKind::Flush => done(flush::parse(reply)?, nothing),
@@ -92,7 +93,9 @@ pub(super) fn read<'a>(reply: &Reply<'a>, what: &RequestContext) -> Result<Found
             controlled(reply, what.step)
         }
         RequestKind::Negotiate => done(negotiate::parse(reply)?, |chosen| Ok(Found::Negotiated(chosen))),
-        RequestKind::SessionSetup => done(session_setup::parse(reply)?, |step| Ok(Found::SessionSetup(step))),
+        RequestKind::SessionSetup | RequestKind::Bind => {
+            done(session_setup::parse(reply)?, |step| Ok(Found::SessionSetup(step)))
+        }
         RequestKind::TreeConnect => done(tree_connect::parse(reply)?, |share| Ok(Found::TreeConnected(share))),
         RequestKind::TreeDisconnect => done(tree_disconnect::parse(reply)?, nothing),
         RequestKind::Logoff => done(logoff::parse(reply)?, nothing),

@@ -1,21 +1,24 @@
 //! The client: what it remembers, and how its caller talks to it.
 
 use std::collections::VecDeque;
+use std::net::SocketAddr;
 use std::sync::{Arc, PoisonError};
 
 use plimsoll_model::{Guarantees, Outcome};
 use plimsoll_wire::smb2::create;
 
 use super::auth::{Account, Auth};
-use super::connection::{Connection, Outgoing, RequestContext};
+use super::channels::Channels;
+use super::connection::{Connection, KeptMessages, Outgoing, RequestContext};
 use super::files::Files;
 use super::jobs::{Job, JobId, Jobs, Kind, never_sent};
 use super::lease_cache::LeaseCache;
 use super::logon::Logon;
 use super::negotiated_security::NegotiatedSecurity;
 use super::options::SmbOptions;
+use super::waiting::Waiting;
 use crate::calls::{Call, Ending, Identity};
-use crate::client::{Arrived, Client, Events, Framing};
+use crate::client::{Arrived, Client, Events, Framing, NewChannel};
 use crate::operation::{Cause, Done, Failure, Operation, Tag, Ticket};
 use crate::outbox::Outbox;
 
@@ -45,6 +48,8 @@ pub struct SmbClient {
     pub(super) outgoing: Outgoing,
     /// Opens that asked for an oplock or a lease, and those that got one.
     pub(super) caching: (u64, u64),
+    /// There where the session has several connections.
+    pub(super) channels: Option<Box<Channels>>,
 }
 
 impl Drop for SmbClient {
@@ -72,15 +77,6 @@ pub(super) enum State {
     Over(Cause),
 }
 
-/// A message that waits for credits.
-#[derive(Debug)]
-pub(super) struct Waiting {
-    pub(super) job: JobId,
-    pub(super) since: i64,
-    /// The message; `None` where the job makes it when its turn comes, as large as the credits are many.
-    pub(super) outgoing: Option<Box<Outgoing>>,
-}
-
 impl SmbClient {
     /// A client for a connection that was just made. `guid` is its ClientGuid: two clients of one guid are one client with
     /// two channels to the server (Samba serves them in one process).
@@ -103,7 +99,40 @@ impl SmbClient {
             credit_probe_sent: false,
             outgoing: Outgoing::default(),
             caching: (0, 0),
+            channels: None,
         }
+    }
+
+    /// The same with so many connections for its session, of which this is the first.
+    #[must_use]
+    pub fn with_channels(mut self, count: u32) -> Self {
+        if count > 1 {
+            let (identity, dialect) = (self.connection.identity().clone(), *self.options.dialects.start());
+            let blank = || Connection::new(identity.clone(), dialect, self.options.credits);
+            self.channels = Some(Box::new(Channels::new(count, blank)));
+            self.connection.kept = Some(KeptMessages::default());
+        }
+        self
+    }
+
+    /// A connection of the session; the first where there is no such other one.
+    pub(super) fn on(&self, channel: u32) -> &Connection {
+        let other = self.channels.as_ref().and_then(|channels| channels.get(channel));
+        other.map_or(&self.connection, |other| &other.connection)
+    }
+
+    /// The same, to change it.
+    pub(super) fn on_mut(&mut self, channel: u32) -> &mut Connection {
+        match self.channels.as_mut().and_then(|channels| channels.get_mut(channel)) {
+            Some(other) => &mut other.connection,
+            None => &mut self.connection,
+        }
+    }
+
+    /// All connections of the session, the first in front.
+    pub(super) fn connections(&self) -> impl Iterator<Item = &Connection> {
+        let others = self.channels.iter().flat_map(|channels| &channels.others);
+        std::iter::once(&self.connection).chain(others.map(|other| &other.connection))
     }
 
     /// The same for another account of the options: the one at this place.
@@ -125,9 +154,22 @@ impl SmbClient {
     }
 
     /// Tells of a request that ended.
-    pub(super) fn report(&self, call: &Call<RequestContext>, ending: &Ending, events: &mut dyn Events) {
-        let transaction = self.connection.transaction(call, ending);
+    pub(super) fn report(&self, channel: u32, call: &Call<RequestContext>, ending: &Ending, events: &mut dyn Events) {
+        let transaction = self.on(channel).transaction(call, ending);
         events.transaction(self.jobs.tag(call.what.job), &transaction);
+    }
+
+    /// Tells of a request that gets no answer any more.
+    pub(super) fn report_unanswered(
+        &self,
+        channel: u32,
+        call: &Call<RequestContext>,
+        events: &mut dyn Events,
+    ) -> Outcome {
+        let outcome = if call.sent.is_some() { Outcome::Unanswered } else { Outcome::NeverSent };
+        let ending = Ending { answered: None, status: None, outcome, response_bytes: None, payload_bytes: None };
+        self.report(channel, call, &ending, events);
+        outcome
     }
 
     /// Whether an open that just ended got an oplock or a lease.
@@ -169,9 +211,12 @@ impl SmbClient {
         self.waiting.clear();
         self.files.clear();
         self.lease_cache.clear();
-        for call in self.connection.take_all() {
-            self.abandon(&call, cause, events);
+        for channel in 0..self.connections().count() as u32 {
+            for call in self.on_mut(channel).take_all() {
+                self.abandon(channel, &call, cause, events);
+            }
         }
+        self.channels.iter_mut().for_each(|channels| channels.delayed.clear());
         for mut job in self.jobs.drain() {
             job.fail(never_sent(None, cause));
             events.done(Done { tag: job.tag, at, result: job.result() });
@@ -179,10 +224,8 @@ impl SmbClient {
     }
 
     /// A call that gets no answer any more.
-    pub(super) fn abandon(&mut self, call: &Call<RequestContext>, cause: Cause, events: &mut dyn Events) {
-        let outcome = if call.sent.is_some() { Outcome::Unanswered } else { Outcome::NeverSent };
-        let ending = Ending { answered: None, status: None, outcome, response_bytes: None, payload_bytes: None };
-        self.report(call, &ending, events);
+    pub(super) fn abandon(&mut self, channel: u32, call: &Call<RequestContext>, cause: Cause, events: &mut dyn Events) {
+        let outcome = self.report_unanswered(channel, call, events);
         if let Some(job) = self.jobs.get(call.what.job) {
             job.pending = job.pending.saturating_sub(1);
             job.fail(Failure { procedure: Some(call.procedure), status: None, outcome, cause });
@@ -197,10 +240,17 @@ impl SmbClient {
     /// Fails what has been waiting for credits since before `before`: it was never sent.
     fn overdue_waiting(&mut self, before: i64, now: i64, events: &mut dyn Events) {
         let overdue = self.waiting.partition_point(|waiting| waiting.since < before);
-        let jobs: Vec<JobId> = self.waiting.drain(..overdue).map(|waiting| waiting.job).collect();
-        for id in jobs {
+        let mut late: Vec<Waiting> = self.waiting.drain(..overdue).collect();
+        late.extend(self.channels.iter_mut().flat_map(|channels| channels.overdue(before)));
+        for Waiting { job: id, again, .. } in late {
             let Some(job) = self.jobs.get(id) else { continue };
-            job.fail(never_sent(None, Cause::TimedOut));
+            match again {
+                None => job.fail(never_sent(None, Cause::TimedOut)),
+                Some(again) => {
+                    job.pending = job.pending.saturating_sub(again.left);
+                    job.fail(Failure::without_answer(Cause::TimedOut));
+                }
+            }
             job.queued = false;
             self.settle_without_sending(id, now, events);
         }
@@ -246,6 +296,13 @@ impl Client for SmbClient {
         }
     }
 
+    fn framing_on(&self, channel: u32, head: &[u8]) -> Framing {
+        match self.state {
+            State::Over(_) => Framing::Broken,
+            _ => self.on(channel).frame(head),
+        }
+    }
+
     fn message(&mut self, message: Arrived<'_>, out: &mut Outbox, events: &mut dyn Events) {
         self.arrived(&message, out, events);
     }
@@ -254,15 +311,50 @@ impl Client for SmbClient {
         self.connection.sent(through, at);
     }
 
+    fn sent_on(&mut self, channel: u32, through: u64, at: i64) {
+        self.on_mut(channel).sent(through, at);
+    }
+
+    fn wakes_at(&self) -> i64 {
+        self.channels.as_ref().map_or(i64::MAX, |channels| channels.wakes_at())
+    }
+
+    fn wake(&mut self, now: i64, out: &mut Outbox, events: &mut dyn Events) {
+        self.send_delayed(now, out, events);
+    }
+
+    fn channel_address(&self, channel: u32, failed: u32) -> Option<SocketAddr> {
+        let channels = self.channels.as_ref().filter(|_| failed == 0)?;
+        channels.address(channel, self.connection.identity().server.port)
+    }
+
+    fn channel_opened(&mut self, new: &NewChannel, now: i64, out: &mut Outbox, events: &mut dyn Events) {
+        self.bind(new, now, out, events);
+    }
+
+    fn channel_lost(&mut self, channel: u32, at: i64, out: &mut Outbox, events: &mut dyn Events) {
+        self.lose_channel(channel, at, out, events);
+    }
+
+    fn replace_first_channel(&mut self, out: &mut Outbox) -> Option<u32> {
+        self.replace_first(out)
+    }
+
+    fn sent_again(&self) -> u64 {
+        self.channels.as_ref().map_or(0, |channels| channels.sent_again)
+    }
+
     fn broken(&mut self, at: i64, cause: Cause, events: &mut dyn Events) {
         self.give_up(at, cause, events);
     }
 
     fn overdue(&mut self, before: i64, now: i64, events: &mut dyn Events) {
-        for call in self.connection.take_overdue(before) {
-            let id = call.what.job;
-            self.abandon(&call, Cause::TimedOut, events);
-            self.settle_without_sending(id, now, events);
+        for channel in 0..self.connections().count() as u32 {
+            for call in self.on_mut(channel).take_overdue(before) {
+                let id = call.what.job;
+                self.abandon(channel, &call, Cause::TimedOut, events);
+                self.settle_without_sending(id, now, events);
+            }
         }
         self.overdue_waiting(before, now, events);
     }
@@ -282,11 +374,13 @@ impl Client for SmbClient {
     }
 
     fn outstanding(&self) -> usize {
-        self.connection.outstanding() + self.waiting.len()
+        let delayed = self.channels.as_ref().map_or(0, |channels| channels.delayed.len());
+        self.connections().map(Connection::outstanding).sum::<usize>() + self.waiting.len() + delayed
     }
 
     fn unmatched_responses(&self) -> u64 {
-        self.connection.unmatched_responses()
+        let lost = self.channels.as_ref().map_or(0, |channels| channels.unmatched_responses);
+        lost + self.connections().map(Connection::unmatched_responses).sum::<u64>()
     }
 
     fn requests_avoided(&self) -> u64 {

@@ -16,6 +16,20 @@ pub(super) struct Open {
     pub(super) readable: bool,
     /// Which file it is.
     pub(super) file: Option<FileIdentity>,
+    /// Locks and unlocks that were numbered.
+    pub(super) locks: u32,
+}
+
+impl Open {
+    /// LockSequenceIndex and LockSequenceNumber of the next lock or unlock, so that the server knows one that comes twice: it keeps
+    /// the last number of each of 64 indexes, and takes the same again for a repetition.
+    ///
+    /// Spec: MS-SMB2 2.2.26, 3.3.5.14
+    pub(super) fn next_lock(&mut self) -> u32 {
+        let (index, number) = (1 + self.locks % 64, self.locks / 64 % 16);
+        self.locks = self.locks.wrapping_add(1);
+        index << 4 | number
+    }
 }
 
 /// The open files of a connection.

@@ -44,6 +44,8 @@ pub(super) enum Kind {
     Connect,
     /// Logging off.
     Leave,
+    /// Binding another connection to the session.
+    Bind,
     /// One message, whose answers say no more than that it was done.
     Plain,
     /// Logging on once more.
@@ -199,7 +201,7 @@ impl Job {
             return Err(failure);
         }
         Ok(match self.kind {
-            Kind::Connect | Kind::Leave | Kind::LogOn | Kind::LeaveShare | Kind::LogOff => Reply::Nothing,
+            Kind::Connect | Kind::Leave | Kind::Bind | Kind::LogOn | Kind::LeaveShare | Kind::LogOff => Reply::Nothing,
             Kind::Plain | Kind::Watch { .. } => Reply::Nothing,
             Kind::Open { opened, .. } => {
                 opened.map(|(file, size)| Reply::Opened { file, size: Some(size) }).ok_or(UNFINISHED)?

@@ -86,7 +86,7 @@ impl Logon {
 
 impl Session {
     /// Makes signer and seal from the logon's key.
-    pub(super) fn take_keys(&mut self, key: &SessionKey, logon: &Logon, dialect: Dialect) -> Option<()> {
+    pub(super) fn take_keys(&mut self, key: &SessionKey, logon: &Logon, dialect: Dialect) -> Option<SessionKeys> {
         let how = match dialect {
             Dialect::V202 | Dialect::V210 => Derivation::V2,
             Dialect::V300 | Dialect::V302 => Derivation::V30,
@@ -94,11 +94,15 @@ impl Session {
         };
         let keys = SessionKeys::derive(key, how, logon.cipher);
         self.signer = Some(Signer::new(logon.algorithm, &keys.signing)?);
-        if let (Some(cipher), Some(send), Some(receive)) =
-            (logon.cipher, &keys.client_to_server, &keys.server_to_client)
-        {
+        self.take_seal(&keys, logon.cipher, 0)?;
+        Some(keys)
+    }
+
+    /// Makes the seal, on a lane of nonces of its own.
+    pub(super) fn take_seal(&mut self, keys: &SessionKeys, cipher: Option<Cipher>, lane: u32) -> Option<()> {
+        if let (Some(cipher), Some(send), Some(receive)) = (cipher, &keys.client_to_server, &keys.server_to_client) {
             let (sealer, opener) = (Sealer::new(cipher, send, self.id)?, Opener::new(cipher, receive, self.id)?);
-            self.seal = Some(Box::new((sealer, opener)));
+            self.seal = Some(Box::new((sealer.on_lane(lane), opener)));
         }
         Some(())
     }

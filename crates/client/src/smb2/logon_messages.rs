@@ -31,6 +31,14 @@ impl SmbClient {
             Err(cause) => return self.logon_failed(job, None, None, cause, now, events),
         };
         self.logon = Some(Box::new(Logon::new(auth, self.options.signing == Wish::Demanded)));
+        if let Err(cause) = self.build_negotiate(&salt) {
+            return self.logon_failed(job, Some(RequestKind::Negotiate), None, cause, now, events);
+        }
+        self.launch_hashed(job, now, out);
+    }
+
+    /// Builds the request that each connection begins with.
+    pub(super) fn build_negotiate(&mut self, salt: &[u8; 32]) -> Result<(), Cause> {
         let dialects: Vec<u16> = self.offered().map(Dialect::code).collect();
         let ciphers: Vec<u16> = self.options.ciphers.iter().map(|cipher| cipher.code()).collect();
         let signing: Vec<u16> = self.options.signing_algorithms.iter().map(|algorithm| algorithm.code()).collect();
@@ -39,13 +47,10 @@ impl SmbClient {
             security_mode: self.security_mode(),
             capabilities: self.capabilities(),
             client_guid: self.guid,
-            contexts: negotiate::Offer { salt: &salt, ciphers: &ciphers, signing: &signing, server: "" },
+            contexts: negotiate::Offer { salt, ciphers: &ciphers, signing: &signing, server: "" },
         };
         self.outgoing.clear();
-        if self.outgoing.add(RequestKind::Negotiate, &call).is_err() {
-            return self.logon_failed(job, Some(RequestKind::Negotiate), None, Cause::Unsupported, now, events);
-        }
-        self.launch_hashed(job, now, out);
+        self.outgoing.add(RequestKind::Negotiate, &call).map(|_| ()).map_err(|_| Cause::Unsupported)
     }
 
     /// The dialects that are offered, lowest first.
@@ -65,7 +70,8 @@ impl SmbClient {
         if *self.options.dialects.end() < Dialect::V300 {
             return 0;
         }
-        negotiate::CAP_LEASING | negotiate::CAP_LARGE_MTU | negotiate::CAP_ENCRYPTION
+        let several = if self.channels.is_some() { negotiate::CAP_MULTI_CHANNEL } else { 0 };
+        negotiate::CAP_LEASING | negotiate::CAP_LARGE_MTU | negotiate::CAP_ENCRYPTION | several
     }
 
     /// Sends a message of the logon and adds it to the hash.
@@ -92,8 +98,9 @@ impl SmbClient {
             Found::SessionSetup(setup) if reply.status() == 0 => self.session_is_up(job, reply, setup, at, out),
             Found::SessionSetup(setup) => self.next_token(job, reply, setup, at, out),
             Found::TreeConnected(share) => self.share_is_there(job, reply, share, at, out, events),
-            Found::Validated(said) => self.validated(job, reply, said, at, events),
-            _ if step == RequestKind::Validate => self.not_validated(job, reply, at, events),
+            Found::Validated(said) => self.validated(job, reply, said, at, out, events),
+            _ if step == RequestKind::Validate => self.not_validated(job, reply, at, out, events),
+            _ if step == RequestKind::Interfaces => self.interfaces_told(job, found, at, events),
             _ => Err(match step {
                 RequestKind::Negotiate => Cause::NotOffered,
                 RequestKind::TreeConnect => Cause::ShareRefused,
@@ -167,7 +174,13 @@ impl SmbClient {
         };
         let (preauth, cipher, algorithm, signs) = (logon.preauth, logon.cipher, logon.algorithm, logon.signs);
         let offer = chosen.security_buffer.to_vec();
-        self.negotiated_security = Some(Box::new(NegotiatedSecurity { preauth, cipher, algorithm, signs, offer }));
+        let server_guid = chosen.server_guid;
+        self.negotiated_security =
+            Some(Box::new(NegotiatedSecurity { preauth, cipher, algorithm, signs, offer, server_guid }));
+        let multichannel = dialect >= Dialect::V300 && chosen.capabilities & negotiate::CAP_MULTI_CHANNEL != 0;
+        if self.channels.is_some() && !multichannel {
+            return Err(Cause::NoMultichannel);
+        }
         let offer = Some(chosen.security_buffer).filter(|buffer| !buffer.is_empty());
         self.send_token(job, offer, at, out)
     }
@@ -232,7 +245,10 @@ impl SmbClient {
         let keyless = session_setup::SESSION_IS_GUEST | session_setup::SESSION_IS_NULL;
         let key = logon.session_key().filter(|_| setup.flags & keyless == 0);
         if let Some(key) = &key {
-            self.connection.session.take_keys(key, logon, dialect).ok_or(Cause::Untrusted)?;
+            let keys = self.connection.session.take_keys(key, logon, dialect).ok_or(Cause::Untrusted)?;
+            if let Some(channels) = &mut self.channels {
+                channels.keys.get_or_insert(keys);
+            }
             let signer = self.connection.session.signer.as_ref().ok_or(Cause::Untrusted)?;
             // In 3.1.1 its signature proves that the negotiation was not changed; in older dialects it is signed where signing is on.
             let must = dialect == Dialect::V311 || logon.signs;
@@ -278,8 +294,7 @@ impl SmbClient {
         if self.must_validate() {
             return self.validate(job, at, out);
         }
-        self.ready(job, at, events);
-        Ok(())
+        self.before_ready(job, at, out, events)
     }
 
     /// Everything is agreed on.
@@ -327,7 +342,7 @@ impl SmbClient {
 }
 
 /// Cipher and signature that the server chose in dialect 3.1.1.
-fn chosen_in_311(chosen: &negotiate::Chosen) -> Result<(Option<Cipher>, SigningAlgorithm), Cause> {
+pub(super) fn chosen_in_311(chosen: &negotiate::Chosen) -> Result<(Option<Cipher>, SigningAlgorithm), Cause> {
     if chosen.hash != Some(negotiate::context::HASH_SHA512) {
         return Err(Cause::Malformed);
     }

@@ -10,13 +10,17 @@
 //! credits for it, and is from then on a *call* for each of its requests. Every answer ends a call (a transaction), and
 //! the last answer of a job ends it or leads to its next message. What a lease vouches for is answered before any of that.
 //!
-//! The `Connection` knows requests, credits, keys and calls, and no operation.
+//! The `Connection` knows requests, credits, keys and calls, and no operation. A session may have several (`Channels`): then each
+//! message goes out on the one with the fewest credits in use.
 //!
 //! Spec: MS-SMB2 3.2
 
 mod answers;
 pub mod auth;
 mod breaks;
+mod channel_binding;
+mod channel_loss;
+mod channels;
 mod client;
 mod connection;
 mod files;
@@ -35,6 +39,7 @@ mod secondary_session;
 #[cfg(test)]
 mod tests;
 mod validation;
+mod waiting;
 
 pub use client::SmbClient;
 pub use connection::{keys, preauth, sealing, signing};

@@ -21,7 +21,7 @@ impl SmbClient {
     /// Takes an answer to one of a job's requests.
     pub(super) fn progress(
         &mut self,
-        call: &Call<RequestContext>,
+        (channel, call): (u32, &Call<RequestContext>),
         reply: &Reply<'_>,
         found: Found<'_>,
         at: i64,
@@ -43,6 +43,10 @@ impl SmbClient {
             }
             (Kind::LogOn, found) => {
                 self.secondary_logged_on(call, reply, &found, at, out, events);
+                return Ok(());
+            }
+            (Kind::Bind, found) => {
+                self.binding_answered((channel, call), reply, &found, at, out, events);
                 return Ok(());
             }
             (_, Found::Refused) => job.refused(call, reply.status()),
@@ -91,7 +95,8 @@ impl SmbClient {
     }
 
     fn end(&mut self, id: JobId, at: i64, events: &mut dyn Events) {
-        if self.jobs.get(id).is_some_and(|job| job.queued) {
+        let repeats = self.channels.as_ref().is_some_and(|channels| channels.sent_again > 0);
+        if repeats || self.jobs.get(id).is_some_and(|job| job.queued) {
             self.waiting.retain(|waiting| waiting.job != id);
         }
         self.finish(id, at, events);
@@ -126,7 +131,7 @@ impl Job {
             (Kind::Open { lease, readable, opened, .. }, Found::Opened(found)) => {
                 let ours = |granted: &create::Lease| Some(granted.key) == *lease;
                 let lease = found.granted.lease.map(|granted| granted.lease).filter(ours);
-                let open = Open { id: found.file, oplock: found.oplock, lease, readable: *readable, file };
+                let open = Open { id: found.file, oplock: found.oplock, lease, readable: *readable, file, locks: 0 };
                 let key = files.add(open).ok_or(Cause::OutOfResources)?;
                 *opened = Some((key, found.attributes.end_of_file));
             }

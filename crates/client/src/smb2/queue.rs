@@ -5,10 +5,12 @@
 use plimsoll_model::Symbol;
 use plimsoll_wire::smb2::{FileId, close, echo};
 
-use super::client::{SmbClient, Waiting};
-use super::connection::{Outgoing, Owner, Protection};
+use super::channels::is_of_the_session;
+use super::client::{SmbClient, State};
+use super::connection::{Connection, Outgoing, Owner, Protection};
 use super::jobs::{JobId, never_sent};
 use super::request_kind::RequestKind;
+use super::waiting::{Again, Waiting};
 use crate::client::Events;
 use crate::operation::Cause;
 use crate::outbox::Outbox;
@@ -16,33 +18,36 @@ use crate::outbox::Outbox;
 impl SmbClient {
     /// Sends the message that was built, or lets it wait for credits.
     pub(in crate::smb2) fn submit(&mut self, job: JobId, now: i64, out: &mut Outbox) {
-        if self.waiting.is_empty() && self.outgoing.charge() <= self.connection.credits.available() {
+        if self.waiting.is_empty() && self.outgoing.charge() <= self.room_for(&self.outgoing) {
             self.launch(job, Protection::Usual, now, out);
         } else {
             let outgoing = Some(Box::new(std::mem::take(&mut self.outgoing)));
-            self.waiting.push_back(Waiting { job, since: now, outgoing });
+            self.waiting.push_back(Waiting { job, since: now, outgoing, again: None });
         }
     }
 
     /// Sends what waits, as far as there are credits for it.
     pub(in crate::smb2) fn pump(&mut self, now: i64, out: &mut Outbox, events: &mut dyn Events) {
-        while let Some(Waiting { job, outgoing, .. }) = self.waiting.front_mut() {
-            let job = *job;
+        while let Some(Waiting { job, outgoing, since, again }) = self.waiting.front() {
+            let (job, since, again) = (*job, *since, *again);
             let Some(waiting) = outgoing else {
                 if self.next_chunks(job, now, out) {
                     self.waiting.pop_front();
                     continue;
                 }
-                if !self.connection.is_idle() || !self.probe_or_fail_first(job, now, out, events) {
+                if !self.is_idle() || !self.probe_or_fail_first(job, now, out, events) {
                     return;
                 }
                 continue;
             };
-            if waiting.charge() <= self.connection.credits.available() {
-                std::mem::swap(&mut self.outgoing, waiting);
-                self.waiting.pop_front();
-                self.launch(job, Protection::Usual, now, out);
-            } else if !self.connection.is_idle() || !self.probe_or_fail_first(job, now, out, events) {
+            if waiting.charge() <= self.room_for(waiting) {
+                let waiting = self.waiting.pop_front().and_then(|waiting| waiting.outgoing);
+                self.outgoing = waiting.map_or_else(Outgoing::default, |waiting| *waiting);
+                match again {
+                    Some(again) => self.launch_again(job, since, again, now, out),
+                    None => _ = self.launch(job, Protection::Usual, now, out),
+                }
+            } else if !self.is_idle() || !self.probe_or_fail_first(job, now, out, events) {
                 return;
             }
         }
@@ -51,7 +56,7 @@ impl SmbClient {
     /// The first that waits needs more credits than there will be: asks once for more with an ECHO, and then fails it.
     /// Returns whether it is gone.
     fn probe_or_fail_first(&mut self, job: JobId, now: i64, out: &mut Outbox, events: &mut dyn Events) -> bool {
-        if !self.credit_probe_sent && self.connection.credits.available() > 0 {
+        if !self.credit_probe_sent && self.credits().0 > 0 {
             self.credit_probe_sent = true;
             self.outgoing.clear();
             if self.outgoing.add(RequestKind::Echo, &echo::Echo).is_ok() {
@@ -59,8 +64,10 @@ impl SmbClient {
                 return false;
             }
         }
-        self.waiting.pop_front();
+        let gone = self.waiting.pop_front();
         if let Some(found) = self.jobs.get(job) {
+            let again = gone.and_then(|gone| gone.again).map_or(0, |again| again.left);
+            found.pending = found.pending.saturating_sub(again);
             found.fail(never_sent(None, Cause::TooFewCredits));
             self.finish(job, now, events);
         }
@@ -71,12 +78,42 @@ impl SmbClient {
     pub(in crate::smb2) fn close_later(&mut self, file: FileId, now: i64) {
         let mut outgoing = Outgoing::default();
         if outgoing.add(RequestKind::Close, &close::Close { file, attributes: false }).is_ok() {
-            self.waiting.push_back(Waiting { job: JobId::NONE, since: now, outgoing: Some(Box::new(outgoing)) });
+            self.waiting.push_back(Waiting {
+                job: JobId::NONE,
+                since: now,
+                outgoing: Some(Box::new(outgoing)),
+                again: None,
+            });
         }
     }
 
     /// Sends the message that was built, whether there are credits or not. Returns the place of its first header in the outbox.
     pub(super) fn launch(&mut self, job: JobId, protection: Protection, now: i64, out: &mut Outbox) -> usize {
+        let channel = self.choose_channel(protection);
+        self.launch_on(channel, job, protection, now, out)
+    }
+
+    /// Sends a message that had gone out before once more.
+    fn launch_again(&mut self, job: JobId, since: i64, again: Again, now: i64, out: &mut Outbox) {
+        if let Some(found) = self.jobs.get(job) {
+            found.pending = found.pending.saturating_sub(again.left);
+        }
+        let channel = self.choose_channel(Protection::Usual);
+        if let Some(kept) = &mut self.on_mut(channel).kept {
+            kept.continues(since, again.times);
+        }
+        self.launch_on(channel, job, Protection::Usual, now, out);
+    }
+
+    /// Sends the message that was built on a connection of the session.
+    pub(super) fn launch_on(
+        &mut self,
+        channel: u32,
+        job: JobId,
+        protection: Protection,
+        now: i64,
+        out: &mut Outbox,
+    ) -> usize {
         let owner = match self.jobs.get(job) {
             Some(found) => {
                 found.pending += self.outgoing.members.len() as u32;
@@ -85,7 +122,45 @@ impl SmbClient {
             }
             None => Owner { job, intended: None, path: Symbol::NONE, file: None, keep: false },
         };
-        self.connection.send(&self.outgoing, &owner, protection, now, out)
+        match self.channels.as_mut().and_then(|channels| channels.get_mut(channel)) {
+            Some(other) => other.connection.send(&self.outgoing, &owner, protection, now, out.channel(channel)),
+            None => self.connection.send(&self.outgoing, &owner, protection, now, out),
+        }
+    }
+
+    /// The connection for the message that was built.
+    fn choose_channel(&mut self, protection: Protection) -> u32 {
+        let Some(channels) = &mut self.channels else { return 0 };
+        let alone = protection == Protection::None || self.connection.in_secondary_context();
+        if alone || self.state == State::Connecting || is_of_the_session(&self.outgoing) {
+            return 0;
+        }
+        channels.choose(&self.connection, self.outgoing.charge())
+    }
+
+    /// Credits for a message: those of the connection that has most, where it may choose.
+    pub(super) fn room_for(&self, outgoing: &Outgoing) -> u32 {
+        match &self.channels {
+            Some(_) if !is_of_the_session(outgoing) => self.credits().0,
+            _ => self.connection.credits.available(),
+        }
+    }
+
+    /// Credits of the connection that has most, and the most that one may have: what a message can be made for.
+    pub(super) fn credits(&self) -> (u32, u32) {
+        let first = &self.connection.credits;
+        let alone = (first.available(), first.window());
+        let Some(channels) = self.channels.as_ref().filter(|_| !self.connection.in_secondary_context()) else {
+            return alone;
+        };
+        channels.bound().fold(alone, |(available, window), (_, connection)| {
+            (available.max(connection.credits.available()), window.max(connection.credits.window()))
+        })
+    }
+
+    /// Nothing is on its way that could bring credits.
+    fn is_idle(&self) -> bool {
+        self.connections().all(Connection::is_idle)
     }
 
     /// Closes a file of which no operation needs to know.

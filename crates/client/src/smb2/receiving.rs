@@ -9,6 +9,7 @@ use plimsoll_wire::nbss;
 use plimsoll_wire::smb2::{Kind, Reply, header, replies, status};
 
 use super::answers::{self, Found};
+use super::channel_loss::Repeated;
 use super::client::{SmbClient, State};
 use super::connection::RequestContext;
 use crate::calls::{Call, Ending};
@@ -18,6 +19,8 @@ use crate::outbox::Outbox;
 
 /// When a message arrived: its first and its last byte, ns.
 pub(super) type Instants = (i64, i64);
+/// The connection that a message came on, and whether it was encrypted.
+type Way = (u32, bool);
 
 impl SmbClient {
     /// Takes a message.
@@ -27,20 +30,32 @@ impl SmbClient {
         }
         let bytes = message.head.get(nbss::PREFIX_LEN..).unwrap_or_default();
         let length = usize::try_from(message.length).unwrap_or(usize::MAX).saturating_sub(nbss::PREFIX_LEN);
-        let at = (message.first, message.last);
+        let (at, channel) = ((message.first, message.last), message.channel);
+        if let Some(found) = self.channels.as_mut().and_then(|channels| channels.get_mut(channel)) {
+            found.came_sealed = Kind::of(bytes) == Some(Kind::Encrypted);
+        }
         let taken = match Kind::of(bytes) {
-            Some(Kind::Plain) if self.connection.misses_its_seal(bytes) => Err(Cause::Untrusted),
-            Some(Kind::Plain) => self.members(bytes, length, false, at, out, events),
-            Some(Kind::Encrypted) => self.sealed(bytes, at, out, events),
+            Some(Kind::Plain) if self.on(channel).misses_its_seal(bytes) => Err(Cause::Untrusted),
+            Some(Kind::Plain) => self.members(bytes, length, (channel, false), at, out, events),
+            Some(Kind::Encrypted) => self.sealed(bytes, channel, at, out, events),
             Some(Kind::Compressed) | None => Err(Cause::Malformed),
         };
         match taken {
             Ok(()) => self.pump(message.last, out, events),
+            // A connection that is not bound yet has nothing of the session.
+            Err(cause) if self.fail_binding(channel, cause, message.last, events) => {}
             Err(cause) => self.give_up(message.last, cause, events),
         }
     }
 
-    fn sealed(&mut self, bytes: &[u8], at: Instants, out: &mut Outbox, events: &mut dyn Events) -> Result<(), Cause> {
+    fn sealed(
+        &mut self,
+        bytes: &[u8],
+        channel: u32,
+        at: Instants,
+        out: &mut Outbox,
+        events: &mut dyn Events,
+    ) -> Result<(), Cause> {
         thread_local! {
             /// One for all clients of a thread, so that none holds memory for the longest message it ever had.
             static OPENED: RefCell<Vec<u8>> = const { RefCell::new(Vec::new()) };
@@ -48,8 +63,8 @@ impl SmbClient {
         let mut buffer = OPENED.take();
         buffer.clear();
         buffer.extend_from_slice(bytes);
-        let taken = match self.connection.open(&mut buffer) {
-            Ok(Some(plain)) => self.members(plain, plain.len(), true, at, out, events),
+        let taken = match self.on_mut(channel).open(&mut buffer) {
+            Ok(Some(plain)) => self.members(plain, plain.len(), (channel, true), at, out, events),
             Ok(None) => Ok(()),
             Err(cause) => Err(cause),
         };
@@ -61,13 +76,13 @@ impl SmbClient {
         &mut self,
         bytes: &[u8],
         length: usize,
-        sealed: bool,
+        way: Way,
         at: Instants,
         out: &mut Outbox,
         events: &mut dyn Events,
     ) -> Result<(), Cause> {
         for reply in replies(bytes, length) {
-            self.reply(&reply.map_err(|_| Cause::Malformed)?, sealed, at, out, events)?;
+            self.reply(&reply.map_err(|_| Cause::Malformed)?, way, at, out, events)?;
         }
         Ok(())
     }
@@ -75,7 +90,7 @@ impl SmbClient {
     fn reply(
         &mut self,
         reply: &Reply<'_>,
-        sealed: bool,
+        (channel, sealed): Way,
         at: Instants,
         out: &mut Outbox,
         events: &mut dyn Events,
@@ -83,15 +98,20 @@ impl SmbClient {
         if reply.message_id() == header::UNSOLICITED {
             return self.notified(reply, at.1, out);
         }
-        let Some(call) = self.connection.ended_by(reply, at.0) else { return Ok(()) };
-        let found = if self.connection.trusts(reply, sealed) {
+        let Some(call) = self.on_mut(channel).ended_by(reply, at.0) else { return Ok(()) };
+        let found = if self.on(channel).trusts(reply, sealed) {
             answers::read(reply, &call.what).map_err(|_| Cause::Malformed)
         } else {
             Err(Cause::Untrusted)
         };
-        self.report_answer(&call, reply, &found, at, events);
+        self.report_answer(channel, &call, reply, &found, at, events);
+        let found = match self.of_a_repeated_request(channel, &call, reply.status(), at.1) {
+            Some(Repeated::Later) => return Ok(()),
+            Some(Repeated::DoneBefore) => found.map(|_| Found::Nothing),
+            None => found,
+        };
         match found {
-            Ok(found) => self.progress(&call, reply, found, at.1, out, events),
+            Ok(found) => self.progress((channel, &call), reply, found, at.1, out, events),
             Err(cause) => {
                 if let Some(job) = self.jobs.get(call.what.job) {
                     let procedure = Some(call.procedure);
@@ -104,6 +124,7 @@ impl SmbClient {
 
     fn report_answer(
         &self,
+        channel: u32,
         call: &Call<RequestContext>,
         reply: &Reply<'_>,
         found: &Result<Found<'_>, Cause>,
@@ -118,7 +139,7 @@ impl SmbClient {
         let status = Some(reply.status());
         let response_bytes = Some(reply.length() as u64);
         let ending = Ending { answered: Some(at), status, outcome, response_bytes, payload_bytes };
-        self.report(call, &ending, events);
+        self.report(channel, call, &ending, events);
     }
 }
 

@@ -17,6 +17,8 @@ pub(super) enum RequestKind {
     Negotiate,
     /// A step of the logon.
     SessionSetup,
+    /// A step of the logon that binds another connection to the session.
+    Bind,
     /// Connecting to the share.
     TreeConnect,
     /// Whether somebody changed our NEGOTIATE (dialects before 3.1.1).
@@ -90,6 +92,7 @@ impl RequestKind {
     const ALL: [RequestKind; COUNT] = [
         RequestKind::Negotiate,
         RequestKind::SessionSetup,
+        RequestKind::Bind,
         RequestKind::TreeConnect,
         RequestKind::Validate,
         RequestKind::TreeDisconnect,
@@ -141,6 +144,7 @@ impl RequestKind {
             RequestKind::Link => sub(1 << 8 | 11),
             RequestKind::Dispose => sub(1 << 8 | 13),
             RequestKind::SetSize => sub(1 << 8 | 20),
+            RequestKind::Bind => Procedure::smb2_binding(),
             RequestKind::Validate => Procedure::smb2_ioctl(fsctl::VALIDATE_NEGOTIATE),
             RequestKind::ResumeKey => Procedure::smb2_ioctl(fsctl::REQUEST_RESUME_KEY),
             RequestKind::Copy => Procedure::smb2_ioctl(fsctl::COPY_CHUNK),
@@ -156,7 +160,7 @@ impl RequestKind {
     pub(super) fn command(self) -> Command {
         match self {
             RequestKind::Negotiate => Command::Negotiate,
-            RequestKind::SessionSetup => Command::SessionSetup,
+            RequestKind::SessionSetup | RequestKind::Bind => Command::SessionSetup,
             RequestKind::TreeConnect => Command::TreeConnect,
             RequestKind::TreeDisconnect => Command::TreeDisconnect,
             RequestKind::Logoff => Command::Logoff,
@@ -191,7 +195,14 @@ impl RequestKind {
 
     /// A message about the connection or the session, which belongs to no share.
     pub(super) fn is_outside_of_shares(self) -> bool {
-        matches!(self, RequestKind::Negotiate | RequestKind::SessionSetup | RequestKind::Logoff | RequestKind::Echo)
+        matches!(
+            self,
+            RequestKind::Negotiate
+                | RequestKind::SessionSetup
+                | RequestKind::Bind
+                | RequestKind::Logoff
+                | RequestKind::Echo
+        )
     }
 }
 

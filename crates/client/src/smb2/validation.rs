@@ -46,14 +46,14 @@ impl SmbClient {
         reply: &Reply<'_>,
         said: &fsctl::Validated,
         at: i64,
+        out: &mut Outbox,
         events: &mut dyn Events,
     ) -> Result<(), Cause> {
         let before = self.logon.as_ref().map(|logon| logon.said);
         if !self.is_proven(reply) || before != Some(*said) {
             return Err(Cause::Untrusted);
         }
-        self.ready(job, at, events);
-        Ok(())
+        self.before_ready(job, at, out, events)
     }
 
     /// Servers that know no dialect 3 do not know the question either; that they do not is proven by their signature.
@@ -62,6 +62,7 @@ impl SmbClient {
         job: JobId,
         reply: &Reply<'_>,
         at: i64,
+        out: &mut Outbox,
         events: &mut dyn Events,
     ) -> Result<(), Cause> {
         let unknown = [
@@ -73,8 +74,7 @@ impl SmbClient {
         if !self.is_proven(reply) || !unknown.contains(&reply.status()) {
             return Err(Cause::Untrusted);
         }
-        self.ready(job, at, events);
-        Ok(())
+        self.before_ready(job, at, out, events)
     }
 
     /// The answer came sealed, or signed: what is signed was verified.

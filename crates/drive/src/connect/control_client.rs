@@ -76,6 +76,7 @@ impl ControlClient {
             client_index: NO_CLIENT,
             connection_index: 0,
             connections: 1,
+            channels: 1,
             connection: 0,
             generation: 0,
             client,

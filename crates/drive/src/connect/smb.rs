@@ -56,7 +56,7 @@ impl Connector for SmbServer {
         let user = self.users.get(account).copied().unwrap_or(Symbol::NONE);
         let identity = info.identity(self.share, user);
         let client = SmbClient::new(Arc::clone(&self.options), identity, self.guid(info));
-        Box::new(Composed::new(client.with_account(account as u32)))
+        Box::new(Composed::new(client.with_account(account as u32).with_channels(info.channels)))
     }
 
     fn for_files(&self) -> Option<Arc<dyn Connector>> {

@@ -1,13 +1,23 @@
 //! A place for a connection: it outlives the connections that are made in it one after the other.
 
+use std::net::SocketAddr;
+
 use plimsoll_client::outbox::Outbox;
 use plimsoll_client::{Arrived, Client, Framing};
 
-use crate::network::Take;
+use crate::network::{ConnectionKey, Take};
 use crate::tap::Stream;
 
-/// A place for a connection.
+/// A place for a connection. Where a session has several, the place of the first has the client, and its outbox all that goes out.
 pub(super) struct Connection {
+    /// The place that has the client: this one, except where the session's client is another's.
+    pub(super) home: u32,
+    /// Which of the session's connections it is; 0 for the first.
+    pub(super) channel: u32,
+    /// What the network calls it.
+    pub(super) key: ConnectionKey,
+    /// The server's address that it is made to.
+    pub(super) to: Option<SocketAddr>,
     pub(super) state: ConnectionState,
     /// Counts up whenever the state changes, so that a deadline knows whether it is still meant.
     pub(super) epoch: u32,
@@ -38,6 +48,45 @@ pub(super) struct Connection {
     pub(super) tapped: Option<Stream>,
 }
 
+/// The places of so many sessions, then those of their further channels.
+pub(super) fn places(sessions: u32, channels: u32) -> Vec<Connection> {
+    let first = (0..sessions).map(|at| Connection::new(at, at, 0));
+    let others = (0..sessions).flat_map(|home| (1..channels).map(move |channel| (home, channel)));
+    let others = (sessions..).zip(others).map(|(at, (home, channel))| Connection::new(at, home, channel));
+    first.chain(others).collect()
+}
+
+/// A connection with the client and the outbox that are its, wherever they are.
+pub(super) struct Wired<'a> {
+    pub(super) key: ConnectionKey,
+    pub(super) home: u32,
+    pub(super) channel: u32,
+    pub(super) alive: bool,
+    pub(super) client: &'a mut Option<Box<dyn Client>>,
+    /// Of all channels.
+    pub(super) out: &'a mut Outbox,
+    pub(super) inbox: &'a mut Inbox,
+    pub(super) full_since: &'a mut Option<i64>,
+    pub(super) several: &'a mut bool,
+    pub(super) answers: &'a mut bool,
+    pub(super) tapped: &'a mut Option<Stream>,
+}
+
+/// The connection at `at`.
+pub(super) fn wired(connections: &mut [Connection], at: u32) -> Option<Wired<'_>> {
+    let home = connections.get(at as usize)?.home;
+    let (own, first) = if home == at {
+        (connections.get_mut(at as usize)?, None)
+    } else {
+        let [own, first] = connections.get_disjoint_mut([at as usize, home as usize]).ok()?;
+        (own, Some(first))
+    };
+    let (alive, key, channel) = (own.alive(), own.key, own.channel);
+    let Connection { client, out, inbox, full_since, several, answers, tapped, .. } = own;
+    let (client, out) = first.map_or((client, out), |first| (&mut first.client, &mut first.out));
+    Some(Wired { key, home, channel, alive, client, out, inbox, full_since, several, answers, tapped })
+}
+
 /// What a place for a connection is doing.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum ConnectionState {
@@ -56,14 +105,18 @@ pub(super) enum ConnectionState {
 }
 
 impl Connection {
-    /// Nothing was done yet.
-    pub(super) fn new() -> Self {
+    /// The place at `at`, of this channel of the client that is at home at `home`. Nothing was done yet.
+    pub(super) fn new(at: u32, home: u32, channel: u32) -> Self {
         Self {
+            home,
+            channel,
+            key: ConnectionKey(at),
+            to: None,
             state: ConnectionState::Waiting,
             epoch: 0,
             client: None,
             out: Outbox::new(),
-            inbox: Inbox::default(),
+            inbox: Inbox::of(channel),
             full_since: None,
             up_since: 0,
             several: false,
@@ -106,6 +159,8 @@ impl Connection {
 /// The message that is arriving. Empty, it takes no memory beyond itself.
 #[derive(Debug, Default)]
 pub(super) struct Inbox {
+    /// The channel that it is of.
+    channel: u32,
     bytes: Vec<u8>,
     /// When the first of these bytes was there.
     first: i64,
@@ -123,6 +178,16 @@ const HEAD: usize = 1024;
 const BULKY: u64 = 64 << 10;
 
 impl Inbox {
+    /// Nothing of a channel has arrived.
+    pub(super) fn of(channel: u32) -> Self {
+        Self { channel, ..Self::default() }
+    }
+
+    /// What has arrived, on another channel.
+    pub(super) fn moved_to(self, channel: u32) -> Self {
+        Self { channel, ..self }
+    }
+
     /// Bytes of the message at the front that are still to come and that nobody wants; 0 while its head is not whole.
     pub(super) fn unwanted(&self) -> u64 {
         match self.message {
@@ -148,7 +213,7 @@ impl Inbox {
         if self.is_empty() {
             self.first = at;
             // The usual case: the whole message is here. It is not copied.
-            if let Framing::Message { length, keep } = client.framing(bytes)
+            if let Framing::Message { length, keep } = client.framing_on(self.channel, bytes)
                 && length > 0
                 && length <= bytes.len() as u64
             {
@@ -156,7 +221,7 @@ impl Inbox {
                 *bytes = rest;
                 self.bulky = length - keep as u64 >= BULKY;
                 let head = message.get(..keep).unwrap_or(message);
-                take(client, Arrived { head, length, first: at, last: at });
+                take(client, Arrived { head, length, first: at, last: at, channel: self.channel });
                 return true;
             }
         }
@@ -185,16 +250,16 @@ impl Inbox {
         if self.bytes.len() as u64 + self.dropped < length {
             return;
         }
-        let whole = std::mem::take(self);
+        let whole = std::mem::replace(self, Self::of(self.channel));
         self.bulky = whole.bulky;
         let head = whole.bytes.get(..keep).unwrap_or(&whole.bytes);
-        take(client, Arrived { head, length, first: whole.first, last: at });
+        take(client, Arrived { head, length, first: whole.first, last: at, channel: whole.channel });
     }
 
     /// Reads on until it is known how long the message is.
     fn head(&mut self, bytes: &mut &[u8], client: &dyn Client) -> bool {
         loop {
-            match client.framing(&self.bytes) {
+            match client.framing_on(self.channel, &self.bytes) {
                 Framing::Message { length, keep } if length > 0 && length >= self.bytes.len() as u64 => {
                     let keep = keep.min(usize::try_from(length).unwrap_or(usize::MAX));
                     self.bulky = length - keep as u64 >= BULKY;

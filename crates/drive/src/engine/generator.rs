@@ -56,6 +56,12 @@ pub struct Generator {
     pub requests_avoided: u64,
     /// Connections closed without logging off, because the time for that was over, whole run.
     pub left_rudely: u64,
+    /// Connections of sessions with several that were lost while the session lived on, whole run.
+    #[serde(default)]
+    pub channels_lost: u64,
+    /// Requests that went out again because the connection that they had gone out on was lost, whole run.
+    #[serde(default)]
+    pub sent_again: u64,
 }
 
 impl Generator {
@@ -79,6 +85,8 @@ impl Generator {
         self.unmatched_responses += other.unmatched_responses;
         self.requests_avoided += other.requests_avoided;
         self.left_rudely += other.left_rudely;
+        self.channels_lost += other.channels_lost;
+        self.sent_again += other.sent_again;
     }
 }
 

@@ -2,6 +2,7 @@
 
 use std::sync::Arc;
 
+use plimsoll_client::operation::MOST_CHANNELS;
 use plimsoll_workload::{Load, Pause, Phases};
 use serde::{Deserialize, Serialize};
 
@@ -22,6 +23,9 @@ pub struct Plan {
     pub connections: u32,
     /// Clients that share a connection and its protocol client. At least 1, and 1 where `connections` is more than 1.
     pub clients_per_connection: u32,
+    /// TCP connections of each session (SMB multichannel): all of them carry the requests of all of its slots. At least 1.
+    #[serde(default = "one")]
+    pub channels: u32,
     /// How long each phase is.
     pub phases: Phases,
     /// A request without an answer after so many ns is overdue: reported unanswered, its operation failed as timed out. The
@@ -52,6 +56,11 @@ pub struct Plan {
     /// Write what goes over the sockets to a capture file. Several runs in a row can share one; who made it finishes it.
     #[serde(skip)]
     pub tap: Option<Arc<Tap>>,
+}
+
+/// Channels of a plan that was written before there were any.
+fn one() -> u32 {
+    1
 }
 
 /// What happens when a connection cannot be made or is lost.
@@ -97,6 +106,7 @@ impl Plan {
             depth: 1,
             connections: 1,
             clients_per_connection: 1,
+            channels: 1,
             phases: Phases::default(),
             timeout_ns: 30_000_000_000,
             threads: 0,
@@ -139,7 +149,7 @@ impl Plan {
     /// Connections of all clients of this process.
     #[must_use]
     pub fn connections_in_all(&self) -> u64 {
-        u64::from(WorkerPartition::units(self)) * u64::from(self.connections)
+        u64::from(WorkerPartition::units(self)) * u64::from(self.connections) * u64::from(self.channels)
     }
 
     /// The whole of which this is a part.
@@ -163,6 +173,10 @@ impl Plan {
         wrong(
             self.connections > 1 && self.clients_per_connection > 1,
             "--connections and --clients-per-connection cannot both be above 1",
+        )?;
+        wrong(
+            !(1..=MOST_CHANNELS).contains(&self.channels),
+            "--channels: expected 1 to 64 connections for each session",
         )?;
         wrong(self.connections > self.depth, "connections per client must not exceed the queue depth")?;
         wrong(

@@ -33,6 +33,8 @@ pub struct ConnectionInfo {
     pub connection_index: u32,
     /// How many the client has.
     pub connections: u32,
+    /// Connections that its session will have.
+    pub channels: u32,
     /// Number in this run, from 0, as transactions carry it; a connection made again has a new one.
     pub connection: u32,
     /// How many times it was made before.

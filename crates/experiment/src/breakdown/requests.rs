@@ -64,6 +64,7 @@ fn caller((server, timeout): Timed<'_>) -> anyhow::Result<Caller> {
     let mut caller = Blocking::open(address, timeout, |local| {
         let client = Endpoint { ip: local.ip(), port: local.port() };
         let birth = ConnectionInfo {
+            channels: 1,
             client_index: 0,
             connection_index: 0,
             connections: 1,

@@ -1,9 +1,10 @@
-//! SMB 2 and 3 commands, and the subcommands of QUERY_INFO, SET_INFO and IOCTL.
+//! SMB 2 and 3 commands, and the subcommands of SESSION_SETUP, QUERY_INFO, SET_INFO and IOCTL.
 //!
-//! Subcommand numbers: QUERY_INFO its info type; SET_INFO `type << 8 | class`; IOCTL [`ioctl_sub`] of its control
+//! Subcommand numbers: SESSION_SETUP 1 for SMB2_SESSION_FLAG_BINDING; QUERY_INFO its info type; SET_INFO `type << 8 | class`; IOCTL [`ioctl_sub`] of its control
 //! code. A subcommand without a row belongs to its command's own row.
 //!
 //! Spec: MS-SMB2 2.2.1.2
+//! Spec: MS-SMB2 2.2.5
 //! Spec: MS-SMB2 2.2.31
 //! Spec: MS-SMB2 2.2.37
 //! Spec: MS-SMB2 2.2.39
@@ -19,6 +20,12 @@ pub(super) const IOCTL: u16 = 0x0B;
 
 /// Stands for a control code that was cut off: it may be a server-side copy. No known device has a function of this number.
 pub(super) const IOCTL_CUT: u16 = u16::MAX;
+
+/// Code of SMB2 SESSION_SETUP.
+pub(super) const SESSION_SETUP: u16 = 0x01;
+
+/// Stands for SMB2_SESSION_FLAG_BINDING: another connection for a session that is there.
+pub(super) const SESSION_BINDING: u16 = 1;
 
 /// Packs a control code into 16 bits: which device (2 bits: DFS, file system, named pipe, network file system), its
 /// access (2 bits) and its function (12 bits). The transfer method is left out: no two control codes differ in it
@@ -56,7 +63,8 @@ const fn ioctl(ctl_code: u32, name: &'static str, operation: O, group: G) -> Row
 
 pub(super) const ROWS: &[Row] = &[
     c(0x00, "NEGOTIATE", O::Session, G::Session),
-    c(0x01, "SESSION_SETUP", O::Session, G::Session),
+    c(SESSION_SETUP, "SESSION_SETUP", O::Session, G::Session),
+    c(SESSION_SETUP, "BINDING", O::Session, G::Session).sub(SESSION_BINDING),
     c(0x02, "LOGOFF", O::Session, G::Session),
     c(0x03, "TREE_CONNECT", O::Session, G::Session),
     c(0x04, "TREE_DISCONNECT", O::Session, G::Session),

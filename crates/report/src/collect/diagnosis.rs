@@ -5,6 +5,7 @@
 mod began;
 mod black_hole;
 mod busy_client;
+mod channels;
 mod client_paths;
 mod clients;
 mod durable;
@@ -169,6 +170,7 @@ fn beside_the_server(evidence: &Evidence<'_>, waited_s: f64) -> (Vec<Found>, boo
     }
     found.extend(locks::waits(evidence, waited_s));
     found.extend(refused_locks);
+    found.extend(channels::channels(evidence));
     if let Some(credits) = leases::credits(evidence, waited_s) {
         // With more outstanding the round trip would not count for every request.
         found.retain(|one| one.statement.rule != Rule::RoundTrip);

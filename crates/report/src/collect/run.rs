@@ -4,7 +4,7 @@ use plimsoll_model::{ClockGranularity, Coverage, Group, Guarantees, Names, Reaso
 use plimsoll_stats::{Accumulator, GroupKey, Options, Statistics};
 use serde::{Deserialize, Serialize};
 
-use super::{SECOND, StatusName, answers, curves, depth, repeats, rows, sizes, span};
+use super::{SECOND, StatusName, answers, channels, curves, depth, repeats, rows, sizes, span};
 use crate::findings::{
     ClientSpread, Fairness, Findings, Generator, Interruption, Interval, IterationKind, Kind, Parameter, Run,
     ServerSide, ShortReads, Silence, Source, Stage, Users, Validity,
@@ -118,8 +118,10 @@ impl Findings {
         let remote = (0..).zip(levels).filter(|(number, _)| !is_local(*number)).map(|(_, level)| level);
         remote.for_each(|level| all.merge(level.statistics));
         let mut findings = Findings::collect(&all, &coverage(levels), names, source, status_name);
+        // Connections of different levels have the same numbers.
+        findings.channels = None;
         findings.stages =
-            (0..).zip(levels).map(|(number, level)| stage(number, level, status_name)).collect::<Vec<_>>();
+            (0..).zip(levels).map(|(number, level)| stage(number, level, names, status_name)).collect::<Vec<_>>();
         if let Some(capacity) = &run.capacity {
             // Loads that break the objective are what was looked for: they spoil nothing, and no curve goes through them. A search
             // repeats loads to confirm them, and its brief runs are no repeats of the whole ones.
@@ -150,7 +152,9 @@ impl Findings {
         let mut all = Statistics::new(Options { headline, slowest: 0, ..Options::default() });
         levels.iter().for_each(|level| all.merge(level.statistics));
         let mut findings = Findings::collect(&all, &coverage(levels), &Names::default(), source, status_name);
-        findings.stages = (0..).zip(levels).map(|(number, level)| stage(number, level, status_name)).collect();
+        findings.channels = None;
+        findings.stages =
+            (0..).zip(levels).map(|(number, level)| stage(number, level, &Names::default(), status_name)).collect();
         findings.curves = curves::curves(&findings.stages);
         findings.validity = together(&findings.stages, findings.validity);
         findings
@@ -186,7 +190,7 @@ fn together(stages: &[Stage], own: Validity) -> Validity {
     Validity::of(reasons)
 }
 
-fn stage(number: u32, level: &Level<'_>, status_name: StatusName) -> Stage {
+fn stage(number: u32, level: &Level<'_>, names: &Names, status_name: StatusName) -> Stage {
     let (first, last) = level.span_ns;
     let span = span(&Coverage { first_ns: Some(first), last_ns: Some(last), ..Coverage::default() });
     let seconds = span.elapsed_s.filter(|&s| s > 0.0);
@@ -236,6 +240,7 @@ fn stage(number: u32, level: &Level<'_>, status_name: StatusName) -> Stage {
         fairness: about.fairness,
         spread: about.spread,
         server: about.server,
+        channels: channels::channels(level.statistics, names, Some(level.span_ns)),
         guarantees: about.guarantees,
         silence: about.silence,
         short_reads: about.short_reads,

@@ -88,6 +88,8 @@ pub enum Rule {
     LockWaits,
     /// A host waited for a DNS server.
     NameService,
+    /// A session of which some connections carry nothing, or much less than others.
+    UnevenChannels,
     /// Clients had used up their SMB2 credits.
     CreditsExhausted,
     /// A server restarted.

@@ -82,6 +82,12 @@ pub struct Generator {
     /// Requests that were not sent because a lease made them unnecessary, from connecting to logging off.
     #[serde(default)]
     pub requests_avoided: u64,
+    /// Connections of sessions with several that were lost while the session lived on, whole run.
+    #[serde(default)]
+    pub channels_lost: u64,
+    /// Requests that were sent again because the connection that they had gone out on was lost, whole run.
+    #[serde(default)]
+    pub sent_again: u64,
     /// Time for which these threads were ready to run and had no processor, s; null where the system does not say.
     #[serde(default)]
     pub run_delay_s: Option<f64>,

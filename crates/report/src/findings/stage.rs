@@ -3,6 +3,7 @@
 use plimsoll_model::{Guarantees, Validity};
 use serde::{Deserialize, Serialize};
 
+use super::channels::Channels;
 use super::clients::ClientSpread;
 use super::curve::Interval;
 use super::depth::QueueDepth;
@@ -107,6 +108,9 @@ pub struct Stage {
     pub iterations: Vec<IterationKind>,
     /// What the server said of itself; null where nobody asked it.
     pub server: Option<ServerSide>,
+    /// Sessions with several connections; null where there are none.
+    #[serde(default)]
+    pub channels: Option<Channels>,
     /// What the server guaranteed: durability of writes, signatures, encryption, caching; null where nobody asked.
     #[serde(default)]
     pub guarantees: Option<Guarantees>,

@@ -1,6 +1,7 @@
 //! Tables of load levels, defined once for all renderers, of one side or of several beside each other: a report is a comparison
 //! of one. What a number is called and what it means stands here; how a time or a rate is written is the renderer's.
 
+mod channels;
 mod failures;
 mod generator;
 mod highest_data;
@@ -10,6 +11,7 @@ mod repeats;
 mod server_side;
 mod users;
 
+pub(crate) use channels::channels;
 pub(crate) use failures::failures;
 pub(crate) use generator::{generators, unattributable};
 pub(crate) use highest_data::{Most, highest, highest_data};

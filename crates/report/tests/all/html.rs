@@ -513,6 +513,7 @@ fn a_run_shows_its_load_levels_and_no_packets() {
         pace: vec!["no think time".to_owned(), "time-out 30.0 s".to_owned()],
         server: None,
         guarantees: None,
+        channels: None,
         number: 0,
         level: "17 clients".into(),
         curve: None,

@@ -53,6 +53,7 @@ impl State for Statistics {
         self.depth.put(out);
         self.series.put(out);
         self.heat.put(out);
+        self.channels.put(out);
         self.breakdown.put(out);
         self.tallies.put(out);
         self.io.put(out);
@@ -70,6 +71,7 @@ impl State for Statistics {
             sender: None,
             series: State::take(from)?,
             heat: State::take(from)?,
+            channels: State::take(from)?,
             breakdown: State::take(from)?,
             tallies: State::take(from)?,
             io: State::take(from)?,

@@ -44,6 +44,8 @@ pub const FLAG_ASYNC: u32 = 0x0000_0002;
 pub const FLAG_RELATED: u32 = 0x0000_0004;
 /// SMB2_FLAGS_SIGNED.
 pub const FLAG_SIGNED: u32 = 0x0000_0008;
+/// Request: sent before, on a connection that was lost (SMB2_FLAGS_REPLAY_OPERATION, dialects 3).
+pub const FLAG_REPLAY: u32 = 0x2000_0000;
 
 /// The message id of messages that the server sends of its own accord (oplock and lease breaks).
 pub const UNSOLICITED: u64 = u64::MAX;

@@ -64,6 +64,8 @@ pub const SIGNING_REQUIRED: u8 = 0x02;
 pub const CAP_LEASING: u32 = 0x0000_0002;
 /// SMB2_GLOBAL_CAP_LARGE_MTU: requests of more than one credit.
 pub const CAP_LARGE_MTU: u32 = 0x0000_0004;
+/// SMB2_GLOBAL_CAP_MULTI_CHANNEL, in the dialects 3: several connections with one session.
+pub const CAP_MULTI_CHANNEL: u32 = 0x0000_0008;
 /// SMB2_GLOBAL_CAP_ENCRYPTION, in the dialects 3.0 and 3.0.2.
 pub const CAP_ENCRYPTION: u32 = 0x0000_0040;
 

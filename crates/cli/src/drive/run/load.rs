@@ -50,6 +50,10 @@ pub(crate) struct LoadFlags {
     /// COUNT
     #[arg(long, value_name = "COUNT", default_value_t = 1)]
     pub(crate) connections: u32,
+    /// TCP connections per SMB session (multichannel): each request takes the connection with the fewest credits in use. SMB 3
+    /// only, 1 to 64; the server must offer multichannel
+    #[arg(long, value_name = "COUNT", default_value_t = 1)]
+    pub(crate) channels: u32,
     /// Number of clients that share one connection and session
     #[arg(long, value_name = "COUNT", default_value_t = 1)]
     pub(crate) clients_per_connection: u32,
@@ -78,6 +82,7 @@ impl LoadFlags {
         match varied {
             Some((LoadParameter::Depth, depth)) => load.depth = Some(depth),
             Some((LoadParameter::Connections, connections)) => load.connections = connections,
+            Some((LoadParameter::Channels, channels)) => load.channels = channels,
             // The target's business.
             Some((LoadParameter::Slots, _)) | None => {}
         }
@@ -161,6 +166,7 @@ fn step(flags: &LoadFlags, defaults: &Defaults, load: Load, number: u32) -> anyh
         depth: lanes,
         connections,
         clients_per_connection: flags.clients_per_connection,
+        channels: flags.channels,
         phases: Phases {
             warmup_ns: flags.warmup.map_or(defaults.phases.warmup_ns, nanoseconds),
             measured_ns: flags.duration.map(nanoseconds).or(defaults.phases.measured_ns),
@@ -206,7 +212,7 @@ mod tests {
 
     fn flags() -> LoadFlags {
         let timeout = Duration::from_secs(30);
-        LoadFlags { connections: 1, clients_per_connection: 1, timeout, ..LoadFlags::default() }
+        LoadFlags { connections: 1, channels: 1, clients_per_connection: 1, timeout, ..LoadFlags::default() }
     }
 
     fn loads(flags: &LoadFlags) -> Vec<Load> {

@@ -40,7 +40,7 @@ pub(crate) use target::{TARGETS, TargetFlags, WishFlags};
 pub(crate) use terminal::Terminal;
 
 /// Options that a recording already fixes.
-const FIXED_BY_A_RECORDING: [&str; 32] = [
+const FIXED_BY_A_RECORDING: [&str; 33] = [
     "workload",
     "target",
     "auth",
@@ -60,6 +60,7 @@ const FIXED_BY_A_RECORDING: [&str; 32] = [
     "every",
     "arrivals",
     "connections",
+    "channels",
     "clients_per_connection",
     "threads",
     "no_cpu_idle",

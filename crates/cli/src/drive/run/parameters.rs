@@ -20,7 +20,7 @@ pub(crate) struct SetFlags {
 #[derive(Clone, Debug, Default, clap::Args)]
 #[command(next_help_heading = "Load")]
 pub(crate) struct VaryFlags {
-    /// Run all load levels once per value of NAME: a parameter of the workload, or depth, connections or slots (NFS 4.1).
+    /// Run all load levels once per value of NAME: a parameter of the workload, or depth, connections, channels (SMB) or slots (NFS 4.1).
     /// E.g. block=0.75kB,6kB,30kB or block=500B..4000B/100B (steps of 100 B) or slots=1..64*2. Each value has its own
     /// load curve
     #[arg(long, value_name = "NAME=LIST", value_parser = parse_vary)]

@@ -30,6 +30,8 @@ pub(super) struct ArmFlags {
     depth: Option<u32>,
     #[arg(long)]
     connections: Option<u32>,
+    #[arg(long)]
+    channels: Option<u32>,
     #[command(flatten)]
     about: AboutFlags,
     /// Options after the target.
@@ -74,6 +76,7 @@ impl ArmFlags {
             rate: self.rate.or(common.rate),
             depth: self.depth.or(common.depth),
             connections: self.connections.unwrap_or(common.connections),
+            channels: self.channels.unwrap_or(common.channels),
             ..common.clone()
         };
         let level_specs = levels_of(&load, runner.workload.defaults())?;

@@ -13,7 +13,7 @@ while [ "$count" -gt 0 ]; do
     shift
     count=$((count - 1))
     case $word in
-    --server-metrics | --samba-conf | --ganesha-bus | --empty-caches | --smb-keytab | --accounts)
+    --server-metrics | --samba-conf | --ganesha-bus | --empty-caches | --smb-keytab | --accounts | --channels)
         # Of servers that are not here.
         shift
         count=$((count - 1))
@@ -54,7 +54,8 @@ while [ "$count" -gt 0 ]; do
     --calls) calls= word=20 ;;
     --size) word=1MiB ;;
     # The server in the process speaks version 3, which has no slots.
-    --vary) [ "${word#slots=}" = "$word" ] || word=depth=1,2 ;;
+    # The one in the process has one connection per session.
+    --vary) case $word in slots=* | channels=*) word=depth=1,2 ;; esac ;;
     --record) rm -rf "$word" ;;
     esac
     case $command/$previous/$word in

@@ -29,6 +29,11 @@ impl Credits {
         self.available
     }
 
+    /// What requests on their way have used up.
+    pub(in crate::smb2) fn in_use(&self) -> u32 {
+        self.window.saturating_sub(self.available)
+    }
+
     /// What could be spent if every request on its way were answered in kind.
     pub(in crate::smb2) fn window(&self) -> u32 {
         self.window

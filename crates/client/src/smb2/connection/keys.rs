@@ -80,6 +80,12 @@ pub struct SessionKeys {
     pub application: Key,
 }
 
+impl std::fmt::Debug for SessionKeys {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.write_str("SessionKeys(..)")
+    }
+}
+
 impl SessionKeys {
     /// Makes the keys. `cipher` is what was negotiated, if anything was; it tells the length of the sealing keys, and in
     /// the dialects 3.0 is [`Cipher::Aes128Ccm`] whatever is said here.

@@ -1,6 +1,7 @@
 //! A connection: credits, calls that wait for answers, framing, signatures, encryption. It knows requests, and no operation.
 
 mod credits;
+mod kept;
 pub mod keys;
 mod outgoing;
 pub mod preauth;
@@ -15,6 +16,7 @@ use std::collections::VecDeque;
 use plimsoll_model::{FileIdentity, Symbol, Transaction};
 
 pub(super) use credits::Credits;
+pub(super) use kept::{Kept, KeptMessages};
 pub(super) use outgoing::{Data, Outgoing};
 pub(super) use sending::Protection;
 pub(super) use session::Session;
@@ -49,6 +51,10 @@ pub(super) struct Connection {
     /// Ids of calls that were given up; an answer that comes still brings credits.
     abandoned_ids: VecDeque<u64>,
     unmatched_responses: u64,
+    /// It is being bound to a session: whoever does that looks at the signatures.
+    pub(super) is_binding: bool,
+    /// Messages to send again should the connection be lost; `None` where there would be no other.
+    pub(super) kept: Option<KeptMessages>,
 }
 
 /// What the server takes.
@@ -107,7 +113,14 @@ impl Connection {
             pending_async: Vec::new(),
             abandoned_ids: VecDeque::new(),
             unmatched_responses: 0,
+            is_binding: false,
+            kept: None,
         }
+    }
+
+    /// Whose it is.
+    pub(super) fn identity(&self) -> &Identity {
+        &self.identity
     }
 
     /// The kernel took every byte before `through`.
@@ -186,7 +199,10 @@ impl Connection {
         };
         let mut calls = self.calls.take_where(late);
         calls.extend(self.pending_async.extract_if(.., |call| late(call)));
-        calls.iter().for_each(|call| self.expect_late(call));
+        for call in &calls {
+            self.expect_late(call);
+            self.kept.as_mut().and_then(|kept| kept.ended(call.id));
+        }
         calls
     }
 

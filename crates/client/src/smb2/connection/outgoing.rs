@@ -12,7 +12,7 @@ use crate::content::Content;
 use crate::smb2::request_kind::RequestKind;
 
 /// A message without ids, signatures and framing, which it gets when it is sent.
-#[derive(Debug, Default)]
+#[derive(Clone, Debug, Default)]
 pub(in crate::smb2) struct Outgoing {
     /// The requests, each but the first at a multiple of 8.
     pub(in crate::smb2) bytes: Vec<u8>,

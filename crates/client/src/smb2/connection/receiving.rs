@@ -109,7 +109,7 @@ impl Connection {
 
     /// Whether an answer is the server's, as far as the session lets us know.
     pub(in crate::smb2) fn trusts(&self, reply: &Reply<'_>, sealed: bool) -> bool {
-        if sealed {
+        if sealed || self.is_binding {
             return true;
         }
         match &self.session.signer {

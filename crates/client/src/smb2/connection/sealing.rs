@@ -107,6 +107,8 @@ pub struct Sealer {
     key: Aead,
     session: u64,
     next: u64,
+    /// Which of the connections that share the key: the last bytes of the nonce.
+    lane: u32,
 }
 
 impl Sealer {
@@ -114,7 +116,13 @@ impl Sealer {
     /// cipher's length.
     #[must_use]
     pub fn new(cipher: Cipher, key: &Key, session: u64) -> Option<Self> {
-        Some(Self { key: Aead::new(cipher, key)?, session, next: 0 })
+        Some(Self { key: Aead::new(cipher, key)?, session, next: 0, lane: 0 })
+    }
+
+    /// One of several with the same key: no nonce of it is another lane's. Each connection has a lane of its own, below 2^24.
+    #[must_use]
+    pub fn on_lane(self, lane: u32) -> Self {
+        Self { lane, ..self }
     }
 
     /// Seals a message in its place. The first [`transform::ENCRYPTED_LEN`] bytes of `message` are room for the header,
@@ -132,7 +140,9 @@ impl Sealer {
         let count = self.next;
         self.next = count.checked_add(1).ok_or(SealError::Exhausted)?;
         let mut nonce = [0; 16];
-        nonce.iter_mut().zip(count.to_le_bytes()).for_each(|(to, from)| *to = from);
+        // 11 bytes of it are used by CCM, 12 by GCM.
+        let bytes = count.to_le_bytes().into_iter().chain(self.lane.to_le_bytes().into_iter().take(3));
+        nonce.iter_mut().zip(bytes).for_each(|(to, from)| *to = from);
         transform::Sealed { nonce, original_message_size: size, session_id: self.session }.emit(header);
         let authenticated = field(header, transform::NONCE).ok_or(SealError::Length(length))?;
         let tag = self.key.seal(&authenticated, plain).ok_or(SealError::Length(length))?;

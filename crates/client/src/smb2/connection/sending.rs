@@ -54,6 +54,9 @@ impl Connection {
         self.protect(outgoing, &place, protection, out);
         let begins = out.end() - place.length;
         self.remember(outgoing, owner, first, now, begins..out.end());
+        if let Some(kept) = &mut self.kept {
+            kept.add(first, outgoing, owner.job, now);
+        }
         place.header
     }
 
@@ -111,7 +114,7 @@ impl Connection {
 
     /// Fills in what headers get last. Returns the id of the first request.
     fn stamp(&mut self, outgoing: &Outgoing, message: &mut [u8]) -> u64 {
-        let (session, tree) = (self.session.id, self.session.tree);
+        let (session, tree, sequence) = (self.session.id, self.session.tree, self.session.sequence);
         let mut first = None;
         for member in &outgoing.members {
             let charge = self.charge(member);
@@ -124,6 +127,7 @@ impl Connection {
             let Some(header) = message.get_mut(member.start..) else { continue };
             set(header, header::CREDIT_CHARGE, charge.to_le_bytes());
             set(header, header::CREDITS, asked.to_le_bytes());
+            set(header, header::CHANNEL_SEQUENCE, sequence.to_le_bytes());
             set(header, header::MESSAGE_ID, id.to_le_bytes());
             set(header, header::TREE_ID, tree.to_le_bytes());
             set(header, header::SESSION_ID, session.to_le_bytes());

@@ -20,6 +20,8 @@ pub(in crate::smb2) struct Session {
     pub(in crate::smb2) seal: Option<Box<(Sealer, Opener)>>,
     /// Every message is sealed; then none is signed.
     pub(in crate::smb2) seals: bool,
+    /// ChannelSequence: counts up whenever one of several connections of the session is lost.
+    pub(in crate::smb2) sequence: u16,
 }
 
 impl Session {

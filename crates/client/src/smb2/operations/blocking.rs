@@ -7,8 +7,10 @@ use plimsoll_wire::smb2::lock::{Element, FLAG_EXCLUSIVE, FLAG_FAIL_IMMEDIATELY, 
 use plimsoll_wire::smb2::{cancel, lock};
 
 use super::super::client::SmbClient;
+use super::super::connection::RequestContext;
 use super::super::jobs::{Directory, JobId, Kind};
 use super::super::request_kind::RequestKind;
+use crate::calls::Call;
 use crate::client::Events;
 use crate::operation::{Cause, Failure, FileKey, Tag};
 use crate::outbox::Outbox;
@@ -25,9 +27,12 @@ pub(super) fn lock_flags(exclusive: bool, wait: bool) -> LockFlags {
 impl SmbClient {
     /// Builds the request.
     pub(super) fn lock(&mut self, file: FileKey, offset: u64, length: u64, flags: LockFlags) -> Result<Kind, Cause> {
-        let file = self.opened(file)?.id;
+        let several = self.channels.is_some();
+        let open = self.files.get_mut(file).ok_or(Cause::Unsupported)?;
+        let sequence = if several { open.next_lock() } else { 0 };
+        let file = open.id;
         let elements = [Element { offset, length, flags }];
-        let call = lock::Lock { file, sequence: 0, elements: &elements };
+        let call = lock::Lock { file, sequence, elements: &elements };
         let member = self.outgoing.add(RequestKind::Lock, &call).map_err(|_| Cause::Unsupported)?;
         member.may_wait = flags.waits();
         Ok(Kind::Plain)
@@ -36,18 +41,30 @@ impl SmbClient {
     /// Takes a held operation back. One that is not held, or over, is left alone.
     pub(super) fn cancel(&mut self, tag: Tag, now: i64, out: &mut Outbox, events: &mut dyn Events) {
         let Some(id) = self.jobs.find(tag) else { return };
-        let held = self.connection.waiting().find(|call| {
-            call.what.job == id
-                && (call.what.step == RequestKind::Watch || call.what.step == RequestKind::Lock && call.what.may_wait)
-        });
-        if let Some((message_id, async_id)) = held.map(|call| (call.id, call.what.async_id)) {
+        if let Some((channel, message_id, async_id)) = self.held_by(id) {
             self.outgoing.clear();
             // It has no variable part that could be too long.
             let built = self.outgoing.add(RequestKind::Cancel, &cancel::Cancel { async_id });
             debug_assert!(built.is_ok());
-            return self.connection.send_cancel(&self.outgoing, message_id, async_id.is_some(), out);
+            let outgoing = std::mem::take(&mut self.outgoing);
+            let connection = self.on_mut(channel);
+            connection.send_cancel(&outgoing, message_id, async_id.is_some(), out.channel(channel));
+            self.outgoing = outgoing;
+            return;
         }
         self.cancel_early(id, now, events);
+    }
+
+    /// The held request of an operation: its channel, its id, and the id of its interim answer.
+    fn held_by(&self, id: JobId) -> Option<(u32, u64, Option<u64>)> {
+        let holds = |call: &&Call<RequestContext>| {
+            call.what.job == id
+                && (call.what.step == RequestKind::Watch || call.what.step == RequestKind::Lock && call.what.may_wait)
+        };
+        let mut held = (0..).zip(self.connections()).filter_map(|(channel, connection)| {
+            connection.waiting().find(holds).map(|call| (channel, call.id, call.what.async_id))
+        });
+        held.next()
     }
 
     /// Takes back what has not come to the request that would be held.

@@ -85,7 +85,8 @@ impl SmbClient {
                 create::Context::Lease(lease)
             });
         }
-        if caching == Caching::Durable {
+        // Of several connections one may be lost: by its GUID the server knows a CREATE that comes twice (MS-SMB2 3.3.5.9.10).
+        if caching == Caching::Durable || self.channels.is_some() {
             contexts.push(if self.connection.limits.dialect >= Dialect::V300 {
                 create::Context::Durable2 { timeout_ms: 0, persistent: false, guid: self.new_key() }
             } else {

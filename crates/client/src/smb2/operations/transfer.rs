@@ -4,11 +4,12 @@
 
 use plimsoll_wire::smb2::{header, read, write};
 
-use super::super::client::{SmbClient, Waiting};
+use super::super::client::SmbClient;
 use super::super::connection::{CREDIT, Data, Protection};
 use super::super::jobs::{Job, JobId, Kind, Transfer};
 use super::super::options::Dialect;
 use super::super::request_kind::RequestKind;
+use super::super::waiting::Waiting;
 use crate::operation::{Cause, FileKey, Operation, Ticket};
 use crate::outbox::Outbox;
 
@@ -39,7 +40,7 @@ impl SmbClient {
         }
         if let Some(job) = self.jobs.get(id) {
             job.queued = true;
-            self.waiting.push_back(Waiting { job: id, since: now, outgoing: None });
+            self.waiting.push_back(Waiting { job: id, since: now, outgoing: None, again: None });
         }
     }
 
@@ -59,7 +60,7 @@ impl SmbClient {
                 self.connection.limits.max_write,
                 self.connection.limits.multi_credit,
             );
-            let (available, window) = (self.connection.credits.available(), self.connection.credits.window());
+            let (available, window) = self.credits();
             let Some(job) = self.jobs.get(id) else { return true };
             let pending = job.pending;
             let (transfer, most, sequential) = match &mut job.kind {

@@ -150,7 +150,7 @@ impl World {
                     assert!(keep as u64 <= length && length >= given as u64);
                     assert_eq!(length, bytes.len() as u64);
                     let (first, last) = (self.tick(), self.tick());
-                    let arrived = Arrived { head: &bytes[..keep], length, first, last };
+                    let arrived = Arrived { head: &bytes[..keep], length, first, last, channel: 0 };
                     self.client.message(arrived, &mut self.out, &mut self.collected);
                     // As a caller looks at what follows.
                     self.closed = self.client.framing(&[]) == Framing::Broken;

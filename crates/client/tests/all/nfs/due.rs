@@ -85,7 +85,7 @@ impl World {
             };
             let Framing::Message { length, keep } = self.client.framing(&answer) else { panic!("no message") };
             let (first, last) = (self.tick(), self.tick());
-            let arrived = Arrived { head: &answer[..keep], length, first, last };
+            let arrived = Arrived { head: &answer[..keep], length, first, last, channel: 0 };
             self.client.message(arrived, &mut self.out, &mut self.collected);
         }
     }

@@ -187,7 +187,7 @@ impl Play {
                     }
                     let message: Vec<u8> = self.stream.drain(..length).collect();
                     let (first, last) = (self.now, self.now + 1);
-                    let arrived = Arrived { head: &message[..keep], length: length as u64, first, last };
+                    let arrived = Arrived { head: &message[..keep], length: length as u64, first, last, channel: 0 };
                     self.client.message(arrived, &mut self.out, &mut self.seen);
                 }
                 Framing::Broken => self.end(Cause::Malformed),

@@ -88,7 +88,7 @@ impl Loop {
         self.out.consume(queued);
         self.client.sent(self.out.sent(), 2);
         let Framing::Message { length, keep } = self.client.framing(&self.answer) else { panic!("no message") };
-        let arrived = Arrived { head: &self.answer[..keep], length, first: 4, last: 5 };
+        let arrived = Arrived { head: &self.answer[..keep], length, first: 4, last: 5, channel: 0 };
         self.client.message(arrived, &mut self.out, &mut self.collected);
     }
 

@@ -99,7 +99,8 @@ impl Play {
         self.now += 10;
         match self.client.framing(record) {
             Framing::Message { length, keep } if length as usize == record.len() => {
-                let arrived = Arrived { head: &record[..keep], length, first: self.now, last: self.now + 1 };
+                let arrived =
+                    Arrived { head: &record[..keep], length, first: self.now, last: self.now + 1, channel: 0 };
                 self.client.message(arrived, &mut self.out, &mut self.seen);
                 self.receive();
                 true

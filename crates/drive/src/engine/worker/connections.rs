@@ -12,7 +12,7 @@ use super::super::connection::{ConnectionState, Inbox};
 use super::super::timers::Timer;
 use super::Worker;
 use super::iterations::cause_of;
-use crate::network::{ConnectionKey, Network};
+use crate::network::Network;
 use crate::simulated_client::slot::State;
 use crate::tap::Ended;
 
@@ -29,21 +29,27 @@ impl<S: Sink, N: Network> Worker<'_, S, N> {
         {
             match self.connections.get(connection as usize).map(|connection| connection.state) {
                 Some(ConnectionState::Waiting) if self.connects() || self.rejoins(connection) => self.open(connection),
-                Some(ConnectionState::Up) if !self.connects() => self.leave(connection),
+                Some(ConnectionState::Up) if !self.connects() && connection < self.sessions => self.leave(connection),
                 _ => {}
             }
         }
     }
 
     fn open(&mut self, at: u32) {
+        let to = match self.channel_target(at) {
+            Ok(to) => to,
+            // Without its session there is nothing to bind it to; it is made when there is one.
+            Err(()) => return,
+        };
         let Some(connection) = self.connections.get_mut(at as usize) else { return };
         connection.enter(ConnectionState::Opening);
-        let epoch = connection.epoch;
+        connection.to = to;
+        let (epoch, key) = (connection.epoch, connection.key);
         self.busy += 1;
-        let Some(to) = self.address else {
+        let Some(to) = to else {
             return self.on_connected(at, Endpoint::NOWHERE, Endpoint::NOWHERE);
         };
-        match self.net.connect(ConnectionKey(at), to) {
+        match self.net.connect(key, to) {
             Ok(()) => self.timers.push(self.patience(), Timer::Deadline(at, epoch)),
             Err(error) => self.on_connect_failure(at, Failure::without_answer(cause_of(&error))),
         }
@@ -57,10 +63,10 @@ impl<S: Sink, N: Network> Worker<'_, S, N> {
     /// There is room to write, or the connection is there, or it could not be made.
     pub(super) fn writable(&mut self, at: u32) {
         let Some(connection) = self.connections.get_mut(at as usize) else { return };
-        let key = ConnectionKey(at);
+        let (key, to) = (connection.key, connection.to);
         if connection.state == ConnectionState::Opening {
             self.now = self.net.now();
-            match (self.net.local(key), self.address) {
+            match (self.net.local(key), to) {
                 (Ok(local), Some(to)) => match self.net.want_writable(key, false) {
                     Ok(()) => {
                         if let (Some(connection), Some(tap)) =
@@ -86,6 +92,9 @@ impl<S: Sink, N: Network> Worker<'_, S, N> {
 
     /// The connection is there: it gets a client, which logs on.
     fn on_connected(&mut self, at: u32, client: Endpoint, server: Endpoint) {
+        if at >= self.sessions {
+            return self.channel_connected(at, client, server);
+        }
         let (client_index, connection_index) = self.partition.owner(at);
         let Some(connection) = self.connections.get_mut(at as usize) else { return };
         let number =
@@ -94,6 +103,7 @@ impl<S: Sink, N: Network> Worker<'_, S, N> {
             client_index,
             connection_index,
             connections: self.job.plan.connections,
+            channels: self.job.plan.channels,
             connection: number,
             generation: connection.made,
             client,
@@ -102,7 +112,7 @@ impl<S: Sink, N: Network> Worker<'_, S, N> {
         connection.made += 1;
         // The deadline of the connecting holds for the logging on, too: the life stays the same.
         connection.state = ConnectionState::LoggingOn;
-        (connection.out, connection.inbox, connection.full_since) = (Outbox::new(), Inbox::default(), None);
+        (connection.out, connection.inbox, connection.full_since) = (Outbox::new(), Inbox::of(0), None);
         let now = self.now;
         if connection.suspended.is_some() {
             return self.with_client(at, |it, out, accounting| it.resume(client, number, now, out, accounting));
@@ -126,6 +136,7 @@ impl<S: Sink, N: Network> Worker<'_, S, N> {
         let (again, resumed) = (connection.made > 1, connection.suspended.take().is_some());
         self.unsettled -= u32::from(!std::mem::replace(&mut connection.settled, true));
         self.busy -= 1;
+        self.queue_channels(at);
         for client_index in self.partition.clients_of(at) {
             let Some(up) = self.up.get_mut(client_index as usize) else { continue };
             *up += 1;
@@ -160,11 +171,13 @@ impl<S: Sink, N: Network> Worker<'_, S, N> {
 
     /// A connection that was there is lost.
     pub(super) fn lose(&mut self, at: u32, cause: Cause) {
-        let Some(connection) = self.connections.get(at as usize) else { return };
-        match connection.state {
+        let Some(state) = self.connections.get(at as usize).map(|connection| connection.state) else { return };
+        match state {
             ConnectionState::Opening | ConnectionState::LoggingOn => {
                 self.on_connect_failure(at, Failure::without_answer(cause))
             }
+            ConnectionState::Up if at >= self.sessions => self.fail_channel(at, cause, true),
+            ConnectionState::Up if self.survives(at, cause) => {}
             ConnectionState::Up => {
                 self.one_less_up(at);
                 self.fail(at, cause, true);
@@ -177,7 +190,7 @@ impl<S: Sink, N: Network> Worker<'_, S, N> {
         }
     }
 
-    fn one_less_up(&mut self, at: u32) {
+    pub(super) fn one_less_up(&mut self, at: u32) {
         for client_index in self.partition.clients_of(at) {
             let Some(up) = self.up.get_mut(client_index as usize) else { continue };
             *up -= 1;
@@ -186,7 +199,10 @@ impl<S: Sink, N: Network> Worker<'_, S, N> {
     }
 
     /// Counts the failure of a connection, which was up or could not be made, and tries again later or gives it up.
-    fn fail(&mut self, at: u32, cause: Cause, was_up: bool) {
+    pub(super) fn fail(&mut self, at: u32, cause: Cause, was_up: bool) {
+        if at >= self.sessions {
+            return self.fail_channel(at, cause, was_up);
+        }
         let first = self.partition.clients_of(at).start as usize;
         let policy = self.job.plan.reconnect;
         let kept = self.suspend(at);
@@ -201,8 +217,7 @@ impl<S: Sink, N: Network> Worker<'_, S, N> {
         let Some(connection) = self.connections.get_mut(at as usize) else { return };
         connection.failed += 1;
         let failed = connection.failed;
-        let refused = matches!(cause, Cause::LogonRefused | Cause::ShareRefused | Cause::NotOffered);
-        if refused || failed > policy.attempts {
+        if is_final(cause) || failed > policy.attempts {
             self.give_up(at);
         } else if self.connects() {
             let wait = i64::try_from(policy.wait_ns(failed)).unwrap_or(i64::MAX);
@@ -246,6 +261,7 @@ impl<S: Sink, N: Network> Worker<'_, S, N> {
         let Some(connection) = self.connections.get_mut(at as usize) else { return };
         connection.enter(ConnectionState::Closed);
         self.unsettled -= u32::from(!std::mem::replace(&mut connection.settled, true));
+        self.give_up_channels(at);
         for slot in self.partition.slots_of(at) {
             // Those with an operation outstanding finish when they hear of its end.
             if self.accounting.state(slot) != State::Acting {
@@ -264,12 +280,16 @@ impl<S: Sink, N: Network> Worker<'_, S, N> {
         if let Some(client) = connection.client.take() {
             self.generator.unmatched_responses += if self.gave_up { 0 } else { client.unmatched_responses() };
             self.generator.requests_avoided += client.requests_avoided();
+            self.generator.sent_again += client.sent_again();
         }
         self.disconnect(at, cause, next);
+        if self.job.plan.channels > 1 {
+            self.close_channels(at, cause, next);
+        }
     }
 
     /// Closes a connection, and leaves its client as it is.
-    fn disconnect(&mut self, at: u32, cause: Cause, next: ConnectionState) {
+    pub(super) fn disconnect(&mut self, at: u32, cause: Cause, next: ConnectionState) {
         let now = self.now;
         let Some(connection) = self.connections.get_mut(at as usize) else { return };
         let was_open = connection.state != ConnectionState::Waiting && connection.state != ConnectionState::Closed;
@@ -282,9 +302,11 @@ impl<S: Sink, N: Network> Worker<'_, S, N> {
             };
             tap.closed(stream, now, ended);
         }
-        (connection.out, connection.inbox, connection.full_since) = (Outbox::new(), Inbox::default(), None);
+        (connection.out, connection.inbox, connection.full_since) =
+            (Outbox::new(), Inbox::of(connection.channel), None);
+        let key = connection.key;
         if was_open && self.address.is_some() {
-            self.net.close(ConnectionKey(at));
+            self.net.close(key);
         }
     }
 
@@ -318,9 +340,9 @@ impl<S: Sink, N: Network> Worker<'_, S, N> {
 
     /// Asks what the kernel knows of the round trips of connections that are up.
     pub(super) fn take_round_trips(&mut self) {
-        for (at, connection) in (0..).zip(&self.connections) {
+        for connection in &self.connections {
             if connection.state == ConnectionState::Up
-                && let Some(found) = self.net.round_trip(ConnectionKey(at))
+                && let Some(found) = self.net.round_trip(connection.key)
             {
                 self.generator.round_trips.add(found);
             }
@@ -334,6 +356,11 @@ impl<S: Sink, N: Network> Worker<'_, S, N> {
             self.close(at, Cause::Ended, ConnectionState::Closed);
         }
     }
+}
+
+/// Whether it would be the same the next time: the server said no.
+pub(super) fn is_final(cause: Cause) -> bool {
+    matches!(cause, Cause::LogonRefused | Cause::ShareRefused | Cause::NotOffered | Cause::NoMultichannel)
 }
 
 fn endpoint(address: SocketAddr) -> Endpoint {

@@ -49,6 +49,7 @@ impl<S: Sink, N: Network> Worker<'_, S, N> {
             match done.tag {
                 Tag::CONNECT => self.logged_on(connection, &done),
                 Tag::LEAVE => self.left(connection),
+                tag if let Some(channel) = tag.bound_channel() => self.channel_bound(connection, channel, &done),
                 tag => self.ended(connection, tag, &done),
             }
         }
@@ -170,11 +171,21 @@ impl<S: Sink, N: Network> Worker<'_, S, N> {
         let Some(client) = &mut connection.client else { return };
         self.accounting.caller = at;
         call(client.as_mut(), &mut connection.out, &mut self.accounting);
+        self.note_dirty(at);
+        self.arm(at);
+    }
+
+    /// Notes the connections of a client that have something to send.
+    #[inline]
+    pub(super) fn note_dirty(&mut self, at: u32) {
+        let Some(connection) = self.connections.get_mut(at as usize) else { return };
         if !connection.dirty && !connection.out.is_empty() {
             connection.dirty = true;
             self.dirty.push(at);
         }
-        self.arm(at);
+        if self.job.plan.channels > 1 {
+            self.note_dirty_channels(at);
+        }
     }
 
     /// Sees to it that a client is woken when it wants to be. What it wanted before is found to be void when it comes.

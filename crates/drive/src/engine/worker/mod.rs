@@ -5,11 +5,13 @@
 //! | `phases.rs` | connect, warm-up, measured, drain, leave, and the instants between them |
 //! | `checkpoint.rs` | what there is so far, handed out about once a second |
 //! | `connections.rs` | connections: made, lost, made again, left |
+//! | `channels.rs` | the further connections of a session |
 //! | `iterations.rs` | slots: what is next, what ended |
 //! | `traffic.rs` | bytes in and out |
 //!
 //! Everything hangs on [`Worker::step`]: what is due, what ended, what can be sent, then one wait for whatever comes next.
 
+mod channels;
 mod checkpoint;
 mod connections;
 mod iterations;
@@ -24,7 +26,7 @@ use plimsoll_model::Sink;
 use plimsoll_workload::Load;
 
 use super::busy_poll::BusyPoll;
-use super::connection::{Connection, ConnectionState};
+use super::connection::{Connection, ConnectionState, places};
 use super::coordinator::RunCoordinator;
 use super::cpu::{self, Reading};
 use super::partition::WorkerPartition;
@@ -72,7 +74,12 @@ pub(super) struct Worker<'a, S, N> {
     net: N,
     address: Option<SocketAddr>,
     accounting: Accounting<'a, S>,
+    /// First those of the sessions, then their further channels.
     connections: Vec<Connection>,
+    /// Sessions, which are the connections of the partition.
+    sessions: u32,
+    /// The place of each connection, as the network calls it.
+    places: Vec<u32>,
     /// For each client: how many of its connections are up.
     up: Vec<u32>,
     arrival_queues: Vec<ArrivalQueue>,
@@ -134,7 +141,8 @@ impl<'a, S: Sink, N: Network> Worker<'a, S, N> {
         let alone = partition.clients().count() as u64 * u64::from(job.plan.depth) == 1;
         accounting.scheduled = !matches!(job.plan.load, Load::Closed { .. });
         accounting.counts_starts = accounting.scheduled || job.setup.address().is_some() || alone;
-        let connections: Vec<Connection> = (0..partition.connections()).map(|_| Connection::new()).collect();
+        let sessions = partition.connections();
+        let connections = places(sessions, job.plan.channels);
         let plan = job.plan;
         let most_busy = plan.connecting / workers + u32::from(worker < plan.connecting % workers);
         let address = job.setup.address();
@@ -148,7 +156,9 @@ impl<'a, S: Sink, N: Network> Worker<'a, S, N> {
             queue: (0..partition.connections()).collect(),
             busy: 0,
             most_busy: most_busy.max(1),
-            unsettled: partition.connections(),
+            unsettled: connections.len() as u32,
+            places: (0..connections.len() as u32).collect(),
+            sessions,
             connections,
             arrival_queues: Vec::new(),
             timers: Timers::default(),
@@ -219,10 +229,10 @@ impl<'a, S: Sink, N: Network> Worker<'a, S, N> {
                 self.flush_all();
             }
             if event.writable {
-                self.writable(event.key.0);
+                self.writable(self.place_of(event.key));
             }
             if event.readable {
-                self.readable(event.key.0);
+                self.readable(self.place_of(event.key));
             }
             self.settle();
             self.flush_all();

@@ -239,7 +239,8 @@ impl<S: Sink, N: Network> Worker<'_, S, N> {
         self.limit = i64::MIN;
         let until = after(self.now, self.job.plan.phases.connect_ns);
         self.job.watch.enter(Phase::Leaving, self.now, until);
-        for at in 0..self.connections.len() as u32 {
+        self.stop_binding();
+        for at in 0..self.sessions {
             match self.connections.get(at as usize).map(|connection| connection.state) {
                 Some(ConnectionState::Opening | ConnectionState::LoggingOn) => {
                     self.busy -= 1;
@@ -249,11 +250,11 @@ impl<S: Sink, N: Network> Worker<'_, S, N> {
                 _ => {}
             }
         }
-        self.queue = (0..self.connections.len() as u32).collect();
+        self.queue = (0..self.sessions).collect();
         while (self.busy > 0 || !self.queue.is_empty()) && self.now < until && !self.gone() {
             self.step(until)?;
         }
-        for at in 0..self.connections.len() as u32 {
+        for at in 0..self.sessions {
             let Some(state) = self.connections.get(at as usize).map(|connection| connection.state) else { continue };
             if matches!(state, ConnectionState::Up | ConnectionState::Leaving) {
                 self.generator.left_rudely += 1;

@@ -6,7 +6,7 @@ use plimsoll_client::operation::Cause;
 use plimsoll_client::{Arrived, Client};
 use plimsoll_model::Sink;
 
-use super::super::connection::ConnectionState;
+use super::super::connection::{ConnectionState, Wired, wired};
 use super::Worker;
 use super::iterations::cause_of;
 use crate::network::{ConnectionKey, Network, Received};
@@ -29,14 +29,15 @@ impl<S: Sink, N: Network> Worker<'_, S, N> {
     }
 
     pub(super) fn flush(&mut self, at: u32) {
-        let key = ConnectionKey(at);
         loop {
-            let Some(connection) = self.connections.get_mut(at as usize) else { return };
-            if connection.out.is_empty() || !connection.alive() || connection.full_since.is_some() {
+            let Some(wired) = wired(&mut self.connections, at) else { return };
+            let Wired { key, channel, alive, client, out, full_since, several, answers, tapped, .. } = wired;
+            let out = out.channel(channel);
+            if out.is_empty() || !alive || full_since.is_some() {
                 return;
             }
             let mut slices = Vec::with_capacity(4);
-            connection.out.slices(SLICES, &mut slices);
+            out.slices(SLICES, &mut slices);
             let offered: usize = slices.iter().map(|slice| slice.len()).sum();
             let first = self.net.now();
             let sent = self.net.send(key, &slices);
@@ -47,19 +48,19 @@ impl<S: Sink, N: Network> Worker<'_, S, N> {
                 Err(error) if error.kind() == ErrorKind::WouldBlock => 0,
                 Err(error) => return self.lose(at, cause_of(&error)),
             };
-            if let (Some(stream), Some(tap)) = (&mut connection.tapped, &self.job.plan.tap) {
+            if let (Some(stream), Some(tap)) = (tapped, &self.job.plan.tap) {
                 tap.sent(stream, first, &slices, count);
             }
             drop(slices);
             if count > 0 {
-                connection.answers = connection.several;
-                connection.out.consume(count);
-                if let Some(client) = &mut connection.client {
-                    client.sent(connection.out.sent(), first);
+                *answers = *several;
+                out.consume(count);
+                if let Some(client) = client {
+                    client.sent_on(channel, out.sent(), first);
                 }
             }
             if count < offered {
-                connection.full_since = Some(self.now);
+                *full_since = Some(self.now);
                 if let Err(error) = self.net.want_writable(key, true) {
                     self.lose(at, cause_of(&error));
                 }
@@ -86,9 +87,10 @@ impl<S: Sink, N: Network> Worker<'_, S, N> {
 
     /// A client that has given its connection up would fail whatever it is asked, and nothing that comes would tell us.
     fn lose_if_over(&mut self, at: u32) {
-        let up = self.connections.get(at as usize).filter(|connection| connection.state == ConnectionState::Up);
+        let home = self.connections.get(at as usize).map_or(at, |connection| connection.home);
+        let up = self.connections.get(home as usize).filter(|connection| connection.state == ConnectionState::Up);
         if let Some(cause) = up.and_then(|connection| connection.client.as_ref()?.over()) {
-            self.lose(at, cause);
+            self.lose(home, cause);
         }
     }
 
@@ -138,8 +140,8 @@ impl<S: Sink, N: Network> Worker<'_, S, N> {
 
     /// Reads once. `true` if there is certainly more.
     fn read(&mut self, at: u32, buffer: &mut [u8]) -> io::Result<bool> {
-        let key = ConnectionKey(at);
         let Some(connection) = self.connections.get_mut(at as usize) else { return Ok(false) };
+        let key = connection.key;
         let unwanted = connection.inbox.unwanted();
         if unwanted >= buffer.len() as u64 / 16 {
             let unwanted = usize::try_from(unwanted).unwrap_or(usize::MAX);
@@ -169,13 +171,14 @@ impl<S: Sink, N: Network> Worker<'_, S, N> {
         }
         self.accounting.wake_ns = lag;
         let dropped = received.bytes.saturating_sub(bytes.len());
-        let Some(connection) = self.connections.get_mut(at as usize) else { return Ok(()) };
-        if let (Some(stream), Some(tap)) = (&mut connection.tapped, &self.job.plan.tap) {
+        let Some(wired) = wired(&mut self.connections, at) else { return Ok(()) };
+        let Wired { home, client, out, inbox, several, answers, tapped, .. } = wired;
+        if let (Some(stream), Some(tap)) = (tapped, &self.job.plan.tap) {
             tap.received(stream, now, bytes, dropped);
         }
-        let Some(client) = &mut connection.client else { return Ok(()) };
-        let (accounting, out) = (&mut self.accounting, &mut connection.out);
-        accounting.caller = at;
+        let Some(client) = client else { return Ok(()) };
+        let accounting = &mut self.accounting;
+        accounting.caller = home;
         let mut messages = 0u32;
         let mut take = |client: &mut dyn Client, message: Arrived<'_>| {
             messages += 1;
@@ -183,19 +186,16 @@ impl<S: Sink, N: Network> Worker<'_, S, N> {
         };
         let mut sane = true;
         if dropped > 0 {
-            connection.inbox.drop_unread(dropped as u64, now, client.as_mut(), &mut take);
+            inbox.drop_unread(dropped as u64, now, client.as_mut(), &mut take);
         }
         while sane && !bytes.is_empty() {
-            sane = connection.inbox.feed(&mut bytes, now, client.as_mut(), &mut take);
+            sane = inbox.feed(&mut bytes, now, client.as_mut(), &mut take);
         }
+        *several = messages > 1;
+        *answers &= *several;
         self.accounting.wake_ns = None;
-        connection.several = messages > 1;
-        connection.answers &= connection.several;
-        if !connection.dirty && !connection.out.is_empty() {
-            connection.dirty = true;
-            self.dirty.push(at);
-        }
-        self.arm(at);
+        self.note_dirty(home);
+        self.arm(home);
         if sane { Ok(()) } else { Err(ErrorKind::InvalidData.into()) }
     }
 }

@@ -120,7 +120,11 @@ fn note_body<S: Sink>(waiting: &mut Waiting, body: &Body<'_>, link: &ConnectionC
             }
         }
         Command::SessionSetup => {
-            if let Some(blob) = session_setup::Request::new(bytes).and_then(|request| request.security_buffer()) {
+            let request = session_setup::Request::new(bytes);
+            if request.and_then(|request| request.is_binding()) == Some(true) {
+                pending.procedure = Procedure::smb2_binding();
+            }
+            if let Some(blob) = request.and_then(|request| request.security_buffer()) {
                 pending.user = super::user(blob, client, output);
                 waiting.binding = Binding::User;
             }

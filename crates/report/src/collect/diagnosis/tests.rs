@@ -1,6 +1,7 @@
 //! Each rule where it holds and where it does not.
 
 mod built;
+mod channels;
 mod client_paths;
 mod errors;
 mod habits;

@@ -2,10 +2,12 @@
 
 pub(crate) mod bless;
 mod calls;
+mod channels;
 
 use plimsoll_report::findings::*;
 
 use calls::calls;
+use channels::channels;
 
 /// Nothing was seen.
 pub(crate) fn empty() -> Findings {
@@ -40,6 +42,7 @@ pub(crate) fn empty() -> Findings {
         client_paths: Vec::new(),
         client_paths_left_out: 0,
         encrypted: None,
+        channels: None,
         run: None,
         stages: vec![],
         curves: vec![],
@@ -560,6 +563,7 @@ fn stage(rich: &Findings, number: u32, clients: u64, reasons: &[&str]) -> Stage 
         spread: if clients > 1 { spread() } else { ClientSpread::default() },
         server: (number == 0).then(server),
         guarantees: None,
+        channels: (number == 1).then(channels),
         silence: Silence::default(),
         short_reads: ShortReads::default(),
         interruption: None,
@@ -601,6 +605,8 @@ fn generator(rich: &Findings, number: u32) -> Generator {
         never_sent: 3,
         unmatched_responses: 0,
         requests_avoided: 12 * u64::from(number),
+        channels_lost: u64::from(number),
+        sent_again: 3 * u64::from(number),
         run_delay_s: Some(0.25),
         stolen_s: None,
         late_requests: Some(3),

@@ -240,6 +240,7 @@ fn make() -> Findings {
         client_paths: Vec::new(),
         client_paths_left_out: 0,
         encrypted: None,
+        channels: None,
         run: None,
         stages: vec![],
         curves: vec![],

@@ -2,8 +2,11 @@
 //!
 //! Spec: MS-SMB2 2.2.31.1, 2.2.31.3, 2.2.31.4, 2.2.32.1, 2.2.32.3, 2.2.32.5, 2.2.32.6
 
+use core::net::{IpAddr, Ipv4Addr, Ipv6Addr};
+
+use crate::smb2::Command;
 use crate::smb2::draft::{Draft, TooLong, fit16, fit32};
-use crate::smb2::reply::{Buffer, Malformed};
+use crate::smb2::reply::{Body, Buffer, Malformed, Why};
 
 /// FSCTL_SRV_REQUEST_RESUME_KEY.
 pub const REQUEST_RESUME_KEY: u32 = 0x0014_0078;
@@ -185,6 +188,70 @@ pub fn validated(output: &Buffer<'_>) -> Result<Validated, Malformed> {
     })
 }
 
+/// One address of a network interface of the server.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Interface {
+    /// Number of the interface; several addresses may have the same one.
+    pub index: u32,
+    /// It spreads connections over processors (RSS_CAPABLE).
+    pub rss: bool,
+    /// Bits per second.
+    pub speed: u64,
+    /// The address; `None` of a family that is neither IPv4 nor IPv6.
+    pub address: Option<IpAddr>,
+}
+
+/// RSS_CAPABLE, in Capability.
+const RSS_CAPABLE: u32 = 0x0000_0001;
+/// Bytes of a NETWORK_INTERFACE_INFO: Next, IfIndex, Capability, Reserved, LinkSpeed, SockAddr_Storage.
+const INTERFACE_LEN: usize = 152;
+/// Where in it the address begins.
+const SOCKADDR: usize = 24;
+/// Families of SockAddr_Storage.
+const INET: u16 = 0x0002;
+const INET6: u16 = 0x0017;
+/// Addresses that are read of one answer. No server has so many.
+const MOST_INTERFACES: usize = 512;
+
+/// Reads the list of NETWORK_INTERFACE_INFO. Spec: MS-SMB2 2.2.32.5
+///
+/// # Errors
+///
+/// Where one is cut, or the list leads backwards or has no end.
+pub fn interfaces(output: &Buffer<'_>) -> Result<Vec<Interface>, Malformed> {
+    let body = &output.0;
+    let (mut found, mut at) = (Vec::new(), 0_usize);
+    loop {
+        found.push(interface(body, at)?);
+        let next = body.u32(at, "Next")?;
+        if next == 0 {
+            return Ok(found);
+        }
+        let bad = || Malformed { command: Command::Ioctl, field: "Next", why: Why::Value(next.into()) };
+        let step = usize::try_from(next).ok().filter(|step| *step >= INTERFACE_LEN).ok_or_else(bad)?;
+        if found.len() >= MOST_INTERFACES {
+            return Err(bad());
+        }
+        at = at.checked_add(step).ok_or_else(bad)?;
+    }
+}
+
+fn interface(body: &Body<'_>, at: usize) -> Result<Interface, Malformed> {
+    let index = body.u32(at + 4, "IfIndex")?;
+    let rss = body.u32(at + 8, "Capability")? & RSS_CAPABLE != 0;
+    let speed = body.u64(at + 16, "LinkSpeed")?;
+    // All of it must be there, whatever the family.
+    let storage: [u8; INTERFACE_LEN - SOCKADDR] = body.array(at + SOCKADDR, "SockAddr_Storage")?;
+    let address = match u16::from_le_bytes([storage[0], storage[1]]) {
+        // Behind Port.
+        INET => storage.get(4..).and_then(|rest| rest.first_chunk::<4>()).map(|ip| Ipv4Addr::from(*ip).into()),
+        // Behind Port and FlowInfo.
+        INET6 => storage.get(8..).and_then(|rest| rest.first_chunk::<16>()).map(|ip| Ipv6Addr::from(*ip).into()),
+        _ => None,
+    };
+    Ok(Interface { index, rss, speed, address })
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -262,5 +329,28 @@ mod tests {
         cuts_are_errors(&validation, 24, |buffer| validated(&buffer));
         let copy = Message::structure().u32(1).u32(2).u32(3).bytes();
         cuts_are_errors(&copy, 12, |buffer| copied(&buffer));
+    }
+
+    /// Hand-assembled from 2.2.32.5, 2.2.32.5.1.1 and 2.2.32.5.1.2.
+    #[test]
+    fn interfaces_are_read_strictly() {
+        let entry = |next: u32, family: u16, rest: &[u8]| {
+            let head = Message::structure().u32(next).u32(7).u32(1).u32(0).u64(1_000_000_000).u16(family).put(rest);
+            head.put(&vec![0; 126 - rest.len()]).bytes()
+        };
+        let four = entry(152, 2, &[0, 0, 10, 1, 2, 3]);
+        let six = entry(152, 0x17, &[&[0; 6][..], &[0xfe, 0x80, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 5]].concat());
+        let all = [four, six, entry(0, 99, &[])].concat();
+        let of = |address| Interface { index: 7, rss: true, speed: 1_000_000_000, address };
+        let expected = [Some("10.1.2.3".parse().unwrap()), Some("fe80::5".parse().unwrap()), None].map(of);
+        assert_eq!(interfaces(&buffer(&all)), Ok(expected.to_vec()));
+        cuts_are_errors(&all, all.len(), |buffer| interfaces(&buffer));
+        // Backwards, into itself, and around for ever.
+        assert!(interfaces(&buffer(&entry(u32::MAX, 2, &[]))).is_err());
+        for next in [1, 151] {
+            assert_eq!(interfaces(&buffer(&entry(next, 2, &[]))).unwrap_err().field, "Next", "{next}");
+        }
+        let endless = entry(152, 2, &[]).repeat(600);
+        assert_eq!(interfaces(&buffer(&endless)).unwrap_err().field, "Next");
     }
 }

@@ -1,0 +1,229 @@
+//! SMB multichannel on Samba: several connections with one session, what each carried, and one that is lost.
+#![allow(clippy::unwrap_used, clippy::print_stdout, reason = "a test may stop where it stands, and says why it skips")]
+
+use std::collections::BTreeMap;
+use std::fs;
+use std::net::SocketAddr;
+use std::path::Path;
+use std::process::Command;
+
+use plimsoll_testkit::command::output;
+use plimsoll_testkit::servers::faulty::{Fault, Faulty, Framing, Rule, Which};
+use plimsoll_testkit::servers::{Samba, Scratch};
+use serde_json::Value;
+
+use crate::{alone, held_to_schema, only_side};
+
+/// An interface of loopback that says that it spreads connections over processors, as Samba wants it.
+const MULTICHANNEL: [&str; 2] =
+    [r#"interfaces = "127.0.0.1;capability=RSS,speed=1000000000""#, "server multi channel support = yes"];
+
+fn samba() -> Option<Samba> {
+    match Samba::start(&MULTICHANNEL) {
+        Ok(samba) => Some(samba),
+        Err(reason) => {
+            println!("SKIPPED: {reason}");
+            None
+        }
+    }
+}
+
+/// Runs `plimsoll`; what it said.
+fn plimsoll(folder: &Path, arguments: &[&str]) -> (Option<i32>, String) {
+    let mut command = Command::new(env!("CARGO_BIN_EXE_plimsoll"));
+    let ran = output(command.args(arguments).current_dir(folder).env("PLIMSOLL_PASSWORD", Samba::PASSWORD));
+    (ran.status.code(), String::from_utf8([ran.stdout, ran.stderr].concat()).unwrap())
+}
+
+/// Drives the server; the findings.
+fn drive(folder: &Path, address: SocketAddr, workload: &str, more: &[&str]) -> Value {
+    let target = format!("smb://{}@{address}/data", Samba::USER);
+    let run = ["run", workload, "--target", &target, "--clients", "1", "--depth", "8", "--channels", "4"];
+    let outputs =
+        ["--seed", "3", "--json", "run.json", "--tap", "tap.pcapng", "--transactions", "run.parquet", "--full"];
+    let (code, said) = plimsoll(folder, &[&run[..], &outputs, more].concat());
+    // 4: a busy machine.
+    assert!(matches!(code, Some(0 | 4)), "{code:?}: {said}");
+    let bytes = fs::read(folder.join("run.json")).unwrap();
+    held_to_schema(&serde_json::from_slice(&bytes).unwrap());
+    let mut side = only_side(&bytes);
+    side["said"] = said.into();
+    side
+}
+
+/// The only session of a capture or table, and what it carried by the client's address: requests, bytes of data, unanswered.
+fn channels(folder: &Path, input: &str) -> BTreeMap<String, [u64; 3]> {
+    let (code, said) = plimsoll(folder, &["analyze", input, "--json", "read.json", "-q"]);
+    assert_eq!(code, Some(0), "{said}");
+    let side = only_side(&fs::read(folder.join("read.json")).unwrap());
+    let found = &side["channels"];
+    assert_eq!(found["sessions_with_several"], 1, "{found}");
+    by_client(&found["sessions"][0])
+}
+
+fn by_client(session: &Value) -> BTreeMap<String, [u64; 3]> {
+    let number = |channel: &Value, key: &str| channel[key].as_u64().unwrap();
+    let all = session["channels"].as_array().unwrap().iter();
+    let of = |one: &Value| ["requests", "data_bytes", "unanswered"].map(|key| number(one, key));
+    all.map(|one| (one["client"].as_str().unwrap().to_owned(), of(one))).collect()
+}
+
+#[test]
+fn four_channels_carry_the_same() {
+    let _alone = alone();
+    let Some(samba) = samba() else { return };
+    let scratch = Scratch::new("channels");
+    let folder = scratch.path();
+    let load = ["--duration", "2s", "--warmup", "0s", "--html", "run.html"];
+    let run = drive(folder, samba.address(), "random-read", &load);
+    let stage = &run["stages"][0];
+    let found = &stage["channels"];
+    assert_eq!((&stage["connections"], &found["sessions_with_several"]), (&4.into(), &1.into()), "{run}");
+    let session = &found["sessions"][0];
+    assert_eq!(session["channels"].as_array().unwrap().len(), 4, "{session}");
+    assert!(session["balance"].as_f64().unwrap() <= 1.2, "{session}");
+    assert_eq!((&session["user"], &found["idle_channels"]), (&Samba::USER.into(), &0.into()));
+    // Little's law, and what the load says.
+    let depths = session["channels"].as_array().unwrap().iter().map(|one| one["depth_mean"].as_f64().unwrap());
+    assert!(depths.sum::<f64>() <= 8.01, "{session}");
+    // Text and page have the table.
+    let said = run["said"].as_str().unwrap();
+    assert!(
+        said.contains("Connections of sessions with several") && said.contains("Busiest over least busy"),
+        "{said}"
+    );
+    let page = fs::read_to_string(folder.join("run.html")).unwrap();
+    assert!(page.contains("Busiest over least busy connection"));
+    // What was driven is what was captured, channel by channel; tshark has the last word.
+    let (driven, observed) = (channels(folder, "run.parquet"), channels(folder, "tap.pcapng"));
+    assert_eq!(driven, observed);
+    let Some(fields) = tshark(folder, samba.address().port()) else {
+        return println!("SKIPPED: needs tshark");
+    };
+    let mut seen: BTreeMap<String, u64> = BTreeMap::new();
+    let mut bindings = 0;
+    for line in fields.lines() {
+        let [port, command, flags, signed] = line.split('\t').collect::<Vec<_>>()[..] else { panic!("{line}") };
+        // A request of a session that is no step of setting it up.
+        if command.split(',').any(|one| one == "1") {
+            bindings += u32::from(flags == "1" && signed == "1");
+        } else if command != "0" && command != "3" && command != "4" && command != "2" && command != "11" {
+            *seen.entry(format!("127.0.0.1:{port}")).or_default() += command.split(',').count() as u64;
+        }
+    }
+    assert_eq!(bindings, 2 * 3, "a token and the answer to the challenge, for each further connection");
+    assert_eq!(seen, observed.iter().map(|(client, [requests, ..])| (client.clone(), *requests)).collect());
+}
+
+/// Client's port, commands, binding and signature of each request.
+fn tshark(folder: &Path, port: u16) -> Option<String> {
+    let mut command = Command::new("tshark");
+    command.args(["-r", "tap.pcapng", "-d", &format!("tcp.port=={port},nbss"), "-Y", "smb2.flags.response == 0"]);
+    let fields = ["tcp.srcport", "smb2.cmd", "smb2.ses_req_flags", "smb2.flags.signature"];
+    command.args(["-T", "fields"]).args(fields.iter().flat_map(|field| ["-e", field])).current_dir(folder);
+    let ran = command.output().ok()?;
+    Some(String::from_utf8(ran.stdout).unwrap())
+}
+
+/// The places of the four connections of a session behind a proxy, in the order in which they were made.
+fn of_the_session(faulty: &Faulty) -> Vec<usize> {
+    let mut seen: Vec<(usize, u64)> = faulty.seen().iter().map(|seen| seen.bytes).enumerate().collect();
+    seen.sort_by_key(|(_, bytes)| std::cmp::Reverse(*bytes));
+    let mut places: Vec<usize> = seen.into_iter().take(4).map(|(place, _)| place).collect();
+    places.sort_unstable();
+    places
+}
+
+#[test]
+fn a_channel_that_is_lost_fails_nothing() {
+    let _alone = alone();
+    let Some(samba) = samba() else { return };
+    for (workload, wish, offsets) in [
+        ("random-read", &[][..], [400_000, 700_000]),
+        ("mixed", &["--signing"][..], [40_000, 120_000]),
+        ("mixed", &["--encryption"][..], [40_000, 120_000]),
+    ] {
+        let scratch = Scratch::new("channels-lost");
+        let folder = scratch.path();
+        let faulty = Faulty::start(samba.address(), Framing::Smb, Vec::new()).unwrap();
+        // The first makes the files, the second shows which connections are the session's.
+        for duration in ["100ms", "1s"] {
+            faulty.set_rules(Vec::new());
+            drive(folder, faulty.address(), workload, &[&["--duration", duration, "--warmup", "0s"], wish].concat());
+        }
+        let places = of_the_session(&faulty);
+        let end = |place: usize, offset| Rule::End { connection: Some(places[place]), offset, reset: true };
+        // A further one, and the one that the session was set up on.
+        faulty.set_rules(vec![end(2, offsets[0]), end(0, offsets[1])]);
+        let load = [&["--duration", "3s", "--warmup", "0s"], wish].concat();
+        let run = drive(folder, faulty.address(), workload, &load);
+        let stage = &run["stages"][0];
+        assert_eq!(stage["failures"], Value::Array(Vec::new()), "{workload}");
+        let (lost, again) = (&stage["generator"]["channels_lost"], stage["generator"]["sent_again"].as_u64().unwrap());
+        assert_eq!(lost, 2, "{workload}: {places:?}");
+        let driven = channels(folder, "run.parquet");
+        let requests = |all: &BTreeMap<String, [u64; 3]>| -> Vec<(String, u64)> {
+            all.iter().map(|(client, [requests, ..])| (client.clone(), *requests)).collect()
+        };
+        // Without keys nobody reads what is encrypted.
+        if wish != ["--encryption"] {
+            assert_eq!(requests(&driven), requests(&channels(folder, "tap.pcapng")), "{workload}");
+        }
+        assert_eq!(driven.len(), 6, "{workload}: two were made again");
+        let unanswered: u64 = driven.values().map(|[_, _, unanswered]| unanswered).sum();
+        // A reset comes in the middle of an answer, whose beginning a capture has. What the server was not ready for was answered, and sent again.
+        assert!(unanswered >= 2 && again >= unanswered, "{workload}: {unanswered} {again}");
+        let said = run["said"].as_str().unwrap();
+        assert!(said.contains("2 connections were lost while the session lived on"), "{said}");
+    }
+}
+
+/// What a server may do to a binding. Each ends as counted, and the connection is made again.
+const HOSTILE: [(Which, Fault); 8] = [
+    (Which::Nth(0), Fault::Never),
+    (Which::Nth(0), Fault::Flipped(8 * (4 + 64 + 4))),
+    (Which::Nth(0), Fault::Cut(90)),
+    (Which::Nth(1), Fault::Flipped(8 * (4 + 48))),
+    (Which::Nth(1), Fault::Cut(50)),
+    (Which::Nth(2), Fault::Never),
+    (Which::Nth(2), Fault::Flipped(8 * (4 + 50))),
+    (Which::Nth(2), Fault::Twice),
+];
+
+#[test]
+fn a_hostile_binding_is_counted() {
+    let _alone = alone();
+    let Some(samba) = samba() else { return };
+    let scratch = Scratch::new("channels-hostile");
+    let folder = scratch.path();
+    let faulty = Faulty::start(samba.address(), Framing::Smb, Vec::new()).unwrap();
+    let load = ["--duration", "300ms", "--warmup", "0s", "--timeout", "2s"];
+    for _ in 0..2 {
+        faulty.set_rules(Vec::new());
+        drive(folder, faulty.address(), "random-read", &load);
+    }
+    let place = of_the_session(&faulty)[2];
+    for (which, fault) in HOSTILE {
+        faulty.set_rules(vec![Rule::Answers { connection: Some(place), which, fault }]);
+        let run = drive(folder, faulty.address(), "random-read", &load);
+        let stage = &run["stages"][0];
+        let channels = stage["channels"]["sessions"][0]["channels"].as_array().map_or(0, Vec::len);
+        let failures = &stage["failures"];
+        assert_eq!((channels, failures), (4, &Value::Array(Vec::new())), "{which:?} {fault:?}");
+    }
+}
+
+#[test]
+fn a_server_without_multichannel_is_refused() {
+    let _alone = alone();
+    let scratch = Scratch::new("channels-none");
+    let run = ["run", "null", "--target", "embedded:smb", "--channels", "2", "--duration", "100ms"];
+    let (code, said) = plimsoll(scratch.path(), &run);
+    assert!(code == Some(3) && said.contains("no SMB multichannel"), "{code:?}: {said}");
+    let run = ["run", "null", "--target", "embedded:nfs", "--channels", "2", "--duration", "100ms"];
+    let (code, said) = plimsoll(scratch.path(), &run);
+    assert!(code == Some(2) && said.contains("only SMB sessions have several connections"), "{code:?}: {said}");
+    let run = ["run", "null", "--target", "embedded:smb", "--channels", "65"];
+    let (code, said) = plimsoll(scratch.path(), &run);
+    assert!(code == Some(2) && said.contains("--channels: expected 1 to 64"), "{code:?}: {said}");
+}

@@ -1,0 +1,217 @@
+//! A connection of a session is lost: what was outstanding on it goes out again on the others, and nothing happens twice.
+//!
+//! ChannelSequence counts the losses, so that the server can tell what comes late on the lost connection from what is sent after it.
+//! SMB2_FLAGS_REPLAY_OPERATION tells it that a request which changes something may have been carried out before; a CREATE has a GUID
+//! by which the server knows it, a LOCK a number. What servers cannot know, the status of the repetition tells: a file that is to be
+//! removed and is not there any more was removed by the first request.
+//!
+//! Spec: MS-SMB2 3.2.4.1.5, 3.2.7.1, 3.3.5.2.10
+
+use plimsoll_model::Outcome;
+use plimsoll_wire::smb2::{create, header, query_directory, status};
+
+use super::channels::ChannelState;
+use super::client::{SmbClient, State};
+use super::connection::{Connection, Kept, Outgoing, RequestContext};
+use super::jobs::{JobId, Kind};
+use super::request_kind::RequestKind;
+use super::waiting::Waiting;
+use crate::calls::{Call, Ending};
+use crate::client::Events;
+use crate::operation::Tag;
+use crate::outbox::Outbox;
+
+/// Until a server that was not ready is asked again, ns; doubled each time.
+const NOT_READY_NS: i64 = 10_000_000;
+/// Doublings, at most.
+const DOUBLINGS: u32 = 6;
+
+/// What the answer to a request means besides what it says.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Repeated {
+    /// It will be sent again: the server has not ended what came before on the connection that was lost.
+    Later,
+    /// The first one had been carried out.
+    DoneBefore,
+}
+
+impl SmbClient {
+    /// Another connection takes the place of the first, which is gone and has the other's number now.
+    pub(super) fn replace_first(&mut self, out: &mut Outbox) -> Option<u32> {
+        if self.state != State::Ready || self.connection.in_secondary_context() {
+            return None;
+        }
+        let channels = self.channels.as_mut()?;
+        let (number, _) = channels.bound().next()?;
+        let other = channels.get_mut(number)?;
+        std::mem::swap(&mut self.connection, &mut other.connection);
+        if let Some(agreed) = &mut self.negotiated_security {
+            std::mem::swap(&mut agreed.preauth, &mut other.preauth);
+        }
+        out.swap(number);
+        Some(number)
+    }
+
+    /// A connection is gone.
+    pub(super) fn lose_channel(&mut self, channel: u32, at: i64, out: &mut Outbox, events: &mut dyn Events) {
+        let (dialect, credits) = (*self.options.dialects.start(), self.options.credits);
+        let Some(channels) = &mut self.channels else { return };
+        let Some(found) = channels.get_mut(channel) else { return };
+        let blank = Connection::new(found.connection.identity().clone(), dialect, credits);
+        let mut lost = std::mem::replace(&mut found.connection, blank);
+        let was = std::mem::replace(&mut found.state, ChannelState::Absent);
+        found.logon = None;
+        channels.unmatched_responses += lost.unmatched_responses();
+        out.reset(channel);
+        let calls = lost.take_all();
+        for call in calls.iter().filter(|call| call.sent.is_some()) {
+            let outcome = Outcome::Unanswered;
+            let ending = Ending { answered: None, status: None, outcome, response_bytes: None, payload_bytes: None };
+            events.transaction(self.jobs.tag(call.what.job), &lost.transaction(call, &ending));
+        }
+        match was {
+            ChannelState::Absent => return,
+            ChannelState::Binding => {
+                if let Some(job) = self.jobs.find(Tag::channel(channel)) {
+                    self.jobs.remove(job);
+                }
+                return;
+            }
+            ChannelState::Bound => {}
+        }
+        self.count_loss();
+        let kept = lost.kept.as_mut().map(|kept| kept.take()).unwrap_or_default();
+        for (first, kept) in kept.into_iter().rev() {
+            // Of a message that is kept a request is outstanding.
+            let sent = calls.iter().find(|call| call.id >= first).is_some_and(|call| call.sent.is_some());
+            self.send_again(kept, sent);
+        }
+        self.pump(at, out, events);
+    }
+
+    /// From now on the server takes no request for newer that was sent on a connection which was lost before.
+    fn count_loss(&mut self) {
+        let Some(channels) = &mut self.channels else { return };
+        channels.sequence = channels.sequence.wrapping_add(1);
+        let sequence = channels.sequence;
+        channels.others.iter_mut().for_each(|other| other.connection.session.sequence = sequence);
+        self.connection.session.sequence = sequence;
+    }
+
+    fn send_again(&mut self, mut kept: Kept, was_sent: bool) {
+        let probes = kept.outgoing.members.iter().all(|member| member.step == RequestKind::Echo);
+        let job = self.jobs.get(kept.job);
+        if job.is_none() && (kept.job != JobId::NONE || probes) {
+            return;
+        }
+        if was_sent {
+            kept.again += 1;
+            mark_replay(&mut kept.outgoing);
+            if let Some(Kind::List { entries, .. }) = job.map(|job| &mut job.kind)
+                && restart_listing(&mut kept.outgoing)
+            {
+                *entries = 0;
+            }
+            if let Some(channels) = &mut self.channels {
+                channels.sent_again += u64::from(kept.left);
+            }
+        }
+        self.waiting.push_front(Waiting::again(kept));
+    }
+
+    /// Whether an answer is that to a request which is, or has to be, sent again.
+    pub(super) fn of_a_repeated_request(
+        &mut self,
+        channel: u32,
+        call: &Call<RequestContext>,
+        status: u32,
+        at: i64,
+    ) -> Option<Repeated> {
+        let lost = self.channels.as_ref()?.sequence > 0;
+        let kept = self.on_mut(channel).kept.as_mut()?;
+        let position = call.compound_position.unwrap_or(0);
+        let done_before = |kept: &Kept| kept.again > 0 && was_done_before(&kept.outgoing, position.into(), status);
+        let done_before = lost && kept.of(call.id).is_some_and(done_before);
+        let not_ready = lost && status == status::STATUS_FILE_NOT_AVAILABLE;
+        if not_ready {
+            kept.not_ready(call.id);
+        }
+        if let Some(mut whole) = kept.ended(call.id).filter(|whole| whole.not_ready > 0) {
+            whole.left = std::mem::take(&mut whole.not_ready);
+            let due = at.saturating_add(NOT_READY_NS << whole.again.min(DOUBLINGS));
+            whole.again += 1;
+            if let Some(channels) = &mut self.channels {
+                channels.sent_again += u64::from(whole.left);
+                channels.delayed.push((due, Waiting::again(whole)));
+            }
+        }
+        match (not_ready, done_before) {
+            (true, _) => Some(Repeated::Later),
+            (false, true) => Some(Repeated::DoneBefore),
+            (false, false) => None,
+        }
+    }
+
+    /// Sends what the server was not ready for, where it is time.
+    pub(super) fn send_delayed(&mut self, now: i64, out: &mut Outbox, events: &mut dyn Events) {
+        let Some(channels) = &mut self.channels else { return };
+        let due: Vec<Waiting> =
+            channels.delayed.extract_if(.., |(due, _)| *due <= now).map(|(_, waiting)| waiting).collect();
+        if !due.is_empty() {
+            due.into_iter().rev().for_each(|waiting| self.waiting.push_front(waiting));
+            self.pump(now, out, events);
+        }
+    }
+}
+
+/// Says of each request which changes something that it may have been carried out before.
+fn mark_replay(outgoing: &mut Outgoing) {
+    for member in &outgoing.members {
+        let changes = matches!(
+            member.step,
+            RequestKind::Open
+                | RequestKind::Write
+                | RequestKind::SetTimes
+                | RequestKind::SetSize
+                | RequestKind::Rename
+                | RequestKind::Link
+                | RequestKind::Dispose
+                | RequestKind::Copy
+                | RequestKind::CopyWriteOnly
+                | RequestKind::Lock
+        );
+        let place = outgoing.bytes.get_mut(member.start + header::FLAGS..).and_then(|rest| rest.first_chunk_mut());
+        if let Some(flags) = place.filter(|_| changes) {
+            *flags = (u32::from_le_bytes(*flags) | header::FLAG_REPLAY).to_le_bytes();
+        }
+    }
+}
+
+/// The server may be further in the directory than its answers were. Returns whether it is a listing.
+fn restart_listing(outgoing: &mut Outgoing) -> bool {
+    let Some(member) = outgoing.members.iter().find(|member| member.step == RequestKind::List) else { return false };
+    let flags = outgoing.bytes.get_mut(member.start + query_directory::FLAGS);
+    flags.map(|flags| *flags |= query_directory::FLAG_RESTART).is_some()
+}
+
+/// Whether a repeated request was refused because the first one had been carried out.
+fn was_done_before(outgoing: &Outgoing, position: usize, status: u32) -> bool {
+    let Some(member) = outgoing.members.get(position) else { return false };
+    let has = |step| outgoing.members.iter().any(|member| member.step == step);
+    let created = outgoing.members.first().filter(|first| first.step == RequestKind::Create);
+    let field = |offset: usize| {
+        let bytes = created.and_then(|create| outgoing.bytes.get(create.start + offset..)?.first_chunk());
+        bytes.map_or(0, |bytes| u32::from_le_bytes(*bytes))
+    };
+    let removes = has(RequestKind::Dispose) || field(create::OPTIONS) & create::OPTION_DELETE_ON_CLOSE != 0;
+    let makes = created.is_some() && field(create::DISPOSITION) == create::DISPOSITION_CREATE;
+    // Behind a CREATE that is refused the rest of the compound is, too, with whatever status.
+    let follows = position > 0 && member.step == RequestKind::Close;
+    match status {
+        status::STATUS_FILE_CLOSED if member.step == RequestKind::Close && outgoing.members.len() == 1 => true,
+        status::STATUS_OBJECT_NAME_NOT_FOUND | status::STATUS_DELETE_PENDING => removes || has(RequestKind::Rename),
+        status::STATUS_OBJECT_NAME_COLLISION => makes || member.step == RequestKind::Link,
+        0 => false,
+        _ => follows && (removes || makes || has(RequestKind::Rename) || has(RequestKind::Link)),
+    }
+}

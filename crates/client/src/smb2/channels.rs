@@ -1,0 +1,180 @@
+//! The connections of a session that has several: which there are, and which one the next message goes out on.
+//!
+//! The first connection is the client's own; another one takes its place when it is lost, so that there is always a first.
+//!
+//! Spec: MS-SMB2 3.2.1.3 (Session.ChannelList), 3.2.4.1.7
+
+use std::net::{IpAddr, SocketAddr};
+
+use plimsoll_wire::smb2::ioctl::fsctl::Interface;
+
+use super::connection::keys::SessionKeys;
+use super::connection::preauth::Preauth;
+use super::connection::{Connection, Outgoing};
+use super::logon::Logon;
+use super::request_kind::RequestKind;
+use super::waiting::Waiting;
+
+/// The connections of a session besides the first.
+#[derive(Debug)]
+pub(super) struct Channels {
+    /// Channel `n` at `n - 1`.
+    pub(super) others: Vec<Channel>,
+    /// What the session's logon made: signs each binding, and is what all channels seal with.
+    pub(super) keys: Option<SessionKeys>,
+    /// Where the server says that it can be reached, the address of the first connection in front; empty where it does not say.
+    addresses: Vec<IpAddr>,
+    /// The channel that was used last.
+    last: u32,
+    /// ChannelSequence.
+    pub(super) sequence: u16,
+    /// Bindings so far: each has a lane of nonces.
+    pub(super) bindings: u32,
+    /// Messages that the server was not ready for, and when they are sent again.
+    pub(super) delayed: Vec<(i64, Waiting)>,
+    /// Requests that were sent again.
+    pub(super) sent_again: u64,
+    /// Of connections that are gone.
+    pub(super) unmatched_responses: u64,
+}
+
+/// Another connection of the session.
+#[derive(Debug)]
+pub(super) struct Channel {
+    pub(super) connection: Connection,
+    pub(super) state: ChannelState,
+    /// Its last message came encrypted with the session's key, which proves more than a signature.
+    pub(super) came_sealed: bool,
+    /// Over its NEGOTIATE: another logon on it begins with that.
+    pub(super) preauth: Preauth,
+    /// There while it is being bound.
+    pub(super) logon: Option<Box<Logon>>,
+}
+
+/// How far a connection of a session is.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum ChannelState {
+    /// There is none.
+    Absent,
+    /// It is being bound to the session.
+    Binding,
+    /// Requests can be sent.
+    Bound,
+}
+
+impl Channels {
+    /// So many connections in all, of which there is none but the first: `blank` makes the others.
+    pub(super) fn new(count: u32, blank: impl Fn() -> Connection) -> Self {
+        let other = |_| Channel {
+            connection: blank(),
+            state: ChannelState::Absent,
+            came_sealed: false,
+            preauth: Preauth::new(),
+            logon: None,
+        };
+        Self {
+            others: (1..count).map(other).collect(),
+            keys: None,
+            addresses: Vec::new(),
+            last: 0,
+            sequence: 0,
+            bindings: 0,
+            delayed: Vec::new(),
+            sent_again: 0,
+            unmatched_responses: 0,
+        }
+    }
+
+    /// The connection of this number, from 1.
+    pub(super) fn get(&self, channel: u32) -> Option<&Channel> {
+        self.others.get((channel as usize).checked_sub(1)?)
+    }
+
+    /// The same, to change it.
+    pub(super) fn get_mut(&mut self, channel: u32) -> Option<&mut Channel> {
+        self.others.get_mut((channel as usize).checked_sub(1)?)
+    }
+
+    /// Those that requests can be sent on, with their numbers.
+    pub(super) fn bound(&self) -> impl Iterator<Item = (u32, &Connection)> {
+        let bound = (1..).zip(&self.others).filter(|(_, channel)| channel.state == ChannelState::Bound);
+        bound.map(|(number, channel)| (number, &channel.connection))
+    }
+
+    /// The channel for a message of so many credits: of those that have them the one with the fewest credits in use, and of equal ones
+    /// the next in turn.
+    pub(super) fn choose(&mut self, first: &Connection, charge: u32) -> u32 {
+        let count = self.others.len() as u32 + 1;
+        let in_turn = |channel: u32| (channel + count - self.last - 1) % count;
+        let all = std::iter::once((0, first)).chain(self.bound());
+        let able = all.filter(|(_, connection)| connection.credits.available() >= charge);
+        let best = able.min_by_key(|(channel, connection)| (connection.credits.in_use(), in_turn(*channel)));
+        let chosen = best.map_or(0, |(channel, _)| channel);
+        self.last = chosen;
+        chosen
+    }
+
+    /// Takes what the server said of its interfaces: the fastest that spread connections over processors, of the family of
+    /// `given`. Where the address that was given is not among them, the server is behind something, and none is taken.
+    pub(super) fn learn_addresses(&mut self, interfaces: &[Interface], given: IpAddr) {
+        let same = |one: &&Interface| one.address.is_some_and(|ip| ip.is_ipv4() == given.is_ipv4());
+        let known = interfaces.iter().filter(same).any(|one| one.address == Some(given));
+        let rank = |one: &Interface| (one.rss, one.speed);
+        let best = interfaces.iter().filter(same).map(rank).max();
+        let of_best = interfaces.iter().filter(same).filter(|one| Some(rank(one)) == best);
+        let mut addresses: Vec<IpAddr> = of_best.filter_map(|one| one.address).filter(|_| known).collect();
+        addresses.sort_unstable();
+        addresses.dedup();
+        if let Some(place) = addresses.iter().position(|ip| *ip == given) {
+            addresses.rotate_left(place);
+        }
+        self.addresses = addresses;
+    }
+
+    /// Where a connection is to be made to, in turn; `None`: as the first.
+    pub(super) fn address(&self, channel: u32, port: u16) -> Option<SocketAddr> {
+        let place = (channel as usize).checked_rem(self.addresses.len())?;
+        self.addresses.get(place).map(|ip| SocketAddr::new(*ip, port))
+    }
+
+    /// Takes the delayed messages that have waited since before `before`.
+    pub(super) fn overdue(&mut self, before: i64) -> Vec<Waiting> {
+        self.delayed.extract_if(.., |(_, waiting)| waiting.since < before).map(|(_, waiting)| waiting).collect()
+    }
+
+    /// When a message is sent again; `i64::MAX` where none is.
+    pub(super) fn wakes_at(&self) -> i64 {
+        self.delayed.iter().map(|(due, _)| *due).min().unwrap_or(i64::MAX)
+    }
+}
+
+/// Whether a message is about the session as a whole: that goes out on its first connection.
+pub(super) fn is_of_the_session(outgoing: &Outgoing) -> bool {
+    outgoing.members.iter().any(|member| {
+        let step = member.step;
+        step.is_outside_of_shares() && step != RequestKind::Echo
+            || matches!(step, RequestKind::TreeConnect | RequestKind::TreeDisconnect | RequestKind::Validate)
+    })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_best_addresses_are_taken_if_the_given_one_is_known() {
+        let ip = |last: u8| IpAddr::from([10, 0, 0, last]);
+        let of = |last, rss, speed| Interface { index: 1, rss, speed, address: Some(ip(last)) };
+        let six = Interface { index: 1, rss: true, speed: 99, address: Some("fe80::1".parse().unwrap()) };
+        let all = [of(1, true, 9), of(2, true, 10), of(3, true, 10), of(4, false, 50), six];
+        let of_server = |interfaces: &[Interface], given| {
+            let mut channels = Channels::new(1, || unreachable!());
+            channels.learn_addresses(interfaces, given);
+            (0..3).map(|channel| channels.address(channel, 445).map(|address| address.ip())).collect::<Vec<_>>()
+        };
+        assert_eq!(of_server(&all, ip(3)), [ip(3), ip(2), ip(3)].map(Some), "the given one first");
+        assert_eq!(of_server(&all, ip(1)), [ip(2), ip(3), ip(2)].map(Some), "a slow one is given");
+        assert_eq!(of_server(&all, ip(9)), [None; 3], "behind something");
+        assert_eq!(of_server(&[], ip(9)), [None; 3]);
+    }
+}

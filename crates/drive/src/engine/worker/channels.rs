@@ -1,0 +1,198 @@
+//! The further connections of a session: made when the session is there, bound to it by its client, made again when they are lost.
+//!
+//! The client of a session is at the place of its first connection, and lives as long as any of them: where the first is lost, another
+//! one changes places with it.
+
+use std::net::SocketAddr;
+
+use plimsoll_client::NewChannel;
+use plimsoll_client::operation::{Cause, Done};
+use plimsoll_model::{Endpoint, Sink};
+
+use super::super::connection::{ConnectionState, Inbox};
+use super::super::timers::Timer;
+use super::Worker;
+use super::connections::is_final;
+use crate::network::{ConnectionKey, Network};
+
+impl<S: Sink, N: Network> Worker<'_, S, N> {
+    /// The places of the further channels of a session.
+    fn channels_of(&self, home: u32) -> std::ops::Range<u32> {
+        let others = self.job.plan.channels.saturating_sub(1);
+        let first = self.sessions + home * others;
+        first..first + others
+    }
+
+    /// The place of a connection, as the network calls it.
+    #[inline]
+    pub(super) fn place_of(&self, key: ConnectionKey) -> u32 {
+        self.places.get(key.0 as usize).copied().unwrap_or(key.0)
+    }
+
+    fn state_of(&self, at: u32) -> Option<ConnectionState> {
+        self.connections.get(at as usize).map(|connection| connection.state)
+    }
+
+    /// Notes the further connections of a client that have something to send.
+    pub(super) fn note_dirty_channels(&mut self, home: u32) {
+        for at in self.channels_of(home) {
+            let Ok([first, other]) = self.connections.get_disjoint_mut([home as usize, at as usize]) else { return };
+            if !other.dirty && first.out.waiting_channels().any(|channel| channel == other.channel) {
+                other.dirty = true;
+                self.dirty.push(at);
+            }
+        }
+    }
+
+    /// Where a connection is to be made to; an error where it is one of a session that is not there.
+    pub(super) fn channel_target(&self, at: u32) -> Result<Option<SocketAddr>, ()> {
+        let Some(connection) = self.connections.get(at as usize).filter(|_| at >= self.sessions) else {
+            return Ok(self.address);
+        };
+        let home = self.connections.get(connection.home as usize).filter(|home| home.state == ConnectionState::Up);
+        let client = home.and_then(|home| home.client.as_ref()).ok_or(())?;
+        Ok(client.channel_address(connection.channel, connection.failed).or(self.address))
+    }
+
+    /// The session is there: its further connections are made.
+    pub(super) fn queue_channels(&mut self, home: u32) {
+        for at in self.channels_of(home) {
+            let Some(connection) = self.connections.get_mut(at as usize) else { continue };
+            if connection.state == ConnectionState::Waiting {
+                connection.failed = 0;
+                self.queue.push_back(at);
+            }
+        }
+    }
+
+    /// A further connection is there: its client binds it to the session.
+    pub(super) fn channel_connected(&mut self, at: u32, client: Endpoint, server: Endpoint) {
+        let number = self.job.coordinator.next_connection();
+        let Some(connection) = self.connections.get_mut(at as usize) else { return };
+        connection.made += 1;
+        // The deadline of the connecting holds for the binding, too.
+        connection.state = ConnectionState::LoggingOn;
+        (connection.inbox, connection.full_since) = (Inbox::of(connection.channel), None);
+        let new = NewChannel { channel: connection.channel, connection: number, client, server };
+        let (home, now) = (connection.home, self.now);
+        self.with_client(home, |client, out, accounting| client.channel_opened(&new, now, out, accounting));
+    }
+
+    /// A further connection was bound, or could not be.
+    pub(super) fn channel_bound(&mut self, home: u32, channel: u32, done: &Done) {
+        let at = self.channels_of(home).start + channel - 1;
+        if !self.channels_of(home).contains(&at) || self.state_of(at) != Some(ConnectionState::LoggingOn) {
+            return;
+        }
+        if let Err(failure) = &done.result {
+            return self.on_connect_failure(at, failure.clone());
+        }
+        self.now = self.now.max(done.at);
+        let Some(connection) = self.connections.get_mut(at as usize) else { return };
+        connection.enter(ConnectionState::Up);
+        (connection.failed, connection.up_since) = (0, self.now);
+        self.unsettled -= u32::from(!std::mem::replace(&mut connection.settled, true));
+        self.busy -= 1;
+    }
+
+    /// The first connection of a session is lost. Whether the session lives on: another one takes its place.
+    pub(super) fn survives(&mut self, home: u32, cause: Cause) -> bool {
+        if self.job.plan.channels == 1 {
+            return false;
+        }
+        let Some(connection) = self.connections.get_mut(home as usize) else { return false };
+        let Some(client) = &mut connection.client else { return false };
+        let Some(number) = client.replace_first_channel(&mut connection.out) else { return false };
+        let at = self.channels_of(home).start + number - 1;
+        let Ok([first, other]) = self.connections.get_disjoint_mut([home as usize, at as usize]) else { return false };
+        std::mem::swap(&mut first.key, &mut other.key);
+        std::mem::swap(&mut first.to, &mut other.to);
+        std::mem::swap(&mut first.full_since, &mut other.full_since);
+        std::mem::swap(&mut first.several, &mut other.several);
+        std::mem::swap(&mut first.answers, &mut other.answers);
+        std::mem::swap(&mut first.tapped, &mut other.tapped);
+        let inbox = std::mem::take(&mut first.inbox);
+        first.inbox = std::mem::take(&mut other.inbox).moved_to(first.channel);
+        other.inbox = inbox.moved_to(other.channel);
+        for (key, place) in [(first.key, home), (other.key, at)] {
+            if let Some(found) = self.places.get_mut(key.0 as usize) {
+                *found = place;
+            }
+        }
+        self.fail_channel(at, cause, true);
+        self.note_dirty(home);
+        true
+    }
+
+    /// A further connection was lost, or could not be made: tries again later, or gives it up.
+    pub(super) fn fail_channel(&mut self, at: u32, cause: Cause, was_up: bool) {
+        self.generator.channels_lost += u64::from(was_up);
+        self.close_channel(at, cause, ConnectionState::Waiting, true);
+        let policy = self.job.plan.reconnect;
+        let Some(connection) = self.connections.get_mut(at as usize) else { return };
+        connection.failed += 1;
+        let (failed, home, settled) = (connection.failed, connection.home, connection.settled);
+        if !(is_final(cause) || failed > policy.attempts) {
+            if self.connects() {
+                let wait = i64::try_from(policy.wait_ns(failed)).unwrap_or(i64::MAX);
+                self.timers.push(self.now.saturating_add(wait), Timer::Retry(at));
+            }
+            return;
+        }
+        if !settled && self.state_of(home) == Some(ConnectionState::Up) {
+            // A session with fewer connections than were asked for is not what was to be measured.
+            self.one_less_up(home);
+            return self.fail(home, cause, false);
+        }
+        if let Some(connection) = self.connections.get_mut(at as usize) {
+            connection.enter(ConnectionState::Closed);
+            self.unsettled -= u32::from(!std::mem::replace(&mut connection.settled, true));
+        }
+    }
+
+    /// Closes a further connection; its client, where it is to be `told`, goes on on the others.
+    fn close_channel(&mut self, at: u32, cause: Cause, next: ConnectionState, told: bool) {
+        let now = self.now;
+        let Some(connection) = self.connections.get_mut(at as usize) else { return };
+        let was_open = connection.state != ConnectionState::Waiting && connection.state != ConnectionState::Closed;
+        let (home, channel) = (connection.home, connection.channel);
+        if told && was_open {
+            self.with_client(home, |client, out, accounting| client.channel_lost(channel, now, out, accounting));
+        }
+        self.disconnect(at, cause, next);
+    }
+
+    /// The session is over, and with it all of its connections.
+    pub(super) fn close_channels(&mut self, home: u32, cause: Cause, next: ConnectionState) {
+        for at in self.channels_of(home) {
+            let making = matches!(self.state_of(at), Some(ConnectionState::Opening | ConnectionState::LoggingOn));
+            self.busy -= u32::from(making);
+            if self.state_of(at) != Some(ConnectionState::Closed) || next == ConnectionState::Waiting {
+                self.close_channel(at, cause, next, false);
+            }
+        }
+    }
+
+    /// Nobody logs on any more.
+    pub(super) fn give_up_channels(&mut self, home: u32) {
+        for at in self.channels_of(home) {
+            let Some(connection) = self.connections.get_mut(at as usize) else { continue };
+            connection.enter(ConnectionState::Closed);
+            self.unsettled -= u32::from(!std::mem::replace(&mut connection.settled, true));
+        }
+    }
+
+    /// The run is over: connections that are being made are not needed any more.
+    pub(super) fn stop_binding(&mut self) {
+        for at in self.sessions..self.connections.len() as u32 {
+            match self.state_of(at) {
+                Some(ConnectionState::Opening | ConnectionState::LoggingOn) => {
+                    self.busy -= 1;
+                    self.close_channel(at, Cause::Ended, ConnectionState::Closed, true);
+                }
+                Some(ConnectionState::Waiting) => self.close_channel(at, Cause::Ended, ConnectionState::Closed, true),
+                _ => {}
+            }
+        }
+    }
+}

@@ -1,0 +1,61 @@
+//! Sessions of which some connections carry nothing, or much less than others.
+
+use super::super::counts::{plural, thousands};
+use super::{Evidence, Found, Kind, NAMED};
+use crate::findings::{Channel, Rule, Session};
+use crate::text::significant;
+
+/// A session is worth a sentence from so many requests on,
+const REQUESTS_LEAST: u64 = 1_000;
+/// … and so many outstanding on average: one at a time needs one connection.
+const DEPTH_LEAST: f64 = 1.0;
+/// Busiest over least busy connection, and requests outstanding, from which on connections are called unequal.
+const BALANCE_LEAST: f64 = 3.0;
+const UNEQUAL_DEPTH_LEAST: f64 = 2.0;
+
+/// What is said of the busiest of these sessions.
+pub(super) fn channels(evidence: &Evidence<'_>) -> Option<Found> {
+    let sessions = &evidence.findings.channels.as_ref()?.sessions;
+    let said: Vec<(&Session, String)> =
+        sessions.iter().filter_map(|session| Some((session, sentence(session)?))).collect();
+    let (session, sentence) = said.first()?;
+    let user = session.user.as_deref().map_or_else(String::new, |user| format!(" of user {user}"));
+    let others = said.len() as u64 - 1;
+    let more = if others == 0 { String::new() } else { format!(" {} alike.", are(others)) };
+    let text = format!("Session {}{user}: {sentence}{more}", session.id);
+    Some(Found::new(Kind::Remark, Rule::UnevenChannels, None, text))
+}
+
+fn sentence(session: &Session) -> Option<String> {
+    let requests: u64 = session.channels.iter().map(|channel| channel.requests).sum();
+    let depth: f64 = session.channels.iter().filter_map(|channel| channel.depth_mean).sum();
+    if requests < REQUESTS_LEAST || depth < DEPTH_LEAST {
+        return None;
+    }
+    let outstanding = format!("although it had {} requests outstanding on average", significant(depth));
+    let idle: Vec<&Channel> = session.channels.iter().filter(|channel| channel.is_idle).collect();
+    let count = session.channels.len();
+    if !idle.is_empty() {
+        let names: Vec<&str> = idle.iter().take(NAMED).map(|channel| channel.client.as_str()).collect();
+        let more = idle.len().saturating_sub(NAMED);
+        let more = if more == 0 { String::new() } else { format!(" and {more} more") };
+        let verb = if idle.len() == 1 { "carries" } else { "carry" };
+        return Some(format!(
+            "{} of its {count} connections {verb} nearly nothing ({}{more}), {outstanding}.",
+            idle.len(),
+            names.join(", ")
+        ));
+    }
+    let balance = session.balance.filter(|balance| *balance >= BALANCE_LEAST && depth >= UNEQUAL_DEPTH_LEAST)?;
+    let busiest = session.channels.iter().max_by_key(|channel| channel.requests)?;
+    Some(format!(
+        "the busiest of its {count} connections ({}, {} requests) carries {} times as many requests as the least busy one, {outstanding}.",
+        busiest.client,
+        thousands(busiest.requests),
+        significant(balance)
+    ))
+}
+
+fn are(others: u64) -> String {
+    format!("{} {}", plural(others, "other session"), if others == 1 { "is" } else { "are" })
+}

@@ -1,0 +1,144 @@
+//! Sessions with several connections, a line a connection: of captures, and of load levels.
+
+use super::{Cell, Column, Note, Row, Table, Weight, prefix};
+use crate::findings::{Channel, Channels, Findings, Session};
+use crate::text::size;
+
+/// The tables; none where no session has several connections.
+pub(crate) fn channels(sides: &[Findings]) -> Vec<Table> {
+    let mut tables = Vec::new();
+    for side in sides {
+        let prefix = prefix(sides, side);
+        tables.extend(side.channels.as_ref().map(|found| table(found, &prefix, "", (0, 0))));
+        for stage in &side.stages {
+            let counts = (stage.generator.channels_lost, stage.generator.sent_again);
+            let at = format!(", {}", stage.words());
+            tables.extend(stage.channels.as_ref().map(|found| table(found, &prefix, &at, counts)));
+        }
+    }
+    for (number, table) in tables.iter_mut().enumerate() {
+        table.id = format!("channels-{number}");
+    }
+    tables
+}
+
+fn table(found: &Channels, prefix: &str, at: &str, counts: (u64, u64)) -> Table {
+    Table {
+        id: String::new(),
+        title: format!("{prefix}Connections of sessions with several{at}"),
+        scaled: None,
+        caption: format!(
+            "{prefix}What each connection of a session with several (SMB multichannel, NFSv4.1 trunking) carried{at}: requests and their \
+            share, file data, all messages, mean requests outstanding, and response times. Requests that wait by design and those that \
+            set the session up are not counted."
+        ),
+        columns: vec![
+            Column::new("Session and client", "Client"),
+            Column::of_pages("Server"),
+            Column::new("Requests", "Requests"),
+            Column::new("Share", "Share"),
+            Column::of_pages("Errors"),
+            Column::new("Unanswered", "Unansw."),
+            Column::new("File data", "Data"),
+            Column::new("Messages", "Wire"),
+            Column::new("Mean depth", "Depth"),
+            Column::new("Mean", "Mean"),
+            Column::new("p95", "p95"),
+            Column::new("Max", "Max"),
+        ],
+        rows: found
+            .sessions
+            .iter()
+            .flat_map(|session| std::iter::once(head(session)).chain(session.channels.iter().map(row)))
+            .collect(),
+        notes: notes(found, counts),
+    }
+}
+
+fn head(session: &Session) -> Row {
+    let user = session.user.as_deref().map_or_else(String::new, |user| format!(" ({user})"));
+    let sum = |of: fn(&Channel) -> Option<u64>| session.channels.iter().map(of).sum::<Option<u64>>();
+    let count = |of: fn(&Channel) -> u64| session.channels.iter().map(of).sum::<u64>();
+    let depth = session.channels.iter().map(|channel| channel.depth_mean).sum::<Option<f64>>();
+    let none = || Cell::Time(None);
+    Row {
+        name: format!("{}{user}", session.id),
+        invalid: false,
+        cells: vec![
+            none(),
+            Cell::Count(count(|channel| channel.requests)),
+            none(),
+            Cell::Count(count(|channel| channel.errors)),
+            Cell::Count(count(|channel| channel.unanswered)),
+            bytes(sum(|channel| channel.data_bytes)),
+            bytes(sum(|channel| channel.wire_bytes)),
+            Cell::Number(depth, 2, ""),
+            none(),
+            none(),
+            none(),
+        ],
+    }
+}
+
+fn row(channel: &Channel) -> Row {
+    let idle = if channel.is_idle { " idle" } else { "" };
+    Row {
+        name: format!("  {}{idle}", channel.client),
+        invalid: false,
+        cells: vec![
+            Cell::Words(channel.server.clone()),
+            Cell::Count(channel.requests),
+            Cell::Share(Some(channel.share)),
+            Cell::Count(channel.errors),
+            Cell::Count(channel.unanswered),
+            bytes(channel.data_bytes),
+            bytes(channel.wire_bytes),
+            Cell::Number(channel.depth_mean, 2, ""),
+            Cell::Time(channel.response_mean_s),
+            Cell::Time(channel.response_p95_s),
+            Cell::Time(channel.response_max_s),
+        ],
+    }
+}
+
+fn bytes(sum: Option<u64>) -> Cell {
+    sum.map_or(Cell::Time(None), |sum| Cell::Words(size(sum)))
+}
+
+fn notes(found: &Channels, (lost, again): (u64, u64)) -> Vec<Note> {
+    let plural = crate::collect::plural;
+    let mut notes = Vec::new();
+    if let Some(balance) = found.worst_balance {
+        let text = format!("Busiest over least busy connection of a session, at most: {balance:.2}.");
+        notes.push(Note::of(Weight::Plain, text));
+    }
+    if found.idle_channels > 0 {
+        let text = format!(
+            "{} idle: less than 1 % of the average of the session's connections.",
+            plural(found.idle_channels, "connection") + if found.idle_channels == 1 { " was" } else { " were" }
+        );
+        notes.push(Note::of(Weight::Caution, text));
+    }
+    if lost > 0 {
+        let text = format!(
+            "{} lost while the session lived on; {} sent again on the others (whole run).",
+            plural(lost, "connection") + if lost == 1 { " was" } else { " were" },
+            plural(again, "request") + if again == 1 { " was" } else { " were" },
+        );
+        notes.push(Note::of(Weight::Caution, text));
+    }
+    let more = found.sessions_with_several.saturating_sub(found.sessions.len() as u64);
+    if more > 0 {
+        notes.push(Note::of(Weight::Plain, format!("And {} with several connections.", plural(more, "session"))));
+    }
+    if found.requests_left_out > 0 {
+        let text =
+            format!("{} of further connections are not in this table.", plural(found.requests_left_out, "request"));
+        notes.push(Note::of(Weight::Caution, text));
+    }
+    notes.push(Note::quiet(
+        "Wire: request and response messages. Depth: mean requests outstanding (sum of response times / time). Requests that wait by \
+        design, and those that set the session up, are not counted.",
+    ));
+    notes
+}

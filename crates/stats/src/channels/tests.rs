@@ -1,0 +1,98 @@
+use std::net::IpAddr;
+
+use plimsoll_model::{Procedure, Protocol};
+use plimsoll_testkit::transaction;
+
+use super::*;
+use crate::{Options, Statistics};
+
+const MS: i64 = 1_000_000;
+
+/// A request of a session on a connection between these two addresses.
+fn request(connection: u32, session: u64, (client, server): (u8, u8), took_ms: i64) -> Transaction {
+    let end = |last, port| Endpoint { ip: IpAddr::from([10, 0, 0, last]), port };
+    let at = 1_000 * MS;
+    let mut t = transaction(Procedure::of(Protocol::Smb2, 8), at + took_ms * MS, took_ms * MS);
+    (t.connection, t.session) = (connection, Some(session));
+    (t.client, t.server) = (end(client, (connection as u16).wrapping_add(1000)), end(server, 445));
+    t
+}
+
+fn binding(connection: u32, session: u64, between: (u8, u8)) -> Transaction {
+    Transaction { procedure: Procedure::smb2_binding(), ..request(connection, session, between, 1) }
+}
+
+fn of(transactions: &[Transaction]) -> Statistics {
+    let mut statistics = Statistics::new(Options::default());
+    transactions.iter().for_each(|t| statistics.record(t));
+    statistics
+}
+
+/// Connections and their requests, session by session.
+fn sessions(statistics: &Statistics) -> Vec<(u64, Vec<(u32, u64)>)> {
+    let (several, _) = statistics.channels().of_several();
+    let of = |one: &SessionChannels<'_>| one.channels.iter().map(|row| (row.connection, row.requests)).collect();
+    several.iter().map(|one| (one.session, of(one))).collect()
+}
+
+#[test]
+fn what_each_channel_carried() {
+    let mut all = vec![request(0, 7, (1, 2), 5), request(3, 7, (1, 2), 10), request(3, 7, (1, 2), 20)];
+    let mut lost = request(3, 7, (1, 2), 0);
+    (lost.outcome, lost.status, lost.timeline.response_last) = (Outcome::Unanswered, None, None);
+    all.push(lost);
+    // One that is alone, and one that nobody logged on to.
+    all.extend([request(1, 8, (1, 2), 5), Transaction { session: None, ..request(2, 7, (1, 2), 5) }]);
+    let statistics = of(&all);
+    assert_eq!(sessions(&statistics), [(7, vec![(0, 1), (3, 3)])]);
+    let (several, count) = statistics.channels().of_several();
+    let row = several[0].channels[1];
+    assert_eq!((count, row.unanswered, row.payload.exact(), row.response.mean_ns()), (2, 1, Some(8192), Some(15e6)));
+    assert_eq!(row.span_ns, Some((1_000 * MS, 1_020 * MS)));
+}
+
+#[test]
+fn two_servers_may_give_the_same_number() {
+    let apart = of(&[request(0, 7, (1, 2), 5), request(1, 7, (1, 3), 5)]);
+    assert_eq!((sessions(&apart), apart.channels().of_several().1), (vec![], 2));
+    // The client says that it is the same session, on other addresses of both.
+    let bound = of(&[request(0, 7, (1, 2), 5), binding(1, 7, (4, 5)), request(1, 7, (4, 5), 5)]);
+    assert_eq!(sessions(&bound), [(7, vec![(0, 1), (1, 1)])]);
+    // To which of two it belongs, its addresses tell.
+    let two = of(&[request(0, 7, (1, 2), 5), request(1, 7, (1, 3), 5), binding(2, 7, (9, 3))]);
+    assert_eq!(sessions(&two), [(7, vec![(1, 1), (2, 0)])]);
+}
+
+#[test]
+fn a_channel_that_carries_nothing_is_there() {
+    let refused = Transaction { outcome: Outcome::Refused, status: Some(0xC000_006D), ..binding(2, 7, (1, 2)) };
+    let statistics = of(&[request(0, 7, (1, 2), 5), binding(1, 7, (1, 2)), refused]);
+    assert_eq!(sessions(&statistics), [(7, vec![(0, 1), (1, 0)])]);
+}
+
+#[test]
+fn parts_are_the_whole_and_bytes_bring_it_back() {
+    let all: Vec<Transaction> = (0..40)
+        .map(|i| request(i % 5, u64::from(i % 3) + 1, (1, 2), i.into()))
+        .chain([binding(7, 1, (3, 4)), binding(u32::MAX, 1, (3, 4))])
+        .collect();
+    let whole = of(&all);
+    let (mut one, other) = (of(&all[..17]), of(&all[17..]));
+    one.merge(&other);
+    assert_eq!(sessions(&one), sessions(&whole));
+    let bytes = crate::state::to_bytes(whole.channels());
+    let back: Channels = Reader::new(&bytes).last().unwrap();
+    assert_eq!(&back, whole.channels());
+    for cut in 0..bytes.len() {
+        assert!(Reader::new(&bytes[..cut]).last::<Channels>().is_err(), "{cut}");
+    }
+}
+
+#[test]
+fn there_is_room_for_so_many() {
+    let mut statistics = Statistics::new(Options::default());
+    for connection in 0..MAX_CHANNELS as u32 + 3 {
+        statistics.record(&request(connection, 7, (1, 2), 1));
+    }
+    assert_eq!((sessions(&statistics)[0].1.len(), statistics.channels().left_out()), (MAX_CHANNELS, 3));
+}
