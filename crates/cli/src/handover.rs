@@ -9,7 +9,7 @@ use std::time::Duration;
 /// How long a few pieces wait for more. The other thread may itself wait until they are used.
 const SOON: Duration = Duration::from_millis(1);
 
-/// One end of a bounded queue. When it goes, nobody waits at the other end any more.
+/// One end of a bounded queue. When it is dropped, the other end stops waiting.
 pub(crate) struct End<T>(Arc<Queue<T>>);
 
 struct Queue<T> {
@@ -41,7 +41,7 @@ pub(crate) fn queue<T: Default>(most: usize) -> (End<T>, End<T>) {
 }
 
 impl<T: Default> End<T> {
-    /// Puts a piece of this size into the queue, in place of which comes one to be filled. `None` if nobody takes any more.
+    /// Puts a piece of this size into the queue, and returns an empty one to fill. `None` if the other end is gone.
     pub(crate) fn put(&self, piece: T, size: usize) -> Option<T> {
         let Queue { filled, emptied, most, .. } = &*self.0;
         let mut state = self.lock();

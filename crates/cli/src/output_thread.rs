@@ -1,4 +1,4 @@
-//! A sink in a thread of its own, where what it does takes long: writing tables and recordings, and the data of a page.
+//! A sink that runs in a separate thread because its work takes long: writing tables, recordings and the data of a page.
 
 use std::panic::resume_unwind;
 use std::thread::JoinHandle;

@@ -9,7 +9,7 @@ use crate::handover::{End, queue};
 
 /// Bytes of packets that were read and wait, at most. As much again may be in work.
 const WAITING_BYTES: usize = 4 << 20;
-/// A packet takes this much besides its bytes.
+/// Memory that a packet takes in addition to its bytes.
 const PACKET_BYTES: usize = 64;
 
 /// Reads captures in another thread, and gives their packets to `take` in this one.
@@ -29,7 +29,7 @@ pub(crate) fn read_in_thread(captures: &mut Captures, mut take: impl FnMut(&Batc
     })
 }
 
-/// Reads until the end, an error, or until nobody takes packets any more.
+/// Reads until the end of the input, an error, or the end of the thread that takes the packets.
 fn read(captures: &mut Captures, queue: &End<Batch>) -> Result<(), CaptureError> {
     let mut batch = Batch::default();
     while captures.next_batch(&mut batch)? {

@@ -84,7 +84,7 @@ pub trait Client: Send {
     fn suspend(&mut self, _at: i64, _events: &mut dyn Events) -> bool {
         false
     }
-    /// A suspended client has another connection, which begins at `local` and has a number of its own. Ends with `done` of
+    /// A suspended client gets another connection, from the address `local` and with a new number. Ends with `done` of
     /// [`Tag::CONNECT`].
     fn resume(&mut self, _local: Endpoint, _connection: u32, _now: i64, _out: &mut Outbox, _events: &mut dyn Events) {}
     /// Requests sent before `before` that have no answer: each is reported unanswered, its operation fails as timed out, an

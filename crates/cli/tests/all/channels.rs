@@ -165,7 +165,7 @@ fn a_channel_that_is_lost_fails_nothing() {
         let requests = |all: &BTreeMap<String, [u64; 3]>| -> Vec<(String, u64)> {
             all.iter().map(|(client, [requests, ..])| (client.clone(), *requests)).collect()
         };
-        // Without keys nobody reads what is encrypted.
+        // `analyze` has no keys to decrypt the capture.
         if wish != ["--encryption"] {
             assert_eq!(requests(&driven), requests(&channels(folder, "tap.pcapng")), "{workload}");
         }

@@ -104,7 +104,7 @@ fn mean_kb(wire: &Value, procedure: &str) -> f64 {
     row["payload_bytes"].as_f64().unwrap() / row["answered"].as_f64().unwrap() / SCALE / 1e3
 }
 
-/// Of sizes, unless somebody sets another one.
+/// The default scale of file sizes.
 const SCALE: f64 = 0.02;
 
 #[test]

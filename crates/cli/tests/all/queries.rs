@@ -19,7 +19,7 @@ const QUERIES: [&str; 6] = [
     "slowest-files",
     "two-weeks",
 ];
-/// The second week begins so many seconds later.
+/// A week in seconds.
 const WEEK_S: &str = "604800";
 
 fn root() -> PathBuf {

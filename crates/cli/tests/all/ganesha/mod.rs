@@ -1,7 +1,7 @@
 //! What NFS-Ganesha does that is no error of whoever drives it.
 //!
-//! Its VFS backend reads the names of a directory, then looks each one up, and where one is gone by then it answers the whole
-//! listing with NFS3ERR_NOENT or NFS3ERR_STALE, or those of version 4 (`read_dirents` in its `FSAL_VFS/handle.c`), though the directory is there.
+//! Its VFS backend reads the names of a directory and then looks up each one. If one was removed in between, the whole listing
+//! fails with NOENT or STALE (of NFS 3 or 4), although the directory exists (`read_dirents` in its `FSAL_VFS/handle.c`).
 
 use serde_json::Value;
 
