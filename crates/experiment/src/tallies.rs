@@ -114,6 +114,7 @@ pub(super) fn share(client: &ClientTally) -> ClientTotals {
     ClientTotals {
         client_index: client.client_index,
         thread: client.worker,
+        iterations: client.iterations,
         actions: client.actions,
         errors: client.error_count(),
         mean_s: responses.mean_ns().unwrap_or(0.0) / 1e9,

@@ -25,6 +25,7 @@ mod distribution;
 mod drawn;
 mod drill_down;
 mod each_level;
+mod fairness;
 mod figure;
 mod file_io;
 mod highest_data;
@@ -250,8 +251,10 @@ fn sections<'a>(report: &'a Report, drill: Option<&DrillDown>) -> Vec<Section<'a
         Section::new("each-level", "Each level").text(only().flat_map(each_level::section)),
         Section::new("sizes", "Sizes").figures(only().flat_map(sizes::figures)).text(only().flat_map(sizes::section)),
         Section::new("clients", "Clients")
+            .figures(fairness::figure(sides))
             .figures(only().flat_map(clients::figures))
-            .text(only().flat_map(clients::section)),
+            .text(only().flat_map(clients::section))
+            .text(drawn::draw(tables::clients(sides))),
         Section::new("over-time", "Over time").figures(over_time::figures(sides)),
         Section::new("groups", "Groups").text(only().flat_map(|side| operations::groups("groups", &side.groups))),
         Section::new("distributions", "Distributions")

@@ -82,6 +82,7 @@ fn write_side(page: &mut Page<'_>, findings: &Findings, style: &Style) -> fmt::R
                 encrypted::draw(page, findings)?;
             }
             Section::Run => run::draw(page, findings)?,
+            Section::Clients => drawn::draw(page, crate::tables::clients(std::slice::from_ref(findings)))?,
             Section::Summary => summary::draw(page, findings)?,
             Section::Commands => commands::draw(page, &findings.operations)?,
             Section::Groups => commands::groups(page, &findings.groups)?,

@@ -223,9 +223,20 @@ fn an_unfair_and_a_lossy_client_are_found_and_named() {
     let (findings, text) = found.report(vec![found.level(odd, 0, 750)]);
     let spread = &findings.stages[0].spread;
     let named: Vec<(u32, &str)> = spread.outliers.iter().map(|odd| (odd.client, odd.how.as_str())).collect();
-    assert_eq!(named, [(4, "slower"), (6, "lossy")], "{text}");
-    assert_eq!((spread.clients_with_errors, spread.errors[0].client), (1, 6));
-    assert!(text.contains("client 4 is served slower") && text.contains("client 6 is lossy"), "{text}");
+    assert_eq!(named, [(5, "slower"), (7, "lossy")], "{text}");
+    assert_eq!((spread.clients_with_errors, spread.errors[0].client), (1, 7));
+    assert!(text.contains("client 5 is served slower") && text.contains("client 7 is lossy"), "{text}");
+    let listed: Vec<u32> = spread.clients.iter().map(|one| one.client).collect();
+    assert_eq!(listed, (1..=CLIENTS).collect::<Vec<_>>());
+    // The fifth waits half as long again for each read, so it does two thirds of what others do.
+    let (slow, other) = (spread.clients[4], spread.clients[0]);
+    let (times, iterations) = (
+        slow.mean_s.unwrap() / other.mean_s.unwrap(),
+        slow.iterations_ratio.unwrap() / other.iterations_ratio.unwrap(),
+    );
+    assert!((times / 1.5 - 1.0).abs() < 0.05 && (iterations * 1.5 - 1.0).abs() < 0.05, "{times} {iterations}");
+    let sums = spread.clients.iter().map(|one| one.errors).sum::<u64>();
+    assert_eq!((sums, spread.clients[6].errors), (spread.errors[0].errors, spread.errors[0].errors));
     let (fair, text) = found.report(vec![found.level(Oddities::NONE, 0, 750)]);
     assert_eq!(fair.stages[0].spread.outliers, [], "{text}");
 }

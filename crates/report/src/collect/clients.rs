@@ -2,7 +2,7 @@
 
 use plimsoll_stats::curve::{ClientOutliers, ClientTotals, judge_clients, median};
 
-use crate::findings::{ClientErrors, ClientSpread, MOST_CLIENTS, OutlierClient};
+use crate::findings::{ClientErrors, ClientRow, ClientSpread, MOST_CLIENT_ROWS, MOST_CLIENTS, OutlierClient};
 
 /// What reports show of clients that were all asked for the same. `alike`: clients of different threads can be compared.
 pub fn spread(clients: &[ClientTotals], alike: bool) -> ClientSpread {
@@ -23,12 +23,38 @@ pub fn spread(clients: &[ClientTotals], alike: bool) -> ClientSpread {
         min: over(means.iter().copied().reduce(f64::min)),
         max: over(means.iter().copied().reduce(f64::max)),
         stddev: over((means.len() > 1).then(|| (squares / (count - 1.0)).sqrt())),
+        clients: rows(clients, sound.then_some(mean)),
         outliers: odd.into_iter().take(MOST_CLIENTS).collect(),
         outlier_clients,
         errors,
         clients_with_errors,
         unjudged_clients: found.unjudged.len() as u64,
     }
+}
+
+/// Every client, beside the mean of all. `usual_s`: the mean of the clients' mean response times.
+fn rows(clients: &[ClientTotals], usual_s: Option<f64>) -> Vec<ClientRow> {
+    let iterations: u64 = clients.iter().map(|one| one.iterations).sum();
+    let mean = iterations as f64 / clients.len() as f64;
+    let row = |one: &ClientTotals| {
+        let mean_s = (one.actions > 0).then_some(one.mean_s);
+        ClientRow {
+            client: number(one),
+            thread: one.thread,
+            iterations: one.iterations,
+            iterations_ratio: (iterations > 0).then(|| one.iterations as f64 / mean),
+            actions: one.actions,
+            errors: one.errors,
+            mean_s,
+            mean_ratio: mean_s.zip(usual_s).map(|(own, usual)| own / usual),
+        }
+    };
+    clients.iter().take(MOST_CLIENT_ROWS).map(row).collect()
+}
+
+/// What a client is called: the first one is 1.
+fn number(one: &ClientTotals) -> u32 {
+    one.client_index.saturating_add(1)
 }
 
 fn odd(clients: &[ClientTotals], found: &ClientOutliers, usual_s: Option<f64>) -> Vec<OutlierClient> {
@@ -46,5 +72,5 @@ fn odd(clients: &[ClientTotals], found: &ClientOutliers, usual_s: Option<f64>) -
 }
 
 fn errors_of(one: &ClientTotals) -> ClientErrors {
-    ClientErrors { client: one.client_index, errors: one.errors, attempts: one.actions + one.errors }
+    ClientErrors { client: number(one), errors: one.errors, attempts: one.actions + one.errors }
 }

@@ -13,6 +13,9 @@ pub struct ClientSpread {
     pub max: Option<f64>,
     /// Standard deviation of the clients' mean response times, over the mean; null for one client.
     pub stddev: Option<f64>,
+    /// Every client, by its number; of more than [`MOST_CLIENT_ROWS`] the first ones.
+    #[serde(default)]
+    pub clients: Vec<ClientRow>,
     /// Clients that stand out; at most [`MOST_CLIENTS`], `outlier_clients` tells how many there are.
     pub outliers: Vec<OutlierClient>,
     /// How many clients stand out.
@@ -27,13 +30,37 @@ pub struct ClientSpread {
     pub unjudged_clients: u64,
 }
 
-/// Clients that are listed one by one.
+/// Clients that are listed one by one because something is wrong with them.
 pub const MOST_CLIENTS: usize = 64;
+
+/// Clients of a level that are listed at all: a report of ten levels stays below 2 MB.
+pub const MOST_CLIENT_ROWS: usize = 1_024;
+
+/// What a client did, and how it was served.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Serialize, Deserialize)]
+pub struct ClientRow {
+    /// Its number, from 1.
+    pub client: u32,
+    /// The load generator's thread that ran it, from 0.
+    pub thread: u32,
+    /// Iterations that ended.
+    pub iterations: u64,
+    /// The same over the mean of all clients; null where none ended any.
+    pub iterations_ratio: Option<f64>,
+    /// Its actions that succeeded.
+    pub actions: u64,
+    /// Those that did not.
+    pub errors: u64,
+    /// Its mean response time, s; null where nothing succeeded.
+    pub mean_s: Option<f64>,
+    /// The same over [`ClientSpread::mean_s`].
+    pub mean_ratio: Option<f64>,
+}
 
 /// A client that stands out.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct OutlierClient {
-    /// Its number, from 0.
+    /// Its number, from 1.
     pub client: u32,
     /// slower, quicker or lossy.
     pub how: String,
@@ -53,7 +80,7 @@ pub struct OutlierClient {
 /// Errors of a client.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct ClientErrors {
-    /// Its number, from 0.
+    /// Its number, from 1.
     pub client: u32,
     /// Its errors.
     pub errors: u64,

@@ -5,7 +5,7 @@ use crate::findings::Findings;
 use crate::findings::{Stage, Times};
 
 /// Said of Jain's index, least and most where [`unattributable`].
-const UNATTRIBUTABLE: &str = "The load generator, not the server, may cause the differences between clients: the run-queue delay \
+pub(super) const UNATTRIBUTABLE: &str = "The load generator, not the server, may cause the differences between clients: the run-queue delay \
 or the wake-up lag differs between its threads, or is unknown. Use --threads 1, or pin the threads to processors of their own.";
 
 /// Whether differences between clients may be the load generator's.

@@ -2,6 +2,7 @@
 //! of one. What a number is called and what it means stands here; how a time or a rate is written is the renderer's.
 
 mod channels;
+mod clients;
 mod failures;
 mod generator;
 mod highest_data;
@@ -12,6 +13,7 @@ mod server_side;
 mod users;
 
 pub(crate) use channels::channels;
+pub(crate) use clients::{clients, is_shared};
 pub(crate) use failures::failures;
 pub(crate) use generator::{generators, unattributable};
 pub(crate) use highest_data::{Most, highest, highest_data};

@@ -45,6 +45,9 @@ pub(super) fn draw(
     if sections.contains(Section::Run) {
         super::run::tables_of(page, sides)?;
     }
+    if sections.contains(Section::Clients) {
+        super::drawn::draw(page, crate::tables::clients(sides))?;
+    }
     if differences || sections.contains(Section::Ranking) {
         notes(page, comparison)?;
     }

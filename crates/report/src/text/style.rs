@@ -10,6 +10,8 @@ pub enum Section {
     Packets,
     /// How the load was made, and a line a load level; nothing for a capture.
     Run,
+    /// Every client of each load level beside the others; nothing for a capture.
+    Clients,
     /// A line per operation group, with its distribution as a sparkline.
     Summary,
     /// The command table.
@@ -52,10 +54,11 @@ pub enum Section {
 
 impl Section {
     /// Every section of a report of one side, in its order.
-    pub const ALL: [Section; 20] = [
+    pub const ALL: [Section; 21] = [
         Section::Diagnosis,
         Section::Packets,
         Section::Run,
+        Section::Clients,
         Section::Summary,
         Section::Commands,
         Section::Groups,
@@ -76,7 +79,8 @@ impl Section {
     ];
 
     /// Every section of a comparison, in its order.
-    pub const OF_COMPARISONS: [Section; 4] = [Section::Diagnosis, Section::Ranking, Section::Differences, Section::Run];
+    pub const OF_COMPARISONS: [Section; 5] =
+        [Section::Diagnosis, Section::Ranking, Section::Differences, Section::Run, Section::Clients];
 
     /// The word used in flags.
     pub fn label(self) -> &'static str {
@@ -84,6 +88,7 @@ impl Section {
             Section::Diagnosis => "diagnosis",
             Section::Packets => "packets",
             Section::Run => "run",
+            Section::Clients => "clients",
             Section::Summary => "summary",
             Section::Commands => "commands",
             Section::Groups => "groups",

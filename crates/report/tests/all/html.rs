@@ -6,9 +6,9 @@ use crate::html_synthetic::{NASTY, busy, compared, compared_in_full, invalid, po
 use plimsoll_report::collect::repeats::repeats;
 use plimsoll_report::findings::comparison::ComparedLevel;
 use plimsoll_report::findings::{
-    ClientErrors, ClientSpread, FailureCount, Fairness, Findings, Generator, Reason, Report, Run, Stage, Users,
-    Validity,
+    ClientRow, ClientSpread, FailureCount, Fairness, Findings, Generator, Reason, Report, Run, Stage, Users, Validity,
 };
+use plimsoll_report::text::{Section, Sections, Style};
 use plimsoll_report::{html, text};
 use serde_json::Value;
 
@@ -254,15 +254,59 @@ fn users_have_charts_of_overload_and_throughput() {
 #[test]
 fn the_chart_of_errors_has_every_client() {
     let mut findings = run();
-    assert!(charts(&crate::page(&findings), "client-errors").is_empty(), "nobody has errors");
     let at_four = findings.stages.iter_mut().find(|stage| stage.clients == 4).unwrap();
-    at_four.spread.errors = vec![ClientErrors { client: 2, errors: 5, attempts: 100 }];
+    at_four.spread.clients = clients([(10, 0), (8, 0), (10, 5), (12, 0)]);
     findings.stages.retain(|stage| stage.clients <= 4);
     let errors = charts(&crate::page(&findings), "client-errors");
-    assert_eq!(errors[0]["x"]["names"], serde_json::json!(["client 0", "client 1", "client 2", "client 3"]));
+    assert_eq!(errors[0]["x"]["names"], serde_json::json!(["client 1", "client 2", "client 3", "client 4"]));
     assert_eq!(errors[0]["series"][0]["y"], serde_json::json!([0.0, 0.0, 5.0, 0.0]));
-    findings.stages[0].clients = 1_000;
-    assert_eq!(charts(&crate::page(&findings), "client-errors")[0]["x"]["names"], serde_json::json!(["client 2"]));
+    findings.stages.iter_mut().for_each(|stage| stage.spread.clients.iter_mut().for_each(|one| one.errors = 0));
+    assert!(charts(&crate::page(&findings), "client-errors").is_empty(), "nobody has errors");
+}
+
+/// Iterations and errors of each client; all have the mean response time.
+fn clients<const N: usize>(of: [(u64, u64); N]) -> Vec<ClientRow> {
+    let mean = of.iter().map(|(iterations, _)| *iterations).sum::<u64>() as f64 / N as f64;
+    let row = |(client, &(iterations, errors)): (u32, &(u64, u64))| ClientRow {
+        client,
+        iterations,
+        iterations_ratio: Some(iterations as f64 / mean),
+        actions: iterations,
+        errors,
+        mean_s: Some(0.002),
+        mean_ratio: Some(1.0),
+        thread: 0,
+    };
+    (1..).zip(&of).map(row).collect()
+}
+
+/// Poo and Tan's figure 11 for every client, and the same of two servers beside each other.
+#[test]
+fn every_client_stands_beside_the_others() {
+    let mut report = compared();
+    let level = varied().stages.into_iter().find(|stage| stage.clients == 4).unwrap();
+    for (side, served) in
+        report.sides.iter_mut().zip([[(10, 0), (10, 0), (10, 0), (10, 0)], [(19, 0), (1, 0), (10, 2), (10, 0)]])
+    {
+        let mut stage = level.clone();
+        stage.spread.clients = clients(served);
+        side.stages = vec![stage];
+    }
+    let page = html::page(&report).unwrap();
+    let charts = charts(&page, "each-client");
+    assert_eq!(charts.len(), 2, "iterations and response time of the one level");
+    assert_eq!(charts[0]["x"]["names"], serde_json::json!(["1", "2", "3", "4"]));
+    let series = charts[0]["series"].as_array().unwrap();
+    assert_eq!((&series[0]["name"], &series[1]["name"]), (&"A".into(), &"B".into()));
+    assert_eq!(
+        (&series[0]["y"], &series[1]["y"]),
+        (&serde_json::json!([1.0, 1.0, 1.0, 1.0]), &serde_json::json!([1.9, 0.1, 1.0, 1.0]))
+    );
+    let style = Style { sections: Sections::NONE.with(Section::Clients), ..Style::default() };
+    let text = text::to_string(&report, &style);
+    let second = text.lines().skip_while(|line| !line.starts_with("B: 4 clients")).nth(2).unwrap();
+    let cells: Vec<&str> = second.split_whitespace().collect();
+    assert_eq!(cells, ["client", "2", "1", "0.10", "1", "0", "0.00200", "1.00"], "{text}");
 }
 
 /// Two servers, two sizes: no line goes from the points of one size to those of another, data have an axis in bits, and the most of

@@ -14,6 +14,8 @@ pub struct ClientTotals {
     pub client_index: u32,
     /// The thread that ran it: what delays a thread delays all its clients.
     pub thread: u32,
+    /// Iterations that ended.
+    pub iterations: u64,
     /// Actions that succeeded.
     pub actions: u64,
     /// Actions that did not.

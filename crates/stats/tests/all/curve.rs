@@ -218,7 +218,15 @@ fn clients(scatter: f64, seed: u64) -> Vec<ClientTotals> {
     let mut noise = Random::new(seed);
     let one = |client_index| {
         let mean_s = 0.002 * (scatter * noise.normal()).exp();
-        ClientTotals { client_index, thread: 0, actions: 800, errors: 0, mean_s, error_s: mean_s / 800_f64.sqrt() }
+        ClientTotals {
+            client_index,
+            thread: 0,
+            iterations: 800,
+            actions: 800,
+            errors: 0,
+            mean_s,
+            error_s: mean_s / 800_f64.sqrt(),
+        }
     };
     (0..15).map(one).collect()
 }
@@ -249,7 +257,15 @@ fn on_threads(threads: &[&[f64]]) -> Vec<ClientTotals> {
         threads.iter().enumerate().flat_map(|(thread, means)| means.iter().map(move |mean| (thread as u32, *mean)));
     let share = |(client_index, (thread, mean_s)): (u32, (u32, f64))| {
         let mean_s = mean_s * 0.001;
-        ClientTotals { client_index, thread, actions: 800, errors: 0, mean_s, error_s: mean_s / 800_f64.sqrt() }
+        ClientTotals {
+            client_index,
+            thread,
+            iterations: 800,
+            actions: 800,
+            errors: 0,
+            mean_s,
+            error_s: mean_s / 800_f64.sqrt(),
+        }
     };
     (0..).zip(means).map(share).collect()
 }

@@ -697,6 +697,22 @@ fn repeated_level() -> RepeatedLevel {
     }
 }
 
+/// One of 64 clients: the fourth is slow, the twelfth is lossy.
+fn client_row(client: u32) -> ClientRow {
+    let (mean_s, errors) = (if client == 4 { 0.0156 } else { 0.008 }, if client == 12 { 9 } else { 0 });
+    let (iterations, iterations_ratio) = if client == 4 { (20, Some(0.51)) } else { (40, Some(1.01)) };
+    ClientRow {
+        client,
+        thread: client % 2,
+        iterations,
+        iterations_ratio,
+        actions: 40 - errors,
+        errors,
+        mean_s: Some(mean_s),
+        mean_ratio: Some(mean_s / 0.0082),
+    }
+}
+
 /// Of 64 clients, one slow and one lossy.
 fn spread() -> ClientSpread {
     let odd = |client, how: &str, mean_s, errors| OutlierClient {
@@ -713,6 +729,7 @@ fn spread() -> ClientSpread {
         min: Some(0.95),
         max: Some(1.9),
         stddev: Some(0.12),
+        clients: (1..=64).map(client_row).collect(),
         outliers: vec![odd(4, "slower", 0.0156, 0), odd(12, "lossy", 0.008, 9)],
         outlier_clients: 2,
         errors: vec![ClientErrors { client: 12, errors: 9, attempts: 40 }],

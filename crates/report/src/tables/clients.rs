@@ -1,0 +1,79 @@
+//! Every client of each load level: what it did, and how it was served beside the others.
+
+use super::generator::UNATTRIBUTABLE;
+use super::{Cell, Column, Note, Place, Row, Table, Weight, driven_places, unattributable};
+use crate::findings::{ClientRow, Findings, MOST_CLIENT_ROWS, Stage};
+
+/// A table for what servers did and one for local directories; none where no level has several clients.
+pub(crate) fn clients(sides: &[Findings]) -> Vec<Table> {
+    driven_places(sides).filter_map(|place| table(&place)).collect()
+}
+
+/// Whether clients of a level can be beside each other.
+pub(crate) fn is_shared(stage: &Stage) -> bool {
+    stage.spread.clients.len() > 1
+}
+
+fn table(place: &Place<'_>) -> Option<Table> {
+    let shared = || place.stages.iter().filter(|(_, stage)| is_shared(stage));
+    shared().next()?;
+    Some(Table {
+        id: place.id("each-client"),
+        title: format!("Clients{}", place.words()),
+        scaled: None,
+        caption: format!(
+            "Every client of each load level{}: its iterations and its mean response time, also divided by the mean of all \
+            clients of the level, and its failed operations.",
+            place.words()
+        ),
+        columns: vec![
+            Column::new("Level and client", "Level, client"),
+            Column::of_pages("Thread of the load generator"),
+            Column::new("Iterations", "Iterations"),
+            Column::new("Iterations / mean", "/ mean"),
+            Column::new("Operations", "Operations"),
+            Column::new("Errors", "Errors"),
+            Column::new("Mean response time", "Mean"),
+            Column::new("Response time / mean", "/ mean"),
+        ],
+        rows: shared().flat_map(|(prefix, stage)| rows(prefix, stage)).collect(),
+        notes: notes(shared().map(|(_, stage)| *stage)),
+    })
+}
+
+/// The level, then a line for each of its clients.
+fn rows(prefix: &str, stage: &Stage) -> Vec<Row> {
+    let mark = if unattributable(stage) { "*" } else { "" };
+    let level = Row { name: format!("{prefix}{}", stage.words()), invalid: false, cells: Vec::new() };
+    let row =
+        |one: &ClientRow| Row { name: format!("  client {}", one.client), invalid: false, cells: cells(one, mark) };
+    std::iter::once(level).chain(stage.spread.clients.iter().map(row)).collect()
+}
+
+fn cells(one: &ClientRow, mark: &'static str) -> Vec<Cell> {
+    vec![
+        Cell::Count(one.thread.into()),
+        Cell::Count(one.iterations),
+        Cell::Number(one.iterations_ratio, 2, mark),
+        Cell::Count(one.actions),
+        Cell::Count(one.errors),
+        Cell::Time(one.mean_s),
+        Cell::Number(one.mean_ratio, 2, mark),
+    ]
+}
+
+fn notes<'a>(stages: impl Iterator<Item = &'a Stage> + Clone) -> Vec<Note> {
+    let mut notes = vec![Note::quiet(
+        "/ mean: divided by the mean of all clients of the level. Operations: those that succeeded. Errors: those that failed.",
+    )];
+    if stages.clone().any(unattributable) {
+        notes.push(Note::of(Weight::Caution, format!("* {UNATTRIBUTABLE}")));
+    }
+    if stages.clone().any(|stage| stage.clients > MOST_CLIENT_ROWS as u64) {
+        notes.push(Note::of(
+            Weight::Plain,
+            format!("Of more than {MOST_CLIENT_ROWS} clients the first {MOST_CLIENT_ROWS} are listed."),
+        ));
+    }
+    notes
+}
