@@ -16,6 +16,10 @@ pub struct Ranking {
     /// Geometric mean over all points at which every side has an interval (`of` tells how many): throughput, then mean response time;
     /// of iterations also file data, between the two.
     pub overall: Vec<Ranked>,
+    /// Errors, outages and differences between clients, over all loads at which no load generator was late, valid or not; empty of
+    /// captures.
+    #[serde(default)]
+    pub stability: Vec<Ranked>,
     /// Points that count.
     pub points: u64,
     /// Points that do not, because a side's numbers may not be used there.
@@ -28,6 +32,13 @@ pub struct Ranking {
 pub const OPERATIONS: &str = "operations";
 /// [`Ranking::by`]: iterations, file data, and the mean time of an iteration.
 pub const ITERATIONS: &str = "iterations";
+
+/// [`Ranked::metric`] of [`Ranking::stability`]: the share of requests that failed.
+pub const ERRORS: &str = "errors";
+/// The same: outages per hour.
+pub const OUTAGES: &str = "outages";
+/// The same: the standard deviation of the clients' iterations over their mean.
+pub const CLIENT_SPREAD: &str = "client spread";
 
 fn operations() -> String {
     OPERATIONS.to_owned()
@@ -69,9 +80,9 @@ pub struct RankedPoint {
 /// A number of every side, and who is ahead.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 pub struct Ranked {
-    /// throughput or mean; where iterations are counted: iterations, bytes or iteration time.
+    /// throughput or mean; where iterations are counted: iterations, bytes or iteration time; of stability: errors, outages, client spread.
     pub metric: String,
-    /// 1/s, B/s or s.
+    /// 1/s, B/s, s, 1/h or share.
     pub unit: String,
     /// One per side; null where it has nothing of the kind.
     pub estimates: Vec<Option<Estimate>>,
@@ -101,8 +112,16 @@ impl Ranked {
             "iterations" => "iterations",
             "iteration time" => "mean time of an iteration",
             "bytes" => "file data",
+            ERRORS => "failed requests",
+            OUTAGES => "outages",
+            CLIENT_SPREAD => "differences between clients",
             _ => "throughput",
         }
+    }
+
+    /// Whether the larger number is the better one.
+    pub fn more_is_better(&self) -> bool {
+        matches!(self.unit.as_str(), "1/s" | "B/s")
     }
 
     /// Which side is ahead of all others, by itself, counted from 0; `None` where that was not shown, or there is no other.

@@ -240,6 +240,7 @@ fn show(value: f64, unit: &str) -> String {
         "s" => duration(value),
         "1/s" => format!("{}/s", three_digits(value)),
         "B/s" => format!("{}/s", bytes(value)),
+        "1/h" => format!("{}/h", three_digits(value)),
         _ => percent(value),
     }
 }

@@ -3,7 +3,7 @@
 use super::comparison::{change_of, estimate_of};
 use super::page::{Page, Role};
 use super::table::Table;
-use super::units::{NONE, significant};
+use super::units::{NONE, TimeScale, significant};
 use crate::findings::Findings;
 use crate::findings::comparison::Comparison;
 use crate::findings::ranking::{ITERATIONS, Ranked, RankedCurve, Ranking};
@@ -30,7 +30,8 @@ pub(super) fn draw(page: &mut Page<'_>, sides: &[Findings], comparison: &Compari
     }
     let what = if ranking.by == ITERATIONS { "Most iterations (iterations/s):" } else { "Highest throughput (op/s):" };
     highest(page, what, sides, &ranking.curves)?;
-    places(page, sides, ranking)
+    places(page, sides, ranking)?;
+    stability(page, sides, ranking)
 }
 
 /// Columns of the sides, then what two differ by, then who is ahead.
@@ -127,44 +128,8 @@ fn where_highest(sides: &[Findings], curve: &RankedCurve) -> String {
 }
 
 fn places(page: &mut Page<'_>, sides: &[Findings], ranking: &Ranking) -> fmt::Result {
-    page.heading("Ranking of the servers (geometric means over the load levels at which every server has a confidence interval):")?;
-    page.blank()?;
-    let mut table = Table::new().left(4);
-    table.head(&["Place", "Server", "Value", "", "Name"]);
-    for ranked in &ranking.overall {
-        // All are in one column: each says its own unit.
-        let unit = match (ranked.unit.as_str(), ranked.metric.as_str()) {
-            ("s", _) => format!(" {}", page.scale().words()),
-            ("1/s", "iterations") => " (iterations/s)".to_owned(),
-            ("1/s", _) => " (op/s)".to_owned(),
-            _ => " (MB/s)".to_owned(),
-        };
-        let word = format!("by {}{unit}", ranked.words());
-        let points = ranked.estimates.iter().flatten().find_map(|one| one.of).unwrap_or(0);
-        table.row(vec![format!("{word}, {points} of {} load levels:", ranking.points + ranking.not_used)]);
-        let mut order: Vec<usize> = (0..sides.len()).collect();
-        let place = |at: &usize| ranked.places.get(*at).copied().flatten();
-        order.sort_by_key(|at| (place(at).unwrap_or(u64::MAX), *at));
-        for at in order {
-            let (Some(side), Some(estimate)) = (sides.get(at), ranked.estimates.get(at)) else { continue };
-            table.row(vec![
-                place(&at).map_or_else(|| NONE.to_owned(), |place| format!("  {place}")),
-                side.letter.clone(),
-                estimate_of(&ranked.unit, estimate.as_ref(), page.scale()),
-                String::new(),
-                side.target().unwrap_or(&side.name).to_owned(),
-            ]);
-        }
-    }
-    page.table(&table)?;
-    for ranked in ranking.overall.iter().filter(|ranked| !ranked.pairs.is_empty()) {
-        let said: Vec<String> = ranked
-            .pairs
-            .iter()
-            .map(|pair| format!("{} over {} {}", pair.other, pair.baseline, change_of(&ranked.unit, &pair.difference)))
-            .collect();
-        page.paragraph(Role::Plain, "", &format!("{}: {}", ranked.metric, said.join("; ")))?;
-    }
+    let title = "Ranking of the servers (geometric means over the load levels at which every server has a confidence interval):";
+    ranked_list(page, title, sides, (&ranking.overall, ranking.points + ranking.not_used))?;
     let left_out = match ranking.not_used {
         0 => String::new(),
         count => format!(" Load levels left out because the results of a server are invalid there (!): {count}."),
@@ -174,4 +139,71 @@ fn places(page: &mut Page<'_>, sides: &[Findings], ranking: &Ranking) -> fmt::Re
         ranking.tested
     );
     page.paragraph(Role::Quiet, "", &note)
+}
+
+/// Poo and Tan's (1988) second ranking; nothing where nobody drove the load.
+fn stability(page: &mut Page<'_>, sides: &[Findings], ranking: &Ranking) -> fmt::Result {
+    if ranking.stability.is_empty() {
+        return Ok(());
+    }
+    let title = "Stability of the servers (load levels at which no load generator was late, valid or not):";
+    ranked_list(page, title, sides, (&ranking.stability, ranking.points + ranking.not_used))?;
+    page.paragraph(
+        Role::Quiet,
+        "",
+        "Failed requests: mean share over the levels. Outages: silences of at least 1 s and at least 10 times the usual response \
+        time. Differences between clients: standard deviation of the clients' iterations divided by their mean, at levels at which \
+        the load generator cannot be the cause; at least three levels.",
+    )
+}
+
+/// Each number with the servers in order of their places; `levels` is how many there are in all.
+fn ranked_list(page: &mut Page<'_>, title: &str, sides: &[Findings], (list, levels): (&[Ranked], u64)) -> fmt::Result {
+    page.heading(title)?;
+    page.blank()?;
+    let mut table = Table::new().left(4);
+    table.head(&["Place", "Server", "Value", "", "Name"]);
+    for ranked in list {
+        // All are in one column: each says its own unit.
+        let unit = match (ranked.unit.as_str(), ranked.metric.as_str()) {
+            ("s", _) => format!(" {}", page.scale().words()),
+            ("1/s", "iterations") => " (iterations/s)".to_owned(),
+            ("1/s", _) => " (op/s)".to_owned(),
+            ("1/h", _) => " (per hour)".to_owned(),
+            ("share", _) => String::new(),
+            _ => " (MB/s)".to_owned(),
+        };
+        let word = format!("by {}{unit}", ranked.words());
+        let points = ranked.estimates.iter().flatten().find_map(|one| one.of).unwrap_or(0);
+        table.row(vec![format!("{word}, {points} of {levels} load levels:")]);
+        order(sides, ranked, page.scale()).into_iter().for_each(|cells| table.row(cells));
+    }
+    page.table(&table)?;
+    for ranked in list.iter().filter(|ranked| !ranked.pairs.is_empty()) {
+        let said: Vec<String> = ranked
+            .pairs
+            .iter()
+            .map(|pair| format!("{} over {} {}", pair.other, pair.baseline, change_of(&ranked.unit, &pair.difference)))
+            .collect();
+        page.paragraph(Role::Plain, "", &format!("{}: {}", ranked.metric, said.join("; ")))?;
+    }
+    Ok(())
+}
+
+/// A line for each server, the first place first.
+fn order(sides: &[Findings], ranked: &Ranked, scale: TimeScale) -> Vec<Vec<String>> {
+    let place = |at: &usize| ranked.places.get(*at).copied().flatten();
+    let mut order: Vec<usize> = (0..sides.len()).collect();
+    order.sort_by_key(|at| (place(at).unwrap_or(u64::MAX), *at));
+    let line = |at: usize| {
+        let (side, estimate) = (sides.get(at)?, ranked.estimates.get(at)?);
+        Some(vec![
+            place(&at).map_or_else(|| NONE.to_owned(), |place| format!("  {place}")),
+            side.letter.clone(),
+            estimate_of(&ranked.unit, estimate.as_ref(), scale),
+            String::new(),
+            side.target().unwrap_or(&side.name).to_owned(),
+        ])
+    };
+    order.into_iter().filter_map(line).collect()
 }

@@ -4,7 +4,7 @@
 use plimsoll_model::{Procedure, Protocol, Validity};
 use plimsoll_report::collect::comparison::{Contestant, IterationCost, LevelRuns, LoadPoint, MeasuredRun, Order};
 use plimsoll_report::findings::comparison::{ComparedMetric, Comparison};
-use plimsoll_report::findings::{Findings, Report, Run};
+use plimsoll_report::findings::{Fairness, Findings, MovedNumber, Report, Run, Stage};
 use plimsoll_report::html;
 use plimsoll_report::json::{Layout, write};
 use plimsoll_report::text::{LINES, Style, compact_to_string, screen, to_string};
@@ -231,6 +231,68 @@ fn servers_of_different_protocols_are_ranked_by_iterations() {
     let overall = &of(&uneven).ranking.as_ref().unwrap().overall;
     assert!(overall[0].places.iter().chain(&overall[2].places).all(Option::is_none), "{overall:?}");
     assert!(to_string(&uneven, &Style::default()).contains("uneven iterations"));
+}
+
+/// As in Poo and Tan (1988), the quickest server need not be the most stable one. Levels that errors make invalid count.
+#[test]
+fn servers_are_ranked_by_stability_too() {
+    let (smb, loads) = ((Protocol::Smb2, 8), [1, 2, 4, 8]);
+    let side = |per_second: u64, failing: u64, outages: u64, spread: f64, valid: bool| {
+        let level = |clients: u64| {
+            let (curve, words) = (None, format!("{clients} clients"));
+            let (load, pace) = (clients as f64, Vec::new());
+            let point =
+                LoadPoint { curve, level: words.clone(), load, pace, outstanding: clients, valid, iteration: None };
+            LevelRuns {
+                level: words,
+                point: Some(point),
+                runs: vec![run_over(smb, per_second * clients, 1000, failing)],
+            }
+        };
+        let stage = |clients: u64| {
+            let mut stage = Stage { level: format!("{clients} clients"), clients, ..Stage::default() };
+            stage.span.elapsed_s = Some(30.0);
+            stage.validity = Validity { valid, ..Validity::default() };
+            stage.silence.outages = outages;
+            let stddev = Some(spread * (1.0 + 0.1 * clients as f64));
+            stage.fairness = Fairness { clients, stddev, attributable: true, ..Fairness::default() };
+            stage
+        };
+        let run = Some(Run::default());
+        let findings = Findings { run, stages: loads.map(stage).to_vec(), ..Findings::default() };
+        Contestant { findings, levels: loads.map(level).to_vec() }
+    };
+    let found = |a: &Contestant, b: &Contestant| Report::compare(vec![a.clone(), b.clone()], Order::Apart, Vec::new());
+    let (steady, quick) = (side(100, 0, 0, 0.02, true), side(400, 8, 3, 0.30, false));
+    let report = found(&steady, &quick);
+    let ranking = of(&report).ranking.as_ref().unwrap();
+    assert_eq!((ranking.points, ranking.not_used), (0, 4), "no throughput of invalid levels");
+    let metrics: Vec<&str> = ranking.stability.iter().map(|ranked| ranked.metric.as_str()).collect();
+    assert_eq!(metrics, ["errors", "outages", "client spread"]);
+    for ranked in &ranking.stability {
+        assert_eq!((ranked.winner(), &ranked.places), (Some(0), &vec![Some(1), Some(2)]), "{ranked:?}");
+    }
+    // 12 outages in 2 minutes; 8 of 400, 800, 1600 and 3200 a second.
+    let value = |at: usize, side: usize| ranking.stability[at].estimates[side].as_ref().unwrap().value;
+    assert_eq!((value(1, 0), value(1, 1)), (0.0, 360.0));
+    assert!((value(0, 1) / (8.0 * (1.0 / 400.0 + 1.0 / 800.0 + 1.0 / 1600.0 + 1.0 / 3200.0) / 4.0) - 1.0).abs() < 1e-9);
+    assert!((value(2, 0) - 0.02 * 1.375).abs() < 1e-9);
+    let text = to_string(&report, &Style::plain(80));
+    assert!(text.lines().all(|line| line.chars().count() <= 80), "{text}");
+    for part in
+        ["Stability of the servers", "by failed requests", "by outages (per hour)", "by differences between clients"]
+    {
+        assert!(text.contains(part), "no {part} in {text}");
+    }
+    assert!(html::page(&report).unwrap().contains("stability-caption"));
+
+    // The same server twice: nobody is ahead. Where the load generator was late, nobody can tell.
+    let same = found(&quick, &quick);
+    let stability = &of(&same).ranking.as_ref().unwrap().stability;
+    assert!(stability.len() == 3 && stability.iter().all(|one| one.places == [Some(1), Some(1)]), "{stability:?}");
+    let mut late = quick;
+    late.findings.stages.iter_mut().for_each(|stage| stage.generator.moved = vec![MovedNumber::default()]);
+    assert!(of(&found(&steady, &late)).ranking.as_ref().unwrap().stability.is_empty());
 }
 
 #[test]

@@ -1,5 +1,7 @@
 //! Places of several, and what many points say together.
 
+use statrs::distribution::{ContinuousCDF, Gamma};
+
 use super::difference::{Interval, Side};
 
 /// Places of those that have a number, 1 the best: one more than there are in front of it. Two have the same place unless the one,
@@ -42,6 +44,36 @@ pub fn geometric_mean(of: &[Side]) -> Option<Side> {
     Some(Side { value: value.exp(), interval, degrees })
 }
 
+/// The mean of numbers that know nothing of each other, and where the true one is (MOVER, as above). `None` of none.
+pub fn arithmetic_mean(of: &[Side]) -> Option<Side> {
+    let count = of.len() as f64;
+    let value = of.iter().map(|side| side.value).sum::<f64>() / count;
+    let half =
+        |end: fn(&Side) -> f64| of.iter().map(|side| (side.value - end(side)).powi(2)).sum::<f64>().sqrt() / count;
+    let interval =
+        Interval { low: value - half(|side| side.interval.low), high: value + half(|side| side.interval.high) };
+    let degrees = of.iter().map(|side| side.degrees).fold(f64::INFINITY, f64::min);
+    (!of.is_empty()).then_some(Side { value, interval, degrees })
+}
+
+/// Degrees of freedom of an interval that needs no estimate of a variance: as good as infinitely many.
+const CERTAIN: f64 = 1e6;
+
+/// So many events in so much time as a rate, with the exact interval of a Poisson count (Garwood 1936); `None` without time.
+pub fn rate(events: u64, time: f64) -> Option<Side> {
+    let count = events as f64;
+    let tail = (1.0 - super::CONFIDENCE) / 2.0;
+    let quantile = |shape: f64, p: f64| Gamma::new(shape, 1.0).ok().map(|gamma| gamma.inverse_cdf(p));
+    let low = if events == 0 { 0.0 } else { quantile(count, tail)? };
+    let high = quantile(count + 1.0, 1.0 - tail)?;
+    let over = |number: f64| number / time;
+    (time > 0.0).then(|| Side {
+        value: over(count),
+        interval: Interval { low: over(low), high: over(high) },
+        degrees: CERTAIN,
+    })
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -80,6 +112,57 @@ mod tests {
         assert_eq!(geometric_mean(&[]), None);
         let may_be_zero = Side { value: 1.0, interval: Interval { low: 0.0, high: 2.0 }, degrees: 9.0 };
         assert_eq!(geometric_mean(&[side(1.0, 1.1), may_be_zero]), None);
+    }
+
+    /// Garwood 1936, table for 95 %: 0 to 3.689 of none, 4.795 to 18.390 of ten.
+    #[test]
+    fn rates_have_the_exact_interval_of_a_count() {
+        let near = |found: f64, exact: f64| assert!((found - exact).abs() < 5e-4, "{found}, not {exact}");
+        for (events, low, high) in [(0, 0.0, 3.689), (1, 0.0253, 5.572), (10, 4.795, 18.390), (100, 81.364, 121.627)] {
+            let found = rate(events, 2.0).unwrap();
+            near(found.value, events as f64 / 2.0);
+            near(2.0 * found.interval.low, low);
+            near(2.0 * found.interval.high, high);
+        }
+        assert_eq!(rate(3, 0.0), None);
+    }
+
+    /// Of two servers with the same rate of outages, the one is called worse at most as often as a test of 5 % may.
+    #[test]
+    fn equal_rates_are_seldom_called_different() {
+        use statrs::distribution::{Discrete, Poisson};
+
+        use crate::comparison::{Difference, Metric, Verdict};
+
+        for mean in [0.3, 1.0, 3.0, 10.0] {
+            let poisson = Poisson::new(mean).unwrap();
+            let mut different = 0.0;
+            for a in 0..60 {
+                for b in 0..60 {
+                    let found = Difference::of_sides(Metric::Errors, &rate(a, 1.0).unwrap(), &rate(b, 1.0).unwrap());
+                    if found.verdict != Verdict::NotShown {
+                        different += poisson.pmf(a) * poisson.pmf(b);
+                    }
+                }
+            }
+            assert!(different < 0.05, "{mean}: {different}");
+        }
+        // Six outages of one against none of the other are no chance (2 · 0.5⁶ = 0.03); five may be.
+        let verdict = |events| {
+            let (none, some) = (rate(0, 1.0).unwrap(), rate(events, 1.0).unwrap());
+            Difference::of_sides(Metric::Errors, &none, &some).verdict
+        };
+        assert_eq!((verdict(3), verdict(8)), (Verdict::NotShown, Verdict::Worse));
+    }
+
+    #[test]
+    fn an_arithmetic_mean_and_its_interval() {
+        let side =
+            |value: f64, half: f64| Side { value, interval: Interval { low: value, high: value + half }, degrees: 9.0 };
+        let found = arithmetic_mean(&[side(0.0, 0.03), side(0.02, 0.04)]).unwrap();
+        assert!((found.value - 0.01).abs() < 1e-12 && (found.interval.low - 0.01).abs() < 1e-12);
+        assert!((found.interval.high - (0.01 + 0.05 / 2.0)).abs() < 1e-12, "halves add as squares: {found:?}");
+        assert_eq!(arithmetic_mean(&[]), None);
     }
 
     proptest! {

@@ -1,6 +1,7 @@
 //! Who wins where, from the sweeps of several.
 
 mod by;
+mod stability;
 
 use plimsoll_model::{Group, Protocol};
 use plimsoll_stats::comparison::{
@@ -10,10 +11,11 @@ use plimsoll_stats::comparison::{
 use super::{Contestant, LevelRuns, LoadPoint, Numbers, Order, common, difference, from, numbers};
 use super::{shown, shown_difference};
 use crate::findings::comparison::Estimate;
-use crate::findings::letter;
 use crate::findings::ranking::{ITERATIONS, OPERATIONS, Ranked, RankedCurve, RankedPair, RankedPoint, Ranking};
+use crate::findings::{Stage, besides_repeat, letter};
 pub use by::IterationCost;
 use by::{By, factor, uneven};
+use stability::{StabilityPoint, stability};
 
 /// The ranking of sweeps; `None` where less than two points are of all, or where nothing can be counted that is the same for all:
 /// they speak different protocols, and did not run the same workload.
@@ -38,7 +40,15 @@ pub(super) fn ranking(contestants: &[Contestant], order: Order) -> Option<Rankin
     let overall = by.metrics().iter().map(|metric| together(*metric, by, &used, contestants.len())).collect();
     let not_used = (points.len() - used.len()) as u64;
     let word = if by == By::Iterations { ITERATIONS } else { OPERATIONS }.to_owned();
-    let mut found = Ranking { by: word, curves, overall, points: used.len() as u64, not_used, tested: 0 };
+    let mut found = Ranking {
+        by: word,
+        curves,
+        overall,
+        stability: stable(contestants, &levels),
+        points: used.len() as u64,
+        not_used,
+        tested: 0,
+    };
     place(&mut found);
     Some(found)
 }
@@ -165,12 +175,45 @@ fn unplaced(
 ) -> Ranked {
     let count = estimates.len();
     let all = (0..count).flat_map(|a| (a + 1..count).map(move |b| (a, b)));
-    let pairs = all.filter_map(|(a, b)| {
-        let difference = shown_difference(pair(a, b)?);
-        Some(RankedPair { baseline: letter(a), other: letter(b), difference })
+    let pairs = all.filter_map(|(a, b)| Some((a, b, pair(a, b)?))).collect();
+    with_pairs((by.label(metric), metric.unit().label()), estimates, pairs)
+}
+
+/// A number of every side with all pairs, and no places yet.
+fn with_pairs(
+    (metric, unit): (&str, &str),
+    estimates: Vec<Option<Estimate>>,
+    pairs: Vec<(usize, usize, Differs)>,
+) -> Ranked {
+    let pairs = pairs.into_iter().map(|(a, b, found)| RankedPair {
+        baseline: letter(a),
+        other: letter(b),
+        difference: shown_difference(found),
     });
-    let (metric_word, unit) = (by.label(metric).to_owned(), metric.unit().label().to_owned());
-    Ranked { metric: metric_word, unit, pairs: pairs.collect(), places: vec![None; count], estimates }
+    let (metric, unit) = (metric.to_owned(), unit.to_owned());
+    Ranked { metric, unit, pairs: pairs.collect(), places: vec![None; estimates.len()], estimates }
+}
+
+/// Errors, outages and differences between clients at the loads that all have.
+fn stable(contestants: &[Contestant], levels: &[Vec<&LevelRuns>]) -> Vec<Ranked> {
+    let errors = |level: &&LevelRuns| {
+        let courses: Vec<Course> = level.runs.iter().map(|run| run.course(Scope::All)).collect();
+        Side::of_estimate(&numbers(Metric::Errors, &courses)?.estimate)
+    };
+    let point = |level: &Vec<&LevelRuns>| {
+        let stages = contestants.iter().zip(level).map(|(one, its)| Some(stages(one, its.point.as_ref()?)));
+        Some(StabilityPoint { errors: level.iter().map(errors).collect(), stages: stages.collect::<Option<_>>()? })
+    };
+    let found = stability(levels.iter().filter_map(point).collect(), contestants.len());
+    found.into_iter().map(|one| with_pairs((one.metric, one.unit), one.estimates, one.differences)).collect()
+}
+
+/// The runs of a contestant at a load.
+fn stages<'a>(of: &'a Contestant, at: &LoadPoint) -> Vec<&'a Stage> {
+    let is_there = |stage: &&Stage| {
+        stage.level == at.level && stage.curve.as_deref().and_then(besides_repeat) == at.curve.as_deref()
+    };
+    of.findings.stages.iter().filter(is_there).collect()
 }
 
 fn curve(name: Option<String>, points: &[&Point], by: By, count: usize) -> RankedCurve {
@@ -238,6 +281,7 @@ fn place(ranking: &mut Ranking) {
         }
     }
     all.extend(&mut ranking.overall);
+    all.extend(&mut ranking.stability);
     let p_values: Vec<Option<f64>> =
         all.iter().flat_map(|ranked| &ranked.pairs).map(|pair| Some(pair.difference.p_value)).collect();
     let mut remain = holm(&p_values, 1.0 - CONFIDENCE).into_iter();
@@ -252,7 +296,6 @@ fn place(ranking: &mut Ranking) {
 }
 
 fn places_of(ranked: &Ranked) -> Vec<Option<u64>> {
-    let more_is_better = ranked.unit != "s";
     // Of a number without an interval nobody can tell where it belongs, and it keeps nobody else from a place.
     let known = |one: &Option<Estimate>| one.as_ref().filter(|one| one.low.is_some()).map(|one| one.value);
     let values: Vec<Option<f64>> = ranked.estimates.iter().map(known).collect();
@@ -265,5 +308,5 @@ fn places_of(ranked: &Ranked) -> Vec<Option<u64>> {
         let better = if b < a { "better" } else { "worse" };
         found.is_some_and(|pair| pair.difference.holm_significant && pair.difference.verdict == better)
     };
-    places(&values, more_is_better, shown)
+    places(&values, ranked.more_is_better(), shown)
 }

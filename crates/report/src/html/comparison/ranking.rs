@@ -104,7 +104,13 @@ fn against_load<'a>(
 /// The places, the highest throughput, and every point.
 pub(super) fn tables(sides: &[Findings], comparison: &Comparison) -> Vec<Markup> {
     let Some(ranking) = &comparison.ranking else { return Vec::new() };
-    vec![overall(sides, ranking), maxima(sides, ranking), points(sides, ranking)]
+    let stability = (!ranking.stability.is_empty()).then(|| stability(sides, ranking));
+    [
+        vec![overall(sides, ranking)],
+        stability.into_iter().collect(),
+        vec![maxima(sides, ranking), points(sides, ranking)],
+    ]
+    .concat()
 }
 
 /// The columns of what every table shows: numbers, places, differences.
@@ -163,6 +169,19 @@ fn overall(sides: &[Findings], ranking: &Ranking) -> Markup {
         tr { th scope="row" { (ranked.words()) } (line(sides, ranked)) }
     } } };
     framed("ranking-caption", &caption, &["By"], sides, &body)
+}
+
+/// Poo and Tan's (1988) second ranking.
+fn stability(sides: &[Findings], ranking: &Ranking) -> Markup {
+    let caption = html! {
+        "Stability of the servers: mean share of failed requests, outages per hour, and the standard deviation of the clients' \
+        iterations divided by their mean. Of all load levels at which no load generator was late, valid or not; clients are compared \
+        where the load generator cannot be the cause of differences, and at three levels or more."
+    };
+    let body = html! { tbody { @for ranked in &ranking.stability {
+        tr { th scope="row" { (ranked.words()) } (line(sides, ranked)) }
+    } } };
+    framed("stability-caption", &caption, &["By"], sides, &body)
 }
 
 fn maxima(sides: &[Findings], ranking: &Ranking) -> Markup {

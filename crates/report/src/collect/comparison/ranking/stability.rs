@@ -1,0 +1,112 @@
+//! Which server is more stable: errors, outages, and how unlike it serves its clients. As in Poo and Tan (1988), the quickest server need
+//! not be the most stable one.
+
+use plimsoll_stats::comparison::{Difference, Metric, Missing, Side, arithmetic_mean, rate, repeats};
+
+use crate::findings::Stage;
+use crate::findings::comparison::Estimate;
+use crate::findings::ranking::{CLIENT_SPREAD, ERRORS, OUTAGES};
+
+/// Seconds of an hour: outages are counted per hour.
+const HOUR: f64 = 3600.0;
+
+/// A load of every contestant.
+pub(super) struct StabilityPoint<'a> {
+    /// The share of requests that failed; `None` where one has no interval.
+    pub(super) errors: Option<Vec<Side>>,
+    /// The runs of each contestant.
+    pub(super) stages: Vec<Vec<&'a Stage>>,
+}
+
+/// A number of every contestant, of which less is better, and the difference of the second of two from the first.
+pub(super) struct Instability {
+    pub(super) metric: &'static str,
+    pub(super) unit: &'static str,
+    pub(super) estimates: Vec<Option<Estimate>>,
+    pub(super) differences: Vec<(usize, usize, Difference)>,
+}
+
+/// Errors, outages and differences between clients of so many contestants; nothing where nobody drove the load, or all loads had a late
+/// load generator. Levels count whether or not their numbers are valid, for errors make them invalid.
+pub(super) fn stability(points: Vec<StabilityPoint<'_>>, count: usize) -> Vec<Instability> {
+    let points: Vec<StabilityPoint<'_>> = points.into_iter().filter(is_on_time).collect();
+    if points.is_empty() {
+        return Vec::new();
+    }
+    vec![errors(&points, count), outages(&points, count), client_spread(&points, count)]
+}
+
+fn is_on_time(point: &StabilityPoint<'_>) -> bool {
+    let sound = |stage: &&Stage| stage.was_measured() && (stage.validity.valid || stage.generator.moved.is_empty());
+    point.stages.iter().all(|own| !own.is_empty() && own.iter().all(sound))
+}
+
+/// The mean over the loads of the share of requests that failed.
+fn errors(points: &[StabilityPoint<'_>], count: usize) -> Instability {
+    let all: Vec<&Vec<Side>> = points.iter().filter_map(|point| point.errors.as_ref()).collect();
+    let own = |one: usize| -> Vec<Side> { all.iter().filter_map(|point| point.get(one).copied()).collect() };
+    let means: Vec<Option<Side>> = (0..count).map(|one| arithmetic_mean(&own(one))).collect();
+    of_sides((ERRORS, "share"), &means, all.len())
+}
+
+/// Outages per hour of all loads together.
+fn outages(points: &[StabilityPoint<'_>], count: usize) -> Instability {
+    let of = |one: usize| {
+        let own = || points.iter().filter_map(|point| point.stages.get(one)).flatten();
+        let seconds: f64 = own().filter_map(|stage| stage.span.elapsed_s).sum();
+        rate(own().map(|stage| stage.silence.outages).sum(), seconds / HOUR)
+    };
+    let rates: Vec<Option<Side>> = (0..count).map(of).collect();
+    of_sides((OUTAGES, "1/h"), &rates, points.len())
+}
+
+/// Numbers that know nothing of each other.
+fn of_sides((metric, unit): (&'static str, &'static str), sides: &[Option<Side>], points: usize) -> Instability {
+    let difference = |a: usize, b: usize| {
+        // Of errors less is better, as of outages.
+        Some(Difference::of_sides(Metric::Errors, sides.get(a)?.as_ref()?, sides.get(b)?.as_ref()?))
+    };
+    let estimates = sides.iter().map(|side| side.as_ref().map(|side| estimate(side, points))).collect();
+    Instability { metric, unit, estimates, differences: pairs(sides.len(), difference) }
+}
+
+fn estimate(side: &Side, points: usize) -> Estimate {
+    let (low, high) = (Some(side.interval.low), Some(side.interval.high));
+    Estimate { value: side.value, low, high, of: Some(points as u64), missing: None }
+}
+
+fn pairs(count: usize, of: impl Fn(usize, usize) -> Option<Difference>) -> Vec<(usize, usize, Difference)> {
+    let all = (0..count).flat_map(|a| (a + 1..count).map(move |b| (a, b)));
+    all.filter_map(|(a, b)| Some((a, b, of(a, b)?))).collect()
+}
+
+/// The standard deviation of the clients' iterations over their mean: its mean over the loads at which several clients can be compared.
+/// Loads differ from each other, so two servers are compared load by load.
+fn client_spread(points: &[StabilityPoint<'_>], count: usize) -> Instability {
+    let of =
+        |point: &StabilityPoint<'_>| -> Option<Vec<f64>> { point.stages.iter().map(|own| mean_spread(own)).collect() };
+    let all: Vec<Vec<f64>> = points.iter().filter_map(of).collect();
+    let values = |one: usize| -> Vec<f64> { all.iter().filter_map(|point| point.get(one).copied()).collect() };
+    let shown = |one: usize| {
+        let own = values(one);
+        let known = repeats::estimate(Metric::Errors, &own, 0.0).and_then(|found| Side::of_estimate(&found));
+        // Of one load or two nobody knows how far loads differ.
+        let missing = Some(Missing::TooFew.label().to_owned());
+        let bare = |value| Estimate { value, low: None, high: None, of: None, missing };
+        let mean = own.iter().sum::<f64>() / own.len() as f64;
+        known.map(|side| estimate(&side, own.len())).or_else(|| (!own.is_empty()).then(|| bare(mean)))
+    };
+    let difference = |a: usize, b: usize| {
+        let both: Vec<(f64, f64)> = values(a).into_iter().zip(values(b)).collect();
+        repeats::paired(Metric::Errors, &both, 0.0)
+    };
+    let (metric, unit) = (CLIENT_SPREAD, "share");
+    Instability { metric, unit, estimates: (0..count).map(shown).collect(), differences: pairs(count, difference) }
+}
+
+/// Of the runs of a load; `None` where a run had one client, or the load generator may be what made clients differ.
+fn mean_spread(runs: &[&Stage]) -> Option<f64> {
+    let of = |stage: &&Stage| stage.fairness.stddev.filter(|_| stage.fairness.attributable);
+    let each: Vec<f64> = runs.iter().map(of).collect::<Option<_>>()?;
+    Some(each.iter().sum::<f64>() / each.len() as f64)
+}
