@@ -10,6 +10,7 @@
 //! - [`command`] runs programs within a time limit, and keeps what they say.
 //! - [`system_calls`] takes the newer ones away, as an older kernel would.
 //! - [`terminal`] runs programs in a terminal of a given width.
+//! - [`namespace`] makes network namespaces, and [`wire`] is a bad network between two of them, whose log is the truth about each packet.
 //! - [`Random`] draws numbers, and [`transaction()`] makes a transaction, the same ones on every machine.
 //! - [`servers`] starts real servers on loopback, and made-up ones that answer when and what a test says.
 //!
@@ -20,6 +21,7 @@ pub mod command;
 mod frame;
 mod ip;
 mod messages;
+pub mod namespace;
 mod random;
 pub mod servers;
 pub mod system_calls;
@@ -27,6 +29,7 @@ mod tcp;
 pub mod terminal;
 mod traffic;
 mod transaction;
+pub mod wire;
 
 pub use frame::{Frame, Link, pcap, pcap_big_endian_micros};
 pub use messages::{nbss, rpc, smb1, smb2};

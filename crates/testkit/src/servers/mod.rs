@@ -14,7 +14,7 @@ pub use scratch::Scratch;
 
 /// Why a server cannot be started on this machine: what a test prints behind `SKIPPED: `.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Unavailable(&'static str);
+pub struct Unavailable(pub(crate) &'static str);
 
 impl std::fmt::Display for Unavailable {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {

@@ -5,3 +5,4 @@ mod faulty;
 mod ganesha;
 mod samba;
 mod scripted;
+mod wire;
