@@ -33,6 +33,7 @@ mod home_folders;
 mod kerberos;
 mod labels;
 mod laddis;
+mod lossy_wire;
 mod netbench;
 mod old_kernels;
 mod page_commands;
