@@ -78,6 +78,20 @@ fn connected(calls: &Value) {
         // A busy kernel may stamp nothing in so short a time, and then that is said.
         assert_ne!(part(phase, "client wake-up")["how"], "inferred", "{phase:#}");
     }
+    // Joy's "incremental from that above": the parts of two calls differ by what the calls do.
+    for pair in remote.windows(2) {
+        let [above, phase] = pair else { continue };
+        assert_eq!((&phase["above"], above["call"].is_string()), (&above["call"], true));
+        let number = |one: &Value, name: &str| one[name].as_f64().unwrap();
+        assert!((number(phase, "over_above_s") - number(phase, "whole_s") + number(above, "whole_s")).abs() < 1e-12);
+        let own = part(phase, "client CPU");
+        let differs = number(own, "seconds") - number(part(above, "client CPU"), "seconds");
+        assert!((number(own, "over_above_s") - differs).abs() < 1e-12, "{phase:#}");
+    }
+    assert!(remote[0]["above"].is_null());
+    for one in calls["requests"].as_array().unwrap() {
+        assert!(["first_s", "again_s", "local_s"].iter().all(|name| one[*name].as_f64() > Some(0.0)), "{one:#}");
+    }
     let ahead = remote.last().unwrap();
     assert!(ahead["outstanding"] == 8 && part(ahead, "server wait")["seconds"].is_null(), "{ahead:#}");
 }
@@ -109,6 +123,12 @@ fn nfs_in_this_process() {
         assert_eq!(part(phase, "server CPU")["how"], "inferred", "it is in the same process");
     }
     assert!(text.contains("Where the time of a call goes") && text.contains("Remote and local"), "{text}");
+    assert!(
+        text.contains("Incremental from the call before") && text.contains("Time per call, by the depth of its path"),
+        "{text}"
+    );
+    // The server has its files in memory, the local directory on a disk.
+    assert!(text.contains("INVALID") || text.contains("Not comparable with the local directory"), "{text}");
     // What the local directory did is no operation of the server's.
     let report = crate::only_side(&std::fs::read(scratch.path().join("report.json")).unwrap());
     let protocols: Vec<&Value> = report["operations"].as_array().unwrap().iter().map(|row| &row["protocol"]).collect();
@@ -139,7 +159,12 @@ fn a_directory() {
         // What has no name is not called the server's.
         assert!(part(phase, "server wait")["seconds"].is_null() && part(phase, "remainder")["how"] == "inferred");
     }
-    assert_eq!(calls["requests"], Value::Array(Vec::new()));
+    // Nobody captured its requests; how long they took is known, there and locally.
+    let stats = calls["requests"].as_array().unwrap();
+    assert_eq!(stats.len(), 8);
+    let timed = |one: &Value| ["first_s", "again_s", "local_s"].iter().all(|name| one[*name].as_f64() > Some(0.0));
+    assert!(stats.iter().all(|one| one["call"] == "stat" && one["first"].is_null() && timed(one)), "{stats:#?}");
+    assert!(calls["missing"][0].as_str().unwrap().contains("--capture FILE"));
     for folder in ["target", "local"] {
         assert_eq!(std::fs::read_dir(scratch.path().join(folder)).unwrap().count(), 0, "{folder}");
     }

@@ -37,7 +37,7 @@ pub use calls::CallSpec;
 use calls::Phase;
 pub use counters::CounterSource;
 use counters::Counters;
-use parts::{MeasuredPhase, beside_local};
+use parts::{MeasuredPhase, beside_above, beside_local};
 pub use path_requests::{ReadCapture, RequestSpans};
 use place::{Local, Place, ServerCpuSource, this_process};
 use plimsoll_results::all_of;
@@ -105,7 +105,7 @@ pub fn measure(
         anyhow::bail!("interrupted before the first phase ended: no report");
     }
     if !monitor.stopped() {
-        breakdown.requests(places.first(), read);
+        breakdown.requests(places.first(), &local.resolved.target, read);
     }
     breakdown.counters(before);
     Ok((breakdown.findings(&workload, &phases[0], names), all_of(besides)))
@@ -145,20 +145,26 @@ impl Breakdown<'_> {
         }
         self.facts.extend(ran.facts);
         self.calls.beside_local = beside_local(&self.calls.phases);
+        beside_above(&mut self.calls.phases);
         ran.besides
     }
 
     /// Counts the requests of calls by the depth of their paths; where that fails, the report says why.
-    fn requests(&mut self, place: Option<&Place<'_>>, read: Option<&ReadCapture<'_>>) {
+    fn requests(&mut self, place: Option<&Place<'_>>, local: &Target, read: Option<&ReadCapture<'_>>) {
+        let Target::Path(local) = local else { return };
         let counted = match (place.and_then(Place::server), &self.spec.target.target, read) {
             (Some(server), target, _) => {
-                requests::count((server, Duration::from_nanos(self.spec.calls.timeout_ns)), target)
+                requests::count((server, Duration::from_nanos(self.spec.calls.timeout_ns)), target, local)
             }
-            (None, Target::Path(directory), Some(read)) => path_requests::count(directory, read),
-            _ => Err(anyhow::anyhow!(
-                "requests of a mounted directory come from the kernel: capture its connection during the run (tcpdump -U -w \
-                FILE) and give --capture FILE"
-            )),
+            (None, Target::Path(directory), read) => {
+                if read.is_none() {
+                    let why = "requests by path depth: requests of a mounted directory come from the kernel: capture its connection \
+                        during the run (tcpdump -U -w FILE) and give --capture FILE";
+                    self.calls.missing.push(why.to_owned());
+                }
+                path_requests::count(directory, local, read)
+            }
+            _ => Err(anyhow::anyhow!("the target has no connections and is no directory")),
         };
         match counted {
             Ok(counted) => self.calls.requests = counted,

@@ -88,6 +88,7 @@ impl MeasuredPhase<'_> {
             how: how(told.known).to_owned(),
             why: why(told),
             adds: told.adds,
+            over_above_s: None,
         };
         let payload = row.payload().exact().filter(|&bytes| bytes > 0);
         let from_disk = server.and_then(|server| server.disk_read_bytes_per_s).filter(|_| payload.is_some());
@@ -101,6 +102,9 @@ impl MeasuredPhase<'_> {
             response_s: times_of(&row.response()).map(|times| times.mean_s),
             client_busy: about.generator.cpu_share,
             server_cores_busy: server.and_then(|server| server.cores_busy).filter(|_| self.tells_of_the_server()),
+            disk_reads_per_s: server.and_then(|server| server.disk_reads_per_s).filter(|_| self.phase.reads()),
+            above: None,
+            over_above_s: None,
             from_disk: from_disk.zip(payload).map(|(rate, payload)| rate * seconds / payload as f64),
             parts: parts(&times).iter().map(part).collect(),
         }
@@ -181,6 +185,21 @@ impl MeasuredPhase<'_> {
 }
 
 const NOTHING: Known = Known::Missing(Missing::Unmeasured);
+
+/// Joy's (1984) column "incremental from that above": what each call takes more than the one before it in the same place.
+pub(super) fn beside_above(phases: &mut [CallPhase]) {
+    let before = phases.to_vec();
+    for (above, phase) in
+        before.iter().zip(phases.iter_mut().skip(1)).filter(|(above, phase)| above.local == phase.local)
+    {
+        let seconds = |name: &str| above.parts.iter().find(|part| part.part == name)?.seconds;
+        phase.above = Some(above.call.clone());
+        phase.over_above_s = Some(phase.whole_s - above.whole_s);
+        for part in &mut phase.parts {
+            part.over_above_s = part.seconds.zip(seconds(&part.part)).map(|(own, above)| own - above);
+        }
+    }
+}
 
 /// The same calls remote and local, where both were measured.
 pub(super) fn beside_local(phases: &[CallPhase]) -> Vec<LocalCall> {

@@ -1,12 +1,13 @@
-//! How many requests a mounted directory's client sends for a call, by the depth of its path: counted in a capture of its
-//! connection that is being written meanwhile.
+//! How long a call of a mounted directory takes by the depth of its path, and how many requests its client sends for it: counted in a
+//! capture of its connection that is being written meanwhile.
 
 use std::path::{Path, PathBuf};
-use std::time::{Duration, SystemTime, UNIX_EPOCH};
+use std::time::{Duration, Instant, SystemTime, UNIX_EPOCH};
 
 use anyhow::{Context, ensure};
 use plimsoll_model::{Names, Sink, Transaction};
 use plimsoll_report::findings::calls::PathRequests;
+use plimsoll_stats::curve::median;
 
 /// Calls of each path after the first.
 const AGAIN: u32 = 100;
@@ -18,43 +19,81 @@ const MOMENT: Duration = Duration::from_secs(2);
 const DOTS: [&str; 4] = [".", "./.", "././.", "./././."];
 const NAMES: [&str; 4] = ["a", "a/b", "a/b/c", "a/b/c/d"];
 
-/// When a path was asked for: first, and again, ns since the Unix epoch, ends included.
+/// When a path was asked for: first, and again, ns since the Unix epoch, ends included; and how long the first took and the median of
+/// the others, s.
 struct Asked {
     path: &'static str,
     first: (i64, i64),
     again: (i64, i64),
+    first_s: f64,
+    again_s: Option<f64>,
 }
 
-/// Asks for attributes of paths below a directory, and counts in the capture what its client sent for them. Makes a few
-/// directories for that, and removes them.
+/// Asks for attributes of paths below a directory and below a local one, and counts in the capture, where there is one, what the
+/// directory's client sent for them. Makes a few directories for that, and removes them.
 ///
 /// # Errors
-/// The directory cannot be written to, the capture cannot be read, or holds no request.
-pub(super) fn count(directory: &Path, read: &ReadCapture<'_>) -> anyhow::Result<Vec<PathRequests>> {
+/// A directory cannot be written to, the capture cannot be read, or holds no request.
+pub(super) fn count(
+    directory: &Path,
+    local: &Path,
+    read: Option<&ReadCapture<'_>>,
+) -> anyhow::Result<Vec<PathRequests>> {
+    let beside = ask_all(local, Duration::ZERO)?;
+    let asked = ask_all(directory, PAUSE)?;
+    let mut all = match read {
+        Some(read) => {
+            std::thread::sleep(MOMENT);
+            counted(&asked, read)?
+        }
+        None => asked.iter().map(timed).collect(),
+    };
+    for (one, local) in all.iter_mut().zip(&beside) {
+        one.local_s = local.again_s;
+    }
+    Ok(all)
+}
+
+/// All paths, with a pause before each. What was made for that is removed.
+fn ask_all(directory: &Path, pause: Duration) -> anyhow::Result<Vec<Asked>> {
     let top = directory.join(format!("plimsoll-breakdown-{}", std::process::id()));
     let deepest = NAMES.last().map_or_else(|| top.clone(), |name| top.join(name));
     std::fs::create_dir_all(&deepest).with_context(|| deepest.display().to_string())?;
-    let asked = DOTS.iter().chain(&NAMES).map(|path| ask(&top, path)).collect::<std::io::Result<Vec<_>>>();
+    let asked = DOTS.iter().chain(&NAMES).map(|path| ask(&top, path, pause)).collect::<std::io::Result<Vec<_>>>();
     // Nothing else is in it; what stands in the way of one stands in the way of all.
     let removed = std::fs::remove_dir_all(&top).with_context(|| top.display().to_string());
     let asked = asked?;
     removed?;
-    std::thread::sleep(MOMENT);
-    counted(&asked, read)
+    Ok(asked)
 }
 
-fn ask(top: &Path, path: &'static str) -> std::io::Result<Asked> {
+fn ask(top: &Path, path: &'static str, pause: Duration) -> std::io::Result<Asked> {
     // As it is written: what a path means is the system's to find out.
     let whole = PathBuf::from(format!("{}/{path}", top.display()));
-    let stat = || std::fs::symlink_metadata(&whole).map(|_| ());
-    std::thread::sleep(PAUSE);
+    let stat = || {
+        let begun = Instant::now();
+        std::fs::symlink_metadata(&whole).map(|_| begun.elapsed().as_secs_f64())
+    };
+    std::thread::sleep(pause);
     let begun = now();
-    stat()?;
+    let first_s = stat()?;
     let first = (begun, now());
-    std::thread::sleep(PAUSE);
+    std::thread::sleep(pause);
     let begun = now();
-    (0..AGAIN).try_for_each(|_| stat())?;
-    Ok(Asked { path, first, again: (begun, now()) })
+    let took = (0..AGAIN).map(|_| stat()).collect::<std::io::Result<Vec<f64>>>()?;
+    Ok(Asked { path, first, again: (begun, now()), first_s, again_s: median(took) })
+}
+
+/// What is known without a capture.
+fn timed(asked: &Asked) -> PathRequests {
+    PathRequests {
+        call: "stat".to_owned(),
+        path: asked.path.to_owned(),
+        depth: u32::try_from(asked.path.split('/').count()).unwrap_or(u32::MAX),
+        first_s: Some(asked.first_s),
+        again_s: asked.again_s,
+        ..PathRequests::default()
+    }
 }
 
 /// The time of day, which captures tell, too.
@@ -73,12 +112,10 @@ fn counted(asked: &[Asked], read: &ReadCapture<'_>) -> anyhow::Result<Vec<PathRe
         let of = |place: usize| found.procedures.get(place).map_or(&[][..], Vec::as_slice);
         let (first, again) = (of(2 * place), of(2 * place + 1));
         PathRequests {
-            call: "stat".to_owned(),
-            path: asked.path.to_owned(),
-            depth: u32::try_from(asked.path.split('/').count()).unwrap_or(u32::MAX),
-            first: first.len() as f64,
-            again: again.len() as f64 / f64::from(AGAIN),
+            first: Some(first.len() as f64),
+            again: Some(again.len() as f64 / f64::from(AGAIN)),
             procedures: first.to_vec(),
+            ..timed(asked)
         }
     };
     Ok(asked.iter().enumerate().map(requests).collect())
@@ -124,7 +161,10 @@ mod tests {
 
     #[test]
     fn requests_are_counted_where_they_were_sent() {
-        let path = |path, at: i64| Asked { path, first: (at, at + 9), again: (at + 10, at + 19) };
+        let path = |path, at: i64| {
+            let (first_s, again_s) = (2e-3, Some(1e-3));
+            Asked { path, first: (at, at + 9), again: (at + 10, at + 19), first_s, again_s }
+        };
         let asked = [path(".", 0), path("./.", 100)];
         let sent = |mut spans: RequestSpans| {
             for at in [0, 9, 10, 20, 99] {
@@ -137,17 +177,28 @@ mod tests {
         };
         let found = counted(&asked, &sent).unwrap();
         let [all, none] = &found[..] else { panic!("{found:?}") };
-        assert_eq!((all.first, all.again, all.depth, all.procedures.len()), (2.0, 1.0 / f64::from(AGAIN), 1, 2));
-        assert_eq!((none.first, none.again, none.depth), (0.0, 0.0, 2));
+        let again = Some(1.0 / f64::from(AGAIN));
+        assert_eq!((all.first, all.again, all.depth, all.procedures.len()), (Some(2.0), again, 1, 2));
+        assert_eq!((none.first, none.again, none.depth), (Some(0.0), Some(0.0), 2));
+        assert_eq!((none.first_s, none.again_s), (Some(2e-3), Some(1e-3)));
         assert!(counted(&asked, &Ok).unwrap_err().to_string().contains("no request"));
     }
 
     #[test]
     fn a_directory_is_left_as_it_was() {
         let folder = std::env::temp_dir().join(format!("plimsoll-captured-{}", std::process::id()));
-        std::fs::create_dir(&folder).unwrap();
-        assert!(count(&folder, &|_| anyhow::bail!("there is no capture")).is_err());
-        assert_eq!(std::fs::read_dir(&folder).unwrap().count(), 0);
-        std::fs::remove_dir(&folder).unwrap();
+        let [mounted, local] = ["mounted", "local"].map(|name| folder.join(name));
+        [&mounted, &local].into_iter().for_each(|one| std::fs::create_dir_all(one).unwrap());
+        assert!(count(&mounted, &local, Some(&|_| anyhow::bail!("there is no capture"))).is_err());
+        let timed = count(&mounted, &local, None).unwrap();
+        assert!(
+            timed.len() == 8 && timed.iter().all(|one| one.first.is_none() && one.first_s > Some(0.0)),
+            "{timed:?}"
+        );
+        assert!(timed.iter().all(|one| one.again_s > Some(0.0) && one.local_s > Some(0.0)), "{timed:?}");
+        for one in [&mounted, &local] {
+            assert_eq!(std::fs::read_dir(one).unwrap().count(), 0);
+        }
+        std::fs::remove_dir_all(&folder).unwrap();
     }
 }

@@ -1,6 +1,7 @@
-//! How many requests a call takes, by the depth of its path: counted, one connection a path.
+//! How many requests a call takes, and how long, by the depth of its path: on connections that know nothing of it yet, and again.
 
-use std::time::Duration;
+use std::path::Path;
+use std::time::{Duration, Instant};
 
 use anyhow::{Context, bail};
 use plimsoll_client::Client;
@@ -11,6 +12,7 @@ use plimsoll_drive::connect::Connector;
 use plimsoll_drive::engine::ConnectionInfo;
 use plimsoll_model::Endpoint;
 use plimsoll_report::findings::calls::PathRequests;
+use plimsoll_stats::curve::median;
 
 use crate::runner::base;
 
@@ -18,16 +20,23 @@ use crate::runner::base;
 const DEEPEST: usize = 4;
 /// Names of the directories, each in the one before.
 const NAMES: [&str; DEEPEST] = ["a", "b", "c", "d"];
+/// Connections whose first call is timed, for each path.
+const CONNECTIONS: u32 = 5;
+/// Later calls that are timed, for each path.
+const AGAIN: u32 = 100;
 /// Stands in reports for the directory in which all is made.
 const TOP: &str = "top";
+/// The calls, in words.
+const GETATTR: &str = "getattr";
+const OPEN: &str = "open, close";
 /// A client that does one thing after the other.
 type Caller = Blocking<Box<dyn Client>>;
 /// A server, and how long connecting or a call may take.
 type Timed<'a> = (&'a dyn Connector, Duration);
 
-/// Counts the requests of asking for attributes, and of opening and closing, at the root and below it. Makes a few directories
-/// and a file for that, and removes them.
-pub(super) fn count(server: Timed<'_>, target: &Target) -> anyhow::Result<Vec<PathRequests>> {
+/// Counts and times the requests of asking for attributes, and of opening and closing, at the root and below it, and times the same in
+/// a local directory. Makes a few directories and files for that, and removes them.
+pub(super) fn count(server: Timed<'_>, target: &Target, local: &Path) -> anyhow::Result<Vec<PathRequests>> {
     let top = format!("plimsoll-breakdown-{}", std::process::id());
     let root = match base(target).trim_matches('/') {
         "" => top,
@@ -37,15 +46,44 @@ pub(super) fn count(server: Timed<'_>, target: &Target) -> anyhow::Result<Vec<Pa
     let mut maker = caller(server)?;
     let made = make(&mut maker, &directories);
     let counted = made.and_then(|()| {
-        let attributes = directories.iter().map(|path| of(server, "getattr", (path, &root), attributes));
-        let opening = directories.iter().map(|path| of(server, "open, close", (&file(path), &root), open_and_close));
+        let attributes = directories.iter().map(|path| of(server, GETATTR, (path, &root), attributes));
+        let opening = directories.iter().map(|path| of(server, OPEN, (&file(path), &root), open_and_close));
         attributes.chain(opening).collect()
     });
     // Where making them stopped half-way that is what is told: what then cannot be removed was not made.
     let removed = remove(&mut maker, &directories);
-    let counted = counted?;
+    let mut counted: Vec<PathRequests> = counted?;
     removed?;
+    beside_local(&mut counted, local)?;
     Ok(counted)
+}
+
+/// Times the same calls in a local directory.
+fn beside_local(counted: &mut [PathRequests], local: &Path) -> anyhow::Result<()> {
+    let top = local.join(format!("plimsoll-breakdown-{}", std::process::id()));
+    let timed = counted.iter().map(|one| {
+        let path = top.join(one.path.strip_prefix(TOP).unwrap_or(&one.path).trim_start_matches('/'));
+        let opens = one.call == OPEN;
+        std::fs::create_dir_all(if opens { path.parent().unwrap_or(&top) } else { &path })?;
+        if opens {
+            std::fs::File::create(&path)?;
+        }
+        let call = || {
+            let begun = Instant::now();
+            let done = match opens {
+                true => std::fs::File::open(&path).map(drop),
+                false => std::fs::symlink_metadata(&path).map(drop),
+            };
+            done.map(|()| begun.elapsed().as_secs_f64())
+        };
+        (0..AGAIN).map(|_| call()).collect::<std::io::Result<Vec<f64>>>()
+    });
+    let timed = timed.collect::<std::io::Result<Vec<_>>>();
+    let removed = std::fs::remove_dir_all(&top).with_context(|| top.display().to_string());
+    for (one, took) in counted.iter_mut().zip(timed.with_context(|| top.display().to_string())?) {
+        one.local_s = median(took);
+    }
+    removed
 }
 
 fn below(root: &str, depth: usize) -> String {
@@ -125,30 +163,45 @@ fn close(caller: &mut Caller, opened: &Reply) -> anyhow::Result<()> {
     did(caller.act(&Operation::Close { file }), "closing").map(|_| ())
 }
 
-/// Requests of a call by a connection of its own: of the first, and of the one after it. `root` is shown as [`TOP`].
+/// Requests and times of a call by connections of its own: of the first, and of those after it. `root` is shown as [`TOP`].
 fn of(
     server: Timed<'_>,
     call: &str,
     (path, root): (&str, &str),
     act: fn(&mut Caller, &str) -> anyhow::Result<()>,
 ) -> anyhow::Result<PathRequests> {
-    let mut caller = caller(server)?;
+    let took = |caller: &mut Caller| {
+        let begun = Instant::now();
+        act(caller, path).map(|()| begun.elapsed().as_secs_f64())
+    };
+    let mut caller = self::caller(server)?;
     let before = caller.seen.transactions.len();
-    act(&mut caller, path)?;
+    let mut firsts = vec![took(&mut caller)?];
     let first = caller.seen.transactions.len();
-    act(&mut caller, path)?;
+    let mut later = vec![took(&mut caller)?];
     let again = caller.seen.transactions.len();
     let procedures = caller.seen.transactions.get(before..first).unwrap_or_default();
     let procedures = procedures.iter().map(|one| one.procedure.name().to_owned()).collect();
+    for _ in 1..AGAIN {
+        later.push(took(&mut caller)?);
+    }
     // It has answered all that was asked of it.
     let _ = caller.leave();
+    for _ in 1..CONNECTIONS {
+        let mut other = self::caller(server)?;
+        firsts.push(took(&mut other)?);
+        let _ = other.leave();
+    }
     let shown = path.replacen(root, TOP, 1);
     Ok(PathRequests {
         call: call.to_owned(),
         depth: u32::try_from(shown.split('/').count()).unwrap_or(u32::MAX),
         path: shown,
-        first: (first - before) as f64,
-        again: (again - first) as f64,
+        first: Some((first - before) as f64),
+        again: Some((again - first) as f64),
+        first_s: median(firsts),
+        again_s: median(later),
+        local_s: None,
         procedures,
     })
 }

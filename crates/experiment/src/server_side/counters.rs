@@ -12,6 +12,10 @@ pub(super) struct Counters {
     /// Read from disks by the whole machine, and the time that these reads took, s, one beside the other.
     pub(super) machine_read_bytes: Option<f64>,
     pub(super) machine_read_s: Option<f64>,
+    /// Reads of the whole machine's disks, and what was written to them and by how many writes.
+    pub(super) machine_reads: Option<f64>,
+    pub(super) machine_write_bytes: Option<f64>,
+    pub(super) machine_writes: Option<f64>,
 }
 
 /// Counters at an instant, ns since the Unix epoch.
@@ -36,6 +40,9 @@ impl Counters {
             sent_bytes: one(|counters| counters.sent_bytes),
             machine_read_bytes: one(|counters| counters.machine_read_bytes),
             machine_read_s: one(|counters| counters.machine_read_s),
+            machine_reads: one(|counters| counters.machine_reads),
+            machine_write_bytes: one(|counters| counters.machine_write_bytes),
+            machine_writes: one(|counters| counters.machine_writes),
         }
     }
 }
@@ -43,13 +50,28 @@ impl Counters {
 impl Counters {
     /// Of rates: the time that the server's reads took at disks, s/s: its share, by bytes, of what the machine's disks took.
     pub(super) fn disk_read_s(&self) -> Option<f64> {
-        let read = self.disk_read_bytes?;
-        if read == 0.0 {
-            return Some(0.0);
-        }
-        let machine = self.machine_read_bytes.filter(|&machine| machine > 0.0)?;
-        Some(self.machine_read_s? * (read / machine).min(1.0))
+        its_share((self.disk_read_bytes, self.machine_read_bytes), self.machine_read_s)
     }
+
+    /// Of rates: disk reads per second, the server's share by bytes as above.
+    pub(super) fn disk_reads(&self) -> Option<f64> {
+        its_share((self.disk_read_bytes, self.machine_read_bytes), self.machine_reads)
+    }
+
+    /// The same of writes.
+    pub(super) fn disk_writes(&self) -> Option<f64> {
+        its_share((self.disk_write_bytes, self.machine_write_bytes), self.machine_writes)
+    }
+}
+
+/// What of a number of the machine's disks is the server's, by its share of their bytes: a process is told bytes alone.
+fn its_share((own, machine): (Option<f64>, Option<f64>), of: Option<f64>) -> Option<f64> {
+    let own = own?;
+    if own == 0.0 {
+        return Some(0.0);
+    }
+    let machine = machine.filter(|&machine| machine > 0.0)?;
+    Some(of? * (own / machine).min(1.0))
 }
 
 /// How much a second each counter grew over a span; `None` where nobody looked around its ends, and for a counter that went
@@ -108,6 +130,14 @@ mod tests {
         assert_eq!(rates(0.0, 1e6, 0.8).disk_read_s(), Some(0.0), "who reads nothing waits for no disk");
         assert_eq!(rates(1e6, 0.0, 0.0).disk_read_s(), None, "read from what is no disk of this machine");
         assert_eq!(Counters { machine_read_s: None, ..rates(1.0, 1.0, 1.0) }.disk_read_s(), None);
+        let counted = Counters {
+            machine_reads: Some(100.0),
+            disk_write_bytes: Some(2e6),
+            machine_write_bytes: Some(1e6),
+            machine_writes: Some(50.0),
+            ..rates(1e6, 4e6, 0.8)
+        };
+        assert_eq!((counted.disk_reads(), counted.disk_writes()), (Some(25.0), Some(50.0)), "never more than all");
     }
 
     #[test]

@@ -32,6 +32,14 @@ const DISK_READ_TIME: Metric = Metric {
     names: &["node_disk_read_time_seconds_total", "windows_physical_disk_read_latency_seconds_total"],
     without: DISK_READ.without,
 };
+const DISK_READS: Metric = Metric {
+    names: &["node_disk_reads_completed_total", "windows_physical_disk_reads_total"],
+    without: DISK_READ.without,
+};
+const DISK_WRITES: Metric = Metric {
+    names: &["node_disk_writes_completed_total", "windows_physical_disk_writes_total"],
+    without: DISK_READ.without,
+};
 const RECEIVED: Metric = Metric {
     names: &["node_network_receive_bytes_total", "windows_net_bytes_received_total"],
     without: &[
@@ -81,6 +89,9 @@ fn counters(page: &str) -> Counters {
         sent_bytes: SENT.sum(page),
         machine_read_bytes: DISK_READ.sum(page),
         machine_read_s: DISK_READ_TIME.sum(page),
+        machine_reads: DISK_READS.sum(page),
+        machine_write_bytes: DISK_WRITTEN.sum(page),
+        machine_writes: DISK_WRITES.sum(page),
     }
 }
 
@@ -127,6 +138,8 @@ mod tests {
         node_disk_read_bytes_total{device=\"sda\"} 4096\n\
         node_disk_read_bytes_total{device=\"dm-0\"} 4096\n\
         node_disk_read_time_seconds_total{device=\"sda\"} 1.5\n\
+        node_disk_reads_completed_total{device=\"sda\"} 12\n\
+        node_disk_writes_completed_total{device=\"sda\"} 3\n\
         node_disk_written_bytes_total{device=\"sda\"} 1e+06\n\
         node_network_receive_bytes_total{device=\"lo\"} 99\n\
         node_network_receive_bytes_total{device=\"eth0\"} 7 1700000000000\n\
@@ -141,6 +154,7 @@ mod tests {
         );
         assert_eq!((found.received_bytes, found.sent_bytes), (Some(7.0), Some(8.0)));
         assert_eq!((found.machine_read_bytes, found.machine_read_s), (Some(4096.0), Some(1.5)));
+        assert_eq!((found.machine_reads, found.machine_writes), (Some(12.0), Some(3.0)));
         let windows = "windows_cpu_time_total{core=\"0,0\",mode=\"dpc\"} 1\nwindows_cpu_time_total{core=\"0,0\",mode=\"user\"} 3\nwindows_net_bytes_sent_total{nic=\"a}b\"} 5\n";
         let found = counters(windows);
         assert_eq!((found.cpu_s, found.sent_bytes, found.received_bytes), (Some(3.0), Some(5.0), None));

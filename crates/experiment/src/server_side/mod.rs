@@ -148,6 +148,8 @@ impl ServerSideWatch {
             received_bytes_per_s: rates.and_then(|rates| rates.received_bytes),
             sent_bytes_per_s: rates.and_then(|rates| rates.sent_bytes),
             disk_read_s_per_s: rates.and_then(|rates| rates.disk_read_s()),
+            disk_reads_per_s: rates.and_then(|rates| rates.disk_reads()),
+            disk_writes_per_s: rates.and_then(|rates| rates.disk_writes()),
             why_missing: rates.is_none().then(missing),
         }
     }

@@ -4,6 +4,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::path::Path;
 
 use anyhow::Context;
+use procfs::DiskStat;
 use procfs::process::{Process, all_processes};
 
 use super::Source;
@@ -64,15 +65,13 @@ impl Source for Tree {
             if before != after {
                 continue;
             }
-            let machine = disks();
+            let machine = disks().unwrap_or_default();
             let disk = |pick: fn((f64, f64)) -> f64| ours().map(|one| one.disk.map(pick)).sum::<Option<f64>>();
             return Ok(Counters {
                 cpu_s: Some(ours().map(|one| one.cpu_ticks).sum::<f64>() / self.ticks),
                 disk_read_bytes: disk(|(read, _)| read),
                 disk_write_bytes: disk(|(_, written)| written),
-                machine_read_bytes: machine.map(|(bytes, _)| bytes),
-                machine_read_s: machine.map(|(_, seconds)| seconds),
-                ..Counters::default()
+                ..machine
             });
         }
         anyhow::bail!("processes start and exit too quickly to be counted")
@@ -82,13 +81,21 @@ impl Source for Tree {
 /// Bytes of a sector in /proc/diskstats, whatever the disk's own are.
 const SECTOR: f64 = 512.0;
 
-/// What this machine's disks have read, bytes, and the time that the reads took, s; `None` where the system does not tell.
-/// What is stacked on disks (partitions, dm, md, loop) has no device of its own.
-fn disks() -> Option<(f64, f64)> {
+/// What this machine's disks have read and written; `None` where the system does not tell. What is stacked on disks (partitions, dm, md,
+/// loop) has no device of its own.
+fn disks() -> Option<Counters> {
     let all = procfs::diskstats().ok()?;
-    let whole = all.iter().filter(|disk| Path::new("/sys/block").join(&disk.name).join("device").exists());
-    let read = whole.map(|disk| (disk.sectors_read as f64 * SECTOR, disk.time_reading as f64 / 1e3));
-    read.reduce(|(bytes, seconds), (more, longer)| (bytes + more, seconds + longer))
+    let whole: Vec<&DiskStat> =
+        all.iter().filter(|disk| Path::new("/sys/block").join(&disk.name).join("device").exists()).collect();
+    let sum = |of: fn(&DiskStat) -> f64| Some(whole.iter().map(|disk| of(disk)).sum::<f64>());
+    (!whole.is_empty()).then(|| Counters {
+        machine_read_bytes: sum(|disk| disk.sectors_read as f64 * SECTOR),
+        machine_read_s: sum(|disk| disk.time_reading as f64 / 1e3),
+        machine_reads: sum(|disk| disk.reads as f64),
+        machine_write_bytes: sum(|disk| disk.sectors_written as f64 * SECTOR),
+        machine_writes: sum(|disk| disk.writes as f64),
+        ..Counters::default()
+    })
 }
 
 /// Every process that can be read. One that ends meanwhile is no error: its time is in its parent's when that has waited.

@@ -38,6 +38,15 @@ pub struct CallPhase {
     pub client_busy: f64,
     /// Cores of the server that were busy on average.
     pub server_cores_busy: Option<f64>,
+    /// Read operations of the server's disks, 1/s.
+    #[serde(default)]
+    pub disk_reads_per_s: Option<f64>,
+    /// The call that it is compared with: the one before it in the same place; null for the first.
+    #[serde(default)]
+    pub above: Option<String>,
+    /// `whole_s` − that of the call above, s.
+    #[serde(default)]
+    pub over_above_s: Option<f64>,
     /// Of the bytes that were read, those that came from disks; above 1 where more was read than asked for.
     pub from_disk: Option<f64>,
     /// The parts of a call.
@@ -57,6 +66,9 @@ pub struct CallPart {
     pub why: String,
     /// It is one of those that add up to `whole_s`; others are sums of these, or stand beside them.
     pub adds: bool,
+    /// `seconds` − those of the same part of the call above, s; null where one of the two is not known.
+    #[serde(default)]
+    pub over_above_s: Option<f64>,
 }
 
 /// A call on the server and in a local directory: mean response times.
@@ -108,10 +120,19 @@ pub struct PathRequests {
     pub path: String,
     /// Its parts.
     pub depth: u32,
-    /// Requests of the first such call of a connection, which knows nothing yet.
-    pub first: f64,
+    /// Requests of the first such call of a connection, which knows nothing yet; null where nobody counted.
+    pub first: Option<f64>,
     /// Requests of each later one.
-    pub again: f64,
+    pub again: Option<f64>,
+    /// How long the first call took, s: the median over several connections, or of a mounted directory the one call.
+    #[serde(default)]
+    pub first_s: Option<f64>,
+    /// How long each later one took, s: the median.
+    #[serde(default)]
+    pub again_s: Option<f64>,
+    /// How long each later one of the same took in the local directory, s: the median.
+    #[serde(default)]
+    pub local_s: Option<f64>,
     /// Procedures of the first call, in order.
     pub procedures: Vec<String>,
 }

@@ -23,6 +23,12 @@ pub struct ServerSide {
     /// what all disks of its machine took.
     #[serde(default)]
     pub disk_read_s_per_s: Option<f64>,
+    /// Read operations of disks, 1/s; of a process its share, as above.
+    #[serde(default)]
+    pub disk_reads_per_s: Option<f64>,
+    /// Write operations of disks, likewise.
+    #[serde(default)]
+    pub disk_writes_per_s: Option<f64>,
     /// Why there are no numbers at all; null where there are.
     pub why_missing: Option<String>,
 }

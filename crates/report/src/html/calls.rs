@@ -60,13 +60,16 @@ fn phase(phase: &CallPhase) -> Markup {
                     (optional(phase.response_s, duration)) ". The client was busy for " (percent(phase.client_busy)) " of the time"
                     @if let Some(cores) = phase.server_cores_busy { "; " (format!("{cores:.2}")) " cores of the server were busy" }
                     @if let Some(share) = phase.from_disk { "; " (percent(share)) " of the data came from disks" }
+                    @if let Some(rate) = phase.disk_reads_per_s { "; its disks did " (format!("{rate:.1}")) " reads per second" }
                     "."
                 }
                 thead { tr {
-                    th scope="col" { "Part" } th scope="col" { "A call" } th scope="col" { "Share" } th.text scope="col" { "Known" }
+                    th scope="col" { "Part" } th scope="col" { "A call" } th scope="col" { "Share" }
+                    @if let Some(above) = &phase.above { th scope="col" { "Over " (Untrusted(above)) } }
+                    th.text scope="col" { "Known" }
                     th.text scope="col" { "How" }
                 } }
-                tbody { @for (part, share) in phase.parts.iter().zip(shown(phase)) { (row(part, share)) } }
+                tbody { @for (part, share) in phase.parts.iter().zip(shown(phase)) { (row(phase, part, share)) } }
             }
         }
     }
@@ -80,16 +83,23 @@ fn shown(phase: &CallPhase) -> Vec<Option<Percentage>> {
     phase.parts.iter().map(|part| adds(part).and_then(|_| of_whole.next().flatten())).collect()
 }
 
-fn row(part: &CallPart, share: Option<Percentage>) -> Markup {
+fn row(phase: &CallPhase, part: &CallPart, share: Option<Percentage>) -> Markup {
     html! {
         tr {
             th scope="row" { (Untrusted(&part.part)) }
             td { (optional(part.seconds, duration)) }
             td { (percentage(share)) }
+            @if phase.above.is_some() { td { (part.over_above_s.map_or_else(|| UNKNOWN.to_owned(), signed)) } }
             td.text { (Untrusted(&part.how)) }
             td.text.wrap { (Untrusted(&part.why)) }
         }
     }
+}
+
+/// A time that may be below zero.
+fn signed(seconds: f64) -> String {
+    let sign = if seconds < 0.0 { "−" } else { "+" };
+    format!("{sign}{}", duration(seconds.abs()))
 }
 
 fn beside_local(calls: &Calls) -> Option<Markup> {
@@ -130,16 +140,20 @@ fn requests(calls: &Calls) -> Option<Markup> {
             div.scroll tabindex="0" role="region" aria-labelledby="calls-requests-caption" {
                 table {
                     caption #calls-requests-caption {
-                        "Requests per call, by the depth of its path. First: the first call of a new connection. Again: each later call."
+                        "Requests and time per call, by the depth of its path. First: the first call of a new connection. Again: each \
+                        later call. Local: each later call in the local directory. Times are medians."
                     }
                     thead { tr {
-                        th scope="col" { "Call" } th.text scope="col" { "Path" } th scope="col" { "Depth" } th scope="col" { "First" }
-                        th scope="col" { "Again" } th.text scope="col" { "Procedures of the first call" }
+                        th scope="col" { "Call" } th.text scope="col" { "Path" } th scope="col" { "Depth" } th scope="col" { "Requests, first" }
+                        th scope="col" { "Again" } th scope="col" { "Time, first" } th scope="col" { "Again" } th scope="col" { "Local" }
+                        th.text scope="col" { "Procedures of the first call" }
                     } }
                     tbody { @for call in all {
                         tr {
                             th scope="row" { (Untrusted(&call.call)) }
-                            td.text { (Untrusted(&call.path)) } td { (call.depth) } td { (call.first) } td { (call.again) }
+                            td.text { (Untrusted(&call.path)) } td { (call.depth) }
+                            @for requests in [call.first, call.again] { td { (optional(requests, |requests| requests.to_string())) } }
+                            @for time in [call.first_s, call.again_s, call.local_s] { td { (optional(time, duration)) } }
                             td.text { (Untrusted(&run_lengths(&call.procedures))) }
                         }
                     } }

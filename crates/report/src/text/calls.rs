@@ -15,6 +15,7 @@ pub(super) fn draw(page: &mut Page<'_>, calls: Option<&Calls>) -> fmt::Result {
     page.paragraph(Role::Heading, "", &answer(calls))?;
     let (local, remote): (Vec<&CallPhase>, Vec<&CallPhase>) = calls.phases.iter().partition(|phase| phase.local);
     parts(page, "Where the time of a call goes", &remote)?;
+    increments(page, &remote)?;
     parts(page, "The same in a local directory", &local)?;
     beside_local(page, calls)?;
     requests(page, &calls.requests)?;
@@ -62,9 +63,36 @@ fn table_of_parts(page: &mut Page<'_>, title: &str, phases: &[&CallPhase]) -> fm
         row("server cores", "", &|phase| optional(phase.server_cores_busy, significant));
     }
     row("from disk", "", &|phase| optional(phase.from_disk, percent));
+    if !first.local {
+        row("disk reads/s", "", &|phase| optional(phase.disk_reads_per_s, significant));
+    }
     row("outstanding", "", &|phase| phase.outstanding.to_string());
     row("calls", "", &|phase| phase.calls.to_string());
     page.table(&table)
+}
+
+/// What each call takes more than the one before it: Joy's (1984) "incremental from that above".
+fn increments(page: &mut Page<'_>, phases: &[&CallPhase]) -> fmt::Result {
+    let later: Vec<&CallPhase> = phases.iter().copied().filter(|phase| phase.above.is_some()).collect();
+    if later.is_empty() {
+        return Ok(());
+    }
+    let all = later.iter().flat_map(|phase| &phase.parts).filter_map(|part| part.over_above_s);
+    let scale = TimeScale::of(all.chain(later.iter().filter_map(|phase| phase.over_above_s)).map(f64::abs));
+    page.heading(&format!("Incremental from the call before ({}):", scale.words()))?;
+    page.blank()?;
+    let mut table = Table::new();
+    table.head(&std::iter::once("Part").chain(later.iter().map(|phase| phase.call.as_str())).collect::<Vec<_>>());
+    for name in names(&later) {
+        let shown = later.iter().map(|phase| scale.show_maybe(of(phase, name).and_then(|part| part.over_above_s)));
+        table.row(std::iter::once(name.to_owned()).chain(shown).collect());
+    }
+    let whole = later.iter().map(|phase| scale.show_maybe(phase.over_above_s));
+    table.row(std::iter::once("whole".to_owned()).chain(whole).collect());
+    page.table(&table)?;
+    let order: Vec<&str> = phases.iter().map(|phase| phase.call.as_str()).collect();
+    let note = format!("Each call minus the one before it: {}. Negative: less than the call before.", order.join(", "));
+    page.paragraph(Role::Quiet, "", &note)
 }
 
 /// Parts of any phase, in their order.
@@ -155,6 +183,13 @@ fn requests(page: &mut Page<'_>, calls: &[PathRequests]) -> fmt::Result {
     if calls.is_empty() {
         return Ok(());
     }
+    if calls.iter().any(|call| call.first.is_some()) {
+        counted(page, calls)?;
+    }
+    times(page, calls)
+}
+
+fn counted(page: &mut Page<'_>, calls: &[PathRequests]) -> fmt::Result {
     page.heading("Requests per call, by the depth of its path:")?;
     page.blank()?;
     let mut table = Table::new().left(1).left(5);
@@ -164,13 +199,29 @@ fn requests(page: &mut Page<'_>, calls: &[PathRequests]) -> fmt::Result {
             call.call.clone(),
             call.path.clone(),
             call.depth.to_string(),
-            significant(call.first),
-            significant(call.again),
+            optional(call.first, significant),
+            optional(call.again, significant),
             run_lengths(&call.procedures),
         ]);
     }
     page.table(&table)?;
     let note = "First: first call of a new connection. Again: each later call.";
+    page.paragraph(Role::Quiet, "", note)
+}
+
+/// Joy's (1984) 96 and 132 ms.
+fn times(page: &mut Page<'_>, calls: &[PathRequests]) -> fmt::Result {
+    let scale = TimeScale::of(calls.iter().flat_map(|call| [call.first_s, call.again_s, call.local_s]).flatten());
+    page.heading(&format!("Time per call, by the depth of its path ({}):", scale.words()))?;
+    page.blank()?;
+    let mut table = Table::new().left(1);
+    table.head(&["Call", "Path", "Depth", "First", "Again", "Local"]);
+    for call in calls {
+        let shown = [call.first_s, call.again_s, call.local_s].map(|time| scale.show_maybe(time));
+        table.row([call.call.clone(), call.path.clone(), call.depth.to_string()].into_iter().chain(shown).collect());
+    }
+    page.table(&table)?;
+    let note = "Medians. First: first call of a new connection. Again: each later call. Local: each later call in the local directory.";
     page.paragraph(Role::Quiet, "", note)
 }
 

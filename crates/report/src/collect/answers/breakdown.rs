@@ -2,7 +2,7 @@
 
 use super::measured;
 use crate::collect::percent;
-use crate::findings::calls::{CallPart, CallPhase, Calls};
+use crate::findings::calls::{CallPart, CallPhase, Calls, LocalCall};
 use crate::findings::{Confidence, Diagnosis, Findings, Rule, Statement, Verdict};
 use crate::text::duration;
 
@@ -19,6 +19,7 @@ pub(super) fn diagnose(findings: &Findings, calls: &Calls) -> Diagnosis {
     let alone = calls.phases.iter().filter(|phase| !phase.local && phase.outstanding <= 1);
     let mut statements: Vec<Statement> = alone.filter_map(largest).collect();
     statements.extend(beside_local(calls));
+    statements.extend(unlike_caches(calls));
     Diagnosis { waited_s: None, statements, next: None }
 }
 
@@ -44,6 +45,26 @@ fn largest(phase: &CallPhase) -> Option<Statement> {
     );
     let confidence = if first.how == "measured" { Confidence::Measured } else { Confidence::Inferred };
     Some(Statement { confidence, ..measured(Rule::Part, text) })
+}
+
+/// Calls of which the server read a disk and the local directory a cache, or the other way around, or nobody knows: they started from
+/// different states of the caches, so that their times say nothing of being remote.
+fn unlike_caches(calls: &Calls) -> Option<Statement> {
+    let unlike = calls.beside_local.iter().filter(|one| !calls.comparable(&one.call));
+    let shares = |one: &LocalCall| {
+        let [remote, local] =
+            calls.from_disk(&one.call).map(|share| share.map_or_else(|| "unknown".to_owned(), percent));
+        format!("{} ({remote} and {local})", one.call)
+    };
+    let named: Vec<String> = unlike.map(shares).collect();
+    (!named.is_empty()).then(|| {
+        let text = format!(
+            "Not comparable with the local directory, because the share of the data from disks differs or is unknown on the server and \
+            locally: {}. Give --server-pid or --server-metrics, and --empty-caches or a --size larger than the server's memory.",
+            named.join(", ")
+        );
+        measured(Rule::Local, text)
+    })
 }
 
 /// The call that loses most by being remote.

@@ -229,6 +229,7 @@ fn broken_down(parts: &[(&str, f64, bool)], local_s: f64) -> Findings {
         how: "measured".into(),
         why: String::new(),
         adds,
+        over_above_s: None,
     };
     let phase = CallPhase {
         call: "getattr".into(),
@@ -254,6 +255,26 @@ fn a_breakdown_names_the_largest_part() {
     let even = [("client CPU", 2e-5, true), ("network", 2e-5, true)];
     let findings = broken_down(&even, 9.9e-5);
     assert_eq!((said(&findings, Rule::Part), said(&findings, Rule::Local)), (None, None));
+}
+
+/// A warm server beside a cold disk says nothing of being remote.
+#[test]
+fn a_breakdown_warns_of_unlike_caches() {
+    let read = |remote: Option<f64>, local: Option<f64>| {
+        let mut findings = broken_down(&[], 2e-5);
+        let calls = findings.run.as_mut().unwrap().calls.as_mut().unwrap();
+        let phase = |local, from_disk| CallPhase { call: "random".into(), local, from_disk, ..CallPhase::default() };
+        calls.phases = vec![phase(false, remote), phase(true, local)];
+        calls.beside_local = vec![LocalCall { call: "random".into(), remote_s: 2e-4, local_s: 1e-4 }];
+        said(&findings, Rule::Local).unwrap()
+    };
+    let warned = read(Some(0.02), Some(0.94));
+    assert!(warned.starts_with("Not comparable") && warned.contains("random (2.0 % and 94 %)"), "{warned}");
+    assert!(read(None, Some(0.94)).contains("random (unknown and 94 %)"));
+    assert_eq!(
+        read(Some(0.95), Some(0.94)),
+        "random takes 2.0 times as long on the server as in a local directory (200 µs and 100 µs)."
+    );
 }
 
 fn difference(relative: f64, verdict: &str) -> Difference {

@@ -3,7 +3,7 @@
 use plimsoll_report::findings::calls::*;
 
 fn part(name: &str, seconds: Option<f64>, how: &str, adds: bool) -> CallPart {
-    CallPart { part: name.into(), seconds, how: how.into(), why: format!("why {name} <is>"), adds }
+    CallPart { part: name.into(), seconds, how: how.into(), why: format!("why {name} <is>"), adds, over_above_s: None }
 }
 
 fn phase(call: &str, local: bool, outstanding: u32) -> CallPhase {
@@ -28,6 +28,9 @@ fn phase(call: &str, local: bool, outstanding: u32) -> CallPhase {
         client_busy: 0.2,
         server_cores_busy: (!local).then_some(0.25),
         from_disk: (!alone).then_some(0.5),
+        disk_reads_per_s: (!alone).then_some(120.0),
+        above: (!alone).then(|| "getattr".into()),
+        over_above_s: (!alone).then_some(-5e-6),
         parts,
     }
 }
@@ -41,8 +44,11 @@ pub(crate) fn calls() -> Calls {
             call: "getattr".into(),
             path: "a/b".into(),
             depth: 2,
-            first: 3.0,
-            again: 1.0,
+            first: Some(3.0),
+            again: Some(1.0),
+            first_s: Some(0.0035),
+            again_s: Some(0.0012),
+            local_s: Some(0.000002),
             procedures: vec!["LOOKUP".into(), "LOOKUP".into(), "GETATTR".into()],
         }],
         counters: vec![ServerCounter { name: "smb2_read".into(), count: 12_345, mean_s: Some(12e-6) }],
