@@ -121,7 +121,7 @@ pub enum Caching {
     Lease,
     /// A lease that the client uses: it delays closing, and does not ask again for cached attributes (SMB 2.1 and later).
     LeaseCached,
-    /// A durable handle (with a batch oplock, or a lease in SMB 3).
+    /// A durable handle, under a lease (SMB 2.0.2: batch oplock). After a lost connection, the client reopens its files.
     Durable,
     /// NFS: open without a request if the handle is known (Linux: `nocto`). SMB: no oplock, no lease.
     Handle,

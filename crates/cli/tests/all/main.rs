@@ -17,6 +17,7 @@ mod comparing;
 mod counted;
 mod documents;
 mod drill_down;
+mod durable;
 mod embedded;
 mod encrypted;
 mod exports;

@@ -27,10 +27,9 @@ impl SmbClient {
                 Acknowledge::Oplock { file, level }
             }
             Notice::Lease { lease, acknowledge, .. } => {
-                let leases = self.files.iter_mut().filter_map(|open| open.lease.as_mut());
-                let Some(held) = leases.into_iter().find(|held| held.key == lease.key) else { return Ok(()) };
+                let Some(held) = self.files.lease(lease.key) else { return Ok(()) };
                 if !acknowledge {
-                    held.state &= lease.state;
+                    self.files.set_lease(create::Lease { state: held.state & lease.state, ..lease });
                     self.close_broken(lease.key, at, out);
                     return Ok(());
                 }
@@ -41,7 +40,7 @@ impl SmbClient {
                 if lease.state == held.state {
                     return Ok(());
                 }
-                held.state = lease.state;
+                self.files.set_lease(lease);
                 Acknowledge::Lease(lease)
             }
         };

@@ -35,7 +35,7 @@ impl SmbClient {
         events: &mut dyn Events,
     ) -> Result<(), Cause> {
         let Some(channels) = &self.channels else {
-            self.ready(job, at, events);
+            self.before_operations(job, at, out, events);
             return Ok(());
         };
         // Without a key nobody can prove that another connection is the same user's.
@@ -56,13 +56,14 @@ impl SmbClient {
         job: JobId,
         found: &Found<'_>,
         at: i64,
+        out: &mut Outbox,
         events: &mut dyn Events,
     ) -> Result<(), Cause> {
         if let (Found::Interfaces(said), Some(channels)) = (found, &mut self.channels) {
             let interfaces = fsctl::interfaces(said).map_err(|_| Cause::Malformed)?;
             channels.learn_addresses(&interfaces, self.connection.identity().server.ip);
         }
-        self.ready(job, at, events);
+        self.before_operations(job, at, out, events);
         Ok(())
     }
 

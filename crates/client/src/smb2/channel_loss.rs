@@ -90,12 +90,18 @@ impl SmbClient {
     }
 
     /// From now on the server takes no request for newer that was sent on a connection which was lost before.
-    fn count_loss(&mut self) {
+    pub(super) fn count_loss(&mut self) {
         let Some(channels) = &mut self.channels else { return };
         channels.sequence = channels.sequence.wrapping_add(1);
         let sequence = channels.sequence;
         channels.others.iter_mut().for_each(|other| other.connection.session.sequence = sequence);
         self.connection.session.sequence = sequence;
+    }
+
+    /// Whether requests may have been sent again.
+    pub(super) fn has_lost(&self) -> bool {
+        self.channels.as_ref().is_some_and(|channels| channels.sequence > 0)
+            || self.durable.as_ref().is_some_and(|durable| durable.has_resumed)
     }
 
     fn send_again(&mut self, mut kept: Kept, was_sent: bool) {
@@ -127,16 +133,21 @@ impl SmbClient {
         status: u32,
         at: i64,
     ) -> Option<Repeated> {
-        let lost = self.channels.as_ref()?.sequence > 0;
+        let (lost, several) = (self.has_lost(), self.channels.as_ref().is_some_and(|channels| channels.sequence > 0));
         let kept = self.on_mut(channel).kept.as_mut()?;
         let position = call.compound_position.unwrap_or(0);
         let done_before = |kept: &Kept| kept.again > 0 && was_done_before(&kept.outgoing, position.into(), status);
         let done_before = lost && kept.of(call.id).is_some_and(done_before);
-        let not_ready = lost && status == status::STATUS_FILE_NOT_AVAILABLE;
+        let not_ready = several && status == status::STATUS_FILE_NOT_AVAILABLE;
         if not_ready {
             kept.not_ready(call.id);
         }
-        if let Some(mut whole) = kept.ended(call.id).filter(|whole| whole.not_ready > 0) {
+        let whole = kept.ended(call.id);
+        if let Some(durable) = &mut self.durable {
+            whole.iter().for_each(|whole| durable.ended(&whole.outgoing));
+            durable.counts.done_before += u64::from(done_before);
+        }
+        if let Some(mut whole) = whole.filter(|whole| whole.not_ready > 0) {
             whole.left = std::mem::take(&mut whole.not_ready);
             let due = at.saturating_add(NOT_READY_NS << whole.again.min(DOUBLINGS));
             whole.again += 1;

@@ -4,19 +4,21 @@ use std::collections::VecDeque;
 use std::net::SocketAddr;
 use std::sync::{Arc, PoisonError};
 
-use plimsoll_model::{Guarantees, Outcome};
+use plimsoll_model::{Endpoint, Guarantees, Outcome};
 use plimsoll_wire::smb2::create;
 
 use super::auth::{Account, Auth};
 use super::channels::Channels;
 use super::connection::{Connection, KeptMessages, Outgoing, RequestContext};
+use super::durable::Durable;
 use super::files::Files;
 use super::jobs::{Job, JobId, Jobs, Kind, never_sent};
 use super::lease_cache::LeaseCache;
 use super::logon::Logon;
 use super::negotiated_security::NegotiatedSecurity;
 use super::options::SmbOptions;
-use super::waiting::Waiting;
+use super::resumption::Resumption;
+use super::waiting::{Again, Waiting};
 use crate::calls::{Call, Ending, Identity};
 use crate::client::{Arrived, Client, Events, Framing, NewChannel};
 use crate::operation::{Cause, Done, Failure, Operation, Tag, Ticket};
@@ -50,6 +52,10 @@ pub struct SmbClient {
     pub(super) caching: (u64, u64),
     /// There where the session has several connections.
     pub(super) channels: Option<Box<Channels>>,
+    /// There once a durable handle was asked for.
+    pub(super) durable: Option<Box<Durable>>,
+    /// There while the session has no connection, or takes over another one.
+    pub(super) resumption: Option<Box<Resumption>>,
 }
 
 impl Drop for SmbClient {
@@ -57,6 +63,9 @@ impl Drop for SmbClient {
         let (asked, granted) = self.caching;
         let own = Guarantees { caching_asked: Some(asked), caching_granted: Some(granted), ..Guarantees::default() };
         self.options.guarantees.lock().unwrap_or_else(PoisonError::into_inner).merge(&own);
+        if let Some(durable) = &self.durable {
+            self.options.reconnects.lock().unwrap_or_else(PoisonError::into_inner).add(&durable.counts);
+        }
     }
 }
 
@@ -69,6 +78,8 @@ pub(super) enum State {
     Connecting,
     /// On the share.
     Ready,
+    /// Without a connection, until another one is there.
+    Parted,
     /// Logging off.
     Leaving,
     /// Logged off, or never logged on, and why; the bytes made sense.
@@ -100,6 +111,8 @@ impl SmbClient {
             outgoing: Outgoing::default(),
             caching: (0, 0),
             channels: None,
+            durable: None,
+            resumption: None,
         }
     }
 
@@ -184,8 +197,14 @@ impl SmbClient {
 
     /// Ends a job that has nothing left to do.
     pub(super) fn finish(&mut self, id: JobId, at: i64, events: &mut dyn Events) {
-        if let Some(job) = self.jobs.remove(id) {
+        if let Some(mut job) = self.jobs.remove(id) {
             self.lease_cache.learn(&job, &self.files);
+            if let Some(durable) = &mut self.durable {
+                durable.learn(&mut job, &self.files);
+                if self.state == State::Ready && job.failure.is_none() && job.tag != Tag::CONNECT {
+                    durable.note_success(at);
+                }
+            }
             self.caching.1 += u64::from(self.may_cache(&job.kind));
             match job.kind {
                 Kind::LogOn if job.failure.is_some() => self.end_secondary_session(),
@@ -195,6 +214,8 @@ impl SmbClient {
                     let session = &mut self.connection.session;
                     session.tree = session.before.take().unwrap_or(session.tree);
                 }
+                // The logon that it is a part of ends, or does not.
+                Kind::Reopen { .. } => return,
                 _ => {}
             }
             events.done(Done { tag: job.tag, at, result: job.result() });
@@ -207,8 +228,12 @@ impl SmbClient {
             return;
         }
         self.state = State::Over(cause);
-        self.logon = None;
-        self.waiting.clear();
+        (self.logon, self.resumption) = (None, None);
+        for Waiting { job, again, .. } in std::mem::take(&mut self.waiting) {
+            if let (Some(job), Some(Again { times: 1.., .. })) = (self.jobs.get(job), again) {
+                job.fail(Failure::without_answer(cause));
+            }
+        }
         self.files.clear();
         self.lease_cache.clear();
         for channel in 0..self.connections().count() as u32 {
@@ -217,7 +242,7 @@ impl SmbClient {
             }
         }
         self.channels.iter_mut().for_each(|channels| channels.delayed.clear());
-        for mut job in self.jobs.drain() {
+        for mut job in self.jobs.drain().into_iter().filter(|job| !matches!(job.kind, Kind::Reopen { .. })) {
             job.fail(never_sent(None, cause));
             events.done(Done { tag: job.tag, at, result: job.result() });
         }
@@ -279,7 +304,7 @@ impl Client for SmbClient {
         match self.state {
             State::Ready => self.begin_operation(operation, &ticket, now, out, events),
             State::Closed(cause) | State::Over(cause) => Self::refuse(ticket.tag, now, cause, events),
-            State::Fresh | State::Connecting | State::Leaving => {
+            State::Fresh | State::Connecting | State::Parted | State::Leaving => {
                 Self::refuse(ticket.tag, now, Cause::Ended, events);
             }
         }
@@ -348,6 +373,14 @@ impl Client for SmbClient {
         self.give_up(at, cause, events);
     }
 
+    fn suspend(&mut self, at: i64, events: &mut dyn Events) -> bool {
+        self.part(at, events)
+    }
+
+    fn resume(&mut self, local: Endpoint, connection: u32, now: i64, out: &mut Outbox, events: &mut dyn Events) {
+        self.rejoin(local, connection, now, out, events);
+    }
+
     fn overdue(&mut self, before: i64, now: i64, events: &mut dyn Events) {
         for channel in 0..self.connections().count() as u32 {
             for call in self.on_mut(channel).take_overdue(before) {
@@ -379,7 +412,8 @@ impl Client for SmbClient {
     }
 
     fn unmatched_responses(&self) -> u64 {
-        let lost = self.channels.as_ref().map_or(0, |channels| channels.unmatched_responses);
+        let lost = self.channels.as_ref().map_or(0, |channels| channels.unmatched_responses)
+            + self.durable.as_ref().map_or(0, |durable| durable.unmatched_responses);
         lost + self.connections().map(Connection::unmatched_responses).sum::<u64>()
     }
 

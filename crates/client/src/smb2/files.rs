@@ -34,3 +34,16 @@ impl Open {
 
 /// The open files of a connection.
 pub(super) type Files = crate::files::Files<Open>;
+
+impl Files {
+    /// The lease of a key that an open file has.
+    pub(super) fn lease(&mut self, key: [u8; 16]) -> Option<create::Lease> {
+        self.iter_mut().filter_map(|open| open.lease).find(|held| held.key == key)
+    }
+
+    /// What may be cached under a lease, of all opens that have it.
+    pub(super) fn set_lease(&mut self, lease: create::Lease) {
+        let leases = self.iter_mut().filter_map(|open| open.lease.as_mut());
+        leases.filter(|held| held.key == lease.key).for_each(|held| held.state = lease.state);
+    }
+}

@@ -6,6 +6,8 @@ use plimsoll_model::{FileIdentity, Outcome, Procedure, Symbol};
 use plimsoll_wire::smb2::FileId;
 use plimsoll_wire::smb2::query_directory::Class;
 
+use super::connection::Outgoing;
+use super::durable::Reopening;
 use crate::content::Content;
 use crate::operation::{Access, Cause, Failure, FileKey, Reply, Tag, Ticket};
 
@@ -31,6 +33,8 @@ pub(super) struct Job {
     pub(super) kind: Kind,
     /// Requests that have been sent and not been answered.
     pub(super) pending: u32,
+    /// The message that opened its directory, should that have to be opened again.
+    pub(super) opening: Option<Box<Outgoing>>,
     /// It waits for credits, to send more of a transfer.
     pub(super) queued: bool,
     /// The first thing that went wrong.
@@ -48,6 +52,8 @@ pub(super) enum Kind {
     Bind,
     /// One message, whose answers say no more than that it was done.
     Plain,
+    /// Opening a file again whose connection was lost.
+    Reopen { file: FileId },
     /// Logging on once more.
     LogOn,
     /// Leaving a share that was connected besides: whatever the server says, it is not used any more.
@@ -60,6 +66,8 @@ pub(super) enum Kind {
         readable: bool,
         /// Path and access of a file that is to be kept under its lease.
         keeps: Option<(Box<str>, Access)>,
+        /// How it is opened again, of a file that is to have a durable handle.
+        reopening: Option<Box<Reopening>>,
         opened: Option<(FileKey, u64)>,
     },
     /// Reading.
@@ -157,9 +165,13 @@ impl Directory {
     }
 }
 
+/// Bytes of SRV_REQUEST_RESUME_KEY's output: key, ContextLength, and room for a Context.
+pub(super) const RESUME_KEY_OUTPUT: u32 = 32;
+
 /// A copy in the server.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Copying {
+    pub(super) from: FileId,
     pub(super) to: FileId,
     pub(super) to_file: Option<FileIdentity>,
     pub(super) to_readable: bool,
@@ -172,7 +184,7 @@ pub(super) struct Copying {
 impl Job {
     pub(super) fn new(ticket: &Ticket, kind: Kind) -> Self {
         let Ticket { tag, intended, path } = *ticket;
-        Self { tag, intended, path, file: None, kind, pending: 0, queued: false, failure: None }
+        Self { tag, intended, path, file: None, kind, pending: 0, opening: None, queued: false, failure: None }
     }
 
     /// The same, about this file.
@@ -201,7 +213,13 @@ impl Job {
             return Err(failure);
         }
         Ok(match self.kind {
-            Kind::Connect | Kind::Leave | Kind::Bind | Kind::LogOn | Kind::LeaveShare | Kind::LogOff => Reply::Nothing,
+            Kind::Connect
+            | Kind::Leave
+            | Kind::Bind
+            | Kind::Reopen { .. }
+            | Kind::LogOn
+            | Kind::LeaveShare
+            | Kind::LogOff => Reply::Nothing,
             Kind::Plain | Kind::Watch { .. } => Reply::Nothing,
             Kind::Open { opened, .. } => {
                 opened.map(|(file, size)| Reply::Opened { file, size: Some(size) }).ok_or(UNFINISHED)?
@@ -249,6 +267,10 @@ impl Jobs {
 
     pub(super) fn get(&mut self, id: JobId) -> Option<&mut Job> {
         self.places.get_mut(id.0 as usize)?.as_mut()
+    }
+
+    pub(super) fn iter_mut(&mut self) -> impl Iterator<Item = &mut Job> {
+        self.places.iter_mut().flatten()
     }
 
     /// The tag of an operation that has not ended.

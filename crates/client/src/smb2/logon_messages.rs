@@ -100,7 +100,7 @@ impl SmbClient {
             Found::TreeConnected(share) => self.share_is_there(job, reply, share, at, out, events),
             Found::Validated(said) => self.validated(job, reply, said, at, out, events),
             _ if step == RequestKind::Validate => self.not_validated(job, reply, at, out, events),
-            _ if step == RequestKind::Interfaces => self.interfaces_told(job, found, at, events),
+            _ if step == RequestKind::Interfaces => self.interfaces_told(job, found, at, out, events),
             _ => Err(match step {
                 RequestKind::Negotiate => Cause::NotOffered,
                 RequestKind::TreeConnect => Cause::ShareRefused,
@@ -211,6 +211,7 @@ impl SmbClient {
         let call = session_setup::SessionSetup {
             security_mode,
             security_buffer: &token,
+            previous_session_id: self.resumption.as_ref().map_or(0, |resumption| resumption.previous),
             ..session_setup::SessionSetup::default()
         };
         self.outgoing.clear();

@@ -23,6 +23,7 @@ mod channel_loss;
 mod channels;
 mod client;
 mod connection;
+mod durable;
 mod files;
 mod jobs;
 mod lease_cache;
@@ -34,7 +35,9 @@ mod options;
 mod progress;
 mod queue;
 mod receiving;
+mod renewal;
 mod request_kind;
+mod resumption;
 mod secondary_session;
 #[cfg(test)]
 mod tests;
@@ -43,4 +46,5 @@ mod waiting;
 
 pub use client::SmbClient;
 pub use connection::{keys, preauth, sealing, signing};
+pub use durable::Reconnects;
 pub use options::{Dialect, Negotiated, SmbOptions, Wish};

@@ -8,6 +8,7 @@ use plimsoll_model::Guarantees;
 use super::auth::{Account, Credentials};
 use super::connection::sealing::Cipher;
 use super::connection::signing::SigningAlgorithm;
+use super::durable::Reconnects;
 
 /// A version of the protocol.
 ///
@@ -94,6 +95,8 @@ pub struct SmbOptions {
     pub credits: u16,
     /// What the first client that logged on agreed with the server.
     pub negotiated: OnceLock<Negotiated>,
+    /// What became of open files whose connections were lost: a client adds its own at its end.
+    pub reconnects: Mutex<Reconnects>,
     /// What the server let clients cache that are gone: a client adds its own at its end.
     pub guarantees: Mutex<Guarantees>,
 }
@@ -117,6 +120,7 @@ impl SmbOptions {
             ],
             credits: 512,
             negotiated: OnceLock::new(),
+            reconnects: Mutex::default(),
             guarantees: Mutex::default(),
         }
     }

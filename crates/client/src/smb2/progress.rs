@@ -45,6 +45,10 @@ impl SmbClient {
                 self.secondary_logged_on(call, reply, &found, at, out, events);
                 return Ok(());
             }
+            (Kind::Reopen { .. }, found) => {
+                self.reopened(call, reply, &found, at, out, events);
+                return Ok(());
+            }
             (Kind::Bind, found) => {
                 self.binding_answered((channel, call), reply, &found, at, out, events);
                 return Ok(());
@@ -95,8 +99,7 @@ impl SmbClient {
     }
 
     fn end(&mut self, id: JobId, at: i64, events: &mut dyn Events) {
-        let repeats = self.channels.as_ref().is_some_and(|channels| channels.sent_again > 0);
-        if repeats || self.jobs.get(id).is_some_and(|job| job.queued) {
+        if self.has_lost() || self.jobs.get(id).is_some_and(|job| job.queued) {
             self.waiting.retain(|waiting| waiting.job != id);
         }
         self.finish(id, at, events);
@@ -128,10 +131,14 @@ impl Job {
     ) -> Result<(), Cause> {
         let file = self.file;
         match (&mut self.kind, found) {
-            (Kind::Open { lease, readable, opened, .. }, Found::Opened(found)) => {
+            (Kind::Open { lease, readable, reopening, opened, .. }, Found::Opened(found)) => {
+                reopening.take_if(|_| found.granted.durable.is_none());
                 let ours = |granted: &create::Lease| Some(granted.key) == *lease;
                 let lease = found.granted.lease.map(|granted| granted.lease).filter(ours);
                 let open = Open { id: found.file, oplock: found.oplock, lease, readable: *readable, file, locks: 0 };
+                if let Some(lease) = lease.filter(|_| reopening.is_some()) {
+                    files.set_lease(lease);
+                }
                 let key = files.add(open).ok_or(Cause::OutOfResources)?;
                 *opened = Some((key, found.attributes.end_of_file));
             }

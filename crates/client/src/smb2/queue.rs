@@ -28,7 +28,9 @@ impl SmbClient {
 
     /// Sends what waits, as far as there are credits for it.
     pub(in crate::smb2) fn pump(&mut self, now: i64, out: &mut Outbox, events: &mut dyn Events) {
-        while let Some(Waiting { job, outgoing, since, again }) = self.waiting.front() {
+        while self.resumption.is_none()
+            && let Some(Waiting { job, outgoing, since, again }) = self.waiting.front()
+        {
             let (job, since, again) = (*job, *since, *again);
             let Some(waiting) = outgoing else {
                 if self.next_chunks(job, now, out) {

@@ -86,6 +86,7 @@ impl Connector for SmbServer {
         facts.extend((accounts > 1).then(|| format!("{accounts} accounts in turn")));
         facts.extend(guest.then(|| "logged on as a guest".to_owned()));
         facts.extend(anonymous.then(|| "anonymous logon".to_owned()));
+        facts.extend(self.options.reconnects.lock().unwrap_or_else(PoisonError::into_inner).facts());
         facts
     }
 

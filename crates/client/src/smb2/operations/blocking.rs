@@ -27,9 +27,9 @@ pub(super) fn lock_flags(exclusive: bool, wait: bool) -> LockFlags {
 impl SmbClient {
     /// Builds the request.
     pub(super) fn lock(&mut self, file: FileKey, offset: u64, length: u64, flags: LockFlags) -> Result<Kind, Cause> {
-        let several = self.channels.is_some();
+        let may_repeat = self.channels.is_some() || self.durable.is_some();
         let open = self.files.get_mut(file).ok_or(Cause::Unsupported)?;
-        let sequence = if several { open.next_lock() } else { 0 };
+        let sequence = if may_repeat { open.next_lock() } else { 0 };
         let file = open.id;
         let elements = [Element { offset, length, flags }];
         let call = lock::Lock { file, sequence, elements: &elements };

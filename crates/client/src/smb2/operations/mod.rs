@@ -15,7 +15,7 @@ use plimsoll_wire::smb2::{Call, close, echo, flush, information, ioctl, query_in
 use self::open::Opening;
 use super::client::SmbClient;
 use super::files::Open;
-use super::jobs::{Copying, Directory, Job, Kind};
+use super::jobs::{Copying, Directory, Job, Kind, RESUME_KEY_OUTPUT};
 use super::request_kind::RequestKind;
 use crate::client::Events;
 use crate::operation::{Access, Caching, Cause, Control, FileKey, Kind as Which, Operation, Ticket};
@@ -60,7 +60,9 @@ impl SmbClient {
                 let file = self.file_of(operation);
                 self.outgoing.clear();
                 self.first_message(operation, now).map(|kind| {
-                    let job = self.jobs.add(Job::new(ticket, kind).about(file));
+                    let lists = matches!(kind, Kind::List { .. } | Kind::Watch { .. });
+                    let opening = (lists && self.durable.is_some()).then(|| Box::new(self.outgoing.clone()));
+                    let job = self.jobs.add(Job { opening, ..Job::new(ticket, kind).about(file) });
                     self.submit(job, now, out);
                 })
             }
@@ -194,12 +196,10 @@ impl SmbClient {
         let control = ioctl::fsctl::Control::RequestResumeKey;
         self.add(RequestKind::ResumeKey, &ioctl::Ioctl { file: from.id, control, max_output: RESUME_KEY_OUTPUT })?;
         let (to, to_readable, to_file) = (to.id, to.readable, to.file);
-        Ok(Kind::Copy { copy: Copying { to, to_file, to_readable, resume_key: None, done: 0, length: length.into() } })
+        let (from, resume_key, length) = (from.id, None, length.into());
+        Ok(Kind::Copy { copy: Copying { from, to, to_file, to_readable, resume_key, done: 0, length } })
     }
 }
-
-/// Bytes of SRV_REQUEST_RESUME_KEY's output: key, ContextLength, and room for a Context.
-const RESUME_KEY_OUTPUT: u32 = 32;
 
 /// Asks for size and kind of a file.
 fn attributes_of(file: plimsoll_wire::smb2::FileId) -> query_info::QueryInfo {

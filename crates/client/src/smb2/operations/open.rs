@@ -2,9 +2,11 @@
 //!
 //! Spec: MS-SMB2 3.2.4.3
 
+use plimsoll_model::FileIdentity;
 use plimsoll_wire::smb2::create;
 
 use super::super::client::SmbClient;
+use super::super::durable::Reopening;
 use super::super::jobs::Kind;
 use super::super::options::Dialect;
 use super::super::request_kind::RequestKind;
@@ -39,9 +41,10 @@ impl SmbClient {
         } else {
             caching
         };
-        let (oplock, lease) = self.oplock(caching);
+        let (oplock, lease) = self.oplock(caching, path);
         self.caching.0 += u64::from(oplock != create::OPLOCK_NONE);
-        let contexts = self.contexts(caching, lease);
+        let guid = self.name_of_open(caching);
+        let contexts = self.contexts(caching, lease, guid);
         let (deletes, deleting) =
             if delete_on_close { (create::ACCESS_DELETE, create::OPTION_DELETE_ON_CLOSE) } else { (0, 0) };
         let call = create::Create {
@@ -70,11 +73,28 @@ impl SmbClient {
         self.outgoing.clear();
         self.outgoing.add(RequestKind::Open, &call).map_err(|_| Cause::Unsupported)?;
         let keeps = (caching == Caching::LeaseCached).then(|| (path.into(), access));
-        Ok(Kind::Open { lease, readable, keeps, opened: None })
+        let (access, options) = (call.access, call.options);
+        let reopening = (caching == Caching::Durable && !self.connection.in_secondary_context()).then(|| {
+            self.durable.get_or_insert_default();
+            self.connection.kept.get_or_insert_default();
+            Box::new(Reopening { path: path.into(), access, options, guid, lease: None, file: None })
+        });
+        Ok(Kind::Open { lease, readable, keeps, reopening, opened: None })
+    }
+
+    /// The name of an open that is to be durable, or may be sent twice, from dialect 3.0 on.
+    fn name_of_open(&mut self, caching: Caching) -> Option<[u8; 16]> {
+        let named = caching == Caching::Durable || self.channels.is_some();
+        (named && self.connection.limits.dialect >= Dialect::V300).then(|| self.new_key())
     }
 
     /// What says more about the open.
-    fn contexts(&mut self, caching: Caching, lease: Option<[u8; 16]>) -> Vec<create::Context<'static>> {
+    fn contexts(
+        &self,
+        caching: Caching,
+        lease: Option<[u8; 16]>,
+        guid: Option<[u8; 16]>,
+    ) -> Vec<create::Context<'static>> {
         let mut contexts = Vec::new();
         if let Some(key) = lease {
             let state = create::LEASE_READ | create::LEASE_HANDLE | create::LEASE_WRITE;
@@ -87,33 +107,39 @@ impl SmbClient {
         }
         // Of several connections one may be lost: by its GUID the server knows a CREATE that comes twice (MS-SMB2 3.3.5.9.10).
         if caching == Caching::Durable || self.channels.is_some() {
-            contexts.push(if self.connection.limits.dialect >= Dialect::V300 {
-                create::Context::Durable2 { timeout_ms: 0, persistent: false, guid: self.new_key() }
-            } else {
-                create::Context::Durable
+            contexts.push(match guid {
+                Some(guid) => create::Context::Durable2 { timeout_ms: 0, persistent: false, guid },
+                None => create::Context::Durable,
             });
         }
         contexts
     }
 
     /// The oplock to ask for, and the key of the lease where it is one.
-    fn oplock(&mut self, caching: Caching) -> (u8, Option<[u8; 16]>) {
+    fn oplock(&mut self, caching: Caching, path: &str) -> (u8, Option<[u8; 16]>) {
         let leases = self.connection.limits.dialect >= Dialect::V210;
         match caching {
             Caching::None | Caching::Handle => (create::OPLOCK_NONE, None),
             Caching::LevelTwo => (create::OPLOCK_II, None),
             Caching::Exclusive => (create::OPLOCK_EXCLUSIVE, None),
-            Caching::Durable if self.connection.limits.dialect >= Dialect::V300 => {
-                (create::OPLOCK_LEASE, Some(self.new_key()))
-            }
+            // One for all opens of a file (MS-SMB2 3.2.4.3.8): one open does not break the lease of another, which would be lost with
+            // its connection.
+            Caching::Durable if leases => (create::OPLOCK_LEASE, Some(self.key_of_file(path))),
             Caching::Lease | Caching::LeaseCached if leases => (create::OPLOCK_LEASE, Some(self.new_key())),
             // Dialect 2.0.2 has no leases.
             Caching::Batch | Caching::Durable | Caching::Lease | Caching::LeaseCached => (create::OPLOCK_BATCH, None),
         }
     }
 
+    /// The lease of a file.
+    fn key_of_file(&self, path: &str) -> [u8; 16] {
+        let file = FileIdentity::of_share_and_path(&self.options.share, path);
+        // The lower half is for leases of single opens.
+        (u128::from_le_bytes(self.guid) ^ u128::from(file.number()) << 64).to_le_bytes()
+    }
+
     /// A name for a lease or a durable open, unlike all others of this client.
-    fn new_key(&mut self) -> [u8; 16] {
+    pub(in super::super) fn new_key(&mut self) -> [u8; 16] {
         self.leases += 1;
         (u128::from_le_bytes(self.guid) ^ u128::from(self.leases)).to_le_bytes()
     }

@@ -28,6 +28,8 @@ pub(super) struct Server {
     pub(super) dialect: u16,
     /// Credits with each answer, at most what was asked for.
     pub(super) grants: u16,
+    /// Opens get the durable handles that they ask for.
+    pub(super) durable: bool,
     /// Listings that have been answered with entries.
     listed: Vec<[u8; 16]>,
 }
@@ -155,7 +157,9 @@ impl Server {
                 // The file of this message id.
                 body[64..72].copy_from_slice(&asked.id.to_le_bytes());
                 body[72] = 1;
-                grant(&asked.bytes, &mut body);
+                // Another connection has the same message ids.
+                body[76..80].copy_from_slice(&(self.heard as u32).to_le_bytes());
+                grant(&asked.bytes, self.durable, &mut body);
                 body
             }
             Command::Close => [&[60][..], &[0; 59]].concat(),
@@ -251,15 +255,29 @@ pub(super) fn challenge() -> Vec<u8> {
     wrap(0xA1, &wrap(0x30, &[state, token].concat()))
 }
 
-/// Grants the lease that an open asks for, if it does (MS-SMB2 2.2.13.2.10, 2.2.14.2.11).
-fn grant(request: &[u8], body: &mut Vec<u8>) {
-    let Some(at) = request.windows(4).position(|part| part == b"RqLs") else { return };
-    let length = [request[at - 4], 0, 0, 0];
-    let lease = &request[at + 8..][..usize::from(length[0])];
-    let context = [&[0, 0, 0, 0, 16, 0, 4, 0, 0, 0, 24, 0][..], &length, b"RqLs\0\0\0\0", lease];
-    let context = context.concat();
-    body[2] = 0xFF;
+/// Grants the lease that an open asks for, if it does (MS-SMB2 2.2.13.2.10, 2.2.14.2.11), and a durable handle.
+fn grant(request: &[u8], durable: bool, body: &mut Vec<u8>) {
+    let asked = |name: &[u8; 4]| request.windows(4).position(|part| part == name);
+    let mut contexts = Vec::new();
+    if durable && let Some(name) = [b"DH2Q", b"DHnQ"].into_iter().find(|name| asked(name).is_some()) {
+        contexts.push((name, vec![0; 8]));
+    }
+    if let Some(at) = asked(b"RqLs") {
+        contexts.push((b"RqLs", request[at + 8..][..usize::from(request[at - 4])].to_vec()));
+    }
+    let mut bytes = Vec::new();
+    for (place, (name, data)) in contexts.iter().enumerate() {
+        let length = data.len().next_multiple_of(8) as u8;
+        let next = if place + 1 == contexts.len() { 0 } else { 24 + length };
+        bytes.extend([next, 0, 0, 0, 16, 0, 4, 0, 0, 0, 24, 0, data.len() as u8, 0, 0, 0]);
+        bytes.extend([&name[..], &[0; 4], data].concat());
+        bytes.resize(bytes.len().next_multiple_of(8), 0);
+    }
+    if bytes.is_empty() {
+        return;
+    }
+    body[2] = if asked(b"RqLs").is_some() { 0xFF } else { request[header::LEN + 3] };
     body[80..84].copy_from_slice(&(header::LEN as u32 + 88).to_le_bytes());
-    body[84..88].copy_from_slice(&(context.len() as u32).to_le_bytes());
-    body.extend(context);
+    body[84..88].copy_from_slice(&(bytes.len() as u32).to_le_bytes());
+    body.extend(bytes);
 }

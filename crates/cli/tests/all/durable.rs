@@ -1,0 +1,136 @@
+//! Durable handles on Samba: connections that are lost with files open, and runs that go on as if they were not.
+#![allow(clippy::unwrap_used, clippy::print_stdout, reason = "a test may stop where it stands, and says why it skips")]
+
+use std::collections::BTreeMap;
+use std::fs;
+use std::net::SocketAddr;
+use std::path::Path;
+use std::process::Command;
+
+use plimsoll_testkit::command::output;
+use plimsoll_testkit::servers::faulty::{Faulty, Framing, Rule};
+use plimsoll_testkit::servers::{Samba, Scratch};
+use serde_json::Value;
+
+use crate::{alone, held_to_schema, only_side};
+
+/// What Samba needs to keep files open whose connection is lost.
+const DURABLE: [&str; 5] = [
+    "durable handles = yes",
+    "kernel oplocks = no",
+    "kernel share modes = no",
+    "posix locking = no",
+    r#"interfaces = "127.0.0.1;capability=RSS,speed=1000000000""#,
+];
+
+fn samba(more: &[&str]) -> Option<Samba> {
+    match Samba::start(&[&DURABLE[..], more].concat()) {
+        Ok(samba) => Some(samba),
+        Err(reason) => {
+            println!("SKIPPED: {reason}");
+            None
+        }
+    }
+}
+
+/// Drives the server; the findings, and what was said.
+fn drive(folder: &Path, address: SocketAddr, more: &[&str]) -> (Value, String) {
+    let target = format!("smb://{}@{address}/data", Samba::USER);
+    let run = ["run", "--target", &target, "--clients", "3", "--warmup", "0s", "--seed", "3", "--timeout", "20s"];
+    let outputs = ["--json", "run.json", "--tap", "tap.pcapng", "--transactions", "run.parquet", "--full"];
+    let mut command = Command::new(env!("CARGO_BIN_EXE_plimsoll"));
+    command.args(run).args(outputs).args(more).current_dir(folder).env("PLIMSOLL_PASSWORD", Samba::PASSWORD);
+    let ran = output(&mut command);
+    let said = String::from_utf8([ran.stdout, ran.stderr].concat()).unwrap();
+    // 4: a busy machine.
+    assert!(matches!(ran.status.code(), Some(0 | 4)), "{:?}: {said}", ran.status);
+    let bytes = fs::read(folder.join("run.json")).unwrap();
+    held_to_schema(&serde_json::from_slice(&bytes).unwrap());
+    (only_side(&bytes), said)
+}
+
+/// A workload that keeps files open, changes them, and does what cannot be done twice.
+const WORKLOAD: &str = r#"
+name = "open-files"
+description = "Reads and writes of open files, and files that come and go"
+[files]
+count = 6
+directories = 2
+depth = 1
+size = "256KiB"
+shared = "by-none"
+seed = 1
+[load]
+clients = 3
+depth = 1
+think = "0s"
+warmup = "0s"
+duration = "1s"
+[script]
+keep_open = 3
+verify = "20%"
+caching = "durable"
+[[iterations]]
+name = "read"
+weight = 4
+on = "file"
+steps = [{ read = { size = "16KiB", at = "random" } }, { write = { size = "4KiB", at = "random" } }]
+[[iterations]]
+name = "own"
+on = "own"
+steps = ["create", { write = { size = "4KiB" } }, "close", "rename", "remove"]
+[[iterations]]
+name = "list"
+on = "directory"
+steps = ["list"]
+"#;
+
+/// The numbers of the fact of the run that begins so.
+fn fact(side: &Value, begin: &str) -> Vec<u64> {
+    let facts = side["run"]["facts"].as_array().unwrap().iter().filter_map(Value::as_str);
+    let said = facts.filter_map(|fact| fact.strip_prefix(begin)).next().unwrap_or_default();
+    said.split([' ', ':', '(']).filter_map(|word| word.parse().ok()).collect()
+}
+
+#[test]
+fn a_reset_with_open_files_fails_nothing() {
+    let _alone = alone();
+    let Some(samba) = samba(&[]) else { return };
+    for more in [&[][..], &["--signing"], &["--encryption"], &["--channels", "2"], &["--dialect", "2.1"]] {
+        let scratch = Scratch::new("durable");
+        let folder = scratch.path();
+        fs::write(folder.join("w.toml"), WORKLOAD).unwrap();
+        let faulty = Faulty::start(samba.address(), Framing::Smb, Vec::new()).unwrap();
+        let load = |duration| [&["w.toml", "--depth", "1", "--duration", duration], more].concat();
+        drive(folder, faulty.address(), &load("100ms"));
+        // Every connection is lost sooner or later. (A further channel of a session is made again as often.)
+        faulty.set_rules(vec![Rule::End { connection: None, offset: 150_000, reset: true }]);
+        let (side, said) = drive(folder, faulty.address(), &load("2s"));
+        let stage = &side["stages"][0];
+        let failures = stage["failures"].as_array().unwrap();
+        let survived = |failure: &&Value| failure["cause"].as_str().unwrap().ends_with("(operations continued)");
+        let lost: u64 = failures.iter().filter(survived).map(|failure| failure["count"].as_u64().unwrap()).sum();
+        assert_eq!(
+            (failures.iter().find(|failure| !survived(failure)), &stage["failed"]),
+            (None, &0.into()),
+            "{more:?}: {said}"
+        );
+        let (sessions, opens) = (fact(&side, "recovered sessions: "), fact(&side, "recovered opens: "));
+        assert!(sessions[0] >= 2 && sessions[0] <= lost, "{more:?}: {said}");
+        assert!(opens[0] >= sessions[0] && opens[1] == 0, "{more:?}: {said}");
+        // What was sent, and what has no response, is one for one in the capture. (Nobody can read it where it is encrypted.)
+        if more != ["--encryption"] {
+            assert_eq!(requests(folder, "run.parquet"), requests(folder, "tap.pcapng"), "{more:?}");
+        }
+    }
+}
+
+/// Requests of each procedure in a table or capture.
+fn requests(folder: &Path, input: &str) -> BTreeMap<String, u64> {
+    let mut command = Command::new(env!("CARGO_BIN_EXE_plimsoll"));
+    let ran = output(command.args(["analyze", input, "--json", "read.json", "-q"]).current_dir(folder));
+    assert!(ran.status.success(), "{}", String::from_utf8_lossy(&ran.stderr));
+    let side = only_side(&fs::read(folder.join("read.json")).unwrap());
+    let rows = side["operations"].as_array().unwrap().iter();
+    rows.map(|row| (row["procedure"].as_str().unwrap().to_owned(), row["count"].as_u64().unwrap())).collect()
+}

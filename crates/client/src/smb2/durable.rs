@@ -1,0 +1,180 @@
+//! Durable handles: what must be known of a file that is open to open it again on another connection.
+//!
+//! Spec: MS-SMB2 3.2.4.3.5, 3.2.4.4, 3.2.5.7
+
+use std::collections::HashMap;
+
+use plimsoll_model::FileIdentity;
+use plimsoll_wire::smb2::{FileId, close, create};
+
+use super::connection::Outgoing;
+use super::files::{Files, Open};
+use super::jobs::{Job, Kind};
+use super::request_kind::RequestKind;
+
+/// The durable handles of a client that has asked for any.
+#[derive(Debug, Default)]
+pub(super) struct Durable {
+    /// Those that are open, or being closed.
+    opens: HashMap<FileId, Reopening>,
+    /// Connections with open files were lost before: a request that is sent again may have been carried out.
+    pub(super) has_resumed: bool,
+    /// Since when nothing has succeeded, ns.
+    pub(super) lost_at: Option<i64>,
+    /// Answers of lost connections that belonged to no request.
+    pub(super) unmatched_responses: u64,
+    pub(super) counts: Reconnects,
+}
+
+/// How a file was opened.
+#[derive(Clone, Debug)]
+pub(super) struct Reopening {
+    pub(super) path: Box<str>,
+    pub(super) access: u32,
+    pub(super) options: u32,
+    /// The open's name, from dialect 3.0 on.
+    pub(super) guid: Option<[u8; 16]>,
+    /// The lease that it got; without one it has a batch oplock.
+    pub(super) lease: Option<create::Lease>,
+    /// Which file it is.
+    pub(super) file: Option<FileIdentity>,
+}
+
+impl Reopening {
+    /// Builds the request that opens the file again. False where a name in it is too long, which it was not the first time.
+    pub(super) fn build(&self, handle: FileId, outgoing: &mut Outgoing) -> bool {
+        let durable = match self.guid {
+            Some(guid) => create::Context::Reconnect2 { file: handle, guid, persistent: false },
+            None => create::Context::Reconnect(handle),
+        };
+        let lease = self.lease.map(|lease| match self.guid {
+            Some(_) => create::Context::Lease2 { lease, parent: None, epoch: 0 },
+            None => create::Context::Lease(lease),
+        });
+        let contexts: Vec<create::Context<'_>> = std::iter::once(durable).chain(lease).collect();
+        let call = create::Create {
+            name: &self.path,
+            oplock: if self.lease.is_some() { create::OPLOCK_LEASE } else { create::OPLOCK_BATCH },
+            impersonation: create::IMPERSONATION_IMPERSONATION,
+            access: self.access,
+            attributes: create::ATTRIBUTE_NORMAL,
+            share: create::SHARE_READ | create::SHARE_WRITE | create::SHARE_DELETE,
+            disposition: create::DISPOSITION_OPEN,
+            options: self.options,
+            contexts: &contexts,
+        };
+        outgoing.clear();
+        outgoing.add(RequestKind::Open, &call).is_ok()
+    }
+}
+
+/// Sessions that were lost with files open, and what became of them, of all clients of a run.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Reconnects {
+    /// Opens that got a durable handle.
+    pub granted: u64,
+    /// Sessions that went on as another session, on another connection.
+    pub sessions: u64,
+    /// Opens that were reconnected.
+    pub opens: u64,
+    /// Opens whose reconnect the server refused.
+    pub refused: u64,
+    /// Requests without a response that were sent again.
+    pub sent_again: u64,
+    /// Those of them that turned out to have been carried out.
+    pub done_before: u64,
+    /// The longest time from a loss until an operation succeeded, ns.
+    pub outage_ns: u64,
+}
+
+impl Durable {
+    /// Whether the server gives a file back to another connection.
+    pub(super) fn is_durable(&self, open: &Open) -> bool {
+        // What is broken down to less is closed with its connection (MS-SMB2 3.3.4.6, 3.3.4.7, 3.3.7.1).
+        let held = match open.lease {
+            Some(lease) => lease.state & create::LEASE_HANDLE != 0,
+            None => open.oplock == create::OPLOCK_BATCH,
+        };
+        held && self.opens.contains_key(&open.id)
+    }
+
+    pub(super) fn get(&self, file: FileId) -> Option<&Reopening> {
+        self.opens.get(&file)
+    }
+
+    /// Keeps how a file was opened whose open ended.
+    pub(super) fn learn(&mut self, job: &mut Job, files: &Files) {
+        if let Kind::Open { reopening, opened: Some((key, _)), .. } = &mut job.kind
+            && let (Some(reopening), Some(open)) = (reopening.take(), files.get(*key))
+        {
+            self.opens.insert(open.id, Reopening { lease: open.lease, file: open.file, ..*reopening });
+            self.counts.granted += 1;
+        }
+    }
+
+    /// A message is over. What it closed is not opened again.
+    pub(super) fn ended(&mut self, outgoing: &Outgoing) {
+        if let Some(file) = closed(outgoing) {
+            self.opens.remove(&file);
+        }
+    }
+
+    /// A file is closed at the server.
+    pub(super) fn remove(&mut self, file: FileId) {
+        self.opens.remove(&file);
+    }
+
+    /// The server has another handle for an open file.
+    pub(super) fn renamed(&mut self, from: FileId, to: FileId) {
+        if let Some(reopening) = self.opens.remove(&from) {
+            self.opens.insert(to, reopening);
+        }
+    }
+
+    /// An operation succeeded.
+    pub(super) fn note_success(&mut self, at: i64) {
+        if let Some(since) = self.lost_at.take() {
+            let lasted = u64::try_from(at.saturating_sub(since)).unwrap_or(0);
+            self.counts.outage_ns = self.counts.outage_ns.max(lasted);
+        }
+    }
+}
+
+/// The file that a message closes, where it does nothing else.
+pub(super) fn closed(outgoing: &Outgoing) -> Option<FileId> {
+    let [member] = outgoing.members[..] else { return None };
+    let bytes = outgoing.bytes.get(close::FILE_ID..)?.first_chunk();
+    bytes.filter(|_| member.step == RequestKind::Close).map(|bytes| FileId(*bytes))
+}
+
+impl Reconnects {
+    /// Adds those of another client.
+    pub(super) fn add(&mut self, other: &Self) {
+        self.granted += other.granted;
+        self.sessions += other.sessions;
+        self.opens += other.opens;
+        self.refused += other.refused;
+        self.sent_again += other.sent_again;
+        self.done_before += other.done_before;
+        self.outage_ns = self.outage_ns.max(other.outage_ns);
+    }
+
+    /// What there is to say of them, in words.
+    #[must_use]
+    pub fn facts(&self) -> Vec<String> {
+        let Self { granted, sessions, opens, refused, sent_again, done_before, outage_ns } = *self;
+        let mut facts = Vec::new();
+        if granted > 0 {
+            facts.push(format!("durable handles: {granted} granted"));
+        }
+        if sessions + refused > 0 {
+            let outage_s = outage_ns as f64 / 1e9;
+            facts.push(format!("recovered sessions: {sessions} on another connection; longest outage {outage_s:.2} s"));
+            facts.push(format!("recovered opens: {opens} reconnected, {refused} refused"));
+        }
+        if sent_again > 0 {
+            facts.push(format!("recovered requests: {sent_again} sent again ({done_before} of them had been done)"));
+        }
+        facts
+    }
+}

@@ -1,0 +1,122 @@
+//! Messages of a session that was lost, as the session sends them that takes over: with the new handles of their files, and
+//! directories opened again.
+
+use std::collections::HashMap;
+
+use plimsoll_wire::smb2::ioctl::{self, fsctl};
+use plimsoll_wire::smb2::{
+    Command, FileId, change_notify, close, create, flush, lock, query_directory, query_info, read, set_info, write,
+};
+
+use super::client::SmbClient;
+use super::connection::Outgoing;
+use super::durable::closed;
+use super::jobs::{Directory, Kind, RESUME_KEY_OUTPUT};
+use super::request_kind::RequestKind;
+use super::waiting::Waiting;
+use crate::client::Events;
+
+impl SmbClient {
+    /// Files have other handles: `moved` says which.
+    pub(super) fn rename_files(&mut self, moved: &HashMap<FileId, FileId>, at: i64, events: &mut dyn Events) {
+        let rename = |file: &mut FileId| *file = moved.get(file).copied().unwrap_or(*file);
+        self.files.iter_mut().for_each(|open| rename(&mut open.id));
+        for job in self.jobs.iter_mut() {
+            match &mut job.kind {
+                Kind::Read { transfer, .. } | Kind::Write { transfer, .. } => rename(&mut transfer.file),
+                Kind::Copy { copy } => [&mut copy.from, &mut copy.to].into_iter().for_each(rename),
+                _ => {}
+            }
+        }
+        for mut waiting in std::mem::take(&mut self.waiting) {
+            let is_over = waiting.outgoing.as_deref().and_then(closed).is_some_and(|file| !moved.contains_key(&file));
+            if is_over {
+                self.closed_with_its_connection(&waiting, at, events);
+                continue;
+            }
+            if let Some(outgoing) = &mut waiting.outgoing {
+                self.begin_anew(&waiting.job, outgoing);
+                rename_in(outgoing, moved);
+            }
+            self.waiting.push_back(waiting);
+        }
+    }
+
+    /// A file that was to be closed is.
+    fn closed_with_its_connection(&mut self, waiting: &Waiting, at: i64, events: &mut dyn Events) {
+        let Some(job) = self.jobs.get(waiting.job) else { return };
+        job.pending = job.pending.saturating_sub(waiting.again.map_or(0, |again| again.left));
+        self.settle_without_sending(waiting.job, at, events);
+    }
+
+    /// What the server knew of a directory or a copy went with the connection.
+    fn begin_anew(&mut self, job: &super::jobs::JobId, outgoing: &mut Outgoing) {
+        let Some(job) = self.jobs.get(*job) else { return };
+        match &mut job.kind {
+            Kind::List { directory, .. } | Kind::Watch { directory } if *directory != Directory::Opening => {
+                let Some(opening) = &job.opening else { return };
+                *directory = Directory::Opening;
+                outgoing.clone_from(opening);
+                if let Kind::List { entries, .. } = &mut job.kind {
+                    *entries = 0;
+                }
+            }
+            Kind::Copy { copy } if copy.resume_key.is_some() => {
+                copy.resume_key = None;
+                // The next message says again which file it is about.
+                job.file = None;
+                let control = fsctl::Control::RequestResumeKey;
+                let call = ioctl::Ioctl { file: copy.from, control, max_output: RESUME_KEY_OUTPUT };
+                outgoing.clear();
+                // It has no variable part that could be too long.
+                let built = outgoing.add(RequestKind::ResumeKey, &call);
+                debug_assert!(built.is_ok());
+            }
+            _ => {}
+        }
+    }
+}
+
+/// Puts the new handles of files into a message.
+fn rename_in(outgoing: &mut Outgoing, moved: &HashMap<FileId, FileId>) {
+    for member in &outgoing.members {
+        let Some(at) = file_at(member.step.command()) else { continue };
+        let place = outgoing.bytes.get_mut(member.start + at..).and_then(|rest| rest.first_chunk_mut());
+        let Some(place) = place else { continue };
+        if let Some(FileId(new)) = moved.get(&FileId(*place)) {
+            *place = *new;
+        }
+    }
+}
+
+/// Where a request has the handle of its file; `None` where it has none.
+fn file_at(command: Command) -> Option<usize> {
+    Some(match command {
+        Command::Close => close::FILE_ID,
+        Command::Flush => flush::FILE_ID,
+        Command::Read => read::FILE_ID,
+        Command::Write => write::FILE_ID,
+        Command::Lock => lock::FILE_ID,
+        Command::Ioctl => ioctl::FILE_ID,
+        Command::QueryDirectory => query_directory::FILE_ID,
+        Command::ChangeNotify => change_notify::FILE_ID,
+        Command::QueryInfo => query_info::FILE_ID,
+        Command::SetInfo => set_info::FILE_ID,
+        _ => return None,
+    })
+}
+
+/// Lets a CREATE open a file that was not to be there: its first sending may have created it.
+pub(super) fn open_or_create(outgoing: &mut Outgoing) {
+    let place = outgoing.bytes.get_mut(create::DISPOSITION..).and_then(|rest| rest.first_chunk_mut());
+    if let Some(place) = place.filter(|place| u32::from_le_bytes(**place) == create::DISPOSITION_CREATE) {
+        *place = create::DISPOSITION_OPEN_IF.to_le_bytes();
+    }
+}
+
+/// Gives an open another name.
+pub(super) fn replace(outgoing: &mut Outgoing, before: [u8; 16], now: [u8; 16]) {
+    let at = outgoing.bytes.windows(before.len()).position(|part| part == before);
+    let place = at.and_then(|at| outgoing.bytes.get_mut(at..)).and_then(|rest| rest.first_chunk_mut());
+    place.into_iter().for_each(|place| *place = now);
+}

@@ -1,0 +1,307 @@
+//! The connection is lost while files are open with durable handles: another session takes over what was open and outstanding.
+//!
+//! ```text
+//! suspend ── resume ── NEGOTIATE, SESSION_SETUP (PreviousSessionId), TREE_CONNECT ── CREATE (DH2C) per open file ── what was outstanding
+//! ```
+//!
+//! Spec: MS-SMB2 3.2.4.2.3, 3.2.4.4, 3.2.5.5, 3.2.7.1
+
+use std::collections::{HashMap, VecDeque};
+
+use plimsoll_model::{Endpoint, Outcome, Symbol};
+use plimsoll_wire::smb2::{FileId, Reply, status};
+
+use super::answers::Found;
+use super::channels::{Channel, ChannelState};
+use super::client::{SmbClient, State};
+use super::connection::{Connection, Kept, KeptMessages, Protection, RequestContext};
+use super::durable::closed;
+use super::jobs::{Job, JobId, Kind};
+use super::renewal::{open_or_create, replace};
+use super::request_kind::RequestKind;
+use super::waiting::Waiting;
+use crate::calls::{Call, Identity};
+use crate::client::Events;
+use crate::operation::{Cause, Done, Failure, Tag, Ticket};
+use crate::outbox::Outbox;
+
+/// How far a session is that takes over another one.
+#[derive(Debug)]
+pub(super) struct Resumption {
+    /// The session that was lost.
+    pub(super) previous: u64,
+    /// The operation that ends when everything is there again.
+    connect: JobId,
+    /// Files that were not asked for yet.
+    left: VecDeque<FileId>,
+    /// Files that were asked for, and not answered.
+    pending: u32,
+    /// The new handles of files.
+    pub(super) moved: HashMap<FileId, FileId>,
+    /// The first file that the server did not give back.
+    failure: Option<Failure>,
+}
+
+impl Resumption {
+    fn of(previous: u64) -> Self {
+        let (left, moved) = (VecDeque::new(), HashMap::new());
+        Self { previous, connect: JobId::NONE, left, pending: 0, moved, failure: None }
+    }
+}
+
+impl SmbClient {
+    /// The connection is gone. Whether another one can take over: every open file is durable, and everything on its way can be said
+    /// again.
+    pub(super) fn part(&mut self, at: i64, events: &mut dyn Events) -> bool {
+        if self.resumption.is_some() {
+            return self.part_again(events);
+        }
+        if self.state != State::Ready || self.connection.in_secondary_context() || !self.can_resume() {
+            return false;
+        }
+        let previous = self.connection.session.id;
+        for channel in 0..self.connections().count() as u32 {
+            self.keep_outstanding(channel, at, events);
+        }
+        if let Some(channels) = &mut self.channels {
+            let delayed = std::mem::take(&mut channels.delayed);
+            self.waiting.extend(delayed.into_iter().map(|(_, waiting)| waiting));
+        }
+        // The longest first: that is what is looked at for what is overdue.
+        self.waiting.make_contiguous().sort_by_key(|waiting| waiting.since);
+        self.count_loss();
+        self.forget_channels(at, events);
+        (self.logon, self.state) = (None, State::Parted);
+        self.resumption = Some(Box::new(Resumption::of(previous)));
+        if let Some(durable) = &mut self.durable {
+            durable.lost_at.get_or_insert(at);
+        }
+        true
+    }
+
+    fn can_resume(&self) -> bool {
+        let Some(durable) = &self.durable else { return false };
+        let mut open = self.files.keys().filter_map(|key| self.files.get(key));
+        let is_kept = |connection: &Connection, call: &Call<RequestContext>| {
+            // A connection that is being bound to the session has nothing of it.
+            connection.is_binding || connection.kept.as_ref().is_some_and(|kept| kept.of(call.id).is_some())
+        };
+        let mut connections = self.connections();
+        open.all(|open| durable.is_durable(open))
+            && connections.all(|connection| connection.waiting().all(|call| is_kept(connection, call)))
+    }
+
+    /// The connection of a resumption is gone, too.
+    fn part_again(&mut self, events: &mut dyn Events) -> bool {
+        match self.state {
+            State::Parted => true,
+            State::Connecting => {
+                self.interrupt(events);
+                true
+            }
+            _ => false,
+        }
+    }
+
+    /// The next connection begins anew.
+    fn interrupt(&mut self, events: &mut dyn Events) {
+        for call in self.connection.take_all() {
+            if call.sent.is_some() {
+                self.report_unanswered(0, &call, events);
+            }
+            self.jobs.remove(call.what.job);
+        }
+        let previous = self.resumption.as_ref().map_or(0, |resumption| resumption.previous);
+        if let Some(resumption) = self.resumption.replace(Box::new(Resumption::of(previous))) {
+            self.jobs.remove(resumption.connect);
+        }
+        (self.logon, self.state) = (None, State::Parted);
+    }
+
+    /// What was on its way on a connection waits for the next one.
+    fn keep_outstanding(&mut self, channel: u32, at: i64, events: &mut dyn Events) {
+        let connection = self.on_mut(channel);
+        let (calls, kept) = (connection.take_all(), connection.kept.as_mut().map(KeptMessages::take));
+        for call in calls.iter().filter(|call| call.sent.is_some()) {
+            self.report_unanswered(channel, call, events);
+        }
+        for (first, kept) in kept.into_iter().flatten().rev() {
+            // Of a message that is kept a request is outstanding.
+            let call = calls.iter().find(|call| call.id >= first);
+            let since = if call.is_some_and(|call| call.long_lived) { at } else { kept.since };
+            self.keep(Kept { since, ..kept }, call.is_some_and(|call| call.sent.is_some()));
+        }
+    }
+
+    fn keep(&mut self, mut kept: Kept, was_sent: bool) {
+        let is = |step| kept.outgoing.members.iter().all(|member| member.step == step);
+        // What a file that is opened again may cache is said then.
+        let is_over = is(RequestKind::Echo) || is(RequestKind::BreakAcknowledgement);
+        if self.jobs.tag(kept.job).is_none() && (kept.job != JobId::NONE || is_over) {
+            return;
+        }
+        if was_sent {
+            kept.again += 1;
+            if let Some(durable) = &mut self.durable {
+                durable.counts.sent_again += u64::from(kept.left);
+            }
+            self.open_anew(&mut kept);
+        }
+        self.waiting.push_front(Waiting::again(kept));
+    }
+
+    /// An open that may have been carried out, and whose handle nobody knows: with another name the server does not refuse it for
+    /// that, and the file that it was to create may be there.
+    fn open_anew(&mut self, kept: &mut Kept) {
+        let guid = self.new_key();
+        if let Some(Kind::Open { reopening: Some(reopening), .. }) = self.jobs.get(kept.job).map(|job| &mut job.kind) {
+            open_or_create(&mut kept.outgoing);
+            if let Some(before) = &mut reopening.guid {
+                replace(&mut kept.outgoing, std::mem::replace(before, guid), guid);
+            }
+        }
+    }
+
+    /// The session's further connections have gone with it.
+    fn forget_channels(&mut self, at: i64, events: &mut dyn Events) {
+        let (dialect, credits) = (*self.options.dialects.start(), self.options.credits);
+        let identity = self.connection.identity().clone();
+        let Some(channels) = &mut self.channels else { return };
+        // Files remember how many connections were lost before (ChannelSequence), whatever the session.
+        (channels.keys, channels.bindings) = (None, 0);
+        let mut binding = Vec::new();
+        for (number, channel) in (1..).zip(&mut channels.others) {
+            channels.unmatched_responses += channel.connection.unmatched_responses();
+            binding.extend((channel.state == ChannelState::Binding).then_some(number));
+            let connection = Connection::new(identity.clone(), dialect, credits);
+            *channel = Channel { connection, state: ChannelState::Absent, logon: None, ..*channel };
+        }
+        for number in binding {
+            let tag = Tag::channel(number);
+            if let Some(job) = self.jobs.find(tag) {
+                self.jobs.remove(job);
+            }
+            let result = Err(Failure::without_answer(Cause::ConnectionClosed));
+            events.done(Done { tag, at, result });
+        }
+    }
+
+    /// Goes on over another connection.
+    pub(super) fn rejoin(
+        &mut self,
+        local: Endpoint,
+        connection: u32,
+        now: i64,
+        out: &mut Outbox,
+        events: &mut dyn Events,
+    ) {
+        if let Some(durable) = &mut self.durable {
+            durable.unmatched_responses += self.connection.unmatched_responses();
+        }
+        let identity = Identity { client: local, connection, ..self.connection.identity().clone() };
+        self.connection = Connection::new(identity, *self.options.dialects.start(), self.options.credits);
+        (self.state, self.credit_probe_sent) = (State::Connecting, false);
+        let ticket = Ticket { tag: Tag::CONNECT, intended: None, path: Symbol::NONE };
+        let job = self.jobs.add(Job::new(&ticket, Kind::Connect));
+        if let Some(resumption) = &mut self.resumption {
+            resumption.connect = job;
+        }
+        self.negotiate(job, now, out, events);
+    }
+
+    /// The share is there: files are opened again, where there are any.
+    pub(super) fn before_operations(&mut self, job: JobId, at: i64, out: &mut Outbox, events: &mut dyn Events) {
+        let Some(mut resumption) = self.resumption.take() else { return self.ready(job, at, events) };
+        resumption.left = self.files.keys().filter_map(|key| self.files.get(key)).map(|open| open.id).collect();
+        // What is to be closed must be open.
+        resumption.left.extend(self.waiting.iter().filter_map(|waiting| closed(waiting.outgoing.as_deref()?)));
+        self.resumption = Some(resumption);
+        self.reopen_more(at, out, events);
+    }
+
+    fn reopen_more(&mut self, at: i64, out: &mut Outbox, events: &mut dyn Events) {
+        while self.connection.credits.available() > 0
+            && let Some(file) = self.resumption.as_mut().and_then(|resumption| resumption.left.pop_front())
+        {
+            let Some(reopening) = self.durable.as_ref().and_then(|durable| durable.get(file)) else { continue };
+            if !reopening.build(file, &mut self.outgoing) {
+                continue;
+            }
+            let ticket = Ticket { tag: Tag::CONNECT, intended: None, path: Symbol::NONE };
+            let job = self.jobs.add(Job::new(&ticket, Kind::Reopen { file }).about(reopening.file));
+            self.resumption.iter_mut().for_each(|resumption| resumption.pending += 1);
+            self.launch(job, Protection::Usual, at, out);
+        }
+        if self.resumption.as_ref().is_some_and(|resumption| resumption.left.is_empty() && resumption.pending == 0) {
+            self.all_reopened(at, out, events);
+        }
+    }
+
+    /// The server gave a file back, or did not.
+    pub(super) fn reopened(
+        &mut self,
+        call: &Call<RequestContext>,
+        reply: &Reply<'_>,
+        found: &Found<'_>,
+        at: i64,
+        out: &mut Outbox,
+        events: &mut dyn Events,
+    ) {
+        let Some(Job { kind: Kind::Reopen { file }, .. }) = self.jobs.remove(call.what.job) else { return };
+        let Some(resumption) = &mut self.resumption else { return };
+        resumption.pending -= 1;
+        let mut held = self.files.iter_mut().find(|open| open.id == file);
+        match (found, &mut self.durable) {
+            (Found::Opened(opened), Some(durable)) => {
+                resumption.moved.insert(file, opened.file);
+                durable.renamed(file, opened.file);
+                if let Some(open) = &mut held {
+                    let granted = opened.granted.lease.map(|granted| granted.lease);
+                    open.lease = granted.filter(|granted| open.lease.is_some_and(|lease| lease.key == granted.key));
+                    open.oplock = opened.oplock;
+                }
+                durable.counts.opens += u64::from(held.is_some());
+            }
+            // What was to be closed may have been closed.
+            (_, Some(durable)) if held.is_none() => durable.remove(file),
+            (_, durable) => {
+                let refused = u64::from(!is_not_ready(reply.status()));
+                durable.iter_mut().for_each(|durable| durable.counts.refused += refused);
+                let (procedure, status) = (Some(call.procedure), Some(reply.status()));
+                let failure = Failure { procedure, status, outcome: Outcome::Refused, cause: Cause::Status };
+                resumption.failure.get_or_insert(failure);
+            }
+        }
+        self.reopen_more(at, out, events);
+    }
+
+    /// The server has said of every file whether it is open.
+    fn all_reopened(&mut self, at: i64, out: &mut Outbox, events: &mut dyn Events) {
+        let Some(resumption) = self.resumption.take() else { return };
+        let Resumption { connect, moved, failure, previous, .. } = *resumption;
+        if let Some(failure) = failure {
+            // A server that is not ready is asked again on another connection; one that refuses has forgotten the files.
+            let again = failure.status.is_some_and(is_not_ready);
+            self.state = if again { State::Parted } else { State::Closed(failure.cause) };
+            self.resumption = again.then(|| Box::new(Resumption::of(previous)));
+            if let Some(job) = self.jobs.get(connect) {
+                job.fail(failure);
+            }
+            return self.finish(connect, at, events);
+        }
+        if let Some(durable) = &mut self.durable {
+            durable.has_resumed = true;
+            durable.counts.sessions += 1;
+        }
+        self.connection.kept = Some(KeptMessages::default());
+        self.connection.session.sequence = self.channels.as_ref().map_or(0, |channels| channels.sequence);
+        self.rename_files(&moved, at, events);
+        self.ready(connect, at, events);
+        self.pump(at, out, events);
+    }
+}
+
+/// Whether a server that does not give a file back may do so later.
+fn is_not_ready(status: u32) -> bool {
+    status == status::STATUS_FILE_NOT_AVAILABLE
+}
