@@ -1,7 +1,10 @@
 //! What `analyze` and `watch` do with packets: the same flags, outputs and report.
 
+use std::cell::RefCell;
+use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
 
+use anyhow::Context;
 use plimsoll_model::Anomaly;
 use plimsoll_observe::capture::Captures;
 use plimsoll_observe::decrypt::SessionKeys;
@@ -15,7 +18,8 @@ use plimsoll_stats::live::{Recent, Totals};
 use plimsoll_stats::{Dimension, Dimensions, Headline, MAX_DIMENSIONS, Options, Statistics};
 
 use crate::about::AboutFlags;
-use crate::exit::{Done, first_error};
+use crate::chain::{Chain, ChainFlags, Valve};
+use crate::exit::{Done, Usage, first_error};
 use crate::filter::Filter;
 use crate::keys::Keys;
 use crate::output::{OpenOutput, Output, finish_table};
@@ -50,7 +54,7 @@ pub(crate) struct AnalysisFlags {
 }
 
 /// Where transactions go. A watch also keeps those of the last minutes, and sums for a program that collects metrics.
-pub(crate) type Sinks = Filtered<((Statistics, OutputThread<Outputs>), Option<Box<Live>>)>;
+pub(crate) type Sinks = Filtered<((Statistics, Valve<OutputThread<Outputs>>), Option<Box<Live>>)>;
 /// What the page, the table and the recording hold.
 type Outputs = ((Option<Cube>, Option<Batched>), Option<SyncRecorder>);
 /// What a watch keeps.
@@ -63,6 +67,7 @@ pub(crate) struct Analysis {
     pub(crate) source: Source,
     pub(crate) output: OpenOutput,
     table: Option<(Batched, OutputFile)>,
+    chain: Option<Chain>,
 }
 
 /// An analysis at work, beside its observer.
@@ -72,13 +77,14 @@ pub(crate) struct Running {
     source: Source,
     output: OpenOutput,
     table: Option<OutputFile>,
+    chain: Option<Chain>,
 }
 
 impl Analysis {
     /// Opens the outputs, none of which may be one of the inputs.
-    pub(crate) fn open(mut flags: AnalysisFlags, inputs: &[PathBuf]) -> anyhow::Result<Self> {
+    pub(crate) fn open(mut flags: AnalysisFlags, inputs: &[PathBuf], chain: &ChainFlags) -> anyhow::Result<Self> {
         let hosts = flags.filter.resolve()?;
-        let read = inputs.iter().map(PathBuf::as_path).chain(flags.keys.files());
+        let read = inputs.iter().map(PathBuf::as_path).chain(flags.keys.files()).chain(chain.files());
         let mut files = Files::reading(read.chain(flags.filter.files()).chain(flags.about.files()));
         files.fills("--record", flags.record.folder());
         let about = flags.about.read()?;
@@ -86,7 +92,13 @@ impl Analysis {
         let table = flags.transactions.as_deref().map(|path| crate::output::table(path, &mut files)).transpose()?;
         let table = table.map(|(table, file)| (Batched::new(table), file));
         let source = source(inputs, &flags.filter, about);
-        Ok(Self { flags, hosts, source, output, table })
+        let chain = Chain::open(chain, flags.counted(), &mut files)?;
+        if chain.is_some() && (flags.keys.given() || flags.output.has_page()) {
+            let why = "--html and session keys cannot be used with --hand-over-from and --hand-over-to; \
+                for a page, use `plimsoll merge --html` with the recordings of all jobs";
+            return Err(Usage(why.to_owned()).into());
+        }
+        Ok(Self { flags, hosts, source, output, table, chain })
     }
 
     /// Keys of sessions, read.
@@ -103,46 +115,92 @@ impl Analysis {
         live: Option<Box<Live>>,
         other_thread: bool,
     ) -> anyhow::Result<(Observer<Sinks>, Running)> {
-        let Self { flags, hosts, source, output, table } = self;
+        let Self { flags, hosts, mut source, output, table, mut chain } = self;
         let AnalysisFlags { by, slowest, filter, record, .. } = &flags;
-        let io = flags.output.has_io() || flags.record.to().is_some();
-        let statistics =
-            Statistics::new(Options { slowest: *slowest, by: *by, tallies: true, io, ..Options::default() });
+        let options = Options { slowest: *slowest, by: *by, tallies: true, io: flags.has_io(), ..Options::default() };
+        let before = chain.as_mut().and_then(Chain::take_from);
+        if let (Some(chain), before) = (&mut chain, &before) {
+            let earlier = before.iter().flat_map(|before| &before.inputs).cloned();
+            source.inputs = earlier.chain(source.inputs).collect();
+            chain.covers(&source.inputs);
+        }
         // A page alone has room for it.
         let cube = flags.output.has_page().then(|| Cube::new(Headline::Response));
         let (table, table_file) = table.unzip();
-        let recording = begin_recording(record, inputs, &source)?;
+        let recording = begin_recording(record, inputs, &source, chain.as_ref())?;
         let has_outputs = cube.is_some() || table.is_some() || recording.is_some();
         let outputs = OutputThread::new(((cube, table), recording), other_thread && has_outputs);
-        let sinks = filter.before(((statistics, outputs), live));
-        let observer = Observer::new(sinks).with_session_keys(keys);
-        let running = Running { filter: flags.filter, hosts, source, output, table: table_file };
+        let sinks = |statistics| filter.before(((statistics, Valve::open(outputs)), live));
+        let observer = match before {
+            Some(before) => {
+                let sinks = sinks(before.statistics).of_state(before.filter);
+                Observer::of_state(&before.observer, sinks).context("--hand-over-from")?
+            }
+            None => Observer::new(sinks(Statistics::new(options))).with_session_keys(keys),
+        };
+        let running = Running { filter: flags.filter, hosts, source, output, table: table_file, chain };
         Ok((observer, running))
     }
 }
 
+impl Analysis {
+    /// The job's place in a chain of them.
+    pub(crate) fn chain(&mut self) -> Option<&mut Chain> {
+        self.chain.as_mut()
+    }
+}
+
+impl AnalysisFlags {
+    /// Whether anything is written that shows how files are read and written.
+    fn has_io(&self) -> bool {
+        self.output.has_io() || self.record.to().is_some()
+    }
+
+    /// What decides what is counted, in words: the same for all jobs of a chain.
+    fn counted(&self) -> String {
+        let by = self.by.iter().flat_map(|by| by.as_slice()).map(|dimension| dimension.label()).collect::<Vec<_>>();
+        let by = (!by.is_empty()).then(|| format!("--by {}", by.join(",")));
+        let io = self.has_io().then(|| "with --record or --json".to_owned());
+        let slowest = format!("--slowest {}", self.slowest);
+        [Some(slowest), by, io].into_iter().flatten().chain(self.filter.describe()).collect::<Vec<_>>().join(" ")
+    }
+}
+
 impl Running {
+    /// The job's place in a chain of them.
+    pub(crate) fn chain(&mut self) -> Option<&mut Chain> {
+        self.chain.as_mut()
+    }
+
     /// All packets have been read: writes the report to each destination.
     pub(crate) fn end(self, observed: Observed<Sinks>, captures: &Captures) -> anyhow::Result<Done> {
-        let Self { filter, hosts, source, output, table: table_file } = self;
+        let Self { filter, hosts, source, output, table: table_file, chain } = self;
         let Observed { sink: filtered, names, mut coverage } = observed;
-        captures.anomalies().add_to(&mut coverage.anomalies);
+        let anomalies = chain.as_ref().map_or_else(|| captures.anomalies(), |chain| chain.anomalies(captures));
+        anomalies.add_to(&mut coverage.anomalies);
         coverage.anomalies.add_many(Anomaly::ReadingInterrupted, u64::from(captures.interrupted()));
         filter.check(coverage.first_ns, coverage.last_ns)?;
         filtered.narrow(&mut coverage);
         let span_ns = (coverage.first_ns, coverage.last_ns);
         let ((statistics, outputs), _) = filtered.sink;
-        let ((cube, table), recording) = outputs.finish(&names);
+        let ((cube, table), recording) = outputs.sink.finish(&names);
         let table = table.zip(table_file).map_or(Ok(()), |(table, file)| finish_table(table.finish(&names), file));
-        let recording = recording.map(|recording| recording.end((&statistics, &coverage), span_ns, &names)).transpose();
         let drill = cube.map(|cube| DrillDown::collect(&cube, &names, &source, status_name));
         let findings = Findings::collect(&statistics, &coverage, &names, source, status_name);
-        let findings = findings.with_host_names(|ip| hosts.name(ip).or_else(|| names.hosts.name(ip)));
+        let named = RefCell::new(BTreeMap::new());
+        let findings = findings.with_host_names(|ip| {
+            let name = hosts.name(ip).or_else(|| names.hosts.name(ip))?;
+            named.borrow_mut().insert(ip, name.to_owned());
+            Some(name)
+        });
+        let end = |recording: SyncRecorder| recording.end((&statistics, &coverage), span_ns, &names, named.take());
+        let recording = recording.map(end).transpose();
         let recording =
             recording.and_then(|recorder| recorder.map_or(Ok(()), |one| one.finish(captures.interrupted(), &findings)));
         // Where one place takes nothing, the others get theirs all the same.
         let done = Done::with(&findings.validity, output.prints());
         first_error([output.write_with(&findings.into(), drill.as_ref()), table, recording])?;
+        chain.map_or(Ok(()), Chain::finish)?;
         Ok(done)
     }
 }
@@ -159,9 +217,15 @@ fn source(inputs: &[PathBuf], filter: &Filter, about: About) -> Source {
 }
 
 /// Begins a recording, if one is wanted.
-fn begin_recording(flags: &RecordFlags, inputs: &[PathBuf], source: &Source) -> anyhow::Result<Option<SyncRecorder>> {
+fn begin_recording(
+    flags: &RecordFlags,
+    inputs: &[PathBuf],
+    source: &Source,
+    chain: Option<&Chain>,
+) -> anyhow::Result<Option<SyncRecorder>> {
     let captures = inputs.iter().map(|path| Capture::of(Path::new(path))).collect();
-    let measured = Measurement::Analyze { source: source.clone(), captures };
+    let measured =
+        Measurement::Analyze { source: source.clone(), captures, link: chain.map(|chain| chain.link.clone()) };
     let Some(to) = flags.to() else { return Ok(None) };
     SyncRecorder::begin(to.begin(&measured, "the clock of the capture", 1)?).map(Some)
 }

@@ -2,13 +2,14 @@
 
 use std::path::{Path, PathBuf};
 
-use plimsoll_observe::capture::{Captures, Input, Progress, StopReading};
+use plimsoll_observe::capture::{Captures, Carried, Frame, Input, Progress, StopReading};
 use plimsoll_observe::{Observed, Observer, status_name};
 use plimsoll_report::findings::{DrillDown, Findings, Source};
 use plimsoll_stats::cube::Cube;
 use plimsoll_stats::{Options, Statistics};
 
-use crate::analysis::{Analysis, AnalysisFlags, Sinks};
+use crate::analysis::{Analysis, AnalysisFlags, Running, Sinks};
+use crate::chain::{Chain, ChainFlags};
 use crate::exit::{Done, Usage};
 use crate::interrupt;
 use crate::progress::Bar;
@@ -36,27 +37,31 @@ pub(crate) struct Arguments {
     #[arg(long, value_name = "COUNT", value_parser = clap::value_parser!(u16).range(1..))]
     threads: Option<u16>,
     #[command(flatten)]
+    chain: ChainFlags,
+    #[command(flatten)]
     analysis: AnalysisFlags,
 }
 
 /// Runs the subcommand.
 pub(crate) fn run(arguments: Arguments) -> anyhow::Result<Done> {
-    let Arguments { captures: inputs, threads, analysis: flags } = arguments;
+    let Arguments { captures: inputs, threads, chain, analysis: flags } = arguments;
     let (stop, quiet) = (StopReading::default(), flags.output.quiet);
     catch(&stop, quiet)?;
-    let analysis = Analysis::open(flags, &inputs)?;
+    let mut analysis = Analysis::open(flags, &inputs, &chain)?;
     if let Some(tables) = Tables::open(&inputs)? {
         return analyze_tables(tables, analysis, threads);
     }
     let keys = analysis.keys()?;
-    let opened = Captures::open_until(inputs.iter().map(|path| input(path)).collect(), stop.clone());
+    let carried = analysis.chain().map(Chain::carried).unwrap_or_default();
+    let opened = Captures::open_behind(inputs.iter().map(|path| input(path)).collect(), carried, stop.clone());
     let mut captures = opened.map_err(|error| match stop.asked() {
         true => anyhow::anyhow!("interrupted before the first packet: no report"),
         false => error.into(),
     })?;
     let threads = threads.map_or(1, usize::from);
-    let (observer, running) = analysis.begin(&inputs, keys, None, threads >= 3)?;
-    running.end(observe(&mut captures, observer, threads, quiet)?, &captures)
+    let (mut observer, mut running) = analysis.begin(&inputs, keys, None, threads >= 3)?;
+    observe(&mut captures, &mut observer, &mut running, threads, quiet)?;
+    running.end(observer.finish(), &captures)
 }
 
 /// Analyses transactions tables, and recordings that hold all transactions.
@@ -99,24 +104,31 @@ fn catch(stop: &StopReading, quiet: bool) -> anyhow::Result<()> {
 /// Gives every frame to an observer.
 fn observe(
     captures: &mut Captures,
-    mut observer: Observer<Sinks>,
+    observer: &mut Observer<Sinks>,
+    running: &mut Running,
     threads: usize,
     quiet: bool,
-) -> anyhow::Result<Observed<Sinks>> {
+) -> anyhow::Result<()> {
     let mut packets = false;
     let mut bar = Bar::new(quiet);
+    let mut chain = running.chain();
+    let mut carried = chain.as_ref().filter(|chain| chain.has_next()).map(|_| Carried::default());
+    let mut take = |frame: &Frame<'_>| match &mut carried {
+        Some(carried) => carried.pass(frame, |frame| observer.frame(frame)),
+        None => observer.frame(frame),
+    };
     if threads > 1 {
         read_in_thread(captures, |batch| {
             packets = true;
             for frame in batch.frames() {
-                observer.frame(&frame);
+                take(&frame);
                 bar.frame(|| position(batch.progress()));
             }
         })?;
     } else {
         while let Some(frame) = captures.next()? {
             packets = true;
-            observer.frame(&frame);
+            take(&frame);
             bar.frame(|| position(captures.progress()));
         }
     }
@@ -126,7 +138,12 @@ fn observe(
         false => "the capture contains no packets: check the capture command",
     };
     anyhow::ensure!(packets, why);
-    Ok(observer.finish())
+    if let (Some(chain), Some(carried)) = (&mut chain, carried) {
+        chain.prepare(observer, carried.clone(), captures)?;
+        // The report covers them all the same.
+        carried.frames().for_each(|frame| observer.frame(&frame));
+    }
+    Ok(())
 }
 
 fn position(progress: Progress) -> (u64, Option<u64>) {

@@ -8,6 +8,7 @@ mod about;
 mod analysis;
 mod analyze;
 mod anonymize;
+mod chain;
 mod compare;
 mod completions;
 #[cfg_attr(not(target_os = "linux"), path = "drive/absent.rs")]

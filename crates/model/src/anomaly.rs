@@ -1,5 +1,8 @@
 //! What could not be seen or understood: every kind is counted, none is swallowed.
 
+use serde::de::Error;
+use serde::{Deserialize, Deserializer, Serialize, Serializer};
+
 macro_rules! anomalies {
     ($($(#[doc = $doc:literal])+ $variant:ident $label:literal $text:literal;)+) => {
         /// A kind of thing that went wrong or could not be seen. Reports end with their counts.
@@ -143,6 +146,20 @@ impl Anomalies {
     /// Those that happened, with their counts.
     pub fn iter(&self) -> impl Iterator<Item = (Anomaly, u64)> + '_ {
         Anomaly::ALL.iter().map(|&kind| (kind, self.count(kind))).filter(|&(_, count)| count > 0)
+    }
+}
+
+impl Serialize for Anomalies {
+    fn serialize<S: Serializer>(&self, to: S) -> Result<S::Ok, S::Error> {
+        self.0.as_slice().serialize(to)
+    }
+}
+
+impl<'de> Deserialize<'de> for Anomalies {
+    fn deserialize<D: Deserializer<'de>>(from: D) -> Result<Self, D::Error> {
+        let counts = Vec::<u64>::deserialize(from)?;
+        let length = counts.len();
+        counts.try_into().map(Self).map_err(|_| D::Error::invalid_length(length, &"a count of each anomaly"))
     }
 }
 

@@ -4,10 +4,12 @@ use std::hash::Hasher;
 use std::net::IpAddr;
 use std::num::NonZeroU64;
 
+use serde::{Deserialize, Serialize};
+
 use crate::Symbol;
 
 /// What a request asks for, besides its procedure and its path. `None` is what is not known, or what the procedure does not have.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Asked {
     /// The file.
     pub file: Option<FileIdentity>,
@@ -29,7 +31,7 @@ pub struct Asked {
 
 /// Identity of a file within a table: equal identities are the same file. Different ones mostly are different files, but one file can
 /// have several: hard links and renames (SMB, local), opens that were not seen (SMB).
-#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
 pub struct FileIdentity(NonZeroU64);
 
 /// Odd, with half its bits set: multiplying by it spreads low bits upwards (2^64 divided by the golden ratio).
@@ -116,7 +118,7 @@ fn write_folded(hasher: &mut impl Hasher, text: &str) {
 }
 
 /// What an open does where the file exists, and where it does not. Protocols that have less use those that they have.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
 pub enum Disposition {
     /// Replaces it; creates it.
     Supersede,
@@ -156,7 +158,7 @@ impl Disposition {
 }
 
 /// What an open asks to do with the file's data.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
 pub enum FileAccess {
     /// Neither read nor write them: attributes, renaming, deletion.
     Neither,

@@ -2,9 +2,11 @@
 
 use std::net::IpAddr;
 
+use serde::{Deserialize, Serialize};
+
 /// The network path to one client, over its connections with file-server traffic. Of two numbers the first is of what it sends (or the
 /// way to its servers), the second of what it is sent (or the way to it).
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct ClientPath {
     /// The client.
     pub client: IpAddr,
@@ -59,7 +61,7 @@ impl ClientPath {
 }
 
 /// Times from a segment to its acknowledgement, as the place of the capture sees them.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct RoundTrip {
     /// The shortest that no delayed acknowledgement can have made longer: of a handshake, or of two segments or more that were
     /// acknowledged at once (RFC 1122 4.2.3.2), ns.
@@ -72,7 +74,7 @@ pub struct RoundTrip {
 
 /// Segments that were sent four times or more, at growing intervals, without an acknowledgement, though their receiver sent other packets
 /// meanwhile.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Stuck {
     /// Segments: one of a connection at a time.
     pub segments: u64,
@@ -97,7 +99,7 @@ impl Stuck {
 }
 
 /// Bytes acknowledged, and the time for it, while the sender had more to send or to be acknowledged: parts of 100 µs or longer.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Pace {
     /// Parts.
     pub count: u64,

@@ -1,13 +1,17 @@
 //! What the observer saw of the traffic, and what it knows it did not see.
 
+mod sum;
+
 use std::net::IpAddr;
+
+use serde::{Deserialize, Serialize};
 
 use crate::{Anomalies, ClientPath, Endpoint};
 
 /// Packet counts, named as in Appendix A of Swartz (1997) where it has them.
 ///
 /// `total` = `tcp` + `udp` + `other`; `tcp` = `tcp_data` + `ack_only` + `ack_repeated`.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct PacketCounts {
     /// Packets read.
     pub total: u64,
@@ -70,7 +74,7 @@ pub struct ClockGranularity {
 }
 
 /// Operations of which a half or all is not in the capture, or cannot be read.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Unseen {
     /// Requests and responses paired.
     pub paired: u64,
@@ -104,7 +108,7 @@ pub struct Unseen {
 }
 
 /// An estimate of the operations that the numbers do not contain, with its interval (95 %).
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Missing {
     /// The best estimate.
     pub operations: u64,
@@ -190,7 +194,7 @@ impl Unseen {
 }
 
 /// A connection of which only one direction was captured.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct OneSided {
     /// Where the captured packets came from.
     pub from: crate::Endpoint,
@@ -203,7 +207,7 @@ pub struct OneSided {
 }
 
 /// How long operations waited for bytes that TCP had to send again. Each SMB compound and AndX chain counts once.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Resent {
     /// Operations that waited for [`Resent::LOSS_NS`] or longer.
     pub operations: u64,
@@ -242,7 +246,7 @@ impl Resent {
 
 /// What TCP's own headers tell of waiting, over connections with file-server traffic. Of two numbers the first is of what clients
 /// send, the second of what servers send.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Network {
     /// Times that a window of 0 kept an end from sending, and for how long, ns.
     pub zero_windows: [u64; 2],
@@ -277,7 +281,7 @@ pub struct Network {
 }
 
 /// Waits of one connection for an acknowledgement because the receiver's window was full: it is smaller than what fits into a round trip.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct SmallWindow {
     /// The client.
     pub client: IpAddr,
@@ -290,7 +294,7 @@ pub struct SmallWindow {
 }
 
 /// A majority vote (Boyer and Moore 1981) among clients, a vote for each retransmission: it needs no table of clients.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct MostResent {
     /// The client that leads.
     pub client: Option<IpAddr>,
@@ -344,7 +348,7 @@ impl Network {
 }
 
 /// Leases and oplocks that servers broke, and opens that waited for it.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Breaks {
     /// Notifications that a lease or oplock is broken.
     pub notified: u64,
@@ -366,7 +370,7 @@ pub struct Breaks {
 
 /// Times that an SMB2 client had used up its credits, over connections of which all messages were seen and that had none left for at
 /// least a fifth of the time.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Credits {
     /// Times that it sent its next request as soon as it was given more.
     pub waits: u64,
@@ -386,7 +390,7 @@ impl Credits {
 }
 
 /// A server that closed all its connections, and was connected to again: it restarted, or its service did.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Restart {
     /// The server.
     pub server: Endpoint,

@@ -1,7 +1,9 @@
 //! What encrypted SMB 3 traffic tells without its keys: the headers around encrypted messages give session, direction and size.
 
+use serde::{Deserialize, Serialize};
+
 /// Encrypted messages whose contents were not read, over connections of which the client is known.
-#[derive(Clone, Debug, Default, PartialEq, Eq)]
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Encrypted {
     /// Connections.
     pub connections: u64,
@@ -34,7 +36,7 @@ pub struct Encrypted {
 }
 
 /// Times from requests to responses, each response taken for that of the request that waited longest.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Waited {
     /// How many.
     pub count: u64,

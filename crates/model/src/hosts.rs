@@ -3,8 +3,10 @@
 use std::collections::BTreeMap;
 use std::net::IpAddr;
 
+use serde::{Deserialize, Serialize};
+
 /// Where a name comes from, the surest last.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
 pub enum HostNameFrom {
     /// A client asked for `\\NAME\share` there: an alias, perhaps.
     Share,
@@ -17,7 +19,7 @@ pub enum HostNameFrom {
 /// One name per address: the first of the surest origin.
 ///
 /// Machines behind one address that say different names of themselves leave it without a name: a wrong one is worse.
-#[derive(Clone, Debug, Default)]
+#[derive(Clone, Debug, Default, Serialize, Deserialize)]
 pub struct HostNames {
     /// `None` as a name: several were told.
     known: BTreeMap<IpAddr, (HostNameFrom, Option<Box<str>>)>,

@@ -31,6 +31,7 @@ mod status;
 mod timeline;
 mod transaction;
 mod validity;
+pub mod wide;
 
 pub use about::{About, LONGEST_KEY, LONGEST_TITLE, LONGEST_VALUE, MOST_LABELS, SystemUnderTest};
 pub use anomaly::{Anomalies, Anomaly};

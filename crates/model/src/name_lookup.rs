@@ -2,10 +2,12 @@
 
 use std::net::IpAddr;
 
+use serde::{Deserialize, Serialize};
+
 use crate::Symbol;
 
 /// A name that a host asked for and did not learn soon: the answer came late, or never.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct NameLookup {
     /// The host that asked,
     pub asker: IpAddr,
@@ -33,7 +35,7 @@ impl NameLookup {
 }
 
 /// A DNS server: questions, and those that it answered. A question that is sent again counts again.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct NameServer {
     /// The server.
     pub server: IpAddr,

@@ -1,11 +1,14 @@
 //! Strings that recur (shares, paths, users), kept once and passed around as numbers, and names of hosts.
 
+mod state;
+
 use indexmap::{IndexMap, IndexSet};
+use serde::{Deserialize, Serialize};
 
 use crate::HostNames;
 
 /// A name held in [`Names`]; `Symbol::NONE` where nothing is known.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Default)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Default, Serialize, Deserialize)]
 pub struct Symbol(u32);
 
 impl Symbol {

@@ -1,7 +1,9 @@
 //! What a user does to files, and the groups that reports sum over.
 
+use serde::{Deserialize, Serialize};
+
 /// What a user of files does, whatever the protocol.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
 pub enum Operation {
     /// Read file data.
     Read,
@@ -120,7 +122,7 @@ impl Operation {
 /// The groups of Swartz (1997) (its Table 1 and Appendix A), and Session for what none of them names.
 ///
 /// `Other` is the sum of Attributes, Directory and Locking; it is no row of its own here.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
 pub enum Group {
     /// Open and close.
     OpenClose,

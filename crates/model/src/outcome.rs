@@ -1,7 +1,9 @@
 //! How a request ended.
 
+use serde::{Deserialize, Serialize};
+
 /// How a request ended, as far as the vantage could tell.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
 pub enum Outcome {
     /// Answered, with status 0.
     Succeeded,

@@ -1,5 +1,7 @@
 //! The one table from what goes on the wire to what it means: see `table.rs` for the rows.
 
+use serde::{Deserialize, Serialize};
+
 use crate::Protocol;
 
 pub use file::FileCall;
@@ -17,7 +19,7 @@ mod table;
 mod tests;
 
 /// What went over the wire: a row of the table, as a dense index.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
 pub struct Procedure(u16);
 
 impl Procedure {

@@ -1,7 +1,9 @@
 //! The protocols that are understood.
 
+use serde::{Deserialize, Serialize};
+
 /// A protocol with procedures of its own.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
 pub enum Protocol {
     /// SMB 1 / CIFS (MS-CIFS, MS-SMB).
     Smb1,

@@ -1,7 +1,9 @@
 //! The instants of a transaction and what is computed from them.
 
+use serde::{Deserialize, Serialize};
+
 /// Where the clock stood that gave the instants.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
 pub enum Vantage {
     /// Capture time of the packets.
     Wire,
@@ -27,7 +29,7 @@ impl Vantage {
 ///    │              └──────────── response time ──────────────────┘
 ///    └─────────────────── response time from intended ────────────┘
 /// ```
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Timeline {
     /// When the schedule meant the request to start (load generator only).
     pub intended: Option<i64>,
@@ -71,7 +73,7 @@ impl Timeline {
 }
 
 /// Frame numbers, 1-based as tshark counts them, that hold the ends of both messages; 0 is never a frame.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Frames {
     /// Frame with the first byte of the request.
     pub request_first: Option<std::num::NonZeroU64>,

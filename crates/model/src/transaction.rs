@@ -1,12 +1,14 @@
 //! One request and its answer.
 
+use serde::{Deserialize, Serialize};
+
 use crate::{Asked, Endpoint, Frames, Outcome, Procedure, Symbol, Timeline, Vantage};
 
 /// One request and its answer, or one request that got none.
 ///
 /// Sizes are in bytes and count whole protocol messages (SMB or RPC, without framing prefix); for a member of a
 /// compound they are the member's own part.
-#[derive(Clone, Debug)]
+#[derive(Clone, Debug, Serialize, Deserialize)]
 pub struct Transaction {
     /// What went over the wire.
     pub procedure: Procedure,

@@ -1,12 +1,13 @@
 //! Which packets are a client's, and how many were dropped: both are known when a connection has ended.
 
 use plimsoll_model::{Anomalies, Anomaly, PacketCounts};
+use serde::{Deserialize, Serialize};
 
 use crate::message::Message;
 use crate::stream::Sizes;
 
 /// The packets of one direction of which it is not known yet whether a client sent them.
-#[derive(Clone, Copy, Debug, Default)]
+#[derive(Clone, Copy, Debug, Default, Serialize, Deserialize)]
 pub(crate) struct Commands([u64; 6]);
 
 impl Commands {
@@ -70,7 +71,7 @@ pub(crate) fn count_datagrams(message: &Message<'_>, is_call: bool, again: bool,
 }
 
 /// The holes of one direction.
-#[derive(Clone, Copy, Debug, Default)]
+#[derive(Clone, Copy, Debug, Default, Serialize, Deserialize)]
 pub(crate) struct Holes {
     holes: u64,
     bytes: u64,

@@ -13,6 +13,7 @@ mod watch;
 mod windows;
 
 use plimsoll_model::{Anomaly, Coverage, Endpoint, PacketCounts, Sink};
+use serde::{Deserialize, Serialize};
 
 use crate::commands::{Commands, count_datagrams};
 use crate::connection_context::ConnectionContext;
@@ -33,7 +34,7 @@ use watch::Watch;
 const ENDS_MAX: usize = 65_536;
 
 /// A TCP connection, or a UDP conversation (which has no streams).
-#[derive(Debug)]
+#[derive(Debug, Serialize, Deserialize)]
 pub(crate) struct Connection {
     pub(crate) tcp_flows: [TcpFlow; 2],
     pub(crate) framed: Framed,

@@ -1,9 +1,10 @@
 //! What the stages above a stream know of its connection.
 
 use plimsoll_model::Endpoint;
+use serde::{Deserialize, Serialize};
 
 /// What every protocol needs to know of the connection that a message came on.
-#[derive(Clone, Copy, Debug)]
+#[derive(Clone, Copy, Debug, Serialize, Deserialize)]
 pub struct ConnectionContext {
     /// Number of the connection.
     pub connection: u32,

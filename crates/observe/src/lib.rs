@@ -12,6 +12,7 @@ mod connection;
 mod connection_context;
 pub mod decrypt;
 pub mod filter;
+mod hand_over;
 pub mod message;
 mod missing;
 mod name_lookups;
@@ -24,5 +25,5 @@ mod ties;
 mod time_gate;
 pub mod tracer;
 
-pub use observer::{Observed, Observer};
+pub use observer::{HandOverError, Observed, Observer};
 pub use pairing::{status_name, statuses_named};

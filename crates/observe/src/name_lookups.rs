@@ -7,6 +7,7 @@ use std::collections::HashMap;
 use std::net::IpAddr;
 
 use plimsoll_model::{Coverage, NameLookup, NameServer, Names};
+use serde::{Deserialize, Serialize};
 
 const DNS: u16 = 53;
 /// Header; its fields.
@@ -30,7 +31,7 @@ const AGAIN_NS: i64 = 30_000_000_000;
 type Question = (IpAddr, Box<[u8]>);
 
 /// All of them.
-#[derive(Debug, Default)]
+#[derive(Debug, Default, Serialize, Deserialize)]
 pub(crate) struct NameLookups {
     open: HashMap<Question, NameLookup>,
     done: Vec<NameLookup>,

@@ -1,8 +1,11 @@
 //! The observer: frames in, transactions out. It ties the stages together and counts packets.
 
+mod hand_over;
 mod order;
 
+pub use hand_over::HandOverError;
 use plimsoll_model::{Anomalies, Anomaly, ClockGranularity, Coverage, Endpoint, Missing, Names, PacketCounts, Sink};
+use serde::{Deserialize, Serialize};
 
 use crate::capture::{ClockEstimate, Frame, LinkType};
 use crate::connection::{Connection, Opening};
@@ -27,7 +30,8 @@ const RPC_PORTS: [u16; 2] = [2049, 111];
 const UNKNOWN_LINKS_MAX: usize = 16;
 
 /// Frames in, transactions out.
-#[derive(Debug)]
+#[derive(Debug, Serialize, Deserialize)]
+#[serde(bound(serialize = "", deserialize = "S: Default"))]
 pub struct Observer<S> {
     connections: Connections<Connection>,
     numbered: u32,

@@ -7,6 +7,8 @@
 
 use std::collections::VecDeque;
 
+use serde::{Deserialize, Serialize};
+
 use crate::packet::{Segment, SegmentBuf, Stamp};
 use crate::stream::Slot;
 
@@ -16,7 +18,7 @@ const PACKETS_MAX: usize = 128;
 const BYTES_MAX: usize = 256 << 10;
 
 /// A packet that waits.
-#[derive(Debug)]
+#[derive(Debug, Serialize, Deserialize)]
 pub(crate) struct Tied {
     pub(crate) slot: Slot,
     pub(crate) direction: usize,
@@ -24,7 +26,7 @@ pub(crate) struct Tied {
 }
 
 /// What waits.
-#[derive(Debug)]
+#[derive(Debug, Serialize, Deserialize)]
 pub(crate) enum TiedPacket {
     /// A TCP segment.
     Segment(SegmentBuf, Stamp),
@@ -45,7 +47,7 @@ pub(crate) struct Datagram<'a> {
 }
 
 /// A UDP datagram with a payload of its own.
-#[derive(Debug)]
+#[derive(Debug, Serialize, Deserialize)]
 pub(crate) struct DatagramBuf {
     payload: Vec<u8>,
     wire_len: u32,
@@ -96,7 +98,7 @@ impl Tied {
 }
 
 /// The packets that wait; all have the same time.
-#[derive(Debug, Default)]
+#[derive(Debug, Default, Serialize, Deserialize)]
 pub(crate) struct Ties {
     packets: VecDeque<Tied>,
     bytes: usize,

@@ -4,13 +4,15 @@
 //! in one, or a clock that was set. If that is near the one before, the timestamp is damaged, and the packet is left out. So is one
 //! that is near neither. The first packets wait likewise, until two are near each other.
 
+use serde::{Deserialize, Serialize};
+
 use crate::capture::{Frame, LinkType};
 
 /// A day, in nanoseconds. Captures pause for nights, and damaged timestamps are off by years.
 const FAR_NS: u64 = 86_400_000_000_000;
 
 /// A packet that waits for the next.
-#[derive(Debug)]
+#[derive(Debug, Serialize, Deserialize)]
 pub(crate) struct Waiting {
     number: u64,
     time_ns: i64,
@@ -50,7 +52,7 @@ pub(crate) struct Decided {
 }
 
 /// Compares each packet's time with those before and after.
-#[derive(Debug, Default)]
+#[derive(Debug, Default, Serialize, Deserialize)]
 pub(crate) struct TimeGate {
     /// The last time that is certain; without meaning before there is one.
     last_ns: i64,

@@ -1,6 +1,7 @@
 //! What was measured, and what follows from it without measuring again: recordings are written and read, compared and judged, and
 //! put beside each other over time. Nothing here drives a server, so all of it works on any operating system.
 
+mod captures;
 pub mod comparison;
 mod error;
 pub mod history;
@@ -10,6 +11,7 @@ pub mod record;
 mod recorded_level;
 pub mod recording_findings;
 
+pub use captures::{is_of_captures, merge as merge_captures};
 pub use error::{Usage, all_of, first_reason};
 pub use late_generator::SentenceUnit;
 pub use procedures::ProcedureSet;

@@ -1,5 +1,7 @@
 //! The findings of a recording: what `plimsoll report` shows of it.
 
+use std::collections::BTreeMap;
+use std::net::IpAddr;
 use std::path::Path;
 
 use anyhow::Context;
@@ -8,9 +10,10 @@ use plimsoll_recording::folder::{Progress, Recording, Stage};
 use plimsoll_report::collect::StatusName;
 use plimsoll_report::collect::run::Level;
 use plimsoll_report::findings::{About, Findings, Run, Source};
+use serde::Deserialize;
 
 use crate::RecordedLevel;
-use crate::record::Measurement;
+use crate::record::{HOST_NAMES, Measurement};
 
 /// The findings of a recording: a pure function of it. `status_name` names the statuses of whatever was measured.
 ///
@@ -97,7 +100,18 @@ fn of_analysis(recording: &Recording, source: Source, status_name: StatusName) -
         .first()
         .context("the analysis did not finish, so the recording has no results; run it again")?;
     let (statistics, coverage) = recording.statistics(stage, &mut names)?;
-    Ok(Findings::collect(&statistics, &coverage, &names, source, status_name))
+    let findings = Findings::collect(&statistics, &coverage, &names, source, status_name);
+    let hosts = host_names(stage)?;
+    Ok(findings.with_host_names(|ip| hosts.get(&ip).map(String::as_str)))
+}
+
+/// The names of hosts that a capture has told, as far as its report shows them.
+///
+/// # Errors
+/// The manifest is of another version.
+pub(crate) fn host_names(stage: &Stage) -> anyhow::Result<BTreeMap<IpAddr, String>> {
+    let names = stage.about.get(HOST_NAMES).map(BTreeMap::deserialize).transpose();
+    Ok(names.context("manifest.json: unknown format of `about`")?.unwrap_or_default())
 }
 
 /// What a reader must know of a recording that was not finished, as the rest of a sentence.

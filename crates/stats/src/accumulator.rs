@@ -3,6 +3,7 @@
 use std::borrow::Cow;
 
 use plimsoll_model::{Outcome, Transaction};
+use serde::{Deserialize, Serialize};
 
 use crate::state::Counter;
 use crate::{ByteSum, Decades, Headline, Times, Waiting};
@@ -11,7 +12,7 @@ use crate::{ByteSum, Decades, Headline, Times, Waiting};
 pub const MAX_STATUSES: usize = 64;
 
 /// Answers with one status.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct StatusCount {
     /// As on the wire.
     pub status: u32,
@@ -25,7 +26,7 @@ pub struct StatusCount {
 ///
 /// `count` = `answered` + `unanswered` + failed without a status; a request that was never sent is in `never_sent`
 /// alone.
-#[derive(Clone, Debug, Default, PartialEq)]
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 pub struct Accumulator {
     count: u64,
     answered: u64,

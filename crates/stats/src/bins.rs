@@ -1,5 +1,7 @@
 //! Equal bins of time that widen when there get too many.
 
+use serde::{Deserialize, Serialize};
+
 use crate::state::{Reader, State, StateError, Writer};
 
 /// What a bin holds.
@@ -13,7 +15,7 @@ pub trait Cell: Default {
 /// A bin's width is [`BASE_NS`] times a power of two, the smallest for which the bins suffice, and bins begin at
 /// multiples of their width since the Unix epoch. So the bins depend on the earliest and latest time alone, not on the
 /// order of arrival, and parts merge into exactly the whole.
-#[derive(Clone, Debug)]
+#[derive(Clone, Debug, Serialize, Deserialize)]
 pub struct Bins<T> {
     limit: usize,
     doublings: u32,
@@ -23,7 +25,7 @@ pub struct Bins<T> {
 }
 
 /// The bin that was asked for last, for times come in runs.
-#[derive(Clone, Copy, Debug, Default)]
+#[derive(Clone, Copy, Debug, Default, Serialize, Deserialize)]
 struct Here {
     start_ns: i64,
     /// 0 where it is not known.
@@ -203,7 +205,7 @@ mod tests {
     use super::*;
     use proptest::prelude::*;
 
-    #[derive(Clone, Debug, Default, PartialEq)]
+    #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
     struct Count(u64);
 
     impl Cell for Count {

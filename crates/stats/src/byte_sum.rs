@@ -1,11 +1,12 @@
 //! Sums of bytes of which some may be unknown.
 
 use plimsoll_model::Transaction;
+use serde::{Deserialize, Serialize};
 
 use crate::state::Counter;
 
 /// A sum of bytes. Where sizes were cut off, the bytes that are known are a lower bound of it.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct ByteSum {
     bytes: u64,
     unknown: u64,

@@ -6,6 +6,7 @@
 use std::collections::HashMap;
 
 use plimsoll_model::{Endpoint, Group, Operation, Outcome, Symbol, Transaction};
+use serde::{Deserialize, Serialize};
 
 use crate::accumulator::Sample;
 use crate::state::{Counter, Reader, State, StateError, Writer};
@@ -15,7 +16,7 @@ use crate::{ByteSum, Moments, SparseHistogram};
 pub const MAX_CHANNELS: usize = 16_384;
 
 /// What one connection carried of one session. Requests that wait by design are not in it, nor those that set the session up.
-#[derive(Clone, Debug, PartialEq)]
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct ChannelSums {
     /// Number of the connection.
     pub connection: u32,
@@ -48,7 +49,7 @@ pub struct ChannelSums {
 }
 
 /// What connections carried, by session. Exact for at most [`MAX_CHANNELS`].
-#[derive(Clone, Debug, Default, PartialEq)]
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 pub struct Channels {
     rows: Vec<ChannelSums>,
     /// By the number of the connection: the row of its first session.
@@ -211,6 +212,19 @@ impl Channels {
             }
         }
         self.left_out += other.left_out;
+    }
+
+    /// Numbers of connections.
+    pub(crate) fn connections(&self) -> impl Iterator<Item = u32> {
+        self.rows.iter().map(|row| row.connection)
+    }
+
+    /// The same with other numbers of connections.
+    pub(crate) fn renumbered(&self, number: impl Fn(u32) -> u32) -> Self {
+        let rows = self.rows.iter().map(|row| ChannelSums { connection: number(row.connection), ..row.clone() });
+        let mut renumbered = Self::default();
+        renumbered.merge(&Self { rows: rows.collect(), left_out: self.left_out, ..Self::default() });
+        renumbered
     }
 
     /// Requests of connections for which there was no room.

@@ -1,5 +1,7 @@
 //! A histogram with the cells of HdrHistogram, of which it keeps those in use.
 
+use serde::{Deserialize, Serialize};
+
 use crate::SIGNIFICANT_DIGITS;
 use crate::cells;
 use crate::rank::cell_at;
@@ -20,7 +22,7 @@ const _: () = assert!(SIGNIFICANT_DIGITS == 3 && OCTAVES * OCTAVE <= 1 << u16::B
 /// The cells are those of [`Times`](crate::Times), whatever the values are, and nothing is ever joined: histograms of parts, added up,
 /// are the whole's cell for cell, and have its percentiles. 56,320 cells at most; a second of one procedure has some
 /// hundreds.
-#[derive(Clone, Debug, Default, PartialEq, Eq)]
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct FineHistogram {
     // Rising.
     cells: Vec<u16>,
@@ -29,7 +31,7 @@ pub struct FineHistogram {
 }
 
 /// A cell of a [`FineHistogram`], ns.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct FineCell {
     /// The lowest time that counts here.
     pub from_ns: u64,

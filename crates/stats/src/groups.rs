@@ -1,9 +1,10 @@
 //! The rows of sums.
 
 use plimsoll_model::Group;
+use serde::{Deserialize, Serialize};
 
 /// A row of sums: a group, or the seed's "Other", which is the sum of three.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
 pub enum GroupKey {
     /// One group.
     One(Group),

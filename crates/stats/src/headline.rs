@@ -1,11 +1,12 @@
 //! Which response time leads.
 
 use plimsoll_model::Timeline;
+use serde::{Deserialize, Serialize};
 
 use crate::state::choice;
 
 /// Which response time distributions over time, heat maps, the slowest operations and comparisons are made of.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub enum Headline {
     /// The response time: captures and closed loops, where nothing starts before the last answer was there.
     #[default]

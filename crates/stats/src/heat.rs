@@ -1,6 +1,7 @@
 //! Latency heat maps: time × response time, a map a group.
 
 use plimsoll_model::Group;
+use serde::{Deserialize, Serialize};
 
 use crate::GroupKey;
 use crate::accumulator::Sample;
@@ -47,7 +48,7 @@ pub struct HeatMap {
 }
 
 /// The maps of all groups over one axis of time; an operation stands where its answer ended.
-#[derive(Clone, Debug, PartialEq)]
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub(crate) struct HeatMaps(Bins<Column>);
 
 #[derive(Clone, Debug, Default, PartialEq)]
@@ -154,6 +155,8 @@ const OCTAVES: [Octave; 64] = {
 crate::state::fields!("heat map", HeatMaps { 0 } if |maps| maps.0.limit() == MAX_HEAT_COLUMNS);
 crate::state::fields!("column of a heat map", Column { 0 }
     if |column| column.0.iter().flatten().all(|rows| Counter::all(&rows[..])));
+
+crate::state::as_bytes!(Column);
 
 #[cfg(test)]
 mod tests {

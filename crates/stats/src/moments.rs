@@ -1,12 +1,14 @@
 //! Count, extremes, mean and deviation, exact.
 
+use serde::{Deserialize, Serialize};
+
 use crate::state::{Counter, Reader, StateError};
 
 /// Exact count, minimum, maximum, sum and sum of squares of nanosecond values, in integers.
 ///
 /// Integers make it exact and mergeable: parts added up in any order are the same to the last bit as the whole, and
 /// no cancellation can spoil the deviation. `u128` holds the squares of 10^18 values of 10 s.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Moments {
     count: u64,
     min: u64,

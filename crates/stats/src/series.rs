@@ -1,6 +1,7 @@
 //! Throughput over time.
 
 use plimsoll_model::{Operation, Transaction};
+use serde::{Deserialize, Serialize};
 
 use crate::accumulator::Sample;
 use crate::bins::{Bins, Cell};
@@ -13,7 +14,7 @@ pub const MAX_SERIES_BINS: usize = 600;
 pub type Series = Bins<SeriesCell>;
 
 /// One bin of a series.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct SeriesCell {
     /// Operations that ended in the bin.
     pub operations: u64,

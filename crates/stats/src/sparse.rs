@@ -1,5 +1,7 @@
 //! A histogram small enough to have thousands of.
 
+use serde::{Deserialize, Serialize};
+
 use crate::cells;
 use crate::rank::cell_at;
 use crate::state::Counter;
@@ -14,7 +16,7 @@ const FINEST_BITS: u32 = 7;
 /// Cells are an octave's 128th (0.8 %, 0.4 % either way from the middle). When more than 512 are in use, pairs of
 /// neighbours are joined until they fit (1.6 %, 3.1 %, …): [`SparseHistogram::resolution`] tells. The resolution
 /// depends on the values alone, not on their order, so parts merge into exactly the whole.
-#[derive(Clone, Debug, Default, PartialEq, Eq)]
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct SparseHistogram {
     // Sorted by cell number.
     cells: Vec<(u16, u64)>,

@@ -1,10 +1,12 @@
 //! The sink that adds everything up.
 
+mod renumber;
 mod state;
 
 use std::borrow::Cow;
 
 use plimsoll_model::{Names, Outcome, Procedure, Sink, Transaction};
+use serde::{Deserialize, Serialize};
 
 use crate::accumulator::Sample;
 use crate::depth::DepthSender;
@@ -38,7 +40,7 @@ impl Default for Options {
 }
 
 /// Everything that a report says about transactions. See the crate's table for what counts where.
-#[derive(Clone, Debug)]
+#[derive(Clone, Debug, Serialize, Deserialize)]
 pub struct Statistics {
     operations: Table,
     long_lived: Table,
@@ -48,6 +50,7 @@ pub struct Statistics {
     unanswered: Top,
     depth: QueueDepth,
     /// Where requests go instead of `depth` while others measure at the same time.
+    #[serde(skip)]
     sender: Option<DepthSender>,
     series: Series,
     heat: HeatMaps,
@@ -60,7 +63,7 @@ pub struct Statistics {
 }
 
 /// One accumulator a procedure, made when it is first seen.
-#[derive(Clone, Debug, PartialEq)]
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 struct Table(Vec<Option<Box<Accumulator>>>);
 
 impl Statistics {

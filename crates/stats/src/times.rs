@@ -1,6 +1,7 @@
 //! One distribution of times: exact moments, a histogram for percentiles, exact decades.
 
 use hdrhistogram::Histogram;
+use serde::{Deserialize, Serialize};
 
 use crate::rank::rank;
 use crate::state::{Counter, Reader, State, StateError, Writer};
@@ -130,7 +131,7 @@ fn quantile(percentile: f64, total: u64) -> f64 {
 }
 
 /// Exact counts by powers of ten: below 1 µs, below 10 µs, … ; edges are exclusive and compared as integers.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Decades([u64; Decades::LEN]);
 
 impl Decades {
@@ -223,6 +224,7 @@ impl State for Times {
     }
 }
 
+crate::state::as_bytes!(Times);
 crate::state::fields!("decades", Decades { 0 } if |decades| Counter::all(&decades.0));
 
 #[cfg(test)]

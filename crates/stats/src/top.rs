@@ -1,6 +1,7 @@
 //! The few worst: slowest operations, longest-waiting requests.
 
 use plimsoll_model::{Group, Transaction};
+use serde::{Deserialize, Serialize};
 
 use crate::state::{Reader, State, StateError, Writer};
 
@@ -8,7 +9,7 @@ use crate::state::{Reader, State, StateError, Writer};
 ///
 /// The members of a compound or an AndX chain share a message and so its times; the most telling of them stands for
 /// it: not the compound as a whole, nor what only frames it (SEQUENCE, PUTFH), nor the attributes that ride along.
-#[derive(Clone, Debug)]
+#[derive(Clone, Debug, Serialize, Deserialize)]
 pub(crate) struct Top {
     limit: usize,
     // Best first.
@@ -16,7 +17,7 @@ pub(crate) struct Top {
 }
 
 /// Score, then earliest first; equal ranks are one message.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
 struct Rank {
     score: i64,
     early: std::cmp::Reverse<(Option<i64>, u32, Option<u64>)>,
@@ -63,6 +64,14 @@ impl Top {
     /// Adds another part of the same data.
     pub(crate) fn merge(&mut self, other: &Top) {
         other.kept.iter().for_each(|(rank, t)| self.offer(rank.score, t));
+    }
+
+    /// Gives connections other numbers, in the same order.
+    pub(crate) fn renumber(&mut self, number: impl Fn(u32) -> u32) {
+        for (rank, t) in &mut self.kept {
+            t.connection = number(t.connection);
+            *rank = Rank::of(rank.score, t);
+        }
     }
 
     /// Highest score first.

@@ -1,12 +1,13 @@
 //! How long clients waited for answers: what a report ranks by.
 
 use plimsoll_model::{Protocol, Transaction};
+use serde::{Deserialize, Serialize};
 
 use crate::state::Counter;
 
 /// The sum of the leading response times, each message's once: the members of a compound or an AndX chain travel together, and
 /// clients wait for all of them at the same time. The first stands for the others; of an NFSv4 compound the operation that it is about.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Waiting {
     ns: u128,
     /// Of those whose service time is known: in all, the service times, and the sending of the requests.

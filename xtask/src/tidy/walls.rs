@@ -43,7 +43,7 @@ const WALLS: [Wall; 17] = [
     Wall { name: CLIENT, inside: &[MODEL, WIRE], outside: Outside::Any },
     Wall { name: WORKLOAD, inside: &[MODEL, WIRE, CLIENT], outside: Outside::Any },
     Wall { name: DRIVE, inside: &[MODEL, WIRE, CLIENT, WORKLOAD, STATS], outside: Outside::Any },
-    Wall { name: STATS, inside: &[MODEL], outside: Outside::Only(&["foldhash", "hdrhistogram", "statrs"]) },
+    Wall { name: STATS, inside: &[MODEL], outside: Outside::Only(&["foldhash", "hdrhistogram", "serde", "statrs"]) },
     Wall { name: RECORDING, inside: &[MODEL, STATS], outside: Outside::Any },
     Wall { name: REPORT, inside: &[MODEL, STATS], outside: Outside::Any },
     Wall { name: SERVE, inside: &[WIRE], outside: Outside::Any },

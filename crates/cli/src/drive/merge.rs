@@ -1,9 +1,10 @@
-//! `plimsoll merge`: the recordings of the parts of a run become one.
+//! `plimsoll merge`: the recordings of the parts of a run, or of the files of a capture, become one.
 
 use std::path::PathBuf;
 
 use plimsoll_experiment::merge_parts;
 use plimsoll_results::record::{RecordTo, Rows};
+use plimsoll_results::{is_of_captures, merge_captures};
 
 use crate::exit::{Done, first_error};
 use crate::output::Output;
@@ -12,13 +13,15 @@ use crate::secrecy;
 
 const EXAMPLES: &str = "Examples:
   plimsoll merge part-1 part-2 part-3 part-4
-  plimsoll merge parts/* --record all --html all.html";
+  plimsoll merge parts/* --record all --html all.html
+  plimsoll merge monday/* --json monday.json";
 
-/// Merges the recordings of the parts of a run (`plimsoll run --part`) into one recording, one report and one verdict.
+/// Merges the recordings of the parts of a run (`plimsoll run --part`) or of captures (`plimsoll analyze --record`) into one
+/// recording, one report and one verdict.
 #[derive(Debug, clap::Args)]
 #[command(after_help = EXAMPLES)]
 pub(crate) struct Arguments {
-    /// Recordings of all parts, in any order
+    /// Recordings of all parts of a run, or of captures, in any order
     #[arg(value_name = "DIR", required = true)]
     folders: Vec<PathBuf>,
     /// Write the merged recording to this folder, for `plimsoll report DIR` and SQL (docs/recordings.md)
@@ -44,7 +47,11 @@ pub(crate) fn run(arguments: Arguments) -> anyhow::Result<Done> {
         overwrite: arguments.overwrite,
         command,
     });
-    let (findings, recorded) = merge_parts(&arguments.folders, to)?;
+    // Whatever is of the other kind is named.
+    let (findings, recorded) = match arguments.folders.iter().any(|folder| is_of_captures(folder)) {
+        true => merge_captures(&arguments.folders, to, plimsoll_observe::status_name)?,
+        false => merge_parts(&arguments.folders, to)?,
+    };
     let done = Done::with(&findings.validity, output.prints());
     first_error([output.write(&findings.into()), recorded])?;
     Ok(done)

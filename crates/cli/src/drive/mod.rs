@@ -33,7 +33,7 @@ pub(crate) enum Command {
     Duel(Box<duel::Arguments>),
     /// Drive two servers alternately until every --fail-if condition has passed or failed, for continuous integration.
     Gate(Box<gate::Arguments>),
-    /// Merge the recordings of the parts of a run (`run --part`) into one recording, report and verdict.
+    /// Merge the recordings of the parts of a run (`run --part`) or of captures into one recording, report and verdict.
     Merge(merge::Arguments),
     /// Drive an SMB or NFS server with a workload, and report response times.
     Run(Box<run::Arguments>),

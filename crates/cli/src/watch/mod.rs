@@ -14,6 +14,7 @@ use plimsoll_report::findings::Source;
 use plimsoll_stats::live::{LiveLosses, Recent, Totals};
 
 use crate::analysis::{Analysis, Sinks};
+use crate::chain::ChainFlags;
 use crate::exit::Done;
 use crate::interrupt;
 use crate::shell;
@@ -33,7 +34,7 @@ pub(crate) fn run(arguments: Arguments) -> anyhow::Result<Done> {
         let stop = stop.clone();
         move || stop.ask()
     })?;
-    let mut analysis = Analysis::open(flags, &sources)?;
+    let mut analysis = Analysis::open(flags, &sources, &ChainFlags::default())?;
     if let Opened::Interface(interface) = &opened {
         analysis.source.inputs = vec![Source::interface(interface.name())];
         if !quiet {

@@ -1,6 +1,7 @@
 //! `plimsoll history` on recordings: of captures as a library makes them, and of real runs.
 #![allow(clippy::unwrap_used, reason = "a test may stop where it stands")]
 
+use std::collections::BTreeMap;
 use std::fs;
 use std::path::Path;
 use std::process::{Command, Output};
@@ -52,7 +53,7 @@ fn record(folder: &Path, hour: i64, slower: f64, label: (&str, String)) {
         about: About { labels, ..About::default() },
         ..Source::default()
     };
-    let measured = Measurement::Analyze { source: source.clone(), captures: Vec::new() };
+    let measured = Measurement::Analyze { source: source.clone(), captures: Vec::new(), link: None };
     let to = RecordTo { folder: folder.to_owned(), rows: Rows::None, overwrite: false, command: Vec::new() };
     let (names, mut statistics) = (Names::default(), Statistics::new(Options::default()));
     let mut recorder = SyncRecorder::begin(to.begin(&measured, "clock", 0).unwrap()).unwrap();
@@ -66,7 +67,7 @@ fn record(folder: &Path, hour: i64, slower: f64, label: (&str, String)) {
     let span_ns = (Some(begin), Some(begin + 20_001 * MS));
     let coverage = Coverage { first_ns: span_ns.0, last_ns: span_ns.1, ..Coverage::default() };
     let findings = Findings::collect(&statistics, &coverage, &names, source, plimsoll_observe::status_name);
-    recorder.end((&statistics, &coverage), span_ns, &names).unwrap().finish(false, &findings).unwrap();
+    recorder.end((&statistics, &coverage), span_ns, &names, BTreeMap::new()).unwrap().finish(false, &findings).unwrap();
 }
 
 #[test]

@@ -7,6 +7,7 @@ mod bisect;
 mod breakdown;
 mod capacity;
 mod captures;
+mod chained;
 mod channels;
 mod claims;
 mod closure;

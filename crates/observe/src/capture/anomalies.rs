@@ -1,9 +1,10 @@
 //! What is wrong with captures.
 
 use plimsoll_model::{Anomalies, Anomaly};
+use serde::{Deserialize, Serialize};
 
 /// What was wrong with the captures so far.
-#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct CaptureAnomalies {
     /// Files that end in the middle of a record, or whose compressed stream ends too early. Everything before is used.
     pub truncated_tail: u64,
@@ -29,6 +30,22 @@ pub struct CaptureAnomalies {
 }
 
 impl CaptureAnomalies {
+    /// The same with those of files before.
+    #[must_use]
+    pub fn behind(&self, before: &Self) -> Self {
+        Self {
+            truncated_tail: self.truncated_tail + before.truncated_tail,
+            bad_records: self.bad_records + before.bad_records,
+            skipped_blocks: self.skipped_blocks + before.skipped_blocks,
+            unusable_times: self.unusable_times + before.unusable_times,
+            empty_files: self.empty_files + before.empty_files,
+            reported_drops: self.reported_drops + before.reported_drops,
+            reordered_files: self.reordered_files + before.reordered_files,
+            repeated_files: self.repeated_files + before.repeated_files,
+            reordered: self.reordered + before.reordered,
+        }
+    }
+
     /// Counts them among those of the packets. (Packets without a usable time count themselves.)
     pub fn add_to(&self, anomalies: &mut Anomalies) {
         let &Self {

@@ -4,6 +4,7 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
 
 use super::anomalies::CaptureAnomalies;
+use super::carried::Carried;
 use super::error::{CaptureError, Stop};
 use super::format::FileFormat;
 use super::frame::Frame;
@@ -96,6 +97,14 @@ impl Captures {
     /// # Errors
     /// As [`Captures::open`].
     pub fn open_until(inputs: Vec<Input>, stop: StopReading) -> Result<Self, CaptureError> {
+        Self::open_behind(inputs, Carried::default(), stop)
+    }
+
+    /// The same behind the last packets of the file before, whose numbers are continued.
+    ///
+    /// # Errors
+    /// As [`Captures::open`].
+    pub fn open_behind(inputs: Vec<Input>, carried: Carried, stop: StopReading) -> Result<Self, CaptureError> {
         if inputs.is_empty() {
             return Err(CaptureError::Empty("no input given".into()));
         }
@@ -106,8 +115,15 @@ impl Captures {
         }
         let mut anomalies = CaptureAnomalies::default();
         let inputs = order::in_order(inputs, &mut anomalies)?.into_iter();
-        let mut this = Self { inputs, anomalies, bytes_total, stop, ..Self::of_nothing() };
-        this.open_next()?;
+        let number = carried.last_number();
+        let mut this = Self { inputs, anomalies, bytes_total, stop, number, ..Self::of_nothing() };
+        match carried.open() {
+            Some((source, parser)) => {
+                this.source.replace(source);
+                this.parser = Parser::Carried(parser);
+            }
+            None => drop(this.open_next()?),
+        }
         Ok(this)
     }
 
@@ -301,8 +317,14 @@ impl Captures {
                     return true;
                 }
             };
-            self.number += 1;
-            self.window.push(located, self.number);
+            let number = match &self.parser {
+                Parser::Carried(carried) => carried.number,
+                _ => {
+                    self.number += 1;
+                    self.number
+                }
+            };
+            self.window.push(located, number);
             if !self.parser.looks_ahead() || self.source.is_crowded() {
                 return true;
             }

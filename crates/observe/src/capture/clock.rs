@@ -16,6 +16,8 @@
 //! sorted (`window.rs`); with a longer one the clock was set back. One estimate is for one clock: captures of several machines, or
 //! interfaces with different clocks, give the finest of them.
 
+use serde::{Deserialize, Serialize};
+
 use super::window::DISORDER_MAX_NS;
 
 /// So many steps that are not zero make the divisor an estimate instead of an upper bound. Wrong by chance once in
@@ -27,7 +29,7 @@ const COARSE_RATIO: u64 = 10;
 const COARSE_ZERO_SHARE: u64 = 10;
 
 /// A streaming estimate of the granularity of a capture's clock.
-#[derive(Debug, Clone)]
+#[derive(Debug, Clone, Serialize, Deserialize)]
 pub struct ClockEstimate {
     last_ns: Option<i64>,
     divisor: Divisor,
@@ -124,7 +126,7 @@ impl Default for ClockEstimate {
 /// For an odd d, n is a multiple of d exactly if n times the inverse of d (mod 2^64) is at most (2^64 - 1) / d;
 /// for an even one the product is rotated by its factors of two first. (Granlund and Montgomery, "Division by
 /// invariant integers using multiplication", 1994, section 9.)
-#[derive(Debug, Clone, Copy)]
+#[derive(Debug, Clone, Copy, Serialize, Deserialize)]
 struct Divisor {
     value: u64,
     inverse: u64,

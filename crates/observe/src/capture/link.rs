@@ -1,10 +1,12 @@
 //! What the first byte of a captured packet belongs to.
 
+use serde::{Deserialize, Serialize};
+
 /// The link layer of a captured packet.
 ///
 /// Numbers are those of the registry at <https://www.tcpdump.org/linktypes.html>; formats that count otherwise
 /// (snoop, NetMon, NetXRay) are mapped to it.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Serialize, Deserialize)]
 pub enum LinkType {
     /// Ethernet II or IEEE 802.3, from the destination address on (1).
     Ethernet,

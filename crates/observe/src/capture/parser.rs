@@ -1,6 +1,7 @@
 //! The parser that reads a file, by its first bytes.
 
 use super::anomalies::CaptureAnomalies;
+use super::carried::CarriedParser;
 use super::error::Stop;
 use super::format::Format;
 use super::located::Located;
@@ -15,6 +16,8 @@ use super::source::Source;
 pub(super) enum Parser {
     /// Between two files.
     Closed,
+    /// In front of the first file.
+    Carried(CarriedParser),
     Pcap(Pcap),
     Pcapng(Pcapng),
     Snoop(Snoop),
@@ -47,6 +50,7 @@ impl Parser {
     ) -> Result<Option<Located>, Stop> {
         match self {
             Self::Closed => Ok(None),
+            Self::Carried(parser) => parser.next(source),
             Self::Pcap(parser) => parser.next(source),
             Self::Pcapng(parser) => parser.next(source, anomalies),
             Self::Snoop(parser) => parser.next(source, anomalies),
@@ -65,7 +69,7 @@ impl Parser {
     /// The format, and the nanoseconds in a unit of its timestamps if the whole file has one.
     pub(super) fn describe(&self) -> Option<(Format, Option<u64>)> {
         match self {
-            Self::Closed => None,
+            Self::Closed | Self::Carried(_) => None,
             Self::Pcap(pcap) => {
                 let (format, tick_ns) = pcap.describe();
                 Some((format, Some(tick_ns)))

@@ -4,6 +4,7 @@
 //! known which of the two was acknowledged.
 
 use plimsoll_model::Pace;
+use serde::{Deserialize, Serialize};
 
 use super::largest::Largest;
 use super::moments::Moments;
@@ -35,7 +36,7 @@ const NONE: u64 = u64::MAX;
 pub(crate) type Classes = [u16; CLASSES];
 
 /// What a sender has beyond what is acknowledged.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub(super) enum More {
     /// Nothing.
     Nothing,
@@ -58,7 +59,7 @@ impl More {
 }
 
 /// The data of one direction.
-#[derive(Debug)]
+#[derive(Debug, Serialize, Deserialize)]
 pub(super) struct Acknowledgements {
     /// The segment that is timed: the offset behind it ([`NONE`]: there is none), and when it was seen.
     timed: (u64, i64),
@@ -81,6 +82,7 @@ pub(super) struct Acknowledgements {
     part_bytes: u64,
     /// See [`plimsoll_model::RoundTrip`].
     pub(super) least_ns: Option<u64>,
+    #[serde(with = "plimsoll_model::wide")]
     pub(super) classes: Classes,
     pub(super) pace: Pace,
 }

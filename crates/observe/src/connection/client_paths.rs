@@ -4,6 +4,7 @@ use std::collections::HashMap;
 use std::net::IpAddr;
 
 use plimsoll_model::{ClientPath, Network};
+use serde::{Deserialize, Serialize};
 
 use super::acknowledgements::{Acknowledgements, CLASSES, time_of};
 use super::largest::Largest;
@@ -19,9 +20,10 @@ const MOMENTS_MAX: usize = 32;
 const STUCK_MAX: usize = 8;
 
 /// What is added up over the connections of a client, by direction.
-#[derive(Debug)]
+#[derive(Debug, Serialize, Deserialize)]
 struct Sums {
     /// How many times fall into each class.
+    #[serde(with = "plimsoll_model::wide::pair")]
     classes: [[u32; CLASSES]; 2],
     largest: [Largest; 2],
     /// When segments were acknowledged, per connection, for at most [`MOMENTS_MAX`] connections.
@@ -60,7 +62,7 @@ fn push<T>(all: &mut Vec<T>, one: T, most: usize) {
 }
 
 /// Paths by client.
-#[derive(Debug, Default)]
+#[derive(Debug, Default, Serialize, Deserialize)]
 pub(crate) struct ClientPaths {
     by_client: HashMap<IpAddr, Box<(ClientPath, Sums)>>,
     beyond: u64,

@@ -1,11 +1,13 @@
 //! Segments too small to show what they begin: some programs send the length of a message by itself.
 
+use serde::{Deserialize, Serialize};
+
 use crate::message::HEADER_NEED;
 use crate::packet::Stamp;
 use crate::stream::Chunk;
 
 /// The bytes of one direction in front of the next ones, as long as the framing is unknown and they are too few to show it.
-#[derive(Debug)]
+#[derive(Debug, Serialize, Deserialize)]
 pub(super) struct FirstBytes {
     bytes: Vec<u8>,
     offset: u64,

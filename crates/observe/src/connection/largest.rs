@@ -1,5 +1,7 @@
 //! The largest segment that was acknowledged from an instant on, whichever instant that is.
 
+use serde::{Deserialize, Serialize};
+
 /// Steps that are remembered. Beyond that two become one, the larger size with the later time.
 const STEPS: usize = 4;
 
@@ -7,7 +9,7 @@ const STEPS: usize = 4;
 type Step = (u32, i64);
 
 /// Sizes of acknowledged segments, each with the last time: the largest first, and so the oldest.
-#[derive(Clone, Copy, Debug, Default)]
+#[derive(Clone, Copy, Debug, Default, Serialize, Deserialize)]
 pub(super) struct Largest {
     steps: [Step; STEPS],
     count: usize,

@@ -4,6 +4,7 @@ use std::collections::HashMap;
 use std::net::IpAddr;
 
 use plimsoll_model::{Coverage, Endpoint, Restart};
+use serde::{Deserialize, Serialize};
 
 /// Connections remembered: 400 KiB. With more it is not known whether one outlived the others.
 const LIVES_MAX: usize = 4_096;
@@ -13,7 +14,7 @@ const TOGETHER_NS: i64 = 10_000_000_000;
 const GOES_ON_NS: i64 = 1_000_000_000;
 
 /// A connection of a client to a server.
-#[derive(Clone, Copy, Debug)]
+#[derive(Clone, Copy, Debug, Serialize, Deserialize)]
 pub(crate) struct Life {
     pub(super) server: Endpoint,
     pub(super) client: IpAddr,
@@ -26,7 +27,7 @@ pub(crate) struct Life {
 }
 
 /// All of them.
-#[derive(Debug, Default)]
+#[derive(Debug, Default, Serialize, Deserialize)]
 pub(crate) struct Lives {
     all: Vec<Life>,
     beyond: u64,

@@ -1,11 +1,13 @@
 //! Moments of a connection in bounded memory: in which of 64 spans of time there was one. The spans double as the connection lasts.
 
+use serde::{Deserialize, Serialize};
+
 /// The first spans last 2^27 ns (134 ms).
 const FIRST_SHIFT: u32 = 27;
 const SPANS: u32 = u64::BITS;
 
 /// Moments, in the order of time or nearly so.
-#[derive(Clone, Copy, Debug, Default)]
+#[derive(Clone, Copy, Debug, Default, Serialize, Deserialize)]
 pub(super) struct Moments {
     first_ns: i64,
     shift: u32,

@@ -1,5 +1,7 @@
 //! A SYN in the middle of a connection: the beginning of another one between the same ends, or a stray one.
 
+use serde::{Deserialize, Serialize};
+
 use super::Connection;
 use crate::packet::{Segment, SegmentBuf, Stamp, TcpFlags};
 use crate::stream::TcpFlow;
@@ -9,7 +11,7 @@ use crate::stream::TcpFlow;
 const CONFIRMED_WITHIN: u32 = 1 << 16;
 
 /// A SYN in the middle of a connection that nobody has answered yet.
-#[derive(Debug)]
+#[derive(Debug, Serialize, Deserialize)]
 pub(crate) struct Opening {
     syn: SegmentBuf,
     direction: usize,

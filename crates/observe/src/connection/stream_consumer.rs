@@ -1,6 +1,7 @@
 //! What is above one of the streams of a connection: framing, pairing and the account of what is missing.
 
 use plimsoll_model::{Anomaly, PacketCounts, Sink};
+use serde::{Deserialize, Serialize};
 
 use super::first_bytes::FirstBytes;
 use super::may_be_client;
@@ -17,7 +18,7 @@ const MARK_LEN: u64 = 4;
 const REPLIES: u8 = 3;
 
 /// The messages in the streams of a connection.
-#[derive(Debug)]
+#[derive(Debug, Serialize, Deserialize)]
 pub(crate) struct Framed {
     pub(crate) framing: Framing,
     pub(super) framers: [Framer; 2],
@@ -32,7 +33,7 @@ pub(crate) struct Framed {
 }
 
 /// What became of the messages of a connection.
-#[derive(Debug)]
+#[derive(Debug, Serialize, Deserialize)]
 pub(crate) struct Paired {
     pub(crate) pairing: Pairing,
     pub(super) link: ConnectionContext,

@@ -1,6 +1,7 @@
 //! A segment that TCP sends again and again, because no copy of it arrives, while other packets pass: it is too large for the path.
 
 use plimsoll_model::Stuck;
+use serde::{Deserialize, Serialize};
 
 use crate::packet::Segment;
 
@@ -15,7 +16,7 @@ const SMALLER: f64 = 0.9;
 const SMALL: u32 = 512;
 
 /// The segment of one direction that was sent again last.
-#[derive(Clone, Copy, Debug, Default)]
+#[derive(Clone, Copy, Debug, Default, Serialize, Deserialize)]
 pub(super) struct Repeated {
     seq: u32,
     len: u32,
@@ -32,7 +33,7 @@ pub(super) struct Repeated {
 }
 
 /// Segments that were stuck.
-#[derive(Clone, Copy, Debug, Default)]
+#[derive(Clone, Copy, Debug, Default, Serialize, Deserialize)]
 pub(super) struct Found {
     pub(super) stuck: Stuck,
     /// When the first of them was sent again first and last, ns,

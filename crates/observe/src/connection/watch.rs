@@ -5,6 +5,7 @@
 use std::net::IpAddr;
 
 use plimsoll_model::{Endpoint, MostResent, Network};
+use serde::{Deserialize, Serialize};
 
 use super::lives::Life;
 use super::stuck::{self, Repeated};
@@ -20,7 +21,7 @@ const GOES_ON_NS: i64 = 10_000_000;
 const RETRANSMISSION_TIMEOUT_MAX_NS: i64 = 120_000_000_000;
 
 /// What is under way in a connection, by direction of the data that wait.
-#[derive(Debug, Default)]
+#[derive(Debug, Default, Serialize, Deserialize)]
 pub(super) struct Watch {
     /// Something is: each segment is looked at.
     is_active: bool,

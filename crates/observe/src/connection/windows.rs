@@ -3,6 +3,7 @@
 use std::net::IpAddr;
 
 use plimsoll_model::SmallWindow;
+use serde::{Deserialize, Serialize};
 
 use crate::packet::Segment;
 
@@ -14,7 +15,7 @@ const ROOM: u32 = 1_460;
 const SHIFT_MAX: u8 = 14;
 
 /// The data of one direction, and the window of their receiver.
-#[derive(Clone, Copy, Debug, Default)]
+#[derive(Clone, Copy, Debug, Default, Serialize, Deserialize)]
 struct Flow {
     /// Behind the last byte sent, and behind the last one acknowledged.
     sent: u32,
@@ -29,7 +30,7 @@ struct Flow {
 }
 
 /// Both directions of a connection.
-#[derive(Debug, Default)]
+#[derive(Debug, Default, Serialize, Deserialize)]
 pub(super) struct Windows {
     /// By direction of the SYN: seen, and its scale.
     scales: [Option<Option<u8>>; 2],

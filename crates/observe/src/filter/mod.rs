@@ -40,6 +40,9 @@ pub struct Criteria {
     pub slower_than_ns: Option<i64>,
 }
 
+/// What filters have found out and counted: the time range, known when the capture begins, and what was not let through.
+pub type FilterState = (Option<i64>, Option<i64>, u64);
+
 /// Lets the wanted transactions through.
 pub struct Filtered<S> {
     /// `None`: nothing is filtered.
@@ -70,6 +73,22 @@ impl<S> Filtered<S> {
     /// In front of `sink`; without criteria everything passes.
     pub fn new(criteria: Option<Criteria>, sink: S) -> Self {
         Self { filters: criteria.map(|criteria| Box::new(Filters::new(criteria))), refused: 0, sink }
+    }
+
+    /// What was found out and counted so far.
+    pub fn state(&self) -> FilterState {
+        let (from_ns, to_ns) = self.filters.as_ref().map_or((None, None), |filters| (filters.from_ns, filters.to_ns));
+        (from_ns, to_ns, self.refused)
+    }
+
+    /// The same filters, which go on from there.
+    #[must_use]
+    pub fn of_state(mut self, (from_ns, to_ns, refused): FilterState) -> Self {
+        if let Some(filters) = &mut self.filters {
+            (filters.from_ns, filters.to_ns) = (from_ns, to_ns);
+        }
+        self.refused = refused;
+        self
     }
 
     /// The time that is left of a capture's, ns since the Unix epoch.

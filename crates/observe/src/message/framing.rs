@@ -12,6 +12,8 @@ mod partial_message;
 mod search;
 mod torn;
 
+use serde::{Deserialize, Serialize};
+
 pub use faults::Faults;
 
 use arrivals::wait;
@@ -25,7 +27,7 @@ use super::{Content, Framing, Message};
 use crate::packet::Stamp;
 use crate::stream::Chunk;
 
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Default)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Default, Serialize, Deserialize)]
 enum State {
     /// Nothing known of where messages begin.
     #[default]
@@ -41,7 +43,7 @@ enum State {
 }
 
 /// Finds the messages in one direction of a connection.
-#[derive(Debug, Default)]
+#[derive(Debug, Default, Serialize, Deserialize)]
 pub struct Framer {
     state: State,
     message: PartialMessage,

@@ -7,6 +7,8 @@ mod framing;
 mod prefix;
 mod signature;
 
+use serde::{Deserialize, Serialize};
+
 pub use framing::{Faults, Framer};
 pub use prefix::Framing;
 pub use signature::{HEADER_NEED, is_reply, recognise};
@@ -41,7 +43,7 @@ pub struct Message<'a> {
 }
 
 /// What stands behind a prefix.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub enum Content {
     /// A message with a header of a known protocol.
     #[default]
@@ -55,7 +57,7 @@ pub enum Content {
 }
 
 /// The mark of a further fragment of an RPC record.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct FragmentMark {
     /// Bytes of the message in front of it.
     pub at: u64,

@@ -3,6 +3,7 @@
 //! Spec: RFC 1002 4.3.1; MS-SMB2 2.1; RFC 5531 11.
 
 use plimsoll_wire::nbss;
+use serde::{Deserialize, Serialize};
 
 use super::Content;
 use super::signature::{self, MESSAGE_MAX, RPC_NEED, SMB_NEED};
@@ -11,7 +12,7 @@ use super::signature::{self, MESSAGE_MAX, RPC_NEED, SMB_NEED};
 pub(super) const MARK_LEN: usize = 4;
 
 /// How messages are delimited on a connection.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Default)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Default, Serialize, Deserialize)]
 pub enum Framing {
     /// Not recognised yet.
     #[default]

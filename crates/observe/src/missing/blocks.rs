@@ -4,6 +4,8 @@
 //! sizes. Sums over blocks of 1, 2, 4 … messages in a row show how large it is. Messages are added several at once, because this is done
 //! for each of them.
 
+use serde::{Deserialize, Serialize};
+
 use super::Estimate;
 
 /// Sizes of blocks are powers of two below two to this.
@@ -14,7 +16,7 @@ const BLOCKS_MIN: u32 = 8;
 const BATCH: usize = 8;
 const BATCH_LEVEL: usize = 3;
 
-#[derive(Clone, Copy, Debug, Default, PartialEq)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Serialize, Deserialize)]
 struct Level {
     /// The sum of the block before, which has no partner yet.
     open: Option<u64>,
@@ -54,7 +56,7 @@ fn add_block(levels: &mut [Level], at: usize, sum: u64) {
 }
 
 /// Sizes of messages, in the order of their stream.
-#[derive(Clone, Debug, Default)]
+#[derive(Clone, Debug, Default, Serialize, Deserialize)]
 pub(crate) struct Blocks {
     /// None before the first batch.
     levels: Option<Box<[Level; LEVELS]>>,

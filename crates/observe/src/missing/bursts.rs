@@ -1,6 +1,7 @@
 //! When the capture lost packets: what may have begun, ended or happened as a whole while it did.
 
 use plimsoll_model::Missing;
+use serde::{Deserialize, Serialize};
 
 use super::End;
 
@@ -8,7 +9,7 @@ use super::End;
 const KEPT_MAX: usize = 1_024;
 
 /// Stretches of time in which packets were lost.
-#[derive(Debug, Default)]
+#[derive(Debug, Default, Serialize, Deserialize)]
 pub(crate) struct Bursts {
     all: Vec<(i64, i64)>,
 }

@@ -1,5 +1,7 @@
 //! Ids that count up: SMB2 message ids, SMB1 MIDs, and RPC xids of clients that count them.
 
+use serde::{Deserialize, Serialize};
+
 use super::{Blocks, Estimate};
 
 /// A client whose first captured request has a higher id than this did not count from 0: nobody sends as many requests on one
@@ -14,7 +16,7 @@ const JUMP_MAX: u64 = 4_096;
 const SEEN_MIN: u64 = 8;
 
 /// The ids of one direction's requests.
-#[derive(Clone, Debug, Default)]
+#[derive(Clone, Debug, Default, Serialize, Deserialize)]
 pub(crate) struct Ids {
     /// The id before, as it came.
     last: u64,

@@ -1,6 +1,7 @@
 //! What one connection had and what of it is missing.
 
 use plimsoll_model::{Endpoint, Missing, OneSided, Unseen};
+use serde::{Deserialize, Serialize};
 
 use super::{Blocks, Estimate, Ids};
 use crate::connection_context::ConnectionContext;
@@ -19,7 +20,7 @@ const UDP_ONE_SIDED: u64 = 8;
 const SERVER_PORTS: [u16; 4] = [445, 139, 2049, 111];
 
 /// One direction of a connection.
-#[derive(Debug, Default)]
+#[derive(Debug, Default, Serialize, Deserialize)]
 struct Flow {
     sizes: Blocks,
     /// Where the stream began, if that is known.
@@ -40,7 +41,7 @@ struct Flow {
 }
 
 /// The account of one connection.
-#[derive(Debug, Default)]
+#[derive(Debug, Default, Serialize, Deserialize)]
 pub(crate) struct Ledger {
     flows: [Flow; 2],
     tally: Unseen,
@@ -50,7 +51,7 @@ pub(crate) struct Ledger {
 
 /// Pairs, halves without a partner and messages that cannot be read, since they were last taken from here. Nearly all are pairs, which
 /// are looked at after each message; the others only where there are any.
-#[derive(Debug, Default)]
+#[derive(Debug, Default, Serialize, Deserialize)]
 pub(crate) struct Tally {
     /// Pairs.
     pub(crate) paired: u64,
@@ -75,7 +76,7 @@ impl Tally {
 }
 
 /// When a connection was seen, for judging what may have happened while packets were lost.
-#[derive(Clone, Copy, Debug)]
+#[derive(Clone, Copy, Debug, Serialize, Deserialize)]
 pub(crate) struct End {
     pub(crate) first_ns: i64,
     pub(crate) last_ns: i64,

@@ -1,16 +1,18 @@
 //! NFS file handles → exports and paths, learnt from MOUNT, LOOKUP, CREATE and their like.
 
-use std::hash::{BuildHasher, Hash};
+use std::hash::Hash;
 
 use plimsoll_model::{FileIdentity, Names, Symbol};
+use serde::{Deserialize, Serialize};
 
 use super::in_order::InOrder;
+use super::seeded::Seeded;
 
 /// Handles remembered, at most: some 32 bytes each, and some 48 each of the names that lead to them.
 const HANDLES_MAX: usize = 400_000;
 
 /// What a handle stands for.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Object {
     /// The export it is in, where known.
     pub share: Symbol,
@@ -21,7 +23,7 @@ pub struct Object {
 }
 
 /// An object, and what is known of the name by which it was asked for.
-#[derive(Clone, Copy, Debug, Default)]
+#[derive(Clone, Copy, Debug, Default, Serialize, Deserialize)]
 pub struct Named {
     /// What it is.
     pub object: Object,
@@ -38,7 +40,7 @@ impl From<Object> for Named {
 
 /// A handle that was learnt to stand for a name's object. As long as no handle has changed its meaning since, learning
 /// it once more changes nothing, and need not be looked up.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 struct Learnt {
     /// Key of the handle.
     handle: u64,
@@ -51,20 +53,20 @@ struct Learnt {
 }
 
 /// What a name in a directory stands for.
-#[derive(Clone, Copy, Debug)]
+#[derive(Clone, Copy, Debug, Serialize, Deserialize)]
 struct Child {
     path: Symbol,
     learnt: Learnt,
 }
 
 /// Handles and what they stand for. Bounded: beyond the limit new handles keep their bracketed number.
-#[derive(Debug, Default)]
+#[derive(Debug, Default, Serialize, Deserialize)]
 pub struct Handles {
     objects: InOrder<Object>,
     children: InOrder<Child>,
     /// How often a known handle came to stand for something else.
     changes: u64,
-    hasher: foldhash::quality::RandomState,
+    hasher: Seeded,
     /// The handle asked for last, its key and object: many calls in a row are about one directory or file.
     last: (Vec<u8>, u64, Object),
     /// Room for a path that is put together.

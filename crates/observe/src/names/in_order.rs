@@ -1,6 +1,7 @@
 //! A map in the order of arrival.
 
 use hashbrown::HashTable;
+use serde::{Deserialize, Deserializer, Serialize, Serializer};
 
 /// Values by key, in the order in which they came: what is used together came together, so that it shares cache lines
 /// (docs/decisions/0011-names-in-order.md). Keys are seeded hashes already; nothing is ever removed.
@@ -42,6 +43,20 @@ impl<T> InOrder<T> {
         let Ok(place) = u32::try_from(self.entries.len()) else { return };
         self.entries.push((key, value));
         self.places.insert_unique(key, place, |&place| self.entries[place as usize].0);
+    }
+}
+
+impl<T: Serialize> Serialize for InOrder<T> {
+    fn serialize<S: Serializer>(&self, to: S) -> Result<S::Ok, S::Error> {
+        self.entries.serialize(to)
+    }
+}
+
+impl<'de, T: Deserialize<'de>> Deserialize<'de> for InOrder<T> {
+    fn deserialize<D: Deserializer<'de>>(from: D) -> Result<Self, D::Error> {
+        let mut map = Self::default();
+        Vec::<(u64, T)>::deserialize(from)?.into_iter().for_each(|(key, value)| map.insert(key, value));
+        Ok(map)
     }
 }
 

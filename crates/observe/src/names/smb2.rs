@@ -6,6 +6,7 @@ use std::collections::HashMap;
 use std::hash::Hash;
 
 use plimsoll_model::{Endpoint, FileIdentity, Symbol};
+use serde::{Deserialize, Serialize};
 
 /// Ids of each kind remembered, at most: some 56 bytes each.
 const IDS_MAX: usize = 200_000;
@@ -13,7 +14,7 @@ const IDS_MAX: usize = 200_000;
 type Map<K, V = Symbol> = HashMap<K, V, foldhash::fast::RandomState>;
 
 /// What a file id stands for.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Opened {
     /// The path that it was opened with.
     pub path: Symbol,
@@ -22,7 +23,7 @@ pub struct Opened {
 }
 
 /// What ids stand for.
-#[derive(Debug, Default)]
+#[derive(Debug, Default, Serialize, Deserialize)]
 pub struct Smb2Names {
     users: Map<(Endpoint, u64)>,
     shares: Map<(Endpoint, u64, u32)>,

@@ -4,6 +4,8 @@
 
 use std::collections::{HashMap, VecDeque};
 
+use serde::{Deserialize, Serialize};
+
 use super::datagram::{Datagram, Fragment};
 use super::path::Address;
 use super::stamp::Stamp;
@@ -20,7 +22,7 @@ const WHOLE_MAX: usize = 256;
 
 type Key = (Address, Address, u32, u8);
 
-#[derive(Debug, Default)]
+#[derive(Debug, Default, Serialize, Deserialize)]
 struct Open {
     bytes: Vec<u8>,
     /// Ranges held, sorted, apart from one another: (start, end).
@@ -59,7 +61,7 @@ impl Whole {
 }
 
 /// Fragments waiting for their rest.
-#[derive(Debug, Default)]
+#[derive(Debug, Default, Serialize, Deserialize)]
 pub struct Fragments {
     open: HashMap<Key, Open>,
     order: VecDeque<Key>,

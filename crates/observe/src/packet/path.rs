@@ -1,5 +1,7 @@
 //! Who sends a packet to whom.
 
+use serde::{Deserialize, Serialize};
+
 /// An IPv4 (mapped into IPv6 as ::ffff:a.b.c.d) or IPv6 address as one number: cheap to hash and compare.
 pub type Address = u128;
 
@@ -9,7 +11,7 @@ pub fn ip_address(address: Address) -> std::net::IpAddr {
 }
 
 /// Source and destination of a packet.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
 pub struct Path {
     /// Sender.
     pub source: Address,

@@ -1,7 +1,9 @@
 //! TCP segments.
 
+use serde::{Deserialize, Serialize};
+
 /// The flags that matter here.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct TcpFlags(pub u8);
 
 impl TcpFlags {
@@ -47,7 +49,7 @@ pub struct Segment<'a> {
 }
 
 /// A TCP segment with a payload of its own.
-#[derive(Clone, Debug)]
+#[derive(Clone, Debug, Serialize, Deserialize)]
 pub struct SegmentBuf {
     /// See [`Segment::seq`].
     pub seq: u32,

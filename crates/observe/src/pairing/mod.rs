@@ -22,6 +22,7 @@ pub use request::{Answer, Pending};
 pub use status::{status_name, statuses_named};
 
 use plimsoll_model::{Network, OneSided, Sink, Unseen};
+use serde::{Deserialize, Serialize};
 
 use crate::connection::{ClientPaths, Lives};
 
@@ -34,18 +35,20 @@ use smb1::Smb1;
 use smb2::{Smb2, Smb2Shared};
 
 /// What all connections share.
-#[derive(Debug)]
+#[derive(Debug, Serialize, Deserialize)]
+#[serde(bound(serialize = "", deserialize = "S: Default"))]
 pub(crate) struct Shared<S> {
     pub(crate) output: Output<S>,
     handles: Handles,
     pub(crate) smb2: Smb2Shared,
     pub(crate) account: Account,
     /// Learns where packets and messages stand, for a second pass over the capture.
+    #[serde(skip)]
     pub(crate) tracer: Option<Box<dyn Tracer + Send>>,
 }
 
 /// What all connections together are missing.
-#[derive(Debug, Default)]
+#[derive(Debug, Default, Serialize, Deserialize)]
 pub(crate) struct Account {
     /// Sums over the connections that have ended.
     pub(crate) unseen: Unseen,
@@ -74,10 +77,16 @@ impl<S> Shared<S> {
             tracer: None,
         }
     }
+
+    /// The same with another sink.
+    pub(crate) fn with_sink<T>(self, sink: T) -> Shared<T> {
+        let Self { output, handles, smb2, account, tracer } = self;
+        Shared { output: output.with_sink(sink), handles, smb2, account, tracer }
+    }
 }
 
 /// The pairing of one connection, protocols as they turn up in it.
-#[derive(Debug, Default)]
+#[derive(Debug, Default, Serialize, Deserialize)]
 pub(crate) struct Pairing {
     /// Direction in which requests go, once one was seen.
     pub(crate) client: Option<usize>,

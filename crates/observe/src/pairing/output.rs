@@ -3,14 +3,17 @@
 use std::num::NonZeroU64;
 
 use plimsoll_model::{Anomalies, Anomaly, Asked, Frames, Names, Outcome, Resent, Sink, Timeline, Transaction, Vantage};
+use serde::{Deserialize, Serialize};
 
 use super::{Answer, ConnectionContext, Pending};
 use crate::missing::Tally;
 
 /// Where transactions and counts go.
-#[derive(Debug)]
+#[derive(Debug, Serialize, Deserialize)]
+#[serde(bound(serialize = "", deserialize = "S: Default"))]
 pub struct Output<S> {
     /// Takes the transactions.
+    #[serde(skip)]
     pub sink: S,
     /// Names of shares, paths and users.
     pub names: Names,
@@ -24,6 +27,14 @@ pub struct Output<S> {
     pub one_way: u64,
     /// Number of the frame to which the timestamps jumped last; 0 if they never did.
     pub jumped_at: u64,
+}
+
+impl<S> Output<S> {
+    /// The same with another sink.
+    pub(crate) fn with_sink<T>(self, sink: T) -> Output<T> {
+        let Self { sink: _, names, anomalies, tally, resent, one_way, jumped_at } = self;
+        Output { sink, names, anomalies, tally, resent, one_way, jumped_at }
+    }
 }
 
 impl<S: Sink> Output<S> {

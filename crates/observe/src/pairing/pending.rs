@@ -2,6 +2,8 @@
 
 use std::collections::{HashMap, VecDeque};
 
+use serde::{Deserialize, Serialize};
+
 /// Requests waiting at once on one connection, at most: beyond any server's credits or slots.
 const WAITING_MAX: usize = 16_384;
 
@@ -9,7 +11,7 @@ const WAITING_MAX: usize = 16_384;
 ///
 /// Most connections have a handful outstanding, so the newest few stand in a short list that is scanned; the rest
 /// are in a map.
-#[derive(Debug)]
+#[derive(Debug, Serialize, Deserialize)]
 pub struct PendingTable<T> {
     recent: Vec<(u64, T)>,
     /// With the turn in which it came here.

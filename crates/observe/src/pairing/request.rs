@@ -1,13 +1,14 @@
 //! What is remembered of a request while it waits, and what its answer adds.
 
 use plimsoll_model::{Asked, Outcome, Procedure, Symbol};
+use serde::{Deserialize, Serialize};
 
 use super::ConnectionContext;
 use crate::message::Message;
 use crate::packet::Stamp;
 
 /// What is remembered of a request while it waits for its answer.
-#[derive(Clone, Debug)]
+#[derive(Clone, Debug, Serialize, Deserialize)]
 pub struct Pending {
     /// What was asked.
     pub procedure: Procedure,
@@ -137,7 +138,7 @@ impl Pending {
 }
 
 /// What the final answer adds to a request.
-#[derive(Clone, Copy, Debug)]
+#[derive(Clone, Copy, Debug, Serialize, Deserialize)]
 pub struct Answer {
     /// First byte.
     pub first: Stamp,

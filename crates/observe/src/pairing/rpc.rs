@@ -12,6 +12,7 @@ mod recent_xids;
 use plimsoll_model::{Anomaly, Asked, Disposition, FileAccess, FileIdentity, Names, Outcome, Sink, Symbol};
 use plimsoll_wire::nfs::{self, Facts};
 use plimsoll_wire::rpc::{self, AcceptStat, Call, Credential, Protection, Reply};
+use serde::{Deserialize, Serialize};
 
 use recent_xids::RecentXids;
 
@@ -25,12 +26,13 @@ use crate::names::{Handles, Named};
 const SPARE_MAX: usize = 16;
 
 /// A call that waits.
-#[derive(Debug)]
+#[derive(Debug, Serialize, Deserialize)]
 struct Waiting {
     pending: Pending,
     program: u32,
     version: u32,
     procedure: u32,
+    #[serde(with = "crate::hand_over::protection")]
     protection: Option<Protection>,
     /// What the answer's handle will stand for.
     made: Named,
@@ -41,7 +43,7 @@ struct Waiting {
 }
 
 /// The RPC calls of one connection, both ways (callbacks come from the server).
-#[derive(Debug, Default)]
+#[derive(Debug, Default, Serialize, Deserialize)]
 pub struct Rpc {
     waiting: [PendingTable<Box<Waiting>>; 2],
     /// Boxes to use again: a call and its answer should not cost an allocation.

@@ -22,6 +22,7 @@ use plimsoll_wire::smb1::andx::{Chain, Link as Command};
 use plimsoll_wire::smb1::header::{Header, Status};
 use plimsoll_wire::smb1::{command, locking, session, transaction};
 use plimsoll_wire::smb2;
+use serde::{Deserialize, Serialize};
 
 use super::pending::Displaced;
 use super::request::{both, later};
@@ -37,7 +38,7 @@ use parts::Parts;
 use row::{Binding, Row, shown};
 
 /// The SMB1 requests of one connection.
-#[derive(Debug, Default)]
+#[derive(Debug, Default, Serialize, Deserialize)]
 pub struct Smb1 {
     waiting: PendingTable<Exchange>,
     early: Early,

@@ -18,6 +18,7 @@ use plimsoll_model::{Anomaly, Credits, Endpoint, HostNameFrom, Outcome, Procedur
 use plimsoll_wire::smb2::compound::{Member, Members};
 use plimsoll_wire::smb2::header::{self, Header};
 use plimsoll_wire::smb2::{Command, Kind, status};
+use serde::{Deserialize, Serialize};
 
 use self::asynchronous::{AcrossChannels, Asynchronous};
 use super::pending::Displaced;
@@ -28,7 +29,7 @@ use crate::missing::Ids;
 use crate::names::Smb2Names;
 
 /// A request that waits.
-#[derive(Debug)]
+#[derive(Debug, Serialize, Deserialize)]
 struct Waiting {
     pending: Pending,
     command: u16,
@@ -40,11 +41,12 @@ struct Waiting {
 }
 
 /// What all SMB2 connections share.
-#[derive(Debug, Default)]
+#[derive(Debug, Default, Serialize, Deserialize)]
 pub struct Smb2Shared {
     /// What ids stand for.
     pub names: Smb2Names,
     /// Decrypts messages, where keys were given.
+    #[serde(skip)]
     pub(crate) decryption: Option<Box<Decryption>>,
     /// Leases and oplocks that servers broke.
     pub(crate) breaks: breaks::BreakTimes,
@@ -69,7 +71,7 @@ impl Smb2Shared {
 }
 
 /// The SMB2 requests of one connection.
-#[derive(Debug, Default)]
+#[derive(Debug, Default, Serialize, Deserialize)]
 pub struct Smb2 {
     waiting: PendingTable<Waiting>,
     /// Highest message id, by which cut-off ids are completed.
@@ -81,6 +83,7 @@ pub struct Smb2 {
     /// The credits that the client has.
     balance: credits::Balance,
     /// What decryption remembers of the connection.
+    #[serde(skip)]
     channel: Option<Box<Channel>>,
     /// The direction of requests, once a plain one was seen.
     client: Option<usize>,

@@ -1,13 +1,16 @@
 //! Bytes of a stream as a packet brought them.
 
+use serde::{Deserialize, Serialize};
+
 use crate::packet::{Segment, Stamp};
 
 /// Bytes of a stream as one packet brought them.
-#[derive(Clone, Copy, Debug)]
+#[derive(Clone, Copy, Debug, Serialize, Deserialize)]
 pub struct Chunk<'a> {
     /// Place of the first byte in the stream.
     pub offset: u64,
     /// What was captured; shorter than `wire_len` where a snaplen cut it.
+    #[serde(skip)]
     pub bytes: &'a [u8],
     /// Length on the wire.
     pub wire_len: u32,

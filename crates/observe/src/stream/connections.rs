@@ -2,13 +2,15 @@
 
 use std::collections::HashMap;
 
+use serde::{Deserialize, Serialize};
+
 use crate::packet::{Address, Path};
 
 /// Connections followed at once. Each costs a few KiB, so all of them stay below some 100 MiB.
 const CONNECTIONS_MAX: usize = 16_384;
 
 /// Both ends of a connection, lower address and port first, whichever way a packet goes.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
 struct Key {
     low: (Address, u16),
     high: (Address, u16),
@@ -16,10 +18,10 @@ struct Key {
 }
 
 /// A place in the table.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Slot(usize);
 
-#[derive(Debug)]
+#[derive(Debug, Serialize, Deserialize)]
 struct Entry<C> {
     key: Key,
     used: u64,
@@ -27,7 +29,7 @@ struct Entry<C> {
 }
 
 /// The connection found last: packets come in runs, so most are told by comparing two paths.
-#[derive(Debug, Default)]
+#[derive(Debug, Default, Serialize, Deserialize)]
 struct Last {
     /// Its path in each direction.
     paths: Option<[Path; 2]>,
@@ -36,7 +38,7 @@ struct Last {
 }
 
 /// Connections by their ends.
-#[derive(Debug)]
+#[derive(Debug, Serialize, Deserialize)]
 pub struct Connections<C> {
     by_key: HashMap<Key, usize, foldhash::fast::RandomState>,
     entries: Vec<Entry<C>>,

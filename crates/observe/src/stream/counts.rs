@@ -1,7 +1,9 @@
 //! What the segments of a stream were.
 
+use serde::{Deserialize, Serialize};
+
 /// What a segment turned out to be.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Counts {
     /// Data seen before.
     pub retransmitted: u64,
@@ -32,7 +34,7 @@ impl Counts {
 }
 
 /// The data in packets: what a dropped one may hold.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Sizes {
     /// Most in a packet, bytes.
     pub largest: u32,

@@ -2,6 +2,8 @@
 
 use std::collections::VecDeque;
 
+use serde::{Deserialize, Serialize};
+
 use super::Chunk;
 
 /// Segments that wait, at most. A window of 64 KiB segments is far below it.
@@ -10,7 +12,7 @@ pub(super) const SEGMENTS_MAX: usize = 1_024;
 const BYTES_MAX: usize = 1 << 20;
 
 /// A segment that waits.
-#[derive(Debug)]
+#[derive(Debug, Serialize, Deserialize)]
 pub(super) struct Held {
     /// Without its bytes.
     chunk: Chunk<'static>,
@@ -31,7 +33,7 @@ impl Held {
 }
 
 /// What a chunk brought.
-#[derive(Clone, Copy, Debug, Default)]
+#[derive(Clone, Copy, Debug, Default, Serialize, Deserialize)]
 pub(super) struct Kept {
     /// Bytes that waited already.
     pub(super) repeats: bool,
@@ -40,7 +42,7 @@ pub(super) struct Kept {
 }
 
 /// Segments behind a hole, by offset; no two overlap.
-#[derive(Debug, Default)]
+#[derive(Debug, Default, Serialize, Deserialize)]
 pub(super) struct HeldSegments {
     segments: VecDeque<Held>,
     bytes: usize,

@@ -2,6 +2,8 @@
 //!
 //! Spec: RFC 9293 3.4, 3.10.
 
+use serde::{Deserialize, Serialize};
+
 use super::held::HeldSegments;
 use super::{Chunk, Counts, Receiver, Sizes, offset};
 use crate::packet::{Segment, Stamp};
@@ -10,7 +12,7 @@ use crate::packet::{Segment, Stamp};
 const JUMP_MAX: u64 = 1 << 30;
 
 /// One direction of a TCP connection.
-#[derive(Debug, Default)]
+#[derive(Debug, Default, Serialize, Deserialize)]
 pub struct TcpFlow {
     /// Next offset to hand on; meaningless until `known`.
     next: u64,

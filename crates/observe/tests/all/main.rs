@@ -9,6 +9,7 @@ mod compounds;
 mod conversation;
 mod decrypt;
 mod encapsulations;
+mod hand_over;
 mod hostile;
 mod loss;
 mod oracle;

@@ -16,6 +16,7 @@ use crate::error::Usage;
 
 pub use machine::this_machine;
 pub use synchronous::SyncRecorder;
+pub(crate) use synchronous::{HOST_NAMES, about_of};
 
 /// Transactions between two looks for intervals that are over.
 pub const CHECK_INTERVAL: u32 = 8192;
@@ -67,11 +68,42 @@ pub enum Measurement {
         source: Source,
         /// The captures.
         captures: Vec<Capture>,
+        /// The job's place, where several analyse the files of one capture one after the other.
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        link: Option<Link>,
     },
 }
 
+/// The place of a job among those that analyse the files of one capture one after the other, each with what the one before handed over. Its
+/// statistics are of all files so far, its intervals and rows of its own.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Link {
+    /// All of them: the `id` of the first.
+    pub chain: String,
+    /// From 1.
+    pub number: u32,
+    /// The job, unlike all others.
+    pub id: String,
+    /// The job before; null of the first.
+    pub after: Option<String>,
+}
+
+impl Link {
+    /// That of a job that begins now, behind another one.
+    #[must_use]
+    pub fn behind(other: Option<&Self>) -> Self {
+        let id = format!("{:x}-{:x}", now_ns(), std::process::id());
+        Self {
+            chain: other.map_or_else(|| id.clone(), |other| other.chain.clone()),
+            number: other.map_or(0, |other| other.number) + 1,
+            id,
+            after: other.map(|other| other.id.clone()),
+        }
+    }
+}
+
 /// A capture that was analysed.
-#[derive(Debug, Serialize, Deserialize)]
+#[derive(Clone, Debug, Serialize, Deserialize)]
 pub struct Capture {
     /// Its name; "-" for standard input.
     name: String,

@@ -1,11 +1,22 @@
 //! A recording of one stage, filled where transactions are made: nobody's time is measured there.
 
+use std::collections::BTreeMap;
+use std::net::IpAddr;
+
 use plimsoll_model::{Coverage, Names, Sink, Transaction};
 use plimsoll_recording::folder::{Finished, Sample, StageWriter};
 use plimsoll_stats::{IntervalRecorder, Intervals, Statistics};
-use serde_json::Value;
+use serde_json::{Value, json};
 
 use super::{CHECK_INTERVAL, LATE_NS, Recorder};
+
+/// Where a stage has the names of hosts that its report shows, by address.
+pub(crate) const HOST_NAMES: &str = "host_names";
+
+/// What a stage of an analysis has in its manifest.
+pub(crate) fn about_of(host_names: &BTreeMap<IpAddr, String>) -> Value {
+    if host_names.is_empty() { Value::Null } else { json!({ HOST_NAMES: host_names }) }
+}
 
 /// The stage of an analysis.
 pub struct SyncRecorder {
@@ -24,16 +35,17 @@ impl SyncRecorder {
         Ok(Self { recorder, stage, sample, intervals, since: 0 })
     }
 
-    /// All transactions have come, those of `span_ns`.
+    /// All transactions have come, those of `span_ns`; the report shows these names of hosts.
     pub fn end(
         mut self,
         (of, coverage): (&Statistics, &Coverage),
         span_ns: (Option<i64>, Option<i64>),
         names: &Names,
+        host_names: BTreeMap<IpAddr, String>,
     ) -> anyhow::Result<Recorder> {
         self.stage.rest(&self.intervals.finish());
         let state = of.to_bytes(coverage, names);
-        let finished = Finished { level: None, span_ns, state, about: Value::Null, part: None };
+        let finished = Finished { level: None, span_ns, state, about: about_of(&host_names), part: None };
         self.recorder.writer.end(self.stage, finished, names)?;
         Ok(self.recorder)
     }

@@ -1,6 +1,7 @@
 //! What transactions can be broken down by.
 
 use plimsoll_model::Transaction;
+use serde::{Deserialize, Serialize};
 
 use super::Key;
 use crate::state::{Reader, State, StateError, Writer, choice};
@@ -9,7 +10,7 @@ use crate::state::{Reader, State, StateError, Writer, choice};
 pub const MAX_DIMENSIONS: usize = 3;
 
 /// What to break down by.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
 pub enum Dimension {
     /// Client address.
     Client,
@@ -74,7 +75,7 @@ impl Dimension {
 }
 
 /// One to [`MAX_DIMENSIONS`] different dimensions, in the order in which keys name them.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Dimensions {
     all: [Dimension; MAX_DIMENSIONS],
     count: usize,
@@ -112,7 +113,7 @@ impl From<Dimension> for Dimensions {
 }
 
 /// A key for each dimension of a breakdown; `None` where it is not known.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
 pub struct CompositeKey {
     parts: [Option<Key>; MAX_DIMENSIONS],
     count: usize,
@@ -122,6 +123,11 @@ impl CompositeKey {
     /// The keys, one for each dimension.
     pub fn parts(&self) -> &[Option<Key>] {
         self.parts.get(..self.count).unwrap_or_default()
+    }
+
+    /// The same with other keys.
+    pub(super) fn map(self, key: impl Fn(Key) -> Key) -> Self {
+        Self { parts: self.parts.map(|part| part.map(&key)), ..self }
     }
 }
 

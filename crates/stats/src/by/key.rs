@@ -3,6 +3,7 @@
 use std::net::IpAddr;
 
 use plimsoll_model::{Endpoint, Names, Operation, Outcome, Protocol, StatusFamily, Symbol, Transaction};
+use serde::{Deserialize, Serialize};
 
 use super::Dimension;
 use crate::state::{Reader, State, StateError, Writer};
@@ -10,7 +11,7 @@ use crate::state::{Reader, State, StateError, Writer};
 const SECOND_NS: i64 = 1_000_000_000;
 
 /// One key of a breakdown.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
 pub enum Key {
     /// Client address.
     Client(IpAddr),

@@ -7,6 +7,7 @@ mod numbers;
 use std::collections::HashMap;
 
 use plimsoll_model::Transaction;
+use serde::{Deserialize, Serialize};
 
 use crate::accumulator::Sample;
 use crate::state::{Reader, State, StateError, Writer};
@@ -19,7 +20,7 @@ pub use numbers::{KeyCell, KeyStats, MAX_KEY_BINS};
 pub const MAX_KEYS: usize = 10_000;
 
 /// The numbers of each key, of at most [`MAX_KEYS`] (some 65 MiB when all have wide distributions over all of the time).
-#[derive(Clone, Debug, PartialEq)]
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct Breakdown {
     dimensions: Dimensions,
     numbers: HashMap<CompositeKey, usize>,
@@ -68,6 +69,28 @@ impl Breakdown {
     pub fn merge(&mut self, other: &Breakdown) {
         other.rows.iter().for_each(|(key, stats)| self.stats(*key).merge(stats));
         self.others.merge(&other.others);
+    }
+
+    /// Numbers of connections.
+    pub(crate) fn connections(&self) -> impl Iterator<Item = u32> {
+        let parts = self.rows.iter().flat_map(|(key, _)| key.parts().iter().copied().flatten());
+        parts
+            .filter_map(|key| if let Key::Connection(number, ..) = key { Some(number) } else { None })
+            .collect::<Vec<_>>()
+            .into_iter()
+    }
+
+    /// The same with other numbers of connections.
+    pub(crate) fn renumbered(&self, number: impl Fn(u32) -> u32) -> Self {
+        let mut renumbered = Self { others: self.others.clone(), ..Self::new(self.dimensions) };
+        for (key, stats) in &self.rows {
+            let key = key.map(|part| match part {
+                Key::Connection(old, client, server) => Key::Connection(number(old), client, server),
+                other => other,
+            });
+            renumbered.stats(key).merge(stats);
+        }
+        renumbered
     }
 
     /// What it is broken down by.

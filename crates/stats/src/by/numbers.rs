@@ -1,6 +1,7 @@
 //! What is added up for one key.
 
 use plimsoll_model::Transaction;
+use serde::{Deserialize, Serialize};
 
 use crate::accumulator::Sample;
 use crate::bins::{Bins, Cell};
@@ -11,7 +12,7 @@ use crate::{ByteSum, Moments, SparseHistogram, Waiting};
 pub const MAX_KEY_BINS: usize = 64;
 
 /// The numbers of one key.
-#[derive(Clone, Debug, PartialEq)]
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct KeyStats {
     /// Requests.
     pub count: u64,
@@ -42,7 +43,7 @@ pub struct KeyStats {
 }
 
 /// One bin of a key's series.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct KeyCell {
     /// Operations that ended in the bin.
     pub operations: u64,

@@ -1,14 +1,16 @@
 //! Requests and time by depth.
 
+use serde::{Deserialize, Serialize};
+
 use super::MAX_DEPTH;
 use super::tally::trim;
 
 /// Requests and time by depth, as far as depths were reached: most servers have some tens outstanding, and none of the rest takes memory.
-#[derive(Clone, Debug, Default)]
+#[derive(Clone, Debug, Default, Serialize, Deserialize)]
 pub(super) struct ByDepth(Vec<AtDepth>);
 
 /// What happened at a depth.
-#[derive(Clone, Copy, Debug, Default)]
+#[derive(Clone, Copy, Debug, Default, Serialize, Deserialize)]
 pub(super) struct AtDepth {
     pub(super) time_ns: u128,
     /// Requests that met it.

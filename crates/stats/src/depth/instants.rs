@@ -1,12 +1,14 @@
 //! Instants of starts and ends, sorted as cheaply as they allow.
 
+use serde::{Deserialize, Serialize};
+
 use crate::state::{Reader, State, StateError, Writer};
 
 /// How far from the end a time is inserted in its place; farther ones wait for the sort.
 const NEAR: usize = 64;
 
 /// Instants that come nearly in order.
-#[derive(Clone, Debug, Default)]
+#[derive(Clone, Debug, Default, Serialize, Deserialize)]
 pub(super) struct Instants {
     /// Sorted; all of them after [`Instants::sort`].
     pub(super) list: Vec<i64>,

@@ -6,6 +6,8 @@ mod shared_depth;
 mod state;
 mod tally;
 
+use serde::{Deserialize, Serialize};
+
 use by_depth::ByDepth;
 use instants::Instants;
 pub(crate) use shared_depth::DepthSender;
@@ -27,7 +29,7 @@ pub const MAX_DEPTH: usize = 65_535;
 ///
 /// Left out, because nobody knows how long they were outstanding: requests without a seen answer
 /// (`left_out`), and pairs with a negative time.
-#[derive(Default, Clone, Debug)]
+#[derive(Default, Clone, Debug, Serialize, Deserialize)]
 pub struct QueueDepth {
     starts: Instants,
     ends: Instants,

@@ -10,6 +10,7 @@ use std::cmp::Reverse;
 use std::collections::BinaryHeap;
 
 use plimsoll_model::{Group, Outcome, Transaction};
+use serde::{Deserialize, Serialize};
 
 pub use reuse::{BLOCK_BYTES, Distance, Reuse};
 use sequence::Streams;
@@ -23,7 +24,7 @@ const WINDOW: usize = 1_024;
 const SIZES: usize = 65;
 
 /// What files' data are asked for.
-#[derive(Clone, Debug, Default)]
+#[derive(Clone, Debug, Default, Serialize, Deserialize)]
 pub struct Io {
     reads: Direction,
     writes: Direction,
@@ -36,9 +37,10 @@ pub struct Io {
 }
 
 /// Reads, or writes.
-#[derive(Clone, Debug, PartialEq)]
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct Direction {
     /// By power of two: how many requests asked for that many bytes, and for how many together.
+    #[serde(with = "plimsoll_model::wide")]
     sizes: [(u64, u64); SIZES],
     /// Requests of each [`Order`].
     orders: [u64; Order::ALL.len()],
@@ -66,7 +68,7 @@ pub struct SizeClass {
 }
 
 /// A request on its way to be taken.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
 struct Request {
     sent: i64,
     /// Where two were sent at once, their order in the file decides.

@@ -4,6 +4,8 @@
 //! order of their time. So memory is bounded, parts can be merged, and a distance among sampled blocks is the distance among all
 //! times the share that is sampled.
 
+use serde::{Deserialize, Serialize};
+
 use crate::state::{Counter, Reader, State, StateError, Writer};
 
 /// Bytes of a block.
@@ -14,7 +16,7 @@ const MOST: usize = 16_384;
 const MOST_BLOCKS: u64 = 4_096;
 
 /// Which blocks were touched, and when.
-#[derive(Clone, Debug, PartialEq)]
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct Reuse {
     /// Blocks whose hash is not above it are kept.
     highest: u64,

@@ -5,6 +5,8 @@
 
 use std::collections::HashMap;
 
+use serde::{Deserialize, Serialize};
+
 use super::Request;
 use crate::state::{Counter, fields};
 
@@ -16,7 +18,7 @@ const MOST: usize = 16_384;
 const LENGTHS: usize = 32;
 
 /// Where a request begins.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub enum Order {
     /// It is the first of its stream.
     First,
@@ -44,14 +46,14 @@ impl Order {
 }
 
 /// Requests in a row: each begins where the one before it ended.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub(super) struct Run {
     requests: u64,
     bytes: u64,
 }
 
 /// Runs: how many, and how long.
-#[derive(Clone, Debug, Default, PartialEq)]
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 pub struct Runs {
     count: u64,
     requests: u64,
@@ -105,7 +107,7 @@ fields!("runs", Runs { count, requests, bytes, lengths } if |runs| {
 });
 
 /// A place in a file that a stream has got to.
-#[derive(Clone, Copy, Debug, Default)]
+#[derive(Clone, Copy, Debug, Default, Serialize, Deserialize)]
 struct Head {
     begin: u64,
     end: u64,
@@ -118,7 +120,7 @@ struct Head {
 type Key = (u32, u64, bool);
 
 /// Streams, bounded.
-#[derive(Clone, Debug, Default)]
+#[derive(Clone, Debug, Default, Serialize, Deserialize)]
 pub(super) struct Streams {
     young: HashMap<Key, Vec<Head>, foldhash::fast::RandomState>,
     /// What was young until there was too much of it, and was not used since.

@@ -170,3 +170,22 @@ macro_rules! fields {
     };
 }
 pub(crate) use fields;
+
+/// What mentions no names, for `serde`: as the bytes of its state.
+macro_rules! as_bytes {
+    ($of:ident) => {
+        impl serde::Serialize for $of {
+            fn serialize<S: serde::Serializer>(&self, to: S) -> Result<S::Ok, S::Error> {
+                crate::state::to_bytes(self).serialize(to)
+            }
+        }
+
+        impl<'de> serde::Deserialize<'de> for $of {
+            fn deserialize<D: serde::Deserializer<'de>>(from: D) -> Result<Self, D::Error> {
+                let bytes: Vec<u8> = serde::Deserialize::deserialize(from)?;
+                crate::state::Reader::new(&bytes).last().map_err(serde::de::Error::custom)
+            }
+        }
+    };
+}
+pub(crate) use as_bytes;

@@ -1,11 +1,12 @@
 //! How long passes from one answer to the next while a request waits all the time: what a server needs for one that serves one at a time.
 
 use plimsoll_model::Transaction;
+use serde::{Deserialize, Serialize};
 
 use super::cell::log2;
 
 /// Times from answer to answer.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Answers {
     last_ns: Option<i64>,
     count: u64,

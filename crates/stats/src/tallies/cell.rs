@@ -1,6 +1,7 @@
 //! Sums over requests for one operation, and whether they took longer than those of others.
 
 use plimsoll_model::{Operation, Transaction};
+use serde::{Deserialize, Serialize};
 
 use crate::accumulator::Sample;
 
@@ -12,7 +13,7 @@ pub const SLOW_MEAN: f64 = 3.0;
 pub const SLOW_TYPICAL: f64 = 2.0;
 
 /// Sums over requests. Times stop at 2^56 ns (two years), so that sums of them cannot overflow.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Cell {
     /// Requests whose response time is known.
     pub count: u64,
@@ -133,7 +134,7 @@ pub(super) fn log2(ns: u64) -> u64 {
 }
 
 /// A cell for each operation.
-#[derive(Clone, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct ByOperation(pub(super) Box<[Cell; Operation::ALL.len()]>);
 
 impl Default for ByOperation {

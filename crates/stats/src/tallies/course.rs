@@ -1,6 +1,7 @@
 //! The same sums over time: since when requests take longer, and how many were outstanding then.
 
 use plimsoll_model::Transaction;
+use serde::{Deserialize, Serialize};
 
 use super::{ByOperation, Cell, Excess};
 use crate::state::{Reader, State, StateError, Writer};
@@ -13,7 +14,7 @@ const FIRST_SHIFT: u32 = 20;
 const MAX_SHIFT: u32 = 58;
 
 /// Sums by the instant of the last byte of the response, in equal bins.
-#[derive(Clone, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Course {
     start_ns: Option<i64>,
     /// Width of a bin, as the power of two of its nanoseconds: which bin it is must not cost a division.

@@ -3,6 +3,7 @@
 use std::net::IpAddr;
 
 use plimsoll_model::{Operation, StatusFamily, Transaction};
+use serde::{Deserialize, Serialize};
 
 use super::Place;
 use crate::state::Counter;
@@ -23,7 +24,7 @@ pub const FULL: [(StatusFamily, u32); 7] = [
 const MAX_CLIENTS: usize = 64;
 
 /// What clients had written to a server until its storage was full.
-#[derive(Clone, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Full {
     /// The server.
     pub server: IpAddr,

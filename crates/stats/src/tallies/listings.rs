@@ -1,6 +1,7 @@
 //! Directories that clients list: requests and the size of what they return.
 
 use plimsoll_model::{Operation, Symbol, Transaction};
+use serde::{Deserialize, Serialize};
 
 use super::{Cell, cell};
 
@@ -8,7 +9,7 @@ use super::{Cell, cell};
 const MAX_ROWS: usize = 512;
 
 /// Requests that listed one directory.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Listing {
     /// Its share, where known.
     pub share: Symbol,
@@ -21,7 +22,7 @@ pub struct Listing {
 }
 
 /// All of them.
-#[derive(Clone, Debug, Default, PartialEq, Eq)]
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Listings(Vec<Listing>);
 
 impl Listings {

@@ -9,6 +9,7 @@ use std::collections::{HashMap, VecDeque};
 use std::net::IpAddr;
 
 use plimsoll_model::{Operation, Outcome, Protocol, Symbol, Transaction};
+use serde::{Deserialize, Serialize};
 
 use super::cell;
 pub use refused::{LockHolder, LockRefusals};
@@ -23,7 +24,7 @@ const MAX_RECENT: usize = 16;
 const GRANTED_NS: i64 = 10_000_000;
 
 /// A file of a server.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
 struct File {
     server: IpAddr,
     share: Symbol,
@@ -31,7 +32,7 @@ struct File {
 }
 
 /// Requests that waited for locks on a file.
-#[derive(Clone, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct LockWaits {
     /// Its server,
     pub server: IpAddr,
@@ -50,7 +51,7 @@ pub struct LockWaits {
 }
 
 /// From an instant to another one, of a client.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 struct Span {
     client: IpAddr,
     from_ns: i64,
@@ -58,7 +59,7 @@ struct Span {
 }
 
 /// What was seen last of a file.
-#[derive(Clone, Debug, Default)]
+#[derive(Clone, Debug, Default, Serialize, Deserialize)]
 struct Recent {
     /// The last answer to each client's LOCK, ns.
     granted: Vec<(IpAddr, i64)>,
@@ -70,7 +71,7 @@ struct Recent {
 }
 
 /// All of it.
-#[derive(Clone, Debug, Default)]
+#[derive(Clone, Debug, Default, Serialize, Deserialize)]
 pub(super) struct Locks {
     files: Vec<LockWaits>,
     recent: HashMap<File, Recent>,

@@ -29,6 +29,7 @@ pub use paths::{PathRow, Paths, sum_of};
 pub use pauses::AfterPause;
 use plimsoll_model::{Endpoint, Operation, Outcome, Symbol, Transaction};
 pub use refusals::{Refusal, RefusedPath};
+use serde::{Deserialize, Serialize};
 pub use stalls::{Long, LongOnes, Periodic};
 pub use statuses::{ErrorRow, Errors};
 
@@ -41,7 +42,7 @@ const MAX_PLACES: usize = 4096;
 const RECENT: usize = 256;
 
 /// A client, a server and a share of it.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
 pub struct PlaceKey {
     /// Client address.
     pub client: IpAddr,
@@ -52,7 +53,7 @@ pub struct PlaceKey {
 }
 
 /// What one client waited for at one share.
-#[derive(Clone, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Place {
     /// Whose.
     pub key: PlaceKey,
@@ -63,7 +64,7 @@ pub struct Place {
 }
 
 /// What a diagnosis compares.
-#[derive(Clone, Debug, Default)]
+#[derive(Clone, Debug, Default, Serialize, Deserialize)]
 pub struct Tallies {
     numbers: HashMap<PlaceKey, usize>,
     places: Vec<Place>,
@@ -91,8 +92,8 @@ pub struct Tallies {
 }
 
 /// The places of the connections seen last.
-#[derive(Clone, Debug)]
-struct Recent(Box<[Option<(u32, Symbol, u32)>; RECENT]>);
+#[derive(Clone, Debug, Serialize, Deserialize)]
+struct Recent(#[serde(with = "plimsoll_model::wide::boxed")] Box<[Option<(u32, Symbol, u32)>; RECENT]>);
 
 impl Default for Recent {
     fn default() -> Self {

@@ -9,6 +9,7 @@ use std::collections::hash_map::Entry;
 use std::net::IpAddr;
 
 use plimsoll_model::{Operation, Symbol, Transaction};
+use serde::{Deserialize, Serialize};
 
 use super::{ByOperation, Cell};
 use crate::accumulator::Sample;
@@ -24,7 +25,7 @@ const FIRST_STEP_NS: u64 = 1_000;
 const MAX_ROWS: usize = 4096;
 
 /// What is noted of one operation on one path.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct PathRow {
     /// Its share, where known.
     pub share: Symbol,
@@ -44,7 +45,7 @@ pub struct PathRow {
 type Numbers = HashMap<(Symbol, Symbol, Operation), u32, foldhash::fast::RandomState>;
 
 /// The paths that were noted.
-#[derive(Clone, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Paths {
     numbers: Numbers,
     rows: Vec<PathRow>,
@@ -55,7 +56,7 @@ pub struct Paths {
 }
 
 /// A step, how much of it is left, and notes since it doubled.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 struct Step {
     size: u64,
     passed: u64,

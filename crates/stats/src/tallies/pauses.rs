@@ -4,6 +4,7 @@ use std::collections::HashMap;
 use std::net::IpAddr;
 
 use plimsoll_model::{Operation, Symbol, Transaction};
+use serde::{Deserialize, Serialize};
 
 use super::{ByOperation, Cell};
 
@@ -20,7 +21,7 @@ const MAX_ROWS: usize = 1024;
 type Share = (IpAddr, Symbol);
 
 /// When a share was last asked for an operation.
-#[derive(Clone, Copy, Debug, Default)]
+#[derive(Clone, Copy, Debug, Default, Serialize, Deserialize)]
 struct Busy {
     is_known: bool,
     /// The last answer, ns.
@@ -31,7 +32,7 @@ struct Busy {
 }
 
 /// Requests of one share for one operation, by the pause before them.
-#[derive(Clone, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub(super) struct PauseRow {
     server: IpAddr,
     share: Symbol,
@@ -59,7 +60,7 @@ pub struct AfterPause {
 }
 
 /// All of it.
-#[derive(Clone, Debug, Default)]
+#[derive(Clone, Debug, Default, Serialize, Deserialize)]
 pub(super) struct Pauses {
     shares: HashMap<Share, u32>,
     busy: Vec<[Busy; Operation::ALL.len()]>,

@@ -6,6 +6,7 @@ use std::collections::HashMap;
 use std::net::IpAddr;
 
 use plimsoll_model::{Operation, Procedure, Protocol, Symbol, Transaction};
+use serde::{Deserialize, Serialize};
 
 use super::PlaceKey;
 use super::paths::Paths;
@@ -19,7 +20,7 @@ const MAX_PATHS: usize = 1024;
 const RARELY: f64 = 0.1;
 
 /// Refusals with one status of requests of one client for one operation at one share.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Refusal {
     /// The client, server and share.
     pub place: PlaceKey,
@@ -59,14 +60,14 @@ type Key = (PlaceKey, Protocol, u32, Operation);
 type PathKey = (IpAddr, Protocol, u32, Operation, Symbol, Symbol);
 
 /// Refusals for one path.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 struct PathRefusal {
     before: u64,
     count: u64,
 }
 
 /// Logons, mounts and the like of one account: how many succeeded, and the refusals since the last that did.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 struct Logon {
     place: PlaceKey,
     procedure: Procedure,
@@ -78,7 +79,7 @@ struct Logon {
 }
 
 /// Refusals of requests for one path.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct RefusedPath {
     /// The client.
     pub client: IpAddr,
@@ -97,7 +98,7 @@ pub struct RefusedPath {
 }
 
 /// All of it.
-#[derive(Clone, Debug, Default)]
+#[derive(Clone, Debug, Default, Serialize, Deserialize)]
 pub(super) struct Refusals {
     numbers: HashMap<Key, usize, foldhash::fast::RandomState>,
     rows: Vec<Refusal>,

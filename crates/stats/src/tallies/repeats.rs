@@ -4,6 +4,7 @@ use std::collections::HashMap;
 use std::net::IpAddr;
 
 use plimsoll_model::{Procedure, StatusFamily, Symbol, Transaction};
+use serde::{Deserialize, Serialize};
 
 use StatusFamily::{Dos, Errno, Nfs, Nlm, Nt};
 
@@ -37,7 +38,7 @@ const AGAIN: [(StatusFamily, u32); 17] = [
 type Same = (IpAddr, IpAddr, Procedure, Symbol, Symbol);
 
 /// Errors that were not followed by the same request yet.
-#[derive(Clone, Debug, Default)]
+#[derive(Clone, Debug, Default, Serialize, Deserialize)]
 pub(super) struct Repeats(HashMap<Same, (u32, i64), foldhash::fast::RandomState>);
 
 impl Repeats {

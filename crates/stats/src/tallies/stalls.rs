@@ -3,6 +3,7 @@
 use std::net::IpAddr;
 
 use plimsoll_model::{Operation, Symbol, Transaction};
+use serde::{Deserialize, Serialize};
 
 /// How long a request takes that is noted, at first, ns. Doubled whenever there are too many.
 const FIRST_NS: u64 = 1 << 24;
@@ -20,7 +21,7 @@ const NEAR: f64 = 0.1;
 const SHORT: f64 = 0.5;
 
 /// A request that took long.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Long {
     /// From the first byte of the request to the last of the response, ns.
     pub span_ns: (i64, i64),
@@ -37,7 +38,7 @@ pub struct Long {
 }
 
 /// All that took as long as the threshold.
-#[derive(Clone, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct LongOnes {
     threshold_ns: u64,
     noted: Vec<Long>,

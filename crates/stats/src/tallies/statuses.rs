@@ -3,6 +3,7 @@
 use std::net::IpAddr;
 
 use plimsoll_model::{Operation, Outcome, Protocol, StatusFamily, Symbol, Transaction};
+use serde::{Deserialize, Serialize};
 
 use super::cell;
 use crate::state::Counter;
@@ -30,7 +31,7 @@ pub(super) fn is_absent(t: &Transaction) -> bool {
 }
 
 /// Answers to requests for one operation with one error status.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct ErrorRow {
     /// The protocol that numbers the status.
     pub protocol: Protocol,
@@ -59,7 +60,7 @@ pub struct ErrorRow {
 }
 
 /// Errors by status and operation.
-#[derive(Clone, Debug, Default, PartialEq, Eq)]
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Errors {
     rows: Vec<ErrorRow>,
     others: u64,

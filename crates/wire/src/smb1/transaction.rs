@@ -266,6 +266,16 @@ pub struct Progress {
 }
 
 impl Progress {
+    /// Of so many bytes of parameters and of data.
+    pub fn of_bytes((parameters, data): (u64, u64)) -> Self {
+        Self { parameters, data }
+    }
+
+    /// Bytes of parameters and of data.
+    pub fn bytes(&self) -> (u64, u64) {
+        (self.parameters, self.data)
+    }
+
     /// Adds a message, once each; whether the transaction is complete with it.
     pub fn add(&mut self, message: &Transaction<'_>) -> bool {
         self.parameters += u64::from(message.parameters.count);

@@ -1,9 +1,11 @@
 //! When the packets of a message arrived, and how long it waited for those that filled gaps.
 
+use serde::{Deserialize, Serialize};
+
 use crate::packet::Stamp;
 
 /// When the packets of the message under way arrived.
-#[derive(Clone, Copy, Debug, Default)]
+#[derive(Clone, Copy, Debug, Default, Serialize, Deserialize)]
 pub(super) struct Arrivals {
     /// The latest of all.
     pub(super) latest: Option<Stamp>,

@@ -2,12 +2,13 @@
 //! another header begins exactly at its end, both are believed.
 
 use plimsoll_wire::rpc;
+use serde::{Deserialize, Serialize};
 
 /// Ends that are remembered; data that look like many headers push out the oldest.
 const KEPT: usize = 8;
 
 /// Where replies end if their headers are what they look like, as places in the stream.
-#[derive(Debug, Default)]
+#[derive(Debug, Default, Serialize, Deserialize)]
 pub(super) struct Chain {
     ends: Vec<u64>,
 }

@@ -1,7 +1,9 @@
 //! What goes wrong in framing.
 
+use serde::{Deserialize, Serialize};
+
 /// Counts of what went wrong.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Faults {
     /// Headers that the snaplen cut off.
     pub cut_short: u64,

@@ -1,5 +1,7 @@
 //! The message under way: what was seen of it, and what is to come.
 
+use serde::{Deserialize, Serialize};
+
 use super::super::prefix::{MARK_LEN, Prefix};
 use super::super::{Content, FragmentMark, Message};
 use super::arrivals::Arrivals;
@@ -8,7 +10,7 @@ use super::head;
 use crate::packet::Stamp;
 
 /// The message under way.
-#[derive(Debug, Default)]
+#[derive(Debug, Default, Serialize, Deserialize)]
 pub(super) struct PartialMessage {
     /// Its prefix and head.
     pub(super) buffer: Vec<u8>,

@@ -1,12 +1,14 @@
 //! The search for a message after a gap, or in a stream whose beginning was not seen.
 
+use serde::{Deserialize, Serialize};
+
 use super::super::{Framing, signature};
 use super::Faults;
 use super::chain::Chain;
 use super::cursor::Cursor;
 
 /// What is known while nothing is known of where messages begin.
-#[derive(Debug, Default)]
+#[derive(Debug, Default, Serialize, Deserialize)]
 pub(super) struct Search {
     /// Framing was lost because the snap length cut a header off.
     pub(super) lost_by_cut: bool,

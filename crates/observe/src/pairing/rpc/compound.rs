@@ -12,6 +12,7 @@ use plimsoll_model::{Anomaly, Asked, FileIdentity, Outcome, Procedure, Protocol,
 use plimsoll_wire::nfs::Facts;
 use plimsoll_wire::nfs::v4::{CompoundCall, CompoundReply};
 use plimsoll_wire::rpc;
+use serde::{Deserialize, Serialize};
 
 use super::{Answer, ConnectionContext, Output, Pending, Waiting};
 use crate::names::{Handles, Object};
@@ -36,7 +37,7 @@ const OP_CLONE: u32 = 71;
 const OTHER_FILE: u16 = u16::MAX;
 
 /// One operation.
-#[derive(Clone, Copy, Debug)]
+#[derive(Clone, Copy, Debug, Serialize, Deserialize)]
 pub(super) struct Member {
     code: u32,
     position: u16,

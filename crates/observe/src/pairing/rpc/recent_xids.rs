@@ -1,16 +1,18 @@
 //! Xids seen lately, to tell a second request or answer from a first one.
 
+use serde::{Deserialize, Serialize};
+
 /// Xids in a table: a power of two.
 const TABLE: usize = 256;
 /// So many need no table. Most connections never have more: a call of portmap or MOUNT, and the end.
 const FEW: usize = 16;
 
 /// Xids seen lately; 0 is not remembered.
-#[derive(Debug)]
+#[derive(Debug, Serialize, Deserialize)]
 pub(super) enum RecentXids {
     Few(Vec<u32>),
     /// Each at its own slot, from which a later one drives it out.
-    Many(Box<[u32; TABLE]>),
+    Many(#[serde(with = "plimsoll_model::wide::boxed")] Box<[u32; TABLE]>),
 }
 
 impl Default for RecentXids {

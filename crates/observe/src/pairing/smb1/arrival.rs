@@ -1,12 +1,13 @@
 //! A message under way, and the fields of its header that pair.
 
 use plimsoll_wire::smb1::header::Header;
+use serde::{Deserialize, Serialize};
 
 use crate::message::Message;
 use crate::pairing::ConnectionContext;
 
 /// The fields of a header that pair.
-#[derive(Clone, Copy, Debug)]
+#[derive(Clone, Copy, Debug, Serialize, Deserialize)]
 pub(super) struct Fields {
     /// PIDHigh << 32 | PID << 16 | MID, which pairs.
     pub(super) id: u64,

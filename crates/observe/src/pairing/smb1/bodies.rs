@@ -11,6 +11,7 @@ use plimsoll_wire::smb1::string::SmbString;
 use plimsoll_wire::smb1::subcommand::{nt, trans2};
 use plimsoll_wire::smb1::transaction::Transaction;
 use plimsoll_wire::smb1::{command, locking, open, path, raw, read, trans2 as open2, write};
+use serde::{Deserialize, Serialize};
 
 use super::super::pipe;
 use super::arrival::Fields;
@@ -19,7 +20,7 @@ use super::row::{Binding, Row};
 use crate::pairing::{Answer, ConnectionContext, Output, Pending};
 
 /// What commands of a chain hand to those behind them: ids that the answer is yet to give.
-#[derive(Clone, Copy, Debug, Default)]
+#[derive(Clone, Copy, Debug, Default, Serialize, Deserialize)]
 pub(super) struct Context {
     opened: Option<Opened>,
     share: Option<Symbol>,

@@ -2,11 +2,13 @@
 
 use std::collections::VecDeque;
 
+use serde::{Deserialize, Serialize};
+
 /// So many are remembered: more than a capture gets out of order.
 const EARLY_MAX: usize = 32;
 
 /// Answers that found no request, each with its id and how far its packet acknowledged the requests' stream.
-#[derive(Debug, Default)]
+#[derive(Debug, Default, Serialize, Deserialize)]
 pub(super) struct Early(VecDeque<(u64, u64)>);
 
 impl Early {

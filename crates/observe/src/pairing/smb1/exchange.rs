@@ -3,6 +3,7 @@
 use plimsoll_model::{Anomaly, Sink};
 use plimsoll_wire::smb1::command;
 use plimsoll_wire::smb1::raw::WriteRaw;
+use serde::{Deserialize, Serialize};
 
 use super::arrival::{Arrival, Fields};
 use super::parts::Parts;
@@ -11,7 +12,7 @@ use crate::message::Message;
 use crate::pairing::{Answer, ConnectionContext, Output};
 
 /// A request message that waits.
-#[derive(Debug)]
+#[derive(Debug, Serialize, Deserialize)]
 pub(super) struct Exchange {
     pub(super) id: u64,
     pub(super) tid: u16,
@@ -24,6 +25,7 @@ pub(super) struct Exchange {
     /// The parts of the answer so far.
     pub(super) answer: Option<Answer>,
     /// The raw write that it begins.
+    #[serde(with = "crate::hand_over::maybe_write_raw")]
     pub(super) write_raw: Option<WriteRaw>,
 }
 

@@ -8,6 +8,7 @@ use std::collections::HashMap;
 use plimsoll_model::{FileIdentity, Symbol};
 use plimsoll_wire::smb1::andx::Link as Command;
 use plimsoll_wire::smb1::{command, open};
+use serde::{Deserialize, Serialize};
 
 use super::ConnectionContext;
 
@@ -19,7 +20,7 @@ const TIDS_MAX: usize = 1_024;
 type Map<V> = HashMap<u16, V, foldhash::fast::RandomState>;
 
 /// What the ids of a connection stand for.
-#[derive(Debug, Default)]
+#[derive(Debug, Default, Serialize, Deserialize)]
 pub(super) struct Ids {
     users: Map<Symbol>,
     shares: Map<Symbol>,
@@ -27,13 +28,13 @@ pub(super) struct Ids {
 }
 
 /// What a FID stands for.
-#[derive(Clone, Copy, Debug, Default)]
+#[derive(Clone, Copy, Debug, Default, Serialize, Deserialize)]
 pub(super) struct Opened {
     pub(super) path: Symbol,
     pub(super) file: Option<FileIdentity>,
 }
 
-#[derive(Clone, Copy, Debug)]
+#[derive(Clone, Copy, Debug, Serialize, Deserialize)]
 struct Losses {
     /// Holes in each direction when it was opened.
     holes: [u32; 2],

@@ -5,15 +5,18 @@
 use plimsoll_model::Outcome;
 use plimsoll_wire::smb1::andx::Link as Command;
 use plimsoll_wire::smb1::transaction::{Progress, Transaction};
+use serde::{Deserialize, Serialize};
 
 use crate::message::Message;
 use crate::pairing::Answer;
 use crate::pairing::request::{both, later};
 
 /// How much of a transaction was seen.
-#[derive(Clone, Copy, Debug, Default)]
+#[derive(Clone, Copy, Debug, Default, Serialize, Deserialize)]
 pub(super) struct Parts {
+    #[serde(with = "crate::hand_over::progress")]
     asked: Progress,
+    #[serde(with = "crate::hand_over::progress")]
     answered: Progress,
     /// All of the request was seen; `None` for what is no transaction, or where its counts were cut off.
     complete: Option<bool>,

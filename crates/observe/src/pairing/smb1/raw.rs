@@ -11,6 +11,7 @@ use plimsoll_wire::smb1::andx::Link as Command;
 use plimsoll_wire::smb1::command;
 pub(super) use plimsoll_wire::smb1::raw::WriteRaw;
 use plimsoll_wire::smb1::raw::{self, Answer as RawAnswer};
+use serde::{Deserialize, Serialize};
 
 use super::arrival::{Arrival, Fields};
 use super::exchange::Exchange;
@@ -19,14 +20,14 @@ use super::{Answer, ConnectionContext, Output, Pending, Smb1};
 use crate::message::Message;
 
 /// The blocks that may come. One each way: a client has nothing else under way meanwhile.
-#[derive(Debug, Default)]
+#[derive(Debug, Default, Serialize, Deserialize)]
 pub(super) struct Raw {
     read: Option<Read>,
     write: Option<Write>,
 }
 
 /// A READ_RAW that waits for its block.
-#[derive(Clone, Copy, Debug)]
+#[derive(Clone, Copy, Debug, Serialize, Deserialize)]
 struct Read {
     id: u64,
     direction: usize,
@@ -35,12 +36,13 @@ struct Read {
 }
 
 /// A WRITE_RAW whose block was asked for.
-#[derive(Debug)]
+#[derive(Debug, Serialize, Deserialize)]
 struct Write {
     id: u64,
     tid: u16,
     uid: u16,
     request: Pending,
+    #[serde(with = "crate::hand_over::write_raw")]
     asked: WriteRaw,
 }
 

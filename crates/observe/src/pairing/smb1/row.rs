@@ -1,9 +1,11 @@
 //! One command of a request: a row of the table of transactions.
 
+use serde::{Deserialize, Serialize};
+
 use crate::pairing::Pending;
 
 /// One command of a request.
-#[derive(Debug)]
+#[derive(Debug, Serialize, Deserialize)]
 pub(super) struct Row {
     pub(super) pending: Pending,
     pub(super) command: u8,
@@ -12,7 +14,7 @@ pub(super) struct Row {
 }
 
 /// What a request's answer will teach.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub(super) enum Binding {
     /// Nothing.
     None,

@@ -3,6 +3,7 @@
 use std::collections::HashMap;
 
 use plimsoll_model::{Endpoint, Sink};
+use serde::{Deserialize, Serialize};
 
 use super::Waiting;
 use crate::pairing::{ConnectionContext, Output};
@@ -17,7 +18,7 @@ const MAX_PER_KEY: usize = 256;
 pub(super) type AcrossChannels = (Endpoint, u64, u64, u64);
 
 /// Requests with an interim answer, of all connections.
-#[derive(Debug, Default)]
+#[derive(Debug, Default, Serialize, Deserialize)]
 pub(super) struct Asynchronous {
     pending: HashMap<AcrossChannels, Vec<(ConnectionContext, Waiting)>, foldhash::fast::RandomState>,
     count: usize,

@@ -9,6 +9,7 @@ use plimsoll_model::{Breaks, Symbol};
 use plimsoll_wire::smb2::compound::Member;
 use plimsoll_wire::smb2::oplock_break::{FILE_ID, OPLOCK_SIZE};
 use plimsoll_wire::smb2::{Command, close, header};
+use serde::{Deserialize, Serialize};
 
 use super::Pending;
 use crate::message::Message;
@@ -24,7 +25,7 @@ const WAITED_NS: i64 = 5_000_000;
 const UNANSWERED_NS: i64 = 1_000_000_000;
 
 /// A notification of a server.
-#[derive(Debug)]
+#[derive(Debug, Serialize, Deserialize)]
 struct Break {
     at_ns: i64,
     /// The client that is to give up its lease or oplock.
@@ -52,7 +53,7 @@ impl Break {
 }
 
 /// When servers last broke leases or oplocks, and what opens waited for.
-#[derive(Debug, Default)]
+#[derive(Debug, Default, Serialize, Deserialize)]
 pub(crate) struct BreakTimes {
     /// The last ones of each server, in the order of the capture.
     recent: HashMap<IpAddr, VecDeque<Break>>,

@@ -10,13 +10,14 @@ use plimsoll_wire::smb2::{
     Command, FileId, change_notify, close, create, flush, ioctl, lock, query_directory, query_info, read,
     session_setup, set_info, tree_connect, write,
 };
+use serde::{Deserialize, Serialize};
 
 use super::super::pipe;
 use super::{Answer, ConnectionContext, Output, Pending, Waiting};
 use crate::names::{Opened, Smb2Names};
 
 /// What a request's answer will teach.
-#[derive(Clone, Copy, Debug, Default)]
+#[derive(Clone, Copy, Debug, Default, Serialize, Deserialize)]
 pub(super) enum Binding {
     /// Nothing.
     #[default]
@@ -32,7 +33,7 @@ pub(super) enum Binding {
 }
 
 /// What members of a compound hand to those behind them.
-#[derive(Clone, Copy, Debug, Default)]
+#[derive(Clone, Copy, Debug, Default, Serialize, Deserialize)]
 pub(super) struct Chain {
     session: Option<u64>,
     opened: Opened,

@@ -8,6 +8,7 @@
 use std::collections::VecDeque;
 
 use plimsoll_model::Credits;
+use serde::{Deserialize, Serialize};
 
 /// A client that waited for credits goes on within this time of being given some, ns, or within a fourth of the time that it waited.
 const GOES_ON_NS: i64 = 1_000_000;
@@ -29,7 +30,7 @@ const MAX_UNDER_WAY: usize = 512;
 type Grant = (i64, u16, bool);
 
 /// The credits of one connection.
-#[derive(Debug)]
+#[derive(Debug, Serialize, Deserialize)]
 pub(super) struct Balance {
     /// Granted and not used. `None` where some grants were not seen.
     left: Option<i64>,

@@ -11,6 +11,7 @@ use std::collections::VecDeque;
 
 use plimsoll_model::{Encrypted, Waited};
 use plimsoll_wire::smb2::transform;
+use serde::{Deserialize, Serialize};
 
 use crate::connection_context::ConnectionContext;
 use crate::message::Message;
@@ -38,7 +39,7 @@ const BEFORE_WRITTEN: u32 = 112;
 const BEFORE_READ: u32 = 80;
 
 /// The encrypted messages of one connection.
-#[derive(Debug, Default)]
+#[derive(Debug, Default, Serialize, Deserialize)]
 pub(super) struct Outstanding {
     /// First byte and size of each request, oldest first.
     requests: VecDeque<(i64, u32)>,
@@ -55,7 +56,7 @@ pub(super) struct Outstanding {
 }
 
 /// The sums over all connections.
-#[derive(Debug, Default)]
+#[derive(Debug, Default, Serialize, Deserialize)]
 pub(crate) struct SealedTimes {
     sums: Encrypted,
     /// Of all, reads and writes.
@@ -211,7 +212,7 @@ fn wait(from_ns: i64, to_ns: i64) -> u64 {
 }
 
 /// Times in 32 classes for each power of two.
-#[derive(Debug, Default)]
+#[derive(Debug, Default, Serialize, Deserialize)]
 struct Histogram(Vec<u64>);
 
 impl Histogram {

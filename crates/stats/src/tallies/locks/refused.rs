@@ -7,6 +7,7 @@ use std::collections::HashMap;
 use std::net::IpAddr;
 
 use plimsoll_model::{Outcome, Protocol, StatusFamily, Symbol, Transaction};
+use serde::{Deserialize, Serialize};
 
 use super::{File, MAX_FILES, MAX_LOCKED, MAX_RECENT, cell};
 
@@ -26,7 +27,7 @@ const REFUSED: [(StatusFamily, u32); 8] = [
 ];
 
 /// Refusals for locks on a file.
-#[derive(Clone, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct LockRefusals {
     /// Its server,
     pub server: IpAddr,
@@ -53,7 +54,7 @@ pub struct LockRefusals {
 }
 
 /// A client that had a lock when others were refused.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct LockHolder {
     /// The client,
     pub client: IpAddr,
@@ -67,7 +68,7 @@ pub struct LockHolder {
 type Range = (u64, u64);
 
 /// A lock that a client has.
-#[derive(Clone, Copy, Debug)]
+#[derive(Clone, Copy, Debug, Serialize, Deserialize)]
 struct Hold {
     client: IpAddr,
     connection: u32,
@@ -76,7 +77,7 @@ struct Hold {
 }
 
 /// A client that tries to get a lock.
-#[derive(Clone, Copy, Debug)]
+#[derive(Clone, Copy, Debug, Serialize, Deserialize)]
 struct Try {
     client: IpAddr,
     range: Option<Range>,
@@ -87,21 +88,21 @@ struct Try {
 }
 
 /// What is known of a file.
-#[derive(Clone, Debug, Default)]
+#[derive(Clone, Debug, Default, Serialize, Deserialize)]
 struct Known {
     holds: Vec<Hold>,
     tries: Vec<Try>,
 }
 
 /// All of it.
-#[derive(Clone, Debug, Default)]
+#[derive(Clone, Debug, Default, Serialize, Deserialize)]
 pub(super) struct Refused {
     files: Vec<LockRefusals>,
     known: HashMap<File, Known>,
 }
 
 /// What a request does to locks.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 enum Act {
     Lock,
     Unlock,

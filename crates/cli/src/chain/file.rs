@@ -1,0 +1,79 @@
+//! The file that one job leaves for the next: a line that says what it is, then all of it, packed, with a checksum.
+
+use std::fs::File;
+use std::io::{BufReader, BufWriter, Read, Write};
+use std::path::Path;
+
+use plimsoll_observe::capture::{CaptureAnomalies, Carried};
+use plimsoll_observe::filter::FilterState;
+use plimsoll_results::record::Link;
+use plimsoll_stats::Statistics;
+use serde::{Deserialize, Serialize};
+
+/// What it begins with. The layout is that of the types of this very build.
+const HEAD: &str = concat!("plimsoll hand-over ", env!("CARGO_PKG_VERSION"), " ", env!("PLIMSOLL_BUILD_COMMIT"), "\n");
+const ZSTD_LEVEL: i32 = 3;
+/// Most bytes, unpacked: more than all bounds of the observer together allow.
+const MOST_BYTES: u64 = 8 << 30;
+
+/// What a job hands over to the next one.
+#[derive(Serialize, Deserialize)]
+pub(crate) struct HandOver {
+    /// Flags that decide what is counted.
+    pub(super) asked: String,
+    /// The place of the job that wrote it.
+    pub(crate) link: Link,
+    /// The files so far.
+    pub(crate) inputs: Vec<String>,
+    /// What was wrong with them.
+    pub(super) anomalies: CaptureAnomalies,
+    pub(crate) filter: FilterState,
+    /// Of all files so far.
+    pub(crate) statistics: Statistics,
+    /// See `Observer::state`.
+    pub(crate) observer: Vec<u8>,
+    /// Packets that no job has taken.
+    pub(super) carried: Carried,
+}
+
+impl HandOver {
+    /// Writes it.
+    pub(super) fn write(&self, mut out: File) -> anyhow::Result<()> {
+        out.write_all(HEAD.as_bytes())?;
+        let mut packer = zstd::Encoder::new(BufWriter::new(out), ZSTD_LEVEL)?;
+        packer.include_checksum(true)?;
+        packer.write_all(&postcard::to_stdvec(self)?)?;
+        packer.finish()?.flush()?;
+        Ok(())
+    }
+
+    /// Reads it.
+    ///
+    /// # Errors
+    /// The file is not there, is none or damaged, or another build wrote it.
+    pub(super) fn read(path: &Path) -> anyhow::Result<Self> {
+        let mut file = BufReader::new(File::open(path)?);
+        let mut head = Vec::new();
+        // Byte by byte: nothing of what follows is taken.
+        for byte in file.by_ref().bytes().take(HEAD.len().max(200)) {
+            head.push(byte?);
+            if head.ends_with(b"\n") {
+                break;
+            }
+        }
+        anyhow::ensure!(head.starts_with(b"plimsoll hand-over "), "this is no file that --hand-over-to wrote");
+        if head != HEAD.as_bytes() {
+            let other = String::from_utf8_lossy(&head);
+            let other = other.trim_end().trim_start_matches("plimsoll hand-over ").to_owned();
+            anyhow::bail!("another build of plimsoll wrote it ({other}); use one build for all files of a capture");
+        }
+        let mut bytes = Vec::new();
+        let unpacked = zstd::Decoder::with_buffer(file).map_err(damaged)?;
+        unpacked.take(MOST_BYTES).read_to_end(&mut bytes).map_err(damaged)?;
+        postcard::from_bytes(&bytes).map_err(damaged)
+    }
+}
+
+fn damaged(why: impl std::fmt::Display) -> anyhow::Error {
+    anyhow::anyhow!("the file is damaged: {why}")
+}

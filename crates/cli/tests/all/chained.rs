@@ -1,0 +1,240 @@
+//! A capture in several files, each analysed by a job of its own: with what a job hands over to the next, they give together what one
+//! analysis of all files gives; and whatever becomes of a job is said by its name.
+#![allow(clippy::unwrap_used, reason = "a test may stop where it stands")]
+
+use std::io::Write;
+use std::path::{Path, PathBuf};
+use std::process::{Command, Output};
+
+use plimsoll_observe::capture::{Captures, Input};
+use plimsoll_testkit::command::{Running, output};
+use plimsoll_testkit::servers::Scratch;
+use plimsoll_testkit::{Frame, Link, pcap};
+use rustix::process::Signal;
+use serde_json::Value;
+
+/// Cuts a capture of Ethernet packets into files `00.pcap` and so on. With `swapped`, the packets on both sides of a cut are out of order.
+fn cut(capture: &str, files: usize, swapped: bool, folder: &Path) -> Vec<String> {
+    let capture = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../captures").join(capture);
+    let mut captures = Captures::open(vec![Input::File(capture)]).unwrap();
+    let mut frames = Vec::new();
+    while let Some(frame) = captures.next().unwrap() {
+        assert_eq!(frame.link.registry_number(), Some(1));
+        let (bytes, original_len) = (frame.captured.to_vec(), frame.original_len);
+        frames.push(Frame { time_ns: frame.time_ns.unwrap(), bytes, original_len });
+    }
+    let ends: Vec<usize> = (0..=files).map(|file| frames.len() * file / files).collect();
+    if swapped {
+        ends[1..files].iter().for_each(|&end| frames.swap(end - 1, end));
+    }
+    let write = |(file, ends): (usize, &[usize])| {
+        let name = format!("{file:02}.pcap");
+        std::fs::write(folder.join(&name), pcap(Link::Ethernet, &frames[ends[0]..ends[1]])).unwrap();
+        name
+    };
+    ends.windows(2).enumerate().map(write).collect()
+}
+
+fn plimsoll(folder: &Path, arguments: &[&str]) -> Output {
+    output(&mut command(folder, arguments))
+}
+
+fn command(folder: &Path, arguments: &[&str]) -> Command {
+    let mut command = Command::new(env!("CARGO_BIN_EXE_plimsoll"));
+    command.current_dir(folder).args(arguments).arg("--quiet");
+    command
+}
+
+fn said(output: &Output) -> String {
+    String::from_utf8_lossy(&output.stderr).into_owned()
+}
+
+/// Analyses file `at` of these, behind the one before; its recording is `rAT`.
+fn job(folder: &Path, files: &[String], at: usize, more: &[&str]) -> Output {
+    let [from, to, recording] = [format!("h{}", at.wrapping_sub(1)), format!("h{at}"), format!("r{at}")];
+    let mut arguments = vec!["analyze", &files[at], "--record", &recording, "--record-transactions", "all"];
+    if at > 0 {
+        arguments.extend(["--hand-over-from", &from]);
+    }
+    if at + 1 < files.len() {
+        arguments.extend(["--hand-over-to", &to]);
+    }
+    plimsoll(folder, &[&arguments, more].concat())
+}
+
+fn rows(folder: &Path, recording: &str) -> u64 {
+    crate::recorded::manifest(&folder.join(recording))["stages"][0]["transactions"].as_u64().unwrap()
+}
+
+fn give_the_whole(capture: &str, swapped: bool) {
+    let scratch = Scratch::new("chained");
+    let folder = scratch.path();
+    let files = cut(capture, 64, swapped, folder);
+    let by = ["--by", "client,operation"];
+    for at in 0..files.len() {
+        let done = job(folder, &files, at, &by);
+        assert!(done.status.success(), "{at}: {}", said(&done));
+    }
+    let all: Vec<&str> = files.iter().map(String::as_str).collect();
+    let to = ["--json", "whole.json", "--record", "whole", "--record-transactions", "all"];
+    let whole = plimsoll(folder, &[&["analyze"], &all[..], &to, &by].concat());
+    assert!(whole.status.success(), "{}", said(&whole));
+    let mut recordings: Vec<String> = (0..files.len()).map(|at| format!("r{at}")).collect();
+    // In any order.
+    recordings.reverse();
+    let recordings: Vec<&str> = recordings.iter().map(String::as_str).collect();
+    let merged =
+        plimsoll(folder, &[&["merge"], &recordings[..], &["--json", "merged.json", "--record", "merged"]].concat());
+    assert!(merged.status.success(), "{}", said(&merged));
+    let [one, other] = ["whole.json", "merged.json"].map(|name| std::fs::read(folder.join(name)).unwrap());
+    assert!(one == other, "{}", folder.display());
+    assert!(rows(folder, "whole") > 100);
+    assert_eq!(rows(folder, "merged"), rows(folder, "whole"));
+    let own: u64 = recordings.iter().map(|recording| rows(folder, recording)).sum();
+    assert_eq!(own, rows(folder, "whole"), "each row once");
+    let intervals = |name: &str| std::fs::read(folder.join(name).join("stage-0000/intervals.zst")).unwrap();
+    assert!(intervals("merged") == intervals("whole"));
+}
+
+#[test]
+fn files_of_smb_give_the_whole() {
+    give_the_whole("smb2-samba/capture.pcap.zst", false);
+}
+
+/// With retransmissions, and with packets that belong to the file before.
+#[test]
+fn files_of_nfs_with_losses_give_the_whole() {
+    give_the_whole("planted/lossy-wire.pcap.zst", true);
+}
+
+#[test]
+fn a_job_that_is_killed_missing_or_repeated_is_named() {
+    let scratch = Scratch::new("chained-faults");
+    let folder = scratch.path();
+    let files = cut("nfs-ganesha/capture.pcap.zst", 3, false, folder);
+    let whole = plimsoll(folder, &["analyze", &files[0], &files[1], &files[2], "--json", "whole.json"]);
+    assert!(whole.status.success());
+    assert!(job(folder, &files, 0, &[]).status.success());
+    let bytes = std::fs::read(folder.join(&files[1])).unwrap();
+    let arguments = ["analyze", "-", "--hand-over-from", "h0", "--hand-over-to", "h1", "--record", "r1"];
+    let rows_of_all = ["--record-transactions", "all"];
+    let (mut killed, mut pipe) =
+        Running::start_fed(&mut command(folder, &[&arguments[..], &rows_of_all].concat())).unwrap();
+    pipe.write_all(&bytes[..bytes.len() / 2]).unwrap();
+    assert_eq!(killed.wait_until(|_| folder.join("r1/manifest.json").exists()), None);
+    killed.signal(Signal::KILL);
+    assert!(!killed.end().status.success());
+    assert!(!folder.join("h1").exists(), "half of a hand-over is none");
+    let merge = |recordings: &[&str]| {
+        let merged = plimsoll(folder, &[&["merge"], recordings, &["--json", "-"]].concat());
+        (merged.status.code(), crate::only_side(&merged.stdout))
+    };
+    let (code, report) = merge(&["r0", "r1"]);
+    assert_eq!((code, &report["validity"]["verdict"]), (Some(4), &Value::from("invalid")));
+    let reasons = report["validity"]["reasons"].to_string();
+    assert!(reasons.contains("r1 is not merged: it did not finish: its process was killed"), "{reasons}");
+    let alone = plimsoll(folder, &["report", "r0", "--json", "-"]);
+    assert_eq!(report["operations"], crate::only_side(&alone.stdout)["operations"], "the first is whole");
+
+    for at in [1, 2] {
+        let again = job(folder, &files, at, &["--overwrite"]);
+        assert!(again.status.success(), "{}", said(&again));
+    }
+    let (code, report) = merge(&["r0", "r1", "r2"]);
+    assert_eq!(code, Some(0));
+    assert_eq!(report, crate::only_side(&std::fs::read(folder.join("whole.json")).unwrap()));
+
+    let (code, report) = merge(&["r0", "r2"]);
+    let reasons = report["validity"]["reasons"].to_string();
+    assert_eq!(code, Some(4));
+    assert!(reasons.contains("recording 2 of a capture's files, behind r0, is missing"), "{reasons}");
+
+    // The third went on behind another analysis of the second.
+    assert!(job(folder, &files, 1, &["--overwrite"]).status.success());
+    let (code, report) = merge(&["r0", "r1", "r2"]);
+    let reasons = report["validity"]["reasons"].to_string();
+    assert_eq!(code, Some(4));
+    assert!(reasons.contains("r1 (file 2 of a capture) is not merged"), "{reasons}");
+}
+
+#[test]
+fn what_cannot_be_handed_over_says_why() {
+    let scratch = Scratch::new("chained-usage");
+    let folder = scratch.path();
+    let files = cut("nfs-ganesha/capture.pcap.zst", 2, false, folder);
+    assert!(job(folder, &files, 0, &[]).status.success());
+    let good = std::fs::read(folder.join("h0")).unwrap();
+    let written = |bytes: &[u8]| std::fs::write(folder.join("h0"), bytes).unwrap();
+    let fails = |more: &[&str], code: i32, says: &str| {
+        let done = job(folder, &files, 1, &[more, &["--overwrite"]].concat());
+        assert_eq!(done.status.code(), Some(code), "{says}: {}", said(&done));
+        assert!(said(&done).contains(says), "{says}: {}", said(&done));
+    };
+    fails(&["--by", "path"], 2, "it was written with other options (--slowest 20 with --record or --json)");
+    fails(&["--client", "10.0.0.1"], 2, "it was written with other options");
+    fails(&["--html", "page.html"], 2, "--html and session keys cannot be used with");
+    written(&good[..good.len() - 10]);
+    fails(&[], 3, "the file is damaged");
+    let mut flipped = good.clone();
+    flipped[good.len() / 2] ^= 1;
+    written(&flipped);
+    fails(&[], 3, "the file is damaged");
+    written(&[b"plimsoll hand-over 0.0.1 older\n", &good[..]].concat());
+    fails(&[], 3, "another build of plimsoll wrote it (0.0.1 older)");
+    written(b"something else\n");
+    fails(&[], 3, "this is no file that --hand-over-to wrote");
+    std::fs::remove_file(folder.join("h0")).unwrap();
+    fails(&[], 3, "--hand-over-from h0");
+    // A full disk: the recording is whole all the same.
+    let full = ["analyze", &files[0], "--record", "full", "--hand-over-to", "/dev/full"];
+    let done = plimsoll(folder, &full);
+    assert_eq!(done.status.code(), Some(3), "{}", said(&done));
+    assert!(said(&done).contains("--hand-over-to /dev/full"), "{}", said(&done));
+    assert!(plimsoll(folder, &["report", "full"]).status.success());
+}
+
+/// Captures that were analysed by themselves: all but the operations across their ends, which are counted.
+#[test]
+fn captures_without_hand_over_lack_the_operations_across_the_cuts() {
+    let scratch = Scratch::new("chained-apart");
+    let folder = scratch.path();
+    let files = cut("smb2-samba/capture.pcap.zst", 16, false, folder);
+    let all: Vec<&str> = files.iter().map(String::as_str).collect();
+    let whole = plimsoll(folder, &[&["analyze"], &all[..], &["--json", "-"]].concat());
+    let whole = crate::only_side(&whole.stdout);
+    let recordings: Vec<PathBuf> = (0..files.len()).map(|at| PathBuf::from(format!("r{at}"))).collect();
+    for (file, recording) in files.iter().zip(&recordings) {
+        let done = plimsoll(folder, &["analyze", file, "--record", recording.to_str().unwrap()]);
+        assert!(matches!(done.status.code(), Some(0 | 4)), "{}", said(&done));
+    }
+    let recordings: Vec<&str> = recordings.iter().map(|recording| recording.to_str().unwrap()).collect();
+    let merged = plimsoll(folder, &[&["merge"], &recordings[..], &["--json", "-"]].concat());
+    let merged = crate::only_side(&merged.stdout);
+    assert_eq!(merged["packets"]["total"], whole["packets"]["total"]);
+    assert_eq!(merged["packets"]["wire_bytes"], whole["packets"]["wire_bytes"]);
+    assert_eq!(merged["span"], whole["span"]);
+    let paired = |report: &Value| report["unseen"]["paired"].as_u64().unwrap();
+    let halves = |report: &Value| {
+        let counts = report["unseen"].as_object().unwrap();
+        let kind = |kind: &str| {
+            counts
+                .iter()
+                .filter(|(name, _)| name.starts_with(kind))
+                .map(|(_, count)| count.as_u64().unwrap())
+                .sum::<u64>()
+        };
+        (kind("requests_"), kind("responses_"))
+    };
+    assert_eq!(halves(&whole), (0, 0));
+    let (requests, responses) = halves(&merged);
+    let across = paired(&whole) - paired(&merged);
+    assert!(across > 0 && across <= requests + responses, "{across} across, {requests} and {responses} halves");
+    assert!(requests.max(responses) <= across, "{across} across, {requests} and {responses} halves");
+    let reasons = merged["validity"]["reasons"].to_string();
+    assert!(reasons.contains("16 captures were analysed by themselves"), "{reasons}");
+    // What is in neither half is in no other number.
+    let answered = |report: &Value| -> u64 {
+        report["operations"].as_array().unwrap().iter().map(|row| row["answered"].as_u64().unwrap()).sum()
+    };
+    assert!(answered(&whole) - answered(&merged) <= across + requests + responses);
+}

@@ -1,0 +1,70 @@
+//! An observer goes on where another one stopped: in the next file of the same capture.
+
+use super::Observer;
+
+/// Why the state of an observer cannot be handed over.
+#[derive(Debug, thiserror::Error)]
+pub enum HandOverError {
+    /// The bytes are no state, or that of another version.
+    #[error("it is damaged, or was written by another version: {0}")]
+    Damaged(postcard::Error),
+    /// There is no room to write it.
+    #[error("it cannot be written: {0}")]
+    Unwritable(postcard::Error),
+    /// Keys and what they open are not written to files.
+    #[error("sessions that are decrypted cannot be handed over")]
+    Decrypts,
+}
+
+impl<S> Observer<S> {
+    /// All that is known of the capture so far but for the sink and its content: connections, what waits in them, names and counts.
+    ///
+    /// # Errors
+    /// Messages are being decrypted.
+    pub fn state(&self) -> Result<Vec<u8>, HandOverError> {
+        if self.shared.smb2.decryption.is_some() {
+            return Err(HandOverError::Decrypts);
+        }
+        postcard::to_stdvec(self).map_err(HandOverError::Unwritable)
+    }
+
+    /// Goes on from a state, with the next packet of the same capture.
+    ///
+    /// # Errors
+    /// The bytes are not what [`Observer::state`] of the same version makes.
+    pub fn of_state(state: &[u8], sink: S) -> Result<Self, HandOverError> {
+        let read: Observer<()> = postcard::from_bytes(state).map_err(HandOverError::Damaged)?;
+        Ok(read.with_sink(sink))
+    }
+
+    fn with_sink<T>(self, sink: T) -> Observer<T> {
+        let Self {
+            connections,
+            numbered,
+            fragments,
+            packets,
+            clock,
+            gate,
+            ties,
+            shared,
+            name_lookups,
+            connections_used,
+            unknown_links,
+            span,
+        } = self;
+        Observer {
+            connections,
+            numbered,
+            fragments,
+            packets,
+            clock,
+            gate,
+            ties,
+            shared: shared.with_sink(sink),
+            name_lookups,
+            connections_used,
+            unknown_links,
+            span,
+        }
+    }
+}

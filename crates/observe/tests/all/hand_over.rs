@@ -1,0 +1,149 @@
+//! An observer that stops after any packet, and another one that goes on from its state, see what one observer sees.
+
+use std::path::{Path, PathBuf};
+
+use plimsoll_model::{Coverage, Names, Sink, Transaction};
+use plimsoll_observe::capture::{Captures, Carried, Frame, Input, LinkType, StopReading};
+use plimsoll_observe::{Observed, Observer};
+use plimsoll_testkit::servers::Scratch;
+use plimsoll_testkit::{Frame as Written, Link, pcap};
+
+/// Files of a capture.
+const FILES: usize = 64;
+
+/// Transactions as they come, with their names.
+#[derive(Default)]
+struct Rows(Vec<String>);
+
+impl Sink for Rows {
+    fn transaction(&mut self, t: &Transaction, names: &Names) {
+        let named = [t.share, t.path, t.user, t.asked.second_path].map(|symbol| names.text(symbol));
+        self.0.push(format!("{t:?} {named:?}"));
+    }
+}
+
+struct Packet {
+    number: u64,
+    time_ns: Option<i64>,
+    link: LinkType,
+    bytes: Vec<u8>,
+    original_len: u32,
+}
+
+impl Packet {
+    fn frame(&self, snap: usize) -> Frame<'_> {
+        let &Self { number, time_ns, link, ref bytes, original_len } = self;
+        Frame { number, time_ns, link, captured: &bytes[..bytes.len().min(snap)], original_len }
+    }
+}
+
+fn read(capture: &Path) -> Vec<Packet> {
+    let mut captures = Captures::open(vec![Input::File(capture.to_owned())]).unwrap();
+    let mut packets = Vec::new();
+    while let Some(frame) = captures.next().unwrap() {
+        let Frame { number, time_ns, link, captured, original_len } = frame;
+        packets.push(Packet { number, time_ns, link, bytes: captured.to_vec(), original_len });
+    }
+    packets
+}
+
+/// What one observer sees of these packets if it is replaced by another one at the places where one of `files` ends.
+fn observed(packets: &[&Packet], snap: usize, files: usize) -> (Vec<String>, Coverage) {
+    let mut observer = Observer::new(Rows::default());
+    for (at, packet) in packets.iter().enumerate() {
+        // The first packet of a file, but for the first one.
+        if at > 0 && (1..files).any(|file| at == packets.len() * file / files) {
+            let state = observer.state().unwrap();
+            let rows = std::mem::take(&mut observer.sink().0.0);
+            observer = Observer::of_state(&state, Rows(rows)).unwrap();
+        }
+        observer.frame(&packet.frame(snap));
+    }
+    let Observed { sink, coverage, .. } = observer.finish();
+    (sink.0, coverage)
+}
+
+fn hold_for(packets: &[&Packet], snap: usize, what: &str) {
+    let (rows, coverage) = observed(packets, snap, 1);
+    let (in_files, coverage_in_files) = observed(packets, snap, FILES);
+    let differs = rows.iter().zip(&in_files).find(|(one, other)| one != other);
+    assert!(rows == in_files, "{what}: {} and {} rows; {differs:#?}", rows.len(), in_files.len());
+    assert!(coverage == coverage_in_files, "{what}: {coverage:#?} {coverage_in_files:#?}");
+}
+
+fn captures() -> Vec<PathBuf> {
+    let root = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../captures");
+    let inside = std::fs::read_dir(root.join("planted")).unwrap().map(|entry| entry.unwrap().path());
+    let mut captures: Vec<PathBuf> = inside.filter(|path| path.to_string_lossy().ends_with(".pcap.zst")).collect();
+    captures.extend(["nfs-ganesha", "smb2-samba"].map(|name| root.join(name).join("capture.pcap.zst")));
+    assert!(captures.len() >= 30);
+    captures
+}
+
+/// With requests, messages and retransmissions under way at the cuts.
+#[test]
+fn what_is_handed_over_is_all_there_is() {
+    for capture in captures() {
+        let packets = read(&capture);
+        let all: Vec<&Packet> = packets.iter().collect();
+        hold_for(&all, usize::MAX, &capture.display().to_string());
+    }
+}
+
+/// A capture that lost packets, and one that cut them short.
+#[test]
+fn losses_are_handed_over() {
+    for capture in captures().iter().rev().take(4) {
+        let packets = read(capture);
+        let some: Vec<&Packet> = packets.iter().filter(|packet| packet.number % 13 > 0).collect();
+        hold_for(&some, usize::MAX, &format!("{} with losses", capture.display()));
+        let all: Vec<&Packet> = packets.iter().collect();
+        hold_for(&all, 110, &format!("{} cut short", capture.display()));
+    }
+}
+
+/// Packets that stand out of order on both sides of a cut are sorted as if there were none.
+#[test]
+fn packets_are_sorted_across_files() {
+    let scratch = Scratch::new("hand-over-order");
+    let frame = |at: i64| Written {
+        time_ns: 1_700_000_000_000_000_000 + at * 1_000,
+        bytes: vec![at as u8; 60],
+        original_len: 60,
+    };
+    // Every seventh packet is five places late: at cuts, too.
+    let order: Vec<i64> = (0..700).map(|at| if at % 7 == 6 { at - 5 } else { at }).collect();
+    let file = |name: &str, order: &[i64]| {
+        let path = scratch.path().join(name);
+        let frames: Vec<Written> = order.iter().map(|&at| frame(at)).collect();
+        std::fs::write(&path, pcap(Link::Ethernet, &frames)).unwrap();
+        path
+    };
+    let whole = file("whole.pcap", &order);
+    let expected: Vec<(u64, Option<i64>)> = read(&whole).iter().map(|packet| (packet.number, packet.time_ns)).collect();
+    assert!(!expected.is_sorted(), "numbers tell the place in the file");
+    let (mut carried, mut taken, mut reordered) = (Carried::default(), Vec::new(), 0);
+    for (number, part) in order.chunks(41).enumerate() {
+        let path = file(&format!("{number}.pcap"), part);
+        let mut captures = Captures::open_behind(vec![Input::File(path)], carried, StopReading::default()).unwrap();
+        carried = Carried::default();
+        while let Some(frame) = captures.next().unwrap() {
+            carried.pass(&frame, |frame| taken.push((frame.number, frame.time_ns)));
+        }
+        reordered += captures.anomalies().reordered;
+    }
+    taken.extend(carried.frames().map(|frame| (frame.number, frame.time_ns)));
+    assert_eq!(taken, expected);
+    let mut captures = Captures::open(vec![Input::File(whole)]).unwrap();
+    while captures.next().unwrap().is_some() {}
+    assert_eq!(reordered, captures.anomalies().reordered);
+}
+
+#[test]
+fn what_is_no_state_is_an_error() {
+    let state = Observer::new(Rows::default()).state().unwrap();
+    assert!(Observer::of_state(&state, Rows::default()).is_ok());
+    for length in [0, 1, state.len() / 2, state.len() - 1] {
+        assert!(Observer::of_state(&state[..length], Rows::default()).is_err(), "{length} of {} bytes", state.len());
+    }
+}

@@ -1,0 +1,76 @@
+//! Recordings that belong together: each of a file of the same capture.
+
+use std::collections::BTreeMap;
+
+use plimsoll_model::Reason;
+
+use super::FileRecording;
+use crate::record::Link;
+
+/// The recordings of one capture's files, in order; of a capture in one file it is one.
+pub(super) struct Chain<'r>(Vec<&'r FileRecording>);
+
+impl<'r> Chain<'r> {
+    /// The one whose statistics are of all.
+    pub(super) fn last(&self) -> &'r FileRecording {
+        // It has one at least.
+        self.0[self.0.len() - 1]
+    }
+
+    pub(super) fn recordings(&self) -> impl Iterator<Item = &'r FileRecording> {
+        self.0.iter().copied()
+    }
+}
+
+/// Sorts recordings into chains, in the order of their first packets; what is missing goes to `reasons`.
+pub(super) fn chains<'r>(recordings: &'r [FileRecording], reasons: &mut Vec<Reason>) -> Vec<Chain<'r>> {
+    let mut chains = Vec::new();
+    let mut linked: BTreeMap<&str, Vec<(&FileRecording, &Link)>> = BTreeMap::new();
+    for one in recordings {
+        match &one.link {
+            Some(link) => linked.entry(&link.chain).or_default().push((one, link)),
+            None => chains.push(Chain(vec![one])),
+        }
+    }
+    chains.extend(linked.into_values().map(|links| chain(links, reasons)));
+    chains.sort_by_key(|chain| chain.0.first().map(|first| first.stage.first_ns));
+    chains
+}
+
+/// Puts links in order, from the last one back.
+fn chain<'r>(mut links: Vec<(&'r FileRecording, &'r Link)>, reasons: &mut Vec<Reason>) -> Chain<'r> {
+    links.sort_by_key(|(_, link)| link.number);
+    let (mut chain, mut next): (Vec<&FileRecording>, Option<&Link>) = (Vec::new(), None);
+    while let Some((one, link)) = links.pop() {
+        let follows = match next {
+            None => true,
+            // Of the one between them nothing is known.
+            Some(next) if next.number > link.number + 1 => {
+                reasons.push(missing(next.number - 1, link.number + 1, &one.shown));
+                true
+            }
+            Some(next) => next.after.as_deref() == Some(link.id.as_str()),
+        };
+        if follows {
+            chain.push(one);
+            next = Some(link);
+        } else {
+            let (shown, number) = (&one.shown, link.number);
+            let why = "the next one did not go on where this one stopped; analyse the files behind it again";
+            reasons.push(Reason::invalid(format!("{shown} (file {number} of a capture) is not merged: {why}")));
+        }
+    }
+    if let Some(first) = next.filter(|first| first.number > 1) {
+        reasons.push(missing(first.number - 1, 1, "the beginning"));
+    }
+    chain.reverse();
+    Chain(chain)
+}
+
+fn missing(last: u32, first: u32, behind: &str) -> Reason {
+    let which = match last - first {
+        0 => format!("recording {first} of a capture's files, behind {behind}, is missing"),
+        _ => format!("recordings {first} to {last} of a capture's files, behind {behind}, are missing"),
+    };
+    Reason::invalid(format!("{which}: the report covers them, but intervals and rows do not"))
+}

@@ -1,0 +1,76 @@
+//! The recording of one analysis.
+
+use std::path::{Path, PathBuf};
+
+use anyhow::Context;
+use plimsoll_model::Reason;
+use plimsoll_recording::folder::{Progress, Recording, Stage};
+use plimsoll_report::findings::Source;
+
+use crate::record::{Capture, Link, Measurement};
+use crate::recording_findings::measured;
+
+/// The recording of one analysis that finished.
+pub(super) struct FileRecording {
+    /// Its folder, as people are told.
+    pub(super) shown: String,
+    pub(super) recording: Recording,
+    pub(super) source: Source,
+    pub(super) captures: Vec<Capture>,
+    pub(super) link: Option<Link>,
+    pub(super) stage: Stage,
+}
+
+impl FileRecording {
+    fn open(folder: &Path) -> anyhow::Result<Self> {
+        let recording = Recording::open(folder)?;
+        let Measurement::Analyze { source, captures, link } = measured(&recording)? else {
+            anyhow::bail!("it is of a run");
+        };
+        let unfinished = match recording.manifest.state {
+            Progress::Finished => None,
+            Progress::Running => Some("it did not finish: its process was killed, or is still running"),
+            Progress::Interrupted => Some("it did not finish: it was interrupted"),
+        };
+        let stage = recording.manifest.stages.first().cloned();
+        match (unfinished, stage) {
+            (Some(why), _) => anyhow::bail!(why),
+            (None, stage) => {
+                let stage = stage.context("it did not finish: it has no results")?;
+                Ok(Self { shown: folder.display().to_string(), recording, source, captures, link, stage })
+            }
+        }
+    }
+
+    /// Why it cannot be added to `first`; `None` where it can.
+    fn differs(&self, first: &Self) -> Option<String> {
+        let (mine, theirs) = (&self.recording.manifest, &first.recording.manifest);
+        if mine.tool != theirs.tool {
+            return Some(format!("it was made by {}, not by {}", mine.tool, theirs.tool));
+        }
+        if mine.transactions != theirs.transactions {
+            let [mine, theirs] = [mine, theirs].map(|manifest| &manifest.transactions.which);
+            return Some(format!("it was made with --record-transactions {mine}, not {theirs}"));
+        }
+        let shown = |filters: &[String]| if filters.is_empty() { "no filters".to_owned() } else { filters.join(" ") };
+        let [mine, theirs] = [self, first].map(|one| shown(&one.source.filters));
+        (mine != theirs).then(|| format!("it was made with {mine}, not with {theirs}"))
+    }
+}
+
+/// Those that can be merged, and why others cannot.
+pub(super) fn opened(folders: &[PathBuf]) -> (Vec<FileRecording>, Vec<Reason>) {
+    let (mut opened, mut reasons) = (Vec::<FileRecording>::new(), Vec::new());
+    for folder in folders {
+        let fits =
+            FileRecording::open(folder).and_then(|one| match opened.first().and_then(|first| one.differs(first)) {
+                Some(why) => Err(anyhow::anyhow!(why)),
+                None => Ok(one),
+            });
+        match fits {
+            Ok(one) => opened.push(one),
+            Err(error) => reasons.push(Reason::invalid(format!("{} is not merged: {error:#}", folder.display()))),
+        }
+    }
+    (opened, reasons)
+}

@@ -1,0 +1,136 @@
+//! Recordings of capture files become one: of the files of one capture, each analysed by a job that went on where the one before stopped, and
+//! of captures that were analysed by themselves.
+//!
+//! The last of a chain of jobs has the statistics of all of them, and each the intervals and rows of its own files; so what is merged equals one
+//! analysis of all files. Of captures that were analysed by themselves all numbers are sums.
+
+mod chain;
+mod file_recording;
+
+use std::collections::BTreeMap;
+use std::net::IpAddr;
+use std::path::{Path, PathBuf};
+
+use plimsoll_model::{Coverage, Names, Reason, Validity};
+use plimsoll_recording::folder::{Finished, Recording};
+use plimsoll_report::collect::StatusName;
+use plimsoll_report::findings::{Findings, Source};
+use plimsoll_stats::{Intervals, Statistics};
+
+use chain::Chain;
+use file_recording::FileRecording;
+
+use crate::error::Usage;
+use crate::record::{Measurement, RecordTo, Rows, about_of};
+use crate::recording_findings::{host_names, measured};
+
+/// Whether a folder has the recording of an analysis.
+pub fn is_of_captures(folder: &Path) -> bool {
+    let measured = Recording::open(folder).ok().and_then(|recording| measured(&recording).ok());
+    matches!(measured, Some(Measurement::Analyze { .. }))
+}
+
+/// Merges recordings of captures; `to` is where the whole is recorded, if it is. What fails besides comes with the findings.
+///
+/// # Errors
+/// Not one of them can be used.
+pub fn merge(
+    folders: &[PathBuf],
+    to: Option<RecordTo>,
+    status_name: StatusName,
+) -> anyhow::Result<(Findings, anyhow::Result<()>)> {
+    let (recordings, mut reasons) = file_recording::opened(folders);
+    let chains = chain::chains(&recordings, &mut reasons);
+    if chains.is_empty() {
+        let why = reasons.iter().map(|reason| reason.text.as_str()).collect::<Vec<_>>().join("; ");
+        return Err(Usage(format!("no recording of a capture to merge: {why}")).into());
+    }
+    let whole = Whole::of(&chains)?;
+    reasons.extend(whole.apart(chains.len()));
+    let mut findings =
+        Findings::collect(&whole.statistics, &whole.coverage, &whole.names, whole.source.clone(), status_name)
+            .with_host_names(|ip| whole.host_names.get(&ip).map(String::as_str));
+    if !reasons.is_empty() {
+        let known = findings.validity.each_reason().map(|(verdict, text)| Reason { verdict, text: text.to_owned() });
+        findings.validity = Validity::of(known.chain(reasons).collect::<Vec<_>>());
+    }
+    let recorded = to.map_or(Ok(()), |to| whole.record(&chains, to, &findings));
+    Ok((findings, recorded))
+}
+
+/// All of it.
+struct Whole {
+    statistics: Statistics,
+    coverage: Coverage,
+    names: Names,
+    source: Source,
+    host_names: BTreeMap<IpAddr, String>,
+}
+
+impl Whole {
+    fn of(chains: &[Chain<'_>]) -> anyhow::Result<Self> {
+        let (mut names, mut host_names) = (Names::default(), BTreeMap::new());
+        let mut sum: Option<(Statistics, Coverage, Source)> = None;
+        for chain in chains {
+            let last = chain.last();
+            let (mut statistics, coverage) = last.recording.statistics(&last.stage, &mut names)?;
+            host_names.extend(host_names_of(last)?);
+            let Some((all, seen, source)) = &mut sum else {
+                sum = Some((statistics, coverage, last.source.clone()));
+                continue;
+            };
+            // Each analysis counts its connections from 0.
+            statistics.renumber_connections(all.connections_end());
+            all.merge(&statistics);
+            seen.add(&coverage);
+            source.inputs.extend(last.source.inputs.iter().cloned());
+        }
+        let (statistics, coverage, source) = sum.ok_or_else(|| anyhow::anyhow!("there is no recording"))?;
+        Ok(Self { statistics, coverage, names, source, host_names })
+    }
+
+    /// What is to be said where captures were analysed by themselves: operations across their ends.
+    fn apart(&self, captures: usize) -> Option<Reason> {
+        let unseen = &self.coverage.unseen;
+        let (requests, responses) = (unseen.requests_waiting, unseen.responses_before_start);
+        (captures > 1 && requests + responses > 0).then(|| {
+            Reason::partial(format!(
+                "{captures} captures were analysed by themselves: {requests} requests have no response because their \
+                 capture ended, and {responses} responses no request because theirs began. If the captures follow each \
+                 other, use --hand-over-to and --hand-over-from"
+            ))
+        })
+    }
+
+    fn record(&self, chains: &[Chain<'_>], to: RecordTo, findings: &Findings) -> anyhow::Result<()> {
+        let parts = || chains.iter().flat_map(Chain::recordings);
+        let rows = match parts().next().map(|part| part.recording.manifest.transactions.which.as_str()) {
+            Some("all") => Rows::All,
+            Some("none") | None => Rows::None,
+            Some(_) => Rows::Sample,
+        };
+        let captures = parts().flat_map(|part| part.captures.iter().cloned()).collect();
+        let measured = Measurement::Analyze { source: self.source.clone(), captures, link: None };
+        let mut recorder = RecordTo { rows, ..to }.begin(&measured, "the clock of the capture", 1)?;
+        let mut stage = recorder.writer.begin(0, None)?;
+        let mut intervals = Intervals::growing();
+        for part in parts() {
+            intervals.merge(&part.recording.intervals(&part.stage)?);
+            stage.adopt(&part.recording, &part.stage);
+        }
+        stage.rest(&intervals);
+        let finished = Finished {
+            level: None,
+            span_ns: (self.coverage.first_ns, self.coverage.last_ns),
+            state: self.statistics.to_bytes(&self.coverage, &self.names),
+            about: about_of(&self.host_names),
+            part: None,
+        };
+        recorder.writer.end(stage, finished, &self.names)?;
+        recorder.finish(false, findings)
+    }
+}
+
+fn host_names_of(part: &FileRecording) -> anyhow::Result<BTreeMap<IpAddr, String>> {
+    host_names(&part.stage)
+}
