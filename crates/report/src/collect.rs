@@ -34,6 +34,7 @@ pub(crate) use rows::without_numbers;
 pub(crate) use share_words::percent;
 pub use status_name::StatusName;
 
+use crate::findings::Overhead;
 use crate::findings::*;
 use std::net::IpAddr;
 use units::SECOND;
@@ -52,6 +53,10 @@ impl Findings {
     ) -> Findings {
         let context = single::Context { names, status_name, last_ns: coverage.last_ns };
         let operations = rows::operations(statistics, status_name);
+        // What a filter leaves out is in the packets all the same.
+        let packets_count = coverage.packets.total > 0 && source.filters.is_empty();
+        let overhead = Overhead::of(&operations)
+            .map(|own| if packets_count { own.with_packets(coverage.packets.wire_bytes) } else { own });
         let mut findings = Findings {
             letter: letter(0),
             name: source.inputs.join(", "),
@@ -74,6 +79,7 @@ impl Findings {
             long_lived: rows::long_lived(statistics, status_name),
             members: rows::members(statistics, status_name),
             breakdown: breakdown::breakdown(statistics, names, status_name),
+            overhead,
             queue_depth: depth::queue_depth(statistics),
             io: file_io::file_io(statistics),
             slowest: statistics.slowest().map(|t| single::slow(t, &context)).collect(),

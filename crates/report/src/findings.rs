@@ -25,6 +25,7 @@ mod iterations;
 mod octave;
 mod outage;
 mod over_time;
+mod overhead;
 pub mod ranking;
 mod repeats;
 mod report;
@@ -54,6 +55,7 @@ pub use iterations::{IterationKind, Users};
 pub use octave::{Octave, SHARED};
 pub use outage::{Interruption, ShortReads, Silence};
 pub use over_time::{HeatMap, Series};
+pub use overhead::Overhead;
 pub use plimsoll_model::{About, Reason, Validity, Verdict};
 pub use repeats::{REPEAT, RepeatedLevel, Spread, besides_repeat};
 pub use report::{Report, SCHEMA, TOOL, letter};
@@ -110,6 +112,9 @@ pub struct Findings {
     pub members: Vec<OperationRow>,
     /// `--by`: one entry for each key, longest waiting first.
     pub breakdown: Option<Breakdown>,
+    /// Bytes sent for the file data that was moved; null where none was, or where sizes are unknown.
+    #[serde(default)]
+    pub overhead: Option<Overhead>,
     /// Requests outstanding at once.
     pub queue_depth: QueueDepth,
     /// How files are read and written; null where nothing was, or where nobody asked for it.

@@ -256,7 +256,9 @@ fn sections<'a>(report: &'a Report, drill: Option<&DrillDown>) -> Vec<Section<'a
             .text(only().flat_map(clients::section))
             .text(drawn::draw(tables::clients(sides))),
         Section::new("over-time", "Over time").figures(over_time::figures(sides)),
-        Section::new("groups", "Groups").text(only().flat_map(|side| operations::groups("groups", &side.groups))),
+        Section::new("groups", "Groups")
+            .text(only().flat_map(|side| operations::groups("groups", &side.groups)))
+            .text(only().filter_map(|side| side.overhead.as_ref()).map(operations::overhead)),
         Section::new("distributions", "Distributions")
             .figures(distribution::figures(sides))
             .text(only().flat_map(|side| distribution::table("decades", &side.groups, &side.operations))),

@@ -34,7 +34,7 @@ mod spark;
 mod style;
 mod summary;
 mod table;
-mod throughput;
+pub(crate) mod throughput;
 mod units;
 mod unseen;
 

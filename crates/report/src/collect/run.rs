@@ -6,7 +6,7 @@ use serde::{Deserialize, Serialize};
 
 use super::{SECOND, StatusName, answers, channels, curves, depth, repeats, rows, sizes, span};
 use crate::findings::{
-    ClientSpread, Fairness, Findings, Generator, Interruption, Interval, IterationKind, Kind, Parameter, Run,
+    ClientSpread, Fairness, Findings, Generator, Interruption, Interval, IterationKind, Kind, Overhead, Parameter, Run,
     ServerSide, ShortReads, Silence, Source, Stage, Users, Validity,
 };
 
@@ -202,6 +202,9 @@ fn stage(number: u32, level: &Level<'_>, names: &Names, status_name: StatusName)
     let users = about.users.map(|users| Users::of(users, about.generator.never_sent, &about.iterations, duration_s));
     let mut failures = about.failures;
     failures.sort_by_key(|(cause, count)| (std::cmp::Reverse(*count), cause.clone()));
+    let operations = rows::operations(level.statistics, status_name);
+    let moved_per_s = rate(answered.read_bytes) + rate(answered.written_bytes);
+    let overhead = Overhead::of(&operations).map(|own| own.with_server(about.server.as_ref(), moved_per_s));
     Stage {
         number,
         level: about.level,
@@ -230,7 +233,8 @@ fn stage(number: u32, level: &Level<'_>, names: &Names, status_name: StatusName)
         response_time: rows::times_of(&sum.response()),
         response_mean_interval: about.response_mean_interval,
         response_time_from_intended: sum.from_intended().and_then(rows::times_of),
-        operations: rows::operations(level.statistics, status_name),
+        overhead,
+        operations,
         groups: rows::groups(level.statistics),
         queue_depth: depth::queue_depth(level.statistics),
         generator: Generator {

@@ -11,6 +11,7 @@ use super::failures::{CONNECTION_ATTEMPT, FailureCount, LOST_CONNECTION, OUTSIDE
 use super::headline::Headline;
 use super::iterations::{IterationKind, Users};
 use super::outage::{Interruption, ShortReads, Silence};
+use super::overhead::Overhead;
 use super::rows::OperationRow;
 use super::run::{Fairness, Generator, Parameter};
 use super::server::ServerSide;
@@ -77,6 +78,9 @@ pub struct Stage {
     pub response_mean_interval: Option<Interval>,
     /// Last byte of the response − intended start; charges a late start to the server.
     pub response_time_from_intended: Option<Times>,
+    /// Bytes sent for the file data that was moved; null where none was.
+    #[serde(default)]
+    pub overhead: Option<Overhead>,
     /// One row a procedure.
     pub operations: Vec<OperationRow>,
     /// Sums, as in the report's own `groups`.

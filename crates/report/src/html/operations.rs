@@ -2,7 +2,7 @@
 
 use super::units::{UNKNOWN, count, data, milliseconds, optional, percentage};
 use super::untrusted::Untrusted;
-use crate::findings::{Findings, OperationRow, Times};
+use crate::findings::{Findings, OperationRow, Overhead, Times};
 use crate::shares::{self, Percentage};
 use maud::{Markup, html};
 
@@ -182,4 +182,9 @@ fn table((id, from): (&str, &str), caption: &str, first: &str, body: &Markup) ->
             }
         }
     }
+}
+
+/// What was sent for each byte of file data.
+pub(super) fn overhead(own: &Overhead) -> Markup {
+    html! { p.note { (crate::text::throughput::overhead(own)) } }
 }

@@ -5,7 +5,7 @@ use super::page::{Page, Role};
 use super::table::Table;
 use super::units::{NONE, UNKNOWN, at_least, data, significant};
 use super::{group_name, name, several_protocols};
-use crate::findings::{Findings, OperationRow};
+use crate::findings::{Findings, OperationRow, Overhead};
 use std::fmt;
 
 pub(super) fn draw(page: &mut Page<'_>, findings: &Findings) -> fmt::Result {
@@ -43,6 +43,9 @@ pub(super) fn draw(page: &mut Page<'_>, findings: &Findings) -> fmt::Result {
     let all = together(findings);
     table.row(cells("Together".to_owned(), &all, elapsed));
     page.table(&table)?;
+    if let Some(own) = &findings.overhead {
+        page.paragraph(Role::Plain, "", &overhead(own))?;
+    }
     if all.answered < all.count {
         let (without, count) = (all.count - all.answered, all.count);
         let what = if findings.run.is_some() { "a response" } else { "a captured response" };
@@ -57,6 +60,17 @@ pub(super) fn draw(page: &mut Page<'_>, findings: &Findings) -> fmt::Result {
         page.paragraph(Role::Quiet, "", &text)?;
     }
     Ok(())
+}
+
+/// What was sent for each byte of file data.
+pub(crate) fn overhead(own: &Overhead) -> String {
+    let network = own
+        .network_ratio
+        .map_or_else(String::new, |ratio| format!(", all packets with their headers {} times", significant(ratio)));
+    format!(
+        "Protocol overhead: requests and responses are {} times the file data{network}.",
+        significant(own.message_ratio)
+    )
 }
 
 #[derive(Clone, Copy, Default)]

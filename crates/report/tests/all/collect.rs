@@ -40,6 +40,41 @@ fn transaction(procedure: Procedure, at: i64, took: Option<i64>) -> Transaction 
     t
 }
 
+/// Ten reads of 1000 bytes in messages of 150, 1100 together, and packets of 1400.
+#[test]
+fn the_overhead_of_a_protocol_is_messages_and_packets_over_file_data() {
+    let read = |at| {
+        let mut one = transaction(Procedure::of(Protocol::Smb2, 8), at, Some(1));
+        (one.payload_bytes, one.request_bytes, one.response_bytes) = (Some(1000), Some(100), Some(1050));
+        one
+    };
+    let reads: Vec<Transaction> = (0..10).map(read).collect();
+    let mut coverage = Coverage::default();
+    (coverage.packets.total, coverage.packets.wire_bytes) = (40, 14_000);
+    let own = collected(&reads, &coverage, &Names::default()).overhead.unwrap();
+    assert_eq!((own.payload_bytes, own.message_bytes), (10_000, 11_500));
+    assert_eq!((own.message_ratio, own.network_ratio), (1.15, Some(1.4)));
+    let text = plimsoll_report::text::to_string(
+        &collected(&reads, &coverage, &Names::default()).into(),
+        &Style { sections: plimsoll_report::text::Sections::ALL, ..Style::default() },
+    );
+    let words = text.split_whitespace().collect::<Vec<_>>().join(" ");
+    assert!(
+        words.contains("responses are 1.15 times the file data, all packets with their headers 1.40 times."),
+        "{words}"
+    );
+    // What a filter leaves out is in the packets all the same; without packets nobody knows.
+    let mut statistics = Statistics::new(Options::default());
+    reads.iter().for_each(|t| statistics.record(t));
+    let source = Source { filters: vec!["--share data".to_owned()], ..Source::default() };
+    let filtered = Findings::collect(&statistics, &coverage, &Names::default(), source, status_name).overhead.unwrap();
+    assert_eq!((filtered.message_ratio, filtered.network_ratio), (1.15, None));
+    assert_eq!(collected(&reads, &Coverage::default(), &Names::default()).overhead.unwrap().network_ratio, None);
+    // Without file data there is no ratio.
+    let nothing = [transaction(Procedure::of(Protocol::Smb2, 5), 0, Some(1))];
+    assert_eq!(collected(&nothing, &coverage, &Names::default()).overhead, None);
+}
+
 fn status_name(protocol: Protocol, status: u32) -> Option<&'static str> {
     (protocol == Protocol::Smb1 && status == 0xc000_0034).then_some("STATUS_OBJECT_NAME_NOT_FOUND")
 }

@@ -554,6 +554,7 @@ fn a_run_shows_its_load_levels_and_no_packets() {
     let row = findings.operations[0].clone();
     findings.run = Some(Run { target: NASTY[1].into(), workload: "mixed".into(), ..Run::default() });
     findings.stages = vec![Stage {
+        overhead: None,
         pace: vec!["no think time".to_owned(), "time-out 30.0 s".to_owned()],
         server: None,
         guarantees: None,

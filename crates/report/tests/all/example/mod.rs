@@ -12,6 +12,12 @@ use channels::channels;
 /// Nothing was seen.
 pub(crate) fn empty() -> Findings {
     Findings {
+        overhead: Some(Overhead {
+            payload_bytes: 1_000_000,
+            message_bytes: 1_010_000,
+            message_ratio: 1.01,
+            network_ratio: Some(1.06),
+        }),
         letter: "A".to_owned(),
         name: "example".to_owned(),
         kind: Kind::Capture,
@@ -520,6 +526,7 @@ fn server() -> ServerSide {
 /// A level of [`run`].
 fn stage(rich: &Findings, number: u32, clients: u64, reasons: &[&str]) -> Stage {
     Stage {
+        overhead: None,
         pace: vec!["no think time".to_owned(), "time-out 30.0 s".to_owned()],
         number,
         level: format!("{clients} clients"),
@@ -551,15 +558,7 @@ fn stage(rich: &Findings, number: u32, clients: u64, reasons: &[&str]) -> Stage 
         groups: rich.groups.clone(),
         queue_depth: rich.queue_depth.clone(),
         generator: generator(rich, number),
-        fairness: Fairness {
-            clients,
-            starved: 0,
-            min: Some(0.9),
-            max: Some(1.1),
-            stddev: Some(0.05),
-            jain: Some(0.997),
-            attributable: number == 0,
-        },
+        fairness: fairness(clients, number == 0),
         spread: if clients > 1 { spread() } else { ClientSpread::default() },
         server: (number == 0).then(server),
         guarantees: None,
@@ -589,6 +588,12 @@ fn stage(rich: &Findings, number: u32, clients: u64, reasons: &[&str]) -> Stage 
             overrun_max_s: Some(6.0),
         }],
     }
+}
+
+/// Clients that are served nearly alike.
+fn fairness(clients: u64, attributable: bool) -> Fairness {
+    let (min, max, stddev, jain) = (Some(0.9), Some(1.1), Some(0.05), Some(0.997));
+    Fairness { clients, starved: 0, min, max, stddev, jain, attributable }
 }
 
 /// Whether the generator of a level kept up.

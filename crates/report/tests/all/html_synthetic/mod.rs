@@ -163,6 +163,7 @@ fn make() -> Findings {
     let maps = ["All", "Open/Close", "Other", "Read", "Write"].iter().map(|group| heat_map(group, &ones)).collect();
     let breakdown = NASTY.iter().zip(&rows).map(|(key, row)| by_path(key, row)).collect();
     Findings {
+        overhead: None,
         letter: "A".into(),
         name: "synthetic".into(),
         kind: plimsoll_report::findings::Kind::Capture,

@@ -60,6 +60,7 @@ fn stage(number: u32, ((curve, service_s, servers), clients): ((&str, f64, f64),
     let sample: Vec<f64> = (1..2000).map(|i| -mean_s * (1.0 - f64::from(i) / 2000.0).ln()).collect();
     let spread = 0.02 * n.sqrt();
     Stage {
+        overhead: None,
         pace: vec!["no think time".to_owned(), "time-out 30.0 s".to_owned()],
         server: None,
         guarantees: None,
