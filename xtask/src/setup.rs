@@ -28,7 +28,7 @@ impl Package {
     }
 }
 
-const PACKAGES: [Package; 25] = [
+const PACKAGES: [Package; 26] = [
     package("tshark", "tshark", "comparing pairs and speed with Wireshark's"),
     package("tcpdump", "tcpdump", "recording captures"),
     package("iproute2", "ip", "network interfaces of a test's own"),
@@ -50,6 +50,7 @@ const PACKAGES: [Package; 25] = [
     package("chromium", "chromium", "trying the HTML report in a browser"),
     package("zstd", "zstd", "making compressed captures"),
     package("prometheus", "prometheus", "collecting the metrics of a watch"),
+    package("tmux", "tmux", "the screen of a watch in a terminal"),
     package("time", "time", "measuring peak memory"),
     package("python3-venv", "python3", "reading our tables from Python"),
     package("musl-tools", "musl-gcc", "the static program in a tarball and a .deb"),

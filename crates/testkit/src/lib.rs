@@ -9,7 +9,7 @@
 //! - [`browser`] is Chromium without a network, for pages.
 //! - [`command`] runs programs within a time limit, and keeps what they say.
 //! - [`system_calls`] takes the newer ones away, as an older kernel would.
-//! - [`terminal`] runs programs in a terminal of a given width.
+//! - [`terminal`] runs programs in a terminal of a given width, [`tmux`] a shell in a terminal that people use.
 //! - [`namespace`] makes network namespaces, and [`wire`] is a bad network between two of them, whose log is the truth about each packet.
 //! - [`Random`] draws numbers, and [`transaction()`] makes a transaction, the same ones on every machine.
 //! - [`servers`] starts real servers on loopback, and made-up ones that answer when and what a test says.
@@ -27,6 +27,7 @@ pub mod servers;
 pub mod system_calls;
 mod tcp;
 pub mod terminal;
+pub mod tmux;
 mod traffic;
 mod transaction;
 pub mod wire;

@@ -2,7 +2,7 @@
 
 use std::fs::File;
 use std::io;
-use std::os::fd::AsFd;
+use std::os::fd::{AsFd, AsRawFd};
 use std::panic::resume_unwind;
 use std::process::Command;
 use std::thread;
@@ -44,6 +44,12 @@ impl Namespace {
             act()
         };
         thread::scope(|scope| scope.spawn(there).join().unwrap_or_else(|panic| resume_unwind(panic)))
+    }
+
+    /// Its name for `ip link … netns`.
+    #[must_use]
+    pub fn path(&self) -> String {
+        format!("/proc/{}/fd/{}", std::process::id(), self.0.as_raw_fd())
     }
 
     /// Runs `ip` in it with these arguments, which have no spaces.

@@ -60,8 +60,10 @@ mod watch;
 mod watch_browser;
 mod watch_faults;
 mod watch_metrics;
+mod watch_mirror;
 mod watch_run;
 mod watch_screen;
+mod watch_tmux;
 mod workloads;
 
 /// One test at a time drives a server of its own under a limit of time: two cores are few for two servers and two clients.

@@ -1,0 +1,103 @@
+//! A mirror port: a watch of the copies says what a watch of the interface itself says.
+#![allow(clippy::unwrap_used, reason = "a test may stop where it stands")]
+
+use std::path::Path;
+use std::process::{Command, Output};
+
+use plimsoll_testkit::command::{Running, output};
+use plimsoll_testkit::namespace::Namespace;
+use plimsoll_testkit::servers::{Scratch, Unavailable};
+use rustix::process::Signal;
+use serde_json::Value;
+
+const SERVER: &str = "10.92.0.2:2049";
+
+fn plimsoll() -> Command {
+    Command::new(env!("CARGO_BIN_EXE_plimsoll"))
+}
+
+/// A server's namespace, with the interface `port` to a client's and a copy of all its packets on `mirror`.
+fn network() -> Result<[Namespace; 2], Unavailable> {
+    let [server, client] = [Namespace::new()?, Namespace::new()?];
+    server.ip(&format!("link add port type veth peer name port netns {}", client.path()));
+    server.ip("link add copier type veth peer name mirror");
+    ["port", "copier", "mirror"].into_iter().for_each(|name| server.ip(&format!("link set dev {name} up")));
+    client.ip("link set dev port up");
+    server.ip("address add 10.92.0.2/24 dev port");
+    client.ip("address add 10.92.0.1/24 dev port");
+    Ok([server, client])
+}
+
+/// Copies what an interface receives and sends, as a switch does for a mirror port.
+fn mirror(server: &Namespace) -> Result<(), String> {
+    let tc = |arguments: &str| {
+        let ended = server.within(|| Command::new("tc").args(arguments.split(' ')).output());
+        match ended {
+            Ok(Output { status, .. }) if status.success() => Ok(()),
+            Ok(ended) => {
+                Err(format!("needs a kernel with tc mirred: {}", String::from_utf8_lossy(&ended.stderr).trim()))
+            }
+            Err(_) => Err("needs tc (Debian: iproute2)".to_owned()),
+        }
+    };
+    tc("qdisc add dev port clsact")?;
+    for hook in ["ingress", "egress"] {
+        let filter = format!("filter add dev port {hook} protocol all u32 match u32 0 0");
+        tc(&format!("{filter} action mirred egress mirror dev copier"))?;
+    }
+    Ok(())
+}
+
+fn watch(server: &Namespace, interface: &str, folder: &Path) -> Running {
+    let mut command = plimsoll();
+    command.args(["watch", interface, "--lines", "--utc", "--json"]).arg(folder.join(format!("{interface}.json")));
+    let mut running = server.within(|| Running::start(&mut command)).unwrap();
+    let ended = running.wait_until(|running| running.said()[1].contains("capturing"));
+    assert_eq!(ended, None, "{:?}", running.said());
+    running
+}
+
+/// What a report counts: packets, and of each procedure requests, errors and bytes.
+fn counts(report: &Value) -> (Value, Vec<[Value; 5]>) {
+    let columns = ["procedure", "count", "errors", "payload_bytes", "wire_bytes"];
+    let rows = report["operations"].as_array().unwrap().iter();
+    (report["packets"].clone(), rows.map(|row| columns.map(|column| row[column].clone())).collect())
+}
+
+#[test]
+fn a_mirror_port_has_the_counts_of_the_interface() {
+    let _alone = crate::alone();
+    let [server, client] = match network() {
+        Ok(network) => network,
+        Err(reason) => return println!("SKIPPED: {reason}"),
+    };
+    if let Err(reason) = mirror(&server) {
+        return println!("SKIPPED: {reason}");
+    }
+    let scratch = Scratch::new("watch-mirror");
+    let mut serve = plimsoll();
+    serve.args(["serve", "nfs", "--listen", SERVER, "--allow-remote"]);
+    let mut serving = server.within(|| Running::start(&mut serve)).unwrap();
+    let target = serving.first_line();
+    let watching = ["port", "mirror"].map(|interface| watch(&server, interface, scratch.path()));
+    let mut load = plimsoll();
+    // No more data than a buffer of a watch has room for: neither loses packets, however slow the machine is.
+    load.args(["run", "mixed", "--rate", "500", "--warmup", "0s", "--duration", "2s", "--quiet", "--target", &target]);
+    let ended = client.within(|| output(&mut load));
+    assert!(matches!(ended.status.code(), Some(0 | 4)), "{ended:?}");
+    for watching in watching {
+        watching.signal(Signal::INT);
+        let ended = watching.end();
+        assert_eq!(ended.status.code(), Some(0), "{}", String::from_utf8_lossy(&ended.stderr));
+    }
+    let [port, mirror] = ["port", "mirror"].map(|interface| {
+        let report = std::fs::read(scratch.path().join(format!("{interface}.json"))).unwrap();
+        counts(&crate::only_side(&report))
+    });
+    assert_eq!(port, mirror);
+    assert_eq!(port.0["dropped_at_least"], 0, "{}", port.0);
+    assert!(port.1.iter().filter_map(|row| row[1].as_u64()).sum::<u64>() > 100, "{port:?}");
+    assert!(port.1.iter().any(|row| row[3].as_u64() > Some(100_000)), "data went over the interface: {port:?}");
+    serving.signal(Signal::INT);
+    assert!(serving.end().status.success());
+}
