@@ -339,7 +339,9 @@ impl<S: Sink> Observer<S> {
             // As nearly all are.
             let used = connection.framed.framing != Framing::Unknown;
             connection.segment(segment, direction, stamp, &mut self.shared, &mut self.packets);
-            self.connections_used += u64::from(!used && connection.framed.framing != Framing::Unknown);
+            if !used && connection.framed.framing != Framing::Unknown {
+                self.first_message(slot);
+            }
             return;
         }
         self.rare_segment((slot, direction), segment, stamp);
@@ -369,7 +371,16 @@ impl<S: Sink> Observer<S> {
         let connection = self.connections.get(slot);
         let used = connection.framed.framing != Framing::Unknown;
         connection.rare_segment(segment, direction, stamp, &mut self.shared, &mut self.packets);
-        self.connections_used += u64::from(!used && connection.framed.framing != Framing::Unknown);
+        if !used && connection.framed.framing != Framing::Unknown {
+            self.first_message(slot);
+        }
+    }
+
+    /// A connection has turned out to be one of a file server.
+    #[cold]
+    fn first_message(&mut self, slot: Slot) {
+        self.connections_used += 1;
+        self.connections.keep_longer(slot);
     }
 
     /// A SYN may be that of another connection between the same ends. It is believed when it is answered, or when its sender goes on

@@ -59,6 +59,7 @@ mod verdicts;
 mod watch;
 mod watch_browser;
 mod watch_faults;
+mod watch_flood;
 mod watch_metrics;
 mod watch_mirror;
 mod watch_run;

@@ -1,4 +1,5 @@
-//! The connections being followed, bounded: the one idle for longest makes room for a new one.
+//! The connections being followed, bounded: the one idle for longest makes room for a new one. One without a message counts as idle for
+//! longer: a flood of connections that are only opened leaves those of clients in place.
 
 use std::collections::HashMap;
 
@@ -8,6 +9,10 @@ use crate::packet::{Address, Path};
 
 /// Connections followed at once. Each costs a few KiB, so all of them stay below some 100 MiB.
 const CONNECTIONS_MAX: usize = 16_384;
+
+/// A connection without a message makes room before one whose last packet is by so many packets older: some minutes of a client at rest under
+/// 10,000 new connections per second.
+const LONGER: u64 = 2_000_000;
 
 /// Both ends of a connection, lower address and port first, whichever way a packet goes.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
@@ -25,6 +30,7 @@ pub struct Slot(usize);
 struct Entry<C> {
     key: Key,
     used: u64,
+    has_messages: bool,
     connection: C,
 }
 
@@ -50,6 +56,13 @@ pub struct Connections<C> {
 impl<C> Default for Connections<C> {
     fn default() -> Self {
         Self::with_limit(CONNECTIONS_MAX)
+    }
+}
+
+impl<C> Entry<C> {
+    /// When it was last of use, by the clock of packets.
+    fn last_useful(&self) -> u64 {
+        if self.has_messages { self.used + LONGER } else { self.used }
     }
 }
 
@@ -91,7 +104,7 @@ impl<C> Connections<C> {
         let at = match self.by_key.get(&key) {
             Some(&at) => at,
             None => {
-                let entry = Entry { key, used: self.clock, connection: new() };
+                let entry = Entry { key, used: self.clock, has_messages: udp, connection: new() };
                 let (at, old) = self.insert(entry);
                 evicted = old;
                 at
@@ -107,6 +120,11 @@ impl<C> Connections<C> {
     #[inline]
     pub fn get(&mut self, slot: Slot) -> &mut C {
         &mut self.entries[slot.0].connection
+    }
+
+    /// The connection in this slot has messages of a file server.
+    pub fn keep_longer(&mut self, slot: Slot) {
+        self.entries[slot.0].has_messages = true;
     }
 
     /// Whether a new connection would make another one give up its place.
@@ -141,7 +159,7 @@ impl<C> Connections<C> {
         let len = self.entries.len() as u64;
         (0..SAMPLE.min(len))
             .map(|i| ((self.clock + i).wrapping_mul(0x9e37_79b9_7f4a_7c15) % len) as usize)
-            .min_by_key(|&at| self.entries[at].used)
+            .min_by_key(|&at| self.entries[at].last_useful())
             .unwrap_or(0)
     }
 }
@@ -172,5 +190,19 @@ mod tests {
         let evicted = (0..100u16).filter_map(|port| table.find(&path(port, 445), false, || port).2).count();
         assert_eq!(evicted, 92);
         assert_eq!(table.drain().count(), 8);
+    }
+
+    #[test]
+    fn connections_without_messages_make_room_first_for_a_limited_time() {
+        let mut table = Connections::with_limit(8);
+        let (slot, ..) = table.find(&path(1, 445), false, || 1);
+        table.keep_longer(slot);
+        let flood = |ports: std::ops::Range<u16>, table: &mut Connections<u16>| -> Vec<u16> {
+            ports.filter_map(|port| table.find(&path(port, 445), false, || port).2).collect()
+        };
+        assert!(!flood(100..1_000, &mut table).contains(&1));
+        // As if so many packets had come.
+        table.clock += LONGER;
+        assert!(flood(1_000..1_016, &mut table).contains(&1));
     }
 }
