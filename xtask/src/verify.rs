@@ -18,39 +18,47 @@ struct Proof {
     claim: &'static str,
     /// Arguments of cargo.
     arguments: &'static [&'static str],
+    /// Programs that it needs, and their Debian packages.
+    needs: Option<(&'static [&'static str], &'static str)>,
     /// What it prints in lines that begin with one of these are its figures.
     figures: &'static [&'static str],
 }
 
-const PROOFS: [Proof; 10] = [
+const PROOFS: [Proof; 11] = [
     Proof {
         claim: "A/A: of 200 pairs of runs of the same server, no number is called different in more than 5 %",
         arguments: &program("verdicts::the_same_is_seldom_called_different"),
+        needs: None,
         figures: &["A/A ", "  "],
     },
     Proof {
         claim: "A/B: a difference of 5 % in the mean is found in at least 90 % of 200 pairs",
         arguments: &program("verdicts::five_per_cent_in_the_mean_are_found"),
+        needs: None,
         figures: &["A/B, ", "  "],
     },
     Proof {
         claim: "capacity: the interval holds the true capacity in all but one of 20 searches",
         arguments: &program("verdicts::capacity::"),
+        needs: None,
         figures: &["capacity "],
     },
     Proof {
         claim: "known latency: percentiles within 1 % of the closed form, under the virtual clock and by the real one",
         arguments: &program("verdicts::latency::"),
+        needs: None,
         figures: &["constant", "exponential", "two humps", "a stall"],
     },
     Proof {
         claim: "NetBench's load file: all 458,344 operations end as the file says, on every kind of target",
         arguments: &program("replay::"),
+        needs: None,
         figures: &["SKIPPED"],
     },
     Proof {
         claim: "page: of a million operations it is below 3 MB, and follows three clicks and three keys within 200 ms each",
         arguments: &program("million"),
+        needs: None,
         figures: &["page ", "milliseconds", "SKIPPED"],
     },
     Proof {
@@ -66,21 +74,31 @@ const PROOFS: [Proof; 10] = [
             "choice_of_the_prior",
             "--nocapture",
         ],
+        needs: None,
         figures: &["g  ", "0.5", "1  ", "2  ", "4  ", "8  ", "16 ", "noise", "Normal", "Outliers", "Drift"],
     },
     Proof {
         claim: "bisect: of 10 searches for a commit that is 10 % slower none blames another; each finds it or says it cannot tell",
         arguments: &program("bisect::"),
+        needs: None,
         figures: &["bisect: "],
     },
     Proof {
         claim: "history: of 200 histories without a change at most 5 % show one; a change of 5 % is found in 90 %",
         arguments: &["test", "--profile", "quick", "--workspace", "--lib", "--", "changes::simulation", "--nocapture"],
+        needs: None,
         figures: &["noise", "Normal", "Skewed", "HeavyTailed", "Alike", "Drift"],
+    },
+    Proof {
+        claim: "MPI: in 50 runs of 4 ranks in time namespaces, starts are within 200 µs and the printed bound; ranks drive one load",
+        arguments: &["test", "--manifest-path", "mpi/Cargo.toml", "--target-dir", "target/mpi", "--", "--nocapture"],
+        needs: Some((&["mpirun", "mpicc"], "libopenmpi-dev openmpi-bin libclang-dev")),
+        figures: &["MPI clocks", "SKIPPED"],
     },
     Proof {
         claim: "lossy captures: no wrong pair in 1,000 seeded runs; the estimated share of missing operations is right",
         arguments: &["xtask", "loss"],
+        needs: None,
         figures: &["capture", "nfs", "smb", "total"],
     },
 ];
@@ -132,6 +150,9 @@ fn commit() -> Result<String, String> {
 
 fn prove(proof: &Proof) -> Found {
     println!("\n== {}", proof.claim);
+    if let Err(error) = has(proof) {
+        return Found { outcome: Err(error), minutes: 0.0, figures: String::new() };
+    }
     let begun = Instant::now();
     let mut figures = String::new();
     let outcome = watch(process::cargo(proof.arguments), |line| {
@@ -141,6 +162,15 @@ fn prove(proof: &Proof) -> Found {
         }
     });
     Found { outcome, minutes: begun.elapsed().as_secs_f64() / 60.0, figures }
+}
+
+/// Whether this machine has what a proof needs.
+fn has(proof: &Proof) -> Outcome {
+    let Some((programs, packages)) = proof.needs else { return Ok(()) };
+    match programs.iter().find(|program| process::find(program).is_none()) {
+        Some(program) => Err(format!("needs {program} (Debian: {packages})")),
+        None => Ok(()),
+    }
 }
 
 /// Runs a command, shows what it prints, and gives each line to `take`.

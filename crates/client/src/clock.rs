@@ -8,13 +8,19 @@ use rustix::time::{ClockId, Timespec, clock_gettime};
 /// system's time does not move it: what it says is off by what the system's time was set by since then. All clocks of a
 /// process say the same, on any thread.
 #[derive(Clone, Copy, Debug)]
-pub struct Clock {
+pub struct Clock(Anchor);
+
+/// Where the clock starts.
+#[derive(Clone, Copy, Debug)]
+struct Anchor {
     /// Epoch time − monotonic time, ns.
-    anchor: i64,
+    ns: i64,
+    /// It is that of a clock that several machines have in common: this machine's time of day has nothing to do with it.
+    is_common: bool,
 }
 
-/// Epoch time − monotonic time when the first clock was made, ns.
-static ANCHOR: OnceLock<i64> = OnceLock::new();
+/// Set when the first clock is made.
+static ANCHOR: OnceLock<Anchor> = OnceLock::new();
 /// Readings compared to find out how the clocks differ: the one that was interrupted least counts.
 const READINGS: u32 = 8;
 
@@ -22,20 +28,27 @@ impl Clock {
     /// The process's clock.
     #[must_use]
     pub fn new() -> Self {
-        Self { anchor: *ANCHOR.get_or_init(realtime_ahead) }
+        Self(*ANCHOR.get_or_init(|| Anchor { ns: realtime_ahead(), is_common: false }))
+    }
+
+    /// Takes a clock that several machines have in common: so far is it ahead of this machine's monotonic clock, ns. False if the process
+    /// has read the time before.
+    #[must_use]
+    pub fn set_common(ahead_ns: i64) -> bool {
+        ANCHOR.set(Anchor { ns: ahead_ns, is_common: true }).is_ok()
     }
 
     /// Nanoseconds since the Unix epoch.
     #[inline]
     #[must_use]
     pub fn now(&self) -> i64 {
-        monotonic() + self.anchor
+        monotonic().saturating_add(self.0.ns)
     }
 
-    /// How far the system's time of day is ahead of this clock, ns: 0 until somebody sets it. Takes below 1 µs.
+    /// How far the system's time of day is ahead of this clock, ns: 0 until somebody sets it, and of a common clock. Takes below 1 µs.
     #[must_use]
     pub fn drift(&self) -> i64 {
-        realtime_ahead() - self.anchor
+        if self.0.is_common { 0 } else { realtime_ahead() - self.0.ns }
     }
 
     /// The smallest step that the clock was seen to take, ns: its granularity, or what reading it twice takes.

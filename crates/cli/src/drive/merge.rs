@@ -1,12 +1,13 @@
 //! `plimsoll merge`: the recordings of the parts of a run, or of the files of a capture, become one.
 
 use std::path::PathBuf;
+use std::time::Duration;
 
 use plimsoll_experiment::merge_parts;
 use plimsoll_results::record::{RecordTo, Rows};
 use plimsoll_results::{is_of_captures, merge_captures};
 
-use crate::exit::{Done, first_error};
+use crate::exit::{Done, Usage, first_error};
 use crate::output::Output;
 use crate::output_file::Files;
 use crate::secrecy;
@@ -24,6 +25,10 @@ pub(crate) struct Arguments {
     /// Recordings of all parts of a run, or of captures, in any order
     #[arg(value_name = "DIR", required = true)]
     folders: Vec<PathBuf>,
+    /// Largest difference between the clocks of the parts after the run, as a launcher measured it: above --clock-bound, the
+    /// result is invalid
+    #[arg(long, value_name = "TIME", value_parser = humantime::parse_duration)]
+    clock_difference: Option<Duration>,
     /// Write the merged recording to this folder, for `plimsoll report DIR` and SQL (docs/recordings.md)
     #[arg(long, value_name = "DIR", help_heading = "Output")]
     record: Option<PathBuf>,
@@ -49,8 +54,11 @@ pub(crate) fn run(arguments: Arguments) -> anyhow::Result<Done> {
     });
     // Whatever is of the other kind is named.
     let (findings, recorded) = match arguments.folders.iter().any(|folder| is_of_captures(folder)) {
+        true if arguments.clock_difference.is_some() => {
+            return Err(Usage("--clock-difference is for parts of a run, not for captures".to_owned()).into());
+        }
         true => merge_captures(&arguments.folders, to, plimsoll_observe::status_name)?,
-        false => merge_parts(&arguments.folders, to)?,
+        false => merge_parts(&arguments.folders, arguments.clock_difference, to)?,
     };
     let done = Done::with(&findings.validity, output.prints());
     first_error([output.write(&findings.into()), recorded])?;

@@ -90,6 +90,12 @@ fn merged(folder: &Path, parts: &[&str]) -> (Option<i32>, Value) {
     (merge.status.code(), crate::only_side(&merge.stdout))
 }
 
+/// Whether the manifest of a part is what the contract says (schemas/plimsoll.part.1.schema.json).
+fn keeps_the_contract(folder: &Path, name: &str) -> bool {
+    let manifest = crate::recorded::manifest(&folder.join(name));
+    crate::recorded::schema("plimsoll.part.1.schema.json").is_valid(&manifest)
+}
+
 #[test]
 fn processes_ask_together_for_what_one_asks_for() {
     let _alone = crate::alone();
@@ -107,10 +113,12 @@ fn processes_ask_together_for_what_one_asks_for() {
         assert!(matches!(ended.status.code(), Some(0 | 4)), "{}", String::from_utf8_lossy(&ended.stderr));
     }
     let names = ["part-1", "part-2", "part-3", "part-4"];
+    assert!(names.iter().all(|name| keeps_the_contract(folder, name)));
     let (code, report) = merged(folder, &names);
     assert!(matches!(code, Some(0 | 4)));
     let whole = output(&mut run(folder, &url, "whole", None));
     assert!(matches!(whole.status.code(), Some(0 | 4)), "{}", String::from_utf8_lossy(&whole.stderr));
+    assert!(!keeps_the_contract(folder, "whole"), "a whole run is no part");
     let (one, _) = reads(folder, &["whole"]);
     let (all, requests) = reads(folder, &names);
     assert!(one.len() > 100, "{}", one.len());
@@ -151,6 +159,9 @@ fn a_part_that_is_killed_missing_or_late_is_named() {
     let said = String::from_utf8_lossy(&late.stderr).into_owned();
     assert_eq!(late.status.code(), Some(3), "{said}");
     assert!(said.contains("too late for the common start"), "{said}");
+    for name in ["part-1", "part-2", "part-4"] {
+        assert!(keeps_the_contract(folder, name), "{name}");
+    }
     let (code, report) = merged(folder, &["part-1", "part-2", "part-4"]);
     assert_eq!((code, &report["validity"]["verdict"]), (Some(4), &Value::from("invalid")));
     let reasons = report["validity"]["reasons"].to_string();
@@ -162,6 +173,49 @@ fn a_part_that_is_killed_missing_or_late_is_named() {
         assert!(reasons.contains(expected), "{expected}: {reasons}");
     }
     assert_eq!(report["stages"][0]["count"], Value::from(reads(folder, &["part-1"]).1), "the first is whole");
+    server.signal(Signal::INT);
+}
+
+/// The disk of one part fills up, another part is stopped for 2 s in its measured phase.
+#[test]
+fn a_part_that_is_stopped_or_has_a_full_disk_is_named() {
+    let _alone = crate::alone();
+    let mut scratch = Scratch::new("parts-full");
+    let Some(disk) = scratch.small_file_system("disk", 2 << 20) else {
+        println!("SKIPPED: needs the right to mount a tmpfs");
+        return;
+    };
+    let folder = scratch.path();
+    let (server, url) = server(folder);
+    let start = SystemTime::now() + AHEAD;
+    let [first, full, stopped] = [("part-1", "1/3"), ("disk/part-2", "2/3"), ("part-3", "3/3")]
+        .map(|(name, part)| Running::start(&mut run(folder, &url, name, Some((part, start)))).unwrap());
+    let begun = |name: &str| folder.join(name).join("stage-0000.partial/progress.zst").exists();
+    while !(begun("disk/part-2") && begun("part-3")) && SystemTime::now() < start + Duration::from_secs(100) {
+        std::thread::sleep(Duration::from_millis(20));
+    }
+    stopped.signal(Signal::STOP);
+    let filler = std::fs::File::create(disk.join("filler")).unwrap();
+    let fills = |bytes: &[u8]| std::io::Write::write_all(&mut &filler, bytes).is_ok();
+    while fills(&[1; 4096]) {}
+    while fills(&[1]) {}
+    std::thread::sleep(Duration::from_secs(2));
+    stopped.signal(Signal::CONT);
+    let [first, full, stopped] = [first, full, stopped].map(|part| part.end_within(Duration::from_secs(120)));
+    let said = String::from_utf8_lossy(&full.stderr).into_owned();
+    assert_eq!(full.status.code(), Some(3), "{said}");
+    assert!(said.contains("No space left"), "{said}");
+    assert!([&first, &stopped].iter().all(|part| matches!(part.status.code(), Some(0 | 4))));
+    let (code, report) = merged(folder, &["part-1", "disk/part-2", "part-3"]);
+    assert_eq!((code, &report["validity"]["verdict"]), (Some(4), &Value::from("invalid")));
+    let reasons = report["validity"]["reasons"].to_string();
+    assert!(reasons.contains("part 2/3 (disk/part-2) did not finish: "), "{reasons}");
+    assert!(reasons.contains("part 3/3 (part-3): the load generator was late"), "{reasons}");
+    assert_eq!(
+        report["stages"][0]["count"],
+        Value::from(reads(folder, &["part-1", "part-3"]).1),
+        "the others are whole"
+    );
     server.signal(Signal::INT);
 }
 
@@ -182,6 +236,7 @@ fn what_parts_cannot_do_is_usage() {
         (&[&["--part", "1/2", "--record", "r", "--remove-files"], &start[..], &nfs].concat(), "cannot be used with"),
         (&["--start-at", "10:00"], "expected a time in UTC"),
         (&["--clock-bound", "1ms"], "--part"),
+        (&["--clock-origin", "-5"], "--part"),
     ] {
         let ended = output(plimsoll(scratch.path()).args(["run", "random-read"]).args(arguments));
         let said = String::from_utf8_lossy(&ended.stderr).into_owned();

@@ -31,13 +31,17 @@ fn json(file: &Path) -> Value {
     serde_json::from_slice(&fs::read(file).unwrap()).unwrap()
 }
 
+/// What a schema is made of.
+pub(crate) fn schema(name: &str) -> jsonschema::Validator {
+    let schema = json(&Path::new(env!("CARGO_MANIFEST_DIR")).join("../../schemas").join(name));
+    jsonschema::draft202012::meta::validate(&schema).unwrap();
+    jsonschema::draft202012::new(&schema).unwrap()
+}
+
 /// The manifest of a folder, held to its schema.
 pub(crate) fn manifest(recording: &Path) -> Value {
-    let schema = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../schemas/plimsoll.recording.1.schema.json");
-    let schema = json(&schema);
-    jsonschema::draft202012::meta::validate(&schema).unwrap();
     let manifest = json(&recording.join("manifest.json"));
-    let validator = jsonschema::draft202012::new(&schema).unwrap();
+    let validator = schema("plimsoll.recording.1.schema.json");
     let problems: Vec<String> = validator.iter_errors(&manifest).map(|error| error.to_string()).collect();
     assert!(problems.is_empty(), "{problems:#?}");
     let mut unknown = manifest.clone();

@@ -9,6 +9,7 @@ mod result;
 
 use std::path::PathBuf;
 use std::sync::Arc;
+use std::time::Duration;
 
 use plimsoll_drive::engine::{self, Plan};
 use plimsoll_model::{Names, Reason};
@@ -29,11 +30,16 @@ use crate::run_spec::{RunSpec, VariantSpec};
 use crate::runner::findings_of;
 use crate::validity;
 
-/// Merges the parts of a run; `to` is where the whole is recorded, if it is. What fails besides comes with the findings.
+/// Merges the parts of a run, whose clocks differed by so much after it, if that is known; `to` is where the whole is recorded, if it is.
+/// What fails besides comes with the findings.
 ///
 /// # Errors
 /// Not one part can be used, or the whole cannot be recorded.
-pub fn merge(folders: &[PathBuf], to: Option<RecordTo>) -> anyhow::Result<(Findings, anyhow::Result<()>)> {
+pub fn merge(
+    folders: &[PathBuf],
+    clock_difference: Option<Duration>,
+    to: Option<RecordTo>,
+) -> anyhow::Result<(Findings, anyhow::Result<()>)> {
     let (parts, mut reasons) = opened(folders);
     let Some(first) = parts.first() else {
         let why = reasons.iter().map(|reason| reason.text.as_str()).collect::<Vec<_>>().join("; ");
@@ -52,6 +58,7 @@ pub fn merge(folders: &[PathBuf], to: Option<RecordTo>) -> anyhow::Result<(Findi
         let why = reasons.iter().map(|reason| reason.text.as_str()).collect::<Vec<_>>().join("; ");
         anyhow::bail!("no part measured anything: {why}");
     }
+    reasons.extend(clock_difference.and_then(|difference| apart(&parts, difference)));
     let whole = Whole::of(first)?;
     let depth = depth::common(&measured)?;
     let (level, intervals) = whole.level(&measured, depth, reasons);
@@ -94,6 +101,17 @@ fn missing(parts: &[PartRecording]) -> Vec<Reason> {
         [one] => vec![Reason::invalid(format!("part {one} is missing"))],
         several => vec![Reason::invalid(format!("parts {} are missing", several.join(", ")))],
     }
+}
+
+/// Why clocks that differed so much after the run make the whole invalid.
+fn apart(parts: &[PartRecording], difference: Duration) -> Option<Reason> {
+    let bound = Duration::from_nanos(parts.iter().filter_map(|part| part.spec.clock_bound_ns).min()?);
+    (difference > bound).then(|| {
+        let [difference, bound] = [difference, bound].map(|time| plimsoll_report::duration(time.as_secs_f64()));
+        let why =
+            format!("the clocks of the parts differed by {difference} after the run, more than --clock-bound {bound}");
+        Reason::invalid(why)
+    })
 }
 
 /// A part, as people are told.

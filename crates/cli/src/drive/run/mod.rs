@@ -40,7 +40,7 @@ pub(crate) use target::{TARGETS, TargetFlags, WishFlags};
 pub(crate) use terminal::Terminal;
 
 /// Options that a recording already fixes.
-const FIXED_BY_A_RECORDING: [&str; 33] = [
+const FIXED_BY_A_RECORDING: [&str; 34] = [
     "workload",
     "target",
     "auth",
@@ -74,6 +74,7 @@ const FIXED_BY_A_RECORDING: [&str; 33] = [
     "go_on",
     "part",
     "start_at",
+    "clock_origin",
 ];
 
 const EXAMPLES: &str = "Examples:
@@ -177,12 +178,14 @@ impl Arguments {
 
 /// Runs the subcommand.
 pub(crate) fn run(arguments: Arguments) -> anyhow::Result<Done> {
+    arguments.part.set_clock()?;
     let quiet = arguments.output.quiet;
     drive(arguments, quiet)
 }
 
 /// The same without the report, for commands that print their own.
 pub(crate) fn run_unprinted(mut arguments: Arguments, quiet: bool) -> anyhow::Result<Done> {
+    arguments.part.set_clock()?;
     let quiet = quiet || arguments.output.quiet;
     arguments.output.quiet = true;
     drive(arguments, quiet)

@@ -2,6 +2,7 @@
 
 use std::time::{Duration, UNIX_EPOCH};
 
+use plimsoll_client::clock::Clock;
 use plimsoll_drive::engine::PlanPart;
 use plimsoll_experiment::{ResolvedTarget, RunSpec};
 use plimsoll_results::Usage;
@@ -23,9 +24,23 @@ pub(crate) struct PartFlags {
     /// Largest difference between this machine's clock and the clocks of the other parts, e.g. 50us
     #[arg(long, value_name = "TIME", value_parser = humantime::parse_duration, requires = "part")]
     clock_bound: Option<Duration>,
+    /// Nanoseconds by which a clock that all parts have in common is ahead of this machine's monotonic clock, as a launcher
+    /// measured it (plimsoll-mpi) [default: each machine's time of day is the common clock]
+    #[arg(long, value_name = "NS", requires = "part", allow_negative_numbers = true)]
+    clock_origin: Option<i64>,
 }
 
 impl PartFlags {
+    /// Takes the common clock. To be called before anything reads the time.
+    ///
+    /// # Errors
+    /// Something has.
+    pub(crate) fn set_clock(&self) -> anyhow::Result<()> {
+        let set = self.clock_origin.is_none_or(Clock::set_common);
+        anyhow::ensure!(set, "--clock-origin: the clock was read before");
+        Ok(())
+    }
+
     /// Puts them into the run.
     ///
     /// # Errors

@@ -1,0 +1,131 @@
+//! `mpirun -n 4 plimsoll-mpi run mixed --target nfs://server/export --clients 400 --record all`: each rank drives one part of a run.
+//!
+//! Rank 0 tells the others the options, measures their clocks, and names a common start. Each rank then starts `plimsoll` for its part, and
+//! waits for it: no rank calls MPI while `plimsoll` runs. Then rank 0 measures the clocks again and merges the recordings.
+
+mod clocks;
+mod options;
+mod part;
+
+use std::path::PathBuf;
+use std::process::ExitCode;
+use std::time::Duration;
+
+use anyhow::Context;
+use mpi::topology::SimpleCommunicator;
+use mpi::traits::{Communicator, CommunicatorCollectives, Root};
+
+use clocks::Clocks;
+use options::Options;
+
+/// How often a rank looks whether the others have come.
+const MEETING_POLL: Duration = Duration::from_millis(100);
+
+fn main() -> ExitCode {
+    let code = run().unwrap_or_else(|error| {
+        say(&format!("{error:#}"));
+        2
+    });
+    ExitCode::from(code)
+}
+
+#[expect(clippy::print_stderr, reason = "the only way to the user")]
+pub(crate) fn say(text: &str) {
+    eprintln!("plimsoll-mpi: {text}");
+}
+
+fn run() -> anyhow::Result<u8> {
+    let universe = mpi::initialize().context("MPI cannot be initialized: start this program with mpirun or srun")?;
+    let world = universe.world();
+    // All ranks do what rank 0 was asked for: options that differ cannot be.
+    let given = tell(&world, std::env::args().skip(1).collect());
+    let options = Options::of(&given)?;
+    if options.only_clocks {
+        let clocks = clocks::measure(&world, options.round_trips)?;
+        show(&world, &clocks);
+        return Ok(0);
+    }
+    if world.size() == 1 {
+        return part::alone(&options);
+    }
+    drive(&world, &options)
+}
+
+/// The parts of a run.
+fn drive(world: &SimpleCommunicator, options: &Options) -> anyhow::Result<u8> {
+    let before = clocks::measure(world, options.round_trips)?;
+    show(world, &before);
+    let bound = before.bound_ns();
+    if bound > nanoseconds(options.clock_bound) {
+        anyhow::bail!("the clocks differ by up to {} µs, more than --clock-bound", bound / 1_000);
+    }
+    let start_ns = agreed(world, before.common_ns() + nanoseconds(options.start_in));
+    let number = world.rank() + 1;
+    let folder = options.part_folder(number);
+    let code = part::drive(options, (number, world.size()), start_ns, before.origin_ns(), &folder);
+    // No rank has called MPI since the start was agreed on.
+    let ended: i32 = match &code {
+        Ok(code) => i32::from(*code),
+        Err(_) => -1,
+    };
+    if let Err(error) = &code {
+        say(&format!("part {number}/{}: {error:#}", world.size()));
+    }
+    meet(world);
+    let after = clocks::measure(world, options.round_trips)?;
+    let difference = after.difference_ns(&before, world);
+    let mut codes = vec![0_i32; world.size() as usize];
+    let root = world.process_at_rank(0);
+    if world.rank() != 0 {
+        root.gather_into(&ended);
+        return Ok(u8::from(code.is_err()));
+    }
+    root.gather_into_root(&ended, &mut codes);
+    say(&format!("clocks differed by up to {} µs after the run", difference.div_ceil(1_000)));
+    let folders: Vec<PathBuf> = (1..=world.size()).map(|number| options.part_folder(number)).collect();
+    part::merge(options, &folders, Duration::from_nanos(difference))
+}
+
+/// Waits for all ranks. MPI would poll and take a processor from parts that are not over yet.
+fn meet(world: &SimpleCommunicator) {
+    let mut barrier = world.immediate_barrier();
+    while let Err(waiting) = barrier.test() {
+        std::thread::sleep(MEETING_POLL);
+        barrier = waiting;
+    }
+}
+
+fn nanoseconds(time: Duration) -> i64 {
+    i64::try_from(time.as_nanos()).unwrap_or(i64::MAX)
+}
+
+/// What rank 0 knows about the clocks, for the user.
+fn show(world: &SimpleCommunicator, clocks: &Clocks) {
+    let all = clocks::of_all(world, clocks.own());
+    if world.rank() == 0 {
+        for (rank, [offset, bound]) in all.iter().enumerate().skip(1) {
+            say(&format!("rank {rank}: clock ahead by {} ns, within {bound} ns", -offset));
+        }
+        say(&format!("clocks within {} µs", clocks.bound_ns().div_euclid(1_000) + 1));
+    }
+}
+
+/// The value that rank 0 has.
+fn agreed(world: &SimpleCommunicator, mut value: i64) -> i64 {
+    world.process_at_rank(0).broadcast_into(&mut value);
+    value
+}
+
+/// Tells the arguments of rank 0 to all.
+fn tell(world: &SimpleCommunicator, given: Vec<String>) -> Vec<String> {
+    let mut text = given.join("\0").into_bytes();
+    let mut length = agreed(world, text.len() as i64) as usize;
+    if world.rank() != 0 {
+        text = vec![0; length];
+    }
+    // MPI counts in 32 bits.
+    length = length.min(i32::MAX as usize);
+    world.process_at_rank(0).broadcast_into(&mut text[..length]);
+    let text = String::from_utf8_lossy(&text).into_owned();
+    if text.is_empty() { Vec::new() } else { text.split('\0').map(str::to_owned).collect() }
+}

@@ -1,0 +1,78 @@
+//! `plimsoll` for one part, and for the merge.
+
+use std::os::unix::process::{CommandExt, ExitStatusExt};
+use std::path::{Path, PathBuf};
+use std::process::{Command, ExitStatus};
+use std::time::{Duration, UNIX_EPOCH};
+
+use anyhow::Context;
+
+use crate::options::Options;
+
+/// Drives a part, to its end; the exit code.
+///
+/// # Errors
+/// It cannot be started, or was killed.
+pub(crate) fn drive(
+    options: &Options,
+    (number, parts): (i32, i32),
+    start_ns: i64,
+    origin_ns: i64,
+    folder: &Path,
+) -> anyhow::Result<u8> {
+    let start = UNIX_EPOCH + Duration::from_nanos(u64::try_from(start_ns).context("the clock is before 1970")?);
+    let mut plimsoll = Command::new(&options.plimsoll);
+    plimsoll
+        .args(&options.run)
+        .args(["--part", &format!("{number}/{parts}")])
+        .args(["--start-at", &humantime::format_rfc3339_nanos(start).to_string()])
+        .args(["--clock-bound", &humantime::format_duration(options.clock_bound).to_string()])
+        .args(["--clock-origin", &origin_ns.to_string()])
+        .arg("--record")
+        .arg(folder)
+        .arg("--quiet")
+        // Where a rank dies, MPI ends all of them: the other parts finish their recordings all the same.
+        .process_group(0);
+    end(&mut plimsoll, &options.plimsoll)
+}
+
+/// Merges the recordings; the exit code.
+///
+/// # Errors
+/// It cannot be started, or was killed.
+pub(crate) fn merge(options: &Options, folders: &[PathBuf], difference: Duration) -> anyhow::Result<u8> {
+    let mut plimsoll = Command::new(&options.plimsoll);
+    let difference = Duration::from_micros(u64::try_from(difference.as_nanos().div_ceil(1_000)).unwrap_or(u64::MAX));
+    plimsoll
+        .arg("merge")
+        .args(folders)
+        .args(["--clock-difference", &humantime::format_duration(difference).to_string()])
+        .arg("--record")
+        .arg(options.record.join("all"))
+        .args(&options.report);
+    end(&mut plimsoll, &options.plimsoll)
+}
+
+/// One rank is one process, without parts.
+///
+/// # Errors
+/// It cannot be started, or was killed.
+pub(crate) fn alone(options: &Options) -> anyhow::Result<u8> {
+    let mut plimsoll = Command::new(&options.plimsoll);
+    plimsoll.args(&options.run).arg("--record").arg(options.record.join("all")).args(&options.report);
+    end(&mut plimsoll, &options.plimsoll)
+}
+
+fn end(command: &mut Command, program: &Path) -> anyhow::Result<u8> {
+    // Variables of the launcher would make a child that uses MPI itself take part.
+    let status = command.status().with_context(|| format!("cannot start {}", program.display()))?;
+    exit_code(status).with_context(|| format!("{}", program.display()))
+}
+
+fn exit_code(status: ExitStatus) -> anyhow::Result<u8> {
+    match (status.code(), status.signal()) {
+        (Some(code), _) => Ok(u8::try_from(code).unwrap_or(u8::MAX)),
+        (None, Some(signal)) => anyhow::bail!("killed by signal {signal}"),
+        (None, None) => anyhow::bail!("ended in an unknown way"),
+    }
+}

@@ -1,0 +1,220 @@
+//! Four ranks on this machine, under the system's `mpirun`.
+#![allow(
+    clippy::unwrap_used,
+    clippy::print_stdout,
+    reason = "a test may stop where it stands, and says why it is skipped"
+)]
+
+use std::fs;
+use std::io::{BufRead, BufReader};
+use std::path::{Path, PathBuf};
+use std::process::{Child, Command, Output, Stdio};
+use std::time::{Duration, Instant};
+
+/// Seconds by which the monotonic clocks of the ranks are ahead.
+const AHEAD_S: [i64; 4] = [0, 100, 5_000, -3];
+/// Allowed error of a start, ns.
+const START_NS: i64 = 200_000;
+
+fn mpirun(ranks: &str) -> Command {
+    let mut mpirun = Command::new("mpirun");
+    mpirun.env("OMPI_ALLOW_RUN_AS_ROOT", "1").env("OMPI_ALLOW_RUN_AS_ROOT_CONFIRM", "1");
+    mpirun.args(["--oversubscribe", "-n", ranks]);
+    mpirun
+}
+
+fn program() -> &'static str {
+    env!("CARGO_BIN_EXE_plimsoll-mpi")
+}
+
+/// `plimsoll`, as the workspace above builds it.
+fn plimsoll() -> Option<PathBuf> {
+    let given = std::env::var_os("PLIMSOLL").map(PathBuf::from);
+    let built = Path::new(env!("CARGO_MANIFEST_DIR")).join("../target/debug/plimsoll");
+    let found = given.or_else(|| built.exists().then_some(built));
+    if found.is_none() {
+        println!("SKIPPED: needs ../target/debug/plimsoll (cargo build)");
+    }
+    found
+}
+
+/// A rank in a time namespace of its own, by a shell.
+fn in_namespaces(command: &str) -> String {
+    let cases: Vec<String> =
+        AHEAD_S.iter().enumerate().map(|(rank, ahead)| format!("{rank}) ahead={ahead};;")).collect();
+    format!(
+        "case $OMPI_COMM_WORLD_RANK in {} esac; exec unshare --time --fork --monotonic=$ahead {command}",
+        cases.join(" ")
+    )
+}
+
+fn has_time_namespaces() -> bool {
+    let tried = Command::new("unshare").args(["--time", "--fork", "--monotonic=-3", "true"]).output();
+    let has = tried.is_ok_and(|tried| tried.status.success());
+    if !has {
+        println!("SKIPPED: needs the right to make time namespaces");
+    }
+    has
+}
+
+struct Scratch(PathBuf);
+
+impl Scratch {
+    fn new(name: &str) -> Self {
+        let path = std::env::temp_dir().join(format!("plimsoll-mpi-{name}-{}", std::process::id()));
+        fs::create_dir_all(&path).unwrap();
+        Self(path)
+    }
+}
+
+impl Drop for Scratch {
+    fn drop(&mut self) {
+        let _ = fs::remove_dir_all(&self.0);
+    }
+}
+
+/// A server on loopback, and its URL.
+struct Server(Child, String);
+
+impl Server {
+    fn start(plimsoll: &Path) -> Self {
+        let mut serve = Command::new(plimsoll);
+        let mut server =
+            serve.args(["serve", "nfs", "--listen", "127.0.0.1:0"]).stdout(Stdio::piped()).spawn().unwrap();
+        let mut url = String::new();
+        BufReader::new(server.stdout.take().unwrap()).read_line(&mut url).unwrap();
+        Self(server, url.trim().to_owned())
+    }
+}
+
+impl Drop for Server {
+    fn drop(&mut self) {
+        let _ = self.0.kill();
+        let _ = self.0.wait();
+    }
+}
+
+fn said(output: &Output) -> String {
+    String::from_utf8_lossy(&output.stderr).into_owned()
+}
+
+/// Of `rank 2: clock ahead by 17 ns, within 900 ns` the numbers; and the bound of all, ns.
+fn clocks(said: &str) -> (Vec<[i64; 3]>, i64) {
+    let numbers = |line: &str| -> Vec<i64> {
+        line.split(|letter: char| !letter.is_ascii_digit() && letter != '-')
+            .filter_map(|word| word.parse().ok())
+            .collect()
+    };
+    let of_rank = |line: &str| numbers(line.strip_prefix("plimsoll-mpi: rank ")?).try_into().ok();
+    let ranks: Vec<[i64; 3]> = said.lines().filter_map(of_rank).collect();
+    let bound = said.lines().find_map(|line| line.strip_prefix("plimsoll-mpi: clocks within "));
+    (ranks, numbers(bound.unwrap_or_else(|| panic!("{said}")))[0] * 1_000)
+}
+
+/// The difference of clocks is known within the printed bound: it is that of the time namespaces.
+#[test]
+fn offsets_of_clocks_are_within_their_bounds() {
+    if !has_time_namespaces() {
+        return;
+    }
+    let exact = std::env::var_os("PLIMSOLL_EXACT").is_some();
+    let (runs, mut worst, mut widest) = (if exact { 50 } else { 3 }, 0, 0);
+    for _ in 0..runs {
+        let measured =
+            mpirun("4").args(["sh", "-c", &in_namespaces(&format!("{} --clocks", program()))]).output().unwrap();
+        let (ranks, bound) = clocks(&said(&measured));
+        assert_eq!(ranks.len(), 3, "{}", said(&measured));
+        let mut errors = vec![0];
+        for [rank, ahead, own_bound] in ranks {
+            let error = ahead - AHEAD_S[rank as usize] * 1_000_000_000;
+            assert!(error.abs() <= own_bound, "rank {rank}: {error} ns, within {own_bound} ns");
+            errors.push(error);
+        }
+        let apart = errors.iter().max().unwrap() - errors.iter().min().unwrap();
+        assert!(apart <= bound, "{apart} ns apart, within {bound} ns");
+        (worst, widest) = (worst.max(apart), widest.max(bound));
+        // How long messages take is the machine's.
+        assert!(!exact || apart <= START_NS, "{apart} ns apart");
+    }
+    println!(
+        "MPI clocks: {runs} runs of 4 ranks in time namespaces: starts at most {worst} ns apart, printed bound at most {widest} ns"
+    );
+}
+
+fn run(plimsoll: &Path, server: &Server, folder: &Path) -> String {
+    let [plimsoll, folder] = [plimsoll, folder].map(|path| path.display().to_string());
+    format!(
+        "{} --plimsoll {plimsoll} --start-in 8s --record {folder}/all --json {folder}/all.json run random-read --set size=64KiB \
+         --target '{}' --clients 4 --threads 1 --rate 40 --warmup 500ms --duration 3s",
+        program(),
+        server.1
+    )
+}
+
+/// Parts are started together, in whatever time each rank lives, and merged.
+#[test]
+fn ranks_drive_one_load() {
+    let Some(plimsoll) = plimsoll() else { return };
+    let scratch = Scratch::new("ranks");
+    let server = Server::start(&plimsoll);
+    let command = run(&plimsoll, &server, &scratch.0);
+    let command = if has_time_namespaces() { in_namespaces(&command) } else { command };
+    let ended = mpirun("4").args(["sh", "-c", &command]).output().unwrap();
+    let text = said(&ended);
+    let report = fs::read_to_string(scratch.0.join("all.json")).unwrap_or_else(|error| panic!("{error}: {text}"));
+    // How busy the machine was is not asked here.
+    for wrong in ["is missing", "are missing", "did not finish", "not merged", "its clock", "clocks of the parts"] {
+        assert!(!report.contains(wrong), "{wrong}: {report}");
+    }
+    assert!(text.contains("clocks differed by up to"), "{text}");
+    for number in 1..=4 {
+        let manifest = fs::read_to_string(scratch.0.join(format!("all/part-{number}/manifest.json"))).unwrap();
+        assert!(manifest.contains(&format!("\"part\": \"{number}/4\"")), "{manifest}");
+    }
+    assert!(scratch.0.join("all/all/stage-0000/statistics.zst").exists(), "{text}");
+}
+
+/// The process of a part is killed: the others finish, and the merge names it.
+#[test]
+fn a_part_that_is_killed_is_named() {
+    let Some(plimsoll) = plimsoll() else { return };
+    let scratch = Scratch::new("killed");
+    let server = Server::start(&plimsoll);
+    let mut mpirun = mpirun("2");
+    mpirun.args(["sh", "-c", &run(&plimsoll, &server, &scratch.0)]).stdout(Stdio::null()).stderr(Stdio::piped());
+    let running = mpirun.spawn().unwrap();
+    let progress = scratch.0.join("all/part-2/stage-0000.partial/progress.zst");
+    let begun = Instant::now();
+    while !progress.exists() && begun.elapsed() < Duration::from_secs(100) {
+        std::thread::sleep(Duration::from_millis(20));
+    }
+    let part = process_with(&["--part", "2/2", &scratch.0.join("all/part-2").display().to_string()]).unwrap();
+    assert!(Command::new("kill").args(["-KILL", &part]).status().unwrap().success());
+    let ended = running.wait_with_output().unwrap();
+    let text = said(&ended);
+    assert!(text.contains("part 2/2: ") && text.contains("killed by signal 9"), "{text}");
+    let report = fs::read_to_string(scratch.0.join("all.json")).unwrap_or_else(|error| panic!("{error}: {text}"));
+    assert!(report.contains("did not finish: its process was killed, or is still running"), "{report}");
+    let first = Command::new(&plimsoll).arg("report").arg(scratch.0.join("all/part-1")).output().unwrap();
+    assert!(matches!(first.status.code(), Some(0 | 4)), "{}", said(&first));
+}
+
+/// The process that was started with all of these arguments.
+fn process_with(arguments: &[&str]) -> Option<String> {
+    let has_all = |id: &String| {
+        let given = fs::read(format!("/proc/{id}/cmdline")).unwrap_or_default();
+        let given: Vec<&[u8]> = given.split(|&byte| byte == 0).collect();
+        arguments.iter().all(|wanted| given.contains(&wanted.as_bytes()))
+    };
+    let ids = fs::read_dir("/proc").unwrap().filter_map(|entry| entry.unwrap().file_name().into_string().ok());
+    ids.filter(|name| name.bytes().all(|byte| byte.is_ascii_digit())).find(has_all)
+}
+
+/// All ranks refuse what no rank can do, before anything is started.
+#[test]
+fn clocks_beyond_the_bound_are_refused() {
+    let ended =
+        mpirun("2").args([program(), "--clock-bound", "1ns", "run", "mixed", "--record", "none"]).output().unwrap();
+    assert!(!ended.status.success());
+    assert!(said(&ended).contains("more than --clock-bound"), "{}", said(&ended));
+}
