@@ -6,7 +6,7 @@ use plimsoll_model::{Protocol, errno_name};
 use plimsoll_wire::smb2::status::{
     STATUS_DIRECTORY_NOT_EMPTY, STATUS_FILE_IS_A_DIRECTORY, STATUS_INVALID_INFO_CLASS, STATUS_NO_SUCH_FILE,
     STATUS_NOT_A_DIRECTORY, STATUS_NOT_IMPLEMENTED, STATUS_NOT_SUPPORTED, STATUS_OBJECT_NAME_COLLISION,
-    STATUS_OBJECT_NAME_NOT_FOUND, STATUS_OBJECT_PATH_NOT_FOUND,
+    STATUS_OBJECT_NAME_NOT_FOUND, STATUS_OBJECT_PATH_NOT_FOUND, STATUS_PATH_NOT_COVERED,
 };
 use plimsoll_wire::{nfs, smb2};
 
@@ -50,7 +50,11 @@ impl fmt::Display for Failure {
                 None => write!(f, ": status {status:#010x}")?,
             }
         }
-        self.procedure.map_or(Ok(()), |procedure| write!(f, ", {}", procedure.name()))
+        self.procedure.map_or(Ok(()), |procedure| write!(f, ", {}", procedure.name()))?;
+        if self.named() == Some((Protocol::Smb2, STATUS_PATH_NOT_COVERED)) {
+            f.write_str("; the path is a DFS link: give the server and share that it refers to (DFS referrals are not followed)")?;
+        }
+        Ok(())
     }
 }
 

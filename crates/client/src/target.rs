@@ -171,13 +171,21 @@ pub enum TargetError {
 }
 
 impl Server {
-    /// Asks the system for its address. The first one counts.
+    /// Asks the system for its addresses, best first: one at least.
     ///
     /// # Errors
     /// The name has none, or nobody can say.
-    pub fn resolve(&self) -> io::Result<SocketAddr> {
-        let nobody = || io::Error::new(io::ErrorKind::NotFound, format!("{}: no such host", self.host));
-        (self.host.as_str(), self.port).to_socket_addrs()?.next().ok_or_else(nobody)
+    pub fn resolve(&self) -> io::Result<Vec<SocketAddr>> {
+        let mut addresses = Vec::new();
+        for address in (self.host.as_str(), self.port).to_socket_addrs()? {
+            if !addresses.contains(&address) {
+                addresses.push(address);
+            }
+        }
+        if addresses.is_empty() {
+            return Err(io::Error::new(io::ErrorKind::NotFound, format!("{}: no such host", self.host)));
+        }
+        Ok(addresses)
     }
 }
 

@@ -1,7 +1,9 @@
 //! The target of an experiment, and an embedded server where none is named.
 
 use plimsoll_client::target::Target;
+use plimsoll_results::Usage;
 use plimsoll_serve::{Account, Embedded, Kind, Options};
+use plimsoll_stats::{Dimension, Dimensions};
 use plimsoll_workload::Workload;
 
 use super::level_spec::LevelSpec;
@@ -14,6 +16,8 @@ pub struct ResolvedTarget {
     pub shown: String,
     /// Held as long as it is needed.
     embedded: Option<Embedded>,
+    /// Further targets: each of all has its share of the clients.
+    others: Vec<ResolvedTarget>,
 }
 
 impl ResolvedTarget {
@@ -24,7 +28,7 @@ impl ResolvedTarget {
 
     /// Whether its server is in this process.
     pub fn is_embedded(&self) -> bool {
-        self.embedded.is_some()
+        self.all().any(|one| one.embedded.is_some())
     }
 
     /// Files that the largest of these levels has open in this process.
@@ -32,7 +36,7 @@ impl ResolvedTarget {
         let of = |level_spec: &LevelSpec| match self.target {
             Target::Path(_) => workload.open_files() * level_spec.plan.outstanding(),
             // An end each of every connection.
-            _ if self.embedded.is_some() => 2 * level_spec.plan.connections_in_all(),
+            _ if self.is_embedded() => 2 * level_spec.plan.connections_in_all(),
             _ => level_spec.plan.connections_in_all(),
         };
         level_specs.iter().map(of).max().unwrap_or(0)
@@ -42,7 +46,7 @@ impl ResolvedTarget {
     pub fn start(target: Target) -> anyhow::Result<Self> {
         let shown = target.to_string();
         let Target::Embedded(which) = target else {
-            return Ok(Self { target, shown, embedded: None });
+            return Ok(Self { target, shown, embedded: None, others: Vec::new() });
         };
         let (kind, account) = match which {
             plimsoll_client::target::Embedded::Smb => (Kind::Smb, Some(Account::random()?)),
@@ -51,6 +55,46 @@ impl ResolvedTarget {
         let server = Embedded::start(kind, Options { account, ..Options::default() })?;
         // Our own URL, which parses.
         let target = Target::parse(&server.target())?;
-        Ok(Self { target, shown, embedded: Some(server) })
+        Ok(Self { target, shown, embedded: Some(server), others: Vec::new() })
+    }
+
+    /// The same with further targets, whose clients are others.
+    ///
+    /// # Errors
+    /// They are of different protocols, or of none.
+    pub fn with_others(mut self, others: Vec<Self>) -> Result<Self, Usage> {
+        let kind = |of: &Self| std::mem::discriminant(&of.target);
+        if let Some(other) = others.iter().find(|other| kind(other) != kind(&self) || !other.is_connected()) {
+            return Err(Usage(format!(
+                "several targets must be servers of one protocol: {} and {} are not; start a run for each",
+                self.shown, other.shown
+            )));
+        }
+        for other in &others {
+            self.shown = format!("{}, {}", self.shown, other.shown);
+        }
+        self.others = others;
+        Ok(self)
+    }
+
+    /// The targets as a recording has them, without passwords; none where this is the only one.
+    pub fn targets(&self) -> Vec<String> {
+        if self.others.is_empty() {
+            return Vec::new();
+        }
+        self.all().map(|one| one.target.to_string()).collect()
+    }
+
+    /// What reports tell apart: servers and accounts, where there are several.
+    pub fn told_apart_by(&self) -> Option<Dimensions> {
+        let accounts = |one: &Self| matches!(&one.target, Target::Smb(smb) if smb.accounts.len() > 1);
+        let servers = (!self.others.is_empty()).then_some(Dimension::Server);
+        let users = self.all().any(accounts).then_some(Dimension::User);
+        Dimensions::new(&servers.into_iter().chain(users).collect::<Vec<_>>())
+    }
+
+    /// All targets, this one in front.
+    pub fn all(&self) -> impl Iterator<Item = &Self> {
+        std::iter::once(self).chain(&self.others)
     }
 }

@@ -59,6 +59,9 @@ pub struct ServerSpec {
     pub kerberos: Option<KerberosSpec>,
     /// The file of the accounts that SMB clients log on with in turn; null: all log on with the target's.
     pub accounts: Option<PathBuf>,
+    /// All targets, without passwords, where there are several.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub targets: Vec<String>,
 }
 
 /// Where Kerberos tickets come from.

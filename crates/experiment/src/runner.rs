@@ -5,13 +5,14 @@ use std::time::Duration;
 
 use anyhow::Context;
 use plimsoll_client::target::Target;
-use plimsoll_drive::connect::{self, ConnectOptions, Connector, Lease, Work};
+use plimsoll_drive::connect::{self, ConnectOptions, Connector, Lease, Several, Work};
 use plimsoll_drive::engine::{Setup, Watch};
 use plimsoll_drive::tap::Tap;
 use plimsoll_model::{Names, Reason};
 use plimsoll_report::findings::calls::Calls;
 use plimsoll_report::findings::capacity::Capacity;
 use plimsoll_report::findings::{Findings, Run};
+use plimsoll_stats::Dimensions;
 use plimsoll_workload::{FileSet, Workload};
 
 use super::file_preparation::{Files, Maker};
@@ -70,15 +71,26 @@ pub enum IntervalMode {
     Retained,
 }
 
-/// A server, and where the workload's files are on it.
+/// A server or several, and where the workload's files are on each.
 pub struct PreparedTarget {
-    /// The server.
+    /// The server, or all of them as one.
     pub server: Arc<dyn Connector>,
+    /// Each server has files for its share of the clients.
+    places: Vec<Place>,
+    /// Who makes the files.
+    maker: Maker,
+    /// What reports tell apart: servers and accounts, where there are several.
+    by: Option<Dimensions>,
+}
+
+/// A server with files.
+struct Place {
+    /// What people call it.
+    shown: String,
+    server: Arc<dyn Connector>,
     set: Arc<FileSet>,
     /// Other processes can reach it, too.
     shared: bool,
-    /// Who makes the files.
-    maker: Maker,
 }
 
 impl<'a> Runner<'a> {
@@ -113,14 +125,26 @@ impl<'a> Runner<'a> {
         level_specs: &[LevelSpec],
         names: &mut Names,
     ) -> anyhow::Result<PreparedTarget> {
-        super::compatibility::check(self.workload, &resolved.target, level_specs)?;
         let connect_options =
             ConnectOptions { timeout: Duration::from_nanos(self.timeout_ns), ..connect_options.clone() };
-        let server = Arc::from(connect::open(&resolved.target, &connect_options, names)?);
         let clients = level_specs.iter().map(|level_spec| level_spec.plan.load.clients()).max().unwrap_or(1);
-        let set = FileSet::called(self.file_set, self.workload, base(&resolved.target), clients, names)?;
+        let mut places = Vec::new();
+        for resolved in resolved.all() {
+            super::compatibility::check(self.workload, &resolved.target, level_specs)?;
+            let shown = resolved.target.to_string();
+            let server: Arc<dyn Connector> = Arc::from(connect::open(&resolved.target, &connect_options, names)?);
+            let set = FileSet::called(self.file_set, self.workload, base(&resolved.target), clients, names)?;
+            places.push(Place { shown, server, set: Arc::new(set), shared: !resolved.is_embedded() });
+        }
         let maker = level_specs.first().map_or(Maker::This, |level_spec| Maker::of(&level_spec.plan));
-        Ok(PreparedTarget { server, set: Arc::new(set), shared: !resolved.is_embedded(), maker })
+        let server: Arc<dyn Connector> = match &places[..] {
+            [place] => Arc::clone(&place.server),
+            _ => {
+                let servers = places.iter().map(|place| (place.shown.clone(), Arc::clone(&place.server)));
+                Arc::new(Several::new(servers.collect()).context("no target")?)
+            }
+        };
+        Ok(PreparedTarget { server, places, maker, by: resolved.told_apart_by() })
     }
 
     /// Runs every level, with the files in place.
@@ -150,30 +174,47 @@ impl<'a> Runner<'a> {
         next: impl FnMut(&[LevelResult]) -> anyhow::Result<Option<LevelSpec>>,
     ) -> anyhow::Result<Levels> {
         self.monitor.catch()?;
-        let PreparedTarget { server, set, shared, maker } = prepared;
-        let (set, with) = (Arc::clone(set), Arc::clone(names));
+        let PreparedTarget { places, maker, .. } = prepared;
         let (monitor, timeout_ns) = (self.monitor, self.timeout_ns);
-        let for_files = server.for_files().unwrap_or_else(|| Arc::clone(server));
-        let files = Files { server: &for_files, set, shared: *shared, maker: *maker, names: with, monitor, timeout_ns };
-        let found = match files.look() {
-            // What was stopped half-way is no failure, whatever it looks like.
-            Err(_) if monitor.stopped() => return Ok(Levels { stopped: true, ..Levels::default() }),
-            found => found?,
+        let for_files: Vec<Arc<dyn Connector>> =
+            places.iter().map(|place| place.server.for_files().unwrap_or_else(|| Arc::clone(&place.server))).collect();
+        let files = |(place, server): (&Place, _)| Files {
+            server,
+            set: Arc::clone(&place.set),
+            shared: place.shared,
+            maker: *maker,
+            names: Arc::clone(names),
+            monitor,
+            timeout_ns,
         };
-        let lease = files.lease()?;
-        let ready = match files.make(found) {
+        let of = |place: usize| places.get(place).filter(|_| places.len() > 1).map(|place| place.shown.clone());
+        let files: Vec<Files<'_>> = places.iter().zip(&for_files).map(files).collect();
+        let (mut found, mut leases) = (Vec::new(), Vec::new());
+        for (place, files) in files.iter().enumerate() {
+            found.push(match files.look() {
+                // What was stopped half-way is no failure, whatever it looks like.
+                Err(_) if monitor.stopped() => return Ok(Levels { stopped: true, ..Levels::default() }),
+                found => named(found, of(place))?,
+            });
+        }
+        for (place, files) in files.iter().enumerate() {
+            leases.extend(named(files.lease(), of(place))?);
+        }
+        let made = (0..).zip(files.iter().zip(found));
+        let ready = match made.into_iter().try_for_each(|(place, (files, found))| named(files.make(found), of(place))) {
             Err(_) if monitor.stopped() => Ok(false),
             made => made.map(|()| true),
         };
-        let ran = ready.and_then(|ready| self.run_with_files(prepared, names, (lease.as_ref(), ready), next));
+        let ran = ready.and_then(|ready| self.run_with_files(prepared, names, (&leases, ready), next));
+        let shared = places.iter().any(|place| place.shared);
         // However it ended: what was made goes, and others may have the files.
         let removed = match () {
             () if monitor.abandoned() => Ok(()),
-            () if self.remove_files => files.remove(),
+            () if self.remove_files => all_of(files.iter().map(Files::remove)),
             // Other parts may still be working: the next run removes them.
             () if *maker != Maker::This => Ok(()),
-            () if *shared && self.workload.makes_its_own() && ran.as_ref().is_ok_and(|ran| !ran.ran.is_empty()) => {
-                files.remove_leftovers().context("private files of this run may remain")
+            () if shared && self.workload.makes_its_own() && ran.as_ref().is_ok_and(|ran| !ran.ran.is_empty()) => {
+                all_of(files.iter().map(Files::remove_leftovers)).context("private files of this run may remain")
             }
             () => Ok(()),
         };
@@ -185,7 +226,7 @@ impl<'a> Runner<'a> {
             Err(error) if !self.remove_files => levels.notes.push(format!("{error:#}")),
             removed => levels.besides = all_of([levels.besides, removed]),
         }
-        if let Some(lease) = lease {
+        for lease in leases {
             levels.notes.extend(lease.note.clone());
             levels.notes.extend(lease.release(|| self.monitor.abandoned()).err());
         }
@@ -197,11 +238,19 @@ impl<'a> Runner<'a> {
         &self,
         prepared: &PreparedTarget,
         names: &Arc<Names>,
-        (lease, ready): (Option<&Lease>, bool),
+        (leases, ready): (&[Lease], bool),
         mut next: impl FnMut(&[LevelResult]) -> anyhow::Result<Option<LevelSpec>>,
     ) -> anyhow::Result<Levels> {
         let mut levels = Levels::default();
-        let scenarios = Box::new(|client, lane, seed| self.workload.scenario(&prepared.set, client, lane, seed));
+        let scenarios = Box::new(|client, lane, seed| {
+            let place = Several::place_of(client, prepared.places.len());
+            // There is one at least.
+            let set = prepared.places.get(place).map(|place| &place.set);
+            set.map_or_else(
+                || unreachable!("a target without a place"),
+                |set| self.workload.scenario(set, client, lane, seed),
+            )
+        });
         let work = Work { server: &*prepared.server, scenarios, names: Arc::clone(names) };
         while let Some(mut level_spec) = next(&levels.ran)? {
             if !ready || self.monitor.stopped() {
@@ -212,7 +261,7 @@ impl<'a> Runner<'a> {
                 continue;
             }
             level_spec.plan.tap = self.tap.cloned();
-            match self.level(levels.ran.is_empty(), &level_spec, (prepared, lease), &work, names) {
+            match self.level(levels.ran.is_empty(), &level_spec, (prepared, leases), &work, names) {
                 Ok(Level { ran, whole, recorded }) => {
                     levels.cutoffs.extend(self.stop_above_s.and_then(|limit_s| CurveCutoff::after(&ran, limit_s)));
                     levels.ran.push(ran);
@@ -238,7 +287,7 @@ impl<'a> Runner<'a> {
         &self,
         first: bool,
         level_spec: &LevelSpec,
-        at: (&PreparedTarget, Option<&Lease>),
+        at: (&PreparedTarget, &[Lease]),
         setup: &dyn Setup,
         names: &Arc<Names>,
     ) -> anyhow::Result<Level> {
@@ -261,7 +310,7 @@ impl<'a> Runner<'a> {
         &self,
         first: bool,
         level_spec: &LevelSpec,
-        (prepared, lease): (&PreparedTarget, Option<&Lease>),
+        (prepared, leases): (&PreparedTarget, &[Lease]),
         setup: &dyn Setup,
         names: &Arc<Names>,
     ) -> anyhow::Result<Level> {
@@ -272,6 +321,7 @@ impl<'a> Runner<'a> {
             recording: feed.as_ref(),
             with_intervals: self.interval_mode != IntervalMode::Off,
             live: self.live,
+            by: prepared.by,
         };
         if let Some(live) = self.live {
             live.begin(level_spec, names);
@@ -288,13 +338,21 @@ impl<'a> Runner<'a> {
         let ran = if self.client_is_measured { ran.without_busy_client() } else { ran };
         let ran = ran.on(level_spec).named(self.workload).beside(self.server_side);
         let ran = ran.guaranteed(prepared.server.take_guarantees());
-        let ran = ran.against(lease.and_then(Lease::lost).map(Reason::invalid));
+        let ran = ran.against(leases.iter().find_map(Lease::lost).map(Reason::invalid));
         self.monitor.level_over(&ran);
         let recorded = match self.recording.zip(feed) {
             Some((recording, feed)) => recording.end(feed, &ran, prepared.server.facts(), names),
             None => Ok(()),
         };
         Ok(Level { ran, whole, recorded })
+    }
+}
+
+/// With the name of its target, where there are several.
+fn named<T>(result: anyhow::Result<T>, shown: Option<String>) -> anyhow::Result<T> {
+    match (result, shown) {
+        (Err(error), Some(shown)) => Err(error.context(shown)),
+        (result, _) => result,
     }
 }
 

@@ -6,7 +6,7 @@ use std::sync::{Arc, Mutex};
 use plimsoll_drive::engine::{Part, Plan};
 use plimsoll_model::{Names, Sink, Transaction};
 use plimsoll_recording::TransactionsFile;
-use plimsoll_stats::{Headline, IntervalRecorder, Intervals, Options, SharedDepth, Statistics};
+use plimsoll_stats::{Dimensions, Headline, IntervalRecorder, Intervals, Options, SharedDepth, Statistics};
 
 use crate::live::{LiveFeed, LiveSender};
 use crate::recording_channel::{RecordingChannel, RecordingSender};
@@ -28,6 +28,8 @@ pub struct SinkOptions<'a> {
     pub with_intervals: bool,
     /// All phases, for whoever looks on.
     pub live: Option<&'a LiveFeed>,
+    /// What the statistics are broken down by.
+    pub by: Option<Dimensions>,
 }
 
 impl SinkOptions<'_> {
@@ -61,7 +63,8 @@ impl MeasuringSink {
     ) -> Self {
         let table = options.table.map(|table| (Arc::clone(table), Vec::with_capacity(ROWS)));
         let intervals = options.with_intervals.then(|| IntervalRecorder::new(empty()).of(headline));
-        let statistics = Statistics::beside_others(Options { headline, io: true, ..Options::default() }, depth);
+        let statistics =
+            Statistics::beside_others(Options { headline, io: true, by: options.by, ..Options::default() }, depth);
         let recording = options.recording.map(RecordingChannel::sender);
         let live = options.live.map(|live| live.sender(headline));
         Self { statistics, intervals, table, recording, live }

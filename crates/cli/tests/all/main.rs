@@ -54,6 +54,7 @@ mod server_side;
 mod shell;
 mod stories;
 mod sweep;
+mod targets;
 mod threads;
 mod verdicts;
 mod watch;

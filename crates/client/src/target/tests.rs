@@ -57,7 +57,7 @@ fn ipv6_stands_in_brackets() {
     assert_eq!(smb("smb://[::1]/s").server, Server { host: "::1".into(), port: 445 });
     assert_eq!(nfs("nfs://[fe80::2%25eth0]:12049/x").server, Server { host: "fe80::2%eth0".into(), port: 12049 });
     assert_eq!(nfs("nfs://[fe80::2%25eth0]:12049/x").server.to_string(), "[fe80::2%25eth0]:12049");
-    assert_eq!(Server { host: "::1".into(), port: 7 }.resolve().unwrap(), "[::1]:7".parse().unwrap());
+    assert_eq!(Server { host: "::1".into(), port: 7 }.resolve().unwrap(), ["[::1]:7".parse().unwrap()]);
 }
 
 #[test]

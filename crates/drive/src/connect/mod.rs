@@ -12,6 +12,7 @@ mod nfs4;
 mod open;
 mod owner;
 mod path;
+mod several;
 mod smb;
 
 use std::net::SocketAddr;
@@ -28,12 +29,17 @@ pub use nfs::NfsServer;
 pub use nfs4::{Nfs4Server, SessionError};
 pub use open::{ConnectError, ConnectOptions, open};
 pub use path::PathServer;
+pub use several::Several;
 pub use smb::SmbServer;
 
 /// A server that was found.
 pub trait Connector: Send + Sync {
     /// Where it is; `None` where clients need no connection.
     fn address(&self) -> Option<SocketAddr>;
+    /// Where the server of a client is, where there are several.
+    fn address_of(&self, _client_index: u32) -> Option<SocketAddr> {
+        self.address()
+    }
     /// Whether it wants to be called from source ports below 1024.
     fn reserved_ports(&self) -> bool {
         false
@@ -74,6 +80,10 @@ impl std::fmt::Debug for Work<'_> {
 impl Setup for Work<'_> {
     fn address(&self) -> Option<SocketAddr> {
         self.server.address()
+    }
+
+    fn address_of(&self, client_index: u32) -> Option<SocketAddr> {
+        self.server.address_of(client_index)
     }
 
     fn reserved_ports(&self) -> bool {

@@ -2,7 +2,7 @@
 
 use std::io;
 use std::iter;
-use std::net::SocketAddr;
+use std::net::{SocketAddr, TcpStream};
 use std::ops::RangeInclusive;
 use std::path::{Path, PathBuf};
 use std::sync::{Arc, Mutex};
@@ -102,13 +102,26 @@ pub fn open(target: &Target, options: &ConnectOptions, names: &mut Names) -> Res
     }
 }
 
-fn resolve(server: &Server) -> Result<SocketAddr, ConnectError> {
-    server.resolve().map_err(|source| ConnectError::Resolve { host: server.host.clone(), source })
+/// The address of a server: of several, the first that takes a connection. Where none does, the first: whoever connects says why.
+fn resolve(server: &Server, timeout: Duration) -> Result<SocketAddr, ConnectError> {
+    let failed = |source| ConnectError::Resolve { host: server.host.clone(), source };
+    let addresses = server.resolve().map_err(failed)?;
+    let nobody = || failed(io::Error::new(io::ErrorKind::NotFound, "no address"));
+    let first = addresses.first().copied().ok_or_else(nobody)?;
+    if addresses.len() == 1 {
+        return Ok(first);
+    }
+    let each = timeout.min(PROBE).max(Duration::from_millis(1));
+    let answers = |address: &&SocketAddr| TcpStream::connect_timeout(address, each).is_ok();
+    Ok(addresses.iter().find(answers).copied().unwrap_or(first))
 }
+
+/// How long an address of a server with several may take to accept a connection.
+const PROBE: Duration = Duration::from_secs(3);
 
 fn nfs(target: &NfsTarget, connect: &ConnectOptions, names: &mut Names) -> Result<Box<dyn Connector>, ConnectError> {
     let timeout = connect.timeout;
-    let address = resolve(&target.server)?;
+    let address = resolve(&target.server, timeout)?;
     let caller = caller();
     if let Some(minor) = target.version.minor() {
         let mut options = Nfs4Options::new(&target.export, minor, &caller).map_err(MountError::from)?;
@@ -139,7 +152,7 @@ fn directory(path: &Path, reading: Reading, names: &mut Names) -> Result<Box<dyn
 }
 
 fn smb(target: &SmbTarget, options: &ConnectOptions, names: &mut Names) -> Result<Box<dyn Connector>, ConnectError> {
-    let address = resolve(&target.server)?;
+    let address = resolve(&target.server, options.timeout)?;
     let service = format!("cifs/{}", target.server.host);
     let account = |credentials: &Credentials| -> Result<Account, TicketError> {
         let ticket = |realm| Authentication::kerberos(credentials, realm, &service);
@@ -163,4 +176,25 @@ fn smb(target: &SmbTarget, options: &ConnectOptions, names: &mut Names) -> Resul
         users: all().map(|credentials| names.intern(&credentials.user)).collect(),
         seed: options.seed,
     }))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn an_address_that_nobody_listens_on_is_passed_over() {
+        let host = "localhost".to_owned();
+        let all = |port| Server { host: host.clone(), port }.resolve().unwrap_or_default();
+        if all(1).len() < 2 {
+            return println!("SKIPPED: needs localhost with two addresses");
+        }
+        let Some(last) = all(0).pop() else { unreachable!() };
+        let listener = std::net::TcpListener::bind(last).unwrap();
+        let listens = listener.local_addr().unwrap();
+        let server = Server { host: host.clone(), port: listens.port() };
+        assert_eq!(resolve(&server, Duration::from_secs(9)).unwrap(), listens);
+        drop(listener);
+        assert_eq!(Some(resolve(&server, Duration::from_secs(9)).unwrap()), all(listens.port()).first().copied());
+    }
 }

@@ -12,6 +12,10 @@ use plimsoll_workload::scenario::Scenario;
 pub trait Setup: Sync {
     /// The server; `None` where clients need no connection (they do all in [`Client::begin`], and block there).
     fn address(&self) -> Option<SocketAddr>;
+    /// The server of a client, where there are several.
+    fn address_of(&self, _client_index: u32) -> Option<SocketAddr> {
+        self.address()
+    }
     /// Whether connections come from source ports below 1024.
     fn reserved_ports(&self) -> bool {
         false

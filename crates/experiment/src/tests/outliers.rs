@@ -115,7 +115,7 @@ impl Found {
         block: u32,
     ) -> LevelResult {
         let work = self.work(block);
-        let options = SinkOptions { table: None, recording: None, with_intervals: true, live: None };
+        let options = SinkOptions { table: None, recording: None, with_intervals: true, live: None, by: None };
         let depth = SharedDepth::default();
         let sink = |_| MeasuringSink::new(options, &depth, headline(plan), || empty(plan));
         let network = |_| Ok(network(script, plan.stage.unwrap_or(0)).delayed(delays));
@@ -127,7 +127,7 @@ impl Found {
     pub(super) fn watched(&self, script: &Script, plan: &Plan, live: &LiveFeed, look: impl Fn() + Sync) -> LevelResult {
         let level_spec = LevelSpec { plan: plan.clone(), words: String::new(), curve: None, parameter: None };
         live.begin(&level_spec, &self.names);
-        let options = SinkOptions { table: None, recording: None, with_intervals: true, live: Some(live) };
+        let options = SinkOptions { table: None, recording: None, with_intervals: true, live: Some(live), by: None };
         let depth = SharedDepth::default();
         let sink = |_| MeasuringSink::new(options, &depth, headline(plan), || empty(plan));
         let network = |_| Ok(network(script, plan.stage.unwrap_or(0)));
@@ -157,7 +157,7 @@ impl Found {
         latest: usize,
     ) -> LevelResult {
         let work = self.work(512);
-        let options = SinkOptions { table: None, recording: None, with_intervals: true, live: None };
+        let options = SinkOptions { table: None, recording: None, with_intervals: true, live: None, by: None };
         let depth = SharedDepth::default();
         let sink = |_| MeasuringSink::new(options, &depth, headline(plan), || empty(plan));
         let network = |_| Ok(network(script, plan.stage.unwrap_or(0)).delayed(delays));

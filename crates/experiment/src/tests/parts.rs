@@ -84,7 +84,7 @@ impl Simulated {
         let level_spec = spec.levels().next().unwrap().1;
         let plan = &level_spec.plan;
         let feed = recording.stage(level_spec, &self.names).unwrap();
-        let options = SinkOptions { table: None, recording: Some(&feed), with_intervals: false, live: None };
+        let options = SinkOptions { table: None, recording: Some(&feed), with_intervals: false, live: None, by: None };
         let depth = options.depth(plan);
         let sink = |_| MeasuringSink::new(options, &depth, headline(plan), || empty(plan));
         let scenarios = Box::new(|client, slot, seed| self.workload.scenario(&self.set, client, slot, seed));

@@ -16,8 +16,8 @@ use std::sync::{Arc, Mutex};
 use anyhow::Context;
 use plimsoll_drive::tap::Tap;
 use plimsoll_experiment::{
-    IntervalMode, LevelResult, LevelSpec, Monitor, RunRecording, RunSpec, Runner, Table, Variant, VariantSpec, Work,
-    finished_levels, levels_of_variant, measure, repeated,
+    IntervalMode, LevelResult, LevelSpec, Monitor, ResolvedTarget, RunRecording, RunSpec, Runner, ServerSpec, Table,
+    Variant, VariantSpec, Work, finished_levels, levels_of_variant, measure, repeated,
 };
 use plimsoll_model::{About, Names};
 use plimsoll_recording::TransactionsFile;
@@ -213,10 +213,7 @@ fn drive(arguments: Arguments, quiet: bool) -> anyhow::Result<Done> {
         return Err(Usage(why.to_owned()).into());
     };
     let target = if arguments.from.is_some() { arguments.target.of(&spec)? } else { arguments.target.clone() };
-    let resolved = target.choose()?;
-    parameters::check(&variants, &resolved.target)?;
-    arguments.part.check(&resolved)?;
-    let spec = RunSpec { target: resolved.shown.clone(), ..spec };
+    let (resolved, spec) = chosen(&arguments, &target, &variants, spec)?;
     let (finished, names) = already(&arguments, &spec)?;
     let spec = RunSpec { about: about(&arguments)?, ..spec };
     let server_side = arguments.server_side.watch()?.map(Arc::new);
@@ -266,6 +263,23 @@ fn drive(arguments: Arguments, quiet: bool) -> anyhow::Result<Done> {
     let done = Done::with(&findings.validity, output.prints());
     first_error([output.write(&findings.into()), recording, tap, table, besides])?;
     Ok(done)
+}
+
+/// The targets, which the specification has from here on.
+fn chosen(
+    arguments: &Arguments,
+    target: &TargetFlags,
+    variants: &[Variant],
+    spec: RunSpec,
+) -> anyhow::Result<(ResolvedTarget, RunSpec)> {
+    let resolved = target.choose()?;
+    for one in resolved.all() {
+        parameters::check(variants, &one.target)?;
+    }
+    arguments.part.check(&resolved)?;
+    let server = ServerSpec { targets: resolved.targets(), ..spec.server };
+    let target = resolved.shown.clone();
+    Ok((resolved, RunSpec { target, server, ..spec }))
 }
 
 /// The specification of the run and its workload variants, from a recording or from the flags.

@@ -14,9 +14,9 @@ use super::auth::AuthFlags;
 #[derive(Clone, Debug, clap::Args)]
 #[command(next_help_heading = "Server")]
 pub(crate) struct TargetFlags {
-    /// Which one.
-    #[arg(long, value_name = "URL", default_value = "embedded:smb", help = TARGETS)]
-    target: String,
+    /// Which one, or which ones.
+    #[arg(long, value_name = "URL", default_value = "embedded:smb", help = format!("{TARGETS}. Give it several times for several servers of one protocol, which get the clients in turn"))]
+    target: Vec<String>,
     /// File whose first line is the password [default: environment variable PLIMSOLL_PASSWORD, then the target's
     /// password]
     #[arg(long, value_name = "FILE")]
@@ -55,7 +55,7 @@ impl TargetFlags {
         auth: AuthFlags,
         connect_options: WishFlags,
     ) -> Self {
-        Self { target, password_file, auth, connect_options }
+        Self { target: vec![target], password_file, auth, connect_options }
     }
 
     /// The files that it is read from.
@@ -65,7 +65,13 @@ impl TargetFlags {
 
     /// The target, its password found, its server started where that is ours to do.
     pub(crate) fn choose(&self) -> anyhow::Result<ResolvedTarget> {
-        let mut target = Target::parse(&self.target).map_err(|error| Usage(error.to_string()))?;
+        let mut resolved = self.target.iter().map(|target| self.resolve(target));
+        let first = resolved.next().ok_or_else(|| Usage("--target: expected a URL".to_owned()))??;
+        Ok(first.with_others(resolved.collect::<anyhow::Result<_>>()?)?)
+    }
+
+    fn resolve(&self, target: &str) -> anyhow::Result<ResolvedTarget> {
+        let mut target = Target::parse(target).map_err(|error| Usage(error.to_string()))?;
         self.auth.check(&target)?;
         let variable = std::env::var_os(PASSWORD_VARIABLE);
         target.find_password(self.password_file.as_deref(), variable).map_err(|error| Usage(error.to_string()))?;
@@ -81,17 +87,19 @@ impl TargetFlags {
         let dialect = dialect.map(|dialect| dialect.name().to_owned());
         // From any folder: a run that is repeated reads it again.
         let accounts = self.auth.accounts().map(|file| std::path::absolute(file).unwrap_or_else(|_| file.to_owned()));
-        ServerSpec { dialect, signing, encryption, kerberos: self.auth.spec(), accounts }
+        // Which ones, without passwords, is known when they are chosen.
+        ServerSpec { dialect, signing, encryption, kerberos: self.auth.spec(), accounts, targets: Vec::new() }
     }
 
     /// The flags of a recorded run; the password comes from the usual places.
     pub(crate) fn of(&self, run: &RunSpec) -> Result<Self, Usage> {
-        let ServerSpec { dialect, signing, encryption, kerberos, accounts } = &run.server;
+        let ServerSpec { dialect, signing, encryption, kerberos, accounts, targets } = &run.server;
         let dialect = dialect.as_deref().map(parse_dialect).transpose().map_err(Usage)?;
         let connect_options = WishFlags { dialect, signing: *signing, encryption: *encryption };
         let accounts = self.auth.accounts().map(Path::to_owned).or_else(|| accounts.clone());
         let auth = AuthFlags::of(kerberos.as_ref(), accounts).map_err(Usage)?;
-        Ok(Self { target: run.target.clone(), password_file: self.password_file.clone(), auth, connect_options })
+        let target = if targets.is_empty() { vec![run.target.clone()] } else { targets.clone() };
+        Ok(Self { target, password_file: self.password_file.clone(), auth, connect_options })
     }
 
     /// Connection options.

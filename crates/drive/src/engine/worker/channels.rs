@@ -47,11 +47,18 @@ impl<S: Sink, N: Network> Worker<'_, S, N> {
     /// Where a connection is to be made to; an error where it is one of a session that is not there.
     pub(super) fn channel_target(&self, at: u32) -> Result<Option<SocketAddr>, ()> {
         let Some(connection) = self.connections.get(at as usize).filter(|_| at >= self.sessions) else {
-            return Ok(self.address);
+            return Ok(self.address_of(at));
         };
         let home = self.connections.get(connection.home as usize).filter(|home| home.state == ConnectionState::Up);
         let client = home.and_then(|home| home.client.as_ref()).ok_or(())?;
-        Ok(client.channel_address(connection.channel, connection.failed).or(self.address))
+        let given = client.channel_address(connection.channel, connection.failed);
+        Ok(given.or_else(|| self.address_of(connection.home)))
+    }
+
+    /// The server of the session at this place.
+    fn address_of(&self, home: u32) -> Option<SocketAddr> {
+        let (client_index, _) = self.partition.owner(home);
+        self.address.and_then(|_| self.job.setup.address_of(client_index))
     }
 
     /// The session is there: its further connections are made.

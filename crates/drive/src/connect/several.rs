@@ -1,0 +1,77 @@
+//! Several servers: each has its share of the clients.
+
+use std::net::SocketAddr;
+use std::sync::Arc;
+
+use plimsoll_client::Client;
+use plimsoll_model::Guarantees;
+
+use super::Connector;
+use crate::engine::ConnectionInfo;
+
+/// Several servers. Client 1 is the first one's, client 2 the second one's, and so on in turn.
+pub struct Several {
+    servers: Vec<(String, Arc<dyn Connector>)>,
+    first: Arc<dyn Connector>,
+}
+
+impl Several {
+    /// The servers with what people call them; `None` where there are none.
+    #[must_use]
+    pub fn new(servers: Vec<(String, Arc<dyn Connector>)>) -> Option<Self> {
+        let first = servers.first().map(|(_, server)| Arc::clone(server))?;
+        Some(Self { servers, first })
+    }
+
+    /// Which of so many servers a client has.
+    #[must_use]
+    pub fn place_of(client_index: u32, servers: usize) -> usize {
+        client_index as usize % servers.max(1)
+    }
+
+    fn of(&self, client_index: u32) -> &Arc<dyn Connector> {
+        let place = Self::place_of(client_index, self.servers.len());
+        self.servers.get(place).map_or(&self.first, |(_, server)| server)
+    }
+
+    fn all(&self) -> impl Iterator<Item = &Arc<dyn Connector>> {
+        self.servers.iter().map(|(_, server)| server)
+    }
+}
+
+impl Connector for Several {
+    fn address(&self) -> Option<SocketAddr> {
+        self.first.address()
+    }
+
+    fn address_of(&self, client_index: u32) -> Option<SocketAddr> {
+        self.of(client_index).address()
+    }
+
+    fn reserved_ports(&self) -> bool {
+        self.all().any(|server| server.reserved_ports())
+    }
+
+    fn client(&self, info: &ConnectionInfo) -> Box<dyn Client> {
+        self.of(info.client_index).client(info)
+    }
+
+    /// What is the same with all of them once, and the rest with its server.
+    fn facts(&self) -> Vec<String> {
+        let facts: Vec<(&String, Vec<String>)> =
+            self.servers.iter().map(|(name, server)| (name, server.facts())).collect();
+        let is_in_all = |fact: &String| facts.iter().all(|(_, of)| of.contains(fact));
+        let same = facts.first().into_iter().flat_map(|(_, of)| of).filter(|fact| is_in_all(fact)).cloned();
+        let own = facts.iter().flat_map(|(name, of)| {
+            let own = of.iter().filter(|fact| !is_in_all(fact));
+            own.map(move |fact| format!("{name}: {fact}"))
+        });
+        same.chain(own).collect()
+    }
+
+    fn take_guarantees(&self) -> Guarantees {
+        let mut taken = self.first.take_guarantees();
+        self.all().skip(1).for_each(|server| taken.merge(&server.take_guarantees()));
+        taken
+    }
+}
