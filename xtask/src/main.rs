@@ -5,6 +5,7 @@ mod bench;
 mod check;
 mod fuzz;
 mod kerberos;
+mod launchers;
 mod licences;
 mod loss;
 mod newcomer;
@@ -70,6 +71,11 @@ enum Command {
     Fuzz(fuzz::Arguments),
     /// Lint and test the SMB client's Kerberos feature, which no other command compiles
     Kerberos,
+    /// Drive parts of a run under real launchers: Slurm (on this machine alone, as root) and GNU parallel
+    Launchers {
+        /// Launchers to try: slurm, parallel [default: all]
+        names: Vec<String>,
+    },
     /// Record captures of real servers and clients
     #[command(subcommand)]
     Record(record::What),
@@ -101,6 +107,7 @@ fn main() -> ExitCode {
         Command::Walk { capture } => bench::walk::run(&capture),
         Command::Fuzz(arguments) => fuzz::run(arguments),
         Command::Kerberos => kerberos::run(),
+        Command::Launchers { names } => launchers::run(&names),
         Command::Record(what) => record::run(what),
         Command::Verify { proofs } => verify::run(&proofs),
         Command::Newcomer { commands } => newcomer::run(&commands),

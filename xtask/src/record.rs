@@ -11,7 +11,7 @@ mod netbench;
 mod network;
 mod nfs;
 pub(crate) mod replicate;
-mod running;
+pub(crate) mod running;
 mod samba;
 mod smb2;
 

@@ -24,7 +24,7 @@ struct Proof {
     figures: &'static [&'static str],
 }
 
-const PROOFS: [Proof; 11] = [
+const PROOFS: [Proof; 13] = [
     Proof {
         claim: "A/A: of 200 pairs of runs of the same server, no number is called different in more than 5 %",
         arguments: &program("verdicts::the_same_is_seldom_called_different"),
@@ -94,6 +94,18 @@ const PROOFS: [Proof; 11] = [
         arguments: &["test", "--manifest-path", "mpi/Cargo.toml", "--target-dir", "target/mpi", "--", "--nocapture"],
         needs: Some((&["mpirun", "mpicc"], "libopenmpi-dev openmpi-bin libclang-dev")),
         figures: &["MPI clocks", "SKIPPED"],
+    },
+    Proof {
+        claim: "slurm: 4 tasks of a real Slurm drive one load; of a killed task the merge says so by name",
+        arguments: &["xtask", "launchers", "slurm"],
+        needs: Some((&["srun", "slurmctld", "slurmd", "munged"], "slurmctld slurmd slurm-client munge")),
+        figures: &["launcher "],
+    },
+    Proof {
+        claim: "parallel: 4 jobs of GNU parallel drive one load",
+        arguments: &["xtask", "launchers", "parallel"],
+        needs: Some((&["parallel"], "parallel")),
+        figures: &["launcher "],
     },
     Proof {
         claim: "lossy captures: no wrong pair in 1,000 seeded runs; the estimated share of missing operations is right",

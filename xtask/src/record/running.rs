@@ -59,7 +59,13 @@ impl Running {
         self.wait_until(limit, &format!("did not answer at {address}"), |_| TcpStream::connect(address).is_ok())
     }
 
-    fn wait_until(&mut self, limit: Duration, what: &str, done: impl Fn(&Self) -> bool) -> Result<(), String> {
+    /// Waits until something is so; `what` says what is not.
+    pub(crate) fn wait_until(
+        &mut self,
+        limit: Duration,
+        what: &str,
+        done: impl Fn(&Self) -> bool,
+    ) -> Result<(), String> {
         let start = Instant::now();
         while !done(self) {
             if let Some(status) = self.status()? {
