@@ -205,7 +205,7 @@ mod tests {
 
     #[test]
     fn stats_and_report_see_no_traffic() {
-        assert!(breaks(STATS, WIRE, false) && breaks(STATS, "serde", false) && breaks(REPORT, OBSERVE, false));
+        assert!(breaks(STATS, WIRE, false) && breaks(STATS, "serde_json", false) && breaks(REPORT, OBSERVE, false));
         assert!(!breaks(STATS, "hdrhistogram", false) && !breaks(REPORT, STATS, false));
     }
 
