@@ -78,9 +78,13 @@ fn drive(world: &SimpleCommunicator, options: &Options) -> anyhow::Result<u8> {
     let root = world.process_at_rank(0);
     if world.rank() != 0 {
         root.gather_into(&ended);
-        return Ok(u8::from(code.is_err()));
+        // The merge says what became of a part. Where a rank ends with another code, MPI ends rank 0 before it has merged.
+        return Ok(0);
     }
     root.gather_into_root(&ended, &mut codes);
+    for (rank, _) in codes.iter().enumerate().filter(|(_, code)| !matches!(code, 0 | 4)) {
+        say(&format!("rank {rank}: its part did not end normally"));
+    }
     say(&format!("clocks differed by up to {} µs after the run", difference.div_ceil(1_000)));
     let folders: Vec<PathBuf> = (1..=world.size()).map(|number| options.part_folder(number)).collect();
     part::merge(options, &folders, Duration::from_nanos(difference))

@@ -90,6 +90,26 @@ fn what_is_handed_over_is_all_there_is() {
     }
 }
 
+/// Captures of others: other formats and protocols, IP fragments, VLANs, short snap lengths.
+#[test]
+#[expect(clippy::print_stdout, reason = "the reason for skipping")]
+fn captures_of_others_are_handed_over() {
+    let shared = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../../shared/captures");
+    let Ok(inside) = std::fs::read_dir(shared) else {
+        println!("SKIPPED: needs ../shared/captures");
+        return;
+    };
+    for path in inside.map(|entry| entry.unwrap().path()) {
+        let small = std::fs::metadata(&path).unwrap().len() < 4 << 20;
+        let name = path.display().to_string();
+        if small && [".pcap", ".pcapng", ".cap"].iter().any(|end| name.ends_with(end)) {
+            let packets = read(&path);
+            let all: Vec<&Packet> = packets.iter().collect();
+            hold_for(&all, usize::MAX, &name);
+        }
+    }
+}
+
 /// A capture that lost packets, and one that cut them short.
 #[test]
 fn losses_are_handed_over() {
