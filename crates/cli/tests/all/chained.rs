@@ -144,6 +144,10 @@ fn a_job_that_is_killed_missing_or_repeated_is_named() {
     assert_eq!(code, Some(0));
     assert_eq!(report, crate::only_side(&std::fs::read(folder.join("whole.json")).unwrap()));
 
+    let compared = plimsoll(folder, &["compare", "r0", "r2"]);
+    assert!(said(&compared).contains("merge them with `plimsoll merge`"), "{}", said(&compared));
+    assert_eq!(compared.status.code(), Some(3));
+
     let (code, report) = merge(&["r0", "r2"]);
     let reasons = report["validity"]["reasons"].to_string();
     assert_eq!(code, Some(4));

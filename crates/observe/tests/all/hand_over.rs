@@ -92,7 +92,6 @@ fn what_is_handed_over_is_all_there_is() {
 
 /// Captures of others: other formats and protocols, IP fragments, VLANs, short snap lengths.
 #[test]
-#[expect(clippy::print_stdout, reason = "the reason for skipping")]
 fn captures_of_others_are_handed_over() {
     let shared = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../../shared/captures");
     let Ok(inside) = std::fs::read_dir(shared) else {

@@ -10,7 +10,8 @@ use plimsoll_report::findings::Findings;
 
 use super::{ComparedSide, WHOLE_CAPTURE};
 use crate::RecordedLevel;
-use crate::recording_findings::{findings, incomplete};
+use crate::record::Measurement;
+use crate::recording_findings::{findings, incomplete, measured};
 
 /// A run of a recording at one load level.
 #[derive(Clone, Debug)]
@@ -31,6 +32,7 @@ pub struct RecordedRun {
 /// It is damaged or of another version, or one of its load levels could not be run.
 pub fn runs(folder: &Path) -> anyhow::Result<Vec<RecordedRun>> {
     let recording = Recording::open(folder)?;
+    has_all_of_its_report(&recording, folder)?;
     let run = |stage: &Stage| {
         let recorded = stage.level.as_ref().map(|_| RecordedLevel::read(&stage.about)).transpose()?;
         let level = words(recorded.as_ref().map(RecordedLevel::point).as_ref());
@@ -57,6 +59,7 @@ pub fn runs(folder: &Path) -> anyhow::Result<Vec<RecordedRun>> {
 /// It is damaged, of another version, or holds no finished stage.
 pub fn read(folder: &Path, status_name: StatusName) -> anyhow::Result<ComparedSide> {
     let recording = Recording::open(folder)?;
+    has_all_of_its_report(&recording, folder)?;
     let name = folder.display().to_string();
     if recording.manifest.stages.is_empty() {
         bail!("{name}: the recording has no finished load level or analysis to compare; record again");
@@ -64,6 +67,20 @@ pub fn read(folder: &Path, status_name: StatusName) -> anyhow::Result<ComparedSi
     let findings = Findings { name, ..findings(&recording, status_name)? };
     let levels = levels(&recording)?;
     Ok(ComparedSide { contestant: Contestant { findings, levels }, unfinished: incomplete(&recording) })
+}
+
+/// The report of a later file of a capture is of all files so far, and its intervals are of that file alone: these are no one side.
+fn has_all_of_its_report(recording: &Recording, folder: &Path) -> anyhow::Result<()> {
+    let Measurement::Analyze { link: Some(link), .. } = measured(recording)? else { return Ok(()) };
+    if link.number > 1 {
+        bail!(
+            "{}: this recording continues those of earlier files of a capture (it is number {}); merge them with `plimsoll merge`, and \
+             use the merged recording",
+            folder.display(),
+            link.number
+        );
+    }
+    Ok(())
 }
 
 /// The levels, in the order in which they came first; those of the same words are runs of the same.
