@@ -242,3 +242,47 @@ fn captures_without_hand_over_lack_the_operations_across_the_cuts() {
     };
     assert!(answered(&whole) - answered(&merged) <= across + requests + responses);
 }
+
+/// Captures that have nothing to do with each other: every number is a sum, and connections stay apart.
+#[test]
+fn captures_of_other_servers_add_up() {
+    let scratch = Scratch::new("chained-others");
+    let folder = scratch.path();
+    let captures = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../captures");
+    let report = |recording: &str| -> Value {
+        let name = captures.join(recording).join("capture.pcap.zst");
+        let arguments = ["analyze", name.to_str().unwrap(), "--by", "connection", "--json", "-", "--record", recording];
+        crate::only_side(&plimsoll(folder, &arguments).stdout)
+    };
+    let (one, other) = (report("smb2-samba"), report("nfs-ganesha"));
+    let merged = plimsoll(folder, &["merge", "smb2-samba", "nfs-ganesha", "--json", "-"]);
+    assert!(merged.status.success(), "{}", said(&merged));
+    let merged = crate::only_side(&merged.stdout);
+    let number = |of: &Value, at: &str| of.pointer(at).unwrap_or_else(|| panic!("{at}")).as_u64().unwrap();
+    let counts = one["packets"].as_object().unwrap().keys().filter(|name| *name != "largest");
+    let counts = counts.map(|name| format!("/packets/{name}"));
+    for at in counts.chain(["/connections", "/unseen/paired", "/one_way"].map(str::to_owned)) {
+        assert_eq!(number(&merged, &at), number(&one, &at) + number(&other, &at), "{at}");
+    }
+    let largest = [&one, &other].map(|report| number(report, "/packets/largest"));
+    assert_eq!(Some(number(&merged, "/packets/largest")), largest.into_iter().max());
+    let length = |of: &Value, at: &str| of.pointer(at).and_then(Value::as_array).map_or(0, Vec::len);
+    for at in ["/operations", "/breakdown/rows"] {
+        assert!(length(&one, at) > 2 && length(&other, at) > 2);
+        assert_eq!(length(&merged, at), length(&one, at) + length(&other, at), "{at}");
+    }
+    // No row of a connection has lost or gained by the other capture's connection of the same number.
+    let requests = |report: &Value| -> Vec<u64> {
+        let rows = report["breakdown"]["rows"].as_array().unwrap();
+        rows.iter().map(|row| row["count"].as_u64().unwrap()).collect()
+    };
+    let (mut all, mut expected) = (requests(&merged), [requests(&one), requests(&other)].concat());
+    all.sort_unstable();
+    expected.sort_unstable();
+    assert_eq!(all, expected);
+    let waited = |report: &Value| report["slowest"][0]["response_time_s"].as_f64();
+    assert_eq!(
+        waited(&merged),
+        [waited(&one), waited(&other)].into_iter().max_by(|a, b| a.partial_cmp(b).unwrap()).unwrap()
+    );
+}
