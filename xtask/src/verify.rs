@@ -24,7 +24,7 @@ struct Proof {
     figures: &'static [&'static str],
 }
 
-const PROOFS: [Proof; 13] = [
+const PROOFS: [Proof; 14] = [
     Proof {
         claim: "A/A: of 200 pairs of runs of the same server, no number is called different in more than 5 %",
         arguments: &program("verdicts::the_same_is_seldom_called_different"),
@@ -106,6 +106,12 @@ const PROOFS: [Proof; 13] = [
         arguments: &["xtask", "launchers", "parallel"],
         needs: Some((&["parallel"], "parallel")),
         figures: &["launcher "],
+    },
+    Proof {
+        claim: "rows: every table, figure and method of five documents has a command that gives its counterpart, or a reason why not",
+        arguments: &program("rows::every_row"),
+        figures: &["works", "partly", "missing", "fails", "SKIPPED", "rows: "],
+        needs: None,
     },
     Proof {
         claim: "lossy captures: no wrong pair in 1,000 seeded runs; the estimated share of missing operations is right",

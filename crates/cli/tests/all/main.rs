@@ -48,6 +48,7 @@ mod recorded;
 mod recorded_sql;
 mod replay;
 mod reserved_ports;
+mod rows;
 mod run;
 mod serve;
 mod server_side;

@@ -16,8 +16,8 @@ pub struct Ranking {
     /// Geometric mean over all points at which every side has an interval (`of` tells how many): throughput, then mean response time;
     /// of iterations also file data, between the two.
     pub overall: Vec<Ranked>,
-    /// Errors, outages and differences between clients, over all loads at which no load generator was late, valid or not; empty of
-    /// captures.
+    /// Errors over all loads, valid or not; outages and differences between clients over those at which no load generator was late; empty
+    /// of captures.
     #[serde(default)]
     pub stability: Vec<Ranked>,
     /// Points that count.

@@ -146,14 +146,14 @@ fn stability(page: &mut Page<'_>, sides: &[Findings], ranking: &Ranking) -> fmt:
     if ranking.stability.is_empty() {
         return Ok(());
     }
-    let title = "Stability of the servers (load levels at which no load generator was late, valid or not):";
+    let title = "Stability of the servers (load levels with valid and with INVALID numbers):";
     ranked_list(page, title, sides, (&ranking.stability, ranking.points + ranking.not_used))?;
     page.paragraph(
         Role::Quiet,
         "",
         "Failed requests: mean share over the levels. Outages: silences of at least 1 s and at least 10 times the usual response \
-        time. Differences between clients: standard deviation of the clients' iterations divided by their mean, at levels at which \
-        the load generator cannot be the cause; at least three levels.",
+        time. Differences between clients: standard deviation of the clients' iterations divided by their mean, at three or more \
+        levels. Outages and clients count only at levels at which the load generator was not late.",
     )
 }
 

@@ -175,8 +175,8 @@ fn overall(sides: &[Findings], ranking: &Ranking) -> Markup {
 fn stability(sides: &[Findings], ranking: &Ranking) -> Markup {
     let caption = html! {
         "Stability of the servers: mean share of failed requests, outages per hour, and the standard deviation of the clients' \
-        iterations divided by their mean. Of all load levels at which no load generator was late, valid or not; clients are compared \
-        where the load generator cannot be the cause of differences, and at three levels or more."
+        iterations divided by their mean. Levels with INVALID numbers count; outages and clients count only at levels at which the \
+        load generator was not late, and clients at three levels or more."
     };
     let body = html! { tbody { @for ranked in &ranking.stability {
         tr { th scope="row" { (ranked.words()) } (line(sides, ranked)) }

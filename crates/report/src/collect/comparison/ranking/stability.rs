@@ -26,19 +26,22 @@ pub(super) struct Instability {
     pub(super) differences: Vec<(usize, usize, Difference)>,
 }
 
-/// Errors, outages and differences between clients of so many contestants; nothing where nobody drove the load, or all loads had a late
-/// load generator. Levels count whether or not their numbers are valid, for errors make them invalid.
-pub(super) fn stability(points: Vec<StabilityPoint<'_>>, count: usize) -> Vec<Instability> {
-    let points: Vec<StabilityPoint<'_>> = points.into_iter().filter(is_on_time).collect();
+/// Errors, outages and differences between clients of so many contestants; nothing where nobody drove the load. Levels count whether or
+/// not their numbers are valid, for errors make them invalid. A late load generator makes no errors; it may make a silence, and clients
+/// differ.
+pub(super) fn stability(mut points: Vec<StabilityPoint<'_>>, count: usize) -> Vec<Instability> {
+    points.retain(|point| holds(point, Stage::was_measured));
     if points.is_empty() {
         return Vec::new();
     }
-    vec![errors(&points, count), outages(&points, count), client_spread(&points, count)]
+    let errors = errors(&points, count);
+    points.retain(|point| holds(point, |stage| stage.validity.valid || stage.generator.moved.is_empty()));
+    vec![errors, outages(&points, count), client_spread(&points, count)]
 }
 
-fn is_on_time(point: &StabilityPoint<'_>) -> bool {
-    let sound = |stage: &&Stage| stage.was_measured() && (stage.validity.valid || stage.generator.moved.is_empty());
-    point.stages.iter().all(|own| !own.is_empty() && own.iter().all(sound))
+/// Whether something holds of every run of every contestant, and each has one.
+fn holds(point: &StabilityPoint<'_>, of: impl Fn(&Stage) -> bool) -> bool {
+    point.stages.iter().all(|own| !own.is_empty() && own.iter().all(|stage| of(stage)))
 }
 
 /// The mean over the loads of the share of requests that failed.
