@@ -425,7 +425,7 @@ impl Cause {
             Cause::ShareRefused => "share refused",
             Cause::NotOffered => "dialect, signing or encryption not offered",
             Cause::NoMultichannel => {
-                "no SMB multichannel (dialect 3.0 or later; Samba: server multi channel support): omit --channels"
+                "no SMB multichannel (dialect 3.0 or later; Samba: server multi channel support, and not smb encrypt = required): omit --channels"
             }
             Cause::CallRejected => "call rejected by RPC",
             Cause::LostWrites => "writes lost by the server",

@@ -19,7 +19,11 @@ const MULTICHANNEL: [&str; 2] =
     [r#"interfaces = "127.0.0.1;capability=RSS,speed=1000000000""#, "server multi channel support = yes"];
 
 fn samba() -> Option<Samba> {
-    match Samba::start(&MULTICHANNEL) {
+    samba_with(&[])
+}
+
+fn samba_with(more: &[&str]) -> Option<Samba> {
+    match Samba::start(&[&MULTICHANNEL[..], more].concat()) {
         Ok(samba) => Some(samba),
         Err(reason) => {
             println!("SKIPPED: {reason}");
@@ -226,4 +230,27 @@ fn a_server_without_multichannel_is_refused() {
     let run = ["run", "null", "--target", "embedded:smb", "--channels", "65"];
     let (code, said) = plimsoll(scratch.path(), &run);
     assert!(code == Some(2) && said.contains("--channels: expected 1 to 64"), "{code:?}: {said}");
+}
+
+#[test]
+fn a_server_that_demands_encryption_says_whether_it_takes_more_connections() {
+    let _alone = alone();
+    let Some(samba) = samba_with(&["smb encrypt = required"]) else { return };
+    let scratch = Scratch::new("channels-encrypted");
+    let target = format!("smb://{}@{}/data", Samba::USER, samba.address());
+    let run = ["run", "null", "--target", &target, "--clients", "1", "--channels", "2", "--duration", "100ms"];
+    let (code, said) = plimsoll(scratch.path(), &[&run[..], &["--warmup", "0s", "--full"]].concat());
+    match code {
+        // Samba 4.17.
+        Some(3) => {
+            assert!(
+                said.contains("no SMB multichannel") && said.contains("STATUS_ACCESS_DENIED, SESSION_SETUP BINDING")
+            );
+            assert!(!said.contains("password"), "{said}");
+        }
+        code => assert!(matches!(code, Some(0 | 4)) && said.contains("Connections of sessions with several"), "{said}"),
+    }
+    // One connection is enough.
+    let (code, said) = plimsoll(scratch.path(), &[&run[..6], &["--duration", "100ms", "--warmup", "0s"]].concat());
+    assert!(matches!(code, Some(0 | 4)), "{code:?}: {said}");
 }

@@ -4,7 +4,7 @@
 
 use plimsoll_model::{Outcome, Symbol};
 use plimsoll_wire::smb2::ioctl::{self, fsctl};
-use plimsoll_wire::smb2::{FileId, Reply, negotiate, session_setup};
+use plimsoll_wire::smb2::{FileId, Reply, negotiate, session_setup, status};
 
 use super::answers::Found;
 use super::channels::ChannelState;
@@ -128,6 +128,11 @@ impl SmbClient {
             }
             Found::SessionSetup(setup) => self.next_binding_token((channel, job), reply, setup, at, out),
             _ if call.what.step == RequestKind::Negotiate => Err(Cause::NotOffered),
+            // Samba 4.17 takes no binding where it demands encryption: in plain it denies access, and what is encrypted does not count
+            // as signed. The same user has logged on before.
+            _ if reply.status() == status::STATUS_ACCESS_DENIED && self.connection.session.seals => {
+                Err(Cause::NoMultichannel)
+            }
             _ => Err(Cause::LogonRefused),
         };
         if let Err(cause) = next {
