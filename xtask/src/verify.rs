@@ -119,6 +119,12 @@ const PROOFS: [Proof; 14] = [
         needs: None,
         figures: &["capture", "nfs", "smb", "total"],
     },
+    Proof {
+        claim: "watch: 30 pauses of 0.1 to 2 s: dropped packets are shown exactly, in their seconds; the share of missing operations is right",
+        arguments: &program("watch_loss::"),
+        needs: Some((&["tcpdump"], "tcpdump")),
+        figures: &["pause ", "SKIPPED"],
+    },
 ];
 
 /// A test of the test programs, by its name. All proofs share one build, without optimisation at link time: none measures the speed of Plimsoll.

@@ -8,7 +8,7 @@ mod pace;
 use std::sync::Arc;
 
 use plimsoll_observe::Observer;
-use plimsoll_observe::capture::interface::InterfaceCounts;
+use plimsoll_observe::capture::interface::{Hole, InterfaceCounts};
 use plimsoll_observe::capture::{Captures, Next, StopReading};
 use plimsoll_report::findings::Source;
 use plimsoll_stats::live::{LiveLosses, Recent, Totals};
@@ -136,8 +136,15 @@ impl Watching {
     fn look(&mut self, drops: u64) -> bool {
         self.publish(drops);
         let Some(now_ns) = self.pace.now_ns() else { return false };
+        let more = drops - std::mem::replace(&mut self.drops, drops);
+        // A pipe or a file does not say when.
+        let unknown = || vec![Hole { from_ns: now_ns, to_ns: now_ns, packets: more }];
+        let holes = self.counts.as_ref().map_or_else(unknown, |counts| counts.take_holes());
         if let Some((recent, _)) = self.observer.sink().0.sink.1.as_deref_mut() {
-            recent.lose(now_ns, drops - std::mem::replace(&mut self.drops, drops));
+            recent.advance(now_ns);
+            for Hole { from_ns, to_ns, packets } in holes {
+                recent.lose((from_ns, to_ns), packets);
+            }
         }
         if let Some(error) = self.counts.as_ref().and_then(|counts| counts.take_save_error()) {
             self.view.say(format!("--save: cannot write: {error}; packets are no longer saved"));

@@ -62,6 +62,7 @@ mod watch;
 mod watch_browser;
 mod watch_faults;
 mod watch_flood;
+mod watch_loss;
 mod watch_metrics;
 mod watch_mirror;
 mod watch_run;

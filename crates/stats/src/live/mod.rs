@@ -76,12 +76,26 @@ impl Recent {
         }
     }
 
-    /// Time has come so far, and since the last time the capture lost packets.
-    pub fn lose(&mut self, at_ns: i64, packets: u64) {
+    /// The capture lost packets between two instants. Their times are not known: each second gets a part in proportion to its time between
+    /// these instants, and at least one packet as long as there are enough.
+    pub fn lose(&mut self, (from_ns, to_ns): (i64, i64), packets: u64) {
+        let to_ns = to_ns.max(from_ns);
         // First: a second that is there ends what may come before it.
-        self.advance(at_ns);
-        if let Some(second) = self.seconds.at(at_ns) {
-            second.lost_packets += packets;
+        self.advance(to_ns);
+        let last = to_ns.div_euclid(SECOND_NS);
+        let first = from_ns.div_euclid(SECOND_NS).max(last.saturating_sub(KEPT_SECONDS as i64 - 1));
+        let start_ns = from_ns.max(first.saturating_mul(SECOND_NS));
+        let spread = packets.saturating_sub(last.abs_diff(first) + 1);
+        let mut given = 0;
+        for (number, at_least) in (first..=last).zip(1..) {
+            let end_ns = (number + 1).saturating_mul(SECOND_NS).min(to_ns);
+            let share = end_ns.abs_diff(start_ns) as f64 / to_ns.abs_diff(start_ns).max(1) as f64;
+            let so_far = (at_least + (spread as f64 * share) as u64).min(packets);
+            let so_far = if number == last { packets } else { so_far };
+            if let Some(second) = self.seconds.at(number.saturating_mul(SECOND_NS)) {
+                second.lost_packets += so_far - given;
+            }
+            given = so_far;
         }
     }
 

@@ -111,8 +111,25 @@ fn time_passes_and_bounds_what_is_kept() {
     assert_eq!(recent.seconds().len(), 1);
     recent.part.record(&transaction(read(), i64::MIN + 5_000, 1_000));
     recent.advance(i64::MAX);
-    recent.lose(i64::MAX, 7);
+    recent.lose((i64::MAX, i64::MAX), 7);
     assert_eq!(recent.seconds().map(Second::lost_packets).sum::<u64>(), 7);
+}
+
+#[test]
+fn packets_lost_over_several_seconds_belong_to_all_of_them() {
+    let lost = |from_ms: i64, to_ms: i64, packets| -> Vec<u64> {
+        let mut recent = Recent::new();
+        recent.advance(0);
+        recent.lose((from_ms * SECOND / 1_000, to_ms * SECOND / 1_000), packets);
+        recent.seconds().map(Second::lost_packets).collect()
+    };
+    assert_eq!(lost(500, 900, 7), [7]);
+    assert_eq!(lost(500, 400, 7), [7], "clocks of two CPUs");
+    assert_eq!(lost(500, 2_500, 1_003), [251, 501, 251]);
+    assert_eq!(lost(1_999, 3_001, 10), [0, 1, 7, 2]);
+    assert_eq!(lost(0, 4_999, 2), [1, 1, 0, 0, 0]);
+    let long = lost(0, 3_600_000, 1_000_000);
+    assert_eq!((long.len(), long.iter().sum::<u64>()), (KEPT_SECONDS, 1_000_000));
 }
 
 #[test]

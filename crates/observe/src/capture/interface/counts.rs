@@ -24,6 +24,18 @@ pub struct InterfaceCounts {
     read: Mutex<(Option<u64>, u64)>,
     save_error: Mutex<Option<io::Error>>,
     saves: AtomicBool,
+    holes: Mutex<Vec<Hole>>,
+}
+
+/// Packets that were lost between two instants, ns since the Unix epoch.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Hole {
+    /// The last packet before.
+    pub from_ns: i64,
+    /// The first packet after; where none came for a while, when that was.
+    pub to_ns: i64,
+    /// How many were lost: by the kernel or the interface, whichever lost more.
+    pub packets: u64,
 }
 
 impl InterfaceCounts {
@@ -38,6 +50,7 @@ impl InterfaceCounts {
             read: Mutex::new((interface_drops(name), 0)),
             save_error: Mutex::new(None),
             saves: AtomicBool::new(true),
+            holes: Mutex::default(),
         }
     }
 
@@ -69,6 +82,19 @@ impl InterfaceCounts {
     /// Why no more packets are stored.
     pub fn take_save_error(&self) -> Option<io::Error> {
         self.save_error.lock().unwrap_or_else(PoisonError::into_inner).take()
+    }
+
+    /// The holes since the last call.
+    pub fn take_holes(&self) -> Vec<Hole> {
+        std::mem::take(&mut self.holes.lock().unwrap_or_else(PoisonError::into_inner))
+    }
+
+    /// Packets were lost after `from_ns` (0: before the first one) and before `to_ns`.
+    #[cold]
+    pub(super) fn lost_between(&self, from_ns: u64, to_ns: u64, packets: u64) {
+        let from_ns = if from_ns == 0 { to_ns } else { from_ns };
+        let [from_ns, to_ns] = [from_ns, to_ns].map(|ns| i64::try_from(ns).unwrap_or(i64::MAX));
+        self.holes.lock().unwrap_or_else(PoisonError::into_inner).push(Hole { from_ns, to_ns, packets });
     }
 
     pub(super) fn may_save(&self) -> bool {

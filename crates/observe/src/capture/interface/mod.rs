@@ -22,11 +22,12 @@ mod socket;
 #[cfg(test)]
 mod tests;
 
+use std::collections::VecDeque;
 use std::io::{self, Read};
 use std::sync::Arc;
-use std::time::Duration;
+use std::time::{Duration, SystemTime, UNIX_EPOCH};
 
-pub use counts::InterfaceCounts;
+pub use counts::{Hole, InterfaceCounts};
 pub use error::InterfaceError;
 pub use filter::{FILE_SERVER_PORTS, MAX_PORTS};
 pub use folder::SaveOptions;
@@ -80,9 +81,42 @@ pub struct Interface {
 #[derive(Debug, Default)]
 struct Losses {
     total: Lost,
-    /// What was lost behind the packets in so many blocks of the ring.
-    ahead: Lost,
-    blocks_before: usize,
+    /// What was lost behind packets that were not read yet: so many blocks of the ring are before it.
+    ahead: VecDeque<(usize, Lost)>,
+    /// Packets that were lost behind the last one.
+    hole: u64,
+}
+
+impl Losses {
+    /// Losses behind so many blocks.
+    fn found(&mut self, blocks: usize, lost: Lost) {
+        match self.ahead.back_mut() {
+            Some((before, last)) if *before >= blocks => *last = last.plus(lost),
+            _ => self.ahead.push_back((blocks, lost)),
+        }
+    }
+
+    /// Another block has been read. Whether something was lost behind it.
+    fn pass_block(&mut self) -> bool {
+        self.ahead.iter_mut().for_each(|(blocks, _)| *blocks = blocks.saturating_sub(1));
+        let Some(&(0, lost)) = self.ahead.front() else { return false };
+        self.ahead.pop_front();
+        self.reach(lost);
+        true
+    }
+
+    /// No more blocks come.
+    fn pass_all(&mut self) {
+        while let Some((_, lost)) = self.ahead.pop_front() {
+            self.reach(lost);
+        }
+    }
+
+    fn reach(&mut self, lost: Lost) {
+        let before = self.total.certain();
+        self.total = self.total.plus(lost);
+        self.hole += self.total.certain() - before;
+    }
 }
 
 /// How far the end of the capture is.
@@ -163,8 +197,13 @@ impl Interface {
     }
 
     /// Whether there is something to read, after waiting for it a little.
-    fn poll(&self, within: Duration) -> io::Result<bool> {
+    fn poll(&mut self, within: Duration) -> io::Result<bool> {
         let ready = is_ready(&self.socket, within)?;
+        if !ready && self.losses.hole > 0 {
+            // No packet ends the hole. The kernel stamps packets by the same clock.
+            let now_ns = SystemTime::now().duration_since(UNIX_EPOCH).map_or(0, |since| since.as_nanos() as u64);
+            self.counts.lost_between(self.last_ns, now_ns, std::mem::take(&mut self.losses.hole));
+        }
         if ready
             && self.ring.block().is_none()
             && let Some(error) = self.socket.take_error()?
@@ -177,11 +216,13 @@ impl Interface {
 
     /// Takes the next block of the ring, if there is one.
     fn take_block(&mut self) -> io::Result<bool> {
-        self.look_for_losses()?;
         let Self { ring, folder, losses, blocks, name, link, counts, last_ns, .. } = self;
         let Some(block) = ring.block() else { return Ok(false) };
         let mut unsaved = blocks.len();
         for packet in block::packets(block) {
+            if losses.hole > 0 {
+                counts.lost_between(*last_ns, packet.time_ns, std::mem::take(&mut losses.hole));
+            }
             let is_full = |folder: &&mut Folder| folder.is_full(packet.time_ns, blocks.len() - unsaved);
             if let Some(folder) = folder.as_mut().filter(is_full).filter(|_| counts.may_save()) {
                 section::statistics(blocks, *last_ns, std::mem::take(&mut losses.total));
@@ -193,8 +234,12 @@ impl Interface {
             *last_ns = packet.time_ns;
             section::packet(blocks, &packet);
         }
+        // Before the kernel has room again: so far, all losses were behind the blocks that are full now.
+        self.look_for_losses()?;
         self.ring.release();
-        self.tell_losses();
+        if self.losses.pass_block() {
+            section::statistics(&mut self.blocks, self.last_ns, self.losses.total);
+        }
         self.save(unsaved);
         Ok(true)
     }
@@ -203,18 +248,9 @@ impl Interface {
     fn look_for_losses(&mut self) -> io::Result<()> {
         let found = self.counts.look(&self.socket, self.last_ns)?;
         if found != Lost::default() {
-            self.losses.ahead = self.losses.ahead.plus(found);
-            self.losses.blocks_before = self.ring.ready();
+            self.losses.found(self.ring.ready(), found);
         }
         Ok(())
-    }
-
-    fn tell_losses(&mut self) {
-        self.losses.blocks_before = self.losses.blocks_before.saturating_sub(1);
-        if self.losses.blocks_before == 0 && self.losses.ahead != Lost::default() {
-            self.losses.total = self.losses.total.plus(std::mem::take(&mut self.losses.ahead));
-            section::statistics(&mut self.blocks, self.last_ns, self.losses.total);
-        }
     }
 
     /// Stores what stands behind `from`.
@@ -232,7 +268,10 @@ impl Interface {
         } else if !self.poll(LOOK)? || self.ring.block().is_none() {
             self.look_for_losses()?;
             let from = self.blocks.len();
-            self.losses.total = self.losses.total.plus(std::mem::take(&mut self.losses.ahead));
+            self.losses.pass_all();
+            if self.losses.hole > 0 {
+                self.counts.lost_between(self.last_ns, self.last_ns, std::mem::take(&mut self.losses.hole));
+            }
             if self.last_ns > 0 {
                 section::statistics(&mut self.blocks, self.last_ns, self.losses.total);
                 self.save(from);

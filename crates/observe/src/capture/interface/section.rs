@@ -39,6 +39,11 @@ impl Lost {
     pub(super) fn plus(self, other: Self) -> Self {
         Self { kernel: self.kernel + other.kernel, interface: self.interface + other.interface }
     }
+
+    /// Packets that certainly were lost: both may have counted the same ones.
+    pub(super) fn certain(self) -> u64 {
+        self.kernel.max(self.interface)
+    }
 }
 
 /// Begins a section of an interface.

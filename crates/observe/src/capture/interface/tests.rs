@@ -120,8 +120,28 @@ fn what_found_no_room_is_counted_to_the_packet_and_stored() {
     assert!(live.len() > 1_000 && drops > 1_000, "{} packets and {drops} drops", live.len());
     assert_eq!(live.len() as u64 + drops, 6_000);
     assert_eq!((counts.kernel_drops(), counts.interface_drops()), (drops, 0));
+    let holes = counts.take_holes();
+    assert_eq!(holes.iter().map(|hole| hole.packets).sum::<u64>(), drops);
+    let times: Vec<i64> = live.iter().filter_map(|(_, time_ns, _)| *time_ns).collect();
+    assert!(holes.iter().all(|hole| times.contains(&hole.from_ns) && hole.to_ns >= hole.from_ns), "{holes:?}");
     assert!(counts.freezes() >= 1);
     assert_eq!(read_again(&folder), (live, drops));
+}
+
+#[test]
+fn losses_stay_behind_the_packets_that_were_before_them() {
+    let lost = |kernel| Lost { kernel, interface: 0 };
+    let mut losses = Losses::default();
+    losses.found(2, lost(10));
+    assert!(!losses.pass_block());
+    // The ring is full again, and again.
+    losses.found(2, lost(3));
+    losses.found(2, lost(4));
+    assert!(losses.pass_block() && (losses.total, losses.hole) == (lost(10), 10));
+    assert!(losses.pass_block() && (losses.total, losses.hole) == (lost(17), 17));
+    losses.found(5, Lost { kernel: 0, interface: 20 });
+    losses.pass_all();
+    assert_eq!((losses.total, losses.hole), (Lost { kernel: 17, interface: 20 }, 20), "both may be the same packets");
 }
 
 #[test]
