@@ -1,7 +1,7 @@
 //! What the server said of itself, a line a load level.
 
 use super::{Cell, Column, Note, Row, Table, Weight, stages};
-use crate::findings::Findings;
+use crate::findings::{Findings, Stage};
 
 /// The table; none where nobody asked a server.
 pub(crate) fn server_side(sides: &[Findings]) -> Option<Table> {
@@ -39,11 +39,23 @@ pub(crate) fn server_side(sides: &[Findings]) -> Option<Table> {
             Column::new("Disk, read", "Disk read"),
             Column::new("Disk, written", "written"),
             Column::new("Disk reads per second", "Reads/s"),
-            Column::new("Disk writes per second", "Writes/s"),
+            Column::of_pages("Disk writes per second"),
             Column::new("Received", "Net in"),
             Column::new("Sent", "Net out"),
         ],
         rows: servers().map(row).collect(),
-        notes: std::iter::once(Note::of(Weight::Quiet, source)).chain(missing).collect(),
+        notes: std::iter::once(Note::of(Weight::Quiet, source)).chain(from_disk(&seen)).chain(missing).collect(),
     })
+}
+
+/// How much of the data that clients read came from disks, where the server tells: near 0 % it was in the server's cache.
+fn from_disk(seen: &[(String, &Stage)]) -> Option<Note> {
+    let share = |(prefix, stage): &(String, &Stage)| {
+        let read = stage.server.as_ref()?.disk_read_bytes_per_s?;
+        let share = (stage.read_bytes_per_s > 0.0).then(|| read / stage.read_bytes_per_s)?;
+        Some(format!("{prefix}{} {:.0} %", stage.words(), share * 100.0))
+    };
+    let all: Vec<String> = seen.iter().filter_map(share).collect();
+    let text = format!("Read from disks, as a percentage of the file data that clients read: {}.", all.join("; "));
+    (!all.is_empty()).then(|| Note::of(Weight::Plain, text))
 }

@@ -6,7 +6,8 @@ use crate::html_synthetic::{NASTY, busy, compared, compared_in_full, invalid, po
 use plimsoll_report::collect::repeats::repeats;
 use plimsoll_report::findings::comparison::ComparedLevel;
 use plimsoll_report::findings::{
-    ClientRow, ClientSpread, FailureCount, Fairness, Findings, Generator, Reason, Report, Run, Stage, Users, Validity,
+    ClientRow, ClientSpread, FailureCount, Fairness, Findings, Generator, Reason, Report, Run, ServerSide, Stage,
+    Users, Validity,
 };
 use plimsoll_report::text::{Section, Sections, Style};
 use plimsoll_report::{html, text};
@@ -248,6 +249,20 @@ fn users_have_charts_of_overload_and_throughput() {
     let curves = plimsoll_report::collect::curves::curves(&findings.stages);
     assert_eq!((curves[0].load.as_str(), curves[0].points[4].load), ("users", 500.0));
     assert!(curves[0].knee.missing.as_deref().is_some_and(|why| why.contains("a schedule")));
+}
+
+/// Whether a stream came from disks or from the cache is told by the server's disks.
+#[test]
+fn the_share_of_data_from_disks_stands_below_the_servers_numbers() {
+    let mut findings = run();
+    let rates = [(1e8, Some(0.0)), (1e8, Some(9.7e7)), (0.0, Some(5.0)), (1e8, None)];
+    for (stage, (read, disk_read_bytes_per_s)) in findings.stages.iter_mut().zip(rates) {
+        stage.read_bytes_per_s = read;
+        stage.server = Some(ServerSide { disk_read_bytes_per_s, ..ServerSide::default() });
+    }
+    let [first, second] = [0, 1].map(|at| findings.stages[at].words());
+    let said = format!("as a percentage of the file data that clients read: {first} 0 %; {second} 97 %.");
+    assert!(markup(&crate::page(&findings)).contains(&said), "{said}");
 }
 
 /// Poo and Tan's figure 12 has those without errors, too.
