@@ -60,7 +60,14 @@ fn clippy() -> Outcome {
     process::run(&mut process::cargo(&["clippy", "--workspace", "--all-targets", "--", "-D", "warnings"]))
 }
 
+/// Needs an MPI library.
+const MPI: [&str; 6] = ["clippy", "--all-targets", "--manifest-path", "mpi/Cargo.toml", "--target-dir", "target/mpi"];
+
 fn apart() -> Outcome {
+    match process::find("mpicc") {
+        Some(_) => process::run(process::cargo(&MPI).args(["--", "-D", "warnings"]))?,
+        None => println!("SKIPPED: needs mpicc (mpi/ is not compiled)"),
+    }
     APART.iter().try_for_each(|(manifest, features)| {
         let mut check = process::cargo(&["check", "--all-targets", "--manifest-path", manifest]);
         check.args(*features);
