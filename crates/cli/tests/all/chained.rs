@@ -286,3 +286,23 @@ fn captures_of_other_servers_add_up() {
         [waited(&one), waited(&other)].into_iter().max_by(|a, b| a.partial_cmp(b).unwrap()).unwrap()
     );
 }
+
+/// A ring of capture files has some without a packet, and some without a byte.
+#[test]
+fn files_without_packets_are_links_of_a_chain() {
+    let scratch = Scratch::new("chained-empty");
+    let folder = scratch.path();
+    let mut files = cut("nfs-ganesha/capture.pcap.zst", 2, false, folder);
+    std::fs::write(folder.join("quiet.pcap"), pcap(Link::Ethernet, &[])).unwrap();
+    std::fs::write(folder.join("empty.pcap"), b"").unwrap();
+    files.splice(1..1, ["quiet.pcap", "empty.pcap"].map(str::to_owned));
+    for at in 0..files.len() {
+        let done = job(folder, &files, at, &["--json", "last.json"]);
+        assert!(done.status.success(), "{}: {}", files[at], said(&done));
+    }
+    let all: Vec<&str> = files.iter().map(String::as_str).collect();
+    let whole = plimsoll(folder, &[&["analyze"], &all[..], &["--json", "whole.json"]].concat());
+    assert!(whole.status.success(), "{}", said(&whole));
+    let [one, other] = ["whole.json", "last.json"].map(|name| std::fs::read(folder.join(name)).unwrap());
+    assert!(one == other);
+}

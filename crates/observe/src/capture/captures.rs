@@ -45,6 +45,8 @@ pub struct Captures {
     /// The number of the last frame that was read, and of the last one of the file before.
     pub(super) number: u64,
     number_before: u64,
+    /// There were packets in files before the inputs.
+    continues: bool,
     anomalies: CaptureAnomalies,
     formats: Vec<FileFormat>,
     bytes_read: Arc<AtomicU64>,
@@ -116,7 +118,8 @@ impl Captures {
         let mut anomalies = CaptureAnomalies::default();
         let inputs = order::in_order(inputs, &mut anomalies)?.into_iter();
         let number = carried.last_number();
-        let mut this = Self { inputs, anomalies, bytes_total, stop, number, ..Self::of_nothing() };
+        let continues = number > 0;
+        let mut this = Self { inputs, anomalies, bytes_total, stop, number, continues, ..Self::of_nothing() };
         match carried.open() {
             Some((source, parser)) => {
                 this.source.replace(source);
@@ -156,6 +159,7 @@ impl Captures {
             failed: None,
             number: 0,
             number_before: 0,
+            continues: false,
             anomalies: CaptureAnomalies::default(),
             formats: Vec::new(),
             bytes_read: Arc::default(),
@@ -382,7 +386,7 @@ impl Captures {
             }
         }
         self.source.replace(Source::empty());
-        if self.formats.is_empty() && self.anomalies.truncated_tail == 0 {
+        if self.formats.is_empty() && self.anomalies.truncated_tail == 0 && !self.continues {
             return Err(CaptureError::Empty("all inputs are empty".into()));
         }
         Ok(false)
