@@ -11,11 +11,11 @@ use plimsoll_stats::{Options, Statistics};
 use crate::analysis::{Analysis, AnalysisFlags, Running, Sinks};
 use crate::chain::{Chain, ChainFlags};
 use crate::exit::{Done, Usage};
-use crate::interrupt;
 use crate::progress::Bar;
 use crate::reading::read_in_thread;
 use crate::shell;
 use crate::tables::Tables;
+use crate::{interrupt, memory};
 
 const EXAMPLES: &str = "Examples:
   plimsoll analyze trace.pcapng
@@ -60,6 +60,7 @@ pub(crate) fn run(arguments: Arguments) -> anyhow::Result<Done> {
     })?;
     let threads = threads.map_or(1, usize::from);
     let (mut observer, mut running) = analysis.begin(&inputs, keys, None, threads >= 3)?;
+    memory::settle_down();
     observe(&mut captures, &mut observer, &mut running, threads, quiet)?;
     running.end(observer.finish(), &captures)
 }

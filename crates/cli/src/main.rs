@@ -38,7 +38,7 @@ mod version;
 mod watch;
 
 use clap::{CommandFactory, Parser, Subcommand};
-use plimsoll_console::interrupt;
+use plimsoll_console::{interrupt, memory};
 
 /// The allocator of the packages: musl's own maps and unmaps memory again and again, which costs `analyze` a fifth of its speed.
 #[cfg(target_env = "musl")]

@@ -213,7 +213,8 @@ impl Source {
         while self.parked.front().is_some_and(|parked| parked.end <= place)
             && let Some(parked) = self.parked.pop_front()
         {
-            if parked.bytes.len() == BUFFER_BYTES && self.spare.len() < PARKED_MAX {
+            // A file that is mapped is rarely read again.
+            if parked.bytes.len() == BUFFER_BYTES && self.spare.len() < PARKED_MAX && self.map.is_none() {
                 self.spare.push(parked.bytes);
             }
         }
@@ -376,25 +377,17 @@ impl Source {
             kept = 0;
         }
         let from = offset - kept;
+        let known = self.base.saturating_add(self.filled as u64);
         let Backing::Plain(file) = &mut self.backing else { return Ok(false) };
-        if may_map
-            && !is_far
-            && let Some(map) = &mut self.map
-            && let Some(needed) = from.checked_sub(self.base)
-            && file.fill(map, needed as usize)
-        {
-            (self.filled, self.ended) = (map.filled, map.last);
-            return Ok(true);
-        }
         let was_mapped = self.map.is_some();
         if may_map || was_mapped {
             self.map = None;
         }
-        if may_map && let Some(map) = file.map(from) {
+        if may_map && let Some(map) = file.map(from, known) {
             (self.base, self.pos, self.filled, self.ended) =
-                (map.base, (offset - map.base) as usize, map.filled, map.last);
+                (map.base, (offset - map.base) as usize, map.bytes().len(), map.last);
             self.map = Some(map);
-            self.buffer = Vec::new();
+            (self.buffer, self.spare) = (Vec::new(), Vec::new());
             return Ok(true);
         }
         file.give_back();

@@ -33,7 +33,8 @@ const TIMED_EVERY: u32 = 16;
 const NONE: u64 = u64::MAX;
 
 /// How many of the times of a connection fall into each class.
-pub(crate) type Classes = [u16; CLASSES];
+#[derive(Clone, Copy, Debug, Serialize, Deserialize)]
+pub(super) struct Classes(#[serde(with = "plimsoll_model::wide")] pub(super) [u16; CLASSES]);
 
 /// What a sender has beyond what is acknowledged.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
@@ -82,8 +83,7 @@ pub(super) struct Acknowledgements {
     part_bytes: u64,
     /// See [`plimsoll_model::RoundTrip`].
     pub(super) least_ns: Option<u64>,
-    #[serde(with = "plimsoll_model::wide")]
-    pub(super) classes: Classes,
+    pub(super) classes: Option<Box<Classes>>,
     pub(super) pace: Pace,
 }
 
@@ -102,7 +102,7 @@ impl Default for Acknowledgements {
             part_ns: 0,
             part_bytes: 0,
             least_ns: None,
-            classes: [0; CLASSES],
+            classes: None,
             pace: Pace::default(),
         }
     }
@@ -176,10 +176,11 @@ impl Acknowledgements {
         self.pass = if self.timed_count < TIMED_FIRST { 0 } else { TIMED_EVERY - 1 };
         let Ok(passed_ns) = u64::try_from(now_ns.saturating_sub(sent_ns)) else { return };
         let class = class_of(passed_ns);
-        if self.classes[class] == u16::MAX {
-            self.classes.iter_mut().for_each(|count| *count /= 2);
+        let Classes(classes) = &mut **self.classes.get_or_insert_with(|| Box::new(Classes([0; CLASSES])));
+        if classes[class] == u16::MAX {
+            classes.iter_mut().for_each(|count| *count /= 2);
         }
-        self.classes[class] += 1;
+        classes[class] += 1;
         if bytes >= 2 * u64::from(largest.min(SEGMENT_MAX)) {
             self.least_ns = Some(self.least_ns.map_or(passed_ns, |least_ns| least_ns.min(passed_ns)));
         }

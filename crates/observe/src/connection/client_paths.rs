@@ -90,8 +90,8 @@ impl ClientPaths {
             let all = [path.round_trips[at].least_ns, seen.least_ns, handshake_ns];
             path.round_trips[at].least_ns = all.into_iter().flatten().min();
             path.paces[at].add(&seen.pace);
-            let classes = sums.classes[at].iter_mut().zip(seen.classes);
-            classes.for_each(|(sum, count)| *sum = sum.saturating_add(u32::from(count)));
+            let classes = sums.classes[at].iter_mut().zip(seen.classes.iter().flat_map(|classes| &classes.0));
+            classes.for_each(|(sum, &count)| *sum = sum.saturating_add(u32::from(count)));
             path.data_segments[at] += network.data_segments[at];
             path.resent_segments[at] += network.resent_segments[at];
             path.zero_window_ns[at] = path.zero_window_ns[at].saturating_add(network.zero_window_ns[at]);

@@ -37,7 +37,7 @@ pub(super) struct Watch {
     /// Windows that are full.
     windows: Windows,
     /// What is sent again.
-    repeated: [Repeated; 2],
+    repeated: Option<Box<[Repeated; 2]>>,
     /// Delays before retransmissions are counted up to this time, so that no time counts twice.
     resent_until_ns: [i64; 2],
     /// The SYN: its direction and time; its answer's time.
@@ -45,8 +45,10 @@ pub(super) struct Watch {
     answered_ns: Option<i64>,
     /// The end that closed the connection first, and when.
     closed_by: Option<(usize, i64)>,
-    /// What was found; directions as in the connection.
-    found: Network,
+    /// How long the answer to the SYN and the client's next segment took, ns: what the server and the client are away from the capture.
+    handshake_ns: Option<(u64, u64)>,
+    /// What was found besides; directions as in the connection.
+    found: Option<Box<Network>>,
 }
 
 impl Watch {
@@ -81,7 +83,7 @@ impl Watch {
         now_ns: i64,
         (acknowledges_all, is_inside): (bool, bool),
     ) {
-        self.repeated[1 - direction].answered(segment);
+        self.answered(segment, direction);
         if segment.flags.syn() {
             self.syn(segment, direction, now_ns);
             self.windows.syn(segment, direction);
@@ -115,21 +117,21 @@ impl Watch {
     #[cold]
     #[inline(never)]
     fn rare_data(&mut self, segment: &Segment<'_>, direction: usize, now_ns: i64, largest: u32) {
-        self.repeated[1 - direction].answered(segment);
+        self.answered(segment, direction);
         self.handshake_ends(direction, now_ns);
         self.windows.data(direction, now_ns, GOES_ON_NS);
         if let Some((opened_ns, closed)) = self.opened[direction].take()
             && now_ns.saturating_sub(opened_ns) <= GOES_ON_NS
         {
-            self.found.zero_windows[direction] += 1;
-            self.found.zero_window_ns[direction] += closed.unsigned_abs();
+            self.found.get_or_insert_default().zero_windows[direction] += 1;
+            self.found.get_or_insert_default().zero_window_ns[direction] += closed.unsigned_abs();
         }
         if let Some((acknowledged_ns, gap)) = self.acknowledged[direction].take()
             && now_ns.saturating_sub(acknowledged_ns) <= GOES_ON_NS
             && segment.wire_len < largest
         {
-            self.found.delayed_acks[direction] += 1;
-            self.found.delayed_ack_ns[direction] += gap.unsigned_abs();
+            self.found.get_or_insert_default().delayed_acks[direction] += 1;
+            self.found.get_or_insert_default().delayed_ack_ns[direction] += gap.unsigned_abs();
         }
         self.window(segment, direction, now_ns, None);
         self.settle();
@@ -148,20 +150,30 @@ impl Watch {
         now_ns: i64,
         is_newest: bool,
     ) {
-        self.repeated[direction].again(segment, now_ns);
-        self.repeated[1 - direction].receiver_repeats(segment);
+        let repeated = self.repeated.get_or_insert_default();
+        repeated[direction].again(segment, now_ns);
+        repeated[1 - direction].receiver_repeats(segment);
         self.is_active = true;
-        self.found.resent_segments[direction] += segments;
+        self.found.get_or_insert_default().resent_segments[direction] += segments;
         self.windows.forget(direction);
         let stall = self.last_data_ns[direction].map_or(0, |last_ns| now_ns.saturating_sub(last_ns).max(0));
         let from_client = self.syn.is_some_and(|(asked, _)| asked == direction);
-        let round_trip = if from_client { self.found.to_server_ns } else { self.found.to_client_ns };
+        let round_trip =
+            self.handshake_ns.map(|(to_server, to_client)| if from_client { to_server } else { to_client });
         let round_trip = round_trip.filter(|_| !is_newest).and_then(|ns| i64::try_from(ns).ok());
         let delay = stall.max(round_trip.unwrap_or(0)).min(RETRANSMISSION_TIMEOUT_MAX_NS);
         let until_ns = &mut self.resent_until_ns[direction];
         let from_ns = now_ns.saturating_sub(delay).max(*until_ns);
-        self.found.resent_wait_ns[direction] += u64::try_from(now_ns.saturating_sub(from_ns)).unwrap_or(0);
+        self.found.get_or_insert_default().resent_wait_ns[direction] +=
+            u64::try_from(now_ns.saturating_sub(from_ns)).unwrap_or(0);
         *until_ns = now_ns.max(*until_ns);
+    }
+
+    /// A segment of the receiver of what was sent again.
+    fn answered(&mut self, segment: &Segment<'_>, direction: usize) {
+        if let Some(repeated) = &mut self.repeated {
+            repeated[1 - direction].answered(segment);
+        }
     }
 
     /// The window that the sender of a segment has for data of the other direction, which has been waiting `since_ns` where that is known.
@@ -203,20 +215,19 @@ impl Watch {
         }
         self.answered_ns = None;
         let passed = |from: i64, to: i64| u64::try_from(to.saturating_sub(from)).ok();
-        if let Some((to_server, to_client)) = passed(syn_ns, answered_ns).zip(passed(answered_ns, now_ns)) {
-            self.found.handshakes = 1;
-            (self.found.to_server_ns, self.found.to_client_ns) = (Some(to_server), Some(to_client));
+        if let Some(times) = passed(syn_ns, answered_ns).zip(passed(answered_ns, now_ns)) {
+            self.handshake_ns = Some(times);
         }
     }
 
     /// That of the handshake between the place of the capture and the client, ns; 0 where it is not known.
     pub(super) fn to_client_ns(&self) -> u64 {
-        self.found.to_client_ns.unwrap_or(0)
+        self.handshake_ns.map_or(0, |(_, to_client)| to_client)
     }
 
     /// The round trip of the handshake between both ends, ns.
     pub(super) fn round_trip_ns(&self) -> Option<u64> {
-        Some(self.found.to_server_ns? + self.found.to_client_ns?)
+        self.handshake_ns.map(|(to_server, to_client)| to_server + to_client)
     }
 
     fn settle(&mut self) {
@@ -225,7 +236,7 @@ impl Watch {
             || self.opened.iter().any(Option::is_some)
             || self.acknowledged.iter().any(Option::is_some)
             || self.windows.is_active()
-            || self.repeated.iter().any(Repeated::is_active);
+            || self.repeated.iter().flat_map(|both| both.iter()).any(Repeated::is_active);
     }
 
     /// An end closes the connection.
@@ -247,7 +258,8 @@ impl Watch {
 
     /// Segments that no copy of was acknowledged, requests first.
     pub(super) fn stuck(&self, client: usize) -> [stuck::Found; 2] {
-        [client, 1 - client].map(|direction| self.repeated[direction].found())
+        let found = |repeated: &[Repeated; 2]| [client, 1 - client].map(|direction| repeated[direction].found());
+        self.repeated.as_deref().map(found).unwrap_or_default()
     }
 
     /// For how long a window was closed that was not opened again, as far as its receiver repeated that: it does so when the sender asks
@@ -259,10 +271,11 @@ impl Watch {
 
     /// What was found, requests first, where the client's direction and address are known; `segments` has those with data.
     pub(super) fn found(&self, client: usize, ip: IpAddr, segments: [u64; 2]) -> Network {
+        let found = self.found.as_deref().copied().unwrap_or_default();
         let turn = |both: [u64; 2]| if client == 0 { both } else { [both[1], both[0]] };
         let still_ns = [0, 1].map(|direction| self.still_closed_ns(direction));
-        let zero_window_ns = [0, 1].map(|at: usize| self.found.zero_window_ns[at].saturating_add(still_ns[at]));
-        let zero_windows = [0, 1].map(|at: usize| self.found.zero_windows[at] + u64::from(still_ns[at] > 0));
+        let zero_window_ns = [0, 1].map(|at: usize| found.zero_window_ns[at].saturating_add(still_ns[at]));
+        let zero_windows = [0, 1].map(|at: usize| found.zero_windows[at] + u64::from(still_ns[at] > 0));
         let closed_ns = turn(zero_window_ns)[1];
         let [low, high] = self.windows.found(ip);
         let small = if client == 0 { [low, high] } else { [high, low] };
@@ -273,13 +286,15 @@ impl Watch {
             small_windows: small.map(|one| one.waits),
             small_window_ns: small.map(|one| one.wait_ns),
             smallest_window: small.map(|one| (one.waits > 0).then_some(one)),
-            delayed_acks: turn(self.found.delayed_acks),
-            delayed_ack_ns: turn(self.found.delayed_ack_ns),
+            delayed_acks: turn(found.delayed_acks),
+            delayed_ack_ns: turn(found.delayed_ack_ns),
             data_segments: segments,
-            resent_segments: turn(self.found.resent_segments),
-            resent_wait_ns: turn(self.found.resent_wait_ns),
-            most_resent: MostResent::of(ip, self.found.resent_segments.iter().sum()),
-            ..self.found
+            resent_segments: turn(found.resent_segments),
+            resent_wait_ns: turn(found.resent_wait_ns),
+            most_resent: MostResent::of(ip, found.resent_segments.iter().sum()),
+            handshakes: u64::from(self.handshake_ns.is_some()),
+            to_server_ns: self.handshake_ns.map(|(to_server, _)| to_server),
+            to_client_ns: self.handshake_ns.map(|(_, to_client)| to_client),
         }
     }
 }

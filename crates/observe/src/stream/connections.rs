@@ -31,7 +31,8 @@ struct Entry<C> {
     key: Key,
     used: u64,
     has_messages: bool,
-    connection: C,
+    /// On its own, so that a table that grows moves little.
+    connection: Box<C>,
 }
 
 /// The connection found last: packets come in runs, so most are told by comparing two paths.
@@ -104,7 +105,7 @@ impl<C> Connections<C> {
         let at = match self.by_key.get(&key) {
             Some(&at) => at,
             None => {
-                let entry = Entry { key, used: self.clock, has_messages: udp, connection: new() };
+                let entry = Entry { key, used: self.clock, has_messages: udp, connection: Box::new(new()) };
                 let (at, old) = self.insert(entry);
                 evicted = old;
                 at
@@ -136,7 +137,7 @@ impl<C> Connections<C> {
     pub fn drain(&mut self) -> impl Iterator<Item = C> + '_ {
         self.by_key.clear();
         self.last = Last::default();
-        self.entries.drain(..).map(|entry| entry.connection)
+        self.entries.drain(..).map(|entry| *entry.connection)
     }
 
     fn insert(&mut self, entry: Entry<C>) -> (usize, Option<C>) {
@@ -150,7 +151,7 @@ impl<C> Connections<C> {
         let old = std::mem::replace(&mut self.entries[at], entry);
         self.by_key.remove(&old.key);
         self.by_key.insert(key, at);
-        (at, Some(old.connection))
+        (at, Some(*old.connection))
     }
 
     /// A slot idle for long. Looking at a sample keeps a flood of new connections from costing a scan each.

@@ -1,7 +1,6 @@
 //! Where the system has no leases on files, none is to be had.
 
 use std::fs::File;
-use std::ops::Range;
 
 use memmap2::Mmap;
 
@@ -19,8 +18,6 @@ pub(super) fn map(_file: &File, _offset: u64, _len: usize) -> Option<Mmap> {
     None
 }
 
-pub(super) fn bring(_map: &Mmap, _part: Range<usize>) -> bool {
+pub(super) fn bring(_map: &Mmap) -> bool {
     false
 }
-
-pub(super) fn free(_map: &Mmap, _part: Range<usize>) {}
