@@ -24,7 +24,7 @@ struct Proof {
     figures: &'static [&'static str],
 }
 
-const PROOFS: [Proof; 14] = [
+const PROOFS: [Proof; 15] = [
     Proof {
         claim: "A/A: of 200 pairs of runs of the same server, no number is called different in more than 5 %",
         arguments: &program("verdicts::the_same_is_seldom_called_different"),
