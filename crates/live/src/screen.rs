@@ -9,38 +9,42 @@ use plimsoll_stats::live::Recent;
 
 use super::beside::Beside;
 use super::terminal::Terminal;
-use super::view::{Asked, View};
+use super::view::{Asked, View, latest_ns};
 
-/// Between two screens, where no key is typed.
-const REDRAW: Duration = Duration::from_millis(250);
+/// Between two screens of the same second, where no key is typed: of a run and of losses there may be more to say.
+const REDRAW: Duration = Duration::from_secs(1);
 
 /// The view and its terminal.
 pub struct Screen {
     terminal: Terminal,
     pub(super) view: View,
     redraw: Instant,
+    /// What the screen was drawn for: the end of the latest second, columns and rows, and whether all was read.
+    drawn: Option<(i64, (usize, usize), bool)>,
 }
 
 impl Screen {
     /// A view of `input` in the terminal, if there is one.
     pub fn open(input: &str) -> Option<Self> {
         let terminal = Terminal::open()?;
-        Some(Self { terminal, view: View::new(input.to_owned()), redraw: Instant::now() })
+        Some(Self { terminal, view: View::new(input.to_owned()), redraw: Instant::now(), drawn: None })
     }
 
     /// Carries out the keys that were pressed, and draws. Returns whether the user wants an end.
     pub(super) fn look(&mut self, recent: &Recent, names: &Names, now_ns: i64, beside: &Beside<'_>) -> bool {
         let asked: Vec<Asked> = self.terminal.keys().into_iter().map(|key| self.view.typed(key)).collect();
-        let now = Instant::now();
-        if asked.is_empty() && now < self.redraw {
+        let (now, size) = (Instant::now(), self.terminal.size());
+        // The numbers change once per second: as soon as it is over, and not before.
+        let drawn = Some((latest_ns(now_ns), size, beside.ended));
+        if asked.is_empty() && self.drawn == drawn && now < self.redraw {
             return false;
         }
         self.redraw = now + REDRAW;
-        let lines = self.view.lines(recent, names, beside, (now_ns, self.terminal.size()));
+        let lines = self.view.lines(recent, names, beside, (now_ns, size));
         if asked.contains(&Asked::Save) {
             self.view.message = Some(save(&lines));
         }
-        self.terminal.show(lines);
+        self.drawn = drawn.filter(|_| self.terminal.show(lines));
         asked.contains(&Asked::Quit)
     }
 }

@@ -89,11 +89,10 @@ impl Terminal {
         size.map_or((80, 24), |(columns, rows)| (usize::from(columns.0), usize::from(rows.0)))
     }
 
-    /// Shows a screen, unless the one before is still on its way.
-    pub(super) fn show(&self, lines: Vec<String>) {
-        if let Some(screens) = &self.screens {
-            let _ = screens.try_send(lines.into_iter().map(shell::in_locale).collect());
-        }
+    /// Shows a screen, unless the one before is still on its way. Whether it does.
+    pub(super) fn show(&self, lines: Vec<String>) -> bool {
+        let lines = lines.into_iter().map(shell::in_locale).collect();
+        self.screens.as_ref().is_some_and(|screens| screens.try_send(lines).is_ok())
     }
 
     /// What was typed since the last call.

@@ -106,7 +106,7 @@ impl View {
         beside: &Beside<'_>,
         (now_ns, (columns, rows)): (i64, (usize, usize)),
     ) -> Vec<String> {
-        self.latest_ns = (now_ns - SETTLED_NS).div_euclid(SECOND_NS) * SECOND_NS;
+        self.latest_ns = latest_ns(now_ns);
         if let (Some(first), Some(held)) = (recent.seconds().next(), &mut self.held_ns) {
             // What is no longer there cannot be shown.
             *held = (*held).max(first.start_ns() + SECOND_NS);
@@ -161,6 +161,11 @@ impl View {
             (None, false) => "LIVE".to_owned(),
         }
     }
+}
+
+/// The end of the latest second of which everything is there.
+pub(super) fn latest_ns(now_ns: i64) -> i64 {
+    (now_ns - SETTLED_NS).div_euclid(SECOND_NS) * SECOND_NS
 }
 
 fn figures_of(second: &Second) -> LiveFigures {
