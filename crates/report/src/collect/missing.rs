@@ -17,22 +17,34 @@ pub(crate) fn headline(findings: &Findings) -> String {
         return "The numbers contain every request of the measured phases, with or without a response.".to_owned();
     }
     match (unseen.share_missing, unseen.share_missing_low, unseen.share_missing_high) {
-        (Some(share), Some(low), Some(high)) if unseen.missing > 0 => format!(
-            "About {} of the operations are missing from these numbers (95 % interval: {} to {}).",
-            tenths(share),
-            tenths(low),
-            tenths(high)
-        ),
+        (Some(share), Some(low), Some(high)) if unseen.missing > 0 => {
+            let (share, low, high) = (tenths(share), tenths(low), tenths(high));
+            match findings.source.filters.is_empty() {
+                true => format!(
+                    "About {share} of the operations are missing from these numbers (95 % interval: {low} to {high})."
+                ),
+                false => format!(
+                    "About {share} of the operations of the whole capture are missing (95 % interval: {low} to {high}). Of those \
+                    that match the filters, more or fewer may be missing."
+                ),
+            }
+        }
         (Some(_), _, Some(high)) if high > 0.0 => {
             format!(
-                "No operation is known to be missing{}, but up to {} of the operations may be missing (upper end of the 95 % interval).",
+                "No operation is known to be missing{}, but up to {} of the operations{} may be missing (upper end of the 95 % interval).",
                 of_what(findings),
-                tenths(high)
+                tenths(high),
+                of_all(findings)
             )
         }
         (Some(_), ..) => format!("No operation is known to be missing{}.", of_what(findings)),
         (None, ..) => "It is not known how many operations are missing from these numbers.".to_owned(),
     }
+}
+
+/// What is missing is known of all operations, not of those that match filters.
+fn of_all(findings: &Findings) -> &'static str {
+    if findings.source.filters.is_empty() { "" } else { " of the whole capture" }
 }
 
 /// What may be said to be whole: not what could not be read.
@@ -75,7 +87,11 @@ pub(super) fn reasons(findings: &Findings) -> Vec<Reason> {
         _ if unseen.paired == 0 => Some("No request was seen with its response.".to_owned()),
         _ if unseen.missing > 0 => Some(format!("{} The missing operations may be the slowest.", headline(findings))),
         Some(high) if high > 0.0 => {
-            Some(format!("Up to {} of the operations may be missing (upper end of the 95 % interval).", tenths(high)))
+            let of_all = of_all(findings);
+            Some(format!(
+                "Up to {} of the operations{of_all} may be missing (upper end of the 95 % interval).",
+                tenths(high)
+            ))
         }
         // That nothing is known to be missing speaks against no number: the causes do.
         Some(_) => None,
@@ -215,4 +231,24 @@ const SEVERAL: &str = " (a message contains one request or more)";
 
 fn are(count: u64, what: &str) -> String {
     format!("{} {}", plural(count, what), if count == 1 { "is" } else { "are" })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::{Findings, headline};
+
+    #[test]
+    fn with_filters_what_is_missing_is_that_of_the_whole_capture() {
+        let mut findings = Findings::default();
+        let unseen = &mut findings.unseen;
+        (unseen.missing, unseen.paired) = (10, 90);
+        (unseen.share_missing, unseen.share_missing_low, unseen.share_missing_high) = (Some(0.1), Some(0.1), Some(0.1));
+        assert!(headline(&findings).contains("are missing from these numbers"));
+        findings.source.filters = vec!["--to 1s".to_owned()];
+        let said = headline(&findings);
+        assert!(said.contains("of the whole capture are missing") && !said.contains("these numbers"), "{said}");
+        findings.unseen.missing = 0;
+        let said = headline(&findings);
+        assert!(said.contains("up to 10.0 % of the operations of the whole capture may be missing"), "{said}");
+    }
 }
