@@ -96,14 +96,14 @@ fn fact(side: &Value, begin: &str) -> Vec<u64> {
 fn a_reset_with_open_files_fails_nothing() {
     let _alone = alone();
     let Some(samba) = samba(&[]) else { return };
-    for more in [&[][..], &["--signing"], &["--encryption"], &["--channels", "2"], &["--dialect", "2.1"]] {
+    for more in [&[][..], &["--signing"], &["--encryption"], &["--dialect", "2.1"]] {
         let scratch = Scratch::new("durable");
         let folder = scratch.path();
         fs::write(folder.join("w.toml"), WORKLOAD).unwrap();
         let faulty = Faulty::start(samba.address(), Framing::Smb, Vec::new()).unwrap();
         let load = |duration| [&["w.toml", "--depth", "1", "--duration", duration], more].concat();
         drive(folder, faulty.address(), &load("100ms"));
-        // Every connection is lost sooner or later. (A further channel of a session is made again as often.)
+        // Every connection is lost sooner or later.
         faulty.set_rules(vec![Rule::End { connection: None, offset: 150_000, reset: true }]);
         let (side, said) = drive(folder, faulty.address(), &load("2s"));
         let stage = &side["stages"][0];
