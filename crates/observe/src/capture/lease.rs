@@ -9,9 +9,10 @@
 
 use std::ffi::c_int;
 use std::fs::File;
+use std::ops::Range;
 use std::os::fd::AsRawFd;
 
-use memmap2::{Advice, Mmap, MmapOptions};
+use memmap2::{Advice, Mmap, MmapOptions, UncheckedAdvice};
 
 /// Which signal tells of somebody who waits (include/uapi/asm-generic/fcntl.h; libc does not have it).
 const F_SETSIG: c_int = 10;
@@ -43,14 +44,21 @@ pub(super) fn give_back(file: &File) {
 /// A part of a file on which a lease is held, all of it within the file. To be dropped before the lease is given back.
 pub(super) fn map(file: &File, offset: u64, len: usize) -> Option<Mmap> {
     // SAFETY: as long as the lease stands, nobody can open the file for writing or truncate it, and for 45 s longer. The reader
-    // asks for it with every map, which holds a millisecond's worth of packets.
+    // asks for it with every step, which holds a millisecond's worth of packets.
     let bytes = unsafe { MmapOptions::new().offset(offset).len(len).map(file) }.ok()?;
     Some(bytes)
 }
 
-/// Fills the page table at once. And a disk that fails does so here, without a signal: then false.
-pub(super) fn bring(map: &Mmap) -> bool {
-    map.advise(Advice::PopulateRead).is_ok()
+/// Fills the page table for a part of a map at once. And a disk that fails does so here, without a signal: then false.
+pub(super) fn bring(map: &Mmap, part: Range<usize>) -> bool {
+    map.advise_range(Advice::PopulateRead, part.start, part.len()).is_ok()
+}
+
+/// Gives back the memory of a part of a map that is no longer needed.
+pub(super) fn free(map: &Mmap, part: Range<usize>) {
+    // SAFETY: the map is shared and of a file that nobody can change: whoever looked there again would see the same bytes.
+    // That the system does not do it costs memory only.
+    let _ = unsafe { map.unchecked_advise_range(UncheckedAdvice::DontNeed, part.start, part.len()) };
 }
 
 fn control(file: &File, command: c_int, argument: c_int) -> Option<c_int> {

@@ -10,15 +10,18 @@ use memmap2::Mmap;
 
 use super::lease;
 
-/// A map ends where a multiple of so many bytes does, as long as the file does: there the system's huge pages end too, and a map that
-/// went on would bring the whole next one.
-const MAP_BYTES: u64 = 2 << 20;
-/// So many bytes behind what is in memory already, at least, a map has (or it ends with the file).
-const MORE_BYTES: u64 = 512 << 10;
+/// Bytes of addresses mapped at once. They take no memory; only where one map ends and the next begins are pages brought twice.
+/// (Tests cross from map to map with files that are small.)
+const MAP_BYTES: u64 = if cfg!(test) { 4 << 20 } else { 64 << 20 };
+/// Bytes of a map that are brought to memory at once. From 1 MiB on the cost of a step no longer shows.
+const STEP_BYTES: usize = 1 << 20;
 /// A file with less than this left, in bytes, is not worth a lease.
 const WORTH_A_LEASE: u64 = 4 << 20;
-/// Where a map may begin, in bytes: a multiple of every page size.
+/// Where a map, or a step in it, may begin, in bytes: a multiple of every page size.
 const GRAIN: u64 = 64 << 10;
+/// Bytes of a map that stay in memory behind the reader where other threads use it. (What they use and was freed would only be brought
+/// to memory again.)
+const HANDED_BYTES: usize = 8 << 20;
 /// Between two looks whether another thread still uses a map.
 const IN_USE: Duration = Duration::from_micros(100);
 
@@ -44,7 +47,7 @@ pub(super) struct Plain {
     progress: Arc<AtomicU64>,
 }
 
-/// A part of a file in memory.
+/// A part of a file whose pages are brought to memory step by step.
 #[derive(Debug)]
 pub(super) struct Mapped {
     /// The bytes of `part`: reached through it, they would cost each packet some waits for the cache.
@@ -52,7 +55,11 @@ pub(super) struct Mapped {
     part: Arc<Part>,
     /// Where it stands in the file.
     pub(super) base: u64,
-    /// The file ends with it.
+    /// Up to here pages were brought to memory.
+    pub(super) filled: usize,
+    /// Up to here they were freed again.
+    freed: usize,
+    /// The file ends with `filled`.
     pub(super) last: bool,
 }
 
@@ -105,10 +112,32 @@ impl Plain {
         self.lease == Lease::Held && lease::holds(&self.file)
     }
 
-    /// The bytes around and behind `offset`, beyond those up to `known`, where [`Plain::may_map`] says so. The map before should be gone by
-    /// then. `None` if they cannot be read.
-    pub(super) fn map(&mut self, offset: u64, known: u64) -> Option<Mapped> {
-        if self.lease == Lease::Held { self.part(offset, known) } else { None }
+    /// The bytes around and behind `offset`, where [`Plain::may_map`] says so. The map before should be gone by then.
+    pub(super) fn map(&mut self, offset: u64) -> Option<Mapped> {
+        if self.lease == Lease::Held { self.part(offset) } else { None }
+    }
+
+    /// Brings more of a map to memory, where [`Plain::may_map`] says so, and frees what stands in front of `needed` in it. False where
+    /// the map has no more, or its pages cannot be read.
+    pub(super) fn fill(&mut self, map: &mut Mapped, needed: usize) -> bool {
+        let grain = GRAIN as usize;
+        let in_use = if Arc::strong_count(&map.part) > 1 { HANDED_BYTES } else { 0 };
+        let needed = needed.saturating_sub(in_use);
+        let needed = needed - needed % grain;
+        let whole = &map.part.bytes;
+        if needed > map.freed {
+            lease::free(whole, map.freed..needed);
+            map.freed = needed;
+        }
+        let to = map.filled.saturating_add(STEP_BYTES).min(whole.len());
+        if to == map.filled || !lease::bring(whole, map.filled..to) {
+            return false;
+        }
+        map.filled = to;
+        let end = map.base + to as u64;
+        map.last = end == self.size;
+        self.reached(end);
+        true
     }
 
     /// From now on the file is read. No map of it may be left here; what packets in other threads use of one is waited for.
@@ -138,20 +167,16 @@ impl Plain {
         Lease::Held
     }
 
-    fn part(&mut self, offset: u64, known: u64) -> Option<Mapped> {
+    fn part(&mut self, offset: u64) -> Option<Mapped> {
         let base = offset - offset % GRAIN;
-        let end = (known.max(offset) + MORE_BYTES).next_multiple_of(MAP_BYTES).min(self.size);
-        let len = end.checked_sub(base).filter(|&len| len > 0)?;
+        let len = self.size.checked_sub(base).filter(|&len| len > 0)?.min(MAP_BYTES);
         let bytes = lease::map(&self.file, base, usize::try_from(len).ok()?)?;
-        if !lease::bring(&bytes) {
-            return None;
-        }
         let part = Arc::new(Part { bytes, _file: Arc::clone(&self.file) });
         // SAFETY: a map stays where it is until it is dropped. `Mapped` keeps `part`, gives it to nobody mutably, and lends these bytes
         // for no longer than it lives itself.
         let bytes = unsafe { std::slice::from_raw_parts(part.bytes.as_ptr(), part.bytes.len()) };
-        self.reached(end);
-        Some(Mapped { bytes, part, base, last: end == self.size })
+        let mut map = Mapped { bytes, part, base, filled: 0, freed: 0, last: false };
+        self.fill(&mut map, 0).then_some(map)
     }
 
     fn reached(&mut self, offset: u64) {

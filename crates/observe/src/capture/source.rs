@@ -377,15 +377,23 @@ impl Source {
             kept = 0;
         }
         let from = offset - kept;
-        let known = self.base.saturating_add(self.filled as u64);
         let Backing::Plain(file) = &mut self.backing else { return Ok(false) };
+        if may_map
+            && !is_far
+            && let Some(map) = &mut self.map
+            && let Some(needed) = from.checked_sub(self.base)
+            && file.fill(map, needed as usize)
+        {
+            (self.filled, self.ended) = (map.filled, map.last);
+            return Ok(true);
+        }
         let was_mapped = self.map.is_some();
         if may_map || was_mapped {
             self.map = None;
         }
-        if may_map && let Some(map) = file.map(from, known) {
+        if may_map && let Some(map) = file.map(from) {
             (self.base, self.pos, self.filled, self.ended) =
-                (map.base, (offset - map.base) as usize, map.bytes().len(), map.last);
+                (map.base, (offset - map.base) as usize, map.filled, map.last);
             self.map = Some(map);
             (self.buffer, self.spare) = (Vec::new(), Vec::new());
             return Ok(true);

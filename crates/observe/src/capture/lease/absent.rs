@@ -1,6 +1,7 @@
 //! Where the system has no leases on files, none is to be had.
 
 use std::fs::File;
+use std::ops::Range;
 
 use memmap2::Mmap;
 
@@ -18,6 +19,8 @@ pub(super) fn map(_file: &File, _offset: u64, _len: usize) -> Option<Mmap> {
     None
 }
 
-pub(super) fn bring(_map: &Mmap) -> bool {
+pub(super) fn bring(_map: &Mmap, _part: Range<usize>) -> bool {
     false
 }
+
+pub(super) fn free(_map: &Mmap, _part: Range<usize>) {}
