@@ -38,7 +38,7 @@ fn plimsoll() -> Option<PathBuf> {
     found
 }
 
-/// A rank in a time namespace of its own, by a shell.
+/// A rank in a separate time namespace, by a shell.
 fn in_namespaces(command: &str) -> String {
     let cases: Vec<String> =
         AHEAD_S.iter().enumerate().map(|(rank, ahead)| format!("{rank}) ahead={ahead};;")).collect();

@@ -45,7 +45,7 @@ impl Clock {
         monotonic().saturating_add(self.0.ns)
     }
 
-    /// How far the system's time of day is ahead of this clock, ns: 0 until somebody sets it, and of a common clock. Takes below 1 µs.
+    /// How far the system's time of day is ahead of this clock, ns: 0 until it is set, and of a common clock. Takes below 1 µs.
     #[must_use]
     pub fn drift(&self) -> i64 {
         if self.0.is_common { 0 } else { realtime_ahead() - self.0.ns }

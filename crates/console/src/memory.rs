@@ -54,7 +54,7 @@ mod start {
             let from = base + header.p_vaddr;
             let start = from - from % page;
             let len = (from + header.p_memsz - start) as usize;
-            // SAFETY: pages of a file that was mapped and never written: whoever looks there again sees the same bytes. (Segments that are
+            // SAFETY: pages of a file that was mapped and never written: a second look finds the same bytes. (Segments that are
             // written begin on pages of their own.) That the system does not do it costs memory only.
             let _ = unsafe { libc::madvise(start as *mut c_void, len, libc::MADV_DONTNEED) };
         }

@@ -25,7 +25,7 @@ impl Namespace {
         if Command::new("ip").arg("-V").output().is_err() {
             return Err(Unavailable("needs ip (Debian: iproute2)"));
         }
-        // A thread of its own: this one stays where it is.
+        // In another thread: this one stays where it is.
         let made = thread::scope(|scope| scope.spawn(make).join().unwrap_or_else(|panic| resume_unwind(panic)));
         let namespace = Self(made.map_err(|_| Unavailable("needs root, to make network namespaces"))?);
         // Not there if the kernel has no IPv6.
@@ -34,7 +34,7 @@ impl Namespace {
         Ok(namespace)
     }
 
-    /// Runs something in it, in a thread of its own. Programs and threads that it starts stay there.
+    /// Runs something in it, in another thread. Programs and threads that it starts stay there.
     ///
     /// # Panics
     /// As `act` does.

@@ -8,7 +8,7 @@ use std::time::{Duration, Instant};
 use crate::command::{LIMIT, output};
 use crate::servers::{Scratch, Unavailable};
 
-/// A tmux of its own with one shell, which begins in an empty folder. Ended when dropped.
+/// A separate tmux with one shell, which begins in an empty folder. Ended when dropped.
 #[derive(Debug)]
 pub struct Tmux {
     scratch: Scratch,

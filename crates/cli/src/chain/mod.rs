@@ -1,4 +1,4 @@
-//! A capture in several files, each analysed by a job of its own: each job goes on where the one before stopped.
+//! A capture in several files, each analysed by a separate job: each job goes on where the one before stopped.
 //!
 //! What it needs for that is in a file: the state of the observer and of the statistics, and the last packets, which are not taken before the
 //! first of the next file are known (docs/decisions/0036-hand-over.md).

@@ -159,7 +159,7 @@ fn a_directory() {
         // What has no name is not called the server's.
         assert!(part(phase, "server wait")["seconds"].is_null() && part(phase, "remainder")["how"] == "inferred");
     }
-    // Nobody captured its requests; how long they took is known, there and locally.
+    // Its requests were not captured; how long they took is known, there and locally.
     let stats = calls["requests"].as_array().unwrap();
     assert_eq!(stats.len(), 8);
     let timed = |one: &Value| ["first_s", "again_s", "local_s"].iter().all(|name| one[*name].as_f64() > Some(0.0));

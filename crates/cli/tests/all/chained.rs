@@ -1,4 +1,4 @@
-//! A capture in several files, each analysed by a job of its own: with what a job hands over to the next, they give together what one
+//! A capture in several files, each analysed by a separate job: with what a job hands over to the next, they give together what one
 //! analysis of all files gives; and whatever becomes of a job is said by its name.
 #![allow(clippy::unwrap_used, reason = "a test may stop where it stands")]
 

@@ -173,7 +173,8 @@ fn a_channel_that_is_lost_fails_nothing() {
         if wish != ["--encryption"] {
             assert_eq!(requests(&driven), requests(&channels(folder, "tap.pcapng")), "{workload}");
         }
-        assert_eq!(driven.len(), 6, "{workload}: two were made again");
+        // Two were made again; on a busy machine the run may end before the second of them carries a request.
+        assert!((5..=6).contains(&driven.len()), "{workload}: {driven:?}");
         let unanswered: u64 = driven.values().map(|[_, _, unanswered]| unanswered).sum();
         // A reset comes in the middle of an answer, whose beginning a capture has. What the server was not ready for was answered, and sent again.
         assert!(unanswered >= 2 && again >= unanswered, "{workload}: {unanswered} {again}");

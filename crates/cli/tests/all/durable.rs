@@ -118,7 +118,7 @@ fn a_reset_with_open_files_fails_nothing() {
         let (sessions, opens) = (fact(&side, "recovered sessions: "), fact(&side, "recovered opens: "));
         assert!(sessions[0] >= 2 && sessions[0] <= lost, "{more:?}: {said}");
         assert!(opens[0] >= sessions[0] && opens[1] == 0, "{more:?}: {said}");
-        // What was sent, and what has no response, is one for one in the capture. (Nobody can read it where it is encrypted.)
+        // What was sent, and what has no response, is one for one in the capture. (It cannot be read where it is encrypted.)
         if more != ["--encryption"] {
             assert_eq!(requests(folder, "run.parquet"), requests(folder, "tap.pcapng"), "{more:?}");
         }

@@ -41,7 +41,7 @@ fn watch_with_a_pause(
     (kind, seed): (Kind, u64),
     pause: Duration,
 ) -> (String, String) {
-    // On a loopback of its own: other tests may have servers on the usual ports.
+    // On a separate loopback: other tests may have servers on the usual ports.
     let server = place.within(|| Embedded::start(kind, Options::default())).unwrap();
     let port = server.address().port().to_string();
     let watch =

@@ -150,7 +150,7 @@ impl SmbClient {
         self.waiting.push_front(Waiting::again(kept));
     }
 
-    /// An open that may have been carried out, and whose handle nobody knows: with another name the server does not refuse it for
+    /// An open that may have been carried out, and whose handle is not known: with another name the server does not refuse it for
     /// that, and the file that it was to create may be there.
     fn open_anew(&mut self, kept: &mut Kept) {
         let guid = self.new_key();

@@ -102,7 +102,7 @@ pub fn open(target: &Target, options: &ConnectOptions, names: &mut Names) -> Res
     }
 }
 
-/// The address of a server: of several, the first that takes a connection. Where none does, the first: whoever connects says why.
+/// The address of a server: of several, the first that takes a connection. Where none does, the first: connecting then says why.
 fn resolve(server: &Server, timeout: Duration) -> Result<SocketAddr, ConnectError> {
     let failed = |source| ConnectError::Resolve { host: server.host.clone(), source };
     let addresses = server.resolve().map_err(failed)?;

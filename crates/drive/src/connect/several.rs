@@ -23,7 +23,7 @@ impl Several {
         Some(Self { servers, first })
     }
 
-    /// Which of so many servers a client has.
+    /// Which of several servers a client has.
     #[must_use]
     pub fn place_of(client_index: u32, servers: usize) -> usize {
         client_index as usize % servers.max(1)

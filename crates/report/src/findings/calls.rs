@@ -120,7 +120,7 @@ pub struct PathRequests {
     pub path: String,
     /// Its parts.
     pub depth: u32,
-    /// Requests of the first such call of a connection, which knows nothing yet; null where nobody counted.
+    /// Requests of the first such call of a connection, which knows nothing yet; null where that was not counted.
     pub first: Option<f64>,
     /// Requests of each later one.
     pub again: Option<f64>,

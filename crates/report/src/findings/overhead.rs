@@ -15,7 +15,7 @@ pub struct Overhead {
     /// `message_bytes` / `payload_bytes`.
     pub message_ratio: f64,
     /// The same with packets and all their headers, in both directions: of a capture its packets, of a load level what the server's
-    /// network counted. Null where nobody counted, or what was counted is of other traffic, too: a capture with a filter.
+    /// network counted. Null where nothing was counted, or what was counted is of other traffic, too: a capture with a filter.
     pub network_ratio: Option<f64>,
 }
 

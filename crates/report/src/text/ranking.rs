@@ -141,7 +141,7 @@ fn places(page: &mut Page<'_>, sides: &[Findings], ranking: &Ranking) -> fmt::Re
     page.paragraph(Role::Quiet, "", &note)
 }
 
-/// Poo and Tan's (1988) second ranking; nothing where nobody drove the load.
+/// Poo and Tan's (1988) second ranking; nothing without own load.
 fn stability(page: &mut Page<'_>, sides: &[Findings], ranking: &Ranking) -> fmt::Result {
     if ranking.stability.is_empty() {
         return Ok(());

@@ -63,7 +63,7 @@ fn the_overhead_of_a_protocol_is_messages_and_packets_over_file_data() {
         words.contains("responses are 1.15 times the file data, all packets with their headers 1.40 times."),
         "{words}"
     );
-    // What a filter leaves out is in the packets all the same; without packets nobody knows.
+    // What a filter leaves out is in the packets all the same; without packets it is unknown.
     let mut statistics = Statistics::new(Options::default());
     reads.iter().for_each(|t| statistics.record(t));
     let source = Source { filters: vec!["--share data".to_owned()], ..Source::default() };

@@ -286,7 +286,7 @@ fn servers_are_ranked_by_stability_too() {
     }
     assert!(html::page(&report).unwrap().contains("stability-caption"));
 
-    // The same server twice: nobody is ahead. Where the load generator was late, nobody can tell.
+    // The same server twice: none is ahead. Where the load generator was late, that is unknown.
     let same = found(&quick, &quick);
     let stability = &of(&same).ranking.as_ref().unwrap().stability;
     assert!(stability.len() == 3 && stability.iter().all(|one| one.places == [Some(1), Some(1)]), "{stability:?}");

@@ -127,7 +127,7 @@ fn what_is_not_durable_is_lost() {
     world.begin(&open(Disposition::OpenOrCreate));
     world.obey();
     assert!(!world.lose());
-    // Nobody asked for one.
+    // None was asked for.
     assert!(!World::ready(Dialect::V302, 64).lose());
     // Its lease was taken back.
     let (mut world, file) = with_file(Dialect::V302);

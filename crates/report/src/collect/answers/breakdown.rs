@@ -47,7 +47,7 @@ fn largest(phase: &CallPhase) -> Option<Statement> {
     Some(Statement { confidence, ..measured(Rule::Part, text) })
 }
 
-/// Calls of which the server read a disk and the local directory a cache, or the other way around, or nobody knows: they started from
+/// Calls of which the server read a disk and the local directory a cache, or the other way around, or that is unknown: they started from
 /// different states of the caches, so that their times say nothing of being remote.
 fn unlike_caches(calls: &Calls) -> Option<Statement> {
     let unlike = calls.beside_local.iter().filter(|one| !calls.comparable(&one.call));

@@ -26,7 +26,7 @@ pub(super) struct Instability {
     pub(super) differences: Vec<(usize, usize, Difference)>,
 }
 
-/// Errors, outages and differences between clients of so many contestants; nothing where nobody drove the load. Levels count whether or
+/// Errors, outages and differences between clients of so many contestants; nothing without own load. Levels count whether or
 /// not their numbers are valid, for errors make them invalid. A late load generator makes no errors; it may make a silence, and clients
 /// differ.
 pub(super) fn stability(mut points: Vec<StabilityPoint<'_>>, count: usize) -> Vec<Instability> {
@@ -93,7 +93,7 @@ fn client_spread(points: &[StabilityPoint<'_>], count: usize) -> Instability {
     let shown = |one: usize| {
         let own = values(one);
         let known = repeats::estimate(Metric::Errors, &own, 0.0).and_then(|found| Side::of_estimate(&found));
-        // Of one load or two nobody knows how far loads differ.
+        // With one load or two, how far loads differ is unknown.
         let missing = Some(Missing::TooFew.label().to_owned());
         let bare = |value| Estimate { value, low: None, high: None, of: None, missing };
         let mean = own.iter().sum::<f64>() / own.len() as f64;
