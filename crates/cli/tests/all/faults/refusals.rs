@@ -133,7 +133,7 @@ fn fills_up(target: &str, status: &str) {
     assert!(full > 0, "{operations:#?}");
     // Nothing else went wrong, and each of them is in the report.
     let failures = (ended.failures(""), ended.failures("error status"));
-    assert_eq!(failures, (full, full), "{}", ended.stage()["failures"]);
+    assert_eq!(failures, (full, full), "{} {operations:#?}", ended.stage()["failures"]);
     let written =
         ended.rows().iter().filter(|row| row["procedure"] == "WRITE" && row["outcome"] == "succeeded").count();
     assert!(written > 0 && ended.stage()["fairness"]["starved"] == 0, "the run goes on");
