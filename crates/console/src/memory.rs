@@ -1,19 +1,17 @@
 //! What a program keeps in memory of its start. docs/decisions/0038-memory.md
 
-/// From so many bytes on the allocator maps memory for a block alone, and gives it back with it.
+/// The allocator maps blocks of at least this size, in bytes, one by one; freed, they go back to the system.
 #[cfg(all(target_os = "linux", target_env = "gnu"))]
 const OWN_MAP_BYTES: libc::c_int = 128 << 10;
 
 /// For a command that now reads for long and keeps little: gives back the memory of the program's code and constants that were used so
 /// far, most of them for the arguments of the command. What is used again comes back from the file by itself. And large blocks that are
 /// freed from now on go back to the system at once.
-///
-/// To be called before there are threads.
 pub fn settle_down() {
     #[cfg(all(target_os = "linux", target_pointer_width = "64"))]
     start::forget();
     #[cfg(all(target_os = "linux", target_env = "gnu"))]
-    // SAFETY: sets a number, which the allocator would otherwise raise with each large block that is freed.
+    // SAFETY: sets a number, which the allocator itself would otherwise raise, in any thread, with each large block that is freed.
     let _ = unsafe { libc::mallopt(libc::M_MMAP_THRESHOLD, OWN_MAP_BYTES) };
 }
 
@@ -33,7 +31,7 @@ mod start {
     /// Gives back the pages of the program or a library that are never written.
     unsafe extern "C" fn forget_object(object: *mut libc::dl_phdr_info, _: usize, _: *mut c_void) -> c_int {
         const GO_ON: c_int = 0;
-        // SAFETY: the loader gives an object that lives as long as the call, and its table of so many headers.
+        // SAFETY: the loader gives an object that lives as long as the call, and the length of its table of headers.
         let (base, headers) = unsafe {
             let object = &*object;
             (object.dlpi_addr, std::slice::from_raw_parts(object.dlpi_phdr, usize::from(object.dlpi_phnum)))
@@ -55,7 +53,7 @@ mod start {
             let start = from - from % page;
             let len = (from + header.p_memsz - start) as usize;
             // SAFETY: pages of a file that was mapped and never written: a second look finds the same bytes. (Segments that are
-            // written begin on pages of their own.) That the system does not do it costs memory only.
+            // written begin on other pages.) That the system does not do it costs memory only.
             let _ = unsafe { libc::madvise(start as *mut c_void, len, libc::MADV_DONTNEED) };
         }
         GO_ON
@@ -68,16 +66,15 @@ mod start {
         const DT_FLAGS: u64 = 30;
         const DF_TEXTREL: u64 = 4;
         let entries = (base + dynamic.p_vaddr) as *const [u64; 2];
-        // SAFETY: the section is in memory as long as its object, and has so many bytes.
+        // SAFETY: the section is in memory as long as its object, and its header has its size.
         let entries = unsafe { std::slice::from_raw_parts(entries, (dynamic.p_memsz / ENTRY_BYTES) as usize) };
         let is_one = |&[tag, value]: &[u64; 2]| tag == DT_TEXTREL || tag == DT_FLAGS && value & DF_TEXTREL != 0;
         entries.iter().take_while(|[tag, _]| *tag != 0).any(is_one)
     }
 }
 
-#[cfg(test)]
+#[cfg(all(test, target_os = "linux", target_pointer_width = "64"))]
 mod tests {
-    #[cfg(target_os = "linux")]
     #[test]
     fn the_program_goes_on_without_the_pages_of_its_start() {
         let resident = || {

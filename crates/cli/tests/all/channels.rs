@@ -23,13 +23,7 @@ fn samba() -> Option<Samba> {
 }
 
 fn samba_with(more: &[&str]) -> Option<Samba> {
-    match Samba::start(&[&MULTICHANNEL[..], more].concat()) {
-        Ok(samba) => Some(samba),
-        Err(reason) => {
-            println!("SKIPPED: {reason}");
-            None
-        }
-    }
+    crate::samba(&[&MULTICHANNEL[..], more].concat())
 }
 
 /// Runs `plimsoll`; what it said.

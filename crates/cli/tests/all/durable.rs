@@ -1,5 +1,5 @@
 //! Durable handles on Samba: connections that are lost with files open, and runs that go on as if they were not.
-#![allow(clippy::unwrap_used, clippy::print_stdout, reason = "a test may stop where it stands, and says why it skips")]
+#![allow(clippy::unwrap_used, reason = "a test may stop where it stands")]
 
 use std::collections::BTreeMap;
 use std::fs;
@@ -15,22 +15,11 @@ use serde_json::Value;
 use crate::{alone, held_to_schema, only_side};
 
 /// What Samba needs to keep files open whose connection is lost.
-const DURABLE: [&str; 5] = [
-    "durable handles = yes",
-    "kernel oplocks = no",
-    "kernel share modes = no",
-    "posix locking = no",
-    r#"interfaces = "127.0.0.1;capability=RSS,speed=1000000000""#,
-];
+const DURABLE: [&str; 4] =
+    ["durable handles = yes", "kernel oplocks = no", "kernel share modes = no", "posix locking = no"];
 
 fn samba(more: &[&str]) -> Option<Samba> {
-    match Samba::start(&[&DURABLE[..], more].concat()) {
-        Ok(samba) => Some(samba),
-        Err(reason) => {
-            println!("SKIPPED: {reason}");
-            None
-        }
-    }
+    crate::samba(&[&DURABLE[..], more].concat())
 }
 
 /// Drives the server; the findings, and what was said.

@@ -51,7 +51,7 @@ fn data(passage: &Passage) -> Option<DataSegment> {
     DataSegment::of(&passage.packet)
 }
 
-/// TCP sends lost data again after at most so many ns, at this delay (RFC 6298 2.4); Linux after 200 ms.
+/// The longest time, in ns, until TCP sends lost data again at this delay (RFC 6298 2.4); Linux does after 200 ms.
 const SENT_AGAIN_NS: i64 = 1_000_000_000;
 
 /// How many segments with data an end sent that the wire lost. Of all but the last of them, another copy arrived.

@@ -1,5 +1,5 @@
 //! The command, as users run it: all tests that start `plimsoll`, in one program.
-#![allow(clippy::unwrap_used, reason = "a test may stop where it stands")]
+#![allow(clippy::unwrap_used, clippy::print_stdout, reason = "a test may stop where it stands, and says why it skips")]
 
 mod accounts;
 mod anonymize;
@@ -75,6 +75,12 @@ static ALONE: std::sync::Mutex<()> = std::sync::Mutex::new(());
 
 fn alone() -> std::sync::MutexGuard<'static, ()> {
     ALONE.lock().unwrap_or_else(std::sync::PoisonError::into_inner)
+}
+
+/// A Samba with these settings; without one, why the test skips.
+fn samba(settings: &[&str]) -> Option<plimsoll_testkit::servers::Samba> {
+    let started = plimsoll_testkit::servers::Samba::start(settings);
+    started.inspect_err(|reason| println!("SKIPPED: {reason}")).ok()
 }
 
 /// The only side of a report in JSON; null where there is no report.

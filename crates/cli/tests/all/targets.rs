@@ -11,19 +11,9 @@ use plimsoll_testkit::command::output;
 use plimsoll_testkit::servers::{Samba, Scratch, Share};
 use serde_json::Value;
 
-use crate::{alone, held_to_schema, only_side};
+use crate::{alone, held_to_schema, only_side, samba};
 
 const ACCOUNTS: usize = 50;
-
-fn samba(settings: &[&str]) -> Option<Samba> {
-    match Samba::start(settings) {
-        Ok(samba) => Some(samba),
-        Err(reason) => {
-            println!("SKIPPED: {reason}");
-            None
-        }
-    }
-}
 
 /// Runs `plimsoll`; what it said, its lines as one.
 fn plimsoll(folder: &Path, arguments: &[&str]) -> (Option<i32>, String) {

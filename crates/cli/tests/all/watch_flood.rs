@@ -9,8 +9,9 @@ use plimsoll_testkit::command::Running;
 use plimsoll_testkit::servers::Scratch;
 use plimsoll_testkit::{Link, Side, Tcp, Traffic, rpc};
 
-/// Connections that are only opened, and those with one request, in each of so many parts.
+/// Connections that are only opened, in each part of the flood.
 const OPENED: u32 = 20_000;
+/// Connections with one request, in each part.
 const ASKING: u32 = 5_000;
 const PARTS: u32 = 6;
 const SERVER: SocketAddr = SocketAddr::new(IpAddr::V4(Ipv4Addr::new(10, 0, 0, 2)), 2049);

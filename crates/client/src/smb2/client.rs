@@ -78,7 +78,7 @@ pub(super) enum State {
     Connecting,
     /// On the share.
     Ready,
-    /// Without a connection, until another one is there.
+    /// The connection is lost, and not yet replaced.
     Parted,
     /// Logging off.
     Leaving,

@@ -140,7 +140,7 @@ impl Durable {
     }
 }
 
-/// The file that a message closes, where it does nothing else.
+/// The file that a message closes, if the message does nothing else.
 pub(super) fn closed(outgoing: &Outgoing) -> Option<FileId> {
     let [member] = outgoing.members[..] else { return None };
     let bytes = outgoing.bytes.get(close::FILE_ID..)?.first_chunk();

@@ -30,7 +30,7 @@ use crate::outbox::Outbox;
 pub(super) struct Resumption {
     /// The session that was lost.
     pub(super) previous: u64,
-    /// The operation that ends when everything is there again.
+    /// The operation that ends when session, share and files are restored.
     connect: JobId,
     /// Files that were not asked for yet.
     left: VecDeque<FileId>,
@@ -209,7 +209,7 @@ impl SmbClient {
         self.negotiate(job, now, out, events);
     }
 
-    /// The share is there: files are opened again, where there are any.
+    /// The share is connected: files, if any, are opened again.
     pub(super) fn before_operations(&mut self, job: JobId, at: i64, out: &mut Outbox, events: &mut dyn Events) {
         let Some(mut resumption) = self.resumption.take() else { return self.ready(job, at, events) };
         resumption.left = self.files.keys().filter_map(|key| self.files.get(key)).map(|open| open.id).collect();

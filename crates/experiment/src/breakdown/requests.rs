@@ -163,7 +163,7 @@ fn close(caller: &mut Caller, opened: &Reply) -> anyhow::Result<()> {
     did(caller.act(&Operation::Close { file }), "closing").map(|_| ())
 }
 
-/// Requests and times of a call by connections of its own: of the first, and of those after it. `root` is shown as [`TOP`].
+/// Requests and times of a call on connections that make no other: of the first call, and of later ones. `root` is shown as [`TOP`].
 fn of(
     server: Timed<'_>,
     call: &str,

@@ -31,7 +31,7 @@ use crate::runner::findings_of;
 use crate::validity;
 
 /// Merges the parts of a run, whose clocks differed by so much after it, if that is known; `to` is where the whole is recorded, if it is.
-/// What fails besides comes with the findings.
+/// Other failures are in the findings.
 ///
 /// # Errors
 /// Not one part can be used, or the whole cannot be recorded.

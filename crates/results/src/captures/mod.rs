@@ -30,7 +30,7 @@ pub fn is_of_captures(folder: &Path) -> bool {
     matches!(measured, Some(Measurement::Analyze { .. }))
 }
 
-/// Merges recordings of captures; `to` is where the whole is recorded, if it is. What fails besides comes with the findings.
+/// Merges recordings of captures; `to` is where the whole is recorded, if it is. Other failures are in the findings.
 ///
 /// # Errors
 /// Not one of them can be used.

@@ -96,7 +96,7 @@ fn open_files_and_requests_go_over_to_another_session() {
         assert!(create.command == Command::Create && has(create, name) && has(create, &handle), "{dialect:?}");
         assert!(!has(create, b"DH2Q") && !has(create, b"DHnQ"));
         assert_eq!(has(create, b"RqLs"), dialect > Dialect::V202);
-        assert_eq!(world.ended(Tag::CONNECT), (0, None), "not before the file is there");
+        assert_eq!(world.ended(Tag::CONNECT), (0, None), "not before the file is open again");
         world.answer(create, 0);
         assert_eq!(world.ended(Tag::CONNECT), (1, Some(Ok(Reply::Nothing))));
         let asked = world.asked();
