@@ -147,11 +147,10 @@ fn begin(
     }
     for number in 0..TRIES {
         let temporary = folder.join(temporary_name(real.file_name().unwrap_or_default(), number));
-        match system::create(&temporary, readers) {
+        match interrupt::create_until_end(&temporary, || system::create(&temporary, readers)) {
             Ok(file) => {
                 let begun =
                     OutputFile { shown: shown.to_owned(), file, rename: Some((temporary.clone(), real.to_owned())) };
-                interrupt::remove_on_end(&temporary).map_err(io::Error::other)?;
                 if let (Some(there), Readers::Usual) = (there, readers) {
                     begun.file.set_permissions(there.permissions())?;
                 }

@@ -1,5 +1,6 @@
 //! Ctrl-C (SIGINT), SIGTERM and SIGHUP: what they end, and the temporary files that they must not leave behind.
 
+use std::io;
 use std::path::{Path, PathBuf};
 use std::sync::{Mutex, MutexGuard, PoisonError};
 
@@ -35,11 +36,17 @@ pub fn on_signal(action: impl FnMut() + Send + 'static) -> anyhow::Result<()> {
     install()
 }
 
-/// A file that a signal removes, if it ends the process.
-pub fn remove_on_end(temporary: &Path) -> anyhow::Result<()> {
-    install()?;
-    state().temporaries.push(temporary.to_owned());
-    Ok(())
+/// Creates a file that a signal removes, if it ends the process.
+///
+/// # Errors
+/// That of `create`, or the system does not allow a handler.
+pub fn create_until_end<T>(temporary: &Path, create: impl FnOnce() -> io::Result<T>) -> io::Result<T> {
+    install().map_err(io::Error::other)?;
+    // Held while it is created: a signal never finds a file that it does not know.
+    let mut state = state();
+    let created = create()?;
+    state.temporaries.push(temporary.to_owned());
+    Ok(created)
 }
 
 /// What a signal does before it ends the process.
@@ -58,7 +65,9 @@ pub fn keep(temporary: &Path) {
 fn end() -> ! {
     let restore = state().restore;
     restore.iter().for_each(|restore| restore());
-    for temporary in &state().temporaries {
+    // Held to the end: no more files are begun.
+    let state = state();
+    for temporary in &state.temporaries {
         // The process ends: nobody could be told.
         let _ = std::fs::remove_file(temporary);
     }

@@ -110,6 +110,11 @@ mod tests {
         let idle_inhibitor = IdleInhibitor::begin().unwrap();
         assert_eq!(policies(), vec![libc::SCHED_IDLE; processors]);
         drop(idle_inhibitor);
-        assert_eq!(policies(), Vec::<i32>::new());
+        // Whoever has joined a thread may come before the kernel that removes it from the list.
+        let begun = std::time::Instant::now();
+        while !policies().is_empty() {
+            assert!(begun.elapsed() < std::time::Duration::from_secs(60), "threads stay: {:?}", policies());
+            std::thread::yield_now();
+        }
     }
 }
