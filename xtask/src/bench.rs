@@ -9,6 +9,7 @@ mod cost;
 mod inputs;
 mod measured;
 mod programs;
+mod threads;
 pub(crate) mod walk;
 
 use crate::{Outcome, process, workspace};
@@ -25,7 +26,10 @@ pub(crate) struct Arguments {
     /// Measure only the client's CPU time per operation
     #[arg(long, group = "part")]
     cost: bool,
-    /// Number of rounds of the comparison and of the CPU time measurement, whose medians are printed
+    /// Measure only `plimsoll analyze` with one and with two threads
+    #[arg(long, group = "part")]
+    threads: bool,
+    /// Number of rounds of the comparison, the CPU time measurement and the threads, whose medians are printed
     #[arg(long, default_value_t = 3, value_parser = rounds)]
     rounds: usize,
     /// Arguments for the bench programs of the crates
@@ -39,6 +43,9 @@ fn rounds(text: &str) -> Result<usize, String> {
 
 /// Builds the release binary, runs every bench, then the comparison, then the cost of operations.
 pub(crate) fn run(wanted: &Arguments) -> Outcome {
+    if wanted.threads {
+        return threads::run(wanted.rounds);
+    }
     let all = !(wanted.stages || wanted.comparison || wanted.cost);
     if all || wanted.stages {
         process::run(&mut process::cargo(&["build", "--release", "--workspace"]))?;

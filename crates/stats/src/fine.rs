@@ -4,8 +4,9 @@ use serde::{Deserialize, Serialize};
 
 use crate::SIGNIFICANT_DIGITS;
 use crate::cells;
+use crate::packed::{PackedCells, Pairs};
 use crate::rank::cell_at;
-use crate::state::Counter;
+use crate::state::{Counter, Reader, State, StateError, Writer};
 
 /// Bits of a value that tell its cell: three significant digits need 2048 cells for the smallest values, then half as
 /// many an octave (as `hdrhistogram` has them).
@@ -17,17 +18,44 @@ pub(crate) const OCTAVES: usize = (u64::BITS - BITS) as usize + 2;
 
 const _: () = assert!(SIGNIFICANT_DIGITS == 3 && OCTAVES * OCTAVE <= 1 << u16::BITS);
 
-/// Counts of times in the cells of HdrHistogram with three significant digits, those in use alone: 10 bytes each.
+/// Counts of times in the cells of HdrHistogram with three significant digits, those in use alone: mostly 2 or 3 bytes each.
 ///
 /// The cells are those of [`Times`](crate::Times), whatever the values are, and nothing is ever joined: histograms of parts, added up,
 /// are the whole's cell for cell, and have its percentiles. 56,320 cells at most; a second of one procedure has some
 /// hundreds.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(from = "Columns", into = "Columns")]
 pub struct FineHistogram {
+    cells: PackedCells,
+}
+
+/// The same where it is written and read.
+#[derive(Debug, Default, Serialize, Deserialize)]
+struct Columns {
     // Rising.
     cells: Vec<u16>,
     // As long; none is 0.
     counts: Vec<u64>,
+}
+
+impl From<FineHistogram> for Columns {
+    fn from(histogram: FineHistogram) -> Self {
+        let (cells, counts) = histogram.pairs().unzip();
+        Self { cells, counts }
+    }
+}
+
+impl From<Columns> for FineHistogram {
+    fn from(Columns { cells, counts }: Columns) -> Self {
+        let mut histogram = Self::default();
+        cells
+            .into_iter()
+            .zip(counts)
+            .filter(|&(_, count)| count > 0)
+            .for_each(|(cell, count)| histogram.add(cell, count));
+        histogram.cells.shrink();
+        histogram
+    }
 }
 
 /// A cell of a [`FineHistogram`], ns.
@@ -55,44 +83,27 @@ impl FineHistogram {
     }
 
     fn add(&mut self, cell: u16, count: u64) {
-        if self.cells.last().is_none_or(|&last| last < cell) {
-            self.cells.push(cell);
-            self.counts.push(count);
-            return;
+        if self.cells.last().is_none_or(|last| last <= cell) {
+            return self.cells.push(cell, count);
         }
-        match self.cells.binary_search(&cell) {
-            Ok(place) => self.counts[place] = self.counts[place].saturating_add(count),
-            Err(place) => {
-                self.cells.insert(place, cell);
-                self.counts.insert(place, count);
-            }
-        }
+        // Rare: what is recorded is in order, but for what belongs to an interval that is not open.
+        let mut one = PackedCells::default();
+        one.push(cell, count);
+        self.cells = both(self.cells.pairs(), one.pairs());
     }
 
     /// Adds another part of the same data. Exact.
     pub fn merge(&mut self, other: &FineHistogram) {
-        if self.cells.is_empty() {
+        if self.is_empty() {
             self.clone_from(other);
             return;
         }
-        let mine = std::mem::take(self);
-        self.cells.reserve(mine.len().max(other.len()));
-        self.counts.reserve(mine.len().max(other.len()));
-        let mut theirs = other.pairs().peekable();
-        for (cell, count) in mine.pairs() {
-            while let Some((before, count)) = theirs.next_if(|&(theirs, _)| theirs < cell) {
-                self.add(before, count);
-            }
-            self.add(cell, count);
-            if let Some((same, count)) = theirs.next_if(|&(theirs, _)| theirs == cell) {
-                self.add(same, count);
-            }
-        }
-        theirs.for_each(|(cell, count)| self.add(cell, count));
+        self.cells = both(self.pairs(), other.pairs());
+        self.cells.shrink();
     }
 
-    fn pairs(&self) -> impl Iterator<Item = (u16, u64)> + Clone {
-        self.cells.iter().copied().zip(self.counts.iter().copied())
+    fn pairs(&self) -> Pairs<'_> {
+        self.cells.pairs()
     }
 
     /// Cells in use.
@@ -102,12 +113,12 @@ impl FineHistogram {
 
     /// Whether no value was taken.
     pub fn is_empty(&self) -> bool {
-        self.cells.is_empty()
+        self.cells.len() == 0
     }
 
     /// How many values.
     pub fn count(&self) -> u64 {
-        self.counts.iter().fold(0, |sum, &count| sum.saturating_add(count))
+        self.pairs().fold(0, |sum, (_, count)| sum.saturating_add(count))
     }
 
     /// The cells in use, shortest times first.
@@ -133,6 +144,20 @@ impl FineHistogram {
     }
 }
 
+/// The cells of two histograms, with the sums of their counts.
+fn both(mine: Pairs<'_>, theirs: Pairs<'_>) -> PackedCells {
+    let (mut all, mut theirs) = (PackedCells::default(), theirs.peekable());
+    for (cell, count) in mine {
+        while let Some((before, count)) = theirs.next_if(|&(theirs, _)| theirs < cell) {
+            all.push(before, count);
+        }
+        let same = theirs.next_if(|&(theirs, _)| theirs == cell).map_or(0, |(_, count)| count);
+        all.push(cell, count.saturating_add(same));
+    }
+    theirs.for_each(|(cell, count)| all.push(cell, count));
+    all
+}
+
 /// Values below 2048 have a cell each, then 1024 cells an octave.
 #[inline]
 pub(crate) fn cell_of(ns: u64) -> u16 {
@@ -147,14 +172,24 @@ fn highest(cell: u16) -> u64 {
     cells::highest::<BITS>(cell.into())
 }
 
-crate::state::fields!("histogram", FineHistogram { cells, counts } if |histogram| {
-    let cells = &histogram.cells;
-    cells.len() == histogram.counts.len()
+crate::state::fields!("histogram", Columns { cells, counts } if |columns| {
+    let cells = &columns.cells;
+    cells.len() == columns.counts.len()
         && cells.is_sorted_by(|a, b| a < b)
         && cells.last().is_none_or(|&last| usize::from(last) < OCTAVES * OCTAVE)
-        && Counter::all(&histogram.counts)
-        && !histogram.counts.contains(&0)
+        && Counter::all(&columns.counts)
+        && !columns.counts.contains(&0)
 });
+
+impl State for FineHistogram {
+    fn put(&self, out: &mut Writer) {
+        Columns::from(self.clone()).put(out);
+    }
+
+    fn take(from: &mut Reader<'_>) -> Result<Self, StateError> {
+        Columns::take(from).map(Self::from)
+    }
+}
 
 #[cfg(test)]
 mod tests {

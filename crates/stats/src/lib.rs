@@ -46,6 +46,7 @@ pub mod io;
 pub mod live;
 mod moments;
 mod octaves;
+mod packed;
 pub mod parts;
 mod rank;
 mod series;

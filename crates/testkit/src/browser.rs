@@ -256,6 +256,18 @@ impl Browser {
         self.events.iter().filter(bad).map(Value::to_string).collect()
     }
 
+    /// Memory that the largest process of a page has in the machine, bytes. 0 where the system does not say.
+    pub fn resident_bytes(&self) -> u64 {
+        let folder = self.folder.display().to_string();
+        let processes = std::fs::read_dir("/proc").into_iter().flatten().flatten().map(|entry| entry.path());
+        let is_page = |process: &PathBuf| {
+            let command = std::fs::read(process.join("cmdline")).unwrap_or_default();
+            let command = String::from_utf8_lossy(&command);
+            command.contains("--type=renderer") && command.contains(&folder)
+        };
+        processes.filter(is_page).map(|process| resident_bytes(&process)).max().unwrap_or(0)
+    }
+
     /// The page, or as much of it as `height` pixels hold, as PNG.
     pub fn picture(&mut self, file: &Path) {
         let png = self.call("Page.captureScreenshot", json!({ "format": "png" }));
@@ -272,6 +284,12 @@ impl Browser {
     pub fn folder(&self) -> &Path {
         &self.folder
     }
+}
+
+fn resident_bytes(process: &Path) -> u64 {
+    let status = std::fs::read_to_string(process.join("status")).unwrap_or_default();
+    let line = status.lines().find_map(|line| line.strip_prefix("VmRSS:"));
+    line.and_then(|line| line.trim().trim_end_matches(" kB").parse::<u64>().ok()).unwrap_or(0) << 10
 }
 
 fn write_base64(file: &Path, data: &Value) {

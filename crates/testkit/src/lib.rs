@@ -11,6 +11,7 @@
 //! - [`system_calls`] takes the newer ones away, as an older kernel would.
 //! - [`terminal`] runs programs in a terminal of a given width, [`tmux`] a shell in a terminal that people use.
 //! - [`namespace`] makes network namespaces, and [`wire`] is a bad network between two of them, whose log is the truth about each packet.
+//! - [`replay`] sends a capture through an interface again and again, at a steady rate.
 //! - [`Random`] draws numbers, and [`transaction()`] makes a transaction, the same ones on every machine.
 //! - [`servers`] starts real servers on loopback, and made-up ones that answer when and what a test says.
 //!
@@ -23,6 +24,7 @@ mod ip;
 mod messages;
 pub mod namespace;
 mod random;
+pub mod replay;
 pub mod servers;
 pub mod system_calls;
 mod tcp;

@@ -146,14 +146,14 @@ fn memory(bench: &Bench, plimsoll: &Path, captures: &[(&str, &Captures)]) -> Out
 }
 
 /// Brings a file into the page cache, so that the first program is not the one that waits for the disk.
-fn read_once(path: &Path) -> Outcome {
+pub(crate) fn read_once(path: &Path) -> Outcome {
     let failed = |error: std::io::Error| format!("{}: {error}", path.display());
     let mut file = std::fs::File::open(path).map_err(failed)?;
     std::io::copy(&mut file, &mut std::io::sink()).map_err(failed)?;
     Ok(())
 }
 
-fn promise(what: &str, promised: f64, measured: f64) {
+pub(crate) fn promise(what: &str, promised: f64, measured: f64) {
     let wanted = if promised < 1.0 { format!("{:.0} %", promised * 100.0) } else { format!("{promised} ×") };
     println!("  {}: {what} (promised: {wanted})", verdict(measured >= promised));
 }
@@ -162,7 +162,7 @@ fn verdict(kept: bool) -> &'static str {
     if kept { "kept" } else { "MISSED" }
 }
 
-fn describe(path: &Path) -> String {
+pub(crate) fn describe(path: &Path) -> String {
     let bytes = std::fs::metadata(path).map_or(0, |metadata| metadata.len());
     format!("{}, {:.0} MB", path.file_name().unwrap_or_default().to_string_lossy(), bytes as f64 / 1e6)
 }

@@ -38,6 +38,13 @@ impl Bench {
         Ok(Self { folder, taskset, time, core: cores.min(2) - 1 })
     }
 
+    /// The same, where programs may use all cores.
+    pub(crate) fn on_all_cores() -> Result<Self, String> {
+        let mut bench = Self::new()?;
+        bench.taskset = None;
+        Ok(bench)
+    }
+
     /// Where programs run and may leave files.
     pub(crate) fn folder(&self) -> &Path {
         &self.folder
@@ -126,6 +133,14 @@ pub(crate) fn median(mut values: Vec<f64>) -> Option<f64> {
     Some(f64::midpoint(lower, upper))
 }
 
+/// The values below and above which a quarter of all are.
+pub(crate) fn quartiles(values: &[f64]) -> Option<[f64; 2]> {
+    let mut values = values.to_vec();
+    values.sort_by(f64::total_cmp);
+    let last = values.len().checked_sub(1)?;
+    Some([*values.get(last / 4)?, *values.get(last - last / 4)?])
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -151,5 +166,7 @@ mod tests {
         assert_eq!(median(vec![3.0, 1.0, 2.0]), Some(2.0));
         assert_eq!(median(vec![4.0, 1.0]), Some(2.5));
         assert_eq!(median(Vec::new()), None);
+        assert_eq!(quartiles(&[5.0, 1.0, 3.0, 2.0, 4.0]), Some([2.0, 4.0]));
+        assert_eq!(quartiles(&[]), None);
     }
 }

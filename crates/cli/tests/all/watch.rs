@@ -1,4 +1,6 @@
 //! What users see of a server that they watch, and that it is what they get when they analyse the packets later.
+//!
+//! With `PLIMSOLL_EXACT=1` 20 seeds of loads, otherwise four and one that loses packets.
 #![allow(clippy::unwrap_used, reason = "a test may stop where it stands")]
 
 use std::io::Write;
@@ -50,28 +52,27 @@ fn ring(folder: &Path) -> Vec<PathBuf> {
     files
 }
 
-/// A report without what it calls its input: the names, and the command that reads it again.
-fn without_input(path: &Path) -> Value {
-    let mut report: Value = serde_json::from_slice(&std::fs::read(path).unwrap()).unwrap();
-    crate::held_to_schema(&report);
-    let side = &mut report["sides"][0];
-    side["name"] = Value::Null;
-    side["source"]["inputs"] = Value::Null;
-    side["diagnosis"]["next"] = Value::Null;
-    report
+/// A report as it was written, without what it calls its input: the names, and the command that reads it again.
+fn without_input(path: &Path) -> String {
+    let text = std::fs::read_to_string(path).unwrap();
+    crate::held_to_schema(&serde_json::from_str(&text).unwrap());
+    let (before, rest) = text.split_once("\n        \"inputs\": [").unwrap();
+    let (_, after) = rest.split_once(']').unwrap();
+    let is_input = |line: &&str| line.starts_with("      \"name\": ") || line.starts_with("        \"next\": ");
+    let left_out = text.lines().filter(is_input).count();
+    assert_eq!(left_out, 2, "the side's name and the command alone");
+    before
+        .lines()
+        .chain(after.lines())
+        .filter(|line| !is_input(line))
+        .fold(String::new(), |all, line| all + line + "\n")
 }
 
-/// Packets that the capture lost, as a report has them.
-fn lost(report: &Value) -> u64 {
-    let text = report.to_string();
-    let counts = text.split("capture_drops_reported").nth(1).unwrap_or_default();
-    counts
-        .trim_start_matches(|c: char| !c.is_ascii_digit())
-        .split(|c: char| !c.is_ascii_digit())
-        .next()
-        .unwrap()
-        .parse()
-        .unwrap_or(0)
+/// Packets that the capture lost, as a side of a report has them.
+pub(crate) fn lost(side: &Value) -> u64 {
+    let anomalies = side["anomalies"].as_array().unwrap().iter();
+    let drops = anomalies.filter(|anomaly| anomaly["kind"] == "capture_drops_reported");
+    drops.filter_map(|anomaly| anomaly["count"].as_u64()).sum()
 }
 
 /// Watches a server under load, and analyses the packets afterwards. The report, which both have.
@@ -98,11 +99,17 @@ fn twins(kind: Kind, seed: u32, buffer: &str, meanwhile: impl FnOnce(&Running)) 
     analyze.args(["--transactions", &inside(folder, "analyze.csv")]).args(ring(folder));
     let analyzed = output(&mut analyze);
     assert_eq!(analyzed.status.code(), ended.status.code(), "{analyzed:?}");
-    let watched = without_input(&folder.join("watch.json"));
-    assert_eq!(watched, without_input(&folder.join("analyze.json")), "{kind:?}, seed {seed}");
+    assert_same(&folder.join("watch.json"), &folder.join("analyze.json"), &format!("{kind:?}, seed {seed}"));
     let rows = |name| std::fs::read(folder.join(name)).unwrap();
     assert!(rows("watch.csv") == rows("analyze.csv"), "{kind:?}, seed {seed}: other transactions");
-    watched
+    serde_json::from_slice(&rows("watch.json")).unwrap()
+}
+
+/// Two reports are the same, byte for byte but for the name of the input.
+fn assert_same(watched: &Path, analyzed: &Path, what: &str) {
+    let (watched, analyzed) = (without_input(watched), without_input(analyzed));
+    let first = watched.lines().zip(analyzed.lines()).find(|(one, other)| one != other);
+    assert!(watched == analyzed, "{what}: {first:?}");
 }
 
 #[test]
@@ -111,10 +118,18 @@ fn a_watch_and_an_analysis_of_its_packets_are_twins() {
         return;
     }
     let _alone = crate::alone();
-    for (kind, seed) in [(Kind::Smb, 1), (Kind::Nfs, 2), (Kind::Smb, 3), (Kind::Nfs, 4)] {
+    let last = if std::env::var_os("PLIMSOLL_EXACT").is_some() { 20 } else { 4 };
+    // Seed 5 is the one that loses packets, below.
+    for seed in (1..=last).filter(|seed| *seed != 5) {
+        let kind = if seed % 2 == 0 { Kind::Nfs } else { Kind::Smb };
         let report = twins(kind, seed, "64MiB", |_| {});
         let operations = report["sides"][0]["operations"].as_array().unwrap();
-        assert!(operations.iter().filter_map(|row| row["count"].as_u64()).sum::<u64>() > 100, "{operations:#?}");
+        let count = operations.iter().filter_map(|row| row["count"].as_u64()).sum::<u64>();
+        println!(
+            "twins {kind:?}, seed {seed}: {count} operations in groups and procedures, {} packets lost",
+            lost(&report["sides"][0])
+        );
+        assert!(count > 100, "{operations:#?}");
     }
 }
 
@@ -130,7 +145,8 @@ fn twins_lose_the_same_packets() {
         std::thread::sleep(Duration::from_millis(700));
         watching.signal(Signal::CONT);
     });
-    assert!(lost(&report) > 0, "a reader that sleeps loses packets");
+    println!("twins Nfs, seed 5, paused: {} packets lost", lost(&report["sides"][0]));
+    assert!(lost(&report["sides"][0]) > 0, "a reader that sleeps loses packets");
     assert_ne!(report["sides"][0]["validity"]["verdict"], "valid");
 }
 
@@ -167,8 +183,8 @@ fn lines_come_while_a_pipe_is_open() {
     assert_eq!(ended.status.code(), Some(0), "{ended:?}");
     let analyzed =
         output(plimsoll().args(["analyze", "--utc", "--json", &inside(scratch.path(), "analyze.json")]).arg(&file));
-    let report = |name: &str| without_input(&scratch.path().join(name));
-    assert_eq!((analyzed.status.code(), report("watch.json")), (Some(0), report("analyze.json")));
+    assert_eq!(analyzed.status.code(), Some(0));
+    assert_same(&scratch.path().join("watch.json"), &scratch.path().join("analyze.json"), "a pipe");
 }
 
 #[test]

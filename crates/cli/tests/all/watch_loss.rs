@@ -135,11 +135,7 @@ fn drops_of_a_pause_are_shown_exactly_and_the_missing_share_is_estimated() {
         let scratch = Scratch::new("watch-loss");
         let (said, tcpdump) = watch_with_a_pause(&place, scratch.path(), (kind, seed), pause);
         let report = crate::only_side(&std::fs::read(scratch.path().join("watch.json")).unwrap());
-        let anomalies = report["anomalies"].as_array().unwrap().iter();
-        let drops: u64 = anomalies
-            .filter(|anomaly| anomaly["kind"] == "capture_drops_reported")
-            .filter_map(|anomaly| anomaly["count"].as_u64())
-            .sum();
+        let drops = crate::watch::lost(&report);
         let lines: Vec<(i64, f64, u64)> = said.lines().filter_map(line).collect();
         assert_eq!(lines.iter().map(|(.., lost)| lost).sum::<u64>(), drops, "{what}: {said}");
         if let Some(packets) = packets(&tcpdump) {

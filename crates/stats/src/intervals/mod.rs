@@ -16,7 +16,7 @@
 //!   their width, by what the phase's span tells.
 //! * **Exact.** Rows are integers and histogram cells do not depend on the data, so parts merged in any order are the
 //!   whole, bucket for bucket; and all intervals of a stage merged have the percentiles of its report.
-//! * **Bounded.** Histogram cells cost 10 bytes, and a row as much as sixteen of them; where more than [`MAX_CELLS`] are held,
+//! * **Bounded.** Histogram cells cost 2 to 3 bytes, and a row as much as 64 of them; where more than [`MAX_CELLS`] are held,
 //!   intervals join to those of the next width. The width that results depends on the data alone, not on its order. Whoever hands finished
 //!   intervals on in time (`drain_before`) never gets there.
 
@@ -32,12 +32,12 @@ pub use row::{Interval, IntervalRow};
 pub use state::IntervalsReader;
 pub use width::IntervalWidth;
 
-/// Histogram cells held before intervals are joined: 80 MiB. A busy second of ten procedures has some 3,000 of them, so
+/// Histogram cells held before intervals are joined: some 20 MiB. A busy second of ten procedures has some 3,000 of them, so
 /// half an hour of it stays as it is.
 pub const MAX_CELLS: usize = 8 << 20;
 
 /// What a row costs besides its cells, in cells: its sums take 160 bytes.
-const ROW_CELLS: usize = 16;
+const ROW_CELLS: usize = 64;
 
 /// Intervals narrower than a second that [`Intervals::growing`] keeps: 20 s.
 const MAX_NARROW: usize = 200;

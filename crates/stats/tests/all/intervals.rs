@@ -110,7 +110,7 @@ fn finished_intervals_are_handed_out_in_order_and_nothing_is_lost() {
     assert_eq!(rest, usual(&all));
 }
 
-/// Each operation in a second and a cell of its own: 10 bytes each, were it not bounded.
+/// Each operation in a second and a cell of its own: 18 MB, were it not bounded.
 #[test]
 fn memory_is_bounded_by_joining() {
     let mut intervals = Intervals::new(IntervalWidth::USUAL);

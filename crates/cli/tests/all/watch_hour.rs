@@ -1,0 +1,155 @@
+//! A page of a watch that stays open: the browser's memory stays flat, and the page costs the network little.
+//!
+//! With `PLIMSOLL_EXACT=1` it stays open for an hour, or for `PLIMSOLL_WATCH_SECONDS`.
+#![allow(clippy::unwrap_used, reason = "a test may stop where it stands")]
+
+use std::io::{Read, Write};
+use std::net::TcpStream;
+use std::process::Command;
+use std::sync::Arc;
+use std::sync::atomic::{AtomicU64, Ordering::Relaxed};
+use std::time::{Duration, Instant};
+
+use plimsoll_serve::{Embedded, Kind, Options};
+use plimsoll_testkit::browser::Browser;
+use plimsoll_testkit::command::Running;
+use plimsoll_testkit::namespace::Namespace;
+use rustix::process::Signal;
+use serde_json::json;
+
+/// How long it is open.
+const OPEN: Duration = Duration::from_secs(3_600);
+const MINUTE: Duration = Duration::from_secs(60);
+/// The page has five minutes: its memory is full after these, and one more to settle.
+const FULL: usize = 6;
+/// Most bytes per second, mean of a minute.
+const MOST_BYTES: u64 = 30_000;
+/// Most that the mean of the last ten minutes may be above that of the first ten with all five minutes.
+const GROWTH: f64 = 0.05;
+
+/// What a minute came to.
+struct Minute {
+    heap: u64,
+    resident: u64,
+    elements: u64,
+    bytes: u64,
+}
+
+/// Loads a server until it is stopped.
+fn load(place: &Namespace, server: &Embedded) -> Running {
+    let mut load = Command::new(env!("CARGO_BIN_EXE_plimsoll"));
+    load.args(["run", "mixed", "--clients", "12", "--rate", "150", "--warmup", "0s", "--duration", "2h", "--quiet"]);
+    load.args(["--target", &server.target()]);
+    place.within(|| Running::start(&mut load)).unwrap()
+}
+
+/// A watch of these servers, and the address of its page.
+fn watch(place: &Namespace, servers: &[Embedded]) -> (Running, String) {
+    let mut command = Command::new(env!("CARGO_BIN_EXE_plimsoll"));
+    command.args(["watch", "lo", "--lines", "--browser"]);
+    for server in servers {
+        command.args(["--port", &server.address().port().to_string()]);
+    }
+    let mut watching = place.within(|| Running::start(&mut command)).unwrap();
+    let is_ready = |said: &str| said.contains(" in a browser") && said.contains("capturing lo");
+    assert_eq!(watching.wait_until(|running| is_ready(&running.said()[1])), None, "{:?}", watching.said());
+    let page = watching.said()[1].split("open ").nth(1).unwrap().split(' ').next().unwrap().to_owned();
+    (watching, page)
+}
+
+/// Reads the events of a page as a browser does. Counts the bytes: all browsers get the same.
+fn count_bytes(place: &Namespace, page: &str) -> Arc<AtomicU64> {
+    let (host, path) = page.strip_prefix("http://").unwrap().split_once('/').unwrap();
+    let mut stream = place.within(|| TcpStream::connect(host)).unwrap();
+    stream.write_all(format!("GET /{path}events HTTP/1.1\r\nHost: {host}\r\n\r\n").as_bytes()).unwrap();
+    let counted = Arc::new(AtomicU64::new(0));
+    let counter = Arc::clone(&counted);
+    std::thread::spawn(move || {
+        let mut piece = vec![0; 1 << 16];
+        while let Ok(read @ 1..) = stream.read(&mut piece) {
+            counter.fetch_add(read as u64, Relaxed);
+        }
+    });
+    counted
+}
+
+/// The memory of the page after a garbage collection, and the bytes since the last minute.
+fn minute(browser: &mut Browser, bytes: u64) -> Minute {
+    browser.call("HeapProfiler.collectGarbage", json!({}));
+    let number = |browser: &mut Browser, method, field: &str| browser.call(method, json!({}))[field].as_f64().unwrap();
+    Minute {
+        heap: number(browser, "Runtime.getHeapUsage", "usedSize") as u64,
+        resident: browser.resident_bytes(),
+        elements: number(browser, "Memory.getDOMCounters", "nodes") as u64,
+        bytes,
+    }
+}
+
+/// The mean of a memory in the first ten minutes in which it is full, and in the last ten.
+fn ends(minutes: &[Minute], memory: impl Fn(&Minute) -> u64) -> [f64; 2] {
+    let full = minutes.get(FULL..).filter(|full| !full.is_empty()).unwrap_or(minutes);
+    let some = full.len().min(10);
+    [&full[..some], &full[full.len() - some..]]
+        .map(|part| part.iter().map(&memory).sum::<u64>() as f64 / part.len() as f64)
+}
+
+#[test]
+fn a_page_that_is_open_for_an_hour_has_flat_memory_and_few_bytes() {
+    if std::env::var_os("PLIMSOLL_EXACT").is_none() {
+        return println!("only with PLIMSOLL_EXACT=1: it takes an hour");
+    }
+    let place = match Namespace::new() {
+        Ok(place) => place,
+        Err(reason) => return println!("SKIPPED: {reason}"),
+    };
+    let seconds = std::env::var("PLIMSOLL_WATCH_SECONDS").ok().and_then(|text| text.parse().ok());
+    let open = seconds.map_or(OPEN, Duration::from_secs);
+    let Some(mut browser) = place.within(|| Browser::start("watch-hour")) else { return };
+    let servers =
+        [Kind::Smb, Kind::Nfs].map(|kind| place.within(|| Embedded::start(kind, Options::default()).unwrap()));
+    let (mut watching, page) = watch(&place, &servers);
+    let mut loads = servers.each_ref().map(|server| load(&place, server));
+    browser.visit(&page);
+    // Otherwise the browser keeps what the page receives for whoever debugs it.
+    browser.call("Network.disable", json!({}));
+    let bytes = count_bytes(&place, &page);
+    // What a browser gets at its start is not counted: it has up to five minutes.
+    std::thread::sleep(Duration::from_secs(5));
+    let (begun, mut before) = (Instant::now(), bytes.load(Relaxed));
+    let mut minutes = Vec::new();
+    while begun.elapsed() < open {
+        let next = MINUTE * (minutes.len() as u32 + 1);
+        std::thread::sleep(next.saturating_sub(begun.elapsed()));
+        let now = bytes.load(Relaxed);
+        minutes.push(minute(&mut browser, (now - before) / 60));
+        before = now;
+        let Some(Minute { heap, resident, elements, bytes }) = minutes.last() else { continue };
+        let number = minutes.len();
+        println!("minute {number}: heap {heap}, resident {resident}, {elements} elements, {bytes} bytes/s");
+        assert_eq!(watching.wait_until(|_| true), None, "{:?}", watching.said());
+        loads.iter_mut().for_each(|load| assert_eq!(load.wait_until(|_| true), None, "{:?}", load.said()));
+    }
+    browser.wait_until("document.getElementById('state').textContent === 'LIVE'");
+    // A connection is listed here when it is over.
+    let lost = browser.value("performance.getEntriesByType('resource').filter(e => e.name.endsWith('/events')).length");
+    assert_eq!(lost, 0, "the browser lost the stream, and got five minutes again");
+    assert_eq!(browser.complaints(), Vec::<String>::new());
+    watching.signal(Signal::INT);
+    let report = String::from_utf8_lossy(&watching.end().stdout).into_owned();
+    let most = minutes.iter().map(|minute| minute.bytes).max().unwrap_or(0);
+    let mean = minutes.iter().map(|minute| minute.bytes).sum::<u64>() / minutes.len() as u64;
+    println!(
+        "page of {} minutes: {mean} bytes/s, at most {most}; {}",
+        minutes.len(),
+        report.lines().nth(1).unwrap_or_default()
+    );
+    for (name, [first, last]) in [
+        ("heap", ends(&minutes, |minute| minute.heap)),
+        ("resident", ends(&minutes, |minute| minute.resident)),
+        ("elements", ends(&minutes, |minute| minute.elements)),
+    ] {
+        println!("page {name}: {first:.0} at first, {last:.0} at the end");
+        assert!(last <= first * (1.0 + GROWTH), "{name} grows: {first} to {last}");
+    }
+    assert!(most <= MOST_BYTES, "{most} bytes per second");
+}
