@@ -94,7 +94,7 @@ impl Watching {
                         continue;
                     }
                 }
-                Next::Idle if self.pace.is_due() => {}
+                Next::Idle if self.pace.is_due_when_idle() => {}
                 Next::Idle => continue,
                 Next::End => break,
             }
