@@ -17,7 +17,7 @@ const LOOK: Duration = Duration::from_micros(250);
 const PORTS: std::ops::Range<u32> = 3_000..65_000;
 /// Between the ports of a connection in two passes. It has no divisor in common with their number.
 const STRIDE: u32 = 97;
-/// Places of the ports of a TCP segment behind Ethernet and IP without options; of IPv4 and IPv6.
+/// Places of the ports behind Ethernet and a header of IPv4 or IPv6 without options, by type of Ethernet.
 const PORTS_AT: [(u16, usize); 2] = [(0x0800, 34), (0x86dd, 54)];
 
 /// Packets that are sent, one after the other.
@@ -31,7 +31,7 @@ pub struct Replay {
 }
 
 impl Replay {
-    /// Packets with Ethernet headers, all of them TCP or UDP over IP. Ports below `server_ports` … are those of servers.
+    /// Packets with Ethernet headers; those are left out that are not TCP or UDP over IP to or from one of these ports.
     #[must_use]
     pub fn new<'a>(frames: impl IntoIterator<Item = &'a [u8]>, server_ports: &[u16]) -> Self {
         let mut replay = Self { packets: Vec::new(), bytes: Vec::new(), pass: 0, next: 0 };

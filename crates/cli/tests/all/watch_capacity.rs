@@ -1,6 +1,7 @@
 //! 200,000 packets per second on loopback: a watch drops none, and its processor time and memory stay small.
 //!
-//! With `PLIMSOLL_EXACT=1` for ten minutes, or as `PLIMSOLL_WATCH_RATE` and `PLIMSOLL_WATCH_SECONDS` say; otherwise a slow pass of a few thousand packets, which all arrive.
+//! With `PLIMSOLL_EXACT=1` for ten minutes, or as `PLIMSOLL_WATCH_RATE` and `PLIMSOLL_WATCH_SECONDS` say; otherwise a few thousand packets,
+//! slowly, which all arrive.
 //! `PLIMSOLL_BINARY` is the program that is measured, by default the one that was built with the tests.
 #![allow(clippy::unwrap_used, reason = "a test may stop where it stands")]
 
