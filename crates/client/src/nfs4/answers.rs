@@ -27,7 +27,8 @@ const MEANINGLESS: [u32; 3] = [70, 10_001, 10_014];
 const NO_SUCH_MINOR_VERSION: u32 = 10_021;
 /// Statuses, mostly of SEQUENCE, after which the session is of no use: EXPIRED, STALE_CLIENTID, BADSESSION, BADSLOT,
 /// CONN_NOT_BOUND_TO_SESSION, SEQ_MISORDERED, RETRY_UNCACHED_REP, SEQ_FALSE_RETRY, BAD_HIGH_SLOT, DEADSESSION.
-const SESSION_LOST: [u32; 10] = [10_011, 10_022, 10_052, 10_053, 10_055, 10_063, 10_068, 10_076, 10_077, 10_078];
+pub(super) const SESSION_LOST: [u32; 10] =
+    [10_011, 10_022, 10_052, 10_053, 10_055, 10_063, 10_068, 10_076, 10_077, 10_078];
 /// NFS4ERR_PERM, NOENT, ACCESS, NOTDIR, WRONGSEC: an export that is not there, or not for this user.
 const NO_EXPORT: [u32; 5] = [1, 2, 13, 20, 10_016];
 
@@ -224,10 +225,6 @@ impl Nfs4Client {
         if !lost || !self.connected || matches!(job.goal, Goal::Leave(_)) {
             return false;
         }
-        let one_sided = matches!(remedy(status), Stage::Bind | Stage::Anew) || call.what.resent;
-        if self.trunk.is_some() && !one_sided {
-            return false;
-        }
         if call.what.resent && COUNTED_BEFORE.contains(&status) {
             // It was done, and the answer is gone.
             job.again |= shapes::is_kept(call.what.shape);
@@ -236,7 +233,10 @@ impl Nfs4Client {
                 self.doomed = Some(cause);
                 return false;
             }
-            self.broken = Some(remedy(status));
+            self.broken = Some(match remedy(status) {
+                stage @ (Stage::Create | Stage::Identify) => self.lost_with_others(stage),
+                stage => stage,
+            });
         }
         if matches!(job.goal, Goal::Renew) {
             job.reply = Some(crate::operation::Reply::Nothing);

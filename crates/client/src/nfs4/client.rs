@@ -63,6 +63,14 @@ pub struct Nfs4Client {
     /// The other connections of its session, and its slots.
     pub(super) trunk: Option<Arc<Trunk>>,
     pub(super) part: Part,
+    /// Which of them it is.
+    pub(super) member: u32,
+    /// The number of its session among those of the client's connections.
+    pub(super) trunk_session: u32,
+    /// The server did not know the client when it connected.
+    pub(super) is_new: bool,
+    /// So often had the server forgotten the client when its session was made.
+    pub(super) forgotten: u32,
     /// It makes the session of all.
     pub(super) makes: bool,
     /// It has one that the others know.
@@ -131,6 +139,10 @@ impl Nfs4Client {
             counts: name.is_some(),
             trunk: None,
             part: Part::default(),
+            member: 0,
+            trunk_session: 0,
+            is_new: false,
+            forgotten: 0,
             makes: false,
             joined: false,
             last: Last { of_session: true, of_client: true },
@@ -159,6 +171,7 @@ impl Nfs4Client {
         let mut client = Self::new(options, identity, Some(""));
         (client.owner, client.verifier) = trunk.name();
         (client.part, client.owners) = (Part { first: nth % step, step }, Owners::new(nth % step, step));
+        client.member = nth % step;
         client.trunk = Some(trunk);
         client
     }
@@ -389,6 +402,8 @@ impl Client for Nfs4Client {
             }
             self.advance(id, now, out, events);
         }
+        // A recovery that waited for another connection may be over.
+        self.pump(now, out, events);
         if self.renews_at() <= now {
             // Not before this one had its time, even if it finds no slot.
             self.renewed = now;

@@ -263,7 +263,7 @@ impl Job {
             | Goal::Connect(Connecting::Join | Connecting::Bind | Connecting::ExchangeId | Connecting::CreateSession)
             | Goal::Leave(Leaving::Session | Leaving::Client) => true,
             Goal::Recover(recovery) => {
-                matches!(recovery.stage, Stage::Bind | Stage::End | Stage::Create | Stage::Identify)
+                matches!(recovery.stage, Stage::Bind | Stage::Join | Stage::End | Stage::Create | Stage::Identify)
             }
             _ => false,
         }

@@ -8,6 +8,7 @@ use plimsoll_wire::nfs::v4::open::{Claim, How, Open, Opened};
 use plimsoll_wire::xdr::Malformed;
 
 use super::advance::Calling;
+use super::answers::SESSION_LOST;
 use super::client::Nfs4Client;
 use super::found::Found;
 use super::job::{Goal, Job};
@@ -33,7 +34,7 @@ impl Calling<'_> {
             Stage::Identify => self.exchange_id(),
             Stage::Complete => self.reclaim_complete(),
             Stage::Claim | Stage::Anew => self.claim(recovery, job),
-            Stage::Over => false,
+            Stage::Join | Stage::Over => false,
         }
     }
 
@@ -85,17 +86,20 @@ impl Nfs4Client {
             Stage::Bind => {
                 let bound = found.bound.filter(|bound| bound.session == self.session.id).ok_or(Malformed)?;
                 self.agreed.back_channel = bound.back_channel;
-                Stage::Over
+                if recovery.forgotten { Stage::Claim } else { Stage::Over }
             }
-            Stage::End => Stage::Create,
+            Stage::End => self.lost_with_others(Stage::Create),
             Stage::Create => {
-                self.created(&found.session.ok_or(Malformed)?);
+                let session = found.session.ok_or(Malformed)?;
+                self.created(&session);
+                self.share_session(session, recovery.is_new);
                 if recovery.forgotten { Stage::Claim } else { Stage::Over }
             }
             Stage::Identify => {
                 let client = found.client.ok_or(Malformed)?;
                 recovery.identified = true;
                 if client.id != self.client_id.0 || !client.is_confirmed() {
+                    recovery.is_new = true;
                     recovery.forget(&self.files);
                     self.forget_state();
                 }
@@ -103,14 +107,14 @@ impl Nfs4Client {
                 Stage::Create
             }
             Stage::Complete => {
-                recovery.completed();
+                self.completed(recovery);
                 Stage::Anew
             }
             stage @ (Stage::Claim | Stage::Anew) => {
                 self.claimed(recovery, found)?;
                 stage
             }
-            Stage::Over => return Err(Malformed),
+            Stage::Join | Stage::Over => return Err(Malformed),
         };
         Ok(())
     }
@@ -149,20 +153,30 @@ impl Nfs4Client {
     pub(super) fn not_recovered(&mut self, recovery: &mut Recovery, lost: bool, status: u32) -> Option<Cause> {
         match recovery.stage {
             Stage::Bind if BINDS_ITSELF.contains(&status) => recovery.stage = Stage::Over,
-            // The state of its other connections would be lost with it.
-            Stage::Bind if self.trunk.is_some() => return Some(Cause::SessionLost),
-            Stage::Bind | Stage::End => recovery.stage = Stage::Create,
-            Stage::Create if !recovery.identified => recovery.stage = Stage::Identify,
-            Stage::Create | Stage::Identify | Stage::Over => return Some(Cause::SessionLost),
-            _ if lost && self.trunk.is_some() => return Some(Cause::SessionLost),
-            _ if lost => {
-                recovery.restart(false, &self.files);
+            // The session of its other connections is there, and has no room for this one.
+            Stage::Bind if self.shared().is_some() && !SESSION_LOST.contains(&status) => {
+                return Some(Cause::SessionLost);
+            }
+            Stage::Bind | Stage::End => {
+                recovery.stage = self.lost_with_others(Stage::Create);
                 return self.lose_once_more();
             }
-            Stage::Complete => recovery.completed(),
+            Stage::Create if !recovery.identified => recovery.stage = Stage::Identify,
+            Stage::Create | Stage::Identify | Stage::Join | Stage::Over => return Some(Cause::SessionLost),
+            _ if lost => {
+                recovery.restart(false, &self.files);
+                recovery.stage = self.lost_with_others(recovery.stage);
+                return self.lose_once_more();
+            }
+            Stage::Complete => self.completed(recovery),
             Stage::Claim | Stage::Anew => self.not_claimed(recovery, status),
         }
         None
+    }
+
+    fn completed(&self, recovery: &mut Recovery) {
+        recovery.completed();
+        self.shared().into_iter().for_each(|trunk| trunk.completed(self.member));
     }
 
     fn not_claimed(&mut self, recovery: &mut Recovery, status: u32) {

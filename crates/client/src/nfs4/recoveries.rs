@@ -9,6 +9,8 @@ pub struct Recoveries {
     pub sessions: u64,
     /// Times that the server had forgotten a client's state: it restarted, or the lease ended.
     pub restarts: u64,
+    /// Connections that were bound to the session that another connection of the client had recovered.
+    pub bound_again: u64,
     /// The longest time from a loss until session and state were there again, ns.
     pub recovery_ns: u64,
     /// The longest time from a loss until operations succeeded again, those included that the server refused in its grace period, ns.
@@ -45,6 +47,7 @@ impl Recoveries {
         self.connections += connections;
         self.sessions += sessions;
         self.restarts += restarts;
+        self.bound_again += other.bound_again;
         self.recovery_ns = self.recovery_ns.max(other.recovery_ns);
         self.outage_ns = self.outage_ns.max(other.outage_ns);
         self.opens.add(opens);
@@ -59,7 +62,7 @@ impl Recoveries {
     #[must_use]
     pub fn facts(&self) -> Vec<String> {
         let Self { connections, sessions, restarts, resent, asked_anew, done_before, .. } = *self;
-        if connections + sessions + restarts == 0 {
+        if connections + sessions + restarts + self.bound_again == 0 {
             return Vec::new();
         }
         let [outage_s, recovery_s] = [self.outage_ns, self.recovery_ns].map(|ns| ns as f64 / 1e9);
@@ -71,6 +74,12 @@ impl Recoveries {
             if reclaimed + anew + lost > 0 {
                 facts.push(format!("recovered {what}: {reclaimed} reclaimed, {anew} anew, {lost} lost"));
             }
+        }
+        if self.bound_again > 0 {
+            facts.push(format!(
+                "recovered connections: {} bound to the recovered session of another one",
+                self.bound_again
+            ));
         }
         if resent + asked_anew > 0 {
             facts.push(format!(

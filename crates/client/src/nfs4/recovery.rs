@@ -9,6 +9,8 @@
 //!                  Identify ─► Create ─► Claim ─► Complete ─► Anew ─► Over: the state is claimed, or opened anew
 //! ```
 //!
+//! Of several connections of a session (`trunk`) one creates the next; the others join it: Join ─► Bind ─► Claim, or Over.
+//!
 //! Spec: RFC 8881 2.10.13, RFC 8881 8.4.2
 
 use plimsoll_wire::nfs::v4::{FileHandle, StateId};
@@ -22,6 +24,8 @@ use crate::operation::FileKey;
 pub(super) enum Stage {
     /// The connection becomes one of the session's.
     Bind,
+    /// The next session of several connections: it is made, or another connection makes it.
+    Join,
     /// A session whose slots are out of step is ended.
     End,
     /// Another session for the same client.
@@ -50,6 +54,10 @@ pub(super) struct Recovery {
     pub(super) forgotten: bool,
     /// The server was asked for the client's id.
     pub(super) identified: bool,
+    /// The server did not know it.
+    pub(super) is_new: bool,
+    /// Another connection of the client made the session that this one goes on in.
+    pub(super) follows: bool,
     /// Files that are to be opened in this stage, the next one last.
     files: Vec<FileKey>,
     /// Files that are to be opened anew.
@@ -73,8 +81,8 @@ impl Recovery {
     pub(super) fn new(stage: Stage, since: i64, session: u32, files: &Files) -> Self {
         let forgotten = matches!(stage, Stage::Claim | Stage::Anew);
         let (files, anew) = (if forgotten { open_files(files) } else { Vec::new() }, Vec::new());
-        let (identified, opened, delegation) = (false, None, None);
-        Self { stage, since, session, forgotten, identified, files, anew, opened, delegation }
+        let (identified, is_new, follows, opened, delegation) = (false, false, false, None, None);
+        Self { stage, since, session, forgotten, identified, is_new, follows, files, anew, opened, delegation }
     }
 
     /// It begins again, on another connection or with another session: what was claimed may be claimed twice.
@@ -82,7 +90,7 @@ impl Recovery {
         let claims = matches!(self.stage, Stage::Claim | Stage::Complete | Stage::Anew);
         self.forgotten |= claims;
         self.stage = if lost_connection && !self.forgotten { Stage::Bind } else { Stage::Create };
-        self.identified = false;
+        (self.identified, self.is_new) = (false, false);
         if self.forgotten {
             self.forget(files);
         }

@@ -202,6 +202,7 @@ impl Nfs4Client {
             }
             Connecting::ExchangeId => {
                 let client = found.client.ok_or(Malformed)?;
+                self.is_new = !client.is_confirmed();
                 self.client_id = (client.id, client.sequence);
                 Connecting::CreateSession
             }
@@ -209,8 +210,8 @@ impl Nfs4Client {
                 let session = found.session.ok_or(Malformed)?;
                 self.created(&session);
                 self.agreed = Agreed::of(&session, self.session.slots());
-                self.share_session(session);
-                Connecting::ReclaimComplete
+                // Others say it when they have claimed what they had.
+                if self.share_session(session, self.is_new) { Connecting::ReclaimComplete } else { Connecting::Root }
             }
             Connecting::ReclaimComplete => Connecting::Root,
             Connecting::Root => {

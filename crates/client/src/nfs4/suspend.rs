@@ -68,6 +68,8 @@ impl Nfs4Client {
 
     /// A recovery that the next connection goes on with.
     fn interrupt(&mut self, id: JobId) {
+        let makes = std::mem::take(&mut self.makes);
+        self.shared().into_iter().for_each(|trunk| trunk.interrupted(self.member, makes));
         self.waiting.retain(|(waits, _)| *waits != id);
         self.resting.retain(|(_, rests)| *rests != id);
         let Some(mut job) = self.jobs.take(id) else { return };
@@ -91,6 +93,9 @@ impl Nfs4Client {
         let recovery = match self.interrupted.take() {
             Some(mut recovery) => {
                 recovery.restart(true, &self.files);
+                if recovery.stage == Stage::Create && self.shared().is_some() {
+                    recovery.stage = Stage::Join;
+                }
                 recovery
             }
             None => Box::new(Recovery::new(Stage::Bind, since, self.session.number, &self.files)),
@@ -121,6 +126,7 @@ impl Nfs4Client {
         let counts = &mut self.recoveries;
         counts.recovery_ns = counts.recovery_ns.max(took);
         *match (recovery.forgotten, recovery.session == self.session.number) {
+            _ if recovery.follows => &mut counts.bound_again,
             (true, _) => &mut counts.restarts,
             (false, true) => &mut counts.connections,
             (false, false) => &mut counts.sessions,

@@ -17,6 +17,8 @@ use super::request_kind::RequestKind;
 pub(super) struct Durable {
     /// Those that are open, or being closed.
     opens: HashMap<FileId, Reopening>,
+    /// How often an open of a path may have been left at the server.
+    left_behind: HashMap<Box<str>, u64>,
     /// Connections with open files were lost before: a request that is sent again may have been carried out.
     pub(super) has_resumed: bool,
     /// Since when nothing has succeeded, ns.
@@ -100,6 +102,18 @@ impl Durable {
 
     pub(super) fn get(&self, file: FileId) -> Option<&Reopening> {
         self.opens.get(&file)
+    }
+
+    /// An open may be left at the server. A file that is open besides keeps its lease, which another one would break.
+    pub(super) fn leave_behind(&mut self, path: &str) {
+        if !self.opens.values().any(|open| &*open.path == path) {
+            *self.left_behind.entry(path.into()).or_default() += 1;
+        }
+    }
+
+    /// How often that was so.
+    pub(super) fn times_left_behind(&self, path: &str) -> u64 {
+        self.left_behind.get(path).copied().unwrap_or(0)
     }
 
     /// Keeps how a file was opened whose open ended.

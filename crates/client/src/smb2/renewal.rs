@@ -9,9 +9,9 @@ use plimsoll_wire::smb2::{
 };
 
 use super::client::SmbClient;
-use super::connection::Outgoing;
+use super::connection::{Kept, Outgoing};
 use super::durable::closed;
-use super::jobs::{Directory, Kind, RESUME_KEY_OUTPUT};
+use super::jobs::{Directory, Job, Kind, RESUME_KEY_OUTPUT};
 use super::request_kind::RequestKind;
 use super::waiting::Waiting;
 use crate::client::Events;
@@ -39,6 +39,34 @@ impl SmbClient {
                 rename_in(outgoing, moved);
             }
             self.waiting.push_back(waiting);
+        }
+    }
+
+    /// An open that may have been carried out, and whose handle is not known: with another name the server does not refuse it for
+    /// that, and the file that it was to create may be there. Nobody can close the first open. With another lease the file is asked for
+    /// as by another client: the server breaks the lease of the first open, and closes it, because it has no connection
+    /// (MS-SMB2 3.3.4.7). Samba would otherwise have the file open twice, and would not give it back the next time.
+    pub(super) fn open_anew(&mut self, kept: &mut Kept) {
+        let guid = self.new_key();
+        let Some(Job { kind: Kind::Open { reopening: Some(reopening), lease, .. }, .. }) = self.jobs.get(kept.job)
+        else {
+            return;
+        };
+        open_or_create(&mut kept.outgoing);
+        if let Some(before) = &mut reopening.guid {
+            replace(&mut kept.outgoing, std::mem::replace(before, guid), guid);
+        }
+        let (path, before) = (reopening.path.clone(), *lease);
+        let Some(before) = before else { return };
+        if before == self.key_of_file(&path)
+            && let Some(durable) = &mut self.durable
+        {
+            durable.leave_behind(&path);
+        }
+        let now = self.key_of_file(&path);
+        replace(&mut kept.outgoing, before, now);
+        if let Some(Kind::Open { lease, .. }) = self.jobs.get(kept.job).map(|job| &mut job.kind) {
+            *lease = Some(now);
         }
     }
 
@@ -107,15 +135,15 @@ fn file_at(command: Command) -> Option<usize> {
 }
 
 /// Lets a CREATE open a file that was not to be there: its first sending may have created it.
-pub(super) fn open_or_create(outgoing: &mut Outgoing) {
+fn open_or_create(outgoing: &mut Outgoing) {
     let place = outgoing.bytes.get_mut(create::DISPOSITION..).and_then(|rest| rest.first_chunk_mut());
     if let Some(place) = place.filter(|place| u32::from_le_bytes(**place) == create::DISPOSITION_CREATE) {
         *place = create::DISPOSITION_OPEN_IF.to_le_bytes();
     }
 }
 
-/// Gives an open another name.
-pub(super) fn replace(outgoing: &mut Outgoing, before: [u8; 16], now: [u8; 16]) {
+/// Gives an open another name, or another lease.
+fn replace(outgoing: &mut Outgoing, before: [u8; 16], now: [u8; 16]) {
     let at = outgoing.bytes.windows(before.len()).position(|part| part == before);
     let place = at.and_then(|at| outgoing.bytes.get_mut(at..)).and_then(|rest| rest.first_chunk_mut());
     place.into_iter().for_each(|place| *place = now);

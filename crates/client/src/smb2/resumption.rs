@@ -17,7 +17,6 @@ use super::client::{SmbClient, State};
 use super::connection::{Connection, Kept, KeptMessages, Protection, RequestContext};
 use super::durable::closed;
 use super::jobs::{Job, JobId, Kind};
-use super::renewal::{open_or_create, replace};
 use super::request_kind::RequestKind;
 use super::waiting::Waiting;
 use crate::calls::{Call, Identity};
@@ -148,18 +147,6 @@ impl SmbClient {
             self.open_anew(&mut kept);
         }
         self.waiting.push_front(Waiting::again(kept));
-    }
-
-    /// An open that may have been carried out, and whose handle is not known: with another name the server does not refuse it for
-    /// that, and the file that it was to create may be there.
-    fn open_anew(&mut self, kept: &mut Kept) {
-        let guid = self.new_key();
-        if let Some(Kind::Open { reopening: Some(reopening), .. }) = self.jobs.get(kept.job).map(|job| &mut job.kind) {
-            open_or_create(&mut kept.outgoing);
-            if let Some(before) = &mut reopening.guid {
-                replace(&mut kept.outgoing, std::mem::replace(before, guid), guid);
-            }
-        }
     }
 
     /// The session's further connections have gone with it.

@@ -1,4 +1,4 @@
-//! Many accounts: a file with one in each line.
+//! Many accounts: a file with one in each line, or a template for many.
 
 use std::path::Path;
 
@@ -8,10 +8,13 @@ use crate::smb2::auth::{Credentials, Secret};
 
 /// The largest file, bytes: some 100,000 accounts.
 const LARGEST: u64 = 16 << 20;
+/// Accounts of a template, at most.
+const MOST: u64 = 100_000;
 
 impl Target {
     /// Clients log on with the accounts of a file, in turn. Each line is `USER:PASSWORD` or `DOMAIN\\USER:PASSWORD`; empty lines and
-    /// those that begin with `#` are none. Where the target names no user, the first account also prepares the files.
+    /// those that begin with `#` are none. `USER{1-50}` stands for 50 users, and `{}` in such a line's password for the user's number.
+    /// Where the target names no user, the first account also prepares the files.
     ///
     /// # Errors
     /// The file cannot be read, a line is none of these, or nobody logs on to such a target.
@@ -27,9 +30,11 @@ impl Target {
         let text = std::str::from_utf8(&bytes).map_err(|_| problem("it is not valid UTF-8".to_owned()))?;
         let lines = text.lines().zip(1..).filter(|(line, _)| !line.is_empty() && !line.starts_with('#'));
         let accounts = lines.map(|(line, number)| {
-            account(line).map_err(|wrong| problem(format!("line {number} {wrong}; expected [DOMAIN\\]USER:PASSWORD")))
+            account(line)
+                .and_then(all_of)
+                .map_err(|wrong| problem(format!("line {number} {wrong}; expected [DOMAIN\\]USER:PASSWORD")))
         });
-        target.accounts = accounts.collect::<Result<_, _>>()?;
+        target.accounts = accounts.collect::<Result<Vec<_>, _>>()?.concat();
         let first = target.accounts.first().ok_or_else(|| problem("it has no accounts".to_owned()))?;
         if target.credentials.is_anonymous() {
             target.credentials = first.clone();
@@ -51,6 +56,34 @@ fn account(line: &str) -> Result<Credentials, &'static str> {
             Ok(Credentials { domain: domain.to_owned(), user: user.to_owned(), password })
         }
     }
+}
+
+/// The accounts that a line stands for: one, unless its user has a range of numbers.
+fn all_of(account: Credentials) -> Result<Vec<Credentials>, &'static str> {
+    let Some((before, range, behind)) = range_in(&account.user) else { return Ok(vec![account]) };
+    let (first, last) = range;
+    let number = |text: &str| text.parse::<u64>().map_err(|_| "has a number that is too large");
+    let (from, to, width) = (number(first)?, number(last)?, first.len());
+    match to.checked_sub(from) {
+        None => Err("has a range that ends before it begins"),
+        Some(more) if more >= MOST => Err("has more than 100,000 accounts"),
+        Some(_) => Ok((from..=to)
+            .map(|number| {
+                let number = format!("{number:0width$}");
+                let password = Secret::new(account.password.expose().replace("{}", &number));
+                Credentials { domain: account.domain.clone(), user: format!("{before}{number}{behind}"), password }
+            })
+            .collect()),
+    }
+}
+
+/// `{FIRST-LAST}` in the name of a user, and what is before and behind it.
+fn range_in(user: &str) -> Option<(&str, (&str, &str), &str)> {
+    let (before, rest) = user.split_once('{')?;
+    let (range, behind) = rest.split_once('}')?;
+    let (first, last) = range.split_once('-')?;
+    let is_number = |text: &str| !text.is_empty() && text.bytes().all(|byte| byte.is_ascii_digit());
+    (is_number(first) && is_number(last)).then_some((before, (first, last), behind))
 }
 
 #[cfg(test)]
@@ -86,9 +119,30 @@ mod tests {
     }
 
     #[test]
+    fn a_template_stands_for_many_accounts() {
+        let (_, accounts) = found("smb://h/s", b"OFFICE\\u{08-11}x:p{}q\nanna:{}\nb{1-}:{}\nc{7-7}:same").unwrap();
+        let seen: Vec<String> =
+            accounts.iter().map(|one| format!("{}/{}/{}", one.domain, one.user, one.password.expose())).collect();
+        let expected = [
+            "OFFICE/u08x/p08q",
+            "OFFICE/u09x/p09q",
+            "OFFICE/u10x/p10q",
+            "OFFICE/u11x/p11q",
+            // No templates.
+            "/anna/{}",
+            "/b{1-}/{}",
+            "/c7/same",
+        ];
+        assert_eq!(seen, expected);
+    }
+
+    #[test]
     fn what_is_wrong_is_said_without_a_password() {
         for (content, expected) in [
-            (&b"anna:one\nhunter2\n"[..], "line 2 has no colon"),
+            (&b"u{5-4}:hunter2"[..], "line 1 has a range that ends before it begins"),
+            (b"u{0-100000}:hunter2", "line 1 has more than 100,000 accounts"),
+            (b"u{1-99999999999999999999}:hunter2", "line 1 has a number that is too large"),
+            (b"anna:one\nhunter2\n", "line 2 has no colon"),
             (b"anna:\n", "line 1 has no password"),
             (b":hunter2\n", "line 1 names no user"),
             (b"WORK\\:hunter2\n", "line 1 names no user"),

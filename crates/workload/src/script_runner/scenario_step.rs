@@ -33,8 +33,8 @@ impl ScriptRunner {
                 None => return ScenarioStep::IterationOver,
             },
             NextAction::OpenFile(_) => self.open_file(path),
-            NextAction::CreateOwn => own_file(path, Disposition::CreateOrTruncate),
-            NextAction::OpenOwn => own_file(path, Disposition::OpenExisting),
+            NextAction::CreateOwn => self.own_file(path, Disposition::CreateOrTruncate),
+            NextAction::OpenOwn => self.own_file(path, Disposition::OpenExisting),
             NextAction::OpenFolder => {
                 let (kind, disposition) = (Kind::Directory, Disposition::OpenExisting);
                 Operation::OpenEntry { path, kind, disposition, delete_on_close: false }
@@ -110,12 +110,17 @@ impl ScriptRunner {
         Operation::Open { path, access, disposition: Disposition::OpenExisting, caching: self.work.caching }
     }
 
+    /// A slot's own file is not worth caching, for it is soon gone; but a lost connection ends no action on it, either.
+    fn own_file<'a>(&self, path: &'a str, disposition: Disposition) -> Operation<'a> {
+        let caching = match self.work.caching {
+            Caching::Durable => Caching::Durable,
+            _ => Caching::None,
+        };
+        Operation::Open { path, access: Access::ReadWrite, disposition, caching }
+    }
+
     fn mode(&self) -> u32 {
         let directory = self.iteration.as_ref().is_some_and(|iteration| iteration.own.is_directory());
         if directory { DIRECTORY_MODE } else { FILE_MODE }
     }
-}
-
-fn own_file(path: &str, disposition: Disposition) -> Operation<'_> {
-    Operation::Open { path, access: Access::ReadWrite, disposition, caching: Caching::None }
 }

@@ -23,9 +23,9 @@ pub(crate) struct AuthFlags {
     /// Address of the KDC, e.g. kdc.example.com:88 [default: the first KDC in krb5.conf]
     #[arg(long, value_name = "HOST[:PORT]", value_parser = parse_kdc)]
     kdc: Option<Server>,
-    /// File of SMB accounts, one per line: [DOMAIN\]USER:PASSWORD. Client 1 logs on with the first account, client 2 with
-    /// the second, and so on; after the last account the first one follows. The target's user prepares the files; if the
-    /// target has no user, the first account does
+    /// File of SMB accounts, one per line: [DOMAIN\]USER:PASSWORD, or USER{1-50}:PASSWORD{} for 50 accounts. Client 1 logs
+    /// on with the first account, client 2 with the second, and so on; after the last account the first one follows. The
+    /// target's user prepares the files; if the target has no user, the first account does
     #[arg(long, value_name = "FILE")]
     accounts: Option<PathBuf>,
 }

@@ -70,22 +70,40 @@ fn went_on(ended: &Ended) {
 
 #[test]
 fn a_restart_of_ganesha_is_survived_with_reclaim() {
+    let Some(ended) = restarted_with_grace(&[]) else { return };
+    assert!(number(&fact(&ended, "recovered sessions: "), " whose state") >= 3);
+}
+
+/// One connection of each client makes the next session, the other three are bound to it, and each of the four claims its own files.
+#[test]
+fn a_restart_of_ganesha_is_survived_by_several_connections() {
+    let Some(ended) = restarted_with_grace(&["--connections", "4"]) else { return };
+    let sessions = number(&fact(&ended, "recovered sessions: "), " whose state");
+    let bound = number(&fact(&ended, "recovered connections: "), " bound");
+    assert!(sessions >= 3 && bound >= 9, "{sessions} sessions, {bound} bound");
+}
+
+/// A run whose server is killed and started again: no action failed, and what was open was claimed.
+fn restarted_with_grace(more: &[&str]) -> Option<Ended> {
     let _alone = alone();
     let mut ganesha = match Ganesha::start_with_grace(4) {
         Ok(ganesha) => ganesha,
-        Err(reason) => return skip(reason),
+        Err(reason) => {
+            skip(reason);
+            return None;
+        }
     };
-    let running = started(&ganesha.target_of(Export::Data, "4.1"), &[]);
+    let running = started(&ganesha.target_of(Export::Data, "4.1"), more);
     ganesha.kill();
     // Long enough that the outage is the longest silence, and shorter than the run's patience.
     std::thread::sleep(std::time::Duration::from_millis(300));
     ganesha.restart();
     let ended = ended(running);
     went_on(&ended);
-    assert!(number(&fact(&ended, "recovered sessions: "), " whose state") >= 3);
     let opens = fact(&ended, "recovered opens: ");
     assert!(number(&opens, " reclaimed") >= 3 && number(&opens, " lost") == 0, "{opens}");
     assert!(number(&fact(&ended, "recovered requests: "), " in a new session") >= 1);
+    Some(ended)
 }
 
 #[test]

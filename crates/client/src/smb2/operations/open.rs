@@ -131,11 +131,12 @@ impl SmbClient {
         }
     }
 
-    /// The lease of a file.
-    fn key_of_file(&self, path: &str) -> [u8; 16] {
+    /// The lease of a file: another one after an open of it may have been left at the server.
+    pub(in super::super) fn key_of_file(&self, path: &str) -> [u8; 16] {
         let file = FileIdentity::of_share_and_path(&self.options.share, path);
-        // The lower half is for leases of single opens.
-        (u128::from_le_bytes(self.guid) ^ u128::from(file.number()) << 64).to_le_bytes()
+        let times = self.durable.as_ref().map_or(0, |durable| durable.times_left_behind(path));
+        // Leases of single opens have a lower half only.
+        (u128::from_le_bytes(self.guid) ^ u128::from(file.number()) << 64 ^ u128::from(times)).to_le_bytes()
     }
 
     /// A name for a lease or a durable open, unlike all others of this client.

@@ -168,6 +168,41 @@ fn an_open_on_its_way_is_asked_for_under_another_name() {
     assert!(matches!(world.ended(tag), (1, Some(Ok(_)))));
 }
 
+/// The first open is left at the server, and nobody can close it: another lease makes the server close it.
+#[test]
+fn an_open_that_may_be_left_at_the_server_has_another_lease() {
+    let key = |asked: &Asked| {
+        let at = asked.bytes.windows(4).position(|part| part == b"RqLs").unwrap();
+        asked.bytes[at + 8..at + 24].to_vec()
+    };
+    // Where the file is open besides, another lease would break that one's.
+    for is_open in [false, true] {
+        let (mut world, file) = with_file(Dialect::V302);
+        if !is_open {
+            world.begin(&Operation::Close { file });
+            world.obey();
+        }
+        world.begin(&open(Disposition::OpenExisting));
+        let mut keys = vec![key(&world.asked().pop().unwrap())];
+        for _ in 0..2 {
+            assert!(world.lose());
+            world.resume();
+            if is_open {
+                let reopened = world.asked().pop().unwrap();
+                world.answer(&reopened, 0);
+            }
+            let again = world.asked().pop().unwrap();
+            keys.push(key(&again));
+        }
+        keys.dedup();
+        assert_eq!(keys.len(), if is_open { 1 } else { 3 });
+        // The file has this lease from now on.
+        world.obey();
+        world.begin(&open(Disposition::OpenExisting));
+        assert_eq!(Some(&key(&world.asked().pop().unwrap())), keys.last());
+    }
+}
+
 #[test]
 fn a_close_on_its_way_ends_well() {
     for was_closed in [false, true] {

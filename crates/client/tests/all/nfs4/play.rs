@@ -43,6 +43,8 @@ pub(crate) struct Play {
     /// Calls that came in all.
     asked: usize,
     connections: u32,
+    /// A file that is open.
+    pub(crate) file: Option<FileKey>,
     /// Answers to calls of the server.
     pub(crate) replies: Vec<Vec<u8>>,
 }
@@ -62,7 +64,7 @@ impl Play {
     pub(crate) fn of(client: Nfs4Client) -> Self {
         let (calls, replies) = (Vec::new(), Vec::new());
         let (out, seen, asked, connections) = (Outbox::new(), Seen::default(), 0, 0);
-        Self { client, out, seen, now: 1, calls, asked, connections, replies }
+        Self { client, out, seen, now: 1, calls, asked, connections, file: None, replies }
     }
 
     pub(crate) fn connect(&mut self) {

@@ -17,22 +17,24 @@ const NO_GRACE: u32 = 10_033;
 const GRACE: u32 = 10_013;
 
 /// What a server remembers, and whether it gives out what was there before its restart.
-struct Server {
+pub(super) struct Server {
     /// The session that it knows, by the number of its making.
-    session: Option<[u8; 16]>,
-    knows_client: bool,
-    grace: bool,
+    pub(super) session: Option<[u8; 16]>,
+    pub(super) knows_client: bool,
+    pub(super) grace: bool,
+    /// What it adds to the ids of its sessions.
+    pub(super) life: u8,
     /// What it did, in order.
-    log: Vec<&'static str>,
+    pub(super) log: Vec<&'static str>,
 }
 
 impl Server {
-    fn restarted(grace: bool) -> Self {
-        Self { session: None, knows_client: false, grace, log: Vec::new() }
+    pub(super) fn restarted(grace: bool) -> Self {
+        Self { session: None, knows_client: false, grace, life: 0, log: Vec::new() }
     }
 
     /// Its answer to a call.
-    fn results(&mut self, call: &Asked) -> Vec<u8> {
+    pub(super) fn results(&mut self, call: &Asked) -> Vec<u8> {
         match (call.operations.as_slice(), call.session) {
             ([41], _) if self.session.is_some_and(|known| call.arguments[16..32] == known) => self.says("bound", call),
             ([41], _) => call.failing(0, BADSESSION),
@@ -42,8 +44,11 @@ impl Server {
             }
             ([43], _) if !self.knows_client => call.failing(0, STALE_CLIENTID),
             ([43], _) => {
-                self.session = Some([SESSION[0] + call.arguments[27] - 1; 16]);
-                self.says("created", call)
+                let session = [SESSION[0] + call.arguments[27] - 1 + self.life; 16];
+                self.session = Some(session);
+                let mut results = self.says("created", call);
+                results[20..36].copy_from_slice(&session);
+                results
             }
             (_, session) if session != self.session => call.failing(0, BADSESSION),
             ([.., 58], _) => {
@@ -72,7 +77,7 @@ impl Server {
     }
 
     /// Answers until nothing is asked any more, but at most so many calls.
-    fn serve(&mut self, play: &mut Play, most: usize) -> usize {
+    pub(super) fn serve(&mut self, play: &mut Play, most: usize) -> usize {
         for answered in 0..most {
             if play.calls.is_empty() {
                 return answered;

@@ -4,10 +4,13 @@ use std::sync::Arc;
 
 use plimsoll_client::nfs4::{Nfs4Client, Nfs4Options, Trunk};
 use plimsoll_client::operation::Cause;
-use plimsoll_client::{Client, Operation, Reply, Tag};
+use plimsoll_client::{Client, Failure, Operation, Reply, Tag};
+use plimsoll_model::Outcome;
+use plimsoll_wire::nfs::status_name;
 use plimsoll_wire::rpc::Caller;
 
 use super::play::Play;
+use super::recovery::Server;
 use super::script::SESSION;
 use crate::nfs::script::identity;
 
@@ -104,29 +107,247 @@ fn a_connection_that_is_lost_goes_on_and_the_others_notice_nothing() {
     }
 }
 
-#[test]
-fn a_session_that_is_lost_ends_its_connections_and_the_next_ones_make_another() {
-    let of = shared();
-    let plays = both(&of);
-    for (mut play, rejoins) in plays.into_iter().zip([false, true]) {
+/// Two connections with a file and a lock each.
+fn holders(of: &(Arc<Nfs4Options>, Arc<Trunk>)) -> [Play; 2] {
+    both(of).map(|mut play| {
         let file = play.open();
+        play.begin(2, &Operation::Lock { file, offset: 0, length: 9, exclusive: true, wait: false });
+        play.serve();
+        assert!(play.done(Tag(2)).unwrap().is_ok());
+        play.file = Some(file);
+        play
+    })
+}
+
+/// The server answers both, and time passes, until both have ended what has this tag, or for a minute.
+fn settle(server: &mut Server, plays: &mut [Play], tag: u64) {
+    let begun = plays.iter().map(|play| play.now).max().unwrap();
+    loop {
+        let served: usize = plays.iter_mut().map(|play| server.serve(play, 1)).sum();
+        if served > 0 {
+            continue;
+        }
+        let waiting = |play: &&mut Play| {
+            play.client.over().is_none() && (play.done(Tag(tag)).is_none() || play.client.outstanding() > 0)
+        };
+        let next = plays.iter_mut().filter(waiting).min_by_key(|play| play.client.wakes_at());
+        match next {
+            Some(play) if play.client.wakes_at() < begun + 60_000_000_000 => play.wake(),
+            _ => return,
+        }
+    }
+}
+
+fn times(server: &Server, what: &str) -> usize {
+    server.log.iter().filter(|said| **said == what).count()
+}
+
+/// Requests that both have on their way, and what becomes of them.
+fn begin(plays: &mut [Play]) {
+    for play in plays {
+        let file = play.file.unwrap();
         play.begin(9, &Operation::GetattrOpen { file });
-        if rejoins {
+        play.begin(10, &Operation::Unlock { file, offset: 0, length: 9 });
+    }
+}
+
+fn check(plays: &[Play], what: &str) {
+    for play in plays {
+        for tag in [9, 10] {
+            assert!(play.done(Tag(tag)).is_some_and(|done| done.is_ok()), "{what}: {:?}", play.done(Tag(tag)));
+        }
+        assert_eq!((play.client.over(), play.client.outstanding()), (None, 0), "{what}");
+        play.check_rows(what);
+    }
+}
+
+#[test]
+fn a_session_that_is_destroyed_is_made_again_by_one_connection_and_has_the_others() {
+    for (loses, first) in [[false, false], [true, false], [true, true]].into_iter().flat_map(|it| [(it, 0), (it, 1)]) {
+        let of = shared();
+        let mut plays = holders(&of);
+        begin(&mut plays);
+        let mut server = Server { knows_client: true, ..Server::restarted(false) };
+        for (play, loses) in plays.iter_mut().zip(loses) {
+            if loses {
+                assert!(play.lose());
+                play.rejoin();
+            }
+        }
+        // Whichever notices first.
+        plays.rotate_left(first);
+        settle(&mut server, &mut plays, 10);
+        let what = format!("{loses:?}, {first}: {:?}", server.log);
+        assert_eq!(
+            (times(&server, "created"), times(&server, "bound"), times(&server, "identified")),
+            (1, 1, 0),
+            "{what}"
+        );
+        check(&plays, &what);
+    }
+}
+
+#[test]
+fn after_a_restart_both_connections_claim_their_files_before_one_says_so() {
+    for (loses, grace) in
+        [[true, true], [true, false], [false, false]].into_iter().flat_map(|it| [(it, true), (it, false)])
+    {
+        let of = shared();
+        let mut plays = holders(&of);
+        begin(&mut plays);
+        let mut server = Server::restarted(grace);
+        for (play, loses) in plays.iter_mut().zip(loses) {
+            if loses {
+                assert!(play.lose());
+                play.rejoin();
+            }
+        }
+        settle(&mut server, &mut plays, 10);
+        let what = format!("{loses:?}, {grace}: {:?}", server.log);
+        let once = ["identified", "created", "bound", "complete"].map(|it| times(&server, it));
+        assert_eq!(once, [1; 4], "{what}");
+        let (opens, locks) = if grace { ("reclaimed", "lock reclaimed") } else { ("opened anew", "locked") };
+        assert_eq!((times(&server, opens), times(&server, locks)), (2, 2), "{what}");
+        check(&plays, &what);
+    }
+}
+
+/// Either connection breaks again after any of the server's answers, and the server restarts again, or does not.
+#[test]
+fn a_recovery_of_two_connections_that_is_interrupted_anywhere_begins_again() {
+    let cases = (0..16).flat_map(|n| [0, 1].map(|which| (n, which)));
+    for (breaks, which) in cases {
+        for (again, grace) in [(false, true), (true, true), (false, false), (true, false)] {
+            let of = shared();
+            let mut plays = holders(&of);
+            begin(&mut plays);
+            let mut server = Server::restarted(grace);
+            for play in &mut plays {
+                assert!(play.lose());
+                play.rejoin();
+            }
+            let mut left = breaks;
+            while left > 0 {
+                let served: usize = plays.iter_mut().map(|play| server.serve(play, 1)).sum();
+                if served == 0 {
+                    plays.iter_mut().for_each(Play::wake);
+                }
+                left -= 1;
+            }
+            let what = format!("after {breaks}, {which}, {again}, {grace}: {:?}", server.log);
+            if again {
+                // With the server all of its connections end.
+                server = Server::restarted(grace);
+                assert!(plays[1 - which].lose(), "{what}");
+            }
+            assert!(plays[which].lose(), "{what}");
+            plays[which].rejoin();
+            if again {
+                plays[1 - which].rejoin();
+            }
+            settle(&mut server, &mut plays, 10);
+            check(&plays, &what);
+        }
+    }
+}
+
+#[test]
+fn connections_that_do_not_come_back_hold_up_nobody() {
+    // It is given up, or has nothing to send and does not notice.
+    for is_over in [true, false] {
+        let of = shared();
+        let mut plays = holders(&of);
+        begin(&mut plays[..1]);
+        if is_over {
+            assert!(plays[1].lose());
+            plays[1].client.broken(plays[1].now, Cause::ConnectionRefused, &mut plays[1].seen);
+        }
+        let mut server = Server { life: 100, ..Server::restarted(true) };
+        let begun = plays[0].now;
+        settle(&mut server, &mut plays[..1], 10);
+        assert_eq!(times(&server, "complete"), 1, "{:?}", server.log);
+        check(&plays[..1], "alone");
+        let took = plays[0].now - begun;
+        assert_eq!(took > 5_000_000_000, !is_over, "it waits five seconds for one that may come: {took}");
+        if !is_over {
+            // Too late to claim: it opens its file anew.
+            begin(&mut plays[1..]);
+            settle(&mut server, &mut plays, 10);
+            check(&plays, "late");
+            assert_eq!((times(&server, "opened anew"), times(&server, "complete")), (1, 1), "{:?}", server.log);
+        }
+    }
+}
+
+#[test]
+fn a_connection_made_anew_leaves_the_claims_to_the_others() {
+    let of = shared();
+    let mut plays = holders(&of);
+    begin(&mut plays[..1]);
+    assert!(plays[0].lose());
+    plays[1].client.broken(plays[1].now, Cause::ConnectionReset, &mut plays[1].seen);
+    let mut server = Server { life: 100, ..Server::restarted(true) };
+    let mut next = member(&of, 1);
+    next.connect();
+    settle(&mut server, std::slice::from_mut(&mut next), Tag::CONNECT.0);
+    assert_eq!(next.done(Tag::CONNECT), Some(Ok(Reply::Nothing)));
+    assert_eq!((times(&server, "created"), times(&server, "complete")), (1, 0), "the other one has something to claim");
+    plays[0].rejoin();
+    settle(&mut server, &mut plays[..1], 10);
+    check(&plays[..1], "claims");
+    assert_eq!((times(&server, "reclaimed"), times(&server, "complete")), (1, 1), "{:?}", server.log);
+}
+
+/// Every status in answer to every request of a recovery of two connections, at two places of its compound: whatever waits for it ends,
+/// and no connection hangs.
+#[test]
+fn every_status_in_answer_to_every_request_of_a_shared_recovery_ends_it() {
+    let statuses = (1..100).chain(10_001..10_100).filter(|&it| status_name(4, it).is_some());
+    let steps = (0..8).flat_map(|step| [(step, 0, true), (step, 1, true), (step, 0, false), (step, 1, false)]);
+    let mut cases = 0;
+    for (status, (step, place, grace)) in statuses.flat_map(|status| steps.clone().map(move |it| (status, it))) {
+        let of = shared();
+        let mut plays = holders(&of);
+        begin(&mut plays);
+        let mut server = Server::restarted(grace);
+        for play in &mut plays {
             assert!(play.lose());
             play.rejoin();
         }
+        for _ in 0..step {
+            let served: usize = plays.iter_mut().map(|play| server.serve(play, 1)).sum();
+            if served == 0 {
+                plays.iter_mut().for_each(Play::wake);
+            }
+        }
+        let Some(play) = plays.iter_mut().find(|play| !play.calls.is_empty()) else { continue };
         let call = play.calls.remove(0);
-        play.answer(&call, &call.failing(0, 10_052));
-        assert_eq!(play.client.over(), Some(Cause::SessionLost));
-        assert_eq!(play.done(Tag(9)).unwrap().unwrap_err().cause, Cause::SessionLost);
-        assert_eq!(play.client.outstanding(), 0);
-        play.check_rows("session lost");
+        if place >= call.operations.len() {
+            continue;
+        }
+        play.answer(&call, &call.failing(place, status));
+        settle(&mut server, &mut plays, 10);
+        let what = format!("status {status} at {place} of request {step}, {grace}: {:?}", server.log);
+        for play in &mut plays {
+            if play.client.over().is_none() && play.done(Tag(10)).is_none() {
+                play.time_out();
+                play.serve();
+            }
+            for tag in [9, 10] {
+                let done = play.done(Tag(tag)).unwrap_or_else(|| panic!("{what}: {tag} never ends"));
+                let refused =
+                    |failure: &Failure| failure.cause == Cause::Status || failure.outcome == Outcome::NeverSent;
+                assert!(
+                    done.as_ref()
+                        .err()
+                        .is_none_or(|failure| refused(failure) || play.client.over() == Some(failure.cause)),
+                    "{what}: {done:?}"
+                );
+            }
+            assert_eq!(play.client.outstanding(), 0, "{what}");
+            play.check_rows(&what);
+        }
+        cases += 1;
     }
-    let mut next = member(&of, 1);
-    next.connect();
-    assert_eq!(next.calls[0].operations, [42], "EXCHANGE_ID");
-    next.serve();
-    let mut behind = member(&of, 0);
-    behind.connect();
-    assert_eq!(behind.calls[0].operations, [41]);
+    assert!(cases > 2_000, "{cases}");
 }
