@@ -5,6 +5,7 @@ mod flow;
 mod hostile;
 mod lease_cache;
 mod logon;
+mod misbehaviour;
 mod server;
 mod shares;
 
