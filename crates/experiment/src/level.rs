@@ -128,7 +128,7 @@ impl LevelResult {
     }
 
     /// A level that could not be run at all: nothing, and why.
-    pub fn not_run(plan: &Plan, words: String, error: &EngineError) -> Self {
+    pub fn not_run(plan: &Plan, words: String, error: &impl std::fmt::Display) -> Self {
         let (clients, depth) = (u64::from(plan.clients()), plan.depth);
         let asked_per_s = plan.asked_rate();
         let reasons = vec![Reason::invalid(error.to_string())];

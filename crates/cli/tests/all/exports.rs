@@ -54,7 +54,7 @@ fn counts(report: &Value) -> BTreeMap<String, u64> {
 }
 
 /// The histograms of a log by tag, all lines of each together, and the seconds of its first and last instants.
-fn read_log(log: &[u8]) -> (BTreeMap<String, Histogram<u64>>, (f64, f64)) {
+pub(crate) fn read_log(log: &[u8]) -> (BTreeMap<String, Histogram<u64>>, (f64, f64)) {
     let (mut by_tag, mut span) = (BTreeMap::new(), (f64::INFINITY, 0.0f64));
     for entry in IntervalLogIterator::new(log) {
         let LogEntry::Interval(line) = entry.unwrap() else { continue };

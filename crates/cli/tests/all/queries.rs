@@ -11,7 +11,7 @@ use serde_json::Value;
 use crate::recorded_sql::{can_import, python};
 
 const ENGINES: [&str; 2] = ["duckdb", "datafusion"];
-const QUERIES: [&str; 6] = [
+pub(crate) const QUERIES: [&str; 6] = [
     "errors-by-day",
     "mix-by-day",
     "percentiles-by-hour",
@@ -22,7 +22,7 @@ const QUERIES: [&str; 6] = [
 /// A week in seconds.
 const WEEK_S: &str = "604800";
 
-fn root() -> PathBuf {
+pub(crate) fn root() -> PathBuf {
     Path::new(env!("CARGO_MANIFEST_DIR")).join("../..").canonicalize().unwrap()
 }
 

@@ -8,7 +8,6 @@ mod part_recording;
 mod result;
 
 use std::path::PathBuf;
-use std::sync::Arc;
 use std::time::Duration;
 
 use plimsoll_drive::engine::{self, Plan};
@@ -42,27 +41,65 @@ pub fn merge(
 ) -> anyhow::Result<(Findings, anyhow::Result<()>)> {
     let (parts, mut reasons) = opened(folders);
     let Some(first) = parts.first() else {
-        let why = reasons.iter().map(|reason| reason.text.as_str()).collect::<Vec<_>>().join("; ");
-        return Err(Usage(format!("no recording of a part to merge: {why}")).into());
+        return Err(Usage(format!("no recording of a part to merge: {}", joined(&reasons))).into());
     };
     reasons.extend(missing(&parts));
     let mut names = Names::default();
-    let mut measured = Vec::new();
-    for part in &parts {
-        match part.measured(&mut names) {
+    let whole = Whole::of(first)?;
+    let mut levels = Vec::new();
+    let (mut recording, mut facts, mut added) = (None, Vec::new(), Ok(()));
+    let mut to = Some(to);
+    for level_spec in &whole.level_specs {
+        let (measured, not_measured) = measured(&parts, level_spec, &mut names);
+        let mut reasons = [reasons.clone(), not_measured].concat();
+        if let Some(to) = to.take() {
+            // Parts that did not measure the first level have nothing to report, as a run.
+            anyhow::ensure!(!measured.is_empty(), "no part measured anything: {}", joined(&reasons));
+            facts = facts_of(&measured);
+            recording = whole.begin(to, &measured)?;
+        }
+        reasons.extend(clock_difference.and_then(|difference| apart(&parts, difference)));
+        let depth = match depth::common(&measured) {
+            Ok(depth) => depth,
+            Err(error) => {
+                if let Some(recording) = recording {
+                    recording.finish::<()>(false, Err(&error))?;
+                }
+                return Err(error);
+            }
+        };
+        let (level, intervals) = whole.level(level_spec, &measured, depth, reasons);
+        if let Some(recording) = &recording {
+            added = all_of([added, add(recording, level_spec, (&level, &intervals), &measured, &names)]);
+        }
+        levels.push(level);
+    }
+    let with = |run: Run| Run { facts: facts.clone(), ..run };
+    let ran: Vec<&LevelResult> = levels.iter().collect();
+    let findings = findings_of((&whole.spec, &whole.workload), &ran, &names, Vec::new(), with);
+    let found = Ok((findings, ()));
+    let ended = recording.map_or(Ok(()), |recording| recording.finish(false, found.as_ref()));
+    found.map(|(findings, ())| (findings, all_of([added, ended])))
+}
+
+/// What parts measured at a level, and which did not.
+fn measured<'a>(
+    parts: &'a [PartRecording],
+    level_spec: &LevelSpec,
+    names: &mut Names,
+) -> (Vec<(&'a PartRecording, Measured)>, Vec<Reason>) {
+    let (mut measured, mut reasons) = (Vec::new(), Vec::new());
+    for part in parts {
+        match part.measured(level_spec, names) {
             Ok(found) => measured.push((part, found)),
             Err(error) => reasons.push(Reason::invalid(format!("{} did not finish: {error:#}", named(part)))),
         }
     }
-    if measured.is_empty() {
-        let why = reasons.iter().map(|reason| reason.text.as_str()).collect::<Vec<_>>().join("; ");
-        anyhow::bail!("no part measured anything: {why}");
-    }
-    reasons.extend(clock_difference.and_then(|difference| apart(&parts, difference)));
-    let whole = Whole::of(first)?;
-    let depth = depth::common(&measured)?;
-    let (level, intervals) = whole.level(&measured, depth, reasons);
-    whole.record(&level, &intervals, (&measured, &Arc::new(names)), to)
+    (measured, reasons)
+}
+
+fn joined(reasons: &[Reason]) -> String {
+    reasons.iter().map(|reason| reason.text.as_str()).collect::<Vec<_>>().join("; ")
 }
 
 /// The parts that can be opened and belong together, in their order, and what speaks against the whole.
@@ -122,7 +159,7 @@ fn named(part: &PartRecording) -> String {
 /// The run of which there are parts.
 struct Whole {
     spec: RunSpec,
-    level_spec: LevelSpec,
+    level_specs: Vec<LevelSpec>,
     workload: Workload,
 }
 
@@ -132,25 +169,31 @@ impl Whole {
         let variants = part.spec.variants(&part.workload_text)?;
         let workload = variants.into_iter().next().map(|variant| variant.workload);
         let workload = workload.ok_or_else(|| Usage(format!("{}: no workload", part.shown)))?;
-        let level_spec = LevelSpec { plan: part.level_spec()?.plan.whole(), ..part.level_spec()?.clone() };
-        let whole = |variant: &VariantSpec| VariantSpec { levels: vec![level_spec.clone()], ..variant.clone() };
+        let whole_level = |level: &LevelSpec| LevelSpec { plan: level.plan.whole(), ..level.clone() };
+        let level_specs: Vec<LevelSpec> = part.spec.levels().map(|(_, level)| whole_level(level)).collect();
+        let whole = |variant: &VariantSpec| VariantSpec { levels: level_specs.clone(), ..variant.clone() };
         let spec = RunSpec {
             clock_bound_ns: None,
             variants: part.spec.variants.iter().map(whole).collect(),
             about: part.source.about.clone(),
             ..part.spec.clone()
         };
-        Ok(Self { spec, level_spec, workload })
+        Ok(Self { spec, level_specs, workload })
     }
 
-    /// The level that the parts make, with its intervals.
+    /// A level that the parts make, with its intervals.
     fn level(
         &self,
+        level_spec: &LevelSpec,
         parts: &[(&PartRecording, Measured)],
         depth: QueueDepth,
         mut reasons: Vec<Reason>,
     ) -> (LevelResult, Option<Intervals>) {
-        let plan = &self.level_spec.plan;
+        let plan = &level_spec.plan;
+        if parts.is_empty() {
+            let level = LevelResult::not_run(plan, level_spec.words.clone(), &joined(&reasons));
+            return (level.on(level_spec).named(&self.workload), None);
+        }
         let mut sums: Option<(Statistics, Intervals)> = None;
         for (_, Measured { statistics, intervals, .. }) in parts {
             match &mut sums {
@@ -165,7 +208,9 @@ impl Whole {
         let statistics = statistics.unwrap_or_else(|| level::no_statistics(plan)).with_queue_depth(depth);
         let ran = engine::merged(plan, parts.iter().map(|(_, measured)| measured.result.ran.clone()).collect());
         reasons.extend(parts.iter().flat_map(|(part, found)| against(part, found, plan, ran.measured)));
-        let level = level::ended(statistics, None, ran, plan, &self.level_spec.words);
+        // A load curve says how sure its points are.
+        let for_the_curve = intervals.clone().filter(|_| self.level_specs.len() > 1);
+        let level = level::ended(statistics, for_the_curve, ran, plan, &level_spec.words).without_intervals();
         let level = reasons.into_iter().fold(level, |level, reason| level.against(Some(reason)));
         let guarantees = parts.iter().map(|(_, found)| &found.level.about.guarantees);
         let alike = guarantees.clone().all(|one| Some(one) == guarantees.clone().next());
@@ -173,18 +218,15 @@ impl Whole {
             Some(Some(same)) => level.guaranteed(same.clone()),
             _ => level,
         };
-        (level.on(&self.level_spec).named(&self.workload), intervals)
+        (level.on(level_spec).named(&self.workload), intervals)
     }
 
-    /// What a report shows of it, and its recording.
-    fn record(
+    /// The recording of the whole, if one is wanted; its rows are those of the parts.
+    fn begin(
         &self,
-        level: &LevelResult,
-        intervals: &Option<Intervals>,
-        (parts, names): (&[(&PartRecording, Measured)], &Arc<Names>),
         to: Option<RecordTo>,
-    ) -> anyhow::Result<(Findings, anyhow::Result<()>)> {
-        let facts = facts(parts);
+        parts: &[(&PartRecording, Measured)],
+    ) -> anyhow::Result<Option<RunRecording<'_>>> {
         let rows = parts.first().map(|(part, _)| part.recording.manifest.transactions.which.as_str());
         let rows = match rows {
             Some("all") => Rows::All,
@@ -192,23 +234,27 @@ impl Whole {
             Some(_) => Rows::Sample,
         };
         let to = to.map(|to| RecordTo { rows, ..to });
-        let recording = RunRecording::begin(to.as_ref(), &self.spec, &self.workload)?;
-        let with = |run: Run| Run { facts: facts.clone(), ..run };
-        let findings = findings_of((&self.spec, &self.workload), &[level], names, Vec::new(), with);
-        let Some(recording) = recording else { return Ok((findings, Ok(()))) };
-        let fill = |stage: &mut StageWriter| {
-            intervals.iter().for_each(|intervals| stage.rest(intervals));
-            parts.iter().for_each(|(part, found)| stage.adopt(&part.recording, &found.stage));
-        };
-        let added = recording.add(&self.level_spec, level, names, fill);
-        let found = Ok((findings, ()));
-        let besides = all_of([added, recording.finish(false, found.as_ref())]);
-        found.map(|(findings, ())| (findings, besides))
+        RunRecording::begin(to.as_ref(), &self.spec, &self.workload)
     }
 }
 
+/// Adds a level to the recording of the whole, with the rows of its parts.
+fn add(
+    recording: &RunRecording<'_>,
+    level_spec: &LevelSpec,
+    (level, intervals): (&LevelResult, &Option<Intervals>),
+    parts: &[(&PartRecording, Measured)],
+    names: &Names,
+) -> anyhow::Result<()> {
+    let fill = |stage: &mut StageWriter| {
+        intervals.iter().for_each(|intervals| stage.rest(intervals));
+        parts.iter().for_each(|(part, found)| stage.adopt(&part.recording, &found.stage));
+    };
+    recording.add(level_spec, level, names, fill)
+}
+
 /// What was agreed with servers, and whose clients they were: of all parts, each once; and how far apart their clocks may be.
-fn facts(parts: &[(&PartRecording, Measured)]) -> Vec<String> {
+fn facts_of(parts: &[(&PartRecording, Measured)]) -> Vec<String> {
     let mut facts: Vec<String> = Vec::new();
     for fact in parts.iter().flat_map(|(part, _)| &part.run.facts) {
         if !facts.contains(fact) {

@@ -53,11 +53,6 @@ impl PartRecording {
         Ok(Self { shown: folder.display().to_string(), part, spec, workload_text, run: *run, source, recording })
     }
 
-    /// The only level of a part.
-    pub(super) fn level_spec(&self) -> anyhow::Result<&LevelSpec> {
-        Ok(self.spec.levels().next().context("it has no load level")?.1)
-    }
-
     /// Why it is no part of the same run as `first`; `None` where it is.
     pub(super) fn differs(&self, first: &Self) -> Option<String> {
         let (mine, theirs) = (&self.recording.manifest, &first.recording.manifest);
@@ -74,13 +69,14 @@ impl PartRecording {
         self.spec.differs(&first.spec)
     }
 
-    /// What it measured.
+    /// What it measured at a level.
     ///
     /// # Errors
     /// It did not finish, with the reason as far as it is known; or a file is damaged.
-    pub(super) fn measured(&self, names: &mut Names) -> anyhow::Result<Measured> {
+    pub(super) fn measured(&self, level_spec: &LevelSpec, names: &mut Names) -> anyhow::Result<Measured> {
         let manifest = &self.recording.manifest;
-        let Some(stage) = manifest.stages.first() else {
+        let number = level_spec.plan.stage.unwrap_or(0);
+        let Some(stage) = manifest.stages.iter().find(|stage| stage.number == number) else {
             let why = manifest.validity.as_ref().and_then(|validity| validity.reasons.first());
             match (why, manifest.state) {
                 (Some(why), _) => anyhow::bail!("{why}"),
@@ -88,7 +84,11 @@ impl PartRecording {
                 (None, _) => anyhow::bail!("it was stopped before it measured anything"),
             }
         };
-        let part = self.recording.part(stage)?.context("part.zst is missing")?;
+        let Some(part) = self.recording.part(stage)? else {
+            let level = RecordedLevel::read(&stage.about)?;
+            let why = level.about.validity.reasons.first().map_or("part.zst is missing", String::as_str);
+            anyhow::bail!("{why}");
+        };
         let result = serde_json::from_slice(&part).context("part.zst is damaged or from another version")?;
         let (statistics, _) = self.recording.statistics(stage, names)?;
         let intervals = self.recording.intervals(stage)?;

@@ -1,7 +1,10 @@
 //! Verdicts of runs on servers that are known, in memory under a virtual clock.
 
 mod live;
+mod million;
 mod outliers;
 mod parts;
 mod ranking;
+mod sameness;
+mod simulated;
 mod starvation;

@@ -1,5 +1,6 @@
 //! Servers for one test, on loopback and ended with it: real ones, and made-up ones that do what they are told.
 
+pub mod delaying_proxy;
 pub mod faulty;
 mod ganesha;
 mod kdc;
