@@ -62,6 +62,8 @@ pub(crate) fn run(arguments: Arguments) -> anyhow::Result<Done> {
     let (mut observer, mut running) = analysis.begin(&inputs, keys, None, threads >= 3)?;
     memory::settle_down();
     observe(&mut captures, &mut observer, &mut running, threads, quiet)?;
+    // The report needs other code than the packets.
+    memory::give_back_code();
     running.end(observer.finish(), &captures)
 }
 

@@ -4,32 +4,36 @@
 #[cfg(all(target_os = "linux", target_env = "gnu"))]
 const OWN_MAP_BYTES: libc::c_int = 128 << 10;
 
-/// For a command that now reads for long and keeps little: gives back the memory of the program's code and constants that were used so
-/// far, most of them for the arguments of the command. What is used again comes back from the file by itself. And large blocks that are
-/// freed from now on go back to the system at once.
+/// For a command that now reads for long and keeps little: large blocks that are freed from now on go back to the system at once, and so
+/// does the code of the start, most of it for the arguments of the command.
 pub fn settle_down() {
-    #[cfg(all(target_os = "linux", target_pointer_width = "64"))]
-    start::forget();
+    give_back_code();
     #[cfg(all(target_os = "linux", target_env = "gnu"))]
     // SAFETY: sets a number, which the allocator itself would otherwise raise, in any thread, with each large block that is freed.
     let _ = unsafe { libc::mallopt(libc::M_MMAP_THRESHOLD, OWN_MAP_BYTES) };
 }
 
+/// Gives back the memory of the program's code and constants that were used so far. What is used again comes back from the file by itself.
+pub fn give_back_code() {
+    #[cfg(all(target_os = "linux", target_pointer_width = "64"))]
+    code::give_back();
+}
+
 #[cfg(all(target_os = "linux", target_pointer_width = "64"))]
-mod start {
+mod code {
     use std::ffi::{c_int, c_void};
 
     /// The breakpoints of a debugger stand in the pages that would be given back: under one, all stay.
-    pub(super) fn forget() {
+    pub(super) fn give_back() {
         let status = std::fs::read_to_string("/proc/self/status");
         if status.is_ok_and(|status| status.contains("TracerPid:\t0\n")) {
             // SAFETY: the callback has the signature that is asked for, and uses what it is given during the call only.
-            unsafe { libc::dl_iterate_phdr(Some(forget_object), std::ptr::null_mut()) };
+            unsafe { libc::dl_iterate_phdr(Some(give_back_object), std::ptr::null_mut()) };
         }
     }
 
     /// Gives back the pages of the program or a library that are never written.
-    unsafe extern "C" fn forget_object(object: *mut libc::dl_phdr_info, _: usize, _: *mut c_void) -> c_int {
+    unsafe extern "C" fn give_back_object(object: *mut libc::dl_phdr_info, _: usize, _: *mut c_void) -> c_int {
         const GO_ON: c_int = 0;
         // SAFETY: the loader gives an object that lives as long as the call, and the length of its table of headers.
         let (base, headers) = unsafe {

@@ -11,6 +11,7 @@ use std::ffi::c_int;
 use std::fs::File;
 use std::ops::Range;
 use std::os::fd::AsRawFd;
+use std::os::unix::fs::FileExt;
 
 use memmap2::{Advice, Mmap, MmapOptions, UncheckedAdvice};
 
@@ -59,6 +60,34 @@ pub(super) fn free(map: &Mmap, part: Range<usize>) {
     // SAFETY: the map is shared and of a file that nobody can change: whoever looked there again would see the same bytes.
     // That the system does not do it costs memory only.
     let _ = unsafe { map.unchecked_advise_range(UncheckedAdvice::DontNeed, part.start, part.len()) };
+}
+
+/// Says which pages of a map are in memory for this process.
+#[derive(Debug, Default)]
+pub(super) struct PageTable {
+    /// Opened with the first question. `None` if the system has no such file.
+    file: Option<Option<File>>,
+}
+
+impl PageTable {
+    /// Whether the page at `at` can be used without a page fault. A wrong answer costs memory or time only.
+    pub(super) fn has(&mut self, map: &Mmap, at: usize) -> bool {
+        const ENTRY_BYTES: u64 = 8;
+        const PRESENT: u64 = 1 << 63;
+        let file = self.file.get_or_insert_with(|| File::open("/proc/self/pagemap").ok());
+        let (Some(file), true) = (file, at < map.len()) else { return false };
+        let page = (map.as_ptr() as usize + at) as u64 / rustix::param::page_size() as u64;
+        let mut entry = [0; ENTRY_BYTES as usize];
+        file.read_exact_at(&mut entry, page * ENTRY_BYTES).is_ok() && u64::from_ne_bytes(entry) & PRESENT != 0
+    }
+}
+
+/// Makes the system use small pages for the rest of a huge page whose front was freed with [`free`]. Otherwise the next access would bring
+/// the whole huge page again.
+pub(super) fn in_small_pages(map: &Mmap, part: Range<usize>) {
+    // Other advice makes this part a mapping of its own, and a mapping that begins within a huge page gets small pages. If the system does
+    // not do it, that costs memory only.
+    let _ = map.advise_range(Advice::Sequential, part.start, part.len());
 }
 
 fn control(file: &File, command: c_int, argument: c_int) -> Option<c_int> {

@@ -8,13 +8,15 @@ use std::time::Duration;
 
 use memmap2::Mmap;
 
-use super::lease;
+use super::lease::{self, PageTable};
 
 /// Bytes of addresses mapped at once. They take no memory; only where one map ends and the next begins are pages brought twice.
 /// (Tests cross from map to map with files that are small.)
 const MAP_BYTES: u64 = if cfg!(test) { 4 << 20 } else { 64 << 20 };
-/// Bytes of a map that are brought to memory at once. From 1 MiB on the cost of a step no longer shows.
-const STEP_BYTES: usize = 1 << 20;
+/// A step brings a map to memory up to the next multiple of this number of bytes in the file. Smaller steps cost time.
+const STEP_BYTES: u64 = 1 << 20;
+/// Size of a huge page: the system brings and frees each of them as a whole.
+const HUGE_BYTES: u64 = 2 << 20;
 /// A file with less than this left, in bytes, is not worth a lease.
 const WORTH_A_LEASE: u64 = 4 << 20;
 /// Where a map, or a step in it, may begin, in bytes: a multiple of every page size.
@@ -45,6 +47,7 @@ pub(super) struct Plain {
     /// How far it was read or mapped, also told to the progress.
     furthest: u64,
     progress: Arc<AtomicU64>,
+    page_table: PageTable,
 }
 
 /// A part of a file whose pages are brought to memory step by step.
@@ -59,6 +62,8 @@ pub(super) struct Mapped {
     pub(super) filled: usize,
     /// Up to here they were freed again.
     freed: usize,
+    /// What was brought last is a huge page.
+    is_huge: bool,
     /// The file ends with `filled`.
     pub(super) last: bool,
 }
@@ -87,7 +92,8 @@ impl Plain {
     /// A file that stands at its start. The bytes that are read are added to `progress`.
     pub(super) fn new(file: File, progress: Arc<AtomicU64>) -> Self {
         let file = Arc::new(file);
-        Self { file, size: 0, lease: Lease::Untried, position: 0, furthest: 0, progress }
+        let page_table = PageTable::default();
+        Self { file, size: 0, lease: Lease::Untried, position: 0, furthest: 0, progress, page_table }
     }
 
     /// Reads on from where the last read or seek ended.
@@ -112,26 +118,45 @@ impl Plain {
         self.lease == Lease::Held && lease::holds(&self.file)
     }
 
-    /// The bytes around and behind `offset`, where [`Plain::may_map`] says so. The map before should be gone by then.
-    pub(super) fn map(&mut self, offset: u64) -> Option<Mapped> {
-        if self.lease == Lease::Held { self.part(offset) } else { None }
+    /// The bytes from `needed` on, and some behind `offset`, where [`Plain::may_map`] says so. The map before should be gone by then.
+    pub(super) fn map(&mut self, needed: u64, offset: u64) -> Option<Mapped> {
+        if self.lease == Lease::Held { self.part(needed, offset) } else { None }
     }
 
-    /// Brings more of a map to memory, where [`Plain::may_map`] says so, and frees what stands in front of `needed` in it. False where
-    /// the map has no more, or its pages cannot be read.
-    pub(super) fn fill(&mut self, map: &mut Mapped, needed: usize) -> bool {
+    /// Brings more of a map to memory, some behind `pos` at least, where [`Plain::may_map`] says so, and frees what stands in front of
+    /// `needed` in it. False where the map has no more, or its pages cannot be read.
+    pub(super) fn fill(&mut self, map: &mut Mapped, needed: usize, pos: usize) -> bool {
         let grain = GRAIN as usize;
-        let in_use = if Arc::strong_count(&map.part) > 1 { HANDED_BYTES } else { 0 };
-        let needed = needed.saturating_sub(in_use);
+        let others_use = Arc::strong_count(&map.part) > 1;
+        let needed = needed.saturating_sub(if others_use { HANDED_BYTES } else { 0 });
         let needed = needed - needed % grain;
         let whole = &map.part.bytes;
+        let known = map.filled.max(pos);
+        let step = STEP_BYTES - (map.base + known as u64) % STEP_BYTES;
+        let mut to = known.saturating_add(step as usize).min(whole.len());
+        if to <= known {
+            return false;
+        }
+        let mut from = map.filled;
         if needed > map.freed {
             lease::free(whole, map.freed..needed);
             map.freed = needed;
+            if map.is_huge && !others_use {
+                lease::in_small_pages(whole, needed..map.filled);
+                from = needed;
+            }
         }
-        let to = map.filled.saturating_add(STEP_BYTES).min(whole.len());
-        if to == map.filled || !lease::bring(whole, map.filled..to) {
+        if !lease::bring(whole, from..to) {
             return false;
+        }
+        // With its first half, a huge page brought the second one.
+        let ends_in_middle = (map.base + to as u64) % HUGE_BYTES == STEP_BYTES;
+        map.is_huge = ends_in_middle && self.page_table.has(whole, to + STEP_BYTES as usize / 2);
+        if map.is_huge {
+            let end = (to + STEP_BYTES as usize).min(whole.len());
+            if lease::bring(whole, to..end) {
+                to = end;
+            }
         }
         map.filled = to;
         let end = map.base + to as u64;
@@ -167,16 +192,16 @@ impl Plain {
         Lease::Held
     }
 
-    fn part(&mut self, offset: u64) -> Option<Mapped> {
-        let base = offset - offset % GRAIN;
+    fn part(&mut self, needed: u64, offset: u64) -> Option<Mapped> {
+        let base = needed - needed % GRAIN;
         let len = self.size.checked_sub(base).filter(|&len| len > 0)?.min(MAP_BYTES);
         let bytes = lease::map(&self.file, base, usize::try_from(len).ok()?)?;
         let part = Arc::new(Part { bytes, _file: Arc::clone(&self.file) });
         // SAFETY: a map stays where it is until it is dropped. `Mapped` keeps `part`, gives it to nobody mutably, and lends these bytes
         // for no longer than it lives itself.
         let bytes = unsafe { std::slice::from_raw_parts(part.bytes.as_ptr(), part.bytes.len()) };
-        let mut map = Mapped { bytes, part, base, filled: 0, freed: 0, last: false };
-        self.fill(&mut map, 0).then_some(map)
+        let mut map = Mapped { bytes, part, base, filled: 0, freed: 0, is_huge: false, last: false };
+        self.fill(&mut map, 0, (offset - base) as usize).then_some(map)
     }
 
     fn reached(&mut self, offset: u64) {

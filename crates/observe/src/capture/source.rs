@@ -382,7 +382,7 @@ impl Source {
             && !is_far
             && let Some(map) = &mut self.map
             && let Some(needed) = from.checked_sub(self.base)
-            && file.fill(map, needed as usize)
+            && file.fill(map, needed as usize, self.pos)
         {
             (self.filled, self.ended) = (map.filled, map.last);
             return Ok(true);
@@ -391,7 +391,7 @@ impl Source {
         if may_map || was_mapped {
             self.map = None;
         }
-        if may_map && let Some(map) = file.map(from) {
+        if may_map && let Some(map) = file.map(from, offset) {
             (self.base, self.pos, self.filled, self.ended) =
                 (map.base, (offset - map.base) as usize, map.filled, map.last);
             self.map = Some(map);

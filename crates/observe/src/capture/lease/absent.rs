@@ -24,3 +24,14 @@ pub(super) fn bring(_map: &Mmap, _part: Range<usize>) -> bool {
 }
 
 pub(super) fn free(_map: &Mmap, _part: Range<usize>) {}
+
+pub(super) fn in_small_pages(_map: &Mmap, _part: Range<usize>) {}
+
+#[derive(Debug, Default)]
+pub(super) struct PageTable;
+
+impl PageTable {
+    pub(super) fn has(&mut self, _map: &Mmap, _at: usize) -> bool {
+        false
+    }
+}

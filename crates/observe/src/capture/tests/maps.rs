@@ -59,6 +59,29 @@ fn every_byte_of_a_file_is_at_its_place_in_either_direction() {
 }
 
 #[test]
+fn what_is_kept_of_a_file_stays_from_map_to_map() {
+    let folder = Folder::new();
+    let bytes: Vec<u8> = (0..9u32 << 20).map(|at| (at ^ (at >> 8) ^ (at >> 16)) as u8).collect();
+    let Input::File(path) = folder.file("bytes", &bytes) else { panic!("a file was made") };
+    for kept in [1, 60_000, 190_000, 500_000, 1 << 20, 1_500_000] {
+        let file = super::super::plain::Plain::new(std::fs::File::open(&path).unwrap(), Default::default());
+        let mut source = Source::new(Backing::Plain(file), false);
+        while source.need(100_003).unwrap() {
+            let at = source.place() as usize;
+            assert!(source.available()[..100_003] == bytes[at..at + 100_003], "{kept} kept, at {at}");
+            let from = at.saturating_sub(kept);
+            source.keep_from(from as u64);
+            source.pass(100_003);
+            // What was read in one go lies in one piece.
+            let len = (at - from).min(1_000);
+            let first = source.slice(from as u64, len);
+            assert!(first == &bytes[from..from + len], "{kept} kept, at {at}");
+        }
+        assert!(source.place() as usize + 100_003 > bytes.len(), "{kept} kept: ended at {}", source.place());
+    }
+}
+
+#[test]
 fn whoever_cuts_a_file_that_is_being_read_neither_waits_nor_ends_the_reader() {
     let (folder, packets) = (Folder::new(), large());
     let input = folder.file("capture", &builders::pcap(Endian::Little, 0xa1b2_c3d4, 1, &packets));
