@@ -14,6 +14,10 @@ pub struct ClientPath {
     pub connections: u64,
     /// Of these, connections of which the handshake was captured.
     pub handshakes: u64,
+    /// Connections whose SYN, or the answer to it, was sent again before the client went on.
+    pub late_handshakes: u64,
+    /// How long these handshakes took, ns.
+    pub late_handshake_ns: u64,
     /// Between the place of the capture and the servers, and between it and the client.
     pub round_trips: [RoundTrip; 2],
     /// How quickly data are acknowledged while there are more.
@@ -45,6 +49,8 @@ impl ClientPath {
             client,
             connections: 0,
             handshakes: 0,
+            late_handshakes: 0,
+            late_handshake_ns: 0,
             round_trips: Default::default(),
             paces: Default::default(),
             data_segments: [0; 2],

@@ -272,6 +272,10 @@ pub struct Network {
     pub most_resent: MostResent,
     /// Connections of which the handshake was captured.
     pub handshakes: u64,
+    /// Connections whose SYN, or the answer to it, was sent again before the client went on.
+    pub late_handshakes: u64,
+    /// How long these handshakes took, from the first copy to the next segment without SYN, ns.
+    pub late_handshake_ns: u64,
     /// The client whose closed windows kept servers from sending longest over one connection, and for how long, ns.
     pub slow_reader: Option<(std::net::IpAddr, u64)>,
     /// The shortest time from a SYN to its answer: the round trip between the place of the capture and a server, ns.
@@ -339,6 +343,8 @@ impl Network {
         sum(&mut self.resent_wait_ns, other.resent_wait_ns);
         self.most_resent.add(&other.most_resent);
         self.handshakes += other.handshakes;
+        self.late_handshakes += other.late_handshakes;
+        self.late_handshake_ns = self.late_handshake_ns.saturating_add(other.late_handshake_ns);
         let both = self.slow_reader.into_iter().chain(other.slow_reader);
         self.slow_reader = both.max_by_key(|&(_, closed_ns)| closed_ns);
         let least = |a: Option<u64>, b: Option<u64>| a.into_iter().chain(b).min();

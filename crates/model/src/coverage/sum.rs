@@ -153,6 +153,8 @@ impl ClientPath {
     fn add(&mut self, other: &Self) {
         self.connections += other.connections;
         self.handshakes += other.handshakes;
+        self.late_handshakes += other.late_handshakes;
+        self.late_handshake_ns = self.late_handshake_ns.saturating_add(other.late_handshake_ns);
         for way in 0..2 {
             self.round_trips[way].add(&other.round_trips[way]);
             self.paces[way].add(&other.paces[way]);

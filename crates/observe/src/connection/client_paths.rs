@@ -85,6 +85,8 @@ impl ClientPaths {
         let (path, sums) = &mut **self.by_client.entry(client).or_insert_with(new);
         path.connections += 1;
         path.handshakes += network.handshakes;
+        path.late_handshakes += network.late_handshakes;
+        path.late_handshake_ns = path.late_handshake_ns.saturating_add(network.late_handshake_ns);
         for (at, seen) in acknowledgements.into_iter().enumerate() {
             let handshake_ns = [network.to_server_ns, network.to_client_ns][at];
             let all = [path.round_trips[at].least_ns, seen.least_ns, handshake_ns];

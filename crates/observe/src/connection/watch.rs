@@ -16,6 +16,9 @@ use crate::packet::Segment;
 const DELAYED_NS: std::ops::RangeInclusive<i64> = 35_000_000..=250_000_000;
 /// A sender that waited goes on within this time of what it waited for, ns.
 const GOES_ON_NS: i64 = 10_000_000;
+/// A SYN, or the answer to one, that comes again after so long was sent again, ns; sooner, the capture holds the same packet twice. Systems
+/// wait for a second or longer.
+const SYN_AGAIN_NS: i64 = 200_000_000;
 
 /// The longest that TCP waits before it sends a segment again (RFC 6298 2.5 allows such a limit from 60 s on; Linux has 120 s), ns.
 const RETRANSMISSION_TIMEOUT_MAX_NS: i64 = 120_000_000_000;
@@ -43,6 +46,8 @@ pub(super) struct Watch {
     /// The SYN: its direction and time; its answer's time.
     syn: Option<(usize, i64)>,
     answered_ns: Option<i64>,
+    /// When a handshake began in which the SYN or its answer was sent again. Unset when it is over.
+    late_since_ns: Option<i64>,
     /// The end that closed the connection first, and when.
     closed_by: Option<(usize, i64)>,
     /// How long the answer to the SYN and the client's next segment took, ns: what the server and the client are away from the capture.
@@ -88,6 +93,9 @@ impl Watch {
             self.syn(segment, direction, now_ns);
             self.windows.syn(segment, direction);
         } else {
+            if segment.flags.rst() {
+                self.late_since_ns = None;
+            }
             self.handshake_ends(direction, now_ns);
             // A sender that stopped inside a message had filled the window before it was 0.
             let since_ns = self.last_data_ns[1 - direction].filter(|_| is_inside);
@@ -196,6 +204,7 @@ impl Watch {
     }
 
     fn syn(&mut self, segment: &Segment<'_>, direction: usize, now_ns: i64) {
+        self.late_handshake(segment, now_ns);
         match (segment.flags.ack(), self.syn) {
             // One that was sent again may be answered by the answer to the first.
             (false, Some(_)) => (self.syn, self.answered_ns) = (Some((2, now_ns)), None),
@@ -207,8 +216,23 @@ impl Watch {
         }
     }
 
+    /// Notes a SYN, or the answer to one, that is sent again.
+    fn late_handshake(&mut self, segment: &Segment<'_>, now_ns: i64) {
+        let Some((_, syn_ns)) = self.syn else { return };
+        let before_ns = if segment.flags.ack() { self.answered_ns } else { Some(syn_ns) };
+        let is_again = before_ns.is_some_and(|before_ns| now_ns.saturating_sub(before_ns) >= SYN_AGAIN_NS);
+        if is_again && self.handshake_ns.is_none() && self.last_data_ns == [None; 2] {
+            self.late_since_ns.get_or_insert(syn_ns);
+        }
+    }
+
     /// The first segment of the client behind the answer to its SYN.
     fn handshake_ends(&mut self, direction: usize, now_ns: i64) {
+        if let Some(since_ns) = self.late_since_ns.take() {
+            let found = self.found.get_or_insert_default();
+            found.late_handshakes += 1;
+            found.late_handshake_ns += u64::try_from(now_ns.saturating_sub(since_ns)).unwrap_or(0);
+        }
         let (Some((asked, syn_ns)), Some(answered_ns)) = (self.syn, self.answered_ns) else { return };
         if asked != direction {
             return;
@@ -232,6 +256,7 @@ impl Watch {
 
     fn settle(&mut self) {
         self.is_active = self.answered_ns.is_some()
+            || self.late_since_ns.is_some()
             || self.closed_ns.iter().any(Option::is_some)
             || self.opened.iter().any(Option::is_some)
             || self.acknowledged.iter().any(Option::is_some)
@@ -293,6 +318,8 @@ impl Watch {
             resent_wait_ns: turn(found.resent_wait_ns),
             most_resent: MostResent::of(ip, found.resent_segments.iter().sum()),
             handshakes: u64::from(self.handshake_ns.is_some()),
+            late_handshakes: found.late_handshakes,
+            late_handshake_ns: found.late_handshake_ns,
             to_server_ns: self.handshake_ns.map(|(to_server, _)| to_server),
             to_client_ns: self.handshake_ns.map(|(_, to_client)| to_client),
         }

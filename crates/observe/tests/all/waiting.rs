@@ -189,6 +189,38 @@ fn the_handshake_tells_the_round_trip_to_both_ends() {
     assert_eq!(coverage(&again).network.to_server_ns, None, "which of the two was answered?");
 }
 
+/// The handshake's packets, in which `again` comes a second time after so long, and then a request with its response.
+fn handshake(again: usize, again_ns: i64) -> Coverage {
+    let (mut traffic, mut tcp) = (Traffic::new(Link::Ethernet), Tcp::between_ports(700, 445));
+    let packets = tcp.handshake();
+    for (at, packet) in packets.iter().enumerate() {
+        traffic.tcp(packet);
+        if at == again {
+            traffic.time_ns += again_ns;
+            traffic.tcp(packet);
+        }
+    }
+    traffic.send(&mut tcp, Side::Client, &nbss(&smb2::echo(1).bytes()));
+    traffic.send(&mut tcp, Side::Server, &nbss(&smb2::echoed(1).bytes()));
+    coverage(&traffic)
+}
+
+#[test]
+fn a_handshake_is_late_if_its_packets_are_sent_again() {
+    for again in [0, 1] {
+        let late = handshake(again, 1_000 * MS);
+        assert_eq!(late.network.late_handshakes, 1, "packet {again}");
+        let took = late.network.late_handshake_ns;
+        assert!((1_000 * MS as u64..1_001 * MS as u64).contains(&took), "packet {again}: {took} ns");
+        let [path] = &late.client_paths[..] else { panic!("one client") };
+        assert_eq!((path.late_handshakes, path.late_handshake_ns), (1, took));
+    }
+    for (again, again_ns) in [(2, 1_000 * MS), (0, MS), (1, MS)] {
+        let coverage = handshake(again, again_ns);
+        assert_eq!(coverage.network.late_handshakes, 0, "packet {again} after {again_ns} ns");
+    }
+}
+
 /// Reads of 9,000 bytes by a client whose window has room for two segments: after each two the server waits for so long.
 fn two_segments_at_a_time(window: u16, acknowledged_ns: i64, goes_on_ns: i64) -> Coverage {
     // Sequence numbers begin anywhere.

@@ -29,6 +29,8 @@ fn row(path: &ClientPath) -> ClientPathRow {
         client: path.client.to_string(),
         connections: path.connections,
         handshakes: path.handshakes,
+        late_handshakes: path.late_handshakes,
+        late_handshake_s: path.late_handshake_ns as f64 / SECOND,
         to_client: times(to_client),
         to_server: times(to_server),
         bytes_per_s_to_client: known(&path.paces[1]),

@@ -14,6 +14,7 @@ mod evidence;
 mod few;
 mod found;
 mod habits;
+mod handshakes;
 mod leases;
 mod locks;
 mod name_service;
@@ -154,6 +155,7 @@ fn beside_the_server(evidence: &Evidence<'_>, waited_s: f64) -> (Vec<Found>, boo
     found.extend(resent.or_else(|| transfer::lost_behind(evidence, waited_s).filter(|_| black_hole.is_none())));
     found.extend(black_hole);
     found.extend(unanswered::unanswered(evidence, waited_s));
+    found.extend(handshakes::late(evidence, waited_s));
     found.extend(network::network(evidence, waited_s));
     let client_paths = client_paths::client_paths(evidence, waited_s);
     // One that is farther than the others says more than the nearest of all.

@@ -14,6 +14,10 @@ pub struct ClientPathRow {
     pub connections: u64,
     /// Of these, connections of which the handshake was captured.
     pub handshakes: u64,
+    /// Connections whose SYN, or the answer to it, was sent again before the client went on.
+    pub late_handshakes: u64,
+    /// How long these handshakes took in all, s; no response time includes it.
+    pub late_handshake_s: f64,
     /// Round trip between the place of the capture and the client.
     pub to_client: RoundTripTimes,
     /// Round trip between the place of the capture and its servers.

@@ -80,6 +80,8 @@ pub enum Rule {
     BlackHole,
     /// Nothing comes back from a server.
     Unanswered,
+    /// Connections were opened late because the packets for it were sent again.
+    LateHandshakes,
     /// All requests take the same time at least.
     FixedDelay,
     /// Opens waited for leases and oplocks of others.

@@ -5,6 +5,7 @@ mod channels;
 mod client_paths;
 mod errors;
 mod habits;
+mod handshakes;
 mod locks;
 mod name_service;
 mod network;

@@ -1,0 +1,34 @@
+//! Connections that were opened late.
+
+use plimsoll_model::ClientPath;
+
+use super::built::{MS, Traffic, open, read};
+use crate::findings::Rule;
+
+const DATA: &str = r"\\server1\data";
+
+/// Work of three clients, of which client 2 opened so many connections late, each after so many ms.
+fn late(connections: u64, ms: u64) -> Traffic {
+    let mut traffic = Traffic::new();
+    (0..300).for_each(|i| traffic.request([open(), read()][i % 2], (i % 3) as u8, DATA, &format!("f{}", i % 90), MS));
+    let path =
+        |client: u8| ClientPath { connections: 10, handshakes: 10, ..ClientPath::new([10, 0, 0, client].into()) };
+    let handshakes = 10 - connections;
+    let late_handshake_ns = connections * ms * MS as u64;
+    let of_2 = ClientPath { handshakes, late_handshakes: connections, late_handshake_ns, ..path(2) };
+    traffic.coverage.client_paths = vec![path(1), of_2, path(3)];
+    traffic
+}
+
+#[test]
+fn connections_that_open_late_are_said_with_the_client_and_the_time() {
+    let text = late(10, 1_030).first(Rule::LateHandshakes);
+    assert_eq!(
+        text,
+        "Client 10.0.0.2 opened 10 of 10 connections late, after 1.03 s on average (10.3 s in all): TCP sent the first packet (SYN) or the \
+         answer to it again. This did not happen to the 2 other clients. Response times do not include this. Packets were lost, or the \
+         server did not accept connections in time."
+    );
+    assert!(!late(2, 1_030).rules().contains(&Rule::LateHandshakes), "two may be chance");
+    assert!(!late(10, 1).rules().contains(&Rule::LateHandshakes), "10 ms in all");
+}
