@@ -172,7 +172,7 @@ fn judge(shown: &Shown, promised: f64) -> Option<String> {
     } else if shown.wrong > 0 {
         Some(format!("{} pairs that the full capture does not have", shown.wrong))
     } else if found < promised && possible >= promised {
-        Some(format!("{found:.2} % found of {promised} % promised, {possible:.2} % possible"))
+        Some(format!("{found:.2} % of the pairs found: expected at least {promised} %; {possible:.2} % were possible"))
     } else if found < possible - WITHIN {
         Some(format!("{found:.2} % found, which is not within a point of the possible {possible:.2} %"))
     } else {

@@ -25,7 +25,7 @@ impl Namespace {
         if Command::new("ip").arg("-V").output().is_err() {
             return Err(Unavailable("needs ip (Debian: iproute2)"));
         }
-        // In another thread: this one stays where it is.
+        // `make` runs in a new thread because it moves its thread into the new namespace.
         let made = thread::scope(|scope| scope.spawn(make).join().unwrap_or_else(|panic| resume_unwind(panic)));
         let namespace = Self(made.map_err(|_| Unavailable("needs root, to make network namespaces"))?);
         // Not there if the kernel has no IPv6.

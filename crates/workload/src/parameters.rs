@@ -31,7 +31,7 @@ pub(super) struct Filled {
 const TABLE: &str = "parameters";
 /// The most parameters of a workload.
 const MOST: usize = 100;
-/// The longest value, bytes: that of a size or a time is far shorter.
+/// Maximum length of a value, bytes. Sizes and times are far shorter.
 const LONGEST: usize = 100;
 
 /// What a parameter's default is, and so its values.

@@ -121,7 +121,7 @@ enum Attempt {
     Ours,
     /// Nobody can make files here: why.
     Nobody(Failure),
-    /// Somebody else had it, and has it no longer.
+    /// Try again: another run's lease is gone or was removed, or another run replaced ours.
     Again,
 }
 

@@ -4,8 +4,8 @@ use serde::{Deserialize, Serialize};
 
 /// The link layer of a captured packet.
 ///
-/// Numbers are those of the registry at <https://www.tcpdump.org/linktypes.html>; formats that count otherwise
-/// (snoop, NetMon, NetXRay) are mapped to it.
+/// Numbers are those of the registry at <https://www.tcpdump.org/linktypes.html>; the numbers of snoop,
+/// NetMon and NetXRay are mapped to them.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Serialize, Deserialize)]
 pub enum LinkType {
     /// Ethernet II or IEEE 802.3, from the destination address on (1).

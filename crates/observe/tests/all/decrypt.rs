@@ -107,7 +107,7 @@ fn a_wrong_key_opens_nothing_and_is_counted() {
         assert_eq!(found, pairs, "{capture}");
         assert_eq!(refused, encrypted, "{capture}");
         assert!(refused > 0);
-        // Beside the right one it does no harm.
+        // A wrong key does no harm if the right key is given too.
         let (found, _, refused) = counts(&packets, &[&wrong, key]);
         assert!(found > pairs && refused == 0, "{capture}");
     }

@@ -47,7 +47,7 @@ pub struct Users {
 }
 
 impl Users {
-    /// From the kinds; `never_begun` iterations were due and never begun.
+    /// Adds up the kinds. `never_begun`: number of iterations that were due and never begun; no kind contains them.
     pub(crate) fn of(users: u64, never_begun: u64, kinds: &[IterationKind], duration_s: Option<f64>) -> Users {
         let sum = |pick: fn(&IterationKind) -> u64| kinds.iter().map(pick).sum::<u64>();
         let not_ended = sum(|kind| kind.unended) + never_begun;

@@ -22,7 +22,7 @@ pub(super) fn draw(page: &mut Page<'_>, rows: &[OperationRow], groups: &[Operati
     let each = 100.0 / full as f64;
     let from = rows.iter().chain(groups).next().map_or("", |row| row.headline.words());
     page.heading(&format!(
-        "Response time distributions{from} per command: below each edge (seconds) the count, its share and the sum of shares; a star is {each} %."
+        "Response time distributions{from} per command: upper edge (seconds), count, share and cumulative share of each range; a star is {each} %."
     ))?;
     for row in rows {
         let part = if is_write_raw(row) { " (synchronous portion only)" } else { "" };

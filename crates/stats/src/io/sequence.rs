@@ -14,7 +14,7 @@ use crate::state::{Counter, fields};
 const HEADS: usize = 4;
 /// Streams remembered, at most; of more, those that were not used lately begin anew.
 const MOST: usize = 16_384;
-/// Powers of two of a number of requests, up to 2^31.
+/// Number of classes for the length of a run, in requests: one for each power of two from 1 to 2^31.
 const LENGTHS: usize = 32;
 
 /// Where a request begins.

@@ -32,8 +32,8 @@ pub const SESSION_ID: usize = 40;
 pub const SIGNATURE: usize = 48;
 /// Length of the header, and the value of StructureSize: the body begins here.
 pub const LEN: usize = 64;
-/// The fewest captured bytes that [`Header`] reads: up to the low 16 bits of the message id, which is what a snaplen
-/// of 96 leaves behind Ethernet, IPv4, TCP with timestamps and the transport's length.
+/// The smallest number of captured bytes that [`Header`] reads: up to the low 16 bits of the message id. A snap length
+/// of 96 captures them, because Ethernet, IPv4, TCP with timestamps and the transport's length take the first 70 bytes.
 pub const MIN_CAPTURED: usize = 26;
 
 /// SMB2_FLAGS_SERVER_TO_REDIR: a response.

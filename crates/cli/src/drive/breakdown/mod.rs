@@ -64,7 +64,7 @@ pub(crate) struct Arguments {
 #[derive(Clone, Debug, clap::Args)]
 #[command(next_help_heading = "Calls")]
 struct CallFlags {
-    /// Minimum number of measured calls of each kind
+    /// Minimum number of calls in each measured phase
     #[arg(long, value_name = "COUNT", default_value_t = 1000, value_parser = clap::value_parser!(u32).range(1..))]
     calls: u32,
     /// Length of each measured phase, e.g. 5s. A phase with fewer than --calls calls is repeated with a longer duration

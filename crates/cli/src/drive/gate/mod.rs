@@ -181,7 +181,7 @@ fn run_against(
     output: &GateOutput,
 ) -> anyhow::Result<Done> {
     refuse_load_options(
-        "because the candidate is measured once, by the command after `--`: give it options of the load",
+        "because the candidate is measured once, by the command after `--`; give load options to that command",
     )?;
     let folders = Recordings::baseline(baseline)?;
     let open = output.open(&mut Files::reading(folders.iter().map(PathBuf::as_path)))?;

@@ -21,7 +21,8 @@ pub(crate) struct PartFlags {
     /// Start the warm-up at this time (UTC), e.g. 2026-11-23T10:00:00Z [default: when all clients are connected]
     #[arg(long, value_name = "TIME", value_parser = parse_start)]
     start_at: Option<i64>,
-    /// Largest difference between this machine's clock and the clocks of the other parts, e.g. 50us
+    /// Largest difference between this machine's clock and the clocks of the other parts, as the time service (chrony, PTP)
+    /// or a launcher measured it, e.g. 50us
     #[arg(long, value_name = "TIME", value_parser = humantime::parse_duration, requires = "part")]
     clock_bound: Option<Duration>,
     /// Nanoseconds by which a clock that all parts have in common is ahead of this machine's monotonic clock, as a launcher

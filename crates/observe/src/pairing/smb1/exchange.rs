@@ -70,7 +70,8 @@ impl Exchange {
         self.answer.is_none() && !nothing_behind && self.first.pending.is_ambiguous(link)
     }
 
-    /// An answer came that may be another's. So nobody knows whether this was answered, nor when: there is no row of it.
+    /// Counts the commands of this request and writes no row: the answer that came may belong to another request,
+    /// so nobody knows whether and when this one was answered.
     pub(super) fn withhold<S: Sink>(&self, output: &mut Output<S>) {
         for _ in self.rows() {
             output.anomalies.add(Anomaly::PairAmbiguous);

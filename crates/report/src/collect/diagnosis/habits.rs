@@ -34,10 +34,11 @@ const SMALL_PART: f64 = 0.75;
 const SMALL_SHARE: f64 = 0.5;
 /// What they are compared with, bytes.
 const LARGE: u64 = 65_536;
-/// Listings: so many requests for a directory,
+/// Minimum number of list requests for a long directory.
 const LIST_LEAST: u64 = 20;
-/// … or, where responses are smaller than this (bytes), so that the directory is short, so many.
+/// A directory is long if its responses have this mean size or more, bytes.
 const LIST_LONG: u64 = 8_192;
+/// Minimum number of list requests for a directory that is not long.
 const LIST_AGAIN: u64 = 100;
 /// Connections of a client: so many,
 const CONNECTIONS_LEAST: u64 = 20;
