@@ -21,6 +21,9 @@ pub(crate) struct PartFlags {
     /// Start the warm-up at this time (UTC), e.g. 2026-11-23T10:00:00Z [default: when all clients are connected]
     #[arg(long, value_name = "TIME", value_parser = parse_start)]
     start_at: Option<i64>,
+    /// With --start-at and several load levels: time from the end of a level to the start of the next level's warm-up
+    #[arg(long, value_name = "TIME", value_parser = humantime::parse_duration, default_value = "10s", requires = "start_at")]
+    level_gap: Duration,
     /// Largest difference between this machine's clock and the clocks of the other parts, as the time service (chrony, PTP)
     /// or a launcher measured it, e.g. 50us
     #[arg(long, value_name = "TIME", value_parser = humantime::parse_duration, requires = "part")]
@@ -45,18 +48,29 @@ impl PartFlags {
     /// Puts them into the run.
     ///
     /// # Errors
-    /// The run has several load levels, which cannot have one start, or less clients than parts.
+    /// It has levels whose starts are not known beforehand, or less clients than parts.
     pub(crate) fn put(&self, spec: &mut RunSpec) -> Result<(), Usage> {
+        spec.clock_bound_ns = self.clock_bound.map(nanoseconds);
         let levels = spec.levels().count();
-        if self.start_at.is_some() && levels != 1 {
-            return Err(Usage(format!(
-                "--start-at: expected one load level, got {levels}; start each level with a run of its own"
-            )));
+        if self.start_at.is_some() && levels > 1 {
+            let wrong = |what| Err(Usage(format!("--start-at with {levels} load levels: {what}")));
+            if spec.variants.len() > 1 {
+                return wrong("each value of --vary needs files of its own; start each value with a run of its own");
+            }
+            if spec.stop_above_s.is_some() {
+                return wrong("expected no --stop-above: each part would stop at another level");
+            }
+            if spec.levels().any(|(_, level)| level.plan.phases.measured_ns.is_none()) {
+                return wrong("expected a --duration");
+            }
         }
-        spec.clock_bound_ns = self.clock_bound.map(|bound| u64::try_from(bound.as_nanos()).unwrap_or(u64::MAX));
+        let mut start = self.start_at;
         for level in spec.variants.iter_mut().flat_map(|variant| &mut variant.levels) {
-            (level.plan.part, level.plan.start_at_ns) = (self.part, self.start_at);
+            (level.plan.part, level.plan.start_at_ns) = (self.part, start);
             level.plan.check().map_err(|error| Usage(error.to_string()))?;
+            let length = level.plan.phases.warmup_ns.saturating_add(level.plan.phases.measured_ns.unwrap_or(0));
+            let until_next = i64::try_from(length.saturating_add(nanoseconds(self.level_gap))).unwrap_or(i64::MAX);
+            start = start.map(|start| start.saturating_add(until_next));
         }
         Ok(())
     }
@@ -84,6 +98,10 @@ pub(crate) fn repeat_whole(spec: &mut RunSpec, folder: &str) -> Result<(), Usage
         level.plan.start_at_ns = None;
     }
     Ok(())
+}
+
+fn nanoseconds(time: Duration) -> u64 {
+    u64::try_from(time.as_nanos()).unwrap_or(u64::MAX)
 }
 
 /// Nanoseconds since the Unix epoch.
