@@ -68,6 +68,7 @@ impl LevelResult {
     pub fn on(mut self, level_spec: &LevelSpec) -> LevelResult {
         self.recorded.about.curve.clone_from(&level_spec.curve);
         self.recorded.about.varied = level_spec.parameter.as_ref().map(parameters::shown);
+        self.recorded.about.share.clone_from(&level_spec.share);
         self
     }
 
@@ -386,6 +387,7 @@ fn judged(
         level: words,
         curve: None,
         varied: None,
+        share: None,
         clients: clients.len() as u64,
         depth: plan.depth,
         asked_per_s: generator.asked_rate,

@@ -1,7 +1,7 @@
 //! Load levels as they are to be run.
 
 use plimsoll_drive::engine::Plan;
-use plimsoll_report::findings::REPEAT;
+use plimsoll_report::findings::{REPEAT, WorkloadShare};
 use plimsoll_workload::Parameter;
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
@@ -19,6 +19,9 @@ pub struct LevelSpec {
     pub curve: Option<String>,
     /// What was varied, and its value here.
     pub parameter: Option<Parameter>,
+    /// Whose load it is, and beside whose, in a run of several workloads at the same time.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub share: Option<WorkloadShare>,
 }
 
 impl LevelSpec {

@@ -2,8 +2,10 @@
 //! beside it. Nothing here prints or ends the process: [`Monitor`] is told how far an experiment is.
 
 mod arm;
+mod beside;
 pub mod breakdown;
 pub mod capacity;
+mod companion;
 mod compatibility;
 mod confidence;
 mod disruption;
@@ -35,6 +37,8 @@ mod tests;
 mod validity;
 
 pub use arm::Arm;
+pub use beside::measure_beside;
+pub use companion::{CompanionSpec, Sharer, levels_of_sharers};
 pub use lateness::FROM_INTENDED;
 pub use level::{LevelResult, run as run_level};
 pub use level_spec::{LevelSpec, levels_of_variant, repeat_of, repeated};

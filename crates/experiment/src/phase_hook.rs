@@ -122,7 +122,7 @@ mod tests {
 
     fn level() -> LevelSpec {
         let plan = Plan { stage: Some(2), ..Plan::new(Load::Closed { clients: 3, think: Pause::None }) };
-        LevelSpec { plan, words: "3 clients".to_owned(), curve: None, parameter: None }
+        LevelSpec { plan, words: "3 clients".to_owned(), curve: None, parameter: None, share: None }
     }
 
     fn ran(command: &str, timeout: Duration, moment: Moment) -> Result<(), String> {

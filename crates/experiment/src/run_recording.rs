@@ -55,44 +55,30 @@ impl<'a> RunRecording<'a> {
     }
 
     /// Begins a stage.
-    pub(super) fn stage(&self, level_spec: &LevelSpec, names: &Arc<Names>) -> anyhow::Result<RecordingChannel> {
-        let begun = self.begin_stage(level_spec.plan.stage.unwrap_or(0), level_spec, names);
+    pub(super) fn stage(
+        &self,
+        level_spec: &LevelSpec,
+        workload: &Workload,
+        names: &Arc<Names>,
+    ) -> anyhow::Result<RecordingChannel> {
+        let begun = self.begin_stage(workload, level_spec, names);
         self.failed.fetch_or(begun.is_err(), Relaxed);
         begun
     }
 
-    fn begin_stage(&self, number: u32, level_spec: &LevelSpec, names: &Arc<Names>) -> anyhow::Result<RecordingChannel> {
+    fn begin_stage(
+        &self,
+        workload: &Workload,
+        level_spec: &LevelSpec,
+        names: &Arc<Names>,
+    ) -> anyhow::Result<RecordingChannel> {
         let width = level_spec.plan.phases.measured_ns.map(IntervalWidth::of_phase);
         let recorder = self.recorder.lock().unwrap_or_else(PoisonError::into_inner);
-        let stage = recorder.writer.begin(number, width)?;
+        let stage = recorder.writer.begin(level_spec.plan.stage.unwrap_or(0), width)?;
         // As for levels that end: a load curve says how sure its points are.
         let with_intervals = self.spec.levels().count() > 1;
         let options = (width, headline(&level_spec.plan), with_intervals);
-        RecordingChannel::begin(stage, recorder.sample, options, names, self.describe(level_spec, names))
-    }
-
-    /// Says what there is of a stage that goes on.
-    fn describe(&self, level_spec: &LevelSpec, names: &Arc<Names>) -> DescribeStage {
-        let iterations: Vec<String> = self.workload.iterations().map(|(name, _)| name.to_owned()).collect();
-        let (mut level_spec, names) = (level_spec.clone(), Arc::clone(names));
-        // It is open as long as anybody has it.
-        level_spec.plan.tap = None;
-        Box::new(move |all, intervals| {
-            let mut statistics =
-                Statistics::new(Options { headline: headline(&level_spec.plan), ..Options::default() });
-            let mut parts = Vec::new();
-            for WorkerCheckpoint { statistics: of_worker, part } in all {
-                statistics.merge(of_worker);
-                parts.push(part.clone());
-            }
-            let level = unfinished(
-                (statistics, intervals),
-                so_far(&level_spec.plan, parts),
-                &level_spec.plan,
-                &level_spec.words,
-            );
-            finished(&level.on(&level_spec).named_as(iterations.iter().cloned()), &names)
-        })
+        RecordingChannel::begin(stage, recorder.sample, options, names, describe(workload, level_spec, names))
     }
 
     /// A stage is over: it will be there, whatever happens to the others.
@@ -159,6 +145,25 @@ impl<'a> RunRecording<'a> {
             }
         }
     }
+}
+
+/// Says what there is of a stage that goes on.
+fn describe(workload: &Workload, level_spec: &LevelSpec, names: &Arc<Names>) -> DescribeStage {
+    let iterations: Vec<String> = workload.iterations().map(|(name, _)| name.to_owned()).collect();
+    let (mut level_spec, names) = (level_spec.clone(), Arc::clone(names));
+    // It is open as long as anybody has it.
+    level_spec.plan.tap = None;
+    Box::new(move |all, intervals| {
+        let mut statistics = Statistics::new(Options { headline: headline(&level_spec.plan), ..Options::default() });
+        let mut parts = Vec::new();
+        for WorkerCheckpoint { statistics: of_worker, part } in all {
+            statistics.merge(of_worker);
+            parts.push(part.clone());
+        }
+        let level =
+            unfinished((statistics, intervals), so_far(&level_spec.plan, parts), &level_spec.plan, &level_spec.words);
+        finished(&level.on(&level_spec).named_as(iterations.iter().cloned()), &names)
+    })
 }
 
 /// What was measured, as the manifest keeps it.

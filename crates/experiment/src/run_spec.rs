@@ -12,6 +12,7 @@ use plimsoll_workload::{Parameter, Workload};
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
 
+use super::companion::CompanionSpec;
 use super::level_spec::LevelSpec;
 use super::parameters::{self, LoadParameter, Variant};
 
@@ -26,6 +27,9 @@ pub struct RunSpec {
     pub workload: String,
     /// Values that were given to its parameters.
     pub settings: Vec<Parameter>,
+    /// Workloads that run at the same time.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub with: Vec<CompanionSpec>,
     /// The name of the file set, where it has one of its own.
     pub file_set: Option<String>,
     /// Everything random follows from it.
@@ -92,6 +96,7 @@ impl RunSpec {
             server: ServerSpec::default(),
             workload: workload.name().to_owned(),
             settings: Vec::new(),
+            with: Vec::new(),
             file_set: None,
             seed,
             warmup_ns: 0,
@@ -112,9 +117,9 @@ impl RunSpec {
         facts.push(format!("client with {cores} cores{idle}"));
         Run {
             target: self.target.clone(),
-            workload: workload.name().to_owned(),
+            workload: self.workloads(workload),
             description: workload.description().to_owned(),
-            workload_sha256: workload.digest().to_owned(),
+            workload_sha256: self.digests(workload),
             seed: self.seed,
             threads,
             warmup_s: self.warmup_ns as f64 / 1e9,
@@ -125,8 +130,27 @@ impl RunSpec {
         }
     }
 
+    /// The names of all workloads.
+    fn workloads(&self, workload: &Workload) -> String {
+        let others = self.with.iter().map(|companion| companion.name.as_str());
+        std::iter::once(workload.name()).chain(others).collect::<Vec<_>>().join(" beside ")
+    }
+
+    /// The digests of all workloads.
+    fn digests(&self, workload: &Workload) -> String {
+        let others = self.with.iter().map(|companion| companion.workload_sha256.as_str());
+        std::iter::once(workload.digest()).chain(others).collect::<Vec<_>>().join(" ")
+    }
+
     /// The parameters of the workload as reports show them: of what is varied, all values.
     fn parameters(&self, workload: &Workload) -> Vec<findings::Parameter> {
+        let of_companion = |companion: &CompanionSpec| {
+            let named = |parameter: &Parameter| {
+                let shown = parameters::shown(parameter);
+                findings::Parameter { name: format!("{}: {}", companion.name, shown.name), ..shown }
+            };
+            companion.settings.iter().map(named).collect::<Vec<_>>()
+        };
         let varied: Vec<&Parameter> = self.variants.iter().filter_map(|variant| variant.value.as_ref()).collect();
         let one = |parameter: &Parameter| match varied.first() {
             Some(first) if first.name == parameter.name => {
@@ -135,7 +159,7 @@ impl RunSpec {
             }
             _ => parameters::shown(parameter),
         };
-        workload.parameters().iter().map(one).collect()
+        workload.parameters().iter().map(one).chain(self.with.iter().flat_map(of_companion)).collect()
     }
 
     pub(super) fn source(&self) -> Source {
@@ -206,7 +230,7 @@ impl RunSpec {
     /// Why a recording of this had another load than `ours` has; `None` where all levels of `ours` are in it. Target, seed, files and
     /// the number of repeats may differ.
     pub(crate) fn other_load(&self, ours: &Self) -> Option<String> {
-        self.other_server_options(ours).or_else(|| {
+        self.other_server_options(ours).or_else(|| self.other_companions(ours)).or_else(|| {
             ours.levels().find_map(|(our_variant, our)| {
                 let same = |(_, their): &(&VariantSpec, &LevelSpec)| {
                     (&their.words, &their.parameter) == (&our.words, &our.parameter)
@@ -255,6 +279,13 @@ impl RunSpec {
             let (was, is) = (theirs.decisive(), ours.decisive());
             (was != is).then(|| format!("at {} its settings are {was}, not {is}", ours.shown()))
         })
+    }
+
+    /// Whether workloads besides its own run.
+    fn other_companions(&self, ours: &Self) -> Option<String> {
+        let digests =
+            |spec: &Self| -> Vec<String> { spec.with.iter().map(|with| with.workload_sha256.clone()).collect() };
+        (digests(self) != digests(ours)).then(|| "the workloads of its --with are others".to_owned())
     }
 
     fn other_server_options(&self, ours: &Self) -> Option<String> {

@@ -11,7 +11,7 @@ use plimsoll_drive::tap::Tap;
 use plimsoll_model::{Names, Reason};
 use plimsoll_report::findings::calls::Calls;
 use plimsoll_report::findings::capacity::Capacity;
-use plimsoll_report::findings::{Findings, Run};
+use plimsoll_report::findings::{Findings, Run, WorkloadShare};
 use plimsoll_stats::Dimensions;
 use plimsoll_workload::{FileSet, Workload};
 
@@ -21,6 +21,7 @@ use super::level_spec::LevelSpec;
 use super::live::LiveFeed;
 use super::monitor::Monitor;
 use super::phase_hook::{Moment, PhaseHook};
+use super::recording_channel::RecordingChannel;
 use super::resolved_target::ResolvedTarget;
 use super::run_recording::RunRecording;
 use super::run_spec::RunSpec;
@@ -173,6 +174,20 @@ impl<'a> Runner<'a> {
         names: &Arc<Names>,
         next: impl FnMut(&[LevelResult]) -> anyhow::Result<Option<LevelSpec>>,
     ) -> anyhow::Result<Levels> {
+        self.with_files(prepared, names, |leases, ready| self.run_with_files(prepared, names, (leases, ready), next))
+    }
+
+    /// Does `work` with the files in place and leases on them, where they are wanted; it is told whether the files are ready: where somebody
+    /// stops the run, they may not be.
+    ///
+    /// # Errors
+    /// The files could not be made, or the error of `work`.
+    pub(super) fn with_files(
+        &self,
+        prepared: &PreparedTarget,
+        names: &Arc<Names>,
+        work: impl FnOnce(&[Lease], bool) -> anyhow::Result<Levels>,
+    ) -> anyhow::Result<Levels> {
         self.monitor.catch()?;
         let PreparedTarget { places, maker, .. } = prepared;
         let (monitor, timeout_ns) = (self.monitor, self.timeout_ns);
@@ -205,7 +220,7 @@ impl<'a> Runner<'a> {
             Err(_) if monitor.stopped() => Ok(false),
             made => made.map(|()| true),
         };
-        let ran = ready.and_then(|ready| self.run_with_files(prepared, names, (&leases, ready), next));
+        let ran = ready.and_then(|ready| work(&leases, ready));
         let shared = places.iter().any(|place| place.shared);
         // However it ended: what was made goes, and others may have the files.
         let removed = match () {
@@ -242,16 +257,7 @@ impl<'a> Runner<'a> {
         mut next: impl FnMut(&[LevelResult]) -> anyhow::Result<Option<LevelSpec>>,
     ) -> anyhow::Result<Levels> {
         let mut levels = Levels::default();
-        let scenarios = Box::new(|client, lane, seed| {
-            let place = Several::place_of(client, prepared.places.len());
-            // There is one at least.
-            let set = prepared.places.get(place).map(|place| &place.set);
-            set.map_or_else(
-                || unreachable!("a target without a place"),
-                |set| self.workload.scenario(set, client, lane, seed),
-            )
-        });
-        let work = Work { server: &*prepared.server, scenarios, names: Arc::clone(names) };
+        let work = self.work(prepared, Arc::clone(names));
         while let Some(mut level_spec) = next(&levels.ran)? {
             if !ready || self.monitor.stopped() {
                 levels.stopped = true;
@@ -280,6 +286,20 @@ impl<'a> Runner<'a> {
         }
         levels.notes = self.workload.take_remarks();
         Ok(levels)
+    }
+
+    /// What clients do on these servers.
+    pub(super) fn work<'w>(&'w self, prepared: &'w PreparedTarget, names: Arc<Names>) -> Work<'w> {
+        let scenarios = Box::new(|client, lane, seed| {
+            let place = Several::place_of(client, prepared.places.len());
+            // There is one at least.
+            let set = prepared.places.get(place).map(|place| &place.set);
+            set.map_or_else(
+                || unreachable!("a target without a place"),
+                |set| self.workload.scenario(set, client, lane, seed),
+            )
+        });
+        Work { server: &*prepared.server, scenarios, names }
     }
 
     /// Runs one level between two calls of the hook, where there is one.
@@ -315,36 +335,64 @@ impl<'a> Runner<'a> {
         names: &Arc<Names>,
     ) -> anyhow::Result<Level> {
         let LevelSpec { plan, words, .. } = level_spec;
-        let feed = self.recording.map(|recording| recording.stage(level_spec, names)).transpose()?;
-        let options = SinkOptions {
-            table: self.table,
-            recording: feed.as_ref(),
-            with_intervals: self.interval_mode != IntervalMode::Off,
-            live: self.live,
-            by: prepared.by,
-        };
-        if let Some(live) = self.live {
-            live.begin(level_spec, names);
-        }
-        // Preparing the files is no part of the level.
-        drop(prepared.server.take_guarantees());
+        let feed = self.begin(level_spec, prepared, names)?;
+        let options = self.options(prepared, feed.as_ref());
         let run = |watch: &Watch| level::run(plan, words, setup, options, watch);
         let (ran, whole) = match self.monitor.during(words, run) {
             Ok(ran) => (ran, true),
             Err(error) if first => return Err(error.into()),
             Err(error) => (LevelResult::not_run(plan, words.clone(), &error), false),
         };
+        let ran = ran.against(leases.iter().find_map(Lease::lost).map(Reason::invalid));
+        let (ran, recorded) = self.end(ran, level_spec, prepared, feed, names);
+        Ok(Level { ran, whole, recorded })
+    }
+
+    /// Begins a level: in the recording, where there is one, and for whoever looks on.
+    pub(super) fn begin(
+        &self,
+        level_spec: &LevelSpec,
+        prepared: &PreparedTarget,
+        names: &Arc<Names>,
+    ) -> anyhow::Result<Option<RecordingChannel>> {
+        let feed = self.recording.map(|recording| recording.stage(level_spec, self.workload, names)).transpose()?;
+        if let Some(live) = self.live.filter(|_| level_spec.share.as_ref().is_none_or(WorkloadShare::is_watched)) {
+            live.begin(level_spec, names);
+        }
+        // Preparing the files is no part of the level.
+        drop(prepared.server.take_guarantees());
+        Ok(feed)
+    }
+
+    /// What is kept of a level.
+    pub(super) fn options<'o>(
+        &'o self,
+        prepared: &PreparedTarget,
+        recording: Option<&'o RecordingChannel>,
+    ) -> SinkOptions<'o> {
+        let with_intervals = self.interval_mode != IntervalMode::Off;
+        SinkOptions { table: self.table, recording, with_intervals, live: self.live, by: prepared.by }
+    }
+
+    /// A level is over: what is told of it, and whether it went to the recording, where there is one.
+    pub(super) fn end(
+        &self,
+        ran: LevelResult,
+        level_spec: &LevelSpec,
+        prepared: &PreparedTarget,
+        feed: Option<RecordingChannel>,
+        names: &Arc<Names>,
+    ) -> (LevelResult, anyhow::Result<()>) {
         let ran = if self.interval_mode == IntervalMode::Retained { ran } else { ran.without_intervals() };
         let ran = if self.client_is_measured { ran.without_busy_client() } else { ran };
         let ran = ran.on(level_spec).named(self.workload).beside(self.server_side);
         let ran = ran.guaranteed(prepared.server.take_guarantees());
-        let ran = ran.against(leases.iter().find_map(Lease::lost).map(Reason::invalid));
         self.monitor.level_over(&ran);
         let recorded = match self.recording.zip(feed) {
             Some((recording, feed)) => recording.end(feed, &ran, prepared.server.facts(), names),
             None => Ok(()),
         };
-        Ok(Level { ran, whole, recorded })
+        (ran, recorded)
     }
 }
 
@@ -372,11 +420,11 @@ pub struct Levels {
     /// Their stages' numbers.
     pub numbers: Vec<u32>,
     /// How many there were to be; `None` where that depends on what is measured.
-    planned: Option<usize>,
+    pub(super) planned: Option<usize>,
     /// Somebody stopped it before all were begun.
     pub stopped: bool,
     /// Load curves that ended where the server had become too slow.
-    cutoffs: Vec<CurveCutoff>,
+    pub(super) cutoffs: Vec<CurveCutoff>,
     /// What the workload has to tell besides.
     pub(super) notes: Vec<String>,
     /// What failed besides the measuring: the recording, or to remove the files.

@@ -15,6 +15,7 @@ mod encrypted;
 mod file_io;
 pub mod history;
 mod input;
+mod interference;
 mod links;
 pub(crate) mod missing;
 pub mod repeats;
@@ -99,6 +100,7 @@ impl Findings {
             curves: Vec::new(),
             sizes: Vec::new(),
             repeats: Vec::new(),
+            interference: Vec::new(),
         };
         findings.validity = validity::judge(statistics, coverage, &findings);
         findings.warnings = validity::warnings(&findings, coverage);

@@ -21,6 +21,7 @@ mod failures;
 mod file_io;
 mod headline;
 pub mod history;
+mod interference;
 mod iterations;
 mod octave;
 mod outage;
@@ -51,6 +52,7 @@ pub use failures::{CONNECTION_ATTEMPT, FailureCount, KEPT_OPERATIONS, LOST_CONNE
 pub(crate) use file_io::binary;
 pub use file_io::{CacheShare, FileIo, IoDirection, RunShare, SizeShare, WorkingSet};
 pub use headline::Headline;
+pub use interference::{InterferedNumber, Interference, WorkloadShare};
 pub use iterations::{IterationKind, Users};
 pub use octave::{Octave, SHARED};
 pub use outage::{Interruption, ShortReads, Silence};
@@ -159,6 +161,9 @@ pub struct Findings {
     /// How much runs of a load level differ, where it was run three times or more; empty for a capture.
     #[serde(default)]
     pub repeats: Vec<RepeatedLevel>,
+    /// Of workloads that ran at the same time, what the others did to each; empty where only one ran.
+    #[serde(default)]
+    pub interference: Vec<Interference>,
 }
 
 /// What was measured.
@@ -237,7 +242,10 @@ impl Findings {
     pub fn measured_s(&self) -> Option<f64> {
         let measured = match self.stages.is_empty() {
             true => self.span.elapsed_s,
-            false => Some(self.stages.iter().filter_map(|stage| stage.span.elapsed_s).filter(|&s| s > 0.0).sum()),
+            false => {
+                let counted = self.stages.iter().filter(|stage| stage.has_a_span_of_the_whole());
+                Some(counted.filter_map(|stage| stage.span.elapsed_s).filter(|&s| s > 0.0).sum())
+            }
         };
         measured.filter(|&s| s > 0.0)
     }

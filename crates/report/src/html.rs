@@ -241,6 +241,7 @@ fn sections<'a>(report: &'a Report, drill: Option<&DrillDown>) -> Vec<Section<'a
         Section::new("calls", "Where the time goes")
             .figures(only().flat_map(calls::figure))
             .text(only().flat_map(calls::section)),
+        Section::new("interference", "Interference").text(drawn::draw(tables::interference(sides))),
         Section::new("levels", "Load levels")
             .figures(curves::figures(sides))
             .figures(highest_data::figure(sides))

@@ -94,7 +94,7 @@ fn level_specs(name: &str, place: usize) -> Vec<LevelSpec> {
         let phases = Phases { warmup_ns, measured_ns, ..Phases::default() };
         let plan = Plan { phases, seed: SEED, stage: Some(first + number), ..Plan::new(load) };
         let words = format!("{name}, {clients} client{}", if clients == 1 { "" } else { "s" });
-        LevelSpec { plan, words, curve: Some(name.to_owned()), parameter: None }
+        LevelSpec { plan, words, curve: Some(name.to_owned()), parameter: None, share: None }
     };
     (0..).zip(LEVELS).map(level_spec).collect()
 }

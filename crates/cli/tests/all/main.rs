@@ -74,6 +74,7 @@ mod watch_mirror;
 mod watch_run;
 mod watch_screen;
 mod watch_tmux;
+mod with;
 mod workloads;
 
 /// One test at a time drives a server of its own under a limit of time: two cores are few for two servers and two clients.

@@ -2,12 +2,13 @@
 
 use std::io;
 use std::sync::atomic::{AtomicBool, AtomicI64, AtomicU32, Ordering::SeqCst};
-use std::sync::{Condvar, Mutex, MutexGuard, PoisonError};
+use std::sync::{Arc, Condvar, Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
 
 use plimsoll_client::operation::Failure;
 
 use super::partition::WorkerPartition;
+use super::rendezvous::Rendezvous;
 use super::{Plan, Watch};
 
 /// Workers that wait for each other look so often whether somebody has ended the run.
@@ -35,6 +36,8 @@ pub(super) struct RunCoordinator {
     start_at: Option<i64>,
     /// How long after it all had gathered, ns; 0: in time.
     late_ns: AtomicI64,
+    /// Where other runs wait that are to begin at the same instant.
+    rendezvous: Option<Arc<Rendezvous>>,
 }
 
 #[derive(Debug, Default)]
@@ -67,6 +70,7 @@ impl RunCoordinator {
             connection_step: step,
             start_at: plan.start_at_ns,
             late_ns: AtomicI64::new(0),
+            rendezvous: plan.rendezvous.clone(),
         }
     }
 
@@ -88,7 +92,9 @@ impl RunCoordinator {
         let complete = barrier.arrived == self.size && barrier.up > 0 && !self.failed() && !watch.stopped();
         let waking_up = if self.size > 1 { WAKING_UP_NS } else { 0 };
         let ready = barrier.latest + waking_up;
-        let begin = self.start_at.unwrap_or(ready);
+        let common = self.rendezvous.as_ref().filter(|_| complete).map(|rendezvous| rendezvous.meet(ready, watch));
+        let complete = complete && common != Some(None);
+        let begin = self.start_at.or(common.flatten()).unwrap_or(ready);
         self.late_ns.store((ready - begin).max(0), SeqCst);
         // Were each to look by itself, one might see that the run is stopped and leave, and others wait for it for ever.
         let decided = (complete && ready <= begin).then_some(begin);

@@ -9,6 +9,7 @@ use serde::{Deserialize, Serialize};
 use super::EngineError;
 use super::partition::WorkerPartition;
 use super::plan_part::PlanPart;
+use super::rendezvous::Rendezvous;
 use crate::tap::Tap;
 
 /// How much load, for how long, and what happens when the server fails.
@@ -56,6 +57,9 @@ pub struct Plan {
     /// Write what goes over the sockets to a capture file. Several runs in a row can share one; who made it finishes it.
     #[serde(skip)]
     pub tap: Option<Arc<Tap>>,
+    /// Where it waits, when every client is connected, for runs that are to begin at the same instant; its own start is that of all.
+    #[serde(skip)]
+    pub rendezvous: Option<Arc<Rendezvous>>,
 }
 
 /// Channels of a plan that was written before there were any.
@@ -119,6 +123,7 @@ impl Plan {
             start_at_ns: None,
             no_cpu_idle: false,
             tap: None,
+            rendezvous: None,
         }
     }
 

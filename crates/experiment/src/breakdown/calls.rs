@@ -131,6 +131,6 @@ impl CallSpec {
         let plan = Plan { depth: lanes, phases, timeout_ns, threads: 1, seed: self.seed, stage, ..Plan::new(load) };
         let words = format!("{}{}", phase.call, if local { ", local" } else { "" });
         // No two phases are points of one load curve.
-        LevelSpec { plan, curve: Some(words.clone()), words, parameter: None }
+        LevelSpec { plan, curve: Some(words.clone()), words, parameter: None, share: None }
     }
 }

@@ -99,7 +99,8 @@ impl Found {
         let value = format!("{block}B");
         let curve = Some(format!("block={value}"));
         let parameter = Some(Parameter { name: "block".into(), value });
-        let level_spec = LevelSpec { plan: plan.clone(), words: format!("{clients} clients"), curve, parameter };
+        let level_spec =
+            LevelSpec { plan: plan.clone(), words: format!("{clients} clients"), curve, parameter, share: None };
         let mut level = self.driven(script, &plan, (&level_spec.words, Delays::default()), block).on(&level_spec);
         // How busy this machine is says nothing of a run under a virtual clock.
         level.recorded.about.validity = plimsoll_model::Validity::default();
@@ -125,7 +126,8 @@ impl Found {
 
     /// The same while somebody looks on, who takes what there is at every checkpoint.
     pub(super) fn watched(&self, script: &Script, plan: &Plan, live: &LiveFeed, look: impl Fn() + Sync) -> LevelResult {
-        let level_spec = LevelSpec { plan: plan.clone(), words: String::new(), curve: None, parameter: None };
+        let level_spec =
+            LevelSpec { plan: plan.clone(), words: String::new(), curve: None, parameter: None, share: None };
         live.begin(&level_spec, &self.names);
         let options = SinkOptions { table: None, recording: None, with_intervals: true, live: Some(live), by: None };
         let depth = SharedDepth::default();
@@ -271,7 +273,8 @@ fn a_run_that_is_repeated_from_its_spec_has_the_same_statistics() {
     ] {
         let phases = Phases { warmup_ns: 10_000_000, measured_ns: Some(200_000_000), ..Phases::default() };
         let plan = Plan { phases, stage: Some(0), threads: 1, depth: 3, seed: 7, ..Plan::new(load) };
-        let level = LevelSpec { plan: plan.clone(), words: "some load".to_owned(), curve: None, parameter: None };
+        let level =
+            LevelSpec { plan: plan.clone(), words: "some load".to_owned(), curve: None, parameter: None, share: None };
         let variant = VariantSpec { value: None, workload_sha256: String::new(), levels: vec![level] };
         let spec = RunSpec {
             target: "nfs://somewhere/export".to_owned(),

@@ -67,7 +67,7 @@ impl Simulated {
         let start_at_ns = Some(COMMON_START);
         let level = |(stage, load): (u32, &Load)| {
             let plan = Plan { phases, stage: Some(stage), threads, seed: 7, part, start_at_ns, ..Plan::new(*load) };
-            LevelSpec { words: load.to_string(), plan, curve: None, parameter: None }
+            LevelSpec { words: load.to_string(), plan, curve: None, parameter: None, share: None }
         };
         let levels = (0..).zip(loads).map(level).collect();
         let workload_sha256 = self.workload.digest().to_owned();
@@ -113,7 +113,7 @@ impl Simulated {
         change: &mut impl FnMut(&mut EngineResult<MeasuringSink>, &mut i64),
     ) -> Result<LevelResult, EngineError> {
         let plan = &level_spec.plan;
-        let feed = recording.stage(level_spec, &self.names).unwrap();
+        let feed = recording.stage(level_spec, &self.workload, &self.names).unwrap();
         let options = SinkOptions { table: None, recording: Some(&feed), with_intervals, live: None, by: None };
         let depth = options.depth(plan);
         let sink = |_| MeasuringSink::new(options, &depth, headline(plan), || empty(plan));

@@ -4,6 +4,7 @@
 mod breakdown;
 mod capacity;
 pub(super) mod comparison;
+mod interference;
 mod measured;
 mod run;
 

@@ -4,10 +4,10 @@ use plimsoll_model::{ClockGranularity, Coverage, Group, Guarantees, Names, Reaso
 use plimsoll_stats::{Accumulator, GroupKey, Options, Statistics};
 use serde::{Deserialize, Serialize};
 
-use super::{SECOND, StatusName, answers, channels, curves, depth, repeats, rows, sizes, span};
+use super::{SECOND, StatusName, answers, channels, curves, depth, interference, repeats, rows, sizes, span};
 use crate::findings::{
-    ClientSpread, Fairness, Findings, Generator, Interruption, Interval, IterationKind, Kind, Overhead, Parameter, Run,
-    ServerSide, ShortReads, Silence, Source, Stage, Users, Validity,
+    ClientSpread, Fairness, Findings, Generator, Interruption, Interval, IterationKind, Kind, Overhead, Parameter,
+    QueueDepth, Run, ServerSide, ShortReads, Silence, Source, Stage, Users, Validity, WorkloadShare,
 };
 
 /// One load level as it was measured.
@@ -43,6 +43,9 @@ pub struct About {
     /// The parameter that was varied, and its value here.
     #[serde(default)]
     pub varied: Option<Parameter>,
+    /// Whose load it is, and beside whose; `None` in a run of one workload.
+    #[serde(default)]
+    pub share: Option<WorkloadShare>,
     /// Clients.
     pub clients: u64,
     /// Actions that a client keeps outstanding at most.
@@ -110,12 +113,14 @@ impl Findings {
         source: Source,
         status_name: StatusName,
     ) -> Findings {
-        // All levels of a run are loaded in the same way.
-        let headline = levels.first().map(|level| level.statistics.headline()).unwrap_or_default();
+        let headline = headline(levels);
         let mut all = Statistics::new(Options { headline, ..Options::default() });
         // What calls in a local directory took is nothing that a server did: it stands in their levels alone.
         let is_local = |number| run.calls.as_ref().is_some_and(|calls| calls.is_local(number));
-        let remote = (0..).zip(levels).filter(|(number, _)| !is_local(*number)).map(|(_, level)| level);
+        // Of several workloads the whole is what all did at the same time.
+        let is_whole = |level: &Level<'_>| level.about.share.as_ref().is_none_or(|share| !share.beside.is_empty());
+        let remote = (0..).zip(levels).filter(|(number, level)| !is_local(*number) && is_whole(level));
+        let remote = remote.map(|(_, level)| level);
         remote.for_each(|level| all.merge(level.statistics));
         let mut findings = Findings::collect(&all, &coverage(levels), names, source, status_name);
         // Connections of different levels have the same numbers.
@@ -130,7 +135,12 @@ impl Findings {
             findings.curves = curves::curves(&findings.stages);
             findings.sizes = sizes::sizes(&findings.stages);
             findings.repeats = repeats::repeats(&findings.stages);
+            findings.interference = interference::interference(&findings.stages);
             findings.validity = together(&findings.stages, findings.validity);
+        }
+        if !findings.interference.is_empty() {
+            // Levels that ran at the same time do not share their counts of outstanding requests: each has its own.
+            findings.queue_depth = QueueDepth::default();
         }
         findings.kind = match &run {
             Run { capacity: Some(_), .. } => Kind::Capacity,
@@ -161,6 +171,14 @@ impl Findings {
     }
 }
 
+/// The response time that leads. All levels of a workload are loaded in the same way; where one of several has a schedule and another has
+/// none, it is the one that both have.
+fn headline(levels: &[Level<'_>]) -> plimsoll_stats::Headline {
+    let mut all = levels.iter().map(|level| level.statistics.headline());
+    let first = all.next().unwrap_or_default();
+    if all.all(|other| other == first) { first } else { plimsoll_stats::Headline::Response }
+}
+
 fn coverage(levels: &[Level<'_>]) -> Coverage {
     // A level that could not be run has none.
     let spans = || levels.iter().map(|level| level.span_ns).filter(|(first, last)| first < last);
@@ -168,13 +186,22 @@ fn coverage(levels: &[Level<'_>]) -> Coverage {
     Coverage {
         first_ns: spans().map(|(first, _)| first).min(),
         last_ns: spans().map(|(_, last)| last).max(),
-        connections: levels.iter().map(|level| level.about.connections).max().unwrap_or(0),
+        connections: connections(levels),
         clock: ClockGranularity {
             estimate_ns: granularity.map(|s| (s * SECOND).round() as u64),
             ..ClockGranularity::default()
         },
         ..Coverage::default()
     }
+}
+
+/// The most connections at a time.
+fn connections(levels: &[Level<'_>]) -> u64 {
+    let shared = |level: &&Level<'_>| {
+        level.about.share.as_ref().is_some_and(|share| share.round == 0 && !share.beside.is_empty())
+    };
+    let at_once = levels.iter().filter(shared).map(|level| level.about.connections).sum();
+    levels.iter().map(|level| level.about.connections).max().unwrap_or(0).max(at_once)
 }
 
 /// The verdict of the whole is that of its worst level; each reason keeps its own.
@@ -210,6 +237,7 @@ fn stage(number: u32, level: &Level<'_>, names: &Names, status_name: StatusName)
         level: about.level,
         curve: about.curve,
         varied: about.varied,
+        share: about.share,
         clients: about.clients,
         depth: about.depth,
         outstanding: about.clients.saturating_mul(about.depth.into()),

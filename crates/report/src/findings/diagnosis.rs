@@ -124,6 +124,8 @@ pub enum Rule {
     Bottleneck,
     /// Of a run with a schedule: whether it was kept.
     Schedule,
+    /// Of workloads that ran at the same time: what the others did to one.
+    Interference,
     /// Of a search: the highest load that meets the objective, and the objective that the next load missed.
     Capacity,
     /// Of a breakdown: the part of a call that takes longest.

@@ -9,6 +9,7 @@ use super::curve::Interval;
 use super::depth::QueueDepth;
 use super::failures::{CONNECTION_ATTEMPT, FailureCount, LOST_CONNECTION, OUTSIDE_THE_PHASE};
 use super::headline::Headline;
+use super::interference::WorkloadShare;
 use super::iterations::{IterationKind, Users};
 use super::outage::{Interruption, ShortReads, Silence};
 use super::overhead::Overhead;
@@ -29,6 +30,9 @@ pub struct Stage {
     pub curve: Option<String>,
     /// The parameter that was varied, and its value here; null where none was.
     pub varied: Option<Parameter>,
+    /// Whose load it is, and beside whose; null in a run of one workload.
+    #[serde(default)]
+    pub share: Option<WorkloadShare>,
     /// Clients.
     pub clients: u64,
     /// Actions that a client keeps outstanding at most, over all its connections. An action is one message or several at a time; of an
@@ -121,6 +125,16 @@ pub struct Stage {
 }
 
 impl Stage {
+    /// Whether the tables of the whole have its operations: of several workloads these are of all at the same time.
+    pub(crate) fn is_of_the_whole(&self) -> bool {
+        self.share.as_ref().is_none_or(|share| !share.beside.is_empty())
+    }
+
+    /// Whether its phase is one of the whole's; stages at the same time have one.
+    pub(crate) fn has_a_span_of_the_whole(&self) -> bool {
+        self.is_of_the_whole() && self.share.as_ref().is_none_or(|share| share.place == 0)
+    }
+
     /// Actions of the measured phase that did not succeed.
     pub fn failed(&self) -> u64 {
         self.failures_by_kind()[0]
@@ -187,7 +201,17 @@ pub fn pace(stages: &[Stage]) -> Vec<String> {
     if stages.iter().all(|stage| stage.pace == first.pace) {
         return first.pace.clone();
     }
-    stages.iter().map(|stage| format!("{}: {}", stage.words(), stage.pace.join(", "))).collect()
+    let mut all: Vec<String> = Vec::new();
+    for stage in stages {
+        // A workload has the same load in all of its levels.
+        let of =
+            stage.share.as_ref().map_or_else(|| stage.words(), |share| format!("{} ({})", share.workload, stage.level));
+        let words = format!("{of}: {}", stage.pace.join(", "));
+        if !all.contains(&words) {
+            all.push(words);
+        }
+    }
+    all
 }
 
 /// How many actions may be outstanding, in words; `None` where there is no level.

@@ -34,6 +34,7 @@ pub(super) fn draw(page: &mut Page<'_>, findings: &Findings) -> fmt::Result {
         return Ok(());
     }
     let sides = std::slice::from_ref(findings);
+    drawn::draw(page, tables::interference(sides))?;
     level_tables(page, sides)?;
     super::curves::draw(page, findings)?;
     other_tables(page, sides)?;

@@ -180,7 +180,7 @@ fn step(flags: &LoadFlags, defaults: &Defaults, load: Load, number: u32) -> anyh
         ..Plan::new(load)
     };
     plan.check().map_err(|error| Usage(error.to_string()))?;
-    Ok(LevelSpec { words: load.to_string(), plan, curve: None, parameter: None })
+    Ok(LevelSpec { words: load.to_string(), plan, curve: None, parameter: None, share: None })
 }
 
 fn nanoseconds(time: Duration) -> u64 {

@@ -8,6 +8,7 @@ mod phase_hook;
 mod ranges;
 mod target;
 mod terminal;
+mod with;
 
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
@@ -16,13 +17,14 @@ use std::sync::{Arc, Mutex};
 use anyhow::Context;
 use plimsoll_drive::tap::Tap;
 use plimsoll_experiment::{
-    IntervalMode, LevelResult, LevelSpec, Monitor, ResolvedTarget, RunRecording, RunSpec, Runner, ServerSpec, Table,
-    Variant, VariantSpec, Work, finished_levels, levels_of_variant, measure, repeated,
+    CompanionSpec, IntervalMode, LevelResult, LevelSpec, Monitor, ResolvedTarget, RunRecording, RunSpec, Runner,
+    ServerSpec, Table, Variant, VariantSpec, Work, finished_levels, levels_of_variant, measure, measure_beside,
+    repeated,
 };
 use plimsoll_model::{About, Names};
 use plimsoll_recording::TransactionsFile;
 use plimsoll_results::recording_findings;
-use plimsoll_workload::Builtin;
+use plimsoll_workload::{Builtin, Workload};
 
 use crate::about::AboutFlags;
 use crate::drive::server_side::ServerSideFlags;
@@ -40,7 +42,7 @@ pub(crate) use target::{TARGETS, TargetFlags, WishFlags};
 pub(crate) use terminal::Terminal;
 
 /// Options that a recording already fixes.
-const FIXED_BY_A_RECORDING: [&str; 34] = [
+const FIXED_BY_A_RECORDING: [&str; 35] = [
     "workload",
     "target",
     "auth",
@@ -69,6 +71,7 @@ const FIXED_BY_A_RECORDING: [&str; 34] = [
     "seed",
     "settings",
     "vary",
+    "with",
     "repeat",
     "stop_above",
     "go_on",
@@ -101,9 +104,11 @@ pub(crate) struct Arguments {
     parameters: SetFlags,
     #[command(flatten)]
     vary: VaryFlags,
-    /// Number of times to run all load levels; the report shows the variation between repeats
-    #[arg(long, value_name = "COUNT", default_value_t = 1, help_heading = "Load", value_parser = clap::value_parser!(u32).range(1..))]
-    repeat: u32,
+    #[command(flatten)]
+    with: with::WithFlags,
+    /// Number of times to run all load levels; the report shows the variation between repeats [default: 1; 5 with --with]
+    #[arg(long, value_name = "COUNT", help_heading = "Load", value_parser = clap::value_parser!(u32).range(1..))]
+    repeat: Option<u32>,
     /// Skip the remaining levels once the mean response time of a level exceeds this limit, e.g. 50ms
     #[arg(long, value_name = "TIME", value_parser = humantime::parse_duration, requires = "levels", help_heading = "Load")]
     stop_above: Option<std::time::Duration>,
@@ -217,7 +222,9 @@ fn drive(arguments: Arguments, quiet: bool) -> anyhow::Result<Done> {
     let (finished, names) = already(&arguments, &spec)?;
     let spec = RunSpec { about: about(&arguments)?, ..spec };
     let server_side = arguments.server_side.watch()?.map(Arc::new);
-    let shown = format!("{} on {}", first.workload.name(), resolved.shown);
+    let companions = spec.with.iter().map(CompanionSpec::workload).collect::<Result<Vec<_>, _>>()?;
+    let named: Vec<&str> = std::iter::once(&first.workload).chain(&companions).map(Workload::name).collect();
+    let shown = format!("{} on {}", named.join(" beside "), resolved.shown);
     let printed = (quiet, output.prints());
     let terminal = Terminal::watching(&arguments.watch, &shown, printed, server_side.as_ref())?;
     let monitor: &dyn Monitor = &terminal;
@@ -249,8 +256,13 @@ fn drive(arguments: Arguments, quiet: bool) -> anyhow::Result<Done> {
     };
     // Two runs at once must not look like one client computer.
     let connect_options = target.connect_options(spec.seed ^ u64::from(std::process::id()) << 32);
-    let work = Work { variants: work, finished, names };
-    let measured = measure(work, &runner, &resolved, &connect_options, &spec);
+    let measured = match spec.with.is_empty() {
+        true => {
+            let work = Work { variants: work, finished, names };
+            measure(work, &runner, &resolved, &connect_options, &spec)
+        }
+        false => measure_beside(&runner, &companions, &resolved, &connect_options, &spec),
+    };
     terminal.end_view();
     // Whatever became of the run: what was recorded of it gets its end, and is of use.
     let recording = recording.map_or(Ok(()), |recording| recording.finish(monitor.stopped(), measured.as_ref()));
@@ -291,9 +303,11 @@ fn asked(arguments: &Arguments) -> anyhow::Result<(RunSpec, Vec<Variant>)> {
         return Ok((spec, variants));
     }
     let variants = arguments.parameters.variants(&arguments.workload, &arguments.vary)?;
+    // With other workloads a round is more than a repeat.
+    let repeat = if arguments.with.is_some() { 1 } else { arguments.repeat.unwrap_or(1) };
     let of = |(place, variant): (usize, &Variant)| {
         let load = arguments.load.with(variant.load);
-        let levels = repeated(levels_of(&load, variant.workload.defaults())?, arguments.repeat);
+        let levels = repeated(levels_of(&load, variant.workload.defaults())?, repeat);
         let levels = levels_of_variant(levels, place, variant);
         let workload_sha256 = variant.workload.digest().to_owned();
         anyhow::Ok(VariantSpec { value: variant.value.clone(), workload_sha256, levels })
@@ -304,6 +318,7 @@ fn asked(arguments: &Arguments) -> anyhow::Result<(RunSpec, Vec<Variant>)> {
         server: arguments.target.spec(),
         workload: absolute(&arguments.workload)?,
         settings: arguments.parameters.settings().to_vec(),
+        with: Vec::new(),
         file_set: arguments.load.file_set.clone(),
         seed: arguments.load.seed,
         warmup_ns: 0,
@@ -313,6 +328,11 @@ fn asked(arguments: &Arguments) -> anyhow::Result<(RunSpec, Vec<Variant>)> {
         variants: variants.iter().enumerate().map(of).collect::<anyhow::Result<_>>()?,
         about: About::default(),
     };
+    let level = spec.levels().next().map(|(_, level)| level.clone());
+    if let Some((variant, level)) = variants.first().zip(level) {
+        let rounds = arguments.repeat.unwrap_or(with::ROUNDS);
+        arguments.with.put(&mut spec, (&variant.workload, level), (&arguments.load, rounds))?;
+    }
     arguments.part.put(&mut spec)?;
     let warmup_ns = spec.levels().next().map(|(_, level)| level.plan.phases.warmup_ns);
     spec.warmup_ns = warmup_ns.unwrap_or(0);

@@ -96,6 +96,7 @@ impl ArmFlags {
             server: target.spec(),
             workload: absolute(workload)?,
             settings: flags.parameters.settings().to_vec(),
+            with: Vec::new(),
             file_set: common.file_set.clone(),
             warmup_ns,
             no_cpu_idle: common.no_cpu_idle,

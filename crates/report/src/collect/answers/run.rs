@@ -1,6 +1,6 @@
 //! The diagnosis of a run: how much it carried, where its knee is, who the bottleneck was, whether a schedule was kept.
 
-use super::{measured, rate};
+use super::{interference, measured, rate};
 use crate::collect::{percent, plural};
 use crate::findings::{Confidence, Diagnosis, Findings, LoadCurve, Rule, Stage, Statement, Verdict};
 use crate::text::duration;
@@ -26,6 +26,7 @@ pub(super) fn diagnose(findings: &Findings, waiting: Diagnosis) -> Diagnosis {
         return Diagnosis { statements, ..Diagnosis::default() };
     }
     let mut statements: Vec<Statement> = findings.curves.iter().flat_map(|curve| of_curve(findings, curve)).collect();
+    statements.extend(interference::statements(&findings.interference));
     let at = decisive(findings);
     if statements.is_empty() {
         statements.extend(at.and_then(one_level));

@@ -91,7 +91,10 @@ fn coverage(findings: &Findings) -> String {
                 (false, true) => ("in", "phase"),
                 (false, false) => ("at", "load level"),
             };
-        words.push_str(&format!(" {at} {}", plural(stages as u64, what)));
+        match findings.interference.first() {
+            Some(_) => words.push_str(" of all workloads at the same time"),
+            None => words.push_str(&format!(" {at} {}", plural(stages as u64, what))),
+        }
     }
     // Where something is missing, the reasons above say so.
     if findings.validity.verdict == Verdict::Valid && findings.run.is_none() {

@@ -7,6 +7,7 @@ use super::super::{calls, capacity};
 use super::{Block, Look, drawn};
 use crate::findings::capacity::{Capacity, Trial};
 use crate::findings::{Findings, Stage};
+use crate::tables;
 use std::fmt;
 
 /// Lines of load levels at most, so that operations keep room.
@@ -26,6 +27,12 @@ pub(super) fn block(findings: &Findings, look: Look<'_>, room: usize) -> Option<
     }
     if let Some(capacity) = run.capacity.as_deref() {
         return Some(drawn(look, |page| trials(page, capacity)));
+    }
+    if !findings.interference.is_empty() {
+        let tables = tables::interference(std::slice::from_ref(findings));
+        let mut lines = drawn(look, |page| super::super::drawn::draw(page, tables));
+        lines.truncate(room);
+        return Some(lines);
     }
     (findings.stages.len() > 1).then(|| drawn(look, |page| levels(page, findings)))
 }

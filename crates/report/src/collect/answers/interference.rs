@@ -1,0 +1,82 @@
+//! The diagnosis of workloads that ran at the same time: what the others did to each.
+
+use super::measured;
+use crate::findings::{InterferedNumber, Interference, Rule, Statement};
+use crate::tables::{interval, shown, signed};
+
+/// The number that a sentence is about where it changed, the first that did.
+const TELLING: [&str; 5] = ["p95", "mean", "p99", "throughput", "bytes"];
+
+/// A sentence for each workload.
+pub(super) fn statements(found: &[Interference]) -> Vec<Statement> {
+    found.iter().filter_map(of_workload).collect()
+}
+
+fn of_workload(found: &Interference) -> Option<Statement> {
+    let number = |name: &str| found.numbers.iter().find(|number| number.metric == name);
+    let telling = || TELLING.iter().filter_map(|name| number(name));
+    let (name, others) = (format!("{} ({})", found.workload, found.load), found.beside.join(" and "));
+    let text = if let Some(changed) = telling().find(|number| number.is_changed()) {
+        // A closed loop shows it in what it carries, too.
+        let also = ["throughput", "bytes"].iter().filter_map(|name| number(name)).find(|other| other.is_changed());
+        let also = also
+            .filter(|other| other.metric != changed.metric)
+            .map_or_else(String::new, |other| format!("; {}", of_number(other)));
+        format!("{others} changes {name}: {}{also}.", of_number(changed))
+    } else if let Some(first) = telling().find(|number| number.verdict.is_some()) {
+        format!("No effect of {others} on {name} was shown in {} rounds: {}.", found.rounds, of_number(first))
+    } else {
+        let first = telling().next()?;
+        format!(
+            "Beside {others}, {name} has {}; fewer than 3 rounds give no interval: use --repeat 5.",
+            of_number(first)
+        )
+    };
+    Some(measured(Rule::Interference, text))
+}
+
+/// `p95 3.1 ms alone, 9.4 ms beside (+203 %, 95 % interval +150 % to +270 %)`.
+fn of_number(number: &InterferedNumber) -> String {
+    let interval = number.change_interval.map_or_else(String::new, |of| format!(", 95 % interval {}", interval(of)));
+    let change = number.change.map_or_else(String::new, |change| format!(" ({}{interval})", signed(change)));
+    let name = if number.metric == "bytes" { "data" } else { number.metric.as_str() };
+    format!("{name} {} alone, {} beside{change}", shown(number, number.alone), shown(number, number.beside))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::findings::Interval;
+
+    fn found(verdict: Option<&str>) -> Interference {
+        let number = |metric: &str, unit: &str, alone: f64, beside: f64, verdict: Option<&str>| InterferedNumber {
+            metric: metric.to_owned(),
+            unit: unit.to_owned(),
+            alone,
+            beside,
+            change: Some(beside / alone - 1.0),
+            change_interval: verdict.map(|_| Interval { low: 1.5, high: 2.5 }),
+            p_value: None,
+            verdict: verdict.map(str::to_owned),
+        };
+        let numbers =
+            vec![number("throughput", "1/s", 100.0, 50.0, verdict), number("p95", "s", 0.003, 0.009, verdict)];
+        let beside = vec!["stream-read".to_owned()];
+        Interference { workload: "home".to_owned(), load: "4 clients".to_owned(), beside, rounds: 5, numbers }
+    }
+
+    #[test]
+    fn a_sentence_says_what_was_shown_and_nothing_else() {
+        let said = |verdict| statements(&[found(verdict)])[0].text.clone();
+        assert_eq!(
+            said(Some("worse")),
+            "stream-read changes home (4 clients): p95 3.00 ms alone, 9.00 ms beside (+200.0 %, 95 % interval +150.0 to +250.0 %); \
+            throughput 100/s alone, 50.0/s beside (-50.0 %, 95 % interval +150.0 to +250.0 %)."
+        );
+        assert!(
+            said(Some("no difference shown"))
+                .starts_with("No effect of stream-read on home (4 clients) was shown in 5 rounds: p95")
+        );
+        assert!(said(None).contains("fewer than 3 rounds give no interval"));
+    }
+}

@@ -1,0 +1,91 @@
+//! Workloads alone, and at the same time as others.
+
+use super::{Cell, Column, Note, Row, Table, Weight, prefix};
+use crate::findings::{Findings, InterferedNumber, Interference, Interval};
+use crate::text::{duration, significant};
+
+/// A line a number of each workload; none where only one ran.
+pub(crate) fn interference(sides: &[Findings]) -> Option<Table> {
+    let rows: Vec<Row> = sides
+        .iter()
+        .flat_map(|side| {
+            let of = move |one: &Interference| {
+                let name = format!("{}{}", prefix(sides, side), one.workload);
+                one.numbers.iter().map(|number| row(&name, number)).collect::<Vec<_>>()
+            };
+            side.interference.iter().flat_map(of)
+        })
+        .collect();
+    (!rows.is_empty()).then(|| Table {
+        id: "interference".to_owned(),
+        title: "Interference: each workload alone, and at the same time as the others".to_owned(),
+        scaled: None,
+        caption: "Each workload alone, and at the same time as the others: means over the rounds, the change with its 95 % interval, \
+        and whether it is significant (Holm's procedure over all numbers, 5 %). Response times are those of all operations together."
+            .to_owned(),
+        columns: vec![
+            Column::words("Number", "Number"),
+            Column::new("Alone", "Alone"),
+            Column::new("Beside", "Beside"),
+            Column::new("Change", "Change"),
+            Column::new("95 % interval", "95 % interval"),
+            Column::words("Verdict", "Verdict"),
+        ],
+        rows,
+        notes: notes(sides),
+    })
+}
+
+fn row(workload: &str, number: &InterferedNumber) -> Row {
+    let (unit, factor) = match number.unit.as_str() {
+        "s" => (number.metric.as_str(), None),
+        "B/s" => ("MB/s", Some(1e6)),
+        _ => ("op/s", Some(1.0)),
+    };
+    let show = |value: f64| factor.map_or_else(|| duration(value), |factor| significant(value / factor));
+    let verdict = match number.verdict.as_deref() {
+        None => "-",
+        Some(_) if number.is_changed() => number.verdict.as_deref().unwrap_or_default(),
+        Some(_) => "not shown",
+    };
+    Row {
+        name: format!("{workload} {unit}"),
+        invalid: false,
+        cells: vec![
+            Cell::Words(show(number.alone)),
+            Cell::Words(show(number.beside)),
+            Cell::Words(number.change.map_or_else(|| "-".to_owned(), signed)),
+            Cell::Words(number.change_interval.map_or_else(|| "-".to_owned(), interval)),
+            Cell::Words(verdict.to_owned()),
+        ],
+    }
+}
+
+/// With its unit.
+pub(crate) fn shown(number: &InterferedNumber, value: f64) -> String {
+    match number.unit.as_str() {
+        "s" => duration(value),
+        "B/s" => format!("{} MB/s", significant(value / 1e6)),
+        _ => format!("{}/s", significant(value)),
+    }
+}
+
+/// A change in per cent.
+pub(crate) fn signed(share: f64) -> String {
+    format!("{:+.1} %", share * 100.0)
+}
+
+/// An interval in per cent.
+pub(crate) fn interval(of: Interval) -> String {
+    format!("{:+.1} to {}", of.low * 100.0, signed(of.high))
+}
+
+fn notes(sides: &[Findings]) -> Vec<Note> {
+    let all = || sides.iter().flat_map(|side| &side.interference);
+    let rounds: Vec<String> = all().map(|one| format!("{} {}", one.workload, one.rounds)).collect();
+    let mut notes = vec![Note::of(Weight::Quiet, format!("Rounds that may be used: {}.", rounds.join(", ")))];
+    if all().any(|one| one.numbers.iter().any(|number| number.verdict.is_none())) {
+        notes.push(Note::of(Weight::Caution, "Fewer than three rounds give no interval and no verdict: use --repeat."));
+    }
+    notes
+}
