@@ -137,7 +137,8 @@ const PROOFS: &[Proof] = &[
     },
     Proof {
         claim: "rows: every table, figure and method of five documents has a command that gives its counterpart, or a reason why not",
-        arguments: &program("rows::every_row"),
+        // Whether there is a figure, and not how large it is: the build of any other test will do.
+        arguments: &["test", "--workspace", "--test", "all", "rows::every_row", "--", "--nocapture"],
         figures: &["works", "partly", "missing", "fails", "SKIPPED", "rows: "],
         needs: None,
     },

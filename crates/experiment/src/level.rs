@@ -9,7 +9,7 @@ use plimsoll_report::collect::times_of;
 use plimsoll_report::findings::{Interruption, IterationKind, MovedNumber, OUTSIDE_THE_PHASE, ServerSide, Times};
 use plimsoll_results::RecordedLevel;
 use plimsoll_stats::{Headline, IntervalWidth, Intervals, Options, SharedDepth, Statistics};
-use plimsoll_workload::{Load, Workload};
+use plimsoll_workload::{DataSource, Load, Workload};
 
 use super::confidence::ConfidenceIntervals;
 use super::disruption;
@@ -69,6 +69,12 @@ impl LevelResult {
         self.recorded.about.curve.clone_from(&level_spec.curve);
         self.recorded.about.varied = level_spec.parameter.as_ref().map(parameters::shown);
         self.recorded.about.share.clone_from(&level_spec.share);
+        self
+    }
+
+    /// The same of a workload that says where the server takes its data from.
+    pub(super) fn claiming(mut self, source: DataSource) -> LevelResult {
+        self.recorded.about.claimed_source = (source != DataSource::Any).then(|| source.to_string());
         self
     }
 
@@ -388,6 +394,7 @@ fn judged(
         curve: None,
         varied: None,
         share: None,
+        claimed_source: None,
         clients: clients.len() as u64,
         depth: plan.depth,
         asked_per_s: generator.asked_rate,

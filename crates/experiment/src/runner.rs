@@ -385,7 +385,7 @@ impl<'a> Runner<'a> {
     ) -> (LevelResult, anyhow::Result<()>) {
         let ran = if self.interval_mode == IntervalMode::Retained { ran } else { ran.without_intervals() };
         let ran = if self.client_is_measured { ran.without_busy_client() } else { ran };
-        let ran = ran.on(level_spec).named(self.workload).beside(self.server_side);
+        let ran = ran.on(level_spec).claiming(self.workload.source()).named(self.workload).beside(self.server_side);
         let ran = ran.guaranteed(prepared.server.take_guarantees());
         self.monitor.level_over(&ran);
         let recorded = match self.recording.zip(feed) {
@@ -527,7 +527,7 @@ pub(crate) fn findings_of(
     let run = more(spec.run(workload, facts, threads));
     let levels: Vec<_> = ran.iter().map(|level| level.recorded.as_level()).collect();
     let mut findings = Findings::collect_run(run, &levels, names, spec.source(), plimsoll_client::status_name);
-    findings.warnings.extend(ran.iter().filter_map(|level| level.recorded.caution()));
+    findings.warnings.extend(ran.iter().flat_map(|level| level.recorded.cautions()));
     findings
 }
 

@@ -2,6 +2,7 @@
 //! put beside each other over time. Nothing here drives a server, so all of it works on any operating system.
 
 mod captures;
+mod claimed_source;
 pub mod comparison;
 mod error;
 pub mod history;

@@ -7,7 +7,7 @@ use plimsoll_report::findings::{besides_repeat, load};
 use plimsoll_stats::{Options, Statistics};
 use serde::{Deserialize, Serialize};
 
-use crate::late_generator;
+use crate::{claimed_source, late_generator};
 
 /// A load level that was measured. A recording keeps it in the manifest, and its statistics and intervals in files of their own.
 #[derive(Serialize, Deserialize)]
@@ -55,10 +55,13 @@ impl RecordedLevel {
 
     /// What a reader should know though the level is valid.
     #[must_use]
-    pub fn caution(&self) -> Option<String> {
+    pub fn cautions(&self) -> Vec<String> {
         let About { level, validity, generator, .. } = &self.about;
-        let said = late_generator::caution(&generator.moved).filter(|_| validity.verdict == Verdict::Valid)?;
-        Some(format!("At {level}: {said}."))
+        let (first, last) = self.span_ns;
+        let seconds = last.saturating_sub(first) as f64 / 1e9;
+        let late = late_generator::caution(&generator.moved).filter(|_| validity.verdict == Verdict::Valid);
+        let said = late.into_iter().chain(claimed_source::caution(&self.about, seconds));
+        said.map(|said| format!("At {level}: {said}.")).collect()
     }
 
     /// Where it lies on its load curve: repeats of a load lie at the same place.

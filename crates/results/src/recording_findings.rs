@@ -64,7 +64,7 @@ fn of_run(recording: &Recording, mut run: Run, source: Source, status_name: Stat
     run.threads = read.iter().map(|level| level.threads).max().unwrap_or(0);
     let levels: Vec<Level<'_>> = read.iter().map(RecordedLevel::as_level).collect();
     let mut findings = Findings::collect_run(run, &levels, &names, source, status_name);
-    findings.warnings.extend(read.iter().filter_map(RecordedLevel::caution));
+    findings.warnings.extend(read.iter().flat_map(RecordedLevel::cautions));
     findings.warnings.extend(remarks);
     Ok(findings)
 }

@@ -15,6 +15,7 @@
 //! set write what is there already, so slots never meet, and any read can be verified at any time.
 
 mod builtin;
+mod data_source;
 pub(crate) mod dbench;
 mod deck;
 mod defaults;
@@ -46,6 +47,7 @@ use aws_lc_rs::digest::{Context, SHA256};
 use toml::Spanned;
 
 pub use builtin::{BUILTINS, Builtin};
+pub use data_source::DataSource;
 pub use defaults::Defaults;
 pub use error::WorkloadError;
 pub use fileset::FileSet;
@@ -96,6 +98,7 @@ struct Work {
     /// Reads that keep and verify their data, 0 to 1.
     verify: f64,
     caching: Caching,
+    source: DataSource,
     iterations: Vec<program::IterationKind>,
     /// Whether any iteration writes to files of the set.
     writes_to_the_set: bool,
@@ -201,6 +204,12 @@ impl Workload {
         self.work.replay.is_some() || self.work.iterations.iter().any(|iteration| iteration.on == text::Subject::Own)
     }
 
+    /// Where the server is to take the data that clients read from.
+    #[must_use]
+    pub fn source(&self) -> DataSource {
+        self.work.source
+    }
+
     /// Files that a slot has open at most: those that it keeps open, and one of its own.
     #[must_use]
     pub fn open_files(&self) -> u64 {
@@ -292,6 +301,7 @@ impl Work {
             keep_open: keep_open as usize,
             verify: script.verify.map_or(0.0, |share| share.0),
             caching: script.caching,
+            source: script.source,
             writes_to_the_set: iterations.iter().any(program::IterationKind::writes_to_the_set),
             iterations,
             weights,

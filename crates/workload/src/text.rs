@@ -10,6 +10,7 @@ use serde::de::{DeserializeSeed, Deserializer, Error, IgnoredAny, IntoDeserializ
 use serde::{Deserialize, Serialize};
 use toml::Spanned;
 
+use super::data_source::DataSource;
 use super::distribution::{Pick, Sizes};
 use super::file_step::FileStep;
 use super::quantity::{Fraction, Scale, Size, Time};
@@ -184,6 +185,9 @@ pub(super) struct ScriptText {
     pub(super) verify: Option<Fraction>,
     /// Oplock, lease or durable handle that each open requests.
     pub(super) caching: Caching,
+    /// Where the server is to take the data that clients read from: any, cache or disk. The report compares the server's disk
+    /// counters with it.
+    pub(super) source: DataSource,
     /// How a client selects the next kind of iteration.
     pub(super) order: Order,
     /// Look up every file of the set before the measurement, so that NFS clients know its handle.

@@ -1,6 +1,10 @@
 //! `--server-pid`, `--server-metrics`: the flags.
 
+use std::net::{ToSocketAddrs as _, UdpSocket};
+
 use plimsoll_experiment::server_side::{ServerMetrics, ServerSideWatch};
+
+use plimsoll_client::target::Target;
 
 use crate::secrecy;
 
@@ -27,11 +31,44 @@ impl ServerSideFlags {
         self.server_pid.map(ServerMetrics::Process).or(exporter)
     }
 
+    /// As [`Self::watch`]; where nobody wants to look, and the server is on this machine, at its disks, if that is possible: somebody wants
+    /// to know where the data came from.
+    ///
+    /// # Errors
+    /// There is nothing to look at.
+    pub(crate) fn watch_disks(&self, target: &Target) -> anyhow::Result<Option<ServerSideWatch>> {
+        if self.metrics().is_some() || !is_here(target) {
+            return self.watch();
+        }
+        // Then the report says that nothing was checked.
+        Ok(ServerSideWatch::start(&ServerMetrics::Disks).ok())
+    }
+
     /// Begins to look, where that is wanted.
     ///
     /// # Errors
     /// There is nothing to look at.
     pub(crate) fn watch(&self) -> anyhow::Result<Option<ServerSideWatch>> {
         self.metrics().as_ref().map(ServerSideWatch::start).transpose()
+    }
+}
+
+/// Whether a server is on this machine: a socket can be bound to its address.
+fn is_here(target: &Target) -> bool {
+    let Some(server) = target.server() else { return true };
+    let addresses = (server.host.as_str(), 0).to_socket_addrs();
+    addresses.is_ok_and(|mut addresses| addresses.any(|address| UdpSocket::bind(address).is_ok()))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_server_is_here_where_its_address_is() {
+        let here = |url: &str| is_here(&Target::parse(url).unwrap());
+        assert!(here("smb://user@127.0.0.1/share") && here("nfs://127.0.0.1/export") && here("file:///tmp"));
+        // TEST-NET-1 (RFC 5737) is nobody's.
+        assert!(!here("smb://user@192.0.2.1/share"));
     }
 }

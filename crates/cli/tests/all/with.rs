@@ -131,7 +131,18 @@ fn what_makes_no_sense_is_refused_before_anything_runs() {
         (&["--with", "getattr", "--vary", "depth=1,2"], "cannot be used with"),
         (&["--with", "getattr", "--record", "r", "--continue"], "cannot be used with"),
         (
-            &["--with", "getattr", "--part", "1/2", "--start-at", "2030-01-01T00:00:00Z", "--clock-bound", "1ms", "--record", "r"],
+            &[
+                "--with",
+                "getattr",
+                "--part",
+                "1/2",
+                "--start-at",
+                "2030-01-01T00:00:00Z",
+                "--clock-bound",
+                "1ms",
+                "--record",
+                "r",
+            ],
             "cannot be used with",
         ),
     ] {

@@ -79,6 +79,8 @@ impl ServerCpuSource {
         match metrics {
             Some(ServerMetrics::Process(_)) => Self::Process,
             Some(ServerMetrics::Exporter { .. }) => Self::Machine,
+            // Disks have no processors.
+            Some(ServerMetrics::Disks) => Self::Nowhere,
             None if resolved.is_embedded() => Self::ThisProcess,
             None => Self::Nowhere,
         }

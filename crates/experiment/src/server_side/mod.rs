@@ -15,7 +15,7 @@ use plimsoll_report::findings::ServerSide;
 use counters::{Counters, Sample, between};
 use exporter::Exporter;
 use plimsoll_results::Usage;
-use process::Tree;
+use process::{Disks, Tree};
 
 /// Between two looks at the server.
 const CHECK_INTERVAL: Duration = Duration::from_millis(500);
@@ -33,6 +33,8 @@ const MOST_SAMPLES: usize = 1 << 18;
 pub enum ServerMetrics {
     /// A process of this machine, and its children.
     Process(u32),
+    /// The disks of this machine, whoever uses them.
+    Disks,
     /// A Prometheus exporter.
     Exporter {
         /// Where its page is.
@@ -76,6 +78,7 @@ impl ServerSideWatch {
     pub fn start(metrics: &ServerMetrics) -> anyhow::Result<Self> {
         let (source, mut from): (String, Box<dyn Source>) = match metrics {
             ServerMetrics::Process(pid) => (format!("process {pid} and its children"), Box::new(Tree::new(*pid)?)),
+            ServerMetrics::Disks => ("the disks of this machine, all processes".to_owned(), Box::new(Disks)),
             ServerMetrics::Exporter { url, shown } => {
                 if !url.starts_with("http://") {
                     return Err(Usage(format!("--server-metrics {shown}: expected http://host:port/metrics")).into());

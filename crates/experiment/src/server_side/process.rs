@@ -78,6 +78,17 @@ impl Source for Tree {
     }
 }
 
+/// The disks of this machine, whoever uses them.
+pub(super) struct Disks;
+
+impl Source for Disks {
+    fn read(&mut self) -> anyhow::Result<Counters> {
+        let machine = disks().context("/proc/diskstats and /sys/block show no disk")?;
+        let (disk_read_bytes, disk_write_bytes) = (machine.machine_read_bytes, machine.machine_write_bytes);
+        Ok(Counters { disk_read_bytes, disk_write_bytes, ..machine })
+    }
+}
+
 /// Bytes of a sector in /proc/diskstats, whatever the disk's own are.
 const SECTOR: f64 = 512.0;
 

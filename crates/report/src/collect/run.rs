@@ -50,6 +50,9 @@ pub struct About {
     pub clients: u64,
     /// Actions that a client keeps outstanding at most.
     pub depth: u32,
+    /// Where the server was to take the data that clients read from, `cache` or `disk`; `None` where the workload does not say.
+    #[serde(default)]
+    pub claimed_source: Option<String>,
     /// Iterations asked for, 1/s.
     pub asked_per_s: Option<f64>,
     /// What else decides the load, in words.

@@ -52,6 +52,10 @@ pub(crate) fn server_side(sides: &[Findings]) -> Option<Table> {
 fn from_disk(seen: &[(String, &Stage)]) -> Option<Note> {
     let share = |(prefix, stage): &(String, &Stage)| {
         let read = stage.server.as_ref()?.disk_read_bytes_per_s?;
+        // Of several workloads at the same time nobody knows whose data came from disks.
+        if stage.share.as_ref().is_some_and(|share| !share.beside.is_empty()) {
+            return None;
+        }
         let share = (stage.read_bytes_per_s > 0.0).then(|| read / stage.read_bytes_per_s)?;
         Some(format!("{prefix}{} {:.0} %", stage.words(), share * 100.0))
     };

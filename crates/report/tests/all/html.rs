@@ -578,6 +578,7 @@ fn a_run_shows_its_load_levels_and_no_packets() {
         level: "17 clients".into(),
         curve: None,
         varied: None,
+        share: None,
         clients: 17,
         depth: 1,
         outstanding: 17,

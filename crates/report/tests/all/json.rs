@@ -16,7 +16,7 @@ fn written(report: &Report, layout: Layout) -> String {
 
 #[test]
 fn findings_keep_to_the_schema() {
-    for findings in [example::rich(), example::empty(), example::run()] {
+    for findings in [example::rich(), example::empty(), example::run(), example::shared()] {
         let value: Value = serde_json::from_str(&written(&findings.into(), Layout::Pretty)).unwrap();
         assert_eq!(against_schema(&value), Vec::<String>::new());
         assert_eq!((value["sides"].as_array().map(Vec::len), &value["comparison"]), (Some(1), &Value::Null));

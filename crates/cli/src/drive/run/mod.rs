@@ -24,7 +24,7 @@ use plimsoll_experiment::{
 use plimsoll_model::{About, Names};
 use plimsoll_recording::TransactionsFile;
 use plimsoll_results::recording_findings;
-use plimsoll_workload::{Builtin, Workload};
+use plimsoll_workload::{Builtin, DataSource, Workload};
 
 use crate::about::AboutFlags;
 use crate::drive::server_side::ServerSideFlags;
@@ -221,8 +221,13 @@ fn drive(arguments: Arguments, quiet: bool) -> anyhow::Result<Done> {
     let (resolved, spec) = chosen(&arguments, &target, &variants, spec)?;
     let (finished, names) = already(&arguments, &spec)?;
     let spec = RunSpec { about: about(&arguments)?, ..spec };
-    let server_side = arguments.server_side.watch()?.map(Arc::new);
     let companions = spec.with.iter().map(CompanionSpec::workload).collect::<Result<Vec<_>, _>>()?;
+    let says_its_source = |workload: &Workload| workload.source() != DataSource::Any;
+    let server_side = match variants.iter().map(|variant| &variant.workload).chain(&companions).any(says_its_source) {
+        true => arguments.server_side.watch_disks(&resolved.target)?,
+        false => arguments.server_side.watch()?,
+    };
+    let server_side = server_side.map(Arc::new);
     let named: Vec<&str> = std::iter::once(&first.workload).chain(&companions).map(Workload::name).collect();
     let shown = format!("{} on {}", named.join(" beside "), resolved.shown);
     let printed = (quiet, output.prints());

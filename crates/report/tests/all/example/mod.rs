@@ -54,6 +54,7 @@ pub(crate) fn empty() -> Findings {
         curves: vec![],
         sizes: vec![],
         repeats: vec![],
+        interference: vec![],
     }
 }
 
@@ -532,6 +533,7 @@ fn stage(rich: &Findings, number: u32, clients: u64, reasons: &[&str]) -> Stage 
         level: format!("{clients} clients"),
         curve: None,
         varied: (number == 1).then(parameter),
+        share: None,
         clients,
         depth: 4,
         outstanding: 4 * clients,
@@ -647,6 +649,7 @@ pub(crate) fn run() -> Findings {
         curves: vec![load_curve()],
         sizes: vec![size_curve()],
         repeats: vec![repeated_level()],
+        interference: vec![],
         validity: Validity::invalid("At 64 clients: the generator was busy 97 % of the time"),
         ..rich
     }
@@ -758,4 +761,34 @@ fn size_curve() -> SizeCurve {
     let [a, b, c, d] = ends;
     let points = vec![a, b, point(0, 1500, 0.03, Some(0.001)), c, d];
     SizeCurve { parameter: "block".into(), level: "1 client".into(), points }
+}
+
+/// A run of two workloads at the same time.
+pub(crate) fn shared() -> Findings {
+    let mut findings = run();
+    let share =
+        WorkloadShare { workload: "home-folders".into(), place: 0, beside: vec!["stream-read".into()], round: 0 };
+    findings.stages[1].share = Some(share);
+    findings.interference = vec![interference()];
+    findings
+}
+
+fn interference() -> Interference {
+    let number = |metric: &str, unit: &str, alone: f64, beside: f64, known: bool| InterferedNumber {
+        metric: metric.into(),
+        unit: unit.into(),
+        alone,
+        beside,
+        change: Some(beside / alone - 1.0),
+        change_interval: known.then_some(Interval { low: 0.5, high: 1.5 }),
+        p_value: known.then_some(0.001),
+        verdict: known.then(|| "worse".into()),
+    };
+    Interference {
+        workload: "home-folders".into(),
+        load: "20 users".into(),
+        beside: vec!["stream-read".into()],
+        rounds: 5,
+        numbers: vec![number("p95", "s", 0.003, 0.006, true), number("bytes", "B/s", 1e6, 9e5, false)],
+    }
 }

@@ -247,6 +247,7 @@ fn make() -> Findings {
         curves: vec![],
         sizes: vec![],
         repeats: vec![],
+        interference: vec![],
     }
 }
 
