@@ -237,12 +237,7 @@ impl Workload {
 
 impl Work {
     fn check(text: text::Text, whole: &str, replay: Option<replay::Replay>) -> Result<Self, program::Wrong> {
-        let name = text.name.get_ref();
-        let plain = |c: char| c.is_ascii_lowercase() || c.is_ascii_digit() || c == '-';
-        if name.is_empty() || name.len() > LONGEST_NAME || !name.chars().all(plain) {
-            let problem = format!("name: expected 1 to {LONGEST_NAME} lower-case letters, digits or '-'");
-            return Err((text.name.span(), problem));
-        }
+        let name = checked_name(&text.name)?;
         if text.description.get_ref().contains(char::is_control) {
             let problem = "description: expected a single line without control characters";
             return Err((text.description.span(), problem.to_owned()));
@@ -291,7 +286,7 @@ impl Work {
             text::Order::Shuffled => Some(deck::Deck::new(&iterations).map_err(|problem| (0..0, problem))?),
         };
         Ok(Self {
-            name: name.clone(),
+            name,
             description: text.description.get_ref().clone(),
             text: whole.to_owned(),
             parameters: Vec::new(),
@@ -310,6 +305,17 @@ impl Work {
             replay,
         })
     }
+}
+
+/// The name, if file sets can be called after it.
+fn checked_name(name: &Spanned<String>) -> Result<String, program::Wrong> {
+    let plain = |c: char| c.is_ascii_lowercase() || c.is_ascii_digit() || c == '-';
+    let called = name.get_ref();
+    if called.is_empty() || called.len() > LONGEST_NAME || !called.chars().all(plain) {
+        let problem = format!("name: expected 1 to {LONGEST_NAME} lower-case letters, digits or '-'");
+        return Err((name.span(), problem));
+    }
+    Ok(called.clone())
 }
 
 /// Every iteration in all its variants. `kept`: files that stay open from iteration to iteration.

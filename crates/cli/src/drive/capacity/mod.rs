@@ -124,7 +124,6 @@ pub(crate) fn run(arguments: Arguments) -> anyhow::Result<Done> {
         server: arguments.target.spec(),
         workload: absolute(&arguments.workload)?,
         settings: arguments.parameters.settings().to_vec(),
-        with: Vec::new(),
         file_set: arguments.load.file_set.clone(),
         warmup_ns: highest[0].plan.phases.warmup_ns,
         no_cpu_idle: arguments.load.no_cpu_idle,

@@ -16,6 +16,7 @@ use std::sync::{Arc, Mutex};
 
 use anyhow::Context;
 use plimsoll_drive::tap::Tap;
+use plimsoll_experiment::server_side::ServerSideWatch;
 use plimsoll_experiment::{
     CompanionSpec, IntervalMode, LevelResult, LevelSpec, Monitor, ResolvedTarget, RunRecording, RunSpec, Runner,
     ServerSpec, Table, Variant, VariantSpec, Work, finished_levels, levels_of_variant, measure, measure_beside,
@@ -198,15 +199,7 @@ pub(crate) fn run_unprinted(mut arguments: Arguments, quiet: bool) -> anyhow::Re
 
 /// Drives the server. `quiet`: without progress.
 fn drive(arguments: Arguments, quiet: bool) -> anyhow::Result<Done> {
-    let mut files = Files::reading(
-        arguments
-            .target
-            .files()
-            .chain([Path::new(&arguments.workload)])
-            .chain(arguments.from.as_deref())
-            .chain(arguments.about.files()),
-    );
-    files.fills("--record", arguments.record.folder());
+    let mut files = files(&arguments);
     let output = arguments.output.open(&mut files)?;
     let (table, table_file) = arguments.table(&mut files)?;
     let (tap, tap_file) = arguments.tap(&mut files)?;
@@ -222,12 +215,7 @@ fn drive(arguments: Arguments, quiet: bool) -> anyhow::Result<Done> {
     let (finished, names) = already(&arguments, &spec)?;
     let spec = RunSpec { about: about(&arguments)?, ..spec };
     let companions = spec.with.iter().map(CompanionSpec::workload).collect::<Result<Vec<_>, _>>()?;
-    let says_its_source = |workload: &Workload| workload.source() != DataSource::Any;
-    let server_side = match variants.iter().map(|variant| &variant.workload).chain(&companions).any(says_its_source) {
-        true => arguments.server_side.watch_disks(&resolved.target)?,
-        false => arguments.server_side.watch()?,
-    };
-    let server_side = server_side.map(Arc::new);
+    let server_side = server_side(&arguments, &variants, &companions, &resolved)?;
     let named: Vec<&str> = std::iter::once(&first.workload).chain(&companions).map(Workload::name).collect();
     let shown = format!("{} on {}", named.join(" beside "), resolved.shown);
     let printed = (quiet, output.prints());
@@ -280,6 +268,29 @@ fn drive(arguments: Arguments, quiet: bool) -> anyhow::Result<Done> {
     let done = Done::with(&findings.validity, output.prints());
     first_error([output.write(&findings.into()), recording, tap, table, besides])?;
     Ok(done)
+}
+
+/// Files that are read, and the folder that is filled.
+fn files(arguments: &Arguments) -> Files {
+    let read = arguments.target.files().chain([Path::new(&arguments.workload)]).chain(arguments.from.as_deref());
+    let mut files = Files::reading(read.chain(arguments.about.files()));
+    files.fills("--record", arguments.record.folder());
+    files
+}
+
+/// Who looks at the server's own numbers; where a workload says where the server takes its data from, its disks are looked at in any case.
+fn server_side(
+    arguments: &Arguments,
+    variants: &[Variant],
+    companions: &[Workload],
+    resolved: &ResolvedTarget,
+) -> anyhow::Result<Option<Arc<ServerSideWatch>>> {
+    let mut workloads = variants.iter().map(|variant| &variant.workload).chain(companions);
+    let watch = match workloads.any(|workload| workload.source() != DataSource::Any) {
+        true => arguments.server_side.watch_disks(&resolved.target)?,
+        false => arguments.server_side.watch()?,
+    };
+    Ok(watch.map(Arc::new))
 }
 
 /// The targets, which the specification has from here on.
