@@ -54,7 +54,7 @@ impl Commands {
     }
 }
 
-/// The packets of a message that came in datagrams: a call of a client, a copy of one, or anything else.
+/// Counts the packets of a message over UDP: a client's call, a retransmission, or another message.
 pub(crate) fn count_datagrams(message: &Message<'_>, is_call: bool, again: bool, packets: &mut PacketCounts) {
     let (all, further) = (u64::from(message.packets), u64::from(message.packets.saturating_sub(1)));
     packets.continued += further;
@@ -75,7 +75,7 @@ pub(crate) fn count_datagrams(message: &Message<'_>, is_call: bool, again: bool,
 pub(crate) struct Holes {
     holes: u64,
     bytes: u64,
-    /// Holes that the receiver acknowledged, and others.
+    /// Number of holes that the receiver acknowledged, and of other holes.
     acknowledged: u64,
     unexplained: u64,
 }
@@ -94,7 +94,7 @@ impl Holes {
         self.bytes = self.bytes.saturating_add(len);
     }
 
-    /// Counts what the capture dropped. `sizes` are those of all packets of the direction.
+    /// Counts dropped packets. `sizes` are those of all packets of the direction.
     pub(crate) fn count(self, sizes: Sizes, packets: &mut PacketCounts, anomalies: &mut Anomalies) {
         anomalies.add_many(Anomaly::GapInCapture, self.acknowledged);
         anomalies.add_many(Anomaly::GapUnexplained, self.unexplained);

@@ -41,7 +41,7 @@ pub(crate) struct Connection {
     pub(crate) paired: Paired,
     /// A SYN that may begin another connection between the same ends.
     pub(crate) opening: Option<Box<Opening>>,
-    /// Where in each direction bytes were missing that the other end had before it went on to send.
+    /// Per direction: where bytes were missing that the other end had received before it sent more.
     unseen_from: [u64; 2],
     /// Packets that were counted as a client's before it was known which end that is.
     unsure: [Commands; 2],
@@ -89,8 +89,8 @@ impl Connection {
         self.paired.link.ends
     }
 
-    /// Whether a segment comes behind bytes, of either direction, that have not come and are not known to be missing: at the same time as
-    /// others it may have overtaken them.
+    /// Whether a segment follows bytes, of either direction, that have not come and are not known to be missing. It may have overtaken
+    /// them in the capture, if both have the same time.
     #[inline(always)]
     pub(crate) fn is_early(&self, segment: &Segment<'_>, direction: usize) -> bool {
         let skips = segment.wire_len > 0 && self.tcp_flows[direction].skips_to(segment.seq);
@@ -120,7 +120,7 @@ impl Connection {
         self.paired.ledger.add(direction, &mut shared.output.tally);
     }
 
-    /// Takes a SYN that was counted when it came, but as nobody's.
+    /// Takes a SYN that was counted on arrival without a connection.
     #[cold]
     #[inline(never)]
     pub(crate) fn confirmed<S: Sink>(
@@ -186,7 +186,7 @@ impl Connection {
         }
         let reset;
         let segment = if segment.flags.rst() {
-            // What it carries is a text for people (RFC 9293 3.10.7), not part of the stream.
+            // The payload of a RST is a text for people (RFC 9293 3.10.7), not part of the stream.
             reset = Segment { payload: &[], wire_len: 0, ..*segment };
             &reset
         } else {
@@ -334,7 +334,7 @@ impl Connection {
         for direction in (0..2).filter(|&direction| client != Some(direction)) {
             self.unsure[direction].take_from(packets);
         }
-        // Losses of other traffic are none of a file server, and what went past another place was not dropped.
+        // Losses of other traffic do not matter, and packets on another path were not dropped.
         if self.is_file_server() {
             for direction in (0..2).filter(|&direction| !self.paired.ledger.is_silent(direction)) {
                 self.framed.holes[direction].count(
@@ -346,7 +346,7 @@ impl Connection {
         }
     }
 
-    /// Adds what is missing of this connection to the account of all.
+    /// Adds the missing data of this connection to the total.
     fn settle<S>(&mut self, shared: &mut Shared<S>) {
         let mut ledger = std::mem::take(&mut self.paired.ledger);
         ledger.add(0, &mut shared.output.tally);
@@ -387,7 +387,7 @@ impl Connection {
     }
 }
 
-/// Whether a packet of `direction` may be a client's: it is, or nobody knows.
+/// Whether a packet of `direction` may come from the client: it does, or the client's direction is unknown.
 #[inline]
 fn may_be_client(client: Option<usize>, direction: usize) -> bool {
     client.is_none_or(|client| client == direction)

@@ -1,4 +1,4 @@
-//! What the stages above a stream know of its connection.
+//! Facts about a connection for the stages above its streams.
 
 use plimsoll_model::Endpoint;
 use serde::{Deserialize, Serialize};
@@ -12,7 +12,7 @@ pub struct ConnectionContext {
     pub ends: [Endpoint; 2],
     /// Losses in each direction so far: holes, and cuts that may hide messages.
     pub holes: [u32; 2],
-    /// … of which so many were cuts by the snap length.
+    /// Number of these losses that the snap length caused.
     pub cuts: [u32; 2],
     /// Losses that lie before the next message: one in which a message ended counts once that message was taken.
     pub breaks: [u32; 2],
@@ -20,7 +20,7 @@ pub struct ConnectionContext {
     pub resent_to: [u64; 2],
     /// The connection's beginning was captured.
     pub from_start: bool,
-    /// Its first packet came so long after the capture's that the capture may have dropped those before.
+    /// Its first packet came so long after the start of the capture that the capture may have dropped earlier ones.
     pub begins_late: bool,
     /// From the place of the capture to the client and back, as its handshake took, ns; 0 where it is not known.
     pub to_client_ns: u64,

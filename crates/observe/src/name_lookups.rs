@@ -20,17 +20,17 @@ const RESPONSE: u8 = 0x80;
 const NAME_MAX: usize = 255;
 /// The two high bits of a length byte: a pointer. A question has none before it that it could point to.
 const POINTER: u8 = 0xC0;
-/// Names that are waited for at once: 400 KiB. Of others nothing is known.
+/// Maximum number of names looked up at the same time: 400 KiB. Further names are not observed.
 const OPEN_MAX: usize = 1024;
 /// DNS servers that are counted.
 const SERVERS_MAX: usize = 256;
-/// A question that comes so long after the last is a new one, ns: resolvers wait for 5 s, and ask again a few times.
+/// A question this long after the last one is a new one, ns: resolvers wait for 5 s and retry a few times.
 const AGAIN_NS: i64 = 30_000_000_000;
 
 /// A host and the question as it stands in the message: name, type, class.
 type Question = (IpAddr, Box<[u8]>);
 
-/// All of them.
+/// All open lookups.
 #[derive(Debug, Default, Serialize, Deserialize)]
 pub(crate) struct NameLookups {
     open: HashMap<Question, NameLookup>,

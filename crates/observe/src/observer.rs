@@ -19,14 +19,14 @@ use crate::ties::{Datagram, DatagramBuf, Tied, TiedPacket, Ties};
 use crate::time_gate::{TimeGate, Waiting};
 use crate::tracer::Tracer;
 
-/// A connection without a SYN whose first packet comes so much later than the capture's may have lost some, ns: by then requests from before
-/// the capture are nearly all answered.
+/// A connection without a SYN whose first packet comes this long after the capture's may have lost packets, ns: nearly all requests from
+/// before the capture are answered by then.
 const LATE_NS: i64 = 1_000_000_000;
-/// Datagrams put together for one frame: a tunnel's, and what it holds.
+/// Maximum number of reassemblies per frame: a tunnel's datagram, and the datagrams inside it.
 const REASSEMBLIES_MAX: usize = 8;
 /// Ports of NFS and of the portmapper, over UDP.
 const RPC_PORTS: [u16; 2] = [2049, 111];
-/// Link types that are named where they are not known; a capture has an interface or two of them.
+/// Maximum number of unknown link types that are listed; a capture has an interface or two of them.
 const UNKNOWN_LINKS_MAX: usize = 16;
 
 /// Frames in, transactions out.
@@ -45,18 +45,18 @@ pub struct Observer<S> {
     connections_used: u64,
     /// Link types that are not known, with their packets.
     unknown_links: Vec<(u32, u64)>,
-    /// Earliest and latest time so far, ns; the other way round before the first.
+    /// Earliest and latest time so far, ns; reversed before the first packet.
     span: (i64, i64),
 }
 
-/// What the observer saw.
+/// Results of the observer.
 #[derive(Debug)]
 pub struct Observed<S> {
     /// The sink that took the transactions.
     pub sink: S,
     /// Their names.
     pub names: Names,
-    /// What was seen and what was not.
+    /// Completeness of the capture.
     pub coverage: Coverage,
 }
 
@@ -126,7 +126,7 @@ impl<S: Sink> Observer<S> {
         }
     }
 
-    /// Takes a frame whose time is near that of others.
+    /// Takes a frame whose time is near the previous one's.
     #[inline(always)]
     fn timed(&mut self, frame: &Frame<'_>, time_ns: i64) {
         self.clock.observe(time_ns);
@@ -146,7 +146,7 @@ impl<S: Sink> Observer<S> {
         }
     }
 
-    /// Takes a frame whose time is far from that of the one before, now or when the next has come.
+    /// Takes a frame whose time is far from the previous one's: now, or after the next one has come.
     #[cold]
     #[inline(never)]
     fn far(&mut self, frame: &Frame<'_>, time_ns: i64) {
@@ -239,7 +239,7 @@ impl<S: Sink> Observer<S> {
         }
     }
 
-    /// The sink, and the names that its transactions have so far: for whoever looks before the capture has ended.
+    /// The sink, and the names of its transactions so far, for readers before the end of the capture.
     pub fn sink(&mut self) -> (&mut S, &Names) {
         (&mut self.shared.output.sink, &self.shared.output.names)
     }
@@ -296,7 +296,7 @@ impl<S: Sink> Observer<S> {
         Observed { sink: output.sink, names: output.names, coverage }
     }
 
-    /// A fragment is counted by what it is a fragment of, as far as its own header tells.
+    /// Counts a fragment under its transport protocol, if its header shows it.
     fn fragment_counted(&mut self, fragment: &packet::Fragment<'_>) {
         match fragment.piece.protocol {
             6 => {
@@ -347,7 +347,7 @@ impl<S: Sink> Observer<S> {
         self.rare_segment((slot, direction), segment, stamp);
     }
 
-    /// Takes a segment that may open a connection, one that is early, and any while others wait.
+    /// Takes a segment that may open a connection, an early segment, and any segment while others wait.
     #[cold]
     #[inline(never)]
     fn rare_segment(&mut self, (slot, direction): (Slot, usize), segment: &Segment<'_>, stamp: Stamp) {
@@ -365,7 +365,7 @@ impl<S: Sink> Observer<S> {
         }
     }
 
-    /// Takes a segment apart from the code for nearly all of them.
+    /// Takes a rare segment, outside the code for the common case.
     #[cold]
     fn take_rare(&mut self, slot: Slot, direction: usize, segment: &Segment<'_>, stamp: Stamp) {
         let connection = self.connections.get(slot);
@@ -383,8 +383,8 @@ impl<S: Sink> Observer<S> {
         self.connections.keep_longer(slot);
     }
 
-    /// A SYN may be that of another connection between the same ends. It is believed when it is answered, or when its sender goes on
-    /// behind it; a stray one leaves the connection as it is. Whether the segment is done with.
+    /// A SYN may open another connection between the same ends. It is accepted when it is answered, or when its sender continues after
+    /// it; a stray SYN leaves the connection as it is. Returns whether the segment needs no further work.
     #[cold]
     fn opening(&mut self, slot: Slot, direction: usize, segment: &Segment<'_>, stamp: Stamp) -> bool {
         let connection = self.connections.get(slot);

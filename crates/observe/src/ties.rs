@@ -37,7 +37,7 @@ pub(crate) enum TiedPacket {
 /// A UDP datagram.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Datagram<'a> {
-    /// What was captured of it.
+    /// The captured part of the payload.
     pub(crate) payload: &'a [u8],
     pub(crate) wire_len: u32,
     /// The first and the last of its fragments.
@@ -46,7 +46,7 @@ pub(crate) struct Datagram<'a> {
     pub(crate) packets: u32,
 }
 
-/// A UDP datagram with a payload of its own.
+/// A UDP datagram that owns its payload.
 #[derive(Debug, Serialize, Deserialize)]
 pub(crate) struct DatagramBuf {
     payload: Vec<u8>,
@@ -83,7 +83,7 @@ impl Tied {
         }
     }
 
-    /// Whether this packet was sent before the `other`, as far as their sequence numbers tell.
+    /// Whether this packet was sent before `other`, by their sequence numbers.
     fn precedes(&self, other: &Tied) -> bool {
         let (Some(one), Some(two)) = (self.segment(), other.segment()) else { return false };
         if self.slot != other.slot {
@@ -117,7 +117,7 @@ impl Ties {
         !self.packets.is_empty() && time_ns != self.time_ns
     }
 
-    /// Whether there are too many of them.
+    /// Whether too many packets wait.
     pub(crate) fn are_too_many(&self) -> bool {
         self.packets.len() > PACKETS_MAX || self.bytes > BYTES_MAX
     }
@@ -129,13 +129,13 @@ impl Ties {
         self.packets.push_back(tied);
     }
 
-    /// Takes the first packet of a connection for which what it follows `is_there`.
+    /// Takes the first packet of a connection whose predecessor `is_there`.
     pub(crate) fn take_if(&mut self, slot: Slot, mut is_there: impl FnMut(&Tied) -> bool) -> Option<Tied> {
         let at = self.packets.iter().position(|tied| tied.slot == slot && is_there(tied))?;
         self.take(at)
     }
 
-    /// Takes the packet, of one connection or of all, that none of the others precedes.
+    /// Takes a packet, of one connection or of all, that no other packet precedes.
     pub(crate) fn take_first(&mut self, slot: Option<Slot>) -> Option<Tied> {
         let mut of_slot = (0..self.packets.len()).filter(|&at| slot.is_none_or(|slot| self.packets[at].slot == slot));
         let is_first = |at: &usize| !self.packets.iter().any(|other| other.precedes(&self.packets[*at]));

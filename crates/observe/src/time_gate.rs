@@ -1,8 +1,9 @@
-//! Packets whose time is far from that of all others: one damaged timestamp would make a capture ten years long.
+//! Packets whose time is far from all others: one damaged timestamp would make a capture seem ten years long.
 //!
-//! A packet more than [`FAR_NS`] from the one before waits for the next. If that is near it, time jumped: captures of different days
-//! in one, or a clock that was set. If that is near the one before, the timestamp is damaged, and the packet is left out. So is one
-//! that is near neither. The first packets wait likewise, until two are near each other.
+//! A packet more than [`FAR_NS`] from the previous one waits for the next. If the next one is near the waiting packet, time jumped:
+//! merged captures of different days, or a clock that was set. If the next one is near the previous packet, the waiting packet's
+//! timestamp is damaged, and the packet is left out. So is a packet that is near neither. The first packets wait as well, until two are
+//! near each other.
 
 use serde::{Deserialize, Serialize};
 
@@ -103,8 +104,8 @@ impl TimeGate {
         decided
     }
 
-    /// The capture has ended: packets to be taken still, and how many are left out. Of two packets that are all there is, nobody can
-    /// tell which is wrong.
+    /// Ends the capture: packets still to take, and the number of packets left out. If there are only two packets, the wrong one is
+    /// unknown.
     pub(crate) fn end(&mut self) -> (Vec<Waiting>, u64) {
         let waiting = std::mem::take(&mut self.waiting);
         if self.begun { (Vec::new(), waiting.len() as u64) } else { (waiting, 0) }

@@ -1,6 +1,6 @@
-//! Addresses and numbers of users in place of others.
+//! Replacement of addresses and user numbers.
 //!
-//! IP addresses keep which of them share a network: two that have their first bits in common, and no more, get replacements that do too.
+//! IP addresses keep their common prefixes: if two addresses share exactly n leading bits, so do their replacements.
 //! Spec: Xu, Fan, Ammar, Moon, "Prefix-Preserving IP Address Anonymization" (Crypto-PAn), ICNP 2002, 3.2
 
 use std::collections::HashMap;
@@ -14,7 +14,7 @@ const NO_HOST: u8 = 224;
 /// First byte of IPv6's multicast addresses; the flags and scope behind it are kept.
 const MULTICAST_V6: u8 = 0xff;
 
-/// Addresses and what stands in their place.
+/// Addresses and their replacements.
 #[derive(Debug, Default)]
 pub(super) struct Addresses {
     v4: HashMap<[u8; 4], [u8; 4], foldhash::fast::RandomState>,
@@ -31,7 +31,7 @@ impl Addresses {
             return *known;
         }
         let mut found = address;
-        // Addresses that share their first four bits take as many turns, so what they have in common stays so.
+        // Addresses with the same first four bits need the same number of rounds, so the rounds preserve common prefixes.
         loop {
             prefix_preserving(key, &mut found, 0);
             if found[0] < NO_HOST {
@@ -75,7 +75,7 @@ fn prefix_preserving<const N: usize>(key: &Key, address: &mut [u8; N], kept: usi
     let original = *address;
     let pad = key.pad();
     let mut block: Block = pad;
-    // Kept apart from what else is encrypted: no digest begins with a block that has the pad's last bytes and this one.
+    // The byte separates this use of the key from the others: no digest begins with a block with the pad's last bytes and this byte.
     block[15] ^= Kind::Address as u8;
     for bit in 0..N * 8 {
         let (byte, mask) = (bit / 8, 0x80_u8 >> (bit % 8));
@@ -89,7 +89,7 @@ fn prefix_preserving<const N: usize>(key: &Key, address: &mut [u8; N], kept: usi
 /// In place of an Ethernet address: it says as before whether it is one of a group, and whether it was given locally.
 pub(super) fn mac(key: &Key, address: &mut [u8]) {
     let Some(first) = address.first().copied() else { return };
-    // Nobody's, everybody's, IPv4's groups, and bridges: no machine's.
+    // Addresses of no single machine: all zeros, broadcast, IPv4 multicast, and bridge groups.
     let is_known = address.iter().all(|byte| *byte == 0xff || *byte == 0)
         || address.starts_with(&[0x01, 0x00, 0x5e])
         || address.starts_with(&[0x01, 0x80, 0xc2]);
@@ -100,12 +100,12 @@ pub(super) fn mac(key: &Key, address: &mut [u8]) {
     address[0] = (address[0] & !0x03) | (first & 0x03);
 }
 
-/// In place of a user's or group's number: one for one. 0 stays, root or nobody's secret.
+/// Replaces a user's or group's number; different numbers get different ones. 0 stays: the number of root is no secret.
 pub(super) fn user(key: &Key, number: u32) -> u32 {
     match number {
         0 => 0,
         _ => match mixed(key, number) {
-            // It gets what 0 would have got.
+            // Gets the replacement of 0, which is not used.
             0 => mixed(key, 0),
             found => found,
         },

@@ -2,7 +2,7 @@
 //!
 //! Spec: RFC 1071
 
-/// A sum under way. What is added must have an even number of bytes, but the last.
+/// A partial checksum. Every part except the last must have an even number of bytes.
 #[derive(Clone, Copy, Debug, Default)]
 pub(super) struct Checksum(u64);
 

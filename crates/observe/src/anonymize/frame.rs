@@ -18,17 +18,17 @@ const UDP: u8 = 17;
 /// What became of a packet.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Outcome {
-    /// Its headers are written anew, and of its data what was understood.
+    /// The headers and the recognised data were written with replacements.
     Rewritten,
     /// The same, and nothing of its data was understood.
     NotUnderstood,
-    /// It is no TCP or UDP in IP by the shortest way: only its link layer is there.
+    /// Not TCP or UDP directly in IP: only the link layer is written.
     NotIp,
     /// It holds a part of an understood stream, behind headers that are not written here.
     Encapsulated,
 }
 
-/// A packet under way: what was captured, and what is written.
+/// A packet being rewritten: the captured bytes and the output.
 struct Packet<'p> {
     frame: &'p Frame<'p>,
     survey: &'p Survey,
@@ -64,7 +64,7 @@ impl Packet<'_> {
         Some(u16::from_be_bytes(*self.frame.captured.get(at..)?.first_chunk()?))
     }
 
-    /// The link layer, and what is behind it. Whether anything of the data was understood; `None` where there are no data of TCP or UDP.
+    /// Rewrites the link layer and the layers above it. Returns whether any data was recognised; `None` without TCP or UDP data.
     fn link(&mut self) -> Option<bool> {
         match self.frame.link {
             LinkType::Ethernet => {
@@ -103,7 +103,7 @@ impl Packet<'_> {
         }
     }
 
-    /// What an EtherType at `at` says of the bytes from `behind` on.
+    /// Rewrites the bytes from `behind` on according to the EtherType at `at`.
     fn typed(&mut self, at: usize, behind: usize) -> Option<bool> {
         let (mut ethertype, mut behind) = (self.be16(at)?, behind);
         self.copy(at, at + 2);
@@ -259,14 +259,14 @@ impl Packet<'_> {
         self.tcp_options(at + 20, data);
         let understood = self.data(data, end, 0);
         sum.add(&self.out[at..end]);
-        // A fragment has not all of what is summed.
+        // A fragment does not contain all bytes that the checksum covers.
         if !is_fragment {
             self.out[at + 16..at + 18].copy_from_slice(&sum.finish().to_be_bytes());
         }
         Some(understood)
     }
 
-    /// The options that everybody knows; of others only how long they are.
+    /// Copies the well-known TCP options; of the others, only their lengths.
     fn tcp_options(&mut self, at: usize, end: usize) {
         let mut next = at;
         while next < end {
@@ -291,11 +291,11 @@ impl Packet<'_> {
         self.copy(at, (at + 6).min(end));
         let summed = self.frame.captured.get(at..end)?.get(6..UDP_HEADER)? != [0, 0];
         let len = usize::from(u16::from_be_bytes([self.out[at + 4], self.out[at + 5]]));
-        // What follows the datagram is not part of it.
+        // Bytes after the datagram are padding.
         let data_end = if len < UDP_HEADER || is_fragment { end } else { end.min(at + len) };
         let understood = self.data(at + UDP_HEADER, data_end, if is_fragment { UDP_HEADER } else { 0 });
         sum.add(&self.out[at..end]);
-        // 0 says that there is none: so it is of fragments, which have not all of what is summed.
+        // 0 means no checksum. A fragment does not contain all bytes that the checksum covers.
         if summed && !is_fragment {
             let sum = match sum.finish() {
                 0 => 0xffff,
@@ -306,7 +306,7 @@ impl Packet<'_> {
         Some(understood)
     }
 
-    /// Data of a stream or datagram: what the first pass understood. Whether it did.
+    /// Writes the data that the first pass recognised. Returns whether there was any.
     fn data(&mut self, at: usize, end: usize, offset: usize) -> bool {
         let place = self.survey.place(self.frame.number);
         let Some(out) = self.out.get_mut(at..end).filter(|out| !out.is_empty()) else { return true };

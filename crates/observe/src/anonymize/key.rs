@@ -1,4 +1,4 @@
-//! The secret that replacements depend on, and what is made from it.
+//! The secret key of the replacements, and the values derived from it.
 
 use std::fmt;
 
@@ -7,7 +7,7 @@ use aes::cipher::{BlockCipherEncrypt, KeyInit};
 use sha2::{Digest, Sha256};
 use zeroize::Zeroizing;
 
-/// Bytes of a key, at least: what nobody tries one after the other.
+/// Minimum length of a key, bytes: too long for a brute-force search.
 pub const KEY_MIN: usize = 16;
 
 /// A block of the cipher.
@@ -20,7 +20,7 @@ pub struct Key {
     pad: Zeroizing<Block>,
 }
 
-/// What is replaced: equal bytes of two kinds get replacements that have nothing in common.
+/// Kinds of values: equal bytes of two kinds get unrelated replacements.
 #[derive(Clone, Copy, Debug)]
 pub(super) enum Kind {
     Address = 1,
@@ -59,7 +59,7 @@ impl Key {
         Ok(made)
     }
 
-    /// A random key, which nobody will know.
+    /// A random key, which is not stored anywhere.
     ///
     /// # Errors
     /// If the system has no random bytes.
@@ -96,7 +96,7 @@ impl Key {
         state
     }
 
-    /// As many bytes in place of others: equal for equal ones.
+    /// Replaces bytes by the same number of bytes; equal bytes get equal replacements.
     pub(super) fn replace(&self, kind: Kind, bytes: &mut [u8]) {
         let state = self.digest(kind, bytes);
         for (number, chunk) in bytes.chunks_mut(16).enumerate() {

@@ -1,4 +1,4 @@
-//! One message without names: what has a mark is kept or replaced, all else is zero.
+//! One anonymised message: marked fields are copied or replaced, all other bytes are zero.
 
 use plimsoll_wire::marks::{Mark, Marks};
 use plimsoll_wire::{rpc, smb1, smb2};
@@ -7,7 +7,7 @@ use super::address;
 use super::key::{Key, Kind};
 use super::name;
 
-/// What a message's first bytes say that it is.
+/// The kind of a message, from its first bytes.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Protocol {
     Smb1,
@@ -25,7 +25,7 @@ impl Protocol {
     }
 }
 
-/// Calls by xid: a reply does not say what it answers.
+/// Calls by xid: a reply does not name its procedure.
 pub(super) trait Calls {
     /// A call was seen.
     fn called(&mut self, xid: u32, asked: rpc::Asked);
@@ -33,7 +33,7 @@ pub(super) trait Calls {
     fn asked(&self, xid: u32) -> Option<rpc::Asked>;
 }
 
-/// What was captured of a message of `len` bytes, without names.
+/// The captured bytes of a message of `len` bytes, anonymised.
 pub(super) fn without_names(bytes: &[u8], len: u64, key: &Key, calls: &mut impl Calls) -> Vec<u8> {
     let mut marks = Marks::new(bytes);
     let len = usize::try_from(len).unwrap_or(usize::MAX);
@@ -42,7 +42,7 @@ pub(super) fn without_names(bytes: &[u8], len: u64, key: &Key, calls: &mut impl 
         Protocol::Smb2 => smb2::mark(len, &mut marks),
         Protocol::Rpc => match rpc::mark_call(&mut marks) {
             Some((xid, asked)) => calls.called(xid, asked),
-            // Whatever is no reply either has no marks.
+            // Data that is not a reply either has no marks.
             None => drop(rpc::mark_reply(|xid| calls.asked(xid), &mut marks)),
         },
     }

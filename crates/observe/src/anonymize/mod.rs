@@ -1,9 +1,9 @@
-//! Captures without names: each packet is written anew, in two passes over the capture.
+//! Anonymised captures: two passes over the capture write each packet anew.
 //!
-//! The first pass is an [`Observer`]. It cuts streams into messages as for a report, and keeps of each what has a mark
-//! ([`plimsoll_wire::marks`]): numbers as they are, names and ids replaced. The second pass writes the packets: headers with other
-//! addresses, and as data the kept bytes of the stream that stand where the packet's data do. All else is zero. So retransmissions,
-//! segments out of order and packets that were cut need no care of their own, and what was not understood cannot pass.
+//! The first pass is an [`Observer`]. It cuts streams into messages as for a report, and stores the marked fields of each message
+//! ([`plimsoll_wire::marks`]): numbers as they are, names and ids replaced. The second pass writes the packets: headers with replaced
+//! addresses, and as data the stored bytes of the stream at the packet's offset. All other bytes are zero. So retransmissions, segments
+//! out of order and cut packets need no special code, and unrecognised data cannot leak.
 
 mod address;
 mod checksum;
@@ -35,7 +35,7 @@ use survey::{Shared, Survey};
 /// Why a capture cannot be written without names.
 #[derive(Debug, thiserror::Error)]
 pub enum AnonymizeError {
-    /// What is to be remembered of it is too much.
+    /// The first pass needs too much memory.
     #[error("its messages and packets take more than {} MiB of memory: split it (editcap -c 5000000) and use the same key for each part", MEMORY_MAX >> 20)]
     TooLarge,
     /// File traffic behind headers that are not written.
@@ -95,7 +95,7 @@ impl FirstPass {
     }
 }
 
-/// What was written.
+/// Counts of the written packets and bytes.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Counts {
     /// Packets.
@@ -108,7 +108,7 @@ pub struct Counts {
     pub not_ip: u64,
 }
 
-/// A packet that is to be written behind others.
+/// A packet that must be written after other packets.
 #[derive(Debug)]
 struct Early {
     time_ns: Option<i64>,
@@ -123,7 +123,7 @@ pub struct SecondPass {
     survey: Survey,
     addresses: Addresses,
     output: Output,
-    /// The number of the packet that is written next: they are read in the order of their times, and written in that of the input.
+    /// The number of the packet that is written next. Packets are read in the order of their times and written in the order of the input.
     next: u64,
     early: BTreeMap<u64, Early>,
     counts: Counts,
@@ -153,7 +153,7 @@ impl SecondPass {
         Ok(())
     }
 
-    /// The capture has ended: what was written.
+    /// Ends the capture and returns the counts.
     ///
     /// # Errors
     /// If a packet cannot be written.

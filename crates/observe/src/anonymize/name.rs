@@ -1,15 +1,17 @@
-//! Names in place of others: as many folders deep, as long, with the same extension. Equal names get equal ones, others never the same.
+//! Replacement of names. A replacement has as many folders, as many characters and the same extension as the original. Equal names get
+//! equal replacements, different names different ones.
 //!
-//! Each letter or digit becomes another of its kind, chosen by the key and all other characters of the name: three passes, forward,
-//! back and forward, each of which moves a character by a number that depends on those it has passed. Every step can be undone with the
-//! key, so no two names meet. Letter case stays, for SMB compares names without it. ASCII's other characters stay as well.
+//! Each letter or digit becomes another of its kind, chosen by the key and all other characters of the name: three passes, forward, back
+//! and forward, each of which moves a character by a number that depends on the characters it has passed. Every step can be undone with
+//! the key, so no two names get the same replacement. Letter case stays, because SMB compares names without case. Other ASCII characters
+//! stay as well.
 
 use std::net::IpAddr;
 
 use super::key::{Block, Key, Kind};
 use crate::pairing::is_pipe_name;
 
-/// An extension is kept if it has so many characters at most: a longer one may be part of a name.
+/// Maximum length of an extension that is preserved, characters: a longer one may be part of a name.
 const EXTENSION_MAX: usize = 4;
 /// Parts of paths that the protocols give a meaning.
 const WORDS: [&str; 7] = ["IPC$", "PIPE", "LANMAN", "MAILSLOT", "BROWSE", "NETLOGON", "SYSVOL"];
@@ -70,7 +72,7 @@ fn replace_in(key: &Key, text: &mut [u32], ranges: &[(u32, u32)]) {
         let stem = stem_len(part);
         loop {
             mix(key, &mut part[..stem], ranges);
-            // One that became a word by chance would mean something else.
+            // A replacement that happens to be a reserved word would have another meaning.
             if !is_word(part) {
                 break;
             }
@@ -112,8 +114,7 @@ fn mix(key: &Key, part: &mut [u32], ranges: &[(u32, u32)]) {
             let code = &mut part[if pass == 1 { last - at } else { at }];
             let before = *code;
             *code = moved(before, &state, ranges);
-            // The first pass goes by what was, as the others do by what they find: what a character is moved by can be found again
-            // from what was passed.
+            // Each pass chains the characters as they were before the pass, so the shifts can be recomputed when the passes are undone.
             state = chained(key, state, before);
         }
     }
@@ -126,7 +127,7 @@ fn chained(key: &Key, mut state: Block, code: u32) -> Block {
     key.encrypt(state)
 }
 
-/// A character moved within those of its kind.
+/// Shifts a character within its range (letters, digits).
 fn moved(code: u32, by: &Block, ranges: &[(u32, u32)]) -> u32 {
     let by = u64::from_be_bytes([by[0], by[1], by[2], by[3], by[4], by[5], by[6], by[7]]);
     let within = |first: u32, last: u32| {

@@ -1,6 +1,6 @@
-//! The first pass over a capture: what each stream shall hold, and where in its stream each packet stands.
+//! The first pass over a capture: the bytes to write of each stream, and each packet's offset in its stream.
 //!
-//! Nothing is kept of a stream but what was understood. So the second pass cannot give out what was not.
+//! The pass stores only recognised fields, so the second pass cannot leak anything else.
 
 use std::collections::HashMap;
 use std::sync::{Arc, Mutex, PoisonError};
@@ -45,7 +45,7 @@ struct Span {
     end: usize,
 }
 
-/// What is counted in the first pass.
+/// Counts of the first pass.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Messages {
     /// Messages of SMB1.
@@ -56,7 +56,7 @@ pub struct Messages {
     pub rpc: u64,
 }
 
-/// What the first pass found.
+/// Results of the first pass.
 #[derive(Debug)]
 pub(super) struct Survey {
     key: Key,
@@ -137,7 +137,7 @@ impl Survey {
         self.places.get(&frame).copied()
     }
 
-    /// Whether anything was understood of what a packet is part of.
+    /// Whether any data of the packet's stream or datagram was recognised.
     pub(super) fn is_understood(&self, place: Place) -> bool {
         match place {
             Place::Stream(stream, _) => self.streams.contains_key(&stream),
@@ -151,7 +151,7 @@ impl Survey {
             Place::Stream(stream, offset) => {
                 let spans = self.streams.get(&stream).map_or(&[][..], Vec::as_slice);
                 let end = offset.saturating_add(out.len() as u64);
-                // Those that begin before the packet may reach into it; they lie one behind the other.
+                // Spans do not overlap, so only the last span that begins before the packet can reach into it.
                 let from = spans.partition_point(|span| span.offset <= offset).saturating_sub(1);
                 for span in spans[from..].iter().take_while(|span| span.offset < end) {
                     self.copy(span, offset, out);
@@ -189,7 +189,7 @@ impl Survey {
 
     /// Remembers bytes of a stream without long runs of zeros.
     fn keep(&mut self, stream: Stream, offset: u64, bytes: &[u8]) {
-        // A stream of which nothing but zeros is to be kept was understood all the same.
+        // A stream whose recognised data is only zeros counts as recognised too.
         self.streams.entry(stream).or_default();
         let mut at = 0;
         while let Some(skipped) = bytes[at..].iter().position(|byte| *byte != 0) {
@@ -248,7 +248,7 @@ impl Survey {
         let mut done = 0;
         for (number, mark) in message.marks.iter().enumerate() {
             let Some(part) = usize::try_from(mark.at).ok().and_then(|at| body.get(done..at)) else {
-                // It stands behind what is kept of the message.
+                // The record mark follows the stored bytes of the message.
                 self.keep(stream, begin + (PREFIX * (number + 1)) as u64 + mark.at, &mark.bytes);
                 continue;
             };
@@ -274,7 +274,7 @@ fn record_mark(message: &Message<'_>) -> [u8; PREFIX] {
     }
 }
 
-/// Of a prefix with too little of a header behind it: what cannot be anything else.
+/// The start of a message without enough of its header: the prefix, and the header bytes only if they can be those of SMB or RPC.
 fn beginning(bytes: &[u8]) -> Vec<u8> {
     let mut kept = bytes.to_vec();
     let is_rpc = |words: &[u8]| {

@@ -9,12 +9,12 @@ const WHOLE: usize = 512;
 const SHORT_AHEAD: usize = 1_024;
 /// How far ahead of long ones, records of the same length.
 const LONG_AHEAD: usize = 4;
-/// Bytes of a long record that are looked at: its own header and those of Ethernet, IP and TCP.
+/// Bytes to prefetch of a long record: its own header and those of Ethernet, IP and TCP.
 const HEADERS: usize = 128;
 /// Bytes in a line of the cache.
 const LINE: usize = 64;
 
-/// Behind `at` in the window, just behind a record of `record` bytes, others like it follow.
+/// Prefetches records after `at`, assuming that they are as long as the last one: `record` bytes.
 #[inline]
 pub(super) fn ask(window: &[u8], at: usize, record: usize) {
     let (from, bytes) = if record < WHOLE { (at + SHORT_AHEAD, record) } else { (at + LONG_AHEAD * record, HEADERS) };
@@ -43,7 +43,7 @@ fn ask_range(window: &[u8], from: usize, bytes: usize) {
 #[inline]
 fn prefetch(byte: &u8) {
     use std::arch::x86_64::{_MM_HINT_T0, _mm_prefetch};
-    // SAFETY: a hint reads nothing into the program; the address is that of a live byte besides.
+    // SAFETY: a prefetch does not load data into the program, and the address is that of a live byte.
     unsafe { _mm_prefetch::<_MM_HINT_T0>(std::ptr::from_ref(byte).cast()) };
 }
 

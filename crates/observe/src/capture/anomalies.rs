@@ -1,9 +1,9 @@
-//! What is wrong with captures.
+//! Counts of damage in captures.
 
 use plimsoll_model::{Anomalies, Anomaly};
 use serde::{Deserialize, Serialize};
 
-/// What was wrong with the captures so far.
+/// Damage found in the captures so far.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct CaptureAnomalies {
     /// Files that end in the middle of a record, or whose compressed stream ends too early. Everything before is used.
@@ -14,12 +14,12 @@ pub struct CaptureAnomalies {
     pub bad_records: u64,
     /// pcapng blocks of a kind that is not known, stepped over.
     pub skipped_blocks: u64,
-    /// Packets that have a timestamp which cannot be told as nanoseconds since 1970 in 64 bits.
+    /// Packets whose timestamp does not fit 64 bits as nanoseconds since 1970.
     pub unusable_times: u64,
     /// Files without a single byte, as a ring of captures may end with.
     pub empty_files: u64,
-    /// Packets that the capturing program itself said it lost: snoop's drop counts, and the greater of the two in
-    /// the statistics of each pcapng interface. At least so many.
+    /// Packets that the capturing program reported as lost: snoop's drop counts, and the greater of the two counts in the statistics of
+    /// each pcapng interface. A lower bound.
     pub reported_drops: u64,
     /// Files read at another place than given, in the order of their first packets.
     pub reordered_files: u64,
@@ -30,7 +30,7 @@ pub struct CaptureAnomalies {
 }
 
 impl CaptureAnomalies {
-    /// The same with those of files before.
+    /// Adds the counts of earlier files.
     #[must_use]
     pub fn behind(&self, before: &Self) -> Self {
         Self {
@@ -46,7 +46,7 @@ impl CaptureAnomalies {
         }
     }
 
-    /// Counts them among those of the packets. (Packets without a usable time count themselves.)
+    /// Adds these counts to those of the packets. (Packets without a usable time are counted where they are read.)
     pub fn add_to(&self, anomalies: &mut Anomalies) {
         let &Self {
             truncated_tail,

@@ -1,6 +1,6 @@
-//! Packets on their way to another thread.
+//! Batches of packets for another thread.
 //!
-//! Those that lie in a map stay there, and the batch holds the map; others are copied.
+//! Packets in a memory map are not copied, and the batch holds the map; all others are copied.
 
 use std::sync::Arc;
 
@@ -14,7 +14,7 @@ use super::{Captures, Frame, LinkType, Progress};
 
 /// Packets between one that is looked at and one that memory is asked for.
 const AHEAD: usize = 8;
-/// Marks a place among the bytes that were copied. Maps are smaller, and so is what is copied of one window.
+/// Marks the place of copied bytes. Maps are smaller than this, and so are the copies of one window.
 const COPIED: u32 = 1 << 31;
 /// Marks the length of a packet without a time.
 const TIMELESS: u32 = 1 << 31;
@@ -22,7 +22,7 @@ const TIMELESS: u32 = 1 << 31;
 /// Bytes of memory that an empty batch keeps for copies, at most: there may be some hundred batches.
 const KEPT_BYTES: usize = 64 << 10;
 
-/// Packets that follow each other, for another thread. To be used again: it keeps some memory.
+/// Consecutive packets for another thread. A batch is reusable: it keeps some of its memory.
 #[derive(Debug, Default)]
 pub struct Batch {
     map: Option<Arc<Part>>,
@@ -39,7 +39,7 @@ pub struct Batch {
 struct Handed {
     /// 0 if it has none.
     time_ns: i64,
-    /// Its number, as far as it differs from that of the first packet.
+    /// Its number minus that of the first packet.
     number: i32,
     /// Where its first byte is, in the map or, with [`COPIED`], among those that were copied.
     at: u32,
@@ -132,7 +132,7 @@ impl Captures {
                 return Ok(false);
             }
         }
-        // Nothing is read meanwhile: all of them are in one window.
+        // The reader does not move while a batch is filled, so all packets are in one window.
         batch.map = self.source.part().cloned();
         batch.progress = self.progress();
         while let Some(Entry { located, number, .. }) = self.window.pop() {

@@ -1,4 +1,4 @@
-//! The reader: inputs, one after the other, and their packets in order.
+//! The reader: takes the inputs one after the other, and returns their packets in order.
 
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
@@ -38,9 +38,9 @@ pub struct Captures {
     pub(super) parser: Parser,
     /// Packets that were read and not given out.
     pub(super) window: Window,
-    /// What is known of the packets that were not read.
+    /// State of the search for packets in order, ahead of the reader.
     pub(super) ordered: Ordered,
-    /// What ended the reading, to be told when all that was read before has been given out.
+    /// The error that ended the reading; it is returned after the packets that were read before it.
     pub(super) failed: Option<CaptureError>,
     /// The number of the last frame that was read, and of the last one of the file before.
     pub(super) number: u64,
@@ -73,12 +73,12 @@ enum Live {
     Idle,
 }
 
-/// What comes next of packets that are given out as they come.
+/// The next event of a capture that is read live.
 #[derive(Debug)]
 pub enum Next<'a> {
     /// A packet.
     Frame(Frame<'a>),
-    /// Nothing, for a tenth of a second or less: time to do something else.
+    /// No packet within a tenth of a second or less: the caller can do other work.
     Idle,
     /// All inputs are read.
     End,
@@ -94,7 +94,7 @@ impl Captures {
         Self::open_until(inputs, StopReading::default())
     }
 
-    /// The same, until somebody asks to end: a file at once, a pipe when its writer ends, or soon afterwards.
+    /// As [`Captures::open`], until `stop` is set. A file then ends at once; a pipe ends with its writer, or soon afterwards.
     ///
     /// # Errors
     /// As [`Captures::open`].
@@ -130,7 +130,7 @@ impl Captures {
         Ok(this)
     }
 
-    /// Captures an interface, until somebody asks to end.
+    /// Captures an interface until `stop` is set.
     ///
     /// # Errors
     /// If the interface cannot be read.
@@ -172,8 +172,8 @@ impl Captures {
         }
     }
 
-    /// From now on packets are given out as they come: [`Captures::next_or_idle`]. They come in the same order as otherwise, unless one is
-    /// written more than 10 ms later than others that are younger.
+    /// From now on packets are returned as they arrive: [`Captures::next_or_idle`]. Their order is the same, except that a packet written
+    /// more than 10 ms after younger packets is not sorted.
     #[must_use]
     pub fn as_they_come(mut self) -> Self {
         self.live = Live::Busy;
@@ -244,17 +244,17 @@ impl Captures {
         Progress { bytes_read, bytes_total: self.bytes_total }
     }
 
-    /// What was wrong so far.
+    /// Damage found so far.
     pub fn anomalies(&self) -> CaptureAnomalies {
         CaptureAnomalies { reordered: self.window.reordered, ..self.anomalies }
     }
 
-    /// What the inputs that were opened so far turned out to be; empty ones have no entry.
+    /// The formats of the inputs that were opened so far; empty inputs have no entry.
     pub fn formats(&self) -> &[FileFormat] {
         &self.formats
     }
 
-    /// Leaves what was not read so far.
+    /// Drops all data that was not read yet.
     #[cold]
     fn interrupt(&mut self) {
         // A parser that is closed already has read everything.
@@ -288,15 +288,14 @@ impl Captures {
                 if let Some(failed) = self.failed.take() {
                     return Err(failed);
                 }
-                // Everything was given out: what is left of the window makes room for the report.
+                // All packets were returned: the memory of the window is free for the report.
                 self.source = Source::empty();
                 return Ok(false);
             }
         }
     }
 
-    /// Fills the block, of which `from` is the first place that is needed. Whether nothing that may still come can belong in front
-    /// of what is in it.
+    /// Fills the block from position `from` on. Returns whether the block can be returned: no later packet can belong before its packets.
     fn fill(&mut self, from: u64) -> bool {
         if self.live == Live::Idle {
             self.live = Live::Busy;
@@ -360,7 +359,7 @@ impl Captures {
         self.parser = Parser::Closed;
         self.number_before = self.number;
         while let Some(input) = self.inputs.next() {
-            // The first one is opened all the same: if it is a pipe, its writer may have ended by the same Ctrl-C.
+            // The first input is opened even so: if it is a pipe, its writer may have ended by the same Ctrl-C.
             if self.stop.asked() && !self.current.is_empty() {
                 self.interrupted = true;
                 self.inputs = Vec::new().into_iter();
@@ -400,14 +399,14 @@ impl Captures {
         self.parser = parser;
     }
 
-    /// Ends the file that is being read: what it means depends on whether it gave any packet.
+    /// Ends the current file. Damage counts as a bad record if the file returned a packet before it; otherwise it is an error.
     pub(super) fn stop(&mut self, stop: Stop) -> Result<(), CaptureError> {
         self.parser = Parser::Closed;
         let input = self.current.clone();
         match stop {
             // It was not the capture that ended there.
             Stop::Truncated if self.stop.cut_off() => {}
-            // Only what is being read is read as it comes: `search` has dealt with it.
+            // Only a live capture is idle, and `search` has handled that.
             Stop::Idle => {}
             Stop::Truncated => self.anomalies.truncated_tail += 1,
             Stop::Bad { .. } if self.number > self.number_before => self.anomalies.bad_records += 1,

@@ -40,7 +40,7 @@ impl Packet {
 }
 
 impl Carried {
-    /// Takes the next packet of the file, and gives those of which no more than the next ones are known to stand behind.
+    /// Takes the next packet of the file. Passes the oldest packets to `give` while `LOOK_AHEAD` packets or `KEPT_BYTES` wait.
     pub fn pass(&mut self, frame: &Frame<'_>, mut give: impl FnMut(&Frame<'_>)) {
         self.last_number = self.last_number.max(frame.number);
         let mut bytes = Vec::new();
@@ -85,7 +85,7 @@ impl Carried {
 #[derive(Debug)]
 pub(super) struct CarriedParser {
     packets: VecDeque<Packet>,
-    /// The number of the one that was read last.
+    /// The number of the packet that was read last.
     pub(super) number: u64,
 }
 

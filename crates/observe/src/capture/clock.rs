@@ -1,31 +1,30 @@
-//! How fine the clock was that stamped a capture.
+//! Estimate of the clock resolution of a capture.
 //!
 //! # Method
 //!
-//! A clock that ticks every g nanoseconds gives times whose differences are multiples of g, so g divides their
-//! greatest common divisor. That divisor of n independent differences is larger than g with a probability of about
-//! 2^-n, so after [`ENOUGH_STEPS`] of them it is taken for the tick; with fewer it is an upper bound only.
+//! A clock that ticks every g nanoseconds gives times whose differences are multiples of g, so g divides their greatest common divisor.
+//! That divisor of n independent differences is larger than g with a probability of about 2^-n, so after [`ENOUGH_STEPS`] differences it
+//! is the estimate of the tick; with fewer it is only an upper bound.
 //!
-//! A timer that ticks every 15.6 ms but is written down in microseconds jitters by one or two of these, and its
-//! divisor is 1 µs. It still betrays itself: packets inside one tick carry the same time (steps of zero), and no step
-//! is much smaller than the tick. So if at least [`COARSE_ZERO_SHARE`] of all steps are zero while even the smallest
-//! other step is [`COARSE_RATIO`] divisors long, that smallest step is the estimate. (With a clock as fine as the
-//! divisor, some of so many short gaps would have lasted one to nine ticks.)
+//! A timer that ticks every 15.6 ms but is stored in microseconds jitters by one or two of these, and its divisor is 1 µs. Two signs show
+//! the coarse clock: packets inside one tick have the same time (steps of zero), and no step is much smaller than the tick. So if at
+//! least one in [`COARSE_ZERO_SHARE`] steps is zero while even the smallest other step is [`COARSE_RATIO`] divisors long, that smallest
+//! step is the estimate. (With a clock as fine as the divisor, some of these short gaps would have lasted one to nine ticks.)
 //!
-//! Steps back are counted and used by their size: those of up to [`DISORDER_MAX_NS`] are packets out of order, further than they are
-//! sorted (`window.rs`); with a longer one the clock was set back. One estimate is for one clock: captures of several machines, or
-//! interfaces with different clocks, give the finest of them.
+//! Steps back are counted and used by their size: a step of up to [`DISORDER_MAX_NS`] comes from packets that are out of order by more
+//! than the sort window (`window.rs`); a longer one means that the clock was set back. There is one estimate: for captures of several
+//! machines, or interfaces with different clocks, it is the finest clock's.
 
 use serde::{Deserialize, Serialize};
 
 use super::window::DISORDER_MAX_NS;
 
-/// So many steps that are not zero make the divisor an estimate instead of an upper bound. Wrong by chance once in
+/// Minimum number of steps other than zero for an estimate; with fewer it is an upper bound. The estimate is wrong by chance once in
 /// about 2^16 captures.
 const ENOUGH_STEPS: u64 = 16;
 /// How many divisors long the smallest step must be for a coarse clock in disguise.
 const COARSE_RATIO: u64 = 10;
-/// One in so many steps must be zero for a coarse clock in disguise.
+/// A coarse clock shows at least one step of zero in this number of steps.
 const COARSE_ZERO_SHARE: u64 = 10;
 
 /// A streaming estimate of the granularity of a capture's clock.
@@ -40,18 +39,18 @@ pub struct ClockEstimate {
     out_of_order: u64,
 }
 
-/// What the times say of the clock that made them.
+/// Properties of the clock, from the times of the packets.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Granularity {
     /// The tick of the clock in nanoseconds, None if no two times differ.
     pub estimate_ns: Option<u64>,
-    /// There were too few steps to tell: the tick is the estimate, or a fraction of it.
+    /// There were too few steps for an estimate: `estimate_ns` is an upper bound.
     pub at_most: bool,
-    /// How often a packet was stamped more than 100 ms earlier than the one before it: the clock was set back.
+    /// Number of packets stamped more than 100 ms before the previous packet: the clock was set back.
     pub backward_steps: u64,
-    /// How often a packet was stamped earlier than the one before it, but by no more than that.
+    /// Number of packets stamped up to 100 ms before the previous packet.
     pub out_of_order: u64,
-    /// How often a packet had the time of the one before it.
+    /// Number of packets with the time of the previous packet.
     pub zero_steps: u64,
     /// The smallest difference that is not zero, in nanoseconds, None if there is none.
     pub smallest_step_ns: Option<u64>,
@@ -95,7 +94,7 @@ impl ClockEstimate {
         }
     }
 
-    /// What is known of the clock so far.
+    /// The current estimate.
     pub fn granularity(&self) -> Granularity {
         let different = self.steps - self.zero_steps;
         let smallest_step_ns = (different > 0).then_some(self.smallest_step_ns);
@@ -121,11 +120,11 @@ impl Default for ClockEstimate {
     }
 }
 
-/// A number with what makes the test "is it a divisor" a multiplication.
+/// A divisor, prepared so that a multiplication tests for it.
 ///
-/// For an odd d, n is a multiple of d exactly if n times the inverse of d (mod 2^64) is at most (2^64 - 1) / d;
-/// for an even one the product is rotated by its factors of two first. (Granlund and Montgomery, "Division by
-/// invariant integers using multiplication", 1994, section 9.)
+/// For an odd d, n is a multiple of d exactly if n times the inverse of d (mod 2^64) is at most (2^64 - 1) / d; for an even d the product
+/// is first rotated by its factors of two. (Granlund and Montgomery, "Division by invariant integers using multiplication", 1994, section
+/// 9.)
 #[derive(Debug, Clone, Copy, Serialize, Deserialize)]
 struct Divisor {
     value: u64,
@@ -203,7 +202,7 @@ mod tests {
 
     #[test]
     fn a_fine_clock_with_bursts_stays_fine() {
-        // Half of the packets come 1 to 9 µs after the one before, some at the same time, the others much later.
+        // Half of the packets come 1 to 9 µs after the previous one, some at the same time, the rest much later.
         let mut estimate = ClockEstimate::new();
         let mut time_us = 0;
         for packet in 0..1000 {

@@ -1,4 +1,4 @@
-//! What can make a capture unusable, and what to do about it.
+//! Errors that make a capture unusable, with advice.
 
 use std::io;
 
@@ -13,10 +13,10 @@ pub enum CaptureError {
     Io {
         /// The file's path, or `standard input`.
         input: Box<str>,
-        /// What the operating system said.
+        /// The operating system's error.
         source: io::Error,
     },
-    /// The first bytes are those of no capture format that Plimsoll reads.
+    /// The first bytes do not belong to a capture format that Plimsoll reads.
     #[error("{input}: not a capture in a known format: it starts with {start}. {advice}")]
     UnknownFormat {
         /// The file's path, or `standard input`.
@@ -41,10 +41,10 @@ pub enum CaptureError {
         input: Box<str>,
         /// Where, in bytes from the start of the (decompressed) capture.
         offset: u64,
-        /// What was found there.
+        /// The damage at this offset.
         what: Box<str>,
     },
-    /// One file is given twice, by whatever names.
+    /// The same file is given twice, possibly under two names.
     #[error("{input}: same file as {earlier}, so each packet would count twice; name it once")]
     Repeated {
         /// The file's path, or `standard input`.
@@ -68,7 +68,7 @@ pub(super) enum Stop {
     Unsupported(String),
     /// Reading failed.
     Io(io::Error),
-    /// Nothing more has come so far, of what is read as it comes. Nothing of a record that has begun was consumed.
+    /// No further data so far in a live capture. The start of an incomplete record is not consumed.
     Idle,
 }
 

@@ -21,7 +21,7 @@ pub enum Format {
     NetMon,
 }
 
-/// What one input turned out to be.
+/// Format and compression of one input.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct FileFormat {
     /// The file's path, or `standard input`.

@@ -9,12 +9,12 @@ pub const MAX_PACKET_BYTES: u32 = 256 << 10;
 /// One captured packet, borrowed from the reader until the next call.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Frame<'a> {
-    /// 1-based, counted across files in order, as tshark numbers them: its place in the capture, whatever its time.
+    /// 1-based, counted across files in order, as in tshark: the position in the capture, whatever the packet's time.
     pub number: u64,
     /// When it was captured, in nanoseconds since the Unix epoch. None where the format has no time (simple packet
     /// blocks of pcapng) or one that 64 bits cannot hold.
     pub time_ns: Option<i64>,
-    /// What the first captured byte belongs to.
+    /// The link layer that the first captured byte belongs to.
     pub link: LinkType,
     /// The bytes that were kept.
     pub captured: &'a [u8],

@@ -30,7 +30,7 @@ impl Input {
         }
     }
 
-    /// The size of a regular file in bytes, None for what has none.
+    /// The size of a regular file in bytes; None for other files.
     pub(super) fn size(&self) -> io::Result<Option<u64>> {
         let Self::File(path) = self else { return Ok(None) };
         let metadata = std::fs::metadata(path)?;
@@ -60,7 +60,7 @@ const COMPRESSED_READ: usize = 128 << 10;
 /// is refused with zstd's own message; `zstd -19` needs 8 MiB.
 const ZSTD_WINDOW_LOG: u32 = 26;
 
-/// What the first bytes tell of the packing.
+/// The compression, from the first bytes.
 pub(super) fn compression(first: &[u8]) -> Compression {
     match first {
         [0x1f, 0x8b, ..] => Compression::Gzip,
@@ -112,7 +112,7 @@ pub(super) fn open(input: &Input, read: &Arc<AtomicU64>, stop: &StopReading) -> 
     }
 }
 
-/// Opens what can only be read once, from front to back.
+/// Opens an input that can only be read once, from start to end.
 fn stream(mut from: impl Live + 'static) -> io::Result<Opened> {
     let first = first_bytes(&mut from)?;
     let (compression, empty) = (compression(&first), first.is_empty());
@@ -161,7 +161,7 @@ fn unpack(from: impl Read + Send + 'static, compression: Compression) -> io::Res
     }
 }
 
-/// Counts what is read, for the progress.
+/// Counts the bytes read, for the progress display.
 struct Counted<R> {
     inner: R,
     read: Arc<AtomicU64>,

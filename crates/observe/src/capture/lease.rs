@@ -1,9 +1,9 @@
-//! Read leases: Linux's promise that nobody changes a file meanwhile.
+//! Read leases: Linux reports before another process changes a file.
 //!
-//! A memory map of a file that somebody truncates ends the process with SIGBUS, and bytes that change under a slice are
-//! undefined behaviour. While a process holds a read lease on a file, whoever wants to open it for writing or to truncate it waits
-//! in the kernel until the lease is given back, for 45 seconds at most (/proc/sys/fs/lease-break-time). The lease is
-//! granted on one's own files (or with CAP_LEASE) that nobody has open for writing.
+//! If a process truncates a memory-mapped file, this process ends with SIGBUS, and bytes that change under a slice are undefined
+//! behaviour. While this process holds a read lease on a file, another process that opens it for writing or truncates it waits in the
+//! kernel until the lease is returned, for 45 seconds at most (/proc/sys/fs/lease-break-time). The kernel grants a lease on the user's
+//! own files (or with CAP_LEASE) that are not open for writing.
 //!
 //! Spec: fcntl(2) F_SETLEASE
 
@@ -15,23 +15,23 @@ use std::os::unix::fs::FileExt;
 
 use memmap2::{Advice, Mmap, MmapOptions, UncheckedAdvice};
 
-/// Which signal tells of somebody who waits (include/uapi/asm-generic/fcntl.h; libc does not have it).
+/// fcntl command that selects the signal for a waiting process (include/uapi/asm-generic/fcntl.h; libc does not have it).
 const F_SETSIG: c_int = 10;
 
-/// File systems that live on this machine alone, so that nobody changes their files past its kernel: ext2 to 4, XFS, btrfs, F2FS
-/// and tmpfs (include/uapi/linux/magic.h).
+/// Local file systems, whose files change only through this machine's kernel: ext2 to 4, XFS, btrfs, F2FS and tmpfs
+/// (include/uapi/linux/magic.h).
 const LOCAL: [u32; 5] = [0xef53, 0x5846_5342, 0x9123_683e, 0xf2f5_2010, 0x0102_1994];
 
 /// Takes a lease. False where there is none to be had.
 pub(super) fn take(file: &File) -> bool {
     let local = rustix::fs::fstatfs(file).is_ok_and(|system| LOCAL.contains(&(system.f_type as u32)));
-    // Nobody listens for the signal: `holds` asks. SIGURG is one that does nothing to those who do not expect it.
+    // No code handles the signal, because `holds` polls. The default action of SIGURG is to ignore it.
     local
         && control(file, F_SETSIG, libc::SIGURG) == Some(0)
         && control(file, libc::F_SETLEASE, libc::F_RDLCK) == Some(0)
 }
 
-/// Whether the lease stands, and nobody waits for its end.
+/// Whether the lease is held and no other process waits for its end.
 pub(super) fn holds(file: &File) -> bool {
     control(file, libc::F_GETLEASE, 0) == Some(libc::F_RDLCK)
 }
@@ -44,8 +44,8 @@ pub(super) fn give_back(file: &File) {
 
 /// A part of a file on which a lease is held, all of it within the file. To be dropped before the lease is given back.
 pub(super) fn map(file: &File, offset: u64, len: usize) -> Option<Mmap> {
-    // SAFETY: as long as the lease stands, nobody can open the file for writing or truncate it, and for 45 s longer. The reader
-    // asks for it with every step, which holds a millisecond's worth of packets.
+    // SAFETY: while the lease is held, and for 45 s longer, no process can open the file for writing or truncate it. The reader checks
+    // the lease with every step, which contains a millisecond's worth of packets.
     let bytes = unsafe { MmapOptions::new().offset(offset).len(len).map(file) }.ok()?;
     Some(bytes)
 }
@@ -57,8 +57,8 @@ pub(super) fn bring(map: &Mmap, part: Range<usize>) -> bool {
 
 /// Gives back the memory of a part of a map that is no longer needed.
 pub(super) fn free(map: &Mmap, part: Range<usize>) {
-    // SAFETY: the map is shared and of a file that nobody can change: whoever looked there again would see the same bytes.
-    // That the system does not do it costs memory only.
+    // SAFETY: the map is shared, and no process can change the file, so a later read would return the same bytes. If the call fails, that
+    // costs only memory.
     let _ = unsafe { map.unchecked_advise_range(UncheckedAdvice::DontNeed, part.start, part.len()) };
 }
 

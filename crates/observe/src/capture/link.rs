@@ -1,4 +1,4 @@
-//! What the first byte of a captured packet belongs to.
+//! Link layers of captured packets.
 
 use serde::{Deserialize, Serialize};
 
@@ -28,8 +28,8 @@ pub enum LinkType {
     PppOverEthernet,
     /// Cisco's HDLC: address, control and an EtherType (104).
     CiscoHdlc,
-    /// Anything else: its number in the registry, or [`LinkType::UNREGISTERED`] plus the number of a format
-    /// that has its own where the registry has no equal.
+    /// Any other link layer: its number in the registry, or [`LinkType::UNREGISTERED`] plus the format's own number if the registry has
+    /// no equal.
     Other(u32),
 }
 

@@ -2,7 +2,7 @@
 
 use super::link::LinkType;
 
-/// Where a packet lies in the window, and what its record says of it.
+/// The position of a packet in the window, and the fields of its record.
 #[derive(Debug, Clone, Copy)]
 pub(super) struct Located {
     /// Its first byte, see [`Source::place`](super::source::Source::place).

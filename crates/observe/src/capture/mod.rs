@@ -1,12 +1,11 @@
-//! Capture files become packets with the time at which each was captured.
+//! Reads capture files as packets with capture times.
 //!
-//! [`Captures`] reads pcap, pcapng, snoop, NetXRay 2 and NetMon 2, plain or packed with gzip or zstd, from files in
-//! the given order or from standard input, and gives out one borrowed [`Frame`] after the other, in the order of their times within a small
-//! window (see `window.rs`). Nothing is copied but by the read itself (a file that can be mapped safely is not even that), and the
-//! memory taken does not grow with the capture. [`ClockEstimate`] tells how fine the capture's clock was.
+//! [`Captures`] reads pcap, pcapng, snoop, NetXRay 2 and NetMon 2, plain or compressed with gzip or zstd, from files in the given order
+//! or from standard input. It returns borrowed [`Frame`]s in the order of their times, sorted within a small window (see `window.rs`).
+//! Only the read itself copies bytes (a file that can be mapped safely is not copied), and memory use does not grow with the capture.
+//! [`ClockEstimate`] estimates the resolution of the capture's clock.
 //!
-//! What is wrong with a capture is counted, see [`CaptureAnomalies`]; only what makes a file useless from its first
-//! packet on is an error.
+//! Damage in a capture is counted, see [`CaptureAnomalies`]; only damage that makes a file useless from its first packet on is an error.
 
 mod ahead;
 mod anomalies;

@@ -2,9 +2,9 @@
 //!
 //! Spec: Network Monitor 3.4 help, "Capture File Format" (field layout also in Wireshark's wiretap/netmon.c)
 //!
-//! Where each frame stands is told by a table, usually at the end of the file, so the file is read out of order.
-//! Before version 2.3 the start of the capture is in the local time of the machine that captured, whose time zone
-//! is not told: it is taken for UTC. Only the dates of a report change with that, no response time does.
+//! A table, usually at the end of the file, contains the position of each frame, so the file is read out of order. Before version 2.3 the
+//! start of the capture is in local time, and the file does not contain the time zone: the reader assumes UTC. This changes only the
+//! dates of a report, not the response times.
 
 use super::bytes::Order::Little;
 use super::error::Stop;
@@ -131,8 +131,8 @@ impl NetMon {
     }
 }
 
-/// NetMon's media types. None for what it puts between the packets for itself: network info, reassembled
-/// payload, cached names. (As in Wireshark; filters and events keep a frame number there, and here.)
+/// The link layer of a NetMon media type. None for NetMon's own records between the packets: network info, reassembled payload, cached
+/// names. (As in Wireshark; filters and events have a frame number there and here.)
 fn link(network: u16) -> Option<LinkType> {
     match network {
         0 | 1 => Some(LinkType::Ethernet),

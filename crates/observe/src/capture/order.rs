@@ -10,7 +10,7 @@ use super::{CaptureAnomalies, CaptureError, StopReading};
 /// Packets that are compared to tell whether two files hold the same.
 const COMPARED: usize = 64;
 
-/// What a file begins with.
+/// The start of a file.
 #[derive(Clone, Copy, Debug)]
 struct Start {
     /// Time of the first packet that has one, ns since the Unix epoch.
@@ -19,11 +19,11 @@ struct Start {
     fingerprint: u64,
 }
 
-/// Puts files in the order of their first packets, as the files of a ring may be given in any. Files without a packet keep their
-/// place, and so does everything where one is a pipe.
+/// Sorts files by the time of their first packets, because the files of a ring may be given in any order. Files without a packet stay in
+/// their place, and if one input is a pipe, all do.
 ///
 /// # Errors
-/// If a file is given twice, by whatever name: its packets would count twice.
+/// If a file is given twice, also under two names: its packets would count twice.
 pub(super) fn in_order(inputs: Vec<Input>, anomalies: &mut CaptureAnomalies) -> Result<Vec<Input>, CaptureError> {
     if inputs.len() < 2 {
         return Ok(inputs);
@@ -50,7 +50,7 @@ pub(super) fn in_order(inputs: Vec<Input>, anomalies: &mut CaptureAnomalies) -> 
 fn refuse_repeated(inputs: &[Input]) -> Result<(), CaptureError> {
     let mut seen = Vec::new();
     for input in inputs {
-        // What cannot be looked at is told when it is opened.
+        // A file that cannot be examined causes an error later, when it is opened.
         let Some(identity) = identity(input) else { continue };
         if let Some((_, earlier)) = seen.iter().find(|(one, _)| *one == identity) {
             let earlier: &&Input = earlier;
@@ -61,7 +61,7 @@ fn refuse_repeated(inputs: &[Input]) -> Result<(), CaptureError> {
     Ok(())
 }
 
-/// Which file it is, by whatever name; standard input is none.
+/// The identity of a file, whatever its name; standard input has none.
 #[cfg(unix)]
 fn identity(input: &Input) -> Option<(u64, u64)> {
     use std::os::unix::fs::MetadataExt;
@@ -84,9 +84,9 @@ fn hasher() -> impl Hasher {
     foldhash::quality::FixedState::default().build_hasher()
 }
 
-/// `None` where the file has no packet with a time, or cannot be read: that is told when its turn comes.
+/// `None` if the file has no packet with a time or cannot be read; the error is reported when it is opened.
 fn start(input: &Input) -> Option<Start> {
-    // Only files get here, and their first packets are read at once: nobody needs to end that.
+    // Only regular files get here, and reading their first packets does not wait, so the stop flag is not needed.
     let mut source = input::open(input, &Arc::default(), &StopReading::default()).ok()?.source;
     let mut parser = Parser::open(&mut source).ok()??;
     let (mut ignored, mut first, mut hasher) = (CaptureAnomalies::default(), None, hasher());

@@ -1,8 +1,8 @@
-//! Packets that stand in the order of their times, as nearly all do.
+//! Packets that are already in the order of their times, as nearly all are.
 //!
-//! Where two blocks of packets stand in order, one after the other, sorting them would change nothing (see `window.rs`): the first is given
-//! out from where it stands, and nothing but the place up to which this is known is noted. Anything else is left to the window: a packet
-//! out of order, a record that does not make sense, the end of the input.
+//! Where two consecutive blocks of packets are in order, sorting would change nothing (see `window.rs`): the packets of the first block
+//! are returned without a copy, and only the position up to which they are in order is stored. Everything else goes to the window: a
+//! packet out of order, an invalid record, the end of the input.
 
 use super::ahead;
 use super::parser::Parser;
@@ -11,12 +11,12 @@ use super::source::Source;
 use super::window::{KEPT_BYTES, LOOK_AHEAD};
 use super::{CaptureError, Captures, LinkType};
 
-/// Packets in order that follow each other.
+/// A run of consecutive packets in order.
 #[derive(Debug, Clone, Copy, Default)]
 struct Run {
     packets: usize,
     bytes: usize,
-    /// The latest time in it, or before it where it is empty.
+    /// The latest time in the run; of an empty run, the latest time before it.
     latest: i64,
 }
 
@@ -42,7 +42,7 @@ impl Run {
         self.latest = record.time_ns;
         self.packets += 1;
         self.bytes += record.end;
-        // What was read is in the cache.
+        // Bytes that were read (not mapped) are in the cache already.
         if is_mapped {
             ahead::ask(window, at + record.end, record.end);
         }
@@ -50,20 +50,20 @@ impl Run {
     }
 }
 
-/// What is known of the records at the place where the reader stands.
+/// State of the check, relative to the reader's position.
 #[derive(Debug, Default)]
 pub(super) struct Ordered {
-    /// So many packets may be given out as they stand.
+    /// Number of packets that may be returned without sorting.
     ready: usize,
-    /// Those behind them that stand in order too, and those behind these as far as they were looked at.
+    /// The run of ordered packets after these, and the run after that, as far as it was checked.
     behind: Run,
     next: Run,
-    /// The position behind all of them.
+    /// The position after all checked packets.
     to: usize,
 }
 
 impl Ordered {
-    /// The record of the next packet, if that may be given out. For each of them one is looked at, so that waiting for memory and the
+    /// The next packet's record, if it may be returned. Each call also checks one record further on, so that waiting for memory and the
     /// work on packets overlap.
     #[inline]
     pub(super) fn take(&mut self, parser: &Parser, source: &Source) -> Option<(Record, LinkType)> {
@@ -92,7 +92,7 @@ impl Ordered {
         is_next
     }
 
-    /// Looks on until it is enough. False if something else comes before.
+    /// Checks records until the run is long enough. Returns false if it ends before that.
     fn look_on(&mut self, pcap: &Pcap, source: &Source) -> bool {
         while !self.next.is_enough() {
             if !self.look(pcap, source.window(), source.is_mapped()) {

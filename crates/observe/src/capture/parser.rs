@@ -26,7 +26,7 @@ pub(super) enum Parser {
 }
 
 impl Parser {
-    /// The parser for what the window holds, None if no format is known that starts so.
+    /// The parser for the data in the window; None if no known format starts like this.
     pub(super) fn open(source: &mut Source) -> Result<Option<Self>, Stop> {
         source.need(8)?;
         let first = source.available();
@@ -59,8 +59,8 @@ impl Parser {
         }
     }
 
-    /// Whether packets may be read before those in front of them are given out. Not of formats that are read out of order, where the
-    /// window may have to go back; their records stand in the order of a table or a ring.
+    /// Whether packets may be read before the packets in front of them are returned. False for formats that are read out of order,
+    /// because the window may have to go back; their records are in the order of a table or a ring.
     #[inline]
     pub(super) fn looks_ahead(&self) -> bool {
         !matches!(self, Self::NetXRay(_) | Self::NetMon(_))
@@ -101,7 +101,7 @@ fn sniff(first: &[u8]) -> Option<Known> {
     found.into_iter().find_map(|(is, known)| is.then_some(known))
 }
 
-/// Whether these first bytes are those of a format that is read.
+/// Whether the first bytes belong to a supported format.
 pub(super) fn is_known(first: &[u8]) -> bool {
     sniff(first).is_some()
 }

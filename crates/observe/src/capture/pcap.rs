@@ -2,9 +2,9 @@
 //!
 //! Spec: draft-ietf-opsawg-pcap-04 4 and 5
 //!
-//! Files before version 2.3 have the two lengths swapped, version 2.3 has them either way; as Wireshark does, they
-//! are told apart by which is the greater. The time zone field is not applied (no writer sets it), the frame
-//! check sequence bits of the link type are masked off (what follows the IP packet is nobody's payload).
+//! Files before version 2.3 have the two lengths swapped, version 2.3 has them in either order; as in Wireshark, the greater one is the
+//! original length. The time zone field is ignored (no writer sets it), and the frame check sequence bits of the link type are masked off
+//! (bytes after the IP packet are not payload).
 
 mod variant;
 
@@ -21,7 +21,7 @@ const FILE_HEADER: usize = 24;
 const RECORD_HEADER: usize = 16;
 /// The record header of A. Kuznetzov's patched tcpdump: as before, then interface, protocol, packet type.
 const MODIFIED_RECORD_HEADER: usize = 24;
-/// The registry's numbers use the lower 26 bits of the field; the others tell of a frame check sequence.
+/// The registry's numbers use the lower 26 bits of the field; the other bits describe a frame check sequence.
 const LINK_TYPE_MASK: u32 = 0x03ff_ffff;
 
 /// Which of the two lengths in a record header comes first.
@@ -41,7 +41,7 @@ pub(super) struct Pcap {
     pub(super) link: LinkType,
     record_header: usize,
     lengths: Lengths,
-    /// What stopped the reading while the first records were looked at; what had been read is given out before it is told.
+    /// The reason why reading stopped while the first records were examined; it is reported after the packets that were read before.
     stopped: Option<Stop>,
 }
 
@@ -111,7 +111,7 @@ impl Pcap {
         (format, u64::from(self.fraction_ns))
     }
 
-    /// The first record of the window if it lies whole and sound in it.
+    /// The first record of the window, if it is complete and valid.
     #[inline]
     pub(super) fn peek(&self, window: &[u8]) -> Option<Record> {
         let header = window.first_chunk::<RECORD_HEADER>()?;
@@ -123,7 +123,7 @@ impl Pcap {
         Some(Record { start, end, original_len, time_ns: self.time(seconds, fraction) })
     }
 
-    /// The next packet if its record lies whole and sound in the window, else none: ask [`Pcap::next`].
+    /// The next packet, if its record is complete and valid in the window; otherwise None: call [`Pcap::next`].
     #[inline]
     pub(super) fn quick(&self, source: &mut Source) -> Option<Located> {
         let Record { start, end, original_len, time_ns } = self.peek(source.available())?;

@@ -1,10 +1,10 @@
-//! The pcapng capture format: sections, interfaces, packets of three kinds, anything else stepped over.
+//! The pcapng capture format: sections, interfaces, and packets of three kinds; all other blocks are skipped.
 //!
 //! Spec: draft-ietf-opsawg-pcapng-03 3 and 4
 //!
-//! Each section has its own byte order, each interface its own link type, clock resolution and clock offset.
-//! A packet that names an interface that was not described, or that does not fit its block, is counted as a bad
-//! record and stepped over: the block's own length still tells where the next one starts.
+//! Each section has its own byte order, each interface its own link type, clock resolution and clock offset. A packet that names an
+//! undescribed interface, or does not fit its block, counts as a bad record and is skipped: the block's length still gives the position
+//! of the next block.
 
 use super::bytes::Order;
 use super::error::Stop;
@@ -30,9 +30,9 @@ const BLOCK_HEADER: usize = 8;
 const BLOCK_OVERHEAD: usize = 12;
 /// The shortest section header block.
 const SHORTEST_SECTION: u32 = 28;
-/// What stands before the packet in an enhanced packet block and in a packet block.
+/// Bytes before the packet in an enhanced packet block and in a packet block.
 const PACKET_HEADER: usize = 28;
-/// What stands before the packet in a simple packet block.
+/// Bytes before the packet in a simple packet block.
 const SIMPLE_HEADER: usize = 12;
 /// More interfaces than this in a section are refused, so that a file cannot fill the memory with them.
 const MAX_INTERFACES: usize = 64 << 10;
@@ -140,7 +140,7 @@ impl Pcapng {
         Ok(())
     }
 
-    /// The length behind a block must repeat the one before it; if not, the next block's place is not known.
+    /// The length after a block must repeat the length before it; otherwise the next block's position is unknown.
     fn check_trailer(&self, source: &Source, len: usize) -> Result<(), Stop> {
         let trailer = self.order.u32(source.available(), len - 4) as usize;
         if trailer == len {
@@ -180,7 +180,7 @@ impl Pcapng {
         }
     }
 
-    /// The packet of a block, and whether its time could not be told although the block has one.
+    /// The packet of a block, and whether the block has a time that cannot be represented.
     fn packet(&self, kind: u32, block: &[u8], place: u64) -> Option<(Located, bool)> {
         let order = self.order;
         let (interface, header) = match kind {

@@ -1,4 +1,4 @@
-//! A plain file: mapped where that is safe and pays, else read. See docs/decisions/0002.
+//! A plain file: mapped if that is safe and faster, otherwise read. See docs/decisions/0002.
 
 use std::fs::File;
 use std::io::{self, Read, Seek, SeekFrom};
@@ -19,10 +19,10 @@ const STEP_BYTES: u64 = 1 << 20;
 const HUGE_BYTES: u64 = 2 << 20;
 /// A file with less than this left, in bytes, is not worth a lease.
 const WORTH_A_LEASE: u64 = 4 << 20;
-/// Where a map, or a step in it, may begin, in bytes: a multiple of every page size.
+/// Alignment of a map and of the steps in it, bytes: a multiple of every page size.
 const GRAIN: u64 = 64 << 10;
-/// Bytes of a map that stay in memory behind the reader where other threads use it. (What they use and was freed would only be brought
-/// to memory again.)
+/// Bytes of a map that stay in memory behind the reader if other threads use it. (Freed pages that they still use would have to be read
+/// again.)
 const HANDED_BYTES: usize = 8 << 20;
 /// Between two looks whether another thread still uses a map.
 const IN_USE: Duration = Duration::from_micros(100);
@@ -44,7 +44,7 @@ pub(super) struct Plain {
     lease: Lease,
     /// Where the next read begins.
     position: u64,
-    /// How far it was read or mapped, also told to the progress.
+    /// The position up to which the file was read or mapped, also for the progress display.
     furthest: u64,
     progress: Arc<AtomicU64>,
     page_table: PageTable,
@@ -56,7 +56,7 @@ pub(super) struct Mapped {
     /// The bytes of `part`: reached through it, they would cost each packet some waits for the cache.
     bytes: &'static [u8],
     part: Arc<Part>,
-    /// Where it stands in the file.
+    /// Its offset in the file.
     pub(super) base: u64,
     /// Up to here pages were brought to memory.
     pub(super) filled: usize,
@@ -68,8 +68,8 @@ pub(super) struct Mapped {
     pub(super) last: bool,
 }
 
-/// Bytes of a mapped file, which packets in other threads may use after the reader has gone on. The file stays open as long, and so
-/// does its lease; fields are dropped in this order.
+/// Bytes of a mapped file, which packets in other threads may use after the reader has moved on. The file and its lease stay open until
+/// then; fields are dropped in this order.
 #[derive(Debug)]
 pub(super) struct Part {
     pub(super) bytes: Mmap,
@@ -82,7 +82,7 @@ impl Mapped {
         self.bytes
     }
 
-    /// The same for other threads.
+    /// The mapped bytes, to share with other threads.
     pub(super) fn part(&self) -> &Arc<Part> {
         &self.part
     }
@@ -165,7 +165,8 @@ impl Plain {
         true
     }
 
-    /// From now on the file is read. No map of it may be left here; what packets in other threads use of one is waited for.
+    /// From now on the file is read instead of mapped. The caller must have dropped its maps; this waits for packets in other threads
+    /// that use one.
     pub(super) fn give_back(&mut self) {
         if self.lease == Lease::Held {
             while Arc::get_mut(&mut self.file).is_none() {
@@ -176,7 +177,7 @@ impl Plain {
         self.lease = Lease::Refused;
     }
 
-    /// Reads exactly so many bytes from where the last read or seek ended.
+    /// Reads `room.len()` bytes from the position after the last read or seek.
     pub(super) fn read_exact(&mut self, room: &mut [u8]) -> io::Result<()> {
         (&*self.file).read_exact(room)
     }
@@ -187,7 +188,7 @@ impl Plain {
         if size(&self.file).saturating_sub(offset) < WORTH_A_LEASE || !lease::take(&self.file) {
             return Lease::Refused;
         }
-        // Asked again: what was the size before the lease may not be it any more.
+        // The size may have changed before the lease was granted.
         self.size = size(&self.file);
         Lease::Held
     }
@@ -197,8 +198,8 @@ impl Plain {
         let len = self.size.checked_sub(base).filter(|&len| len > 0)?.min(MAP_BYTES);
         let bytes = lease::map(&self.file, base, usize::try_from(len).ok()?)?;
         let part = Arc::new(Part { bytes, _file: Arc::clone(&self.file) });
-        // SAFETY: a map stays where it is until it is dropped. `Mapped` keeps `part`, gives it to nobody mutably, and lends these bytes
-        // for no longer than it lives itself.
+        // SAFETY: a map does not move until it is dropped. `Mapped` holds `part`, never lends it mutably, and lends these bytes no longer
+        // than it lives.
         let bytes = unsafe { std::slice::from_raw_parts(part.bytes.as_ptr(), part.bytes.len()) };
         let mut map = Mapped { bytes, part, base, filled: 0, freed: 0, is_huge: false, last: false };
         self.fill(&mut map, 0, (offset - base) as usize).then_some(map)

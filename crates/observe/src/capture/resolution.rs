@@ -2,7 +2,7 @@
 //!
 //! Spec: draft-ietf-opsawg-pcapng-03 4.2 (if_tsresol, if_tsoffset)
 
-/// What a tick of an interface's clock is, and where its zero is.
+/// The tick of an interface's clock, and its zero.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) struct Resolution {
     tick: Tick,
@@ -11,13 +11,13 @@ pub(super) struct Resolution {
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum Tick {
-    /// So many nanoseconds.
+    /// Nanoseconds per tick.
     Nanoseconds(u64),
-    /// So many in a nanosecond.
+    /// Ticks per nanosecond.
     PerNanosecond(u64),
     /// 2 to this power in a second.
     PowerOfTwo(u32),
-    /// Finer than 64 bits of ticks can say since 1970: the times cannot be told.
+    /// The ticks since 1970 do not fit 64 bits, so the times are unusable.
     Unusable,
 }
 

@@ -15,7 +15,7 @@ pub(super) const MAGIC: &[u8] = b"snoop\0\0\0";
 const FILE_HEADER: usize = 16;
 /// Original length, included length, record length, cumulative drops, seconds, microseconds.
 const RECORD_HEADER: usize = 24;
-/// The most a record may be longer than its packet, in bytes. Writers pad to 4; this leaves room for others.
+/// Maximum difference between the lengths of a record and its packet, bytes. Writers pad to 4; this leaves room for others.
 const MAX_PADDING: u32 = 64 << 10;
 /// Nanoseconds in a unit of the timestamp.
 pub(super) const TICK_NS: u64 = 1000;
@@ -26,11 +26,11 @@ pub(super) struct Snoop {
     link: LinkType,
     /// Padding behind the last packet that was given out, in bytes.
     padding: usize,
-    /// What the snoop that wrote this file had lost so far.
+    /// Packets that snoop had lost so far.
     drops: u32,
 }
 
-/// RFC 1761's numbers; what the registry has no number for keeps its own.
+/// RFC 1761's numbers; link layers that are not in the registry keep their snoop number.
 fn link(datalink: u32) -> LinkType {
     match datalink {
         0 | 4 => LinkType::Ethernet,

@@ -1,8 +1,7 @@
-//! A window that slides over the bytes of one capture, decompressed.
+//! A window that slides over the decompressed bytes of one capture.
 //!
-//! Every format is parsed from this one window. It is a part of the file in memory where the system lets nobody change the file
-//! meanwhile; else it is filled by large reads into one buffer that stays in the second-level cache. See
-//! docs/decisions/0002.
+//! All formats are parsed from this window. It is a memory map of the file if the system guarantees that no process changes the file
+//! meanwhile; otherwise it is filled by large reads into one buffer that stays in the second-level cache. See docs/decisions/0002.
 
 use std::collections::VecDeque;
 use std::io::{self, Cursor, Read};
@@ -15,8 +14,8 @@ use super::error::Stop;
 use super::plain::{Mapped, Part, Plain};
 use super::stop::{LOOK, Live};
 
-/// Bytes asked for in one read. 128 KiB to 1 MiB measured alike on an idle machine; the less of the second-level
-/// cache is taken, the more is left for what comes after.
+/// Bytes per read. 128 KiB to 1 MiB were equally fast on an idle machine; a small buffer leaves more of the second-level cache to the
+/// later stages.
 const READ_BYTES: usize = 128 << 10;
 
 /// The most that [`Source::need`] can be asked for, in bytes: a packet of the largest size with what stands around it.
@@ -50,17 +49,17 @@ pub(super) enum Backing {
 /// The window over one capture's bytes.
 pub(super) struct Source {
     backing: Backing,
-    /// What comes is read as far as it has come: a read that would wait is [`Stop::Idle`].
+    /// The capture is read live: a read that would wait returns [`Stop::Idle`].
     as_it_comes: bool,
     /// The bytes are decompressed on the way, so that an error without a number from the system means damage.
     compressed: bool,
-    /// What was read; not used while there is a map.
+    /// The bytes that were read; unused while there is a map.
     buffer: Vec<u8>,
     map: Option<Mapped>,
-    /// `pos..filled` of the map or the buffer is what is there and not consumed.
+    /// `pos..filled` of the map or the buffer is available and not consumed.
     pos: usize,
     filled: usize,
-    /// Where the map or the buffer stands in the capture.
+    /// Position of the map or the buffer in the capture.
     base: u64,
     ended: bool,
     /// The compressed stream ended too early.
@@ -112,7 +111,7 @@ impl Source {
         }
     }
 
-    /// Goes on with another capture. What is needed of this one stays.
+    /// Continues with another capture. The bytes of this one that are still needed stay.
     pub(super) fn replace(&mut self, next: Self) {
         self.park();
         let before = std::mem::replace(self, next);
@@ -149,7 +148,7 @@ impl Source {
         self.map.is_some()
     }
 
-    /// Steps over a whole record in the window, and gives the bytes of its packet.
+    /// Skips a complete record in the window, and returns the bytes of its packet.
     #[inline]
     pub(super) fn take(&mut self, packet: usize, end: usize) -> &[u8] {
         let at = self.pos;
@@ -183,7 +182,7 @@ impl Source {
         }
     }
 
-    /// The map that the window is a part of, for other threads.
+    /// The map of the window, for other threads.
     pub(super) fn part(&self) -> Option<&Arc<Part>> {
         self.map.as_ref().map(Mapped::part)
     }
@@ -207,7 +206,7 @@ impl Source {
         parked.bytes.get(at..at + len).unwrap_or_default()
     }
 
-    /// From now on what stands before `place` is not needed any more, and what is read behind it stays.
+    /// From now on bytes before `place` are not needed any more, and later ones stay.
     pub(super) fn keep_from(&mut self, place: u64) {
         self.kept_from = place;
         while self.parked.front().is_some_and(|parked| parked.end <= place)
@@ -220,7 +219,7 @@ impl Source {
         }
     }
 
-    /// Whether so much has been kept that it must be given up before more is read.
+    /// Whether the window holds so many bytes that some must be released before the next read.
     #[inline]
     pub(super) fn is_crowded(&self) -> bool {
         self.parked.len() >= PARKED_MAX
@@ -232,7 +231,7 @@ impl Source {
         self.kept_from.max(self.front())..end
     }
 
-    /// Takes out of the window what is needed of it, before the window leaves it: a buffer as it is, of a map a copy.
+    /// Moves the needed bytes out before the window is replaced: a buffer as it is, of a map a copy.
     fn park(&mut self) {
         let (kept, front) = (self.kept(), self.front());
         if kept.is_empty() {
@@ -259,11 +258,11 @@ impl Source {
         self.pos = self.pos.saturating_add(bytes).min(self.filled);
     }
 
-    /// Steps over a whole record; the next ones are likely of its length.
+    /// Skips a complete record; the next ones probably have the same length.
     #[inline]
     pub(super) fn pass(&mut self, record: usize) {
         self.consume(record);
-        // What was read is in the cache.
+        // Bytes that were read (not mapped) are in the cache already.
         if let Some(map) = &self.map {
             ahead::ask(map.bytes(), self.pos, record);
         }
@@ -290,7 +289,7 @@ impl Source {
             let here = usize::try_from(bytes).unwrap_or(usize::MAX).min(READ_BYTES);
             outcome = self.rest(here);
             if matches!(outcome, Err(Stop::Idle)) {
-                // A part has been stepped over: nobody could begin again.
+                // A part has been skipped, so the stream cannot be restarted.
                 outcome = self.wait().map(drop).map_err(Stop::from);
                 continue;
             }
@@ -334,7 +333,7 @@ impl Source {
         Ok(true)
     }
 
-    /// From now on what comes is read as far as it has come.
+    /// From now on the capture is read live.
     pub(super) fn read_as_it_comes(&mut self) {
         self.as_it_comes = true;
     }
@@ -359,8 +358,8 @@ impl Source {
         Ok(self.map.is_some() && !self.ended && self.remap()?)
     }
 
-    /// Maps on from the first byte that is not consumed, and what is kept in front of it. False where the file must be read; then the
-    /// next read brings that byte, or what follows it in the buffer.
+    /// Maps the file from the first unconsumed byte, or from the bytes that must stay before it. Returns false if the file must be read;
+    /// the next read then returns that byte, or the one after the buffer.
     fn remap(&mut self) -> io::Result<bool> {
         let offset = self.base.saturating_add(self.pos as u64);
         let Backing::Plain(file) = &mut self.backing else { return Ok(false) };
@@ -400,7 +399,7 @@ impl Source {
         }
         file.give_back();
         if was_mapped {
-            // What is kept was not parked where the map failed, not the lease.
+            // The needed bytes were not copied when the map failed, only when the lease ended.
             let mut bytes = vec![0; kept as usize];
             file.seek(from)?;
             file.read_exact(&mut bytes)?;
@@ -425,8 +424,8 @@ impl Source {
         Err(Stop::Bad { offset, what: format!("the compressed data is damaged ({error})") })
     }
 
-    /// Moves what is not consumed, a part of one record, to the front of the buffer, or, where what stands before it is still needed, to
-    /// that of another one, so that reads go to the same few cached bytes.
+    /// Moves the unconsumed bytes, a part of one record, to the front of the buffer, so that reads go to the same few cached bytes. If
+    /// the bytes before them are still needed, they move to another buffer.
     fn make_room(&mut self) {
         if self.buffer.is_empty() {
             self.buffer = self.spare.pop().unwrap_or_else(buffer);

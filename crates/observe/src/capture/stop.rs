@@ -1,4 +1,4 @@
-//! Reading that somebody else ends: Ctrl-C, where a pipe may bring nothing for hours.
+//! A stop flag for reading: Ctrl-C must end it although a pipe may be silent for hours.
 
 use std::fs::File;
 use std::io::{self, Read};
@@ -8,10 +8,10 @@ use std::time::{Duration, Instant};
 
 use super::waiting::is_ready;
 
-/// How long a pipe is read on after somebody asked to end. Ctrl-C ends the program that writes to it as well (`tcpdump -w - |`),
-/// and what that still writes before it ends belongs to the capture.
+/// How long a pipe is still read after the stop flag was set. Ctrl-C also ends the writer (`tcpdump -w - |`), and its last output belongs
+/// to the capture.
 const GRACE: Duration = Duration::from_secs(2);
-/// Between two looks whether somebody asks, while a pipe brings nothing.
+/// Interval at which the stop flag is checked while a pipe is silent.
 pub(super) const LOOK: Duration = Duration::from_millis(100);
 
 /// Ends the reading of captures, from any thread.
@@ -30,13 +30,13 @@ impl StopReading {
         self.0.asked.store(true, Relaxed);
     }
 
-    /// Whether somebody asked.
+    /// Whether the stop flag is set.
     #[inline]
     pub fn asked(&self) -> bool {
         self.0.asked.load(Relaxed)
     }
 
-    /// Whether a pipe was left that somebody may still write to.
+    /// Whether reading left a pipe whose writer may still be active.
     pub fn cut_off(&self) -> bool {
         self.0.cut_off.load(Relaxed)
     }
@@ -48,7 +48,7 @@ pub(super) trait Live: Read + Send {
     fn wait(&mut self, within: Duration) -> io::Result<bool>;
 }
 
-/// A pipe that seems to end soon after somebody asked.
+/// A pipe that reports its end soon after the stop flag was set.
 pub(super) struct Stoppable {
     pub(super) inner: File,
     pub(super) stop: StopReading,
@@ -57,7 +57,7 @@ pub(super) struct Stoppable {
 
 impl Live for Stoppable {
     fn wait(&mut self, within: Duration) -> io::Result<bool> {
-        // Whoever asked to end must not wait for more.
+        // After the stop flag was set, the caller must not wait for more data.
         Ok(self.stop.asked() || is_ready(&self.inner, within)?)
     }
 }

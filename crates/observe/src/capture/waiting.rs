@@ -1,4 +1,4 @@
-//! Waiting for a pipe no longer than somebody wants to wait.
+//! Waits for data of a pipe with a time limit.
 
 use std::fs::File;
 use std::io;
@@ -7,7 +7,7 @@ use std::time::Duration;
 
 use rustix::event::{PollFd, PollFlags, Timespec, poll};
 
-/// Not what `io::stdin` reads ahead: nobody could wait for that.
+/// Not `io::stdin`, which reads ahead into a buffer: `poll` would not see buffered data.
 pub(super) fn standard_input() -> io::Result<File> {
     io::stdin().as_fd().try_clone_to_owned().map(File::from)
 }

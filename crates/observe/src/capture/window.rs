@@ -1,21 +1,20 @@
-//! Packets in the order of their times.
+//! Sorts packets by time.
 //!
-//! A capture that several queues, processors or interfaces feed has its packets a little out of order: each comes with the time at
-//! which it was received, and is written when its queue gets to it. Read as they stand, an acknowledgement overtakes the data that it
-//! acknowledges, and data that nobody lost seem lost. So packets are sorted by time before they are given out, a block at a time:
-//! of each block the last [`LOOK_AHEAD`] packets stay for the next one. A packet that stands behind at most so many packets of a
-//! later time is put at its place.
+//! A capture that several queues, processors or interfaces feed has its packets slightly out of order: each packet has its receive time,
+//! but is written when its queue is processed. In the order of the file an acknowledgement can overtake the data that it acknowledges,
+//! and that data seems lost. So packets are sorted by time before they are returned, one block at a time: the last [`LOOK_AHEAD`] packets
+//! of each block stay for the next one. A packet is sorted correctly if at most that many packets with later times precede it.
 //!
-//! A packet that is earlier than one before it by more than [`DISORDER_MAX_NS`] is no disorder: the clock was set back, or another
-//! capture begins. Nothing is sorted across it. Packets without a time stay behind the packet that stands before them.
+//! A packet that is earlier than a previous one by more than [`DISORDER_MAX_NS`] is not disorder: the clock was set back, or another
+//! capture begins. Packets are not sorted across this point. Packets without a time stay behind their predecessor.
 
 use super::located::Located;
 
-/// Packets that are looked at before the earliest of them is given out: twice the 64 packets that a Linux network driver takes from a
-/// queue in one go (NAPI_POLL_WEIGHT, include/linux/netdevice.h).
+/// Packets examined before the earliest of them is returned: twice the 64 packets that a Linux network driver takes from a queue at once
+/// (NAPI_POLL_WEIGHT, include/linux/netdevice.h).
 pub(super) const LOOK_AHEAD: usize = 128;
-/// Bytes of the capture in which the packets stand that stay for the next block, at most, so that what is looked at stays in the cache:
-/// with the largest packets that offloads make (64 KiB), 3 of them.
+/// Maximum number of capture bytes of the packets that stay for the next block, so that the examined packets stay in the cache: room for
+/// 3 of the largest packets that offloads make (64 KiB).
 pub(super) const KEPT_BYTES: u64 = 256 << 10;
 /// Bytes of the capture in a block, at most, but for one record.
 const BLOCK_BYTES: u64 = 512 << 10;
@@ -23,14 +22,14 @@ const BLOCK_BYTES: u64 = 512 << 10;
 /// for which a time daemon sets the clock instead of slewing it (ntpd 128 ms, systemd-timesyncd 400 ms).
 pub(super) const DISORDER_MAX_NS: i64 = 100_000_000;
 
-/// How much later than others a packet may be written and still be sorted, where packets are read as they come, in nanoseconds: many
-/// times what two processors need to write the packets that they have received.
+/// Maximum delay of a packet in a live capture that is still sorted, ns: many times what two processors need to write the packets that
+/// they have received.
 const SETTLED_NS: i64 = 10_000_000;
 
 /// A packet that was read and not given out.
 #[derive(Debug, Clone, Copy)]
 pub(super) struct Entry {
-    /// Its time; without one, that of the packet before it.
+    /// The packet's time; without one, that of the packet before it.
     key: i64,
     pub(super) located: Located,
     /// Its number in the capture.
@@ -105,13 +104,13 @@ impl Window {
         entry
     }
 
-    /// Begins a new block with what was kept of the last one.
+    /// Begins a new block with the remaining packets of the last one.
     pub(super) fn begin(&mut self) {
         self.entries.drain(..self.next.min(self.entries.len()));
         (self.next, self.ready, self.step_at) = (0, 0, None);
     }
 
-    /// Where the first byte stands that is still needed, None if no packet waits.
+    /// Position of the first byte that is still needed; None if no packet waits.
     pub(super) fn needed_from(&self) -> Option<u64> {
         self.entries.iter().map(|entry| entry.located.start).min()
     }
@@ -159,8 +158,8 @@ impl Window {
         self.ready = if all || self.step_at.is_some() { end } else { end - self.kept(read_to) };
     }
 
-    /// Sorts what has come so far, of a capture that is read as it comes, up to `read_to`. All of it may be given out if nothing has come
-    /// since the last time, otherwise what is older than [`SETTLED_NS`] of the latest, and what is too much to wait.
+    /// Sorts the packets of a live capture so far, up to `read_to`. All of them may be returned if nothing new has come since the last
+    /// call; otherwise those that are more than [`SETTLED_NS`] older than the latest, and those beyond the limit of the window.
     pub(super) fn settle_so_far(&mut self, nothing_new: bool, read_to: u64) {
         self.settle(nothing_new, read_to);
         if !nothing_new && self.step_at.is_none() {

@@ -14,9 +14,9 @@ use crate::stream::TcpFlow;
 pub(crate) const CLASSES: usize = 96;
 /// The first class begins with 2^12 ns, the last ends with 2^36 ns (69 s).
 const FIRST_OCTAVE: u32 = 12;
-/// Packets that come sooner one after another belong together, ns: a segment takes as long at 117 Mbit/s.
+/// Acknowledgements at most this far apart belong to one part, ns: a segment takes this long at 117 Mbit/s.
 const PART_NS: i64 = 100_000;
-/// A longer pause is none of the network's, ns.
+/// A longer pause is not caused by the network, ns.
 const PAUSE_NS: i64 = 1_000_000_000;
 /// A part of more segments that takes as long as half a round trip may be all that a window allows.
 const SEGMENTS_SURE: u64 = 3;
@@ -26,7 +26,8 @@ const SEGMENT_MAX: u32 = 8_960;
 /// No window is larger (RFC 7323: 1 GiB).
 const JUMP: u64 = 1 << 30;
 
-/// So many segments are timed one after another, and then one of so many: they tell enough, and each costs time.
+/// Number of segments that are timed one after the other; after that one of `TIMED_EVERY` is timed. More samples would cost time and show
+/// nothing new.
 const TIMED_FIRST: u32 = 64;
 const TIMED_EVERY: u32 = 16;
 /// No segment is timed.
@@ -36,7 +37,7 @@ const NONE: u64 = u64::MAX;
 #[derive(Clone, Copy, Debug, Serialize, Deserialize)]
 pub(super) struct Classes(#[serde(with = "plimsoll_model::wide")] pub(super) [u16; CLASSES]);
 
-/// What a sender has beyond what is acknowledged.
+/// Data of the sender beyond the acknowledged offset.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub(super) enum More {
     /// Nothing.
@@ -48,7 +49,7 @@ pub(super) enum More {
 }
 
 impl More {
-    /// What it has behind an acknowledgement; `is_inside`: a message of it is not complete.
+    /// The sender's data beyond `acknowledged`; `is_inside`: a message of the sender is incomplete.
     #[inline(always)]
     pub(super) fn of(tcp_flow: &TcpFlow, acknowledged: u64, is_inside: bool) -> Self {
         match is_inside {
@@ -73,10 +74,10 @@ pub(super) struct Acknowledgements {
     /// How many were timed, and how many pass before the next one is.
     timed_count: u32,
     pass: u32,
-    /// The last new acknowledgement: its offset and time; and what there was more then.
+    /// The last new acknowledgement: its offset and time; and the sender's further data at that time.
     last: (u64, i64),
     more: More,
-    /// Up to here a loss is being repaired: what is acknowledged meanwhile tells nothing of the path.
+    /// A loss is being repaired up to this offset: acknowledgements up to it do not measure the path.
     repaired_at: u64,
     /// The part under way: when it began; bytes acknowledged since.
     part_ns: i64,
@@ -109,7 +110,7 @@ impl Default for Acknowledgements {
 }
 
 impl Acknowledgements {
-    /// Notes a segment with data of so many bytes up to an offset.
+    /// Notes a data segment of `len` bytes that ends at offset `end`.
     #[inline(always)]
     pub(super) fn data(&mut self, end: u64, len: u32, now_ns: i64) {
         if self.timed.0 == NONE {
@@ -120,15 +121,16 @@ impl Acknowledgements {
         }
     }
 
-    /// Something was sent again, or is missing: what is timed is not known, nor how quickly data pass until all up to an offset is there.
+    /// A segment was retransmitted or is missing: the timed segment is ambiguous, and the pace is unknown until the data up to `end` is
+    /// acknowledged.
     pub(super) fn forget(&mut self, end: u64) {
         self.repaired_at = end;
         self.timed.0 = NONE;
         self.more = More::Nothing;
     }
 
-    /// Notes a new acknowledgement up to an offset. `more`: what the sender has beyond it; `largest`: its
-    /// largest segment, bytes; `base_ns`: the round trip of the handshake, where known.
+    /// Notes a new acknowledgement up to offset `to`. `more`: the sender's data beyond it; `largest`: the sender's largest segment,
+    /// bytes; `base_ns`: the round trip of the handshake, if known.
     #[inline(always)]
     pub(super) fn acknowledged(
         &mut self,
@@ -165,7 +167,7 @@ impl Acknowledgements {
         (self.last, self.more) = ((to, now_ns), more);
     }
 
-    /// The timed segment is acknowledged, with so many bytes.
+    /// Samples the timed segment, which is acknowledged together with `bytes` bytes.
     #[inline(never)]
     fn sample(&mut self, bytes: u64, now_ns: i64, largest: u32) {
         let sent_ns = self.timed.1;
@@ -186,7 +188,7 @@ impl Acknowledgements {
         }
     }
 
-    /// A part is over: what was acknowledged from its beginning on took until now.
+    /// Ends a part: adds its bytes and its duration until now to the pace.
     #[cold]
     #[inline(never)]
     fn end_part(&mut self, now_ns: i64, largest: u32, base_ns: Option<u64>) {

@@ -19,7 +19,7 @@ const MOMENTS_MAX: usize = 32;
 /// Connections of a client with segments that were stuck.
 const STUCK_MAX: usize = 8;
 
-/// What is added up over the connections of a client, by direction.
+/// Sums over the connections of a client, by direction.
 #[derive(Debug, Serialize, Deserialize)]
 struct Sums {
     /// How many times fall into each class.
@@ -69,7 +69,7 @@ pub(crate) struct ClientPaths {
 }
 
 impl ClientPaths {
-    /// Adds a connection of a client; its acknowledgements are those of requests, and those of responses.
+    /// Adds a connection of a client: the acknowledgements of requests, and those of responses.
     pub(super) fn add(
         &mut self,
         client: IpAddr,

@@ -1,4 +1,4 @@
-//! Segments too small to show what they begin: some programs send the length of a message by itself.
+//! Segments too small for recognising a protocol: some programs send the length of a message in a separate segment.
 
 use serde::{Deserialize, Serialize};
 
@@ -23,7 +23,7 @@ impl FirstBytes {
         few.then(|| Self { bytes: chunk.bytes.to_vec(), offset, stamp, acknowledges })
     }
 
-    /// These bytes and so many of the next ones as show a message; nothing where those do not follow them.
+    /// These bytes and enough of the next ones to recognise a message; None if `next` does not follow them directly.
     pub(super) fn with(&self, next: &Chunk<'_>) -> Option<Vec<u8>> {
         let follows = self.chunk().end() == next.offset;
         let few = next.bytes.get(..HEADER_NEED).unwrap_or(next.bytes);

@@ -25,12 +25,12 @@ impl Largest {
         if later || same {
             return;
         }
-        // Smaller ones that were acknowledged before it tell no more.
+        // Smaller segments that were acknowledged earlier add no information.
         let told = self.steps()[at..].iter().take_while(|&&(_, at_ns)| at_ns <= now_ns).count();
         self.replace(at, told, (bytes, now_ns));
     }
 
-    /// Puts a step in the place of `told` others; where there is no room, it becomes one with the step before it.
+    /// Replaces `told` steps by this one; if there is no room, merges it into the step before it.
     fn replace(&mut self, at: usize, told: usize, step: Step) {
         if told == 0 && self.count == STEPS {
             match at.checked_sub(1) {
@@ -44,7 +44,7 @@ impl Largest {
         self.steps[at] = step;
     }
 
-    /// Adds what was noted elsewhere.
+    /// Adds the steps of another record.
     pub(super) fn add(&mut self, other: &Largest) {
         other.steps().iter().for_each(|&(bytes, at_ns)| self.acknowledged(bytes, at_ns));
     }

@@ -1,4 +1,4 @@
-//! When connections were opened and closed: a server that closes all of them at once restarts.
+//! Opening and closing times of connections: a server that closes all of them at once restarts.
 
 use std::collections::HashMap;
 use std::net::IpAddr;
@@ -6,11 +6,11 @@ use std::net::IpAddr;
 use plimsoll_model::{Coverage, Endpoint, Restart};
 use serde::{Deserialize, Serialize};
 
-/// Connections remembered: 400 KiB. With more it is not known whether one outlived the others.
+/// Maximum number of remembered connections: 400 KiB. Beyond it, whether a connection outlived the rest is unknown.
 const LIVES_MAX: usize = 4_096;
 /// A server that stops closes its connections within this time, ns.
 const TOGETHER_NS: i64 = 10_000_000_000;
-/// Data so long after the last close show that a connection goes on, ns.
+/// Data this long after the last close show that a connection continues, ns.
 const GOES_ON_NS: i64 = 1_000_000_000;
 
 /// A connection of a client to a server.
@@ -26,7 +26,7 @@ pub(crate) struct Life {
     pub(super) closed_ns: Option<i64>,
 }
 
-/// All of them.
+/// The opening and closing times of all connections.
 #[derive(Debug, Default, Serialize, Deserialize)]
 pub(crate) struct Lives {
     all: Vec<Life>,

@@ -6,11 +6,10 @@ use super::Connection;
 use crate::packet::{Segment, SegmentBuf, Stamp, TcpFlags};
 use crate::stream::TcpFlow;
 
-/// How far behind a SYN the next packet of its connection stands at most, bytes, where those between were not captured: a window that
-/// is not scaled.
+/// Maximum distance from a SYN to the next captured packet of its connection, bytes: an unscaled window.
 const CONFIRMED_WITHIN: u32 = 1 << 16;
 
-/// A SYN in the middle of a connection that nobody has answered yet.
+/// A SYN in the middle of a connection, not answered yet.
 #[derive(Debug, Serialize, Deserialize)]
 pub(crate) struct Opening {
     syn: SegmentBuf,
@@ -19,13 +18,13 @@ pub(crate) struct Opening {
 }
 
 impl Opening {
-    /// With what it acknowledges left out: it may be a stray one.
+    /// Drops the SYN's acknowledgement number, because the SYN may be stray.
     pub(crate) fn new(segment: &Segment<'_>, direction: usize, stamp: Stamp) -> Self {
         let syn = SegmentBuf { ack: 0, flags: TcpFlags(0x02), ..SegmentBuf::of(segment) };
         Self { syn, direction, stamp }
     }
 
-    /// Whether a segment fits the SYN: the other end acknowledges it, or its sender goes on behind it.
+    /// Whether a segment confirms the SYN: the other end acknowledges it, or its sender continues after it.
     fn fits(&self, segment: &Segment<'_>, direction: usize) -> bool {
         let begin = self.syn.seq.wrapping_add(1);
         if direction == self.direction {
@@ -50,7 +49,7 @@ impl Connection {
         }
         let tcp_flows = &self.tcp_flows;
         let confirms = |opening: &mut Box<Opening>| {
-            // The sequence numbers of the other end tell: those of the SYN may be near the connection's by chance or damage.
+            // The other end's sequence numbers decide: those of the SYN may be near the connection's by chance or damage.
             let theirs = if direction == opening.direction { segment.ack } else { segment.seq };
             let is_old = !segment.flags.syn() && is_near(&tcp_flows[1 - opening.direction], theirs);
             opening.fits(segment, direction) && !is_old
@@ -58,7 +57,7 @@ impl Connection {
         self.opening.take_if(confirms)
     }
 
-    /// Whether a SYN that acknowledges something may be a stray one: what it acknowledges is of this connection.
+    /// Whether a SYN with an acknowledgement may be stray: it acknowledges data of this connection.
     pub(crate) fn is_acknowledged_by(&self, syn: &Segment<'_>, direction: usize) -> bool {
         is_near(&self.tcp_flows[1 - direction], syn.ack)
     }

@@ -1,4 +1,4 @@
-//! What is above one of the streams of a connection: framing, pairing and the account of what is missing.
+//! The layers above one stream of a connection: framing, pairing and the account of missing data.
 
 use plimsoll_model::{Anomaly, PacketCounts, Sink};
 use serde::{Deserialize, Serialize};
@@ -26,9 +26,9 @@ pub(crate) struct Framed {
     first_bytes: [Option<Box<FirstBytes>>; 2],
     /// Segments that look like RPC replies, framing being unknown.
     replies: u8,
-    /// A segment that the snap length cut, framing being unknown: a message may have begun in it.
+    /// The snap length cut a segment while framing was unknown: a message may begin in the cut bytes.
     pub(super) cut_unread: bool,
-    /// What is missing of each direction.
+    /// Missing data per direction.
     pub(super) holes: [Holes; 2],
 }
 
@@ -40,7 +40,7 @@ pub(crate) struct Paired {
     pub(super) ledger: Ledger,
 }
 
-/// What is above one of the streams of a connection. References to few things: it is made for every packet.
+/// The layers above one stream of a connection. Contains few references, because it is created for every packet.
 pub(super) struct StreamConsumer<'c, S> {
     pub(super) framed: &'c mut Framed,
     pub(super) messages: Messages<'c, S>,
@@ -113,7 +113,7 @@ impl<S: Sink> StreamConsumer<'_, S> {
         true
     }
 
-    /// Whether these bytes show a message together with those in front of them, which were too few: then the framer has those.
+    /// Whether these bytes and the preceding ones, which were too few, show a message. If so, the framer takes the preceding ones.
     #[cold]
     fn begins_in_small_segments(&mut self, chunk: &Chunk<'_>) -> bool {
         let direction = self.messages.direction;
@@ -133,8 +133,8 @@ impl<S: Sink> StreamConsumer<'_, S> {
         true
     }
 
-    /// Data goes the other way, and its sender had more of this stream than was captured: from `next` to `acknowledged`. Where nothing
-    /// follows, nothing but this tells of the hole: it counts as one in time for the pairing, unless it was `noted` before.
+    /// The other end answers data of this stream that was not captured, from `next` to `acknowledged`. If nothing follows in the stream,
+    /// only this answer shows the hole, so it counts as a hole for the pairing, unless it was `noted` before.
     #[cold]
     pub(super) fn answered_unseen(&mut self, next: u64, acknowledged: u64, noted: bool) {
         let messages = &mut self.messages;
@@ -182,7 +182,7 @@ impl<S: Sink> StreamConsumer<'_, S> {
         }
         let is_hidden = framer.faults.hidden != hidden;
         let from_client = may_be_client(self.messages.paired.pairing.client, self.messages.direction);
-        // What a client's stream begins with is the rest of a request from before the capture.
+        // The start of a client's stream is the rest of a request from before the capture.
         if is_hidden && (found_once || !from_client) {
             let losses = &mut self.messages.paired.link.holes[self.messages.direction];
             *losses = losses.saturating_add(1);

@@ -1,11 +1,11 @@
-//! A segment that TCP sends again and again, because no copy of it arrives, while other packets pass: it is too large for the path.
+//! A segment that TCP retransmits repeatedly because no copy arrives, while other packets pass: it is too large for the path.
 
 use plimsoll_model::Stuck;
 use serde::{Deserialize, Serialize};
 
 use crate::packet::Segment;
 
-/// Copies of a segment that is stuck, at least: the loss of four one after the other is rare on a path that loses 10 % (1 in 10,000).
+/// Minimum number of copies of a stuck segment: the loss of four in a row is rare on a path that loses 10 % (1 in 10,000).
 const COPIES: u64 = 4;
 /// From the first retransmission to the last, ns: TCP doubles its timeout, which is 200 ms or longer (RFC 6298 5.5).
 const STUCK_NS: i64 = 1_000_000_000;
@@ -36,13 +36,13 @@ pub(super) struct Repeated {
 #[derive(Clone, Copy, Debug, Default, Serialize, Deserialize)]
 pub(super) struct Found {
     pub(super) stuck: Stuck,
-    /// When the first of them was sent again first and last, ns,
+    /// First and last retransmission of the first stuck segment, ns.
     pub(super) span_ns: Option<(i64, i64)>,
-    /// … and that its receiver sent something meanwhile.
+    /// Whether its receiver sent something meanwhile.
     pub(super) was_peer_there: bool,
-    /// Segments whose receiver sent nothing meanwhile,
+    /// Stuck segments whose receiver sent nothing meanwhile.
     pub(super) unanswered: Stuck,
-    /// … and when the first of them was sent again first, ns.
+    /// First retransmission of the first of these, ns.
     pub(super) unanswered_from_ns: Option<i64>,
 }
 
@@ -70,7 +70,7 @@ impl Repeated {
         };
     }
 
-    /// The receiver sent a segment, which acknowledges it or does not. Who resets the connection has come back without it.
+    /// The receiver sent a segment, which may acknowledge the stuck one. A RST does not show that the receiver was present meanwhile.
     pub(super) fn answered(&mut self, segment: &Segment<'_>) {
         self.is_peer_there |= !segment.flags.rst();
         if segment.flags.ack() && segment.ack.wrapping_sub(self.seq) as i32 > 0 {

@@ -1,6 +1,6 @@
-//! What TCP's headers tell of waiting: closed windows, delayed acknowledgements, retransmissions, the round trip of the handshake.
+//! Waits that TCP headers show: closed windows, delayed acknowledgements, retransmissions, the round trip of the handshake.
 //!
-//! Nearly all packets pass by with a comparison or two; what is told apart here is rare.
+//! Nearly all packets need only a comparison or two here.
 
 use std::net::IpAddr;
 
@@ -14,7 +14,7 @@ use crate::packet::Segment;
 
 /// Acknowledgements are delayed by 40 ms (Linux) to 200 ms (RFC 1122 4.2.3.2 allows 500 ms), ns. Quicker ones wait for nothing.
 const DELAYED_NS: std::ops::RangeInclusive<i64> = 35_000_000..=250_000_000;
-/// A sender that waited goes on within this time of what it waited for, ns.
+/// A sender that waited continues within this time after the end of the wait, ns.
 const GOES_ON_NS: i64 = 10_000_000;
 /// A SYN, or the answer to one, that comes again after so long was sent again, ns; sooner, the capture holds the same packet twice. Systems
 /// wait for a second or longer.
@@ -23,7 +23,7 @@ const SYN_AGAIN_NS: i64 = 200_000_000;
 /// The longest that TCP waits before it sends a segment again (RFC 6298 2.5 allows such a limit from 60 s on; Linux has 120 s), ns.
 const RETRANSMISSION_TIMEOUT_MAX_NS: i64 = 120_000_000_000;
 
-/// What is under way in a connection, by direction of the data that wait.
+/// Current state of a connection, by direction of the waiting data.
 #[derive(Debug, Default, Serialize, Deserialize)]
 pub(super) struct Watch {
     /// Something is: each segment is looked at.
@@ -39,7 +39,7 @@ pub(super) struct Watch {
     acknowledged: [Option<(i64, i64)>; 2],
     /// Windows that are full.
     windows: Windows,
-    /// What is sent again.
+    /// Retransmitted segments.
     repeated: Option<Box<[Repeated; 2]>>,
     /// Delays before retransmissions are counted up to this time, so that no time counts twice.
     resent_until_ns: [i64; 2],
@@ -50,9 +50,10 @@ pub(super) struct Watch {
     late_since_ns: Option<i64>,
     /// The end that closed the connection first, and when.
     closed_by: Option<(usize, i64)>,
-    /// How long the answer to the SYN and the client's next segment took, ns: what the server and the client are away from the capture.
+    /// Time until the answer to the SYN, and from there to the client's next segment, ns: the round trips from the capture to the server
+    /// and to the client.
     handshake_ns: Option<(u64, u64)>,
-    /// What was found besides; directions as in the connection.
+    /// Other findings, by direction.
     found: Option<Box<Network>>,
 }
 
@@ -79,7 +80,7 @@ impl Watch {
         is_seen
     }
 
-    /// Takes a segment without data. `is_inside` says that a message of the other direction is not complete.
+    /// Takes a segment without data. `is_inside`: a message of the other direction is incomplete.
     #[cold]
     pub(super) fn empty(
         &mut self,
@@ -177,14 +178,14 @@ impl Watch {
         *until_ns = now_ns.max(*until_ns);
     }
 
-    /// A segment of the receiver of what was sent again.
+    /// Takes a segment from the receiver of the retransmitted data.
     fn answered(&mut self, segment: &Segment<'_>, direction: usize) {
         if let Some(repeated) = &mut self.repeated {
             repeated[1 - direction].answered(segment);
         }
     }
 
-    /// The window that the sender of a segment has for data of the other direction, which has been waiting `since_ns` where that is known.
+    /// Notes the window that the segment's sender offers to the other direction, whose data has been waiting since `since_ns`, if known.
     fn window(&mut self, segment: &Segment<'_>, direction: usize, now_ns: i64, since_ns: Option<i64>) {
         if segment.flags.rst() || segment.flags.fin() {
             return;
@@ -244,7 +245,7 @@ impl Watch {
         }
     }
 
-    /// That of the handshake between the place of the capture and the client, ns; 0 where it is not known.
+    /// The handshake's round trip between the capture point and the client, ns; 0 if unknown.
     pub(super) fn to_client_ns(&self) -> u64 {
         self.handshake_ns.map_or(0, |(_, to_client)| to_client)
     }
@@ -294,7 +295,7 @@ impl Watch {
         self.closed_ns[direction].map_or(0, |closed_ns| u64::try_from(passed(closed_ns)).unwrap_or(0))
     }
 
-    /// What was found, requests first, where the client's direction and address are known; `segments` has those with data.
+    /// The findings, requests first, for a known client direction and address; `segments` counts data segments.
     pub(super) fn found(&self, client: usize, ip: IpAddr, segments: [u64; 2]) -> Network {
         let found = self.found.as_deref().copied().unwrap_or_default();
         let turn = |both: [u64; 2]| if client == 0 { both } else { [both[1], both[0]] };

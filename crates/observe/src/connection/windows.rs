@@ -49,7 +49,7 @@ impl Windows {
             .map(|(low, high)| low.zip(high).map_or([0; 2], |(low, high)| [low, high].map(|by| by.min(SHIFT_MAX))));
     }
 
-    /// Whether a segment ends a wait of the other end, which had sent its last data so long ago: its window was full.
+    /// Whether a segment ends a wait of the other end: its window was full, and it sent its last data `passed_ns` ago.
     #[inline(always)]
     pub(super) fn ends_wait(&self, direction: usize, passed_ns: Option<i64>) -> bool {
         self.shifts.is_some() && passed_ns.is_some_and(|passed_ns| passed_ns >= WAIT_NS) && self.is_full(1 - direction)
@@ -61,14 +61,14 @@ impl Windows {
         (1..=flow.window).contains(&in_flight) && flow.window - in_flight < ROOM
     }
 
-    /// Notes such a wait.
+    /// Records a wait for the full window.
     pub(super) fn note_wait(&mut self, direction: usize, now_ns: i64, passed_ns: i64) {
         self.flows[1 - direction].waited = Some((now_ns, passed_ns));
         let flow = &mut self.flows[1 - direction];
         flow.largest_full = flow.largest_full.max(flow.window);
     }
 
-    /// Notes what a segment says, after it was asked for what it ends.
+    /// Updates the windows. Call this after [`Self::ends_wait`].
     #[inline(always)]
     pub(super) fn segment(&mut self, segment: &Segment<'_>, direction: usize) {
         let Some(shifts) = self.shifts else { return };
@@ -92,17 +92,17 @@ impl Windows {
         }
     }
 
-    /// The sender waited for something else: it sends again what was lost.
+    /// The sender waited for another reason: it retransmits lost data.
     pub(super) fn forget(&mut self, direction: usize) {
         self.flows[direction].waited = None;
     }
 
-    /// Whether a wait has ended, and the next data tell what for it was.
+    /// Whether a wait has ended, and the next data decide whether it counts.
     pub(super) fn is_active(&self) -> bool {
         self.flows.iter().any(|flow| flow.waited.is_some())
     }
 
-    /// What was found, by direction.
+    /// The findings, by direction.
     pub(super) fn found(&self, client: IpAddr) -> [SmallWindow; 2] {
         self.flows.map(|Flow { waits, wait_ns, largest_full: bytes, .. }| SmallWindow { client, waits, wait_ns, bytes })
     }

@@ -1,4 +1,4 @@
-//! What stands in for decryption where it is not compiled in: a type that nobody can make.
+//! Replaces decryption in builds without it: a type without values.
 
 use super::Opened;
 use crate::message::Message;

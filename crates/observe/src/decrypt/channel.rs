@@ -1,5 +1,4 @@
-//! What one connection must remember for its messages to be decrypted: in dialect 3.1.1, the hash over the messages
-//! that lead to a session.
+//! State of one connection for decryption: in dialect 3.1.1, the hash over the messages that lead to a session.
 //!
 //! Spec: MS-SMB2 3.2.5.2, 3.2.5.3, 3.3.5.4, 3.3.5.5 (PreauthIntegrityHashValue), 2.2.4.1 (negotiate contexts)
 
@@ -29,7 +28,7 @@ const ENCRYPTION_CAPABILITIES: u16 = 2;
 pub(crate) struct Channel {
     /// Message id of the NEGOTIATE request, and the hash with it.
     asked: Option<(u64, Preauth)>,
-    /// The hash with the response too, and the cipher in it. `None` before dialect 3.1.1 is chosen.
+    /// The hash including the response, and the chosen cipher. `None` before dialect 3.1.1 is chosen.
     negotiated: Option<(Preauth, Algorithm)>,
     /// SESSION_SETUP requests, by message id, and the hash with each.
     steps: Few,

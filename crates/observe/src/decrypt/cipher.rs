@@ -98,8 +98,8 @@ mod tests {
     const ALL: [Algorithm; 4] =
         [Algorithm::Aes128Ccm, Algorithm::Aes128Gcm, Algorithm::Aes256Ccm, Algorithm::Aes256Gcm];
 
-    /// That every cipher is the one it is called: ciphers of other keys or kinds refuse what it sealed. The vectors in
-    /// `sessions` tie two of them to the outside.
+    /// Each cipher refuses messages that a cipher with another key or of another kind sealed. The vectors in `sessions` check two of them
+    /// against independent data.
     #[test]
     fn each_opens_its_own_and_nothing_else() {
         for sealed_by in ALL {

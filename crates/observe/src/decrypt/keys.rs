@@ -33,7 +33,7 @@ impl SessionKeys {
     ///
     /// # Errors
     ///
-    /// Where the text is anything else.
+    /// If the text has another form.
     pub fn add(&mut self, text: &str) -> Result<(), KeyError> {
         let (session, key) = text.trim().split_once(':').ok_or(KeyError::NoColon)?;
         let session = bytes(session).ok_or(KeyError::SessionId)?;
@@ -43,11 +43,11 @@ impl SessionKeys {
         Ok(())
     }
 
-    /// Adds every line of a text; empty lines and those that begin with `#` say nothing.
+    /// Adds every line of a text; empty lines and those that begin with `#` are ignored.
     ///
     /// # Errors
     ///
-    /// The number, from 1, of the first line that is anything else; those before it have been added.
+    /// The number, from 1, of the first invalid line; the lines before it have been added.
     pub fn add_lines(&mut self, text: &str) -> Result<(), (usize, KeyError)> {
         let lines = text.lines().enumerate().map(|(at, line)| (at + 1, line.trim()));
         for (number, line) in lines.filter(|(_, line)| !line.is_empty() && !line.starts_with('#')) {

@@ -1,9 +1,9 @@
-//! Decryption: encrypted SMB 3 messages become plain ones where their session's key was given.
+//! Decryption: encrypted SMB 3 messages become plain ones if their session's key is available.
 //!
-//! Nothing is guessed: a message counts as decrypted only if its authentication tag says so. Which dialect, cipher
-//! and direction a key is for therefore need not be known, only tried.
+//! A message counts as decrypted only if its authentication tag is valid. The dialect, cipher and direction of a key therefore need not
+//! be known: all are tried.
 //!
-//! Without the feature `decrypt` there are no keys, and encrypted messages stay what they are.
+//! Without the feature `decrypt` there are no keys, and encrypted messages stay encrypted.
 //!
 //! Spec: MS-SMB2 3.1.4.3, 3.2.5.1.1.1.
 

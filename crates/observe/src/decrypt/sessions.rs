@@ -26,7 +26,7 @@ pub(crate) struct Decryption {
 /// A session id whose key was given.
 struct Session {
     keys: Vec<Secret>,
-    /// Of dialects 3.0 and 3.0.2, which need nothing but the key.
+    /// Keys of dialects 3.0 and 3.0.2, which need only the session key.
     fixed: Vec<Numbered>,
     /// Of dialect 3.1.1, from logons that were seen, newest first.
     learnt: VecDeque<Numbered>,
@@ -65,8 +65,8 @@ impl Decryption {
         session.learnt.truncate(LEARNT_MAX);
     }
 
-    /// Decrypts a message that begins with a TRANSFORM_HEADER. `last` is the cipher that opened the one before it, most
-    /// likely this one's too.
+    /// Decrypts a message that begins with a TRANSFORM_HEADER. `last` is the cipher of the previous message, which is most likely the
+    /// same.
     pub(super) fn open(&mut self, message: &Message<'_>, last: &mut Option<u32>) -> Opened {
         let header = Encrypted::new(message.bytes);
         let Some(session) = header.and_then(|header| self.sessions.get(&header.session_id()?)) else {

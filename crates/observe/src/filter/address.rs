@@ -9,7 +9,7 @@ use plimsoll_model::Endpoint;
 pub struct Address {
     networks: Vec<Network>,
     port: Option<u16>,
-    /// Of a host whose addresses somebody knows.
+    /// The name of a host, if its addresses are known.
     name: Option<String>,
 }
 

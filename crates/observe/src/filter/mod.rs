@@ -14,13 +14,13 @@ pub use pattern::Pattern;
 pub use status::Status;
 pub use term::{Term, Terms};
 
-/// An instant of a capture that began at this one; both ns since the Unix epoch.
+/// Maps the start of a capture to a point in time; both in ns since the Unix epoch.
 pub type Moment = Box<dyn Fn(i64) -> i64 + Send>;
 
-/// What is wanted; what says nothing matches everything.
+/// The filters; an empty one matches everything.
 #[derive(Default)]
 pub struct Criteria {
-    /// Requests that were sent at or after this time, and before the other.
+    /// Requests sent at or after the first time and before the second.
     pub times: (Option<Moment>, Option<Moment>),
     /// Clients.
     pub clients: Vec<Term<Address>>,
@@ -40,7 +40,7 @@ pub struct Criteria {
     pub slower_than_ns: Option<i64>,
 }
 
-/// What filters have found out and counted: the time range, known when the capture begins, and what was not let through.
+/// Results of the filters: the time range, known when the capture begins, and the number of rejected transactions.
 pub type FilterState = (Option<i64>, Option<i64>, u64);
 
 /// Lets the wanted transactions through.
@@ -75,7 +75,7 @@ impl<S> Filtered<S> {
         Self { filters: criteria.map(|criteria| Box::new(Filters::new(criteria))), refused: 0, sink }
     }
 
-    /// What was found out and counted so far.
+    /// The results so far.
     pub fn state(&self) -> FilterState {
         let (from_ns, to_ns) = self.filters.as_ref().map_or((None, None), |filters| (filters.from_ns, filters.to_ns));
         (from_ns, to_ns, self.refused)

@@ -63,7 +63,7 @@ fn matcher(glob: &str, is_smb: bool) -> Result<GlobMatcher, globset::Error> {
 #[derive(Clone, Debug)]
 pub(super) struct NameFilter {
     terms: Terms<Pattern>,
-    /// By symbol, of SMB and of others.
+    /// Cached matches by symbol, for SMB and for other protocols.
     known: Vec<[Option<bool>; 2]>,
 }
 

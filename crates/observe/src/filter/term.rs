@@ -1,17 +1,17 @@
-//! The values of one filter: what is wanted, and what is not.
+//! A filter's values, with or without negation.
 
-/// One value of a filter as the user wrote it; `!` in front means: not this one.
+/// One value of a filter as the user wrote it; a leading `!` negates it.
 #[derive(Clone, Debug)]
 pub struct Term<T> {
     /// As it was written.
     pub written: String,
     excludes: bool,
-    /// What it means, without the `!`.
+    /// The parsed value, without the `!`.
     pub what: T,
 }
 
 impl<T> Term<T> {
-    /// Reads a value with `parse`, after its `!`.
+    /// Parses a value with `parse`, after an optional `!`.
     ///
     /// # Errors
     /// Those of `parse`.

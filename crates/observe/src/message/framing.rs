@@ -50,9 +50,9 @@ pub struct Framer {
     search: Search,
     /// Messages are decrypted, for which some must be kept whole.
     decrypts: bool,
-    /// Since when later bytes had been there when the chunk under way came, where it filled a gap.
+    /// For a chunk that fills a gap: the time since which later bytes were there.
     gap_seen_ns: Option<i64>,
-    /// What went wrong so far.
+    /// Faults so far.
     pub faults: Faults,
 }
 
@@ -83,7 +83,7 @@ impl Framer {
         self.message.content == Content::Raw && self.state == State::Body
     }
 
-    /// The stream begins here (SYN seen), or what is known of it has become worthless.
+    /// The stream begins here (SYN seen), or the framing state has become invalid.
     pub fn restart(&mut self, at_boundary: bool) {
         self.message.buffer.clear();
         self.search.restart();
@@ -142,7 +142,7 @@ impl Framer {
         cursor.begun
     }
 
-    /// Most messages fill a segment of their own, and need no cursor. False where this is not one of them.
+    /// Takes a message that fills its segment exactly, as most do: it needs no cursor. Returns false for other segments.
     #[inline]
     fn whole(
         &mut self,

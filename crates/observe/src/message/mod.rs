@@ -30,19 +30,19 @@ pub struct Message<'a> {
     pub resent_wait_ns: Option<u64>,
     /// Stream offset behind its last byte; 0 over UDP.
     pub end_offset: u64,
-    /// What the packet with its first byte acknowledged of the other direction, as an offset there; 0 over UDP.
+    /// Acknowledged offset in the other direction, from the packet with the message's first byte; 0 over UDP.
     pub acknowledges: u64,
     /// Packets that carried it, as far as seen.
     pub packets: u32,
-    /// Stream offset of the prefix in front of it; 0 over UDP.
+    /// Stream offset of the message's prefix; 0 over UDP.
     pub begin_offset: u64,
-    /// Record marks within it.
+    /// Record marks within the message.
     pub marks: &'a [FragmentMark],
-    /// What it is.
+    /// The message's kind.
     pub content: Content,
 }
 
-/// What stands behind a prefix.
+/// The content after a prefix.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub enum Content {
     /// A message with a header of a known protocol.
@@ -59,8 +59,8 @@ pub enum Content {
 /// The mark of a further fragment of an RPC record.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct FragmentMark {
-    /// Bytes of the message in front of it.
+    /// Number of message bytes before the mark.
     pub at: u64,
-    /// The mark; what a hole hides of it is zero.
+    /// The mark; bytes in a hole are zero.
     pub bytes: [u8; 4],
 }

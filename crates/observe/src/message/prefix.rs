@@ -23,7 +23,7 @@ pub enum Framing {
     Rpc,
 }
 
-/// What the bytes before a message say of it.
+/// Meaning of the bytes before a message.
 pub(super) struct Prefix {
     /// Payload length behind the prefix (of the first fragment).
     pub(super) len: u64,
@@ -58,7 +58,7 @@ fn smb_prefix(bytes: &[u8], allow_raw: bool) -> Parsed {
     let len = u64::from(header.length);
     let ok = |content| Parsed::Ok(Prefix { len, more_fragments: false, content });
     if header.kind != nbss::MESSAGE {
-        // Session requests and keep-alives are short; anything else with such a type is not a prefix.
+        // Session requests and keep-alives are short; a longer message with such a type is not valid.
         return if header.is_known() && len < 256 { ok(Content::Service(header.kind)) } else { Parsed::Wrong };
     }
     if len < 4 {

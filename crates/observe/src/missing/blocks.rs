@@ -1,8 +1,7 @@
-//! How much the sizes of so many messages in a row vary.
+//! Variance of message sizes summed over consecutive messages.
 //!
-//! Messages of a kind come together, so the error of "bytes missing over mean size" is larger than that of independent
-//! sizes. Sums over blocks of 1, 2, 4 … messages in a row show how large it is. Messages are added several at once, because this is done
-//! for each of them.
+//! Messages of one kind occur together, so the error of "bytes missing over mean size" is larger than for independent sizes. Sums over
+//! blocks of 1, 2, 4 … consecutive messages show how large it is. Messages are added in batches, because every message passes here.
 
 use serde::{Deserialize, Serialize};
 
@@ -10,7 +9,7 @@ use super::Estimate;
 
 /// Sizes of blocks are powers of two below two to this.
 const LEVELS: usize = 16;
-/// The variance of a block size is believed from so many blocks on.
+/// Minimum number of blocks for a usable variance of their size.
 const BLOCKS_MIN: u32 = 8;
 /// Messages added at once: a block of the level below.
 const BATCH: usize = 8;
@@ -41,7 +40,7 @@ fn twice<const N: usize, const HALF: usize>(sums: [u64; N]) -> [u64; HALF] {
     std::array::from_fn(|_| pairs.next().unwrap_or_default())
 }
 
-/// Takes a block of so many messages that `at` is its level.
+/// Adds a block of 2^`at` messages.
 #[inline]
 fn add_block(levels: &mut [Level], at: usize, sum: u64) {
     let mut block = sum;
@@ -60,10 +59,10 @@ fn add_block(levels: &mut [Level], at: usize, sum: u64) {
 pub(crate) struct Blocks {
     /// None before the first batch.
     levels: Option<Box<[Level; LEVELS]>>,
-    /// Messages of which the sizes are in `levels`, and the sum of them.
+    /// Number of messages in `levels`, and the sum of their sizes.
     added: u64,
     sum: u64,
-    /// Sizes that are to be added.
+    /// Sizes still to be added.
     batch: [u64; BATCH],
     waiting: usize,
 }

@@ -1,4 +1,4 @@
-//! When the capture lost packets: what may have begun, ended or happened as a whole while it did.
+//! Times at which the capture lost packets: whole connections and operations may be hidden in them.
 
 use plimsoll_model::Missing;
 use serde::{Deserialize, Serialize};
@@ -20,7 +20,7 @@ impl Bursts {
         if to_ns <= from_ns {
             return;
         }
-        // Holes of one burst are found one after the other, by the connections that it hit.
+        // The connections that a burst hit report its holes one after the other.
         if let Some(last) = self.all.last_mut()
             && from_ns <= last.1
             && to_ns >= last.0
@@ -40,7 +40,7 @@ impl Bursts {
         self.all
     }
 
-    /// Makes room: joins those nearest to each other.
+    /// Merges the two bursts that are nearest to each other, to make room.
     fn join(&mut self) {
         self.merge(0);
         let mut distances: Vec<i64> = self.all.windows(2).map(|pair| pair[1].0.saturating_sub(pair[0].1)).collect();
@@ -66,13 +66,13 @@ impl Bursts {
 
 /// Bursts looked at, at most: the longest.
 const LOOKED_AT_MAX: usize = 64;
-/// So many times the usual distance of its operations may a connection have been quiet before a burst that hid its end.
+/// Maximum gap before a burst that can hide a connection's end, as a multiple of the connection's mean time between operations.
 const QUIET: f64 = 30.0;
-/// Traffic comes in spurts: for a short time a connection may be so many times busier than on average.
+/// Traffic is bursty: a connection may be this many times busier than on average for a short time.
 const BUSIER: f64 = 4.0;
 
-/// Operations that no connection's own bytes tell of: those of connections that began or ended while packets were lost, and of
-/// connections so short that a burst can hide all of one, at the rate that was seen. `span` is that of the capture.
+/// Estimates the operations that no connection's own bytes show: those of connections that began or ended during a loss, and of
+/// connections so short that a burst can hide them completely, at the observed rate. `span` is the capture's.
 pub(crate) fn between_connections(ends: &[End], mut bursts: Vec<(i64, i64)>, span: (i64, i64)) -> Missing {
     bursts.sort_by_key(|&(from, to)| from.saturating_sub(to));
     bursts.truncate(LOOKED_AT_MAX);
@@ -108,8 +108,8 @@ impl End {
         (self.operations > 1 && self.life() > 0).then(|| self.operations as f64 / self.life() as f64)
     }
 
-    /// Operations, at the usual rate, from this connection's last packet to the end of the burst that may hide more of it. That is the
-    /// first one after the packet: of a connection that lived on, something would have been captured before the next burst.
+    /// Expected operations from this connection's last packet to the end of the first burst after it, which may hide them. Later bursts
+    /// do not matter: of a live connection a packet would have been captured before them.
     fn ended_in(&self, bursts: &[(i64, i64)]) -> f64 {
         let (Some(rate), false) = (self.rate(), self.closed) else { return 0.0 };
         let Some(&(from, to)) = bursts.iter().find(|&&(_, to)| to > self.last_ns) else { return 0.0 };

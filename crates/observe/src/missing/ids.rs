@@ -4,13 +4,12 @@ use serde::{Deserialize, Serialize};
 
 use super::{Blocks, Estimate};
 
-/// A client whose first captured request has a higher id than this did not count from 0: nobody sends as many requests on one
-/// connection.
+/// A client whose first captured request has a higher id did not count from 0: no client sends that many requests on one connection.
 const MOST_BEFORE: u64 = 1 << 40;
 
-/// Of the ids between the lowest and highest of a stretch without loss, so many must have been seen: then the client counts.
+/// Minimum fraction of the ids in a stretch without loss that must have been seen; with fewer, the client does not count its ids.
 const DENSE: f64 = 0.9;
-/// Ids further from each other than this do not count on: further than any client has requests outstanding.
+/// Maximum distance between consecutive ids: more than the number of outstanding requests of any client.
 const JUMP_MAX: u64 = 4_096;
 /// Ids seen in stretches without loss before a client is known to count.
 const SEEN_MIN: u64 = 8;
@@ -32,7 +31,7 @@ pub(crate) struct Ids {
     seen: u64,
     stretches: u64,
     losses: u64,
-    /// What is most often between one id and the next, and how much more often than not.
+    /// The most frequent difference between consecutive ids, and its majority over other differences (votes).
     unit: (i64, u32),
     /// Losses when the last id came.
     breaks: u32,
@@ -42,7 +41,7 @@ pub(crate) struct Ids {
     first: Option<u64>,
     /// The id of the first request there is, where ids begin there.
     origin: u64,
-    /// Counted in the highest byte: xids whose bytes are the other way round.
+    /// Whether xids count in the highest byte: their bytes are swapped.
     swapped: Option<bool>,
 }
 
@@ -85,7 +84,7 @@ impl Ids {
         self.take(u64::from(mid), step, 1, breaks);
     }
 
-    /// No request has an id below this one: another protocol had them.
+    /// Requests begin with this id: another protocol used the lower ones.
     pub(crate) fn begin_at(&mut self, id: u64) {
         self.origin = id;
     }
@@ -107,7 +106,7 @@ impl Ids {
         self.stretches.saturating_sub(self.losses)
     }
 
-    /// After so many requests ids come round, where they do.
+    /// Number of requests after which ids wrap around, if they do.
     pub(crate) fn cycle(&self) -> Option<f64> {
         (self.unit.0 > 0).then(|| 65_536.0 / self.unit.0 as f64)
     }
@@ -152,8 +151,8 @@ impl Ids {
         (self.stretch_seen, self.breaks) = (width as u64, breaks);
     }
 
-    /// How many requests the gaps between stretches held; `None` where the client does not count. With `unmarked`
-    /// losses leave no mark of their own (UDP): every gap is one.
+    /// Number of requests in the gaps between stretches; `None` if the client does not count its ids. `unmarked`: losses leave no other
+    /// trace (UDP), so every gap is a loss.
     pub(crate) fn missing(&self, unmarked: bool) -> Option<Estimate> {
         let (seen, stretches) = (self.seen + self.stretch_seen, self.stretches + 1);
         let unit = self.unit.0.max(1) as u64;
@@ -163,7 +162,7 @@ impl Ids {
             return None;
         }
         let density = (seen as f64 / spans as f64).min(1.0);
-        // What is between two ids of which none is missing is a unit less one.
+        // Between consecutive requests there are `unit` - 1 unused ids.
         let between = self.losses.saturating_mul(unit - 1);
         let gaps = if unmarked { spans.saturating_sub(seen) } else { self.gaps.saturating_sub(between) / unit };
         let counts =

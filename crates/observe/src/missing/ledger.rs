@@ -1,4 +1,4 @@
-//! What one connection had and what of it is missing.
+//! Data and missing data of one connection.
 
 use plimsoll_model::{Endpoint, Missing, OneSided, Unseen};
 use serde::{Deserialize, Serialize};
@@ -9,9 +9,9 @@ use crate::stream::TcpFlow;
 
 /// Two standard errors each way: 95 %.
 const ERRORS: f64 = 2.0;
-/// An encrypted message is a compound of so many operations at most, usually: open, query, close.
+/// Usual maximum number of operations in an encrypted message, a compound: open, query, close.
 const COMPOUND_MAX: u64 = 3;
-/// Of SMB1's MIDs so many, as a share, are of no operation (acknowledged breaks, skipped ids), as one standard error.
+/// Standard error of counting by SMB1's MIDs, as a fraction: MIDs without an operation (acknowledged breaks, skipped ids).
 const MIDS_OFF: f64 = 0.01;
 /// Requests of a UDP conversation without any answer before its answers are said not to have been captured. (A client whose
 /// server is dead asks again with the same xid, which is not counted again.)
@@ -29,9 +29,9 @@ struct Flow {
     behind: Option<u64>,
     /// Losses before it.
     breaks: u32,
-    /// Bytes between messages, across losses: messages of which not even the header is there.
+    /// Bytes between messages, across losses: messages without even a header.
     between: u64,
-    /// In so many places.
+    /// Number of places with such bytes.
     gaps: u32,
     /// Bytes before the first and behind the last message.
     outside: [u64; 2],
@@ -49,14 +49,14 @@ pub(crate) struct Ledger {
     times: Option<(i64, i64)>,
 }
 
-/// Pairs, halves without a partner and messages that cannot be read, since they were last taken from here. Nearly all are pairs, which
-/// are looked at after each message; the others only where there are any.
+/// Pairs, unpaired halves and unreadable messages since the last [`Self::take`]. Nearly all are pairs, which are checked after each
+/// message; the others only if `any` is set.
 #[derive(Debug, Default, Serialize, Deserialize)]
 pub(crate) struct Tally {
     /// Pairs.
     pub(crate) paired: u64,
     others: Unseen,
-    /// There are others.
+    /// There are unpaired halves or unreadable messages.
     any: bool,
 }
 
@@ -75,7 +75,7 @@ impl Tally {
     }
 }
 
-/// When a connection was seen, for judging what may have happened while packets were lost.
+/// First and last sight of a connection, for estimating operations that a loss may have hidden.
 #[derive(Clone, Copy, Debug, Serialize, Deserialize)]
 pub(crate) struct End {
     pub(crate) first_ns: i64,
@@ -146,7 +146,7 @@ impl Ledger {
         self.tally.add(&unseen);
     }
 
-    /// Nothing more will come in these streams: counts what is missing behind the last message.
+    /// Ends the streams: counts the bytes that are missing after the last message.
     pub(crate) fn end_streams(&mut self, tcp_flows: &[TcpFlow; 2], link: &ConnectionContext) {
         for ((flow, tcp_flow), breaks) in self.flows.iter_mut().zip(tcp_flows).zip(link.breaks) {
             let (Some(end), Some(next)) = (tcp_flow.end(), tcp_flow.next()) else { continue };
@@ -157,7 +157,7 @@ impl Ledger {
         }
     }
 
-    /// The account. `client` is the direction of requests, where known; `ids` are those of the requests.
+    /// Closes the account. `client` is the direction of requests, if known; `ids` are the ids of the requests.
     pub(crate) fn close(
         mut self,
         client: Option<usize>,
@@ -179,7 +179,7 @@ impl Ledger {
         (self.tally, one_sided)
     }
 
-    /// Whether no packet of a direction was captured, but packets of the other were.
+    /// Whether packets of only the other direction were captured.
     pub(crate) fn is_silent(&self, direction: usize) -> bool {
         self.flows[direction].packets == 0 && self.flows[1 - direction].packets > 0
     }
@@ -199,8 +199,8 @@ impl Ledger {
         })
     }
 
-    /// Whether the packets of one direction are not in the capture. A server that says nothing is another matter: then nothing of
-    /// its own was acknowledged either.
+    /// Whether the capture lacks the packets of one direction. A server that does not answer is a different case: the client then
+    /// acknowledges no data from it.
     fn one_sided(&self, tcp_flows: Option<&[TcpFlow; 2]>) -> bool {
         let (requests, responses) = (self.tally.unanswered(), self.tally.orphans());
         if self.tally.paired > 0 || (requests > 0) == (responses > 0) {
@@ -222,13 +222,13 @@ impl Ledger {
         }
     }
 
-    /// Halves without a partner are so because the other direction was not captured.
+    /// Attributes all unpaired halves to the direction that was not captured.
     fn blame_the_side(&mut self) {
         let (requests, responses) = (self.tally.unanswered(), self.tally.orphans());
         self.tally = Unseen { requests_one_sided: requests, responses_one_sided: responses, ..Unseen::default() };
     }
 
-    /// Requests of a kind: the client's messages; where it is not known who that is, as many as both directions allow.
+    /// Number of requests of a kind: the client's messages; if the client is unknown, the smaller number of both directions.
     fn requests(&self, client: Option<usize>, count: impl Fn(&Flow) -> u64) -> u64 {
         let both = [count(&self.flows[0]), count(&self.flows[1])];
         let least = if both.contains(&0) { both[0].max(both[1]) } else { both[0].min(both[1]) };
@@ -259,7 +259,7 @@ impl Ledger {
             let of_requests = of_requests.filter(|one| !is_exact && one.operations > 0.0);
             [Estimate::combined(first.into_iter().chain(of_requests)), of_responses]
         };
-        // A direction of which the beginning was not captured cannot tell what is missing there, where another can.
+        // A direction whose beginning was not captured gives no estimate if the other one can.
         let begins = flows.map(|(flow, _)| flow.origin.is_some());
         let tells = |at: usize| begins[at] || !link.from_start || begins == [false; 2];
         let up_to_last = |between: Option<Estimate>, halves: u64, before: Option<Estimate>| {
@@ -276,11 +276,11 @@ impl Ledger {
             Estimate::combined(all.into_iter().flatten()).map(|lost| behind.map_or(lost, |behind| lost.and(behind)));
         let hidden = tally.encrypted + tally.compressed;
         let floor = asked + answered;
-        // Where the connection's beginning was not captured, that of the capture may have come between.
+        // Requests from before the capture explain responses without a request, if the connection's beginning was not captured.
         let least = if link.from_start { floor } else { floor - tally.responses_unexplained };
         let nothing_known = lost.is_none()
             && self.flows.iter().any(|flow| flow.between > 0 || flow.breaks > 0 || flow.outside != [0; 2]);
-        // How much of it was dropped before its first packet, and of others of which nothing is left, nobody knows.
+        // The number of operations dropped before its first packet, and in connections without any packet, is unknown.
         let lost_before = link.begins_late && !link.from_start && tally.responses_unexplained > 0;
         let lost = lost.unwrap_or(Estimate { operations: 0.0, error: 0.0 });
         let best = (lost.operations.round() as u64).max(floor);
@@ -328,7 +328,7 @@ impl Flow {
         self.gaps += u32::from(bytes > 0);
     }
 
-    /// The operations in what is missing between messages, `seen` having been in those that could be read.
+    /// Estimated operations in the bytes missing between messages, when the readable messages had `seen` operations.
     fn operations(&self, seen: u64) -> Option<Estimate> {
         self.operations_in(self.between, self.gaps, seen)
     }
@@ -339,7 +339,7 @@ impl Flow {
         Some(Estimate { operations: lost.operations * each, error: lost.error * each })
     }
 
-    /// Operations in each message that could be read, `seen` having been in all of them.
+    /// Mean operations per readable message, when all of them together had `seen`.
     fn each(&self, seen: u64) -> f64 {
         let readable = self.sizes.messages().saturating_sub(self.encrypted + self.compressed);
         if readable > 0 && seen > 0 { seen as f64 / readable as f64 } else { 1.0 }

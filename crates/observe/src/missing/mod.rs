@@ -1,8 +1,8 @@
-//! How many operations a capture does not have.
+//! Estimates the number of operations that a capture lacks.
 //!
-//! A lost packet leaves a mark even where nothing of its messages is left: sequence numbers without bytes, and ids that
-//! count up with a gap. Each measure gives an estimate with its error, and the best of them counts. What no measure
-//! can reach, such as a connection that ended while the capture lost packets, widens the interval.
+//! A lost packet leaves traces even if nothing of its messages was captured: sequence numbers without bytes, and gaps in ids that count
+//! up. Each measure gives an estimate with an error, and the best estimate is used. Losses that no measure covers, such as a connection
+//! that ended while the capture lost packets, widen the interval.
 
 mod blocks;
 mod bursts;

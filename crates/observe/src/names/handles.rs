@@ -11,7 +11,7 @@ use super::seeded::Seeded;
 /// Handles remembered, at most: some 32 bytes each, and some 48 each of the names that lead to them.
 const HANDLES_MAX: usize = 400_000;
 
-/// What a handle stands for.
+/// The object of a handle.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Object {
     /// The export it is in, where known.
@@ -22,10 +22,10 @@ pub struct Object {
     pub file: Option<FileIdentity>,
 }
 
-/// An object, and what is known of the name by which it was asked for.
+/// An object, and the name by which a client asked for it.
 #[derive(Clone, Copy, Debug, Default, Serialize, Deserialize)]
 pub struct Named {
-    /// What it is.
+    /// The object.
     pub object: Object,
     /// The key of its name in its directory, where it was asked for by that.
     child: Option<u64>,
@@ -52,19 +52,19 @@ struct Learnt {
     changes: u32,
 }
 
-/// What a name in a directory stands for.
+/// The object of a name in a directory.
 #[derive(Clone, Copy, Debug, Serialize, Deserialize)]
 struct Child {
     path: Symbol,
     learnt: Learnt,
 }
 
-/// Handles and what they stand for. Bounded: beyond the limit new handles keep their bracketed number.
+/// Handles and their objects. Bounded: beyond the limit new handles keep their bracketed number.
 #[derive(Debug, Default, Serialize, Deserialize)]
 pub struct Handles {
     objects: InOrder<Object>,
     children: InOrder<Child>,
-    /// How often a known handle came to stand for something else.
+    /// Number of known handles whose object changed.
     changes: u64,
     hasher: Seeded,
     /// The handle asked for last, its key and object: many calls in a row are about one directory or file.
@@ -74,7 +74,7 @@ pub struct Handles {
 }
 
 impl Handles {
-    /// What a handle stands for.
+    /// The object of a handle.
     #[inline]
     pub fn object(&mut self, handle: &[u8], names: &mut Names) -> Object {
         if self.last.0 == handle {
@@ -214,7 +214,7 @@ mod tests {
         let stranger = handles.object(b"other", &mut names);
         assert_eq!(names.text(stranger.path), Some("[handle 0xd9583520]"));
     }
-    /// What is learnt again is not looked up, unless a handle has changed its meaning meanwhile.
+    /// Repeated facts need no lookup, unless a handle's object has changed meanwhile.
     #[test]
     fn the_name_learnt_last_counts() {
         let (mut handles, mut names) = (Handles::default(), Names::default());
@@ -227,7 +227,7 @@ mod tests {
             assert_eq!(names.text(file.path), Some(format!("/{name}").as_str()));
             handles.object(b"root", &mut names);
         }
-        // The same name asked for twice at once, and its handle another's in between.
+        // A client asks for the same name twice at once, and the handle has another object in between.
         let [first, second] = [(); 2].map(|()| handles.child(root, b"b", &mut names));
         handles.learn_named(b"file", &first);
         handles.learn_root(b"file", b"/other", &mut names);

@@ -12,7 +12,7 @@ const MULTICAST_DNS: u16 = 5353;
 const NETBIOS: u16 = 137;
 /// RFC 1002, 4.2.1.3: type NB, an address of a name.
 const NB: u16 = 32;
-/// Service of a NetBIOS name: the file server. Others name groups, users and browsers.
+/// Suffix of a NetBIOS name for the file server service. Other suffixes are for groups, users and browsers.
 const FILE_SERVER: u8 = 0x20;
 /// NB_FLAGS: the name is a group's.
 const GROUP: u8 = 0x80;

@@ -3,7 +3,7 @@
 use hashbrown::HashTable;
 use serde::{Deserialize, Deserializer, Serialize, Serializer};
 
-/// Values by key, in the order in which they came: what is used together came together, so that it shares cache lines
+/// A map with values in insertion order: values used together were inserted together, so they share cache lines
 /// (docs/decisions/0011-names-in-order.md). Keys are seeded hashes already; nothing is ever removed.
 #[derive(Debug)]
 pub(super) struct InOrder<T> {

@@ -1,4 +1,4 @@
-//! Hashes whose seed goes with them: those of one capture file are looked for in the next.
+//! Hashes with a stored seed, so that the hashes of one capture file can be found when the next one is read.
 
 use std::hash::{BuildHasher, Hash};
 

@@ -13,7 +13,7 @@ const IDS_MAX: usize = 200_000;
 
 type Map<K, V = Symbol> = HashMap<K, V, foldhash::fast::RandomState>;
 
-/// What a file id stands for.
+/// The object of a file id.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Opened {
     /// The path that it was opened with.
@@ -43,7 +43,7 @@ impl Smb2Names {
         self.shares.get(&(server, session, tree)).copied().unwrap_or_default()
     }
 
-    /// What a file id stands for: for an open of its own where that was not seen.
+    /// The object of a file id; a new, unnamed open if the CREATE was not seen.
     #[inline]
     pub fn opened(&self, server: Endpoint, id: [u8; 16]) -> Opened {
         let opened = self.opened.get(&(server, id)).copied().unwrap_or_default();

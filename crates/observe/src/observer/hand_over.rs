@@ -5,13 +5,13 @@ use super::Observer;
 /// Why the state of an observer cannot be handed over.
 #[derive(Debug, thiserror::Error)]
 pub enum HandOverError {
-    /// The bytes are no state, or that of another version.
+    /// The bytes are not a state, or the state of another version.
     #[error("it is damaged, or was written by another version: {0}")]
     Damaged(postcard::Error),
     /// There is no room to write it.
     #[error("it cannot be written: {0}")]
     Unwritable(postcard::Error),
-    /// Keys and what they open are not written to files.
+    /// Keys, and the sessions that they decrypt, are not written to files.
     #[error("sessions that are decrypted cannot be handed over")]
     Decrypts,
 }

@@ -7,7 +7,7 @@ use crate::stream::Slot;
 use crate::ties::{Tied, TiedPacket};
 
 impl<S: Sink> Observer<S> {
-    /// Makes a packet wait for what it follows.
+    /// Queues a packet until the packets before it have come.
     #[cold]
     pub(super) fn wait(&mut self, tied: Tied, time_ns: i64) {
         self.ties.add(tied, time_ns);
@@ -16,7 +16,7 @@ impl<S: Sink> Observer<S> {
         }
     }
 
-    /// Takes the packets of a connection that waited for what has come now.
+    /// Takes the queued packets of a connection that can now continue.
     #[cold]
     pub(super) fn release_ready(&mut self, slot: Slot) {
         loop {
@@ -33,13 +33,13 @@ impl<S: Sink> Observer<S> {
         }
     }
 
-    /// Takes packets that wait for what does not come.
+    /// Takes packets whose predecessors do not come.
     #[cold]
     pub(super) fn release_all(&mut self) {
         while self.release_first(None) {}
     }
 
-    /// Takes the first of them, of one connection or of all, and those that follow it. Whether there was one.
+    /// Takes the first queued packet, of one connection or of all, and the packets that follow it. Returns whether there was one.
     pub(super) fn release_first(&mut self, slot: Option<Slot>) -> bool {
         let Some(tied) = self.ties.take_first(slot) else { return false };
         self.release(&tied);

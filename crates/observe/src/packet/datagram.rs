@@ -2,7 +2,7 @@
 
 use super::path::Address;
 
-/// A whole IP datagram's payload.
+/// The payload of a complete IP datagram.
 #[derive(Clone, Copy, Debug)]
 pub struct Datagram<'a> {
     /// Sender.
@@ -11,7 +11,7 @@ pub struct Datagram<'a> {
     pub destination: Address,
     /// Protocol number (6 TCP, 17 UDP).
     pub protocol: u8,
-    /// What was captured of the payload.
+    /// The captured part of the payload.
     pub payload: &'a [u8],
     /// Length of the payload on the wire, bytes.
     pub wire_len: u32,
@@ -30,10 +30,10 @@ pub struct Fragment<'a> {
     pub more: bool,
 }
 
-/// What an IP packet holds.
+/// Content of an IP packet.
 #[derive(Clone, Copy, Debug)]
 pub enum Network<'a> {
-    /// A whole datagram.
+    /// A complete datagram.
     Datagram(Datagram<'a>),
     /// A piece of one.
     Fragment(Fragment<'a>),

@@ -1,4 +1,4 @@
-//! ERSPAN types II and III: frames that a switch mirrors to somewhere else.
+//! ERSPAN types II and III: frames that a switch mirrors to a remote host.
 //!
 //! Spec: draft-foschiano-erspan-03 4.2 and 4.3
 
@@ -10,7 +10,7 @@ const VERSION_TYPE_2: u8 = 1;
 const VERSION_TYPE_3: u8 = 2;
 const TYPE_2_LEN: usize = 8;
 const TYPE_3_LEN: usize = 12;
-/// What a platform adds to type III.
+/// Length of the platform-specific subheader of type III, bytes.
 const SUBHEADER_LEN: usize = 8;
 /// In the last 16 bits of type III: whether the platform's header follows, and the kind of frame.
 const HAS_SUBHEADER: u16 = 0x0001;

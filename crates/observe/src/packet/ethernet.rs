@@ -1,4 +1,4 @@
-//! Ethernet frames, and what an EtherType says of the bytes behind it: IP, VLAN tags, LLC and SNAP, provider bridges.
+//! Ethernet frames and EtherTypes: IP, VLAN tags, LLC and SNAP, provider bridges.
 //!
 //! Spec: IEEE 802.3 3.2.6; IEEE 802.1Q 9.6 (VLAN tags), 9.7 (I-TAG of 802.1ah); IEEE 802.2; RFC 1042
 
@@ -35,7 +35,7 @@ pub(super) fn typed_at<'a>(layer: Layer<'a>, type_at: usize, len: usize, inner: 
     }
 }
 
-/// What an EtherType stands for.
+/// Decodes the bytes after an EtherType.
 #[inline]
 pub(super) fn typed<'a>(ethertype: u16, layer: Layer<'a>, inner: impl Inner<'a>) -> Packet<'a> {
     match ethertype {
@@ -44,7 +44,7 @@ pub(super) fn typed<'a>(ethertype: u16, layer: Layer<'a>, inner: impl Inner<'a>)
     }
 }
 
-/// What an EtherType other than that of IP stands for, VLAN tags stepped over.
+/// Decodes the bytes after an EtherType other than IP; skips VLAN tags.
 fn tagged<'a>(mut ethertype: u16, mut layer: Layer<'a>, inner: impl Inner<'a>) -> Packet<'a> {
     for _ in 0..=VLAN_TAGS_MAX {
         if !ETHERTYPES_VLAN.contains(&ethertype) {
@@ -71,7 +71,7 @@ fn untagged<'a>(ethertype: u16, layer: Layer<'a>, inner: impl Inner<'a>) -> Pack
 /// An LLC header: SNAP with an EtherType, or the service access point that was once given to IP.
 fn llc<'a>(layer: Layer<'a>, inner: impl Inner<'a>) -> Packet<'a> {
     match layer.bytes {
-        // Organisation 0 is RFC 1042's, 0x0000f8 that of bridges to it (IEEE 802.1H).
+        // Organisation 0 is RFC 1042, 0x0000f8 is bridges to it (IEEE 802.1H).
         [0xaa, 0xaa, 0x03, 0, 0, 0 | 0xf8, ..] => layer.inside(0, |packet| snap(packet, inner)),
         [0x06, 0x06, 0x03, ..] => layer.inside(3, |packet| ip::decode(packet, inner)),
         _ => Packet::Other,

@@ -76,7 +76,7 @@ impl Fragments {
         let piece = &fragment.piece;
         let key = (piece.source, piece.destination, fragment.id, piece.protocol);
         let (start, len) = (fragment.offset as usize, piece.payload.len());
-        // What a snaplen cut off can not be put together: the datagram stays incomplete.
+        // Bytes cut by the snap length cannot be reassembled: the datagram stays incomplete.
         if len != piece.wire_len as usize || start + len > DATAGRAM_MAX {
             return None;
         }
@@ -116,7 +116,7 @@ impl Fragments {
         })
     }
 
-    /// Datagrams that never became whole: those given up and those still waiting. Second copies of pieces of a whole one are none.
+    /// Datagrams that stayed incomplete: dropped or still waiting. Duplicate fragments of a complete datagram do not count.
     pub fn incomplete(&self) -> u64 {
         self.given_up + self.open.values().filter(|open| !open.again).count() as u64
     }

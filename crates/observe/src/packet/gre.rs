@@ -7,7 +7,7 @@ use super::inner::{Header, Inner};
 use super::layer::Layer;
 
 const HAS_CHECKSUM: u16 = 0x8000;
-/// RFC 1701's source routes, which RFC 2784 took away: the packet is for nobody else.
+/// RFC 1701's source routes, which RFC 2784 removed; such packets are not decoded.
 const HAS_ROUTING: u16 = 0x4000;
 const HAS_KEY: u16 = 0x2000;
 const HAS_SEQUENCE: u16 = 0x1000;
@@ -48,7 +48,7 @@ pub(super) fn decode<'a>(layer: Layer<'a>, inner: impl Inner<'a>) -> Packet<'a> 
 fn payload<'a>(protocol: u16, has_sequence: bool, layer: Layer<'a>, inner: impl Inner<'a>) -> Packet<'a> {
     match protocol {
         PROTOCOL_ETHERNET => layer.inside(0, |packet| inner(Header::Ethernet, packet)),
-        // Type I has no header of its own, and no sequence number in GRE's.
+        // Type I has no ERSPAN header, and no sequence number in the GRE header.
         PROTOCOL_ERSPAN if !has_sequence => layer.inside(0, |packet| inner(Header::Ethernet, packet)),
         PROTOCOL_ERSPAN | PROTOCOL_ERSPAN_3 => layer.inside(0, |packet| inner(Header::Erspan, packet)),
         _ => layer.deeper().map_or(Packet::TooDeep, |packet| inner(Header::Ethertype(protocol), packet)),

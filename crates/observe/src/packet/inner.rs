@@ -1,13 +1,13 @@
-//! Headers that may follow each other, in any order: none of them knows how the others are decoded.
+//! Headers that may follow each other, in any order. Their decoders do not depend on each other.
 
 use super::content::Packet;
 use super::layer::Layer;
 
-/// A header that may stand in another's payload.
+/// A header that may begin another header's payload.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Header {
     Ethernet,
-    /// What an EtherType stands for.
+    /// The header of an EtherType.
     Ethertype(u16),
     Ip,
     Mpls,

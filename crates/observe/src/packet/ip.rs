@@ -31,8 +31,8 @@ fn parse(bytes: &[u8], wire_len: u32) -> Network<'_> {
     }
 }
 
-/// The datagram of a packet whose header is the plainest there is and says its length: no options, no extension headers,
-/// no fragment. `None` for all others, which are for [`parse`].
+/// The datagram of a packet with the most common header: no options, no extension headers, not a fragment, and with a length. `None` for
+/// all other packets, which [`parse`] handles.
 #[inline]
 pub(super) fn parse_plain(bytes: &[u8]) -> Option<Datagram<'_>> {
     let start = bytes.first_chunk::<20>()?;
@@ -76,7 +76,7 @@ fn ipv4_address(octets: [u8; 4]) -> Address {
 fn ipv4(bytes: &[u8], wire_len: u32) -> Network<'_> {
     let Some(header) = bytes.first_chunk::<20>() else { return Network::Malformed };
     let header_len = usize::from(header[0] & 0x0f) * 4;
-    // A total length of 0 is what segmentation offload leaves in captures of outgoing packets.
+    // A total length of 0 comes from segmentation offload, in captures of outgoing packets.
     let total = match u16::from_be_bytes([header[2], header[3]]) {
         0 => wire_len,
         total => u32::from(total),

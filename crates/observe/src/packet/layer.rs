@@ -2,13 +2,13 @@
 
 use super::content::Packet;
 
-/// Encapsulations in each other that are followed. Networks use two or three (VXLAN in IPsec, MPLS in GRE in PPPoE).
+/// Maximum number of nested encapsulations. Networks use two or three (VXLAN in IPsec, MPLS in GRE in PPPoE).
 pub(super) const DEPTH_MAX: u8 = 8;
 
 /// A packet from one of its headers on.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Layer<'a> {
-    /// What was captured of it.
+    /// The captured bytes.
     pub(super) bytes: &'a [u8],
     /// Its length on the wire, bytes.
     pub(super) wire_len: u32,

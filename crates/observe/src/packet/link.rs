@@ -1,4 +1,4 @@
-//! The link layer: what a frame of each link type begins with.
+//! The link layer: decodes the first header of a frame by link type.
 //!
 //! Spec: the LINKTYPE list of the pcap project.
 
@@ -8,8 +8,7 @@ use super::layer::Layer;
 use super::{ethernet, ethertype, ip, ppp};
 use crate::capture::LinkType;
 
-/// The IP packet behind the plainest header there is: Ethernet without VLAN tags. `None` for all others, which are for
-/// [`decode`].
+/// The IP packet after the most common header: Ethernet without VLAN tags. `None` for all other frames, which [`decode`] handles.
 #[inline]
 pub(super) fn plain(link: LinkType, frame: &[u8]) -> Option<&[u8]> {
     let (header, ip) = frame.split_first_chunk::<{ ethernet::HEADER_LEN }>()?;

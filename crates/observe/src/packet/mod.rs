@@ -1,10 +1,10 @@
-//! Packets: from a captured frame to a TCP segment or UDP datagram, whatever the link type.
+//! Decodes captured frames of any link type into TCP segments and UDP datagrams.
 //!
-//! Tunnels are followed, one in another up to a depth: what counts is the innermost TCP segment or UDP datagram, with its
-//! own addresses. The tunnel's addresses and network numbers are not kept.
+//! The decoder follows nested tunnels up to a depth: the result is the innermost TCP segment or UDP datagram, with its own addresses. The
+//! tunnel's addresses and network numbers are dropped.
 //!
-//! Nothing is copied: payloads borrow from the frame. Lengths are those *on the wire*, so that a short snaplen
-//! does not look like short packets.
+//! Nothing is copied: payloads borrow from the frame. Lengths are those *on the wire*, so a short snap length does not look like short
+//! packets.
 
 mod content;
 mod datagram;
@@ -37,8 +37,8 @@ use crate::capture::LinkType;
 use inner::Header;
 use layer::Layer;
 
-/// Decodes a frame that is as most are, by the shortest way: TCP in plain IP in plain Ethernet. `None` for all others,
-/// sound or not: they are for [`decode`], which says the same of these.
+/// Decodes the most common frames quickly: TCP in plain IP in plain Ethernet. `None` for all other frames, valid or not, which [`decode`]
+/// handles; for these frames it returns the same result.
 #[inline]
 pub fn decode_plain_tcp(link: LinkType, captured: &[u8]) -> Option<(Path, Segment<'_>)> {
     let datagram = ip::parse_plain(link::plain(link, captured)?)?;
@@ -51,12 +51,12 @@ pub fn decode(link: LinkType, captured: &[u8], original_len: u32) -> Packet<'_> 
     link::decode(link, Layer { bytes: captured, wire_len: original_len, depth: 0 }, from_header)
 }
 
-/// Decodes a datagram put together by [`Fragments`]; what it holds may be a fragment of another, where it is a tunnel's.
+/// Decodes a datagram reassembled by [`Fragments`]; a tunnel's datagram may contain a fragment of another one.
 pub fn decode_whole<'a>(datagram: &Datagram<'a>) -> Packet<'a> {
     transport::parse(datagram, 0, from_header)
 }
 
-/// Decodes a packet from one of the headers on that may follow others.
+/// Decodes a packet from a header that may follow other headers.
 fn from_header<'a>(header: Header, layer: Layer<'a>) -> Packet<'a> {
     match header {
         Header::Ethernet => ethernet::decode(layer, from_header),

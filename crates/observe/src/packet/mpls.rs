@@ -1,5 +1,5 @@
-//! MPLS: a stack of labels, behind which nothing says what follows. IP is told by its version, an Ethernet pseudowire by
-//! an Ethernet frame that holds IP.
+//! MPLS: a stack of labels; no field says what follows it. The version field identifies IP; an Ethernet frame with IP identifies an
+//! Ethernet pseudowire.
 //!
 //! Spec: RFC 3032 2.1; RFC 4448 4.6 (Ethernet pseudowires); RFC 4928 3 (the first nibble); RFC 4023 (MPLS in IP)
 

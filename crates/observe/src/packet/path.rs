@@ -1,4 +1,4 @@
-//! Who sends a packet to whom.
+//! Sender and receiver of a packet.
 
 use serde::{Deserialize, Serialize};
 

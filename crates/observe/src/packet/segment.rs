@@ -42,13 +42,13 @@ pub struct Segment<'a> {
     pub window: u16,
     /// The scale that a SYN announces for all further windows of its sender (RFC 7323 2.2).
     pub window_scale: Option<u8>,
-    /// What was captured of the payload.
+    /// The captured part of the payload.
     pub payload: &'a [u8],
     /// Length of the payload on the wire, bytes.
     pub wire_len: u32,
 }
 
-/// A TCP segment with a payload of its own.
+/// A TCP segment that owns its payload.
 #[derive(Clone, Debug, Serialize, Deserialize)]
 pub struct SegmentBuf {
     /// See [`Segment::seq`].
@@ -61,7 +61,7 @@ pub struct SegmentBuf {
     pub window: u16,
     /// See [`Segment::window_scale`].
     pub window_scale: Option<u8>,
-    /// What was captured of the payload.
+    /// The captured part of the payload.
     pub payload: Vec<u8>,
     /// See [`Segment::wire_len`].
     pub wire_len: u32,

@@ -1,4 +1,4 @@
-//! The transport layer: TCP and UDP headers, and the tunnels that have a protocol or a port of their own.
+//! The transport layer: TCP and UDP headers, and the tunnels with their own protocol or port number.
 //!
 //! Spec: RFC 9293 3.1; RFC 768; RFC 2003 (IPv4 in IPv4); RFC 2473 (in IPv6); RFC 4213 (IPv6 in IPv4)
 
@@ -41,8 +41,8 @@ fn tunnel<'a>(datagram: &Datagram<'a>, depth: u8, inner: impl Inner<'a>) -> Pack
     }
 }
 
-/// What a tunnel's datagram holds. `None` where it is not one: a port says little, so there must be traffic behind a sound
-/// header.
+/// Content of a tunnel's datagram; `None` if it is not a tunnel. The port alone is weak evidence, so a valid header with traffic after it
+/// is required.
 #[inline]
 fn in_udp<'a>(path: &Path, payload: Layer<'a>, inner: impl Inner<'a>) -> Option<Packet<'a>> {
     let tunnelled = match path.destination_port {
@@ -53,7 +53,7 @@ fn in_udp<'a>(path: &Path, payload: Layer<'a>, inner: impl Inner<'a>) -> Option<
     tunnelled.filter(Packet::is_decoded)
 }
 
-/// The ends of a packet; `None` where they are one and the same, for then nobody can tell its direction (a forgery).
+/// The ends of a packet; `None` if both are the same, because the direction is then ambiguous (a forged packet).
 #[inline]
 fn path(datagram: &Datagram<'_>, header: &[u8; 4]) -> Option<Path> {
     let path = Path {

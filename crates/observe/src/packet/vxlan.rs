@@ -6,12 +6,12 @@ use super::content::Packet;
 use super::inner::{Header, Inner};
 use super::layer::Layer;
 
-/// The assigned port, and that of Linux before there was one.
+/// The assigned port, and the port that Linux used before the assignment.
 pub(super) const PORTS: [u16; 2] = [4789, 8472];
 const HEADER_LEN: usize = 8;
 /// The network identifier is valid: always set.
 const HAS_NETWORK: u8 = 0x08;
-/// A group policy's flag; its other fields are in bytes that are reserved else.
+/// A flag of the group policy extension, whose other fields are in otherwise reserved bytes.
 const HAS_GROUP: u8 = 0x80;
 
 /// The frame in a datagram's payload; `None` where this is no VXLAN header.

@@ -1,8 +1,8 @@
 //! Pairing: requests and their answers become transactions.
 //!
-//! One file a protocol, for each has its own ids; what they share is here: what is remembered of a request while
-//! it waits ([`Pending`]), what an answer adds ([`Answer`]), and how both become a transaction ([`Output`]). When in doubt,
-//! nothing is paired and the doubt is counted.
+//! Each protocol has its own file, because each has its own ids. This file contains the common parts: the state of a waiting request
+//! ([`Pending`]), the facts of an answer ([`Answer`]), and their combination into a transaction ([`Output`]). In case of doubt, nothing
+//! is paired and the doubt is counted.
 
 mod output;
 mod pending;
@@ -52,7 +52,7 @@ pub(crate) struct Shared<S> {
 pub(crate) struct Account {
     /// Sums over the connections that have ended.
     pub(crate) unseen: Unseen,
-    /// Connections of which one direction was captured, and the first of them.
+    /// Number of connections with only one captured direction, and the first of them.
     pub(crate) one_sided: u64,
     pub(crate) one_sided_named: Vec<OneSided>,
     /// Waiting that TCP's headers tell of.
@@ -85,7 +85,7 @@ impl<S> Shared<S> {
     }
 }
 
-/// The pairing of one connection, protocols as they turn up in it.
+/// The pairing of one connection, by protocol.
 #[derive(Debug, Default, Serialize, Deserialize)]
 pub(crate) struct Pairing {
     /// Direction in which requests go, once one was seen.

@@ -53,7 +53,7 @@ impl<S: Sink> Output<S> {
         self.answered(link, id, request, answer, resent_wait_ns);
     }
 
-    /// Hands on a part of a request that has been handed on as a whole: a row of its own, counted nowhere else.
+    /// Reports a part of a request that was reported as a whole: a separate row, not counted again.
     pub fn pair_member(&mut self, link: &ConnectionContext, id: Option<u64>, request: &Pending, answer: &Answer) {
         self.answered(link, id, request, answer, resent_wait_ns(link, request, answer));
     }
@@ -93,7 +93,7 @@ impl<S: Sink> Output<S> {
         (timeline.interim, timeline.response_first, timeline.response_last) = (None, None, None);
     }
 
-    /// Hands on a request that nobody answered.
+    /// Reports a request without an answer.
     pub fn unanswered(&mut self, link: &ConnectionContext, id: Option<u64>, request: &Pending) {
         let back = usize::from(1 - request.direction);
         self.anomalies.add(Anomaly::RequestUnanswered);
@@ -116,8 +116,8 @@ impl<S: Sink> Output<S> {
         self.sink.transaction(&transaction(link, id, request), &self.names);
     }
 
-    /// Hands on a request that was not carried out, as an answer says that is not its own: the commands of an AndX
-    /// chain behind the one that failed.
+    /// Reports a request that was not carried out, as the answer to another request shows: a command of an AndX chain after the one that
+    /// failed.
     pub fn not_carried_out(&mut self, link: &ConnectionContext, id: Option<u64>, request: &Pending) {
         self.count_missing_ends(request, None);
         let transaction = Transaction { outcome: Outcome::Failed, ..transaction(link, id, request) };
@@ -149,7 +149,7 @@ impl<S: Sink> Output<S> {
     }
 }
 
-/// Whether most of so many losses were cuts.
+/// Whether most of the losses were cuts by the snap length.
 fn mostly_cuts(losses: u32, cuts: u32) -> bool {
     cuts > losses.saturating_sub(cuts)
 }

@@ -1,7 +1,7 @@
-//! Named pipes: what is read and written there are remote procedure calls, no file data.
+//! Named pipes: their reads and writes carry remote procedure calls, not file data.
 //!
-//! The share says it where its name is known. Where the capture began after the share was connected, the name of the pipe does, or
-//! the calls themselves.
+//! The name of the share identifies them. If the capture began after the share was connected, the name of the pipe does, or the calls
+//! themselves.
 //!
 //! Spec: MS-CIFS 2.2.1.1.3
 
@@ -10,7 +10,7 @@ pub(super) use plimsoll_wire::pipe::is_call;
 
 use super::Pending;
 
-/// Pipes of Windows and Samba, and others that are known by name.
+/// Pipes of Windows and Samba, and other well-known ones.
 const NAMES: [&str; 27] = [
     "atsvc",
     "browser",
@@ -41,7 +41,7 @@ const NAMES: [&str; 27] = [
     "wkssvc",
 ];
 
-/// Whether a read or write of `share` and `path` goes to a named pipe; `data` is what was seen of the data.
+/// Whether a read or write of `share` and `path` goes to a named pipe; `data` is the captured part of the data.
 #[inline]
 pub(super) fn is_pipe(share: Symbol, path: Symbol, data: &[u8], names: &Names) -> bool {
     match names.text(share) {
@@ -50,7 +50,7 @@ pub(super) fn is_pipe(share: Symbol, path: Symbol, data: &[u8], names: &Names) -
     }
 }
 
-/// Makes a read or write that of a pipe.
+/// Marks a read or write as one of a pipe.
 #[cold]
 pub(super) fn mark(pending: &mut Pending) {
     pending.procedure = pending.procedure.on_pipe();

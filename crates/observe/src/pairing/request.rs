@@ -1,4 +1,4 @@
-//! What is remembered of a request while it waits, and what its answer adds.
+//! State of a waiting request, and the facts that its answer adds.
 
 use plimsoll_model::{Asked, Outcome, Procedure, Symbol};
 use serde::{Deserialize, Serialize};
@@ -7,10 +7,10 @@ use super::ConnectionContext;
 use crate::message::Message;
 use crate::packet::Stamp;
 
-/// What is remembered of a request while it waits for its answer.
+/// State of a request that waits for its answer.
 #[derive(Clone, Debug, Serialize, Deserialize)]
 pub struct Pending {
-    /// What was asked.
+    /// The requested procedure.
     pub procedure: Procedure,
     /// Waits by design.
     pub long_lived: bool,
@@ -40,7 +40,7 @@ pub struct Pending {
     pub end_offset: u64,
     /// Losses in each direction when it came.
     pub holes: [u32; 2],
-    /// … of which so many were cuts in the direction of its answer.
+    /// Number of these losses in the direction of the answer that the snap length caused.
     pub cuts_back: u32,
     /// Its SMB session.
     pub session: Option<u64>,
@@ -50,12 +50,12 @@ pub struct Pending {
     pub path: Symbol,
     /// Its user.
     pub user: Symbol,
-    /// What it asks for; the file without its server.
+    /// The requested object; the file without its server.
     pub asked: Asked,
 }
 
 impl Pending {
-    /// A request that fills `message`, nothing else being known yet.
+    /// A request that fills `message`, without further facts.
     #[inline]
     pub fn of(message: &Message<'_>, direction: usize, link: &ConnectionContext, procedure: Procedure) -> Self {
         Self {
@@ -86,7 +86,7 @@ impl Pending {
     /// Makes this [`Pending::of`] another message, where it stands: the whole would be put together elsewhere and then moved.
     #[inline]
     pub fn begin(&mut self, message: &Message<'_>, direction: usize, link: &ConnectionContext, procedure: Procedure) {
-        // All of them: who adds one is told here.
+        // Names all fields, so that a new field causes a compiler error here.
         let Self {
             procedure: of,
             long_lived,
@@ -137,7 +137,7 @@ impl Pending {
     }
 }
 
-/// What the final answer adds to a request.
+/// Facts that the final answer adds to a request.
 #[derive(Clone, Copy, Debug, Serialize, Deserialize)]
 pub struct Answer {
     /// First byte.
@@ -175,7 +175,8 @@ impl Answer {
     }
 }
 
-/// When a message in several parts was complete: the later of what came so far and of its next part, whose end must have been seen.
+/// Completion time of a message in several parts: the later of the parts so far and the next part. The end of the next part must have
+/// been captured.
 pub(super) fn later(so_far: Option<Stamp>, next: Option<Stamp>) -> Option<Stamp> {
     next.map(|next| so_far.filter(|so_far| so_far.time_ns > next.time_ns).unwrap_or(next))
 }

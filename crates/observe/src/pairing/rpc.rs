@@ -34,7 +34,7 @@ struct Waiting {
     procedure: u32,
     #[serde(with = "crate::hand_over::protection")]
     protection: Option<Protection>,
-    /// What the answer's handle will stand for.
+    /// The name for the handle in the answer.
     made: Named,
     /// The operations of an NFSv4 compound.
     members: Vec<compound::Member>,
@@ -337,7 +337,7 @@ fn note_results<S: Sink>(
     }
 }
 
-/// What the RPC layer says of how it ended; the procedure's own status may say worse.
+/// The outcome at the RPC layer; the procedure's own status may be worse.
 fn outcome(reply: &Reply<'_>) -> Outcome {
     match reply.reply_stat() {
         Some(rpc::ReplyStat::Denied) => Outcome::Refused,

@@ -216,7 +216,7 @@ impl Smb1 {
             rest.push(row(&command, next.map_or(len, |next| next.offset as u64), output));
         }
         if head.pending.long_lived || rest.iter().any(|row| row.pending.long_lived) {
-            // All are answered together, so all wait for the one that waits.
+            // One message answers the whole chain, so all its commands wait for the one that waits.
             head.pending.long_lived = true;
             rest.iter_mut().for_each(|row| row.pending.long_lived = true);
         }
@@ -309,7 +309,7 @@ impl Smb1 {
                 continue;
             };
             next = chain.next();
-            // The status is that of the last command carried out; those before it went well.
+            // The status is that of the last command carried out; the commands before it succeeded.
             let (status, outcome) =
                 if next.is_some() { (status.map(|_| 0), Outcome::Succeeded) } else { (status, outcome) };
             let mut answer = partial.unwrap_or_else(|| Answer::of(message, status, outcome));
@@ -322,8 +322,8 @@ impl Smb1 {
         }
     }
 
-    /// An answer whose request was not seen: each command of its chain is half an operation. What it opened has a new
-    /// meaning that we do not know.
+    /// Handles an answer without a captured request: each command of its chain is half an operation. An id that it opened loses its old
+    /// meaning.
     fn orphan<S: Sink>(
         &mut self,
         first: Command<'_>,
@@ -355,8 +355,8 @@ fn is_oplock_acknowledgment(command: &Command<'_>) -> bool {
     locking::Locking::new(command).is_some_and(|locking| locking.is_oplock_acknowledgment())
 }
 
-/// Status as on the wire, and what it says. A DOS error is an error, but for the two that NT has as warnings: no more
-/// files (ERRDOS 18), more data (ERRDOS 234).
+/// Status as on the wire, and the outcome. A DOS error is an error, except the two that are warnings in NT: no more files (ERRDOS 18),
+/// more data (ERRDOS 234).
 fn ending(header: &Header<'_>) -> (Option<u32>, Outcome) {
     const ERRDOS: u8 = 1;
     let outcome = match header.status() {

@@ -181,7 +181,7 @@ impl Smb2 {
         is_request
     }
 
-    /// No request has a message id below this one.
+    /// Requests begin with this message id.
     pub(crate) fn begin_at(&mut self, id: u64) {
         self.ids.begin_at(id);
         self.balance = credits::Balance::used(id);
@@ -376,7 +376,7 @@ struct Part<'p, 'b> {
     position: Option<u16>,
 }
 
-/// The server tells the client that an oplock or lease was broken: an answer that nobody asked for.
+/// The server tells the client that an oplock or lease was broken: a message without a request.
 fn is_break_notification(header: &Header<'_>) -> bool {
     header.command() == Command::OplockBreak
         && header.message_id().map_or(header.message_id_low16() == u16::MAX, |id| id == header::UNSOLICITED)
@@ -398,7 +398,7 @@ pub(super) fn outcome(status: Option<u32>) -> Outcome {
     }
 }
 
-/// The user of an NTLMSSP logon, as `DOMAIN\user`. Notes what the client at `from` says that its name is.
+/// The user of an NTLMSSP logon, as `DOMAIN\user`. Also notes the host name that the client at `from` claims.
 pub(super) fn user<S: Sink>(blob: &[u8], from: IpAddr, output: &mut Output<S>) -> Symbol {
     let Some(logon) = plimsoll_wire::ntlmssp::Authenticate::find(blob) else { return Symbol::NONE };
     if let Some(workstation) = logon.workstation() {

@@ -1,4 +1,4 @@
-//! What a status on the wire is called in its standard.
+//! Names of status codes in their standards.
 
 use plimsoll_model::{Protocol, errno_name};
 use plimsoll_wire::{nfs, smb2};
@@ -26,8 +26,8 @@ fn dos_error_name(status: u32) -> Option<&'static str> {
     smb2::status::dos_error_name(class, u16::from_le_bytes([low, high]))
 }
 
-/// Every protocol's statuses of this name, with the prefix that its standard gives all of them or without:
-/// STATUS_ACCESS_DENIED or ACCESS_DENIED, NFS3ERR_STALE or STALE, whatever the case.
+/// The statuses of all protocols with this name, with or without the prefix of their standard: STATUS_ACCESS_DENIED or ACCESS_DENIED,
+/// NFS3ERR_STALE or STALE, in upper or lower case.
 pub fn statuses_named(name: &str) -> Vec<(Protocol, u32)> {
     // NFS's reach to 10,096; MOUNT's, the lock manager's and Linux's are below 200; a DOS error's code has 12 bits at most.
     let dos = || (1..=3).flat_map(|class| (0..1 << 12).map(move |code| code << 16 | class));

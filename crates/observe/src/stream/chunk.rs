@@ -9,14 +9,14 @@ use crate::packet::{Segment, Stamp};
 pub struct Chunk<'a> {
     /// Place of the first byte in the stream.
     pub offset: u64,
-    /// What was captured; shorter than `wire_len` where a snaplen cut it.
+    /// The captured bytes; fewer than `wire_len` if the snap length cut them.
     #[serde(skip)]
     pub bytes: &'a [u8],
     /// Length on the wire.
     pub wire_len: u32,
     /// The packet that brought them.
     pub stamp: Stamp,
-    /// How far this packet acknowledged the other direction, as an offset there; 0 where it does not say.
+    /// Offset in the other direction that this packet acknowledged; 0 without an acknowledgement.
     pub acknowledges: u64,
 }
 
@@ -30,7 +30,7 @@ impl<'a> Chunk<'a> {
         Self { offset, bytes, wire_len, stamp, acknowledges }
     }
 
-    /// The part between two offsets within it.
+    /// The part between two of its offsets.
     pub(super) fn part(&self, from: u64, to: u64) -> Self {
         let captured = |offset: u64| ((offset - self.offset) as usize).min(self.bytes.len());
         let bytes = self.bytes.get(captured(from)..captured(to)).unwrap_or_default();

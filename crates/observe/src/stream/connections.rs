@@ -1,5 +1,5 @@
-//! The connections being followed, bounded: the one idle for longest makes room for a new one. One without a message counts as idle for
-//! longer: a flood of connections that are only opened leaves those of clients in place.
+//! The tracked connections, bounded: the longest idle one makes room for a new one. A connection without a message counts as idle for
+//! longer, so a flood of connections that are only opened does not evict those of clients.
 
 use std::collections::HashMap;
 
@@ -7,11 +7,10 @@ use serde::{Deserialize, Serialize};
 
 use crate::packet::{Address, Path};
 
-/// Connections followed at once. Each costs a few KiB, so all of them stay below some 100 MiB.
+/// Maximum number of tracked connections. Each takes a few KiB, so all take less than about 100 MiB.
 const CONNECTIONS_MAX: usize = 16_384;
 
-/// A connection without a message makes room before one whose last packet is by so many packets older: some minutes of a client at rest under
-/// 10,000 new connections per second.
+/// Additional age of a connection without a message, in packets: some minutes of an idle client under 10,000 new connections per second.
 const LONGER: u64 = 2_000_000;
 
 /// Both ends of a connection, lower address and port first, whichever way a packet goes.
@@ -35,7 +34,7 @@ struct Entry<C> {
     connection: Box<C>,
 }
 
-/// The connection found last: packets come in runs, so most are told by comparing two paths.
+/// The connection found last: consecutive packets often belong to one connection, so comparing two paths usually finds it.
 #[derive(Debug, Default, Serialize, Deserialize)]
 struct Last {
     /// Its path in each direction.
@@ -202,7 +201,7 @@ mod tests {
             ports.filter_map(|port| table.find(&path(port, 445), false, || port).2).collect()
         };
         assert!(!flood(100..1_000, &mut table).contains(&1));
-        // As if so many packets had come.
+        // Simulates the arrival of this number of packets.
         table.clock += LONGER;
         assert!(flood(1_000..1_016, &mut table).contains(&1));
     }

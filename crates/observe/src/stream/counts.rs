@@ -1,13 +1,13 @@
-//! What the segments of a stream were.
+//! Counts of a stream's segments by kind.
 
 use serde::{Deserialize, Serialize};
 
-/// What a segment turned out to be.
+/// Counts of segments by kind.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Counts {
     /// Data seen before.
     pub retransmitted: u64,
-    /// … all of which the other side had acknowledged before: nobody waited for it.
+    /// Retransmitted data that the other side had acknowledged before, so the retransmission was unnecessary.
     pub unneeded: u64,
     /// A keep-alive probe: its byte was seen before, by design.
     pub keep_alive: u64,
@@ -20,7 +20,7 @@ pub struct Counts {
 }
 
 impl Counts {
-    /// What has come since an earlier reading.
+    /// The difference to an earlier reading.
     pub fn since(&self, before: &Counts) -> Counts {
         Counts {
             retransmitted: self.retransmitted - before.retransmitted,
@@ -33,13 +33,13 @@ impl Counts {
     }
 }
 
-/// The data in packets: what a dropped one may hold.
+/// Sizes of data packets: a dropped packet may have contained as much.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Sizes {
     /// Most in a packet, bytes.
     pub largest: u32,
     /// Packets with data.
     pub segments: u64,
-    /// Bytes in all of them.
+    /// Bytes in all packets.
     pub bytes: u64,
 }

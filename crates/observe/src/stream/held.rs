@@ -26,13 +26,13 @@ impl Held {
         Self { chunk: Chunk { bytes: &[], ..*chunk }, bytes: chunk.bytes.to_vec(), seen_ns }
     }
 
-    /// What it brought.
+    /// The chunk.
     pub(super) fn chunk(&self) -> Chunk<'_> {
         Chunk { bytes: &self.bytes, ..self.chunk }
     }
 }
 
-/// What a chunk brought.
+/// Relation of a new chunk to the stored bytes.
 #[derive(Clone, Copy, Debug, Default, Serialize, Deserialize)]
 pub(super) struct Kept {
     /// Bytes that waited already.
@@ -88,7 +88,7 @@ impl HeldSegments {
         Some(held)
     }
 
-    /// Keeps what is new of a chunk. What waits already stays as it is: bytes keep the time and frame that brought them first.
+    /// Stores the new bytes of a chunk. Stored bytes stay: they keep the time and frame of their first arrival.
     pub(super) fn add(&mut self, chunk: &Chunk<'_>) -> Kept {
         let (mut from, end) = (chunk.offset, chunk.end());
         let mut at = self.segments.partition_point(|held| held.chunk.end() <= from);

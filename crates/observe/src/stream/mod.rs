@@ -1,8 +1,8 @@
-//! Streams: from TCP segments to bytes in order, each with the time and frame that brought it.
+//! Streams: from TCP segments to bytes in order, each with its arrival time and frame.
 //!
-//! A [`TcpFlow`] is one direction of a connection. It hands on what it has to a [`Receiver`] in stream order: bytes, and holes where the
-//! capture has none. It never waits for what cannot come: a hole is given up as soon as the receiver has
-//! acknowledged it (then the capture dropped it), or when the bounded buffer is full.
+//! A [`TcpFlow`] is one direction of a connection. It passes its data to a [`Receiver`] in stream order: bytes, and holes where the
+//! capture has none. It does not wait for lost data: it gives up a hole as soon as the receiver has acknowledged it (then the capture
+//! dropped it), or when the bounded buffer is full.
 
 mod chunk;
 mod connections;

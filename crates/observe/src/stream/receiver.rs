@@ -2,7 +2,7 @@
 
 use super::Chunk;
 
-/// Takes what comes out of a [`TcpFlow`](super::TcpFlow). (Calls, not a value to match on: this is the hottest path there is.)
+/// Takes the output of a [`TcpFlow`](super::TcpFlow). (Method calls instead of an enum, because this is the hottest path.)
 pub trait Receiver {
     /// Bytes, in order.
     fn data(&mut self, chunk: &Chunk<'_>);
@@ -13,6 +13,6 @@ pub trait Receiver {
     /// `len` bytes in front of the stream offset `end` will never be seen. They are `acknowledged` if the receiver got them: then the capture
     /// dropped them.
     fn hole(&mut self, len: u64, end: u64, acknowledged: bool);
-    /// The stream began anew at an unrelated place: whatever was under way is lost.
+    /// The stream restarted at an unrelated position: incomplete data is lost.
     fn restart(&mut self);
 }

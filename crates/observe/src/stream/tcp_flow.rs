@@ -23,10 +23,10 @@ pub struct TcpFlow {
     acknowledged: u64,
     /// Segments behind a hole.
     held: HeldSegments,
-    /// Holes given up lately, so that a late arrival is told from a retransmission: (start, end).
+    /// Holes given up recently, to distinguish a late arrival from a retransmission: (start, end).
     given_up: [(u64, u64); 4],
     given_up_next: usize,
-    /// Offset up to which bytes were seen again before the other side had acknowledged them: they may not have arrived before.
+    /// Offset up to which bytes were seen again before the other side acknowledged them: the first copies may not have arrived.
     pub resent_to: u64,
     /// Largest payload seen in a packet, bytes.
     largest: u32,
@@ -37,7 +37,7 @@ pub struct TcpFlow {
     reached: u64,
     /// FIN seen.
     pub finished: bool,
-    /// What the segments were.
+    /// Counts of segments by kind.
     pub counts: Counts,
 }
 
@@ -117,15 +117,15 @@ impl TcpFlow {
         self.origin
     }
 
-    /// Whether this SYN opens another connection than the one being followed.
+    /// Whether this SYN opens a new connection.
     pub fn is_other_start(&self, seq: u32) -> bool {
         // The same SYN again, or the first one after an acknowledgement that was captured before it.
         let start = offset::nearest(seq.wrapping_add(1), self.next);
         self.known && self.origin != Some(start) && start != self.next
     }
 
-    /// The other side acknowledged up to `ack`. Gives its offset, and whether it acknowledges something new.
-    /// Holes that it covers are given up and what is held behind them is handed on.
+    /// The other side acknowledged up to `ack`. Returns its offset, and whether the acknowledgement is new. Holes that it covers are
+    /// given up, and the stored data after them is passed on.
     #[inline]
     pub fn acknowledge(&mut self, ack: u32, out: &mut impl Receiver) -> (u64, bool) {
         if !self.known {
@@ -146,7 +146,7 @@ impl TcpFlow {
         (acked, true)
     }
 
-    /// Takes a segment with data, SYN or FIN; returns what it was, where it was not simply the next one.
+    /// Takes a segment with data, SYN or FIN; returns its kind, unless it was simply the next one.
     #[inline(always)]
     pub fn segment(
         &mut self,
@@ -171,7 +171,7 @@ impl TcpFlow {
         Some(self.counts.since(&before))
     }
 
-    /// A segment that opens a stream, does not continue it, or continues it up to what is held.
+    /// Handles a segment that opens a stream, does not continue it, or continues it up to stored data.
     #[cold]
     #[inline(never)]
     fn other_segment(&mut self, segment: &Segment<'_>, stamp: Stamp, acknowledges: u64, out: &mut impl Receiver) {
@@ -220,7 +220,7 @@ impl TcpFlow {
         self.release(out);
     }
 
-    /// Nothing more will come: hands on what is held, holes and all.
+    /// Ends the stream: passes on all stored data, with holes.
     pub fn finish(&mut self, out: &mut impl Receiver) {
         while !self.held.is_empty() {
             self.skip_hole(out);
@@ -298,7 +298,7 @@ impl TcpFlow {
         self.counts.out_of_order += u64::from(kept.overtaken);
     }
 
-    /// Hands on what is held as far as it is in order or its holes are acknowledged.
+    /// Passes on stored data while it is in order or its holes are acknowledged.
     #[cold]
     fn release(&mut self, out: &mut impl Receiver) {
         while let Some(start) = self.held.start() {

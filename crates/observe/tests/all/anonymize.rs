@@ -1,4 +1,4 @@
-//! Captures written anew: whatever comes in, the copy has as many packets of the same length, and the same transactions.
+//! Anonymised captures: for any input the copy has the same number of packets with the same lengths, and the same transactions.
 
 use plimsoll_model::{Names, Sink, Transaction};
 use plimsoll_observe::Observer;

@@ -44,7 +44,7 @@ fn what_was_lost_behind_an_interim_answer_counts_as_lost() {
     assert_eq!((unseen.requests_waiting, unseen.requests_after_gap), (1, 0), "nothing lost: {unseen:?}");
 }
 
-/// It may still wait, whatever was lost.
+/// It may still wait, despite the losses.
 #[test]
 fn a_request_that_waits_by_design_is_not_missing() {
     let notify = smb2::request(smb2::command::CHANGE_NOTIFY, 1).body(&[32; 32]).bytes();

@@ -1,4 +1,4 @@
-//! Opens that wait for leases and oplocks of others.
+//! Opens that wait for other clients' leases and oplocks.
 
 use plimsoll_model::{Breaks, Coverage};
 use plimsoll_testkit::{Link, Side, Tcp, Traffic, nbss, smb2};
@@ -7,7 +7,8 @@ use super::waiting::{MS, coverage};
 
 const OPLOCK_BREAK: u16 = 0x12;
 
-/// A client opens a file that another one has; the server breaks that one's lease or does not, and answers so long after it.
+/// A client opens a file that another client has open. The server breaks that client's lease if `breaks`, and answers `answered_ns`
+/// later.
 fn open_during_a_break(breaks: bool, answered_ns: i64) -> Coverage {
     let mut traffic = Traffic::new(Link::Ethernet);
     let (mut holder, mut opener) = (Tcp::between_ports(700, 445), Tcp::between_ports(701, 445));

@@ -17,8 +17,8 @@ fn paths(traffic: &Traffic) -> Vec<ClientPath> {
     observer.finish().coverage.client_paths
 }
 
-/// Ten reads of 30 segments, captured at the server: two segments are acknowledged at a time, `each_ns` after each other, the first a round
-/// trip after it was sent. `handshake`: whether it was captured.
+/// Ten reads of 30 segments, captured at the server. Two segments are acknowledged at a time, `each_ns` apart, the first one round trip
+/// after it was sent. `handshake`: whether the handshake was captured.
 fn reads(round_trip_ns: i64, each_ns: i64, handshake: bool) -> ClientPath {
     let (mut traffic, mut tcp) = (Traffic::new(Link::Ethernet), Tcp::between_ports(700, 445));
     let [syn, answer, ack] = tcp.handshake();

@@ -26,7 +26,7 @@ fn related_members_have_the_session_of_the_first() {
     assert_eq!(paths, [Some("file"), Some("file")]);
 }
 
-/// One NFSv4 compound of these operations and arguments, and an answer to it.
+/// One NFSv4 compound with these operations and arguments, and its answer.
 fn nfs4(operations: &[(u32, Vec<u8>)], results: Option<&[u8]>, captured: usize) -> Vec<Transaction> {
     let (mut traffic, mut tcp) = (Traffic::new(Link::Ethernet), Tcp::between_ports(700, 2049));
     traffic.all(&tcp.handshake());
@@ -100,10 +100,10 @@ fn a_compound_counts_once_unanswered_and_cut_off() {
     let operations =
         [(PUTFH, rpc::opaque(b"handle")), (LOOKUP, rpc::opaque(b"name")), (GETATTR, rpc::words(&[1, 0x18]))];
     let whole = rpc::record(&rpc::compound(7, 1, &operations)).len();
-    // Behind LOOKUP's name: what follows may be what it is about.
+    // Cut after LOOKUP's name: the main operation may follow.
     let rows = nfs4(&operations, None, 54 + whole - 16);
     assert_eq!(counted(&rows).procedure.name(), "COMPOUND", "{rows:?}");
-    // A name that is not there would be an answer to a look-up, and a refusal of most others.
+    // A missing name would be a valid answer to a look-up, and a refusal for most other operations.
     let results = [rpc::words(&[2]), rpc::opaque(b""), rpc::words(&[2, PUTFH, 0, LOOKUP, 2])].concat();
     let rows = nfs4(&operations, Some(&results), 54 + whole - 16);
     let one = counted(&rows);

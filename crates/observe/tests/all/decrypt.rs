@@ -125,7 +125,7 @@ fn encrypted_midstream_is_counted_and_not_guessed_at() {
     for keys in [&[][..], &[KEY_3_1_1]] {
         assert_eq!(counts(&packets, keys), (1, 44, 0), "the pair is a plain one");
     }
-    // It is the session of another of the captures, so its key is known after all; dialect 3.0 needs no more.
+    // The session is in another one of the captures too, so its key is known after all; dialect 3.0 needs only the key.
     assert_eq!(counts(&packets, &[KEY_3_0]), (23, 0, 0));
 }
 
@@ -150,8 +150,7 @@ fn the_operations_are_tsharks() {
     }
 }
 
-/// Times and frames are those of the packets that the encrypted messages came in, and the key adds pairs to those that
-/// are seen without.
+/// Times and frames are those of the packets with the encrypted messages, and the key adds pairs to those found without it.
 #[test]
 fn the_stamps_are_the_packets() {
     for (capture, key) in [(SMB_3_0, KEY_3_0), (SMB_3_1_1, KEY_3_1_1)] {
@@ -166,7 +165,7 @@ fn the_stamps_are_the_packets() {
     }
 }
 
-/// Dialect 3.1.1 needs every message that leads to the session; what it then cannot open is counted.
+/// Dialect 3.1.1 needs every message that leads to the session; messages that cannot be decrypted without them are counted.
 #[test]
 fn without_the_logon_3_1_1_stays_shut() {
     let Some(packets) = packets(SMB_3_1_1) else { return };
@@ -175,7 +174,7 @@ fn without_the_logon_3_1_1_stays_shut() {
     assert_eq!(counts(&later, &[KEY_3_1_1]), (0, encrypted, encrypted));
 }
 
-/// Dialect 3.0 needs nothing but the key: joined midstream, all that is encrypted opens.
+/// Dialect 3.0 needs only the key: joined midstream, all encrypted messages open.
 #[test]
 fn without_the_logon_3_0_opens() {
     let Some(packets) = packets(SMB_3_0) else { return };
@@ -183,7 +182,7 @@ fn without_the_logon_3_0_opens() {
     assert_eq!(counts(&later, &[KEY_3_0]), (23, 0, 0), "22, and a plain one among them");
 }
 
-/// What a snaplen cut is not there to be decrypted: it counts as encrypted, not as refused.
+/// A message cut by the snap length cannot be decrypted: it counts as encrypted, not as refused.
 #[test]
 fn a_short_snaplen_leaves_messages_shut() {
     let Some(mut packets) = packets(SMB_3_0) else { return };
@@ -198,7 +197,7 @@ fn a_short_snaplen_leaves_messages_shut() {
     }
 }
 
-/// The message that was changed is refused, its answer is an orphan, and the others open.
+/// The modified message is refused, its answer is an orphan, and the other messages open.
 #[test]
 fn any_byte_changed_is_refused_and_nothing_else_is() {
     let Some(mut packets) = packets(SMB_3_0) else { return };

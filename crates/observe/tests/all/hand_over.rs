@@ -1,4 +1,4 @@
-//! An observer that stops after any packet, and another one that goes on from its state, see what one observer sees.
+//! An observer that stops after any packet, and a second one that continues from its state, see the same as one observer.
 
 use std::path::{Path, PathBuf};
 
@@ -47,7 +47,7 @@ fn read(capture: &Path) -> Vec<Packet> {
     packets
 }
 
-/// What one observer sees of these packets if it is replaced by another one at the places where one of `files` ends.
+/// The result of an observer that is replaced by a new one at each end of one of `files`.
 fn observed(packets: &[&Packet], snap: usize, files: usize) -> (Vec<String>, Coverage) {
     let mut observer = Observer::new(Rows::default());
     for (at, packet) in packets.iter().enumerate() {
@@ -90,7 +90,7 @@ fn what_is_handed_over_is_all_there_is() {
     }
 }
 
-/// Captures of others: other formats and protocols, IP fragments, VLANs, short snap lengths.
+/// Published captures: other formats and protocols, IP fragments, VLANs, short snap lengths.
 #[test]
 fn captures_of_others_are_handed_over() {
     let shared = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../../shared/captures");

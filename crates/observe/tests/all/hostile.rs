@@ -1,4 +1,4 @@
-//! Input that means harm, or is merely broken: no panic, bounded memory, and a count of what was wrong.
+//! Malicious or damaged input: no panic, bounded memory, and a count of each fault.
 
 use std::net::SocketAddr;
 

@@ -1,4 +1,4 @@
-//! What a lossy capture still shows: nearly every pair whose two header packets survive, and never a wrong one.
+//! Results of a lossy capture: nearly every pair whose two header packets survive, and never a wrong pair.
 
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
@@ -7,8 +7,8 @@ use plimsoll_model::{Names, Protocol, Sink, Transaction, Unseen};
 use plimsoll_observe::Observer;
 use plimsoll_observe::capture::{Captures, Frame, Input, LinkType};
 
-/// A pair, whatever the frame numbers: client port, server port, id, place in a compound, and the times at which the
-/// first bytes of request and response were captured.
+/// A pair, independent of frame numbers: client port, server port, id, place in a compound, and the capture times of the first bytes of
+/// request and response.
 type Pair = (u16, u16, u64, Option<u16>, i64, i64);
 
 #[derive(Default)]
@@ -50,7 +50,7 @@ fn observe(packets: &[Packet], snaplen: usize, keep: impl Fn(usize) -> bool) -> 
     covered(packets, snaplen, keep).0
 }
 
-/// The same, with what the observer says that it did not see.
+/// The same, with the observer's coverage.
 fn covered(packets: &[Packet], snaplen: usize, keep: impl Fn(usize) -> bool) -> (BTreeMap<Pair, (u64, u64)>, Unseen) {
     observe_in(packets, snaplen, (0..packets.len()).filter(|&at| keep(at)))
 }
@@ -89,8 +89,8 @@ fn captures() -> Vec<PathBuf> {
     found
 }
 
-/// Whether the full capture has this pair. Where the first copy of a message was dropped and its retransmission was
-/// not, the pair is that of the retransmission: the same bytes, later.
+/// Whether the full capture has this pair. If the first copy of a message was dropped and its retransmission was not, the pair is the
+/// retransmission's: the same bytes, later.
 fn is_in(full: &BTreeMap<Pair, (u64, u64)>, (pair, frames): &(&Pair, &(u64, u64)), packets: &[Packet]) -> bool {
     let same = |a: u64, b: u64| {
         let (a, b) = (&packets[a as usize - 1].bytes, &packets[b as usize - 1].bytes);
@@ -142,7 +142,7 @@ fn a_lossy_capture_shows_what_survives_and_nothing_wrong() {
     }
 }
 
-/// Places of packets, those of equal times exchanged with their neighbours.
+/// Indices of packets, with neighbours of equal times exchanged.
 fn swapped_within_ticks(packets: &[Packet], seed: u64) -> Vec<usize> {
     let mut order: Vec<usize> = (0..packets.len()).collect();
     let mut at = 0;
@@ -193,14 +193,14 @@ const BURSTS: [(&str, usize); 5] = [
 /// Seeds of each capture. `cargo xtask loss` asks for more.
 const SEEDS: u64 = 4;
 
-/// So many seeds, from the one that `PLIMSOLL_LOSS_FIRST_SEED` names on: seeds that nobody has looked at before.
+/// `usual` seeds from `PLIMSOLL_LOSS_FIRST_SEED` on, to test with new seeds.
 fn seeds(usual: u64) -> std::ops::Range<u64> {
     let number = |name: &str| std::env::var(name).ok().and_then(|text| text.parse::<u64>().ok());
     let first = number("PLIMSOLL_LOSS_FIRST_SEED").unwrap_or(0);
     first..first + number("PLIMSOLL_LOSS_SEEDS").unwrap_or(usual)
 }
 
-/// Between one and four bursts of so many packets.
+/// Between one and four bursts of `length` packets.
 fn bursts(packets: usize, length: usize, seed: u64) -> Vec<std::ops::Range<usize>> {
     let die = |at: u64| ((seed * 8 + at + 1).wrapping_mul(0x9e37_79b9_7f4a_7c15) >> 11) as usize;
     (0..1 + seed % 4)
@@ -209,7 +209,7 @@ fn bursts(packets: usize, length: usize, seed: u64) -> Vec<std::ops::Range<usize
         .collect()
 }
 
-/// The beginning of the responses is lost, but not that of the requests: the one says nothing of what the other shows to be missing.
+/// The beginning of the responses is lost, but not that of the requests: the size of one loss says nothing about the other direction.
 #[test]
 fn responses_lost_from_the_first_on_are_counted_as_their_requests_are() {
     let capture = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../../shared/captures/smb2-clean.pcap");
@@ -270,7 +270,7 @@ fn the_share_missing_is_estimated_after_bursts_of_losses() {
 
 #[test]
 fn nothing_is_missing_of_a_complete_capture() {
-    // From SMB1's NEGOTIATE to SMB2 in three of them; the oracle finds an answer for each request.
+    // Three captures change from SMB1's NEGOTIATE to SMB2; the oracle finds an answer for each request.
     let names = [
         "smb2-mixed.pcap",
         "smb2-compound-delete.pcap",

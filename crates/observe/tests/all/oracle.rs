@@ -1,5 +1,5 @@
-//! On every capture in the shared folder, the set of pairs equals that of an independent oracle (tshark dissects, a
-//! script pairs), but for the differences explained in `oracle/differences.csv`.
+//! On every capture in the shared folder, the set of pairs equals that of an independent oracle (tshark dissects, a script pairs), except
+//! for the differences explained in `oracle/differences.csv`.
 
 use std::collections::BTreeSet;
 use std::path::{Path, PathBuf};
@@ -29,7 +29,7 @@ impl Sink for Pairs {
                 ("smb1", format!("{}:{}", id >> 16, id & 0xffff))
             }
             Protocol::Smb2 => ("smb2", transaction.id.unwrap_or_default().to_string()),
-            // NFSv4 operations have rows of their own beside their compound's; the oracle knows compounds only.
+            // NFSv4 operations have separate rows besides their compound's; the oracle knows only compounds.
             Protocol::Nfs4 | Protocol::Nfs4Callback if transaction.compound_position.is_some() => return,
             _ => ("rpc", format!("0x{:08x}", transaction.id.unwrap_or_default())),
         };

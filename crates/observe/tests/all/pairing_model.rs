@@ -1,5 +1,5 @@
-//! Why to believe the pairing: of made-up conversations it is known which answer belongs to which request. Whatever the capture lost,
-//! doubled and reordered, and however ids come round, no pair is wrong, and every pair that is certain is found.
+//! Tests pairing with simulated conversations, whose correct pairs are known. However the capture loses, duplicates and reorders packets,
+//! and however ids wrap around, no pair is wrong, and every certain pair is found.
 
 mod arrivals;
 
@@ -9,15 +9,14 @@ use crate::conversation::{Family, Role, Sent, Tag, config, converse, families, o
 use plimsoll_testkit::Side;
 use proptest::prelude::*;
 
-/// What a capture does to a segment.
+/// The capture's effect on a segment.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Fate {
     Kept,
     Lost,
-    /// Not captured at its time, but so many segments later, perhaps after its answer: the network lost it, or the capture is not in
-    /// order.
+    /// Captured this number of segments later, perhaps after its answer: the network lost the first copy, or the capture is out of order.
     Resent(usize),
-    /// The sender sends it again, so many segments later, for nothing.
+    /// The sender needlessly retransmits it this number of segments later.
     Again(usize),
     /// Captured behind the next one that goes the same way, if that follows at once.
     Swapped,
@@ -47,8 +46,8 @@ fn losing() -> impl Strategy<Value = Losing> {
     prop_oneof![1 => Just(Losing::Neither), 2 => one.prop_map(Losing::One), 3 => Just(Losing::Both)]
 }
 
-/// What was captured, in order, and the messages whose first segment came at its time. The handshake and the acknowledgements at the
-/// end always are captured.
+/// The captured segments, in order, and the messages whose first segment was captured on time. The handshake and the acknowledgements at
+/// the end are always captured.
 fn capture(sent: Vec<Sent>, fates: &[Fate], losing: Losing) -> (Vec<Sent>, Vec<Tag>) {
     let (mut captured, mut in_time): (Vec<Sent>, Vec<Tag>) = Default::default();
     let mut again: Vec<(usize, Sent)> = Vec::new();
@@ -78,7 +77,7 @@ fn capture(sent: Vec<Sent>, fates: &[Fate], losing: Losing) -> (Vec<Sent>, Vec<T
     (captured, in_time)
 }
 
-/// What was captured, to read.
+/// The captured segments as text.
 fn told(captured: &[Sent]) -> Vec<String> {
     let line = |Sent { segment, tag, from }: &Sent| {
         let tag = tag.map(|tag| (tag.operation, tag.role));

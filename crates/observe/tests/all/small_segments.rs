@@ -4,7 +4,7 @@ use plimsoll_testkit::{Segment, Side, Tcp, nbss, rpc, smb2};
 
 use crate::conversation::{Sent, observe};
 
-/// A connection with one request and its response after the other, both cut into a first piece and the rest.
+/// A connection with consecutive requests and responses, each cut into a first piece and the rest.
 fn in_pieces(port: u16, rounds: &[(Vec<u8>, Vec<u8>)], pieces: &[usize]) -> Vec<Sent> {
     let mut tcp = Tcp::new(([10, 0, 0, 1], 700).into(), ([10, 0, 0, 2], port).into());
     let sent = |(segment, from): (Segment, Side)| Sent { segment, tag: None, from };
@@ -39,7 +39,7 @@ fn the_first_request_is_not_lost() {
             let (transactions, coverage) = observe(&in_pieces(port, &rounds(port), pieces), usize::MAX);
             let unseen = coverage.unseen;
             assert_eq!((transactions.len(), unseen.paired), (3, 3), "{port} {pieces:?} {unseen:?}");
-            // A step of 100 µs a segment: the request's time is that of its first byte.
+            // Segments are 100 µs apart: the request's time is that of its first byte.
             let last = pieces.len() as i64 * 2 + 1;
             let times: Vec<_> = transactions.iter().map(|one| one.timeline.response_time()).collect();
             assert_eq!(times, [Some(last * 100_000); 3], "{port} {pieces:?}");

@@ -1,5 +1,5 @@
-//! Why to believe captures whose packets were cut short: as far as the headers that pair are there, they show the very
-//! transactions that the whole capture shows; nothing else in any case.
+//! Tests cut packets: if the headers needed for pairing are there, the transactions are the same as for the whole capture; otherwise
+//! there are none.
 
 use crate::conversation::{Family, Sent, config, converse, families, observe, operations};
 use plimsoll_model::{Anomaly, Missing, Transaction};
@@ -8,15 +8,15 @@ use proptest::prelude::*;
 
 /// Bytes of the headers of Ethernet, IPv4 and TCP, and of the framing.
 const BEFORE: usize = 14 + 20 + 20 + 4;
-/// Of a message, so many bytes pair: SMB1 up to the MID, SMB2 up to the message id, RPC up to a call's procedure.
+/// Bytes of a message that pairing needs: SMB1 up to the MID, SMB2 up to the message id, RPC up to a call's procedure.
 const PAIRS: usize = 32;
 
-/// The snaplens that people use, and any other.
+/// Common snap lengths, and random ones.
 fn snaplens() -> impl Strategy<Value = usize> {
     prop_oneof![Just(96), Just(128), Just(256), 54usize..2_000]
 }
 
-/// What a cut may not change: which messages are a pair, how long they were on the wire, and when they came.
+/// Facts that a cut may not change: the messages of a pair, their lengths on the wire, and their times.
 fn facts(transaction: &Transaction) -> impl PartialEq + std::fmt::Debug + use<> {
     let Transaction { procedure, client, server, id, frames, timeline, .. } = transaction;
     let sizes = (transaction.request_bytes, transaction.response_bytes);

@@ -1,7 +1,7 @@
-//! Why to believe the reassembly: whatever comes in whatever order, what it hands on is what a model without any cleverness does.
+//! Tests reassembly: for any segments in any order, its output equals that of a naive model.
 //!
-//! The model keeps a stream byte by byte: who brought it first. Every segment brings bytes of its own, so that a byte tells
-//! which packet it came in.
+//! The model stores for each byte of a stream the packet that brought it first. Every segment contains distinct bytes, so a byte
+//! identifies its packet.
 
 use std::collections::BTreeMap;
 
@@ -15,7 +15,7 @@ const ACK: u8 = 0x10;
 /// Where the model's streams begin, so that a segment can lie before its first byte.
 const START: u64 = 1_000;
 
-/// What a sender, a network and a capture do next. Sizes in bytes.
+/// The next action of a sender, a network and a capture. Sizes in bytes.
 #[derive(Clone, Debug)]
 enum Step {
     /// The next bytes arrive, cut by a snaplen to the second number.
@@ -26,7 +26,7 @@ enum Step {
     Again(u64, u32, u32),
     /// Bytes from so far ahead arrive.
     Ahead(u64, u32),
-    /// The receiver acknowledges all but so many bytes of what was sent.
+    /// The receiver acknowledges all sent bytes except this number.
     Ack(u64),
 }
 
@@ -94,8 +94,8 @@ impl Model {
         self.hand_on(false);
     }
 
-    /// A place is handed on when its byte is there, and given up when something behind the hole is there and the receiver has
-    /// acknowledged all of the hole, or nothing more comes.
+    /// A byte is passed on when it is there. It is given up when a later byte is there and the receiver has acknowledged the whole hole,
+    /// or at the end of the stream.
     fn hand_on(&mut self, ended: bool) {
         while let Some((next, (&first, _))) = self.next.zip(self.waiting.first_key_value()) {
             let acknowledged = first <= self.acknowledged;
@@ -194,7 +194,7 @@ fn run(steps: &[Step], origin: u32, with_syn: bool) -> (Model, Real) {
             payload: &bytes,
             wire_len: len,
         };
-        // Time does not tell the frame, and what it acknowledges tells neither.
+        // Neither the time nor the acknowledgement follows from the frame number.
         let stamp = (1_000 - frame as i64 * 3, frame, frame * frame);
         if real.tcp_flow.next().is_none() {
             real.shift = Some((1 << 33) + u64::from(seq(at)) - at);
@@ -243,7 +243,7 @@ proptest! {
         prop_assert_eq!(real.tcp_flow.next(), model.next.map(|next| next + shift));
     }
 
-    /// Where nothing is lost for good, everything comes out, in order, whatever was doubled, overlapped and reordered on the way.
+    /// If nothing is lost for good, everything comes out in order, despite duplicates, overlaps and reordering.
     #[test]
     fn a_stream_of_which_every_byte_came_is_whole(
         pieces in prop::collection::vec(1u32..50, 1..40),

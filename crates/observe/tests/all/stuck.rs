@@ -1,12 +1,12 @@
-//! Segments that are sent again and again, and what is acknowledged beside them.
+//! Repeatedly retransmitted segments, and acknowledgements meanwhile.
 
 use plimsoll_model::{ClientPath, Stuck};
 use plimsoll_testkit::{Link, Side, Tcp, Traffic, nbss, smb2};
 
 use super::waiting::{MS, MSS, coverage};
 
-/// A response of 3,000 bytes, the first segment of which the server sends so often, at growing intervals; the client acknowledges the
-/// responses before it, and asks again meanwhile or does not. `last` is the last copy.
+/// A response of 3,000 bytes whose first segment the server sends `copies` times, at growing intervals. The client acknowledges the
+/// responses before it, and sends further requests if `asks`. `last` sends the last copy.
 fn sent_again(copies: u32, asks: bool, last: impl Fn(&mut Traffic, &mut Tcp)) -> [Stuck; 2] {
     let (mut traffic, mut tcp) = (Traffic::new(Link::Ethernet), Tcp::between_ports(700, 445));
     for id in 1..=3 {

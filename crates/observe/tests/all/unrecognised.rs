@@ -9,8 +9,8 @@ use crate::conversation::{Sent, observe};
 const SEGMENT: usize = 1_448;
 const REQUESTS: u32 = 4;
 
-/// Four requests, and their responses of so many bytes with the record mark. The capture begins inside the response before them, and ends
-/// before the end of the last one. No response begins or ends where a segment does.
+/// Four requests, and their responses of `response` bytes with the record mark. The capture begins inside the previous response, and ends
+/// before the end of the last one. No response begins or ends at a segment boundary.
 fn begun_inside_a_response(rest_of_first: usize, response: usize) -> (Vec<Transaction>, Coverage) {
     let mut tcp = Tcp::new(([10, 0, 0, 1], 700).into(), ([10, 0, 0, 2], 2049).into());
     let mut sent = Vec::new();

@@ -17,7 +17,7 @@ pub(crate) fn coverage(traffic: &Traffic) -> Coverage {
     observer.finish().coverage
 }
 
-/// Six reads of 3,000 bytes, whose last segment the server sends when the others are acknowledged, so long after them.
+/// Six reads of 3,000 bytes. The server sends the last segment of each `goes_on_ns` after the other segments were acknowledged.
 fn last_segment_after(acknowledged_ns: i64, goes_on_ns: i64) -> Coverage {
     let (mut traffic, mut tcp) = (Traffic::new(Link::Ethernet), Tcp::between_ports(700, 445));
     for id in 1..=6 {
@@ -109,7 +109,7 @@ fn a_window_that_is_never_opened_counts_as_long_as_its_receiver_says_that_it_is_
     assert_eq!(closed(0).zero_windows, [0, 0], "nobody knows how long");
 }
 
-/// A connection seen in its middle so long after the capture's beginning, with an answer to a request that is not there.
+/// A connection captured from its middle, `late_ns` after the capture's beginning, with an answer to a request that was not captured.
 fn begun_after(late_ns: i64) -> Coverage {
     let (mut traffic, mut tcp) = (Traffic::new(Link::Ethernet), Tcp::between_ports(700, 445));
     traffic.send(&mut tcp, Side::Client, &nbss(&smb2::read(1, smb2::file(1), 100).bytes()));
@@ -132,7 +132,8 @@ fn what_comes_late_is_not_excused_by_the_beginning_of_the_capture() {
     assert_eq!((early.missing.unknown, late.missing.unknown), (0, 1), "how many others were lost with it nobody knows");
 }
 
-/// A read of three segments over a round trip of 20 ms, captured beside the server; the segment `at` comes again so long after the last.
+/// A read of three segments over a round trip of 20 ms, captured beside the server; a copy of the segment `at` comes `again_ns` after the
+/// last segment.
 fn retransmitted(at: usize, again_ns: i64, acknowledged: bool) -> Coverage {
     let (mut traffic, mut tcp) = (Traffic::new(Link::Ethernet), Tcp::between_ports(700, 445));
     let [syn, answer, ack] = tcp.handshake();

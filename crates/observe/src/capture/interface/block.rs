@@ -1,4 +1,4 @@
-//! A block of the ring: packets behind each other, each with a header of the kernel's.
+//! A block of the ring: consecutive packets, each with a header from the kernel.
 //!
 //! Spec: Linux' include/uapi/linux/if_packet.h (tpacket_block_desc, tpacket3_hdr)
 
@@ -7,7 +7,7 @@ pub(super) const STATUS_AT: usize = 8;
 /// Where it says how many packets it has, and where the first is.
 const PACKETS_AT: usize = 12;
 const FIRST_AT: usize = 16;
-/// In a packet's status: it had a VLAN tag, which the network card took out; the tag's own type is there too.
+/// Flag in a packet's status: the network card removed a VLAN tag, whose type is in the header too.
 const VLAN_VALID: u32 = 1 << 4;
 const VLAN_TYPE_VALID: u32 = 1 << 6;
 /// The type of a VLAN tag whose own is not there: 802.1Q.
@@ -20,11 +20,11 @@ pub(super) struct RingPacket<'a> {
     pub(super) time_ns: u64,
     pub(super) captured: &'a [u8],
     pub(super) original_len: u32,
-    /// The VLAN tag that was taken out of it.
+    /// The VLAN tag that the network card removed.
     pub(super) vlan: Option<[u8; 4]>,
 }
 
-/// The packets of a block, in order. What does not fit the block ends it.
+/// The packets of a block, in order. A packet that does not fit the block ends it.
 pub(super) fn packets(block: &[u8]) -> impl Iterator<Item = RingPacket<'_>> {
     let (mut at, mut left) = (word(block, FIRST_AT) as usize, word(block, PACKETS_AT));
     std::iter::from_fn(move || {

@@ -1,4 +1,4 @@
-//! What is counted while an interface is captured, for other threads to see.
+//! Counters of a live capture, for other threads to read.
 
 use std::io;
 use std::path::PathBuf;
@@ -11,7 +11,7 @@ use super::socket::{PacketSocket, interface_index};
 /// How often the interface's own counters are read, in nanoseconds of capture time.
 const LOOK_NS: u64 = 1_000_000_000;
 
-/// What a capture of an interface lost so far, and what became of it.
+/// Losses and state of a live capture.
 #[derive(Debug)]
 pub struct InterfaceCounts {
     name: String,
@@ -74,12 +74,12 @@ impl InterfaceCounts {
         self.downs.load(Relaxed)
     }
 
-    /// Whether the interface is there no more: the capture has ended.
+    /// Whether the interface was removed, which ended the capture.
     pub fn is_gone(&self) -> bool {
         self.gone.load(Relaxed)
     }
 
-    /// Why no more packets are stored.
+    /// The error that stopped the storing of packets.
     pub fn take_save_error(&self) -> Option<io::Error> {
         self.save_error.lock().unwrap_or_else(PoisonError::into_inner).take()
     }
@@ -114,7 +114,7 @@ impl InterfaceCounts {
         self.gone.store(interface_index(&self.name).is_err(), Relaxed);
     }
 
-    /// What was lost since the last look, at the time of the last packet.
+    /// Losses since the last call, with the time of the last packet.
     pub(super) fn look(&self, socket: &PacketSocket, last_ns: u64) -> io::Result<Lost> {
         let counts = socket.take_counts()?;
         self.kernel_drops.fetch_add(counts.drops, Relaxed);

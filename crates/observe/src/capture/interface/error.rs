@@ -28,7 +28,7 @@ pub enum InterfaceError {
     Ring {
         /// The interface.
         name: Box<str>,
-        /// What the system said.
+        /// The operating system's error.
         source: io::Error,
     },
     /// Packets cannot be stored.
@@ -36,15 +36,15 @@ pub enum InterfaceError {
     Save {
         /// The folder.
         folder: Box<str>,
-        /// What the system said.
+        /// The operating system's error.
         source: io::Error,
     },
-    /// Anything else that the system refuses.
+    /// Any other error of the operating system.
     #[error("{name}: cannot capture: {source}; is the interface up? (`ip link set {name} up`)")]
     Failed {
         /// The interface.
         name: Box<str>,
-        /// What the system said.
+        /// The operating system's error.
         source: io::Error,
     },
 }

@@ -2,8 +2,8 @@
 //!
 //! Spec: bpf(2) and Linux' Documentation/networking/filter.rst (classic BPF)
 //!
-//! IP fragments behind the first have no ports, and pass. VLAN tags that the network card did not strip are stepped over, up to two of
-//! them; tunnels are not followed.
+//! IP fragments after the first have no ports and pass. The filter skips up to two VLAN tags that the network card did not strip; it does
+//! not look into tunnels.
 
 use libc::sock_filter;
 
@@ -11,7 +11,7 @@ use crate::capture::{LinkType, MAX_PACKET_BYTES};
 
 /// Ports of SMB (over TCP and over NetBIOS), NFS and the port mapper.
 pub const FILE_SERVER_PORTS: [u16; 4] = [445, 139, 2049, 111];
-/// Most ports of a filter: a program has at most 4,096 instructions, and a port takes 24 of them.
+/// Maximum number of ports in a filter: a program has at most 4,096 instructions, and a port takes 24 of them.
 pub const MAX_PORTS: usize = 128;
 
 /// Loads: a byte or a half word at a place, a half word behind an IPv4 header, and the length of that header.
@@ -45,7 +45,7 @@ const IPV6_LEN: u32 = 40;
 enum Label {
     Pass,
     Drop,
-    /// IPv4 and IPv6 behind so many VLAN tags.
+    /// Number of VLAN tags before the IPv4 or IPv6 header.
     Four(u32),
     Six(u32),
     /// One more VLAN tag.
@@ -169,7 +169,7 @@ mod tests {
 
     use super::*;
 
-    /// What the kernel does with a filter: the bytes of the packet that it lets through.
+    /// Runs a filter as the kernel does; returns the number of bytes that pass.
     fn run(program: &[sock_filter], packet: &[u8]) -> u32 {
         let number = |at: usize, len: usize| {
             let bytes = packet.get(at..at + len)?;

@@ -42,7 +42,7 @@ struct Open {
 #[derive(Debug)]
 pub(super) struct Folder {
     options: SaveOptions,
-    /// What each file begins with.
+    /// The first bytes of each file.
     head: Vec<u8>,
     complete: VecDeque<Complete>,
     open: Option<Open>,
@@ -62,7 +62,7 @@ impl Folder {
         Ok(Self { options, head, complete: VecDeque::new(), open: None, numbered: 0 })
     }
 
-    /// Whether a packet of this time belongs in the next file, when so many bytes more have been written to the present one.
+    /// Whether a packet at `time_ns` belongs in the next file, after `more` further bytes in the present one.
     pub(super) fn is_full(&self, time_ns: u64, more: usize) -> bool {
         let (bytes, first_ns) = self.open.as_ref().map_or((0, time_ns), |open| (open.bytes, open.first_ns));
         let longest_ns = self.options.kept_ns.map_or(u64::MAX, |kept| kept / FILES);

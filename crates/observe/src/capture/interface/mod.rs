@@ -81,14 +81,14 @@ pub struct Interface {
 #[derive(Debug, Default)]
 struct Losses {
     total: Lost,
-    /// What was lost behind packets that were not read yet: so many blocks of the ring are before it.
+    /// Losses to report after packets that are still unread: the number of ring blocks before the loss, and the loss.
     ahead: VecDeque<(usize, Lost)>,
     /// Packets that were lost behind the last one.
     hole: u64,
 }
 
 impl Losses {
-    /// Losses behind so many blocks.
+    /// Adds losses behind `blocks` blocks of the ring.
     fn found(&mut self, blocks: usize, lost: Lost) {
         match self.ahead.back_mut() {
             Some((before, last)) if *before >= blocks => *last = last.plus(lost),
@@ -105,7 +105,7 @@ impl Losses {
         true
     }
 
-    /// No more blocks come.
+    /// Passes all waiting losses: no more blocks come.
     fn pass_all(&mut self) {
         while let Some((_, lost)) = self.ahead.pop_front() {
             self.reach(lost);
@@ -180,7 +180,7 @@ impl Interface {
         })
     }
 
-    /// What is counted, for another thread to see.
+    /// The counters, for another thread to read.
     pub fn counts(&self) -> Arc<InterfaceCounts> {
         Arc::clone(&self.counts)
     }
@@ -190,7 +190,7 @@ impl Interface {
         &self.name
     }
 
-    /// Ends when somebody asks.
+    /// Ends the capture when `stop` is set.
     #[must_use]
     pub(super) fn until(self, stop: StopReading) -> Self {
         Self { stop, ..self }
@@ -244,7 +244,7 @@ impl Interface {
         Ok(true)
     }
 
-    /// Losses are told behind the packets that the ring had when they were found, for so long it was full.
+    /// Losses are reported after the packets that were in the ring when the losses were found, because the ring was full until then.
     fn look_for_losses(&mut self) -> io::Result<()> {
         let found = self.counts.look(&self.socket, self.last_ns)?;
         if found != Lost::default() {

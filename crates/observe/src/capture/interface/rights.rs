@@ -1,10 +1,10 @@
-//! What a capture needs no longer once the interface is open.
+//! Capabilities that a capture does not need once the interface is open.
 
 use std::io;
 
 use rustix::thread::{CapabilitySet, CapabilitySets, capabilities, set_capabilities};
 
-/// Gives up all capabilities of this thread, and of those that it starts from now on, but one: root without CAP_DAC_OVERRIDE could not
+/// Drops all capabilities of this thread and of the threads that it starts later, except CAP_DAC_OVERRIDE, without which root could not
 /// write reports into other users' folders.
 pub(super) fn drop_capabilities() -> io::Result<()> {
     let needed = CapabilitySet::DAC_OVERRIDE;

@@ -1,7 +1,7 @@
 //! The ring of blocks that the kernel fills with packets.
 //!
-//! A block belongs either to the kernel or to us, and its status says to whom. Here is the memory that both share; what is in a block of
-//! ours is read as bytes, in `block.rs`.
+//! A block belongs either to the kernel or to this program, and its status says to which. This file contains the shared memory;
+//! `block.rs` reads the bytes in a block.
 //!
 //! Spec: Linux' Documentation/networking/packet_mmap.rst, TPACKET_V3
 
@@ -19,7 +19,7 @@ use super::socket::PacketSocket;
 const BLOCK_BYTES: usize = 1 << 20;
 /// A block that has a packet is handed over after this time at the latest, in milliseconds, however empty it is.
 pub(super) const BLOCK_TIMEOUT_MS: c_uint = 50;
-/// What the kernel wants to know although blocks have packets of any length.
+/// Frame size that the kernel requires, bytes, although blocks contain packets of any length.
 const FRAME_BYTES: usize = 2_048;
 
 /// How large a ring is.
@@ -29,7 +29,7 @@ pub(super) struct RingLayout {
 }
 
 impl RingLayout {
-    /// So many bytes, rounded up to whole blocks.
+    /// A ring of at least `bytes` bytes, rounded up to whole blocks.
     pub(super) fn of(bytes: usize) -> Self {
         Self { blocks: bytes.div_ceil(BLOCK_BYTES).max(2) }
     }
@@ -91,13 +91,13 @@ impl Ring {
     }
 
     fn is_ours(&self, block: usize) -> bool {
-        // What the kernel wrote before it handed the block over is seen after this.
+        // Acquire: the kernel's writes before it handed over the block are visible after this.
         self.status(block).load(Ordering::Acquire) & libc::TP_STATUS_USER != 0
     }
 
     fn start(&self, block: usize) -> *mut u8 {
         debug_assert!(block < self.layout.blocks);
-        // SAFETY: a block's number is below that of blocks, all of which lie in the map.
+        // SAFETY: `block` is below the number of blocks, all of which lie in the map.
         unsafe { self.memory.as_mut_ptr().add(block * BLOCK_BYTES) }
     }
 

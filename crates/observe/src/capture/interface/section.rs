@@ -1,8 +1,8 @@
-//! Packets of an interface as blocks of pcapng: what the rest of Plimsoll reads, and what `--save` stores.
+//! Packets of an interface as pcapng blocks: the input of the analysis and of `--save`.
 //!
 //! Spec: draft-ietf-opsawg-pcapng-03 4.1, 4.2, 4.3, 4.6
 //!
-//! A section has one interface. Its statistics count from its start, so that each file of a ring says what was lost while it was written.
+//! A section has one interface. Its statistics count from its start, so each file of a ring reports the losses of its own time.
 
 use super::block::RingPacket;
 use crate::capture::LinkType;
@@ -86,7 +86,7 @@ pub(super) fn packet(out: &mut Vec<u8>, packet: &RingPacket<'_>) {
     out.extend_from_slice(&total.to_le_bytes());
 }
 
-/// Says what was lost since the section began.
+/// Writes the losses since the section began.
 pub(super) fn statistics(out: &mut Vec<u8>, time_ns: u64, lost: Lost) {
     block(out, INTERFACE_STATISTICS, |body| {
         body.extend_from_slice(&0u32.to_le_bytes());

@@ -13,7 +13,7 @@ use super::ring::{Ring, RingLayout};
 /// From include/uapi/linux/if_packet.h; libc does not have it. Since Linux 4.20.
 const PACKET_IGNORE_OUTGOING: c_int = 23;
 
-/// What the kernel counted since it was last asked.
+/// The kernel's counters since the last query.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub(super) struct KernelCounts {
     /// Packets that the filter let through and that found no room.
@@ -34,7 +34,7 @@ impl PacketSocket {
     pub(super) fn open() -> io::Result<Self> {
         // SAFETY: takes numbers alone.
         let fd = checked(unsafe { libc::socket(libc::AF_PACKET, libc::SOCK_RAW | libc::SOCK_CLOEXEC, 0) })?;
-        // SAFETY: a new descriptor that nobody else has.
+        // SAFETY: a new descriptor without another owner.
         Ok(Self(unsafe { OwnedFd::from_raw_fd(fd) }))
     }
 
@@ -45,7 +45,7 @@ impl PacketSocket {
         self.set(libc::SOL_SOCKET, libc::SO_ATTACH_FILTER, &program)
     }
 
-    /// Leaves out what this machine sends: on loopback each packet comes in as well.
+    /// Ignores the packets that this machine sends: on loopback the socket receives each packet twice.
     pub(super) fn ignore_outgoing(&self) -> io::Result<()> {
         self.set(libc::SOL_PACKET, PACKET_IGNORE_OUTGOING, &1i32)
     }
@@ -74,7 +74,7 @@ impl PacketSocket {
         Ok(address.sll_hatype)
     }
 
-    /// What was counted since the last call: the kernel starts again with each.
+    /// The counters since the last call: the kernel resets them at each query.
     pub(super) fn take_counts(&self) -> io::Result<KernelCounts> {
         let counts: [c_uint; 3] = self.get(libc::SOL_PACKET, libc::PACKET_STATISTICS)?;
         Ok(KernelCounts { drops: u64::from(counts[1]), freezes: u64::from(counts[2]) })
@@ -88,7 +88,7 @@ impl PacketSocket {
 
     fn set<T>(&self, level: c_int, option: c_int, value: &T) -> io::Result<()> {
         let (at, len) = (std::ptr::from_ref(value).cast(), size_of::<T>() as socklen_t);
-        // SAFETY: `value` is of so many bytes, which the kernel reads before the call returns.
+        // SAFETY: `value` has `len` bytes, which the kernel reads before the call returns.
         checked(unsafe { libc::setsockopt(self.0.as_raw_fd(), level, option, at, len) }).map(drop)
     }
 

@@ -23,7 +23,7 @@ impl Sender {
         self.to.local_addr().unwrap().port()
     }
 
-    /// Nobody reads them: the capture is in front of the socket's buffer.
+    /// Sends datagrams without a reader: the capture takes them before the receiving socket's buffer.
     fn send(&self, count: usize, bytes: usize) {
         let mut payload = vec![0; bytes];
         for number in 0..count {
@@ -186,7 +186,7 @@ fn what_cannot_be_captured_is_said_with_what_to_do() {
     unknown.name = "no-such-if".to_owned();
     let error = Interface::open(unknown).unwrap_err().to_string();
     assert!(error.contains("no-such-if: no such network interface") && error.contains("ip link"), "{error}");
-    // In a thread: rights are those of a thread.
+    // Capabilities belong to a thread, so the test drops them in a new one.
     let refused = std::thread::spawn(|| {
         rights::drop_capabilities().unwrap();
         Interface::open(options(vec![], None)).unwrap_err().to_string()

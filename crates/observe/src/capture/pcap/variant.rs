@@ -1,7 +1,8 @@
-//! Patched tcpdumps of old Linux distributions and of Nokia's appliances write longer record headers and the magic number of others.
+//! Patched tcpdumps of old Linux distributions and of Nokia's appliances write longer record headers with the magic number of another
+//! variant.
 //!
-//! Such a file is told by its first records: read with the usual record header they make no sense, and with exactly one of the
-//! other lengths all of them do. A file of which that is not certain is read as usual.
+//! The first records identify such a file: they are invalid with the usual record header, and valid with exactly one of the other
+//! lengths. A file for which that is not certain is read with the usual length.
 
 use super::super::MAX_PACKET_BYTES;
 use super::super::bytes::Order;
@@ -11,14 +12,14 @@ use super::{MODIFIED_RECORD_HEADER, RECORD_HEADER};
 
 /// Red Hat Linux 6.1: interface, protocol, packet type.
 const RED_HAT_RECORD_HEADER: usize = MODIFIED_RECORD_HEADER;
-/// Nokia's IPSO: four bytes of its own.
+/// Nokia's IPSO: four additional bytes.
 const NOKIA_RECORD_HEADER: usize = 20;
 /// SuSE Linux 6.3: interface, protocol, packet type, two processors, padding.
 const SUSE_RECORD_HEADER: usize = 28;
 
 /// Records that are looked at.
 const LOOKED_AT: usize = 4;
-/// So many must make sense before an unusual length is believed.
+/// Minimum number of valid records before an unusual length is accepted.
 const ENOUGH: usize = 2;
 /// A packet is not expected to have been longer, in bytes, nor its timestamp further from the first, in seconds.
 const LONGEST_PACKET: u32 = 1 << 20;
@@ -26,15 +27,15 @@ const FAR_S: u32 = 30 * 86_400;
 /// Microseconds in a second.
 const MICROSECONDS: u32 = 1_000_000;
 
-/// What the first records say of a length of the record header.
+/// Result of reading the first records with a certain header length.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum Trial {
-    /// So many whole records make sense, and nothing contradicts.
+    /// Number of complete valid records; no record is invalid.
     Holds(usize),
     Contradicted,
 }
 
-/// The length of the record headers. Also what stopped the reading, to be told when the records before it were given out.
+/// The length of the record headers, and the reason why reading stopped, which is reported after the records before it were returned.
 pub(super) fn record_header(source: &mut Source, order: Order, usual: usize) -> (usize, Option<Stop>) {
     let others: &[usize] = match usual {
         RECORD_HEADER => &[RED_HAT_RECORD_HEADER, NOKIA_RECORD_HEADER],
@@ -79,7 +80,7 @@ fn trial(source: &mut Source, order: Order, header: usize, stopped: &mut Option<
     Trial::Holds(LOOKED_AT)
 }
 
-/// Whether the window holds so many bytes. False at the end of the file, or where they are too many to look at.
+/// Whether the window has `bytes` bytes. False at the end of the file, or if `bytes` is too large for this check.
 fn has(source: &mut Source, bytes: usize, stopped: &mut Option<Stop>) -> bool {
     if source.available().len() >= bytes {
         return true;

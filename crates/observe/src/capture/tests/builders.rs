@@ -159,7 +159,8 @@ pub(super) fn snoop(datalink: u32, packets: &[Owned]) -> Vec<u8> {
     file
 }
 
-/// NetXRay with microseconds since the first packet's second; the packets from `wrap_at` on (if not 0) stand before the others.
+/// A NetXRay file with times in microseconds since the first packet's second. The packets from `wrap_at` on (if not 0) come first in the
+/// file.
 pub(super) fn netxray(packets: &[Owned], wrap_at: usize) -> Vec<u8> {
     const START_TICKS: u64 = 77_000_000;
     let start_s = (packets[0].time_ns.unwrap() / 1_000_000_000) as u64;
@@ -176,7 +177,7 @@ pub(super) fn netxray(packets: &[Owned], wrap_at: usize) -> Vec<u8> {
         record.resize(record.len() + usize::from(junk), 0xdd);
         record
     };
-    // What was captured last stands first, then a gap, then what was captured first.
+    // As in a wrapped ring: the packets captured last come first, then a gap, then those captured first.
     let last: Vec<u8> = packets[wrap_at..].iter().flat_map(record).collect();
     let first: Vec<u8> = packets[..wrap_at].iter().flat_map(record).collect();
     let gap = if wrap_at == 0 { vec![] } else { vec![0xcc; 50] };
@@ -206,7 +207,7 @@ pub(super) fn netmon(minor: u8, packets: &[Owned]) -> Vec<u8> {
     for (index, packet) in packets.iter().enumerate().rev() {
         file.extend([0xaa; 3]);
         table[index] = file.len() as u32;
-        // Version 2.3 has a time of its own; the offset is then nonsense on purpose.
+        // Version 2.3 has a time field per frame; the offset is then invalid on purpose.
         let delta_us = if minor >= 3 { 5 } else { (packet.time_ns.unwrap() - START_NS) as u64 / 1000 };
         file.extend(delta_us.to_le_bytes());
         file.extend(packet.original_len.to_le_bytes());

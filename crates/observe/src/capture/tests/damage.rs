@@ -40,8 +40,8 @@ fn every_truncation_gives_the_packets_before_it() {
             let (frames, anomalies) = read(vec![folder.file("cut", &bytes[..len])]).unwrap();
             assert_eq!((anomalies.bad_records, anomalies.empty_files), (0, 0), "{name} cut to {len} bytes");
             if name == "NetXRay, wrapped" {
-                // What was captured first stands last. Without all of it the rest is read, and the loss is counted;
-                // between its two packets nothing tells that one is missing.
+                // The packets captured first come last in the file. If they are incomplete, the rest is read and the loss is counted;
+                // between the two packets nothing shows that one is missing.
                 let there = frames.iter().all(|frame| packets.iter().any(|packet| packet.captured == frame.captured));
                 let between = bytes.len() - 40 - packets[1].captured.len();
                 let expected = u64::from(len != between);

@@ -1,4 +1,4 @@
-//! Every format gives back what was put in, however it is packed and cut into files.
+//! Every format returns the packets that were written, for every compression and every division into files.
 
 use super::super::{CaptureAnomalies, Captures, Compression, Format, Input, LinkType, StopReading};
 use super::builders::{self, Endian, packets};
@@ -37,7 +37,7 @@ fn packed_captures_give_the_same_frames() {
 
 #[test]
 fn a_window_slides_over_a_large_capture() {
-    // Packets of up to the largest size: several windows of them, none of whose edges falls between two records.
+    // Packets of up to the largest size: several windows, none of which ends between two records.
     let sizes = [262_144, 1, 65_549, 100_003, 60, 262_143, 1514];
     let packet = |number: u64| Owned {
         number,
@@ -112,7 +112,7 @@ fn reading_ends_where_somebody_asks_it_to() {
         stop.ask();
         let mut captures = Captures::open_until(vec![folder.file("one", &bytes)], stop).unwrap();
         assert!(captures.next().unwrap().is_none() && captures.interrupted(), "{name}");
-        // What was read to its end was not interrupted.
+        // A file that was read to its end was not interrupted.
         let stop = StopReading::default();
         let mut captures = Captures::open_until(vec![folder.file("one", &bytes)], stop.clone()).unwrap();
         while captures.next().unwrap().is_some() {}
@@ -152,7 +152,7 @@ fn link_types_are_told_apart() {
         (229, LinkType::RawIp),
         (276, LinkType::LinuxCooked2),
         (105, LinkType::Other(105)),
-        // A frame check sequence of four bytes is told of in the upper bits.
+        // The upper bits describe a frame check sequence of four bytes.
         (0x2400_0001, LinkType::Ethernet),
     ];
     for (number, link) in numbers {
@@ -301,7 +301,7 @@ fn pcapng_interfaces_keep_their_own_clock_and_link() {
         let drops = [builders::option(e, 5, &e.u64(ifdrop)), builders::option(e, 7, &e.u64(osdrop))].concat();
         file.extend(builders::block(e, 5, &[e.u32(1).to_vec(), vec![0; 8], drops].concat()));
     }
-    // A second section, of the other byte order, with interfaces and a snaplen of its own.
+    // A second section in the other byte order, with its own interfaces and snap length.
     let e = Endian::Big;
     file.extend(builders::section(e));
     file.extend(builders::interface(e, 0, 96, None, 0));

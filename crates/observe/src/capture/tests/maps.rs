@@ -1,4 +1,4 @@
-//! Why to believe that mapping a file changes nothing but the speed, and that a file may be cut while it is mapped.
+//! Mapping a file changes only the speed, and a file may be truncated while it is mapped.
 
 use std::fs::OpenOptions;
 use std::io::ErrorKind;
@@ -89,11 +89,11 @@ fn whoever_cuts_a_file_that_is_being_read_neither_waits_nor_ends_the_reader() {
     let mut captures = Captures::open(vec![input.clone()]).unwrap();
     let mut next = || captures.next().unwrap().map(|frame| (frame.number, frame.captured.to_vec()));
     let mut seen: Vec<(u64, Vec<u8>)> = std::iter::from_fn(&mut next).take(1_000).collect();
-    // Where leases are granted this open is told to wait, and the reader that somebody waits; elsewhere it opens at once.
+    // Where leases are granted, this open returns an error instead of waiting, and the reader gets a signal; elsewhere it opens at once.
     let writer = OpenOptions::new().write(true).custom_flags(libc::O_NONBLOCK).open(path);
     assert!(writer.as_ref().err().is_none_or(|error| error.kind() == ErrorKind::WouldBlock), "{writer:?}");
     seen.extend(std::iter::from_fn(&mut next).take(4_000));
-    // What is in a window cannot be taken back, so the cut lies behind it.
+    // Bytes in a window cannot be taken back, so the cut lies behind them.
     OpenOptions::new().write(true).open(path).unwrap().set_len(7 << 20).unwrap();
     seen.extend(std::iter::from_fn(&mut next));
     assert!((5_000..packets.len()).contains(&seen.len()), "{} packets", seen.len());
@@ -121,7 +121,7 @@ fn whoever_cuts_a_file_waits_for_packets_in_other_threads() {
                 batch.clear();
             }
         });
-        // Time for both to do what they must not: then the map's bytes are gone, and looking at them ends the process.
+        // Gives both time for the forbidden access: the map's bytes would be gone, and reading them would end the process.
         std::thread::sleep(Duration::from_millis(50));
         for frame in held.frames() {
             assert!(frame.captured == packets[frame.number as usize - 1].captured);

@@ -15,7 +15,7 @@ use std::sync::atomic::{AtomicU32, Ordering};
 
 use super::{Batch, CaptureAnomalies, CaptureError, Captures, Frame, Input, LinkType};
 
-/// A frame that owns its bytes, so that tests can compare lists of them.
+/// An owned frame, so that tests can compare lists of frames.
 #[derive(Debug, Clone, PartialEq, Eq)]
 struct Owned {
     number: u64,

@@ -1,4 +1,4 @@
-//! Why to believe that packets come out in the order of their times, and that nothing else about them changes.
+//! Packets are returned in the order of their times, and otherwise unchanged.
 
 use proptest::prelude::*;
 
@@ -9,7 +9,7 @@ use super::{Folder, Owned, gzip, read};
 
 const SECOND: i64 = 1_000_000_000;
 
-/// A packet of its own bytes, `micros` after the capture's start.
+/// A packet with distinct bytes, `micros` after the capture's start.
 fn packet(number: usize, micros: i64, len: usize) -> Owned {
     Owned {
         number: number as u64,
@@ -49,7 +49,7 @@ proptest! {
             packets.iter().filter(|p| { let t = p.time_ns.unwrap(); latest = latest.max(t); t < latest }).count()
         };
         let (folder, e) = (Folder::new(), Endian::Little);
-        // A file that begins before the one named before it is read first.
+        // A file that begins earlier than the file named before it is read first.
         let begins_later = |at: &usize| packets[*at].time_ns >= packets[0].time_ns;
         let (first, second) = packets.split_at((cut..packets.len()).find(begins_later).unwrap_or(packets.len()));
         let pcap = |packets: &[Owned]| builders::pcap(e, 0xa1b2_c3d4, 1, packets);
@@ -83,7 +83,7 @@ fn a_large_file_out_of_order_is_sorted_where_it_is_mapped() {
     assert!(read(vec![folder.file("packed", &gzip(&bytes))]).unwrap().0 == sorted);
 }
 
-/// Stretches in order are given out from where they stand, others are sorted: both in turns, with the change at any place of a map.
+/// Stretches in order are returned without sorting, others are sorted. This alternates both, with the change at every place of a map.
 #[test]
 fn a_large_file_that_is_out_of_order_in_places_is_sorted_there() {
     let size = |at: usize| if at % 3_000 < 1_500 { 60 } else { at * 37 % 1_514 };

@@ -26,7 +26,7 @@ fn end(status: u32) -> Vec<u8> {
     bytes
 }
 
-/// Whether a message is opened that is encrypted with what the published logon leads to.
+/// Whether the channel opens a message encrypted with the key that the published logon leads to.
 fn opens(channel: &mut Channel, decryption: &mut Decryption) -> bool {
     let preauth = hex(ms_preauth::STEPS[4].1);
     let ciphers = kdf::ciphers_of_3_1_1(&hex(KEY), Algorithm::Aes128Gcm, preauth.first_chunk().unwrap());

@@ -102,7 +102,7 @@ fn no_truncation_opens() {
     }
 }
 
-/// Messages longer than a head come whole through the framer, if they are to be decrypted; no others do.
+/// The framer passes messages longer than a head as a whole only if they are to be decrypted.
 #[test]
 fn long_messages_are_kept_whole_to_be_decrypted() {
     let ciphers = kdf::ciphers_of_3_0(&hex(ms_3_0::SESSION_KEY)).unwrap();
@@ -120,7 +120,7 @@ fn long_messages_are_kept_whole_to_be_decrypted() {
     }
 }
 
-/// What the framer makes of a message that comes in segments, of which the first has `first` bytes.
+/// The framer's output for a message in segments, the first of which has `first` bytes.
 fn framed(message: &[u8], decrypts: bool, first: usize) -> Vec<u8> {
     let mut bytes = u32::try_from(message.len()).unwrap().to_be_bytes().to_vec();
     bytes.extend(message);

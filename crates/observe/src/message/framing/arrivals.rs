@@ -29,7 +29,8 @@ impl Arrivals {
         }
     }
 
-    /// How long the message waited for bytes that filled gaps when all others were there; if all of it filled gaps, since they showed.
+    /// How long the other bytes of the message waited for retransmitted bytes; if all bytes were retransmitted, the time since the gap
+    /// appeared.
     pub(super) fn resent_wait_ns(&self) -> Option<u64> {
         let Some(gap_seen_ns) = self.gap_seen_ns else { return (!self.incomplete).then_some(0) };
         let since = self.in_order_ns.unwrap_or(gap_seen_ns);

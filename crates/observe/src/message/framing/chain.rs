@@ -7,7 +7,7 @@ use serde::{Deserialize, Serialize};
 /// Ends that are remembered; data that look like many headers push out the oldest.
 const KEPT: usize = 8;
 
-/// Where replies end if their headers are what they look like, as places in the stream.
+/// Stream offsets at which replies end, assuming that their headers are genuine.
 #[derive(Debug, Default, Serialize, Deserialize)]
 pub(super) struct Chain {
     ends: Vec<u64>,

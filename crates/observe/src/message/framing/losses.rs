@@ -58,7 +58,7 @@ impl Framer {
         }
     }
 
-    /// What is in the buffer will never be a header.
+    /// The bytes in the buffer will never be a header.
     #[cold]
     pub(super) fn lost_beginning(&mut self, out: &mut impl FnMut(&Message<'_>)) {
         self.state = State::Lost;

@@ -1,4 +1,4 @@
-//! The message under way: what was seen of it, and what is to come.
+//! The incomplete message: the bytes so far, and the number of bytes to come.
 
 use serde::{Deserialize, Serialize};
 
@@ -15,9 +15,9 @@ pub(super) struct PartialMessage {
     /// Its prefix and head.
     pub(super) buffer: Vec<u8>,
     pub(super) head_max: usize,
-    /// The buffer must not grow: a hole follows what it holds.
+    /// The buffer must not grow: a hole follows its bytes.
     pub(super) head_closed: bool,
-    /// Bytes of it, or of its fragment, that are to come.
+    /// Bytes to come of the message or of its fragment.
     pub(super) remaining: u64,
     pub(super) more_fragments: bool,
     pub(super) mark: [u8; MARK_LEN],
@@ -71,7 +71,7 @@ impl PartialMessage {
         self.head_max = head::bytes_kept(head, decrypts);
     }
 
-    /// Keeps what the head still has room for of the next `take` bytes on the wire.
+    /// Stores as many of the next `take` bytes on the wire as the head has room for.
     #[inline]
     pub(super) fn keep(&mut self, rest: &[u8], take: usize) {
         if self.head_closed || is_service(self.content) || self.buffer.len() >= self.head_max {

@@ -7,7 +7,7 @@ use super::Faults;
 use super::chain::Chain;
 use super::cursor::Cursor;
 
-/// What is known while nothing is known of where messages begin.
+/// State of the search for a message boundary.
 #[derive(Debug, Default, Serialize, Deserialize)]
 pub(super) struct Search {
     /// Framing was lost because the snap length cut a header off.
@@ -21,7 +21,7 @@ pub(super) struct Search {
 }
 
 impl Search {
-    /// The stream begins here, or what is known of it has become worthless.
+    /// The stream begins here, or the state has become invalid.
     pub(super) fn restart(&mut self) {
         self.searched_in_vain = false;
         self.chain.clear();

@@ -33,7 +33,7 @@ impl Framer {
                 self.open(&prefix, &buffer);
                 self.message.buffer = buffer;
                 self.message.buffer.drain(..MARK_LEN);
-                // What the signature needed beyond the prefix already belongs to the body.
+                // Bytes that the signature needed beyond the prefix already belong to the body.
                 self.message.remaining = self.message.remaining.saturating_sub(self.message.buffer.len() as u64);
                 if self.message.remaining == 0 {
                     self.fragment_end(self.message.arrivals.latest, cursor.offset(), out);

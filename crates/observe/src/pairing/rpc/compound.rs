@@ -1,10 +1,10 @@
-//! NFSv4 compounds: a row for the whole, and one for each operation in it.
+//! NFSv4 compounds: one row for the compound, and one for each operation in it.
 //!
-//! The call names the operations, the answer gives their statuses; either may have its end cut off behind the
-//! payload of a WRITE or READ, so each fills in what the other lacks.
+//! The call names the operations, the answer has their statuses; the end of either may be cut off after the payload of a WRITE or READ,
+//! so each is used to complete the other.
 //!
-//! One of the rows is counted: the operation that the compound is about, also where the server did not get to it. It ended
-//! as the compound did then.
+//! One of the rows is counted: the main operation of the compound, even if the server did not reach it. Its outcome is then the
+//! compound's.
 //!
 //! Spec: RFC 8881 16.2, 20.2.
 
@@ -33,7 +33,7 @@ const OP_SAVEFH: u32 = 32;
 const OP_COPY: u32 = 60;
 const OP_CLONE: u32 = 71;
 
-/// No compound changes its file handle so often.
+/// Marks a member that works on a second file. No compound changes its file handle this often.
 const OTHER_FILE: u16 = u16::MAX;
 
 /// One operation.
@@ -51,7 +51,7 @@ pub(super) struct Member {
 }
 
 impl Member {
-    /// The member as a request of its own. The one that is counted for the whole has the whole's size.
+    /// The member as a separate request. The counted member gets the size of the whole compound.
     pub(super) fn pending(&self, whole: &Pending, counted: bool) -> Pending {
         Pending {
             procedure: self.procedure,
@@ -101,7 +101,7 @@ pub(super) fn note<S: Sink>(waiting: &mut Waiting, arguments: &[u8], handles: &m
         let code = operation.code;
         waiting.members.push(Member { code, position, procedure, object, changes: own, payload, asked });
     }
-    // The whole is named after what it ends on.
+    // The compound gets the name of its last file.
     waiting.pending.share = current.share;
     waiting.pending.path = current.path;
     waiting.pending.asked.file = current.file;
@@ -113,7 +113,7 @@ fn changes_current(code: u32) -> bool {
     matches!(code, OP_PUTFH | OP_PUTROOTFH | OP_LOOKUP | OP_LOOKUPP | OP_OPEN | OP_CREATE | OP_RESTOREFH)
 }
 
-/// What an operation on two files is about, and its other path. (The numbers of callbacks are others.)
+/// The object of an operation on two files, and its second path. (Callbacks have other numbers.)
 fn two_paths<S: Sink>(
     code: u32,
     facts: &Facts<'_>,
@@ -246,8 +246,8 @@ fn answered<S: Sink>(
     members
 }
 
-/// How an operation ended whose result was not seen, or not there, in a compound that did not succeed: the results before the last
-/// are of operations that were carried out, and what has none ended with the compound.
+/// The outcome of an operation whose result is missing, in a compound that failed: operations before the last result succeeded; an
+/// operation without a result ended with the compound.
 fn unseen(reply: Option<&CompoundReply<'_>>, member: &Member, whole: &Answer) -> Answer {
     let results = reply.and_then(|reply| reply.announced);
     match results {

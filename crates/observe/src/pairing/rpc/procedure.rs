@@ -21,7 +21,7 @@ pub(super) fn of(program: u32, version: u32, number: u32) -> Procedure {
     Procedure::of(protocol, u16::try_from(number).unwrap_or(u16::MAX))
 }
 
-/// Whether the results of a procedure begin with a status, so that without it nobody knows how it ended. Not of NFSv4's compounds.
+/// Whether the results of a procedure begin with a status, without which its outcome is unknown. False for NFSv4 compounds.
 #[inline]
 pub(super) fn returns_status(program: u32, version: u32, number: u32) -> bool {
     match (Program::from_wire(program), version) {

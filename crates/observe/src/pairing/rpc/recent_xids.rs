@@ -4,7 +4,7 @@ use serde::{Deserialize, Serialize};
 
 /// Xids in a table: a power of two.
 const TABLE: usize = 256;
-/// So many need no table. Most connections never have more: a call of portmap or MOUNT, and the end.
+/// Up to this number of xids no table is needed. Most connections have fewer: a call of portmap or MOUNT, and then the end.
 const FEW: usize = 16;
 
 /// Xids seen lately; 0 is not remembered.

@@ -1,4 +1,4 @@
-//! What the bodies of requests and answers tell: share, path, user, payload, subcommand, and what waits by design.
+//! Facts from the bodies of requests and answers: share, path, user, payload, subcommand, and whether a request waits by design.
 
 use std::fmt::Write as _;
 use std::net::IpAddr;
@@ -27,7 +27,7 @@ pub(super) struct Context {
     user: Option<Symbol>,
 }
 
-/// Notes what a request's body tells.
+/// Notes the facts in a request's body.
 pub(super) fn note_request<S: Sink>(
     row: &mut Row,
     command: &Command<'_>,
@@ -60,7 +60,7 @@ pub(super) fn note_request<S: Sink>(
     }
 }
 
-/// Notes what is asked of which file: where no FID says so, the path does.
+/// Notes the requested file: by FID or, without one, by path.
 fn note_asked(pending: &mut Pending, asked: &Asked<'_>, names: &mut Names) {
     pending.asked.offset = asked.offset;
     pending.asked.bytes = asked.bytes;
@@ -78,7 +78,7 @@ fn note_asked(pending: &mut Pending, asked: &Asked<'_>, names: &mut Names) {
     }
 }
 
-/// Notes what an answer's body tells.
+/// Notes the facts in an answer's body.
 pub(super) fn note_response(
     row: &Row,
     command: &Command<'_>,
@@ -128,7 +128,7 @@ pub(super) fn note_response(
 /// TREE_CONNECT response: TID behind MaxBufferSize.
 const CORE_TID: usize = 2;
 
-/// Who and where: session setup and tree connect.
+/// Notes user and share: session setup and tree connect.
 fn note_session<S: Sink>(
     row: &mut Row,
     command: &Command<'_>,
@@ -155,7 +155,7 @@ fn note_session<S: Sink>(
     }
 }
 
-/// What is done with a file: opening, closing, payload, waiting, subcommands.
+/// Notes file operations: opening, closing, payload, waiting, subcommands.
 fn note_io(row: &mut Row, command: &Command<'_>, fid: Option<u16>, names: &Names) {
     let pending = &mut row.pending;
     match command.command {
@@ -196,7 +196,7 @@ fn note_transaction(row: &mut Row, command: &Command<'_>) {
     let Some(transaction) = Transaction::new(command) else { return };
     let Some(function) = transaction.function() else { return };
     if command.command == command::TRANSACTION {
-        // The functions are those of named pipes; a mailslot's write has one of their numbers.
+        // The function numbers are those of named pipes; a mailslot's write has one of them too.
         let is_pipe = transaction.name().is_some_and(|name| name.starts_with_ignore_case("\\PIPE\\"));
         if !is_pipe {
             return;

@@ -4,7 +4,7 @@ use std::collections::VecDeque;
 
 use serde::{Deserialize, Serialize};
 
-/// So many are remembered: more than a capture gets out of order.
+/// Maximum number of remembered early answers: more than a capture has out of order.
 const EARLY_MAX: usize = 32;
 
 /// Answers that found no request, each with its id and how far its packet acknowledged the requests' stream.

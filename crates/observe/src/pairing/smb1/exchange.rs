@@ -1,4 +1,4 @@
-//! What is remembered of a request message while it waits: its rows and how far its parts have come.
+//! State of a waiting request message: its rows, and the parts so far.
 
 use plimsoll_model::{Anomaly, Sink};
 use plimsoll_wire::smb1::command;
@@ -57,7 +57,7 @@ impl Exchange {
             && (self.answer.is_some() || self.is_acknowledged(arrival))
     }
 
-    /// Whether the answer's packet acknowledges the request's last byte: no server answers what it has not received.
+    /// Whether the answer's packet acknowledges the request's last byte: no server answers a request before it has received all of it.
     pub(super) fn is_acknowledged(&self, arrival: &Arrival<'_, '_>) -> bool {
         let (has, needs) = (arrival.message.acknowledges, self.first.pending.end_offset);
         has == 0 || needs == 0 || has >= needs

@@ -19,7 +19,7 @@ const TIDS_MAX: usize = 1_024;
 
 type Map<V> = HashMap<u16, V, foldhash::fast::RandomState>;
 
-/// What the ids of a connection stand for.
+/// The objects of a connection's ids.
 #[derive(Debug, Default, Serialize, Deserialize)]
 pub(super) struct Ids {
     users: Map<Symbol>,
@@ -27,7 +27,7 @@ pub(super) struct Ids {
     files: Map<(Opened, Losses)>,
 }
 
-/// What a FID stands for.
+/// The object of a FID.
 #[derive(Clone, Copy, Debug, Default, Serialize, Deserialize)]
 pub(super) struct Opened {
     pub(super) path: Symbol,
@@ -80,7 +80,7 @@ impl Ids {
         self.files.remove(&fid);
     }
 
-    /// An answer gave an id a meaning, but what was asked for was not seen.
+    /// An answer gave an id a meaning, but its request was not captured.
     pub(super) fn forget_answered(&mut self, answer: &Command<'_>) {
         let header = answer.header();
         match answer.command {

@@ -18,9 +18,9 @@ pub(super) struct Parts {
     asked: Progress,
     #[serde(with = "crate::hand_over::progress")]
     answered: Progress,
-    /// All of the request was seen; `None` for what is no transaction, or where its counts were cut off.
+    /// Whether the whole request was captured; `None` if it is not a transaction, or its counts were cut off.
     complete: Option<bool>,
-    /// Its last part was seen, whatever may be missing before.
+    /// Its last part was captured; earlier parts may be missing.
     end_seen: bool,
 }
 

@@ -1,8 +1,8 @@
-//! Raw reads and writes: blocks of data without any header, told only by what went before them.
+//! Raw reads and writes: blocks of data without a header, recognised only by the messages before them.
 //!
-//! A raw write is reported in two parts, as Swartz (1997) does: the request with the answer that asks for the block, which
-//! has a response time, and the block. In most cases nobody answers the block; its row has no answer then and is not
-//! counted among the unanswered requests. In write-through mode WRITE_COMPLETE answers it.
+//! A raw write is reported in two parts, as in Swartz (1997): the request with the answer that asks for the block, which has a response
+//! time, and the block. Usually the block has no answer; its row then has no answer and is not counted as an unanswered request. In
+//! write-through mode WRITE_COMPLETE answers the block.
 //!
 //! Spec: MS-CIFS 2.2.4.22, 2.2.4.25, 3.2.4.14, 3.2.4.15
 
@@ -19,7 +19,7 @@ use super::row::{Binding, Row, shown};
 use super::{Answer, ConnectionContext, Output, Pending, Smb1};
 use crate::message::Message;
 
-/// The blocks that may come. One each way: a client has nothing else under way meanwhile.
+/// The expected blocks: one per direction, because a client sends no other request meanwhile.
 #[derive(Debug, Default, Serialize, Deserialize)]
 pub(super) struct Raw {
     read: Option<Read>,
@@ -31,7 +31,7 @@ pub(super) struct Raw {
 struct Read {
     id: u64,
     direction: usize,
-    /// The client has asked for nothing else since. Else the block went by unseen, and what comes is no block.
+    /// The client has sent no other request since. Otherwise the block was not captured, and these bytes are not a block.
     open: bool,
 }
 
@@ -97,8 +97,8 @@ impl Smb1 {
         }
     }
 
-    /// The answer to a READ_RAW. It has no status: an empty one says end of file or error, which of them the client
-    /// learns by asking in another way; it counts as an answer without data.
+    /// Handles the answer to a READ_RAW. It has no status: an empty one means end of file or error, and the client must send another
+    /// request to find out which. It counts as an answer without data.
     fn block_read<S: Sink>(
         &mut self,
         read: Read,

@@ -13,7 +13,7 @@ pub(super) struct Row {
     pub(super) binding: Binding,
 }
 
-/// What a request's answer will teach.
+/// The kind of fact that a request's answer adds.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub(super) enum Binding {
     /// Nothing.
@@ -34,8 +34,7 @@ pub(super) enum Binding {
     NoUser,
 }
 
-/// The id that a row shows: PID << 16 | MID, as Wireshark's filters have them. PIDHigh is left out: clients before NT
-/// have something else in its place.
+/// The id in a row: PID << 16 | MID, as in Wireshark's filters. Without PIDHigh, which has another meaning in clients before NT.
 pub(super) fn shown(id: u64) -> u64 {
     id & 0xffff_ffff
 }

@@ -1,4 +1,4 @@
-//! Messages are built after MS-CIFS 2.2.3; what must come out follows from Swartz 1997, sections 4 and 5.
+//! Messages are built after MS-CIFS 2.2.3; the expected results follow from Swartz 1997, sections 4 and 5.
 
 use plimsoll_model::{Endpoint, Names, Transaction as Row};
 use proptest::prelude::{any, proptest};
@@ -15,13 +15,13 @@ impl Sink for Rows {
     }
 }
 
-/// A connection under test: every message is a packet of its own, one millisecond after the one before.
+/// A connection under test: every message is one packet, one millisecond after the previous one.
 struct Bench {
     smb1: Smb1,
     output: Output<Rows>,
     link: ConnectionContext,
     frame: u64,
-    /// Stream offset behind what each direction sent.
+    /// Stream offset after the last byte that each direction sent.
     sent: [u64; 2],
 }
 
@@ -444,7 +444,7 @@ proptest! {
     }
 }
 
-/// A client with one request at a time may use one id for all of them.
+/// A client with one outstanding request may use the same id for all requests.
 #[test]
 fn after_losses_both_ways_an_answer_is_believed_if_its_packet_acknowledges_nothing_behind_the_request() {
     let mut bench = Bench::new();

@@ -22,13 +22,13 @@ pub(super) type AcrossChannels = (Endpoint, u64, u64, u64);
 pub(super) struct Asynchronous {
     pending: HashMap<AcrossChannels, Vec<(ConnectionContext, Waiting)>, foldhash::fast::RandomState>,
     count: usize,
-    /// Those that wait when the capture has ended, by connection: no other channel answers them any more.
+    /// Requests that wait at the end of the capture, by connection: no other channel answers them any more.
     left: HashMap<u32, Vec<(ConnectionContext, Waiting)>, foldhash::fast::RandomState>,
 }
 
 impl Asynchronous {
-    /// The capture has ended: what still waits belongs to its connections again, which know what they have lost since. Requests that
-    /// wait by design do not: that they were not answered does not show that the answer was lost.
+    /// Ends the capture: waiting requests go back to their connections, which know their losses since then. Requests that wait by design
+    /// do not: a missing answer does not show that it was lost.
     pub(super) fn give_back(&mut self) {
         for alike in self.pending.values_mut() {
             for one in alike.extract_if(.., |(_, waiting)| !waiting.pending.long_lived) {
@@ -54,8 +54,8 @@ impl Asynchronous {
         }
     }
 
-    /// Whether there is room for one more with this key. Without a limit on those alike, looking for one of them
-    /// would cost bad input nothing and us a scan of them all.
+    /// Whether there is room for one more request with this key. The limit per key prevents crafted input from making every lookup scan a
+    /// long list.
     pub(super) fn has_room(&self, across: &AcrossChannels) -> bool {
         self.count < ASYNC_MAX && self.pending.get(across).is_none_or(|alike| alike.len() < MAX_PER_KEY)
     }

@@ -18,7 +18,7 @@ use crate::message::Message;
 const SERVERS_MAX: usize = 1024;
 /// Breaks that are remembered of a server: more are seldom under way at once.
 const BREAKS_MAX: usize = 32;
-/// An open that takes less waits for nobody, ns.
+/// An open that takes less time did not wait for another client, ns.
 const WAITED_NS: i64 = 5_000_000;
 /// An open that waits longer than this, ns, and is answered without an acknowledgement of the break, was answered because the server gave up.
 /// A client that works acknowledges after a round trip and the time to write its cached data.
@@ -32,7 +32,7 @@ struct Break {
     holder: IpAddr,
     /// The file, known from the first open that waited for it, and when that was answered.
     file: Option<(Symbol, Symbol, i64)>,
-    /// The file id of an oplock, or the key of a lease,
+    /// The file id of an oplock, or the key of a lease.
     key: Option<[u8; 16]>,
     is_oplock: bool,
     /// The client acknowledged it, or closed the file.
@@ -66,7 +66,7 @@ impl BreakTimes {
         self.recent.is_empty()
     }
 
-    /// A server told a client, the holder, that its lease or oplock is broken.
+    /// The server told the holder that its lease or oplock is broken.
     #[cold]
     pub(super) fn notified(&mut self, server: IpAddr, holder: IpAddr, at_ns: i64, member: &[u8]) {
         self.counts.notified += 1;
@@ -116,8 +116,8 @@ impl BreakTimes {
         recent.filter(|one| is_it(one)).for_each(|one| one.is_answered = true);
     }
 
-    /// An open was answered: it waited if the server sent a notification after it had come, or if it asked for the same file while
-    /// another open waited. Of several notifications the first is the one that it caused: the later ones belong to later opens.
+    /// An open was answered. It waited if the server sent a notification after the open came, or if it asked for the same file while
+    /// another open waited. It caused the first of several notifications; the later ones belong to later opens.
     #[cold]
     pub(super) fn opened(&mut self, server: IpAddr, request: &Pending, answer: &Message<'_>) {
         let Some(recent) = self.recent.get_mut(&server) else { return };

@@ -1,4 +1,4 @@
-//! What the bodies of requests and answers tell: share, path, user, payload, and what waits by design.
+//! Facts from the bodies of requests and answers: share, path, user, payload, and whether a request waits by design.
 
 use std::fmt::Write;
 use std::net::IpAddr;
@@ -16,7 +16,7 @@ use super::super::pipe;
 use super::{Answer, ConnectionContext, Output, Pending, Waiting};
 use crate::names::{Opened, Smb2Names};
 
-/// What a request's answer will teach.
+/// The facts that a request's answer adds.
 #[derive(Clone, Copy, Debug, Default, Serialize, Deserialize)]
 pub(super) enum Binding {
     /// Nothing.
@@ -41,7 +41,7 @@ pub(super) struct Chain {
     user: Symbol,
 }
 
-/// Notes what a request's body tells.
+/// Notes the facts in a request's body.
 pub(super) fn note_request<S: Sink>(
     waiting: &mut Waiting,
     member: &Member<'_>,
@@ -147,7 +147,7 @@ fn note_asked(pending: &mut Pending, asked: &Asked<'_>, names: &mut Names) {
     }
 }
 
-/// Notes what an answer's body tells.
+/// Notes the facts in an answer's body.
 pub(super) fn note_response(
     waiting: &mut Waiting,
     member: &Member<'_>,
@@ -186,7 +186,7 @@ pub(super) fn note_response(
     }
 }
 
-/// Notes what the server says that its name is, in its step of an NTLM logon.
+/// Notes the server's name from its step of an NTLM logon.
 pub(super) fn note_server_name<S: Sink>(member: &Member<'_>, server: IpAddr, output: &mut Output<S>) {
     let blob = session_setup::Response::new(member.bytes).and_then(|response| response.security_buffer());
     if let Some(name) = blob.and_then(plimsoll_wire::ntlmssp::server_name) {
@@ -194,7 +194,7 @@ pub(super) fn note_server_name<S: Sink>(member: &Member<'_>, server: IpAddr, out
     }
 }
 
-/// Notes how much was read. Where it is not known of what share, what was read tells whether it is a pipe.
+/// Notes the number of bytes read. If the share is unknown, the data shows whether it is a pipe.
 fn note_read(pending: &mut Pending, bytes: &[u8], answer: &mut Answer) {
     let response = read::Response::new(bytes);
     answer.payload = response.as_ref().and_then(read::Response::data_len).map(u64::from);
@@ -234,7 +234,7 @@ impl Body<'_> {
         }
     }
 
-    /// The row of QUERY_INFO, SET_INFO and IOCTL with what they are about; the command's own where that was cut off.
+    /// The row of a QUERY_INFO, SET_INFO or IOCTL by its subcommand; the command's own row if the subcommand was cut off.
     fn subcommand(&self) -> Procedure {
         let command = self.command.code();
         let whole = Procedure::of(Protocol::Smb2, command);

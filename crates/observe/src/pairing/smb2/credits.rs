@@ -1,7 +1,7 @@
-//! Whether a client waits for credits: it has used up what the server allows it to have outstanding.
+//! Waits for credits: a client that has used all credits can send no further request.
 //!
-//! Where the capture was taken far from the client, credits reach the client later than they pass the capture, and its requests come
-//! later than it sends them: a request that the capture sees can use credits that passed a round trip before.
+//! If the capture point is far from the client, credits reach the client after they pass the capture, and its requests arrive later than
+//! it sends them: a captured request can use credits that passed one round trip earlier.
 //!
 //! Spec: MS-SMB2 3.2.4.1.2, 3.2.5.1.4, 3.3.1.2.
 
@@ -12,16 +12,16 @@ use serde::{Deserialize, Serialize};
 
 /// A client that waited for credits goes on within this time of being given some, ns, or within a fourth of the time that it waited.
 const GOES_ON_NS: i64 = 1_000_000;
-/// A connection is held up by credits when it has none for this part of its time: 1 in so many.
+/// Credits limit a connection if it has none for at least 1 / `HELD_UP` of its time.
 const HELD_UP: u64 = 5;
-/// With more than so many outstanding, a client that uses up its credits is busy, not held up.
+/// A client with more outstanding requests that uses up its credits is busy, not limited by credits.
 const FEW_OUTSTANDING: u32 = 32;
 
 /// A shorter round trip between capture and client does not matter, ns.
 const NEAR_NS: u64 = 1_000_000;
-/// The shortest round trip is this part of that of the handshake, in percent.
+/// The shortest round trip, in percent of the handshake's.
 const SHORTEST: u64 = 90;
-/// It varies by this part of it, in percent.
+/// Variation of the round trip, in percent of it.
 const VARIES: u64 = 20;
 /// Responses on their way to the client, at most: 12 KiB.
 const MAX_UNDER_WAY: usize = 512;
@@ -39,7 +39,7 @@ pub(super) struct Balance {
     /// By how much their way varies, ns.
     varies_ns: i64,
     outstanding: u32,
-    /// What the last request used.
+    /// Credits that the last request used.
     charge: i64,
     exhausted_ns: Option<i64>,
     /// Credits came: when, and how long there had been none.
@@ -67,7 +67,7 @@ impl Default for Balance {
 }
 
 impl Balance {
-    /// One of a connection that used so many credits before its first SMB2 request: an SMB1 NEGOTIATE takes one.
+    /// The balance of a connection that used `credits` credits before its first SMB2 request: an SMB1 NEGOTIATE takes one.
     pub(super) fn used(credits: u64) -> Self {
         Self { left: i64::try_from(credits).ok().map(|used| 1 - used), ..Self::default() }
     }
@@ -98,7 +98,7 @@ impl Balance {
         }
     }
 
-    /// The server answered, and granted credits; the round trip to the client takes so long.
+    /// The server answered and granted credits, which reach the client after the round trip to it.
     #[inline]
     pub(super) fn response(&mut self, credits: u16, now_ns: i64, is_final: bool, to_client_ns: u64) {
         if to_client_ns < NEAR_NS {
@@ -131,8 +131,8 @@ impl Balance {
         }
     }
 
-    /// What was found; nothing where grants were not seen, nor where credits hardly held it up: the time of idle connections would hide
-    /// the one that waits.
+    /// The findings; empty if grants were not captured, or if credits hardly limited the connection: the time of idle connections would
+    /// hide the one that waits.
     pub(super) fn found(&self) -> Credits {
         let Some((first, last)) = self.span_ns.filter(|_| self.left.is_some()) else { return Credits::default() };
         let connections_ns = first.abs_diff(last);
@@ -147,7 +147,8 @@ mod tests {
 
     const US: i64 = 1_000;
 
-    /// A client that always wants so many reads outstanding, of a server that grants `credits` in all and answers each after 1 ms.
+    /// A client that always wants `wanted` outstanding reads, and a server that grants `credits` in total and answers each read after 1
+    /// ms.
     fn reads(wanted: usize, credits: u16) -> Credits {
         let mut balance = Balance::default();
         balance.request(1, 0, true);

@@ -1,11 +1,11 @@
-//! Encrypted messages whose key is not known: how long requests wait, by counting how many are outstanding.
+//! Encrypted messages without a key: waiting times from the number of outstanding requests.
 //!
-//! The area under the number outstanding is the sum of all times, whatever the order of the responses (Little's law): the sum of the
-//! instants of responses less that of requests. So sums are exact, and single times, for which each response is taken for that of the
-//! request that waited longest, are not.
+//! The area under the number of outstanding requests is the sum of all response times, whatever the order of the responses (Little's
+//! law): the sum of the responses' timestamps less that of the requests. So sums are exact. Single times are not: each response is
+//! assigned to the request that waited longest.
 //!
-//! Interim answers and breaks are responses besides. How many there are is known at the end, and of which sizes they are: leaving out as
-//! many of these sizes, the first or the last, gives the highest and the lowest sum.
+//! Interim answers and breaks are additional responses. Their number is known at the end, and their sizes too: leaving out that many
+//! messages of these sizes, the first or the last ones, gives the highest and the lowest sum.
 
 use std::collections::VecDeque;
 
@@ -27,8 +27,8 @@ const ERROR_LEN: std::ops::RangeInclusive<u32> = 72..=73;
 const BREAK_LENS: [u32; 2] = [88, 108];
 /// Responses that may be besides of which the times are kept, at most.
 const BESIDES_MAX: usize = 65_536;
-/// After missing bytes, responses may be of requests from before: a connection on which nothing was sent for so long, ns, has none of
-/// them outstanding. Few responses take longer.
+/// After missing bytes, responses may belong to earlier requests. On a connection that was silent for this time, ns, none of those is
+/// outstanding; few responses take longer.
 const QUIET_NS: i64 = 1_000_000_000;
 /// A message above this size carries data: READ's response or WRITE's request, or a listing.
 const DATA_LEN: u32 = 1_024;
@@ -43,7 +43,7 @@ const BEFORE_READ: u32 = 80;
 pub(super) struct Outstanding {
     /// First byte and size of each request, oldest first.
     requests: VecDeque<(i64, u32)>,
-    /// The sum of the instants of responses less that of requests, ns.
+    /// The sum of the responses' timestamps minus that of the requests, ns.
     area_ns: i128,
     /// Requests less responses so far.
     balance: i64,
@@ -111,7 +111,7 @@ impl Outstanding {
         !is_quiet
     }
 
-    /// Bytes are missing: whether what is outstanding has a response is not known.
+    /// Bytes are missing: whether the outstanding requests have responses is unknown.
     fn leave_out(&mut self) {
         while let Some((first_ns, _)) = self.requests.pop_front() {
             self.without_response(first_ns);
@@ -146,7 +146,7 @@ impl Outstanding {
         }
     }
 
-    /// What is outstanding will have no response that is seen: adds up what was.
+    /// The outstanding requests get no response that is captured: adds up the ones so far.
     fn settle(&mut self, times: &mut SealedTimes) {
         while let Some((first_ns, size)) = self.requests.pop_front() {
             self.without_response(first_ns);
@@ -281,7 +281,7 @@ mod tests {
         );
     }
 
-    /// Requests and responses at these instants, of these sizes: what is found.
+    /// The findings for requests and responses at these times with these sizes.
     fn found(messages: &[(bool, i64, u32)]) -> Encrypted {
         let (mut times, mut outstanding) = (SealedTimes::default(), Outstanding::default());
         for &(is_request, at, size) in messages {

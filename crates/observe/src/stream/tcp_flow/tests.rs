@@ -16,7 +16,7 @@ fn segment(seq: u32, payload: &[u8]) -> Segment<'_> {
     }
 }
 
-/// What comes out, in short: bytes as they are, a hole as its length, a restart as `Restart`.
+/// Records the output in short form: bytes as they are, a hole as its length, a restart as `Restart`.
 impl Receiver for Vec<String> {
     fn data(&mut self, chunk: &Chunk<'_>) {
         self.push(String::from_utf8_lossy(chunk.bytes).into_owned());
@@ -69,7 +69,7 @@ fn a_longer_retransmission_brings_what_is_new_in_it() {
     give(&mut tcp_flow, u32::MAX, b"abcd", &mut out);
     give(&mut tcp_flow, 5, b"gh", &mut out);
     give(&mut tcp_flow, 3, b"efgh", &mut out);
-    // What was held keeps the frame that brought it.
+    // Stored data keeps the frame that brought it.
     assert_eq!(out, ["ab", "cd", "ef", "gh"]);
     assert_eq!(tcp_flow.next(), Some(first_offset(0) + (1 << 32) + 7));
 }

@@ -1,4 +1,4 @@
-//! A made-up conversation of a client and a server: operations that become segments, of which is known what each holds.
+//! A simulated conversation of a client and a server: operations as segments with known contents.
 
 use plimsoll_model::{Coverage, Transaction};
 use plimsoll_observe::Observer;
@@ -30,11 +30,11 @@ pub(crate) struct Operation {
     pub(crate) kind: u8,
     /// Bytes of data in its request or answer.
     pub(crate) size: usize,
-    /// So many requests go out between its request and its answer.
+    /// Number of requests sent between its request and its answer.
     pub(crate) delay: usize,
     /// Which id it has, if that is free (SMB1).
     pub(crate) id: u16,
-    /// A client of RPC that loses patience asks again: before the answer, and is answered so often in all.
+    /// An RPC client that retransmits before the answer, and gets this number of answers in total.
     pub(crate) again: Option<usize>,
 }
 
@@ -46,7 +46,7 @@ pub(crate) fn operations(most: usize) -> impl Strategy<Value = Vec<Operation>> {
     prop::collection::vec(operation, 1..most)
 }
 
-/// What a message is to its operation.
+/// The role of a message in its operation.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Role {
     /// The request, or the same again.
@@ -57,7 +57,7 @@ pub(crate) enum Role {
     Answer { copy: usize },
 }
 
-/// What a segment is a piece of.
+/// The message that a segment is a piece of.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct Tag {
     pub(crate) operation: usize,
@@ -66,7 +66,7 @@ pub(crate) struct Tag {
     pub(crate) first: bool,
 }
 
-/// A segment, and what it holds; none for an acknowledgement.
+/// A segment and its content; None for an acknowledgement.
 #[derive(Clone, Debug)]
 pub(crate) struct Sent {
     pub(crate) segment: Segment,
@@ -200,7 +200,7 @@ fn smb1_message(kind: u8, id: u64, answers: bool, data: &[u8]) -> Vec<u8> {
     message.bytes()
 }
 
-/// What the observer makes of these segments, the first being frame 1, each cut to `snaplen` bytes.
+/// The observer's result for these segments, numbered from frame 1, each cut to `snaplen` bytes.
 pub(crate) fn observe<'s>(
     segments: impl IntoIterator<Item = &'s Sent>,
     snaplen: usize,

@@ -1,5 +1,5 @@
-//! Traffic in tunnels and on other links is the traffic: the transactions of each capture, its packets carried in every way that
-//! is followed, are those of the capture as it is.
+//! Traffic in tunnels and on other links gives the same transactions: each capture's packets are carried in every supported way, and the
+//! transactions must be those of the plain capture.
 
 mod wrap;
 
@@ -11,12 +11,12 @@ use plimsoll_observe::capture::{Captures, Frame, Input, LinkType};
 use plimsoll_testkit::{Link, Side, Tcp, Traffic, nbss, rpc, smb2};
 use wrap::{ALL, Encapsulation};
 
-/// Packets of a capture that are tried: enough for every operation in it, few enough for builds that are not optimised.
+/// Number of packets per capture: enough for every operation in it, few enough for unoptimised builds.
 const PACKETS: usize = 3_000;
 /// Bytes of Ethernet's header.
 const ETHERNET: usize = 14;
 
-/// A frame of the capture as it is: time and bytes.
+/// A frame of the plain capture: time and bytes.
 type Plain = (Option<i64>, Vec<u8>);
 
 /// Transactions as text, with the names that they have: byte for byte.
@@ -31,7 +31,7 @@ impl Sink for Rows {
     }
 }
 
-/// What is observed of the frames that `carry` makes of each; they have its time and number.
+/// The observer's result for the frames that `carry` makes of each plain frame; they get its time and number.
 fn observe(plain: &[Plain], link: LinkType, carry: impl Fn(&[u8]) -> Vec<Vec<u8>>) -> (Vec<String>, Coverage) {
     let mut observer = Observer::new(Rows::default());
     for (number, (time_ns, bytes)) in (1..).zip(plain) {

@@ -169,7 +169,7 @@ fn udp(port: u16, payload: &[u8]) -> Vec<u8> {
 }
 
 thread_local! {
-    /// Fragments of one datagram carry an identification that no other datagram has.
+    /// Fragments of one datagram have an identification that no other datagram has.
     static SENT: std::cell::RefCell<Traffic> = std::cell::RefCell::new(Traffic::new(Link::Ethernet));
 }
 

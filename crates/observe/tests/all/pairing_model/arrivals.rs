@@ -15,7 +15,7 @@ fn one(kind: u8) -> Vec<Sent> {
     converse(Family::Smb2, &[Operation { kind, size: 6_000, delay: 0, id: 0, again: None }], false)
 }
 
-/// The only transaction of these segments, of which the one at `late` comes behind the one at `after` and 200 ms later.
+/// The only transaction of these segments, when the segment at `late` comes after the one at `after`, 200 ms later.
 fn resent(mut sent: Vec<Sent>, late: usize, after: usize) -> Transaction {
     let segment = sent.remove(late);
     sent.insert(after, segment);
@@ -73,7 +73,7 @@ fn a_message_is_complete_when_its_last_byte_arrived() {
             assert!(first <= end, "{from:?}, segment {index}: first byte after the last");
             let (request, response) = (t.request_first.expect("seen"), t.response_last.expect("seen"));
             assert!(index == 0 && from == Side::Client || response - request > LATE_NS, "{from:?}, segment {index}");
-            // The last segment leaves no gap: nothing tells that it was sent again. The others waited for it alone.
+            // The last segment leaves no gap, so nothing shows that it was retransmitted. The other segments cause a wait.
             let wait = if index + 1 == parts.len() { 0 } else { LATE_NS as u64 + 100_000 };
             assert_eq!(found.resent_wait_ns, Some(wait), "{from:?}, segment {index}");
         }
@@ -101,7 +101,7 @@ fn of_a_request_sent_twice_nobody_knows_which_copy_arrived() {
     twice.insert(request + 1, sent[request].clone());
     let (found, coverage) = observe(&twice, usize::MAX);
     assert_eq!((found.len(), found[0].resent_wait_ns, coverage.resent.unknown), (1, None, 1));
-    // What the server had acknowledged before was sent again for nothing.
+    // The retransmission of acknowledged data is unnecessary.
     let mut acknowledged = sent.clone();
     let mut ack = sent[data(&sent, Side::Server)[0]].clone();
     ack.segment.payload.clear();
@@ -117,8 +117,8 @@ fn a_syn_that_nobody_answers_is_no_connection() {
     let sent = converse(Family::Smb2, &operations, false);
     for from in [Side::Client, Side::Server] {
         for at in 5..sent.len() {
-            // A forged one; and copies of the sender's last segment with damaged flags, as a broken device makes them: their
-            // numbers are those of the connection.
+            // A forged segment; and copies of the sender's last segment with damaged flags, as a broken device makes them: their sequence
+            // numbers are the connection's.
             let last = data(&sent[..at], from).into_iter().next_back().unwrap_or(data(&sent, from)[0]);
             let forged = (0x1234_5678, 0x0a);
             for (seq, flags) in [forged, (sent[last].segment.seq, 0x0a), (sent[last].segment.seq, 0x12)] {
@@ -160,7 +160,7 @@ fn what_a_reset_carries_is_not_of_the_stream() {
 fn ports_are_used_again() {
     let operation = Operation { kind: 1, size: 100, delay: 0, id: 0, again: None };
     let first = converse(Family::Smb2, std::slice::from_ref(&operation), false);
-    // The same ports, other sequence numbers; with and without the server's half of the handshake.
+    // The same ports with other sequence numbers; with and without the server's half of the handshake.
     let mut second = first.clone();
     second.iter_mut().for_each(|sent| {
         let (seq, ack) = (0x2000_0000_u32, 0x3000_0000_u32);
@@ -178,7 +178,7 @@ fn ports_are_used_again() {
     }
 }
 
-/// What the file says, but for the numbers of frames, which are those of the file.
+/// The transactions of the file, without frame numbers, which differ between files.
 fn read(traffic: &Traffic, name: &str) -> (Vec<String>, u64) {
     let path = std::env::temp_dir().join(format!("plimsoll-arrivals-{}-{name}.pcap", std::process::id()));
     std::fs::write(&path, traffic.pcap()).expect("a scratch file");
@@ -222,7 +222,7 @@ proptest! {
     }
 }
 
-/// What was found, in no order, without frame numbers and times.
+/// The findings, sorted, without frame numbers and times.
 fn found(segments: &[Sent]) -> (Vec<String>, Coverage) {
     let (transactions, coverage) = observe_every(0, segments, usize::MAX);
     let line = |t: &Transaction| {
@@ -247,7 +247,7 @@ proptest! {
         let sent = converse(family, &operations, false);
         let (expected, in_order) = found(&sent);
         let mut places: Vec<usize> = (0..sent.len()).collect();
-        // What comes before the handshake is another connection's, as far as anybody can tell.
+        // Segments before the handshake seem to belong to another connection.
         places[3..].sort_by_key(|&at| at + delays[at % delays.len()]);
         let shuffled: Vec<Sent> = places.iter().map(|&at| sent[at].clone()).collect();
         let (lines, coverage) = found(&shuffled);
@@ -271,7 +271,7 @@ fn a_datagram_waits_for_its_call_at_the_same_time_and_no_longer() {
         let (found, coverage) = observe_all(&traffic);
         let paired = found.iter().filter(|t| t.timeline.response_last.is_some()).count();
         assert_eq!(paired, answered, "every {step_ns} ns");
-        // A reply before its call has one; over UDP nobody knows why one has none, but its operation is missing.
+        // A reply before its call counts as unpaired; over UDP the reason is unknown, but its operation is missing.
         let (unseen, early) = (coverage.unseen, coverage.anomalies.count(Anomaly::NegativeTime));
         assert_eq!((unseen.responses_before_start, unseen.responses_unexplained), (0, 1), "every {step_ns} ns");
         assert_eq!((unseen.missing.operations, unseen.requests_waiting), (1, 0), "every {step_ns} ns");
