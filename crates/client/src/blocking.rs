@@ -1,4 +1,4 @@
-//! Drives one client over one TCP connection until what was asked is done: for bootstrap and tests, not for load.
+//! A blocking client over one TCP connection, for bootstrap and tests, not for load.
 
 use std::collections::VecDeque;
 use std::io::{self, IoSlice, Read, Write};
@@ -17,7 +17,7 @@ const CHUNK: usize = 64 << 10;
 /// Slices handed to one `writev`.
 const SLICES: usize = 64;
 
-/// Everything that a client told.
+/// Events that a client reported.
 #[derive(Debug, Default)]
 pub struct Collected {
     /// Requests that ended, in that order.
@@ -55,12 +55,12 @@ impl Events for Collected {
     }
 }
 
-/// One client on one connection. Times are those of a monotonic clock that was set by the system's when it began.
+/// One client on one connection. Its clock is monotonic, set from the system's at the start.
 #[derive(Debug)]
 pub struct Blocking<C> {
     /// The protocol machine.
     pub client: C,
-    /// What it told so far.
+    /// Events so far.
     pub seen: Collected,
     stream: TcpStream,
     out: Outbox,
@@ -84,7 +84,7 @@ struct Inbox {
 }
 
 impl<C: Client> Blocking<C> {
-    /// Connects; `make` makes the client for our address. No operation may take longer than `patience`.
+    /// Connects; `make` makes the client for the local address. No operation may take longer than `patience`.
     ///
     /// # Errors
     /// Those of the connection.
@@ -92,7 +92,7 @@ impl<C: Client> Blocking<C> {
         Self::on(TcpStream::connect_timeout(&to, patience)?, patience, make)
     }
 
-    /// The same on a connection that is there.
+    /// As [`Self::open`], with an existing connection.
     ///
     /// # Errors
     /// Those of the connection.
@@ -106,10 +106,10 @@ impl<C: Client> Blocking<C> {
         Ok(Self { client, seen, stream, out, inbox, clock, patience, ended: false, next_tag: 1 })
     }
 
-    /// Logs on, or whatever else the client does first.
+    /// Performs the client's first exchange, such as a logon.
     ///
     /// # Errors
-    /// Why the client could not.
+    /// The reason why it failed.
     pub fn connect(&mut self) -> Result<Reply, Failure> {
         let now = self.now();
         self.client.connect(now, &mut self.out, &mut self.seen);
@@ -164,7 +164,7 @@ impl<C: Client> Blocking<C> {
         self.seen.take_done(tag)
     }
 
-    /// Moves bytes for so long, or until nothing waits for an answer any more. What comes is kept.
+    /// Sends and receives for this time, or until no request is outstanding. Received events are stored.
     pub fn run_for(&mut self, time: Duration) {
         let until = Instant::now() + time;
         while !self.ended && Instant::now() < until {
@@ -182,7 +182,7 @@ impl<C: Client> Blocking<C> {
         self.wait(Tag::LEAVE)
     }
 
-    /// The connection, for a caller who goes on by hand. Reads and writes do not wait.
+    /// The connection, for manual use. Reads and writes do not block.
     #[must_use]
     pub fn into_stream(self) -> TcpStream {
         self.stream
@@ -194,7 +194,7 @@ impl<C: Client> Blocking<C> {
         epoch.saturating_add(i64::try_from(start.elapsed().as_nanos()).unwrap_or(i64::MAX))
     }
 
-    /// Sends and receives what can be, or waits until something can.
+    /// Sends and receives as much as possible, or waits until either is possible.
     fn step(&mut self, most: Duration) {
         match self.exchange(most) {
             Ok(()) => {}

@@ -32,7 +32,7 @@ pub struct Call<W> {
     pub intended: Option<i64>,
     /// The path acted on.
     pub path: Symbol,
-    /// What it asks for; the file without its server.
+    /// The requested object; the file without its server.
     pub asked: Asked,
     /// Session, where there is one.
     pub session: Option<u64>,
@@ -51,7 +51,7 @@ pub struct Call<W> {
     pub interim: Option<i64>,
     /// Waits by design.
     pub long_lived: bool,
-    /// What the client wants to know about it when its answer comes.
+    /// The client's own data about the call, for handling its answer.
     pub what: W,
 }
 
@@ -66,7 +66,7 @@ pub struct Ending {
     pub outcome: Outcome,
     /// Size of the answer, bytes.
     pub response_bytes: Option<u64>,
-    /// File data that the answer carries, bytes; `None` leaves what the request carried.
+    /// File data in the answer, bytes; `None` keeps the request's value.
     pub payload_bytes: Option<u64>,
 }
 
@@ -122,7 +122,8 @@ impl<W> Calls<W> {
         Some(call)
     }
 
-    /// The kernel has the last byte of every call that ends before `through`; the clock said `at` before it got what was new in that.
+    /// The kernel has accepted the last byte of every call that ends before `through`; `at` is the clock just before it accepted the new
+    /// bytes.
     pub fn sent(&mut self, through: u64, at: i64) {
         while let Some(slot) = self.waiting.get_mut(self.sent) {
             if let Some(call) = slot {

@@ -1,4 +1,4 @@
-//! What a protocol client is to its caller. It has no socket and no clock.
+//! The interface of a protocol client, which has no socket and no clock.
 
 use std::net::SocketAddr;
 
@@ -7,7 +7,7 @@ use plimsoll_model::{Endpoint, Transaction};
 use crate::operation::{Cause, Done, Failure, Operation, Tag, Ticket};
 use crate::outbox::Outbox;
 
-/// What a client tells its caller.
+/// Events that a client reports.
 pub trait Events {
     /// A request ended, of that operation where it was of one. Its stage is not set yet.
     fn transaction(&mut self, operation: Option<Tag>, transaction: &Transaction);
@@ -23,7 +23,7 @@ pub trait Events {
 #[allow(missing_docs, reason = "each variant's line names its fields")]
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Framing {
-    /// So many bytes from the message's start are needed to tell; more than were given.
+    /// The head needs this many bytes of the message, more than were given.
     Need(usize),
     /// A message of `length` bytes, framing prefix included; the client wants its first `keep` bytes (at most `length`),
     /// the rest may be dropped unread.
@@ -73,14 +73,14 @@ pub trait Client: Send {
     fn framing(&self, head: &[u8]) -> Framing;
     /// A message arrived.
     fn message(&mut self, message: Arrived<'_>, out: &mut Outbox, events: &mut dyn Events);
-    /// The kernel took every byte before `through` (as [`Outbox::end`] counts). The clock said `at` right before the system call
-    /// that it took the new ones by: none of them had left before. When they left nobody knows: on a fast network the answer is
-    /// there before the call returns.
+    /// The kernel accepted every byte before `through` (as [`Outbox::end`] counts). `at` is the clock just before the system call that
+    /// accepted the new bytes: none of them was sent earlier. Their exact send time is unknown: on a fast network the answer arrives
+    /// before the call returns.
     fn sent(&mut self, through: u64, at: i64);
     /// The connection is gone: everything outstanding fails with `cause`.
     fn broken(&mut self, at: i64, cause: Cause, events: &mut dyn Events);
-    /// The connection is gone. True where the client keeps what was asked of it and goes on when [`Client::resume`] gives it another
-    /// connection; operations that become overdue meanwhile fail. False where nothing is kept: [`Client::broken`] must follow.
+    /// The connection is gone. Returns true if the client keeps its operations and continues when [`Client::resume`] gives it another
+    /// connection; operations that become overdue meanwhile fail. Returns false if it keeps nothing: [`Client::broken`] must follow.
     fn suspend(&mut self, _at: i64, _events: &mut dyn Events) -> bool {
         false
     }
@@ -90,8 +90,8 @@ pub trait Client: Send {
     /// Requests sent before `before` that have no answer: each is reported unanswered, its operation fails as timed out, an
     /// answer that comes later is counted and dropped. Held requests wait as long as they like.
     fn overdue(&mut self, before: i64, now: i64, events: &mut dyn Events);
-    /// Why the connection is of no use any more, where the client has found that out by itself: an answer made no sense, or
-    /// was not authentic. What was outstanding has ended then, and the caller closes the connection.
+    /// Why the connection is unusable, if the client found that itself: an invalid answer, or one that was not authentic. Outstanding
+    /// operations have ended, and the caller closes the connection.
     fn over(&self) -> Option<Cause> {
         None
     }
@@ -113,12 +113,12 @@ pub trait Client: Send {
     fn channel_address(&self, _channel: u32, _failed: u32) -> Option<SocketAddr> {
         None
     }
-    /// Another connection for the session was made: it is bound to it. Ends with `done` of [`Tag::channel`].
+    /// A further connection for the session was made: binds it to the session. Ends with `done` of [`Tag::channel`].
     fn channel_opened(&mut self, new: &NewChannel, now: i64, _out: &mut Outbox, events: &mut dyn Events) {
         let result = Err(Failure::without_answer(Cause::Unsupported));
         events.done(Done { tag: Tag::channel(new.channel), at: now, result });
     }
-    /// A connection of the session besides the first is gone. What was outstanding on it goes on on the others.
+    /// A further connection of the session is gone. Its outstanding operations continue on the others.
     fn channel_lost(&mut self, _channel: u32, _at: i64, _out: &mut Outbox, _events: &mut dyn Events) {}
     /// The first connection is gone: another one, which is returned, changes places with it (in the outbox, too). `None` where
     /// there is none: then the session is lost.

@@ -4,9 +4,8 @@ use std::sync::OnceLock;
 
 use rustix::time::{ClockId, Timespec, clock_gettime};
 
-/// The monotonic clock, anchored to the Unix epoch once in the life of the process. It never goes back, and setting the
-/// system's time does not move it: what it says is off by what the system's time was set by since then. All clocks of a
-/// process say the same, on any thread.
+/// The monotonic clock, set to the Unix epoch once per process. It never goes back and does not follow later changes of the system time.
+/// All clocks of a process show the same time, on any thread.
 #[derive(Clone, Copy, Debug)]
 pub struct Clock(Anchor);
 
@@ -15,13 +14,13 @@ pub struct Clock(Anchor);
 struct Anchor {
     /// Epoch time − monotonic time, ns.
     ns: i64,
-    /// It is that of a clock that several machines have in common: this machine's time of day has nothing to do with it.
+    /// The clock is shared by several machines, so this machine's time of day is unrelated to it.
     is_common: bool,
 }
 
 /// Set when the first clock is made.
 static ANCHOR: OnceLock<Anchor> = OnceLock::new();
-/// Readings compared to find out how the clocks differ: the one that was interrupted least counts.
+/// Number of readings to compare two clocks; the one with the shortest interruption counts.
 const READINGS: u32 = 8;
 
 impl Clock {

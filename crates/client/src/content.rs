@@ -1,4 +1,4 @@
-//! What is in the files: reproducible bytes that can be written without copying and verified without being kept.
+//! File content: reproducible bytes, which can be written without a copy and verified without a stored original.
 
 use std::ops::Range;
 use std::sync::Arc;
@@ -23,8 +23,8 @@ impl Content {
         Self { block: block.into() }
     }
 
-    /// A text in place of random bytes: it stands at the beginning of the file [`Content::HELD`], zeros behind it. What is
-    /// longer than [`PERIOD`] is cut.
+    /// Uses a text instead of random bytes, at the beginning of the file [`Content::HELD`], followed by zeros. Text beyond [`PERIOD`] is
+    /// cut.
     #[must_use]
     pub fn holding(text: &[u8]) -> Self {
         let mut block = vec![0; PERIOD];
@@ -32,7 +32,7 @@ impl Content {
         Self { block: block.into() }
     }
 
-    /// These bytes, and not one besides, at `offset` of the file [`Content::HELD`].
+    /// Exactly these bytes, at `offset` of the file [`Content::HELD`].
     #[must_use]
     pub fn at(offset: u64, bytes: &[u8]) -> Self {
         let mut block = bytes.to_vec();

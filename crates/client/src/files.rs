@@ -71,7 +71,7 @@ impl<T> Files<T> {
         self.places.iter_mut().filter_map(|(_, open)| open.as_mut())
     }
 
-    /// Forgets all of them.
+    /// Forgets all files.
     pub(super) fn clear(&mut self) {
         *self = Self::default();
     }

@@ -1,5 +1,5 @@
-//! What a user does to files, in the words of no protocol, and how it ended. One list: a new operation is a line in it, and what
-//! each protocol sends for it.
+//! File operations in protocol-independent terms, and their results. The list is complete: a new operation needs a line here and an
+//! implementation in each protocol.
 
 use std::sync::Arc;
 
@@ -13,7 +13,7 @@ use crate::content::Content;
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub struct FileKey(pub u32);
 
-/// Who asked: chosen by the caller, returned with everything that belongs to the operation. The engine's tags are the
+/// Identifies the requester: chosen by the caller, returned with everything that belongs to the operation. The engine's tags have the
 /// client's number in the upper 32 bits and the slot's in the lower.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
 pub struct Tag(pub u64);
@@ -42,13 +42,13 @@ impl Tag {
     }
 }
 
-/// Connections that one session may have, at most. Windows clients have up to 64.
+/// Maximum number of connections per session. Windows clients have up to 64.
 pub const MOST_CHANNELS: u32 = 64;
 
-/// What goes with an operation besides what it does.
+/// Parameters of an operation besides the operation itself.
 #[derive(Clone, Copy, Debug)]
 pub struct Ticket {
-    /// Who asked.
+    /// The requester.
     pub tag: Tag,
     /// When the schedule meant it to start, ns since the Unix epoch; `None` where no schedule drives.
     pub intended: Option<i64>,
@@ -84,7 +84,7 @@ pub enum Disposition {
     Replace,
 }
 
-/// What is opened. NFSv3 has no open: what is there already is opened there, whatever its kind.
+/// The kind of object to open. NFSv3 has no open: an existing object of any kind is accepted there.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Default)]
 pub enum Kind {
     /// A file, and no directory.
@@ -92,12 +92,12 @@ pub enum Kind {
     File,
     /// A directory, and no file.
     Directory,
-    /// Whichever is there.
+    /// Either kind.
     Any,
 }
 
-/// Which attributes an SMB client asks for: the number of a class in MS-FSCC 2.4, 2.5 of a file system. Other protocols have
-/// attributes of one kind, and give those.
+/// Attributes that an SMB client requests: the number of a class in MS-FSCC 2.4, for file systems in 2.5. Other protocols have one kind
+/// of attributes, and return those.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub struct InfoClass(pub u8);
 
@@ -157,12 +157,12 @@ macro_rules! operations {
         }
 
         impl OperationKind {
-            /// All of them.
+            /// All kinds.
             pub const ALL: &[OperationKind] = &[
                 $(OperationKind::$nothing,)* $(OperationKind::$path,)* $(OperationKind::$file,)* $(OperationKind::$other,)*
             ];
 
-            /// Whether it works on an open file and needs to know nothing else.
+            /// Whether it works on an open file and needs no further parameters.
             #[must_use]
             pub fn is_on_an_open_file(self) -> bool {
                 matches!(self, $(OperationKind::$file)|*)
@@ -190,17 +190,17 @@ macro_rules! operations {
 
 operations! {
     on nothing {
-        /// Asks for nothing but an answer (ECHO, NULL).
+        /// Requests only an answer (ECHO, NULL).
         Null,
         /// Size and free space of the file system. [`Reply::Space`].
         Fsinfo,
         /// Connects to the share once more; what follows goes through that connection (SMB TREE_CONNECT).
         ConnectShare,
-        /// Gives it back; what follows goes through the one before (SMB TREE_DISCONNECT).
+        /// Disconnects it; later operations use the previous one (SMB TREE_DISCONNECT).
         DisconnectShare,
         /// Logs the user on once more; what follows, a share to begin with, belongs to that session (SMB SESSION_SETUP).
         LogOn,
-        /// Ends that session; what follows belongs to the one before (SMB LOGOFF).
+        /// Ends that session; later operations belong to the previous one (SMB LOGOFF).
         LogOff,
     }
     on a path {
@@ -228,7 +228,7 @@ operations! {
     on an open file {
         /// Closes it.
         Close,
-        /// Makes what was written durable (FLUSH, COMMIT, fsync).
+        /// Makes written data durable (FLUSH, COMMIT, fsync).
         Flush,
         /// Attributes of an open file. [`Reply::Attributes`].
         GetattrOpen,
@@ -258,7 +258,7 @@ operations! {
         /// of SMB as many as one answer holds. [`Reply::Listed`], or [`Reply::Attributes`] where a pattern that is a name was
         /// looked up. That none matches is an error in SMB alone.
         Find { path: &'a str, pattern: &'a str, class: InfoClass },
-        /// Renames within the share; what is at `to` is replaced.
+        /// Renames within the share; replaces an existing file at `to`.
         Rename { from: &'a str, to: &'a str },
         /// Makes a hard link.
         Link { from: &'a str, to: &'a str },
@@ -299,15 +299,15 @@ pub enum Control {
 /// How an operation ended.
 #[derive(Clone, Debug)]
 pub struct Done {
-    /// Who asked.
+    /// The requester.
     pub tag: Tag,
     /// When the last byte of its last answer was there, ns since the Unix epoch.
     pub at: i64,
-    /// What came of it.
+    /// The result.
     pub result: Result<Reply, Failure>,
 }
 
-/// What an operation brought.
+/// The result of an operation.
 #[allow(missing_docs, reason = "each variant's line names its fields")]
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Reply {
@@ -315,17 +315,17 @@ pub enum Reply {
     Nothing,
     /// A file was opened; its size where the server was asked ([`Caching::Handle`] does not).
     Opened { file: FileKey, size: Option<u64> },
-    /// So many bytes were read; fewer than asked for at the end of the file.
+    /// This number of bytes was read; fewer than requested at the end of the file.
     Read { bytes: u32 },
-    /// So many bytes were written.
+    /// This number of bytes was written.
     Written { bytes: u32 },
     /// Attributes.
     Attributes { size: u64, directory: bool },
-    /// So many names, `.` and `..` not counted.
+    /// Number of names, without `.` and `..`.
     Listed { entries: u64 },
     /// The file system's size and free space, bytes.
     Space { total: u64, free: u64 },
-    /// What a link says.
+    /// Target of a link.
     Text(String),
     /// A port, from the portmapper.
     Port(u16),
@@ -373,7 +373,7 @@ pub enum Cause {
     Untrusted,
     /// The data read were not the data written.
     WrongData,
-    /// The script says that something else must come: another status, a status where there was none, other lengths.
+    /// The script expects another status, a status where there was none, or other lengths.
     Unexpected,
     /// The client cannot do this: the protocol has no such operation, or the server no such procedure, or the file is not
     /// open.
@@ -390,16 +390,16 @@ pub enum Cause {
     NotOffered,
     /// The server binds no further connections to a session: it says so, or its dialect is older than 3.0.
     NoMultichannel,
-    /// The server's RPC layer did not take the call on: no such program or version, arguments it could not
-    /// read, or an error of its own. It says nothing about the file.
+    /// The server's RPC layer rejected the call: no such program or version, unreadable arguments, or an internal error. It says nothing
+    /// about the file.
     CallRejected,
-    /// The server lost what it had not made durable: it restarted between a write and its flush (RFC 1813 4.8).
+    /// The server lost data that was not durable: it restarted between a write and its flush (RFC 1813 4.8).
     LostWrites,
     /// The server does not know the session any more (NFSv4.1 BADSESSION and its like): it restarted, or the lease ended.
     SessionLost,
     /// No way to the server (no route, host or network down).
     Unreachable,
-    /// This machine had no more ports, open files or memory: not the server's fault.
+    /// This machine had no more ports, open files or memory; the server is not the cause.
     OutOfResources,
     /// This machine's operating system refused a call, for no lack of anything: not the server's fault.
     RefusedBySystem,

@@ -1,17 +1,17 @@
-//! Bytes on their way to a socket: headers that a client wrote, and file data that nobody copies.
+//! Bytes to send: headers written by a client, and file data that is not copied.
 
 use std::io::IoSlice;
 use std::ops::Range;
 use std::sync::Arc;
 
-/// What is to be sent on one connection, in order. Owned bytes, with shared data spliced in between.
+/// Bytes to send on one connection, in order: owned bytes with shared data in between.
 #[derive(Debug, Default)]
 pub struct Outbox {
     bytes: Vec<u8>,
     shared: Vec<Shared>,
     queued: u64,
     taken: u64,
-    /// Of the further connections of a session with several: that of channel `n` at `n - 1`.
+    /// The outboxes of a session's further connections: channel `n` at `n - 1`.
     channels: Vec<Outbox>,
 }
 
@@ -57,7 +57,7 @@ impl Outbox {
         self.shared.push(Shared { before: self.bytes.len(), data: data.clone(), range });
     }
 
-    /// What goes out on another connection of the same session; 0 is this one.
+    /// The outbox of a connection of the same session; 0 is this one.
     pub fn channel(&mut self, channel: u32) -> &mut Outbox {
         let Some(place) = (channel as usize).checked_sub(1) else { return self };
         if self.channels.len() <= place {
@@ -67,19 +67,19 @@ impl Outbox {
         &mut self.channels[place]
     }
 
-    /// The channels besides this one that have something to send.
+    /// Further channels with bytes to send.
     pub fn waiting_channels(&self) -> impl Iterator<Item = u32> + use<'_> {
         (1..).zip(&self.channels).filter(|(_, outbox)| !outbox.is_empty()).map(|(channel, _)| channel)
     }
 
-    /// Forgets what was to go out on a connection that is gone. Of this one the other channels stay.
+    /// Drops the bytes for a lost connection. If it is this one, the other channels' bytes stay.
     pub fn reset(&mut self, channel: u32) {
         let place = self.channel(channel);
         let channels = std::mem::take(&mut place.channels);
         *place = Self { channels, ..Self::default() };
     }
 
-    /// A further connection takes the place of this one, and this one its.
+    /// Swaps a further connection's outbox with this one.
     pub fn swap(&mut self, channel: u32) {
         if channel == 0 {
             return;
@@ -131,7 +131,7 @@ impl Outbox {
         if self.is_empty() {
             self.bytes.clear();
             self.shared.clear();
-            // A connection that is idle holds no memory for what it once sent.
+            // An idle connection keeps no memory for sent data.
             self.bytes.shrink_to(KEPT);
             self.shared.shrink_to(SHARED_KEPT);
             return;

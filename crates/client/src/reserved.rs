@@ -1,5 +1,5 @@
-//! Source ports below 1024. Only root may use them, which NFS servers take for a sign that whoever calls is a system and no user:
-//! Linux' own refuses everybody else unless it is told otherwise.
+//! Source ports below 1024. Only root may use them, so NFS servers take them as a sign that the caller is a system, not a user: by
+//! default, Linux' server refuses all other ports.
 //!
 //! Spec: exports(5), `secure`; RFC 2623 2.1
 
@@ -15,7 +15,7 @@ use rustix::net::{AddressFamily, SocketFlags, SocketType, bind, connect, getpeer
 
 /// How many there are, and so how many connections to one server at a time.
 pub const PORTS: u16 = 1023;
-/// The one that is tried first: those of connections that are just over are not free for a minute (TIME_WAIT).
+/// The port to try first: ports of recently closed connections stay in use for a minute (TIME_WAIT).
 static TURN: AtomicU16 = AtomicU16::new(0);
 
 /// Begins to connect from one that is free. `socket` makes a new socket of that family.
@@ -24,7 +24,7 @@ static TURN: AtomicU16 = AtomicU16::new(0);
 /// No such port is free, or this program may not use one.
 pub fn begin(to: &SocketAddr, socket: impl Fn(AddressFamily) -> io::Result<OwnedFd>) -> io::Result<OwnedFd> {
     for _ in 0..PORTS {
-        // From above, as others do: services that are started meanwhile listen below.
+        // From above, as usual: services that start meanwhile listen on lower ports.
         let port = PORTS - next_turn();
         let (family, from): (_, SocketAddr) = match to {
             SocketAddr::V4(_) => (AddressFamily::INET, (Ipv4Addr::UNSPECIFIED, port).into()),
@@ -53,7 +53,7 @@ pub fn begin(to: &SocketAddr, socket: impl Fn(AddressFamily) -> io::Result<Owned
     ))
 }
 
-/// Which one is next, from 0 to `PORTS` - 1. Counted in that range, for 65,536 is no multiple of it.
+/// The next one, from 0 to `PORTS` - 1. Counts in that range, because 65,536 is not a multiple of it.
 fn next_turn() -> u16 {
     TURN.update(Relaxed, Relaxed, |turn| (turn + 1) % PORTS)
 }
@@ -110,11 +110,11 @@ mod tests {
             }
         };
         assert!(ports.iter().all(|port| (1..1024).contains(port)));
-        // Services listen on some of them.
+        // Services listen on some ports.
         assert!(ports.len() > 800, "{}", ports.len());
         assert_eq!(last.kind(), ErrorKind::AddrNotAvailable);
         assert!(last.to_string().contains("1023"), "{last}");
-        // To somebody else all of them are free.
+        // For another destination all ports are free.
         let other = TcpListener::bind("127.0.0.1:0").unwrap();
         assert!(connected(&other.local_addr().unwrap(), PATIENCE).is_ok());
         drop(other);

@@ -1,4 +1,4 @@
-//! What a server's answer means to people, and to those who try a thing again.
+//! Meaning of a server's statuses, for messages and for retries.
 
 use std::fmt;
 
@@ -19,13 +19,13 @@ const EXIST: u32 = 17;
 const ISDIR: u32 = 21;
 /// NFS3ERR_NOTDIR, which is Linux's errno, too.
 const NOTDIR: u32 = 20;
-/// NFS3ERR_NOTSUPP, and Linux's likes of it.
+/// NFS3ERR_NOTSUPP, and Linux' equivalents.
 const NOTSUPP: u32 = 10_004;
 const ENOSYS: u32 = 38;
 const EOPNOTSUPP: u32 = 95;
 const NOTEMPTY: u32 = 66;
 
-/// The standard's name of a status of what is driven here; `None` where it has none.
+/// The standard's name of a status of the supported protocols; `None` without one.
 #[must_use]
 pub fn status_name(protocol: Protocol, status: u32) -> Option<&'static str> {
     match protocol {
@@ -59,7 +59,7 @@ impl fmt::Display for Failure {
 }
 
 impl Failure {
-    /// What was to be made is there already.
+    /// The object to make exists already.
     #[must_use]
     pub fn is_there(&self) -> bool {
         matches!(
@@ -68,7 +68,7 @@ impl Failure {
         )
     }
 
-    /// The connection failed: the server said nothing about what was asked of it.
+    /// The connection failed, without an answer to the request.
     #[must_use]
     pub fn is_lost(&self) -> bool {
         matches!(
@@ -81,7 +81,7 @@ impl Failure {
         )
     }
 
-    /// What was to be removed is not there.
+    /// The object to remove does not exist.
     #[must_use]
     pub fn is_not_there(&self) -> bool {
         matches!(
@@ -93,7 +93,7 @@ impl Failure {
         )
     }
 
-    /// What was to be removed as a file is a directory. REMOVE of an NFS server may take directories, if they are empty.
+    /// The file to remove is a directory. REMOVE of an NFS server may remove empty directories.
     #[must_use]
     pub fn is_a_directory(&self) -> bool {
         matches!(
@@ -106,7 +106,7 @@ impl Failure {
         )
     }
 
-    /// What was to be removed as a directory is something else: a file, or a link.
+    /// The directory to remove is another kind of object: a file or a link.
     #[must_use]
     pub fn is_no_directory(&self) -> bool {
         matches!(
@@ -129,7 +129,7 @@ impl Failure {
     }
 
     fn named(&self) -> Option<(Protocol, u32)> {
-        // The errors that are told apart here have the same numbers in both versions.
+        // The errors that matter here have the same numbers in both versions.
         let protocol = match self.procedure?.row().protocol {
             Protocol::Nfs4 => Protocol::Nfs3,
             protocol => protocol,

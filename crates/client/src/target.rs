@@ -1,10 +1,10 @@
-//! Which server: `smb://user:password@host:port/share/path`, `nfs://host:port/export/path?version=3|4.1|4.2`,
-//! `file:///mounted/path`, `embedded:smb`, `embedded:nfs`. Other tools' spellings are understood where they mean one
-//! thing: `cifs://`, `\\server\share`, `//server/share`, `host:/export`.
+//! Targets: `smb://user:password@host:port/share/path`, `nfs://host:port/export/path?version=3|4.1|4.2`, `file:///mounted/path`,
+//! `embedded:smb`, `embedded:nfs`. Unambiguous spellings of other tools are accepted: `cifs://`, `\\server\share`, `//server/share`,
+//! `host:/export`.
 //!
-//! A password may stand in the URL, in a file, or in the environment ([`Target::find_password`]), those of many accounts in a file ([`Target::find_accounts`]). Nothing here shows
-//! it: `Display` leaves it out, `Debug` prints `Secret(..)`, and no error repeats a part of a URL in which it could
-//! stand, for who mistypes a URL has not meant to print it either.
+//! A password may be in the URL, in a file, or in the environment ([`Target::find_password`]), those of many accounts in a file
+//! ([`Target::find_accounts`]). No output contains it: `Display` leaves it out, `Debug` prints `Secret(..)`, and no error repeats a part
+//! of a URL that may contain it, because a mistyped URL can contain the password too.
 
 mod accounts;
 mod parse;
@@ -31,14 +31,14 @@ pub const NFS_PORT: u16 = 2049;
 /// Port of the portmapper (RFC 1833 1).
 pub const PORTMAP_PORT: u16 = 111;
 
-/// Which server, and which part of it.
+/// The server, and a part of it.
 #[derive(Clone, Debug)]
 pub enum Target {
     /// An SMB share.
     Smb(SmbTarget),
     /// An NFS export.
     Nfs(NfsTarget),
-    /// A directory of this machine: whatever is mounted there.
+    /// A mounted directory of this machine.
     Path(PathBuf),
     /// A server in this process.
     Embedded(Embedded),
@@ -53,7 +53,7 @@ pub struct SmbTarget {
     pub share: String,
     /// The directory within the share, parts separated by `/`; empty for the share itself.
     pub path: String,
-    /// Who logs on; nobody where the URL names no user.
+    /// Credentials; anonymous if the URL names no user.
     pub credentials: Credentials,
     /// As whom clients log on, in turn; empty where all log on with `credentials`.
     pub accounts: Vec<Credentials>,
@@ -90,7 +90,7 @@ pub enum NfsVersion {
 }
 
 impl NfsVersion {
-    /// All of them, the oldest first.
+    /// All versions, oldest first.
     pub const ALL: [Self; 3] = [Self::V3, Self::V41, Self::V42];
 
     /// As it stands in a target and in reports.
@@ -141,15 +141,15 @@ pub enum TargetError {
          nfs://host[:port]/export[?version=3|4.1|4.2] (also host:/export), file:///path for a mounted directory, embedded:smb or embedded:nfs"
     )]
     Form,
-    /// A part is missing, or is not what it should be.
+    /// A part is missing or invalid.
     #[error("the target's {part} {problem}")]
     Part {
         /// Which one.
         part: &'static str,
-        /// What is the matter, and what to write instead.
+        /// The error, and the correct form.
         problem: &'static str,
     },
-    /// The file of accounts cannot be used. The problem says nothing of what stands in it.
+    /// The file of accounts cannot be used. The problem does not repeat the file's content.
     #[error("accounts file {}: {problem}", file.display())]
     AccountsFile {
         /// Which one.
@@ -171,10 +171,10 @@ pub enum TargetError {
 }
 
 impl Server {
-    /// Asks the system for its addresses, best first: one at least.
+    /// Resolves the host's addresses, best first: at least one.
     ///
     /// # Errors
-    /// The name has none, or nobody can say.
+    /// The name has no address, or the resolver fails.
     pub fn resolve(&self) -> io::Result<Vec<SocketAddr>> {
         let mut addresses = Vec::new();
         for address in (self.host.as_str(), self.port).to_socket_addrs()? {
@@ -252,7 +252,7 @@ impl fmt::Display for Target {
     }
 }
 
-/// What stands in a URL as it is: unreserved characters (RFC 3986 2.3).
+/// Characters that are not escaped in a URL: unreserved ones (RFC 3986 2.3).
 const ESCAPED: &AsciiSet = &NON_ALPHANUMERIC.remove(b'-').remove(b'.').remove(b'_').remove(b'~');
 
 fn escaped(bytes: &[u8]) -> impl fmt::Display + '_ {

@@ -1,5 +1,5 @@
-//! What the engine itself costs: client CPU per operation beside a bare loop of the same system calls, and memory and
-//! fairness with 10,000 clients. The server is this program again, in a process of its own.
+//! The engine's own cost: client CPU per operation compared with a bare loop of the same system calls, and memory and fairness with
+//! 10,000 clients. The server is a second process of this program.
 #![allow(clippy::unwrap_used, clippy::print_stdout, reason = "a bench")]
 
 #[allow(dead_code, reason = "parts that tests use")]
@@ -24,7 +24,7 @@ fn main() {
         return serve();
     }
     for depth in [1, 32] {
-        // One after the other, several times: the machine's mood changes.
+        // Several interleaved rounds, because the machine's speed varies.
         for _ in 0..3 {
             let (mut child, to) = server();
             let bare = bare_loop(to, depth);
@@ -37,7 +37,7 @@ fn main() {
     many_clients();
 }
 
-/// A server in a process of its own.
+/// A server in a separate process.
 fn server() -> (Child, SocketAddr) {
     let mut child = Command::new(std::env::current_exe().unwrap()).arg("serve").stdout(Stdio::piped()).spawn().unwrap();
     let mut line = String::new();
@@ -90,7 +90,7 @@ fn cpu_ns() -> u64 {
     time.tv_sec as u64 * 1_000_000_000 + time.tv_nsec as u64
 }
 
-/// Client CPU of an operation, µs: wait, receive, send, and nothing else.
+/// Client CPU per operation of a bare loop (wait, receive, send), µs.
 fn bare_loop(to: SocketAddr, depth: usize) -> f64 {
     let mut net = Tcp::new(false).unwrap();
     let key = ConnectionKey(0);

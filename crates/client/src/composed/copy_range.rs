@@ -1,4 +1,4 @@
-//! `copy-range`: a range of one open file is copied to another by READ and WRITE, a piece after the other.
+//! `copy-range`: copies a range of one open file to another with READ and WRITE, piece by piece.
 
 use std::sync::Arc;
 
@@ -20,7 +20,7 @@ pub(super) struct CopyRange {
     copied: u32,
     /// Bytes that the read under way asks for; `None` while a piece is written.
     asked: Option<u32>,
-    /// What was read and not written yet.
+    /// The piece that was read and not written yet.
     piece: Vec<u8>,
     /// Data came that was not asked for, or not in order.
     wrong: bool,

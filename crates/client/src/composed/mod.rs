@@ -1,4 +1,4 @@
-//! Operations that are made of others, the same on every target: no protocol has a request for them.
+//! Composed operations, the same on every target: no protocol has a request for them.
 //!
 //! ```text
 //! Operation ─ Composed ─┬─ (as it is) ─ protocol client
@@ -17,7 +17,7 @@ use crate::content::Content;
 use crate::operation::{Cause, Done, Failure, FileKey, Operation, Reply, Tag, Ticket};
 use crate::{Arrived, Client, Events, Framing, NewChannel, Outbox};
 
-/// How an operation is made of others; `None` where a client does it itself.
+/// The composition for an operation; `None` if clients perform it directly.
 fn composition(operation: &Operation<'_>) -> Option<Box<dyn Composition>> {
     match *operation {
         Operation::CopyRange { from, from_offset, to, to_offset, length } => {
@@ -35,7 +35,7 @@ trait Composition: Send {
     fn data(&mut self, offset: u64, piece: &[u8]);
     /// The part under way succeeded; false where its reply makes no sense.
     fn replied(&mut self, reply: &Reply) -> bool;
-    /// What the whole brought.
+    /// The result of the whole operation.
     fn reply(&self) -> Reply;
 }
 
@@ -58,7 +58,7 @@ impl Part {
     }
 }
 
-/// A client that does operations made of others, too.
+/// A client that also performs composed operations.
 pub struct Composed<C> {
     client: C,
     jobs: Jobs,
@@ -109,7 +109,7 @@ impl Events for PartEvents<'_> {
 }
 
 impl<C: Client> Composed<C> {
-    /// The same client, with operations made of others.
+    /// Adds composed operations to a client.
     pub fn new(client: C) -> Self {
         Self { client, jobs: Jobs::new() }
     }

@@ -1,4 +1,4 @@
-//! What an operation asks for, as its transaction says it.
+//! The requested object of an operation, for its transaction.
 
 use plimsoll_model::{self as model, Asked, FileAccess, FileIdentity};
 
@@ -6,7 +6,7 @@ use super::PathClient;
 use crate::operation::{Access, Disposition, FileKey, Operation};
 
 impl PathClient {
-    /// What an operation asks for. (Names are not kept here: a run's names are all known before it begins.)
+    /// The requested object of an operation. (Without names: all names of a run are known before it begins.)
     pub(super) fn asked(&self, operation: &Operation<'_>) -> Asked {
         let path = |path: &str| Asked { file: Some(FileIdentity::of_path(path)), ..Asked::default() };
         let open = |file: FileKey| Asked { file: self.files.identity(file), ..Asked::default() };

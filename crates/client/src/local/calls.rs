@@ -14,7 +14,7 @@ use crate::joined::joined;
 use crate::operation::{Access, Cause, Disposition, FileKey, Kind, Operation, Reply, Tag};
 use plimsoll_wire::smb2::pattern::{is_pattern, matches};
 
-/// Permission bits of what is made, before the umask.
+/// Permission bits of new files and directories, before the umask.
 const FILE_MODE: Mode = Mode::from_raw_mode(0o666);
 const DIRECTORY_MODE: Mode = Mode::from_raw_mode(0o777);
 /// Room for names, bytes: as libraries have it.
@@ -23,7 +23,7 @@ const NAMES: usize = 32 << 10;
 const NOT_SUPPORTED: Trouble = Trouble::NotAsked(Cause::Unsupported);
 
 impl PathClient {
-    /// Does an operation, and says by which call; `None` where there is none for it. `over` is told when it is done.
+    /// Performs an operation and returns its system call; `None` if there is none. Calls `over` when it is done.
     pub(super) fn perform(
         &mut self,
         operation: &Operation<'_>,
@@ -153,7 +153,7 @@ impl PathClient {
         self.opened(file, path)
     }
 
-    /// Reads; what the system is to forget of it, it forgets when that is over.
+    /// Reads; afterwards drops the data from the page cache, if requested.
     fn read(&self, operation: &Operation<'_>, tag: Tag, over: &mut dyn FnMut(), events: &mut dyn Events) -> Called {
         let Operation::Read { file, offset, length, keep } = *operation else { return Err(NOT_SUPPORTED) };
         let file = self.files.get(file)?;
@@ -177,7 +177,7 @@ impl PathClient {
         Ok(Reply::Opened { size: Some(size.unsigned_abs()), file: self.files.add(file, FileIdentity::of_path(path))? })
     }
 
-    /// Opens what may be a directory. One that is to be made is opened when that is over.
+    /// Opens a file or directory. A new directory is opened after it was made.
     fn create(&mut self, path: &str, kind: Kind, disposition: Disposition, over: &mut dyn FnMut()) -> Called {
         let directory = OFlags::RDONLY | OFlags::DIRECTORY;
         if makes_directory(kind, disposition) {
@@ -194,7 +194,7 @@ impl PathClient {
             Kind::Directory if disposition != Disposition::OpenExisting => Err(NOT_SUPPORTED),
             Kind::Directory => self.open_at(path, directory),
             Kind::File | Kind::Any => match self.open_at(path, OFlags::RDWR | flags(disposition)) {
-                // Nobody writes to a directory.
+                // Directories cannot be opened for writing.
                 Err(Trouble::Errno(Errno::ISDIR)) if kind == Kind::Any => self.open_at(path, directory),
                 opened => opened,
             },
@@ -206,11 +206,11 @@ impl PathClient {
     /// Closes a file: where a network is behind it, this is where writes fail that were only promised.
     fn close(&mut self, file: FileKey) -> Called {
         let file = self.files.take(file)?;
-        // SAFETY: nobody else has the descriptor, and it is not used again.
+        // SAFETY: the descriptor has no other owner, and it is not used again.
         let result = unsafe { libc::close(file.into_raw_fd()) };
         let error = (result == -1).then(std::io::Error::last_os_error);
         match error.map(|error| Errno::from_io_error(&error).unwrap_or(Errno::IO)) {
-            // Linux closes it all the same (close(2)).
+            // Linux closes the descriptor even so (close(2)).
             None | Some(Errno::INTR) => Ok(Reply::Nothing),
             Some(errno) => Err(errno.into()),
         }
@@ -259,7 +259,7 @@ impl PathClient {
 
     fn read_link(&self, path: &str) -> Called {
         let text = fs::readlinkat(self.root.directory.as_fd(), below(path)?, Vec::new())?;
-        // What is no UTF-8 cannot be told as text.
+        // A link that is not UTF-8 cannot be returned as text.
         text.into_string().map(Reply::Text).map_err(|_| Trouble::Malformed)
     }
 
@@ -269,8 +269,7 @@ impl PathClient {
         Ok(Reply::Space { total: bytes(space.f_blocks), free: bytes(space.f_bavail) })
     }
 
-    /// Locks a range. One that would have to wait is not supported: it would hold up every client of its thread, among
-    /// them perhaps the one that it waits for.
+    /// Locks a range. Waiting locks are not supported: they would block all clients of this thread, perhaps including the holder.
     fn lock(&self, file: FileKey, (offset, length): (u64, u64), exclusive: bool, wait: bool) -> Called {
         let kind = if exclusive { LockKind::Exclusive } else { LockKind::Shared };
         match lock(self.files.get(file)?, kind, offset, length) {

@@ -16,12 +16,11 @@ use crate::content::Content;
 const CHUNK: usize = 4 << 20;
 
 thread_local! {
-    /// What is read goes here. A thread has one, however many clients it runs, for it reads one thing at a time.
+    /// Read buffer. One per thread, however many clients it runs, because it reads one file at a time.
     static BUFFER: RefCell<Vec<u8>> = const { RefCell::new(Vec::new()) };
 }
 
-/// Reads until `length` bytes are there or the file ends. `over` hears of the end of each call, before `take` gets its piece with
-/// the place in the file.
+/// Reads `length` bytes or up to the end of the file. Calls `over` after each system call, then `take` with the piece and its offset.
 pub(super) fn read(
     file: BorrowedFd<'_>,
     offset: u64,
@@ -52,7 +51,7 @@ pub(super) fn read(
     })
 }
 
-/// Tells the system how a file that was just opened will be read, and has it forget what it knows of it.
+/// Advises the kernel how a newly opened file will be read, and drops its cached pages.
 pub(super) fn advise(file: BorrowedFd<'_>, reading: Reading) -> Result<(), Errno> {
     let advice = match reading {
         Reading::Unadvised => return Ok(()),
@@ -64,7 +63,7 @@ pub(super) fn advise(file: BorrowedFd<'_>, reading: Reading) -> Result<(), Errno
     fadvise(file, 0, None, advice)
 }
 
-/// Has the system forget what was just read of a file, where nothing is to be kept.
+/// Drops the pages just read from the cache, if nothing should be cached.
 pub(super) fn forget(file: BorrowedFd<'_>, reading: Reading, (offset, bytes): (u64, u32)) -> Result<(), Errno> {
     // Of no bytes it would mean: to the end of the file.
     match NonZeroU64::new(bytes.into()) {

@@ -1,5 +1,4 @@
-//! Locks on ranges that belong to the open file, not to the process: so that clients, threads of one process, exclude each
-//! other as computers would.
+//! Range locks of open files, not of the process: clients, which are threads of one process, exclude each other like separate computers.
 //!
 //! Spec: POSIX.1-2024 fcntl (F_OFD_SETLK)
 

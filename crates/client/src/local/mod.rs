@@ -1,11 +1,10 @@
-//! The path target: operations through the operating system, below a directory that is mounted already.
+//! The path target: operations through the operating system, below a mounted directory.
 //!
-//! So a kernel's client, or a local disk, is measured with the same workloads. Each call blocks, so [`Client::begin`] does
-//! the operation and tells at once what came of it; clients want a thread each.
+//! So a kernel client, or a local disk, is measured with the same workloads. Each call blocks, so [`Client::begin`] performs the
+//! operation and reports its result at once; each client needs a thread.
 //!
-//! Paths are relative to the directory and never go up (`..`); symbolic links in them are followed as for any program,
-//! wherever they lead. Times are read right before the system call and right after it; what an open tells besides (the size)
-//! is asked for after that, and so is in no time.
+//! Paths are relative to the directory and never go up (`..`); symbolic links in them are followed as by any program, wherever they lead.
+//! Times are read just before and just after the system call; an open queries the file's size after that, outside of the measured time.
 //!
 //! Spec: POSIX.1-2024, System Interfaces; Linux man-pages section 2
 
@@ -40,16 +39,16 @@ pub struct Root {
     reading: Reading,
 }
 
-/// What the operating system is told about how files are read (posix_fadvise), and so what it reads ahead and keeps.
+/// Advice to the kernel how files are read (posix_fadvise), which controls read-ahead and caching.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum Reading {
     /// Nothing.
     #[default]
     Unadvised,
-    /// Nothing is to be read ahead, and nothing kept: each read goes to where the data come from. What was written is made
-    /// durable first, for only that can be dropped.
+    /// No read-ahead and no caching: each read goes to the storage. Written data is flushed first, because only clean pages can be
+    /// dropped.
     UncachedAtRandom,
-    /// As much as it likes may be read ahead, and what was read is not kept.
+    /// Unlimited read-ahead, and read data is not cached.
     UncachedInOrder,
 }
 
@@ -80,7 +79,7 @@ pub struct PathClient {
     clock: Clock,
 }
 
-/// What one call came to.
+/// The result of one call.
 type Called = Result<Reply, Trouble>;
 
 /// Why a call did not succeed.
@@ -90,7 +89,7 @@ enum Trouble {
     Errno(Errno),
     /// It was never asked.
     NotAsked(Cause),
-    /// What it said made no sense.
+    /// Its result is invalid.
     Malformed,
 }
 
@@ -107,7 +106,7 @@ impl PathClient {
         Self { root, identity, files: OpenFiles::default(), clock: Clock::new() }
     }
 
-    /// Tells what a call came to, and when.
+    /// Reports the result and the times of a call.
     fn tell(
         &self,
         call: FileCall,
@@ -205,7 +204,7 @@ impl Client for PathClient {
         // Before the file is closed, and before the time begins.
         let asked = self.asked(operation);
         let first = self.clock.now();
-        // Copies: the client goes on in `perform`, and in between it tells the time.
+        // Copied, because `perform` borrows the client mutably and reads the clock in between.
         let clock = self.clock;
         let mut last = first;
         let (call, called) = self.perform(operation, ticket.tag, &mut || last = clock.now(), events);

@@ -275,7 +275,7 @@ fn errors_have_names() {
         [28, 2, 116, 0, 9999].map(errno_name),
         [Some("ENOSPC"), Some("ENOENT"), Some("ESTALE"), Some("OK"), None]
     );
-    // Numbers that differ between architectures: those of the table are those of the machines that are supported.
+    // Numbers that differ between architectures: the table has those of the supported ones.
     let system = [
         (libc::EDEADLK, "EDEADLK"),
         (libc::ENAMETOOLONG, "ENAMETOOLONG"),

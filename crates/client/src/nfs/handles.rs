@@ -2,8 +2,8 @@
 
 use std::collections::HashMap;
 
-/// Paths whose handles a connection keeps, at most; each costs some 150 bytes. Of more than that those that were not used
-/// lately are forgotten, half of them at a time.
+/// Maximum number of paths whose handles a connection caches; each takes about 150 bytes. Beyond it, the half that was not used recently
+/// is dropped.
 const MOST: usize = 4096;
 
 /// Handles of paths below the root.
@@ -11,11 +11,11 @@ const MOST: usize = 4096;
 pub(crate) struct Handles<H> {
     root: H,
     young: HashMap<Box<str>, Known<H>>,
-    /// What was young until there was too much of it, and was not used since.
+    /// The entries of the previous generation, without those used since.
     old: HashMap<Box<str>, Known<H>>,
 }
 
-/// What is known of a path.
+/// Facts about a path.
 #[derive(Clone, Copy, Debug)]
 struct Known<H> {
     handle: H,

@@ -25,9 +25,9 @@ pub(crate) struct Jobs<J> {
 /// Jobs whose memory is kept, at most.
 const SPARE: usize = 16;
 
-/// What is released when it is over, before its memory is used again.
+/// A resource that a job releases at its end, before its memory is reused.
 pub(crate) trait Release {
-    /// Lets go of what it holds.
+    /// Releases the resource.
     fn release(&mut self);
 }
 
@@ -82,18 +82,18 @@ impl<J: Release> Jobs<J> {
     pub(crate) fn release(&mut self, id: JobId, mut job: Box<J>) {
         self.free.push(id.0);
         if self.spare.len() < SPARE {
-            // What it held is let go of now, not when it is used again.
+            // Releases resources now, not when the memory is reused.
             job.release();
             self.spare.push(job);
         }
     }
 
-    /// Each of them.
+    /// All jobs.
     pub(crate) fn iter_mut(&mut self) -> impl Iterator<Item = &mut J> {
         self.places.iter_mut().flatten().map(AsMut::as_mut)
     }
 
-    /// Takes all of them out.
+    /// Takes out all jobs.
     pub(crate) fn drain(&mut self) -> impl Iterator<Item = Box<J>> + use<J> {
         self.free.clear();
         std::mem::take(&mut self.places).into_iter().flatten()

@@ -1,4 +1,4 @@
-//! What the NFS clients of all versions have in common: paths on their way to handles, operations on their way, data on its way.
+//! Common parts of the NFS clients of all versions: path walks, jobs, and data transfers.
 
 mod handles;
 mod jobs;

@@ -10,7 +10,7 @@ pub(crate) struct Transfer<H> {
     end: u64,
     /// Nothing was asked for yet: then even a transfer of nothing asks once.
     fresh: bool,
-    /// Offsets and lengths of what an answer left out.
+    /// Offsets and lengths of data that answers left out.
     again: Vec<(u64, u32)>,
     /// Bytes that were moved.
     bytes: u32,
@@ -38,8 +38,8 @@ impl<H> Transfer<H> {
         Some((offset, length))
     }
 
-    /// So many of the bytes that were asked for were moved; the rest is asked for again, unless nothing moves, or the
-    /// file ends there: then nothing behind it is asked for either.
+    /// `count` of the `asked` bytes were moved. The rest is requested again, unless nothing moves or the file ends there; then nothing
+    /// after it is requested either.
     pub(crate) fn moved(&mut self, offset: u64, asked: u32, count: u32, end: bool) {
         self.bytes = self.bytes.saturating_add(count);
         if end {

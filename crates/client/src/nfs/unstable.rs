@@ -10,7 +10,7 @@ use plimsoll_wire::nfs::v3::write::Stable;
 pub(crate) struct Unstable {
     /// The verifier that unstable writes were answered with since the last COMMIT.
     verifier: Option<[u8; 8]>,
-    /// Two of them differed: the server restarted, and may have lost what came before.
+    /// Two verifiers differed: the server restarted and may have lost earlier writes.
     lost: bool,
 }
 
@@ -23,14 +23,14 @@ impl Unstable {
         changed
     }
 
-    /// A COMMIT was answered with this verifier. False where what was written before may be lost.
+    /// A COMMIT was answered with this verifier. Returns false if earlier writes may be lost.
     pub(crate) fn committed(&mut self, verifier: [u8; 8]) -> bool {
         let kept = !self.lost && self.verifier.is_none_or(|before| before == verifier);
         (self.verifier, self.lost) = (None, false);
         kept
     }
 
-    /// Whether something that was written is known to be lost, and nobody was told.
+    /// Whether writes are known to be lost and no operation has reported it.
     pub(crate) fn is_lost(&self) -> bool {
         self.lost
     }

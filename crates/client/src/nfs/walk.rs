@@ -2,10 +2,10 @@
 
 use std::ops::Range;
 
-/// What a client wants to know of a file or directory.
+/// Facts about a file or directory.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct Facts {
-    /// Bytes in it.
+    /// Its size, bytes.
     pub(crate) size: u64,
     /// It is a directory.
     pub(crate) directory: bool,
@@ -15,13 +15,13 @@ pub(crate) struct Facts {
 #[derive(Debug)]
 pub(crate) struct Walk<H> {
     pub(crate) path: String,
-    /// The whole path is looked up; else its last part is left out, for it is to be made or removed.
+    /// Whether the whole path is looked up; otherwise without its last part, which will be made or removed.
     pub(crate) whole: bool,
     /// Bytes of the path that are behind.
     at: usize,
     /// Their handle.
     pub(crate) handle: H,
-    /// What the last LOOKUP said of it.
+    /// Its attributes in the last LOOKUP.
     pub(crate) attributes: Option<Facts>,
 }
 
@@ -49,7 +49,7 @@ impl<H> Walk<H> {
         self.path.get(..end).unwrap_or_default()
     }
 
-    /// The last part: what is to be made or removed in the directory that was walked to.
+    /// The last part, which will be made or removed in the directory at the end of the walk.
     pub(crate) fn name(&self) -> &[u8] {
         self.path.rsplit('/').next().unwrap_or_default().as_bytes()
     }

@@ -13,7 +13,7 @@ pub(crate) struct Wanted {
 }
 
 impl Wanted {
-    /// Whether a name is one of them; then it counts.
+    /// Whether a name is wanted; if so, counts it.
     pub(crate) fn takes(&mut self, name: &str) -> bool {
         let takes = pattern::matches(&self.pattern, name);
         self.found += u64::from(takes);

@@ -1,4 +1,4 @@
-//! What a job sends next.
+//! Chooses and sends the next call of a job.
 
 use plimsoll_model::{self as model, Asked, FileIdentity, Outcome, Procedure, Protocol, Symbol};
 use plimsoll_wire::nfs::v3::access::{ALL_RIGHTS, Access};
@@ -43,7 +43,7 @@ const SPARE: usize = 16;
 const SPARE_LENGTH: usize = 256;
 
 impl NfsClient {
-    /// Sends what a job needs next, or ends it where there is nothing left.
+    /// Sends the next call of a job, or ends the job if none is left.
     pub(super) fn advance(&mut self, id: JobId, now: i64, out: &mut Outbox, events: &mut dyn Events) {
         let Some(mut job) = self.jobs.take(id) else { return };
         let room = job.window().saturating_sub(job.pending);
@@ -56,7 +56,7 @@ impl NfsClient {
             return self.jobs.put(id, job);
         }
         if job.reply.is_none() {
-            // It has all its answers, and none of them had what it is about.
+            // All answers have come, and none contained the requested object.
             job.fail(Failure { procedure: None, status: None, outcome: Outcome::Failed, cause: Cause::Malformed });
         }
         self.end(id, job, now, events);
@@ -87,7 +87,7 @@ struct Calling<'a> {
 }
 
 impl Calling<'_> {
-    /// The next LOOKUP of a path, or what the operation is about.
+    /// The next LOOKUP of a path, or the main call of the operation.
     fn next(&mut self, job: &mut Job) {
         let Some(walk) = job.walking() else { return self.act(job) };
         let Some(part) = walk.part() else { return };
@@ -211,7 +211,7 @@ impl Calling<'_> {
         self.say_about(call, path, intended, (0, 0, false), None)
     }
 
-    /// Puts a call into the outbox. `about` is what a transfer's call moves: offset, count, whether its data is wanted.
+    /// Adds a call to the outbox. `about` describes a transfer's call: offset, count, whether its data is wanted.
     fn say_about<C: Said>(
         &mut self,
         call: &C,
@@ -235,11 +235,11 @@ impl Calling<'_> {
     }
 }
 
-/// What a call asks for, as whoever reads it sees it. (Names are not kept here: a run's names are all known before it begins.)
+/// The requested object, as in a captured call. (Without names: all names of a run are known before it begins.)
 fn asked(procedure: u32, arguments: &[u8]) -> Asked {
     let facts = v3::arguments(procedure, arguments);
     Asked {
-        // That of a name in a directory is not known before the answer.
+        // The file of a name in a directory is unknown before the answer.
         file: facts.handle.filter(|_| facts.name.is_none()).map(FileIdentity::of_handle),
         offset: facts.offset,
         bytes: facts.asked_bytes(),

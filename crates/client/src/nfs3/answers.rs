@@ -33,7 +33,7 @@ pub(super) struct Arrival<'a> {
 }
 
 impl NfsClient {
-    /// Takes the answer of a call: what it says goes to the job, and makes the transaction.
+    /// Handles the answer of a call: passes its facts to the job, and makes the transaction.
     pub(super) fn answered(
         &mut self,
         call: &Call<RequestContext>,
@@ -86,7 +86,7 @@ impl NfsClient {
         read.map(|_| ())
     }
 
-    /// Reads results; the status that they begin with. `length` is theirs, whatever was kept of them.
+    /// Reads results; returns the status at their start. `length` is their full length, including dropped bytes.
     fn results(
         &mut self,
         call: &Call<RequestContext>,
@@ -158,7 +158,7 @@ impl NfsClient {
                 let facts = found.attributes.map(facts);
                 self.handles.learn(walk.found(part.end, found.object, facts), found.object, leaf);
             }
-            // The end of a walk is the end of an operation that wanted no more than that.
+            // If the operation only needed the walk, the end of the walk ends it.
             if job.walking().is_none()
                 && let Some(attributes) = job.walks.iter().flatten().next().and_then(|walk| walk.attributes)
                 && job.wants_attributes_of_path()
@@ -181,7 +181,7 @@ impl NfsClient {
                 return;
             };
             let Some(handle) = made.object else {
-                // The server did not say its handle: the walk goes on to it, as if it had been there.
+                // The server did not return the handle: walks to the object as if it had existed before.
                 walk.whole = true;
                 *disposition = Disposition::OpenExisting;
                 return;
@@ -203,7 +203,7 @@ impl NfsClient {
         })
     }
 
-    /// Procedures whose results say no more than that it was done: SETATTR, REMOVE, RMDIR, RENAME, LINK.
+    /// Procedures whose results contain only the status: SETATTR, REMOVE, RMDIR, RENAME, LINK.
     fn changed(&mut self, job: &mut Job, procedure: u32, results: &[u8]) -> Result<u32, Malformed> {
         use plimsoll_wire::nfs::v3::{link, remove, rename, rmdir, setattr};
         let answer = match procedure {
@@ -217,11 +217,11 @@ impl NfsClient {
         let paths: [Option<&str>; 2] =
             job.walks.each_ref().map(|walk| walk.as_ref().map(|walk: &Walk| walk.path.as_str()));
         match procedure {
-            // Whatever came of it, the names may be gone.
+            // Whatever the result, the names may be gone.
             12 => paths.into_iter().flatten().for_each(|path| self.handles.forget_file(path)),
             13 => paths.into_iter().flatten().for_each(|path| self.handles.forget(path)),
             14 => {
-                // What was at the new name was a file, or an empty directory.
+                // The new name was a file's or an empty directory's.
                 let [from, to] = paths;
                 from.into_iter().for_each(|path| self.handles.forget(path));
                 to.into_iter().for_each(|path| self.handles.forget_file(path));
@@ -238,7 +238,7 @@ impl NfsClient {
     }
 }
 
-/// Hands what was done to `done`; the status.
+/// Passes a successful result to `done`; returns the status.
 pub(super) fn settle<T>(answer: Answer<T>, done: impl FnOnce(T)) -> u32 {
     match answer {
         Answer::Done(what) => {
@@ -259,7 +259,7 @@ impl Job {
         matches!(self.goal, Goal::GetAttributes | Goal::Open { disposition: Disposition::OpenExisting, .. })
     }
 
-    /// Attributes of what it is about.
+    /// Notes the attributes of the operation's object.
     fn facts(&mut self, facts: Facts, files: &mut Files) {
         let Facts { size, directory } = facts;
         let handle: Option<FileHandle> = self.walks.iter().flatten().next().map(|walk| walk.handle);

@@ -25,7 +25,7 @@ impl NfsClient {
     ) {
         if let Operation::Close { file } = operation {
             let result = match self.files.remove(*file) {
-                // Who never asks whether it is durable is told at last.
+                // The last chance to report lost writes of a file that was never flushed.
                 Some(file) if file.unstable.is_lost() => Err(never_sent(None, Cause::LostWrites)),
                 Some(_) => Ok(Reply::Nothing),
                 None => Err(never_sent(None, Cause::Unsupported)),
@@ -66,7 +66,7 @@ impl NfsClient {
         (known == path.len()).then(opened)
     }
 
-    /// What an operation is about; `None` where NFSv3 has no such thing, or the file is not open.
+    /// The goal of an operation; `None` if NFSv3 has no such operation or the file is not open.
     fn goal(&self, operation: &Operation<'_>) -> Option<Goal> {
         let handle = |file| self.files.get(file).map(|file| file.handle);
         Some(match *operation {
@@ -147,7 +147,7 @@ impl NfsClient {
     }
 }
 
-/// How something is opened that NFSv3 has no OPEN for; `None` where what is asked cannot be said.
+/// Emulates an open, which NFSv3 does not have; `None` if the request cannot be expressed.
 fn open(kind: Kind, disposition: Disposition) -> Option<Goal> {
     let (disposition, emptied) = match disposition {
         // It is looked up, and then emptied like a file that CREATE left as it was.

@@ -1,4 +1,4 @@
-//! The client: what it remembers, and how its caller talks to it.
+//! The client: its state and its interface.
 
 use std::cell::RefCell;
 use std::sync::{Arc, PoisonError};
@@ -37,7 +37,7 @@ pub struct NfsClient {
     pub(super) limits: NfsLimits,
     /// The server has no READDIRPLUS.
     pub(super) without_plus: bool,
-    /// What the server guaranteed this client.
+    /// Guarantees that the server gave this client.
     pub(super) guarantees: Guarantees,
 }
 
@@ -47,7 +47,7 @@ impl Drop for NfsClient {
     }
 }
 
-/// What is remembered of a call besides what makes its transaction.
+/// Data about a call besides those for its transaction.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct RequestContext {
     pub(super) job: JobId,

@@ -35,21 +35,21 @@ pub(super) struct Job {
     pub(super) pending: u32,
     /// The first thing that went wrong.
     pub(super) failure: Option<Failure>,
-    /// What it brought.
+    /// Its result.
     pub(super) reply: Option<Reply>,
 }
 
-/// What an operation does once its paths are walked.
+/// The main part of an operation, after its paths are walked.
 #[derive(Debug)]
 pub(super) enum Goal {
     /// FSINFO, to begin with.
     Connect,
-    /// Nothing but an answer.
+    /// Only an answer.
     Null,
     Open {
         disposition: Disposition,
         emptied: bool,
-        /// What is made is a directory.
+        /// Whether to make a directory.
         directory: bool,
     },
     Lookup,
@@ -130,7 +130,7 @@ impl Job {
     /// How many calls it may have on their way at once.
     pub(super) fn window(&self) -> u32 {
         match self.goal {
-            // Data that are wanted are told of in order.
+            // Wanted data is passed on in order.
             Goal::Read { keep: false, .. } | Goal::Write { .. } => WINDOW,
             _ => 1,
         }

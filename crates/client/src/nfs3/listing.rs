@@ -16,10 +16,10 @@ use crate::operation::Reply;
 /// The numbers of READDIR and READDIRPLUS.
 const NAMES: u32 = 16;
 const PLUS: u32 = 17;
-/// NFS3ERR_NOENT. The directory of a READDIR has a handle, so that it is there or stale: no server may answer with this (RFC 1813
-/// 3.3.16). NFS-Ganesha does where an entry went between reading its name and its attributes, and the next attempt succeeds.
+/// NFS3ERR_NOENT. READDIR identifies the directory by handle, so it exists or is stale: no server may answer with this (RFC 1813 3.3.16).
+/// NFS-Ganesha does if an entry vanished between reading its name and its attributes; the next attempt succeeds.
 const NOENT: u32 = 2;
-/// So often a listing asks again for pieces that failed so.
+/// Maximum number of retries of a listing after this error.
 const MOST_REPEATS: u32 = 8;
 
 impl Job {
@@ -69,8 +69,8 @@ impl Job {
             self.reply = Some(Reply::Listed { entries });
             return Ok(0);
         }
-        // A piece that is not the last one and leads nowhere would be asked for for ever. Only the first may have nothing
-        // but the directory itself and its parent.
+        // A piece without progress before the end would be requested forever. Only the first piece may consist of the directory itself
+        // and its parent.
         let leads_on = *entries <= MOST && (*entries > before || *cookie == 0);
         let last = page.cookie.filter(|last| last != cookie && leads_on).ok_or(Malformed)?;
         (*cookie, *verifier) = (last, page.verifier);

@@ -6,27 +6,25 @@
 //!            └──────── answers ◄──────┘ message
 //! ```
 //!
-//! An operation is a *job*. Paths are walked from the longest prefix whose handle is known, a LOOKUP a part, as a kernel's
-//! client does with its name cache; then comes the call that the operation is about. Policies, which decide how many
-//! requests an operation takes:
+//! An operation is a *job*. It walks paths from the longest prefix with a known handle, one LOOKUP per part, like a kernel client with
+//! its name cache; then it sends the operation's main call. Policies that determine the number of requests per operation:
 //!
-//! * connecting is one FSINFO of the root: it tells the sizes of READ and WRITE, and whether handle and credential hold.
-//!   MOUNT is done once a run ([`mount()`]), and leaving costs nothing;
-//! * handles of paths are kept per connection, 4,096 of them; attributes never: asking for them always costs a request.
-//!   A handle that means nothing any more (STALE, BADHANDLE) is forgotten, and its operation fails: nothing is tried again;
-//! * opening a file that must be there is its LOOKUP, or a GETATTR where its handle is known; one that is made costs a
-//!   CREATE. A kernel's client asks ACCESS besides, once a file and user: workloads that want it say so. Closing costs
-//!   nothing;
-//! * links in paths are not followed, and a directory may be opened: the server says what can be done with it;
-//! * a READ or WRITE is cut into requests of the server's largest size, of which 64 are on their way at once; where the
-//!   data are wanted one after the other, for they are told of in order. What an answer leaves out is asked for again;
-//! * writes are UNSTABLE, FLUSH is always one COMMIT of the whole file. A write verifier that changed meanwhile is a loss:
-//!   the FLUSH fails with [`Cause::LostWrites`](crate::operation::Cause::LostWrites), or the closing where two writes told;
-//! * listing is READDIRPLUS, or READDIR where the server does not have it; handles in it are not kept;
-//! * no call is sent twice: over TCP a late answer is late (RFC 5531 8 leaves that to the transport). JUKEBOX is a status
-//!   like any other: when to ask again is the user's to say.
+//! * connecting is one FSINFO of the root: it returns the sizes of READ and WRITE, and shows whether handle and credential are valid.
+//!   MOUNT is sent once per run ([`mount()`]), and leaving needs no request;
+//! * each connection caches the handles of 4,096 paths, but no attributes: they always need a request. An invalid handle (STALE,
+//!   BADHANDLE) is dropped, and its operation fails without a retry;
+//! * opening an existing file sends a LOOKUP, or a GETATTR if its handle is known; creating one sends a CREATE. A kernel client also
+//!   sends ACCESS once per file and user: workloads have an explicit step for it. Closing needs no request;
+//! * links in paths are not followed, and a directory may be opened: the server decides which operations it allows;
+//! * a READ or WRITE is cut into requests of the server's largest size, of which up to 64 are outstanding; only one if the caller wants
+//!   the data, which is passed on in order. Data that an answer leaves out is requested again;
+//! * writes are UNSTABLE, FLUSH is always one COMMIT of the whole file. A changed write verifier means lost data: the FLUSH fails with
+//!   [`Cause::LostWrites`](crate::operation::Cause::LostWrites), or the close if two writes showed it;
+//! * listing is READDIRPLUS, or READDIR if the server does not support it; its handles are not cached;
+//! * no call is sent twice: over TCP a late answer is late (RFC 5531 8 leaves that to the transport). JUKEBOX is a status like any other:
+//!   the user decides about retries.
 //!
-//! Walks, handles of paths, transfers and jobs are in `nfs`, for `nfs4` has them, too.
+//! Walks, handles of paths, transfers and jobs are in `nfs`, because `nfs4` uses them too.
 //!
 //! Spec: RFC 1813 3.3, RFC 5531
 

@@ -21,7 +21,7 @@ use crate::reserved;
 const PORTMAP: (u32, u32) = (100_000, 2);
 /// MOUNT's program and version.
 const MOUNT: (u32, u32) = (100_005, 3);
-/// Unmounting changes nothing for the server: nobody waits longer for it.
+/// Timeout of an unmount, which has no effect on the server.
 const LONGEST_UNMOUNT: Duration = Duration::from_secs(5);
 /// The longest answer, bytes.
 const LONGEST: usize = 64 << 10;
@@ -42,7 +42,7 @@ const FROM_BELOW: &str = "; the server may accept only source ports below 1024 (
 pub struct Mounted {
     /// The handle of the path asked for.
     pub root: FileHandle,
-    /// The path that MOUNT took: the one asked for, or one above it.
+    /// The path that MOUNT accepted: the requested one, or a parent.
     pub export: String,
     /// Where MOUNT answers.
     pub mount: SocketAddr,
@@ -55,9 +55,9 @@ pub struct Mounted {
 /// The ports that an export is mounted by.
 #[derive(Clone, Copy, Debug)]
 pub struct Ports {
-    /// That of MOUNT; `None`: the portmapper is asked.
+    /// The port of MOUNT; `None`: queried from the portmapper.
     pub mount: Option<u16>,
-    /// That of the portmapper.
+    /// The port of the portmapper.
     pub portmap: u16,
     /// Our own are below 1024.
     pub reserved: bool,
@@ -71,7 +71,7 @@ pub enum MountError {
     /// The connection failed.
     #[error("{what} at {address}: {source}")]
     Connection {
-        /// Who was called.
+        /// The called service.
         what: &'static str,
         /// Where.
         address: SocketAddr,
@@ -81,11 +81,11 @@ pub enum MountError {
     /// The server's RPC layer did not take the call on, or its answer made no sense.
     #[error("{what} at {address} sent an unusable response: {problem}")]
     Answer {
-        /// Who was called.
+        /// The called service.
         what: &'static str,
         /// Where.
         address: SocketAddr,
-        /// What was wrong.
+        /// The error.
         problem: String,
     },
     /// No MOUNT is registered with the portmapper.
@@ -101,14 +101,14 @@ pub enum MountError {
         /// What to try, where something can be.
         hint: &'static str,
     },
-    /// The server wants credentials of other kinds.
+    /// The server requires other kinds of credentials.
     #[error(
         "{path} does not accept AUTH_SYS, the only NFS authentication that Plimsoll supports; the server accepts flavors {flavors:?} (390003 to 390005: Kerberos)"
     )]
     Flavors {
         /// The path.
         path: String,
-        /// What the server takes: 6 and 390,003 to 390,005 are Kerberos (RFC 2623 2.1).
+        /// The server's flavors: 6 and 390,003 to 390,005 are Kerberos (RFC 2623 2.1).
         flavors: Vec<u32>,
     },
     /// A part of the path below the export is not there.
@@ -196,7 +196,7 @@ fn ask_handle(server: &Server, path: &str, caller: &Caller<'_>) -> Result<wire::
     wire::parse_mounted(&results).map_err(|error| server.answer(error.to_string()))
 }
 
-/// From an export's handle to that of a path below it.
+/// Walks from an export's handle to the handle of a path below it.
 fn look_up(
     server: &Server,
     handle: FileHandle,
@@ -232,7 +232,7 @@ struct Server {
 /// When calls are given up.
 #[derive(Clone, Copy)]
 struct Limit {
-    /// What the caller allowed, for the message.
+    /// The caller's timeout, for the message.
     timeout: Duration,
     until: Instant,
 }
@@ -240,7 +240,7 @@ struct Limit {
 impl Limit {
     fn new(timeout: Duration) -> Self {
         let now = Instant::now();
-        // What the clock cannot count to is as good as for ever; a day is.
+        // A limit beyond the clock's range is replaced by a day, which is long enough.
         let until = now.checked_add(timeout).unwrap_or(now + Duration::from_secs(86_400));
         Self { timeout, until }
     }
@@ -255,7 +255,7 @@ impl Limit {
         io::Error::new(io::ErrorKind::TimedOut, format!("no answer within {:?}", self.timeout))
     }
 
-    /// Says of an error that comes of the limit what the limit was.
+    /// Adds the timeout to an error that it caused.
     fn told(&self, error: io::Error) -> io::Error {
         match error.kind() {
             io::ErrorKind::WouldBlock | io::ErrorKind::TimedOut => self.expired(),
@@ -265,7 +265,7 @@ impl Limit {
 }
 
 impl Server {
-    /// Calls a procedure on a connection of its own; its results.
+    /// Calls a procedure over a new connection; returns its results.
     fn call(
         &self,
         procedure: u32,

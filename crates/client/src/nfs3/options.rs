@@ -13,22 +13,22 @@ pub struct NfsOptions {
     pub root: FileHandle,
     /// Program, version and credential of every call.
     pub template: CallTemplate,
-    /// The most bytes that one READ or WRITE moves, whatever the server takes.
+    /// Maximum number of bytes per READ or WRITE, even if the server allows more.
     pub most: u32,
-    /// What the server said of itself when the first client came.
+    /// The server's limits, from the first client's connection.
     pub limits: OnceLock<NfsLimits>,
-    /// What the server guaranteed clients that are gone: a client adds its own at its end.
+    /// Guarantees that ended clients received: each client adds its own at its end.
     pub guarantees: Mutex<Guarantees>,
 }
 
 /// Number of the NFS program (RFC 1813 3.1).
 pub(super) const PROGRAM: u32 = 100_003;
-/// Version of it.
+/// Its version.
 pub(super) const VERSION: u32 = 3;
 /// As kernel clients have it: rsize and wsize of 1 MiB.
 const MOST: u32 = 1 << 20;
 
-/// What the server said of itself.
+/// The server's limits.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct NfsLimits {
     /// Longest READ that is used, bytes: the server's, or [`NfsOptions::most`].
@@ -39,9 +39,9 @@ pub struct NfsLimits {
     pub directory: u32,
 }
 
-/// The longest READ or WRITE whatever anybody asks for, bytes: its message fits into what is taken with room to spare.
+/// Upper limit of a READ or WRITE, bytes, whatever is requested: its message is far below the maximum message size.
 const CEILING: u32 = 8 << 20;
-/// What is used where a server does not say, bytes; NFS version 2 had no more.
+/// Transfer size if the server does not report one, bytes: the maximum of NFS version 2.
 const UNTOLD: u32 = 8 << 10;
 /// Answers of READDIRPLUS and READDIR, bytes: at least, and at most.
 const PIECE: (u32, u32) = (4 << 10, 64 << 10);
@@ -50,7 +50,7 @@ impl NfsLimits {
     /// Before the server was asked.
     pub(super) const UNKNOWN: Self = Self { read: UNTOLD, write: UNTOLD, directory: PIECE.0 };
 
-    /// What a server's limits come to.
+    /// The effective limits for a server.
     pub(super) fn of(limits: &fsinfo::Limits, most: u32) -> Self {
         let longest = |max: u32| if max == 0 { UNTOLD } else { max }.min(most.clamp(1, CEILING));
         let directory = limits.directory_preferred.clamp(PIECE.0, PIECE.1);

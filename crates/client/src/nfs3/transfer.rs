@@ -27,7 +27,7 @@ impl Job {
             Answer::Done(data) => data,
             Answer::Refused(status) => return Ok(status),
         };
-        // A server may answer with less than is there; the end of the file is what it says to be the end.
+        // A server may return less than the file has; only `eof` marks its end.
         transfer.moved(offset, count, data.count, data.eof);
         if *keep {
             if data.kept.len() != data.count as usize {

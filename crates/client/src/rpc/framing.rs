@@ -45,7 +45,7 @@ impl<C: Context> Connection<C> {
         Framing::Broken
     }
 
-    /// A record of one fragment, `length` bytes with its mark: results that nobody wants are dropped unread.
+    /// A record of one fragment, `length` bytes with its mark: unwanted results are dropped unread.
     fn single(&self, head: &[u8], length: usize) -> Framing {
         if length <= VERIFIER_END {
             return whole(length);

@@ -16,9 +16,9 @@ use crate::outbox::Outbox;
 
 pub(crate) use framing::{marks, unmarked};
 
-/// What a client remembers of a call.
+/// A client's data about a call.
 pub(crate) trait Context {
-    /// Bytes of its results that are worth keeping, from their beginning; `None` for all of them.
+    /// Bytes of its results to keep, from their beginning; `None` for all of them.
     fn results_kept(&self) -> Option<usize>;
     /// When it was put into the outbox, ns.
     fn queued(&self) -> i64;
@@ -34,7 +34,7 @@ pub(crate) struct Connection<C> {
     unmatched_responses: u64,
 }
 
-/// What a call's transaction says besides when and how it ended.
+/// Facts about a call for its transaction, besides times and outcome.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct About {
     pub(crate) procedure: Procedure,
@@ -61,8 +61,7 @@ impl<C: Context> Connection<C> {
         Self { identity, calls: Calls::default(), next_id: first & 0x7FFF_FFFF, unmatched_responses: 0 }
     }
 
-    /// Puts a call into the outbox and remembers it. `emit` writes it, with the xid that it gets, and says what it
-    /// asks for.
+    /// Adds a call to the outbox and stores it. `emit` writes it with its xid, and returns the requested object.
     pub(crate) fn send(
         &mut self,
         about: &About,
@@ -112,7 +111,7 @@ impl<C: Context> Connection<C> {
     /// The call that an answer with this xid ends; `None`, and counted, where there is none.
     pub(crate) fn ended_by(&mut self, xid: u32) -> Option<Call<C>> {
         let id = self.id_of(xid);
-        // An answer to what was not even sent is made up.
+        // An answer to a call that was not sent yet is forged.
         let asked = self.calls.find(id).is_some_and(|call| call.sent.is_some());
         let call = asked.then(|| self.calls.take(id)).flatten();
         self.unmatched_responses += u64::from(call.is_none());

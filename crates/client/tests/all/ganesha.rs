@@ -16,7 +16,7 @@ use plimsoll_model::{Endpoint, Outcome, Symbol};
 use plimsoll_testkit::servers::{Export, Ganesha};
 use plimsoll_wire::rpc::Caller;
 
-/// Longer than any operation takes, on a machine that does other things too.
+/// Longer than any operation takes on a busy machine.
 pub(crate) const PATIENCE: Duration = Duration::from_secs(60);
 pub(crate) const ROOT: Caller<'static> = Caller::User { stamp: 1, machine: "plimsoll", uid: 0, gid: 0, groups: &[] };
 pub(crate) const FINE: Result<Reply, plimsoll_client::Failure> = Ok(Reply::Nothing);
@@ -251,7 +251,7 @@ fn a_server_that_dies_under_load_leaves_no_action_without_an_end() {
     let key = file(&mut client, "load", Disposition::CreateNew);
     let write = |n: u64| Operation::Write { file: key, offset: n << 16, length: 1 << 16, content: &content, key: 1 };
     let mut tags: Vec<_> = (0..64).map(|n| client.begin(&write(n))).collect();
-    // One is answered, so that the others are on their way.
+    // When one is answered, the others are on their way.
     assert_eq!(client.wait(tags.remove(0)), Ok(Reply::Written { bytes: 1 << 16 }));
     ganesha.kill();
     for tag in tags {
@@ -265,7 +265,7 @@ fn a_server_that_dies_under_load_leaves_no_action_without_an_end() {
     }
     let writes = client.seen.transactions.iter().filter(|t| t.procedure.name() == "WRITE");
     assert_eq!((writes.count(), client.client.outstanding()), (64, 0), "each call is told of once");
-    // Handles outlive the server: what was mounted before is there again.
+    // Handles survive a restart: the export that was mounted before exists again.
     ganesha.restart();
     let mut client = open(&ganesha, &options);
     let key = file(&mut client, "load", Disposition::OpenExisting);

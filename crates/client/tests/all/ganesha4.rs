@@ -115,7 +115,7 @@ fn locks_keep_others_out_until_they_are_given_back() {
     assert_eq!(one.act(&lock(ours, false)), FINE);
     let denied = other.act(&lock(theirs, false)).unwrap_err();
     assert_eq!((denied.status, denied.cause), (Some(10_010), Cause::Status), "NFS4ERR_DENIED");
-    // One who waits asks again, and gets it.
+    // A waiting lock is requested again, and granted.
     let waits = other.begin(&lock(theirs, true));
     other.run_for(std::time::Duration::from_millis(50));
     assert!(other.take_done(waits).is_none());

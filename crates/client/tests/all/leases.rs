@@ -1,4 +1,4 @@
-//! What the SMB client keeps under leases, against a real Samba: nobody else ever sees a file that is not as it should be.
+//! The SMB client's lease caching, against a real Samba: no other client ever sees a file in a wrong state.
 #![allow(clippy::unwrap_used, reason = "a test")]
 
 use std::sync::Arc;
@@ -15,7 +15,7 @@ use plimsoll_client::{FileKey, Operation, Reply};
 use plimsoll_model::{Endpoint, Symbol};
 use plimsoll_testkit::servers::{Samba, Share};
 
-/// Longer than any operation takes, on a machine that does other things too.
+/// Longer than any operation takes on a busy machine.
 const PATIENCE: Duration = Duration::from_secs(60);
 
 fn connect(samba: &Samba, dialect: Dialect) -> Blocking<SmbClient> {
@@ -75,7 +75,7 @@ fn a_kept_file_is_whole_for_everybody() {
         close(&mut one, file);
         assert_eq!((one.seen.transactions.len(), one.client.requests_avoided()), (before, 3), "{dialect:?}");
 
-        // The other one makes it shorter: the first gives it up, and sees it as it is.
+        // The second client truncates it: the first gives up its lease, and sees the new size.
         let opening = two.begin(&open(Caching::None, Disposition::CreateOrTruncate));
         let other = (0..10_000).find_map(|_| {
             one.run_for(Duration::from_millis(5));
@@ -88,7 +88,7 @@ fn a_kept_file_is_whole_for_everybody() {
         let (file, size) = opened(&mut one, &open(Caching::LeaseCached, Disposition::OpenExisting));
         assert_eq!(size, Some(0), "{dialect:?}");
         close(&mut one, file);
-        // Whoever removes a file that he keeps open closes it first, and then it is gone.
+        // A client that removes a file which it keeps open closes it first, so the file is removed at once.
         assert_eq!(one.act(&Operation::Remove { path: "file" }), Ok(Reply::Nothing));
         assert!(!samba.folder(Share::Data).unwrap().join("file").exists(), "{dialect:?}");
         assert_eq!((one.leave(), two.leave()), (Ok(Reply::Nothing), Ok(Reply::Nothing)));

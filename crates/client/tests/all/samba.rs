@@ -17,7 +17,7 @@ use plimsoll_client::{Failure, FileKey, Operation, Reply};
 use plimsoll_model::{Endpoint, Outcome, Symbol};
 use plimsoll_testkit::servers::{Samba, Scratch, Share};
 
-/// Longer than any operation takes, on a machine that does other things too.
+/// Longer than any operation takes on a busy machine.
 const PATIENCE: Duration = Duration::from_secs(60);
 
 #[expect(clippy::print_stdout, reason = "the reason for skipping")]
@@ -162,7 +162,7 @@ fn read_back(client: &mut Blocking<SmbClient>, file: FileKey, offset: u64, lengt
     data
 }
 
-/// Connects, does everything, and leaves; what was negotiated.
+/// Connects, performs every operation, and leaves; returns the negotiated parameters.
 fn travel(samba: &Samba, options: SmbOptions) -> Negotiated {
     let options = Arc::new(options);
     let mut client = connect_shared(samba, &options);
@@ -260,7 +260,7 @@ fn who_may_log_on_and_where() {
         let failure = failed(nowhere);
         assert_eq!((failure.cause, failure.status), (Cause::ShareRefused, Some(0xC000_00CC)), "{}", dialect.name());
     }
-    // What comes after a refusal is an end too.
+    // After a refused logon, operations and leaving end properly too.
     let mut wrong = options(Share::Data);
     wrong.accounts[0].credentials.password = Secret::new(String::new());
     let mut client = open(&samba, wrong);
@@ -408,7 +408,7 @@ fn agree_to_breaks(samba: &Samba, dialects: &[Dialect], encryption: Wish) {
             let access = Access::ReadWrite;
             let cached = Operation::Open { path: &path, access, disposition: Disposition::CreateNew, caching };
             assert!(one.act(&cached).is_ok(), "{path} {caching:?}");
-            // Nobody opens it before the one who caches it agrees: both must move.
+            // No other client can open it before the caching client agrees: both must act.
             let disposition = Disposition::CreateOrTruncate;
             let opening = two.begin(&Operation::Open { path: &path, access, disposition, caching: Caching::None });
             let mut rounds = 0;

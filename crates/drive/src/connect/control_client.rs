@@ -1,4 +1,4 @@
-//! One user of a server who does one thing after the other, beside the load.
+//! A client for sequential operations apart from the load.
 
 use std::io;
 use std::net::{SocketAddr, TcpStream};
@@ -19,9 +19,9 @@ use crate::engine::ConnectionInfo;
 /// The client that its connection is said to belong to: none of the load has this number.
 pub(super) const NO_CLIENT: u32 = u32::MAX;
 
-/// One user who does one thing after the other.
+/// A client that runs one operation at a time.
 pub(super) enum ControlClient {
-    /// On a connection of its own.
+    /// With a separate connection.
     Connected(Box<Blocking<Box<dyn Client>>>),
     /// Through the operating system: calls have ended when they return.
     Local(Box<dyn Client>, Box<Collected>),
@@ -137,7 +137,7 @@ impl ControlClient {
         Ok(())
     }
 
-    /// The first so many bytes of a file.
+    /// The first `length` bytes of a file.
     pub(super) fn read(&mut self, path: &str, length: u32) -> Result<String, Failure> {
         let file = self.open(path, Access::Read, Disposition::OpenExisting)?;
         self.seen().data.clear();
@@ -154,7 +154,7 @@ impl ControlClient {
     }
 
     fn seen(&mut self) -> &mut Collected {
-        // Nobody looks at what is not asked for: it must not pile up over hours.
+        // Collected transactions are not used here; without this they would fill memory in runs of hours.
         let seen = match self {
             ControlClient::Connected(connected) => &mut connected.seen,
             ControlClient::Local(_, seen) => seen,

@@ -1,9 +1,9 @@
-//! The lease on a file set: a file beside it that says who uses it. One run at a time may, for each removes what it takes for
-//! left over.
+//! The lease on a file set: a file beside the set that names its user. Only one run at a time may use a set, because each run removes
+//! files that it takes for leftovers.
 //!
-//! Who makes the file has the lease (every protocol can make a file that must not be there). It is renewed on a connection of
-//! its own as long as the run lives, and removed at its end. One that nobody renews counts as abandoned; so does at once
-//! one whose process is known to be gone.
+//! The run that creates the file has the lease (every protocol can create a file exclusively). A separate connection renews it during the
+//! run, and it is removed at the end. A lease that is not renewed counts as abandoned after a while, and at once if its process is known
+//! to have exited.
 
 use std::sync::mpsc::{RecvTimeoutError, Sender, channel};
 use std::sync::{Arc, Mutex, PoisonError};
@@ -20,10 +20,10 @@ use super::owner::{ABANDONED_AFTER_S, LeaseText, Owner, Use, now_s};
 
 /// Between renewals: several may fail before the lease counts as abandoned.
 const RENEWED_EVERY: Duration = Duration::from_secs(10);
-/// A lease is written at once after it was made: after this it is damaged. Who removed an abandoned one sees after this
-/// whether another run did, too.
+/// A lease file is written immediately after it was created: an incomplete file after this time is damaged. A run that removed an
+/// abandoned lease waits this long, then checks whether another run did the same.
 const SETTLED_AFTER: Duration = Duration::from_secs(1);
-/// Attempts to make a lease: between them others were released.
+/// Attempts to create a lease: each fails if another run's lease was released just before.
 const ATTEMPTS: u32 = 4;
 /// Between attempts to reach a server that was lost.
 const RETRY_AFTER: Duration = Duration::from_millis(200);
@@ -45,7 +45,7 @@ pub struct Lease {
     keeper: Option<Keeper>,
 }
 
-/// Who renews it.
+/// The thread that renews the lease.
 #[derive(Debug)]
 struct Keeper {
     stop: Sender<()>,
@@ -59,7 +59,7 @@ struct Keeper {
 /// Why there is no lease.
 #[derive(Debug, thiserror::Error)]
 pub enum LeaseError {
-    /// Somebody else has it.
+    /// Another run has the lease.
     #[error(
         "the file set {root} is in use by {owner}, which renewed its lease {renewed_s} s ago: wait for that run to end, or \
         choose another file set with --file-set NAME. A lease without renewal expires after {ABANDONED_AFTER_S} s"
@@ -67,12 +67,12 @@ pub enum LeaseError {
     Held {
         /// The set.
         root: String,
-        /// Who.
+        /// The other run.
         owner: String,
         /// When it was renewed, s ago.
         renewed_s: u64,
     },
-    /// The server did something else than was asked for.
+    /// The server's answer was unexpected.
     #[error("cannot take the lease {path}: {why}")]
     Failed {
         /// The lease.
@@ -100,7 +100,7 @@ enum Stop {
     For(LeaseError),
 }
 
-/// One who takes a lease.
+/// State while taking a lease.
 struct Taking<'a> {
     server: &'a Arc<dyn Connector>,
     /// `None` before the first connection, and after one was lost.
@@ -110,28 +110,28 @@ struct Taking<'a> {
     path: String,
     timeout: Duration,
     note: Option<String>,
-    /// Another's lease was removed: somebody else may have found the same.
+    /// Another run's abandoned lease was removed; a third run may have removed it too.
     removed_another: bool,
-    /// The connection was lost while the lease was made: what is there now may be half of ours.
+    /// The connection was lost while the lease was created: an incomplete file may be this run's.
     perhaps_ours: bool,
 }
 
-/// Who has the lease after an attempt.
+/// Holder of the lease after an attempt.
 enum Attempt {
     Ours,
-    /// Nobody can make files here: why.
+    /// The server does not allow creating files, for this reason.
     Nobody(Failure),
     /// Try again: another run's lease is gone or was removed, or another run replaced ours.
     Again,
 }
 
 impl Lease {
-    /// Takes the lease on a file set. No operation on it may take longer than `timeout`, and a server that is lost meanwhile is waited for
-    /// as long. Where the server lets nobody make a file, there is no lease, and a note says so: who cannot write cannot break
-    /// another's files either.
+    /// Takes the lease on a file set. No operation may take longer than `timeout`, and a lost server is awaited for the same time. If the
+    /// server does not allow creating files, there is no lease but a note: a run that cannot write cannot damage another run's files
+    /// either.
     ///
     /// # Errors
-    /// Another run has it, or the server cannot be reached.
+    /// Another run has the lease, or the server cannot be reached.
     pub fn take(server: &Arc<dyn Connector>, set: &FileSet, timeout: Duration) -> Result<Self, LeaseError> {
         let (owner, root, path) = (Owner::this(), set.root(), set.lease_path());
         let (hand, note, removed_another, perhaps_ours) = (None, None, false, false);
@@ -169,7 +169,7 @@ impl Lease {
 
 impl Drop for Lease {
     fn drop(&mut self) {
-        // Where it cannot be removed it counts as abandoned soon; who wants to know calls `release`.
+        // A lease that cannot be removed soon counts as abandoned; callers that need the result call `release`.
         let _ = self.end(|| false);
     }
 }
@@ -224,7 +224,7 @@ impl Taking<'_> {
         }
     }
 
-    /// Somebody else's lease is there: it is refused, or removed if it is abandoned.
+    /// Another run's lease exists: refuses it, or removes it if it is abandoned.
     fn look_at_theirs(&mut self) -> Result<Attempt, Stop> {
         let Some(text) = self.read()? else { return Ok(Attempt::Again) };
         let (text, lease) = match LeaseText::parse(&text) {
@@ -255,14 +255,14 @@ impl Taking<'_> {
             Err(failure) if !failure.is_not_there() => return Err(self.stop(&failure)),
             _ => self.removed_another = true,
         }
-        // Half of ours is nobody's that was abandoned.
+        // This run's own incomplete file is not an abandoned lease of another run.
         if lease.is_some() || !self.perhaps_ours {
             self.note = Some(format!("took over an abandoned lease on the file set {}: {why}", self.root));
         }
         Ok(Attempt::Again)
     }
 
-    /// Clocks of two computers differ: one whose owner lives is renewed while somebody looks.
+    /// Clocks of two computers differ, so this waits for a renewal: the lease of a live owner changes meanwhile.
     fn watch(&mut self, text: &str, lease: &LeaseText) -> Result<(), Stop> {
         if lease.owner.is_at_home(&self.owner) {
             return Ok(());
@@ -329,7 +329,7 @@ impl Taking<'_> {
     }
 }
 
-/// One who keeps a lease.
+/// State of the renewal thread.
 struct Renewing {
     server: Arc<dyn Connector>,
     hand: Option<ControlClient>,
@@ -342,7 +342,7 @@ struct Renewing {
 impl Renewing {
     fn renew(&mut self) {
         if !self.is_lost() {
-            // Where the server is away, so is everybody; it is tried again, and what happened meanwhile is seen then.
+            // While the server is down, no other run can reach it either; the next attempt sees changes made meanwhile.
             let _ = self.with_hand(|this, hand| {
                 if this.is_ours(hand)? {
                     hand.write(&this.path, &this.owner.lease(), Disposition::OpenExisting)?;
@@ -363,7 +363,7 @@ impl Renewing {
         released.map_err(|trouble| not_given_back(&self.path, &words(&trouble)))
     }
 
-    /// Whether the lease is still ours; notes who has it else.
+    /// Whether the lease is still this run's; notes the new owner if not.
     fn is_ours(&self, hand: &mut ControlClient) -> Result<bool, Failure> {
         let theirs = match hand.read(&self.path, LARGEST) {
             Ok(text) => LeaseText::parse(&text),
@@ -388,7 +388,7 @@ impl Renewing {
     fn with_hand(&mut self, act: impl Fn(&Self, &mut ControlClient) -> Result<(), Failure>) -> Result<(), Trouble> {
         if let Some(mut hand) = self.hand.take() {
             match act(self, &mut hand) {
-                // Nobody answered: the connection is of no use any more.
+                // No answer: the connection is unusable.
                 Err(failure) if failure.status.is_none() => {}
                 done => {
                     self.hand = Some(hand);

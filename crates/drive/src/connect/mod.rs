@@ -46,26 +46,26 @@ pub trait Connector: Send + Sync {
     }
     /// The protocol machine of a connection that was just made.
     fn client(&self, info: &ConnectionInfo) -> Box<dyn Client>;
-    /// The same server as whoever prepares files sees it; `None`: as all clients do.
+    /// The same server for preparing files; `None`: as for all clients.
     fn for_files(&self) -> Option<Arc<dyn Connector>> {
         None
     }
     /// What clients and server agreed on so far, in words, for the report.
     fn facts(&self) -> Vec<String>;
-    /// What the server guaranteed clients since this was last asked; clients that are still there are not in it.
+    /// The guarantees that clients received since the last call, without those of connected clients.
     fn take_guarantees(&self) -> Guarantees {
         Guarantees::default()
     }
 }
 
-/// Makes the scenario of a slot: its client, its number within it, its seed.
+/// Creates the scenario of a slot from its client, its number within the client, and its seed.
 pub type Scenarios<'a> = Box<dyn Fn(u32, u32, u64) -> Box<dyn Scenario> + Sync + 'a>;
 
-/// A server and what is done on it.
+/// A server and the scenarios for it.
 pub struct Work<'a> {
     /// The server.
     pub server: &'a dyn Connector,
-    /// What is done.
+    /// The scenarios.
     pub scenarios: Scenarios<'a>,
     /// Resolves every symbol of both.
     pub names: Arc<Names>,

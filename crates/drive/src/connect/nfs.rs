@@ -22,7 +22,7 @@ pub struct NfsServer {
     pub share: Symbol,
     /// The caller's name in transactions: its user id.
     pub user: Symbol,
-    /// What was mounted.
+    /// The mounted export.
     pub mounted: Mounted,
 }
 
@@ -59,12 +59,12 @@ impl Connector for NfsServer {
 
 impl Drop for NfsServer {
     fn drop(&mut self) {
-        // A courtesy: servers list who has mounted what, and nothing depends on it (RFC 1813 5.2.3).
+        // UNMOUNT is a courtesy: servers list mounts, and nothing depends on the list (RFC 1813 5.2.3).
         let _ = unmount(&self.mounted, &caller());
     }
 }
 
-/// Who calls: the user who runs Plimsoll.
+/// The caller: the user who runs Plimsoll.
 pub(super) fn caller() -> Caller<'static> {
     let (uid, gid) = (rustix::process::geteuid().as_raw(), rustix::process::getegid().as_raw());
     Caller::User { stamp: 0, machine: "plimsoll", uid, gid, groups: &[] }

@@ -48,12 +48,12 @@ pub enum SessionError {
         address: SocketAddr,
         /// Its path.
         export: String,
-        /// What the server said.
+        /// The server's answer.
         failure: Failure,
         /// What to try, where something can be.
         hint: &'static str,
     },
-    /// Something else.
+    /// Any other failure.
     #[error("cannot open a session at {0}: {1}")]
     Failed(SocketAddr, Failure),
 }
@@ -80,7 +80,7 @@ impl Nfs4Server {
             Err(Trouble::Connection(error)) => return Err(SessionError::Connection(address, error)),
             Err(Trouble::Failed(failure)) => return Err(refused(failure)),
         }
-        // That one had no load to wait for.
+        // Waits for slots in this test session do not count for the load.
         self.options.slot_waits.store(0, Relaxed);
         Ok(())
     }
@@ -90,7 +90,7 @@ impl Nfs4Server {
     /// The session that all connections of a client share.
     fn trunk(&self, info: &ConnectionInfo) -> Arc<Trunk> {
         let mut trunks = self.trunks.lock().unwrap_or_else(PoisonError::into_inner);
-        // Of clients that are gone nothing is kept: another level has other ones.
+        // Drops the trunks of clients that ended: the next level has new clients.
         if let Some(trunk) = trunks.get(&info.client_index).and_then(Weak::upgrade) {
             return trunk;
         }

@@ -19,7 +19,7 @@ use plimsoll_model::Names;
 use super::nfs::caller;
 use super::{Connector, Nfs4Server, NfsServer, PathServer, SessionError, SmbServer};
 
-/// What is asked of the server besides what its target says.
+/// Connection options besides the target's.
 #[derive(Clone, Debug)]
 pub struct ConnectOptions {
     /// SMB dialects to offer; one alone is forced.
@@ -32,7 +32,7 @@ pub struct ConnectOptions {
     pub kerberos: Option<Realm>,
     /// What client GUIDs follow from.
     pub seed: u64,
-    /// Slots that a session of NFS 4.1 asks for, whatever its target says.
+    /// Number of session slots to request with NFS 4.1, overriding the target's.
     pub slots: Option<u32>,
     /// How files of a path target are read.
     pub reading: Reading,
@@ -64,7 +64,7 @@ pub enum ConnectError {
     Resolve {
         /// The name.
         host: String,
-        /// What the resolver said.
+        /// The resolver's error.
         source: io::Error,
     },
     /// Its directory cannot be opened.

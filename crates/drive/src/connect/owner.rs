@@ -1,18 +1,18 @@
-//! Who uses a file set: what stands in its lease.
+//! The owner of a file set, as written in its lease.
 
 use std::fs;
 use std::time::{SystemTime, UNIX_EPOCH};
 
 /// Its first line.
 const FIRST_LINE: &str = "plimsoll lease 1";
-/// A lease that was not renewed for so long counts as abandoned, s.
+/// A lease that was not renewed for this time counts as abandoned, s.
 pub(super) const ABANDONED_AFTER_S: u64 = 60;
 /// Digits of an instant.
 const DIGITS: usize = 20;
 /// The longest host name that is kept, characters.
 const LONGEST: usize = 64;
 
-/// Who uses a file set.
+/// The user of a file set.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(super) struct Owner {
     /// The name of its computer.
@@ -29,22 +29,22 @@ pub(super) struct Owner {
     pub taken_s: u64,
 }
 
-/// What a lease says.
+/// The content of a lease.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(super) struct LeaseText {
     pub(super) owner: Owner,
-    /// When the owner said last that it is there, s since the Unix epoch.
+    /// Time of the last renewal, s since the Unix epoch.
     pub(super) renewed_s: u64,
 }
 
-/// Whether somebody still uses the set.
+/// Whether a file set is still in use.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Use {
-    /// Renewed so many s ago.
+    /// Renewed this number of seconds ago.
     Live(u64),
     /// Its process is gone.
     Gone,
-    /// Not renewed for so many s.
+    /// Last renewed this number of seconds ago.
     Old(u64),
 }
 
@@ -86,13 +86,13 @@ impl Owner {
     }
 }
 
-/// A number that no other run has.
+/// A number that is unique to this run.
 fn random_number() -> u64 {
     let mut bytes = [0; 8];
     if aws_lc_rs::rand::fill(&mut bytes).is_ok() {
         return u64::from_ne_bytes(bytes);
     }
-    // Without the system's random numbers, what differs from run to run.
+    // Without the system's random numbers, uses values that differ between runs.
     let now = SystemTime::now().duration_since(UNIX_EPOCH).unwrap_or_default();
     now.as_nanos() as u64 ^ u64::from(std::process::id()) << 32
 }
@@ -166,7 +166,7 @@ mod tests {
         let mut other = lease.clone();
         other.owner.started += 1;
         assert_eq!(other.state(&here, lease.renewed_s), Use::Gone);
-        // Of a process on another computer nothing is known but what it says; its clock may be ahead.
+        // The state of a process on another computer is known only from its lease; that computer's clock may be ahead.
         other.owner.home = "elsewhere".to_owned();
         assert_eq!(other.state(&here, lease.renewed_s - 5), Use::Live(0));
     }

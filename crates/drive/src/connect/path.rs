@@ -16,12 +16,12 @@ pub struct PathServer {
     pub root: Root,
     /// Its path in transactions.
     pub share: Symbol,
-    /// Who asks, in transactions.
+    /// The user in transactions.
     pub user: Symbol,
 }
 
 impl Connector for PathServer {
-    /// None: clients block in what they begin.
+    /// None: clients make blocking calls.
     fn address(&self) -> Option<SocketAddr> {
         None
     }

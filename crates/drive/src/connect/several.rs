@@ -56,7 +56,7 @@ impl Connector for Several {
         self.of(info.client_index).client(info)
     }
 
-    /// What is the same with all of them once, and the rest with its server.
+    /// Facts that all servers share once, then each server's other facts with its name.
     fn facts(&self) -> Vec<String> {
         let facts: Vec<(&String, Vec<String>)> =
             self.servers.iter().map(|(name, server)| (name, server.facts())).collect();

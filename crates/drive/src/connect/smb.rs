@@ -25,15 +25,15 @@ pub struct SmbServer {
     pub share: Symbol,
     /// The names of the accounts in transactions.
     pub users: Vec<Symbol>,
-    /// Which of them clients have, in turn.
+    /// The accounts that clients use, in rotation.
     pub in_turn: Range<usize>,
     /// What client GUIDs follow from: two runs at once want two.
     pub seed: u64,
 }
 
 impl SmbServer {
-    /// Each connection is a client computer of its own (Samba serves all connections of one GUID in one process), and
-    /// stays the same one when it is made again.
+    /// Each connection identifies itself as a separate client computer (Samba serves all connections of one GUID in one process), and
+    /// keeps its GUID when it reconnects.
     fn guid(&self, info: &ConnectionInfo) -> [u8; 16] {
         let mut guid = [0; 16];
         Rng::new(seed_of(self.seed, info.client_index, info.connection_index)).fill_bytes(&mut guid);
@@ -95,7 +95,7 @@ impl Connector for SmbServer {
         let Some(agreed) = self.options.negotiated.get() else { return seen };
         let name = |name: Option<&str>| Some(name.unwrap_or(NO_PROTECTION).to_owned());
         let cipher = agreed.encryption.map(|how| how.name());
-        // What is encrypted is authenticated by that: there is no signature besides (MS-SMB2 3.1.4.3).
+        // Encryption authenticates messages, so they have no signature (MS-SMB2 3.1.4.3).
         let signing = agreed.signing.map(|how| how.name()).or(cipher);
         Guarantees {
             dialect: Some(format!("SMB {}", agreed.dialect.name())),

@@ -1,22 +1,22 @@
-//! How long before a start a worker must be awake to be on time.
+//! Busy-polling before a start, so that a worker is awake in time.
 //!
-//! The system wakes a sleeping thread late, by what an idle processor takes to get going: 50 to 160 µs on the virtual machine of
-//! docs/performance.md. So a worker sleeps until shortly before the next start and polls from then on: answers that come meanwhile
-//! are dealt with at once. How shortly follows from how late it was woken lately. Polling takes a processor from others, perhaps
-//! from the server: there is none where nothing is scheduled, and its share of the time is limited.
+//! The system wakes a sleeping thread late, by the wake-up latency of an idle processor: 50 to 160 µs on the virtual machine of
+//! docs/performance.md. So a worker sleeps until shortly before the next start and polls from then on; it handles answers that come
+//! meanwhile at once. The polling time follows from recent wake-up latencies. Polling takes a processor from other work, perhaps from the
+//! server: a worker polls only if starts are scheduled, and for a limited fraction of the time.
 
-/// The longest time to busy-poll before a start, ns: longer than idle processors take, shorter than what others' work does to a thread.
+/// Maximum polling time before a start, ns: longer than the wake-up latency of idle processors, shorter than delays by other work.
 const LONGEST_NS: i64 = super::WAKING_NS as i64;
-/// The shortest, ns: what a call to the system takes, a few times over.
+/// Minimum polling time, ns: a few times the duration of a system call.
 const SHORTEST_NS: i64 = 5_000;
 /// A thread that wakes up this late waited for other work, which busy-polling cannot prevent, ns.
 const WAITED_NS: i64 = 500_000;
 /// How fast the busy-poll time shrinks with each earlier wake-up: by the difference divided by this. Slowly, for it is the
 /// later ones that count: half of it goes in 44.
 const FORGET: i64 = 64;
-/// One part of the time in so many may be polled …
+/// A worker may poll 1 / `MAX_FRACTION` of the time.
 const MAX_FRACTION: i64 = 4;
-/// … with so much of it at once, ns.
+/// Maximum polling time at once, ns.
 const CREDIT_NS: i64 = 20 * LONGEST_NS;
 
 /// When a worker busy-polls, and how much it may.
@@ -25,7 +25,7 @@ pub(super) struct BusyPoll {
     allowed: bool,
     /// How long before a start it begins, ns.
     length: i64,
-    /// What may still be polled, ns, and when that was counted.
+    /// Remaining polling time, ns, and the time of its last update.
     credit: i64,
     counted: i64,
     /// Processor time that was polled so far, ns.
@@ -46,17 +46,17 @@ impl BusyPoll {
         (self.allowed && self.credit >= self.length).then(|| due.saturating_sub(self.length))
     }
 
-    /// Somebody who slept was woken so much later than asked for, ns.
+    /// A sleeping worker woke up `late` ns too late.
     pub(super) fn woken(&mut self, late: i64) {
         if late > WAITED_NS {
             return;
         }
-        // An eighth more than what was seen, for it was not the worst.
+        // An eighth more than the observed latency, because the next one may be worse.
         let wanted = (late + late / 8).clamp(SHORTEST_NS, LONGEST_NS);
         self.length = if wanted > self.length { wanted } else { self.length - (self.length - wanted) / FORGET };
     }
 
-    /// So much processor time was polled, ns.
+    /// Accounts for `ns` of polling.
     pub(super) fn polled(&mut self, ns: u64) {
         self.credit = self.credit.saturating_sub_unsigned(ns);
         self.polled_ns = self.polled_ns.saturating_add(ns);

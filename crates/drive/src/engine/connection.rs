@@ -1,4 +1,4 @@
-//! A place for a connection: it outlives the connections that are made in it one after the other.
+//! A place for a connection: consecutive connections of one client use the same place.
 
 use std::net::SocketAddr;
 
@@ -10,11 +10,11 @@ use crate::tap::Stream;
 
 /// A place for a connection. Where a session has several, the place of the first has the client, and its outbox all that goes out.
 pub(super) struct Connection {
-    /// The place that has the client: this one, except where the session's client is another's.
+    /// The place that has the client: this one, or that of the session's first connection.
     pub(super) home: u32,
     /// Which of the session's connections it is; 0 for the first.
     pub(super) channel: u32,
-    /// What the network calls it.
+    /// The network's key of the connection.
     pub(super) key: ConnectionKey,
     /// The server's address that it is made to.
     pub(super) to: Option<SocketAddr>,
@@ -30,11 +30,11 @@ pub(super) struct Connection {
     pub(super) up_since: i64,
     /// The last bytes that were received brought several messages.
     pub(super) several: bool,
-    /// They did, and what they caused was sent: so it will be the next time, perhaps.
+    /// The last received bytes contained several messages, and their answers were sent. The next ones probably will be too.
     pub(super) answers: bool,
-    /// When its client is woken, `i64::MAX` for never: a timer stands for that.
+    /// Wake-up time of its client, `i64::MAX` for never. A timer exists for it.
     pub(super) wakes_at: i64,
-    /// It stands in the list of those with something to send.
+    /// Whether it is in the list of connections with data to send.
     pub(super) dirty: bool,
     /// Since when its client, which keeps its operations, has no connection that is up, ns.
     pub(super) suspended: Option<i64>,
@@ -48,7 +48,7 @@ pub(super) struct Connection {
     pub(super) tapped: Option<Stream>,
 }
 
-/// The places of so many sessions, then those of their further channels.
+/// The places of `sessions` sessions, followed by those of their further channels.
 pub(super) fn places(sessions: u32, channels: u32) -> Vec<Connection> {
     let first = (0..sessions).map(|at| Connection::new(at, at, 0));
     let others = (0..sessions).flat_map(|home| (1..channels).map(move |channel| (home, channel)));
@@ -87,7 +87,7 @@ pub(super) fn wired(connections: &mut [Connection], at: u32) -> Option<Wired<'_>
     Some(Wired { key, home, channel, alive, client, out, inbox, full_since, several, answers, tapped })
 }
 
-/// What a place for a connection is doing.
+/// The state of a place for a connection.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum ConnectionState {
     /// It waits until it may connect.
@@ -131,7 +131,7 @@ impl Connection {
         }
     }
 
-    /// Changes the state; what was meant for the one before is void.
+    /// Changes the state, and invalidates the deadlines of the previous state.
     pub(super) fn enter(&mut self, state: ConnectionState) {
         self.state = state;
         self.epoch = self.epoch.wrapping_add(1);
@@ -168,13 +168,13 @@ pub(super) struct Inbox {
     message: Option<(u64, usize)>,
     /// Bytes of it that were dropped.
     dropped: u64,
-    /// The last message had much that nobody wanted: the next one, perhaps, too.
+    /// The last message had many unwanted bytes; the next one may too.
     pub(super) bulky: bool,
 }
 
-/// What is read of a message of which most is expected to be dropped.
+/// Bytes to read of a message that is probably mostly unwanted.
 const HEAD: usize = 1024;
-/// From so many unwanted bytes on it pays to read a message's head alone and have the kernel drop the rest.
+/// Minimum number of unwanted bytes for which it is faster to read only the head and let the kernel drop the rest.
 const BULKY: u64 = 64 << 10;
 
 impl Inbox {
@@ -183,12 +183,12 @@ impl Inbox {
         Self { channel, ..Self::default() }
     }
 
-    /// What has arrived, on another channel.
+    /// Moves received data to another channel.
     pub(super) fn moved_to(self, channel: u32) -> Self {
         Self { channel, ..self }
     }
 
-    /// Bytes of the message at the front that are still to come and that nobody wants; 0 while its head is not whole.
+    /// Unwanted bytes still to come of the first message; 0 while its head is incomplete.
     pub(super) fn unwanted(&self) -> u64 {
         match self.message {
             Some((length, keep)) if self.bytes.len() >= keep => length - self.bytes.len() as u64 - self.dropped,

@@ -1,4 +1,4 @@
-//! What the workers of a run agree on: when it starts, and when it ends.
+//! Coordinates the workers of a run: the common start and end.
 
 use std::io;
 use std::sync::atomic::{AtomicBool, AtomicI64, AtomicU32, Ordering::SeqCst};
@@ -11,20 +11,20 @@ use super::partition::WorkerPartition;
 use super::rendezvous::Rendezvous;
 use super::{Plan, Watch};
 
-/// Workers that wait for each other look so often whether somebody has ended the run.
+/// Interval at which waiting workers check whether the run was stopped.
 const LOOK: Duration = Duration::from_millis(10);
 /// What workers need to wake up before the common start, ns.
 const WAKING_UP_NS: i64 = 1_000_000;
 
-/// What the workers of a run share.
+/// State shared by the workers of a run.
 #[derive(Debug)]
 pub(super) struct RunCoordinator {
     size: u32,
     barrier: Mutex<BarrierState>,
     gathered: Condvar,
-    /// The agreed end of the measured phase; `i64::MAX` while nobody has said.
+    /// The agreed end of the measured phase; `i64::MAX` without one.
     end: AtomicI64,
-    /// Workers that have nothing left to do, and when the last of them did something.
+    /// Number of workers without remaining work, and the time of their last action.
     idle: AtomicU32,
     last: AtomicI64,
     drained: AtomicU32,
@@ -52,10 +52,10 @@ struct BarrierState {
 }
 
 impl RunCoordinator {
-    /// So many workers. Numbers of connections that are made again begin behind those of all connections of the plan.
+    /// A coordinator for `size` workers. Numbers of reconnections start after those of all connections of the plan.
     pub(super) fn new(size: u32, plan: &Plan) -> Self {
         let connections = WorkerPartition::units_of_all(plan) * plan.connections;
-        // Other parts have the numbers between.
+        // The other parts use the numbers in between.
         let (first, step) = plan.part.map_or((0, 1), |part| (part.number() - 1, part.parts()));
         Self {
             size,
@@ -74,8 +74,8 @@ impl RunCoordinator {
         }
     }
 
-    /// Waits until every worker has connected; the instant at which all begin. `None` if there is nothing to begin:
-    /// nobody is connected, or the run was ended.
+    /// Waits until every worker has connected; returns the time at which all begin. `None` if no client is connected or the run was
+    /// stopped.
     pub(super) fn wait_at_barrier(&self, now: i64, up: u32, watch: &Watch) -> Option<i64> {
         let mut barrier = self.lock();
         barrier.arrived += 1;
@@ -96,13 +96,14 @@ impl RunCoordinator {
         let complete = complete && common != Some(None);
         let begin = self.start_at.or(common.flatten()).unwrap_or(ready);
         self.late_ns.store((ready - begin).max(0), SeqCst);
-        // Were each to look by itself, one might see that the run is stopped and leave, and others wait for it for ever.
+        // One decision for all workers: if each checked for itself, one might see the stop and leave, and the others would wait for it
+        // forever.
         let decided = (complete && ready <= begin).then_some(begin);
         barrier.begin = Some(decided);
         decided
     }
 
-    /// Says that the measured phase ends at `at`, unless somebody has named an earlier end.
+    /// Ends the measured phase at `at`, unless an earlier end is set.
     pub(super) fn end_at(&self, at: i64) {
         self.end.fetch_min(at, SeqCst);
     }
@@ -221,7 +222,7 @@ mod tests {
             std::thread::scope(|scope| {
                 let other = scope.spawn(|| coordinator.wait_at_barrier(5, 1, &watch));
                 let mine = coordinator.wait_at_barrier(7, 1, &watch);
-                // Somebody stops the run when one worker has begun, and the other is just waking up.
+                // The run is stopped after one worker has begun, while the other is waking up.
                 watch.stop();
                 assert_eq!((mine, other.join().unwrap()), (Some(7 + WAKING_UP_NS), mine));
             });

@@ -1,4 +1,4 @@
-//! What a worker costs.
+//! CPU usage of a worker.
 
 use std::mem::zeroed;
 
@@ -21,7 +21,7 @@ pub(super) fn of_this_thread(now: i64, polled_ns: u64, delays: (Option<u64>, Opt
     let total_ns = total_ns();
     // SAFETY: all zeros is a valid `rusage`, which is numbers only.
     let mut usage: libc::rusage = unsafe { zeroed() };
-    // SAFETY: the pointer is to a whole `rusage` that outlives the call. It cannot fail with these arguments.
+    // SAFETY: the pointer is to a complete `rusage` that outlives the call. The call cannot fail with these arguments.
     unsafe { libc::getrusage(libc::RUSAGE_THREAD, &raw mut usage) };
     Reading {
         at: now,
@@ -45,7 +45,7 @@ pub(super) struct Reading {
 }
 
 impl Reading {
-    /// What was taken between an earlier reading and this one.
+    /// The usage between an earlier reading and this one.
     pub(super) fn since(&self, earlier: &Reading) -> WorkerCpu {
         let user = self.user_ns.saturating_sub(earlier.user_ns);
         let system = self.system_ns.saturating_sub(earlier.system_ns);
@@ -65,7 +65,7 @@ impl Reading {
         }
     }
 
-    /// What was stolen from the machine since an earlier reading, ns.
+    /// Steal time of the machine since an earlier reading, ns.
     pub(super) fn stolen_since(&self, earlier: &Reading) -> Option<u64> {
         grown(self.delays.1, earlier.delays.1)
     }

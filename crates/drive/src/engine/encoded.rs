@@ -1,4 +1,4 @@
-//! Distributions in what a part of a plan hands over: as the bytes that `stats` makes of them, exact.
+//! Serialises distributions in the results of a plan's part: exact, in the byte format of `stats`.
 
 use serde::de::Error;
 use serde::{Deserialize, Deserializer, Serializer};

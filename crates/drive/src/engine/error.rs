@@ -8,7 +8,7 @@ pub enum EngineError {
     /// The plan contradicts itself.
     #[error("invalid load settings: {0}")]
     Plan(&'static str),
-    /// Not one client could connect and log on; nothing was measured. What happened to the first that failed.
+    /// No client could connect and log on, so nothing was measured. Contains the first failure.
     #[error("no client could connect: {0}{hint}", hint = hint(.0.cause))]
     NobodyConnected(Failure),
     /// The common start had passed before every client was connected; nothing was measured.
@@ -17,20 +17,20 @@ pub enum EngineError {
         earlier, or give a later --start-at", *.by_ns as f64 / 1e9
     )]
     Late {
-        /// By so many ns.
+        /// The delay, ns.
         by_ns: i64,
     },
     /// A thread or an event queue could not be made, or waiting for events failed.
     #[error("the load generator itself failed ({doing}): {source}")]
     Machine {
-        /// What it was doing.
+        /// The worker's action.
         doing: &'static str,
-        /// What the operating system said.
+        /// The operating system's error.
         source: std::io::Error,
     },
 }
 
-/// What to look at where nobody could connect.
+/// Advice if no client could connect.
 fn hint(cause: Cause) -> &'static str {
     match cause {
         Cause::ConnectionRefused => "; check that the server is running and listens on this port",

@@ -1,4 +1,4 @@
-//! How well the load generator itself kept up.
+//! The load generator's own lateness and cost.
 
 use plimsoll_stats::Times;
 use serde::{Deserialize, Serialize};
@@ -13,21 +13,20 @@ use crate::network::RoundTrip;
 pub struct Generator {
     /// CPU time of each worker.
     pub workers: Vec<WorkerCpu>,
-    /// What was answered.
+    /// Answered requests.
     pub answered: Answered,
-    /// What was not.
+    /// Unanswered requests.
     pub unanswered: Unanswered,
-    /// Schedule lag: how much later than planned the generator got to what a timer or a schedule had planned, ns. Waiting
-    /// for a free slot is not in it: that is the server's.
+    /// Schedule lag, ns: delay of planned and timed actions. Waiting for a free slot is not included, because the server causes it.
     #[serde(with = "encoded::times")]
     pub schedule_lag: Times,
     /// Wake-up lag: from when the kernel had the bytes to when the generator had read them, ns. Empty where the kernel
     /// was not asked.
     #[serde(with = "encoded::times")]
     pub wake_up_lag: Times,
-    /// What the generator's lateness did to the times that it measured.
+    /// Effect of the generator's lateness on the measured times.
     pub lateness: Lateness,
-    /// Time for which a hypervisor kept this machine's processors from working, over all of them, ns; `None` where the kernel does not say.
+    /// Steal time of this machine, summed over all processors, ns; `None` if the kernel does not report it.
     pub stolen_ns: Option<u64>,
     /// Round trips of the connections, as the kernel measured them until the end of the measured phase.
     pub round_trips: RoundTrips,
@@ -102,7 +101,7 @@ pub struct RoundTrips {
 }
 
 impl RoundTrips {
-    /// Those of one more connection.
+    /// Adds the round trips of another connection.
     pub fn add(&mut self, one: RoundTrip) {
         self.merge(&Self { connections: 1, least_ns: one.least_ns, smoothed_sum_ns: one.smoothed_ns });
     }
@@ -125,8 +124,8 @@ impl RoundTrips {
     }
 }
 
-/// CPU time that a worker thread took in the measured phase, and how long it waited for it. What it polled, with nothing else to do, because a start was near, is
-/// counted by itself: a busier worker polls less.
+/// CPU time and run-queue wait of a worker thread in the measured phase. Busy-polling before a start is counted separately, because a
+/// busier worker polls less.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct WorkerCpu {
     /// In user space, ns.
@@ -144,7 +143,7 @@ pub struct WorkerCpu {
 }
 
 impl WorkerCpu {
-    /// Its share of one core without what it polled, 0 to 1.
+    /// Fraction of one core without busy-polling, 0 to 1.
     #[must_use]
     pub fn utilisation(&self) -> f64 {
         if self.elapsed_ns == 0 { 0.0 } else { (self.user_ns + self.system_ns) as f64 / self.elapsed_ns as f64 }

@@ -1,9 +1,9 @@
-//! Processors that do not fall asleep while there is load.
+//! Keeps processors from going idle while there is load.
 //!
-//! A processor without work sleeps, and takes its time to get going again; that of a virtual machine is given to somebody else
-//! meanwhile and comes back when that one is done. Then starts are late, and so is every look at an answer: the client's
-//! fault, in the server's numbers. So, where it is wanted, a thread on each processor keeps it busy with nothing. These threads
-//! have the idle policy: whoever else has work gets the processor at once, and all but a three-hundredth of it.
+//! An idle processor takes time to wake up; the hypervisor gives a virtual machine's idle processor to another guest, and returns it
+//! later. Then starts and reads of answers are late, and the server's numbers contain the client's delays. So, on request, a thread keeps
+//! each processor busy. These threads have the idle policy: any other work gets the processor at once, and all but about a
+//! three-hundredth of its time.
 
 use std::io;
 use std::sync::Arc;
@@ -20,14 +20,14 @@ pub(super) struct IdleInhibitor {
 }
 
 impl IdleInhibitor {
-    /// Begins to.
+    /// Starts the threads.
     ///
     /// # Errors
-    /// A control group limits this process's processor time: nothing would be left of it. Or the system has no more threads, or does
-    /// not allow one to be idle or bound to a processor.
+    /// A control group limits this process's processor time, which the threads would use up. Or the system refuses a thread, the idle
+    /// policy, or binding to a processor.
     pub(super) fn begin() -> io::Result<Self> {
         let processors = processors()?;
-        // The library counts fewer where a control group has a quota for less than all of them.
+        // The library returns a lower number if a control group has a quota for fewer processors.
         if std::thread::available_parallelism()?.get() < processors.len() {
             return Err(io::Error::other(
                 "a control group limits the CPU time of this process, and spinning threads would use it up; run without --no-cpu-idle",
@@ -44,7 +44,7 @@ impl IdleInhibitor {
         let work = move || {
             let ready = settle_on(processor);
             let stays = ready.is_ok();
-            // Whoever asked waits for it.
+            // The caller waits for this message.
             let heard = say.send(ready).is_ok();
             while stays && heard && !over.load(Relaxed) {
                 std::hint::spin_loop();
@@ -73,7 +73,7 @@ fn processors() -> io::Result<Vec<usize>> {
 
 /// Gives the calling thread the idle policy and binds it to a processor.
 fn settle_on(processor: usize) -> io::Result<()> {
-    // The kernel's `sched_param` is this one number.
+    // `sched_param` contains only this number.
     let priority: libc::c_int = 0;
     // musl's `sched_setscheduler` is a stub that always fails: this asks the kernel itself.
     // SAFETY: the pointer is to a number that outlives the call; 0 is the calling thread.
@@ -110,7 +110,7 @@ mod tests {
         let idle_inhibitor = IdleInhibitor::begin().unwrap();
         assert_eq!(policies(), vec![libc::SCHED_IDLE; processors]);
         drop(idle_inhibitor);
-        // Whoever has joined a thread may come before the kernel that removes it from the list.
+        // A joined thread can still be in the kernel's list for a moment.
         let begun = std::time::Instant::now();
         while !policies().is_empty() {
             assert!(begun.elapsed() < std::time::Duration::from_secs(60), "threads stay: {:?}", policies());

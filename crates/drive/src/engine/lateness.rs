@@ -1,16 +1,16 @@
-//! What the generator's own lateness did to the times that it measured (docs/decisions/0017-lateness.md).
+//! Effect of the generator's own lateness on the measured times (docs/decisions/0017-lateness.md).
 //!
-//! An answer that the kernel had, and that the thread read much later because it had no processor, has a response time that is the
-//! generator's; so has a planned start that it got to late, from the intended instant on. Both are known for every request. So each
-//! time is kept twice, as it was measured and without that: how far the two distributions lie apart is how far a number was moved.
+//! If the kernel had an answer and the thread read it much later because it had no processor, the response time contains the generator's
+//! delay; the same is true, from the intended start on, for a planned start that is late. Both delays are known for every request. So
+//! each time is recorded twice, as measured and without the delay: the difference of the two distributions shows the error.
 
 use plimsoll_stats::Times;
 use serde::{Deserialize, Serialize};
 
 use super::encoded;
 
-/// What a thread takes to wake up when its processor is idle, at most, ns: 50 to 160 µs on the virtual machine of
-/// docs/performance.md. Any client has that; what is beyond it, somebody else's work did.
+/// Maximum normal wake-up latency of a thread on an idle processor, ns: 50 to 160 µs on the virtual machine of docs/performance.md. Every
+/// client has it; a longer delay is caused by other work.
 pub const WAKING_NS: u64 = 200_000;
 
 /// What of a delay is beyond waking up, ns.
@@ -24,7 +24,7 @@ pub struct Shifted {
     /// As measured.
     #[serde(with = "encoded::times")]
     pub measured: Times,
-    /// Each without what the generator was late by.
+    /// The same times without the generator's delay.
     #[serde(with = "encoded::times")]
     pub on_time: Times,
 }
@@ -44,14 +44,14 @@ impl Shifted {
     }
 }
 
-/// The generator's lateness in the measured phase, over the requests that users ask for. Lateness is what is beyond [`WAKING_NS`].
+/// The generator's lateness in the measured phase, for user requests. Lateness is the delay beyond [`WAKING_NS`].
 #[derive(Clone, Debug, Default, Serialize, Deserialize)]
 pub struct Lateness {
     /// Response times: the generator read the answer late.
     pub response: Shifted,
     /// Response times from the intended start: it started late as well. Of schedules alone.
     pub from_intended: Shifted,
-    /// Answers of which the kernel did not say when it had them: how late those were read nobody knows.
+    /// Answers without a kernel timestamp, whose delay is unknown.
     pub unstamped: u64,
     /// Requests that it was late for.
     pub requests: u64,
@@ -60,7 +60,7 @@ pub struct Lateness {
 }
 
 impl Lateness {
-    /// Adds that of another worker.
+    /// Adds the lateness of another worker.
     pub(super) fn merge(&mut self, other: &Lateness) {
         self.response.merge(&other.response);
         self.from_intended.merge(&other.from_intended);

@@ -1,4 +1,4 @@
-//! Drives a server: a thread a core, each with its own clients, connections and timers.
+//! Drives a server: one thread per core, each with its own clients, connections and timers.
 //!
 //! ```text
 //! Plan ──┐                ┌ connect all ─ warm-up ─ measured ─ drain ─ leave ┐
@@ -6,8 +6,8 @@
 //! Watch ─┘  (one a core)  └ slots of scenarios ⇄ clients ⇄ network ─────────┘
 //! ```
 //!
-//! A [`Plan`] says how much load there is and for how long; a [`Setup`] makes clients and scenarios; a [`Watch`] shows
-//! how far it is and can end it. What comes back is what was measured, and how well the generator itself kept up.
+//! A [`Plan`] describes load and duration; a [`Setup`] makes clients and scenarios; a [`Watch`] shows progress and can end the run. The
+//! result contains the measurements and the generator's own lateness.
 
 mod busy_poll;
 mod connection;
@@ -60,17 +60,16 @@ use crate::network::Network;
 use crate::network::tcp::Tcp;
 use crate::simulated_client::silence::common_gaps;
 
-/// Runs a plan to its end: connects every client, warms up, measures, drains, logs off. Returns when all of it is done;
-/// every phase has an end, so it always returns.
+/// Runs a plan to its end: connects every client, warms up, measures, drains, logs off. Every phase has a time limit, so it always
+/// returns.
 ///
-/// `sinks` makes one sink for each worker; it takes every transaction of the run in the order in which they ended on
-/// that worker. Those that belong to the measured phase carry the plan's stage, all others (connecting, warm-up, drain,
-/// logging off) carry none: a transaction belongs to it if its intended instant (where it has none: its request's first
-/// byte) lies in it.
+/// `sinks` makes one sink for each worker; a sink takes every transaction of that worker in the order of completion. Transactions of the
+/// measured phase carry the plan's stage, all others (connecting, warm-up, drain, logging off) carry none. A transaction belongs to the
+/// phase if its intended instant (without one: its request's first byte) lies in it.
 ///
 /// # Errors
-/// The plan makes no sense, the machine has no resources left, or not one client could connect (then the first
-/// failure says why). Everything else that goes wrong is part of the measurement.
+/// The plan is invalid, the machine has no resources left, or no client could connect (the error contains the first failure). All other
+/// failures are part of the measurement.
 pub fn run<S: Sink + Send>(
     plan: &Plan,
     setup: &dyn Setup,
@@ -80,9 +79,9 @@ pub fn run<S: Sink + Send>(
     work_on(plan, setup, sinks, watch, tcp(plan, setup), None)
 }
 
-/// As [`run`]; in the measured phase and the drain `checkpoint` gets of each worker, about once a second, what it would have brought
-/// if the phase had ended then, and its sink. It runs on the worker's thread: what it takes, it takes from the measurement. With more than
-/// 16 workers it comes more rarely, so that there are 16 calls per second.
+/// As [`run`]. In addition, during the measured phase and the drain, `checkpoint` gets the sink of each worker and the result that it
+/// would return if the phase had ended now, about once per second. It runs on the worker's thread and takes time from the measurement.
+/// With more than 16 workers the interval grows, so that there are 16 calls per second.
 ///
 /// # Errors
 /// As [`run`].
@@ -185,14 +184,14 @@ fn work_on<S: Sink + Send, N: Network>(
         return Err(EngineError::Late { by_ns });
     }
     if !coordinator.anybody_up() && !watch.stopped() {
-        // Nobody has failed yet where the time for connecting was over before.
+        // Without a failure, the time for connecting ended first.
         let failure = coordinator.first_failure().unwrap_or_else(|| Failure::without_answer(Cause::TimedOut));
         return Err(EngineError::NobodyConnected(failure));
     }
     Ok(gathered(plan, brought.into_iter().flatten()))
 }
 
-/// A worker that panics does not leave the others waiting.
+/// Releases the other workers if one panics.
 struct Guard<'a>(&'a RunCoordinator);
 
 impl Drop for Guard<'_> {
@@ -215,7 +214,7 @@ fn spawn<'s, 'e, T: Send + 's>(
     spawned.map_err(|source| coordinator.fail("starting a thread", source)).ok()
 }
 
-/// Puts together what the workers brought.
+/// Combines the results of the workers.
 fn gathered<S>(plan: &Plan, brought: impl Iterator<Item = WorkerResult<S>>) -> EngineResult<S> {
     let mut ran = EngineResult::none(plan);
     ran.generator.clock_granularity_ns = Clock::new().granularity();
@@ -230,11 +229,10 @@ fn gathered<S>(plan: &Plan, brought: impl Iterator<Item = WorkerResult<S>>) -> E
     ran.settled(common_gaps(gaps))
 }
 
-/// What the processes brought that drove the parts of a plan, in the order of the parts, put together as if one process had driven it
-/// all.
+/// Combines the results of the processes that drove the parts of a plan, in the order of the parts, as if one process had driven it all.
 pub fn merged(plan: &Plan, parts: Vec<EngineResult<()>>) -> EngineResult<()> {
     let mut ran = EngineResult::none(plan);
-    // The first workers of all parts come first: with as many workers in each part these are the places that one process gives them.
+    // The first workers of all parts come first: if all parts have equally many workers, this is the order of a single process.
     let mut order: Vec<(usize, usize)> = parts
         .iter()
         .enumerate()

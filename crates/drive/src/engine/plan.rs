@@ -15,46 +15,45 @@ use crate::tap::Tap;
 /// How much load, for how long, and what happens when the server fails.
 #[derive(Clone, Debug, Serialize, Deserialize)]
 pub struct Plan {
-    /// Who starts what, when.
+    /// The source of iterations and their times.
     pub load: Load,
-    /// Pipelining depth: scenarios that one client runs at a time, each with one operation outstanding. At least 1.
+    /// Pipelining depth: scenarios that one client runs at a time, each with one outstanding operation. At least 1.
     pub depth: u32,
-    /// Connections of each client (nconnect), each with a protocol client of its own; slot `n` uses connection `n % connections`.
-    /// At least 1.
+    /// Connections of each client (nconnect), each with a separate protocol client; slot `n` uses connection `n % connections`. At least
+    /// 1.
     pub connections: u32,
     /// Clients that share a connection and its protocol client. At least 1, and 1 where `connections` is more than 1.
     pub clients_per_connection: u32,
-    /// TCP connections of each session (SMB multichannel): all of them carry the requests of all of its slots. At least 1.
+    /// TCP connections of each session (SMB multichannel): each carries requests of all slots. At least 1.
     #[serde(default = "one")]
     pub channels: u32,
     /// How long each phase is.
     pub phases: Phases,
-    /// A request without an answer after so many ns is overdue: reported unanswered, its operation failed as timed out. The
-    /// same limit holds for connecting with logon. It is checked often enough to be at most an eighth late.
+    /// Timeout of a request and of connecting with logon, ns: an overdue request is reported as unanswered, its operation as timed out.
+    /// The check is at most an eighth late.
     pub timeout_ns: u64,
-    /// Worker threads; 0 for one a core. Never more than there are connections. Where [`super::Setup::address`] is `None`
-    /// (nothing but blocking calls) 0 means one for each connection.
+    /// Worker threads; 0 for one per core. Never more than connections. If [`super::Setup::address`] is `None` (only blocking calls), 0
+    /// means one per connection.
     pub threads: u32,
     /// Everything random follows from it.
     pub seed: u64,
     /// What happens when a connection cannot be made or is lost.
     pub reconnect: Reconnect,
-    /// Connections that are being made (or left) at the same time, over all workers. At least 1 for each of them.
+    /// Maximum number of connections being made (or closed) at the same time, over all workers. At least 1 per worker.
     pub connecting: u32,
     /// The load level that transactions of the measured phase belong to.
     pub stage: Option<u32>,
     /// Ask the kernel when bytes arrived, and report how much later the generator saw them.
     pub kernel_times: bool,
-    /// The part of it that this process drives; null: all of it.
+    /// The part of the plan that this process drives; null: the whole plan.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub part: Option<PlanPart>,
     /// When the warm-up begins, ns since the Unix epoch; null: as soon as every client is connected.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub start_at_ns: Option<i64>,
-    /// Keep the processors of this machine from sleeping, with threads that give way to everything else, so that neither starts nor
-    /// looks at answers are late.
+    /// Keeps this machine's processors from going idle, with threads of the idle policy, so that starts and reads of answers are on time.
     pub no_cpu_idle: bool,
-    /// Write what goes over the sockets to a capture file. Several runs in a row can share one; who made it finishes it.
+    /// Writes the socket traffic to a capture file. Several consecutive runs can share one; its creator finishes it.
     #[serde(skip)]
     pub tap: Option<Arc<Tap>>,
     /// Where it waits, when every client is connected, for runs that are to begin at the same instant; its own start is that of all.
@@ -70,8 +69,8 @@ fn one() -> u32 {
 /// What happens when a connection cannot be made or is lost.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Reconnect {
-    /// Attempts in a row before its clients give up; 0: they give up at once. What the
-    /// server has refused (logon, share) or does not offer is not tried again.
+    /// Maximum number of consecutive attempts before its clients give up; 0: no retry. A request that the server has refused (logon,
+    /// share) or does not offer is not retried.
     pub attempts: u32,
     /// Wait before the first attempt, ns; each later one doubles it.
     pub first_ns: u64,
@@ -102,7 +101,7 @@ impl Reconnect {
 }
 
 impl Plan {
-    /// A plan for a load, everything else as usual: depth 1, a connection each, a timeout of 30 s.
+    /// A plan for a load with defaults: depth 1, one connection per client, a timeout of 30 s.
     #[must_use]
     pub fn new(load: Load) -> Self {
         Self {

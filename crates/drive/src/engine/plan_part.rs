@@ -1,15 +1,15 @@
-//! The part of a plan that one process drives, where several drive it together.
+//! The part of a plan that one of several processes drives.
 
 use std::fmt;
 use std::str::FromStr;
 
 use serde::{Deserialize, Serialize};
 
-/// The most parts of a plan: one for each of so many processes.
+/// Maximum number of parts of a plan; each process drives one.
 const MOST: u32 = 65_536;
 
-/// The part of a plan that one process drives: `2/4` is the second of four. Numbers of clients, and with them files and random
-/// numbers, are those of the whole, so that all parts together do what one process would do.
+/// The part of a plan that one process drives: `2/4` is the second of four. Numbers of clients, and with them files and random numbers,
+/// are those of the whole plan, so all parts together do the same as one process.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
 #[serde(try_from = "String", into = "String")]
 pub struct PlanPart {

@@ -1,4 +1,4 @@
-//! What a run brought.
+//! The result of a run.
 
 use serde::{Deserialize, Serialize};
 
@@ -7,7 +7,7 @@ use super::plan::Plan;
 use super::tally::{ClientTally, IterationTally};
 use crate::simulated_client::silence::{Gap, silences};
 
-/// What a run brought.
+/// The result of a run.
 #[derive(Clone, Debug, Serialize, Deserialize)]
 pub struct EngineResult<S> {
     /// The sinks, in the order of the workers.
@@ -25,12 +25,12 @@ pub struct EngineResult<S> {
     /// Times of 10 ms or more in the measured phase without any answer, although a request was outstanding or due: from, to, ns since
     /// the Unix epoch, in their order.
     pub silences: Vec<(i64, i64)>,
-    /// Somebody stopped it before its time.
+    /// The run was stopped early.
     pub stopped: bool,
 }
 
 impl<S> EngineResult<S> {
-    /// The sinks, and all else.
+    /// The sinks, and the rest of the result.
     pub fn split(mut self) -> (Vec<S>, EngineResult<()>) {
         let sinks = std::mem::take(&mut self.sinks);
         let Self { clients, iterations, generator, measured, gaps, silences, stopped, .. } = self;

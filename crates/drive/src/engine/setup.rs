@@ -1,4 +1,4 @@
-//! Who makes clients and scenarios.
+//! Factory of clients and scenarios.
 
 use std::net::SocketAddr;
 
@@ -8,7 +8,7 @@ use plimsoll_client::Client;
 use plimsoll_client::calls::Identity;
 use plimsoll_workload::scenario::Scenario;
 
-/// Makes what a run needs. Called from every worker thread.
+/// Makes clients and scenarios for a run. Called from every worker thread.
 pub trait Setup: Sync {
     /// The server; `None` where clients need no connection (they do all in [`Client::begin`], and block there).
     fn address(&self) -> Option<SocketAddr>;
@@ -22,7 +22,7 @@ pub trait Setup: Sync {
     }
     /// The protocol machine of a connection that was just made: the first, and each one after a loss.
     fn client(&self, info: &ConnectionInfo) -> Box<dyn Client>;
-    /// What one slot of a client does. `seed` is its own.
+    /// The scenario of one slot of a client. `seed` is unique to the slot.
     fn scenario(&self, client_index: u32, slot: u32, seed: u64) -> Box<dyn Scenario>;
     /// Resolves every symbol that clients and scenarios use.
     fn names(&self) -> &Names;

@@ -1,4 +1,4 @@
-//! What is counted of clients, their iterations and the server's answers.
+//! Counts of clients, their iterations and the server's answers.
 
 use plimsoll_client::operation::{Cause, Failure};
 use plimsoll_model::{Group, Transaction};
@@ -18,17 +18,18 @@ pub struct ClientTally {
     pub iterations: u64,
     /// Actions that succeeded.
     pub actions: u64,
-    /// Those of them that sent no request, as the client knew the answer: they cannot fail.
+    /// Actions that sent no request because the client knew the answer: they cannot fail.
     pub without_request: u64,
     /// Actions that did not succeed, by what happened. Few kinds.
     pub errors: Vec<(Cause, u64)>,
     /// The same outside of the measured phase (connecting, warm-up, drain). No table has these, so the status is said here. Few kinds.
     pub errors_outside: Vec<ErrorOutside>,
-    /// Connections that were lost or could not be made: no actions, whatever was outstanding on them. Few kinds.
+    /// Connections that were lost or could not be made. These are not actions, whatever was outstanding. A short list: one entry per
+    /// kind.
     pub connection_failures: Vec<ConnectionFailure>,
     /// File data read and written, bytes.
     pub payload_bytes: u64,
-    /// Reads that succeeded; those of scenarios that know what comes back are not here, nor below.
+    /// Successful reads, except those of scenarios that know the content; the same holds for the next fields.
     pub reads: u64,
     /// Those that returned fewer bytes than asked for, but some.
     pub short_reads: u64,
@@ -66,7 +67,7 @@ pub struct ErrorOutside {
 pub struct ConnectionFailure {
     /// What happened.
     pub cause: Cause,
-    /// It was there and is lost; else it could not be made.
+    /// It was up and lost; otherwise it could not be made.
     pub was_up: bool,
     /// It happened in the measured phase.
     pub measured: bool,
@@ -105,13 +106,13 @@ impl ClientTally {
         })
     }
 
-    /// Actions of the measured phase that asked the server, whatever it answered.
+    /// Actions of the measured phase that sent a request, whatever the answer.
     #[must_use]
     pub fn asked(&self) -> u64 {
         self.actions.saturating_sub(self.without_request) + self.error_count()
     }
 
-    /// Actions that failed for a cause, in the measured phase and outside of it.
+    /// Actions that failed for this cause, in the measured phase and outside of it.
     #[must_use]
     pub fn count_of(&self, cause: Cause) -> u64 {
         let measured = self.errors.iter().filter(|(known, _)| *known == cause).map(|(_, count)| count);
@@ -133,11 +134,11 @@ pub struct IterationTally {
     pub ended: u64,
     /// Those that were begun and had not ended when the drain was over.
     pub unended: u64,
-    /// Those of which an operation failed.
+    /// Iterations with a failed operation.
     pub failed: u64,
     /// Those that ended after the user's next one was due (partly open load only).
     pub late: u64,
-    /// Late ones that had begun late, because the one before had not ended.
+    /// Late iterations that began late because the previous one had not ended.
     pub late_from_before: u64,
     /// Sum of the times from due to ended, ns.
     pub duration_sum_ns: u64,
@@ -148,7 +149,7 @@ pub struct IterationTally {
 }
 
 impl IterationTally {
-    /// Adds those of another part of the run.
+    /// Adds the tally of another part of the run.
     pub fn add(&mut self, other: &IterationTally) {
         self.ended += other.ended;
         self.unended += other.unended;
@@ -161,8 +162,8 @@ impl IterationTally {
     }
 }
 
-/// What a server did in the measured phase: requests that users ask for, answered in it, whenever they were meant. (A
-/// transaction's stage goes by when it was meant: of a server that falls behind, much of that comes after the phase.)
+/// A server's work in the measured phase: user requests answered in it, whenever they were due. (A transaction's stage follows its due
+/// time: if a server falls behind, it answers many of these after the phase.)
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Answered {
     /// How many.
@@ -202,7 +203,7 @@ pub struct Unanswered {
 }
 
 impl Unanswered {
-    /// Adds those of another worker.
+    /// Adds the tally of another worker.
     pub(crate) fn add(&mut self, other: &Self) {
         self.count += other.count;
         self.longest_ns = self.longest_ns.max(other.longest_ns);

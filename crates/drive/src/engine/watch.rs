@@ -2,9 +2,9 @@
 
 use std::sync::atomic::{AtomicBool, AtomicI64, AtomicU8, AtomicU32, AtomicU64, Ordering::Relaxed};
 
-/// How far a run is, and how to end it. Shared between the run, whoever shows progress, and a signal handler.
+/// Progress of a run, and a switch to end it. Shared between the run, the progress display and a signal handler.
 ///
-/// Counters are brought up to date some hundred times a second. One watch can follow several runs in a row.
+/// Counters are updated some hundred times per second. One watch can follow several consecutive runs.
 #[derive(Debug, Default)]
 pub struct Watch {
     stop: AtomicBool,
@@ -20,7 +20,7 @@ pub struct Watch {
     bytes: AtomicU64,
 }
 
-/// What a run is doing.
+/// The phase of a run.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub enum Phase {
     /// Not begun.
@@ -31,7 +31,7 @@ pub enum Phase {
     WarmUp,
     /// Measurement.
     Measured,
-    /// Waiting for what is outstanding.
+    /// Waiting for outstanding requests.
     Drain,
     /// Logging off.
     Leaving,
@@ -42,11 +42,11 @@ pub enum Phase {
 /// A snapshot. Counts are of the whole run, all phases.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Progress {
-    /// What the run is doing.
+    /// The current phase.
     pub phase: Phase,
     /// When that began, ns since the Unix epoch.
     pub since: i64,
-    /// When it will end, ns since the Unix epoch; 0 where nobody knows.
+    /// Its planned end, ns since the Unix epoch; 0 if unknown.
     pub until: i64,
     /// Clients of the plan.
     pub clients: u32,
@@ -72,8 +72,8 @@ impl Watch {
         Self::default()
     }
 
-    /// Ends the phase at once, whichever it is: what was measured is kept, what is outstanding is drained, clients log
-    /// off. Safe to call from a signal handler.
+    /// Ends the phase at once, whichever it is: measurements so far are kept, outstanding requests are drained, clients log off. Safe to
+    /// call from a signal handler.
     pub fn stop(&self) {
         self.stop.store(true, Relaxed);
     }
@@ -84,13 +84,13 @@ impl Watch {
         self.abandon.store(true, Relaxed);
     }
 
-    /// Whether somebody wants it to end.
+    /// Whether the run should end.
     #[must_use]
     pub fn stopped(&self) -> bool {
         self.stop.load(Relaxed)
     }
 
-    /// Whether somebody wants it to end without waiting for anything.
+    /// Whether the run should end without waiting for anything.
     #[must_use]
     pub fn abandoned(&self) -> bool {
         self.abandon.load(Relaxed)

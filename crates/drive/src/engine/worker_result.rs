@@ -1,10 +1,10 @@
-//! What a worker brings.
+//! The result of a worker.
 
 use super::generator::{Generator, WorkerCpu};
 use super::tally::{ClientTally, IterationTally};
 use crate::simulated_client::silence::Gap;
 
-/// What a worker brings.
+/// The result of a worker.
 #[derive(Clone, Debug)]
 pub(super) struct WorkerResult<S> {
     pub(super) sink: S,
@@ -19,6 +19,6 @@ pub(super) struct WorkerResult<S> {
     pub(super) stopped: bool,
 }
 
-/// What one worker has so far ([`run_with_checkpoints`](super::run_with_checkpoints)).
+/// The result of one worker so far ([`run_with_checkpoints`](super::run_with_checkpoints)).
 #[derive(Clone, Debug)]
 pub struct Part(pub(super) WorkerResult<()>);

@@ -34,7 +34,7 @@ impl EpollWait {
         }
     }
 
-    /// Adds what has happened to `events`, which has room for [`EVENTS`]; where nothing has, waits for it as long as `limit` says.
+    /// Adds pending events to `events`, which has room for [`EVENTS`]; without any, waits for one as long as `limit` allows.
     #[inline]
     pub(super) fn wait(self, set: &OwnedFd, events: &mut Vec<epoll::Event>, limit: Option<&Timespec>) -> Result<()> {
         match self {
@@ -53,7 +53,7 @@ fn wait_with_ppoll(set: &OwnedFd, events: &mut Vec<epoll::Event>, limit: Option<
     Ok(())
 }
 
-/// Takes what has happened, without a wait.
+/// Takes pending events without waiting.
 fn take(set: &OwnedFd, events: &mut Vec<epoll::Event>) -> Result<()> {
     let mut came = [libc::epoll_event { events: 0, u64: 0 }; EVENTS];
     // SAFETY: the kernel writes at most `EVENTS` events to `came`, which outlives the call.

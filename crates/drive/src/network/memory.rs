@@ -7,9 +7,9 @@ use std::net::{Ipv4Addr, SocketAddr};
 
 use super::{ConnectionKey, Network, Ready, Received, Take};
 
-/// The other end of a connection.
+/// The remote end of a connection.
 pub trait Server: Send {
-    /// Bytes came in at `at`. What is to go back is added to `replies`.
+    /// Bytes arrived at `at`. Replies are added to `replies`.
     fn received(&mut self, at: i64, bytes: &[u8], replies: &mut Vec<Reply>);
     /// How many bytes it takes at `at`; where that is less than the client has, the client may try again at the instant
     /// that is returned with it.
@@ -46,11 +46,11 @@ pub enum Delivery {
 
 /// What becomes of an attempt to connect.
 pub enum Accept {
-    /// It fails with this error, so many ns later.
+    /// Fails with this error after this time, ns.
     Refuse(ErrorKind, i64),
     /// Nothing ever comes back.
     Silence,
-    /// It is made, so many ns later.
+    /// Succeeds after this time, ns.
     Serve(Box<dyn Server>, i64),
 }
 
@@ -70,9 +70,9 @@ type Door = Box<dyn FnMut(ConnectionKey, u32, i64) -> Accept + Send>;
 /// How the generator's thread is kept from running, as the clock shows it.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Delays {
-    /// It wakes up so much later than what it waits for, ns.
+    /// Wake-up latency after a wait, ns.
     pub waking_ns: i64,
-    /// Somebody else has its processor: in every so many ns of the Unix epoch, for so long from their beginning; 0: never.
+    /// Other work uses the processor periodically: (period, duration from its beginning), ns from the Unix epoch on; 0: never.
     pub taken_ns: (i64, i64),
 }
 
@@ -106,7 +106,7 @@ struct End {
     server: Option<Box<dyn Server>>,
     /// Bytes that were delivered and not read.
     inbox: VecDeque<u8>,
-    /// When the last of them came.
+    /// Arrival time of the last bytes.
     came: i64,
     /// What reading says when the inbox is empty: an end (`Ok`) or an error.
     over: Option<Result<(), ErrorKind>>,
@@ -178,7 +178,7 @@ impl Memory {
         self.coming.push(Reverse(Coming { at, sequence: self.sequence, key: key.0, life, what }));
     }
 
-    /// Everything that is there by now.
+    /// Delivers all events up to now.
     fn deliver(&mut self) {
         while self.coming.peek().is_some_and(|Reverse(next)| next.at <= self.now)
             && let Some(Reverse(coming)) = self.coming.pop()
@@ -268,7 +268,7 @@ impl Network for Memory {
         if !end.connected {
             return Err(ErrorKind::WouldBlock.into());
         }
-        // Every connection has an address of its own.
+        // A unique address per connection.
         let number = self.numbers.0 + key.0 * self.numbers.1;
         let port = 1024 + (number % 60_000) as u16;
         Ok(SocketAddr::from((Ipv4Addr::from(0x0a00_0001 + number / 60_000), port)))
@@ -330,7 +330,7 @@ impl Network for Memory {
             };
             self.now = self.delays.runs(self.now, then);
             self.deliver();
-            // Other threads have clocks of their own: let them catch up.
+            // Other threads have separate clocks: lets them catch up.
             std::thread::yield_now();
         }
         ready.extend(self.ready.iter().map(|&key| {
@@ -354,7 +354,7 @@ mod tests {
     const KEY: ConnectionKey = ConnectionKey(0);
     const ANYWHERE: SocketAddr = SocketAddr::new(std::net::IpAddr::V4(Ipv4Addr::LOCALHOST), 1);
 
-    /// Answers what it gets after 100 ns, and closes 50 ns later.
+    /// Echoes received bytes after 100 ns, and closes 50 ns later.
     fn echo(at: i64, bytes: &[u8], replies: &mut Vec<Reply>) {
         replies.push(Reply { at: at + 150, what: Delivery::Close });
         replies.push(Reply { at: at + 100, what: Delivery::Bytes(bytes.to_vec()) });

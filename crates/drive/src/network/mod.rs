@@ -26,22 +26,21 @@ pub struct Ready {
     pub writable: bool,
 }
 
-/// What was received.
+/// The result of a receive.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Received {
     /// Bytes; 0 where the server closed the connection.
     pub bytes: usize,
-    /// When the kernel had the last of them, ns since the Unix epoch, where it tells.
+    /// Kernel timestamp of the last bytes, ns since the Unix epoch, if available.
     pub kernel_ns: Option<i64>,
 }
 
-/// Round trips of a connection, as the kernel measured them: from when it sent bytes until the other kernel had acknowledged
-/// them.
+/// Round trips of a connection, measured by the kernel: from sending bytes until the other kernel acknowledged them.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct RoundTrip {
-    /// The least of the last five minutes, ns. No program has a part in it where the other kernel acknowledged at once.
+    /// The minimum of the last five minutes, ns. It contains no time of programs if the other kernel acknowledged at once.
     pub least_ns: u64,
-    /// Smoothed (RFC 6298), ns. Where acknowledgements travel with answers, the time until the answer is in it.
+    /// Smoothed (RFC 6298), ns. If acknowledgements travel with answers, it contains the time until the answer.
     pub smoothed_ns: u64,
 }
 
@@ -50,9 +49,9 @@ pub struct RoundTrip {
 pub enum Take {
     /// And that is that.
     AtOnce,
-    /// Something is about to be sent on the connection: the kernel counts these bytes as received at the next wait, when
-    /// what was sent has acknowledged them. Else it sends an acknowledgement by itself as soon as the last of several
-    /// packets is read, and the next bytes another one.
+    /// A send on the connection follows: the kernel counts these bytes as received at the next wait, when the sent packet has
+    /// acknowledged them. Otherwise it sends a separate acknowledgement as soon as the last of several packets is read, and another one
+    /// for the next bytes.
     BeforeSending,
 }
 
@@ -61,18 +60,17 @@ pub enum Take {
 pub trait Network {
     /// Nanoseconds since the Unix epoch, never going back.
     fn now(&mut self) -> i64;
-    /// Begins to connect; the connection is writable when it is there, or when it could not be made: then
-    /// [`Network::local`] says why.
+    /// Begins to connect; the connection becomes writable when it is made or has failed: then [`Network::local`] returns the reason.
     fn connect(&mut self, key: ConnectionKey, to: SocketAddr) -> io::Result<()>;
     /// Our address, once connected; `WouldBlock` before.
     fn local(&self, key: ConnectionKey) -> io::Result<SocketAddr>;
     /// Sends; how many bytes went. `WouldBlock` where there is no room.
     fn send(&mut self, key: ConnectionKey, slices: &[IoSlice<'_>]) -> io::Result<usize>;
-    /// Receives. `WouldBlock` where nothing is there.
+    /// Receives. `WouldBlock` without data.
     fn receive(&mut self, key: ConnectionKey, buffer: &mut [u8], take: Take) -> io::Result<Received>;
-    /// Where nothing else is waited for: waits for bytes on a connection and receives them, which is cheaper than to wait
-    /// first. It may end at any time before `until` with `WouldBlock`. `None`, and nothing was done, where only
-    /// [`Network::wait`] will do.
+    /// For a worker without other events to wait for: waits for bytes on a connection and receives them, which is cheaper than a separate
+    /// wait. It may end at any time before `until` with `WouldBlock`. Returns `None` without any effect if only [`Network::wait`] will
+    /// do.
     fn receive_when_there(
         &mut self,
         _key: ConnectionKey,
@@ -88,7 +86,7 @@ pub trait Network {
     fn want_writable(&mut self, key: ConnectionKey, wanted: bool) -> io::Result<()>;
     /// Waits until something happens or the time has come; `None` waits for something to happen.
     fn wait(&mut self, until: Option<i64>, ready: &mut Vec<Ready>) -> io::Result<()>;
-    /// Round trips of a connection; `None` where nobody measures them.
+    /// Round trips of a connection; `None` if they are not measured.
     fn round_trip(&self, _key: ConnectionKey) -> Option<RoundTrip> {
         None
     }
@@ -100,7 +98,7 @@ pub trait Network {
     fn run_delay_ns(&self) -> Option<u64> {
         None
     }
-    /// Time for which a hypervisor kept this machine's processors from working, over all of them, ns; `None` where the kernel does not say.
+    /// Steal time of this machine, summed over all processors, ns; `None` if the kernel does not report it.
     fn stolen_ns(&self) -> Option<u64> {
         None
     }

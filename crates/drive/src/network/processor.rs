@@ -7,8 +7,8 @@ pub(super) fn run_delay_ns() -> Option<u64> {
     second_of_three(&std::fs::read_to_string("/proc/thread-self/schedstat").ok()?)
 }
 
-/// Time for which a hypervisor gave this machine's processors to somebody else while they had work, since it started, over all of
-/// them, ns; `None` where the system does not say.
+/// Steal time since the machine started (a hypervisor gave its processors to another guest while they had work), summed over all
+/// processors, ns; `None` if the system does not report it.
 pub(super) fn stolen_ns() -> Option<u64> {
     let ticks = steal(&std::fs::read_to_string("/proc/stat").ok()?)?;
     // SAFETY: it takes no pointer.

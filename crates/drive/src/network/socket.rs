@@ -39,7 +39,7 @@ impl Socket {
         })
     }
 
-    /// Receives what is there: how many bytes, and when the kernel had the last of them, if it was asked to say.
+    /// Receives available bytes: their number, and the kernel timestamp of the last one, if requested.
     #[inline]
     pub(super) fn receive(&mut self, buffer: &mut [u8], take: Take) -> io::Result<(usize, Option<i64>)> {
         self.take_in(buffer, take, libc::MSG_DONTWAIT)
@@ -67,16 +67,16 @@ impl Socket {
         Ok(received)
     }
 
-    /// Drops up to `count` bytes unread: how many, and when the kernel had the last of them, if it was asked to say.
+    /// Drops up to `count` unread bytes: returns their number, and the kernel timestamp of the last one, if requested.
     pub(super) fn discard(&mut self, count: usize) -> io::Result<(usize, Option<i64>)> {
         self.let_go()?;
         stamps::discard(&self.file, count)
     }
 
-    /// Has the kernel drop what it holds and what was received.
+    /// Makes the kernel drop the bytes that it still holds.
     pub(super) fn let_go(&mut self) -> io::Result<()> {
         while self.held > 0 {
-            // They are there: it can neither wait nor come to an end.
+            // The bytes are available, so the call can neither wait nor find the end.
             match stamps::discard(&self.file, self.held)?.0 {
                 0 => return Err(io::ErrorKind::UnexpectedEof.into()),
                 count => self.held = self.held.saturating_sub(count),

@@ -32,8 +32,7 @@ pub(super) fn ask_for(socket: &OwnedFd) -> io::Result<()> {
 #[repr(C, align(8))]
 struct Control([u8; 64]);
 
-/// Receives bytes, and the time of day (ns since the Unix epoch) at which the kernel had the last of them, if it says.
-/// `flags` are those of recv(2).
+/// Receives bytes, and the kernel timestamp of the last one (ns since the Unix epoch), if available. `flags` are those of recv(2).
 pub(super) fn receive(socket: &OwnedFd, buffer: &mut [u8], flags: i32) -> io::Result<(usize, Option<i64>)> {
     let part = libc::iovec { iov_base: buffer.as_mut_ptr().cast(), iov_len: buffer.len() };
     // SAFETY: `part` is `buffer`, which outlives the call.
@@ -52,11 +51,11 @@ unsafe fn receive_into(socket: &OwnedFd, mut part: libc::iovec, flags: i32) -> i
     header.msg_iovlen = 1;
     header.msg_control = control.0.as_mut_ptr().cast();
     header.msg_controllen = control.0.len() as _;
-    // SAFETY: `header` points to `part` and `control`, and `part` to what the caller promises; all outlive the call, and the kernel
-    // writes no more than the lengths beside the pointers.
+    // SAFETY: `header` points to `part` and `control`, and `part` to the memory that the caller guarantees; all outlive the call, and the
+    // kernel writes no more than the lengths beside the pointers.
     let count = unsafe { libc::recvmsg(socket.as_raw_fd(), &raw mut header, flags) };
     let count = usize::try_from(count).map_err(|_| io::Error::last_os_error())?;
-    // SAFETY: the kernel has set `msg_controllen` to what it wrote into `control`, which is still there.
+    // SAFETY: the kernel has set `msg_controllen` to the length of its data in `control`, which is still alive.
     Ok((count, unsafe { stamp(&header) }))
 }
 
@@ -79,13 +78,13 @@ unsafe fn stamp(header: &libc::msghdr) -> Option<i64> {
     }
 }
 
-/// Drops up to `count` received bytes, of which nothing is copied: how many, and when the kernel had the last of them, if it says.
+/// Drops up to `count` received bytes without copying them: returns their number, and the kernel timestamp of the last one, if available.
 pub(super) fn discard(socket: &OwnedFd, count: usize) -> io::Result<(usize, Option<i64>)> {
     let nowhere = libc::iovec { iov_base: ptr::null_mut(), iov_len: count };
     // SAFETY: with MSG_TRUNC, TCP writes nothing to the buffer, so none is given.
     let dropped = unsafe { receive_into(socket, nowhere, libc::MSG_TRUNC | libc::MSG_DONTWAIT) };
     match dropped {
-        // QEMU's user mode wants a buffer all the same.
+        // QEMU's user mode requires a buffer here.
         Err(error) if error.raw_os_error() == Some(libc::EFAULT) => {
             let mut unread = [0; 16_384];
             let room = count.min(unread.len());

@@ -1,9 +1,9 @@
 //! TCP connections of one thread, in one epoll set.
 //!
-//! Level-triggered: one `recv` a readiness is enough, what it leaves is told again. Waits are to the nanosecond
-//! and the thread's timer slack is 1 ns: the default of 50 µs would be the largest part of
-//! the schedule lag. What an idle processor takes to get going comes on top of that: shortly before a start is due, a thread
-//! polls instead. A thread with one connection and no timer near waits in `recv` itself: a system call less.
+//! Level-triggered: one `recv` per event is enough, because remaining bytes cause another event. Waits have nanosecond resolution and the
+//! thread's timer slack is 1 ns: the default of 50 µs would be the largest part of the schedule lag. The wake-up latency of an idle
+//! processor is added to that, so a thread polls shortly before a start is due. A thread with one connection and no timer soon waits in
+//! `recv` itself, which saves a system call.
 
 use std::io::{self, IoSlice};
 use std::net::SocketAddr;
@@ -20,7 +20,7 @@ use super::epoll_wait::{AT_ONCE, EVENTS, EpollWait};
 use super::socket::Socket;
 use super::{ConnectionKey, Network, Ready, Received, RoundTrip, Take, processor, stamps, tcp_info};
 
-/// The kernel's stamps are of the time of day; how far that is from our clock is looked up again after so long, ns.
+/// Kernel timestamps use the time of day; its offset to this clock is measured again after this time, ns.
 const DRIFT_EVERY_NS: i64 = 1_000_000_000;
 /// Only where the next timer is farther away than this, ns, `recv` may wait: its time limit is a coarse one.
 const FAR_NS: i64 = 25_000_000;
@@ -48,11 +48,11 @@ impl std::fmt::Debug for Tcp {
 }
 
 impl Tcp {
-    /// An empty set for the calling thread, of which it changes the timer slack. With `kernel_times` the kernel is asked
-    /// when bytes arrived.
+    /// An empty set for the calling thread, whose timer slack it changes. With `kernel_times` the kernel adds timestamps to received
+    /// bytes.
     ///
     /// # Errors
-    /// The system has no more files to give.
+    /// The system has no file descriptor left.
     pub fn new(kernel_times: bool) -> io::Result<Self> {
         let epoll = epoll::create(epoll::CreateFlags::CLOEXEC)?;
         let epoll_wait = EpollWait::of_this_kernel(&epoll);
@@ -103,7 +103,7 @@ impl Tcp {
         socket.ok_or_else(|| io::ErrorKind::NotConnected.into())
     }
 
-    /// What came of receiving on a connection.
+    /// Handles the result of a receive on a connection.
     #[inline]
     fn received(&mut self, key: ConnectionKey, came: (usize, Option<i64>), take: Take) -> Received {
         if take == Take::BeforeSending {
@@ -113,18 +113,18 @@ impl Tcp {
         Received { bytes, kernel_ns: stamp.map(|stamp| self.on_our_clock(stamp)) }
     }
 
-    /// Has the kernel drop what was received before something was sent. Where it cannot, the connection stays readable, and
-    /// reading says why.
+    /// Makes the kernel drop unneeded bytes that were received before a send. If that fails, the connection stays readable, and the next
+    /// read returns the error.
     fn let_go(&mut self) {
         while let Some(key) = self.holding.pop() {
             if let Ok(socket) = self.socket_mut(key) {
-                // The next receive tries again, and says what this said.
+                // The next receive retries, and returns the same error.
                 let _ = socket.let_go();
             }
         }
     }
 
-    /// What has happened; where nothing has, waits for it as long as `limit` says.
+    /// Takes pending events; without any, waits for one as long as `limit` allows.
     fn take_events(&mut self, limit: Option<Timespec>, ready: &mut Vec<Ready>) -> io::Result<()> {
         self.events.clear();
         match self.epoll_wait.wait(&self.epoll, &mut self.events, limit.as_ref()) {
@@ -183,8 +183,8 @@ impl Network for Tcp {
             Err(error) => return Err(error.into()),
         };
         let local = getsockname(socket)?;
-        // Nobody listened, on a port of this machine that the kernel gives to connections, and gave to this one (RFC 9293 3.5,
-        // simultaneous open). Kept, it would hear itself, and the server could not come back.
+        // No process listened on the ephemeral port, and the kernel connected the socket to itself (RFC 9293 3.5, simultaneous open). It
+        // would receive its own data, and the server could not take the port again.
         if Some(&local) == peer.as_ref() {
             return Err(io::ErrorKind::ConnectionRefused.into());
         }
@@ -259,9 +259,9 @@ impl Network for Tcp {
     }
 
     fn close(&mut self, key: ConnectionKey) {
-        // With bytes that nobody has read, closing would be a reset.
+        // Closing with unread bytes would send a reset.
         self.let_go();
-        // Closing takes it out of the epoll set as well: nobody else has a copy of the descriptor.
+        // Closing also removes it from the epoll set, because the descriptor has no copies.
         if let Some(socket) = self.sockets.get_mut(key.0 as usize) {
             *socket = None;
         }

@@ -1,4 +1,4 @@
-//! What the kernel knows of a connection's round trips, which rustix does not offer.
+//! The kernel's round-trip times of a connection, which rustix does not offer.
 //!
 //! Spec: Linux include/uapi/linux/tcp.h, `struct tcp_info` (`tcpi_rtt`, `tcpi_min_rtt`, µs); tcp(7), TCP_INFO
 
@@ -15,7 +15,7 @@ pub(super) fn round_trip(socket: &OwnedFd) -> Option<RoundTrip> {
     // SAFETY: all zeros is a valid `tcp_info`, which is numbers only.
     let mut info: libc::tcp_info = unsafe { zeroed() };
     let mut length = size_of::<libc::tcp_info>() as libc::socklen_t;
-    // SAFETY: the pointers are to `info` and to its length, which outlive the call, and the kernel writes no more than that.
+    // SAFETY: the pointers are to `info` and its length, which outlive the call, and the kernel writes at most that length.
     let result = unsafe {
         libc::getsockopt(socket.as_raw_fd(), libc::IPPROTO_TCP, libc::TCP_INFO, (&raw mut info).cast(), &raw mut length)
     };

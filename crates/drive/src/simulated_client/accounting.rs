@@ -27,13 +27,13 @@ pub(crate) struct Accounting<'a, S> {
     pub(crate) stage: Option<u32>,
     /// The measured phase: from, until before.
     pub(crate) window: (i64, i64),
-    /// What was answered in it.
+    /// Answered requests of the phase.
     pub(crate) answered: Answered,
-    /// What was meant for it and had no answer.
+    /// Unanswered requests that were due in the phase.
     pub(crate) unanswered: Unanswered,
-    /// Between the answers that came in it.
+    /// Gaps between the answers in the phase.
     pub(crate) gaps: Gaps,
-    /// What the generator's own lateness did to what was measured in it.
+    /// Effect of the generator's own lateness on the measurements of the phase.
     pub(crate) lateness: Lateness,
     /// Iterations start on a schedule.
     pub(crate) scheduled: bool,
@@ -45,14 +45,14 @@ pub(crate) struct Accounting<'a, S> {
     pub(crate) caller: u32,
     /// Actions that ended and were not looked at yet, and the connection that they ran on.
     pub(crate) ended: VecDeque<(u32, Done)>,
-    /// What came for a slot while it was saying what it wants: (slot, true for a name, offset, where its bytes end).
+    /// Data that came for a slot while its scenario was choosing the next step: (slot, true for a name, offset, end of its bytes).
     aside: Vec<(usize, bool, u64, usize)>,
     aside_bytes: Vec<u8>,
     /// Since they were last published.
     pub(crate) fresh: Fresh,
 }
 
-/// What happened since it was last told.
+/// Counts since the last publication.
 #[derive(Clone, Copy, Debug, Default)]
 pub(crate) struct Fresh {
     pub(crate) iterations: u64,
@@ -66,7 +66,7 @@ impl<S: Sink> Events for Accounting<'_, S> {
         let timeline = &transaction.timeline;
         let slot = operation.and_then(|tag| self.partition.slot(tag)).and_then(|slot| self.slots.get_mut(slot));
         slot.into_iter().for_each(|slot| slot.has_asked = true);
-        // Of a compound the operation that it is about stands for all of it.
+        // A compound's main operation stands for the whole compound.
         if let Some(at) = timeline.response_last.filter(|&at| transaction.counted && self.measures(at)) {
             self.answered.count(transaction);
             // A request that waits by design is no wait for the server.
@@ -106,7 +106,7 @@ impl<S: Sink> Events for Accounting<'_, S> {
 }
 
 impl<'a, S: Sink> Accounting<'a, S> {
-    /// Nobody has done anything yet.
+    /// Accounting at the start of a run.
     pub(crate) fn new(
         (partition, worker): (WorkerPartition, u32),
         sink: S,
@@ -140,7 +140,7 @@ impl<'a, S: Sink> Accounting<'a, S> {
         }
     }
 
-    /// Whether what was intended at `at` belongs to the measured phase.
+    /// Whether an action due at `at` belongs to the measured phase.
     pub(crate) fn measures(&self, at: i64) -> bool {
         self.window.0 <= at && at < self.window.1
     }
@@ -155,8 +155,8 @@ impl<'a, S: Sink> Accounting<'a, S> {
         self.slots.iter().filter_map(due).chain(failed).min()
     }
 
-    /// The measured phase is over at `end`: adds to its gaps the one since the last answer. `due` is the first iteration of a schedule
-    /// that is due and was not begun.
+    /// Ends the measured phase at `end`: adds the gap since the last answer. `due` is the due time of the schedule's first iteration that
+    /// was not begun.
     pub(crate) fn end_gaps(&self, gaps: &mut Gaps, end: i64, due: Option<i64>) {
         if let Some((from, failed)) = gaps.answered(self.window.0, end) {
             let wanted = [self.wanted_since(failed), due].into_iter().flatten().min();
@@ -202,13 +202,13 @@ impl<'a, S: Sink> Accounting<'a, S> {
         }
     }
 
-    /// A protocol client that does everything at once answers while the slot is still asked what it wants: kept for a moment.
+    /// A blocking protocol client answers while the slot is still choosing its step: stores the data until then.
     fn set_aside(&mut self, slot: usize, name: bool, offset: u64, bytes: &[u8]) {
         self.aside_bytes.extend_from_slice(bytes);
         self.aside.push((slot, name, offset, self.aside_bytes.len()));
     }
 
-    /// Gives slots what was set aside for them.
+    /// Passes stored data to its slots.
     pub(crate) fn hand_out(&mut self) {
         if self.aside.is_empty() {
             return;
@@ -226,7 +226,7 @@ impl<'a, S: Sink> Accounting<'a, S> {
         self.aside_bytes = Vec::new();
     }
 
-    /// An operation of a slot ended: its scenario is told, its client's tally gets it.
+    /// An operation of a slot ended: informs its scenario and counts it for its client.
     pub(crate) fn account(&mut self, slot: usize, done: &Done) {
         let client_index = self.partition.client_index(slot);
         let Some(slot) = self.slots.get_mut(slot) else { return };
@@ -275,7 +275,7 @@ impl<'a, S: Sink> Accounting<'a, S> {
         }
     }
 
-    /// A connection of a client was lost, or could not be made, at `at`. What was outstanding on it may be `kept`.
+    /// A connection of a client was lost, or could not be made, at `at`. `kept`: its outstanding operations continue later.
     pub(crate) fn connection_failed(
         &mut self,
         client_index: usize,
@@ -337,12 +337,12 @@ impl<'a, S: Sink> Accounting<'a, S> {
         }
     }
 
-    /// What a slot is doing.
+    /// A slot's state.
     pub(crate) fn state(&self, slot: usize) -> State {
         self.slots.get(slot).map_or(State::Over, |slot| slot.state)
     }
 
-    /// A slot does something else from now on.
+    /// Changes a slot's state.
     pub(crate) fn set(&mut self, slot: usize, state: State) {
         if let Some(slot) = self.slots.get_mut(slot) {
             slot.state = state;

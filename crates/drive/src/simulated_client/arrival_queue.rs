@@ -7,12 +7,12 @@ use std::collections::VecDeque;
 
 use super::pacing::Schedule;
 
-/// A schedule and the slots that take its iterations: all slots of a worker (open load), or those of one user (partly open).
+/// A schedule and the slots that take its iterations: all slots of a worker (open load), or the slots of one user (partly open).
 #[derive(Debug)]
 pub(crate) struct ArrivalQueue {
     schedule: Due,
     head: i64,
-    /// Slots that wait, the one that has waited longest first. Some may have lost their connection meanwhile.
+    /// Waiting slots, longest wait first. Some may have lost their connection meanwhile.
     pub(crate) free: VecDeque<u32>,
     /// A timer will come for the next iteration.
     pub(crate) armed: bool,
@@ -21,9 +21,9 @@ pub(crate) struct ArrivalQueue {
 /// The iterations of a schedule that are ours.
 #[derive(Debug)]
 pub(crate) enum Due {
-    /// All of them.
+    /// All iterations of the schedule.
     All(Schedule),
-    /// Iteration `n` is that of client `n % clients`, and ours if the client is.
+    /// Iteration `n` belongs to client `n % clients`; this worker takes its own clients' iterations.
     Some {
         /// The schedule of all clients.
         schedule: Schedule,
@@ -53,7 +53,7 @@ impl Iterator for Due {
 }
 
 impl ArrivalQueue {
-    /// Nobody waits yet.
+    /// A queue without waiting slots.
     pub(crate) fn new(mut schedule: Due) -> Self {
         let head = schedule.next().unwrap_or(i64::MAX);
         Self { schedule, head, free: VecDeque::new(), armed: false }

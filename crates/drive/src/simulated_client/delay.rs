@@ -15,7 +15,7 @@ pub(crate) struct Delay {
     stood: u64,
     /// Delays until then are in `stood`.
     counted: i64,
-    /// What the next iteration waits for, if it waits: the delays of this one.
+    /// Delays of this iteration, which delay the next one if it waits for this one.
     iteration: u64,
 }
 
@@ -23,11 +23,11 @@ impl Delay {
     /// An iteration that was due at `due` starts; the slot has been free since `since`.
     pub(crate) fn start_iteration(&mut self, due: i64, since: i64) {
         self.ready = since;
-        // It waited for the iteration before, and for what that was late by.
+        // The iteration waited for the previous one, including that one's delays.
         self.inherited = std::mem::take(&mut self.iteration).min(u64::try_from(since.saturating_sub(due)).unwrap_or(0));
     }
 
-    /// An operation begins. `possible` is when the slot could have begun it; `None` where nobody can tell.
+    /// An operation begins. `possible`: the earliest time at which the slot could have begun it; `None` if unknown.
     pub(crate) fn begin(&mut self, (intended, possible): (i64, Option<i64>), now: i64) {
         let since = possible.map(|possible| possible.max(intended).max(self.ready));
         self.stood = since.map_or(0, |since| beyond_waking(now.saturating_sub(since)));
@@ -104,7 +104,7 @@ mod tests {
         delay.read(20 * MS, 6_000_000);
         delay.read(23 * MS, 2_000_000);
         assert_eq!(delay.end(0, 23 * MS), 13_000_000);
-        // The next operation of the iteration is due when this one ended; nobody can tell when it could have begun.
+        // The next operation of the iteration is due when this one ended; the earliest possible time of its start is unknown.
         delay.begin((23 * MS, None), 40 * MS);
         assert_eq!((delay.start(), delay.end(23 * MS, 41 * MS)), (0, 0));
         delay.start_iteration(0, 90 * MS);

@@ -1,4 +1,4 @@
-//! An iteration that was begun: when it was due, and what has become of it so far.
+//! A running iteration: its due time, and its results so far.
 
 use crate::engine::IterationTally;
 
@@ -7,9 +7,9 @@ use crate::engine::IterationTally;
 pub(crate) struct IterationClock {
     /// When it was meant to start, ns.
     pub(crate) due: i64,
-    /// When its user's next one is due, where users have schedules of their own, ns.
+    /// Due time of the user's next iteration, if users have schedules, ns.
     pub(crate) next: Option<i64>,
-    /// It began late: the one before had not ended.
+    /// It began late because the previous one had not ended.
     pub(crate) waited: bool,
     /// An operation of it failed.
     pub(crate) failed: bool,

@@ -1,7 +1,7 @@
-//! Slots of scenarios, iterations, pacing, and what each client got done.
+//! Slots of scenarios, iterations, pacing, and each client's results.
 //!
-//! A client has as many slots as its pipelining depth. A slot runs one scenario, one operation at a time. In a closed loop it
-//! starts its own iterations; under a schedule, slots wait in an arrival queue until an iteration is due.
+//! A client has as many slots as its pipelining depth. A slot runs one scenario, one operation at a time. In a closed loop it starts its
+//! own iterations; under a schedule, slots wait in an arrival queue until an iteration is due.
 
 pub(crate) mod accounting;
 pub(crate) mod arrival_queue;

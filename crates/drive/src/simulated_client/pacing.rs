@@ -95,8 +95,8 @@ pub(crate) fn pause(pause: Pause, rng: &mut Rng) -> i64 {
     i64::try_from(ns).unwrap_or(i64::MAX)
 }
 
-/// The pause before a slot's first iteration, so that slots do not march in step: constant ones are spread evenly over one
-/// pause, all others are drawn as usual.
+/// The pause before a slot's first iteration, so that slots do not run in step: constant pauses are spread evenly over one pause, all
+/// others are random as usual.
 pub(crate) fn first_pause(first: Pause, slot: u64, slots: u64, rng: &mut Rng) -> i64 {
     match first {
         Pause::Constant(ns) => {

@@ -1,15 +1,15 @@
-//! Silences: times in which no answer came although a request was outstanding or due.
+//! Silences: times without an answer although a request was outstanding or due.
 //!
-//! A worker keeps the gaps between its answers. A silence of the server is in the gaps of all workers at once, from the instant at
-//! which one of them wanted something.
+//! A worker stores the gaps between its answers. A silence of the server is the intersection of all workers' gaps, from the first instant
+//! at which one of them waited for an answer.
 
 use serde::{Deserialize, Serialize};
 
 /// Shorter gaps are not kept, ns.
 const SHORTEST_NS: i64 = 10_000_000;
-/// Gaps that a worker keeps, 1.5 MiB. With more of them those below twice the length go …
+/// Maximum number of gaps per worker, 1.5 MiB. Beyond it the minimum length of a gap doubles, and shorter gaps are dropped.
 const MOST: usize = 65_536;
-/// … until it is this, ns, which leaves room for a day: whatever is called an outage is longer.
+/// Limit of that minimum length, ns, which is enough for a day. Outages are longer.
 const LONGEST_SHORTEST_NS: i64 = 640_000_000;
 
 /// A time without an answer, as one worker saw it, or several: ns since the Unix epoch.
@@ -26,7 +26,7 @@ pub struct Gap {
 pub(crate) struct Gaps {
     /// When the last answer came.
     last: i64,
-    /// What was asked for first of all that failed without an answer since.
+    /// The earliest start of the requests that failed without an answer since.
     failed: Option<i64>,
     shortest: i64,
     list: Vec<Gap>,
@@ -39,7 +39,7 @@ impl Default for Gaps {
 }
 
 impl Gaps {
-    /// An answer came at `at`, in a phase that began at `begin`. Where none had come for long: since when, and what had failed.
+    /// An answer came at `at`, in a phase that began at `begin`. After a long gap returns its start, and the first failed request in it.
     #[inline]
     pub(crate) fn answered(&mut self, begin: i64, at: i64) -> Option<(i64, Option<i64>)> {
         let from = self.last.max(begin);

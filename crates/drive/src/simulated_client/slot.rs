@@ -8,14 +8,14 @@ use super::iteration_clock::IterationClock;
 
 /// One thread of a user's doing.
 pub(crate) struct Slot {
-    /// What it does; out while it is asked for a step.
+    /// Its scenario; `None` while the scenario is asked for a step.
     pub(crate) scenario: Option<Box<dyn Scenario>>,
-    /// What it is doing.
+    /// Its state.
     pub(crate) state: State,
     /// When its operation was meant to start, and when it was begun, ns.
     pub(crate) intended: i64,
     pub(crate) begun: i64,
-    /// Bytes that its operation reads; `None` of another, and where its scenario knows what comes back.
+    /// Bytes that its operation reads; `None` for other operations, and if its scenario knows the content.
     pub(crate) asked_bytes: Option<u32>,
     /// A request of its operation is known.
     pub(crate) has_asked: bool,
@@ -27,7 +27,7 @@ pub(crate) struct Slot {
     pub(crate) rng: Rng,
 }
 
-/// What a slot is doing.
+/// The state of a slot.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum State {
     /// It waits for an iteration since then (arrival-driven loads only), and whether it stands in the arrival queue.

@@ -1,10 +1,9 @@
-//! Writes what went over the sockets as a capture file, with the client's times.
+//! Writes the socket traffic as a capture file, with the client's times.
 //!
-//! The packets are made up: each connection is given a handshake, sequence numbers and an end, so that whatever reads
-//! captures can follow it. What was sent stands in the file at the time just before the system call that sent it, what
-//! was received at the time just after the one that brought it: the same instants that transactions have. What the
-//! kernel was told to drop has packets of the right lengths that are cut after their headers. Checksums of TCP are left
-//! out (0). Packets of different worker threads may stand a little out of order; those of a connection do not.
+//! The packets are synthetic: each connection gets a handshake, sequence numbers and an end, so that capture readers can follow it. Sent
+//! bytes have the time just before the system call that sent them, received bytes the time just after the call that returned them: the
+//! same times as in transactions. Bytes that the kernel dropped become packets of the right lengths, cut after their headers. TCP
+//! checksums are left out (0). Packets of different worker threads may be slightly out of order; those of a connection are not.
 
 mod packet;
 mod pcapng;
@@ -58,11 +57,11 @@ impl std::fmt::Debug for Tap {
 }
 
 impl Tap {
-    /// Begins a capture in an empty file, which nobody but its owner may read: a logon is in it, from which a weak password can be
-    /// guessed, and the content of files.
+    /// Begins a capture in an empty file, which only its owner may read: it contains logons, from which weak passwords can be guessed,
+    /// and file contents.
     ///
     /// # Errors
-    /// The file takes nothing.
+    /// The file cannot be written.
     pub fn new(file: File) -> io::Result<Self> {
         let mut file = BufWriter::with_capacity(BUFFER, file);
         pcapng::begin(&mut file)?;
@@ -105,7 +104,7 @@ impl Tap {
         }
     }
 
-    /// Bytes were received: `kept`, and then `dropped` more that nobody has seen.
+    /// Bytes were received: `kept`, followed by `dropped` bytes that were not read.
     pub fn received(&self, stream: &mut Stream, at: i64, kept: &[u8], dropped: usize) {
         let mut output = self.lock();
         for piece in kept.chunks(LARGEST) {
@@ -140,10 +139,10 @@ impl Tap {
         }
     }
 
-    /// Writes out what is still held back, and tells of the first error that there was.
+    /// Writes the buffered packets, and returns the first error.
     ///
     /// # Errors
-    /// Something could not be written: the file is cut.
+    /// A write failed: the file is incomplete.
     pub fn finish(&self) -> io::Result<()> {
         let mut output = self.lock();
         match output.error.take() {
@@ -177,7 +176,7 @@ impl Output {
         pieces.clear();
     }
 
-    /// A packet with `length` bytes of data, of which those in `pieces` are there.
+    /// A packet with `length` bytes of data, of which the file gets those in `pieces`.
     fn write(&mut self, packet: &Packet, at: i64, pieces: &[&[u8]], length: usize) {
         if self.error.is_some() {
             return;

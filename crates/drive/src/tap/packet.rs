@@ -4,14 +4,14 @@
 
 use std::net::{IpAddr, SocketAddr};
 
-/// The most data in a packet, bytes: what the length field of IPv4 has room for beside both headers.
+/// Maximum data in a packet, bytes: the limit of IPv4's length field, without both headers.
 pub(super) const LARGEST: usize = 65_495;
 /// Room for the longest headers, bytes.
 pub(super) const HEADERS: usize = 60;
 const TCP: u8 = 6;
 const TCP_HEADER: usize = 20;
 
-/// What the TCP header says besides numbers.
+/// Fields of the TCP header besides numbers.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Flags(u8);
 

@@ -21,11 +21,11 @@ use plimsoll_drive::connect::{self, ConnectError, ConnectOptions};
 use plimsoll_model::{Endpoint, Names, Symbol};
 use plimsoll_testkit::servers::{Kdc, Samba, Share, Unavailable};
 
-/// Longer than any operation takes, on a machine that does other things too.
+/// Longer than any operation takes on a busy machine.
 const PATIENCE: Duration = Duration::from_secs(60);
 const SERVICE: &str = "cifs/localhost";
 
-/// A realm, and a server in it.
+/// A realm with a server.
 #[expect(clippy::print_stdout, reason = "the reason for skipping")]
 fn realm() -> Option<(Kdc, Samba)> {
     let start = || -> Result<_, Unavailable> {
@@ -71,7 +71,7 @@ fn open(samba: &Samba, options: Arc<SmbOptions>) -> Blocking<SmbClient> {
     .unwrap()
 }
 
-/// Logs on, writes a file, reads it, and leaves; what was negotiated.
+/// Logs on, writes a file, reads it, and leaves; returns the negotiated parameters.
 fn travel(samba: &Samba, options: SmbOptions) -> Negotiated {
     let options = Arc::new(options);
     let mut client = open(samba, Arc::clone(&options));
@@ -116,7 +116,7 @@ fn one_ticket_opens_every_dialect_signed_and_encrypted() {
     let sealed = || SmbOptions { encryption: Wish::Demanded, ..options(&ticket) };
     let old = travel(&samba, SmbOptions { dialects: Dialect::V300..=Dialect::V300, ..sealed() });
     assert_eq!(old.encryption, Some(Cipher::Aes128Ccm));
-    // AES-256 is made of all 32 bytes of the key, the others of 16.
+    // AES-256 uses all 32 bytes of the key, the other ciphers 16.
     for cipher in [Cipher::Aes128Gcm, Cipher::Aes128Ccm, Cipher::Aes256Gcm, Cipher::Aes256Ccm] {
         let agreed = travel(&samba, SmbOptions { ciphers: vec![cipher], ..sealed() });
         assert_eq!(agreed.encryption, Some(cipher));
@@ -124,7 +124,7 @@ fn one_ticket_opens_every_dialect_signed_and_encrypted() {
     assert_eq!(kdc.issued(), (1, 1), "15 logons, and the KDC was asked for one:\n{}", kdc.log());
 }
 
-/// As `plimsoll run` does it: from the target and what is wished, to a server whose clients log on with the ticket.
+/// As in `plimsoll run`: from the target and the options to a server whose clients log on with the ticket.
 #[test]
 fn a_target_is_reached_with_a_ticket_of_its_own() {
     let Some((kdc, samba)) = realm() else { return };
@@ -214,7 +214,7 @@ fn servers_that_take_no_ticket_or_not_this_one() {
     let logon = |samba: &Samba, ticket: &Arc<ServiceTicket>| open(samba, Arc::new(options(ticket))).connect();
     let good = ticket(&kdc, SERVICE);
     assert_eq!(logon(&samba, &good), Ok(Reply::Nothing));
-    // It has no such key, as a server has that goes by another's name.
+    // The server does not have this key, like a server under another server's name.
     let strange = ticket(&kdc, &format!("cifs/{}", Kdc::STRANGER));
     assert_eq!(logon(&samba, &strange).unwrap_err().cause, Cause::LogonRefused, "{}", samba.log());
     assert_eq!(logon(&samba, &good), Ok(Reply::Nothing));

@@ -22,7 +22,7 @@ struct Place<'a> {
     protocol: Protocol,
 }
 
-/// Ganesha 4.3 was seen to call a directory stale that other clients were changing. The client counts a failure.
+/// Ganesha 4.3 sometimes calls a directory stale that other clients are changing. The client counts a failure.
 const STALE_LISTING: &str = "READDIRPLUS Failed Some(70)";
 
 /// What became of an operation.
@@ -31,7 +31,7 @@ fn said(row: &Transaction) -> String {
 }
 
 impl Place<'_> {
-    /// Runs a load until its scenarios finish, or for so many ns.
+    /// Runs a load until its scenarios finish, or for `ns`.
     fn run(
         &self,
         clients: u32,
@@ -64,7 +64,7 @@ impl Place<'_> {
     }
 
     fn every_builtin(&self) {
-        // Load files are played by tests of their own: they are refused things on purpose.
+        // Replays of load files have separate tests, because some of their requests are refused on purpose.
         let with_iterations = BUILTINS.iter().filter(|builtin| !builtin.text.contains("[replay]"));
         let smb = self.protocol == Protocol::Smb2;
         let possible = |builtin: &&Builtin| smb || builtin.workload().unwrap().smb_alone().is_none();
@@ -95,14 +95,14 @@ impl Place<'_> {
         let transactions: Vec<&Transaction> = ran.sinks.iter().flatten().collect();
         assert!(transactions.iter().any(|transaction| transaction.procedure.row().protocol == self.protocol));
         for transaction in transactions {
-            // Scripts of office work ask for what is not there; that no operation failed was seen above.
+            // Scenarios of office work ask for missing files; the check above showed that no operation failed.
             let fine = matches!(transaction.outcome, Outcome::Succeeded | Outcome::Expected) || alone;
             // An entry went while Ganesha listed it: the client asked again.
             let fine = fine || ["READDIRPLUS Refused Some(2)", STALE_LISTING].contains(&said(transaction).as_str());
             assert!(fine, "{transaction:?}");
         }
 
-        // The end came in the middle of iterations: what they left is known for what it is.
+        // The run ended in the middle of iterations: their remains must be recognised.
         let verify = Verify::new(files.clone());
         self.finish(&verify);
         verify.outcome().unwrap();

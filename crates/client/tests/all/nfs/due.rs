@@ -1,5 +1,5 @@
-//! Calls of one operation: when they are due (the first as the schedule says, the others when the answer came that they waited for), and
-//! which are made again.
+//! Calls of one operation: their due times (the first by the schedule, later ones at the answer that they waited for), and repeated
+//! calls.
 
 use std::io::IoSlice;
 
@@ -97,7 +97,7 @@ impl World {
         collected.lines
     }
 
-    /// All that is told of an operation.
+    /// All events of an operation.
     fn tried(&mut self, operation: &Operation<'_>, intended: Option<i64>) -> Collected {
         let ticket = Ticket { tag: Tag(1), intended, path: Symbol::NONE };
         let now = self.tick();

@@ -15,7 +15,7 @@ use rand::{Rng, SeedableRng};
 
 use super::script::{self, Asked, Server, identity, options};
 
-/// What the client told.
+/// Events that the client reported.
 #[derive(Default)]
 struct Seen {
     open: HashSet<Tag>,
@@ -60,7 +60,7 @@ struct Play {
     over: bool,
     next: u64,
     begun: u64,
-    /// One of so many answers makes no sense.
+    /// One in this number of answers is invalid.
     malice: u32,
     content: Arc<Content>,
 }

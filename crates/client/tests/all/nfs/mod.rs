@@ -1,4 +1,4 @@
-//! The NFSv3 client and what scripts say to it: no server is needed.
+//! The NFSv3 client with scripted answers: no server is needed.
 #![allow(clippy::unwrap_used, clippy::indexing_slicing, reason = "a test")]
 
 mod due;

@@ -17,8 +17,8 @@ const NFS: u32 = 100_003;
 const MNT: u32 = 1;
 const UMNT: u32 = 3;
 
-/// A server of all programs on one port. `answer` is told program, procedure and the arguments' text (of MOUNT and
-/// LOOKUP), the xid and the server's port, and says what goes back.
+/// A server of all programs on one port. `answer` gets the program, the procedure, the arguments' text (of MOUNT and LOOKUP), the xid and
+/// the server's port, and returns the reply.
 fn server(answer: impl Fn(u32, u32, &str, u32, u16) -> Vec<u8> + Send + 'static) -> SocketAddr {
     let listener = TcpListener::bind((Ipv4Addr::LOCALHOST, 0)).unwrap();
     let address = listener.local_addr().unwrap();
@@ -75,7 +75,7 @@ fn found(xid: u32, handle: &[u8]) -> Vec<u8> {
 }
 
 fn mounted(address: SocketAddr, path: &str) -> Result<Mounted, MountError> {
-    // The portmapper is asked: it is there too.
+    // Asks the portmapper, which this server is too.
     let timeout = Duration::from_secs(60);
     let ports = Ports { mount: None, portmap: address.port(), reserved: false, timeout };
     mount(address, path, &ports, &Caller::Nobody)
@@ -142,7 +142,7 @@ fn an_answer_that_never_ends_is_given_up() {
 
 #[test]
 fn silence_is_given_up_after_the_time_that_was_asked_for() {
-    // Connections are made, for the system takes them; nobody answers a call.
+    // The system accepts connections, but no call is answered.
     let silent = TcpListener::bind((Ipv4Addr::LOCALHOST, 0)).unwrap();
     let address = silent.local_addr().unwrap();
     for mount_port in [None, Some(address.port())] {

@@ -13,7 +13,7 @@ use plimsoll_wire::rpc::{Call, Caller};
 use plimsoll_wire::xdr::Emit;
 use rand::Rng;
 
-/// Options of nobody below the handle `root`.
+/// Options of user nobody with the root handle `root`.
 pub(crate) fn options() -> Arc<NfsOptions> {
     Arc::new(NfsOptions::new(FileHandle::new(b"root").unwrap(), &Caller::Nobody).unwrap())
 }
@@ -33,7 +33,7 @@ pub(crate) struct Asked {
     count: u32,
 }
 
-/// What the server was asked.
+/// The call that the server received.
 #[derive(Debug, Default)]
 pub(crate) struct Server {
     stream: Vec<u8>,
@@ -85,7 +85,7 @@ struct Choice {
 }
 
 impl Asked {
-    /// An answer as it should be: everything is there, everything was done, every directory has one piece.
+    /// A correct answer: everything exists, everything succeeds, every directory has one piece.
     pub(crate) fn fine(&self) -> Vec<u8> {
         self.with(&Choice { attributes: true, handle: true, status: 0, count: self.count, eof: true, number: 1 })
     }

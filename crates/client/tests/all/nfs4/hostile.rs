@@ -72,13 +72,13 @@ fn every_misbehaviour_in_answer_to_every_operation_is_counted_as_what_it_is() {
     assert!(cases >= 200, "{cases}");
 }
 
-/// Statuses after which the same is asked again, later: DELAY, GRACE; of a lock that is waited for DENIED, which this one is not.
+/// Statuses after which the request is repeated later: DELAY, GRACE; also DENIED for a waiting lock, which is not tested here.
 const LATER: [u32; 2] = [10_008, 10_013];
 /// Statuses after which session or state are made good again, and the operation succeeds.
 const MADE_GOOD: [u32; 10] = [10_011, 10_022, 10_052, 10_053, 10_055, 10_063, 10_068, 10_076, 10_077, 10_078];
 
-/// Every status that the protocol has, of every operation of a compound, in answer to every operation of a user: what must come of it is
-/// said here once more. Some 90 statuses in three or more places make more than 200 misbehaviours of their own.
+/// Every status of the protocol, at every operation of a compound, in answer to every operation of a user; the test states the expected
+/// results independently. Some 90 statuses in three or more places make more than 200 cases.
 #[test]
 fn every_status_in_every_place_has_its_outcome() {
     let content = Arc::new(Content::new(1));
@@ -125,7 +125,7 @@ fn every_status_in_every_place_has_its_outcome() {
     assert!(misbehaviours >= 200 && cases > 2_000, "{misbehaviours} in {cases} cases");
 }
 
-/// A server that says the same for ever, whatever is asked of it: everything ends, at the latest when its time is over.
+/// A server that repeats one answer forever, whatever the request: every operation ends, at the latest after its timeout.
 #[test]
 fn a_server_that_always_says_the_same_ends_every_operation() {
     let content = Arc::new(Content::new(1));

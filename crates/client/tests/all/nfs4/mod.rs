@@ -1,4 +1,4 @@
-//! The NFSv4.1 client against a server that does what a table says.
+//! The NFSv4.1 client against a table-driven server.
 
 mod hostile;
 mod play;

@@ -1,4 +1,4 @@
-//! A client, a clock, and the messages between it and whoever answers.
+//! A client, a clock, and the messages between the client and the answering side.
 
 use std::sync::Arc;
 
@@ -86,7 +86,7 @@ impl Play {
         self.receive();
     }
 
-    /// What the client has sent comes to the server.
+    /// Delivers the client's messages to the server.
     pub(crate) fn receive(&mut self) {
         self.now += 10;
         let (calls, replies) = taken(&mut self.out);
@@ -138,7 +138,7 @@ impl Play {
         kept
     }
 
-    /// Another connection is there.
+    /// Gives the client another connection.
     pub(crate) fn rejoin(&mut self) {
         self.now += 1_000_000_000;
         self.out = Outbox::new();

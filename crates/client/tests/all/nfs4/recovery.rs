@@ -1,4 +1,5 @@
-//! A server that restarts, and forgets: what was open is reclaimed, what was on its way is done once, wherever the connection breaks.
+//! A server that restarts and loses its state: opens are reclaimed, and outstanding operations are performed once, wherever the
+//! connection breaks.
 
 use std::sync::Arc;
 
@@ -94,7 +95,7 @@ impl Server {
 fn claim(call: &Asked) -> u32 {
     let end = call.arguments.len() - 16;
     let last = |at: usize| u32::from_be_bytes(call.arguments[end - at..][..4].try_into().unwrap());
-    // CLAIM_PREVIOUS has a word of its own, which is 0; behind OPEN4_NOCREATE.
+    // CLAIM_FH (4) is the last word; CLAIM_PREVIOUS is followed by one more word, 0.
     if last(4) == 4 { 4 } else { last(8) }
 }
 
@@ -119,7 +120,7 @@ fn after_a_restart_opens_and_locks_are_reclaimed_in_the_grace_period() {
     let (mut play, file) = holder();
     play.begin(9, &Operation::GetattrOpen { file });
     assert!(play.lose());
-    // What comes meanwhile waits.
+    // New operations wait meanwhile.
     play.begin(10, &Operation::Read { file, offset: 0, length: 5, keep: false });
     assert!(play.calls.is_empty());
     let mut server = Server::restarted(true);
@@ -219,7 +220,7 @@ fn every_status_in_answer_to_every_request_of_a_recovery_ends_it() {
             let refused = |end: &Result<Reply, Failure>| matches!(end, Err(failure) if failure.cause == Cause::Status);
             match play.client.over() {
                 Some(over) => assert!(matches!(over, Cause::SessionLost), "{what}: {over:?}"),
-                // A lock that is lost cannot be unlocked: nothing else may fail.
+                // A lost lock cannot be unlocked; no other operation may fail.
                 None => assert!(ends.iter().all(|end| end.is_ok() || refused(end) || unsent(end)), "{what}: {ends:?}"),
             }
             assert_eq!(play.client.outstanding(), 0, "{what}");
@@ -235,7 +236,7 @@ fn unsent(end: &Result<Reply, Failure>) -> bool {
     matches!(end, Err(failure) if (failure.outcome, failure.cause) == (Outcome::NeverSent, Cause::SessionLost))
 }
 
-/// Whether it was done nobody knows: a refusal that only its own first sending explains is none.
+/// It is unknown whether the first call was executed: a refusal that only the first call explains does not count.
 #[test]
 fn what_was_done_before_the_restart_is_no_failure() {
     let (access, caching) = (Access::Write, Caching::None);
@@ -271,7 +272,7 @@ fn what_was_done_before_the_restart_is_no_failure() {
     }
 }
 
-/// No connection follows: what was sent had no answer, what waited was never sent.
+/// No connection follows: sent operations have no answer, waiting ones were never sent.
 #[test]
 fn what_never_gets_another_connection_says_whether_it_was_sent() {
     let (mut play, file) = holder();

@@ -65,7 +65,7 @@ fn asked(call: &Call<'_>) -> Asked {
 }
 
 impl Asked {
-    /// Results as they should be: everything is there, everything was done.
+    /// Correct results: everything exists, everything succeeds.
     pub(crate) fn fine(&self) -> Vec<u8> {
         self.failing(usize::MAX, 0)
     }

@@ -1,4 +1,4 @@
-//! What a server may do wrong, and how the operation ends then.
+//! Server faults, and the expected end of the operation.
 
 use plimsoll_client::Client;
 use plimsoll_client::operation::{Cause, Operation};
@@ -15,7 +15,7 @@ pub(crate) enum End {
     Over(Cause),
 }
 
-/// Its name, what the server does with a call, and how the operation ends.
+/// Name, the server's handling of a call, and the end of the operation.
 pub(crate) type Misbehaviour = (&'static str, fn(&mut Play, &Asked), End);
 
 /// The place of SEQUENCE, of PUTFH, and of the last operation.
@@ -59,7 +59,7 @@ const FLAGS: usize = 52;
 
 const SENSELESS: End = End::Over(Cause::Malformed);
 
-/// All of them.
+/// All faults.
 pub(crate) fn table() -> Vec<Misbehaviour> {
     [sessions_lost(), refusals(), nonsense(), others(), lost_connections()].into_iter().flatten().collect()
 }

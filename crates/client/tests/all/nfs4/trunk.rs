@@ -39,7 +39,7 @@ fn both(of: &(Arc<Nfs4Options>, Arc<Trunk>)) -> [Play; 2] {
 fn one_makes_the_session_and_others_wait_for_it() {
     let of = shared();
     let (mut one, mut other) = (member(&of, 0), member(&of, 1));
-    // Whoever is first makes it, whichever it is.
+    // The first connection creates the session, whichever it is.
     other.connect();
     one.connect();
     assert!(one.calls.is_empty(), "it waits");

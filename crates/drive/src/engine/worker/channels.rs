@@ -1,7 +1,7 @@
-//! The further connections of a session: made when the session is there, bound to it by its client, made again when they are lost.
+//! The further connections of a session: made when the session is up, bound to it by its client, reconnected when they are lost.
 //!
-//! The client of a session is at the place of its first connection, and lives as long as any of them: where the first is lost, another
-//! one changes places with it.
+//! The client of a session is at the place of its first connection, and lives as long as any of them: if the first connection is lost,
+//! another one changes places with it.
 
 use std::net::SocketAddr;
 
@@ -61,7 +61,7 @@ impl<S: Sink, N: Network> Worker<'_, S, N> {
         self.address.and_then(|_| self.job.setup.address_of(client_index))
     }
 
-    /// The session is there: its further connections are made.
+    /// The session is up: queues its further connections.
     pub(super) fn queue_channels(&mut self, home: u32) {
         for at in self.channels_of(home) {
             let Some(connection) = self.connections.get_mut(at as usize) else { continue };
@@ -72,7 +72,7 @@ impl<S: Sink, N: Network> Worker<'_, S, N> {
         }
     }
 
-    /// A further connection is there: its client binds it to the session.
+    /// A further connection is up: its client binds it to the session.
     pub(super) fn channel_connected(&mut self, at: u32, client: Endpoint, server: Endpoint) {
         let number = self.job.coordinator.next_connection();
         let Some(connection) = self.connections.get_mut(at as usize) else { return };
@@ -147,7 +147,7 @@ impl<S: Sink, N: Network> Worker<'_, S, N> {
             return;
         }
         if !settled && self.state_of(home) == Some(ConnectionState::Up) {
-            // A session with fewer connections than were asked for is not what was to be measured.
+            // The plan asks for a session with all its connections, so a session with fewer counts as down.
             self.one_less_up(home);
             return self.fail(home, cause, false);
         }
@@ -157,7 +157,7 @@ impl<S: Sink, N: Network> Worker<'_, S, N> {
         }
     }
 
-    /// Closes a further connection; its client, where it is to be `told`, goes on on the others.
+    /// Closes a further connection; its client continues on the others, informed if `told`.
     fn close_channel(&mut self, at: u32, cause: Cause, next: ConnectionState, told: bool) {
         let now = self.now;
         let Some(connection) = self.connections.get_mut(at as usize) else { return };
@@ -180,7 +180,7 @@ impl<S: Sink, N: Network> Worker<'_, S, N> {
         }
     }
 
-    /// Nobody logs on any more.
+    /// No further logon will happen.
     pub(super) fn give_up_channels(&mut self, home: u32) {
         for at in self.channels_of(home) {
             let Some(connection) = self.connections.get_mut(at as usize) else { continue };

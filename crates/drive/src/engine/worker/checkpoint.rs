@@ -1,4 +1,4 @@
-//! What a worker has measured so far, handed out about once a second: were the program killed, that much is known.
+//! Checkpoints: a worker's measurements so far, about once per second, in case the program is killed.
 
 use plimsoll_model::Sink;
 
@@ -8,16 +8,16 @@ use super::Worker;
 use crate::network::Network;
 use crate::simulated_client::arrival_queue::ArrivalQueue;
 
-/// Who gets it: with the worker's sink, so that both are of the same instant.
+/// The receiver of checkpoints. It gets the worker's sink too, so that both have the same time.
 pub(in super::super) type Checkpoint<'a, S> = &'a (dyn Fn(&mut S, Part) + Sync);
 
-/// Checkpoints of up to so many workers are this far apart, ns; of more of them, so that each second has as many …
+/// Interval between checkpoints of a worker, ns. With more than `PER_SECOND` workers it is longer.
 const PERIOD_NS: i64 = 1_000_000_000;
-/// … a multiple of it. (Clients that block have a worker each.)
+/// Maximum number of checkpoints per second of all workers. (Clients with blocking calls have one worker each.)
 const PER_SECOND: u32 = 16;
 
 impl<'a, S: Sink, N: Network> Worker<'a, S, N> {
-    /// The same, which hands out what it has; `workers` is how many do.
+    /// The worker with a receiver of checkpoints; `workers` is the number of workers with one.
     pub(in super::super) fn with_checkpoints(mut self, checkpoint: Option<Checkpoint<'a, S>>, workers: u32) -> Self {
         self.checkpoint = checkpoint;
         self.checkpoint_every = PERIOD_NS.saturating_mul(workers.div_ceil(PER_SECOND).into());
@@ -36,14 +36,14 @@ impl<'a, S: Sink, N: Network> Worker<'a, S, N> {
         checkpoint(&mut self.accounting.sink, part);
     }
 
-    /// What it would bring if the phase had ended now. The kernel is not asked for round trips.
+    /// The result if the phase had ended now. Does not query the kernel for round trips.
     fn so_far(&self) -> WorkerResult<()> {
         let (begin, end) = self.accounting.window;
         let end = end.min(self.now);
         let mut gaps = self.accounting.gaps.clone();
         let mut tallies = self.accounting.tallies.clone();
         let mut cpu = self.cpu;
-        // What judges a finished level judges this one as well.
+        // The same function judges finished levels.
         let (answered, unanswered, lateness) =
             (self.accounting.answered, self.accounting.unanswered, self.accounting.lateness.clone());
         let mut generator = Generator { answered, unanswered, lateness, ..self.generator.clone() };

@@ -18,7 +18,7 @@ use crate::tap::Ended;
 
 /// Between attempts to go on after a loss, ns: as exact as an outage is stated.
 const RETRY_NS: i64 = 10_000_000;
-/// At least so long for each connection of a worker, ns: a server that starts is not buried under attempts.
+/// Minimum interval of reconnections per connection of a worker, ns: a restarting server is not flooded with attempts.
 const RETRY_EACH_NS: i64 = 2_000_000;
 
 impl<S: Sink, N: Network> Worker<'_, S, N> {
@@ -60,7 +60,7 @@ impl<S: Sink, N: Network> Worker<'_, S, N> {
         self.now.saturating_add(i64::try_from(self.job.plan.timeout_ns).unwrap_or(i64::MAX))
     }
 
-    /// There is room to write, or the connection is there, or it could not be made.
+    /// The socket is writable: there is room, or the connection was made, or it failed.
     pub(super) fn writable(&mut self, at: u32) {
         let Some(connection) = self.connections.get_mut(at as usize) else { return };
         let (key, to) = (connection.key, connection.to);
@@ -90,7 +90,7 @@ impl<S: Sink, N: Network> Worker<'_, S, N> {
         }
     }
 
-    /// The connection is there: it gets a client, which logs on.
+    /// The connection was made: creates its client, which logs on.
     fn on_connected(&mut self, at: u32, client: Endpoint, server: Endpoint) {
         if at >= self.sessions {
             return self.channel_connected(at, client, server);
@@ -206,7 +206,7 @@ impl<S: Sink, N: Network> Worker<'_, S, N> {
         let first = self.partition.clients_of(at).start as usize;
         let policy = self.job.plan.reconnect;
         let kept = self.suspend(at);
-        // Attempts to go on are no failures of their own: what they are for fails, or does not.
+        // Failed attempts to resume are not counted: the suspended operations succeed or fail themselves.
         if was_up || !kept {
             self.accounting.connection_failed(first, cause, (was_up, kept), self.now);
         }
@@ -251,7 +251,7 @@ impl<S: Sink, N: Network> Worker<'_, S, N> {
         self.timers.push(self.now.saturating_add(wait), Timer::Retry(at));
     }
 
-    /// Whether a client waits for a connection to end what is outstanding.
+    /// Whether a client waits for a connection to finish outstanding operations.
     fn rejoins(&self, at: u32) -> bool {
         let suspended = self.connections.get(at as usize).is_some_and(|connection| connection.suspended.is_some());
         suspended && self.phase == Phase::Drain && !self.gave_up
@@ -288,7 +288,7 @@ impl<S: Sink, N: Network> Worker<'_, S, N> {
         }
     }
 
-    /// Closes a connection, and leaves its client as it is.
+    /// Closes a connection without its client.
     pub(super) fn disconnect(&mut self, at: u32, cause: Cause, next: ConnectionState) {
         let now = self.now;
         let Some(connection) = self.connections.get_mut(at as usize) else { return };
@@ -338,7 +338,7 @@ impl<S: Sink, N: Network> Worker<'_, S, N> {
         self.with_client(at, |client, out, accounting| client.leave(now, out, accounting));
     }
 
-    /// Asks what the kernel knows of the round trips of connections that are up.
+    /// Queries the kernel for the round trips of connections that are up.
     pub(super) fn take_round_trips(&mut self) {
         for connection in &self.connections {
             if connection.state == ConnectionState::Up

@@ -1,4 +1,4 @@
-//! What slots do next, and what came of what they did.
+//! Next steps of slots, and the results of their actions.
 
 use std::io::ErrorKind;
 
@@ -20,24 +20,24 @@ use crate::simulated_client::iteration_clock::IterationClock;
 use crate::simulated_client::pacing::pause;
 use crate::simulated_client::slot::State;
 
-/// Steps that a slot may take at one instant without an operation among them; then others are served.
+/// Maximum number of steps without an operation that a slot takes at a time; then other slots get their turn.
 const STEPS: usize = 1_000;
 
-/// What a slot's step came to.
+/// Result of a slot's step.
 enum Taken {
     /// An operation was begun.
     Begun,
-    /// Nothing for so many ns.
+    /// A pause of this length, ns.
     Thought(u64),
     IterationOver,
     Finished,
 }
 
 impl<S: Sink, N: Network> Worker<'_, S, N> {
-    /// Looks at actions that ended, until none is left or others are to be served. `false` if some are left.
+    /// Handles ended actions, until none is left or it is time for other work. Returns false if some are left.
     pub(super) fn settle(&mut self) -> bool {
         for round in 0..BATCH {
-            // Where clients block, an operation takes its time: others do not wait for a whole batch.
+            // With blocking clients an operation takes its whole time here, so other clients do not wait for a full batch.
             let due = self.timers.next().unwrap_or(i64::MAX).min(self.next_tick);
             if round > 0 && self.address.is_none() && due <= self.now {
                 break;
@@ -188,7 +188,7 @@ impl<S: Sink, N: Network> Worker<'_, S, N> {
         }
     }
 
-    /// Sees to it that a client is woken when it wants to be. What it wanted before is found to be void when it comes.
+    /// Sets the timer for a client's next wake-up. Earlier timers are recognised as obsolete when they fire.
     pub(super) fn arm(&mut self, at: u32) {
         let Some(connection) = self.connections.get_mut(at as usize) else { return };
         let wakes_at = connection.client.as_ref().map_or(i64::MAX, |client| client.wakes_at());
@@ -274,7 +274,8 @@ impl<S: Sink, N: Network> Worker<'_, S, N> {
         }
     }
 
-    /// Counts an iteration that starts now, was due at `due` (the one after it at `next`), and whose slot has been free since `since`.
+    /// Counts an iteration that starts now and was due at `due`, when the next one is due at `next` and the slot has been free since
+    /// `since`.
     fn started(&mut self, slot: usize, (due, next): (i64, i64), since: i64) {
         let own = matches!(self.job.plan.load, Load::Partly { .. });
         if let Some(slot) = self.accounting.slots.get_mut(slot) {
@@ -304,12 +305,12 @@ impl<S: Sink, N: Network> Worker<'_, S, N> {
         if self.accounting.state(slot) != State::Over {
             self.accounting.set(slot, State::Over);
             self.live -= 1;
-            // An iteration that started late was meant for an earlier instant than that of what was done before it.
+            // An iteration that started late can have an earlier intended time than the actions before it.
             self.last = self.last.max(at).max(self.now);
         }
     }
 
-    /// What a connection was doing has ended with it: whatever its client has not said itself is said here.
+    /// A connection's actions ended with it: reports those that its client has not reported.
     pub(super) fn end_all(&mut self, connection: u32, cause: Cause) {
         for slot in self.partition.slots_of(connection) {
             let tag = self.partition.tag(slot);
@@ -321,7 +322,7 @@ impl<S: Sink, N: Network> Worker<'_, S, N> {
         }
     }
 
-    /// Whether anything of the measured phase, or begun in it, is still to come.
+    /// Whether no action of the measured phase, or begun in it, is outstanding.
     pub(super) fn drained(&mut self) -> bool {
         if self.acting > 0 {
             // All that is outstanding may be held requests. Asking everybody takes a while: not too often.
@@ -370,7 +371,7 @@ impl<S: Sink, N: Network> Worker<'_, S, N> {
     }
 }
 
-/// What an error of the operating system means for an operation.
+/// The cause of a failed operation, from an error of the operating system.
 pub(super) fn cause_of(error: &std::io::Error) -> Cause {
     match error.kind() {
         ErrorKind::ConnectionRefused => Cause::ConnectionRefused,

@@ -41,12 +41,12 @@ pub(super) use checkpoint::Checkpoint;
 const BUFFER: usize = 256 << 10;
 /// The watch is looked at, and brought up to date, this often while there is something to do, ns.
 const TICK_NS: i64 = 10_000_000;
-/// While there is nothing to do, that often. A timer so far ahead is rarely the processor's next, which it costs to set:
-/// waits that may last 10 ms took 39 µs an exchange where those of 35 ms took 35 (docs/performance.md).
+/// Maximum wait without work, ns. Timers this far ahead are rarely the processor's next one, which is expensive to set: with waits of up
+/// to 10 ms an exchange took 39 µs, with 35 ms it took 35 (docs/performance.md).
 const DOZE_NS: i64 = 4 * TICK_NS;
-/// An end that somebody asked for comes so much later that all workers know it before.
+/// A requested end is this far in the future, so that all workers see it in time.
 const NOTICE_NS: i64 = DOZE_NS + TICK_NS;
-/// Timers and answers dealt with before what they cause is sent.
+/// Maximum number of timers and answers handled before the resulting requests are sent.
 const BATCH: usize = 64;
 
 /// What all workers are given.
@@ -74,7 +74,7 @@ pub(super) struct Worker<'a, S, N> {
     net: N,
     address: Option<SocketAddr>,
     accounting: Accounting<'a, S>,
-    /// First those of the sessions, then their further channels.
+    /// First the sessions' connections, then their further channels.
     connections: Vec<Connection>,
     /// Sessions, which are the connections of the partition.
     sessions: u32,
@@ -88,7 +88,7 @@ pub(super) struct Worker<'a, S, N> {
     /// When the clock was last read.
     now: i64,
     next_tick: i64,
-    /// The watch is looked at before then, whatever happens.
+    /// The watch is checked before this time in any case.
     doze: i64,
     /// When it was last looked at.
     ticked: i64,
@@ -96,9 +96,9 @@ pub(super) struct Worker<'a, S, N> {
     phase: Phase,
     /// From then on nothing new is begun.
     limit: i64,
-    /// Somebody ended the run before its time.
+    /// The run was stopped early.
     stopped: bool,
-    /// The drain is over: what was outstanding has failed, and responses without a request were counted.
+    /// The drain is over: outstanding operations have failed, and unmatched responses were counted.
     gave_up: bool,
     /// Slots that are not over, and when the last one was.
     live: u32,
@@ -137,7 +137,7 @@ impl<'a, S: Sink, N: Network> Worker<'a, S, N> {
         sink: S,
     ) -> Self {
         let mut accounting = Accounting::new((partition, worker), sink, job.setup.names(), job.plan.stage);
-        // Slots of clients that block wait for each other: that is how they were planned, unless there is a schedule.
+        // Slots of blocking clients wait for each other. That is as planned, unless there is a schedule.
         let alone = partition.clients().count() as u64 * u64::from(job.plan.depth) == 1;
         accounting.scheduled = !matches!(job.plan.load, Load::Closed { .. });
         accounting.counts_starts = accounting.scheduled || job.setup.address().is_some() || alone;
@@ -191,7 +191,7 @@ impl<'a, S: Sink, N: Network> Worker<'a, S, N> {
         }
     }
 
-    /// One round of the loop: what is due, what ended, what can be sent; then waits, at most until `until`.
+    /// One round of the loop: handles due timers and ended actions, sends requests, then waits, at most until `until`.
     fn step(&mut self, until: i64) -> io::Result<()> {
         // After events the clock has just been read.
         if self.ready.is_empty() {
@@ -222,7 +222,7 @@ impl<'a, S: Sink, N: Network> Worker<'a, S, N> {
         }
         self.wait(until, &mut ready)?;
         for event in &ready {
-            // However many connections are ready, a timer does not wait for all of them.
+            // A due timer does not wait until all ready connections are served.
             if self.timers.next().is_some_and(|next| next <= self.now) {
                 self.fire();
                 self.settle();
@@ -263,7 +263,7 @@ impl<'a, S: Sink, N: Network> Worker<'a, S, N> {
         Ok(())
     }
 
-    /// Does what is due. `false` if more is.
+    /// Fires due timers. Returns false if more are due.
     fn fire(&mut self) -> bool {
         for _ in 0..BATCH {
             let Some((at, timer)) = self.timers.due(self.now) else { return true };
@@ -294,7 +294,7 @@ impl<'a, S: Sink, N: Network> Worker<'a, S, N> {
         }
     }
 
-    /// Several times a second: looks whether somebody wants an end, says how far we are, looks for overdue requests.
+    /// Several times per second: checks for a requested end, reports progress, looks for overdue requests.
     fn tick(&mut self) {
         let period = TICK_NS.min(eighth(self.job.plan.timeout_ns));
         self.next_tick = self.now + period;
@@ -356,7 +356,7 @@ impl<'a, S: Sink, N: Network> Worker<'a, S, N> {
     }
 }
 
-/// An instant as the watch shows it: 0 where nobody knows.
+/// A time for the watch: 0 if unknown.
 fn known(at: i64) -> i64 {
     if at == i64::MAX { 0 } else { at }
 }

@@ -17,9 +17,9 @@ use crate::simulated_client::delay::Delay;
 use crate::simulated_client::pacing::{Schedule, first_pause};
 use crate::simulated_client::slot::{Slot, State};
 
-/// Connecting ends so long before a common start, ns: workers take a moment to find out that all have gathered.
+/// Connecting ends this long before a common start, ns: workers need a moment to see that all are ready.
 const GATHERING_NS: i64 = 50_000_000;
-/// Pauses have seeds of their own, so that they are the same whatever scenarios draw.
+/// Seed of pauses: a separate one, so that they do not depend on the scenarios' random numbers.
 const PAUSES: u64 = 0x7061_7573_6573_2121;
 
 impl<S: Sink, N: Network> Worker<'_, S, N> {
@@ -67,7 +67,7 @@ impl<S: Sink, N: Network> Worker<'_, S, N> {
                 let scenario = self.job.setup.scenario(client_index, slot, seed_of(plan.seed, client_index, slot));
                 self.accounting.slots.push(Slot {
                     scenario: Some(scenario),
-                    // Until it starts, nobody waits for its connection.
+                    // Before the start no slot waits for its connection.
                     state: State::Thinking,
                     intended: 0,
                     begun: 0,
@@ -85,7 +85,7 @@ impl<S: Sink, N: Network> Worker<'_, S, N> {
     fn connect_all(&mut self) -> io::Result<()> {
         self.now = self.net.now();
         let connect_until = after(self.now, self.job.plan.phases.connect_ns);
-        // Whoever is not connected at a common start connects later, as with any start.
+        // A client that is not connected at a common start connects later, as usual.
         let common = self.job.plan.start_at_ns.map_or(i64::MAX, |start| start.saturating_sub(GATHERING_NS));
         let until = connect_until.min(common);
         self.phase = Phase::Connecting;
@@ -191,17 +191,17 @@ impl<S: Sink, N: Network> Worker<'_, S, N> {
         self.limit = end;
     }
 
-    /// Waits for what is outstanding, as long as the plan allows.
+    /// Waits for outstanding operations, as long as the plan allows.
     fn drain(&mut self) -> io::Result<()> {
         let until = after(self.now.max(self.accounting.window.1), self.job.plan.phases.drain_ns);
         self.phase = Phase::Drain;
         self.job.watch.enter(Phase::Drain, self.now, until);
-        // Whoever stops the drain wants its end; whoever stopped the load has not waited for it yet.
+        // Only a stop during the drain ends it; a stop of the load before does not.
         let stopped = self.stopped;
         while self.now < until && !self.gone() && (stopped || !self.job.watch.stopped()) && !self.drained() {
             self.step(until)?;
         }
-        // Whatever has no answer now has none, and an answer that comes all the same is no surprise.
+        // From now on outstanding operations count as unanswered, and late answers are expected.
         self.gave_up = true;
         let clients = self.connections.iter().filter_map(|connection| connection.client.as_ref());
         self.generator.unmatched_responses += clients.map(|client| client.unmatched_responses()).sum::<u64>();
@@ -216,7 +216,7 @@ impl<S: Sink, N: Network> Worker<'_, S, N> {
             }
         }
         while !self.settle() {}
-        // Behind the failures of what had no answer: they are their iterations'.
+        // After the failures of unanswered operations, which belong to these iterations.
         self.accounting.count_unended(self.now);
         let overtime = self.accounting.last_due_ended.saturating_sub(self.accounting.window.1);
         self.generator.overtime_ns = u64::try_from(overtime).unwrap_or(0);
@@ -228,12 +228,12 @@ impl<S: Sink, N: Network> Worker<'_, S, N> {
         Ok(())
     }
 
-    /// Nobody wants to wait for anything any more.
+    /// The run was abandoned or failed: no further waiting.
     fn gone(&self) -> bool {
         self.job.watch.abandoned() || self.job.coordinator.failed()
     }
 
-    /// Logs off wherever somebody is logged on, and closes every connection.
+    /// Logs off all sessions, and closes every connection.
     fn leave_all(&mut self) -> io::Result<()> {
         self.phase = Phase::Leaving;
         self.limit = i64::MIN;
@@ -266,7 +266,7 @@ impl<S: Sink, N: Network> Worker<'_, S, N> {
     }
 }
 
-/// So many ns after an instant.
+/// The instant `ns` after `at`.
 fn after(at: i64, ns: u64) -> i64 {
     at.saturating_add(i64::try_from(ns).unwrap_or(i64::MAX))
 }

@@ -13,7 +13,7 @@ use crate::network::{ConnectionKey, Network, Received};
 
 /// Slices handed to the kernel at once (it takes at most 1,024).
 const SLICES: usize = 256;
-/// Times that one connection is read before others are served.
+/// Maximum number of reads of one connection before others are served.
 const READS: usize = 8;
 
 impl<S: Sink, N: Network> Worker<'_, S, N> {
@@ -85,7 +85,7 @@ impl<S: Sink, N: Network> Worker<'_, S, N> {
         self.lose_if_over(at);
     }
 
-    /// A client that has given its connection up would fail whatever it is asked, and nothing that comes would tell us.
+    /// A client that has given up its connection would fail every request, and no event would show it.
     fn lose_if_over(&mut self, at: u32) {
         let home = self.connections.get(at as usize).map_or(at, |connection| connection.home);
         let up = self.connections.get(home as usize).filter(|connection| connection.state == ConnectionState::Up);
@@ -94,8 +94,8 @@ impl<S: Sink, N: Network> Worker<'_, S, N> {
         }
     }
 
-    /// Where this worker has a single connection, waits for what it brings and receives it at once. `false`, and nothing
-    /// was done, where there is something else to wait for.
+    /// If this worker has a single connection, waits for its data and receives it at once. Returns false without any effect if the worker
+    /// must wait for other events too.
     pub(super) fn await_bytes(&mut self, until: i64) -> bool {
         let [connection] = self.connections.as_slice() else { return false };
         // Clients that block have no connection of ours.
@@ -116,7 +116,7 @@ impl<S: Sink, N: Network> Worker<'_, S, N> {
                 self.arrived(0, buffer.get(..received.bytes).unwrap_or_default(), received)?;
                 Ok(received.bytes == room)
             });
-            // Whatever more there is comes as quickly the next time.
+            // Further bytes are received as quickly the next time.
             self.goes_on(0, read);
         }
         self.buffer = buffer;
@@ -147,7 +147,7 @@ impl<S: Sink, N: Network> Worker<'_, S, N> {
             let unwanted = usize::try_from(unwanted).unwrap_or(usize::MAX);
             let received = self.net.discard(key, unwanted)?;
             self.arrived(at, &[], received)?;
-            // What is behind the message is certainly there if all of it was.
+            // If the whole message has arrived, the bytes after it may have too.
             return Ok(false);
         }
         let (room, take) = connection.manner(buffer.len());
@@ -164,7 +164,7 @@ impl<S: Sink, N: Network> Worker<'_, S, N> {
         }
         self.now = self.net.now();
         let now = self.now;
-        // The kernel's clock may have been set: what it says is left out if it cannot be.
+        // The kernel's clock may have been set: an impossible timestamp is ignored.
         let lag = received.kernel_ns.map(|kernel| now - kernel).filter(|lag| *lag >= 0);
         if let Some(lag) = lag.filter(|_| self.accounting.measures(now)) {
             self.generator.wake_up_lag.record(lag);

@@ -111,7 +111,7 @@ fn a_receive_waits_where_no_timer_is_near() {
     let got = std::iter::from_fn(|| Some(receive(&mut net))).find(|got| *got != Err(io::ErrorKind::WouldBlock));
     assert_eq!(got, Some(Ok(3)));
     let mut server = writer.join().unwrap();
-    // Nothing else waits from then on: neither a receive of the other kind, nor a send.
+    // Nothing else waits after that: neither a receive of the other kind, nor a send.
     assert_eq!(net.receive(KEY, &mut [0; 1], Take::AtOnce).unwrap_err().kind(), io::ErrorKind::WouldBlock);
     let block = vec![0; 1 << 16];
     let error = loop {
@@ -138,7 +138,7 @@ fn the_kernel_stamps_what_it_is_asked_to() {
             assert!(before - 1_000_000 <= at && at <= after + 1_000_000, "{before} {at} {after}");
             return;
         }
-        // A worker of the kernel turns stamps on, and must come to it.
+        // A kernel worker turns timestamps on; it needs time to run.
         std::thread::sleep(std::time::Duration::from_millis(1));
     }
     panic!("no stamp");

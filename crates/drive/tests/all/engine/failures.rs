@@ -191,7 +191,7 @@ fn an_outage_is_charged_to_the_iteration_that_waited_for_its_end() {
     assert_eq!((tally.connection_failures.as_slice(), tally.connections_failed()), (connections.as_slice(), [2, 1]));
 }
 
-/// Resets, then refuses so many times.
+/// Resets the connection, then refuses `times` attempts.
 fn reset_and_refused(times: u32) -> Memory {
     door(move |_, attempts, _| match attempts {
         0 => Accept::Serve(
@@ -218,7 +218,7 @@ fn a_client_that_keeps_its_operations_goes_on_over_the_next_connection() {
     assert_eq!(toys.seen.reconnected.load(SeqCst), 0, "its scenario knows nothing of it");
     let rows = all(&ran);
     assert_eq!((rows[0].outcome, rows[0].connection), (Outcome::Unanswered, 0));
-    // Lost at once, refused after 10, 20 and 30 ms, there after 40 ms: what was asked first is answered then.
+    // Lost at once, refused after 10, 20 and 30 ms, connected after 40 ms: the first request is answered then.
     let again = &rows[1].timeline;
     assert_eq!((rows[1].outcome, rows[1].connection), (Outcome::Succeeded, 1));
     assert_eq!((again.request_first, again.response_last), (Some(START + 40 * MS), Some(START + 41 * MS)));
@@ -259,7 +259,7 @@ fn no_answer_in_time_is_unanswered_and_what_comes_later_is_a_stranger() {
     assert!((80 * MS..=90 * MS).contains(&after), "{after}");
 }
 
-/// While others log off, what was given up at the end of the drain is answered: that is no surprise, and how long they take is chance.
+/// While other clients log off, answers to abandoned requests may come: they are expected, and their number is random.
 #[test]
 fn what_comes_after_the_end_of_the_drain_is_no_stranger() {
     let toys = Toys { log_on: true, ..Toys::new(&TURN) };
@@ -335,8 +335,8 @@ fn an_open_schedule_goes_on_while_a_connection_is_lost() {
     let plan = Plan { load, ..plan(1) };
     let reset: fn(i64, u64) -> Vec<Reply> = |at, _| vec![Reply { at, what: Delivery::Reset }];
     let ran = over(&plan, &toys, |_| except(0, 50, reset));
-    // Lost at 100 ms, there again at 110 ms. What was due at 102, 104 … starts then, one a millisecond, and has caught up
-    // with what is due at 118.
+    // Lost at 100 ms, reconnected at 110 ms. Iterations due at 102, 104 … start then, one per ms, and have caught up with the schedule at
+    // 118.
     assert_eq!((ran.generator.planned, ran.generator.never_sent, ran.generator.late_starts), (100, 0, 8));
     assert_eq!((ran.clients[0].actions, ran.generator.schedule_lag.moments().max_ns()), (99, Some(0)));
 }
@@ -385,7 +385,7 @@ fn a_server_that_takes_a_few_bytes_at_a_time_gets_all_of_them() {
     assert_eq!(first.service_time(), Some(MS));
 }
 
-/// Runs until `watch` is told to end by the server at `when`.
+/// Runs until the server ends it through `watch` at `when`.
 fn told_by_the_server(
     when: i64,
     tell: fn(&Watch),

@@ -13,7 +13,7 @@ pub(crate) const S: i64 = 1_000_000_000;
 /// When every clock starts, ns since the Unix epoch.
 pub(crate) const START: i64 = 1_700_000_000 * S;
 
-/// Answers each request when `latency` (of the instant at which it came) is over, one after the other.
+/// Answers requests one after the other, each after `latency` (of its arrival time).
 pub(crate) struct ToyServer<L> {
     bytes: Vec<u8>,
     latency: L,

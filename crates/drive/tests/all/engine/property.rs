@@ -1,4 +1,4 @@
-//! Whatever the plan and whatever the server does: every run ends, and nothing is lost or counted twice.
+//! For any plan and any behaviour of the server: every run ends, and nothing is lost or counted twice.
 
 use std::io::ErrorKind;
 use std::sync::atomic::Ordering::SeqCst;
@@ -156,7 +156,7 @@ fn check(
     } else {
         prop_assert_eq!(progress.actions, succeeded);
     }
-    // Errors are those of actions, and those of connections.
+    // All errors are those of actions and those of connections.
     let all_errors = |cause| ran.clients.iter().map(|tally| tally.count_of(cause)).sum::<u64>();
     let of_actions = |cause| ends.iter().filter(|(.., end)| *end == Err(cause)).count() as u64;
     for cause in [Cause::Status, Cause::Unsupported, Cause::Ended] {

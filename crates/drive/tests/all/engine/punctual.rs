@@ -18,10 +18,10 @@ const LATE: i64 = 130_000;
 /// The longest that a worker may be awake for one start, ns.
 const LONGEST: i64 = 200_000;
 
-/// From when until when somebody was awake, at most.
+/// Periods in which a worker was awake, at most.
 type Polls = Arc<Mutex<Vec<(i64, i64)>>>;
 
-/// Memory whose sleepers are woken late, as those of an idle processor are. What happens wakes them at once.
+/// A memory network whose sleeping threads wake up late, as on an idle processor. Events wake them at once.
 struct Sleepy {
     net: Memory,
     polls: Polls,
@@ -76,7 +76,7 @@ impl Network for Sleepy {
     }
 }
 
-/// Runs over memory whose sleepers are woken late; what it polled.
+/// Runs on a memory network with late wake-ups; returns the polling periods.
 fn sleepy(plan: &Plan, latency: i64) -> (Over, Vec<(i64, i64)>) {
     let (toys, polls) = (Toys::new(&TURN), Polls::default());
     let net = |_| Ok(Sleepy { net: steady(latency), polls: Arc::clone(&polls) });
@@ -101,7 +101,7 @@ fn requests(ran: &Over) -> Vec<(u32, [Option<i64>; 3])> {
 
 #[test]
 fn starts_are_on_time_and_everything_is_as_if_nobody_slept() {
-    // Answers come when somebody sleeps, when somebody polls, and together with starts.
+    // Answers come during sleep, during polling, and together with starts.
     for latency in [50_000, 300_000, MS, 2 * MS, 7 * MS] {
         let (ran, polls) = sleepy(&open(20), latency);
         let lag = &ran.generator.schedule_lag;
@@ -129,7 +129,7 @@ fn workers_that_share_a_core_sleep_and_are_late() {
     let crowd = Plan { threads: cores + 1, ..open(cores + 1) };
     let (ran, polls) = sleepy(&crowd, 50_000);
     assert_eq!(polls, []);
-    // Whoever is busy with another start is not late for the next.
+    // A worker that is busy with another start is not late for the next.
     let lag = ran.generator.schedule_lag;
     assert!(
         lag.moments().max_ns() == Some(LATE as u64) && lag.percentile_ns(50.0) >= Some(LATE as u64 - 1_000),

@@ -1,4 +1,4 @@
-//! Who starts what when, to the nanosecond.
+//! Start times of all kinds of load, to the nanosecond.
 
 use std::collections::BTreeSet;
 use std::sync::Arc;
@@ -49,7 +49,7 @@ fn a_client_that_does_something_by_itself_is_woken_at_that_instant() {
     let rows = all(&ran);
     assert!(rows.len() > 90, "{}", rows.len());
     let waited = |t: &Transaction| t.timeline.request_first.unwrap() - t.timeline.intended.unwrap();
-    // Every other request is sent by itself, 1 ms later, to the nanosecond; the clients do not wait for each other.
+    // The client sends every other request by itself, 1 ms later, to the nanosecond; clients do not wait for each other.
     let late = rows.iter().filter(|t| waited(t) == LATER).count();
     assert_eq!(rows.iter().filter(|t| waited(t) == 0).count() + late, rows.len());
     assert!(late.abs_diff(rows.len() / 2) <= 3, "{late} of {}", rows.len());
@@ -107,7 +107,7 @@ fn an_open_schedule_is_kept_whatever_the_server_does() {
     );
     let begun = |ran: &Over| all(ran).iter().filter(|t| t.timeline.request_first == t.timeline.intended).count();
     assert_eq!(begun(&quick), 330);
-    // A slot does an iteration in 7 ms, three of them do some 43 in 100 ms and 21 in the drain's 50: the rest never starts.
+    // A slot takes 7 ms per iteration: three slots do some 43 in 100 ms and 21 in the drain's 50 ms. The rest never starts.
     let generator = &slow.generator;
     assert_eq!(generator.planned, 300);
     assert!(generator.never_sent > 200 && generator.late_starts > 0, "{generator:?}");
@@ -157,7 +157,7 @@ fn a_stall_shows_in_the_response_time_from_intended() {
     let rows: Vec<Transaction> = all(&ran).into_iter().filter(|t| t.stage.is_some()).collect();
     assert_eq!(rows.len(), 40_000);
     let p99 = |time: fn(&Transaction) -> Option<i64>| percentile(rows.iter().filter_map(time).collect(), 99.0);
-    // What came u after the stall began waited for its end and for the 2,000 u before it, four at a time every 100 µs:
+    // An iteration due u after the stall began waited for its end and for the 2,000 u iterations before it, four at a time every 100 µs:
     // 1.4 s − 0.95 u. 400 of 40,000 are 1 %, so u = 0.2 s.
     let corrected = p99(|t| t.timeline.response_time_from_intended());
     assert!((corrected as f64 / 1.21e9 - 1.0).abs() < 0.01, "{corrected}");
@@ -192,7 +192,7 @@ fn overtime_lasts_until_the_last_iteration_of_the_phase_has_ended_or_is_given_up
         let load = Load::Partly { users: 2, every_ns: 10 * MS as u64, arrivals: Arrivals::Constant };
         over(&plan(load), &toys, move |_| steady(answer)).generator.overtime_ns / MS as u64
     };
-    // The phase ends at 110 ms. The second user's last iteration is due at 105: begun then, or behind ten others begun one by one.
+    // The phase ends at 110 ms. The second user's last iteration is due at 105 ms: begun then, or after ten others, one by one.
     assert_eq!([2, 7, 12].map(|answer| overtime(answer * MS)), [0, 2, 27]);
     // 11 iterations of 20 ms each are not over when the drain of 50 ms is.
     assert_eq!(overtime(20 * MS), 50);
@@ -210,7 +210,7 @@ fn a_user_whose_iteration_is_not_over_starts_the_next_one_late() {
     // Due at 10 … 100: all ten in the measured phase, all late.
     assert_eq!((ran.generator.late_starts, ran.clients[0].late_iterations, ran.generator.never_sent), (10, 10, 0));
     assert_eq!(ran.clients[0].due_iterations, 10);
-    // Answers come at 15, 30 … 165 ms, the phase is from 10 to 110: what the drain brings is no throughput of it.
+    // Answers come at 15, 30 … 165 ms, the phase is from 10 to 110 ms: answers in the drain are not part of its throughput.
     assert_eq!(rows.iter().filter(|row| row.stage.is_some()).count(), 10);
     assert_eq!(ran.generator.answered.requests, 7);
 }

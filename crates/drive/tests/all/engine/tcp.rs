@@ -10,7 +10,7 @@ use plimsoll_workload::{Load, Pause, Phases};
 
 use super::toy::{Do, Toys, answer, head};
 
-/// Answers requests until the other side closes. The thread ends with the process.
+/// Answers requests until the client closes. The thread ends with the process.
 pub(crate) fn serve() -> SocketAddr {
     let listener = TcpListener::bind("127.0.0.1:0").unwrap();
     let address = listener.local_addr().unwrap();

@@ -1,6 +1,6 @@
-//! A protocol that is as small as one can be, its client, its server, and scripts of it.
+//! A minimal protocol, its client, its server, and scenarios of it.
 //!
-//! A message: length (of all of it), id, status (in requests: what is asked for), then bytes.
+//! A message: length (of the whole message), id, status (in requests: the requested answer), then bytes.
 
 use std::net::SocketAddr;
 use std::sync::atomic::{AtomicU64, Ordering::SeqCst};
@@ -16,12 +16,12 @@ use plimsoll_workload::scenario::{Scenario, ScenarioStep, Verdict};
 
 /// Bytes of a message's head.
 pub(crate) const HEAD: usize = 16;
-/// What a request may ask for.
+/// The answers that a request can ask for.
 pub(crate) const NOTHING: u32 = 0;
 pub(crate) const HOLD: u32 = 1;
 pub(crate) const LOG_ON: u32 = 2;
 pub(crate) const LOG_OFF: u32 = 3;
-/// From here on: so many bytes of data.
+/// Higher values: the difference is the number of data bytes.
 pub(crate) const DATA: u32 = 1 << 16;
 
 pub(crate) fn message(id: u64, word: u32, data: usize) -> Vec<u8> {
@@ -50,7 +50,7 @@ pub(crate) fn answer(id: u64, word: u32) -> Option<Vec<u8>> {
     }
 }
 
-/// How much later a client sends what it is to send by itself, ns.
+/// Delay of requests that a client sends by itself, ns.
 pub(crate) const LATER: i64 = 1_000_000;
 
 pub(crate) struct ToyClient {
@@ -64,7 +64,7 @@ pub(crate) struct ToyClient {
     keeps: bool,
     up: bool,
     kept: Vec<(u32, Delivery, Option<i64>)>,
-    /// What it sends by itself, and when.
+    /// Requests that it sends by itself, and their times.
     later: Vec<(i64, Ticket)>,
 }
 
@@ -277,12 +277,12 @@ pub(crate) enum Do {
     Null,
     Read(u32),
     ReadKept(u32),
-    /// What comes is taken to be wrong.
+    /// The data is treated as wrong.
     ReadWrong(u32),
-    /// Whatever comes of it counts as this.
+    /// Any result counts as this verdict.
     Judged(Verdict),
     Hold,
-    /// What the client sends by itself, later.
+    /// The client sends this by itself, later.
     Later,
     /// Something that the client does without a request.
     Known,
@@ -385,7 +385,7 @@ pub(crate) struct Toys {
     pub(crate) log_on: bool,
     /// Clients keep their operations where their connection is lost.
     pub(crate) keeps: bool,
-    /// Slots keep no list of what they saw.
+    /// Slots do not record their data.
     pub(crate) quiet: bool,
     pub(crate) seen: Arc<Seen>,
     pub(crate) names: Names,
