@@ -5,9 +5,9 @@ use std::collections::BTreeMap;
 use serde::de::{Deserializer, Error};
 use serde::{Deserialize, Serialize};
 
-/// Longest title, characters: what a heading has room for.
+/// Maximum length of a title, characters, so that it fits a heading.
 pub const LONGEST_TITLE: usize = 200;
-/// Most labels of a measurement: those of a build system are about ten.
+/// Maximum number of labels of a measurement: a build system has about ten.
 pub const MOST_LABELS: usize = 32;
 /// Longest key of a label, bytes.
 pub const LONGEST_KEY: usize = 64;
@@ -64,7 +64,7 @@ impl SystemUnderTest {
 }
 
 impl About {
-    /// Whether none of them was given.
+    /// Whether all fields are empty.
     #[must_use]
     pub fn is_empty(&self) -> bool {
         *self == Self::default()
@@ -91,10 +91,10 @@ impl About {
         }
     }
 
-    /// `KEY=VALUE`.
+    /// Parses `KEY=VALUE`.
     ///
     /// # Errors
-    /// It is none, the key has other characters than an OpenMetrics label, or one of them is too long.
+    /// The text has another form, the key has characters that an OpenMetrics label must not have, or key or value is too long.
     pub fn parse_label(text: &str) -> Result<(String, String), String> {
         let (key, value) = text.split_once('=').ok_or("expected KEY=VALUE")?;
         let first = key.chars().next().is_some_and(|c| c.is_ascii_alphabetic());
@@ -130,7 +130,7 @@ impl About {
     }
 }
 
-/// Labels of a recording that somebody else may have written: a key becomes the name of an OpenMetrics label.
+/// Checks labels of a recording from an untrusted source: a key becomes the name of an OpenMetrics label.
 fn checked_labels<'de, D: Deserializer<'de>>(deserializer: D) -> Result<BTreeMap<String, String>, D::Error> {
     let labels = BTreeMap::<String, String>::deserialize(deserializer)?;
     let pairs = labels.iter().map(|(key, value)| About::parse_label(&format!("{key}={value}")));

@@ -21,7 +21,7 @@ macro_rules! anomalies {
                 match self { $(Anomaly::$variant => $label,)+ }
             }
 
-            /// What a report prints.
+            /// The text in reports.
             pub fn text(self) -> &'static str {
                 match self { $(Anomaly::$variant => $text,)+ }
             }
@@ -52,7 +52,7 @@ anomalies! {
     PacketOutOfOrder "packet_out_of_order" "packet too far out of order in the file to be sorted by its time";
     /// Packets whose record has no time; they carry no transaction.
     PacketWithoutTime "packet_without_time" "packet without a timestamp";
-    /// Packets whose time is more than a day from that of the packets before and behind; they carry no transaction.
+    /// Packets whose time is more than a day from that of the packets before and after; they belong to no transaction.
     TimeOutlier "time_outlier" "packet left out: its timestamp is far from the packets around it";
     /// Places where time goes on more than a day away.
     TimeJump "time_jump" "timestamps jump by more than a day";
@@ -66,9 +66,9 @@ anomalies! {
     PacketMalformed "packet_malformed" "packet header malformed or cut off";
     /// IP datagrams of which fragments never came (or too many were open at once).
     FragmentsIncomplete "fragments_incomplete" "IP datagram with missing fragments";
-    /// Holes in a TCP stream that the receiver acknowledged: the capture dropped what was in them.
+    /// Holes in a TCP stream that the receiver acknowledged: the capture dropped the data.
     GapInCapture "gap_in_capture" "gap in a stream, acknowledged: the capture dropped the packets";
-    /// Holes in a TCP stream that nobody acknowledged, left when the buffer or the capture ended.
+    /// Holes in a TCP stream without an acknowledgement, left when the buffer or the capture ended.
     GapUnexplained "gap_unexplained" "gap in a stream, not acknowledged";
     /// Holes that a later packet filled: lost on the network and sent again, or reordered.
     GapFilled "gap_filled" "gap in a stream filled by a later packet";
@@ -100,11 +100,12 @@ anomalies! {
     ResponseEndMissing "response_end_missing" "final packet of response missing";
     /// Answers to a request that was not seen.
     ResponseWithoutRequest "response_without_request" "response without a captured request";
-    /// Requests that nobody answered before the capture or the connection ended.
+    /// Requests without an answer before the capture or the connection ended.
     RequestUnanswered "request_unanswered" "request without a captured response";
     /// Answers that fit an id but not the request (another command, or an acknowledgement too old).
     ResponseMismatch "response_mismatch" "response with a matching ID, but for another kind of request";
-    /// Requests left without a row because an answer came that may be another's: both directions lost data since, and the id comes round.
+    /// Requests without a row because an answer came that may belong to another one: both directions lost data since, and the id wraps
+    /// around.
     PairAmbiguous "pair_ambiguous" "request and response left unpaired: gaps in both directions, and IDs are reused";
     /// Requests that took an id still waiting for its answer.
     IdReused "id_reused" "ID reused before its response was captured";

@@ -1,4 +1,4 @@
-//! What a request asks for: which file, which bytes of it, and how it is to be opened.
+//! The requested object of a request: file, byte range, and open mode.
 
 use std::hash::Hasher;
 use std::net::IpAddr;
@@ -8,7 +8,7 @@ use serde::{Deserialize, Serialize};
 
 use crate::Symbol;
 
-/// What a request asks for, besides its procedure and its path. `None` is what is not known, or what the procedure does not have.
+/// Parameters of a request besides its procedure and path. `None` means unknown or not applicable.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Asked {
     /// The file.
@@ -17,11 +17,11 @@ pub struct Asked {
     pub offset: Option<u64>,
     /// How many bytes from there.
     pub bytes: Option<u64>,
-    /// The other path: the new name of a rename or link, the source of a copy.
+    /// The second path: the new name of a rename or link, the source of a copy.
     pub second_path: Symbol,
-    /// What an open does where the file exists, and where it does not.
+    /// How an open treats an existing file and a missing one.
     pub disposition: Option<Disposition>,
-    /// What an open asks to do with the file's data.
+    /// The requested access of an open to the file's data.
     pub access: Option<FileAccess>,
     /// Whether a write's data are to be on stable storage before the answer. No table has it.
     pub durable: Option<bool>,
@@ -38,7 +38,7 @@ pub struct FileIdentity(NonZeroU64);
 const SPREAD: u64 = 0x9E37_79B9_7F4A_7C15;
 
 impl FileIdentity {
-    /// That of a number, as it stands in a table.
+    /// The value of its number in a table.
     #[inline]
     pub fn of_number(number: u64) -> Option<Self> {
         NonZeroU64::new(number).map(Self)
@@ -117,7 +117,7 @@ fn write_folded(hasher: &mut impl Hasher, text: &str) {
     hasher.write_u8(0xFF);
 }
 
-/// What an open does where the file exists, and where it does not. Protocols that have less use those that they have.
+/// How an open treats an existing file and a missing one. Protocols with fewer modes use a subset.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
 pub enum Disposition {
     /// Replaces it; creates it.
@@ -157,7 +157,7 @@ impl Disposition {
     }
 }
 
-/// What an open asks to do with the file's data.
+/// The requested access of an open to the file's data.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
 pub enum FileAccess {
     /// Neither read nor write them: attributes, renaming, deletion.

@@ -1,11 +1,11 @@
-//! The network path to a client, as the packets of a capture tell of it.
+//! The network path to a client, from captured packets.
 
 use std::net::IpAddr;
 
 use serde::{Deserialize, Serialize};
 
-/// The network path to one client, over its connections with file-server traffic. Of two numbers the first is of what it sends (or the
-/// way to its servers), the second of what it is sent (or the way to it).
+/// The network path to one client, over its connections with file-server traffic. Of pairs, the first number is for the direction from
+/// the client to its servers, the second for the opposite one.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct ClientPath {
     /// The client.
@@ -34,7 +34,7 @@ pub struct ClientPath {
     pub stuck: [Stuck; 2],
     /// Segments of requests that were sent again and again while nothing came back from the server on their connection.
     pub unanswered: Stuck,
-    /// When the first of them was sent again first, ns.
+    /// Time of the first retransmission of the first of these segments, ns.
     pub unanswered_from_ns: Option<i64>,
     /// The largest segment that was acknowledged, of those that were timed, bytes.
     pub largest_acknowledged: [u32; 2],
@@ -78,13 +78,13 @@ pub struct RoundTrip {
     pub count: u64,
 }
 
-/// Segments that were sent four times or more, at growing intervals, without an acknowledgement, though their receiver sent other packets
-/// meanwhile.
+/// Segments that were sent four times or more, at growing intervals, without an acknowledgement, although their receiver sent other
+/// packets meanwhile.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Stuck {
     /// Segments: one of a connection at a time.
     pub segments: u64,
-    /// How often the one was sent that was sent most.
+    /// Number of copies of the segment that was sent most often.
     pub copies: u64,
     /// From the first retransmission to the last, all together, ns.
     pub ns: u64,
@@ -93,7 +93,7 @@ pub struct Stuck {
 }
 
 impl Stuck {
-    /// Adds other ones.
+    /// Adds further segments.
     pub fn add(&mut self, other: &Stuck) {
         *self = Self {
             segments: self.segments.saturating_add(other.segments),
@@ -115,9 +115,9 @@ pub struct Pace {
     pub ns: u64,
     /// Parts at whose beginning data were on the way from the place of the capture to the receiver.
     pub on_the_way: u64,
-    /// The binary logarithms of their bytes per second, in 1/256,
+    /// Sum of the binary logarithms of the parts' rates in bytes per second, in 1/256.
     pub log2_sum: u64,
-    /// … and their squares.
+    /// Sum of the squares of these logarithms.
     pub log2_squares: u64,
 }
 
@@ -136,7 +136,7 @@ impl Pace {
         self.add(&part);
     }
 
-    /// Adds other parts.
+    /// Adds further parts.
     pub fn add(&mut self, other: &Pace) {
         *self = Self {
             count: self.count.saturating_add(other.count),

@@ -1,4 +1,4 @@
-//! What the observer saw of the traffic, and what it knows it did not see.
+//! Completeness of the observed traffic: captured and missing parts.
 
 mod sum;
 
@@ -69,7 +69,7 @@ pub struct ClockGranularity {
     pub estimate_ns: Option<u64>,
     /// The data only show that it is not coarser than the estimate.
     pub at_most: bool,
-    /// How often the clock was set back: a packet is more than 100 ms earlier than the one before it in the capture.
+    /// Number of times that the clock was set back: a packet is more than 100 ms earlier than its predecessor in the capture.
     pub backward_steps: u64,
 }
 
@@ -94,7 +94,7 @@ pub struct Unseen {
     pub requests_waiting: u64,
     /// Responses without a request where the capture lost nothing: it began after the request.
     pub responses_before_start: u64,
-    /// Requests without an answer that came in datagrams: nothing tells whether the capture has all of them.
+    /// Requests over UDP without an answer: there is no trace of packets that were not captured.
     pub requests_unexplained: u64,
     /// Responses without a request: in datagrams, or of a connection of which nothing is known to be lost, and the beginning was captured
     /// or the first packet came more than a second after the capture's.
@@ -112,12 +112,12 @@ pub struct Unseen {
 pub struct Missing {
     /// The best estimate.
     pub operations: u64,
-    /// At least so many.
+    /// Lower bound.
     pub low: u64,
-    /// At most so many, as far as the capture tells.
+    /// Upper bound, from the capture.
     pub high: u64,
-    /// Connections that lost data of which not one message was recognised, or whose beginning was lost while others were captured: nobody
-    /// knows how many operations they had.
+    /// Connections with lost data and not one recognised message, or whose beginning was lost while others were captured: their number of
+    /// operations is unknown.
     pub unknown: u64,
 }
 
@@ -126,9 +126,9 @@ pub struct Missing {
 pub struct ShareMissing {
     /// The best estimate.
     pub share: f64,
-    /// At least so much.
+    /// Lower bound.
     pub low: f64,
-    /// At most so much.
+    /// Upper bound.
     pub high: f64,
 }
 
@@ -174,7 +174,7 @@ impl Unseen {
         })
     }
 
-    /// Requests without an answer, whatever the cause.
+    /// Requests without an answer, for any cause.
     pub fn unanswered(&self) -> u64 {
         self.requests_after_gap
             + self.requests_after_cut
@@ -183,7 +183,7 @@ impl Unseen {
             + self.requests_unexplained
     }
 
-    /// Responses without a request, whatever the cause.
+    /// Responses without a request, for any cause.
     pub fn orphans(&self) -> u64 {
         self.responses_after_gap
             + self.responses_after_cut
@@ -213,7 +213,7 @@ pub struct Resent {
     pub operations: u64,
     /// For how long in all, ns.
     pub wait_ns: u64,
-    /// Operations that waited, but not so long: for packets that were sent again quickly, or were only overtaken.
+    /// Operations that waited for a short time: for packets that were retransmitted quickly, or only overtaken.
     pub brief_operations: u64,
     /// For how long in all, ns.
     pub brief_wait_ns: u64,
@@ -362,13 +362,13 @@ pub struct Breaks {
     pub opens: u64,
     /// How long they took from then on, ns.
     pub wait_ns: u64,
-    /// The longest of these waits, ns,
+    /// The longest of these waits, ns.
     pub longest_ns: u64,
-    /// … and the client that was asked to give up its lease or oplock.
+    /// The client that was asked to give up its lease or oplock in the longest wait.
     pub holder: Option<std::net::IpAddr>,
-    /// … and the file,
+    /// The file of the longest wait.
     pub path: crate::Symbol,
-    /// … and whether it ended though that client had neither acknowledged the break nor closed the file.
+    /// Whether the longest wait ended although that client had neither acknowledged the break nor closed the file.
     pub is_longest_unanswered: bool,
     /// Opens that waited for 1 s or longer for a break that was not answered until they were.
     pub unanswered: u64,
@@ -402,15 +402,15 @@ pub struct Restart {
     pub server: Endpoint,
     /// When it closed the first connection, and the last, ns.
     pub closed_ns: (i64, i64),
-    /// Connections that it closed,
+    /// Connections that it closed.
     pub connections: u64,
-    /// … and their clients.
+    /// Clients of these connections.
     pub clients: u64,
-    /// Of these, clients that connected again,
+    /// Number of these clients that connected again.
     pub back: u64,
-    /// … the shortest and the longest time after their connection was closed, ns,
+    /// The shortest and the longest time until a client connected again, ns.
     pub back_after_ns: (u64, u64),
-    /// … and all of these times together, ns.
+    /// Sum of these times, ns.
     pub away_ns: u64,
 }
 
@@ -439,7 +439,7 @@ pub struct Coverage {
     pub name_lookups: Vec<crate::NameLookup>,
     /// The DNS servers, at most as many.
     pub name_servers: Vec<crate::NameServer>,
-    /// Opens that waited for leases and oplocks of others.
+    /// Opens that waited for other clients' leases and oplocks.
     pub breaks: Breaks,
     /// Waiting for SMB2 credits.
     pub credits: Credits,
@@ -451,18 +451,18 @@ pub struct Coverage {
     pub last_ns: Option<i64>,
     /// Connections and UDP conversations on which file-server messages were seen.
     pub connections: u64,
-    /// One-way messages: oplock and lease breaks, SMB1 and SMB2 CANCEL, and the like.
+    /// One-way messages: for example oplock and lease breaks, SMB1 and SMB2 CANCEL.
     pub one_way: u64,
-    /// Link types that are not known, by number in the registry of the pcap project, each with its packets. Numbers with the highest
-    /// bit set are those of formats that count otherwise.
+    /// Unknown link types, by number in the registry of the pcap project, each with its number of packets. Numbers with the highest bit
+    /// set belong to formats with other numbers.
     pub unknown_links: Vec<(u32, u64)>,
     /// Transactions that filters kept out of all numbers.
     pub filtered_out: u64,
-    /// First and last time of the whole capture, ns since the Unix epoch, where filters leave a part of it.
+    /// First and last time of the whole capture, ns since the Unix epoch, if filters select a part of it.
     pub capture_ns: Option<(i64, i64)>,
     /// Connections of which only one direction was captured.
     pub one_sided: u64,
-    /// The first of them.
+    /// The first one-sided connections.
     pub one_sided_named: Vec<OneSided>,
 }
 

@@ -15,9 +15,9 @@ pub struct Encrypted {
     pub first_ns: Option<i64>,
     /// Last byte of the last one, ns since the Unix epoch.
     pub last_ns: Option<i64>,
-    /// All requests with a response, each response taken for that of the request that waited longest.
+    /// All requests with a response; each response is assigned to the request that waited longest.
     pub all: Waited,
-    /// The sum of their times, at least and at most, ns: equal where each request has one response, whatever the order.
+    /// Lower and upper bound of the sum of their times, ns: equal if each request has one response, in any order.
     pub sum_ns: [u64; 2],
     /// Those that are reads by the sizes of both messages.
     pub reads: Waited,
@@ -31,11 +31,11 @@ pub struct Encrypted {
     pub unanswered: u64,
     /// Requests that were taken for CANCEL, which has no response.
     pub cancels: u64,
-    /// Times when bytes were missing: what was outstanding then, or came before the connection was quiet, is in no time.
+    /// Number of times that bytes were missing. Requests outstanding then, or sent before the connection was idle again, have no time.
     pub interrupted: u64,
 }
 
-/// Times from requests to responses, each response taken for that of the request that waited longest.
+/// Times from requests to responses; each response is assigned to the request that waited longest.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Waited {
     /// How many.

@@ -1,4 +1,4 @@
-//! What the errors of Linux are called: the statuses of calls on files. A recording has Linux's numbers, wherever it is read.
+//! Names of Linux errors: the statuses of file system calls. A recording has Linux's numbers on every operating system.
 //!
 //! Spec: POSIX.1-2024, Base Definitions, errno.h; Linux include/uapi/asm-generic/errno.h
 

@@ -1,5 +1,5 @@
-//! What a server guarantees its clients. If one server signs, or writes to its disk before it responds, and the other does not, a
-//! ranking by speed would be unfair.
+//! A server's guarantees to its clients. If one server signs, or writes to its disk before it responds, and the other does not, a ranking
+//! by speed would be unfair.
 
 use serde::{Deserialize, Serialize};
 
@@ -30,15 +30,15 @@ impl Durability {
 /// Answers to WRITEs that asked for one durability and got one.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Writes {
-    /// What the client asked for.
+    /// The client's request.
     pub asked: Durability,
-    /// What the server answered.
+    /// The server's answer.
     pub answered: Durability,
     /// How many.
     pub count: u64,
 }
 
-/// What clients saw a server guarantee. What is not known, or does not exist in the protocol, is null.
+/// A server's guarantees as its clients saw them. Null means unknown, or that the protocol does not have it.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(default)]
 pub struct Guarantees {
@@ -50,7 +50,7 @@ pub struct Guarantees {
     pub encryption: Option<String>,
     /// Opens that asked for an oplock or a lease.
     pub caching_asked: Option<u64>,
-    /// Those of them that got one, of any kind.
+    /// Opens among these that got one, of any kind.
     pub caching_granted: Option<u64>,
     /// WRITEs by durability; empty where there was none, or the protocol does not say.
     pub writes: Vec<Writes>,
@@ -62,11 +62,11 @@ pub struct Guarantees {
 /// A guarantee in words.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Guaranteed {
-    /// What it is about.
+    /// Its subject.
     pub name: &'static str,
-    /// What is guaranteed.
+    /// The guarantee in words.
     pub words: String,
-    /// What another side must have as well to be ranked with this one; empty if it may differ.
+    /// Terms that another side must share for a ranking; empty if it may differ.
     pub terms: Vec<String>,
 }
 
@@ -91,7 +91,7 @@ impl Guarantees {
         }
     }
 
-    /// Adds what others saw of the same server, or of another level.
+    /// Adds the observations of other clients of the same server, or of another level.
     pub fn merge(&mut self, other: &Self) {
         join(&mut self.dialect, other.dialect.as_deref());
         join(&mut self.signing, other.signing.as_deref());
@@ -157,8 +157,8 @@ impl Guarantees {
         Some(Guaranteed { name: "Write verifier", words, terms })
     }
 
-    /// Guarantees that both sides state, and state differently. Durability is compared for what both asked for: what one alone asked for
-    /// is a property of the workload.
+    /// Guarantees that both sides have and that differ. Durability is compared for the requests that both sides made: a request of one
+    /// side alone is a property of the workload.
     #[must_use]
     pub fn unlike(&self, other: &Self) -> Vec<&'static str> {
         let theirs = other.entries();

@@ -10,7 +10,7 @@ use serde::{Deserialize, Serialize};
 pub enum HostNameFrom {
     /// A client asked for `\\NAME\share` there: an alias, perhaps.
     Share,
-    /// What the host said of itself in an NTLM logon.
+    /// The host's own name in an NTLM logon.
     Logon,
     /// An answer of DNS or of NetBIOS' name service.
     Answer,
@@ -21,7 +21,7 @@ pub enum HostNameFrom {
 /// Machines behind one address that say different names of themselves leave it without a name: a wrong one is worse.
 #[derive(Clone, Debug, Default, Serialize, Deserialize)]
 pub struct HostNames {
-    /// `None` as a name: several were told.
+    /// `None` as a name: sources disagree.
     known: BTreeMap<IpAddr, (HostNameFrom, Option<Box<str>>)>,
 }
 
@@ -29,7 +29,7 @@ impl HostNames {
     /// More hosts than that are not named: their addresses may be forged.
     pub const MOST: usize = 65_536;
 
-    /// Notes that `ip` is said to be `name`. What is no name of a host, an address above all, is not noted.
+    /// Notes the name of `ip`. Ignores texts that are not host names, especially addresses.
     pub fn learn(&mut self, ip: IpAddr, name: &str, from: HostNameFrom) {
         let name = name.trim_end_matches('.');
         if !is_name(name) {
@@ -40,7 +40,7 @@ impl HostNames {
             Some(known) if known.0 > from => {}
             Some((known_from, known)) if *known_from == from => {
                 let differs = known.as_deref().is_some_and(|known| !known.eq_ignore_ascii_case(name));
-                // An address has as many names in DNS as somebody gave it, all of them right.
+                // An address may have several names in DNS, all of them correct.
                 if differs && from != HostNameFrom::Answer {
                     *known = None;
                 }

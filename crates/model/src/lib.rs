@@ -1,8 +1,8 @@
-//! The words Plimsoll speaks, shared by both halves and everything behind them.
+//! Plimsoll's common types, shared by capture analysis, load generation and the stages after them.
 //!
-//! No bytes and no I/O here: a [`Transaction`] is one request and its answer, whoever saw it and however it was
-//! seen. [`Procedure`] is what went over the wire, [`Operation`] and [`Group`] what it means to a user of files;
-//! one table (`procedure`) maps the first to the others. What could not be seen is an [`Anomaly`], counted.
+//! No bytes and no I/O here: a [`Transaction`] is one request and its answer, from any source. A [`Procedure`] is a command of a
+//! protocol, [`Operation`] and [`Group`] its meaning for a user of files; one table (`procedure`) maps the first to the others. Missing
+//! or damaged parts are counted as [`Anomaly`].
 //!
 //! ```text
 //! observe ─┐

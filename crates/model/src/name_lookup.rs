@@ -9,15 +9,15 @@ use crate::Symbol;
 /// A name that a host asked for and did not learn soon: the answer came late, or never.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct NameLookup {
-    /// The host that asked,
+    /// The host that asked.
     pub asker: IpAddr,
-    /// … the DNS server that it asked first,
+    /// The first DNS server that it asked.
     pub server: IpAddr,
-    /// … and the name; for the name of an address, that of its record (`2.1.168.192.in-addr.arpa`).
+    /// The name; for a reverse lookup, that of its record (`2.1.168.192.in-addr.arpa`).
     pub name: Symbol,
-    /// When it sent the first question, ns,
+    /// Time of the first question, ns.
     pub first_ns: i64,
-    /// … and the last.
+    /// Time of the last question, ns.
     pub last_ns: i64,
     /// Questions, to all DNS servers.
     pub questions: u64,
@@ -30,7 +30,7 @@ pub struct NameLookup {
 }
 
 impl NameLookup {
-    /// An answer that comes later is late, ns: a name server that must ask others itself needs less.
+    /// Answers after this time are late, ns: a name server that must query others needs less.
     pub const LATE_NS: i64 = 100_000_000;
 }
 

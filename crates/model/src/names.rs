@@ -21,7 +21,7 @@ impl Symbol {
         self.0 != 0
     }
 
-    /// That of a place among all names.
+    /// The symbol at an index of all names.
     fn at(place: usize) -> Self {
         Self(u32::try_from(place + 1).unwrap_or(0))
     }
@@ -35,7 +35,7 @@ impl Symbol {
 /// Strangers choose the names.
 type Seeded = foldhash::quality::RandomState;
 
-/// All names seen so far. Bounded in bytes: what does not fit is refused and counted, never silently merged.
+/// All names so far. Bounded in bytes: further names are refused and counted, never silently merged.
 #[derive(Debug)]
 pub struct Names {
     texts: IndexSet<Box<str>, Seeded>,
@@ -79,7 +79,7 @@ impl Names {
         Symbol::at(self.texts.insert_full(text.into()).0)
     }
 
-    /// The symbol of a share of an SMB server, which does not distinguish upper and lower case: that of the first spelling.
+    /// The symbol of a share of an SMB server, which ignores case: that of the first spelling.
     pub fn intern_share(&mut self, text: &str) -> Symbol {
         let text = if text.is_empty() { "\\" } else { text };
         let folded = text.to_lowercase();
@@ -100,7 +100,7 @@ impl Names {
         self.texts.get_index(symbol.index().checked_sub(1)?).map(AsRef::as_ref)
     }
 
-    /// The names behind the first `known`, in the order of their symbols: a set that has taken all of them in this order has the same symbols.
+    /// The names after the first `known`, in the order of their symbols: a set that interns them in this order has the same symbols.
     pub fn behind(&self, known: usize) -> impl Iterator<Item = &str> {
         self.texts.iter().skip(known).map(AsRef::as_ref)
     }

@@ -1,8 +1,8 @@
-//! What a user does to files, and the groups that reports sum over.
+//! User operations on files, and the groups of reports.
 
 use serde::{Deserialize, Serialize};
 
-/// What a user of files does, whatever the protocol.
+/// A user's operation on files, in any protocol.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
 pub enum Operation {
     /// Read file data.
@@ -49,11 +49,11 @@ pub enum Operation {
     Control,
     /// Negotiate, log on and off, connect and disconnect shares and exports.
     Session,
-    /// A call that does nothing but answer (echo, NULL).
+    /// A call that only requests an answer (echo, NULL).
     Null,
-    /// A compound as a whole (NFSv4), whose members have rows of their own.
+    /// A compound as a whole (NFSv4), whose members have separate rows.
     Compound,
-    /// Whatever else.
+    /// Any other operation.
     Other,
 }
 
@@ -119,9 +119,9 @@ impl Operation {
     }
 }
 
-/// The groups of Swartz (1997) (its Table 1 and Appendix A), and Session for what none of them names.
+/// The groups of Swartz (1997) (its Table 1 and Appendix A), and Session for operations outside of them.
 ///
-/// `Other` is the sum of Attributes, Directory and Locking; it is no row of its own here.
+/// `Other` is the sum of Attributes, Directory and Locking; it is not a separate value here.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
 pub enum Group {
     /// Open and close.
@@ -136,11 +136,11 @@ pub enum Group {
     Read,
     /// Write and flush file data.
     Write,
-    /// Sessions, connections and whatever the seed's groups do not name.
+    /// Sessions, connections and operations outside of the netbench groups.
     Session,
-    /// NFSv4 compounds of which nobody knows what they are about: what was seen of them is too short.
+    /// NFSv4 compounds with an unknown main operation, because too little was captured.
     Compound,
-    /// Requests of which nobody knows what they ask for: the subcommand was cut off, or has no row.
+    /// Requests with an unknown operation: the subcommand was cut off, or has no row.
     Unknown,
 }
 
@@ -173,7 +173,7 @@ impl Group {
         }
     }
 
-    /// Whether it is part of the seed's group Other.
+    /// Whether it is part of the netbench group Other.
     pub fn is_other(self) -> bool {
         matches!(self, Group::Attributes | Group::Directory | Group::Locking)
     }

@@ -12,8 +12,7 @@ pub enum Outcome {
     Expected,
     /// Answered, with an error status: the server did its work and said no.
     Refused,
-    /// Answered, but the status was not seen, or not what was asked: a short snap length cut it off, or it is encrypted. It may be
-    /// an error.
+    /// Answered, but the status is unknown: a short snap length cut it (or the procedure) off, or it is encrypted. It may be an error.
     Unknown,
     /// Not carried out: the server or its resources were in trouble, the connection broke, or the answer made no sense.
     Failed,

@@ -1,4 +1,4 @@
-//! The one table from what goes on the wire to what it means: see `table.rs` for the rows.
+//! The table from wire commands to their meanings: see `table.rs` for the rows.
 
 use serde::{Deserialize, Serialize};
 
@@ -76,7 +76,7 @@ impl Procedure {
         Procedure::of(Protocol::File, call as u16)
     }
 
-    /// The unanswered part of an SMB1 WRITE_RAW (Swartz 1997, section 5): a row of its own, but no request of its own.
+    /// The part of an SMB1 WRITE_RAW without an answer (Swartz 1997, section 5): a separate row, but not a separate request.
     pub fn write_raw_async() -> Procedure {
         Procedure::of_sub(Protocol::Smb1, smb1::WRITE_RAW, smb1::WRITE_RAW_ASYNC)
     }
@@ -86,7 +86,7 @@ impl Procedure {
         Procedure::of_sub(Protocol::Smb2, smb2::SESSION_SETUP, smb2::SESSION_BINDING)
     }
 
-    /// Whether it is that one.
+    /// Whether it is the SMB2 binding procedure.
     pub fn is_smb2_binding(self) -> bool {
         let row = self.row();
         (row.protocol, row.code, row.sub) == (Protocol::Smb2, smb2::SESSION_SETUP, Some(smb2::SESSION_BINDING))

@@ -2,7 +2,7 @@
 
 use serde::{Deserialize, Serialize};
 
-/// A protocol with procedures of its own.
+/// A protocol with its own procedures.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
 pub enum Protocol {
     /// SMB 1 / CIFS (MS-CIFS, MS-SMB).
@@ -27,7 +27,7 @@ pub enum Protocol {
     Nfs4Callback,
     /// Another ONC RPC program.
     Rpc,
-    /// Calls to the operating system, on whatever is mounted at a path.
+    /// System calls, on any file system mounted at a path.
     File,
 }
 

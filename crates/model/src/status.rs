@@ -1,4 +1,4 @@
-//! What a status says about how a request ended: the one table for captures and runs.
+//! The outcome of a request by its status: one table for captures and runs.
 //!
 //! A status that the table does not name is a refusal if its standard calls it an error (NTSTATUS of severity 3, any DOS error,
 //! any NFS status but 0), and expected if it is an NTSTATUS of lower severity.
@@ -23,7 +23,7 @@ pub struct StatusRule {
     pub name: &'static str,
     /// How a request that it answers ended.
     pub outcome: Outcome,
-    /// The operations for which it is so; for others it is a refusal. Empty: all.
+    /// The operations that the rule applies to; for others the status is a refusal. Empty: all.
     pub operations: &'static [O],
 }
 
@@ -44,10 +44,10 @@ pub enum StatusFamily {
     Errno,
 }
 
-/// Operations that look for a name: that there is none is an answer to what they ask.
-/// CLOSE stands behind the CREATE of its SMB2 compound, whose status it repeats.
+/// Operations that look for a name: "not found" is a valid answer. CLOSE follows the CREATE of its SMB2 compound, whose status it
+/// repeats.
 const LOOKUPS: &[O] = &[O::Open, O::Lookup, O::GetAttributes, O::Access, O::List, O::Close];
-/// NFS has the name in LOOKUP and OPEN alone; the others have a handle, which is there or stale.
+/// In NFS only LOOKUP and OPEN have the name; other operations have a handle, which is valid or stale.
 const NFS_LOOKUPS: &[O] = &[O::Open, O::Lookup];
 const READS: &[O] = &[O::Read, O::List];
 const ATTRIBUTES: &[O] = &[O::GetAttributes];
@@ -146,7 +146,7 @@ const DOS: &[StatusRule] = &[
     rule(dos(ERRDOS, 0xEA), "ERRmoredata", Expected),
 ];
 
-/// Names of version 4, but for the one that version 2 alone has.
+/// Names of version 4, except for the one that only version 2 has.
 const NFS: &[StatusRule] = &[
     expected(2, "NFS4ERR_NOENT", NFS_LOOKUPS),
     rule(5, "NFS4ERR_IO", Failed),
@@ -273,8 +273,7 @@ impl Outcome {
         if status == 0 { Outcome::Succeeded } else { of_other_status(procedure, status) }
     }
 
-    /// The outcome of an answer, `self` being what is known without its status: one that was carried out or refused ended
-    /// as its status says.
+    /// The outcome of an answer. `self` is the outcome without the status: for "carried out" and "refused" the status decides.
     #[inline]
     #[must_use]
     pub fn with_status(self, procedure: Procedure, status: Option<u32>) -> Outcome {
@@ -292,7 +291,7 @@ fn of_other_status(procedure: Procedure, status: u32) -> Outcome {
     let rules = family.rules();
     match rules.binary_search_by_key(&status, |rule| rule.status).ok().and_then(|place| rules.get(place)) {
         Some(rule) if rule.operations.is_empty() || rule.operations.contains(&row.operation) => rule.outcome,
-        // It is ordinary for some of what may have been asked.
+        // The status is expected for some of the possible operations.
         Some(rule) if (row.group == Group::Unknown || procedure.is_unknown()) && rule.outcome == Expected => {
             Outcome::Unknown
         }

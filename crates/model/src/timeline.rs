@@ -1,4 +1,4 @@
-//! The instants of a transaction and what is computed from them.
+//! The timestamps of a transaction, and the times computed from them.
 
 use serde::{Deserialize, Serialize};
 
@@ -53,7 +53,7 @@ impl Timeline {
         self.response_last?.checked_sub(self.request_first?)
     }
 
-    /// First byte of the final response − last byte of the request, ns: what the server took to begin its answer.
+    /// First byte of the final response − last byte of the request, ns: the server's time until it begins its answer.
     #[inline]
     pub fn service_time(&self) -> Option<i64> {
         self.response_first?.checked_sub(self.request_last?)

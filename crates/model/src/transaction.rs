@@ -40,7 +40,7 @@ pub struct Transaction {
     pub request_bytes: Option<u64>,
     /// Size of the final response, bytes; `None` likewise.
     pub response_bytes: Option<u64>,
-    /// Packets that carried the request; 0 where nobody looked at packets.
+    /// Packets that carried the request; 0 without packet data.
     pub request_packets: u32,
     /// Packets that carried the final response.
     pub response_packets: Option<u32>,
@@ -60,27 +60,27 @@ pub struct Transaction {
     /// How long its messages waited for bytes that TCP had to send again (or that were overtaken), ns: 0 where nothing was sent
     /// again, `None` where it is not known.
     pub resent_wait_ns: Option<u64>,
-    /// What was asked for.
+    /// Parameters of the request.
     pub asked: Asked,
-    /// The simulated client of a run that asked, from 0; `None` in a capture, and for what no client asked for itself.
+    /// The simulated client of a run, from 0; `None` in a capture, and for requests that no client made itself.
     pub client_index: Option<u32>,
 }
 
 impl Transaction {
-    /// File data that it moved, bytes: that of a request which was carried out. What a write that nobody answered, or that was
-    /// refused, had to write was sent, but nobody knows that it was written. `None` where the size is not known, 0 where none moved.
+    /// File data that it moved, bytes, if the request succeeded. The data of a write without an answer, or of a refused one, was sent,
+    /// but may not have been written. `None` if the size is unknown, 0 if no data was moved.
     #[inline]
     pub fn moved_bytes(&self) -> Option<u64> {
         match self.outcome {
             Outcome::Succeeded | Outcome::Expected | Outcome::Unknown | Outcome::Cancelled => self.payload_bytes,
-            // The part of a Write_Raw that nobody answers.
+            // The part of a Write_Raw without an answer.
             Outcome::Unanswered if self.procedure == Procedure::write_raw_async() => self.payload_bytes,
             Outcome::Unanswered | Outcome::Refused | Outcome::Failed | Outcome::NeverSent => Some(0),
         }
     }
 
-    /// Whether it moved file data of which nobody knows how much: the length was cut off. What was refused, or ended at the
-    /// end of the file, moved none.
+    /// Whether it moved an unknown amount of file data, because the length was cut off. A refused request, or one at the end of the file,
+    /// moved none.
     #[inline]
     pub fn has_unknown_payload(&self) -> bool {
         self.payload_bytes.is_none()

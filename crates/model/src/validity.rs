@@ -41,7 +41,7 @@ impl Reason {
         Self { verdict: Verdict::Invalid, text: text.into() }
     }
 
-    /// Something is missing from the numbers, or some of them are not reliable.
+    /// Some numbers are missing or unreliable.
     pub fn partial(text: impl Into<String>) -> Self {
         Self { verdict: Verdict::Partial, text: text.into() }
     }
@@ -54,9 +54,9 @@ pub struct Validity {
     pub verdict: Verdict,
     /// Whether the numbers may be used: the verdict is not invalid.
     pub valid: bool,
-    /// What makes it partial or invalid, in sentences, the worst first.
+    /// Reasons why it is partial or invalid, in sentences, worst first.
     pub reasons: Vec<String>,
-    /// How many of the reasons, from the first on, make it invalid; the others by themselves would leave it partial.
+    /// Number of reasons, from the first on, that make it invalid; the others alone would make it partial.
     pub invalid_reasons: usize,
 }
 
@@ -88,7 +88,7 @@ impl Validity {
         self.reasons.get(..self.invalid_reasons).unwrap_or(&self.reasons)
     }
 
-    /// The numbers must not be used, for this one reason.
+    /// The numbers must not be used, for this single reason.
     pub fn invalid(text: impl Into<String>) -> Self {
         Self::of([Reason::invalid(text)])
     }

@@ -1,14 +1,14 @@
-//! What the parts of a message are, for a program that writes the message again without what it says of people, machines and files.
+//! Marks the parts of a message, for a program that rewrites messages without personal, machine and file names.
 //!
-//! A mark says that a range of bytes is understood: numbers of the protocol, a name, an id. What has no mark is file data, a secret,
-//! padding or unknown. The marks of a protocol stand beside its views and cover what those read: [`crate::smb2::mark`],
-//! [`crate::smb1::mark`], [`crate::rpc::mark_call`] and [`crate::rpc::mark_reply`].
+//! A mark says that a range of bytes is recognised: numbers of the protocol, a name, an id. Unmarked bytes are file data, a secret,
+//! padding or unknown. Each protocol has its marks beside its views, and they cover the fields that the views read:
+//! [`crate::smb2::mark`], [`crate::smb1::mark`], [`crate::rpc::mark_call`] and [`crate::rpc::mark_reply`].
 //!
 //! Spec: none; each protocol names its own
 
 use core::ops::Range;
 
-/// What a range of bytes is.
+/// The kind of a range of bytes.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Mark {
     /// Signatures, lengths, flags, counts, offsets, statuses, and ids that a connection or session gives out.
@@ -50,7 +50,7 @@ impl<'a> Marks<'a> {
         }
     }
 
-    /// Marks bytes that a view of the message gave; others are left alone.
+    /// Marks bytes that a view of the message returned; ignores other bytes.
     pub(crate) fn part(&mut self, part: &[u8], mark: Mark) {
         if let Some(range) = self.place(part) {
             self.range(range, mark);

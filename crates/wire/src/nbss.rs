@@ -22,7 +22,7 @@ pub const KEEPALIVE: u8 = 0x85;
 pub struct Header {
     /// Type byte, one of the constants of this module (or unknown).
     pub kind: u8,
-    /// Bytes that follow the header: 24 bits for a session message, 17 bits for the other types.
+    /// Bytes after the header: 24 bits for a session message, 17 bits for other types.
     pub length: u32,
 }
 
@@ -61,7 +61,7 @@ mod tests {
 
     #[test]
     fn other_types_have_17_bits() {
-        // RFC 1002 4.3.1: flags bit 7 is the length extension (E), the others are reserved.
+        // RFC 1002 4.3.1: flags bit 7 is the length extension (E), the other bits are reserved.
         let header = Header::parse(&[REQUEST, 0xff, 0x00, 0x44]).unwrap();
         assert_eq!(header.length, 0x1_0044);
         assert!(header.is_known());

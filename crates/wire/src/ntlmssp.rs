@@ -1,5 +1,5 @@
-//! Who logs on: the domain and user of an NTLMSSP AUTHENTICATE message inside a security buffer; and to whom: the server's
-//! name in a CHALLENGE message.
+//! Names in NTLMSSP messages inside a security buffer: the domain and user of an AUTHENTICATE message, and the server's name in a
+//! CHALLENGE message.
 //!
 //! Spec: MS-NLMP 2.2.1.2, 2.2.1.3, 2.2.2.1
 
@@ -50,7 +50,7 @@ pub fn server_name(security_buffer: &[u8]) -> Option<Text<'_>> {
         let [id0, id1, len0, len1, rest @ ..] = pairs else { return None };
         let (value, next) = rest.split_at_checked(usize::from(u16::from_le_bytes([*len0, *len1])))?;
         match u16::from_le_bytes([*id0, *id1]) {
-            // Always in Unicode, whatever was negotiated.
+            // Always Unicode, whatever was negotiated.
             AV_COMPUTER => return Some(Text::Utf16(Utf16Le(value))),
             AV_END => return None,
             _ => pairs = next,
@@ -73,7 +73,7 @@ pub(crate) fn mark(security_buffer: &[u8], marks: &mut Marks<'_>) {
             mark_text(text, marks);
         }
     }
-    // Each is there or not.
+    // Any of the messages may be missing.
     let _ = mark_challenge(security_buffer, marks);
 }
 

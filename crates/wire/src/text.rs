@@ -1,7 +1,7 @@
-//! Text as it lies in messages: borrowed, decoded one character at a time, never allocated.
+//! Text in messages: borrowed, decoded character by character, never allocated.
 //!
-//! Nothing here sanitises: control characters, bidirectional marks and terminal escapes that a stranger put into a
-//! file name come out as they went in. Whoever prints must escape them (the report does).
+//! Nothing here sanitises: control characters, bidirectional marks and terminal escapes in a file name are returned unchanged. Code that
+//! prints them must escape them (the report does).
 
 use core::char::REPLACEMENT_CHARACTER;
 use core::fmt::{self, Write as _};
@@ -12,10 +12,9 @@ use core::fmt::{self, Write as _};
 #[derive(Clone, Copy, Default, PartialEq, Eq, Hash)]
 pub struct Utf16Le<'a>(pub &'a [u8]);
 
-/// Single-byte text of an unknown code page (SMB1's OEM strings): ASCII is read, every other byte is U+FFFD.
+/// Single-byte text of an unknown code page (SMB1's OEM strings): ASCII is decoded, every other byte becomes U+FFFD.
 ///
-/// Which code page it was is not on the wire, so no letter is guessed. Control characters are passed through, see the
-/// module.
+/// The code page is not on the wire, so no letter is guessed. Control characters are returned unchanged, see the module.
 #[derive(Clone, Copy, Default, PartialEq, Eq, Hash)]
 pub struct Latin<'a>(pub &'a [u8]);
 
@@ -29,7 +28,7 @@ pub enum Text<'a> {
 }
 
 impl<'a> Utf16Le<'a> {
-    /// True when there is not one byte.
+    /// Whether there are no bytes.
     #[must_use]
     pub fn is_empty(&self) -> bool {
         self.0.is_empty()
@@ -45,7 +44,7 @@ impl<'a> Utf16Le<'a> {
 }
 
 impl<'a> Latin<'a> {
-    /// True when there is not one byte.
+    /// Whether there are no bytes.
     #[must_use]
     pub fn is_empty(&self) -> bool {
         self.0.is_empty()
@@ -59,7 +58,7 @@ impl<'a> Latin<'a> {
 }
 
 impl<'a> Text<'a> {
-    /// True when there is not one byte.
+    /// Whether there are no bytes.
     #[must_use]
     pub fn is_empty(&self) -> bool {
         match self {

@@ -2,11 +2,10 @@
 //!
 //! Spec: RFC 4506 4
 //!
-//! An observer's bytes end early all the time: the snap length cut the packet, or the payload was stepped over on
-//! purpose. Reading past what was captured is therefore `None`, not an error, and [`Cursor::ran_out`] tells it apart
-//! from bytes that are there and make no sense.
+//! An observer's bytes often end early: the snap length cut the packet, or the payload was skipped on purpose. Reading past the captured
+//! bytes is therefore `None`, not an error, and [`Cursor::ran_out`] distinguishes it from invalid bytes.
 
-/// Reads XDR items one after the other. Copy it to look ahead.
+/// Reads consecutive XDR items. Copy it to look ahead.
 #[derive(Debug, Clone, Copy)]
 pub struct Cursor<'a> {
     rest: &'a [u8],
@@ -20,7 +19,7 @@ impl<'a> Cursor<'a> {
         Self { rest: bytes, ran_out: false }
     }
 
-    /// What has not been read yet.
+    /// The remaining bytes.
     #[inline]
     pub fn rest(&self) -> &'a [u8] {
         self.rest
@@ -74,7 +73,7 @@ impl<'a> Cursor<'a> {
         }
     }
 
-    /// A boolean: 0 or 1. Any other number is no boolean and gives `None`.
+    /// A boolean: 0 or 1. `None` for any other number.
     #[inline]
     pub fn boolean(&mut self) -> Option<bool> {
         match self.u32()? {

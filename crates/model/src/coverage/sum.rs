@@ -1,4 +1,4 @@
-//! What was seen of several captures.
+//! The sum of the coverage of several captures.
 
 use super::{Breaks, ClockGranularity, Coverage, PacketCounts};
 use crate::{ClientPath, Encrypted, NameServer, RoundTrip, Waited};

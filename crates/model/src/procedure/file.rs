@@ -1,5 +1,4 @@
-//! What a program asks the operating system for, on any mounted file system: the calls of POSIX, and of Linux where it has
-//! none. Their numbers are ours.
+//! System calls on any mounted file system: those of POSIX, and of Linux where POSIX has none. Their numbers are Plimsoll's own.
 //!
 //! Spec: POSIX.1-2024, System Interfaces; Linux man-pages section 2
 
@@ -11,13 +10,13 @@ use crate::{Group as G, Operation as O, Protocol};
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 #[repr(u16)]
 pub enum FileCall {
-    /// `fstat` of the root directory: asks for nothing but an answer.
+    /// `fstat` of the root directory: requests only an answer.
     Null = 0,
     /// `openat`.
     Open,
     /// `close`.
     Close,
-    /// `pread`, until all is there or the file ends.
+    /// `pread`, until all bytes are read or the file ends.
     Read,
     /// `pwritev`, until all is written.
     Write,

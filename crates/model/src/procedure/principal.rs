@@ -2,14 +2,12 @@
 
 use crate::{Operation as O, Procedure};
 
-/// Of a compound of which some operations are not known, those that were seen say what it is about from here on: nothing
-/// stands above READ but WRITE.
+/// Minimum precedence of the main operation of an incomplete compound, so that it is certain: only WRITE ranks above READ.
 const CERTAIN: u8 = 14;
 
 impl Procedure {
-    /// The place in a compound of the operation that it is about, which stands for it wherever requests are counted: the first
-    /// of those with the highest precedence. `None` where that is not known: operations are missing (`complete` is false), and
-    /// one of them may come before those that were seen.
+    /// The index of a compound's main operation, which represents it in all counts of requests: the first one with the highest
+    /// precedence. `None` if unknown: operations are missing (`complete` is false), and one of them may have a higher precedence.
     pub fn principal(members: impl IntoIterator<Item = Procedure>, complete: bool) -> Option<usize> {
         let mut best: Option<(u8, usize)> = None;
         for (place, member) in members.into_iter().enumerate() {
@@ -26,7 +24,7 @@ impl Procedure {
         let row = self.row();
         match row.operation {
             _ if row.bookkeeping => 0,
-            // GETATTR, VERIFY and NVERIFY go with others; SEEK and the calls for extended attributes do not.
+            // GETATTR, VERIFY and NVERIFY accompany other operations; SEEK and the calls for extended attributes do not.
             O::GetAttributes if matches!(row.name, "GETATTR" | "VERIFY" | "NVERIFY") => 1,
             O::Access => 2,
             O::GetAttributes | O::FileSystemInfo => 3,

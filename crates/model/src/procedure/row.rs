@@ -16,21 +16,21 @@ pub struct Row {
     pub name: &'static str,
     /// Name in Table 1 of Swartz (1997) and Appendix A, where it has one.
     pub netbench_name: Option<&'static str>,
-    /// What the user does.
+    /// The user's operation.
     pub operation: O,
     /// Where it is summed.
     pub group: G,
-    /// Waits by design, always (SMB2 CHANGE_NOTIFY); some others wait depending on their arguments.
+    /// Always waits by design (SMB2 CHANGE_NOTIFY); for some others this depends on their arguments.
     pub long_lived: bool,
     /// Its request or its answer carries file data. (Where the server copies, file data is written and none carried.)
     pub carries_data: bool,
-    /// Of an NFSv4 compound: it serves the operations beside it (SEQUENCE, PUTFH, SAVEFH), and nobody asks for it.
+    /// An NFSv4 operation that only serves the others of its compound (SEQUENCE, PUTFH, SAVEFH).
     pub bookkeeping: bool,
 }
 
 impl Row {
-    /// Whether "all operations together" has it: what users ask for. Not connections, sessions and portmap; but an ECHO or a
-    /// NULL, which may be all that somebody asks for.
+    /// Whether "all operations together" includes it: operations that users request. Without connections, sessions and portmap, but with
+    /// ECHO and NULL, which may be a workload's only requests.
     pub fn is_asked_for(&self) -> bool {
         match self.group {
             G::Session => self.operation == O::Null && !matches!(self.protocol, Protocol::Portmap | Protocol::Mount),
@@ -59,7 +59,7 @@ pub(super) const fn row(protocol: Protocol, code: u16, name: &'static str, opera
     }
 }
 
-/// The row for what the table does not name.
+/// The row of procedures that are not in the table.
 pub(super) const fn unknown(protocol: Protocol) -> Row {
     row(protocol, u16::MAX, "UNKNOWN", O::Other, G::Session)
 }

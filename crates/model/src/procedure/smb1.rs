@@ -62,7 +62,7 @@ pub(super) const ROWS: &[Row] = &[
     c(0x1A, "READ_RAW", O::Read, G::Read),
     c(0x1B, "READ_MPX", O::Read, G::Read),
     c(0x1C, "READ_MPX_SECONDARY", O::Read, G::Read),
-    // Swartz 1997, section 5: the request and the interim answer are the first row; the block that nobody answers the second.
+    // Swartz 1997, section 5: the first row is the request and the interim answer, the second is the block, which has no answer.
     c(WRITE_RAW, "WRITE_RAW", O::Write, G::Write).seed("Write_Raw"),
     c(WRITE_RAW, "async portion", O::Write, G::Write).sub(WRITE_RAW_ASYNC).seed("async portion"),
     c(0x1E, "WRITE_MPX", O::Write, G::Write),

@@ -24,12 +24,12 @@ pub(super) const IOCTL_CUT: u16 = u16::MAX;
 /// Code of SMB2 SESSION_SETUP.
 pub(super) const SESSION_SETUP: u16 = 0x01;
 
-/// Stands for SMB2_SESSION_FLAG_BINDING: another connection for a session that is there.
+/// Stands for SMB2_SESSION_FLAG_BINDING: a further connection of an existing session.
 pub(super) const SESSION_BINDING: u16 = 1;
 
-/// Packs a control code into 16 bits: which device (2 bits: DFS, file system, named pipe, network file system), its
-/// access (2 bits) and its function (12 bits). The transfer method is left out: no two control codes differ in it
-/// alone, while SRV_COPYCHUNK and SRV_COPYCHUNK_WRITE differ in access alone. `None` for other devices.
+/// Packs a control code into 16 bits: its device (2 bits: DFS, file system, named pipe, network file system), access (2 bits) and
+/// function (12 bits). The transfer method is left out, because no two control codes differ only in it, while SRV_COPYCHUNK and
+/// SRV_COPYCHUNK_WRITE differ only in access. `None` for other devices.
 pub(super) const fn ioctl_sub(ctl_code: u32) -> Option<u16> {
     let device = match ctl_code >> 16 {
         0x06 => 0,

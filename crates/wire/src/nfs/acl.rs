@@ -24,13 +24,13 @@ static VERSION_3: [Row; 4] = [
     row("GETXATTRDIR", &[Handle], &[Handle, Optional(&[Skip(84)])]),
 ];
 
-/// What a call's arguments say.
+/// Facts of a call's arguments.
 #[inline]
 pub fn arguments(version: u32, procedure: u32, bytes: &[u8]) -> Facts<'_> {
     facts_of(find(version, procedure).map_or(NOTHING, |row| row.arguments), bytes)
 }
 
-/// What a reply's results say: the status has the numbers of the NFS version. NULL returns nothing at all.
+/// Facts of a reply's results: the status has the numbers of the NFS version. NULL returns nothing.
 #[inline]
 pub fn results(version: u32, procedure: u32, bytes: &[u8]) -> Facts<'_> {
     if procedure == 0 {

@@ -1,4 +1,4 @@
-//! What an observer learns from one procedure's arguments or results.
+//! Facts that an observer reads from a procedure's arguments or results.
 
 /// The slot of an NFS 4.1 session that a compound runs in: with the sequence number it identifies the request better
 /// than the xid does.
@@ -12,7 +12,7 @@ pub struct Slot<'a> {
     pub slot: u32,
 }
 
-/// What an NFS 4 LOCK or LOCKT asks for (`nfs_lock_type4`).
+/// The kind of lock in an NFS 4 LOCK or LOCKT (`nfs_lock_type4`).
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Lock {
     /// The wire number.
@@ -30,12 +30,12 @@ impl Lock {
     }
 }
 
-/// How an open or CREATE treats a file that is there, and one that is not.
+/// How an open or CREATE treats an existing file, and a missing one.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Creates {
-    /// It opens what is there (OPEN4_NOCREATE).
+    /// Opens an existing file (OPEN4_NOCREATE).
     Nothing,
-    /// It takes what is there, or creates it (UNCHECKED).
+    /// Opens or creates the file (UNCHECKED).
     Unchecked,
     /// It creates it, or fails (GUARDED, EXCLUSIVE).
     Guarded,
@@ -49,8 +49,8 @@ impl Creates {
     }
 }
 
-/// The facts of one procedure's arguments or results, or of one operation of a compound. Whatever the procedure does not
-/// have, or the capture does not show, is `None`. Names and handles are there whole or not at all.
+/// The facts of one procedure's arguments or results, or of one operation of a compound. Fields that the procedure does not have, or that
+/// were not captured, are `None`. Names and handles are complete or `None`.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub struct Facts<'a> {
     /// Results: the status, as its wire number; see [`super::status_name`].
@@ -61,7 +61,7 @@ pub struct Facts<'a> {
     pub name: Option<&'a [u8]>,
     /// Arguments of RENAME and LINK: the directory that gets the name.
     pub to_handle: Option<&'a [u8]>,
-    /// Arguments of RENAME and LINK: the new name; of SYMLINK: what the link says.
+    /// Arguments of RENAME and LINK: the new name; of SYMLINK: the link's target.
     pub to_name: Option<&'a [u8]>,
     /// Arguments: where in the file, in bytes.
     pub offset: Option<u64>,
@@ -73,7 +73,7 @@ pub struct Facts<'a> {
     pub stable: Option<u32>,
     /// Arguments of LOCK and LOCKT in NFS 4: the kind of lock.
     pub lock: Option<Lock>,
-    /// Arguments of CREATE (NFS 2 and 3) and OPEN: what is created.
+    /// Arguments of CREATE (NFS 2 and 3) and OPEN: the handling of existing and missing files.
     pub creates: Option<Creates>,
     /// The same: the size that the file gets, in bytes.
     pub size: Option<u64>,
@@ -84,8 +84,7 @@ pub struct Facts<'a> {
 }
 
 impl Facts<'_> {
-    /// What an open or CREATE does with a file that is there and with one that is not, as SMB numbers it (CreateDisposition, MS-SMB2
-    /// 2.2.13): 1 open, 2 create, 3 open or create, 5 empty or create.
+    /// The same as SMB's number (CreateDisposition, MS-SMB2 2.2.13): 1 open, 2 create, 3 open or create, 5 truncate or create.
     #[inline]
     pub fn disposition(&self) -> Option<u32> {
         Some(match self.creates? {
@@ -96,7 +95,7 @@ impl Facts<'_> {
         })
     }
 
-    /// How many bytes of the file are asked for from [`Facts::offset`] on. (The count of what has no offset limits an answer.)
+    /// Number of requested file bytes from [`Facts::offset`] on. (In procedures without an offset, the count limits the answer.)
     #[inline]
     pub fn asked_bytes(&self) -> Option<u64> {
         self.offset.and_then(|_| self.count.or(self.payload.map(u64::from)))

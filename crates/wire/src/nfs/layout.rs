@@ -1,4 +1,4 @@
-//! The language in which the tables of this module say what stands where, and the one walk that reads it.
+//! The items of layout tables, and the walk that reads bytes by such a table.
 //!
 //! Spec: RFC 4506 4
 
@@ -54,7 +54,7 @@ pub(crate) enum Field {
     Opening(Layout),
     /// A 64-bit size that a file gets.
     Size,
-    /// The same of a CREATE in NFS 2, which takes a file that is there: 32 bits, all ones leave its size.
+    /// The same in a CREATE of NFS 2, which accepts an existing file: 32 bits; all ones keep its size.
     NewSize32,
     /// `fattr4` that a file gets, of which the size is wanted.
     NewAttributes,
@@ -68,7 +68,7 @@ pub(crate) enum Field {
     List(Layout),
     /// A linked list: the layout after each true boolean, ending with a false one.
     Chain(Layout),
-    /// A number that chooses a layout, and the layout when it is none of them.
+    /// A number that selects a layout, and the layout for all other numbers.
     Choice(&'static [(u32, Layout)], Otherwise),
 }
 
@@ -157,7 +157,7 @@ fn payload<'a>(cursor: &mut Cursor<'a>, facts: &mut Facts<'a>) -> Option<()> {
 fn creating<'a>(arms: &[(u32, Layout)], cursor: &mut Cursor<'a>, facts: &mut Facts<'a>) -> Option<()> {
     let mode = cursor.u32()?;
     let (_, inner) = arms.iter().find(|(known, _)| *known == mode)?;
-    // What is created depends on what follows.
+    // The kind of object depends on the following fields.
     walk(inner, cursor, facts)?;
     facts.creates = Some(Creates::of_mode(mode));
     Some(())
@@ -225,11 +225,11 @@ pub(crate) fn facts_of<'a>(layout: Layout, bytes: &'a [u8]) -> Facts<'a> {
 /// The same, written where the caller wants them: for the busiest tables, as a copy would cost as much as the walk.
 #[inline]
 pub(crate) fn note<'a>(layout: Layout, bytes: &'a [u8], facts: &mut Facts<'a>) {
-    // Where the walk stopped does not matter: what it found is whole, and what it did not find is None.
+    // The end of the walk does not matter: found facts are complete, missing ones are None.
     let _ = walk(layout, &mut Cursor::new(bytes), facts);
 }
 
-/// The facts of results: a status, and what this layout says when the status is 0.
+/// The facts of results: a status, followed by this layout if the status is 0.
 #[inline]
 pub(crate) fn facts_of_results<'a>(layout: Layout, bytes: &'a [u8]) -> Facts<'a> {
     let mut facts = Facts::default();

@@ -1,4 +1,4 @@
-//! What the parts of arguments and results are: the same tables as the observer's, walked for [`Marks`].
+//! Marks in arguments and results: walks the observer's tables for [`Marks`].
 //!
 //! Spec: RFC 4506 4
 
@@ -46,7 +46,7 @@ pub(crate) fn results(program: u32, version: u32, procedure: u32, bytes: &[u8], 
     }
 }
 
-/// Marks what a layout says, as [`super::layout::walk`] reads it.
+/// Marks the fields of a layout, as [`super::layout::walk`] reads them.
 pub(super) fn walk(layout: Layout, cursor: &mut Cursor<'_>, marks: &mut Marks<'_>) -> Option<()> {
     for field in layout {
         match *field {

@@ -1,8 +1,8 @@
-//! NFS 2, 3 and 4 and the programs beside them, as a passive observer sees their arguments and results.
+//! NFS 2, 3 and 4 and their side protocols: arguments and results for a passive observer.
 //!
-//! Each version is a table of layouts: which items stand in which procedure's arguments and results, and which of them
-//! an observer wants ([`Facts`]). One walk reads them all, borrowing what it finds, allocating nothing, and stopping
-//! without complaint where the captured bytes end.
+//! Each version is a table of layouts: the items of each procedure's arguments and results, and the ones that an observer needs
+//! ([`Facts`]). One walk reads all tables. It borrows its results, allocates nothing, and stops without an error at the end of the
+//! captured bytes.
 //!
 //! [`arguments`] and [`results`] serve every program except NFS 4, whose compounds are in [`v4`].
 

@@ -16,7 +16,7 @@ const MNT: u32 = 1;
 const UMNT: u32 = 3;
 const PATHCONF: u32 = 7;
 
-/// What a call's arguments say: the path is in `name`.
+/// Facts of a call's arguments: the path is in `name`.
 pub fn arguments(version: u32, procedure: u32, bytes: &[u8]) -> Facts<'_> {
     arguments_layout(version, procedure).map_or_else(Facts::default, |layout| facts_of(layout, bytes))
 }
@@ -28,7 +28,7 @@ pub(super) fn arguments_layout(version: u32, procedure: u32) -> Option<Layout> {
     }
 }
 
-/// What a reply's results say: MNT's status and handle. The other procedures return no status.
+/// Facts of a reply's results: MNT's status and handle. The other procedures return no status.
 pub fn results(version: u32, procedure: u32, bytes: &[u8]) -> Facts<'_> {
     results_layout(version, procedure).map_or_else(Facts::default, |layout| facts_of_results(layout, bytes))
 }

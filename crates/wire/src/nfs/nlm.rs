@@ -22,7 +22,7 @@ fn has(version: u32, procedure: u32) -> bool {
     highest.is_some_and(|highest| procedure <= highest) && !matches!(procedure, 17..=19)
 }
 
-/// What a call says. Each item is there whole or not at all.
+/// Facts of a call. Each item is complete or `None`.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub struct Arguments<'a> {
     /// Ties calls to their asynchronous answers.
@@ -43,7 +43,7 @@ pub struct Arguments<'a> {
     pub length: Option<u64>,
     /// The `_RES` procedures: the status that they bring, see [`super::nlm_status_name`].
     pub status: Option<u32>,
-    /// A request for a lock, and not one to cancel it.
+    /// It requests a lock, and does not cancel a request.
     asks: bool,
 }
 
@@ -52,7 +52,7 @@ impl<'a> Arguments<'a> {
     pub fn new(version: u32, procedure: u32, bytes: &'a [u8]) -> Self {
         let mut arguments = Self { asks: matches!(procedure, 2 | 7 | 22), ..Self::default() };
         if has(version, procedure) {
-            // What was not captured stays None.
+            // Fields that were not captured stay None.
             let _ = arguments.read(version == 4, procedure, &mut Cursor::new(bytes));
         }
         arguments
@@ -63,7 +63,7 @@ impl<'a> Arguments<'a> {
         self.asks && self.blocking == Some(true)
     }
 
-    /// The part of it that all programs share. The handle is NFS's own, so that names can be joined to it.
+    /// The facts that all programs share. The handle is an NFS handle, so names can be joined to it.
     pub fn facts(&self) -> Facts<'a> {
         Facts { handle: self.handle, offset: self.offset, count: self.length, status: self.status, ..Facts::default() }
     }
@@ -134,7 +134,7 @@ impl<'a> Arguments<'a> {
     }
 }
 
-/// What a reply's results say: the status. The `_MSG` and `_RES` procedures return nothing at all.
+/// The status in a reply's results. The `_MSG` and `_RES` procedures return nothing.
 pub fn results(version: u32, procedure: u32, bytes: &[u8]) -> Facts<'_> {
     let mut facts = Facts::default();
     if has_result(version, procedure) {
@@ -146,7 +146,7 @@ pub fn results(version: u32, procedure: u32, bytes: &[u8]) -> Facts<'_> {
     facts
 }
 
-/// A lock of a file: who calls, the file, the owner, the process, and the range.
+/// A lock of a file: caller, file, owner, process, and range.
 const LOCK: [Field; 4] = [Name, Handle, Opaque, Count];
 const RANGE_32: [Field; 2] = [Offset32, Count];
 const RANGE_64: [Field; 2] = [Offset, Count64];

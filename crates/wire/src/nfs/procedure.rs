@@ -4,8 +4,7 @@ use super::facts::Facts;
 use super::{acl, mount, nlm, v2, v3};
 use crate::rpc::Program;
 
-/// What the arguments say, noted in `facts` that say nothing yet. Nothing is noted of what this module does not know,
-/// nor of NFS 4 (see [`super::v4`]).
+/// Adds the facts of the arguments to empty `facts`. Adds nothing for unknown programs, nor for NFS 4 (see [`super::v4`]).
 #[inline]
 pub fn arguments<'a>(program: u32, version: u32, procedure: u32, bytes: &'a [u8], facts: &mut Facts<'a>) {
     match (Program::from_wire(program), version) {
@@ -26,7 +25,7 @@ fn rare_arguments<'a>(program: Program, version: u32, procedure: u32, bytes: &'a
     };
 }
 
-/// What the results say; the reply does not name its procedure, so take it from the call. Noted like the arguments.
+/// Adds the facts of the results. The reply does not name its procedure, so the caller takes it from the call.
 #[inline]
 pub fn results<'a>(program: u32, version: u32, procedure: u32, bytes: &'a [u8], facts: &mut Facts<'a>) {
     match (Program::from_wire(program), version) {

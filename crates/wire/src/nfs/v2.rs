@@ -37,7 +37,7 @@ static PROCEDURES: [Row; 18] = [
     row("STATFS", &[Handle32], NOTHING),
 ];
 
-/// What a call's arguments say.
+/// Facts of a call's arguments.
 #[inline]
 pub fn arguments(procedure: u32, bytes: &[u8]) -> Facts<'_> {
     let mut facts = facts_of(find(procedure).map_or(NOTHING, |row| row.arguments), bytes);
@@ -48,7 +48,7 @@ pub fn arguments(procedure: u32, bytes: &[u8]) -> Facts<'_> {
     facts
 }
 
-/// What a reply's results say. NULL, ROOT and WRITECACHE return nothing at all.
+/// Facts of a reply's results. NULL, ROOT and WRITECACHE return nothing.
 #[inline]
 pub fn results(procedure: u32, bytes: &[u8]) -> Facts<'_> {
     if matches!(procedure, 0 | 3 | 7) {

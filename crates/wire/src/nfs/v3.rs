@@ -1,7 +1,7 @@
 //! NFS version 3: every procedure's arguments and results.
 //!
-//! This file has the tolerant views of an observer. A client says and strictly reads the same procedures with the
-//! modules below, one a procedure: a struct that is a [`Call`], and a `parse` for its results.
+//! This file has the tolerant views of an observer. For a client, the modules below send and strictly read the same procedures, one
+//! module per procedure: a struct that is a [`Call`], and a `parse` for its results.
 //!
 //! Spec: RFC 1813 3.3
 
@@ -50,7 +50,7 @@ const NOTHING: Layout = &[];
 const ONE_HANDLE: Layout = &[Handle];
 /// `diropargs3`.
 const IN_DIRECTORY: Layout = &[Handle, Name];
-/// `post_op_fh3`, then attributes that nobody here wants.
+/// `post_op_fh3`, followed by attributes that are not needed.
 const MADE: Layout = &[Optional(&[Handle])];
 /// `sattr3` between the name and the text: mode, uid, gid, size, and two times.
 const SYMLINK: Layout = &[
@@ -67,7 +67,7 @@ const SYMLINK: Layout = &[
 
 /// `sattr3` of a new file as far as its size: mode, uid, gid, size.
 const NEW_FILE: Layout = &[Optional(&[Skip(4)]), Optional(&[Skip(4)]), Optional(&[Skip(4)]), Optional(&[Size])];
-/// `createhow3`, which ends with attributes that nobody here wants.
+/// `createhow3`, which ends with attributes that are not needed.
 const CREATE: Layout = &[Handle, Name, Creating(&[(0, NEW_FILE), (1, NOTHING), (2, NOTHING)])];
 
 /// By procedure number.
@@ -96,7 +96,7 @@ static PROCEDURES: [Row; 22] = [
     row("COMMIT", &[Handle, Offset, Count], NOTHING),
 ];
 
-/// What a call's arguments say. The count of READDIR is its reply's limit in bytes, and READDIRPLUS's `maxcount`.
+/// Facts of a call's arguments. The count of READDIR is its reply's limit in bytes, that of READDIRPLUS its `maxcount`.
 #[inline]
 pub fn arguments(procedure: u32, bytes: &[u8]) -> Facts<'_> {
     let mut facts = Facts::default();
@@ -114,7 +114,7 @@ pub(super) fn note_arguments<'a>(procedure: u32, bytes: &'a [u8], facts: &mut Fa
     }
 }
 
-/// What a reply's results say. NULL returns nothing at all.
+/// Facts of a reply's results. NULL returns nothing.
 #[inline]
 pub fn results(procedure: u32, bytes: &[u8]) -> Facts<'_> {
     let mut facts = Facts::default();

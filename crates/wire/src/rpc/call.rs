@@ -106,8 +106,8 @@ impl<'a> Call<'a> {
         self.parts().credential
     }
 
-    /// What is done to the arguments, and will be done to the results. `None` when it was not captured, and for the
-    /// messages that RPCSEC_GSS itself exchanges (they carry tokens and no arguments).
+    /// The protection of the arguments and of the results. `None` if it was not captured, and for RPCSEC_GSS's own messages (they carry
+    /// tokens instead of arguments).
     #[inline]
     pub fn protection(&self) -> Option<Protection> {
         self.parts().protection

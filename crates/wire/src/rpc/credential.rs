@@ -1,4 +1,4 @@
-//! Who calls, and whether the arguments are readable.
+//! The caller's credential, and whether the arguments are readable.
 //!
 //! Spec: RFC 5531 8.2, RFC 5531 Appendix A, RFC 2203 5.3.1, RFC 9289 4.1
 
@@ -25,7 +25,7 @@ pub(super) fn auth_at(bytes: &[u8], at: usize) -> Option<(&[u8], usize)> {
 /// The kind of a credential or verifier.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Flavor {
-    /// AUTH_NONE: nobody in particular.
+    /// AUTH_NONE: anonymous.
     None,
     /// AUTH_SYS: a user id that the client claims.
     Sys,
@@ -88,7 +88,7 @@ impl Protection {
     }
 }
 
-/// What an RPCSEC_GSS message is for.
+/// The purpose of an RPCSEC_GSS message.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum GssProcedure {
     /// RPCSEC_GSS_DATA: an ordinary call.
@@ -108,20 +108,20 @@ pub enum GssProcedure {
 pub struct GssCredential<'a> {
     /// Version of RPCSEC_GSS: 1, 2 or 3.
     pub version: u32,
-    /// What the message is for.
+    /// The message's purpose.
     pub procedure: GssProcedure,
     /// The sequence number within the context; unlike the xid it differs when a call is repeated.
     pub sequence: u32,
-    /// What the context does to arguments and results; `None` for an unknown wire number.
+    /// The context's protection of arguments and results; `None` for an unknown wire number.
     pub protection: Option<Protection>,
     /// The context's handle, when it was captured whole.
     pub handle: Option<&'a [u8]>,
 }
 
-/// An AUTH_SYS credential: what the client says of itself.
+/// An AUTH_SYS credential: the client's claims about itself.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct AuthSys<'a> {
-    /// The client's name, in whatever bytes it chose.
+    /// The client's name, as arbitrary bytes.
     pub machine_name: &'a [u8],
     /// The calling user's number.
     pub uid: u32,

@@ -1,4 +1,4 @@
-//! What the parts of RPC messages are: headers, callers, and the arguments and results of the programs that this crate knows.
+//! Marks in RPC messages: headers, callers, and the arguments and results of the programs that this crate knows.
 //!
 //! Spec: RFC 5531 9, RFC 5531 Appendix A, RFC 2203 5.3.1
 
@@ -13,7 +13,7 @@ const WHY_LEN: usize = 16;
 /// Before arguments and results that are signed: their length and a sequence number.
 const SIGNED_LEN: usize = 8;
 
-/// What a reply must be told of its call.
+/// Facts of a call that are needed to read its reply.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Asked {
     program: u32,

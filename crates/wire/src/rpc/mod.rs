@@ -1,10 +1,10 @@
-//! ONC RPC version 2: record marks, calls and replies, as a passive observer sees them, and as a client says
-//! ([`CallTemplate`]) and strictly reads them ([`Verdict`]).
+//! ONC RPC version 2: record marks, calls and replies, as a passive observer sees them, and as a client writes ([`CallTemplate`]) and
+//! strictly reads them ([`Verdict`]).
 //!
 //! Spec: RFC 5531
 //!
-//! The views borrow the bytes and allocate nothing. What was not captured is `None`. [`Call`] needs 24 bytes and
-//! [`Reply`] needs 8, so that a capture with a short snap length pairs as well as a whole one.
+//! The views borrow the bytes and allocate nothing. Fields that were not captured are `None`. [`Call`] needs 24 bytes and [`Reply`] needs
+//! 8, so a capture with a short snap length pairs as well as a whole one.
 
 mod call;
 mod credential;

@@ -1,10 +1,10 @@
-//! Is this RPC? Header signatures that recognise it on any port, and find the next message after a loss.
+//! Recognises RPC by header signatures, on any port, and finds the next message after a loss.
 //!
 //! Spec: RFC 5531 9, RFC 5531 11
 //!
-//! A call is hard to mistake: type, RPC version, program, version and procedure are all small known numbers. A reply
-//! says little: twenty-four bytes of mostly zero, which file data has too. Who resynchronises on a reply must also know
-//! its xid from a call, or see that the record ends where the next one begins.
+//! A call is hard to mistake: type, RPC version, program, version and procedure are all small known numbers. A reply is weak evidence:
+//! twenty-four bytes, mostly zero, which occur in file data too. A reader that resynchronises on a reply must also know its xid from a
+//! call, or see that the record ends where the next one begins.
 
 use super::{CALL, CALL_HEADER, Flavor, MAX_AUTH_BYTES, REPLY, RPC_VERSION, RecordMark, highest_procedure};
 use crate::xdr::u32_at;
@@ -25,7 +25,7 @@ const STARTTLS: u32 = 8;
 /// Which way a message goes.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Message {
-    /// From client to server (or the other way, for a callback).
+    /// From client to server (callbacks: from server to client).
     Call,
     /// The answer to a call.
     Reply,
@@ -121,11 +121,10 @@ fn any_plausible_message(bytes: &[u8]) -> Option<Message> {
     }
 }
 
-/// The record mark and message kind when the bytes plausibly start a record on TCP: a fragment of believable length with
-/// a plausible message in it.
+/// The record mark and message kind, if the bytes plausibly start a record on TCP: a fragment of plausible length with a plausible
+/// message.
 ///
-/// A record's first fragment of several (`last` is false) is believed of a call only: what is left of a reply's signature
-/// without that bit is too weak.
+/// The first of several fragments (`last` is false) is accepted only with a call: without that bit, a reply's signature is too weak.
 #[inline]
 pub fn plausible_record(bytes: &[u8]) -> Option<(RecordMark, Message)> {
     let mark = RecordMark::new(bytes)?;
@@ -156,7 +155,7 @@ pub fn find_record(bytes: &[u8]) -> Option<(usize, RecordMark, Message)> {
 }
 
 enum Auth {
-    /// Sane; the offset is that of what follows.
+    /// Valid; with the offset of the next field.
     Sane(usize),
     NotCaptured,
     Wrong,

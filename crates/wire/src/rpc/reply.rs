@@ -13,14 +13,14 @@ pub enum ReplyStat {
     Accepted,
     /// MSG_DENIED.
     Denied,
-    /// Any other wire number: not a reply that means anything.
+    /// Any other wire number: not a valid reply.
     Other(u32),
 }
 
 /// How an accepted call ended, as far as RPC goes.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum AcceptStat {
-    /// SUCCESS: results follow (with a status of their own).
+    /// SUCCESS: results follow (with a separate status).
     Success,
     /// PROG_UNAVAIL: no such program here.
     ProgramUnavailable,

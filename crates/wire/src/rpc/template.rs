@@ -18,14 +18,14 @@ const XID: usize = RecordMark::SIZE;
 /// Where the procedure stands.
 const PROCEDURE: usize = RecordMark::SIZE + 20;
 
-/// Who calls.
+/// The caller.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Caller<'a> {
     /// AUTH_NONE.
     Nobody,
     /// AUTH_SYS.
     User {
-        /// Any number; it tells apart credentials that are equal else.
+        /// Any number; it distinguishes otherwise equal credentials.
         stamp: u32,
         /// The client machine's name: at most [`MAX_MACHINE_NAME`] bytes go.
         machine: &'a str,
@@ -41,9 +41,9 @@ pub enum Caller<'a> {
 /// A limit of AUTH_SYS is exceeded: the credential cannot be said on the wire.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum CallerError {
-    /// The machine's name has so many bytes, more than [`MAX_MACHINE_NAME`].
+    /// The machine's name has this number of bytes, more than [`MAX_MACHINE_NAME`].
     MachineName(usize),
-    /// So many groups, more than [`MAX_GROUPS`].
+    /// The number of groups, more than [`MAX_GROUPS`].
     Groups(usize),
 }
 

@@ -1,4 +1,4 @@
-//! Hand-assembled messages after RFC 5531 9, and what becomes of them when they are cut or corrupted.
+//! Hand-assembled messages after RFC 5531 9, also cut and corrupted.
 
 use super::*;
 use crate::xdr::builder::{Xdr, call, damage, record, reply};

@@ -10,14 +10,14 @@ pub const fn results_at(verifier: usize) -> usize {
     24 + verifier.next_multiple_of(4)
 }
 
-/// What the server's RPC layer says of a call.
+/// The result of a call at the server's RPC layer.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Verdict<'a> {
     /// The procedure ran: its results.
     Success(&'a [u8]),
     /// PROG_UNAVAIL: no such program here.
     ProgramUnavailable,
-    /// PROG_MISMATCH: versions `low` to `high` are there.
+    /// PROG_MISMATCH: the server supports versions `low` to `high`.
     ProgramMismatch {
         /// Lowest version.
         low: u32,
@@ -30,7 +30,7 @@ pub enum Verdict<'a> {
     GarbageArguments,
     /// SYSTEM_ERR: the server failed.
     SystemError,
-    /// RPC_MISMATCH: RPC versions `low` to `high` are there, and not 2.
+    /// RPC_MISMATCH: the server supports RPC versions `low` to `high`, not 2.
     RpcMismatch {
         /// Lowest version.
         low: u32,
@@ -42,9 +42,9 @@ pub enum Verdict<'a> {
 }
 
 impl<'a> Verdict<'a> {
-    /// Reads a reply (without its record mark): its xid and the verdict. A verifier of any flavor is stepped over.
+    /// Reads a reply (without its record mark): its xid and the verdict. A verifier of any flavor is skipped.
     ///
-    /// `bytes` may end within the results; whatever stands before them must be there.
+    /// `bytes` may end within the results; all earlier fields must be complete.
     #[inline]
     pub fn parse(bytes: &'a [u8]) -> Result<(u32, Self), Malformed> {
         let mut reader = Strict::new(bytes);

@@ -45,7 +45,7 @@ impl<'a> Link<'a> {
         let words_start = offset.saturating_add(1);
         let words_len = usize::from(word_count.unwrap_or(0)) * 2;
         let byte_count_at = words_start.saturating_add(words_len);
-        // Without a word count nobody knows where the byte count is.
+        // Without a word count, the position of the byte count is unknown.
         let byte_count = word_count.and_then(|_| u16_at(message, byte_count_at));
         let bytes_len = usize::from(byte_count.unwrap_or(0));
         let bytes_start = byte_count_at.saturating_add(2);
@@ -115,7 +115,7 @@ impl<'a> Link<'a> {
     }
 }
 
-/// Walks the links of one message. What follows a link that the capture cut is found when its AndX words are there.
+/// Walks the links of one message. The link after one that was cut is found if the AndX words were captured.
 #[derive(Clone, Debug)]
 pub struct Chain<'a> {
     header: Header<'a>,
@@ -126,8 +126,8 @@ pub struct Chain<'a> {
 }
 
 impl<'a> Chain<'a> {
-    /// The chain in `captured`, the beginning of a message of `total_len` bytes (from `FF 'SMB'`, without the NetBIOS
-    /// prefix). `None` unless it begins with the magic. What is captured beyond `total_len` is another message's.
+    /// The chain in `captured`, the beginning of a message of `total_len` bytes (from `FF 'SMB'`, without the NetBIOS prefix). `None`
+    /// unless it begins with the magic. Bytes beyond `total_len` belong to another message.
     pub fn new(captured: &'a [u8], total_len: usize) -> Option<Self> {
         let header = Header::new(captured.get(..total_len).unwrap_or(captured))?;
         let next = header.command().map(|command| (command, HEADER_LEN));
@@ -139,8 +139,8 @@ impl<'a> Chain<'a> {
         self.header
     }
 
-    /// Whether what was walked so far contradicts itself: words beyond the end, an offset that goes backwards or out of
-    /// the message, too many links. The links before that stand.
+    /// Whether the chain so far is invalid: words beyond the end, an offset that goes backwards or out of the message, too many links.
+    /// Earlier links remain valid.
     pub fn malformed(&self) -> bool {
         self.malformed
     }

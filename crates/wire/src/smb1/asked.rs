@@ -1,4 +1,4 @@
-//! What a request asks for: which bytes, how a file is opened, and the new name of one.
+//! The requested object of a request: range, open mode, or new name.
 //!
 //! Spec: MS-CIFS 2.2.4.3, 2.2.4.4, 2.2.4.13, 2.2.4.16, 2.2.4.32, 2.2.4.41, 2.2.4.64, 2.2.6.1, 2.2.7.1
 
@@ -30,28 +30,28 @@ const NT_DISPOSITION: usize = 28;
 const RANGE: [usize; 2] = [2, 6];
 const LARGE_RANGE: [usize; 2] = [4, 12];
 
-/// What the file is opened for: FILE_READ_DATA and FILE_WRITE_DATA, by the sharing mode's lowest bits: read, write, both, execute.
+/// Access rights by the lowest bits of the sharing mode: read, write, both, execute. FILE_READ_DATA and FILE_WRITE_DATA.
 const ACCESS_OF_MODE: [u32; 4] = [0x01, 0x02, 0x03, 0x20];
 /// Both.
 const READ_WRITE: u32 = 0x03;
 
-/// What a request asks for; `None` is what the command does not have, or what was cut off.
+/// Fields of a request; `None` if the command does not have the field, or it was cut off.
 #[derive(Clone, Copy, Debug, Default)]
 pub struct Asked<'a> {
     /// Reads, writes and locks (the first range): where in the file.
     pub offset: Option<u64>,
     /// How many bytes from there.
     pub bytes: Option<u64>,
-    /// Opens: what is done where the file exists and where it does not, as NT_CREATE_ANDX numbers it (CreateDisposition).
+    /// Opens: the handling of existing and missing files, with the numbers of NT_CREATE_ANDX (CreateDisposition).
     pub disposition: Option<u32>,
-    /// Opens: what the file is opened for, as NT_CREATE_ANDX has it (DesiredAccess).
+    /// Opens: access rights, as in NT_CREATE_ANDX (DesiredAccess).
     pub access: Option<u32>,
     /// RENAME and NT_RENAME: the new name.
     pub new_name: Option<SmbString<'a>>,
 }
 
 impl<'a> Asked<'a> {
-    /// That of a request.
+    /// The fields of a request.
     pub fn of(link: &Link<'a>) -> Self {
         if !link.is_request() {
             return Self::default();
@@ -118,7 +118,7 @@ impl<'a> Asked<'a> {
     }
 }
 
-/// Of OpenMode: what is done where the file exists (fail, open, empty), and whether it is created where it does not.
+/// CreateDisposition from OpenMode: the handling of an existing file (fail, open, truncate), and whether a missing one is created.
 fn disposition(open_mode: u16) -> Option<u32> {
     match (open_mode & 3, open_mode & 0x10 != 0) {
         (0, true) => Some(2),

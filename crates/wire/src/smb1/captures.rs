@@ -1,5 +1,5 @@
-//! Real traffic, read in place where it is there: what these views see is what tshark 4 sees (`-Y smb -T fields -e
-//! smb.cmd -e smb.flags.response`; counts below were made with it, not with this code).
+//! Real traffic, if its captures are present: the views must see the same as tshark 4 (`-Y smb -T fields -e smb.cmd -e
+//! smb.flags.response`; the counts below come from it, not from this code).
 
 use std::collections::{BTreeMap, HashMap};
 use std::path::Path;
@@ -7,7 +7,7 @@ use std::path::Path;
 use super::{Chain, read, write};
 use crate::nbss;
 
-/// Streams of one capture, each direction apart: bytes in order, without what came twice. Stops a stream at a gap.
+/// Streams of one capture, one per direction: bytes in order, without duplicates. A stream ends at a gap.
 fn streams(file: &Path) -> Vec<Vec<u8>> {
     let bytes = std::fs::read(file).unwrap();
     assert!(matches!(bytes[..4], [0xd4, 0xc3, 0xb2, 0xa1]), "little-endian pcap");

@@ -108,7 +108,7 @@ pub fn is_andx(code: u8) -> bool {
     )
 }
 
-/// Whether a request never gets an answer of its own: what NT_CANCEL cancels is answered instead (MS-CIFS 2.2.4.65).
+/// Whether a request never gets an answer: NT_CANCEL causes an answer to the cancelled request instead (MS-CIFS 2.2.4.65).
 pub fn is_unanswered(code: u8) -> bool {
     code == NT_CANCEL
 }
@@ -119,7 +119,7 @@ pub fn primary(code: u8) -> u8 {
         TRANSACTION_SECONDARY => TRANSACTION,
         TRANSACTION2_SECONDARY => TRANSACTION2,
         NT_TRANSACT_SECONDARY => NT_TRANSACT,
-        // The final answer to a raw or multiplexed write has a code of its own (MS-CIFS 2.2.4.25.3).
+        // The final answer to a raw or multiplexed write has a separate code (MS-CIFS 2.2.4.25.3).
         WRITE_COMPLETE => WRITE_RAW,
         other => other,
     }

@@ -21,9 +21,9 @@ const MID: usize = 30;
 
 /// SMB_FLAGS_REPLY: the message is a response.
 pub const FLAGS_REPLY: u8 = 0x80;
-/// SMB_FLAGS2_NT_STATUS: the status field is a 32-bit NT status, else a DOS class and code.
+/// SMB_FLAGS2_NT_STATUS: the status field is a 32-bit NT status, otherwise a DOS class and code.
 pub const FLAGS2_NT_STATUS: u16 = 0x4000;
-/// SMB_FLAGS2_UNICODE: strings are UTF-16LE, else in the OEM code page.
+/// SMB_FLAGS2_UNICODE: strings are UTF-16LE, otherwise in the OEM code page.
 pub const FLAGS2_UNICODE: u16 = 0x8000;
 /// PID (low half) and MID of a request that the server sends by itself: an oplock break (MS-CIFS 3.3.4.2).
 pub const UNSOLICITED: u16 = 0xffff;
@@ -65,7 +65,7 @@ pub struct Header<'a> {
 }
 
 impl<'a> Header<'a> {
-    /// A view of `message`, what was captured of one SMB1 message; `None` unless it begins with `FF 'SMB'`.
+    /// A view of the captured part of one SMB1 message; `None` unless it begins with `FF 'SMB'`.
     pub fn new(message: &'a [u8]) -> Option<Self> {
         message.starts_with(&MAGIC).then_some(Self { message })
     }
@@ -80,7 +80,7 @@ impl<'a> Header<'a> {
         u8_at(self.message, COMMAND)
     }
 
-    /// The four status bytes as a little-endian number, whatever form they have.
+    /// The four status bytes as a little-endian number, in either form.
     pub fn status_wire(&self) -> Option<u32> {
         u32_at(self.message, STATUS)
     }
@@ -134,7 +134,7 @@ impl<'a> Header<'a> {
         u16_at(self.message, MID)
     }
 
-    /// What was captured after the header: WordCount, words, ByteCount, bytes.
+    /// The captured bytes after the header: WordCount, words, ByteCount, bytes.
     pub fn body(&self) -> &'a [u8] {
         self.message.get(HEADER_LEN..).unwrap_or_default()
     }

@@ -39,7 +39,7 @@ pub struct Locking {
 }
 
 impl Locking {
-    /// The view of a LOCKING_ANDX request; `None` for anything else, or if a field is missing.
+    /// The view of a LOCKING_ANDX request; `None` for other messages, or if a field is missing.
     pub fn new(link: &Link<'_>) -> Option<Self> {
         if link.command != command::LOCKING_ANDX || !link.is_request() {
             return None;
@@ -60,8 +60,7 @@ impl Locking {
         self.locks > 0 && self.timeout_ms != 0 && self.kind & (CANCEL_LOCK | OPLOCK_RELEASE) == 0
     }
 
-    /// Whether this is a client's acknowledgment of a break and nothing else: the server sends no answer to it
-    /// (MS-CIFS 3.3.5.30).
+    /// Whether this only acknowledges a break: the server does not answer it (MS-CIFS 3.3.5.30).
     pub fn is_oplock_acknowledgment(&self) -> bool {
         !self.unsolicited && self.kind & OPLOCK_RELEASE != 0 && self.locks == 0 && self.unlocks == 0
     }

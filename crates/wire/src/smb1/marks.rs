@@ -1,5 +1,5 @@
-//! What the parts of SMB1 messages are. The words of the commands that MS-CIFS names are numbers; of the bytes behind them the names are
-//! marked, and the parameters of transactions as far as the views read them.
+//! Marks in SMB1 messages. The words of the commands in MS-CIFS are numbers; in the bytes after them the names are marked, and the
+//! parameters of transactions as far as the views read them.
 //!
 //! Spec: MS-CIFS 2.2.3, 2.2.4, 2.2.6, 2.2.7
 
@@ -47,7 +47,7 @@ fn mark_link(link: &Link<'_>, marks: &mut Marks<'_>) {
         return;
     }
     marks.part(link.words, Mark::Number);
-    // Each is there or not.
+    // Any of these may be missing.
     let _ = mark_transaction(link, marks);
     for name in [path::path(link), path::new_path(link)].into_iter().flatten() {
         mark_name(link, &name, marks);
@@ -78,7 +78,7 @@ fn mark_link(link: &Link<'_>, marks: &mut Marks<'_>) {
 fn mark_name(link: &Link<'_>, name: &SmbString<'_>, marks: &mut Marks<'_>) {
     let Some(range) = marks.place(name.raw) else { return };
     let bytes = marks.place(link.bytes).unwrap_or(0..0);
-    // UTF-16 may have an alignment byte in between.
+    // UTF-16 may be preceded by an alignment byte.
     for at in range.start.saturating_sub(2).max(bytes.start)..range.start {
         if marks.message().get(at) == Some(&FORMAT_STRING) {
             marks.range(at..at + 1, Mark::Number);

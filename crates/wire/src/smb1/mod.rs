@@ -1,8 +1,8 @@
-//! SMB1/CIFS as a passive observer reads it: borrowed views that tolerate cut messages, and allocate nothing.
+//! SMB1/CIFS for a passive observer: borrowed views that tolerate cut messages and allocate nothing.
 //!
-//! Start with [`Chain`]: it walks a message (from its `FF 'SMB'`) and gives a [`Link`] for every command in it, one for a
-//! plain command and several for an AndX chain. All other views are made from a link. A field is `None` when its bytes are
-//! not there; a length or a count is what the wire says, also when the bytes that it counts were not captured.
+//! Start with [`Chain`]: it walks a message (from its `FF 'SMB'`) and returns a [`Link`] for every command in it, one for a plain command
+//! and several for an AndX chain. All other views are made from a link. A field is `None` if its bytes were not captured; lengths and
+//! counts are those on the wire, even if the bytes that they count were not captured.
 //! Spec: MS-CIFS 2.2, MS-SMB 2.2
 
 pub mod andx;

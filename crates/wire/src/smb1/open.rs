@@ -36,12 +36,12 @@ pub struct NtCreate<'a> {
     pub disposition: u32,
     /// CreateOptions: bit 0 wants a directory, bit 12 deletes on close.
     pub options: u32,
-    /// The path, if its bytes are there.
+    /// The path, if its bytes were captured.
     pub path: Option<SmbString<'a>>,
 }
 
 impl<'a> NtCreate<'a> {
-    /// The view of an NT_CREATE_ANDX request; `None` for anything else, or if one of its words is missing.
+    /// The view of an NT_CREATE_ANDX request; `None` for other messages, or if one of its words is missing.
     pub fn new(link: &Link<'a>) -> Option<Self> {
         if link.command != command::NT_CREATE_ANDX || !link.is_request() {
             return None;

@@ -49,7 +49,7 @@ pub fn new_path<'a>(link: &Link<'a>) -> Option<SmbString<'a>> {
     reader.formatted(FORMAT_STRING)
 }
 
-/// The open file that a request is about. What an answer opens: [`open::opened_fid`].
+/// The open file of a request. For the file that an answer opens: [`open::opened_fid`].
 pub fn fid(link: &Link<'_>) -> Option<u16> {
     if !link.is_request() {
         return None;

@@ -36,7 +36,7 @@ pub struct WriteRaw {
 }
 
 impl WriteRaw {
-    /// The view of a WRITE_RAW request; `None` for anything else, or if a field is missing.
+    /// The view of a WRITE_RAW request; `None` for other messages, or if a field is missing.
     pub fn new(link: &Link<'_>) -> Option<Self> {
         if link.command != command::WRITE_RAW || !link.is_request() {
             return None;
@@ -59,13 +59,13 @@ impl WriteRaw {
         self.count.saturating_sub(self.immediate)
     }
 
-    /// Whether a final answer follows the block. Else errors show up at the next use of the FID.
+    /// Whether a final answer follows the block. Otherwise errors show up at the next use of the FID.
     pub fn expects_final(&self) -> bool {
         self.mode & MODE_WRITE_THROUGH != 0
     }
 }
 
-/// What a message says in a raw write that is under way.
+/// The meaning of a message during a raw write.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Answer {
     /// Send the block. `available` is for pipes only: 0xFFFF or without meaning otherwise.

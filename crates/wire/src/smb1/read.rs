@@ -1,4 +1,4 @@
-//! Reads: what is asked for and how much comes back.
+//! Reads: requested ranges and returned lengths.
 //! Spec: MS-CIFS 2.2.4.11, 2.2.4.20, 2.2.4.22, 2.2.4.23, 2.2.4.42, MS-SMB 2.2.4.2
 
 use super::andx::Link;
@@ -48,7 +48,7 @@ pub struct Read {
 }
 
 impl Read {
-    /// The view of a read request; `None` for anything else, or if a field is missing.
+    /// The view of a read request; `None` for other messages, or if a field is missing.
     pub fn new(link: &Link<'_>) -> Option<Self> {
         if !link.is_request() {
             return None;
@@ -85,8 +85,8 @@ fn offset(link: &Link<'_>, places: &Places) -> Option<u64> {
     }
 }
 
-/// Bytes of file data in a response of READ, LOCK_AND_READ, READ_MPX or READ_ANDX. (The answer to READ_RAW has no SMB
-/// header: its length is that of its NetBIOS message.)
+/// File data in a response of READ, LOCK_AND_READ, READ_MPX or READ_ANDX, bytes. (The answer to READ_RAW has no SMB header: its length is
+/// that of its NetBIOS message.)
 pub fn data_length(link: &Link<'_>) -> Option<u32> {
     if !link.is_response() {
         return None;

@@ -4,7 +4,7 @@ use super::build::{Build, wide, words};
 use super::transaction::tests::{nt_request, request, response};
 use super::*;
 
-/// Asks every view for everything; what it gives is folded so that nothing is left out.
+/// Calls every accessor of every view, and combines the results so that none is optimised away.
 fn everything(message: &[u8], total_len: usize) -> String {
     let Some(chain) = Chain::new(message, total_len) else { return String::new() };
     let mut seen = format!("{:?} {:?}", chain.header().status(), chain.header().pid());

@@ -17,7 +17,7 @@ const PASSWORD_LENGTH: usize = 6;
 /// ECHO request: EchoCount; response: SequenceNumber.
 const ECHO_NUMBER: usize = 0;
 
-/// Who a SESSION_SETUP_ANDX request is for.
+/// The user of a SESSION_SETUP_ANDX request.
 #[derive(Clone, Copy, Debug)]
 pub enum Credentials<'a> {
     /// Without extended security.
@@ -36,7 +36,7 @@ pub enum Credentials<'a> {
     },
 }
 
-/// Reads a SESSION_SETUP_ANDX request; passwords are stepped over. `None` for anything else, or if the name was cut off.
+/// Reads a SESSION_SETUP_ANDX request without its passwords. `None` for other messages, or if the name was cut off.
 pub fn credentials<'a>(link: &Link<'a>) -> Option<Credentials<'a>> {
     if link.command != command::SESSION_SETUP_ANDX || !link.is_request() {
         return None;
@@ -65,7 +65,7 @@ pub struct TreeConnect<'a> {
 }
 
 impl<'a> TreeConnect<'a> {
-    /// The view of a tree connect; `None` for anything else, or if the path was cut off. The password is stepped over.
+    /// The view of a tree connect without its password; `None` for other messages, or if the path was cut off.
     pub fn new(link: &Link<'a>) -> Option<Self> {
         if !link.is_request() {
             return None;

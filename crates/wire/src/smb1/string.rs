@@ -6,7 +6,7 @@ use crate::text::{Latin, Text, Utf16Le};
 /// A string as it stands in the message, without its terminator.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct SmbString<'a> {
-    /// The bytes: UTF-16LE if `unicode`, else in the OEM code page that client and server agreed on (unknown to us).
+    /// The bytes: UTF-16LE if `unicode`, otherwise in the negotiated OEM code page, which is unknown here.
     pub raw: &'a [u8],
     /// Whether `raw` is UTF-16LE.
     pub unicode: bool,
@@ -25,7 +25,7 @@ impl<'a> SmbString<'a> {
         if self.unicode { Text::Utf16(Utf16Le(self.raw)) } else { Text::Oem(Latin(self.raw)) }
     }
 
-    /// Whether the characters are those of `ascii`, letter case aside (share and pipe names have none).
+    /// Whether the string starts with `ascii`, ignoring case (share and pipe names are case-insensitive).
     pub fn starts_with_ignore_case(&self, ascii: &str) -> bool {
         let mut characters = self.text().chars();
         ascii.chars().all(|wanted| characters.next().is_some_and(|found| found.eq_ignore_ascii_case(&wanted)))
@@ -42,7 +42,7 @@ pub(super) struct Reader<'a> {
 }
 
 impl<'a> Reader<'a> {
-    /// Reads `message[at..end]`; `end` may lie beyond what was captured.
+    /// Reads `message[at..end]`; `end` may lie beyond the captured bytes.
     pub(super) fn new(message: &'a [u8], at: usize, end: usize, unicode: bool) -> Self {
         Self { message, at, end: end.max(at), unicode }
     }
@@ -94,7 +94,7 @@ impl<'a> Reader<'a> {
         self.string()
     }
 
-    /// A terminated string of single bytes, whatever the header says.
+    /// A terminated string of single bytes, whatever the header's flags.
     pub(super) fn oem(&mut self) -> Option<SmbString<'a>> {
         let rest = self.rest()?;
         let length = rest.iter().position(|byte| *byte == 0);
@@ -112,7 +112,7 @@ impl<'a> Reader<'a> {
         self.at = (self.at + self.at % 2).min(self.end);
     }
 
-    /// What is left; `None` when the string's first byte was cut off or is beyond the declared end.
+    /// The remaining bytes; `None` if the string's first byte was cut off or is beyond the declared end.
     fn rest(&self) -> Option<&'a [u8]> {
         let rest = self.message.get(self.at..self.end.min(self.message.len()))?;
         (!rest.is_empty()).then_some(rest)

@@ -1,4 +1,4 @@
-//! What the parameters of a TRANSACTION2 request say: path, FID, information level.
+//! Parameters of a TRANSACTION2 request: path, FID, information level.
 //! Spec: MS-CIFS 2.2.6
 
 use super::command::TRANSACTION2;
@@ -7,7 +7,7 @@ use super::string::SmbString;
 use super::subcommand::trans2::*;
 use super::transaction::Transaction;
 
-/// Offsets in the parameters, in bytes; what a subcommand does not have is `None`.
+/// Offsets in the parameters, in bytes; `None` for fields that a subcommand does not have.
 #[derive(Clone, Copy, Default)]
 struct Layout {
     path: Option<usize>,
@@ -54,8 +54,7 @@ pub fn information_level(message: &Transaction<'_>) -> Option<u16> {
     u16_at(message.parameters.bytes, request_layout(message)?.level?)
 }
 
-/// The FID that the answer to an OPEN2 gives (MS-CIFS 2.2.6.1.2). The response does not say what it answers: the caller
-/// knows it from the request.
+/// The FID in the answer to an OPEN2 (MS-CIFS 2.2.6.1.2). The response does not name its request: the caller knows it.
 pub fn opened_fid(message: &Transaction<'_>) -> Option<u16> {
     let is_answer = message.link().command == TRANSACTION2 && message.link().is_response();
     if is_answer && message.parameters.displacement == 0 { u16_at(message.parameters.bytes, 0) } else { None }

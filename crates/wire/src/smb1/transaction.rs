@@ -9,7 +9,7 @@ use super::subcommand::nt;
 
 /// Where the fields are in the words of one kind of message, in bytes.
 struct Layout {
-    /// Whether counts, offsets and displacements have 32 bits, else 16.
+    /// Whether counts, offsets and displacements have 32 bits, otherwise 16.
     wide: bool,
     parameters: Places,
     data: Places,
@@ -94,7 +94,7 @@ pub struct Part<'a> {
     pub displacement: u32,
     /// Bytes from the start of the header to the part.
     pub offset: u32,
-    /// What was captured of the part.
+    /// The captured bytes of the part.
     pub bytes: &'a [u8],
 }
 
@@ -228,8 +228,7 @@ impl<'a> Transaction<'a> {
         self.parameter_reader(NAME)?.string_of(usize::try_from(length).ok()?)
     }
 
-    /// FID that the answer to an NT_TRANSACT CREATE gives (MS-CIFS 2.2.7.1.2). The response does not say what it
-    /// answers: the caller knows it from the request.
+    /// The FID in the answer to an NT_TRANSACT CREATE (MS-CIFS 2.2.7.1.2). The response does not name its request: the caller knows it.
     pub fn nt_created_fid(&self) -> Option<u16> {
         const FID: usize = 2;
         let is_answer = self.link.is_response() && self.link.command == command::NT_TRANSACT;
@@ -266,7 +265,7 @@ pub struct Progress {
 }
 
 impl Progress {
-    /// Of so many bytes of parameters and of data.
+    /// A transaction with these numbers of parameter and data bytes.
     pub fn of_bytes((parameters, data): (u64, u64)) -> Self {
         Self { parameters, data }
     }

@@ -35,7 +35,7 @@ pub struct Write {
 }
 
 impl Write {
-    /// The view of a write request; `None` for anything else, or if a field is missing.
+    /// The view of a write request; `None` for other messages, or if a field is missing.
     pub fn new(link: &Link<'_>) -> Option<Self> {
         if !link.is_request() {
             return None;

@@ -1,4 +1,4 @@
-//! Any answer, read to its end: for whoever wants to know that it is what the specification says, and not what it says.
+//! Reads any answer to its end, to check that it follows the specification; the contents are dropped.
 //!
 //! Spec: MS-SMB2 2.2
 
@@ -12,7 +12,7 @@ use super::{
     oplock_break, query_directory, query_info, read, session_setup, set_info, tree_connect, tree_disconnect, write,
 };
 
-/// What an answer turned out to be.
+/// The kind of an answer.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub enum Form {
     /// The command's own body.
@@ -21,18 +21,17 @@ pub enum Form {
     Refused,
     /// Only that the answer will come later.
     Interim,
-    /// A break that nobody asked for.
+    /// An unsolicited break.
     Notice,
     /// A command that no client here sends.
     Unread,
 }
 
-/// Reads an answer. `info_type` and `class` are what QUERY_INFO or QUERY_DIRECTORY asked for; what a class says that is
-/// not read here is left alone.
+/// Reads an answer. `info_type` and `class` are those of the QUERY_INFO or QUERY_DIRECTORY request; contents of classes that are not
+/// supported here are skipped.
 ///
 /// # Errors
-///
-/// Where a field is not what the specification says.
+/// If a field violates the specification.
 pub fn read(reply: &Reply<'_>, info_type: u8, class: u8) -> Result<Form, Malformed> {
     if reply.is_interim() {
         return Ok(Form::Interim);
@@ -72,7 +71,7 @@ fn form<T>(answer: Answer<'_, T>) -> Result<Form, Malformed> {
     further(answer, |_| Ok(()))
 }
 
-/// What was done is read on.
+/// Continues with the body of a successful answer.
 fn further<T>(answer: Answer<'_, T>, read: impl FnOnce(T) -> Result<(), Malformed>) -> Result<Form, Malformed> {
     match answer {
         Answer::Done(done) => read(done).map(|()| Form::Done),

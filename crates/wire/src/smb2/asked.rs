@@ -1,4 +1,4 @@
-//! What a request asks for: which bytes, how a file is opened, and the new name of one.
+//! The requested object of a request: range, open mode, or new name.
 //!
 //! Spec: MS-SMB2 2.2.13, 2.2.19, 2.2.21, 2.2.26, 2.2.39
 
@@ -6,7 +6,7 @@ use super::header::Command;
 use super::{create, lock, read, set_info, write};
 use crate::text::Utf16Le;
 
-/// What a request asks for; `None` is what the command does not have, or what was cut off.
+/// Fields of a request; `None` if the command does not have the field, or it was cut off.
 #[derive(Clone, Copy, Debug, Default)]
 pub struct Asked<'a> {
     /// READ, WRITE, LOCK (its first range): where in the file.
@@ -26,7 +26,7 @@ pub struct Asked<'a> {
 }
 
 impl<'a> Asked<'a> {
-    /// That of a request of this command, which begins with its header.
+    /// The fields of a request of this command; `bytes` begin with its header.
     #[must_use]
     pub fn of(command: Command, request: &'a [u8]) -> Self {
         Self::read(command, request).unwrap_or_default()

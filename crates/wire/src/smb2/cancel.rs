@@ -1,4 +1,4 @@
-//! CANCEL: withdraws a request, named by the header's async id or message id. It has no response of its own.
+//! CANCEL: cancels a request, identified by the header's async id or message id. It has no response.
 //!
 //! Spec: MS-SMB2 2.2.30
 
@@ -7,13 +7,13 @@ use super::header::{self, Command};
 
 /// StructureSize of the request's body.
 pub const STRUCTURE_SIZE: u16 = 4;
-/// Length of header and fixed body: there is nothing else to see in this command.
+/// Length of header and fixed body, which has no further fields.
 pub const LEN: usize = header::LEN + 4;
 
-/// The call. Its head's message id is that of the request to withdraw; charge and credits are 0.
+/// The call. Its head has the message id of the request to cancel; charge and credits are 0.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Cancel {
-    /// The async id of the interim answer, where one came: the tree id gives way to it.
+    /// The async id in the interim answer, if one came; it replaces the tree id.
     pub async_id: Option<u64>,
 }
 

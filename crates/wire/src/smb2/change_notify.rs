@@ -88,11 +88,10 @@ impl Call for ChangeNotify {
     }
 }
 
-/// Reads the answer. No change at all, with `STATUS_NOTIFY_ENUM_DIR`, says that there were too many to tell.
+/// Reads the answer. An answer without changes and with `STATUS_NOTIFY_ENUM_DIR` means that there were too many to list.
 ///
 /// # Errors
-///
-/// Where a field is not what the specification says.
+/// If a field violates the specification.
 pub fn parse<'a>(reply: &Reply<'a>) -> Result<Answer<'a, Changes<'a>>, Malformed> {
     reply.answer(Command::ChangeNotify, RESPONSE_SIZE, RESPONSE_END, |body| {
         body.buffer(OUTPUT_OFFSET, OUTPUT_LENGTH, RESPONSE_END).map(|buffer| Changes(buffer.0))

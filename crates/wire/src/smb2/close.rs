@@ -79,7 +79,7 @@ pub struct Closed {
 ///
 /// # Errors
 ///
-/// Where a field is not what the specification says.
+/// If a field violates the specification.
 #[inline]
 pub fn parse<'a>(reply: &Reply<'a>) -> Result<Answer<'a, Closed>, Malformed> {
     reply.answer(Command::Close, RESPONSE_SIZE, RESPONSE_END, |body| {

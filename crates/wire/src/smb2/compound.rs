@@ -16,9 +16,9 @@ pub struct Member<'a> {
     pub position: u16,
     /// Where its header begins, in bytes from the first header.
     pub offset: usize,
-    /// Its length in bytes with what was not captured, and with the padding that aligns the next one.
+    /// Its length in bytes, including bytes that were not captured and the padding that aligns the next member.
     pub len: usize,
-    /// What was captured of it.
+    /// Its captured bytes.
     pub bytes: &'a [u8],
     /// Its header.
     pub header: Header<'a>,
@@ -37,8 +37,8 @@ pub struct Members<'a> {
 }
 
 impl<'a> Members<'a> {
-    /// `captured` begins at the first SMB2 header; `total_len` is the length that the transport announced, with what
-    /// was not captured. Bytes captured beyond `total_len` are another message's and are left alone.
+    /// `captured` begins at the first SMB2 header; `total_len` is the length that the transport announced, including bytes that were not
+    /// captured. Bytes beyond `total_len` belong to another message and are ignored.
     #[inline]
     #[must_use]
     pub fn new(captured: &'a [u8], total_len: usize) -> Self {
@@ -46,8 +46,8 @@ impl<'a> Members<'a> {
         Self { captured, total_len, offset: 0, position: 0, done: false, malformed: false, cut_short: false }
     }
 
-    /// True once iteration ended because a length or header cannot be right. The members given out before stand; the
-    /// last of them takes the rest of the message as its length.
+    /// Whether the iteration ended at an invalid length or header. The members before it remain valid; the last one gets the rest of the
+    /// message as its length.
     #[must_use]
     pub fn malformed(&self) -> bool {
         self.malformed
@@ -88,7 +88,7 @@ impl<'a> Iterator for Members<'a> {
         let rest = self.total_len - self.offset;
         let bytes = self.captured.get(self.offset..).unwrap_or_default();
         let Some(header) = Header::new(bytes) else {
-            // Too few bytes to tell is not the same as bytes that tell of something else.
+            // Too few bytes is a different case from bytes of another protocol.
             self.cut_short = bytes.len() < header::MIN_CAPTURED && rest >= header::LEN;
             self.malformed = !self.cut_short;
             return None;

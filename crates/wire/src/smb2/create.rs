@@ -81,21 +81,21 @@ pub const ACCESS_SYNCHRONIZE: u32 = 0x0010_0000;
 /// MAXIMUM_ALLOWED.
 pub const ACCESS_MAXIMUM_ALLOWED: u32 = 0x0200_0000;
 
-/// ShareAccess: others may read meanwhile.
+/// ShareAccess: other opens may read meanwhile.
 pub const SHARE_READ: u32 = 0x0000_0001;
-/// Others may write meanwhile.
+/// Other opens may write meanwhile.
 pub const SHARE_WRITE: u32 = 0x0000_0002;
-/// Others may delete or rename it meanwhile.
+/// Other opens may delete or rename it meanwhile.
 pub const SHARE_DELETE: u32 = 0x0000_0004;
 
-/// Lease state: what was read may be cached.
+/// Lease state: reads may be cached.
 pub const LEASE_READ: u32 = 0x0000_0001;
 /// The handle may be kept open when its user closes it.
 pub const LEASE_HANDLE: u32 = 0x0000_0002;
-/// What is written may be cached.
+/// Writes may be cached.
 pub const LEASE_WRITE: u32 = 0x0000_0004;
 
-/// FILE_ATTRIBUTE_NORMAL: none of the others.
+/// FILE_ATTRIBUTE_NORMAL: no other attribute is set.
 pub const ATTRIBUTE_NORMAL: u32 = 0x0000_0080;
 /// FILE_ATTRIBUTE_DIRECTORY.
 pub const ATTRIBUTE_DIRECTORY: u32 = 0x0000_0010;
@@ -103,7 +103,7 @@ pub const ATTRIBUTE_DIRECTORY: u32 = 0x0000_0010;
 pub const OPTION_DIRECTORY: u32 = 0x0000_0001;
 /// FILE_NON_DIRECTORY_FILE in the options: must not be one.
 pub const OPTION_NON_DIRECTORY: u32 = 0x0000_0040;
-/// FILE_OPEN_REPARSE_POINT in the options: a symbolic link itself, not what it points to.
+/// FILE_OPEN_REPARSE_POINT in the options: opens a symbolic link itself, not its target.
 pub const OPTION_OPEN_REPARSE_POINT: u32 = 0x0020_0000;
 /// FILE_DELETE_ON_CLOSE in the options.
 pub const OPTION_DELETE_ON_CLOSE: u32 = 0x0000_1000;
@@ -140,7 +140,7 @@ view! {
     Request, request, Create, REQUEST_SIZE
 }
 view! {
-    /// What was opened.
+    /// The opened file.
     Response, response, Create, RESPONSE_SIZE
 }
 
@@ -163,7 +163,7 @@ impl<'a> Request<'a> {
         self.fields.u32(REQUEST_ATTRIBUTES)
     }
 
-    /// What others may do meanwhile: 1 read, 2 write, 4 delete.
+    /// Access allowed to other opens: 1 read, 2 write, 4 delete.
     #[must_use]
     pub fn share_access(&self) -> Option<u32> {
         self.fields.u32(SHARE_ACCESS)
@@ -231,7 +231,7 @@ impl Response<'_> {
         Some(self.attributes()? & ATTRIBUTE_DIRECTORY != 0)
     }
 
-    /// What was done, see the `ACTION_` constants.
+    /// The action taken, see the `ACTION_` constants.
     #[must_use]
     pub fn action(&self) -> Option<u32> {
         self.fields.u32(ACTION)

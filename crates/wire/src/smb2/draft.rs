@@ -1,10 +1,10 @@
-//! Requests to send: a header, then what the command says, appended to whatever the caller sends from.
+//! Requests to send: a header and the command's fields, appended to the caller's buffer.
 //!
 //! Spec: MS-SMB2 2.2.1, 3.2.4.1
 
 use super::header::{self, Command};
 
-/// What a request's header says besides its command. What is not named is zero; the signature is zero until signed.
+/// Header fields of a request besides its command. Other fields are zero; the signature is zero until signed.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Head {
     /// CreditCharge, see [`header::charge`]; 0 in dialect 2.0.2.
@@ -38,7 +38,7 @@ impl Head {
     }
 }
 
-/// What one command is called with.
+/// The fields of one command.
 pub trait Call {
     /// The command.
     const COMMAND: Command;
@@ -50,7 +50,7 @@ pub trait Call {
     /// Where a variable part is longer than its length field can say.
     fn body(&self, draft: &mut Draft<'_>) -> Result<(), TooLong>;
 
-    /// Bytes of the larger of what goes with the request and what is asked for, for [`header::charge`].
+    /// The larger of the request's payload and the requested payload, bytes, for [`header::charge`].
     fn payload(&self) -> u32 {
         0
     }

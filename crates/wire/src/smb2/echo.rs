@@ -8,7 +8,7 @@ use super::reply::{Answer, Malformed, Reply};
 
 /// StructureSize of the request's body, and of the response's.
 pub const STRUCTURE_SIZE: u16 = 4;
-/// Length of header and fixed body: there is nothing else to see in this command.
+/// Length of header and fixed body, which has no further fields.
 pub const LEN: usize = header::LEN + 4;
 
 /// The call. It says nothing more.

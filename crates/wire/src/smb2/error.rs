@@ -32,7 +32,7 @@ pub(super) fn replaces_body(header: &Header<'_>) -> bool {
     }
 }
 
-/// A status that is no success, and what was said about it.
+/// An error status with its details.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Refusal<'a> {
     /// NTSTATUS.

@@ -53,8 +53,8 @@ impl<'a> Fields<'a> {
         self.0.get(at..)?.first_chunk().copied()
     }
 
-    /// `len` bytes at `offset`, all of them or None. A variable part may not begin inside the fixed part, which ends
-    /// at `fixed_end`; an empty one may be anywhere, since senders leave its offset at will.
+    /// `len` bytes at `offset`, all of them or None. A variable part may not begin inside the fixed part, which ends at `fixed_end`. An
+    /// empty part may be anywhere, because senders set its offset to any value.
     pub(super) fn variable(&self, offset: usize, len: usize, fixed_end: usize) -> Option<&'a [u8]> {
         if len == 0 {
             return Some(&[]);
@@ -63,7 +63,7 @@ impl<'a> Fields<'a> {
         self.0.get(offset..offset.checked_add(len)?)
     }
 
-    /// What was captured of `len` bytes at `offset`; the same rule for the fixed part.
+    /// The captured part of `len` bytes at `offset`; the same rule for the fixed part.
     pub(super) fn variable_captured(&self, offset: usize, len: usize, fixed_end: usize) -> Option<&'a [u8]> {
         if len == 0 {
             return Some(&[]);

@@ -1,4 +1,4 @@
-//! FLUSH: what the server caches of a file goes to disk. The response's body says nothing more.
+//! FLUSH: the server writes its cached data of a file to disk. The response has no fields.
 //!
 //! Spec: MS-SMB2 2.2.17, 2.2.18
 

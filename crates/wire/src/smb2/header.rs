@@ -47,7 +47,7 @@ pub const FLAG_SIGNED: u32 = 0x0000_0008;
 /// Request: sent before, on a connection that was lost (SMB2_FLAGS_REPLAY_OPERATION, dialects 3).
 pub const FLAG_REPLAY: u32 = 0x2000_0000;
 
-/// The message id of messages that the server sends of its own accord (oplock and lease breaks).
+/// The message id of unsolicited messages of the server (oplock and lease breaks).
 pub const UNSOLICITED: u64 = u64::MAX;
 
 /// CreditCharge of a request that sends or asks for `payload` bytes, whichever is more, from dialect 2.1 on: a credit
@@ -60,7 +60,7 @@ pub const fn charge(payload: u32) -> u16 {
     if charge > u16::MAX as u32 { u16::MAX } else { charge as u16 }
 }
 
-/// A borrowed header. Fields within the first [`MIN_CAPTURED`] bytes are always there, the others may be missing.
+/// A borrowed header. Fields within the first [`MIN_CAPTURED`] bytes are always present, others may be missing.
 #[derive(Clone, Copy, Debug)]
 pub struct Header<'a> {
     head: &'a [u8; MIN_CAPTURED],
@@ -68,8 +68,8 @@ pub struct Header<'a> {
 }
 
 impl<'a> Header<'a> {
-    /// `bytes` begin at the header and hold what was captured of the message. None when fewer than [`MIN_CAPTURED`]
-    /// bytes are there, or when magic or structure size are not SMB2's.
+    /// `bytes` are the captured part of the message, from its header on. None if there are fewer than [`MIN_CAPTURED`] bytes, or if magic
+    /// or structure size are not SMB2's.
     #[inline]
     #[must_use]
     pub fn new(bytes: &'a [u8]) -> Option<Self> {
@@ -92,7 +92,7 @@ impl<'a> Header<'a> {
         self.early_u16::<COMMAND>()
     }
 
-    /// NTSTATUS of a response. None in requests, where these bytes mean something else.
+    /// NTSTATUS of a response. None in requests, where these bytes have another meaning.
     #[inline]
     #[must_use]
     pub fn status(&self) -> Option<u32> {
@@ -127,7 +127,7 @@ impl<'a> Header<'a> {
         self.flags() & FLAG_ASYNC != 0
     }
 
-    /// A compound member that continues the one before.
+    /// Whether this compound member is related to the previous one.
     #[inline]
     #[must_use]
     pub fn is_related(&self) -> bool {
@@ -163,7 +163,7 @@ impl<'a> Header<'a> {
         self.early_u32::<NEXT_COMMAND>()
     }
 
-    /// The id that pairs request and response, per connection. [`UNSOLICITED`] in breaks that nobody asked for.
+    /// The id that pairs request and response, per connection. [`UNSOLICITED`] in unsolicited breaks.
     #[inline]
     #[must_use]
     pub fn message_id(&self) -> Option<u64> {
@@ -201,14 +201,14 @@ impl<'a> Header<'a> {
         self.u64_at::<SESSION_ID>()
     }
 
-    /// What was captured behind the header; empty when that is nothing.
+    /// The captured bytes after the header; may be empty.
     #[inline]
     #[must_use]
     pub fn body(&self) -> &'a [u8] {
         self.bytes.get(LEN..).unwrap_or_default()
     }
 
-    /// All captured bytes, from the header on: what the body views take.
+    /// All captured bytes, from the header on: the input of the body views.
     #[inline]
     #[must_use]
     pub fn bytes(&self) -> &'a [u8] {
@@ -237,7 +237,7 @@ impl<'a> Header<'a> {
 
 macro_rules! commands {
     ($($(#[$doc:meta])* $name:ident = $code:literal, $wire:literal;)*) => {
-        /// What a message asks for or answers.
+        /// The command of a request or response.
         #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
         pub enum Command {
             $($(#[$doc])* $name,)*
@@ -296,7 +296,7 @@ commands! {
     Create = 5, "CREATE";
     /// Close it.
     Close = 6, "CLOSE";
-    /// Write back what is cached.
+    /// Writes back cached data.
     Flush = 7, "FLUSH";
     /// Read.
     Read = 8, "READ";
@@ -331,7 +331,7 @@ mod tests {
 
     #[test]
     fn fields_lie_where_the_specification_has_them() {
-        // MS-SMB2 2.2.1.2, each field with bytes of its own.
+        // MS-SMB2 2.2.1.2, each field with distinct bytes.
         let mut bytes = vec![0xFE, b'S', b'M', b'B', 64, 0];
         bytes.extend([0x02, 0x00, 0x16, 0x00, 0x00, 0xC0, 0x08, 0x00, 0x1F, 0x00]);
         bytes.extend([0x0D, 0, 0, 0, 0x70, 0, 0, 0]);

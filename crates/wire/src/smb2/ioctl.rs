@@ -103,7 +103,7 @@ impl Call for Ioctl<'_> {
     }
 }
 
-/// What a control gave.
+/// The result of a control.
 #[derive(Clone, Copy, Debug)]
 pub struct Controlled<'a> {
     /// Which control.
@@ -114,11 +114,10 @@ pub struct Controlled<'a> {
     pub output: Buffer<'a>,
 }
 
-/// Reads the answer. Server-side copy has an output with `STATUS_INVALID_PARAMETER` too: what the server would take.
+/// Reads the answer. Server-side copy has an output with `STATUS_INVALID_PARAMETER` too: the server's limits.
 ///
 /// # Errors
-///
-/// Where a field is not what the specification says.
+/// If a field violates the specification.
 pub fn parse<'a>(reply: &Reply<'a>) -> Result<Answer<'a, Controlled<'a>>, Malformed> {
     reply.answer(Command::Ioctl, RESPONSE_SIZE, RESPONSE_END, |body| {
         let output = body.variable32(OUTPUT_OFFSET, RESPONSE_END, "Output")?;

@@ -46,13 +46,13 @@ view! {
 pub struct LockFlags(pub u32);
 
 impl LockFlags {
-    /// Others may share the range.
+    /// A shared lock.
     #[must_use]
     pub fn is_shared(self) -> bool {
         self.0 & FLAG_SHARED != 0
     }
 
-    /// Nobody else may.
+    /// An exclusive lock.
     #[must_use]
     pub fn is_exclusive(self) -> bool {
         self.0 & FLAG_EXCLUSIVE != 0
@@ -110,7 +110,7 @@ impl Request<'_> {
 pub struct Lock<'a> {
     /// The handle.
     pub file: FileId,
-    /// Tells a lock sent again from a new one, on durable handles; 0 else.
+    /// Distinguishes a repeated lock request from a new one on durable handles; 0 otherwise.
     pub sequence: u32,
     /// The ranges: one at least.
     pub elements: &'a [Element],

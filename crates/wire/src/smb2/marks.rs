@@ -1,4 +1,4 @@
-//! What the parts of SMB2 messages are. Of each body the fixed part is numbers; of what varies in length the names are marked.
+//! Marks in SMB2 messages. The fixed part of each body is marked as numbers; in the variable part the names are marked.
 //!
 //! Spec: MS-SMB2 2.2.1 to 2.2.42
 
@@ -85,12 +85,12 @@ fn mark_member(member: &Member<'_>, marks: &mut Marks<'_>) {
     }
 }
 
-/// What the fixed part of a body says of a machine or of a file's past.
+/// Fields in the fixed part of a body that identify a machine or reveal a file's times.
 fn secret(member: &Member<'_>) -> core::ops::Range<usize> {
     let size = member.bytes.get(header::LEN..header::LEN + 2).map_or(0, |size| u16::from_le_bytes([size[0], size[1]]));
     match (member.header.command(), member.header.is_response()) {
         (Command::Negotiate, false) => CLIENT_GUID,
-        // SystemTime, between both, says what the capture's clock says.
+        // SystemTime, between the two, only repeats the time of the capture.
         (Command::Negotiate, true) => SERVER_GUID.start..STARTED.end,
         (Command::Create | Command::Close, true) => FILE_TIMES,
         (Command::OplockBreak, _) if size > OPLOCK_BREAK_LEN => LEASE_KEY,

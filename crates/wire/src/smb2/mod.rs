@@ -1,13 +1,12 @@
-//! SMB2 and SMB3 on the wire: borrowed views of messages that may have been cut short, and a client's calls and replies.
+//! SMB2 and SMB3 on the wire: borrowed views of messages that may be cut, and a client's calls and replies.
 //!
-//! [`Kind`] tells a message's form, [`compound::Members`] walks its members, [`Header`] reads each header, and one file
-//! a command has the views of its bodies. A view takes the member's captured bytes *from the SMB2 header on*, and
-//! every offset counts from there. It exists only for the right command, direction and StructureSize, and not where an
-//! ERROR response stands in for the body. Each accessor gives None for what was not captured: missing, never guessed.
+//! [`Kind`] gives a message's form, [`compound::Members`] walks its members, [`Header`] reads each header, and one file per command has
+//! the views of its bodies. A view takes the member's captured bytes *from the SMB2 header on*, and every offset counts from there. It
+//! exists only for the right command, direction and StructureSize, and not if an ERROR response replaces the body. Each accessor returns
+//! None for bytes that were not captured: missing, never guessed.
 //!
-//! What a client sends is a [`Call`]: the same file has the call's fields and says where each goes, with the offsets that
-//! its view reads from. What comes back is a [`Reply`], which the file's `parse` reads strictly: what is missing or
-//! wrong is a [`Malformed`] that names the field.
+//! A client sends a [`Call`]: the command's file has the call's fields and writes each to the offset that its view reads. The client
+//! receives a [`Reply`], which the file's `parse` reads strictly: a missing or wrong field is a [`Malformed`] that names it.
 //!
 //! Spec: MS-SMB2 2.2
 

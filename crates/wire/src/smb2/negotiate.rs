@@ -69,7 +69,7 @@ pub const CAP_MULTI_CHANNEL: u32 = 0x0000_0008;
 /// SMB2_GLOBAL_CAP_ENCRYPTION, in the dialects 3.0 and 3.0.2.
 pub const CAP_ENCRYPTION: u32 = 0x0000_0040;
 
-/// Dialect 3.1.1, the one with contexts.
+/// Dialect 3.1.1, the only one with contexts.
 pub const DIALECT_311: u16 = 0x0311;
 /// The answer to an SMB1 client: "SMB2, ask again".
 pub const DIALECT_WILDCARD: u16 = 0x02FF;
@@ -97,7 +97,7 @@ impl<'a> Request<'a> {
         self.fields.array(CLIENT_GUID)
     }
 
-    /// What the client can do, SMB2_GLOBAL_CAP bits.
+    /// The client's capabilities, SMB2_GLOBAL_CAP bits.
     #[must_use]
     pub fn capabilities(&self) -> Option<u32> {
         self.fields.u32(REQUEST_CAPABILITIES)

@@ -38,7 +38,7 @@ pub const LEASE_NOTIFICATION_END: usize = header::LEN + 44;
 /// Notification flag: the server waits for an acknowledgement.
 pub const FLAG_ACK_REQUIRED: u32 = 0x0000_0001;
 
-/// The server takes a right back, of its own accord.
+/// The server breaks a lease or oplock without a request.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Notice {
     /// An oplock: level II and exclusive ones are acknowledged where they are broken from exclusive or batch.
@@ -95,11 +95,10 @@ impl Call for Acknowledge {
     }
 }
 
-/// Reads a break that nobody asked for: a reply with the message id [`header::UNSOLICITED`].
+/// Reads an unsolicited break: a reply with the message id [`header::UNSOLICITED`].
 ///
 /// # Errors
-///
-/// Where a field is not what the specification says.
+/// If a field violates the specification.
 pub fn notice(reply: &Reply<'_>) -> Result<Notice, Malformed> {
     let body = reply.body();
     if reply.command() != Command::OplockBreak {
@@ -121,11 +120,10 @@ pub fn notice(reply: &Reply<'_>) -> Result<Notice, Malformed> {
     })
 }
 
-/// Reads the answer to an acknowledgement: what remains, as the server has it now.
+/// Reads the answer to an acknowledgement: the remaining rights on the server.
 ///
 /// # Errors
-///
-/// Where a field is not what the specification says.
+/// If a field violates the specification.
 pub fn parse<'a>(reply: &Reply<'a>) -> Result<Answer<'a, Acknowledge>, Malformed> {
     if is_oplock(&reply.body())? {
         return reply.answer(Command::OplockBreak, OPLOCK_SIZE, OPLOCK_END, |body| {

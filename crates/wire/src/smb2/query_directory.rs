@@ -53,7 +53,7 @@ impl<'a> Request<'a> {
         self.fields.file_id(FILE_ID)
     }
 
-    /// What is asked of each entry (MS-FSCC 2.4).
+    /// The requested information about each entry (MS-FSCC 2.4).
     #[must_use]
     pub fn info_class(&self) -> Option<u8> {
         self.fields.u8(INFO_CLASS)
@@ -83,7 +83,7 @@ impl<'a> Request<'a> {
 pub struct QueryDirectory<'a> {
     /// The directory's handle.
     pub directory: FileId,
-    /// What is asked of each entry.
+    /// The requested information about each entry.
     pub class: Class,
     /// See the `FLAG_` constants.
     pub flags: u8,
@@ -115,11 +115,10 @@ impl Call for QueryDirectory<'_> {
     }
 }
 
-/// Reads the answer; [`Entries`] reads on. The end of a directory is a refusal, `STATUS_NO_MORE_FILES`.
+/// Reads the answer, for [`Entries`]. The end of a directory is an error status, `STATUS_NO_MORE_FILES`.
 ///
 /// # Errors
-///
-/// Where a field is not what the specification says.
+/// If a field violates the specification.
 #[inline]
 pub fn parse<'a>(reply: &Reply<'a>) -> Result<Answer<'a, Buffer<'a>>, Malformed> {
     reply.answer(Command::QueryDirectory, RESPONSE_SIZE, RESPONSE_END, |body| {

@@ -33,7 +33,7 @@ pub const OUTPUT_LENGTH: usize = header::LEN + 4;
 pub const RESPONSE_END: usize = header::LEN + 8;
 
 view! {
-    /// What is asked.
+    /// The query.
     Request, request, QueryInfo, REQUEST_SIZE
 }
 
@@ -145,11 +145,10 @@ impl Call for QueryInfo {
     }
 }
 
-/// Reads the answer. [`information`](super::information) reads on, by what was asked for.
+/// Reads the answer, for [`information`](super::information), which needs the request's class.
 ///
 /// # Errors
-///
-/// Where a field is not what the specification says.
+/// If a field violates the specification.
 #[inline]
 pub fn parse<'a>(reply: &Reply<'a>) -> Result<Answer<'a, Buffer<'a>>, Malformed> {
     reply.answer(Command::QueryInfo, RESPONSE_SIZE, RESPONSE_END, |body| {

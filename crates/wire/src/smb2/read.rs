@@ -35,8 +35,7 @@ pub const DATA_LENGTH: usize = header::LEN + 4;
 
 /// Response: DataRemaining, u32.
 pub const DATA_REMAINING: usize = header::LEN + 8;
-/// Response: end of the fixed part: what a client must keep to read the answer without the data. Where servers have
-/// the data.
+/// Response: end of the fixed part, and the usual start of the data. A client needs this many bytes to read the answer without its data.
 pub const RESPONSE_END: usize = header::LEN + 16;
 
 view! {
@@ -44,7 +43,7 @@ view! {
     Request, request, Read, REQUEST_SIZE
 }
 view! {
-    /// What was read; there with `STATUS_BUFFER_OVERFLOW` too.
+    /// The data; present with `STATUS_BUFFER_OVERFLOW` too.
     Response, response, Read, RESPONSE_SIZE
 }
 
@@ -119,7 +118,7 @@ impl Call for Read {
     }
 }
 
-/// What was read.
+/// The data that was read.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Data<'a> {
     /// How many bytes.
@@ -128,16 +127,14 @@ pub struct Data<'a> {
     pub offset: u8,
     /// How many bytes of a message in a pipe are still to be read.
     pub remaining: u32,
-    /// As many of them as were kept.
+    /// The bytes that were kept.
     pub kept: &'a [u8],
 }
 
-/// Reads the answer, of whose data any part may not have been kept. That it was all there is checked by the length of
-/// the reply.
+/// Reads the answer, whose data may have been dropped in part or as a whole. The length of the reply shows that it was complete.
 ///
 /// # Errors
-///
-/// Where a field is not what the specification says.
+/// If a field violates the specification.
 #[inline]
 pub fn parse<'a>(reply: &Reply<'a>) -> Result<Answer<'a, Data<'a>>, Malformed> {
     reply.answer(Command::Read, RESPONSE_SIZE, RESPONSE_END, |body| {

@@ -1,4 +1,4 @@
-//! Answers as a client takes them: what is not as the specification says is an error that names the field.
+//! Answers for a client: a violation of the specification is an error that names the field.
 //!
 //! Spec: MS-SMB2 2.2.1, 2.2.2, 3.2.5.1
 
@@ -9,32 +9,32 @@ use super::file_id::FileId;
 use super::header::{self, Command, Header};
 use super::status::{STATUS_PENDING, Severity};
 
-/// An answer that is not what the specification says.
+/// An answer that violates the specification.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Malformed {
     /// Whose answer.
     pub command: Command,
     /// The field, as the specification names it.
     pub field: &'static str,
-    /// What is wrong with it.
+    /// The error.
     pub why: Why,
 }
 
-/// What is wrong with a field.
+/// The error of a field.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Why {
     /// The message ends before it.
     Missing,
     /// It has a value that it may not have.
     Value(u64),
-    /// It says that so many bytes lie there, and there they cannot: outside of the message, or in its fixed part.
+    /// It points to a range of bytes that is outside of the message, or in its fixed part.
     Place {
         /// From the header on, or from the structure's beginning, in bytes.
         offset: u64,
         /// In bytes.
         length: u64,
     },
-    /// It is there more than once, and may not be.
+    /// It occurs more than once, which is not allowed.
     Repeated,
 }
 
@@ -58,7 +58,7 @@ impl core::fmt::Display for Malformed {
 
 impl std::error::Error for Malformed {}
 
-/// What a server answered to one command.
+/// A server's answer to one command.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Answer<'a, T> {
     /// The command's own body. The status need not be zero: READ, QUERY_INFO and IOCTL have it with
@@ -69,7 +69,7 @@ pub enum Answer<'a, T> {
 }
 
 impl<'a, T> Answer<'a, T> {
-    /// What was done; None where it was refused.
+    /// The result; None if the request was refused.
     pub fn done(self) -> Option<T> {
         match self {
             Self::Done(done) => Some(done),
@@ -86,7 +86,7 @@ impl<'a, T> Answer<'a, T> {
     }
 }
 
-/// One answer, or one member of a compound of answers, with a whole header.
+/// One answer, or one member of a compound of answers, with a complete header.
 #[derive(Clone, Copy, Debug)]
 pub struct Reply<'a> {
     header: Header<'a>,
@@ -97,11 +97,10 @@ pub struct Reply<'a> {
 }
 
 impl<'a> Reply<'a> {
-    /// `bytes` begin at the header and hold what was kept of a message of `length` bytes.
+    /// `bytes` are the kept part of a message of `length` bytes, from its header on.
     ///
     /// # Errors
-    ///
-    /// Where they do not begin with a whole header, or it is a request's.
+    /// If they do not begin with a complete header, or it is a request's.
     pub fn new(bytes: &'a [u8], length: usize) -> Result<Self, Malformed> {
         let malformed = |field, why| Malformed { command: Command::Unknown(u16::MAX), field, why };
         let header = Header::new(bytes).ok_or(malformed("ProtocolId", Why::Missing))?;
@@ -122,7 +121,7 @@ impl<'a> Reply<'a> {
         self.header
     }
 
-    /// What it answers.
+    /// The command of its request.
     #[inline]
     #[must_use]
     pub fn command(&self) -> Command {
@@ -164,7 +163,7 @@ impl<'a> Reply<'a> {
         self.status == STATUS_PENDING && self.header.is_async()
     }
 
-    /// Length of the message in bytes, with what was not kept; of a compound's member with its padding.
+    /// Length of the message in bytes, including dropped bytes; of a compound's member with its padding.
     #[inline]
     #[must_use]
     pub fn length(&self) -> usize {
@@ -176,8 +175,8 @@ impl<'a> Reply<'a> {
         Body { bytes: self.header.bytes(), length: self.length, command: self.command() }
     }
 
-    /// Reads the command's own body with `done`, once its StructureSize is right and all of it up to `end` is there; or
-    /// the ERROR body, where the status says that it stands here.
+    /// Reads the command's body with `done`, if its StructureSize is right and it is complete up to `end`; or the ERROR body, if the
+    /// status requires it.
     #[inline]
     pub(super) fn answer<T>(
         &self,
@@ -225,7 +224,7 @@ pub fn replies<'a>(bytes: &'a [u8], length: usize) -> impl Iterator<Item = Resul
     })
 }
 
-/// What an answer carries for its caller to read further, by what it asked for.
+/// The payload of an answer, which the caller reads according to its request.
 #[derive(Clone, Copy, Debug)]
 pub struct Buffer<'a>(pub(super) Body<'a>);
 
@@ -242,8 +241,8 @@ impl<'a> Buffer<'a> {
     }
 }
 
-/// Bytes whose fields are there or are errors. Offsets count from the header, and in a structure within a message
-/// from its beginning.
+/// Bytes with checked access: a missing field is an error. Offsets count from the header, and in a structure within a message from its
+/// beginning.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Body<'a> {
     bytes: &'a [u8],
@@ -262,7 +261,7 @@ impl<'a> Body<'a> {
         Body { bytes, length: bytes.len(), command: self.command }
     }
 
-    /// All of it; what is left is empty.
+    /// Takes all bytes and leaves an empty body.
     #[inline]
     pub(super) fn take(&mut self) -> Self {
         core::mem::replace(self, Self { bytes: &[], length: 0, command: self.command })
@@ -344,8 +343,8 @@ impl<'a> Body<'a> {
         self.variable(offset.into(), length, end, "OutputBuffer").map(|bytes| Buffer(self.within(bytes)))
     }
 
-    /// `length` bytes at `offset`, all of them. They may not begin before `end`, where the fixed part ends; none may be
-    /// anywhere, since servers leave the offset at will.
+    /// `length` bytes at `offset`, all of them. They may not begin before `end`, where the fixed part ends. An empty part may be
+    /// anywhere, because servers set its offset to any value.
     pub(super) fn variable(
         &self,
         offset: u32,

@@ -48,7 +48,7 @@ view! {
 }
 
 impl<'a> Request<'a> {
-    /// The token, for [`Authenticate::find`](crate::ntlmssp::Authenticate::find). What was captured of it.
+    /// The captured part of the token, for [`Authenticate::find`](crate::ntlmssp::Authenticate::find).
     #[must_use]
     pub fn security_buffer(&self) -> Option<&'a [u8]> {
         let offset = usize::from(self.fields.u16(REQUEST_BUFFER)?);
@@ -62,7 +62,7 @@ impl<'a> Request<'a> {
         Some(self.fields.u8(REQUEST_FLAGS)? & FLAG_BINDING != 0)
     }
 
-    /// The session that this one takes over after a lost connection; 0 for none.
+    /// The session that this one replaces after a lost connection; 0 for none.
     #[must_use]
     pub fn previous_session_id(&self) -> Option<u64> {
         self.fields.u64(PREVIOUS_SESSION_ID)
@@ -70,7 +70,7 @@ impl<'a> Request<'a> {
 }
 
 impl<'a> Response<'a> {
-    /// The server's token, all of it.
+    /// The complete token of the server.
     #[must_use]
     pub fn security_buffer(&self) -> Option<&'a [u8]> {
         self.fields.variable16(RESPONSE_BUFFER, RESPONSE_END)
@@ -86,7 +86,7 @@ pub struct SessionSetup<'a> {
     pub security_mode: u8,
     /// SMB2_GLOBAL_CAP_DFS or none.
     pub capabilities: u32,
-    /// The session that this one takes over; 0 for none.
+    /// The session that this one replaces; 0 for none.
     pub previous_session_id: u64,
     /// The token.
     pub security_buffer: &'a [u8],
@@ -116,11 +116,10 @@ pub struct SetupReply<'a> {
     pub security_buffer: &'a [u8],
 }
 
-/// Reads the answer, which with `STATUS_MORE_PROCESSING_REQUIRED` is not the last.
+/// Reads the answer; after `STATUS_MORE_PROCESSING_REQUIRED`, further ones follow.
 ///
 /// # Errors
-///
-/// Where a field is not what the specification says.
+/// If a field violates the specification.
 pub fn parse<'a>(reply: &Reply<'a>) -> Result<Answer<'a, SetupReply<'a>>, Malformed> {
     reply.answer(Command::SessionSetup, RESPONSE_SIZE, RESPONSE_END, |body| {
         Ok(SetupReply {

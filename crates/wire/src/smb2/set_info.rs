@@ -38,7 +38,7 @@ pub const CLASS_RENAME: u8 = 10;
 pub const CLASS_LINK: u8 = 11;
 /// FileDispositionInformation: delete on close, or not.
 pub const CLASS_DISPOSITION: u8 = 13;
-/// FileAllocationInformation: room for so many bytes.
+/// FileAllocationInformation: reserves a number of bytes.
 pub const CLASS_ALLOCATION: u8 = 19;
 /// FileEndOfFileInformation: truncate or extend.
 pub const CLASS_END_OF_FILE: u8 = 20;
@@ -109,7 +109,7 @@ impl<'a> Request<'a> {
 pub struct SetInfo<'a> {
     /// The handle.
     pub file: FileId,
-    /// What becomes of it.
+    /// The change.
     pub change: Change<'a>,
 }
 
@@ -118,9 +118,9 @@ pub struct SetInfo<'a> {
 pub enum Change<'a> {
     /// FileEndOfFileInformation: its length in bytes. Spec: MS-FSCC 2.4.14
     EndOfFile(u64),
-    /// FileAllocationInformation: room for so many bytes. Spec: MS-FSCC 2.4.4
+    /// FileAllocationInformation: reserves this number of bytes. Spec: MS-FSCC 2.4.4
     Allocation(u64),
-    /// FileBasicInformation: times (0 leaves one as it is) and attributes (0 leaves them). Spec: MS-FSCC 2.4.7
+    /// FileBasicInformation: times (0 keeps a time) and attributes (0 keeps them). Spec: MS-FSCC 2.4.7
     Basic(FileBasic),
     /// FileDispositionInformation: deleted when its last handle is closed, or not. Spec: MS-FSCC 2.4.11
     Disposition {
@@ -260,7 +260,7 @@ mod tests {
             let bytes = request(1, CLASS_DISPOSITION, 1).u8(byte).bytes();
             assert_eq!(Request::new(&bytes).unwrap().deletes(), Some(deletes));
         }
-        // Class 13 of the file system is something else.
+        // Class 13 of file systems has another meaning.
         assert_eq!(Request::new(&request(2, CLASS_DISPOSITION, 1).u8(1).bytes()).unwrap().deletes(), None);
     }
 

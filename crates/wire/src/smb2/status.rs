@@ -1,4 +1,4 @@
-//! What a server answered: NTSTATUS values, and the DOS error classes that old SMB1 clients ask for.
+//! Statuses of servers: NTSTATUS values, and the DOS error classes that old SMB1 clients request.
 //!
 //! Spec: MS-ERREF 2.3, MS-CIFS 2.2.2.4
 
@@ -39,8 +39,7 @@ macro_rules! statuses {
         /// Every status with a name here.
         pub const NAMED: &[u32] = &[$($name),*];
 
-        /// The specification's name of an NTSTATUS, for those that file servers return. None for others: print the
-        /// number.
+        /// The specification's name of an NTSTATUS that file servers return. None for other values: print the number.
         #[must_use]
         pub fn status_name(status: u32) -> Option<&'static str> {
             match status {
@@ -257,7 +256,7 @@ impl DosClass {
     }
 }
 
-/// The specification's name of a DOS error: its class byte and its 16-bit code. None for others: print the numbers.
+/// The specification's name of a DOS error: its class byte and its 16-bit code. None for other values: print the numbers.
 #[must_use]
 pub fn dos_error_name(class: u8, code: u16) -> Option<&'static str> {
     match DosClass::from_code(class) {

@@ -6,7 +6,7 @@ use super::header;
 use super::reply::{Buffer, Malformed, Reply};
 use super::status::STATUS_ACCESS_DENIED;
 
-/// A message under construction: a whole header, then whatever body was pushed.
+/// A message under construction: a complete header, followed by a body.
 pub(super) struct Message(Vec<u8>);
 
 impl Message {
@@ -111,8 +111,8 @@ impl Message {
     }
 }
 
-/// Calls `read` on every truncation of `whole`. Each answer must be None or what the whole message says: a field cut
-/// short may be missing, never different.
+/// Calls `read` on every truncation of `whole`. Each result must be None or that of the whole message: a cut field may be missing, never
+/// different.
 pub(super) fn truncations<'a, T: PartialEq + core::fmt::Debug>(whole: &'a [u8], read: impl Fn(&'a [u8]) -> Option<T>) {
     let expected = read(whole);
     assert!(expected.is_some(), "the whole message is readable");
@@ -135,8 +135,8 @@ pub(super) fn whole(bytes: &[u8]) -> Reply<'_> {
     Reply::new(bytes, bytes.len()).unwrap()
 }
 
-/// What must hold of every answer's strict reading, given one that is good: no truncation that takes a byte of its
-/// fixed part, no other command and no other StructureSize passes, and an ERROR body is a refusal.
+/// Checks that apply to the strict reading of every answer, given a valid one: truncations within its fixed part, other commands and
+/// other StructureSizes fail, and an ERROR body is a refusal.
 pub(super) fn refused(good: &[u8], parse: impl for<'b> Fn(&Reply<'b>) -> Result<Option<Refusal<'b>>, Malformed>) {
     let structure_size = usize::from(u16::from_le_bytes(*good[header::LEN..].first_chunk().unwrap()));
     for cut in header::LEN..header::LEN + (structure_size & !1) {

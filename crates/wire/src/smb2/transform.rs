@@ -23,7 +23,7 @@ pub const ENCRYPTED_SESSION_ID: usize = 44;
 /// Length of the TRANSFORM_HEADER.
 pub const ENCRYPTED_LEN: usize = 52;
 
-/// What a transport message holds, by its first four bytes.
+/// The kind of a transport message, by its first four bytes.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub enum Kind {
     /// One or more plain messages.
@@ -35,7 +35,7 @@ pub enum Kind {
 }
 
 impl Kind {
-    /// None when fewer than four bytes are there, or others (SMB1 has `FF 'SMB'`).
+    /// None if there are fewer than four bytes, or if they have another magic (SMB1 has `FF 'SMB'`).
     #[inline]
     #[must_use]
     pub fn of(bytes: &[u8]) -> Option<Self> {
@@ -74,8 +74,7 @@ impl<'a> Encrypted<'a> {
     }
 }
 
-/// What a TRANSFORM_HEADER says, to be written. The dialects 3.0 call its Flags the EncryptionAlgorithm, AES-128-CCM:
-/// the same number.
+/// The fields of a TRANSFORM_HEADER to write. The dialects 3.0 call its Flags the EncryptionAlgorithm, AES-128-CCM: the same number.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Sealed {
     /// 16 bytes, of which the cipher uses the first 11 or 12.
@@ -90,8 +89,8 @@ pub struct Sealed {
 pub const FLAG_ENCRYPTED: u16 = 1;
 
 impl Sealed {
-    /// Writes the header, its signature zero: the cipher's tag goes to [`SIGNATURE`]. What the cipher authenticates is
-    /// the header from [`NONCE`] on.
+    /// Writes the header with a zero signature: the cipher's tag goes to [`SIGNATURE`]. The cipher authenticates the header from
+    /// [`NONCE`] on.
     pub fn emit(&self, header: &mut [u8; ENCRYPTED_LEN]) {
         header.fill(0);
         set(header, 0, ENCRYPTED_MAGIC);

@@ -34,7 +34,7 @@ view! {
     Request, request, TreeConnect, REQUEST_SIZE
 }
 
-/// What a share holds.
+/// The type of a share.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub enum ShareType {
     /// Files.
@@ -95,15 +95,14 @@ pub struct Connected {
     pub flags: u32,
     /// SMB2_SHARE_CAP bits.
     pub capabilities: u32,
-    /// ACCESS_MASK of what the user may do at most.
+    /// ACCESS_MASK of the user's maximal rights.
     pub maximal_access: u32,
 }
 
 /// Reads the answer.
 ///
 /// # Errors
-///
-/// Where a field is not what the specification says, an unknown share type among them.
+/// If a field violates the specification, for example an unknown share type.
 pub fn parse<'a>(reply: &Reply<'a>) -> Result<Answer<'a, Connected>, Malformed> {
     reply.answer(Command::TreeConnect, RESPONSE_SIZE, RESPONSE_END, |body| {
         let share_type = ShareType::from_code(body.u8(SHARE_TYPE, "ShareType")?);

@@ -102,7 +102,7 @@ impl Call for Write {
     }
 }
 
-/// What was written.
+/// The result of a write.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Written {
     /// How many bytes.
@@ -113,7 +113,7 @@ pub struct Written {
 ///
 /// # Errors
 ///
-/// Where a field is not what the specification says.
+/// If a field violates the specification.
 #[inline]
 pub fn parse<'a>(reply: &Reply<'a>) -> Result<Answer<'a, Written>, Malformed> {
     reply.answer(Command::Write, RESPONSE_SIZE, RESPONSE_END, |body| Ok(Written { count: body.u32(COUNT, "Count")? }))

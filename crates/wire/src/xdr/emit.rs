@@ -41,7 +41,7 @@ impl Emit for Vec<u8> {
 
     #[inline]
     fn put_opaque(&mut self, bytes: &[u8]) {
-        // Nobody sends 4 GiB in one item; a length that did not fit would be a lie, so the data is cut to it.
+        // Items of 4 GiB do not occur; cuts the data so that its length always fits.
         let length = u32::try_from(bytes.len()).unwrap_or(u32::MAX - 3);
         self.put_u32(length);
         self.extend_from_slice(bytes.get(..length as usize).unwrap_or(bytes));

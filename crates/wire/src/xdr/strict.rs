@@ -1,11 +1,10 @@
-//! A reader of XDR that takes what the specification says and nothing else.
+//! A strict reader of XDR.
 //!
 //! Spec: RFC 4506 4
 //!
-//! A client has its peer's whole message, so what is missing is an error, and so is what is left over. Padding must be
-//! there; its value is not looked at, for it carries nothing.
+//! A client has its peer's complete message, so missing and remaining bytes are errors. Padding must be present; its value is ignored.
 
-/// The bytes are not what the specification says.
+/// The bytes violate the specification.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Malformed;
 
@@ -17,7 +16,7 @@ impl std::fmt::Display for Malformed {
 
 impl std::error::Error for Malformed {}
 
-/// Reads items one after the other.
+/// Reads consecutive items.
 #[derive(Debug, Clone, Copy)]
 pub struct Strict<'a> {
     rest: &'a [u8],
@@ -30,7 +29,7 @@ impl<'a> Strict<'a> {
         Self { rest: bytes }
     }
 
-    /// What has not been read yet.
+    /// The remaining bytes.
     #[inline]
     pub fn rest(&self) -> &'a [u8] {
         self.rest

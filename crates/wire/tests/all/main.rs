@@ -1,4 +1,4 @@
-//! Messages against other implementations and real captures, in one program.
+//! Compares messages with other implementations and real captures, in one program.
 #![allow(clippy::unwrap_used, reason = "a test may stop where it stands")]
 
 mod nfs3_against_nfs3_types;

@@ -1,4 +1,4 @@
-//! A second opinion on NFSv3: what we say is what the `nfs3_types` crate reads, and what it says is what we read.
+//! An independent check of NFSv3: the `nfs3_types` crate must read our messages, and we its messages.
 
 #![allow(clippy::unwrap_used, reason = "a test that cannot make its input has failed")]
 
@@ -27,7 +27,7 @@ fn is_place(theirs: &diropargs3<'_>, name: &[u8]) {
     assert_eq!(theirs.name.as_ref(), name);
 }
 
-/// What they make of our arguments; nothing may be left over.
+/// The other crate's reading of our arguments; no bytes may be left over.
 fn read_by_them<T: Unpack>(call: &impl Call, number: NFS_PROGRAM) -> T {
     assert_eq!(number as u32, call.procedure());
     let mut bytes = Vec::new();

@@ -1,6 +1,6 @@
-//! Real traffic, read by us and by tshark: where both see a message, they say the same of it.
+//! Real traffic, read by this crate and by tshark: both must read a message the same way.
 //!
-//! Skips with a printed reason where `../shared/captures` or tshark is missing.
+//! Skips with a printed reason if `../shared/captures` or tshark is missing.
 
 use plimsoll_wire::nfs::v4::{CompoundCall, CompoundReply, Operations};
 use plimsoll_wire::nfs::{Facts, arguments, results};
@@ -83,7 +83,7 @@ fn headers_survive_a_short_snap_length() {
     assert_eq!(called.len(), pairs, "every call whose header was captured is answered");
 }
 
-/// What is compared, a line a kind, each a list over the messages that a frame completes.
+/// The compared values, one line per kind, each a list over the messages that a frame completes.
 #[derive(Debug, Default, PartialEq, Eq)]
 struct Seen(BTreeMap<&'static str, String>);
 
@@ -111,7 +111,7 @@ impl Seen {
 /// Marks a reply whose call this reader did not see.
 const NO_CALL: &str = "no call";
 
-/// tshark's fields, and what they are called here.
+/// tshark's fields, and their names here.
 const FIELDS: [(&str, &str); 14] = [
     ("rpc.xid", "xid"),
     ("rpc.msgtyp", "type"),
@@ -156,7 +156,7 @@ fn tshark(capture: &PathBuf) -> BTreeMap<u64, Seen> {
     frames
 }
 
-/// Calls by direction-free conversation and xid: a reply does not say what it answers.
+/// Calls by conversation, without direction, and xid: a reply does not name its procedure.
 type Calls = HashMap<u32, (u32, u32, u32)>;
 
 fn observe(capture: &PathBuf) -> BTreeMap<u64, Seen> {
@@ -264,7 +264,7 @@ fn note_operations(mut operations: Operations<'_>, seen: &mut Seen) {
     assert_eq!(operations.stopped(), None, "every operation of a real compound is known");
 }
 
-/// One direction of a TCP connection, joined in order; whatever comes after a gap waits for the next record.
+/// One direction of a TCP connection, joined in order; bytes after a gap wait for the next record.
 #[derive(Default)]
 struct Stream {
     next: Option<u32>,

@@ -28,13 +28,13 @@ const FID: (&str, &str) = ("smb2.fid", "04030201-0605-0807-090a-0b0c0d0e0f10");
 const GUID: [u8; 16] = [0x11; 16];
 const GUID_TEXT: &str = "11111111-1111-1111-1111-111111111111";
 
-/// A request, and what tshark must say of it: fields, each with all its values.
+/// A request, and tshark's expected output: fields, each with all its values.
 struct Said {
     bytes: Vec<u8>,
     fields: Vec<(&'static str, &'static str)>,
 }
 
-/// Requests, each in a segment of its own.
+/// Requests, each in a separate segment.
 #[derive(Default)]
 struct Talk(Vec<Said>);
 
@@ -50,7 +50,7 @@ impl Talk {
         self.0.push(Said { bytes, fields: fields.to_vec() });
     }
 
-    /// The capture's file, and what tshark says of it: a line a request, a column a field.
+    /// The capture's file, and tshark's output: one line per request, one column per field.
     fn shown(&self, fields: &[&str]) -> Vec<Vec<String>> {
         let mut traffic = Traffic::default();
         let mut tcp = Tcp::between_ports(50_000, 445);

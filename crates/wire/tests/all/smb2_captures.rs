@@ -1,6 +1,6 @@
-//! The SMB2 views on other people's traffic, read in place where it is there. The expected numbers are tshark 4's, with
-//! `-o tcp.desegment_tcp_streams:FALSE`: like this walk it then sees the messages that begin a segment, and those
-//! behind them in the same segment.
+//! The SMB2 views on published captures, if they are present. The expected numbers are tshark 4's, with `-o
+//! tcp.desegment_tcp_streams:FALSE`: like the walk here, it then sees the messages that begin a segment, and those after them in the same
+//! segment.
 
 // A skipped test says so.
 #![allow(clippy::print_stdout)]
@@ -8,12 +8,12 @@
 use plimsoll_wire::smb2::compound::Members;
 use plimsoll_wire::smb2::{Command, Kind, create, read, write};
 
-/// What one capture holds.
+/// Counts of one capture.
 #[derive(Debug, Default, PartialEq, Eq)]
 struct Seen {
     /// Messages, each member of a compound by itself.
     messages: usize,
-    /// Of them responses.
+    /// The number of responses among them.
     responses: usize,
     /// CREATE requests with a name that is not empty.
     names: usize,

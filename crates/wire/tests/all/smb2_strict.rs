@@ -84,7 +84,7 @@ fn messages(capture: &[u8]) -> Vec<(Flow, Vec<u8>)> {
     all
 }
 
-/// What was read of a capture's answers.
+/// Counts of a capture's answers.
 #[derive(Default)]
 struct Seen {
     kinds: BTreeMap<(u16, &'static str), usize>,
@@ -185,7 +185,7 @@ fn every_answer_of_samba_is_read() {
     assert_eq!(seen.count(Command::Lock, &["interim"]), 7);
 }
 
-/// Captures of other servers, where they are at hand. The README there counts the pairs.
+/// Captures of other servers, if present. The README there counts the pairs.
 #[test]
 fn every_answer_of_other_servers_is_read() {
     for (name, least) in [
@@ -211,7 +211,7 @@ fn every_answer_of_other_servers_is_read() {
     }
 }
 
-/// A whole header of a response with this command and status.
+/// A complete header of a response with this command and status.
 fn response(command: u16, status: u32, body: &[u8]) -> Vec<u8> {
     use smb2::header::{COMMAND, FLAG_RESPONSE, FLAGS, LEN, MAGIC, STATUS, STRUCTURE_SIZE};
     let mut bytes = vec![0; LEN];

@@ -41,7 +41,7 @@ fn all_results() -> Vec<Vector> {
     [results_40(), results_41(), results_42()].concat()
 }
 
-/// Each vector stands between two others: the walk must come out exactly at its end.
+/// Each vector is placed between two others: the walk must stop exactly at its end.
 fn assert_passed(vectors: &[Vector], mark: &Vector, walk: impl Fn(&[Vector]) -> (Vec<u32>, Option<Stop>)) {
     for vector in vectors {
         let (codes, stop) = walk(&[mark.clone(), vector.clone(), mark.clone()]);
@@ -54,7 +54,7 @@ fn codes(operations: Operations<'_>) -> (Vec<u32>, Option<Stop>) {
     (list.iter().map(|operation| operation.code).collect(), stop)
 }
 
-/// RFC 7531: OPEN says what is created, the size that it gets, and what it is opened for.
+/// RFC 7531: OPEN contains the kind of creation, the new size, and the access mode.
 #[test]
 fn opens_say_how_a_file_is_opened() {
     let arguments = arguments_40();
@@ -75,7 +75,7 @@ fn opens_say_how_a_file_is_opened() {
 
 #[test]
 fn every_operation_is_got_past() {
-    // A mark that is noticed when the walk is off by a few bytes: its own length is checked by the one behind it.
+    // A marker operation that detects a walk that is off by a few bytes: the operation after it checks its length.
     let argument = (22, Xdr::new().opaque(b"mark"));
     let result = (10, Xdr::new().u32(0).opaque(b"mark"));
     assert_passed(&all_arguments(), &argument, |list| codes(CompoundCall::new(&call(2, list)).operations()));
@@ -181,7 +181,7 @@ fn an_unknown_operation_is_shown_and_hides_the_rest() {
     assert_eq!(operations.by_ref().map(|operation| operation.code).collect::<Vec<_>>(), [24, 76]);
     assert_eq!(operations.stopped(), Some(Stop::Unknown(76)));
     assert!(!operations.truncated());
-    // OPEN with a kind of claim that nobody defined.
+    // OPEN with an undefined kind of claim.
     let open = Xdr::new().words(&[0, 1, 0]).u64(1).opaque("o").words(&[0, 7]);
     let bytes = call(1, &[(18, open), (10, Xdr::new())]);
     assert_eq!(codes(CompoundCall::new(&bytes).operations()), (vec![18], Some(Stop::Malformed(18))));
@@ -220,7 +220,7 @@ fn cut_heads_are_truncated_compounds() {
     assert_eq!(CompoundReply::new(&[0, 0, 0x27, 0x25]).status, Some(10_021));
 }
 
-/// Walks in every way, and requires that no more operations come out than words go in.
+/// Walks in every way, and checks that there are no more operations than input words.
 fn read_all(bytes: &[u8]) {
     let walks = [
         CompoundCall::new(bytes).operations(),

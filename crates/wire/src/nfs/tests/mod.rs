@@ -1,4 +1,4 @@
-//! Hand-assembled vectors, each citing the structure that it follows, and what becomes of them when they are damaged.
+//! Hand-assembled vectors, each citing its structure, and the results for damaged ones.
 
 mod compounds;
 mod sides;

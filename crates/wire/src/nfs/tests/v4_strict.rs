@@ -89,7 +89,7 @@ fn everything(handle: &FileHandle) -> Vec<u8> {
     bytes
 }
 
-/// The view finds each request, with what it says, and nothing behind the last.
+/// The view finds each request with its fields, and nothing after the last.
 #[test]
 fn what_is_said_is_what_an_observer_sees() {
     let handle = FileHandle::new(b"a handle").unwrap();
@@ -139,7 +139,7 @@ fn an_open_is_what_the_specification_says() {
     assert_eq!(bytes, expected.0);
 }
 
-/// RFC 8881 18.16.1, 18.10.1 and 18.34.1 by hand: what was held before a restart, and a connection of a session.
+/// RFC 8881 18.16.1, 18.10.1 and 18.34.1 by hand: reclaimed state, and a connection bound to a session.
 #[test]
 fn what_is_claimed_again_is_what_the_specification_says() {
     let mut bytes = Vec::new();
@@ -169,7 +169,7 @@ fn compound(status: u32, results: &[Xdr]) -> Vec<u8> {
     results.iter().fold(head, |xdr, result| xdr.then(result.clone())).0
 }
 
-/// Reads results against what was asked; whether strictly or not, both say the same operations.
+/// Reads results for the requested operations; the strict and the tolerant reader must return the same operations.
 fn read_all<'a>(bytes: &'a [u8], asked: &[u32]) -> Result<Vec<Done<'a>>, Malformed> {
     let mut reply = Reply::parse(bytes, bytes.len())?;
     let mut done = Vec::new();
@@ -200,7 +200,7 @@ fn channel() -> Xdr {
     Xdr::new().words(&[0, 1_053_000, 1_053_001, 4_096, 8, 64, 0])
 }
 
-/// What servers answer, by operation, and what a client reads in it.
+/// Servers' answers by operation, and the client's readings of them.
 fn answers() -> Vec<(u32, Xdr, Done<'static>)> {
     let state = Done::State(STATE);
     let (kind, size, mode) = (Some(FileType::Regular), Some(1_234), Some(0o644));

@@ -62,7 +62,7 @@ fn creates_say_what_becomes_of_a_file_that_is_there() {
     let cut = fh().opaque("file").words(&[0, 1, 0o644]).0;
     let cut = v3::arguments(8, &cut);
     assert_eq!((cut.name, cut.disposition()), (Some(&b"file"[..]), None), "the size is behind the cut");
-    // RFC 1094 2.2.10: sattr is mode, uid, gid, size (all ones: as it is), and two times.
+    // RFC 1094 2.2.10: sattr is mode, uid, gid, size (all ones: unchanged), and two times.
     let create = |size| {
         v2::arguments(9, &Xdr::new().fixed(32).opaque("file").words(&[0o644, 0, 0, size, 0, 0, 0, 0]).0).disposition()
     };

@@ -1,4 +1,4 @@
-//! ACCESS: what the server would let this user do.
+//! ACCESS: the user's permissions.
 //!
 //! Spec: RFC 1813 3.3.4
 

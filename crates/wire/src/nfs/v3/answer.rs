@@ -8,9 +8,9 @@ use crate::xdr::{Malformed, Strict};
 /// A procedure's results.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Answer<T> {
-    /// NFS3_OK, and what came with it.
+    /// NFS3_OK, and the results.
     Done(T),
-    /// Any other status, also one that the specification does not name.
+    /// Any other status, including unspecified ones.
     Refused(u32),
 }
 
@@ -52,7 +52,7 @@ pub(super) fn refused_with_change(reader: &mut Strict<'_>) -> Result<(), Malform
     skip_change(reader)
 }
 
-/// What one procedure is called with.
+/// The arguments of one procedure.
 pub trait Call {
     /// The procedure's number.
     const PROCEDURE: u32;

@@ -1,10 +1,10 @@
-//! Attributes, as they are told and as they are set.
+//! Attributes in answers, and attributes to set.
 //!
 //! Spec: RFC 1813 2.6 (`fattr3`, `post_op_attr`, `wcc_data`, `sattr3`)
 
 use crate::xdr::{Emit, Malformed, Strict};
 
-/// Bytes of `post_op_attr` with attributes in it.
+/// Length of `post_op_attr` including attributes, bytes.
 pub const POST_OP_ATTR: usize = 4 + 84;
 
 /// `ftype3`.
@@ -42,10 +42,10 @@ impl FileType {
     }
 }
 
-/// What a client wants of `fattr3`.
+/// The fields of `fattr3` that a client needs.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Attributes {
-    /// What it is.
+    /// The file's type.
     pub kind: FileType,
     /// Permission bits.
     pub mode: u32,
@@ -55,7 +55,7 @@ pub struct Attributes {
     pub uid: u32,
     /// Group.
     pub gid: u32,
-    /// Bytes in it.
+    /// Its size, bytes.
     pub size: u64,
     /// Its number in the file system.
     pub file_id: u64,
@@ -104,7 +104,7 @@ pub(super) fn skip_change(reader: &mut Strict<'_>) -> Result<(), Malformed> {
     skip_attributes(reader)
 }
 
-/// `sattr3`: what is `None` stays as it is. Times are left alone.
+/// `sattr3`: attributes with `None`, and times, stay unchanged.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct SetAttributes {
     /// Permission bits.

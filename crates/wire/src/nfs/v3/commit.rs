@@ -29,8 +29,7 @@ impl Call for Commit<'_> {
     }
 }
 
-/// Reads the results: the server's verifier. It must be that of the writes: another one means that the server has
-/// forgotten what was not durable.
+/// Reads the results: the server's verifier. If it differs from that of the writes, the server has lost data that was not durable.
 #[inline]
 pub fn parse(bytes: &[u8]) -> Result<Answer<[u8; 8]>, Malformed> {
     answer(

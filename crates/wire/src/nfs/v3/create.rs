@@ -11,9 +11,9 @@ use crate::xdr::{Emit, Malformed, Strict};
 /// `createhow3`.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum How {
-    /// UNCHECKED: a file that is there is no error.
+    /// UNCHECKED: an existing file is not an error.
     Unchecked(SetAttributes),
-    /// GUARDED: a file that is there is an error.
+    /// GUARDED: an existing file is an error.
     Guarded(SetAttributes),
     /// EXCLUSIVE: likewise, unless this verifier made it.
     Exclusive([u8; 8]),
@@ -51,7 +51,7 @@ impl Call for Create<'_> {
     }
 }
 
-/// What was made, by CREATE, MKDIR, SYMLINK or MKNOD.
+/// The new object of CREATE, MKDIR, SYMLINK or MKNOD.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Made {
     /// Its handle, where the server tells.

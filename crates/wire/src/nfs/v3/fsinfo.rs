@@ -23,7 +23,7 @@ impl Call for FsInfo<'_> {
     }
 }
 
-/// What the server can do, bytes.
+/// The server's limits, bytes.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Limits {
     /// A READ's count, at most.

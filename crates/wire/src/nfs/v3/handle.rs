@@ -22,7 +22,7 @@ pub(super) fn parse_optional(reader: &mut Strict<'_>) -> Result<Option<FileHandl
 pub struct Place<'a> {
     /// The directory.
     pub directory: &'a FileHandle,
-    /// The name in it.
+    /// The name in the directory.
     pub name: &'a [u8],
 }
 

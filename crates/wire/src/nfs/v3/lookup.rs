@@ -23,7 +23,7 @@ impl Call for Lookup<'_> {
     }
 }
 
-/// What was found.
+/// The object that was found.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Found {
     /// Its handle.

@@ -32,19 +32,19 @@ impl Call for Read<'_> {
     }
 }
 
-/// What was read.
+/// The data that was read.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Data<'a> {
     /// How many bytes.
     pub count: u32,
     /// The file ends behind them.
     pub eof: bool,
-    /// As many of them as were kept.
+    /// The bytes that were kept.
     pub kept: &'a [u8],
 }
 
-/// Reads the results, of which `head` was kept and which were `length` bytes long. Data may be missing from the head,
-/// nothing before it; that the length is right is checked all the same.
+/// Reads the results, `length` bytes long, of which `head` was kept. Only data may be missing from the head; the length is checked even
+/// so.
 #[inline]
 pub fn parse(head: &[u8], length: usize) -> Result<Answer<Data<'_>>, Malformed> {
     let mut reader = Strict::new(head);

@@ -1,4 +1,4 @@
-//! READLINK: what a symbolic link says.
+//! READLINK: the target of a symbolic link.
 //!
 //! Spec: RFC 1813 3.3.5
 

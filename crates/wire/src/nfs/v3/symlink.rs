@@ -13,7 +13,7 @@ pub struct SymLink<'a> {
     pub place: Place<'a>,
     /// Its attributes.
     pub attributes: SetAttributes,
-    /// What it says.
+    /// The link's target.
     pub text: &'a [u8],
 }
 

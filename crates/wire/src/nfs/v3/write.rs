@@ -58,14 +58,14 @@ impl Call for Write<'_> {
     }
 }
 
-/// What was written.
+/// The result of a write.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Written {
     /// How many bytes.
     pub count: u32,
     /// How durable they are.
     pub committed: Stable,
-    /// The server's verifier: another one means that it has forgotten what was not durable.
+    /// The server's verifier: a different one means that the server has lost data that was not durable.
     pub verifier: [u8; 8],
 }
 

@@ -1,4 +1,4 @@
-//! ACCESS: what the caller may do.
+//! ACCESS: the caller's permissions.
 //!
 //! Spec: RFC 8881 18.1
 
@@ -24,7 +24,7 @@ impl Call for Access {
     }
 }
 
-/// What may be done.
+/// Permissions.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Granted {
     /// The rights that the server can tell of.

@@ -69,7 +69,7 @@ pub(super) fn layout(code: u32) -> Option<Layout> {
     LAYOUTS.get(code.checked_sub(FIRST)? as usize).map(|(_, layout)| *layout)
 }
 
-/// By operation, from 3 on; the number is there for the reader and a test.
+/// By operation, from 3 on. The number is only for readers and a test.
 pub(super) static LAYOUTS: [(u32, Layout); 73] = [
     (3, &[WORD]),
     (4, &[WORD, STATEID]),

@@ -1,4 +1,4 @@
-//! Attributes, as they are told and as they are set.
+//! Attributes in answers, and attributes to set.
 //!
 //! Spec: RFC 8881 3.3.7 (`bitmap4`), RFC 8881 3.3.9 (`fattr4`), RFC 8881 5
 
@@ -39,7 +39,7 @@ impl Mask {
     pub const OF_NAMES: Self = Self::of(&[ERROR, MOUNTED_ON_FILE_ID]);
     /// Type and size.
     pub const KIND_AND_SIZE: Self = Self::of(&[TYPE, SIZE]);
-    /// What a client must know of a server: type, lease_time, maxread, maxwrite.
+    /// Attributes that a client needs of a server: type, lease_time, maxread, maxwrite.
     pub const OF_SERVER: Self = Self::of(&[TYPE, LEASE_TIME, MAX_READ, MAX_WRITE]);
     /// How large the file system is, and how much is free: files, and space.
     pub const OF_FILE_SYSTEM: Self = Self::of(&[21, 22, 23, SPACE_AVAILABLE, 43, SPACE_TOTAL]);
@@ -76,12 +76,12 @@ impl Mask {
     }
 }
 
-/// What a client wants of `fattr4`. What was not asked for, or is not there, is `None`.
+/// The fields of `fattr4` that a client needs. Fields that were not requested, or are missing, are `None`.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Attributes {
-    /// What it is.
+    /// The file's type.
     pub kind: Option<FileType>,
-    /// Bytes in it.
+    /// Its size, bytes.
     pub size: Option<u64>,
     /// Its number in the file system.
     pub file_id: Option<u64>,
@@ -118,7 +118,7 @@ impl Attributes {
         Ok(attributes)
     }
 
-    /// One value. Attributes that are never asked for are not known here, and nobody may send them.
+    /// Reads one value. Attributes that are never requested are unknown here, and servers may not send them.
     #[inline]
     fn value(&mut self, number: u8, reader: &mut Strict<'_>) -> Result<(), Malformed> {
         match number {
@@ -149,7 +149,7 @@ impl Attributes {
     }
 }
 
-/// Attributes to set: what is `None` stays as it is.
+/// Attributes to set; attributes with `None` stay unchanged.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct SetAttributes {
     /// Size, bytes.

@@ -6,7 +6,7 @@ use super::Call;
 use super::sequence::SessionId;
 use crate::xdr::{Emit, Malformed, Strict};
 
-/// CDFC4_FORE_OR_BOTH: requests of the client, and those of the server where the server likes.
+/// CDFC4_FORE_OR_BOTH: requests of the client, and, if the server agrees, requests of the server.
 const FORE_OR_BOTH: u32 = 3;
 /// CDFS4_FORE, CDFS4_BACK, CDFS4_BOTH.
 const DIRECTIONS: std::ops::RangeInclusive<u32> = 1..=3;
@@ -32,7 +32,7 @@ impl Call for BindConnection {
     }
 }
 
-/// What the connection is for.
+/// The use of the connection.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Bound {
     /// The session again.

@@ -1,9 +1,9 @@
-//! The layouts of callbacks: what a server calls on its clients.
+//! The layouts of callbacks, which a server sends to its clients.
 //!
 //! Spec: RFC 7530 17.2, RFC 8881 20, RFC 7862 16
 //!
-//! NFS 4.0 has a connection of its own for them, to a program number that the client made up
-//! ([`crate::rpc::TRANSIENT_PROGRAMS`]). NFS 4.1 sends them over the client's connection, in the other direction.
+//! NFS 4.0 uses a separate connection for them, to a program number that the client chose ([`crate::rpc::TRANSIENT_PROGRAMS`]). NFS 4.1
+//! sends them over the client's connection, in the other direction.
 
 use super::arguments::{LONG, SESSION, STATEID, WORD};
 use super::operation::{FIRST, ILLEGAL};
@@ -39,7 +39,7 @@ pub(super) fn results(code: u32, status: u32) -> Option<Layout> {
     Some(match (code, status) {
         // CB_GETATTR.
         (3, 0) => &[Bitmap, Opaque],
-        // CB_SEQUENCE: the slot, the highest slot and the one aimed at.
+        // CB_SEQUENCE: the slot, the highest slot and the target highest slot.
         (11, 0) => &[Slot, WORD, WORD],
         (FIRST..=LAST | ILLEGAL, _) => NOTHING,
         _ => return None,

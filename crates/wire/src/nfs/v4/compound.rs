@@ -12,13 +12,13 @@ use crate::xdr::Cursor;
 /// COMPOUND's or CB_COMPOUND's arguments, as far as they were captured.
 #[derive(Debug, Clone, Copy)]
 pub struct CompoundCall<'a> {
-    /// What the client calls the compound; often empty.
+    /// The client's tag of the compound; often empty.
     pub tag: Option<&'a [u8]>,
     /// 0, 1 or 2.
     pub minor_version: Option<u32>,
     /// CB_COMPOUND: the number by which an NFS 4.0 client knows its callback (`callback_ident`).
     pub callback: Option<u32>,
-    /// How many operations the compound says that it has. Nobody has checked it: never reserve memory by it.
+    /// Number of operations that the compound announces. It is not checked: never reserve memory by it.
     pub announced: Option<u32>,
     operations: Operations<'a>,
 }
@@ -103,7 +103,7 @@ pub struct Operation<'a> {
     pub position: u32,
     /// Its number.
     pub code: u32,
-    /// What was found in it.
+    /// The facts of the operation.
     pub facts: Facts<'a>,
 }
 
@@ -118,8 +118,8 @@ pub enum Stop {
     Malformed(u32),
 }
 
-/// Walks over the operations of a compound. It yields each one whose number was captured, also when its own bytes were
-/// cut, and never more than the captured bytes can hold, whatever count the compound announces.
+/// Walks over the operations of a compound. It yields each operation whose number was captured, even if its other bytes were cut, and
+/// never more operations than the captured bytes can hold, whatever count the compound announces.
 #[derive(Debug, Clone, Copy)]
 pub struct Operations<'a> {
     cursor: Cursor<'a>,
@@ -157,7 +157,7 @@ impl<'a> Operations<'a> {
         Self { cursor, next: 0, announced: announced.unwrap_or(0), table, stop }
     }
 
-    /// Once the iterator has ended: `None` when it reached the compound's end, else why it did not.
+    /// After the end of the iteration: `None` if it reached the compound's end, otherwise the reason why it stopped.
     #[inline]
     pub fn stopped(&self) -> Option<Stop> {
         self.stop
@@ -185,7 +185,7 @@ impl<'a> Operations<'a> {
     }
 }
 
-/// Marks what the arguments of a compound, or of a callback's, consist of.
+/// Marks the arguments of a compound, or of a callback compound.
 pub(in crate::nfs) fn mark_arguments(bytes: &[u8], callback: bool, marks: &mut Marks<'_>) {
     let mut cursor = Cursor::new(bytes);
     let mut head = || {

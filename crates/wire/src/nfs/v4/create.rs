@@ -6,7 +6,7 @@ use super::Call;
 use super::attributes::SetAttributes;
 use crate::xdr::Emit;
 
-/// What is made.
+/// The kind of the new object.
 #[derive(Clone, Copy, Debug)]
 pub enum Kind<'a> {
     /// A directory.
@@ -18,7 +18,7 @@ pub enum Kind<'a> {
 /// The call.
 #[derive(Clone, Copy, Debug)]
 pub struct Create<'a> {
-    /// What is made.
+    /// The kind of the new object.
     pub kind: Kind<'a>,
     /// Its name in the current directory.
     pub name: &'a [u8],

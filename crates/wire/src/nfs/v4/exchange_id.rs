@@ -1,4 +1,4 @@
-//! EXCHANGE_ID: who the client is, and who the server is.
+//! EXCHANGE_ID: identities of client and server.
 //!
 //! Spec: RFC 8881 18.35
 
@@ -10,14 +10,14 @@ pub const WITHOUT_PNFS: u32 = 0x0001_0000;
 /// Bytes of owners, scopes and names, at most (NFS4_OPAQUE_LIMIT).
 const LONGEST: usize = 1_024;
 
-/// The call. The client protects no state by other means than its credential (SP4_NONE).
+/// The call. Only the client's credential protects its state (SP4_NONE).
 #[derive(Clone, Copy, Debug)]
 pub struct ExchangeId<'a> {
     /// Another one than before, and the server forgets the state that this owner had.
     pub verifier: [u8; 8],
     /// Which client this is, among all that the server has.
     pub owner: &'a [u8],
-    /// What it can do.
+    /// Its capabilities.
     pub flags: u32,
 }
 
@@ -34,7 +34,7 @@ impl Call for ExchangeId<'_> {
     }
 }
 
-/// What the server says.
+/// The server's answer.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Client<'a> {
     /// The client's id.
@@ -57,7 +57,7 @@ impl Client<'_> {
 
 pub(super) fn parse<'a>(reader: &mut Strict<'a>) -> Result<Client<'a>, Malformed> {
     let (id, sequence, flags) = (reader.u64()?, reader.u32()?, reader.u32()?);
-    // SP4_NONE is what was asked for.
+    // The request was for SP4_NONE.
     if reader.u32()? != 0 {
         return Err(Malformed);
     }

@@ -26,7 +26,7 @@ impl Call for GetAttributes {
 pub struct ChangeAttributes {
     /// The open that a new size needs; [`StateId::ANONYMOUS`] without one.
     pub state: StateId,
-    /// What is set.
+    /// The attributes to set.
     pub attributes: SetAttributes,
 }
 

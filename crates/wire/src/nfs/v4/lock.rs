@@ -1,11 +1,11 @@
-//! LOCK, LOCKT, LOCKU: ranges of bytes that are somebody's.
+//! LOCK, LOCKT, LOCKU: locks on ranges of bytes.
 //!
 //! Spec: RFC 8881 18.10, RFC 8881 18.11, RFC 8881 18.12
 
 use super::{Call, StateId};
 use crate::xdr::{Emit, Malformed, Strict};
 
-/// NFS4ERR_DENIED: somebody else's lock is in the way.
+/// NFS4ERR_DENIED: another owner's lock conflicts.
 pub const DENIED: u32 = 10_010;
 /// Bytes of an owner, at most (NFS4_OPAQUE_LIMIT).
 const LONGEST_OWNER: usize = 1_024;
@@ -19,16 +19,16 @@ fn kind(exclusive: bool, waits: bool) -> u32 {
 /// Whose lock.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Owner<'a> {
-    /// One who has no lock of the file yet: the open, the client's id, and who.
+    /// An owner without a lock of this file: the open, the client's id, and the owner.
     New {
         /// The open.
         open: StateId,
         /// The client's id.
         client: u64,
-        /// Who, among all that this client does.
+        /// The owner's name, unique within this client.
         owner: &'a [u8],
     },
-    /// One who has.
+    /// An owner with a lock of this file.
     Known(StateId),
 }
 
@@ -87,7 +87,7 @@ pub struct TestLock<'a> {
     pub length: u64,
     /// The client's id.
     pub client: u64,
-    /// Who asks.
+    /// The requester.
     pub owner: &'a [u8],
 }
 

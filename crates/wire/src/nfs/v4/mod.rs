@@ -2,12 +2,12 @@
 //!
 //! Spec: RFC 7530 16, RFC 8881 18, RFC 7862 15, RFC 8276 8.4
 //!
-//! A compound carries any number of operations, and nothing but knowing each one's layout leads to the next. [`Operations`]
-//! yields one after the other, and says where it stopped and why ([`Stop`]): an operation that this module does not know
-//! hides those behind it, and none of them is guessed at.
+//! A compound contains any number of operations without lengths, so each operation's layout is needed to find the next one.
+//! [`Operations`] yields them in order, and says where and why it stopped ([`Stop`]): an unknown operation hides all later ones, because
+//! their positions are unknown.
 //!
-//! A client says a compound with [`Compound`], one operation after the other, each a struct that is a [`Call`], and reads its
-//! results with [`Reply`], strictly and against what it asked for.
+//! A client writes a compound with [`Compound`], one operation after the other, each a struct that is a [`Call`], and reads its results
+//! with [`Reply`], strictly and for the requested operations.
 
 mod arguments;
 mod attributes;

@@ -5,7 +5,7 @@
 use super::Call;
 use crate::xdr::Emit;
 
-/// LOOKUP: makes what the name stands for the current file handle.
+/// LOOKUP: makes the named object the current file handle.
 #[derive(Clone, Copy, Debug)]
 pub struct Lookup<'a> {
     /// The name.

@@ -22,7 +22,7 @@ pub const NO_DELEGATION: u32 = 0x0400;
 pub enum How {
     /// It must be there.
     Existing,
-    /// It is made where it is not there (UNCHECKED4). Of one that is there only the size is set, and only to 0.
+    /// Creates the file if it does not exist (UNCHECKED4). Of an existing file it sets only the size, and only to 0.
     Unchecked(SetAttributes),
     /// It must not be there (GUARDED4).
     Guarded(SetAttributes),
@@ -31,7 +31,7 @@ pub enum How {
 /// Which file.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Claim<'a> {
-    /// The one of this name in the current directory (CLAIM_NULL).
+    /// The file with this name in the current directory (CLAIM_NULL).
     Name(&'a [u8]),
     /// The current file handle (CLAIM_FH).
     Current,
@@ -42,11 +42,11 @@ pub enum Claim<'a> {
 /// The call.
 #[derive(Clone, Copy, Debug)]
 pub struct Open<'a> {
-    /// What it is opened for, and what is wanted besides. Nobody is kept out (OPEN4_SHARE_DENY_NONE).
+    /// Access mode and delegation wishes. Other opens are not restricted (OPEN4_SHARE_DENY_NONE).
     pub access: u32,
     /// The client's id.
     pub client: u64,
-    /// Who opens, among all that this client does.
+    /// The open-owner, unique within this client.
     pub owner: &'a [u8],
     /// What opening does.
     pub how: How,

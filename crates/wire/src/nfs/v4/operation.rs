@@ -4,5 +4,5 @@
 
 /// The first operation's number, forward and back.
 pub(super) const FIRST: u32 = 3;
-/// What a server answers to a number that it does not know.
+/// The server's answer to an unknown operation number.
 pub(super) const ILLEGAL: u32 = 10_044;

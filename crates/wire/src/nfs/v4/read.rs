@@ -27,18 +27,18 @@ impl Call for Read {
     }
 }
 
-/// What was read.
+/// The data that was read.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Data<'a> {
     /// How many bytes.
     pub count: u32,
     /// The file ends behind them.
     pub eof: bool,
-    /// As many of them as were kept.
+    /// The bytes that were kept.
     pub kept: &'a [u8],
 }
 
-/// `missing` bytes of the message were dropped behind those that are there: they must be the rest of the data.
+/// Reads the results. `missing` bytes of the message were dropped after these bytes: they must be the rest of the data.
 #[inline]
 pub(super) fn parse<'a>(reader: &mut Strict<'a>, missing: &mut usize) -> Result<Data<'a>, Malformed> {
     let (eof, count) = (reader.boolean()?, reader.u32()?);

@@ -1,4 +1,4 @@
-//! READDIR: names in a directory, and attributes of what they stand for.
+//! READDIR: names in a directory, and attributes of the named objects.
 //!
 //! Spec: RFC 8881 18.23
 
@@ -42,7 +42,7 @@ pub struct Entry<'a> {
     pub name: &'a [u8],
     /// Where the next entry begins.
     pub cookie: u64,
-    /// Attributes of what it stands for.
+    /// Attributes of the named object.
     pub attributes: Attributes,
 }
 

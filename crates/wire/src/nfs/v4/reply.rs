@@ -1,4 +1,4 @@
-//! COMPOUND's results, read strictly: one operation after the other, against what was asked.
+//! Strict reader of COMPOUND's results: one operation after the other, in the requested order.
 //!
 //! Spec: RFC 8881 16.2.4
 
@@ -30,18 +30,18 @@ pub struct Reply<'a> {
 pub struct Answered<'a> {
     /// Its status.
     pub status: u32,
-    /// What came with it.
+    /// Its result.
     pub result: Done<'a>,
 }
 
-/// What came with an operation's status.
+/// The result after an operation's status.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Done<'a> {
     /// Nothing more, or nothing that a client wants: also of every operation that failed.
     Nothing,
     /// ACCESS.
     Access(access::Granted),
-    /// CLOSE, LOCK, LOCKU: the state as it is now.
+    /// CLOSE, LOCK, LOCKU: the new state id.
     State(StateId),
     /// COMMIT.
     Committed([u8; 8]),
@@ -148,7 +148,7 @@ impl<'a> Reply<'a> {
             42 => Done::Client(exchange_id::parse(reader)?),
             43 => Done::Session(create_session::parse(reader)?),
             53 => Done::Sequence(sequence::parse(reader)?),
-            // What has no results: DELEGRETURN, LOCKT, LOOKUP, PUTFH, PUTROOTFH, RESTOREFH, SAVEFH, and the end of a session.
+            // Operations without results: DELEGRETURN, LOCKT, LOOKUP, PUTFH, PUTROOTFH, RESTOREFH, SAVEFH, and the end of a session.
             8 | 13 | 15 | 22 | 24 | 31 | 32 | 44 | 57 | 58 => Done::Nothing,
             _ => return Err(Malformed),
         })

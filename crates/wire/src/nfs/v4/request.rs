@@ -1,10 +1,10 @@
-//! COMPOUND to send: its head, and one operation after the other.
+//! Writer of COMPOUND: its head, and one operation after the other.
 //!
 //! Spec: RFC 8881 16.2.3
 
 use crate::xdr::Emit;
 
-/// What one operation is called with.
+/// The arguments of one operation.
 pub trait Call {
     /// The operation's number.
     const OPERATION: u32;
@@ -68,7 +68,7 @@ without_arguments! {
     GetHandle = 10;
     /// PUTROOTFH: makes the root of all exports the current file handle (RFC 8881 18.21).
     PutRoot = 24;
-    /// READLINK: what the current file handle's link says (RFC 8881 18.24).
+    /// READLINK: the target of the link at the current file handle (RFC 8881 18.24).
     ReadLink = 27;
     /// RESTOREFH: makes the saved file handle the current one (RFC 8881 18.27).
     Restore = 31;

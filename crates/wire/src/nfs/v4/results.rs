@@ -79,7 +79,7 @@ fn failure(code: u32, status: u32) -> Layout {
     }
 }
 
-/// By operation, from 3 on, when it succeeds; the number is there for the reader and a test.
+/// Results of successful operations, from number 3 on. The number is only for readers and a test.
 pub(super) static LAYOUTS: [(u32, Layout); 73] = [
     (3, &[WORD, WORD]),
     (4, &[STATEID]),

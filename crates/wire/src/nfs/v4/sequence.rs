@@ -36,7 +36,7 @@ impl Call for Sequence {
     }
 }
 
-/// What the server says of the slot, and of the session.
+/// The server's data about the slot and the session.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct SequenceReply {
     /// The session again.

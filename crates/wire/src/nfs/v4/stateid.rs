@@ -1,4 +1,4 @@
-//! What a client holds of the server's state: opens, locks, delegations.
+//! State ids, which identify a client's opens, locks and delegations on the server.
 //!
 //! Spec: RFC 8881 3.3.12 (`stateid4`), RFC 8881 8.2
 

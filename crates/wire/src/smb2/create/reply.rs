@@ -1,4 +1,4 @@
-//! What was opened, and what the server said to the contexts.
+//! The opened file, and the server's answers to the contexts.
 //!
 //! Spec: MS-SMB2 2.2.14, 2.2.14.2
 
@@ -11,29 +11,29 @@ use crate::smb2::attributes::{Attributes, Times};
 use crate::smb2::header::Command;
 use crate::smb2::reply::{Answer, Body, Malformed, Reply, Why};
 
-/// What was opened.
+/// The opened file.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Opened {
     /// The handle.
     pub file: FileId,
     /// The oplock granted, see the `OPLOCK_` constants.
     pub oplock: u8,
-    /// What was done, see the `ACTION_` constants.
+    /// The action taken, see the `ACTION_` constants.
     pub action: u32,
     /// Times, sizes, attributes.
     pub attributes: Attributes,
-    /// What the server granted besides.
+    /// Further grants of the server.
     pub granted: Granted,
 }
 
-/// What came of the contexts. None for those that the server did not answer.
+/// Results of the contexts. None for contexts that the server did not answer.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Granted {
-    /// The lease, with what may be cached.
+    /// The lease, and its caching rights.
     pub lease: Option<GrantedLease>,
     /// The handle is durable.
     pub durable: Option<Durable>,
-    /// NTSTATUS of the question and, where that is 0, what the user may do at most.
+    /// NTSTATUS of the query and, if it is 0, the user's maximal access rights.
     pub maximal_access: Option<(u32, u32)>,
     /// The file's number on its disk, and the disk's.
     pub disk_id: Option<(u64, u64)>,
@@ -66,7 +66,7 @@ const LEASE_BREAKING: u32 = 0x0000_0002;
 ///
 /// # Errors
 ///
-/// Where a field is not what the specification says.
+/// If a field violates the specification.
 #[inline]
 pub fn parse<'a>(reply: &Reply<'a>) -> Result<Answer<'a, Opened>, Malformed> {
     reply.answer(Command::Create, RESPONSE_SIZE, RESPONSE_END, |body| {
@@ -118,7 +118,7 @@ impl Granted {
                 once(data, "MxAc", &mut self.maximal_access, access)
             }
             context::DISK_ID => once(data, "QFid", &mut self.disk_id, (data.u64(0, "QFid")?, data.u64(8, "QFid")?)),
-            // Others were not asked for; 3.2.5.7 names none that a client must look at.
+            // Other contexts were not requested; 3.2.5.7 names none that a client must evaluate.
             _ => Ok(()),
         }
     }

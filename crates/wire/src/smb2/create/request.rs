@@ -25,18 +25,18 @@ pub struct Create<'a> {
     pub access: u32,
     /// FILE_ATTRIBUTE bits for a new file.
     pub attributes: u32,
-    /// What others may do meanwhile, see the `SHARE_` constants.
+    /// Access allowed to other opens, see the `SHARE_` constants.
     pub share: u32,
     /// See the `DISPOSITION_` constants.
     pub disposition: u32,
     /// See the `OPTION_` constants.
     pub options: u32,
-    /// What else is asked for, each kind at most once.
+    /// Further requests, each kind at most once.
     pub contexts: &'a [Context<'a>],
 }
 
 impl<'a> Create<'a> {
-    /// Opens what is there to read it, beside whoever reads, writes or deletes it too.
+    /// Opens an existing file to read it, and allows other opens to read, write and delete it.
     #[must_use]
     pub const fn reading(name: &'a str) -> Self {
         Self {
@@ -81,7 +81,7 @@ pub enum Context<'a> {
         timeout_ms: u32,
         /// Persistent: survives the server too.
         persistent: bool,
-        /// Names the open, unlike all others of this client.
+        /// Identifies the open, unique within this client.
         guid: [u8; 16],
     },
     /// `DH2C`: the durable handle of before, from dialect 3.0 on.
@@ -93,11 +93,11 @@ pub enum Context<'a> {
         /// It was persistent.
         persistent: bool,
     },
-    /// `MxAc`: what may the user do at most.
+    /// `MxAc`: queries the user's maximal access rights.
     MaximalAccess,
     /// `QFid`: the file's number on its disk.
     DiskId,
-    /// `AlSi`: room for so many bytes.
+    /// `AlSi`: reserves this number of bytes.
     AllocationSize(u64),
     /// `TWrp`: as it was then, a FILETIME.
     Timewarp(u64),
@@ -113,9 +113,9 @@ pub enum Context<'a> {
 /// A lease that is asked for, granted, or held.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Lease {
-    /// The client's name of it.
+    /// The client's key of the lease.
     pub key: [u8; 16],
-    /// What may be cached, see the `LEASE_` constants.
+    /// Caching rights, see the `LEASE_` constants.
     pub state: u32,
 }
 

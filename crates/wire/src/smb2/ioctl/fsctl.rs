@@ -1,4 +1,4 @@
-//! The controls that a client uses: what goes in, and what comes out.
+//! The controls that a client uses: their inputs and outputs.
 //!
 //! Spec: MS-SMB2 2.2.31.1, 2.2.31.3, 2.2.31.4, 2.2.32.1, 2.2.32.3, 2.2.32.5, 2.2.32.6
 
@@ -23,7 +23,7 @@ pub const VALIDATE_NEGOTIATE: u32 = 0x0014_0204;
 /// FSCTL_QUERY_NETWORK_INTERFACE_INFO.
 pub const QUERY_NETWORK_INTERFACES: u32 = 0x0014_01FC;
 
-/// What names a file to copy from, for as long as it is open.
+/// Identifies a source file of a copy while it is open.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct ResumeKey(pub [u8; 24]);
 
@@ -38,7 +38,7 @@ pub struct Chunk {
     pub length: u32,
 }
 
-/// What a client said, or a server chose, when they negotiated: asked again, signed this time.
+/// The client's or the server's values of the negotiation, exchanged again with a signature.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Validated {
     /// Capabilities.
@@ -65,7 +65,7 @@ pub enum Control<'a> {
         /// The destination is not open for reading.
         write_only: bool,
     },
-    /// Asks for what was negotiated, dialects 3.0 and 3.0.2; [`validated`] reads the answer.
+    /// Queries the negotiated values, dialects 3.0 and 3.0.2; [`validated`] reads the answer.
     ValidateNegotiate {
         /// As in the NEGOTIATE.
         capabilities: u32,
@@ -148,7 +148,7 @@ pub fn resume_key(output: &Buffer<'_>) -> Result<ResumeKey, Malformed> {
     output.0.array(0, "ResumeKey").map(ResumeKey)
 }
 
-/// What a server-side copy did; with `STATUS_INVALID_PARAMETER`, what it takes at most.
+/// The result of a server-side copy; with `STATUS_INVALID_PARAMETER`, the server's limits.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Copied {
     /// Chunks copied; or how many it takes.
@@ -210,7 +210,7 @@ const SOCKADDR: usize = 24;
 /// Families of SockAddr_Storage.
 const INET: u16 = 0x0002;
 const INET6: u16 = 0x0017;
-/// Addresses that are read of one answer. No server has so many.
+/// Maximum number of addresses to read from one answer; servers have fewer.
 const MOST_INTERFACES: usize = 512;
 
 /// Reads the list of NETWORK_INTERFACE_INFO. Spec: MS-SMB2 2.2.32.5
@@ -240,7 +240,7 @@ fn interface(body: &Body<'_>, at: usize) -> Result<Interface, Malformed> {
     let index = body.u32(at + 4, "IfIndex")?;
     let rss = body.u32(at + 8, "Capability")? & RSS_CAPABLE != 0;
     let speed = body.u64(at + 16, "LinkSpeed")?;
-    // All of it must be there, whatever the family.
+    // The structure must be complete for every address family.
     let storage: [u8; INTERFACE_LEN - SOCKADDR] = body.array(at + SOCKADDR, "SockAddr_Storage")?;
     let address = match u16::from_le_bytes([storage[0], storage[1]]) {
         // Behind Port.

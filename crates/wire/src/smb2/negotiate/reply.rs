@@ -1,4 +1,4 @@
-//! What the server chose.
+//! The server's choices.
 //!
 //! Spec: MS-SMB2 2.2.4, 2.2.4.1, 3.2.5.2
 
@@ -11,7 +11,7 @@ use super::{
 use crate::smb2::header::Command;
 use crate::smb2::reply::{Answer, Body, Malformed, Reply, Why};
 
-/// What the server chose.
+/// The server's choices.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Negotiated<'a> {
     /// The dialect, or [`DIALECT_WILDCARD`](super::DIALECT_WILDCARD).
@@ -34,11 +34,11 @@ pub struct Negotiated<'a> {
     pub start_time: u64,
     /// The first token of a logon (SPNEGO's offer of mechanisms); may be empty.
     pub security_buffer: &'a [u8],
-    /// What was chosen of the offer; all None before dialect 3.1.1.
+    /// The choices from the offer; all None before dialect 3.1.1.
     pub chosen: Chosen,
 }
 
-/// What a server chose of an [`Offer`](super::Offer). None where it says nothing about it.
+/// The server's choices from an [`Offer`](super::Offer). None if the server did not answer it.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Chosen {
     /// The preauthentication hash's number. Always there in dialect 3.1.1.
@@ -52,9 +52,8 @@ pub struct Chosen {
 /// Reads the answer.
 ///
 /// # Errors
-///
-/// Where a field is not what the specification says: a dialect that has no name, in dialect 3.1.1 no preauthentication
-/// hash, or more than one choice where there must be one.
+/// If a field violates the specification: an unknown dialect, in dialect 3.1.1 a missing preauthentication hash, or several choices where
+/// there must be one.
 pub fn parse<'a>(reply: &Reply<'a>) -> Result<Answer<'a, Negotiated<'a>>, Malformed> {
     reply.answer(Command::Negotiate, RESPONSE_SIZE, RESPONSE_END, |body| {
         let dialect = body.u16(DIALECT, "DialectRevision")?;
@@ -97,7 +96,7 @@ impl Chosen {
         Ok(chosen)
     }
 
-    /// Those that nobody asked for are ignored, as 3.2.5.2 has it.
+    /// Contexts that were not requested are ignored, see 3.2.5.2.
     fn take(&mut self, kind: u16, data: &Body<'_>) -> Result<(), Malformed> {
         // The number chosen stands behind a count, and in a hash's context behind the salt's length too.
         let (name, place, at) = match kind {
@@ -153,7 +152,7 @@ mod tests {
 
     #[test]
     fn older_dialects_choose_nothing_more() {
-        // The contexts' fields are reserved there: whatever they say is not looked at.
+        // The contexts' fields are reserved there: their values are ignored.
         let bytes = response(0x0302, 0xFFFF, |message| message);
         let answer = parse(&whole(&bytes)).unwrap().done().unwrap();
         assert_eq!((answer.dialect, answer.chosen), (0x0302, Chosen::default()));

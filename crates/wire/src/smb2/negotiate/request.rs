@@ -25,7 +25,7 @@ pub struct Negotiate<'a> {
     pub contexts: Offer<'a>,
 }
 
-/// What a client of dialect 3.1.1 offers.
+/// A client's offer for dialect 3.1.1.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Offer<'a> {
     /// Random bytes for the preauthentication hash, which is SHA-512; 32 by custom.

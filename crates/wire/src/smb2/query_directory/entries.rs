@@ -6,7 +6,7 @@ use crate::smb2::attributes::{Attributes, Times};
 use crate::smb2::reply::{Body, Buffer, Malformed, Why};
 use crate::text::Utf16Le;
 
-/// What is asked of each entry.
+/// The requested information about each entry.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub enum Class {
     /// FileDirectoryInformation: name, times, sizes, attributes.
@@ -92,7 +92,7 @@ pub struct Entries<'a> {
 }
 
 impl<'a> Entries<'a> {
-    /// `class` is what was asked for.
+    /// `class` is that of the request.
     #[must_use]
     pub fn new(buffer: &Buffer<'a>, class: Class) -> Self {
         Self { rest: buffer.0, class }
