@@ -90,13 +90,13 @@ fn statistics_by_client(bencher: divan::Bencher<'_, '_>) {
     run_statistics(bencher, Options { by: Some(Dimension::Client.into()), ..Options::default() });
 }
 
-/// The difference to `statistics` is what a diagnosis costs.
+/// The difference to `statistics` is the cost of a diagnosis.
 #[divan::bench(sample_size = 200_000, sample_count = 5)]
 fn statistics_with_tallies(bencher: divan::Bencher<'_, '_>) {
     run_statistics(bencher, Options { tallies: true, ..Options::default() });
 }
 
-/// What the other benches spend on making a transaction, which is not theirs.
+/// The time that the other benches spend on making a transaction, to subtract it.
 #[divan::bench(sample_size = 200_000, sample_count = 5)]
 fn nothing(bencher: divan::Bencher<'_, '_>) {
     run(bencher, |t| {
@@ -104,7 +104,7 @@ fn nothing(bencher: divan::Bencher<'_, '_>) {
     });
 }
 
-/// A second of these events, again and again: an interval is opened and closed every 50,000 of them.
+/// One second of these events, repeated: an interval is opened and closed every 50,000 events.
 #[divan::bench(sample_size = 200_000, sample_count = 5)]
 fn intervals(bencher: divan::Bencher<'_, '_>) {
     let mut recorder = IntervalRecorder::new(Intervals::new(IntervalWidth::USUAL));

@@ -1,4 +1,4 @@
-//! What is added up for one procedure, or for several together.
+//! Sums for one procedure, or for several together.
 
 use std::borrow::Cow;
 
@@ -8,7 +8,7 @@ use serde::{Deserialize, Serialize};
 use crate::state::Counter;
 use crate::{ByteSum, Decades, Headline, Times, Waiting};
 
-/// Distinct statuses kept a row; answers with others are counted together.
+/// Maximum number of distinct statuses per row; answers with further statuses are counted together.
 pub const MAX_STATUSES: usize = 64;
 
 /// Answers with one status.
@@ -16,7 +16,7 @@ pub const MAX_STATUSES: usize = 64;
 pub struct StatusCount {
     /// As on the wire.
     pub status: u32,
-    /// What it says of the request.
+    /// The outcome of the request.
     pub outcome: Outcome,
     /// How many.
     pub count: u64,
@@ -43,9 +43,9 @@ pub struct Accumulator {
     waiting: Waiting,
     /// Response times that are service times too, as they are where request and answer took a packet each: most.
     both: Times,
-    /// The other response times.
+    /// The response times of other requests.
     response: Times,
-    /// The other service times.
+    /// The service times of other requests.
     service: Times,
     /// Boxed, for captures have none.
     from_intended: Option<Box<Times>>,
@@ -161,7 +161,7 @@ impl Accumulator {
         self.other_statuses += other.other_statuses;
     }
 
-    /// Adds the bytes alone: Write_Raw's asynchronous part moves data but is no operation of its own.
+    /// Adds only the bytes: Write_Raw's asynchronous part moves data but is not an operation.
     pub(crate) fn merge_bytes(&mut self, other: &Accumulator) {
         self.payload.merge(other.payload);
         self.wire.merge(other.wire);
@@ -207,7 +207,7 @@ impl Accumulator {
         self.status_unknown
     }
 
-    /// Planned requests that were never put on the wire; in no other number.
+    /// Planned requests that were never sent; included in no other number.
     pub fn never_sent(&self) -> u64 {
         self.never_sent
     }
@@ -261,7 +261,7 @@ impl Accumulator {
         &self.decades
     }
 
-    /// Answers by status other than plain success, most frequent first.
+    /// Answers by status, most frequent first, without plain success.
     pub fn statuses(&self) -> Vec<StatusCount> {
         let mut statuses = self.statuses.clone();
         statuses.sort_by_key(|s| (std::cmp::Reverse(s.count), s.status, s.outcome.label()));
@@ -287,7 +287,7 @@ fn together<'t>(some: &'t Times, others: &'t Times) -> Cow<'t, Times> {
     }
 }
 
-/// What is computed once a transaction and used by several accumulators.
+/// Values computed once per transaction and used by several accumulators.
 pub(crate) struct Sample {
     /// `Timeline::response_time`, ns; may be negative.
     pub(crate) response: Option<i64>,
@@ -295,11 +295,11 @@ pub(crate) struct Sample {
     pub(crate) service: Option<i64>,
     /// From the intended start, ns.
     from_intended: Option<i64>,
-    /// The one that leads, ns; may be negative.
+    /// The headline time, ns; may be negative.
     pub(crate) headline: Option<i64>,
     /// Its decade, where it is not negative.
     pub(crate) decade: usize,
-    /// Write_Raw's asynchronous part, which nobody answers.
+    /// Write_Raw's asynchronous part, which has no answer.
     pub(crate) one_way: bool,
 }
 

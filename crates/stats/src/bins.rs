@@ -4,7 +4,7 @@ use serde::{Deserialize, Serialize};
 
 use crate::state::{Reader, State, StateError, Writer};
 
-/// What a bin holds.
+/// The content of a bin.
 pub trait Cell: Default {
     /// Adds another cell.
     fn absorb(&mut self, other: &Self);
@@ -12,9 +12,9 @@ pub trait Cell: Default {
 
 /// Equal bins of time, at most `limit` of them.
 ///
-/// A bin's width is [`BASE_NS`] times a power of two, the smallest for which the bins suffice, and bins begin at
-/// multiples of their width since the Unix epoch. So the bins depend on the earliest and latest time alone, not on the
-/// order of arrival, and parts merge into exactly the whole.
+/// A bin's width is [`BASE_NS`] times the smallest power of two for which the bins suffice, and bins begin at multiples of their width
+/// since the Unix epoch. So the bins depend only on the earliest and latest time, not on the order of arrival, and merged parts are
+/// exactly the whole.
 #[derive(Clone, Debug, Serialize, Deserialize)]
 pub struct Bins<T> {
     limit: usize,
@@ -142,7 +142,7 @@ impl<T: Cell> Bins<T> {
         }
     }
 
-    /// The bins as wide as those of `frame`, into which these were merged, and the place of the first of them there.
+    /// These bins at the width of `frame`, into which they were merged, and the index of the first one there.
     pub fn placed_in(&self, frame: &Bins<T>) -> (usize, Vec<T>) {
         let shift = frame.doublings.saturating_sub(self.doublings).min(62);
         let first = self.first >> shift;

@@ -5,7 +5,7 @@ use serde::{Deserialize, Serialize};
 
 use crate::state::Counter;
 
-/// A sum of bytes. Where sizes were cut off, the bytes that are known are a lower bound of it.
+/// A sum of bytes. If some sizes were cut off, the known bytes are a lower bound.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct ByteSum {
     bytes: u64,
@@ -18,7 +18,7 @@ impl ByteSum {
         (self.unknown == 0).then_some(self.bytes)
     }
 
-    /// The sum, or what is known of it at least; `None` where nothing is.
+    /// The sum, or its lower bound; `None` if no size is known.
     pub fn at_least(self) -> Option<u64> {
         (self.unknown == 0 || self.bytes > 0).then_some(self.bytes)
     }

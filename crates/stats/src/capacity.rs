@@ -1,29 +1,28 @@
-//! The highest load that meets an objective, found by trying loads: a search that knows how sure it is.
+//! Searches for the highest load that meets an objective, with an interval of known confidence.
 //!
 //! ```text
 //! bracket: double while it holds, halve while it does not ─ narrow: halve the gap ─ confirm: both ends, in turns
 //! ```
 //!
-//! A run *holds* if it meets the objective. Near the capacity it is chance whether a run does; capacity is
-//! therefore the load at which half of the runs do, and the last step is a sign test: an end of the interval counts when
-//! [`CONFIRMATIONS`] fresh runs of it went its way, one after the other. Were the capacity on the other side of that end,
-//! that would happen once in 2^6 = 64 times. An end that a run contradicts is moved outward and tried anew, with one run
-//! more each time: 1/64 + 1/128 + … is at most 1/32, and only one end can be on the wrong side, so at most one interval in
-//! 32 (3.1 %) misses for this reason. Noise widens the interval, and never narrows it.
+//! A run *holds* if it meets the objective. Near the capacity, whether a run holds is random; the capacity is therefore the load at which
+//! half of the runs do. The last step is a sign test: an end of the interval is accepted when [`CONFIRMATIONS`] consecutive new runs at
+//! it had the expected result. If the capacity were on the other side of that end, this would happen once in 2^6 = 64 times. An end that
+//! a run contradicts is moved outward and tested again, with one more run each time: 1/64 + 1/128 + … is at most 1/32, and only one end
+//! can be on the wrong side, so at most one interval in 32 (3.1 %) is wrong for this reason. Noise widens the interval, and never narrows
+//! it.
 //!
-//! Where no upper end can be had (the highest load holds, the load generator can make no more, the runs are nearly used up) the
-//! lower end is confirmed alone: the capacity is at least that.
+//! If no upper end can be found (the highest load holds, the load generator is at its limit, few runs are left), only the lower end is
+//! confirmed: the capacity is at least that.
 
 /// Fresh runs in a row that an end of the interval needs.
 pub const CONFIRMATIONS: u32 = 6;
-/// A run must have its full length once the gap is so many times the resolution.
+/// A run must have its full length once the gap is at most this many times the resolution.
 const NEAR: f64 = 8.0;
 /// The most halvings of the first load before nothing is said to hold.
 const MOST_HALVINGS: u32 = 20;
 
-/// The load that is carried for ever, where one was carried for a run under a schedule: what is too much by a part d lets a queue
-/// grow by d seconds a second, and an objective of t seconds is not missed because of it within a run of T seconds while d < t / T,
-/// the `slack`.
+/// The sustainable load, from a load that was met for one run under a schedule. A load that is too high by a fraction d makes the queue
+/// grow by d seconds per second. An objective of t seconds still holds in a run of T seconds while d < t / T, the `slack`.
 #[must_use]
 pub fn sustained_load(load: f64, slack: f64) -> f64 {
     load / (1.0 + slack)
@@ -38,7 +37,7 @@ pub enum Grain {
     Whole,
 }
 
-/// What is searched, and how finely.
+/// Range and resolution of the search.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Bounds {
     /// The first load.
@@ -67,7 +66,7 @@ pub enum Next {
     Over(Answer),
 }
 
-/// What was found.
+/// The result of the search.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub enum Answer {
     /// The capacity lies between: both ends confirmed.
@@ -107,7 +106,7 @@ struct End {
     load: f64,
     /// Fresh runs in a row that went its way.
     confirmed: u32,
-    /// Times that it was moved: each takes a run more, so that all of them together are wrong once in 32 times.
+    /// Number of moves: each needs one more run, so that the error probability of all together is 1 in 32.
     moves: u32,
 }
 
@@ -134,7 +133,7 @@ pub struct Search {
     capped: bool,
 }
 
-/// Fewer runs than these after the generator has failed at a load are not worth the search for what it can make.
+/// Minimum fraction of the runs that must be left, after the generator failed at a load, to search for the generator's limit.
 const FALLBACK: f64 = 0.5;
 
 impl Search {
@@ -152,7 +151,7 @@ impl Search {
         self.runs
     }
 
-    /// What to do next. The same until [`Search::saw`] is told something.
+    /// The next run. The same until the next [`Search::saw`].
     #[must_use]
     pub fn next(&self) -> Next {
         match self.answer() {
@@ -245,13 +244,13 @@ impl Search {
         let moved = End { load: outward(&self.bounds, end.load, low), confirmed: 0, moves: end.moves + 1 };
         match (low, moved.load == end.load) {
             (_, false) => *end = moved,
-            // There is nothing below, or nothing above: it is the other end.
+            // No load below, or no load above, is left: this is the other end.
             (true, true) => (self.held, self.broken) = (None, Some(moved)),
             (false, true) => (self.held, self.broken) = (Some(moved), None),
         }
     }
 
-    /// Which load comes next, after what was seen.
+    /// Chooses the next load, from the results so far.
     fn plan(&mut self) {
         let Bounds { most, grain, .. } = self.bounds;
         (self.confirming, self.asked) = match (self.held, self.broken) {
@@ -274,7 +273,7 @@ impl Search {
         };
     }
 
-    /// Whether the runs that are left are those that make an end sure, and no more.
+    /// Whether only the runs that confirm an end are left.
     fn just_enough_for(&self, end: &End) -> bool {
         let needed = CONFIRMATIONS.saturating_add(end.moves).saturating_sub(end.confirmed);
         needed > 0 && self.bounds.runs.saturating_sub(self.runs) == needed
@@ -395,7 +394,7 @@ mod tests {
 
     #[test]
     fn what_the_generator_cannot_make_leaves_a_lower_end() {
-        // The server carries anything, the generator makes no more than this.
+        // The server meets any load, and the generator's limit is this.
         for (grain, able) in [(Grain::Any, 700.0), (Grain::Whole, 700.0), (Grain::Any, 11.0)] {
             let mut search = Search::new(Bounds { grain, ..BOUNDS });
             let answer = loop {
@@ -410,7 +409,7 @@ mod tests {
         }
         // Nothing is known to hold.
         assert!(!Search::new(BOUNDS).could_not());
-        // What held once cannot be made again, nor half of it: it ends.
+        // A load that held once cannot be generated again, nor half of it: the search ends.
         let mut search = Search::new(Bounds { grain: Grain::Whole, most: 40.0, ..BOUNDS });
         search.saw(true);
         while search.could_not() {}
@@ -419,7 +418,7 @@ mod tests {
 
     #[test]
     fn noise_widens_the_interval_and_it_holds_the_capacity_all_the_same() {
-        // How far from the capacity, as a part of it, a run still goes wrong once in four.
+        // Relative distance from the capacity at which a run still has the wrong result once in four.
         for steepness in [0.001, 0.005, 0.02] {
             let (mut missed, mut undecided, mut width) = (0, 0, 0.0);
             for seed in 0..400 {

@@ -1,7 +1,7 @@
-//! The cells of our histograms: `2^BITS` for the smallest values, one each, then half as many an octave.
+//! Histogram cells: `2^BITS` cells of width one for the smallest values, then half as many per octave.
 //!
-//! With 11 bits they are those of HdrHistogram with three significant digits ([`crate::Times`] and [`crate::FineHistogram`]), with 8 those of
-//! [`crate::SparseHistogram`].
+//! With 11 bits they are those of HdrHistogram with three significant digits ([`crate::Times`] and [`crate::FineHistogram`]), with 8
+//! those of [`crate::SparseHistogram`].
 
 /// The cell of a value.
 #[inline]

@@ -1,7 +1,7 @@
-//! What each connection of a session carried: an SMB session with several channels, an NFSv4.1 session with several connections.
+//! Traffic per connection of a session: an SMB session with several channels, an NFSv4.1 session with several connections.
 //!
-//! A session is known by its number, which servers give: two servers may give the same one. So connections belong together where
-//! they have the same number between the same two addresses, or where the client said that it binds one to the session.
+//! A session is identified by its number, which the server chooses; two servers may choose the same one. So connections belong together
+//! if they have the same number between the same two addresses, or if the client said that it binds one to the session.
 
 use std::collections::HashMap;
 
@@ -15,7 +15,7 @@ use crate::{ByteSum, Moments, SparseHistogram};
 /// Connections that are counted one by one: as many as are observed at a time.
 pub const MAX_CHANNELS: usize = 16_384;
 
-/// What one connection carried of one session. Requests that wait by design are not in it, nor those that set the session up.
+/// Traffic of one connection for one session. Without requests that wait by design, and without the session's setup.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct ChannelSums {
     /// Number of the connection.
@@ -219,7 +219,7 @@ impl Channels {
         self.rows.iter().map(|row| row.connection)
     }
 
-    /// The same with other numbers of connections.
+    /// Replaces the numbers of connections.
     pub(crate) fn renumbered(&self, number: impl Fn(u32) -> u32) -> Self {
         let rows = self.rows.iter().map(|row| ChannelSums { connection: number(row.connection), ..row.clone() });
         let mut renumbered = Self::default();
@@ -289,7 +289,7 @@ impl State for Channels {
             let (connection, session) = (row.connection, row.session);
             let _ = channels.row(connection, session, || row);
         }
-        // One of each, and no more than there is room for.
+        // Without duplicates, and within the limit.
         if channels.rows.len() != count {
             return Err(from.no("connections of sessions"));
         }

@@ -20,9 +20,8 @@ const _: () = assert!(SIGNIFICANT_DIGITS == 3 && OCTAVES * OCTAVE <= 1 << u16::B
 
 /// Counts of times in the cells of HdrHistogram with three significant digits, those in use alone: mostly 2 or 3 bytes each.
 ///
-/// The cells are those of [`Times`](crate::Times), whatever the values are, and nothing is ever joined: histograms of parts, added up,
-/// are the whole's cell for cell, and have its percentiles. 56,320 cells at most; a second of one procedure has some
-/// hundreds.
+/// The cells are those of [`Times`](crate::Times), whatever the values, and cells are never merged: the sum of the histograms of parts
+/// equals the whole's histogram cell by cell, and has its percentiles. 56,320 cells at most; a second of one procedure has a few hundred.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(from = "Columns", into = "Columns")]
 pub struct FineHistogram {

@@ -3,7 +3,7 @@
 use plimsoll_model::Group;
 use serde::{Deserialize, Serialize};
 
-/// A row of sums: a group, or the seed's "Other", which is the sum of three.
+/// A row of sums: a group, or the netbench report's "Other", which is the sum of three.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
 pub enum GroupKey {
     /// One group.
@@ -13,7 +13,7 @@ pub enum GroupKey {
 }
 
 impl GroupKey {
-    /// Every row, in the seed's order: "Other" before its parts.
+    /// All rows, in the order of the netbench report: "Other" before its parts.
     pub const ALL: [GroupKey; 10] = [
         GroupKey::One(Group::OpenClose),
         GroupKey::Other,
@@ -35,7 +35,7 @@ impl GroupKey {
         }
     }
 
-    /// Whether a group is summed in it.
+    /// Whether the row includes a group.
     pub fn holds(self, group: Group) -> bool {
         match self {
             GroupKey::One(one) => one == group,

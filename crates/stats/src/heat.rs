@@ -89,7 +89,7 @@ impl HeatMaps {
         self.0.merge(&other.0);
     }
 
-    /// All together first, then the groups with traffic, "Other" before its parts.
+    /// The map of all groups first, then the groups with traffic, "Other" before its parts.
     pub(crate) fn maps(&self) -> Vec<HeatMap> {
         let all = std::iter::once(self.map(None));
         all.chain(GroupKey::ALL.iter().map(|&key| self.map(Some(key)))).filter(|map| !map.cells.is_empty()).collect()
@@ -130,7 +130,7 @@ pub(crate) fn row_of(ns: u64) -> usize {
 struct Octave {
     /// The row of the shortest.
     row: usize,
-    /// The edges that the others lie between; an octave, ten rows being a decade, has four at most.
+    /// The edges between which the others lie; an octave has four at most, because a decade has ten rows.
     edges: [u64; 4],
 }
 

@@ -1,17 +1,17 @@
 //! Transactions become distributions, rates, queue depths and heat maps.
 //!
-//! [`Statistics`] is a sink: a pure function of the transactions that it took, in bounded memory. Everything that is
-//! added up is integers, so parts computed apart and merged are the whole, to the last bit, where not said otherwise.
+//! [`Statistics`] is a sink: a pure function of its transactions, in bounded memory. All sums are integers, so merged parts equal the
+//! whole to the last bit, except where stated.
 //!
-//! [`Intervals`] are the same cut by time, for whoever compares: see [`mod@intervals`]. [`curve`] is what several loads tell.
+//! [`Intervals`] are the same sums by time, for comparisons: see [`mod@intervals`]. [`curve`] evaluates several loads.
 //!
-//! [`capacity`] finds the highest load that meets an objective; it asks for runs and is told how they went.
+//! [`capacity`] finds the highest load that meets an objective; it requests runs and takes their results.
 //!
-//! [`cube`] is the same by client, server, share, operation, status and time at once, for a page to show any part of it.
+//! [`cube`] has sums by client, server, share, operation, status and time at once, for a page that shows any part of them.
 //!
-//! [`live`] keeps the last minutes second by second, for somebody who watches.
+//! [`live`] keeps the last minutes second by second, for a live view.
 //!
-//! [`parts`] says where the time of a call goes, and what of that was measured.
+//! [`parts`] divides the time of a call into parts, measured or inferred.
 //!
 //! What counts where:
 //!

@@ -40,10 +40,10 @@ impl Moments {
         crate::state::to_bytes(self)
     }
 
-    /// The other way.
+    /// Reads the output of [`Moments::to_bytes`].
     ///
     /// # Errors
-    /// When the bytes are not what [`Moments::to_bytes`] makes.
+    /// If the bytes are invalid.
     pub fn from_bytes(bytes: &[u8]) -> Result<Self, StateError> {
         Reader::new(bytes).last()
     }

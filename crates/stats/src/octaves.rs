@@ -1,11 +1,11 @@
-//! Times in powers of two of microseconds: how many there are in each, and what they come to together.
+//! Times by powers of two of microseconds: count and sum of each class.
 
 use crate::Times;
 
 /// The first edge, ns.
 const FIRST_NS: u64 = 1_000;
 
-/// The times below an edge and not below the one before: half of it, or nothing.
+/// The times from half an edge (the first: from 0) up to the edge.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Octave {
     /// Upper edge, exclusive, ns: 1 µs times a power of two.

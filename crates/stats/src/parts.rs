@@ -1,15 +1,15 @@
-//! Where the time of a call goes: what was measured of its parts, and what follows from that.
+//! Divides the time of a call into measured and inferred parts.
 //!
 //! ```text
 //! whole = client CPU + client wait
 //!                      └ = client wake-up + network + server CPU + disk + server wait
 //! ```
 //!
-//! The whole is wall time from call to call of one client that does nothing else, so parts add up to it. What no clock has
-//! seen is what is left, and is said to be inferred; where parts are missing, or were measured while others went on, the rest
-//! has no name but *remainder*.
+//! The whole is wall time from call to call of a single client without other work, so the parts add up to it. A part that no clock
+//! measured is the difference, and is marked as inferred; if parts are missing, or overlapped when they were measured, the difference is
+//! only a *remainder*.
 
-/// What is known of the calls of a phase: means per call.
+/// Measurements of the calls of a phase: means per call.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct CallTimes {
     /// Wall time from call to call, s: length of the phase over calls.
@@ -37,7 +37,7 @@ pub enum Part {
     ClientCpu,
     /// The client does not: all parts below together.
     ClientWait,
-    /// The answer is there, and the client's thread not yet running.
+    /// From the answer's arrival until the client's thread runs.
     WakeUp,
     /// Bytes are on their way.
     Network,
@@ -45,18 +45,18 @@ pub enum Part {
     ServerCpu,
     /// Disks work.
     Disk,
-    /// The server does neither: its threads wait for each other, for a lock, for their turn.
+    /// Neither CPU nor disk: the server's threads wait for each other, for a lock, or for a processor.
     ServerWait,
-    /// What is left of the whole and has no other name. Below 0 where parts overlap by so much.
+    /// The rest of the whole. Below 0 if parts overlap by that much.
     Remainder,
 }
 
-/// What is known of a part.
+/// The value of a part.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub enum Known {
     /// A clock or counter said so, s.
     Measured(f64),
-    /// It is what is left of what was measured, s.
+    /// The difference of measurements, s.
     Inferred(f64),
     /// It is not known.
     Missing(Missing),
@@ -65,9 +65,9 @@ pub enum Known {
 /// Why a part is not known.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Missing {
-    /// Nobody measured it.
+    /// Not measured.
     Unmeasured,
-    /// Network or server CPU are not known, so it cannot be told from them.
+    /// Network or server CPU are unknown, so it cannot be separated from them.
     Inseparable,
     /// The parts that were measured went on at the same time: together they are longer than the call.
     Overlapping,
@@ -75,14 +75,14 @@ pub enum Missing {
     Outstanding,
 }
 
-/// A part with what is known of it.
+/// A part with its value.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct PartEstimate {
     /// Which one.
     pub part: Part,
-    /// What is known.
+    /// Its value.
     pub known: Known,
-    /// It is one of those that add up to the whole; others are sums of these, or stand beside them.
+    /// Whether it is a term of the whole; the other parts are sums of terms, or additional information.
     pub adds: bool,
 }
 

@@ -1,4 +1,4 @@
-//! Which of so many sorted values is a percentile.
+//! The index of a percentile among sorted values.
 
 /// The rank, from 1, of the smallest of `total` sorted values that at least `percentile` (0..=100) per cent do not exceed
 /// (nearest rank).

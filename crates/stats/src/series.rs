@@ -24,7 +24,7 @@ pub struct SeriesCell {
     pub read_bytes: u64,
     /// File data written, bytes.
     pub write_bytes: u64,
-    /// Operations that moved file data of which nobody knows how much.
+    /// Operations that moved an unknown amount of file data.
     pub payload_unknown: u64,
     /// Operations with a response time that is not negative.
     pub timed: u64,

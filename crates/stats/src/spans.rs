@@ -1,6 +1,6 @@
-//! From when to when requests were outstanding, as bytes: the queue depth of several processes is put together from them.
+//! Start and end of requests as bytes, from which the common queue depth of several processes is computed.
 //!
-//! A request is two numbers of 7 bits a byte, zigzag: its end from the end of the one before it, and its length, ns.
+//! A request is two numbers in LEB128 with zigzag: its end minus the previous request's end, and its length, ns.
 
 use std::io::{self, ErrorKind, Read};
 
@@ -9,7 +9,7 @@ use crate::state::{State, Writer};
 /// Most bytes of a number of 64 bits.
 const LONGEST: u32 = 10;
 
-/// Makes bytes of requests, one after the other.
+/// Encodes requests, one after the other.
 #[derive(Clone, Copy, Debug, Default)]
 pub struct SpansWriter {
     last_end: i64,

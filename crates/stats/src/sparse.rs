@@ -8,7 +8,7 @@ use crate::state::Counter;
 
 /// Most cells of one histogram: 4 KiB.
 const MAX_CELLS: usize = 512;
-/// Cells an octave at the finest: values are told apart to 1/128.
+/// Cells per octave at the finest, as a power of two: a resolution of 1/128.
 const FINEST_BITS: u32 = 7;
 
 /// A histogram that keeps the cells in use alone.

@@ -27,7 +27,7 @@ pub struct Options {
     pub by: Option<Dimensions>,
     /// Which response time leads.
     pub headline: Headline,
-    /// Whether to add up what a diagnosis compares.
+    /// Whether to compute the sums for a diagnosis.
     pub tallies: bool,
     /// Whether to add up how files are read and written.
     pub io: bool,
@@ -44,12 +44,12 @@ impl Default for Options {
 pub struct Statistics {
     operations: Table,
     long_lived: Table,
-    /// What is not counted: NFSv4 compounds as wholes, and their members beside the one that each is about.
+    /// Transactions that are not counted: NFSv4 compounds as wholes, and their members besides the main one.
     members: Table,
     slowest: Top,
     unanswered: Top,
     depth: QueueDepth,
-    /// Where requests go instead of `depth` while others measure at the same time.
+    /// Receives requests instead of `depth` if other threads measure at the same time.
     #[serde(skip)]
     sender: Option<DepthSender>,
     series: Series,
@@ -88,19 +88,19 @@ impl Statistics {
         }
     }
 
-    /// The same for one of several threads that measure at the same time: the queue depth is that of all of them.
+    /// Statistics of one of several threads that measure at the same time: the queue depth is that of all threads.
     /// [`Statistics::without_feed`] ends it.
     pub fn beside_others(options: Options, depth: &SharedDepth) -> Self {
         Self { sender: Some(depth.sender()), ..Self::new(options) }
     }
 
-    /// Hands on what was collected for the common queue depth; this one's own is empty.
+    /// Passes on the data for the common queue depth; the depth here is empty.
     #[must_use]
     pub fn without_feed(self) -> Self {
         Self { sender: None, ..self }
     }
 
-    /// What was counted so far. Of one of several threads that measure at the same time, without the queue depth.
+    /// The statistics so far. For one of several threads without the queue depth.
     #[must_use]
     pub fn so_far(&self) -> Self {
         Self {
@@ -123,7 +123,7 @@ impl Statistics {
         }
     }
 
-    /// With the queue depth that several threads have together, in place of its own.
+    /// Replaces the queue depth by the common one of several threads.
     #[must_use]
     pub fn with_queue_depth(self, depth: QueueDepth) -> Self {
         Self { depth, ..self }
@@ -152,7 +152,7 @@ impl Statistics {
         } else if t.outcome == Outcome::Unanswered
             && let Some(asked) = t.timeline.request_first
         {
-            // Who asked first has waited longest.
+            // The earliest request has waited longest.
             self.unanswered.offer(asked.saturating_neg(), t);
         }
         let span = t.timeline.request_first.zip(t.timeline.response_last);
@@ -223,13 +223,13 @@ impl Statistics {
         self.long_lived.iter()
     }
 
-    /// What no other number has, by procedure: NFSv4 compounds as wholes, and their members beside the one that each is about.
+    /// Transactions that no other number includes, by procedure: NFSv4 compounds as wholes, and their members besides the main one.
     pub fn members(&self) -> impl Iterator<Item = (Procedure, &Accumulator)> {
         self.members.iter()
     }
 
-    /// A command together with its subcommands, as the seed shows Transaction2; `None` where none was seen.
-    /// Write_Raw's asynchronous part is not in it.
+    /// A command together with its subcommands, as the netbench report shows Transaction2; `None` if there were none. Without Write_Raw's
+    /// asynchronous part.
     pub fn with_subcommands(&self, command: Procedure) -> Option<Cow<'_, Accumulator>> {
         let belongs = |p: Procedure| p.command() == command.command() && p != self.write_raw_async;
         Accumulator::sum(self.operations().filter(|&(procedure, _)| belongs(procedure)).map(|(_, row)| row))
@@ -242,8 +242,8 @@ impl Statistics {
         self.operations().filter(|&(procedure, _)| counts(procedure)).map(|(_, row)| row.count()).sum()
     }
 
-    /// The sums with traffic, in the seed's order, "Other" before its three parts.
-    /// One at a time: each has histograms of its own.
+    /// The sums with traffic, in the order of the netbench report, "Other" before its three parts. An iterator, because each sum has
+    /// large histograms.
     pub fn groups(&self) -> impl Iterator<Item = (GroupKey, Accumulator)> {
         GroupKey::ALL.iter().filter_map(|&key| Some((key, self.group(key)?)))
     }
@@ -261,12 +261,12 @@ impl Statistics {
         (sum.count() > 0).then_some(sum)
     }
 
-    /// The slowest, slowest first; one a message.
+    /// The slowest transactions, slowest first; one per message.
     pub fn slowest(&self) -> impl Iterator<Item = &Transaction> {
         self.slowest.iter()
     }
 
-    /// The unanswered requests that have waited longest, longest first; one a message.
+    /// The unanswered requests that have waited longest, longest first; one per message.
     pub fn unanswered(&self) -> impl Iterator<Item = &Transaction> {
         self.unanswered.iter()
     }
@@ -286,7 +286,7 @@ impl Statistics {
         self.heat.maps()
     }
 
-    /// What the connections of each session carried.
+    /// Traffic per connection of each session.
     pub fn channels(&self) -> &Channels {
         &self.channels
     }
@@ -296,7 +296,7 @@ impl Statistics {
         self.breakdown.as_ref()
     }
 
-    /// What a diagnosis compares, where asked for.
+    /// The sums for a diagnosis, if requested.
     pub fn tallies(&self) -> Option<&Tallies> {
         self.tallies.as_deref()
     }

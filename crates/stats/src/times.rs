@@ -7,7 +7,7 @@ use crate::rank::rank;
 use crate::state::{Counter, Reader, State, StateError, Writer};
 use crate::{FineHistogram, Moments};
 
-/// Significant digits of the histograms: values are told apart to 0.1 %.
+/// Significant digits of the histograms: a resolution of 0.1 %.
 pub const SIGNIFICANT_DIGITS: u8 = 3;
 
 /// The steps of [`Times::curve`].
@@ -18,12 +18,12 @@ pub const CURVE_PERCENTILES: [f64; 28] = [
 
 /// A distribution of times in nanoseconds.
 ///
-/// Count, extremes, mean and deviation are exact; percentiles come from a histogram that is exact to 0.1 %.
-/// A negative time (the answer captured before its question) is in none of them: it is counted in
-/// [`Times::negative`] alone, and the observer counts it as `NegativeTime`.
+/// Count, extremes, mean and deviation are exact; percentiles come from a histogram with an error of 0.1 %. A negative time (an answer
+/// captured before its request) is in none of them: it is counted only in [`Times::negative`], and the observer counts it as
+/// `NegativeTime`.
 ///
-/// The histogram grows with the longest time seen, 8 KiB an octave above 2 µs: 120 KiB up to 10 ms, 168 KiB up to
-/// 1 s, 224 KiB up to 100 s, 432 KiB for the whole range of 292 years.
+/// The histogram grows with the longest time seen, 8 KiB per octave above 2 µs: 120 KiB up to 10 ms, 168 KiB up to 1 s, 224 KiB up to 100
+/// s, 432 KiB for the whole range of 292 years.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct Times {
     moments: Moments,
@@ -54,10 +54,10 @@ impl Times {
         crate::state::to_bytes(self)
     }
 
-    /// The other way.
+    /// Reads the output of [`Times::to_bytes`].
     ///
     /// # Errors
-    /// When the bytes are not what [`Times::to_bytes`] makes.
+    /// If the bytes are invalid.
     pub fn from_bytes(bytes: &[u8]) -> Result<Self, StateError> {
         Reader::new(bytes).last()
     }
@@ -99,7 +99,7 @@ impl Times {
         &self.moments
     }
 
-    /// Negative times, which are in nothing else.
+    /// Negative times, which no other number includes.
     pub fn negative(&self) -> u64 {
         self.negative
     }
@@ -138,7 +138,7 @@ impl Decades {
     /// 10^18 ns, 31 years, begins the last one.
     pub const LEN: usize = 17;
 
-    /// The decade of a time: 0 below 1 µs, then one a power of ten.
+    /// The decade of a time: 0 below 1 µs, then one per power of ten.
     #[inline]
     pub fn of(ns: u64) -> usize {
         // An octave lies in one decade or in two neighbours.

@@ -5,10 +5,10 @@ use serde::{Deserialize, Serialize};
 
 use crate::state::{Reader, State, StateError, Writer};
 
-/// Keeps the `limit` transactions with the highest score, one a message.
+/// Keeps the `limit` transactions with the highest score, one per message.
 ///
-/// The members of a compound or an AndX chain share a message and so its times; the most telling of them stands for
-/// it: not the compound as a whole, nor what only frames it (SEQUENCE, PUTFH), nor the attributes that ride along.
+/// The members of a compound or an AndX chain share a message and so its times; the most specific one represents it: not the compound as
+/// a whole, nor framing members (SEQUENCE, PUTFH), nor additional attribute requests.
 #[derive(Clone, Debug, Serialize, Deserialize)]
 pub(crate) struct Top {
     limit: usize,
@@ -66,7 +66,7 @@ impl Top {
         other.kept.iter().for_each(|(rank, t)| self.offer(rank.score, t));
     }
 
-    /// Gives connections other numbers, in the same order.
+    /// Replaces the numbers of connections, in the same order.
     pub(crate) fn renumber(&mut self, number: impl Fn(u32) -> u32) {
         for (rank, t) in &mut self.kept {
             t.connection = number(t.connection);

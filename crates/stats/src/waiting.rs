@@ -1,12 +1,12 @@
-//! How long clients waited for answers: what a report ranks by.
+//! Time that clients waited for answers: the ranking criterion of reports.
 
 use plimsoll_model::{Protocol, Transaction};
 use serde::{Deserialize, Serialize};
 
 use crate::state::Counter;
 
-/// The sum of the leading response times, each message's once: the members of a compound or an AndX chain travel together, and
-/// clients wait for all of them at the same time. The first stands for the others; of an NFSv4 compound the operation that it is about.
+/// The sum of the headline response times, once per message: the members of a compound or an AndX chain travel together, and clients wait
+/// for all of them at the same time. The first member represents the others; in an NFSv4 compound the main operation does.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Waiting {
     ns: u128,

@@ -82,7 +82,7 @@ pub struct Dimensions {
 }
 
 impl Dimensions {
-    /// `None` for none, for too many, and where one is there twice.
+    /// `None` if there are no dimensions, too many, or duplicates.
     pub fn new(wanted: &[Dimension]) -> Option<Self> {
         let mut dimensions = Self { all: [*wanted.first()?; MAX_DIMENSIONS], count: wanted.len() };
         dimensions.all.get_mut(..wanted.len())?.copy_from_slice(wanted);
@@ -125,7 +125,7 @@ impl CompositeKey {
         self.parts.get(..self.count).unwrap_or_default()
     }
 
-    /// The same with other keys.
+    /// Replaces the keys.
     pub(super) fn map(self, key: impl Fn(Key) -> Key) -> Self {
         Self { parts: self.parts.map(|part| part.map(&key)), ..self }
     }

@@ -71,7 +71,7 @@ impl Key {
     }
 }
 
-/// SMB1's NTSTATUS values are those of SMB2, so they are one key.
+/// SMB1 and SMB2 use the same NTSTATUS values, so they share a key.
 fn status(t: &Transaction) -> Key {
     let protocol = t.procedure.row().protocol;
     match t.status {

@@ -1,4 +1,4 @@
-//! Numbers by client, server, share, operation and the like, or by several of them together.
+//! Sums by client, server, share, operation and other dimensions, or by a combination.
 
 mod dimension;
 mod key;
@@ -16,7 +16,7 @@ pub use dimension::{CompositeKey, Dimension, Dimensions, MAX_DIMENSIONS};
 pub use key::Key;
 pub use numbers::{KeyCell, KeyStats, MAX_KEY_BINS};
 
-/// Most keys of a breakdown; what belongs to others is summed in one.
+/// Maximum number of keys of a breakdown; the data of further keys is summed in one.
 pub const MAX_KEYS: usize = 10_000;
 
 /// The numbers of each key, of at most [`MAX_KEYS`] (some 65 MiB when all have wide distributions over all of the time).
@@ -64,8 +64,7 @@ impl Breakdown {
         &mut self.rows[self.last].1
     }
 
-    /// Adds another part of the same data (with the same names); exact while there are no more keys than
-    /// [`MAX_KEYS`].
+    /// Adds another part of the same data (with the same names); exact up to [`MAX_KEYS`] keys.
     pub fn merge(&mut self, other: &Breakdown) {
         other.rows.iter().for_each(|(key, stats)| self.stats(*key).merge(stats));
         self.others.merge(&other.others);
@@ -80,7 +79,7 @@ impl Breakdown {
             .into_iter()
     }
 
-    /// The same with other numbers of connections.
+    /// Replaces the numbers of connections.
     pub(crate) fn renumbered(&self, number: impl Fn(u32) -> u32) -> Self {
         let mut renumbered = Self { others: self.others.clone(), ..Self::new(self.dimensions) };
         for (key, stats) in &self.rows {
@@ -93,7 +92,7 @@ impl Breakdown {
         renumbered
     }
 
-    /// What it is broken down by.
+    /// The dimensions of the breakdown.
     pub fn dimensions(&self) -> &[Dimension] {
         self.dimensions.as_slice()
     }

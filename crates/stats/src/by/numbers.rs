@@ -1,4 +1,4 @@
-//! What is added up for one key.
+//! Sums for one key.
 
 use plimsoll_model::Transaction;
 use serde::{Deserialize, Serialize};

@@ -1,12 +1,12 @@
-//! Change points of a history: the runs from which on a number is another one than before.
+//! Change points of a history: the runs at which a metric changes.
 //!
-//! Circular binary segmentation (Olshen et al. 2004) over logarithms, so that a change is a factor. The whole history is tested
-//! first. If the mean of some part differs from the mean of the rest by more than chance explains, the history is cut at that end of the
-//! part where the difference is greater, and both pieces are tested in the same way.
+//! Circular binary segmentation (Olshen et al. 2004) over logarithms, so that a change is a factor. The whole history is tested first. If
+//! the mean of a part differs from the mean of the rest by more than chance explains, the history is cut at the end of the part where the
+//! difference is greater, and both pieces are tested in the same way.
 //!
-//! Chance is what the same runs show in other orders (`reference_order`). All metrics are put in the same other order, and each
-//! metric is compared with the greatest statistic of all (Westfall and Young 1993): so the error rate is that of the whole table,
-//! however the metrics depend on each other and whatever their distribution. MEASUREMENT.md has the error rates that were measured.
+//! Other orders of the same runs show the effect of chance (`reference_order`). All metrics are reordered together, and each metric is
+//! compared with the greatest statistic of all metrics (Westfall and Young 1993): so the error rate is that of the whole table, whatever
+//! the dependencies and distributions of the metrics. MEASUREMENT.md has the measured error rates.
 
 mod reference_order;
 #[cfg(test)]
@@ -62,7 +62,7 @@ fn segment(rows: &[&[f64]], alpha: f64) -> Vec<Vec<usize>> {
     cuts.into_iter().zip(rows).map(|(cuts, row)| refined(cuts, row)).collect()
 }
 
-/// Those of `metrics` that change within a piece, each with where to cut it.
+/// The metrics among `metrics` that change within a piece, each with its cut.
 fn changed(rows: &[&[f64]], piece: Range<usize>, metrics: &[usize], alpha: f64) -> Vec<(usize, usize)> {
     let of = |metric: &usize| Some((*metric, rows.get(*metric)?.get(piece.clone())?));
     let all: Vec<&[f64]> = rows.iter().filter_map(|row| row.get(piece.clone())).collect();

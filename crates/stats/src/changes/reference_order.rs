@@ -1,13 +1,13 @@
-//! What chance alone shows: the same runs in other orders.
+//! Reference orders: the same runs reordered, to show the effect of chance.
 //!
-//! If nothing changes, every order of the runs is as likely as the one that was seen, if runs are independent. Runs that follow each
-//! other are alike, though (the same night, the same state of the disk), and the parts of such a history differ more. The values in their new
-//! order are therefore made alike: each takes over [`CARRYOVER`] of the one before it.
+//! If nothing changes and runs are independent, every order of the runs is equally likely. Consecutive runs are correlated, though (the
+//! same night, the same state of the disk), so the parts of such a history differ more. The reordered values are therefore correlated
+//! too: each takes over [`CARRYOVER`] of the previous one.
 
 use super::statistic::greatest;
 
-/// Autocorrelation of successive runs that is taken for chance. With less of it, false alarms are rarer
-/// (docs/decisions/0027-change-points.md has the rates).
+/// Autocorrelation of consecutive runs that counts as chance. With less, false alarms are rarer (docs/decisions/0027-change-points.md has
+/// the rates).
 pub const CARRYOVER: f64 = 0.3;
 
 /// Orders of the runs of a piece, drawn the same way each time.

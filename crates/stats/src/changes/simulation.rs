@@ -19,9 +19,9 @@ enum Noise {
     Skewed,
     /// Student's t with 3 degrees of freedom.
     HeavyTailed,
-    /// Each run takes over so much of the one before.
+    /// Autocorrelated: each run takes over this fraction of the previous one.
     Alike(f64),
-    /// A line of so many deviations from the first run to the last, and normal noise.
+    /// A linear drift of this many deviations from the first run to the last, and normal noise.
     Drift(f64),
 }
 
@@ -55,8 +55,8 @@ impl Noise {
     }
 }
 
-/// A history of ten metrics with the same scatter; half of the variance is common to all, as that of a busy machine is. `level` is the
-/// changed metric's in each run.
+/// A history of ten metrics with the same scatter; half of the variance is common to all, as on a busy machine. `level` is the changed
+/// metric's level in each run.
 fn history(seed: u64, (noise, deviation): (Noise, f64), runs: usize, level: impl Fn(usize) -> f64) -> Vec<Vec<f64>> {
     let mut random = Random::new(seed);
     let common = noise.draw(&mut random, runs);
@@ -69,7 +69,7 @@ fn history(seed: u64, (noise, deviation): (Noise, f64), runs: usize, level: impl
     (0..METRICS).map(&mut metric).collect()
 }
 
-/// What was found in many histories, in per cent of them.
+/// Results over many histories, in per cent.
 #[derive(Debug)]
 struct Rates {
     /// Some change in any metric, where none is.
@@ -78,7 +78,7 @@ struct Rates {
     step: f64,
     /// The same, to the run.
     exact: f64,
-    /// Of the steps that were found, those of which the interval of the size holds the true one.
+    /// Found steps whose interval of the size contains the true size.
     held: f64,
     /// Another change besides, in any metric.
     more: f64,
@@ -132,8 +132,8 @@ fn holds(values: &[f64], cuts: &[usize], place: usize) -> bool {
         .is_some_and(|interval| (interval.low..=interval.high).contains(&0.05))
 }
 
-/// The table of docs/decisions/0027-change-points.md: in usual scatter a change of 5 % is found in 90 of 100 histories, and one where none
-/// is in at most 5. A small part of it, unless it is the proof of `cargo xtask verify`.
+/// The table of docs/decisions/0027-change-points.md: with usual scatter a change of 5 % is found in 90 of 100 histories, and a false one
+/// in at most 5. Only a small part of the table, unless `cargo xtask verify` runs the test.
 #[test]
 #[allow(clippy::print_stdout, reason = "the table")]
 fn table() {

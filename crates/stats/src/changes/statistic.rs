@@ -1,11 +1,11 @@
-//! How much a part of a piece of history differs from the rest of it.
+//! Difference between a part of a piece of history and its rest.
 
 use super::FEWEST_RUNS;
 
-/// What a logarithm is uncertain by at any scatter: half a cell of the histograms that percentiles are read from.
+/// Uncertainty of a logarithm at any scatter: half a cell of the percentiles' histograms.
 const GRAIN: f64 = 0.5e-3;
-/// What the squares of a part in the middle count. Such a part may lie in many places, one at an end in a single place: if both counted
-/// the same, chance in the middle would hide steps, which are more frequent (docs/decisions/0027-change-points.md).
+/// Weight of the squares of a part in the middle. A middle part has many possible positions, a part at an end has one: with equal
+/// weights, chance in the middle would hide steps, which are more frequent (docs/decisions/0027-change-points.md).
 const IN_THE_MIDDLE: f64 = 0.75;
 
 /// The part of a piece that differs most from the rest.
@@ -41,7 +41,7 @@ impl Sums {
         self.up_to.len() - 1
     }
 
-    /// The part whose squares count most, and what they count.
+    /// The part with the greatest weighted squares, and their value.
     fn greatest(&self) -> Option<(usize, usize, f64)> {
         let runs = self.runs();
         if runs < 2 * FEWEST_RUNS {
@@ -71,7 +71,7 @@ impl Sums {
         (squares > 0.0).then_some((best.0, best.1, squares))
     }
 
-    /// Student's t for so many squares between a part and the rest.
+    /// Student's t for a sum of squares between a part and the rest.
     fn statistic(&self, between: f64) -> f64 {
         let within = (self.squares - between).max(0.0) / (self.runs() as f64 - 2.0);
         (between / (within + GRAIN * GRAIN)).sqrt()
@@ -121,7 +121,7 @@ pub(super) fn best_cut(values: &[f64]) -> Option<usize> {
 mod tests {
     use super::*;
 
-    /// Student's own example (1908): the two samples behind each other; R: t.test(extra ~ group, var.equal = TRUE): t = -1.8608.
+    /// Student's own example (1908): the two samples in sequence; R: t.test(extra ~ group, var.equal = TRUE): t = -1.8608.
     #[test]
     fn the_statistic_of_a_cut_is_students_t() {
         let drug_1 = [0.7, -1.6, -0.2, -1.2, -0.1, 3.4, 3.7, 0.8, 0.0, 2.0];

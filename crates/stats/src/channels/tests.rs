@@ -41,7 +41,7 @@ fn what_each_channel_carried() {
     let mut lost = request(3, 7, (1, 2), 0);
     (lost.outcome, lost.status, lost.timeline.response_last) = (Outcome::Unanswered, None, None);
     all.push(lost);
-    // One that is alone, and one that nobody logged on to.
+    // A single connection, and one without a session.
     all.extend([request(1, 8, (1, 2), 5), Transaction { session: None, ..request(2, 7, (1, 2), 5) }]);
     let statistics = of(&all);
     assert_eq!(sessions(&statistics), [(7, vec![(0, 1), (3, 3)])]);
@@ -55,7 +55,7 @@ fn what_each_channel_carried() {
 fn two_servers_may_give_the_same_number() {
     let apart = of(&[request(0, 7, (1, 2), 5), request(1, 7, (1, 3), 5)]);
     assert_eq!((sessions(&apart), apart.channels().of_several().1), (vec![], 2));
-    // The client says that it is the same session, on other addresses of both.
+    // The client binds a connection between other addresses to the same session.
     let bound = of(&[request(0, 7, (1, 2), 5), binding(1, 7, (4, 5)), request(1, 7, (4, 5), 5)]);
     assert_eq!(sessions(&bound), [(7, vec![(0, 1), (1, 1)])]);
     // To which of two it belongs, its addresses tell.

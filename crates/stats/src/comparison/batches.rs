@@ -1,21 +1,20 @@
-//! How uncertain a sum over a run is, seen from parts of the run that are long enough to know nothing of each other.
+//! Uncertainty of a sum over a run, from parts of the run that are long enough to be independent.
 //!
-//! Batch means: the run is cut into batches of equal length; the sum over the run is the sum of the batches', and its
-//! variance follows from how much they scatter. That is right where batches are long against the time in which the
-//! server remembers (a queue, a cache, a slow wave). The number of batches is chosen from the data: as many as
-//! possible, up to 32, of which neighbours do not seem to resemble each other; what little they do is allowed for.
-//! Where even [`FEWEST`] batches resemble each other much, the run is too short to say anything.
+//! Batch means: the run is cut into batches of equal length. The sum over the run is the sum of the batches', and its variance follows
+//! from their scatter. That is right if batches are long compared with the server's memory (a queue, a cache, a slow wave). The number of
+//! batches is chosen from the data: as many as possible, up to 32, without visible correlation between neighbours; the remaining
+//! correlation is corrected for. If even [`FEWEST`] batches are strongly correlated, the run is too short for an interval.
 
 use super::missing::Missing;
 
-/// More batches narrow an interval by no more than a few per cent (Schmeiser 1982: 10 to 30 are the best).
+/// Maximum number of batches. More would narrow an interval only by a few per cent (Schmeiser 1982: 10 to 30 are best).
 const MOST: usize = 32;
 /// With fewer the variance itself is hardly known.
 pub const FEWEST: usize = 10;
 /// Numbers of batches that are tried.
 const COUNTS: [usize; 6] = [MOST, 26, 21, 16, 13, FEWEST];
-/// Neighbours resemble each other where their autocorrelation is above what chance gives by so many of its standard
-/// deviations. Low on purpose: a test that rarely warns finds little (found by simulation, tests below).
+/// Neighbours count as correlated if their autocorrelation exceeds this many standard deviations of pure chance. Low on purpose, because
+/// a test that rarely warns misses correlation (from the simulation in the tests below).
 const DOUBT: f64 = 0.5;
 /// Beyond this autocorrelation of ten batches the run is too short.
 const TOO_ALIKE: f64 = 0.6;
@@ -25,17 +24,17 @@ const TOO_ALIKE: f64 = 0.6;
 pub struct Spread {
     /// Standard deviation of the sum of all parts, in the parts' unit.
     pub deviation: f64,
-    /// Degrees of freedom of it.
+    /// Its degrees of freedom.
     pub degrees: f64,
     /// Batches it comes from.
     pub batches: usize,
 }
 
-/// The scatter of the sum of `residuals`, deviations of the parts of a run from what the whole run lets expect; they
-/// add up to zero.
+/// The scatter of the sum of `residuals`: differences between the parts of a run and the values expected from the whole run. They add up
+/// to zero.
 ///
 /// # Errors
-/// There are too few parts, or they resemble each other too far.
+/// There are too few parts, or they are too strongly correlated.
 pub fn spread(residuals: &[f64]) -> Result<Spread, Missing> {
     if residuals.len() < FEWEST {
         return Err(Missing::TooShort);
@@ -82,8 +81,8 @@ mod tests {
     use super::super::student;
     use super::*;
 
-    /// Of so many series of `length` whose neighbours correlate by `memory`, the share of which the interval of the mean
-    /// misses the truth, and the share that is called too short.
+    /// Simulates series of `length` with an autocorrelation of `memory`. Returns the fraction of intervals that miss the true mean, and
+    /// the fraction of series that are too short.
     fn misses(length: usize, memory: f64) -> (f64, f64) {
         let (mut noise, mut missed, mut short) = (Random::new(7), 0_u32, 0_u32);
         let series = 2_000;

@@ -5,16 +5,15 @@ use plimsoll_model::Procedure;
 use super::batches;
 use crate::{IntervalRow, Intervals};
 
-/// Parts of a run, at most: many times the batches that are made of them, and few enough to go through for every
-/// percentile of every row.
+/// Maximum number of parts of a run: many times the number of batches, and few enough to scan for every percentile of every row.
 pub const MAX_SLOTS: i64 = 1_024;
 
 /// What ended in one part of a run.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct Slot {
-    /// How long the part is, s. The first and the last may be shorter than the others.
+    /// Length of the part, s. The first and the last may be shorter than the others.
     pub seconds: f64,
-    /// What ended in it.
+    /// The operations that ended in it.
     pub row: IntervalRow,
 }
 
@@ -29,7 +28,7 @@ pub struct Course {
 struct Cut {
     first_ns: i64,
     last_ns: i64,
-    /// A whole number of intervals.
+    /// A multiple of the interval's width.
     width_ns: i64,
 }
 
@@ -41,8 +40,8 @@ impl Slot {
 }
 
 impl Course {
-    /// The sum of the procedures that `wants` takes, from `span_ns.0` up to `span_ns.1` (ns since the Unix epoch), the
-    /// measured phase. What ended after it was asked for in it, and counts in its last part.
+    /// The sum of the procedures that `wants` selects, in the measured phase `span_ns` (start and end, ns since the Unix epoch).
+    /// Operations that ended after the phase were requested in it, and count in its last part.
     pub fn new(intervals: &Intervals, span_ns: (i64, i64), wants: impl Fn(Procedure) -> bool) -> Course {
         let Some(cut) = Cut::new(span_ns, intervals.width().ns()) else { return Course::default() };
         let mut slots: Vec<Slot> = (0..cut.count()).map(|at| cut.slot(at)).collect();
@@ -64,7 +63,7 @@ impl Course {
         self.slots.iter().map(|slot| slot.seconds).sum()
     }
 
-    /// Everything in it.
+    /// The sum of all parts.
     pub fn sum(&self) -> Slot {
         let mut row = IntervalRow::default();
         self.slots.iter().for_each(|slot| row.merge(&slot.row));
@@ -88,7 +87,7 @@ impl Cut {
         self.number(self.last_ns - 1) - self.number(self.first_ns) + 1
     }
 
-    /// Which part an instant is in; what comes early counts in the first.
+    /// The part of an instant; earlier instants count in the first part.
     fn place(&self, ns: i64) -> usize {
         usize::try_from(self.number(ns) - self.number(self.first_ns)).unwrap_or(0)
     }

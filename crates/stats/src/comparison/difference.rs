@@ -1,4 +1,4 @@
-//! The difference of two numbers, with its uncertainty, and what may be said of it.
+//! The difference of two numbers, with its uncertainty and a verdict.
 
 use super::estimate::{Estimate, Known};
 use super::metric::Metric;
@@ -28,7 +28,7 @@ pub struct Side {
 /// How one number differs from another, the baseline.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Difference {
-    /// What it is of.
+    /// The metric of the numbers.
     pub metric: Metric,
     /// Number − baseline, in the metric's unit.
     pub value: f64,
@@ -38,7 +38,7 @@ pub struct Difference {
     pub relative: Option<f64>,
     /// Holds the true relative difference; `None` where the baseline may be zero.
     pub relative_interval: Option<Interval>,
-    /// What may be said.
+    /// The verdict.
     pub verdict: Verdict,
     /// The probability of a difference as large where there is none, about.
     pub p_value: f64,
@@ -46,7 +46,7 @@ pub struct Difference {
     pub detectable: Option<f64>,
 }
 
-/// What may be said of a difference.
+/// The verdict on a difference.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Verdict {
     /// The interval lies on the good side of zero.
@@ -72,7 +72,7 @@ impl Verdict {
 const POWER: f64 = 0.9;
 
 impl Difference {
-    /// The difference of two estimates of the same metric from runs that know nothing of each other.
+    /// The difference of two estimates of the same metric from independent runs.
     ///
     /// # Errors
     /// One of them has no interval.
@@ -81,8 +81,8 @@ impl Difference {
         Ok(Self::of_sides(baseline.metric, &side(baseline)?, &side(other)?))
     }
 
-    /// From the two intervals alone (MOVER: Zou and Donner 2008; for ratios, Donner and Zou 2012), which may be lopsided,
-    /// as those of percentiles are. Exact for normal numbers, a little wide where there are few degrees of freedom.
+    /// From the two intervals alone (MOVER: Zou and Donner 2008; for ratios, Donner and Zou 2012). These may be asymmetric, as for
+    /// percentiles. Exact for normal numbers, slightly wide with few degrees of freedom.
     pub fn of_sides(metric: Metric, baseline: &Side, other: &Side) -> Difference {
         let value = other.value - baseline.value;
         let down = (other.value - other.interval.low).hypot(baseline.interval.high - baseline.value);
@@ -95,7 +95,7 @@ impl Difference {
         Self::judge(metric, value, interval, baseline.value, relative_interval, degrees)
     }
 
-    /// What an interval means for a user.
+    /// The verdict of an interval.
     pub(super) fn judge(
         metric: Metric,
         value: f64,
@@ -136,8 +136,8 @@ impl Side {
     }
 }
 
-/// The interval of other / baseline: those ratios for which the interval of `other − ratio × baseline` holds zero, so
-/// that it leaves out 1 exactly where that of the difference leaves out 0. `None` where the baseline may be zero.
+/// The interval of other / baseline: the ratios for which the interval of `other − ratio × baseline` contains zero. So it excludes 1
+/// exactly if that of the difference excludes 0. `None` if the baseline may be zero.
 fn ratio(baseline: &Side, other: &Side) -> Option<Interval> {
     let (a, b) = (other.value, baseline.value);
     if b <= 0.0 || baseline.interval.low <= 0.0 {

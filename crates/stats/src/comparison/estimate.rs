@@ -10,15 +10,15 @@ use super::{quantile, student};
 /// A number and its uncertainty are one value.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Estimate {
-    /// What it is of; says the unit, and whether more is better.
+    /// Its metric, which determines the unit, and whether more is better.
     pub metric: Metric,
     /// The number.
     pub value: f64,
-    /// Where the true one is, or why nobody can tell.
+    /// The interval of the true value, or the reason why there is none.
     pub known: Result<Known, Missing>,
 }
 
-/// What is known of the true value.
+/// The interval of the true value, with its source.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Known {
     /// Holds it with [`super::CONFIDENCE`].
@@ -32,14 +32,14 @@ pub struct Known {
 /// Where an interval comes from.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Basis {
-    /// From how much parts of one run differ: so many.
+    /// From the scatter of this number of batches in one run.
     Batches(usize),
-    /// From how much runs differ: so many.
+    /// From the scatter of this number of runs.
     Runs(usize),
 }
 
 impl Estimate {
-    /// The same number in another unit: so many times as large.
+    /// The same number in another unit, multiplied by `factor`.
     #[must_use]
     pub fn times(self, factor: f64) -> Estimate {
         let known = self.known.map(|known| {
@@ -50,8 +50,8 @@ impl Estimate {
     }
 }
 
-/// The numbers of a row in one or more runs of the same thing, taken together as if they had been one; `None` where the
-/// row has nothing of the kind. How much runs differ from each other is not in the interval: see [`super::repeats`].
+/// The number of a row in one or more runs of the same setup, combined as if they were one run; `None` if the row has no such number. The
+/// interval does not contain the scatter between runs: see [`super::repeats`].
 pub fn estimate(metric: Metric, runs: &[Course]) -> Option<Estimate> {
     let whole = together(runs);
     match metric {
@@ -86,7 +86,7 @@ fn known(value: f64, half: f64, spread: &Spread) -> Known {
     Known { interval, degrees: spread.degrees, basis: Basis::Batches(spread.batches) }
 }
 
-/// An amount a second. One operation more or less at the ends of a run is chance, whatever the batches say.
+/// An amount per second. The interval is at least one operation wide, because one more or less at the ends of a run is chance.
 fn rate(metric: Metric, runs: &[Course], whole: &Slot, amount: fn(&Slot) -> u64) -> Option<Estimate> {
     let sum = amount(whole) as f64;
     if whole.seconds <= 0.0 || sum == 0.0 {
@@ -101,7 +101,7 @@ fn rate(metric: Metric, runs: &[Course], whole: &Slot, amount: fn(&Slot) -> u64)
     Some(Estimate { metric, value, known })
 }
 
-/// The mean response time. Its interval is never narrower than if operations were independent of each other.
+/// The mean response time. Its interval is never narrower than for independent operations.
 fn mean(metric: Metric, runs: &[Course], whole: &Slot) -> Option<Estimate> {
     let times = whole.row.response;
     let (count, mean_ns) = (times.count() as f64, times.mean_ns()?);

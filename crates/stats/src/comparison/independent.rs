@@ -1,10 +1,10 @@
-//! Intervals of numbers that were measured independently of each other, and are looked at once.
+//! Intervals of independent measurements, for a single look.
 
 use super::difference::Interval;
 use super::repeats::FEWEST;
 use super::student;
 
-/// Numbers in all from which on two sides can be compared if one of them has fewer than [`FEWEST`].
+/// Minimum number of values on both sides together if one side has fewer than [`FEWEST`].
 pub const FEWEST_IN_ALL: usize = 4;
 
 /// The mean with an interval that holds the true one with a probability of 1 − `alpha` (Student 1908); `None` for fewer than [`FEWEST`].
@@ -18,8 +18,9 @@ pub fn mean(values: &[f64], alpha: f64) -> Option<(f64, Interval)> {
     Some(around(mean, student::quantile(1.0 - alpha / 2.0, degrees) * error))
 }
 
-/// The other side's mean minus the baseline's, likewise. With [`FEWEST`] on each side each has a variance of its own (Welch 1947). With fewer
-/// on one, and [`FEWEST_IN_ALL`] together, both are taken to have the same (Student; for a single number, Crawford and Howell 1998).
+/// The other side's mean minus the baseline's, likewise. With [`FEWEST`] values on each side, each has its own variance (Welch 1947).
+/// With fewer on one side and [`FEWEST_IN_ALL`] together, both are assumed to have the same variance (Student; for a single value,
+/// Crawford and Howell 1998).
 pub fn difference(baseline: &[f64], other: &[f64], alpha: f64) -> Option<(f64, Interval)> {
     let (na, nb) = (baseline.len(), other.len());
     if na == 0 || nb == 0 || na + nb < FEWEST_IN_ALL {
@@ -59,7 +60,7 @@ mod tests {
 
     use super::*;
 
-    /// Student's own example (1908): additional hours of sleep on two drugs, here as if the patients were others.
+    /// Student's own example (1908): additional hours of sleep on two drugs, treated here as if the patients were different.
     const DRUG_1: [f64; 10] = [0.7, -1.6, -0.2, -1.2, -0.1, 3.4, 3.7, 0.8, 0.0, 2.0];
     const DRUG_2: [f64; 10] = [1.9, 0.8, 1.1, 0.1, -0.1, 4.4, 5.5, 1.6, 4.6, 3.4];
 
@@ -87,7 +88,8 @@ mod tests {
         assert_eq!((equal.low, equal.high), (0.0, 0.0));
     }
 
-    /// The interval leaves out the true difference in at most 5 % of all cases, whatever the numbers on each side (and a little for chance).
+    /// The interval excludes the true difference in at most 5 % of all cases (plus a margin for chance), whatever the number of values on
+    /// each side.
     #[test]
     fn intervals_hold_the_true_difference() {
         const CASES: u32 = 20_000;

@@ -1,4 +1,4 @@
-//! What is compared.
+//! The metrics of a comparison.
 
 /// A number of a row that has an uncertainty.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
@@ -23,7 +23,7 @@ pub enum Metric {
     Errors,
 }
 
-/// What a number is of.
+/// The metric of a number.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Unit {
     /// Operations per second.

@@ -1,4 +1,4 @@
-//! Two runs side by side: numbers with their uncertainty, differences with theirs, and what may be said of them.
+//! Compares two runs: numbers and differences with their uncertainty, and verdicts.
 //!
 //! ```text
 //! Intervals ─ Course ─ batches ─ Estimate ─┐
@@ -6,9 +6,9 @@
 //! repeated runs ───────────── Estimate ────┘
 //! ```
 //!
-//! Operations that follow each other are alike: a slow second is slow for all that is in it. Uncertainty is therefore
-//! taken from how much *parts of the run* differ ([`batches`]), or, where there are runs enough, from how much whole
-//! runs differ ([`repeats`]), and never from the number of operations alone. MEASUREMENT.md has the sources.
+//! Consecutive operations are correlated: a slow second is slow for all operations in it. Uncertainty is therefore taken from the scatter
+//! of *parts of the run* ([`batches`]), or, if there are enough runs, from the scatter of whole runs ([`repeats`]), and never from the
+//! number of operations alone. MEASUREMENT.md has the sources.
 
 pub mod batches;
 mod course;
@@ -36,5 +36,5 @@ pub use sequential::{confidence_sequence, fewest as fewest_of_a_sequence};
 pub use significance::holm;
 pub(crate) use student::half_width;
 
-/// Of 100 intervals so many hold the true value.
+/// Fraction of intervals that contain the true value.
 pub const CONFIDENCE: f64 = 0.95;

@@ -18,7 +18,7 @@ pub(super) fn estimate(metric: Metric, runs: &[Course], whole: &Slot) -> Option<
     let p = metric.percentile()? / 100.0;
     let value = whole.row.percentile_ns(p * 100.0)? as f64 / 1e9;
     let known = known(p, runs, &whole.row.histogram).map(|mut known| {
-        // A cell's highest value stands for all of it, and is at most the slowest of all.
+        // A cell is represented by its highest value, but at most by the slowest time of all.
         known.interval.low = known.interval.low.min(value);
         known.interval.high = known.interval.high.max(value);
         known

@@ -4,10 +4,10 @@ use statrs::distribution::{ContinuousCDF, Gamma};
 
 use super::difference::{Interval, Side};
 
-/// Places of those that have a number, 1 the best: one more than there are in front of it. Two have the same place unless the one,
-/// and all that are as good or better, are *shown* to be better than the other, and all that are as good or worse: so whoever was
-/// not shown to differ from another shares its place, and a chance that makes three look like a row makes no winner.
-/// `shown(a, b)` tells whether `a` was shown to be better than `b`.
+/// Ranks of the servers with a number, 1 is best: one plus the number of servers before it. Two servers tie unless the first and all
+/// servers as good or better were *shown* to beat the second and all servers as good or worse. So a server ties with every server from
+/// which it was not shown to differ, and no winner results from a chance order of three. `shown(a, b)` returns whether `a` was shown to
+/// be better than `b`.
 pub fn places(values: &[Option<f64>], more_is_better: bool, shown: impl Fn(usize, usize) -> bool) -> Vec<Option<u64>> {
     let mut order: Vec<(usize, f64)> =
         values.iter().enumerate().filter_map(|(at, value)| Some((at, (*value)?))).collect();
@@ -26,8 +26,8 @@ pub fn places(values: &[Option<f64>], more_is_better: bool, shown: impl Fn(usize
     places
 }
 
-/// The geometric mean of numbers that know nothing of each other, and where the true one is: their logarithms' intervals put
-/// together as those of a sum are (MOVER: Zou and Donner 2008). `None` of none, and where one of them may be zero.
+/// The geometric mean of independent numbers, with its interval: the intervals of their logarithms combined as for a sum (MOVER: Zou and
+/// Donner 2008). `None` without numbers, and if one of them may be zero.
 pub fn geometric_mean(of: &[Side]) -> Option<Side> {
     let count = of.len() as f64;
     if of.is_empty() || of.iter().any(|side| side.interval.low <= 0.0 || !side.interval.high.is_finite()) {
@@ -44,7 +44,7 @@ pub fn geometric_mean(of: &[Side]) -> Option<Side> {
     Some(Side { value: value.exp(), interval, degrees })
 }
 
-/// The mean of numbers that know nothing of each other, and where the true one is (MOVER, as above). `None` of none.
+/// The mean of independent numbers, with its interval (MOVER, as above). `None` without numbers.
 pub fn arithmetic_mean(of: &[Side]) -> Option<Side> {
     let count = of.len() as f64;
     let value = of.iter().map(|side| side.value).sum::<f64>() / count;
@@ -59,7 +59,7 @@ pub fn arithmetic_mean(of: &[Side]) -> Option<Side> {
 /// Degrees of freedom of an interval that needs no estimate of a variance: as good as infinitely many.
 const CERTAIN: f64 = 1e6;
 
-/// So many events in so much time as a rate, with the exact interval of a Poisson count (Garwood 1936); `None` without time.
+/// A rate, events per time, with the exact interval of a Poisson count (Garwood 1936); `None` if `time` is zero.
 pub fn rate(events: u64, time: f64) -> Option<Side> {
     let count = events as f64;
     let tail = (1.0 - super::CONFIDENCE) / 2.0;
@@ -90,7 +90,7 @@ mod tests {
         assert_eq!(placed(&[10.0, 30.0, 20.0], &[1.0; 3]), [3, 1, 2]);
         assert_eq!(placed(&[10.0, 10.5, 20.0], &[1.0; 3]), [2, 2, 1]);
         assert_eq!(placed(&[20.0, 20.5, 10.0], &[1.0; 3]), [1, 1, 3], "one more than there are in front");
-        // 30 is shown to beat 28, and 29 lies between: nobody can tell where it belongs.
+        // 30 is shown to beat 28. 29 lies between them and was shown to differ from neither.
         assert_eq!(placed(&[30.0, 29.0, 28.0], &[1.0; 3]), [1, 1, 1]);
         let fastest = places(&[Some(1.0), Some(2.0), None], false, |a, b| (a, b) == (0, 1));
         assert_eq!(fastest, [Some(1), Some(2), None], "who has no number has no place");
@@ -127,7 +127,7 @@ mod tests {
         assert_eq!(rate(3, 0.0), None);
     }
 
-    /// Of two servers with the same rate of outages, the one is called worse at most as often as a test of 5 % may.
+    /// For two servers with the same rate of outages, one is called worse at most as often as a test of 5 % allows.
     #[test]
     fn equal_rates_are_seldom_called_different() {
         use statrs::distribution::{Discrete, Poisson};
@@ -147,7 +147,7 @@ mod tests {
             }
             assert!(different < 0.05, "{mean}: {different}");
         }
-        // Six outages of one against none of the other are no chance (2 · 0.5⁶ = 0.03); five may be.
+        // Six outages against none are significant (2 · 0.5⁶ = 0.03); five are not.
         let verdict = |events| {
             let (none, some) = (rate(0, 1.0).unwrap(), rate(events, 1.0).unwrap());
             Difference::of_sides(Metric::Errors, &none, &some).verdict

@@ -1,4 +1,4 @@
-//! Repeated runs: what a restart changes is in the scatter of whole runs, and in nothing that one run shows.
+//! Repeated runs: the effect of a restart shows only in the scatter of whole runs.
 
 use super::difference::{Difference, Interval, Side};
 use super::estimate::{Basis, Estimate, Known};
@@ -8,8 +8,8 @@ use super::student;
 /// Runs a side from which on their scatter is used.
 pub const FEWEST: usize = 3;
 
-/// What a run's number is uncertain by at any length: one operation, or a cell of the histogram. `value` is the number, `seconds`
-/// the length of the run.
+/// Minimum uncertainty of a run's number at any length: one operation, or a cell of the histogram. `value` is the number, `seconds` the
+/// length of the run.
 pub fn grain(metric: Metric, value: f64, seconds: f64) -> f64 {
     match metric {
         Metric::Throughput => 1.0 / seconds,
@@ -18,8 +18,8 @@ pub fn grain(metric: Metric, value: f64, seconds: f64) -> f64 {
     }
 }
 
-/// The mean of a number over runs, its interval from how much they differ; `None` for fewer than [`FEWEST`].
-/// `grain` is what a single run's number is uncertain by at any length (a cell of its histogram, one operation).
+/// The mean of a number over runs, with an interval from their scatter; `None` for fewer than [`FEWEST`]. `grain` is the minimum
+/// uncertainty of a single run's number (a cell of its histogram, one operation).
 pub fn estimate(metric: Metric, values: &[f64], grain: f64) -> Option<Estimate> {
     let (mean, variance) = moments(values)?;
     let degrees = values.len() as f64 - 1.0;
@@ -44,8 +44,7 @@ pub fn welch(metric: Metric, baseline: &[f64], other: &[f64], grain: f64) -> Opt
     Some(Difference::of_sides(metric, &side(a, sa), &side(b, sb)))
 }
 
-/// The mean difference of runs that were made in pairs, one right after the other: what changes slowly falls out.
-/// `pairs` holds (baseline, other).
+/// The mean difference of runs made in pairs, one right after the other, which cancels slow changes. `pairs` contains (baseline, other).
 pub fn paired(metric: Metric, pairs: &[(f64, f64)], grain: f64) -> Option<Difference> {
     let differences: Vec<f64> = pairs.iter().map(|(a, b)| b - a).collect();
     let (mean, variance) = moments(&differences)?;

@@ -4,21 +4,21 @@ use plimsoll_model::{Operation, Procedure};
 
 use crate::{GroupKey, Intervals};
 
-/// A row of a comparison: what is added up in it.
+/// A row of a comparison: the procedures that it sums up.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub enum Scope {
     /// Everything that users asked for ([`plimsoll_model::Row::is_asked_for`]).
     All,
     /// A group.
     Group(GroupKey),
-    /// What a user does, whatever the protocol.
+    /// A user operation, in any protocol.
     Operation(Operation),
     /// What goes over the wire.
     Procedure(Procedure),
 }
 
 impl Scope {
-    /// Whether a procedure is added up in it.
+    /// Whether the row includes a procedure.
     pub fn holds(self, procedure: Procedure) -> bool {
         let row = procedure.row();
         match self {

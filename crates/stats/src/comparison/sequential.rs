@@ -1,8 +1,8 @@
-//! An interval that may be looked at after every observation: a test may stop as soon as it decides.
+//! An interval that is valid after every observation: a test may stop as soon as it decides.
 //!
-//! The interval of Student's t holds the true mean in 95 of 100 cases if one looks once, after a number of observations
-//! that was fixed before. Whoever looks after each and stops at the first that decides is wrong far more often (more than a
-//! fifth of the time after 50 looks). This one holds the mean *at all times at once* in 95 of 100 cases.
+//! The interval of Student's t contains the true mean in 95 of 100 cases for a single look, after a fixed number of observations. A test
+//! that looks after each observation and stops at the first decision is wrong far more often (more than a fifth of the time after 50
+//! looks). This interval contains the mean *at all times at once* in 95 of 100 cases.
 //!
 //! It is the set of means `m` that the scale-invariant t-test has not rejected. With the right-Haar prior on the
 //! standard deviation and a normal prior of variance g on the effect (mean − m) / deviation, the Bayes factor against `m`
@@ -11,9 +11,9 @@
 //! e(m) = (1 + n g)^(-1/2) · ((1 + t²/ν) / (1 + t²/(ν (1 + n g))))^(n/2),   ν = n − 1,   t = √n (mean − m) / s
 //! ```
 //!
-//! is a non-negative martingale that begins at 1 if `m` is the mean, whatever the deviation. It therefore ever reaches
-//! 1 / alpha with a probability of at most alpha (Ville 1939). Sources: Lai 1976; Rouder et al. 2009; Hendriksen, de Heide
-//! and Grünwald 2021; Wang and Ramdas 2023. The observations are taken to be independent and normal.
+//! is a non-negative martingale that begins at 1 if `m` is the mean, whatever the deviation. The probability that it ever reaches 1 /
+//! alpha is therefore at most alpha (Ville 1939). Sources: Lai 1976; Rouder et al. 2009; Hendriksen, de Heide and Grünwald 2021; Wang and
+//! Ramdas 2023. The observations are taken to be independent and normal.
 
 use super::difference::Interval;
 
@@ -34,7 +34,7 @@ pub fn confidence_sequence(observations: &[f64], alpha: f64) -> Option<(f64, Int
 
 /// The fewest observations that give an interval.
 pub fn fewest(alpha: f64) -> usize {
-    // With alpha > 0 some number of them is enough.
+    // For any alpha > 0 a finite number of observations is enough.
     (2..).find(|&count| half_width(count, alpha, EFFECT_VARIANCE).is_some()).unwrap_or(usize::MAX)
 }
 
@@ -56,15 +56,15 @@ mod tests {
     use super::super::student;
     use super::*;
 
-    /// What came of looking after every observation.
+    /// Results of looking after every observation.
     struct Looked {
         above: f64,
         below: f64,
         rounds: f64,
     }
 
-    /// So many experiments of at most so many observations, of this mean and a deviation of 1; each ends when the interval
-    /// leaves out 0.
+    /// Runs `experiments` simulated experiments with values from `draw` and a deviation of 1; each ends when the interval excludes 0, or
+    /// after the last of `half`.
     fn look(draw: impl Fn(&mut Random) -> f64, half: &[Option<f64>], experiments: usize) -> Looked {
         let mut random = Random::new(7);
         let (mut above, mut below, mut rounds) = (0, 0, 0);

@@ -1,7 +1,7 @@
 //! Many differences at once.
 
-/// Which of many differences remain where chance is to call even one of them different no more often than `alpha`
-/// (Holm 1979), in the order of their p-values as given. `None`s were not tested.
+/// The differences that remain significant if the probability of any false one is to be at most `alpha` (Holm 1979), in the order of
+/// `p_values`. `None`s were not tested.
 pub fn holm(p_values: &[Option<f64>], alpha: f64) -> Vec<bool> {
     let mut tested: Vec<(usize, f64)> = p_values.iter().enumerate().filter_map(|(at, p)| p.map(|p| (at, p))).collect();
     tested.sort_by(|a, b| a.1.total_cmp(&b.1));

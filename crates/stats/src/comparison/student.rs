@@ -2,8 +2,7 @@
 
 use statrs::distribution::{ContinuousCDF, StudentsT};
 
-/// The value that a t-distributed number with so many degrees of freedom stays below in a share `p` of all cases;
-/// infinite without a degree of freedom, for then nothing is known.
+/// The quantile `p` of Student's t-distribution with `degrees` degrees of freedom; infinite without a degree of freedom.
 pub(super) fn quantile(p: f64, degrees: f64) -> f64 {
     StudentsT::new(0.0, 1.0, degrees).map_or(f64::INFINITY, |t| t.inverse_cdf(p))
 }

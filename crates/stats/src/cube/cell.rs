@@ -1,4 +1,4 @@
-//! What a cell of the cube adds up.
+//! The sums in a cell of the cube.
 
 use plimsoll_model::Transaction;
 
@@ -18,9 +18,9 @@ pub struct CubeCell {
     pub waiting: Waiting,
     /// Leading response times that are service times too, as most are where request and answer took a packet each.
     pub both: CubeHistogram,
-    /// The other response times.
+    /// The response times of other requests.
     pub response: CubeHistogram,
-    /// The other service times.
+    /// The service times of other requests.
     pub service: CubeHistogram,
 }
 

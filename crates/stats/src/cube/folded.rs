@@ -10,7 +10,7 @@ use crate::BASE_NS;
 /// How small it has to be.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct FoldLimits {
-    /// Most keys of a dimension, beside the others.
+    /// Maximum number of keys of a dimension, besides "others".
     pub keys: usize,
     /// Most bins of time; at least 2.
     pub bins: usize,
@@ -23,7 +23,7 @@ pub struct FoldLimits {
 pub struct FoldedCube {
     /// The keys of each dimension, most time waited first.
     pub keys: [Vec<FoldedKey>; CUBE_DIMENSIONS],
-    /// How many keys of each dimension are summed as others. Keys for which there was no room in the cube are not counted.
+    /// Number of keys per dimension that are summed as others. Keys without room in the cube are not counted.
     pub others: [usize; CUBE_DIMENSIONS],
     /// Start of the first bin, ns since the Unix epoch: a multiple of 1 ms.
     pub start_ns: i64,
@@ -31,7 +31,7 @@ pub struct FoldedCube {
     pub bin_ns: i64,
     /// Number of bins.
     pub bins: usize,
-    /// What was joined of the histograms' bins.
+    /// `1 << joined` neighbouring bins of the histograms were merged.
     pub joined: u32,
     /// The cells that are not empty, in the order of their keys and times.
     pub cells: Vec<FoldedCell>,
@@ -47,7 +47,7 @@ pub struct FoldedKey {
 /// A cell, and where it is.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct FoldedCell {
-    /// For each dimension the place of its key in [`FoldedCube::keys`], from 1; 0 for the others.
+    /// For each dimension the index of its key in [`FoldedCube::keys`], from 1; 0 for others.
     pub keys: [u16; CUBE_DIMENSIONS],
     /// The bin of time, from 0; `None` where the time of the request was not seen.
     pub bin: Option<usize>,
@@ -56,8 +56,8 @@ pub struct FoldedCell {
 }
 
 impl Cube {
-    /// The cube within `limits`. Of each dimension the keys that clients waited longest for stand for themselves; keys with the same label are
-    /// one. `labels` are those of [`Cube::keys`].
+    /// The cube within `limits`. The keys for which clients waited longest stay separate in each dimension; keys with the same label are
+    /// merged. `labels` are those of [`Cube::keys`].
     pub fn folded(&self, limits: FoldLimits, labels: &[Vec<Option<String>>; CUBE_DIMENSIONS]) -> FoldedCube {
         let dimensions: [Dimension; CUBE_DIMENSIONS] =
             std::array::from_fn(|dimension| self.dimension(dimension, limits.keys, &labels[dimension]));
@@ -86,7 +86,7 @@ impl Cube {
         }
     }
 
-    /// How often bins are joined in pairs so that there are at most `bins`, and the first and last of them.
+    /// How often bins must be merged in pairs to get at most `bins`, and the first and last of them.
     fn widened(&self, bins: usize) -> (u32, Option<(i64, i64)>) {
         let (mut span, mut widened) = (self.span, 0);
         let most = i64::try_from(bins.max(2)).unwrap_or(i64::MAX);

@@ -3,7 +3,7 @@
 use crate::cells;
 use crate::rank::cell_at;
 
-/// Bins are those of [`crate::SparseHistogram`], but with 32 per octave: values are told apart to 1/32.
+/// Bins as in [`crate::SparseHistogram`], but with 32 per octave: a resolution of 1/32.
 const BITS: u32 = 6;
 /// A bin's number stands above its count, so that entries sort by bin.
 const COUNT_BITS: u32 = 48;

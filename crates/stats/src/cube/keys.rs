@@ -21,7 +21,7 @@ impl<K: Copy + Eq + Hash> Keys<K> {
         Self { limit: limit.into(), numbers: HashMap::new(), keys: Vec::new(), last: None }
     }
 
-    /// The number of a key, from 1; [`OTHERS`] where there is no room for it.
+    /// The number of a key, from 1; [`OTHERS`] if there is no room for it.
     #[inline]
     pub(super) fn number(&mut self, key: K) -> u16 {
         match self.last {

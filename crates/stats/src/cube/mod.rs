@@ -1,11 +1,11 @@
-//! Numbers by client, server, share, operation, status and time at once: what a page needs to show any part of a capture.
+//! Sums by client, server, share, operation, status and time at once: the data of a page that shows any part of a capture.
 //!
-//! A [`Cube`] is a sink of bounded memory, whatever it is given. Times of requests fall into equal bins, which widen where cells or their
-//! histograms get too many; how far depends on the transactions alone, not on their order, so parts merge into exactly the whole. Only
-//! where a single bin of time is still too much are histograms made coarser, and combinations for which there is no room then, like keys
-//! beyond [`MAX_KEYS`] of a dimension, are summed as "others", first come, first served.
+//! A [`Cube`] is a sink of bounded memory for any input. Times of requests fall into equal bins, which widen if there are too many cells
+//! or histogram entries. The width depends only on the transactions, not on their order, so merged parts are exactly the whole. If even a
+//! single bin of time is too much, the histograms become coarser. Combinations without room after that, and keys beyond [`MAX_KEYS`] of a
+//! dimension, are summed as "others", first come, first served.
 //!
-//! [`Cube::folded`] is what is small enough to show: of each dimension the keys that clients waited longest for.
+//! [`Cube::folded`] is the part small enough to show: in each dimension the keys for which clients waited longest.
 
 mod cell;
 mod folded;
@@ -26,15 +26,15 @@ pub use folded::{FoldLimits, FoldedCell, FoldedCube, FoldedKey};
 pub use histogram::CubeHistogram;
 use keys::{Keys, OTHERS};
 
-/// Most keys of a dimension; what belongs to others is summed in one.
+/// Maximum number of keys of a dimension; the data of further keys is summed in one.
 pub const MAX_KEYS: u16 = 4_096;
 /// Most bins of time.
 pub const MAX_CUBE_BINS: i64 = 120;
 /// Dimensions beside time.
 pub const CUBE_DIMENSIONS: usize = 5;
 
-/// Most histogram entries of all cells, 8 bytes each; a cell counts as [`CELL_WEIGHT`] of them. With the space that growing lists
-/// hold in reserve some 64 MiB.
+/// Maximum number of histogram entries of all cells, 8 bytes each; a cell counts as [`CELL_WEIGHT`] entries. With the reserve of growing
+/// lists about 64 MiB.
 const MAX_WEIGHT: usize = 1 << 22;
 const CELL_WEIGHT: usize = 40;
 /// A bin as wide as all of time needs no doubling.
@@ -83,7 +83,7 @@ pub struct Cube {
     operations: Keys<Operation>,
     statuses: Keys<CubeStatus>,
     cells: HashMap<Place, CubeCell>,
-    /// A bin is [`BASE_NS`] wide, doubled so often.
+    /// A bin is [`BASE_NS`] × 2^`doublings` wide.
     doublings: u32,
     /// `1 << joined` neighbouring bins of the histograms are one.
     joined: u32,
@@ -153,7 +153,7 @@ impl Cube {
         }
     }
 
-    /// The place itself, or that of all others at its time where there is no room for one more cell.
+    /// The place, or that of "others" at its time if there is no room for another cell.
     fn with_room(&self, place: Place) -> Place {
         let has_room = self.weight + CELL_WEIGHT <= self.max_weight || self.cells.contains_key(&place);
         if has_room { place } else { Place { keys: [OTHERS; CUBE_DIMENSIONS], ..place } }
@@ -166,7 +166,7 @@ impl Cube {
         })
     }
 
-    /// Widens the bins of time while there is more than there may be; when one is left, those of the histograms.
+    /// Widens the bins of time while the cube is over its limit; with a single bin left, widens those of the histograms.
     fn keep_bounds(&mut self) {
         while self.weight > self.max_weight - CELL_WEIGHT {
             let several = self.span.is_some_and(|(first, last)| first < last);
@@ -225,7 +225,7 @@ impl Cube {
             };
             let bin = place.bin.map(|bin| self.cover(bin >> (self.doublings - other.doublings)));
             let place = self.with_room(Place { keys: std::array::from_fn(renumber), bin });
-            // This one may join more while adding.
+            // The copy may be coarsened while it is added.
             let mut cell = cell.clone();
             cell.coarsen(self.joined - other.joined);
             self.add(place, &cell);

@@ -116,7 +116,7 @@ fn times_are_those_of_the_requests() {
 fn memory_is_bounded_whatever_comes() {
     let all = traffic(3, 20_000);
     let cube = of(&all, 4_000);
-    // A hundred cells, and that of all others; of each three histograms with two bins per octave of 40.
+    // A hundred cells, and the one of "others"; each has three histograms with two bins per octave of 40.
     assert!(cube.cells.len() <= 101 && cube.weight <= 101 * (CELL_WEIGHT + 3 * 80), "{}", cube.weight);
     assert_eq!((cube.joined, cube.span.map(|(first, last)| last - first)), (MAX_JOINED, Some(0)));
     let sum = whole(&folded(&cube, ALL));

@@ -1,4 +1,4 @@
-//! Clients that the server treats otherwise than the others: slower, or with more errors.
+//! Outlier clients: slower than others, or with more errors.
 
 use std::cmp::Ordering;
 use std::collections::BTreeMap;
@@ -7,7 +7,7 @@ use statrs::distribution::{DiscreteCDF, Poisson};
 
 use super::sizes::median;
 
-/// What a client got.
+/// A client's results.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
 pub struct ClientTotals {
     /// Which one, from 0.
@@ -22,33 +22,33 @@ pub struct ClientTotals {
     pub errors: u64,
     /// Mean response time of those that did, s; 0 where none did.
     pub mean_s: f64,
-    /// Standard error of it, s.
+    /// Its standard error, s.
     pub error_s: f64,
 }
 
-/// What stands out among clients. Numbers are those of [`ClientTotals::client_index`].
+/// Outliers among clients. Numbers are those of [`ClientTotals::client_index`].
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct ClientOutliers {
-    /// Slower than the others.
+    /// Slower than the other clients.
     pub slower: Vec<u32>,
-    /// Quicker than the others.
+    /// Faster than the other clients.
     pub quicker: Vec<u32>,
-    /// With more errors than the others.
+    /// With more errors than the other clients.
     pub lossy: Vec<u32>,
-    /// Those of which nobody can tell whether they are slower or quicker: their thread has too few clients to be compared with each
-    /// other, and threads cannot be compared.
+    /// Clients that cannot be judged as slower or faster: their thread has too few clients for a comparison, and threads cannot be
+    /// compared.
     pub unjudged: Vec<u32>,
 }
 
-/// Clients that it takes to say what is usual among them.
+/// Minimum number of clients for a comparison.
 const FEWEST: usize = 4;
 /// Actions that a client must have done for its mean to count.
 const FEWEST_ACTIONS: u64 = 10;
-/// A smaller difference from the usual is nobody's trouble, over the usual.
+/// Smallest relevant difference from the median, relative to it.
 const NOTABLE: f64 = 0.10;
 /// How many robust standard deviations of the clients' means a difference must be.
 const UNUSUAL: f64 = 5.0;
-/// How many of its own standard errors.
+/// Minimum difference, in the client's own standard errors.
 const SURE: f64 = 4.0;
 /// Standard deviations in a median of absolute deviations, of normal numbers.
 const MAD: f64 = 1.4826;
@@ -57,15 +57,15 @@ const FEWEST_ERRORS: u64 = 3;
 /// How seldom chance may call any of all clients lossy.
 const CHANCE: f64 = 0.001;
 
-/// What stands out among clients that were all asked for the same; nothing where there are fewer than four. `alike`: the threads that ran
-/// them were equally on time, and that is known.
+/// Finds outliers among clients with the same load; returns none for fewer than four. `alike`: the threads that ran the clients are known
+/// to have been equally on time.
 ///
-/// *Slower* (quicker): the mean response time is above (below) the median of the means of all clients of its thread by more than a tenth
-/// of it, by more than five robust standard deviations of these means, and by more than four standard errors of its own. Where a thread
-/// has fewer than four clients, they are judged beside those of all threads if these are `alike`, and only called slower
-/// (quicker) where they are so beside their own thread's others, too, by as much; else they are not judged.
-/// *Lossy*: at least three errors, and so many more than the other clients' share of errors lets expect that chance gives that to one
-/// client of all of them once in a thousand times (Poisson).
+/// *Slower* (faster): the mean response time is above (below) the median of the means of all clients of its thread by more than a tenth
+/// of it, by more than five robust standard deviations of these means, and by more than four standard errors of its own. If a thread has
+/// fewer than four clients and threads are `alike`, its clients are compared with those of all threads. They are then called slower
+/// (faster) only if they also differ as much from the other clients of their own thread; otherwise they are not judged.
+/// *Lossy*: at least three errors, and so many more than the other clients' error rate predicts that chance causes it in one of all
+/// clients once in a thousand times (Poisson).
 pub fn judge_clients(clients: &[ClientTotals], alike: bool) -> ClientOutliers {
     let mut odd = ClientOutliers::default();
     if clients.len() < FEWEST {
@@ -96,7 +96,7 @@ pub fn judge_clients(clients: &[ClientTotals], alike: bool) -> ClientOutliers {
     odd
 }
 
-/// Whether a client's mean is above or below what is usual among these; `None` where it is neither, or they are too few.
+/// Whether a client's mean is above or below the usual range of `these`; `None` if neither, or if they are too few.
 fn beside(one: &ClientTotals, these: &[ClientTotals]) -> Option<Ordering> {
     if these.len() < FEWEST {
         return None;
@@ -107,7 +107,7 @@ fn beside(one: &ClientTotals, these: &[ClientTotals]) -> Option<Ordering> {
     ((one.mean_s - usual).abs() > limit).then(|| one.mean_s.total_cmp(&usual))
 }
 
-/// Beside the clients of all threads, and beside the few others of its own: what all of them have in common is the thread's.
+/// Compares with the clients of all threads, and with the few others of the client's thread: a deviation common to these is the thread's.
 fn among_all(one: &ClientTotals, mates: &[ClientTotals], all: &[ClientTotals]) -> Option<Ordering> {
     let direction = beside(one, all)?;
     let others: Vec<f64> =
@@ -130,7 +130,7 @@ fn is_lossy(one: &ClientTotals, clients: &[ClientTotals]) -> bool {
     if others <= 0.0 {
         return false;
     }
-    // Half an error more: that others had none does not prove that they never have.
+    // Half an error more: no errors of the others do not prove that they never have any.
     let expected = ((errors - one.errors) as f64 + 0.5) / others * attempts(one);
     let by_chance = Poisson::new(expected).map_or(1.0, |poisson| poisson.sf(one.errors - 1));
     by_chance < CHANCE / clients.len() as f64

@@ -1,9 +1,8 @@
-//! The law that comes nearest to a curve.
+//! Fits the law to a curve.
 //!
-//! What is small is the sum of squares of ln(measured / law): the points' *relative* errors count, for a point of ten times
-//! the throughput is measured with ten times the error, about. N/X(N) is linear in the costs 1/λ, σ/λ and κ/λ, so each step
-//! of Gauss and Newton is a linear problem, and under σ, κ ≥ 0 that has its minimum where one of four choices of what is
-//! zero has it: they are all tried. Nothing has to be guessed to begin with.
+//! Minimises the sum of squares of ln(measured / law): the points' *relative* errors count, because the error of a throughput is roughly
+//! proportional to it. N/X(N) is linear in the costs 1/λ, σ/λ and κ/λ, so each Gauss-Newton step is a linear problem. Under σ, κ ≥ 0 its
+//! minimum is that of one of four choices of zero costs: all four are tried. No initial guess is needed.
 
 use super::law::Law;
 use super::solve::{Costs, Free, Squares, row, time};
@@ -18,7 +17,7 @@ pub struct Fit {
     pub residuals: Vec<Option<f64>>,
     /// Standard deviation of the points from the law, relative, by the degrees of freedom that are left.
     pub deviation: f64,
-    /// The costs without any constraint, which chance spreads evenly: what can be known of the knee comes from them.
+    /// The costs without constraints, around which chance is symmetric: the interval of the knee comes from them.
     pub(super) free: Option<Free3>,
 }
 
@@ -36,7 +35,7 @@ pub(super) const UNKNOWNS: usize = 3;
 const MOST_STEPS: usize = 100;
 /// A step that changes less, relative, is the last.
 const STILL: f64 = 1e-12;
-/// A throughput is known to this part of itself at best, whatever the residuals of a few points say: rounding.
+/// Minimum relative uncertainty of a throughput, whatever the residuals of a few points: rounding.
 const ROUNDING: f64 = 1e-6;
 
 /// Fits the law to a curve. `None` where there are fewer than [`super::FEWEST_LOADS`] different loads with a throughput.
@@ -71,7 +70,7 @@ impl Points {
         self.0.iter().map(square).sum()
     }
 
-    /// The linear problem around `costs`; around what was measured without any.
+    /// The linear problem around `costs`; without costs around the measurements.
     fn around(&self, costs: Option<&Costs>) -> Squares {
         let mut squares = Squares::default();
         for &(load, throughput) in &self.0 {

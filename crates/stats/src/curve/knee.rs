@@ -9,7 +9,7 @@ use crate::comparison::{Interval, half_width};
 pub const FEWEST_LOADS: usize = 5;
 /// Points further from the law than this, relative standard deviation, do not follow it.
 const UNLIKE: f64 = 0.10;
-/// A knee is believed up to so many times the highest load that was measured.
+/// A knee is accepted up to this multiple of the highest measured load.
 const FARTHEST: f64 = 2.0;
 
 /// The load at which throughput is highest, by the law.
@@ -21,14 +21,14 @@ pub struct Knee {
     pub interval: Interval,
 }
 
-/// Why nobody can tell where the knee is.
+/// Why the position of the knee is unknown.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub enum NoKnee {
     /// Fewer than [`FEWEST_LOADS`] different loads.
     TooFew,
     /// The points are too far from the law: their relative standard deviation from it.
     Unlike(f64),
-    /// Within what the points scatter, throughput may rise for ever.
+    /// Within the scatter of the points, throughput may rise forever.
     NoFall,
     /// It would be far beyond the highest load that was measured.
     Beyond,
@@ -50,10 +50,10 @@ impl std::fmt::Display for NoKnee {
     }
 }
 
-/// Where the knee is. `fitted` is the fit of `points`.
+/// The position of the knee. `fitted` is the fit of `points`.
 ///
 /// # Errors
-/// Why nobody can tell.
+/// The reason why it is unknown.
 pub fn knee(points: &[Point], fitted: Option<&Fit>) -> Result<Knee, NoKnee> {
     let fitted = fitted.ok_or(NoKnee::TooFew)?;
     let free = fitted.free.as_ref().ok_or(NoKnee::TooFew)?;

@@ -1,13 +1,13 @@
 //! The Universal Scalability Law (Gunther 1993; "Guerrilla Capacity Planning", 2007, chapter 4).
 
-/// X(N) = λN / (1 + σ(N − 1) + κN(N − 1)): the throughput of N who all want the same server.
+/// X(N) = λN / (1 + σ(N − 1) + κN(N − 1)): the throughput of N clients of one server.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Law {
     /// Throughput of one alone, 1/s.
     pub lambda: f64,
     /// Contention: the share of the work that is done by one at a time.
     pub sigma: f64,
-    /// Coherency: what each pair costs. Where it is above 0, throughput falls again.
+    /// Coherency: the cost per pair of clients. Above 0, throughput falls again at high load.
     pub kappa: f64,
 }
 

@@ -7,7 +7,7 @@ use super::{Number, Point};
 pub struct Maximum {
     /// Which point it is, from 0; the first of several.
     pub at: usize,
-    /// Points whose throughput was not shown to be lower. Of points without an interval nobody can tell, and they are not here.
+    /// Points whose throughput was not shown to be lower. Without points that have no interval, which cannot be compared.
     pub rivals: Vec<usize>,
 }
 
@@ -21,8 +21,7 @@ pub fn maximum(points: &[Point]) -> Option<Maximum> {
     Some(Maximum { at, rivals })
 }
 
-/// Whether the interval of the difference (MOVER, as [`crate::comparison::Difference`]) leaves out zero; `None` where nobody
-/// can tell.
+/// Whether the interval of the difference (MOVER, as [`crate::comparison::Difference`]) excludes zero; `None` without intervals.
 fn shown_lower(number: &Number, best: &Number) -> Option<bool> {
     let (of, of_best) = (number.interval?, best.interval?);
     let uncertain = (best.value - of_best.low).hypot(of.high - number.value);

@@ -1,4 +1,4 @@
-//! Load curves: what a server did at each of several loads, and where it can do no more.
+//! Load curves: a server's results at several loads, and its maximum throughput.
 //!
 //! ```text
 //!                       ┌─ maximum: where throughput was highest, and where it may have been as high
@@ -6,9 +6,9 @@
 //!                       └─ overall response time
 //! ```
 //!
-//! [`judge_sizes`] finds message sizes, and [`judge_clients`] clients, that are served otherwise than the others.
+//! [`judge_sizes`] finds outliers among message sizes, [`judge_clients`] among clients.
 //!
-//! All of it is a pure function of the points. MEASUREMENT.md has the definitions.
+//! All results are pure functions of the points. MEASUREMENT.md has the definitions.
 
 mod clients;
 mod fit;
@@ -32,7 +32,7 @@ use crate::comparison::Interval;
 /// A load level of a curve.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Point {
-    /// What was raised from level to level: clients, requests outstanding, or iterations asked for, 1/s.
+    /// The quantity that differs between levels: clients, outstanding requests, or planned iterations, 1/s.
     pub load: f64,
     /// Operations answered, 1/s.
     pub throughput: Number,
@@ -45,7 +45,7 @@ pub struct Point {
 pub struct Number {
     /// The number.
     pub value: f64,
-    /// Holds the true one with [`crate::comparison::CONFIDENCE`]; `None` where nobody can tell.
+    /// Contains the true value with [`crate::comparison::CONFIDENCE`]; `None` if unknown.
     pub interval: Option<Interval>,
 }
 

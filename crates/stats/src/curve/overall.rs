@@ -1,13 +1,12 @@
-//! One response time for a whole curve, in the manner of SPEC's file server benchmarks.
+//! One response time for a whole curve, as in SPEC's file server benchmarks.
 
 use super::Point;
 
-/// The area under response time against throughput, from the origin to the highest throughput, over that throughput; s.
-/// `None` where no point has both numbers.
+/// The area under response time against throughput, from the origin to the highest throughput, divided by that throughput; s. `None` if
+/// no point has both numbers.
 ///
-/// Points are taken in the order of their loads. A point whose throughput is no higher than that of one before it is left
-/// out, so the last is the peak. Between neighbours the curve is a straight line (trapezoids), and the first comes from the
-/// origin: no load, no time.
+/// Points are taken in the order of their loads. A point whose throughput is not higher than that of a previous one is left out, so the
+/// last point is the peak. The curve is linear between neighbours (trapezoids), and starts at the origin: no load, no time.
 pub fn overall_response_time(points: &[Point]) -> Option<f64> {
     let mut known: Vec<(f64, f64, f64)> = points
         .iter()

@@ -1,5 +1,5 @@
-//! Sizes that are answered otherwise than their neighbours are: a bug, or a boundary that somebody forgot (Poo and Tan (1988)
-//! 1,500 bytes that took longer than 39,000).
+//! Sizes with unusual times compared with their neighbours: a bug, or a forgotten boundary (Poo and Tan (1988) found 1,500 bytes that
+//! took longer than 39,000).
 
 use super::Number;
 
@@ -12,7 +12,7 @@ pub struct SizePoint {
     pub response: Number,
 }
 
-/// What a size's neighbours say of it.
+/// The result of comparing a size with its neighbours.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Judged {
     /// The response time that its neighbours let expect: on the straight line between those below and those above, s.
@@ -44,19 +44,19 @@ impl Odd {
 const NEIGHBOURS: usize = 3;
 /// Neighbours that each side must have.
 const FEWEST: usize = 2;
-/// A smaller deviation is nobody's trouble, over the neighbours' time.
+/// Smallest relevant deviation, relative to the neighbours' time.
 const NOTABLE: f64 = 0.10;
 /// How many times the usual scatter of sizes a deviation must be.
 const UNUSUAL: f64 = 5.0;
 /// Standard deviations in a median of absolute deviations, of normal numbers.
 const MAD: f64 = 1.4826;
 
-/// What neighbours say of each point, in the order given; `None` where a point has fewer than two on a side, which is where a
-/// bend and an odd size look alike.
+/// Compares each point with its neighbours, in the order given; `None` if a point has fewer than two on a side, where a bend and an
+/// unusual size look the same.
 ///
-/// A point stands out when it lies beyond the median of the three next smaller sizes *and* beyond that of the three next
-/// larger ones, on the same side, by more than a tenth and by more than five times the usual scatter; and where it has an interval, that
-/// must lie beyond them, too. A steep rise or a step from one size on puts no point beyond both.
+/// A point stands out if it lies beyond the median of the three next smaller sizes *and* beyond that of the three next larger ones, on
+/// the same side, by more than a tenth and by more than five times the usual scatter; its interval, if it has one, must lie beyond them,
+/// too. With a steep rise or a step no point lies beyond both.
 pub fn judge_sizes(points: &[SizePoint]) -> Vec<Option<Judged>> {
     let mut order: Vec<usize> = (0..points.len()).collect();
     order.sort_by(|a, b| points[*a].bytes.total_cmp(&points[*b].bytes));

@@ -3,12 +3,12 @@
 /// Costs of the law: 1/λ, σ/λ and κ/λ. N/X(N) is linear in them.
 pub(super) type Costs = [f64; 3];
 
-/// What the three costs are multiplied with at a load: N/X(N) is the sum.
+/// Factors of the three costs at a load: N/X(N) is the sum of the products.
 pub(super) fn row(load: f64) -> Costs {
     [1.0, load - 1.0, load * (load - 1.0)]
 }
 
-/// N/X(N), s: how long a load of N occupies whoever is one of it.
+/// N/X(N), s: the time that each of N clients takes.
 pub(super) fn time(costs: &Costs, load: f64) -> f64 {
     row(load).iter().zip(costs).map(|(factor, cost)| factor * cost).sum()
 }
@@ -25,7 +25,7 @@ pub(super) struct Squares {
 /// A diagonal entry this small, of columns of length 1, is rounding: the columns say the same.
 const SINGULAR: f64 = 1e-12;
 
-/// Which costs are unknown; the others are 0.
+/// The unknown costs; all others are 0.
 pub(super) type Free = [bool; 3];
 
 impl Squares {
@@ -69,7 +69,8 @@ impl Squares {
             }
         }
         for i in 0..3 {
-            // Positive definite: no pivoting is needed, and what is not above zero is rounding. (NaN is not above, either.)
+            // The matrix is positive definite, so no pivoting is needed; a value not above zero is rounding. (NaN is not above zero
+            // either.)
             let sound = m[i][i] > SINGULAR;
             if !sound {
                 return None;
@@ -90,7 +91,7 @@ impl Squares {
         costs.iter().all(|cost| cost.is_finite()).then_some(costs)
     }
 
-    /// What is minimised, without the constant Σ target².
+    /// The minimised value, without the constant Σ target².
     pub(super) fn value(&self, costs: &Costs) -> f64 {
         let quadratic: f64 = costs
             .iter()

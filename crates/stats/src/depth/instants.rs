@@ -10,9 +10,9 @@ const NEAR: usize = 64;
 /// Instants that come nearly in order.
 #[derive(Clone, Debug, Default, Serialize, Deserialize)]
 pub(super) struct Instants {
-    /// Sorted; all of them after [`Instants::sort`].
+    /// Sorted, except before [`Instants::sort`] for those in `far`.
     pub(super) list: Vec<i64>,
-    /// Those that belong farther back in it, in any order.
+    /// Instants that belong further back in the list, in any order.
     far: Vec<i64>,
 }
 
@@ -48,7 +48,7 @@ impl Instants {
         self.far.extend(&other.far);
     }
 
-    /// Sorts what came far from its place, which is little where depths are, and merges it from the back.
+    /// Sorts the out-of-place instants, which are few at usual depths, and merges them from the back.
     pub(super) fn sort(&mut self) {
         self.far.sort_unstable();
         let mut rest = self.list.len();

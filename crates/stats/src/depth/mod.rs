@@ -16,19 +16,18 @@ pub use tally::DepthTally;
 
 /// Starts and ends that are kept in order before the earlier half is taken: 1 MiB.
 const WINDOW: usize = 128 * 1024;
-/// Highest depth told apart; deeper counts here.
+/// Maximum distinguished depth; higher depths count here.
 pub const MAX_DEPTH: usize = 65_535;
 
-/// Requests outstanding at once: the depth that arriving requests met, and the time spent at each depth.
+/// Queue depth: the number of outstanding requests that each arriving request met, and the time spent at each depth.
 ///
-/// A request is outstanding from its first byte to its answer's last. Transactions come in the order of their ends,
-/// so starts have to wait until no earlier one can come: a window of 65,536 transactions is kept, and its earlier half
-/// is taken when it is full. A request that outlives the window (some 32,768 others end before it does) is entered
-/// late: from then on it counts in the depth, its arrival does not, and `entered_late` tells how many.
-/// So a capture of up to 65,536 operations is exact.
+/// A request is outstanding from its first byte to its answer's last. Transactions come in the order of their ends, so starts must wait
+/// until no earlier one can come: a window of 65,536 transactions is kept, and its earlier half is processed when it is full. A request
+/// that outlives the window (some 32,768 others end before it does) is entered late: from then on it counts in the depth, its arrival
+/// does not, and `entered_late` counts it. So a capture of up to 65,536 operations is exact.
 ///
-/// Left out, because nobody knows how long they were outstanding: requests without a seen answer
-/// (`left_out`), and pairs with a negative time.
+/// Left out are requests without a captured answer (`left_out`) and pairs with a negative time, because the time that they were
+/// outstanding is unknown.
 #[derive(Default, Clone, Debug, Serialize, Deserialize)]
 pub struct QueueDepth {
     starts: Instants,
@@ -82,7 +81,7 @@ impl QueueDepth {
     #[cold]
     fn take_half(&mut self) {
         self.sort();
-        // Half of the longest list, so a sixth of all at least: the window stays bounded whatever the times are.
+        // Half of the longest list, at least a sixth of all entries: the window stays bounded for any times.
         let lists = [&self.starts.list, &self.ends.list, &self.points.list];
         let longest = lists.into_iter().max_by_key(|list| list.len());
         if let Some(&middle) = longest.and_then(|list| list.get(list.len() / 2)) {
@@ -157,8 +156,8 @@ impl QueueDepth {
         last
     }
 
-    /// Adds another part. Exact while neither part has outgrown its window; beyond that the parts should follow each
-    /// other in time: each part's depth is its own, and the time between them is in neither.
+    /// Adds another part. Exact while neither part has outgrown its window; beyond that the parts should follow each other in time: each
+    /// part has a separate depth, and the time between them is in neither.
     pub fn merge(&mut self, other: &QueueDepth) {
         if self.taken_until.is_none() && other.taken_until.is_none() {
             self.starts.extend(&other.starts);
@@ -184,7 +183,7 @@ impl QueueDepth {
         self.take_until(i64::MAX);
     }
 
-    /// The depths found, with what is still in the window.
+    /// The depths so far, including the data in the window.
     pub fn tally(&self) -> DepthTally {
         let mut all = self.clone();
         all.take_rest();

@@ -1,4 +1,4 @@
-//! One queue depth of several threads that measure at the same time: what each of them has outstanding adds up.
+//! The common queue depth of several threads that measure at the same time: the sum of their outstanding requests.
 
 use std::fmt;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
@@ -7,8 +7,8 @@ use super::QueueDepth;
 
 /// Requests that a thread collects before it takes the lock.
 const BATCH: usize = 512;
-/// What it has is handed on, too, when its requests' ends are so far apart, ns: who waits longer would be entered late, for
-/// others fill the window meanwhile.
+/// A thread also passes on its data when its requests' ends are this far apart, ns: requests that wait longer would be entered late,
+/// because other threads fill the window meanwhile.
 const LONGEST_NS: i64 = 10_000_000;
 
 /// Gets from when to when requests were outstanding, ns. One whose end is not known ends before it begins.
@@ -26,7 +26,7 @@ struct Filled {
     copy: Option<Copy>,
 }
 
-/// A thread's end of it. What was collected is handed on when it is dropped.
+/// A thread's feed. Collected data is passed on when it is dropped.
 #[derive(Debug)]
 pub(crate) struct DepthSender {
     into: SharedDepth,
@@ -42,14 +42,14 @@ impl fmt::Debug for SharedDepth {
 }
 
 impl SharedDepth {
-    /// One that hands on all that it takes, so that others can put it together with what other processes had outstanding.
-    /// [`QueueDepth::record`] takes it again.
+    /// A feed that passes on all its data for combination with the outstanding requests of other processes. [`QueueDepth::record`] reads
+    /// it again.
     #[must_use]
     pub fn copied_to(copy: impl FnMut(&[(i64, i64)]) + Send + 'static) -> Self {
         Self(Arc::new(Mutex::new(Filled { depth: QueueDepth::default(), copy: Some(Box::new(copy)) })))
     }
 
-    /// All that was fed; who still has a feed has not handed everything on.
+    /// The depth of all data; open feeds may not have passed on all their data.
     pub fn finish(self) -> QueueDepth {
         std::mem::take(&mut *self.lock()).depth
     }

@@ -1,4 +1,4 @@
-//! A queue depth in a recording: what is in its window, and what was taken from it.
+//! A queue depth in a recording: its window, and the processed data.
 
 use super::by_depth::ByDepth;
 use super::{MAX_DEPTH, QueueDepth, WINDOW};

@@ -1,4 +1,4 @@
-//! What was found: requests and time by depth.
+//! Results: requests and time by depth.
 
 /// The depths found.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]

@@ -1,19 +1,17 @@
-//! Time cut into equal intervals, each with the numbers of every procedure: what comparisons, confidence intervals and
-//! recordings are made from.
+//! Equal intervals of time, each with the sums of every procedure: the basis of comparisons, confidence intervals and recordings.
 //!
 //! ```text
 //! transactions ─ IntervalRecorder ─ finish() ──────────────── Intervals ─ iter() ─ Interval ─ rows(), group(), total()
 //!                       └────────── drain_before(instant) ─── Interval … to a file ─ add() ─┘           └ IntervalRow
 //! ```
 //!
-//! * **Where an operation counts.** In the interval in which its answer ended, as in [`Series`](crate::Series); without
-//!   an answer (unanswered, connection lost) in that in which its request began. Without either instant it is in none:
-//!   [`Intervals::unplaced`] counts it. Held requests and requests never sent are left out, as in the crate's table;
-//!   Write_Raw's asynchronous part brings its bytes and no count.
-//! * **Which intervals there are.** They begin at multiples of their width since the Unix epoch, so parts need to agree
-//!   on nothing. Those in which nothing happened are not there: whoever needs the zeros (rates, autocorrelation) counts
-//!   from one [`Interval::start_ns`] to the next. The first and last of a phase are cut by it: they are shorter than
-//!   their width, by what the phase's span tells.
+//! * **Where an operation counts.** In the interval in which its answer ended, as in [`Series`](crate::Series); without an answer
+//!   (unanswered, connection lost) in the interval in which its request began. Without either instant it is in none:
+//!   [`Intervals::unplaced`] counts it. Requests that wait by design and requests never sent are left out, as in the crate's table;
+//!   Write_Raw's asynchronous part adds its bytes and no count.
+//! * **Which intervals there are.** They begin at multiples of their width since the Unix epoch, so the intervals of separate parts
+//!   match. Empty intervals are not stored: code that needs the zeros (rates, autocorrelation) counts from one [`Interval::start_ns`] to
+//!   the next. The start and end of a phase cut its first and last interval; the phase's span gives their lengths.
 //! * **Exact.** Rows are integers and histogram cells do not depend on the data, so parts merged in any order are the
 //!   whole, bucket for bucket; and all intervals of a stage merged have the percentiles of its report.
 //! * **Bounded.** Histogram cells cost 2 to 3 bytes, and a row as much as 64 of them; where more than [`MAX_CELLS`] are held,
@@ -58,7 +56,7 @@ impl Intervals {
         Self { width, growing: false, by_number: BTreeMap::new(), cells: 0, unplaced: 0 }
     }
 
-    /// None yet, of a time whose length nobody knows: narrow ones up to 200 of them (20 s), usual ones from there.
+    /// Intervals for a period of unknown length: narrow ones up to 200 of them (20 s), then usual ones.
     pub fn growing() -> Self {
         Self { growing: true, ..Self::new(IntervalWidth::NARROW) }
     }
@@ -83,15 +81,15 @@ impl Intervals {
         self.unplaced
     }
 
-    /// Everything together: an interval of its own, whose time means nothing.
+    /// The sum of all intervals, as one interval whose time has no meaning.
     pub fn sum(&self) -> Interval {
         let mut sum = Interval::at(0, self.width);
         self.iter().for_each(|interval| sum.absorb(interval));
         sum
     }
 
-    /// Adds one interval, or one more part of it: as read from a recording, or as another recorder found it. Where the
-    /// widths differ, the narrower ones are joined.
+    /// Adds one interval, or a part of one: from a recording, or from another recorder. If the widths differ, the narrower intervals are
+    /// joined.
     pub fn add(&mut self, interval: Interval) {
         self.at_least(interval.width);
         if interval.rows.is_empty() {
@@ -120,7 +118,7 @@ impl Intervals {
         other.iter().for_each(|interval| self.add(interval.clone()));
     }
 
-    /// Joins intervals until they are at least so long.
+    /// Joins intervals until they are at least this wide.
     pub fn at_least(&mut self, width: IntervalWidth) {
         while self.width < width
             && let Some(wider) = self.width.wider()
@@ -134,7 +132,7 @@ impl Intervals {
         self.unplaced += 1;
     }
 
-    /// The row of a procedure at an instant, to add a single value; [`Intervals::grew`] wants to know what it cost.
+    /// The row of a procedure at an instant, to add a single value; the caller must report its growth to [`Intervals::grew`].
     fn row_at(&mut self, ns: i64, procedure: plimsoll_model::Procedure) -> &mut IntervalRow {
         let (number, width) = (self.width.number(ns), self.width);
         let interval = self.by_number.entry(number).or_insert_with(|| Interval { number, width, rows: Vec::new() });

@@ -1,4 +1,4 @@
-//! The sink that fills intervals: the one in which things happen now is kept as plain counters.
+//! The sink that fills intervals: the current interval is stored as plain counters.
 
 use plimsoll_model::{Names, Outcome, Procedure, Sink, Transaction};
 
@@ -6,15 +6,14 @@ use super::{Interval, IntervalRow, Intervals};
 use crate::fine::{OCTAVE, OCTAVES, cell_of};
 use crate::{FineHistogram, Headline};
 
-/// Operations in a row that belong to another interval than the open one before that one is opened instead. Ends come
-/// nearly in order: a few of both come in turn where one interval ends and the next begins.
+/// Number of consecutive operations of another interval after which that interval is opened instead. Ends come nearly in order: around
+/// the boundary of two intervals, a few of both alternate.
 const PATIENCE: u32 = 16;
 
-/// Fills [`Intervals`], at some 10 ns an operation.
+/// Fills [`Intervals`], at about 10 ns per operation.
 ///
-/// One interval is open: a table of counters a procedure, 4 KiB an octave of response times. What belongs to others is
-/// entered in them one by one. When enough in a row does, the open interval is closed: its counters become its
-/// histograms and are used again.
+/// One interval is open: a table of counters per procedure, 4 KiB per octave of response times. Operations of other intervals are added
+/// to these one by one. After enough consecutive ones the open interval is closed: its counters become its histograms and are reused.
 #[derive(Clone, Debug)]
 pub struct IntervalRecorder {
     closed: Intervals,
@@ -25,7 +24,7 @@ pub struct IntervalRecorder {
     write_raw_async: Procedure,
 }
 
-/// The time of the open interval, ns: from `start_ns` on, so long.
+/// The time of the open interval, ns: its start and its length.
 #[derive(Clone, Copy, Debug, Default)]
 struct Span {
     start_ns: i64,
@@ -129,8 +128,8 @@ impl IntervalRecorder {
         self.closed.add(interval);
     }
 
-    /// Takes the intervals out that ended at or before an instant (ns since the Unix epoch), in time order. What comes
-    /// for one of them later makes another part of it. (Of [`Intervals::growing`] none, until it has grown.)
+    /// Takes out the intervals that ended at or before an instant (ns since the Unix epoch), in time order. Later operations of such an
+    /// interval form another part of it. (Of [`Intervals::growing`] none, until it has grown.)
     pub fn drain_before(&mut self, ns: i64) -> Vec<Interval> {
         if self.open.width_ns > 0 && !self.open.holds(ns) && self.open.start_ns < ns {
             self.close();
@@ -152,7 +151,7 @@ impl Sink for IntervalRecorder {
     }
 }
 
-/// What a transaction adds to its row.
+/// A transaction's contribution to its row.
 struct Taken {
     one_way: bool,
     error: bool,
@@ -230,7 +229,7 @@ impl Counters {
         self.times = 0;
     }
 
-    /// What was counted; nothing is, afterwards.
+    /// Takes the counts and resets them.
     fn take(&mut self) -> IntervalRow {
         self.spill();
         self.used = false;

@@ -1,11 +1,11 @@
-//! What an interval holds.
+//! The content of an interval.
 
 use plimsoll_model::{Group, Procedure};
 
 use super::{IntervalWidth, ROW_CELLS};
 use crate::{FineHistogram, GroupKey, Moments};
 
-/// What is added up for one procedure in one interval.
+/// Sums for one procedure in one interval.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct IntervalRow {
     /// Requests; those without an answer among them.
@@ -16,7 +16,7 @@ pub struct IntervalRow {
     pub unanswered: u64,
     /// File data moved, bytes; a lower bound where `payload_unknown` is not 0.
     pub payload_bytes: u64,
-    /// Operations that moved file data of which nobody knows how much.
+    /// Operations that moved an unknown amount of file data.
     pub payload_unknown: u64,
     /// Response times, exact: those that lead ([`Headline`](crate::Headline)); negative ones are left out.
     pub response: Moments,
@@ -36,15 +36,15 @@ impl IntervalRow {
         self.histogram.merge(&other.histogram);
     }
 
-    /// A percentile (0..=100) of the response times, ns, to 0.1 % and within the exact extremes. That of the sum of all
-    /// of a stage's intervals is the percentile that its report shows.
+    /// A percentile (0..=100) of the response times, ns, to 0.1 % and within the exact extremes. The percentile of the sum of a stage's
+    /// intervals is the one in its report.
     pub fn percentile_ns(&self, percentile: f64) -> Option<u64> {
         let (min, max) = (self.response.min_ns()?, self.response.max_ns()?);
         Some(if percentile <= 0.0 { min } else { self.histogram.percentile_ns(percentile)?.clamp(min, max) })
     }
 }
 
-/// One interval: what happened in it, a row a procedure.
+/// One interval: one row per procedure.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Interval {
     pub(crate) number: i64,
@@ -54,7 +54,7 @@ pub struct Interval {
 }
 
 impl Interval {
-    /// The interval in which an instant (ns since the Unix epoch) lies, with nothing in it.
+    /// The empty interval in which an instant (ns since the Unix epoch) lies.
     pub fn at(ns: i64, width: IntervalWidth) -> Self {
         Self { number: width.number(ns), width, rows: Vec::new() }
     }
@@ -118,7 +118,7 @@ impl Interval {
         other.rows().for_each(|(procedure, row)| self.row_mut(procedure).merge(row));
     }
 
-    /// What it costs, in histogram cells.
+    /// Its cost, in histogram cells.
     pub(super) fn cells(&self) -> usize {
         self.rows.iter().map(|(_, row)| row.histogram.len() + ROW_CELLS).sum()
     }

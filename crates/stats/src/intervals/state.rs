@@ -1,4 +1,4 @@
-//! Intervals as bytes, one by one: a long run has more of them than anybody wants to hold.
+//! Serialises intervals one by one, because a long run has too many to hold in memory.
 
 use plimsoll_model::Procedure;
 
@@ -25,7 +25,7 @@ fn to_bytes(what: &impl State) -> Vec<u8> {
     out.bytes
 }
 
-/// Intervals being read back: in bounded memory, whatever the bytes are.
+/// Intervals being read back: in bounded memory, for any input.
 #[derive(Clone, Debug)]
 pub struct IntervalsReader {
     read: Intervals,
@@ -39,10 +39,10 @@ impl Default for IntervalsReader {
 }
 
 impl IntervalsReader {
-    /// Takes what [`Interval::to_bytes`] made. Parts of one interval may come at any place.
+    /// Reads the output of [`Interval::to_bytes`]. Parts of one interval may come in any order.
     ///
     /// # Errors
-    /// When it is something else, or more than can be counted together with those before.
+    /// If the bytes are invalid, or the sums overflow together with the previous ones.
     pub fn interval(&mut self, bytes: &[u8]) -> Result<(), StateError> {
         let interval: Interval = Reader::new(bytes).last()?;
         self.operations += interval.rows().map(|(_, row)| u128::from(row.count)).sum::<u128>();
@@ -53,10 +53,10 @@ impl IntervalsReader {
         Ok(())
     }
 
-    /// Takes what [`Intervals::end_to_bytes`] made: all that was written is there again.
+    /// Reads the output of [`Intervals::end_to_bytes`]: the intervals are complete.
     ///
     /// # Errors
-    /// When it is something else.
+    /// If the bytes are invalid.
     pub fn end(self, bytes: &[u8]) -> Result<Intervals, StateError> {
         let end: End = Reader::new(bytes).last()?;
         let mut read = self.read;

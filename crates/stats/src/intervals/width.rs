@@ -1,6 +1,6 @@
 //! How long an interval is.
 
-/// Shortest first. Each is a multiple of the one before, so that intervals join to whole ones of the next width.
+/// Shortest first. Each is a multiple of the previous one, so that intervals join to whole ones of the next width.
 const LADDER_NS: [i64; 9] = [
     100_000_000,
     SECOND,
@@ -21,12 +21,12 @@ const SECOND: i64 = 1_000_000_000;
 pub struct IntervalWidth(u8);
 
 impl IntervalWidth {
-    /// 100 ms: for what is over before there are many seconds of it.
+    /// 100 ms: for phases of few seconds.
     pub const NARROW: Self = Self(0);
     /// 1 s.
     pub const USUAL: Self = Self(1);
 
-    /// For a phase of a known length: what is shorter than 20 s is cut finer.
+    /// For a phase of a known length: phases shorter than 20 s get narrow intervals.
     pub fn of_phase(length_ns: u64) -> Self {
         if length_ns < 20 * SECOND.unsigned_abs() { Self::NARROW } else { Self::USUAL }
     }

@@ -1,7 +1,7 @@
-//! How files are read and written: sizes of requests, sequences, working set and re-use.
+//! File access patterns: sizes of requests, sequences, working set and re-use.
 //!
-//! Requests count that read or write file data and say which bytes. They are taken in the order in which they were sent: they come in
-//! the order of their ends, so a window of them is kept in order (`WINDOW`).
+//! Only requests that read or write file data with a known range count. They are processed in the order in which they were sent: they
+//! arrive in the order of their ends, so a window of them is sorted (`WINDOW`).
 
 mod reuse;
 mod sequence;
@@ -63,7 +63,7 @@ pub struct SizeClass {
     pub to: u64,
     /// How many requests.
     pub count: u64,
-    /// What they asked for together, bytes.
+    /// Their requested bytes in total.
     pub bytes: u64,
 }
 
@@ -80,7 +80,7 @@ struct Request {
 }
 
 impl Io {
-    /// Takes a transaction that is an operation of its own.
+    /// Takes a transaction that is an operation.
     #[inline]
     pub fn record(&mut self, t: &Transaction) {
         let row = t.procedure.row();
@@ -147,7 +147,7 @@ impl Io {
         all
     }
 
-    /// Adds another part of the same data: of other connections, or of another time.
+    /// Adds another part of the same data: other connections, or another time.
     pub fn merge(&mut self, other: &Self) {
         let mut all = self.settled();
         let other = other.settled();
@@ -158,12 +158,12 @@ impl Io {
         *self = all;
     }
 
-    /// Reads, of what was settled.
+    /// Reads, without those still in the window.
     pub fn reads(&self) -> &Direction {
         &self.reads
     }
 
-    /// Writes, of what was settled.
+    /// Writes, without those still in the window.
     pub fn writes(&self) -> &Direction {
         &self.writes
     }
@@ -173,7 +173,7 @@ impl Io {
         &self.reuse
     }
 
-    /// Reads and writes that are in no other number: their file, place or length is not known.
+    /// Reads and writes that are in no other number, because their file, offset or length is unknown.
     pub fn unknown(&self) -> u64 {
         self.unknown
     }
@@ -200,7 +200,7 @@ impl Direction {
         self.sizes.iter().map(|(count, _)| count).sum()
     }
 
-    /// What they asked for, bytes.
+    /// Their requested bytes.
     pub fn bytes(&self) -> u64 {
         self.sizes.iter().fold(0, |sum, (_, bytes)| sum.saturating_add(*bytes))
     }

@@ -1,8 +1,8 @@
-//! Working set and re-use: which blocks are touched, and how many others between two touches of one (its stack distance).
+//! Working set and re-use: the accessed blocks, and the number of other blocks between two accesses of one (its stack distance).
 //!
-//! Blocks are sampled by a hash of theirs, as SHARDS does (Waldspurger et al. 2015): all touches of a sampled block are kept, in the
-//! order of their time. So memory is bounded, parts can be merged, and a distance among sampled blocks is the distance among all
-//! times the share that is sampled.
+//! Blocks are sampled by their hash, as in SHARDS (Waldspurger et al. 2015): all accesses of a sampled block are kept, in order of time.
+//! So memory is bounded, parts can be merged, and a distance among sampled blocks is the distance among all blocks times the sampled
+//! fraction.
 
 use serde::{Deserialize, Serialize};
 
@@ -26,12 +26,12 @@ pub struct Reuse {
     total: u64,
 }
 
-/// Touches of blocks that were touched before, by how many bytes of other blocks were touched since.
+/// Repeated accesses of blocks, by the bytes of other blocks accessed in between.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Distance {
-    /// A cache of so many bytes that drops what was not used for longest would have had the block.
+    /// An LRU cache of this size would have had the block.
     pub cache_bytes: u64,
-    /// Share of all touches, with those of smaller caches: the hit ratio.
+    /// Fraction of all accesses, including those of smaller caches: the hit ratio.
     pub share: f64,
 }
 
@@ -59,7 +59,7 @@ impl Reuse {
         self.thin_out();
     }
 
-    /// In an order of its own: the same whichever part of the data each touch came from.
+    /// Sorts by a total order, so that the result does not depend on how the data was divided.
     pub(super) fn sort(&mut self) {
         self.touches.sort_unstable();
     }
@@ -80,7 +80,7 @@ impl Reuse {
         self.thin_out();
     }
 
-    /// Touches of blocks, all of them.
+    /// Number of all accesses of blocks.
     pub fn touches(&self) -> u64 {
         self.total
     }
@@ -142,7 +142,7 @@ impl Reuse {
         all
     }
 
-    /// Of each touch of a block that was touched before: how many other blocks among those kept were touched since.
+    /// For each repeated access of a block: the number of other sampled blocks accessed since.
     fn sampled_distances(&self) -> Vec<u64> {
         let mut touches = self.touches.clone();
         // Blocks of one request come in the order of their hashes, the same each time.
@@ -161,7 +161,7 @@ impl Reuse {
     }
 }
 
-/// Marks at places, and sums of them (a Fenwick tree).
+/// Marks at indices, with prefix sums (a Fenwick tree).
 struct Marks(Vec<i64>);
 
 impl Marks {

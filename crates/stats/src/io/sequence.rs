@@ -1,7 +1,7 @@
-//! Whether requests go on where one before them ended.
+//! Detects requests that continue where an earlier one ended.
 //!
-//! A stream is what one connection reads, or writes, of one file. It remembers the last places ([`HEADS`]), because a client
-//! can read at several at once.
+//! A stream is the reads, or the writes, of one connection on one file. It remembers the last positions ([`HEADS`]), because a client can
+//! read at several positions at once.
 
 use std::collections::HashMap;
 
@@ -31,7 +31,7 @@ pub enum Order {
 }
 
 impl Order {
-    /// All of them.
+    /// All kinds.
     pub const ALL: [Self; 4] = [Self::First, Self::Sequential, Self::Strided, Self::Random];
 
     /// The word in reports.
@@ -45,7 +45,7 @@ impl Order {
     }
 }
 
-/// Requests in a row: each begins where the one before it ended.
+/// Consecutive requests, each of which begins where the previous one ended.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub(super) struct Run {
     requests: u64,
@@ -123,7 +123,7 @@ type Key = (u32, u64, bool);
 #[derive(Clone, Debug, Default, Serialize, Deserialize)]
 pub(super) struct Streams {
     young: HashMap<Key, Vec<Head>, foldhash::fast::RandomState>,
-    /// What was young until there was too much of it, and was not used since.
+    /// The entries of the previous generation, without those used since.
     old: HashMap<Key, Vec<Head>, foldhash::fast::RandomState>,
 }
 

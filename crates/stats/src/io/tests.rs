@@ -122,7 +122,7 @@ fn more_streams_than_are_kept_begin_anew_and_lose_no_request() {
     assert!(sequential < files / 10, "{sequential}");
 }
 
-/// A loop over so many blocks: each is used again after all others.
+/// A loop over this number of blocks: each is used again after all others.
 #[test]
 fn a_loop_has_one_stack_distance() {
     let blocks = 1_000u64;
@@ -165,7 +165,7 @@ fn what_is_sampled_is_within_its_stated_error() {
     assert!((hit - exact).abs() < 4.0 * error, "{hit} {exact}");
 }
 
-/// Hits of a cache that drops what was not used for longest, by its own book-keeping.
+/// Hits of an LRU cache, by a naive simulation.
 fn lru_hits(places: &[u64], capacity: usize) -> u64 {
     let (mut by_time, mut time_of) = (std::collections::BTreeMap::new(), std::collections::HashMap::new());
     let mut hits = 0;

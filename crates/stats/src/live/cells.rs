@@ -10,13 +10,13 @@ use crate::{Dimension, Key};
 
 /// Cells of a second that is over: 5 minutes of them take some 13 MiB.
 const MAX_CELLS: usize = 256;
-/// Cells of a second that goes on: beyond, paths are not told apart, and beyond twice as many nothing is.
+/// Maximum number of cells of the current second with separate paths; beyond twice as many, all other dimensions are summed too.
 const MAX_OPEN_CELLS: usize = 4_096;
 
 /// Strangers choose the names.
 type Seeded = foldhash::quality::RandomState;
 
-/// A combination of client, share, operation and path; `None` stands for all others.
+/// A combination of client, share, operation and path; `None` stands for others.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct Place {
     pub(super) client: Option<IpAddr>,
@@ -39,7 +39,7 @@ impl Place {
         }
     }
 
-    /// Whether it is of this key; `None` where it is one of the others.
+    /// Whether it has this key; `None` if it belongs to others.
     pub(super) fn is_in(&self, key: &Key) -> Option<bool> {
         match *key {
             Key::Client(client) => self.client.map(|mine| mine == client),
@@ -70,7 +70,7 @@ impl Cells {
         self.at(place).record(t, response_ns);
     }
 
-    /// The cell of a place, or that of others where there are too many.
+    /// The cell of a place, or that of others if there are too many.
     fn at(&mut self, place: Place) -> &mut LiveSum {
         let cells = self.len();
         let is_there = |place: &Place| self.open.contains_key(place) || self.closed_at(place).is_ok();
@@ -89,7 +89,7 @@ impl Cells {
         self.closed.binary_search_by(|(other, _)| other.cmp(place))
     }
 
-    /// Adds those of another part of the same second.
+    /// Adds the cells of another part of the same second.
     pub(super) fn merge(&mut self, part: Cells) {
         if self.is_empty() {
             *self = part;
@@ -100,7 +100,7 @@ impl Cells {
         }
     }
 
-    /// The second is over: those that clients waited longest for stay as they are, the others are summed.
+    /// Ends the second: the cells for which clients waited longest stay, all others are summed.
     pub(super) fn fold(&mut self) {
         if self.open.is_empty() {
             return;
@@ -128,7 +128,7 @@ impl Cells {
         self.closed.iter().map(|(place, sum)| (place, sum)).chain(&self.open)
     }
 
-    /// The combinations that stay when the second is over, and the sum of the others: those that clients waited longest for first.
+    /// The combinations that stay at the end of the second, longest waits first, and the sum of the others.
     pub fn folded(&self) -> Vec<(Place, LiveSum)> {
         let mut cells = self.clone();
         cells.fold();

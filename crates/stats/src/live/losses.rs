@@ -1,6 +1,6 @@
-//! What a capture lost.
+//! Losses of a capture.
 
-/// What a capture lost.
+/// Losses of a capture.
 #[derive(Clone, Copy, Debug, Default)]
 pub struct LiveLosses {
     /// Packets for which the kernel had no room.

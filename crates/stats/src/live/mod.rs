@@ -1,10 +1,10 @@
 //! The last minutes, second by second, for a live view.
 //!
-//! [`Recent`] is a sink of bounded memory. Its seconds have the numbers of [`Intervals`](crate::Intervals), so a second shows what a report
-//! of that second says. Beside them it has what clients waited for by client, share, operation and path at once ([`Cells`]), to look at any
-//! part of it, and how many requests were outstanding.
+//! [`Recent`] is a sink of bounded memory. Its seconds have the numbers of [`Intervals`](crate::Intervals), so a second shows the same as
+//! a report of that second. In addition it has the waits by client, share, operation and path at once ([`Cells`]), to look at any part of
+//! them, and the number of outstanding requests.
 //!
-//! Nobody here reads a clock: [`Recent::advance`] is told the time.
+//! No code here reads a clock: callers pass the time to [`Recent::advance`].
 
 mod cells;
 mod exemplars;
@@ -38,7 +38,7 @@ const OPEN_SECONDS: i64 = 2;
 /// The last [`KEPT_SECONDS`] seconds.
 #[derive(Clone, Debug)]
 pub struct Recent {
-    /// What was recorded here and is not over.
+    /// Recorded data of seconds that are not over.
     part: LivePart,
     seconds: Seconds,
 }
@@ -55,7 +55,7 @@ impl Recent {
         Self { part: LivePart::new(Headline::Response), seconds: Seconds::default() }
     }
 
-    /// Time has come so far, ns since the Unix epoch: seconds before are there, with or without traffic.
+    /// Sets the current time, ns since the Unix epoch: all earlier seconds exist from now on, with or without traffic.
     pub fn advance(&mut self, now_ns: i64) {
         let now = now_ns.div_euclid(SECOND_NS);
         for second in self.part.take_before(now_ns) {
@@ -66,7 +66,7 @@ impl Recent {
         ended.for_each(|second| second.cells.fold());
     }
 
-    /// Adds a second, or one more part of it, that was recorded elsewhere. One before the first that is there is too old.
+    /// Adds a second, or a part of one, that was recorded elsewhere. Drops it if it is older than the first stored second.
     pub fn merge(&mut self, part: Second) {
         if self.seconds.first().is_some_and(|first| part.number() < first) {
             return;
@@ -80,7 +80,7 @@ impl Recent {
     /// these instants, and at least one packet as long as there are enough.
     pub fn lose(&mut self, (from_ns, to_ns): (i64, i64), packets: u64) {
         let to_ns = to_ns.max(from_ns);
-        // First: a second that is there ends what may come before it.
+        // First, because a stored second ends all earlier ones.
         self.advance(to_ns);
         let last = to_ns.div_euclid(SECOND_NS);
         let first = from_ns.div_euclid(SECOND_NS).max(last.saturating_sub(KEPT_SECONDS as i64 - 1));
@@ -99,7 +99,7 @@ impl Recent {
         }
     }
 
-    /// The seconds, each one second after the one before. Those that [`Recent::advance`] has not reached are not complete.
+    /// The seconds, without gaps. Those after [`Recent::advance`]'s time are incomplete.
     pub fn seconds(&self) -> impl DoubleEndedIterator<Item = &Second> + ExactSizeIterator {
         self.seconds.iter()
     }

@@ -1,4 +1,4 @@
-//! Seconds as they are recorded, one transaction after the other.
+//! Records transactions into seconds.
 
 use std::collections::VecDeque;
 
@@ -10,9 +10,9 @@ use crate::{Headline, IntervalRecorder, IntervalWidth, Intervals};
 /// Seconds that are kept: five minutes.
 pub const KEPT_SECONDS: usize = 300;
 
-/// The seconds of one source, which are taken out when they are over: [`Recent`](super::Recent) has one of its own, and the threads that
-/// make load have one each. Parts put together are the whole, to the last number of [`Second::total`], [`Second::heat`],
-/// [`Second::service_heat`] and [`Second::queue_depth`].
+/// The seconds of one source, which are taken out at their end: [`Recent`](super::Recent) has one source, and so has each load thread.
+/// Merged parts equal the whole, to the last number of [`Second::total`], [`Second::heat`], [`Second::service_heat`] and
+/// [`Second::queue_depth`].
 #[derive(Clone, Debug)]
 pub struct LivePart {
     recorder: IntervalRecorder,
@@ -32,8 +32,8 @@ impl LivePart {
         }
     }
 
-    /// Takes the seconds out that ended at or before an instant, ns since the Unix epoch. What comes for one of them later is another part
-    /// of it.
+    /// Takes out the seconds that ended at or before an instant, ns since the Unix epoch. Later transactions of such a second form
+    /// another part of it.
     pub fn take_before(&mut self, ns: i64) -> Vec<Second> {
         let number = ns.div_euclid(SECOND_NS);
         for interval in self.recorder.drain_before(number.saturating_mul(SECOND_NS)) {
@@ -73,7 +73,7 @@ impl Sink for LivePart {
     }
 }
 
-/// Seconds, each one after the one before; at most [`KEPT_SECONDS`].
+/// Consecutive seconds without gaps; at most [`KEPT_SECONDS`].
 #[derive(Clone, Debug, Default)]
 pub(super) struct Seconds(VecDeque<Second>);
 
@@ -91,14 +91,14 @@ impl Seconds {
         self.0.front().map(Second::number)
     }
 
-    /// The second of an instant, if it is there.
+    /// The second of an instant, if it is stored.
     pub(super) fn get(&self, ns: i64) -> Option<&Second> {
         let place = ns.div_euclid(SECOND_NS).checked_sub(self.first()?)?;
         self.0.get(usize::try_from(place).ok()?)
     }
 
-    /// The second of an instant, made where it is not there; `None` where it is too old. Where it is so late that nothing before it is
-    /// recent, the others go.
+    /// The second of an instant, created if necessary; `None` if it is too old. If it is so late that all earlier seconds are too old,
+    /// these are dropped.
     #[inline]
     pub(super) fn at(&mut self, ns: i64) -> Option<&mut Second> {
         let number = ns.div_euclid(SECOND_NS);

@@ -38,8 +38,8 @@ impl Second {
         self.interval.total()
     }
 
-    /// Requests outstanding, as the mean over the second: the sum of the time that each was outstanding in it. Those without an answer
-    /// are not in it, nor are those that are not answered yet.
+    /// Mean number of outstanding requests over the second: the sum of the times that they were outstanding in it. Without requests that
+    /// have no answer, or none yet.
     pub fn queue_depth(&self) -> f64 {
         self.outstanding_ns as f64 / SECOND_NS as f64
     }

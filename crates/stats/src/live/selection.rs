@@ -6,14 +6,14 @@ use super::Second;
 use super::sum::LiveSum;
 use crate::{Dimension, Key};
 
-/// What a part can be looked at by, and within.
+/// The dimensions of a table of a part, and of its filter.
 pub const LIVE_DIMENSIONS: [Dimension; 4] =
     [Dimension::Client, Dimension::Share, Dimension::Operation, Dimension::Path];
 
 /// A row of a table.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct LiveRow {
-    /// The key; `None` for all others: those that clients waited for too little to be told apart.
+    /// The key; `None` for others: keys with too little waiting for a separate row.
     pub key: Option<Key>,
     /// Its requests.
     pub sum: LiveSum,
@@ -22,11 +22,11 @@ pub struct LiveRow {
 /// A part by one dimension.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct LiveTable {
-    /// Those that clients waited longest for first, all others last.
+    /// Keys with the longest waits first, others last.
     pub rows: Vec<LiveRow>,
-    /// All of them together.
+    /// The sum of all rows.
     pub total: LiveSum,
-    /// Requests of which it is not known whether they belong here: they were not told apart.
+    /// Requests that may or may not belong here: they were summed as others.
     pub unknown: LiveSum,
 }
 

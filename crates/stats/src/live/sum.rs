@@ -41,7 +41,7 @@ impl LiveSum {
         }
     }
 
-    /// Adds others.
+    /// Adds another sum.
     pub fn merge(&mut self, other: &LiveSum) {
         self.count += other.count;
         self.errors += other.errors;
@@ -62,7 +62,7 @@ impl LiveSum {
         self.response_ns
     }
 
-    /// The longest of them, ns.
+    /// The longest one, ns.
     pub fn longest_ns(&self) -> u64 {
         self.longest_ns
     }

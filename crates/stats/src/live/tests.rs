@@ -92,7 +92,7 @@ fn cells_are_bounded_and_what_is_folded_is_counted() {
     let table = recent.table((0, SECOND), &[], Dimension::Client);
     assert_eq!(table.total.count, 20_000);
     assert!(table.rows.last().unwrap().key.is_none() && table.rows.last().unwrap().sum.count > 10_000);
-    // Of a client, nobody knows how many of those are its.
+    // How many of these belong to a certain client is unknown.
     let part = recent.table((0, SECOND), &[Key::Client(client(1))], Dimension::Path);
     assert_eq!(part.unknown.count, table.rows.last().unwrap().sum.count);
 }
@@ -145,7 +145,7 @@ fn percentiles_of_a_part_are_near() {
     assert_eq!(sum.mean_ns(), Some(500.5e6));
 }
 
-/// Threads that share the work, whose seconds are taken out at other times: put together, they are what one of them would have.
+/// Threads share the work, and their seconds are taken out at other times: merged, they equal those of a single thread.
 #[test]
 fn parts_of_a_second_are_the_whole() {
     let mut random = Random::new(23);

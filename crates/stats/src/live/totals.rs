@@ -9,11 +9,11 @@ use crate::{Breakdown, Dimension, Headline};
 /// What [`Totals`] are by, one at a time.
 pub const TOTAL_DIMENSIONS: [Dimension; 4] =
     [Dimension::Server, Dimension::Share, Dimension::Operation, Dimension::Client];
-/// Most keys of each: a program that stores every one of them as time series has to keep them for months.
+/// Maximum number of keys per dimension: a monitoring program stores each as a time series for months.
 pub const MAX_TOTAL_KEYS: usize = 100;
 
-/// Sums by server, by share, by operation and by client. A sum never falls, and a key that is there stays: the first
-/// [`MAX_TOTAL_KEYS`] of a dimension have sums of their own, all others have one together.
+/// Sums by server, by share, by operation and by client. A sum never falls, and a key stays forever: the first [`MAX_TOTAL_KEYS`] of a
+/// dimension have separate sums, all others share one.
 #[derive(Clone, Debug)]
 pub struct Totals {
     by: [Breakdown; TOTAL_DIMENSIONS.len()],
@@ -38,7 +38,7 @@ impl Totals {
         &self.exemplars
     }
 
-    /// Adds those of another part of the same traffic.
+    /// Adds the sums of another part of the same traffic.
     pub fn merge(&mut self, part: &Totals) {
         self.by.iter_mut().zip(&part.by).for_each(|(all, part)| all.merge(part));
         self.exemplars.merge(&part.exemplars);
@@ -51,7 +51,7 @@ impl Totals {
 }
 
 impl Sink for Totals {
-    /// Counts what a report counts by key.
+    /// Counts the same transactions as a report's breakdown.
     fn transaction(&mut self, t: &Transaction, _names: &Names) {
         let one_way = t.procedure == self.write_raw_async;
         if one_way || t.long_lived || !t.counted || t.outcome == Outcome::NeverSent {

@@ -1,8 +1,8 @@
-//! Statistics and intervals as bytes, and back: everything that reports and comparisons are made from, to the last bit.
+//! Statistics and intervals as bytes, and back: the exact basis of all reports and comparisons.
 //!
-//! The bytes are numbers of 7 bits a byte (LEB128), in the order of the fields, after the names that they mention. They are
-//! made for a recording, which frames, packs and versions them ([`STATE_VERSION`]). What is read back may be anything: lengths
-//! are held against what is left, numbers against what they can be, and what is no state is an error that says where.
+//! The bytes are LEB128 numbers, in the order of the fields, after the names that they refer to. They are made for a recording, which
+//! frames, compresses and versions them ([`STATE_VERSION`]). The reader accepts any input: it checks lengths against the remaining bytes
+//! and numbers against their limits, and reports an invalid state with its position.
 
 mod number;
 mod words;
@@ -23,7 +23,7 @@ pub(crate) const MOST: u64 = 1 << 56;
 /// Bytes that are no state.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct StateError {
-    /// What was being read.
+    /// The field being read.
     pub what: &'static str,
     /// How many bytes were left.
     pub left: usize,
@@ -50,7 +50,7 @@ pub(crate) fn to_bytes<T: State>(of: &T) -> Vec<u8> {
     out.bytes
 }
 
-/// What was written so far.
+/// The bytes written so far.
 #[derive(Default)]
 pub(crate) struct Writer {
     pub(crate) bytes: Vec<u8>,
@@ -58,7 +58,7 @@ pub(crate) struct Writer {
 }
 
 impl Writer {
-    /// What was written, after the names that it mentions.
+    /// The written bytes, after the names that they refer to.
     pub(crate) fn with_names(mut self, names: &Names) -> Vec<u8> {
         let mut out = Writer::default();
         // In the order of their numbers, which orders keys with equal counts.
@@ -75,7 +75,7 @@ impl Writer {
     }
 }
 
-/// What is left to be read.
+/// The bytes still to read.
 pub(crate) struct Reader<'a> {
     bytes: &'a [u8],
     symbols: HashMap<u32, Symbol>,
@@ -133,11 +133,11 @@ impl<'a> Reader<'a> {
     }
 }
 
-/// A counter: like a number, and small enough to be added to others.
+/// A counter: a number small enough for sums without overflow.
 pub(crate) struct Counter;
 
 impl Counter {
-    /// Whether each of them can be one.
+    /// Whether all of them are small enough.
     pub(crate) fn all(counters: &[u64]) -> bool {
         counters.iter().all(|&count| count < MOST)
     }
@@ -148,7 +148,7 @@ impl Counter {
     }
 }
 
-/// Fields one after the other; then, where there is one, the question whether they make sense together.
+/// Consecutive fields, optionally followed by a consistency check.
 macro_rules! fields {
     ($what:literal, $of:ident { $($field:tt),+ $(,)? } $(if $check:expr)?) => {
         impl crate::state::State for $of {

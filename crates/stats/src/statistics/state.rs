@@ -7,7 +7,7 @@ use crate::state::{Reader, State, StateError, Writer};
 use crate::{Accumulator, MAX_SERIES_BINS};
 
 impl Statistics {
-    /// The state of statistics and of what was seen around them, as bytes.
+    /// Statistics and coverage as bytes.
     pub fn to_bytes(&self, coverage: &Coverage, names: &Names) -> Vec<u8> {
         let mut out = Writer::default();
         self.put(&mut out);
@@ -15,10 +15,10 @@ impl Statistics {
         out.with_names(names)
     }
 
-    /// The other way; names are added to `names`.
+    /// Reads the output of [`Statistics::to_bytes`]; adds its names to `names`.
     ///
     /// # Errors
-    /// When the bytes are not what [`Statistics::to_bytes`] makes, or there is no room for the names.
+    /// If the bytes are invalid, or there is no room for the names.
     pub fn from_bytes(bytes: &[u8], names: &mut Names) -> Result<(Self, Coverage), StateError> {
         Reader::with_names(bytes, names)?.last()
     }

@@ -1,4 +1,4 @@
-//! How long passes from one answer to the next while a request waits all the time: what a server needs for one that serves one at a time.
+//! Times between consecutive answers while a request waits all the time: the service time of a server that serves one request at a time.
 
 use plimsoll_model::Transaction;
 use serde::{Deserialize, Serialize};

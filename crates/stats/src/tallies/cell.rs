@@ -1,4 +1,4 @@
-//! Sums over requests for one operation, and whether they took longer than those of others.
+//! Sums over requests of one operation, and their comparison with others.
 
 use plimsoll_model::{Operation, Transaction};
 use serde::{Deserialize, Serialize};
@@ -7,12 +7,12 @@ use crate::accumulator::Sample;
 
 /// Requests for an operation that are compared, at least.
 pub const MIN_COMPARED: u64 = 20;
-/// An operation is slow when its mean is so many times that of the others,
+/// Minimum mean of a slow operation, as a multiple of the others' mean.
 pub const SLOW_MEAN: f64 = 3.0;
-/// and so is its typical (geometric mean) time: a few long requests among many make nothing slow.
+/// Minimum typical (geometric mean) time of a slow operation, as a multiple: a few long requests among many do not make it slow.
 pub const SLOW_TYPICAL: f64 = 2.0;
 
-/// Sums over requests. Times stop at 2^56 ns (two years), so that sums of them cannot overflow.
+/// Sums over requests. Times are limited to 2^56 ns (two years), so that sums cannot overflow.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Cell {
     /// Requests whose response time is known.
@@ -29,12 +29,12 @@ pub struct Cell {
     pub payload: u64,
 }
 
-/// Fewer requests are compared where the factor is larger: so many on one side,
+/// Minimum number of requests on one side if the factor is at least `FAR_SLOWER`; other comparisons need more.
 const MIN_FAR: u64 = 10;
-/// … of which the mean and the typical time are so many times the others'.
+/// Minimum factor of mean and typical time for a comparison with few requests.
 const FAR_SLOWER: f64 = 10.0;
 
-/// What an operation needs to be slow.
+/// Minimum values for a slow operation.
 struct Limits {
     least: u64,
     mean: f64,
@@ -44,7 +44,7 @@ struct Limits {
 const MOST_NS: u64 = 1 << 56;
 
 impl Cell {
-    /// A request, standing for `weight` of them in the counts.
+    /// Adds a request that stands for `weight` requests in the counts.
     #[inline]
     pub(super) fn of(t: &Transaction, measured: &Sample, waited_ns: u64, weight: u64) -> Self {
         let service = measured.service_ns();
@@ -82,7 +82,7 @@ impl Cell {
         };
     }
 
-    /// What is left without a part.
+    /// The difference to a part.
     pub fn without(&self, part: &Cell) -> Cell {
         Cell {
             count: self.count.saturating_sub(part.count),
@@ -143,38 +143,38 @@ impl Default for ByOperation {
     }
 }
 
-/// How requests compare with those of others for the same operations.
+/// Comparison of requests with others of the same operations.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Excess {
     /// Requests for operations that the others have as well.
     pub requests: u64,
-    /// How long clients waited for them, ns.
+    /// Time that clients waited for these requests, ns.
     pub waited_ns: f64,
-    /// … and for all of these requests, of operations that the others lack too, ns.
+    /// Time that clients waited for all requests, including operations that the others lack, ns.
     pub whole_ns: f64,
-    /// How long they would have waited if each had taken as long as the others' mean, ns.
+    /// The waiting time if each had taken as long as the others' mean, ns.
     pub expected_ns: f64,
     /// The part of the difference that is service time, where it is known.
     pub service_share: Option<f64>,
     /// The operation with the largest difference.
     pub operation: Operation,
-    /// … its requests,
+    /// Number of requests for that operation.
     pub count: u64,
-    /// … their mean, ns,
+    /// Mean time of these requests, ns.
     pub mean_ns: f64,
-    /// … and that of the others, ns, for requests of the same size.
+    /// Mean time of the others' requests of the same size, ns.
     pub others_ns: f64,
-    /// How many times as long as the others' its typical (geometric mean) time is.
+    /// Its typical (geometric mean) time, as a multiple of the others'.
     pub typical: f64,
 }
 
 impl Excess {
-    /// How much longer clients waited than the others would have, ns.
+    /// Additional waiting time compared with the others, ns.
     pub fn ns(&self) -> f64 {
         self.waited_ns - self.expected_ns
     }
 
-    /// How many times as long as the others'.
+    /// Waiting time as a multiple of the others'.
     pub fn times(&self) -> f64 {
         self.mean_ns / self.others_ns
     }
@@ -204,7 +204,7 @@ impl ByOperation {
         self.0.iter_mut().zip(other.0.iter()).for_each(|(mine, theirs)| mine.add(theirs));
     }
 
-    /// What is left without a part.
+    /// The difference to a part.
     pub fn without(&self, part: &ByOperation) -> ByOperation {
         let mut rest = ByOperation::default();
         rest.0
@@ -214,7 +214,7 @@ impl ByOperation {
         rest
     }
 
-    /// Those of some operations.
+    /// The sums of some operations.
     pub fn only(&self, is_in: impl Fn(Operation) -> bool) -> ByOperation {
         let mut part = ByOperation::default();
         let kept = part.0.iter_mut().zip(self.iter()).filter(|(_, (operation, _))| is_in(*operation));
@@ -222,8 +222,8 @@ impl ByOperation {
         part
     }
 
-    /// How these requests compare with `others`; `None` where they are not slow: an operation must be by [`SLOW_MEAN`] and
-    /// [`SLOW_TYPICAL`], and all waiting twice what it would be.
+    /// Compares these requests with `others`; `None` if they are not slow: an operation must be slow by [`SLOW_MEAN`] and
+    /// [`SLOW_TYPICAL`], and the total wait must be twice the expected one.
     pub fn slower_than(&self, others: &ByOperation) -> Option<Excess> {
         self.compared(others, &Limits { least: MIN_COMPARED, mean: SLOW_MEAN, typical: SLOW_TYPICAL })
     }
@@ -274,7 +274,7 @@ impl ByOperation {
     }
 }
 
-/// How many times as much data a request moved as one of the others, at least 1: it may take so many times as long.
+/// Ratio of the mean data sizes, at least 1: a larger request may take proportionally longer.
 fn larger(mine: &Cell, theirs: &Cell) -> f64 {
     let size = |cell: &Cell| cell.payload as f64 / cell.count.max(1) as f64;
     if theirs.payload == 0 { 1.0 } else { (size(mine) / size(theirs)).max(1.0) }

@@ -20,14 +20,14 @@ pub struct Course {
     /// Width of a bin, as the power of two of its nanoseconds: which bin it is must not cost a division.
     shift: u32,
     bins: Vec<ByOperation>,
-    /// Per bin, how long requests were outstanding within it, together, ns.
+    /// Per bin, the total time that requests were outstanding in it, ns.
     outstanding_ns: Vec<u64>,
 }
 
 /// A part of the time in which requests took longer than in the rest.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct SlowSpan {
-    /// Its first bin, and the one behind its last.
+    /// Its first bin, and the one after its last.
     pub bins: (usize, usize),
     /// How it compares with the rest.
     pub excess: Excess,
@@ -38,11 +38,11 @@ pub struct SlowSpan {
 /// Load and response time of the bins with most, and with fewest requests outstanding.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Busy {
-    /// Requests outstanding on average when there were many, and when there were few.
+    /// Mean number of outstanding requests, in busy and in quiet times.
     pub outstanding: [f64; 2],
-    /// Responses per second, likewise,
+    /// Responses per second, in busy and in quiet times.
     pub per_second: [f64; 2],
-    /// … and those of the operation with the largest difference.
+    /// The same for the operation with the largest difference.
     pub per_second_of_operation: [f64; 2],
     /// How the response times compare.
     pub excess: Excess,
@@ -203,8 +203,8 @@ impl Course {
         Some(SlowSpan { bins: best, excess: slow.slower_than(&rest)?, load })
     }
 
-    /// The quarter of the bins with most requests outstanding against the quarter with fewest, of those with any; `None` where the one
-    /// is not slower than the other.
+    /// Compares the quarter of the bins with most outstanding requests with the quarter with fewest, among bins with any; `None` if it is
+    /// not slower.
     pub fn busy(&self) -> Option<Busy> {
         // The last bin is not over.
         let over = self.bins.split_last().map(|(_, over)| over)?;

@@ -1,4 +1,4 @@
-//! Who had written how much when a server first answered that its storage is full.
+//! Bytes written per client when a server first answered that its storage is full.
 
 use std::net::IpAddr;
 

@@ -1,11 +1,11 @@
-//! Directories that clients list: requests and the size of what they return.
+//! Directory listings: requests and the sizes of their responses.
 
 use plimsoll_model::{Operation, Symbol, Transaction};
 use serde::{Deserialize, Serialize};
 
 use super::{Cell, cell};
 
-/// Directories held. Others are in no row.
+/// Maximum number of directories; further ones are not counted.
 const MAX_ROWS: usize = 512;
 
 /// Requests that listed one directory.
@@ -17,11 +17,11 @@ pub struct Listing {
     pub path: Symbol,
     /// The requests.
     pub cell: Cell,
-    /// Their responses, bytes: those of known size.
+    /// Bytes of their responses, if known.
     pub bytes: u64,
 }
 
-/// All of them.
+/// All directories.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Listings(Vec<Listing>);
 

@@ -1,7 +1,7 @@
 //! Requests that waited for a byte-range lock, by file, and the clients that had a lock on the file meanwhile.
 //!
-//! SMB's LOCK and UNLOCK are one procedure. A client had a lock from an answer to it up to its next request for the file, if a request of
-//! another client was granted as soon as that came: what was not released would not be granted.
+//! SMB's LOCK and UNLOCK are one procedure. A client is taken to have held a lock from an answer until its next request for the file, if
+//! the waiting request of another client was granted as soon as that request came: it must have been an unlock.
 
 mod refused;
 
@@ -14,7 +14,7 @@ use serde::{Deserialize, Serialize};
 use super::cell;
 pub use refused::{LockHolder, LockRefusals};
 
-/// Files of which the waits are summed. Of others nothing is known.
+/// Maximum number of files with sums; waits for further files are not counted.
 const MAX_FILES: usize = 256;
 /// Files that are locked and followed: 1 MiB.
 const MAX_LOCKED: usize = 1024;
@@ -34,11 +34,11 @@ struct File {
 /// Requests that waited for locks on a file.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct LockWaits {
-    /// Its server,
+    /// The server.
     pub server: IpAddr,
-    /// … share,
+    /// The share.
     pub share: Symbol,
-    /// … and path, where known.
+    /// The path, if known.
     pub path: Symbol,
     /// Requests.
     pub requests: u64,
@@ -58,7 +58,7 @@ struct Span {
     to_ns: i64,
 }
 
-/// What was seen last of a file.
+/// The last events of a file.
 #[derive(Clone, Debug, Default, Serialize, Deserialize)]
 struct Recent {
     /// The last answer to each client's LOCK, ns.
@@ -70,7 +70,7 @@ struct Recent {
     waits: VecDeque<Span>,
 }
 
-/// All of it.
+/// All files.
 #[derive(Clone, Debug, Default, Serialize, Deserialize)]
 pub(super) struct Locks {
     files: Vec<LockWaits>,
@@ -231,7 +231,7 @@ impl Recent {
         let Some(place) = self.granted.iter().position(|(ip, _)| *ip == client) else { return };
         let (_, from_ns) = self.granted.swap_remove(place);
         let span = Span { client, from_ns, to_ns: at_ns };
-        // Its answer may come behind that of the request that waited.
+        // Its answer may come after that of the waiting request.
         if self.waits.iter().any(|wait| span.was_waited_for(wait)) {
             push(&mut self.holds, span);
         } else {

@@ -1,7 +1,7 @@
-//! What a diagnosis compares: waiting by client, server, share and operation, by path, and for errors.
+//! Sums for a diagnosis: waiting by client, server, share and operation, by path, and for errors.
 //!
-//! It must cost next to nothing: a request is found its sums by the number of its connection, in a table of the connections seen
-//! last, and everything else is added up when it is asked for.
+//! They must be cheap: the sums of a request are found by the number of its connection, in a table of recently seen connections, and all
+//! totals are computed on request.
 
 mod answers;
 mod cell;
@@ -36,12 +36,12 @@ pub use statuses::{ErrorRow, Errors};
 use crate::accumulator::Sample;
 use crate::state::{Reader, State, StateError, Writer};
 
-/// Places held: 5 MiB. What belongs to others is in no comparison.
+/// Maximum number of places: 5 MiB. The data of further places is not compared.
 const MAX_PLACES: usize = 4096;
 /// Connections of which the place is remembered.
 const RECENT: usize = 256;
 
-/// A client, a server and a share of it.
+/// A client, a server and one of its shares.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
 pub struct PlaceKey {
     /// Client address.
@@ -52,7 +52,7 @@ pub struct PlaceKey {
     pub share: Symbol,
 }
 
-/// What one client waited for at one share.
+/// Waits of one client at one share.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Place {
     /// Whose.
@@ -63,7 +63,7 @@ pub struct Place {
     pub span_ns: (i64, i64),
 }
 
-/// What a diagnosis compares.
+/// Sums for a diagnosis.
 #[derive(Clone, Debug, Default, Serialize, Deserialize)]
 pub struct Tallies {
     numbers: HashMap<PlaceKey, usize>,
@@ -76,9 +76,9 @@ pub struct Tallies {
     errors: Errors,
     repeats: repeats::Repeats,
     refusals: refusals::Refusals,
-    /// Requests for names that are not there,
+    /// Requests for missing names.
     absent: ByOperation,
-    /// … and how many there are at each place, by the numbers of the places.
+    /// Number of these at each place, by the numbers of the places.
     absent_at: Vec<u64>,
     answers: Box<[Answers; Operation::ALL.len()]>,
     locks: locks::Locks,
@@ -255,7 +255,7 @@ impl Tallies {
         &self.paths
     }
 
-    /// How answers to requests for an operation follow each other while others wait.
+    /// Times between answers to requests for an operation while others wait.
     pub fn answers(&self, operation: Operation) -> &Answers {
         &self.answers[operation as usize]
     }
@@ -275,7 +275,7 @@ impl Tallies {
         &self.errors
     }
 
-    /// Refusals by client, share, operation and status, with what was carried out before and since.
+    /// Refusals by client, share, operation and status, with successes before and since.
     pub fn refusals(&self) -> Vec<Refusal> {
         let answered = |key: &PlaceKey, operation: Operation| {
             let place = self.numbers.get(key).and_then(|&number| self.places.get(number));
@@ -306,7 +306,7 @@ impl Tallies {
         places.filter(|(place, _)| is_in(&place.key)).map(|(_, count)| *count).sum()
     }
 
-    /// Requests after pauses against the others, for each share and operation that had pauses.
+    /// Requests after pauses compared with others, for each share and operation with pauses.
     pub fn after_pauses(&self) -> Vec<AfterPause> {
         self.pauses.slow(|server, share| self.sum(|key| key.server.ip == server && key.share == share))
     }
@@ -316,7 +316,7 @@ impl Tallies {
         &self.long
     }
 
-    /// Who had written how much when a server first answered that its storage is full.
+    /// Bytes written per client when a server first answered that its storage is full.
     pub fn full(&self) -> Option<&Full> {
         self.full.as_ref()
     }

@@ -1,8 +1,8 @@
-//! Which paths clients waited for, in bounded memory.
+//! The paths for which clients waited, in bounded memory.
 //!
-//! A map of all paths would cost each request a search in it. So the paths of some are noted: one whenever clients have waited for
-//! a step more, and one whenever they have asked for a step of requests more. Each stands for a step.
-//! Steps begin so small that every request is noted, and double with the number of notes.
+//! A map of all paths would need a lookup for each request. So only some paths are noted: one whenever clients have waited for another
+//! step of time, and one after each further step of requests. Each note stands for one step. Steps are so small at first that every
+//! request is noted, and double with the number of notes.
 
 use std::collections::HashMap;
 use std::collections::hash_map::Entry;
@@ -24,7 +24,7 @@ const FIRST_STEP_NS: u64 = 1_000;
 /// Paths and operations held. Beyond, those with the least waiting go.
 const MAX_ROWS: usize = 4096;
 
-/// What is noted of one operation on one path.
+/// Notes of one operation on one path.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct PathRow {
     /// Its share, where known.
@@ -69,10 +69,10 @@ impl Step {
         Self { size, passed: 0, until: size, notes: 0 }
     }
 
-    /// How much the note stands for; the next comes after a step of half to one and a half times its size.
+    /// The weight of the note; the next one follows after a step of half to one and a half times its size.
     ///
-    /// Of steps of the `first` size nothing is left over, so that sums are exact. Later ones stand for their size, however much has passed:
-    /// a long request crosses more of them, and is not to be given what short ones before it had left.
+    /// Steps of the `first` size leave no remainder, so that sums are exact. Later notes stand for their step size, however much has
+    /// passed: a long request crosses several steps, and must not get the remainder of earlier short ones.
     fn take(&mut self, random: u64, first: u64) -> u64 {
         self.notes += 1;
         let (size, until) = (self.size, self.until);

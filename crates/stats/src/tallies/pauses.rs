@@ -1,4 +1,4 @@
-//! Requests after a pause, in which nobody asked a share for the same operation: what sleeps when it is idle is slow to wake.
+//! Requests after a pause, in which no client sent this operation to the share: storage that sleeps when idle is slow to wake up.
 
 use std::collections::HashMap;
 use std::net::IpAddr;
@@ -10,9 +10,9 @@ use super::{ByOperation, Cell};
 
 /// The shortest pause, as the power of two of its nanoseconds: 134 ms.
 const FIRST_SHIFT: u32 = 27;
-/// Pauses are told apart by their power of two; the last one has all that are longer: from 73 minutes on.
+/// Pauses are classified by powers of two; the last class has all longer ones: from 73 minutes on.
 const BINS: usize = 16;
-/// Shares of servers that are followed: 40 KiB each. What belongs to others is in no row.
+/// Maximum number of shares: 40 KiB each. The data of further shares is not counted.
 const MAX_SHARES: usize = 128;
 /// Rows: 1 KiB each.
 const MAX_ROWS: usize = 1024;
@@ -26,7 +26,7 @@ struct Busy {
     is_known: bool,
     /// The last answer, ns.
     end_ns: i64,
-    /// The first request after the last pause, and its answer: what was sent between them was sent after the pause as well, ns.
+    /// The first request after the last pause, and its answer, ns: requests sent between them count as after the pause as well.
     first_ns: (i64, i64),
     pause_ns: u64,
 }
@@ -42,7 +42,7 @@ pub(super) struct PauseRow {
     least_ns: [u64; BINS],
 }
 
-/// Requests after a pause, and the others for the same operation at the same share.
+/// Requests after a pause, and other requests for the same operation at the same share.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct AfterPause {
     /// The server.
@@ -55,11 +55,11 @@ pub struct AfterPause {
     pub least_ns: u64,
     /// The requests after pauses of this length.
     pub after: Cell,
-    /// The others.
+    /// The other requests.
     pub others: Cell,
 }
 
-/// All of it.
+/// All shares.
 #[derive(Clone, Debug, Default, Serialize, Deserialize)]
 pub(super) struct Pauses {
     shares: HashMap<Share, u32>,
@@ -139,8 +139,8 @@ impl Pauses {
         (rows.len() <= MAX_ROWS).then(|| Self { rows, ..Self::default() })
     }
 
-    /// For each row the pause from which on requests differ most from the others, if they take longer; `all` gives all requests of a
-    /// share.
+    /// For each row the minimum pause after which requests differ most from the others, if they take longer; `all` returns all requests
+    /// of a share.
     pub(super) fn slow(&self, all: impl Fn(IpAddr, Symbol) -> ByOperation) -> Vec<AfterPause> {
         self.rows.iter().filter_map(|row| row.split(&all(row.server, row.share))).collect()
     }
@@ -178,7 +178,7 @@ mod tests {
 
     const MS: i64 = 1_000_000;
 
-    /// Requests to one share: from an instant, for so long, ms.
+    /// Requests to one share: (start, duration), ms.
     fn split(requests: &[(i64, i64)]) -> Option<AfterPause> {
         let (mut pauses, mut all) = (Pauses::default(), ByOperation::default());
         for &(from_ms, took_ms) in requests {

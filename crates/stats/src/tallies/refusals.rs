@@ -12,7 +12,7 @@ use super::PlaceKey;
 use super::paths::Paths;
 use crate::state::Counter;
 
-/// Statuses of operations at places held: 100 KiB. What is beyond is in no row.
+/// Maximum number of rows (place, operation, status): 100 KiB. Further ones are not counted.
 const MAX_ROWS: usize = 512;
 /// Paths held, and logons: 100 KiB each.
 const MAX_PATHS: usize = 1024;
@@ -28,20 +28,20 @@ pub struct Refusal {
     pub protocol: Protocol,
     /// As on the wire.
     pub status: u32,
-    /// What was asked for.
+    /// The operation.
     pub operation: Operation,
-    /// The account, if it is known and only one,
+    /// The account, if known and unique.
     pub user: Symbol,
-    /// … and the path.
+    /// The path.
     pub path: Symbol,
     /// How many.
     pub count: u64,
     /// When the first was answered, ns.
     pub first_ns: i64,
-    /// Requests of the same client for the same operation at the same share that were carried out before the first refusal: at least, where
-    /// some were for names that do not exist,
+    /// Requests of the same client for the same operation at the same share that succeeded before the first refusal; a lower bound if
+    /// some were for names that do not exist.
     pub before: u64,
-    /// … and since then.
+    /// Such requests that succeeded since then.
     pub later: u64,
     /// Of the refusals, those for paths for which the same client's requests had been carried out before and were not since.
     pub same_path: u64,
@@ -66,7 +66,7 @@ struct PathRefusal {
     count: u64,
 }
 
-/// Logons, mounts and the like of one account: how many succeeded, and the refusals since the last that did.
+/// Session requests of one account (logons, mounts): successes, and refusals since the last success.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 struct Logon {
     place: PlaceKey,
@@ -87,17 +87,17 @@ pub struct RefusedPath {
     pub protocol: Protocol,
     /// As on the wire.
     pub status: u32,
-    /// What was asked for,
+    /// The operation.
     pub operation: Operation,
-    /// … at this share,
+    /// The share.
     pub share: Symbol,
-    /// … for this path.
+    /// The path.
     pub path: Symbol,
     /// How many.
     pub count: u64,
 }
 
-/// All of it.
+/// All rows.
 #[derive(Clone, Debug, Default, Serialize, Deserialize)]
 pub(super) struct Refusals {
     numbers: HashMap<Key, usize, foldhash::fast::RandomState>,
@@ -109,7 +109,7 @@ pub(super) struct Refusals {
 }
 
 impl Refusals {
-    /// Takes a refusal at a place that has answered so many requests for the operation, so many of them at most with no such name.
+    /// Takes a refusal at a place that has answered `answered` requests for the operation, at most `missing` of them with "no such name".
     #[cold]
     pub(super) fn record(&mut self, t: &Transaction, place: PlaceKey, (answered, absent): (u64, u64), paths: &Paths) {
         let Some(status) = t.status else { return };
@@ -148,7 +148,7 @@ impl Refusals {
         }
     }
 
-    /// Takes a request to log on, mount and the like: they have steps, so that those that succeed are told by their procedure.
+    /// Takes a session request (logon, mount). These have several steps, so successes are identified by their procedure.
     #[cold]
     pub(super) fn record_logon(&mut self, t: &Transaction, place: PlaceKey) {
         let is_it = |one: &Logon| (one.place, one.procedure, one.user) == (place, t.procedure, t.user);
@@ -170,7 +170,7 @@ impl Refusals {
         }
     }
 
-    /// Refusals so far, whatever their status.
+    /// Refusals so far, with any status.
     fn refused(&self, place: &PlaceKey, operation: Operation) -> u64 {
         let is_there = |row: &&Refusal| row.operation == operation && row.place == *place;
         self.rows.iter().filter(is_there).map(|row| row.count).sum()
@@ -198,8 +198,8 @@ impl Refusals {
         }
     }
 
-    /// Adds another part of the same data: what succeeded in one part before the first refusal in it counts as since, where the other
-    /// part has an earlier one.
+    /// Adds another part of the same data. Successes before the first refusal in one part count as later ones if the other part has an
+    /// earlier refusal.
     pub(super) fn merge(&mut self, rows: Vec<Refusal>, paths: Vec<RefusedPath>) {
         rows.into_iter().for_each(|row| self.add(row));
         self.others.extend(paths);
@@ -227,7 +227,7 @@ impl Refusals {
     pub(super) fn rows(&self, all: impl Fn(&PlaceKey, Operation) -> u64, paths: &Paths) -> Vec<Refusal> {
         let settle = |row: &Refusal| {
             let since = all(&row.place, row.operation).saturating_sub(row.answered);
-            // Of other statuses those before the first of this one are not since.
+            // Successes before the first refusal with this status do not count as later ones for this row.
             let others = self.rows.iter().filter(|one| (one.place, one.operation) == (row.place, row.operation));
             let refused: u64 = others.filter(|one| one.first_ns >= row.first_ns).map(|one| one.count).sum();
             // Of logons it is known, and read from a recording.
@@ -267,7 +267,7 @@ impl Refusals {
             .sum()
     }
 
-    /// What was written with [`Refusals::rows`].
+    /// The state written with [`Refusals::rows`].
     pub(super) fn of(rows: Vec<Refusal>, others: Vec<RefusedPath>) -> Option<Self> {
         let mut all = Self { others, ..Self::default() };
         let is_sound = all.others.len() <= MAX_PATHS

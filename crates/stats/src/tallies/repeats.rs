@@ -8,7 +8,7 @@ use serde::{Deserialize, Serialize};
 
 use StatusFamily::{Dos, Errno, Nfs, Nlm, Nt};
 
-/// Errors that wait to be repeated: 128 KiB. Of others nothing is known.
+/// Maximum number of errors that may be repeated: 128 KiB. Further ones are not tracked.
 const MAX_WAITING: usize = 1024;
 /// A request that comes later is another one, ns. NFS clients wait for 15 s at most, SMB clients for less.
 const LATEST_NS: u64 = 16_000_000_000;

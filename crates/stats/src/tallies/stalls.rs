@@ -9,13 +9,13 @@ use serde::{Deserialize, Serialize};
 const FIRST_NS: u64 = 1 << 24;
 /// Requests noted: 64 KiB.
 const MAX_NOTED: usize = 1024;
-/// Requests that end so soon after each other belong to the same stall, ns.
+/// Requests that end within this time of each other belong to the same stall, ns.
 const JOINED_NS: i64 = 10_000_000;
 /// Stalls at regular intervals, at least.
 const LEAST_STALLS: usize = 6;
-/// So many of the intervals,
+/// Minimum fraction of the intervals that are near to their median.
 const MOST_INTERVALS: f64 = 0.8;
-/// … are this near to their median.
+/// Maximum relative distance of these intervals from their median.
 const NEAR: f64 = 0.1;
 /// Stalls take this part of an interval at most.
 const SHORT: f64 = 0.5;
@@ -29,11 +29,11 @@ pub struct Long {
     pub waited_ns: u64,
     /// Whose it was.
     pub client: IpAddr,
-    /// What it asked for,
+    /// The operation.
     pub operation: Operation,
-    /// … on which share
+    /// The share.
     pub share: Symbol,
-    /// … and path, where known.
+    /// The path, if known.
     pub path: Symbol,
 }
 
@@ -53,7 +53,7 @@ pub struct Periodic {
     pub stalls: u64,
     /// When the first began, ns.
     pub first_ns: i64,
-    /// All requests took at least so long, ns.
+    /// The shortest request, ns.
     pub least_ns: u64,
     /// The requests.
     pub requests: Vec<Long>,

@@ -21,7 +21,7 @@ const ABSENT: [(StatusFamily, u32); 7] = [
     (Errno, 2),
 ];
 
-/// Statuses of operations held; what is beyond is in `others`.
+/// Maximum number of rows (operation, status); further ones are in `others`.
 const MAX_ROWS: usize = 256;
 
 /// Whether a request asked for a name that is not there.
@@ -39,7 +39,7 @@ pub struct ErrorRow {
     pub status: u32,
     /// How the requests ended.
     pub outcome: Outcome,
-    /// What they asked for.
+    /// The operation.
     pub operation: Operation,
     /// How many.
     pub count: u64,
@@ -47,9 +47,9 @@ pub struct ErrorRow {
     pub waited_ns: u64,
     /// When the first was answered, ns.
     pub first_ns: i64,
-    /// Of how many the client sent such a request for the same path later,
+    /// Number of requests that the client repeated later for the same path.
     pub repeated: u64,
-    /// … and the pauses before that, ns: no response time has them.
+    /// Sum of the pauses before these repetitions, ns: no response time includes them.
     pub paused_ns: u64,
     /// The client, if only one got it.
     pub client: Option<IpAddr>,

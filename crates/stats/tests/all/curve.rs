@@ -9,7 +9,7 @@ use plimsoll_stats::curve::{
 use plimsoll_testkit::Random;
 
 const LOADS: [f64; 10] = [1.0, 2.0, 4.0, 8.0, 12.0, 16.0, 24.0, 32.0, 48.0, 64.0];
-/// Measurements of the same curve, each with other errors.
+/// Number of simulated measurements of the same curve.
 const SEEDS: u64 = 200;
 
 fn exactly(value: f64) -> Number {
@@ -103,7 +103,7 @@ fn what_cannot_be_told_is_said() {
     let law = Law { lambda: 100.0, sigma: 0.05, kappa: 0.01 };
     assert_eq!(judged(&curve(&law, &LOADS[..4], 0.0, 1)).1, Err(NoKnee::TooFew));
     assert_eq!(judged(&[]).1, Err(NoKnee::TooFew));
-    // The same loads again are no other ones.
+    // Repeated loads are not additional loads.
     let again: Vec<f64> = LOADS[..4].iter().copied().cycle().take(12).collect();
     assert_eq!(judged(&curve(&law, &again, 0.01, 1)).1, Err(NoKnee::TooFew));
     // Known to a millionth, and far beyond.
@@ -113,7 +113,7 @@ fn what_cannot_be_told_is_said() {
     let rates = [100.0, 900.0, 200.0, 1500.0, 150.0, 1200.0, 300.0];
     let points: Vec<Point> = LOADS.iter().zip(rates).map(|(load, rate)| point(*load, rate, 0.01)).collect();
     assert!(matches!(judged(&points).1, Err(NoKnee::Unlike(off)) if off > 0.5));
-    // A level at which nothing was answered tells nothing of the others.
+    // A level without answers does not affect the others.
     let mut points = curve(&law, &LOADS, 0.0, 1);
     points.push(Point { load: 80.0, throughput: exactly(0.0), response: None });
     let (fitted, found) = judged(&points);
@@ -143,7 +143,7 @@ fn the_maximum_names_what_may_be_as_high() {
         within(8.0, 170.0, 5.0),
     ];
     let found = maximum(&points).unwrap();
-    // 185 − 170 is more than √(5² + 5²), 185 − 180 is not; of 184 nobody knows.
+    // 185 − 170 is more than √(5² + 5²), 185 − 180 is not; 184 has no interval.
     assert_eq!((found.at, found.rivals), (2, vec![1]));
     assert_eq!(maximum(&[]), None);
     assert_eq!(maximum(&[point(1.0, 5.0, 1.0), point(2.0, 5.0, 1.0)]).unwrap().at, 0);
@@ -157,7 +157,7 @@ fn overall_response_time_is_the_mean_height_of_the_curve() {
     assert!((overall_response_time(&points).unwrap() - area / 200.0).abs() < 1e-12);
     assert_eq!(overall_response_time(&[Point { response: None, ..points[0] }]), None);
     assert_eq!(overall_response_time(&[]), None);
-    // A point in between that is no further to the right changes nothing.
+    // A point in between with a lower throughput changes nothing.
     let with_a_dent = [points[1], point(1.5, 90.0, 0.5), points[0]];
     assert_eq!(overall_response_time(&with_a_dent), overall_response_time(&points[..2]));
 }
@@ -243,7 +243,7 @@ fn unfair_and_lossy_clients_are_found_and_no_others() {
         let odd = judge_clients(&all, true);
         assert_eq!((odd.slower, odd.quicker, odd.lossy), (vec![4], vec![9], vec![12]));
     }
-    // Errors that meet all alike make nobody lossy; neither does a fluctuation of all by a tenth make anybody slow.
+    // Equal errors of all clients make none lossy, and equal fluctuations of a tenth make none slow.
     let mut alike = clients(0.1, 3);
     alike.iter_mut().for_each(|one| one.errors = 10 + u64::from(one.client_index % 3));
     assert_eq!(judge_clients(&alike, true), ClientOutliers::default());
@@ -251,7 +251,7 @@ fn unfair_and_lossy_clients_are_found_and_no_others() {
     assert_eq!(judge_clients(&[ClientTotals::default(); 8], true), ClientOutliers::default());
 }
 
-/// Clients of so many threads with these relative means each.
+/// Clients on threads with these relative means each.
 fn on_threads(threads: &[&[f64]]) -> Vec<ClientTotals> {
     let means =
         threads.iter().enumerate().flat_map(|(thread, means)| means.iter().map(move |mean| (thread as u32, *mean)));
@@ -276,7 +276,7 @@ fn what_a_thread_has_in_common_is_not_the_servers() {
     let five = on_threads(&[&[1.0, 1.01, 1.02], &[0.7, 0.71]]);
     let found = judge_clients(&five, false);
     assert_eq!((found.slower.len() + found.quicker.len(), found.unjudged), (0, vec![0, 1, 2, 3, 4]));
-    // Were it not known, it would still be seen that a whole thread is quick.
+    // Even if the threads count as equally on time, no client is an outlier, because the whole thread is fast.
     assert_eq!(judge_clients(&five, true), ClientOutliers::default());
     let one = on_threads(&[&[1.0, 1.01, 1.6], &[0.99, 1.02]]);
     assert_eq!(judge_clients(&one, true).slower, [2]);

@@ -350,7 +350,7 @@ proptest! {
 }
 
 fn same(a: &Statistics, b: &Statistics) -> Result<(), TestCaseError> {
-    // The order of statuses inside a row is that of arrival, so rows are compared by what they show.
+    // Statuses in a row are in the order of arrival, so rows are compared by their contents.
     let rows = |s: &Statistics| -> Vec<_> {
         let all = s.operations().chain(s.long_lived()).map(|(p, row)| (p.name(), row.clone()));
         all.chain(s.groups().map(|(key, row)| (key.label().to_owned(), row))).collect()

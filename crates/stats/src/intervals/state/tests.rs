@@ -56,7 +56,7 @@ fn an_interval_is_cut_off_or_lengthened_nowhere() {
     assert!(IntervalsReader::default().end(&[]).is_err());
 }
 
-/// Two of the most that one can hold are more than can be counted.
+/// Two intervals with maximal counts overflow.
 #[test]
 fn absurd_counts_are_an_error_and_no_overflow() {
     let mut interval = Interval::at(0, IntervalWidth::USUAL);
@@ -75,7 +75,7 @@ proptest! {
         prop_assert_eq!(through_bytes(&intervals).unwrap(), intervals);
     }
 
-    /// Whatever stands in it, it is an error or an interval that is written the same again.
+    /// Any bytes give an error, or an interval that is written the same again.
     #[test]
     fn damaged_intervals_are_errors_or_harmless(
         intervals in any_intervals(),

@@ -78,7 +78,7 @@ fn sample(names: &mut Names, by: &[Dimension]) -> (Statistics, Coverage) {
     (statistics, coverage)
 }
 
-/// What is read back is written the same again, and says the same.
+/// Statistics that were read back are written the same again, and show the same.
 #[test]
 fn what_was_written_is_read_back() {
     let several: &[Dimension] = &[Dimension::Path, Dimension::Status, Dimension::Second];
@@ -100,7 +100,7 @@ fn what_was_written_is_read_back() {
         assert_eq!(keys(&read, &again), keys(&statistics, &names), "in the same order");
         let slowest = |of: &Statistics| of.slowest().map(|t| t.timeline).collect::<Vec<_>>();
         assert_eq!(slowest(&read), slowest(&statistics));
-        // Symbols have other numbers now, so bytes are compared after one more round.
+        // Symbols have other numbers now, so bytes are compared after another round.
         let once = read.to_bytes(&coverage, &again);
         let mut third = Names::default();
         let (twice, _) = Statistics::from_bytes(&once, &mut third).unwrap();
@@ -145,7 +145,7 @@ fn what_is_cut_off_anywhere_is_an_error() {
 proptest! {
     #![proptest_config(ProptestConfig::with_cases(24))]
 
-    /// Whatever stands in it, it is an error or statistics that can be merged and shown: nothing panics.
+    /// Any bytes give an error, or statistics that can be merged and shown: nothing panics.
     #[test]
     fn damage_is_an_error_or_harmless(damage in prop::collection::vec((any::<prop::sample::Index>(), any::<u8>()), 1..4)) {
         let mut names = Names::default();

@@ -1,7 +1,7 @@
-//! Locks that a server refused because another client had one on the same bytes, by file, and who had it.
+//! Locks that a server refused because another client had a lock on the same bytes, by file, with the holder.
 //!
-//! A client has a lock from an answer that grants it to its request that gives it back. Where the first was before the capture, the second
-//! shows it as well.
+//! A client holds a lock from the answer that grants it until its request that releases it. If the lock was granted before the capture,
+//! the release shows the holder as well.
 
 use std::collections::HashMap;
 use std::net::IpAddr;
@@ -11,7 +11,7 @@ use serde::{Deserialize, Serialize};
 
 use super::{File, MAX_FILES, MAX_LOCKED, MAX_RECENT, cell};
 
-/// A client that asks again after this time does something else meanwhile, ns: Linux asks an NLM server every 30 s.
+/// A client that retries after a longer time has done other work meanwhile, ns: Linux retries at an NLM server every 30 s.
 const TRIES_NS: i64 = 35_000_000_000;
 
 /// Requests refused for a lock of another client.
@@ -29,23 +29,23 @@ const REFUSED: [(StatusFamily, u32); 8] = [
 /// Refusals for locks on a file.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct LockRefusals {
-    /// Its server,
+    /// The server.
     pub server: IpAddr,
-    /// … share,
+    /// The share.
     pub share: Symbol,
-    /// … and path, where known.
+    /// The path, if known.
     pub path: Symbol,
-    /// The protocol that numbers the status,
+    /// The protocol that numbers the status.
     pub protocol: Protocol,
-    /// … and the status of the first refusal.
+    /// The status of the first refusal.
     pub status: u32,
     /// Refused requests.
     pub requests: u64,
     /// When the first was answered, ns.
     pub first_ns: i64,
-    /// From the first refused request of a client to the one that was granted, or to its last refusal, ns: all together,
+    /// Sum of the times from a client's first refused request to the granted one, or to its last refusal, ns.
     pub tried_ns: u64,
-    /// … and the longest.
+    /// The longest of these times, ns.
     pub longest_ns: u64,
     /// The clients that were refused.
     pub clients: Vec<IpAddr>,
@@ -53,12 +53,12 @@ pub struct LockRefusals {
     pub holders: Vec<LockHolder>,
 }
 
-/// A client that had a lock when others were refused.
+/// A client that had a lock while others were refused.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct LockHolder {
-    /// The client,
+    /// The client.
     pub client: IpAddr,
-    /// … and its user, where known.
+    /// Its user, if known.
     pub user: Symbol,
     /// Refused requests that met its lock.
     pub requests: u64,
@@ -83,25 +83,25 @@ struct Try {
     range: Option<Range>,
     from_ns: i64,
     to_ns: i64,
-    /// Refusals for which nobody is known yet.
+    /// Refusals without a known holder so far.
     unexplained: u64,
 }
 
-/// What is known of a file.
+/// State of a file.
 #[derive(Clone, Debug, Default, Serialize, Deserialize)]
 struct Known {
     holds: Vec<Hold>,
     tries: Vec<Try>,
 }
 
-/// All of it.
+/// All files.
 #[derive(Clone, Debug, Default, Serialize, Deserialize)]
 pub(super) struct Refused {
     files: Vec<LockRefusals>,
     known: HashMap<File, Known>,
 }
 
-/// What a request does to locks.
+/// The effect of a request on locks.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 enum Act {
     Lock,
