@@ -54,7 +54,7 @@ impl Findings {
     ) -> Findings {
         let context = single::Context { names, status_name, last_ns: coverage.last_ns };
         let operations = rows::operations(statistics, status_name);
-        // What a filter leaves out is in the packets all the same.
+        // The packets include the traffic that a filter left out.
         let packets_count = coverage.packets.total > 0 && source.filters.is_empty();
         let overhead = Overhead::of(&operations)
             .map(|own| if packets_count { own.with_packets(coverage.packets.wire_bytes) } else { own });
@@ -127,7 +127,7 @@ impl Findings {
         self
     }
 
-    /// The same where the transactions come from a table: nobody knows what the capture lost.
+    /// Collects from a table of transactions, without packets: losses of the capture are unknown.
     #[must_use]
     pub fn of_a_table(self) -> Findings {
         let reason = Reason::partial(
@@ -216,7 +216,7 @@ fn unseen(coverage: &Coverage) -> Unseen {
     }
 }
 
-/// Who sends sees no packets: nothing is known then.
+/// In a run no packets were captured, so retransmissions are unknown.
 fn resent(coverage: &Coverage) -> Resent {
     if coverage.packets.total == 0 {
         return Resent::default();

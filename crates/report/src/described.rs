@@ -9,7 +9,7 @@ use crate::findings::Findings;
 pub(crate) struct DescribedRow {
     /// Its name.
     pub(crate) name: String,
-    /// What each side says; `None` where it says nothing.
+    /// The value of each side; `None` without one.
     pub(crate) values: Vec<Option<String>>,
 }
 
@@ -29,7 +29,7 @@ pub(crate) fn described(sides: &[Findings]) -> Vec<DescribedRow> {
             names.push((rank(name), name));
         }
     }
-    // Stable: labels of the same rank stay in order, and those of later sides come behind.
+    // Stable: labels of the same rank stay in order, and those of later sides come last.
     names.sort_by_key(|(rank, _)| *rank);
     let value =
         |of: &[(String, String)], name: &str| of.iter().find(|(known, _)| known == name).map(|(_, v)| v.clone());

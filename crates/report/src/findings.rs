@@ -1,8 +1,8 @@
-//! The one view model: everything a report can show, in the units it is shown in, and nothing else.
+//! The only view model: everything that a report can show, in the units of the report.
 //!
-//! The report JSON (`plimsoll.report/2`, see `schemas/`) is [`Report`] serialised, of one side or of several that are compared;
-//! the terminal and HTML reports are drawn from it alone. Times are seconds, sizes bytes, shares 0..=1. Text from captures (paths,
-//! shares, users) is kept as it is here and made safe by each renderer.
+//! The report JSON (`plimsoll.report/2`, see `schemas/`) is [`Report`] serialised, for one side or for several that are compared; the
+//! terminal and HTML reports are made only from it. Times are seconds, sizes bytes, shares 0..=1. Text from captures (paths, shares,
+//! users) is unchanged here; each renderer escapes it.
 
 pub mod calls;
 pub mod capacity;
@@ -76,18 +76,18 @@ pub use times::Times;
 pub struct Findings {
     /// A, B, C, …: its place in the report.
     pub letter: String,
-    /// What the user calls it: files, a target, a folder.
+    /// The user's name for it: files, a target, a folder.
     pub name: String,
-    /// What was measured.
+    /// The kind of measurement.
     pub kind: Kind,
-    /// What was analysed or run, in words: file names, target.
+    /// The analysed files or the target of the run, in words.
     pub source: Source,
     /// Whether the numbers may be used.
     pub validity: Validity,
     /// What to know first.
     #[serde(default)]
     pub diagnosis: Diagnosis,
-    /// The response time that leads: `series`, `heat_maps` and the order of `slowest` are of it.
+    /// The headline time: `series`, `heat_maps` and the order of `slowest` use it.
     #[serde(default)]
     pub headline: Headline,
     /// First and last packet.
@@ -96,19 +96,19 @@ pub struct Findings {
     pub packets: Packets,
     /// The clock that the times come from.
     pub clock: Clock,
-    /// What the capture's holes made unpairable.
+    /// Unpaired messages because of holes in the capture.
     pub unseen: Unseen,
     /// Waiting for bytes that TCP had to send again.
     #[serde(default)]
     pub resent: Resent,
     /// One row a procedure, in table order; long-lived requests are in `long_lived`. An NFSv4 compound is the operation that it is about.
     pub operations: Vec<OperationRow>,
-    /// Sums: Open/Close, Other, Other.Attributes, Other.Directory, Other.Locking, Read, Write, Session, Compound, in
-    /// this order, those with traffic. "Other" is the sum of its three subgroups.
+    /// Sums: Open/Close, Other, Other.Attributes, Other.Directory, Other.Locking, Read, Write, Session, Compound, in this order; only
+    /// those with traffic. "Other" is the sum of its three subgroups.
     pub groups: Vec<OperationRow>,
     /// Requests that wait by design (CHANGE_NOTIFY, blocking locks, pipe reads): reported apart.
     pub long_lived: Vec<OperationRow>,
-    /// What no sum has: NFSv4 compounds as wholes, and their members beside the one that each is about. Shares are of the
+    /// Rows outside of all sums: NFSv4 compounds as wholes, and their members besides the main operation. Shares are fractions of the
     /// compounds.
     #[serde(default)]
     pub members: Vec<OperationRow>,
@@ -119,7 +119,7 @@ pub struct Findings {
     pub overhead: Option<Overhead>,
     /// Requests outstanding at once.
     pub queue_depth: QueueDepth,
-    /// How files are read and written; null where nothing was, or where nobody asked for it.
+    /// File access patterns; null without file data, or if not requested.
     #[serde(default)]
     pub io: Option<FileIo>,
     /// Slowest operations first.
@@ -138,7 +138,7 @@ pub struct Findings {
     pub one_way: u64,
     /// Connections with file-server traffic.
     pub connections: u64,
-    /// The network paths to clients, longest round trip first; empty for a run, where nobody saw packets.
+    /// The network paths to clients, longest round trip first; empty for a run, which has no packets.
     #[serde(default)]
     pub client_paths: Vec<ClientPathRow>,
     /// Clients that are not in `client_paths`, which lists 64.
@@ -150,7 +150,7 @@ pub struct Findings {
     /// Sessions with several connections; null where there are none, and for a run, whose load levels have it.
     #[serde(default)]
     pub channels: Option<Channels>,
-    /// How the load was made; null where somebody else made it (a capture).
+    /// Parameters of the load; null for a capture.
     pub run: Option<Run>,
     /// One entry a load level, in the order in which they ran; empty for a capture.
     pub stages: Vec<Stage>,
@@ -166,11 +166,11 @@ pub struct Findings {
     pub interference: Vec<Interference>,
 }
 
-/// What was measured.
+/// The kind of measurement.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Kind {
-    /// Packets that others sent.
+    /// Captured packets.
     #[default]
     Capture,
     /// Load levels.
@@ -193,7 +193,7 @@ impl Kind {
     }
 }
 
-/// What was analysed.
+/// The source of the data.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 pub struct Source {
     /// The tool and its version.
@@ -222,16 +222,16 @@ impl Source {
     }
 }
 
-/// What the name of an interface begins with.
+/// Prefix of an interface's name.
 const INTERFACE: &str = "interface ";
 
 impl Findings {
-    /// What was agreed with the server; nothing of a capture.
+    /// Parameters negotiated with the server; empty for a capture.
     pub fn facts(&self) -> &[String] {
         self.run.as_ref().map_or(&[], |run| &run.facts)
     }
 
-    /// The server, where somebody chose one.
+    /// The server of a run.
     pub fn target(&self) -> Option<&str> {
         self.run.as_ref().map(|run| run.target.as_str())
     }

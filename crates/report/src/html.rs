@@ -75,10 +75,9 @@ pub fn page(report: &Report) -> Result<String, serde_json::Error> {
     whole(report, None)
 }
 
-/// The same page with a section in which any client, share, operation, status and time of the one side can be looked at by itself.
+/// The page with an additional section that shows any client, share, operation, status and time of its single side.
 ///
 /// # Errors
-///
 /// As of [`page`].
 pub fn page_with_drill_down(report: &Report, drill: &DrillDown) -> Result<String, serde_json::Error> {
     whole(report, Some(drill))
@@ -169,7 +168,7 @@ fn whole_page(
     Ok(page.into_string())
 }
 
-/// A part of the page with a heading of its own.
+/// A section of the page with its own heading.
 struct Section<'a> {
     id: &'static str,
     title: &'static str,
@@ -179,7 +178,7 @@ struct Section<'a> {
 /// What stands in a section.
 enum Part<'a> {
     Text(Markup),
-    /// Beside each other where there is room.
+    /// Side by side if there is room.
     Figures(Vec<Figure<'a>>),
 }
 
@@ -225,8 +224,8 @@ impl<'a> Section<'a> {
     }
 }
 
-/// Every section, in the order of the page: what may be said of differences, what sides have beside each other, and what only a
-/// report of one side has room for.
+/// All sections, in the order of the page: verdicts on differences, comparisons of the sides, and the sections that only a report of one
+/// side has room for.
 fn sections<'a>(report: &'a Report, drill: Option<&DrillDown>) -> Vec<Section<'a>> {
     let sides = report.sides.as_slice();
     let only = || report.only().into_iter();
@@ -311,7 +310,7 @@ fn title(report: &Report) -> Markup {
     html! { "Plimsoll" @if !names.is_empty() { " – " (Untrusted(&names.join(" and "))) } }
 }
 
-/// Whether the numbers may be used: those of the worst side; or that something failed.
+/// The verdict on the numbers: that of the worst side, or a failed condition.
 fn stamp(report: &Report) -> Markup {
     let worst = report.sides.iter().map(|side| &side.validity).max_by_key(|validity| validity.verdict);
     let mut conditions = report.comparison.iter().flat_map(|comparison| &comparison.conditions);

@@ -5,7 +5,7 @@ use std::sync::OnceLock;
 use jiff::tz::TimeZone;
 use jiff::{Timestamp, Zoned};
 
-/// The zone of every instant that this process shows. Where nobody chose one: UTC.
+/// The zone of all times that this process shows. Default: UTC.
 static SHOWN: OnceLock<Zone> = OnceLock::new();
 
 /// A time zone.
@@ -45,7 +45,7 @@ impl Zone {
     }
 
     fn at(&self, ns: i64) -> Zoned {
-        // Nanoseconds in 64 bits reach from 1677 to 2262, which is well within what a timestamp holds.
+        // 64 bits of nanoseconds cover 1677 to 2262, which every timestamp can represent.
         Timestamp::from_nanosecond(ns.into()).unwrap_or(Timestamp::UNIX_EPOCH).to_zoned(self.0.clone())
     }
 

@@ -1,7 +1,7 @@
 //! A report as JSON: `plimsoll.report/2`, described by `schemas/plimsoll.report.2.schema.json`.
 //!
-//! Text from captures is kept as it is; the serialiser escapes control characters, so the file itself acts on no
-//! terminal by ESC, but a program that prints a decoded name must make it safe itself.
+//! Text from captures is unchanged; the serialiser escapes control characters, so the file itself cannot control a terminal, but a
+//! program that prints a decoded name must escape it.
 
 mod captured;
 

@@ -1,12 +1,10 @@
-//! Untrusted text, made harmless for a terminal.
+//! Escapes untrusted text for a terminal.
 //!
-//! Names of files, shares and users in a capture were chosen by whoever made the traffic. Printed as they are,
-//! they could move the cursor, rename the window, hide lines or turn the reading direction round. Everything that
-//! acts instead of showing is replaced by a visible escape such as `\u{202e}`.
+//! The names of files, shares and users in a capture are chosen by the clients. Printed unchanged, they could move the cursor, rename the
+//! window, hide lines or reverse the reading direction. All such characters are replaced by a visible escape such as `\u{202e}`.
 //!
-//! A backslash itself is left alone (SMB paths are full of them), so a name that really contains the text
-//! `\u{202e}` looks the same as one that contains the character. The JSON report keeps names as they are: there
-//! the serialiser escapes control characters.
+//! A backslash itself is unchanged (SMB paths are full of them), so a name with the literal text `\u{202e}` looks the same as one with
+//! that character. The JSON report has the original names: there the serialiser escapes control characters.
 
 use std::borrow::Cow;
 use std::fmt::Write as _;
@@ -14,10 +12,10 @@ use unicode_width::{UnicodeWidthChar, UnicodeWidthStr};
 
 const ELLIPSIS: char = '…';
 
-/// `text` with every character that would act on a terminal, or that cannot be seen, as a visible escape.
+/// `text` with visible escapes instead of all characters that are invisible or control a terminal.
 ///
-/// Those are C0 and C1 controls (ESC, newline and tab among them), bidirectional marks, overrides and isolates, line
-/// and paragraph separators, zero-width and other invisible format characters, and language tags.
+/// Those are C0 and C1 controls (including ESC, newline and tab), bidirectional marks, overrides and isolates, line and paragraph
+/// separators, zero-width and other invisible format characters, and language tags.
 pub fn for_terminal(text: &str) -> Cow<'_, str> {
     if !text.chars().any(acts) {
         return Cow::Borrowed(text);
@@ -34,12 +32,12 @@ pub fn for_terminal(text: &str) -> Cow<'_, str> {
     Cow::Owned(safe)
 }
 
-/// [`for_terminal`], at most `columns` wide: what does not fit is cut at the end and replaced by an ellipsis.
+/// [`for_terminal`], at most `columns` wide: cuts the end, and marks the cut with an ellipsis.
 pub fn fit(text: &str, columns: usize) -> String {
     cut(text, columns, false)
 }
 
-/// [`for_terminal`], at most `columns` wide: what does not fit is cut at the start, for the end of a path says most.
+/// [`for_terminal`], at most `columns` wide: cuts the start, because the end of a path is the most specific part.
 pub fn fit_path(text: &str, columns: usize) -> String {
     cut(text, columns, true)
 }
@@ -54,8 +52,8 @@ pub fn for_shell(text: &str) -> String {
     }
 }
 
-/// [`for_terminal`], at most `columns` wide: what does not fit is cut out of the middle, for a path says most at its ends. Three
-/// quarters of what stays are the end.
+/// [`for_terminal`], at most `columns` wide: cuts the middle, because the ends of a path are the most specific parts. Three quarters of
+/// the result are the end.
 pub fn fit_middle(text: &str, columns: usize) -> String {
     let safe = for_terminal(text);
     if safe.width() <= columns && safe.chars().count() <= columns.saturating_mul(4) {

@@ -1,13 +1,13 @@
-//! Percentages of a table: where the numbers of a column are parts of one whole, what is shown of them adds up to 100.
+//! Percentages of a table: if the numbers of a column are parts of one whole, the shown percentages add up to 100.
 //!
-//! Rounding each by itself gives 99.9 or 100.1. Here the tenths of a per cent are handed out by largest remainder: each
-//! number is rounded down, and what is left over goes to those that lost most. Every number stays within 0.1 of the exact one.
+//! Separate rounding can give 99.9 or 100.1. Here the tenths of a per cent are distributed by largest remainder: each number is rounded
+//! down, and the remaining tenths go to the numbers with the largest remainders. Every number stays within 0.1 of the exact one.
 
 use crate::findings::OperationRow;
 
-/// Tenths of a per cent in a whole.
+/// Tenths of a per cent in 100 %.
 const WHOLE: i64 = 1000;
-/// Sums of shares are off their whole by no more than this, relatively, when only rounding of `f64` is to blame.
+/// Maximum relative deviation of a sum of shares from its whole by rounding of `f64`.
 const EXACT: f64 = 1e-9;
 
 /// A percentage as it is shown.
@@ -15,12 +15,12 @@ const EXACT: f64 = 1e-9;
 pub(crate) struct Percentage {
     /// Tenths of a per cent; below 0 for a remainder of parts that overlap.
     pub(crate) tenths: i64,
-    /// It is not 0, whatever its tenths.
+    /// Whether it is not 0, whatever its tenths.
     pub(crate) some: bool,
 }
 
-/// Percentages of the parts of `whole`. What the parts lack of it is a part that the table does not show. Parts that are more
-/// than the whole together are not parts of it (rows that count a thing twice): each is rounded by itself. None without a whole.
+/// Percentages of the parts of `whole`. A remaining part is not in the table. If the parts together exceed the whole (rows that count
+/// something twice), each is rounded separately. None without a whole.
 pub(crate) fn of(parts: &[f64], whole: f64) -> Vec<Option<Percentage>> {
     within(parts, whole, WHOLE, whole)
 }
@@ -92,7 +92,7 @@ fn within(parts: &[f64], whole: f64, units: i64, total: f64) -> Vec<Option<Perce
     let mut tenths: Vec<i64> = exact.iter().map(|tenths| tenths.floor() as i64).collect();
     let left = units.saturating_sub(tenths.iter().sum());
     let lost = |at: usize| exact.get(at).map_or(0.0, |tenths| tenths - tenths.floor());
-    // What is not all never reads 100 %.
+    // A part smaller than the whole never reads as 100 %.
     let would_be_all = |at: usize| exact.get(at).is_some_and(|tenths| tenths.ceil() >= WHOLE as f64);
     let mut order: Vec<usize> = (0..exact.len()).filter(|&at| lost(at) > 0.0 && !would_be_all(at)).collect();
     order.sort_by(|&a, &b| lost(b).total_cmp(&lost(a)).then(a.cmp(&b)));
@@ -104,7 +104,7 @@ fn within(parts: &[f64], whole: f64, units: i64, total: f64) -> Vec<Option<Perce
     parts.iter().zip(tenths).map(|(&part, tenths)| Some(Percentage { tenths, some: part != 0.0 })).collect()
 }
 
-/// A share (0..=1) that is no part of a whole that a table shows: rounded, but not to 100 % unless it is all.
+/// A share (0..=1) outside of a table of parts: rounded, but to 100 % only if it is exactly 1.
 pub(crate) fn alone(share: f64) -> Option<Percentage> {
     share.is_finite().then(|| {
         let tenths = (share * WHOLE as f64).round() as i64;

@@ -1,4 +1,4 @@
-//! Several sides beside each other in the tables and charts of one.
+//! Several sides in the tables and charts of one report.
 
 use crate::findings::{Findings, OperationRow};
 
@@ -8,7 +8,7 @@ pub(crate) fn response_time(sides: &[Findings]) -> &'static str {
     if from_intended { "response time from the intended start" } else { "response time" }
 }
 
-/// What a series is called: the side's name is part of it only where there are several.
+/// A series' name, with the side's name if there are several sides.
 pub(crate) fn label(sides: &[Findings], side: &Findings, what: &str) -> String {
     match (sides.len(), what.is_empty()) {
         (1, _) => what.to_owned(),

@@ -1,7 +1,7 @@
-//! The terminal report: everything in Swartz's (1997) Appendix A in its order, then what it does not have.
+//! The terminal report: all parts of Swartz's (1997) Appendix A in its order, then the parts that it does not have.
 //!
-//! Drawn from [`Report`] alone. Every string that came out of a capture goes through [`crate::safe`]; every number
-//! has a unit in its cell or its head. Nothing is coloured unless the caller says so.
+//! Made only from [`Report`]. All text from a capture goes through [`crate::safe`]; every number has a unit in its cell or its header.
+//! Output has colours only if the caller requests them.
 
 mod appendix_a;
 mod breakdown;
@@ -129,7 +129,7 @@ pub fn compact_to_string(report: &Report, style: &Style) -> String {
     text
 }
 
-/// The one unit of all response and service times, so that numbers of different tables can be compared at a glance.
+/// The common unit of all response and service times, so that numbers of different tables can be compared easily.
 fn scale_of(sides: &[Findings]) -> TimeScale {
     let rows = sides.iter().flat_map(|side| side.operations.iter().chain(&side.groups));
     let times = rows.flat_map(|row| [row.headline_time(), row.service_time]).flatten();

@@ -23,7 +23,7 @@ pub enum When {
     Clock(ClockTime),
 }
 
-/// What a clock shows.
+/// A time of day.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct ClockTime {
     /// Without one: the day of the capture.
@@ -41,7 +41,7 @@ impl When {
     pub fn resolve(self, start_ns: i64) -> i64 {
         match self {
             When::SinceStart(after) => start_ns.saturating_add(i64::try_from(after.as_nanos()).unwrap_or(i64::MAX)),
-            // What is none or several is refused by `check` when the capture's end is known.
+            // `check` refuses an absent or ambiguous time when the capture's end is known.
             When::Clock(clock) => clock.instants(start_ns, i64::MAX).first().copied().unwrap_or(start_ns),
         }
     }
@@ -208,7 +208,7 @@ mod tests {
         }
     }
 
-    /// Tests run in UTC: nobody chose another zone.
+    /// Tests run in UTC, the default zone.
     #[test]
     fn dates_and_zones() {
         for text in [
@@ -230,7 +230,7 @@ mod tests {
     #[test]
     fn a_time_of_day_is_one_of_the_capture() {
         let check = |text: &str, last: i64| when(text).check((START, last));
-        // The minute and the second in which the capture begins are in it.
+        // The minute and the second in which the capture begins are included.
         assert_eq!(check("03:08", START + NS_PER_S), Ok(()));
         assert_eq!(check("03:08:17", START + NS_PER_S), Ok(()));
         // Behind midnight it is the next day's.

@@ -1,5 +1,5 @@
-//! The diagnosis of what is no capture: a run, a search for a capacity, a breakdown, a comparison. Rules with thresholds, as of captures
-//! (`diagnosis`); MEASUREMENT.md, "Diagnosis", has them.
+//! The diagnosis of reports other than captures: a run, a search for a capacity, a breakdown, a comparison. Rules with thresholds, as for
+//! captures (`diagnosis`); they are in MEASUREMENT.md, "Diagnosis".
 
 mod breakdown;
 mod capacity;
@@ -12,7 +12,7 @@ use crate::findings::{Diagnosis, Findings};
 pub(super) use measured::measured;
 use measured::rate;
 
-/// The diagnosis of a run of any kind. `waiting` is that of its requests, as of a capture.
+/// The diagnosis of any kind of run. `waiting` is the diagnosis of its requests, as for a capture.
 pub(super) fn of_run(findings: &Findings, waiting: Diagnosis) -> Diagnosis {
     let run = findings.run.as_ref();
     let capacity = run.and_then(|run| run.capacity.as_deref());

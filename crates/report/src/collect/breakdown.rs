@@ -9,7 +9,7 @@ use super::{SECOND, StatusName, rows};
 use crate::findings::{Breakdown, BreakdownRow, BreakdownSeries};
 use crate::instant;
 
-/// Rows of a breakdown that a report holds; the others are summed.
+/// Maximum number of rows in a breakdown; the rest is summed.
 const MAX_ROWS: usize = 1000;
 
 pub(super) fn breakdown(statistics: &Statistics, names: &Names, status_name: StatusName) -> Option<Breakdown> {
@@ -24,7 +24,7 @@ pub(super) fn breakdown(statistics: &Statistics, names: &Names, status_name: Sta
     let mut frame = Bins::new(MAX_KEY_BINS);
     stats().for_each(|stats| frame.merge(&stats.series));
     let total = statistics.total();
-    // A path's share stands beside it where that is a key of its own.
+    // A path does not contain its share if the share is a separate key.
     let has_share = breakdown.dimensions().contains(&Dimension::Share);
     let alone = |key: &Key| match *key {
         Key::Path(_, path) if has_share => Key::Path(Symbol::NONE, path),

@@ -1,4 +1,4 @@
-//! Clients beside each other.
+//! Compares clients with each other.
 
 use plimsoll_stats::curve::{ClientOutliers, ClientTotals, judge_clients, median};
 
@@ -52,7 +52,7 @@ fn rows(clients: &[ClientTotals], usual_s: Option<f64>) -> Vec<ClientRow> {
     clients.iter().take(MOST_CLIENT_ROWS).map(row).collect()
 }
 
-/// What a client is called: the first one is 1.
+/// The client's number in reports, from 1.
 fn number(one: &ClientTotals) -> u32 {
     one.client_index.saturating_add(1)
 }

@@ -5,7 +5,7 @@ use plimsoll_stats::curve::{Fit, Number, Point, fit, knee, maximum, overall_resp
 
 use crate::findings::{CurveMaximum, CurvePoint, FittedLaw, Interval, Knee, LOADS, LoadCurve, Stage};
 
-/// One curve for each name that stages give theirs, in the order in which names came first; only those of two loads or more.
+/// One curve per curve name of the stages, in order of first appearance; only curves with two or more loads.
 pub fn curves(stages: &[Stage]) -> Vec<LoadCurve> {
     let mut names: Vec<&Option<String>> = Vec::new();
     for stage in stages {
@@ -25,7 +25,7 @@ fn curve(mut stages: Vec<&Stage>) -> Option<LoadCurve> {
     let load = of_what(&stages)?;
     let used: Vec<&Stage> = stages.iter().copied().filter(|stage| stage.validity.valid).collect();
     let points: Vec<Point> = used.iter().map(|stage| point(stage)).collect();
-    // The law is of so many who want the same thing; a schedule starts what it starts whoever waits.
+    // The law describes clients that wait for a common resource; a schedule starts iterations without waiting.
     let by_rate = load == LOADS[2] || load == LOADS[3];
     let fitted = if by_rate { None } else { fit(&points) };
     let knee = if by_rate {
@@ -44,7 +44,7 @@ fn curve(mut stages: Vec<&Stage>) -> Option<LoadCurve> {
     })
 }
 
-/// What is raised; `None` where it is now this and now that.
+/// The varied quantity; `None` if it differs between stages.
 fn of_what(stages: &[&Stage]) -> Option<&'static str> {
     let asked = stages.iter().filter(|stage| stage.asked_per_s.is_some()).count();
     let users = stages.iter().filter(|stage| stage.users.is_some()).count();

@@ -1,6 +1,6 @@
-//! The diagnosis of a capture: rules over its findings, each with a threshold. MEASUREMENT.md, "Diagnosis", has them.
+//! The diagnosis of a capture: rules over its findings, each with a threshold. They are in MEASUREMENT.md, "Diagnosis".
 //!
-//! A file holds the rules of a family; each rule gives what it [`Found`], or nothing.
+//! Each file contains the rules of a family; each rule returns what it [`Found`], or nothing.
 
 mod began;
 mod black_hole;
@@ -79,14 +79,14 @@ fn found(evidence: &Evidence<'_>, waited_s: f64) -> Vec<Found> {
     let set_up = set_up::slow(evidence, waited_s);
     let is_set_up = set_up.is_some() && few.as_ref().is_some_and(|few| set_up::are(findings, few));
     let names = name_service::waits(evidence, waited_s);
-    // What the server waits for says more than who waits for the server.
+    // A cause in the server is more specific than the clients that wait for it.
     let set_up = set_up.filter(|one| names.as_ref().is_none_or(|names| 2.0 * names.explains < one.explains));
     let told = is_set_up || few.as_ref().is_some_and(|few| are_told(findings, few, found.iter().chain(&silence)));
     let places = places::slow(evidence);
     found.extend(paths::beside(evidence, places, few.as_ref(), told));
     remove_far_remark(&mut found);
     let queue = times::queue(evidence).or_else(|| times::one_by_one(evidence));
-    // What is slow in a part of the time only, or in a queue, is no trait of the operation.
+    // If requests are slow only at certain times, or in a queue, this is not a property of the operation.
     let is_of_time = |one: &Found| slow_interval.as_ref().is_some_and(|when| 2.0 * when.explains >= one.explains);
     let slow_part = || operations::slow_part(evidence).filter(|one| queue.is_none() && !is_of_time(one));
     if !found.iter().any(|one| one.kind == Kind::Place) {
@@ -114,10 +114,10 @@ fn found(evidence: &Evidence<'_>, waited_s: f64) -> Vec<Found> {
     found.extend(when);
     found.extend(silence);
     if let Some(queue) = queue {
-        // In a queue some wait longer than others by chance.
+        // In a queue some requests wait longer than others by chance.
         let is_place = |one: &Found| one.kind == Kind::Place && one.statement.rule != Rule::SlowOperation;
         found.retain(|one| !is_place(one) || 2.0 * one.explains > queue.explains);
-        // What waits in the queue is not what the operation takes.
+        // The time in the queue is not the operation's own time.
         let slow = found.iter_mut().filter(|one| one.statement.rule == Rule::SlowOperation);
         slow.filter(|one| 2.0 * queue.explains >= one.explains).for_each(|one| one.explains -= queue.explains);
         found.push(queue);
@@ -132,14 +132,14 @@ fn found(evidence: &Evidence<'_>, waited_s: f64) -> Vec<Found> {
         found.extend((!is_explained).then_some(load));
     }
     transfer::explain_client(evidence, &mut found);
-    // Who flushes does not explain why flushes are slow.
+    // The client that flushes does not explain why flushes are slow.
     let slow = found.iter().any(|one| one.statement.rule == Rule::SlowOperation);
     found.extend(busy_client::busy_client(evidence));
     found.extend(habits::habits(evidence).into_iter().filter(|one| !slow || one.statement.rule != Rule::Flushes));
     found
 }
 
-/// What keeps the server from answering, or clients from asking: statuses, the network, other clients. Whether opens waited for others.
+/// Causes outside of the server's own work: statuses, the network, other clients. Also returns whether opens waited for other clients.
 fn beside_the_server(evidence: &Evidence<'_>, waited_s: f64) -> (Vec<Found>, bool) {
     let findings = evidence.findings;
     let mut found: Vec<Found> = Vec::new();
@@ -151,21 +151,21 @@ fn beside_the_server(evidence: &Evidence<'_>, waited_s: f64) -> (Vec<Found>, boo
     // What waited for bytes that were sent again is known of all traffic.
     let resent = transfer::retransmission(findings, waited_s).filter(|_| is_all);
     let black_hole = black_hole::black_hole(evidence, waited_s);
-    // What is too large for the path is sent again as well.
+    // Segments that are too large for the path are retransmitted as well.
     found.extend(resent.or_else(|| transfer::lost_behind(evidence, waited_s).filter(|_| black_hole.is_none())));
     found.extend(black_hole);
     found.extend(unanswered::unanswered(evidence, waited_s));
     found.extend(handshakes::late(evidence, waited_s));
     found.extend(network::network(evidence, waited_s));
     let client_paths = client_paths::client_paths(evidence, waited_s);
-    // One that is farther than the others says more than the nearest of all.
+    // A client that is further away than others is more specific than the round trip of the nearest one.
     let is_far = client_paths.iter().any(|one| one.statement.rule == Rule::FarClient);
     found.retain(|one| !is_far || one.statement.rule != Rule::RoundTrip || one.statement.share.is_some());
     found.extend(client_paths);
     let breaks = leases::breaks(evidence, waited_s);
     let are_breaks = breaks.is_some();
     if let Some(breaks) = breaks {
-        // How an open ended that waited for a break, the server refusing or the client giving up, is no cause of its own.
+        // The end of an open that waited for a break (the server refuses, or the client gives up) is not a separate cause.
         let of_ends = |one: &&mut Found| one.kind == Kind::Explanation && one.statement.rule == Rule::ErrorStatuses;
         found.iter_mut().filter(of_ends).for_each(|one| one.kind = Kind::Symptom);
         found.push(breaks);
@@ -196,7 +196,7 @@ fn replace_places(found: &mut Vec<Found>, cause: Found) {
     found.push(cause);
 }
 
-/// Whether the network or the leases of other clients explain half of what a time has more: then it is the same cause.
+/// Whether the network or the leases of other clients explain half of an interval's additional time: then it is the same cause.
 fn is_from_elsewhere(interval: &Found, found: &[Found]) -> bool {
     const ELSEWHERE: [Rule; 6] = [
         Rule::ZeroWindow,

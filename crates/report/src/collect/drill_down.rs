@@ -1,4 +1,4 @@
-//! The cube of a page: names for its keys, as many of them and bins as there is room for.
+//! The cube of a page: names for its keys, and as many keys and bins as there is room for.
 
 mod encode;
 
@@ -16,7 +16,7 @@ const MOST_BYTES: usize = 900_000;
 
 const FLAGS: [&str; CUBE_DIMENSIONS] = ["client", "server", "share", "operation", "status"];
 
-/// What is tried until the cells are few enough: coarser histograms up to an error of 3 %, wider bins of time, fewer keys.
+/// Limits to try until the number of cells is small enough: coarser histograms up to an error of 3 %, wider bins of time, fewer keys.
 const LIMITS: [FoldLimits; 9] = [
     limits(32, 120, 0),
     limits(32, 120, 1),
@@ -97,7 +97,7 @@ fn dimensions(folded: FoldedCube, no_filter: &HashSet<String>) -> Vec<DrillDimen
         .collect()
 }
 
-/// What each operation's name lets through beside it.
+/// Notes for each operation which other operations a filter by its name also matches.
 fn exclude(operations: &mut DrillDimension, seen: &[Operation]) {
     let named_like = |name: &str| -> Vec<Operation> {
         seen.iter().filter(|other| other.label() != name && shares_name(**other, name)).copied().collect()
@@ -127,7 +127,7 @@ fn operation_of(key: &CubeKey) -> Option<Operation> {
     if let CubeKey::Operation(operation) = *key { Some(operation) } else { None }
 }
 
-/// Whether `--client`, `--share` and the like take the key's text as it is.
+/// Whether `--client`, `--share` and similar options accept the key's text as it is.
 fn is_filter(key: CubeKey, text: &str) -> bool {
     match key {
         // A pattern.

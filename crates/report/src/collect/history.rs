@@ -16,7 +16,7 @@ use plan::Plan;
 
 /// Histories without any change that show one in any number of any series, at most.
 const FALSE_ALARMS: f64 = 0.05;
-/// Only operations with at least this part of the requests have numbers of their own.
+/// Minimum fraction of the requests for an operation with separate numbers.
 const SMALLEST_SHARE: f64 = 0.05;
 /// A series with fewer counted runs is not searched for changes.
 const ENOUGH: usize = 2 * FEWEST_RUNS;
@@ -35,7 +35,7 @@ pub struct RecordedRun {
     pub facts: Vec<RunFact>,
     /// Its findings and its numbers.
     pub contestant: Contestant,
-    /// What is missing of it, as the rest of a sentence.
+    /// The missing part, as the rest of a sentence.
     pub unfinished: Option<String>,
 }
 
@@ -73,7 +73,7 @@ impl HistoryCollector {
         }
     }
 
-    /// The history, with `warnings` about what was not read.
+    /// The history, with `warnings` about recordings that were not read.
     pub fn finish(self, warnings: Vec<String>) -> History {
         let mut warnings = [self.warnings, warnings].concat();
         let mut all = self.series;
@@ -226,7 +226,7 @@ fn changes(metrics: &mut [HistoryMetric], counted: &[usize], false_alarms: f64) 
     }
 }
 
-/// A change, with its size: the runs since the one before against those until the next.
+/// A change with its size: the runs since the previous change compared with those until the next.
 fn change(
     metric: &HistoryMetric,
     values: &[f64],

@@ -1,4 +1,4 @@
-//! What was wrong with the capture files themselves: said first, for everything else rests on them.
+//! Damage in the capture files themselves. It comes first, because all other results depend on it.
 
 use plimsoll_model::{Anomaly, Coverage, Reason};
 
@@ -75,7 +75,7 @@ pub(super) fn warnings(coverage: &Coverage) -> Vec<String> {
     warnings
 }
 
-/// All packets have one timestamp: 0, as a program writes that has no clock, or any other.
+/// All packets have the same timestamp: 0, as written by a program without a clock, or another one.
 fn no_time(coverage: &Coverage) -> Option<Reason> {
     let (first, last) = coverage.capture_ns.or(coverage.first_ns.zip(coverage.last_ns))?;
     (first == last && coverage.packets.total > 1).then(|| {

@@ -6,8 +6,7 @@ use plimsoll_model::{Coverage, Reason};
 /// Set in numbers of formats that count link types otherwise than the registry.
 const UNREGISTERED: u32 = 0x8000_0000;
 
-/// Names of link types that captures of networks and of other buses have (<https://www.tcpdump.org/linktypes.html>), and that are
-/// not decoded.
+/// Names of link types of networks and other buses (<https://www.tcpdump.org/linktypes.html>) that are not decoded.
 const NAMES: [(u32, &str); 32] = [
     (6, "IEEE 802.5 Token Ring"),
     (7, "ARCNET"),
@@ -43,7 +42,7 @@ const NAMES: [(u32, &str); 32] = [
     (252, "exported PDUs of Wireshark"),
 ];
 
-/// What is missing for link types that are not known. `None` where all are.
+/// The reason for data missing because of unknown link types; `None` if all are known.
 pub(super) fn unknown(coverage: &Coverage) -> Option<Reason> {
     let links: Vec<String> = coverage.unknown_links.iter().map(|&(number, packets)| said(number, packets)).collect();
     (!links.is_empty()).then(|| {

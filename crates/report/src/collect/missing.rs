@@ -1,11 +1,11 @@
-//! What is missing from the numbers of a capture, why, and what to do about it. Text, page and JSON all say it from here.
+//! Data missing from the numbers of a capture, with causes and remedies. Text, page and JSON use the same sentences.
 
 use super::counts::plural;
 use super::share_words::tenths;
 use crate::findings::{Findings, Unseen};
 use plimsoll_model::{Anomaly, Reason, Verdict};
 
-/// Of a capture that lacks more than this share of its operations nobody knows what most of them were like.
+/// Maximum fraction of missing operations; beyond it the numbers of a capture are INVALID.
 const INVALID_ABOVE: f64 = 0.5;
 /// Connections named in a sentence.
 const NAMED: usize = 3;
@@ -42,12 +42,12 @@ pub(crate) fn headline(findings: &Findings) -> String {
     }
 }
 
-/// What is missing is known of all operations, not of those that match filters.
+/// The missing part is known for all operations, not for those that match a filter.
 fn of_all(findings: &Findings) -> &'static str {
     if findings.source.filters.is_empty() { "" } else { " of the whole capture" }
 }
 
-/// What may be said to be whole: not what could not be read.
+/// The subject of a statement about completeness, without unreadable parts.
 fn of_what(findings: &Findings) -> &'static str {
     let unread = [
         Anomaly::ReadingInterrupted,
@@ -60,7 +60,7 @@ fn of_what(findings: &Findings) -> &'static str {
     if unread.iter().any(is_unread) { " in what was read" } else { "" }
 }
 
-/// What makes a capture partial or invalid: how much is missing, and every cause with its remedy.
+/// The reasons why a capture is partial or invalid: the missing amount, and every cause with its remedy.
 pub(super) fn reasons(findings: &Findings) -> Vec<Reason> {
     let unseen = &findings.unseen;
     let causes: Vec<String> = [
@@ -225,7 +225,7 @@ fn compressed(unseen: &Unseen) -> Option<String> {
     })
 }
 
-/// What is counted where contents are not seen: the requests in it are not known.
+/// The counted unit if contents are encrypted, because the number of requests in a message is unknown.
 const MESSAGE: &str = "request message";
 const SEVERAL: &str = " (a message contains one request or more)";
 

@@ -25,7 +25,7 @@ pub(super) fn long_lived(statistics: &Statistics, status_name: StatusName) -> Ve
     nested(statistics.long_lived().collect(), combined, (total, statistics.headline().into()), status_name)
 }
 
-/// What no sum has: NFSv4 compounds as wholes, and members beside the one that each is about. Shares are of the compounds.
+/// Rows outside of all sums: NFSv4 compounds as wholes, and members besides the main operation. Shares are fractions of the compounds.
 pub(super) fn members(statistics: &Statistics, status_name: StatusName) -> Vec<OperationRow> {
     let wholes = statistics.members().chain(statistics.operations());
     let total =

@@ -18,7 +18,8 @@ pub struct Level<'a> {
     pub span_ns: (i64, i64),
     /// Iterations that ended in it.
     pub iterations: u64,
-    /// All else: identity of the stage, generator, fairness, failures and why it is not valid. Its numbers are computed here.
+    /// The other facts: identity of the stage, generator, fairness, failures and the reason if it is not valid. Its numbers are computed
+    /// here.
     pub about: About,
 }
 
@@ -33,7 +34,7 @@ pub struct Answered {
     pub written_bytes: u64,
 }
 
-/// What is known of a load level besides its transactions.
+/// Facts about a load level besides its transactions.
 #[derive(Clone, Debug, Default, Serialize, Deserialize)]
 pub struct About {
     /// The load in words.
@@ -55,13 +56,13 @@ pub struct About {
     pub claimed_source: Option<String>,
     /// Iterations asked for, 1/s.
     pub asked_per_s: Option<f64>,
-    /// What else decides the load, in words.
+    /// Other parameters of the load, in words.
     #[serde(default)]
     pub pace: Vec<String>,
-    /// What was answered in the phase, whenever it was meant; `None` in recordings from before this was counted.
+    /// Operations answered in the phase, whenever they were due; `None` in recordings from before this was counted.
     #[serde(default)]
     pub answered: Option<Answered>,
-    /// Of the operations answered a second; `None` where nobody can tell, or nobody kept what it takes.
+    /// Statistics of the operations per second; `None` if unknown, or if the data for it was not kept.
     #[serde(default)]
     pub operations_per_s_interval: Option<Interval>,
     /// Of the mean response time, s; likewise.
@@ -71,15 +72,15 @@ pub struct About {
     pub generator: Generator,
     /// How the server shared itself.
     pub fairness: Fairness,
-    /// Clients beside each other.
+    /// Comparison of the clients.
     #[serde(default)]
     pub spread: ClientSpread,
     /// Actions that did not succeed: what happened, how often.
     pub failures: Vec<(String, u64)>,
-    /// What the server said of itself, where somebody asked it.
+    /// The server's own metrics, if requested.
     #[serde(default)]
     pub server: Option<ServerSide>,
-    /// What the server guaranteed; `None` in recordings from before this was asked.
+    /// The server's guarantees; `None` in recordings from before they were recorded.
     #[serde(default)]
     pub guarantees: Option<Guarantees>,
     /// Connections made.
@@ -95,10 +96,10 @@ pub struct About {
     pub interruption: Option<Interruption>,
     /// Whether the numbers may be used.
     pub validity: Validity,
-    /// Users who have schedules of their own; `None` where nobody has.
+    /// Users with schedules; `None` if there are none.
     #[serde(default)]
     pub users: Option<u64>,
-    /// From the end of the phase until the last iteration that was due in it had ended or was given up, s; `None` where nobody has a
+    /// Time from the end of the phase until the last iteration that was due in it had ended or was given up, s; `None` without a
     /// schedule, and in recordings from before this was counted.
     #[serde(default)]
     pub overtime_s: Option<f64>,
@@ -131,8 +132,8 @@ impl Findings {
         findings.stages =
             (0..).zip(levels).map(|(number, level)| stage(number, level, names, status_name)).collect::<Vec<_>>();
         if let Some(capacity) = &run.capacity {
-            // Loads that break the objective are what was looked for: they spoil nothing, and no curve goes through them. A search
-            // repeats loads to confirm them, and its brief runs are no repeats of the whole ones.
+            // Loads that break the objective are expected: they do not invalidate the result, and no curve includes them. A search
+            // repeats loads to confirm them, and its short runs are not repeats of the full ones.
             findings.validity = capacity.validity();
         } else {
             findings.curves = curves::curves(&findings.stages);
@@ -158,8 +159,8 @@ impl Findings {
 }
 
 impl Findings {
-    /// Everything a report shows of captures that are the points of one load curve: a level each, which somebody else loaded. Their
-    /// statistics must hold no names: they are of different sets.
+    /// Findings of captures that are the points of one load curve: one level each, with a load that Plimsoll did not generate. Their
+    /// statistics must not contain names, because each has a different set.
     pub fn collect_points(levels: &[Level<'_>], source: Source, status_name: StatusName) -> Findings {
         let headline = levels.first().map(|level| level.statistics.headline()).unwrap_or_default();
         let mut all = Statistics::new(Options { headline, slowest: 0, ..Options::default() });
@@ -286,7 +287,7 @@ fn stage(number: u32, level: &Level<'_>, names: &Names, status_name: StatusName)
     }
 }
 
-/// What was meant for the phase and answered at all: all that older recordings tell.
+/// Operations that were due in the phase and were answered: the only number in older recordings.
 fn meant(statistics: &Statistics, sum: &Accumulator) -> Answered {
     let payload = |group| statistics.group(GroupKey::One(group)).map_or(0, |sum| sum.payload().at_least().unwrap_or(0));
     Answered { requests: sum.answered(), read_bytes: payload(Group::Read), written_bytes: payload(Group::Write) }

@@ -4,7 +4,7 @@
 pub(crate) fn percent(share: f64) -> String {
     match share * 100.0 {
         p if (9.95..99.0).contains(&p) => format!("{p:.0} %"),
-        // Sums of binary fractions may lack a digit that nobody sees.
+        // A sum of binary fractions may be slightly below 100.
         p if p <= 0.0 || p >= 100.0 - 1e-9 => format!("{p:.0} %"),
         _ => tenths(share),
     }

@@ -15,7 +15,7 @@ pub(super) fn slow(t: &Transaction, context: &Context<'_>) -> Slow {
     let row = t.procedure.row();
     let text = |symbol: Symbol| context.names.text(symbol).map(str::to_owned);
     let at_ns = t.timeline.request_first.unwrap_or(0);
-    // Nobody answered: it waited until the capture ended.
+    // Without an answer, the request waited until the end of the capture.
     let took = t.timeline.response_time().or_else(|| context.last_ns?.checked_sub(at_ns)).unwrap_or(0);
     Slow {
         protocol: row.protocol.label().to_owned(),
@@ -36,9 +36,9 @@ pub(super) fn slow(t: &Transaction, context: &Context<'_>) -> Slow {
     }
 }
 
-/// By frame number, for that holds whatever Wireshark made of the packets: the frame where time began, the frame where
-/// the request was complete (there Wireshark shows it), the frame that completed the response. Without frame
-/// numbers, by the protocol's id and the client's port; empty where neither is known.
+/// By frame number, which does not depend on how Wireshark decodes the packets: the frame where the time began, the frame where the
+/// request was complete (Wireshark shows it there), the frame that completed the response. Without frame numbers, by the protocol's id
+/// and the client's port; empty if neither is known.
 fn display_filter(t: &Transaction) -> String {
     let mut frames: Vec<u64> = [t.frames.request_first, t.frames.request_last, t.frames.response_last]
         .into_iter()

@@ -8,7 +8,7 @@ use crate::findings::{Interval, SizeCurve, SizePoint, Stage};
 /// Sizes that it takes for one to have neighbours on both sides.
 const FEWEST: usize = 5;
 
-/// One a load at which a parameter took sizes enough, in the order in which loads came first. Levels that may not be used are left out.
+/// One curve per load with enough sizes of a parameter, in order of first appearance. Invalid levels are left out.
 pub fn sizes(stages: &[Stage]) -> Vec<SizeCurve> {
     let mut loads: Vec<(&str, &str)> = Vec::new();
     let of = |stage: &'_ Stage| -> Option<(String, u64)> {
@@ -27,7 +27,7 @@ pub fn sizes(stages: &[Stage]) -> Vec<SizeCurve> {
         let used = stages.iter().filter(here).filter(|stage| stage.validity.valid);
         let mut points: Vec<SizePoint> = used.filter_map(point).collect();
         points.sort_by_key(|point| point.bytes);
-        // Repeats of a size are no neighbours of each other.
+        // Repeats of a size are not neighbours of each other.
         points.dedup_by_key(|point| point.bytes);
         judge(&mut points);
         let (parameter, level) = (name.to_owned(), level.to_owned());

@@ -15,14 +15,14 @@ const REPEATED: f64 = 0.2;
 /// Rows named in one warning.
 const NAMED: usize = 3;
 
-/// Invalid where no operation was found or most are missing, partial where some are; the reasons say what is missing and why.
+/// Invalid without operations or if most are missing, partial if some are; the reasons name the missing part and its cause.
 pub(super) fn judge(statistics: &Statistics, coverage: &Coverage, findings: &Findings) -> Validity {
     let all = statistics.operations().chain(statistics.long_lived()).chain(statistics.members());
     let any = all.map(|(_, sums)| sums.count()).sum::<u64>() > 0;
     let mut reasons = missing::reasons(findings);
     if !any {
         let filtered = filtered(coverage, &findings.source.filters);
-        // What is missing says by itself why nothing was found.
+        // The missing part itself explains why nothing was found.
         let nothing = filtered.or_else(|| reasons.is_empty().then(|| instead(coverage)));
         reasons.extend(nothing.map(Reason::invalid));
     }
@@ -107,7 +107,7 @@ pub(super) fn warnings(findings: &Findings, coverage: &Coverage) -> Vec<String> 
     warnings
 }
 
-/// What is not known behind the cut. Of NFS no request waits by design.
+/// The unknown data after the cut. In NFS no request waits by design.
 fn cut(truncated: u64, smb: bool) -> Option<String> {
     let waiting = if smb {
         " Requests that wait by design (reads of pipes, locks, change notifications) may be counted as ordinary requests."
@@ -126,7 +126,7 @@ fn has_smb(findings: &Findings) -> bool {
     findings.operations.iter().chain(&findings.long_lived).any(|row| row.protocol.starts_with("SMB"))
 }
 
-/// Where both a bridge and its port were captured, each packet is there twice, which looks like retransmission.
+/// If both a bridge and its port were captured, each packet occurs twice, which looks like retransmission.
 fn repeated(packets: &Packets) -> Option<String> {
     (packets.retransmitted as f64 > REPEATED * packets.tcp_data as f64).then(|| {
         format!(

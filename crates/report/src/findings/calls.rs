@@ -2,7 +2,7 @@
 
 use serde::{Deserialize, Serialize};
 
-/// Where the time of calls goes: what each part of a call takes, and how that is known.
+/// Parts of the time of calls: the duration of each part, and its source.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 pub struct Calls {
     /// One entry a phase, in the order in which they ran.
@@ -41,10 +41,10 @@ pub struct CallPhase {
     /// Read operations of the server's disks, 1/s.
     #[serde(default)]
     pub disk_reads_per_s: Option<f64>,
-    /// The call that it is compared with: the one before it in the same place; null for the first.
+    /// The call that it is compared with: the previous one of the same place; null for the first.
     #[serde(default)]
     pub above: Option<String>,
-    /// `whole_s` − that of the call above, s.
+    /// `whole_s` minus that of the call above, s.
     #[serde(default)]
     pub over_above_s: Option<f64>,
     /// Of the bytes that were read, those that came from disks; above 1 where more was read than asked for.
@@ -64,9 +64,9 @@ pub struct CallPart {
     pub how: String,
     /// How it was measured or inferred from what, or why it is missing.
     pub why: String,
-    /// It is one of those that add up to `whole_s`; others are sums of these, or stand beside them.
+    /// Whether it is a term of `whole_s`; the other parts are sums of terms, or additional information.
     pub adds: bool,
-    /// `seconds` − those of the same part of the call above, s; null where one of the two is not known.
+    /// `seconds` minus those of the same part of the call above, s; null if either is unknown.
     #[serde(default)]
     pub over_above_s: Option<f64>,
 }
@@ -94,19 +94,19 @@ impl Calls {
         [of(false), of(true)]
     }
 
-    /// Whether a call may be compared with the one in a local directory: both read as much of the data from disks. Otherwise one
-    /// reads a cache and the other a disk, and their difference is not that of being remote.
+    /// Whether a call may be compared with the one in a local directory: both read the same fraction of the data from disks. Otherwise
+    /// one reads a cache and the other a disk, and the difference is not the cost of being remote.
     pub fn comparable(&self, call: &str) -> bool {
         match self.from_disk(call) {
             [Some(remote), Some(local)] => (remote - local).abs() <= ALIKE,
-            // Where something reads data, nobody knows from where.
+            // The source of data that is read is unknown.
             [None, None] => NO_DATA.contains(&call),
             _ => false,
         }
     }
 }
 
-/// Shares from disks that differ by no more than this are alike.
+/// Maximum difference of fractions read from disks that count as equal.
 const ALIKE: f64 = 0.05;
 /// Calls that read no file data.
 const NO_DATA: [&str; 2] = ["null", "getattr"];
@@ -124,7 +124,7 @@ pub struct PathRequests {
     pub first: Option<f64>,
     /// Requests of each later one.
     pub again: Option<f64>,
-    /// How long the first call took, s: the median over several connections, or of a mounted directory the one call.
+    /// Duration of the first call, s: the median over several connections, or the single call of a mounted directory.
     #[serde(default)]
     pub first_s: Option<f64>,
     /// How long each later one took, s: the median.
@@ -140,10 +140,10 @@ pub struct PathRequests {
 /// A counter of the server's.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 pub struct ServerCounter {
-    /// What the server calls it.
+    /// The server's name for it.
     pub name: String,
     /// How often it counted.
     pub count: u64,
-    /// Mean time of what it counted, s; null where the server does not time it.
+    /// Mean time of the counted operations, s; null if the server does not time them.
     pub mean_s: Option<f64>,
 }

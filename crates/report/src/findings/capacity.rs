@@ -12,9 +12,9 @@ pub struct Capacity {
     pub unit: String,
     /// The objectives of the search.
     pub objectives: Vec<String>,
-    /// `found`; `at least` (`low` is confirmed, no higher load missed the objective: `why`); `none` (the lowest load
-    /// misses the objective); `undecided` (all allowed runs are used and no end is confirmed); `unfinished` (stopped,
-    /// or the load generator was the bottleneck; `low` is there if it was confirmed before).
+    /// `found`; `at least` (`low` is confirmed, no higher load missed the objective: `why`); `none` (the lowest load misses the
+    /// objective); `undecided` (all allowed runs are used and no end is confirmed); `unfinished` (stopped, or the load generator was the
+    /// bottleneck; `low` is present if it was confirmed before).
     pub outcome: String,
     /// Why it was not found.
     pub why: Option<String>,
@@ -34,7 +34,7 @@ pub struct Capacity {
 /// One run of the search.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct Trial {
-    /// Its number: that of its entry in `stages`.
+    /// The number of its entry in `stages`.
     pub stage: u64,
     /// Its load, in the search's unit.
     pub load: f64,
@@ -49,8 +49,7 @@ pub struct Trial {
 }
 
 impl Capacity {
-    /// Valid where there is an answer; that the lowest load misses the objective is one. Partial where the search had no end, and a
-    /// load is confirmed all the same.
+    /// Valid with an answer; "the lowest load misses the objective" is one. Partial if the search did not finish but a load is confirmed.
     #[must_use]
     pub fn validity(&self) -> Validity {
         match self.outcome.as_str() {
@@ -66,8 +65,8 @@ impl Capacity {
         self.trials.iter().map(|one| one.seconds).sum()
     }
 
-    /// Seconds that a ladder with steps as fine as the answer, from nothing up to it, would have measured with runs of
-    /// the longest length, each step once; `None` without an answer.
+    /// Seconds that a ladder up to the answer, with steps of the answer's resolution, would have needed with one run of the longest
+    /// length per step; `None` without an answer.
     #[must_use]
     pub fn ladder_seconds(&self) -> Option<f64> {
         let (low, high) = (self.low?, self.high?);

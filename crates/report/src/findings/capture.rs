@@ -55,7 +55,7 @@ pub struct Unseen {
     pub responses_one_sided: u64,
     pub requests_waiting: u64,
     pub responses_before_start: u64,
-    /// Requests without an answer of which nobody knows why: over UDP nothing tells of packets that were not captured.
+    /// Requests without an answer for an unknown reason: over UDP there is no trace of packets that were not captured.
     pub requests_unexplained: u64,
     /// Responses without a request, likewise; or of a connection whose beginning was captured.
     pub responses_unexplained: u64,
@@ -71,7 +71,7 @@ pub struct Unseen {
     pub share_missing_high: Option<f64>,
     /// Connections of which only one direction was captured.
     pub one_sided: u64,
-    /// The first of them.
+    /// The first one-sided connections.
     pub one_sided_connections: Vec<OneSidedConnection>,
 }
 
@@ -88,7 +88,7 @@ pub struct OneSidedConnection {
     pub responses: u64,
 }
 
-/// Operations that waited for bytes that TCP had to send again (`plimsoll_model::Resent`). Null in a run, where nobody saw packets.
+/// Operations that waited for TCP retransmissions (`plimsoll_model::Resent`). Null in a run, which has no packets.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Serialize, Deserialize)]
 pub struct Resent {
     /// Operations that waited 3 ms or longer.

@@ -16,7 +16,7 @@ pub struct Channels {
     pub sessions_with_several: u64,
     /// Over all of these: connections that carried less than a hundredth of what their session's connections carried on average.
     pub idle_channels: u64,
-    /// The largest `balance` of all of them; null where no session has one.
+    /// The largest `balance` of all sessions; null if none has one.
     pub worst_balance: Option<f64>,
     /// Requests of connections that were not counted one by one, because there were too many.
     pub requests_left_out: u64,
@@ -33,14 +33,14 @@ pub struct Session {
     pub user: Option<String>,
     /// From its first request to its last answer, s; of a load level the measured phase.
     pub elapsed_s: Option<f64>,
-    /// Requests of the connection that carried most, over those of the one that carried least, of connections that were in use for nine
-    /// tenths of this time; null where fewer than two were, or one of them carried nothing.
+    /// Requests of the busiest connection divided by those of the least busy one, among connections that were used for nine tenths of
+    /// this time; null with fewer than two of these, or if one carried nothing.
     pub balance: Option<f64>,
     /// Its connections, at most [`MOST_LISTED`].
     pub channels: Vec<Channel>,
 }
 
-/// What a connection carried of a session: without requests that wait by design, and those that set the session up.
+/// A connection's traffic for a session: without requests that wait by design, and without the session's setup.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 pub struct Channel {
     /// Its number in the capture or run.
@@ -51,7 +51,7 @@ pub struct Channel {
     pub server: String,
     /// Requests.
     pub requests: u64,
-    /// Over those of all its session's connections, 0..=1.
+    /// Fraction of the requests of all its session's connections, 0..=1.
     pub share: f64,
     /// Answers that were errors.
     pub errors: u64,

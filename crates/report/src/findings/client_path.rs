@@ -1,4 +1,4 @@
-//! The network path to each client, as packets tell of it.
+//! The network path to each client, from captured packets.
 
 use serde::{Deserialize, Serialize};
 
@@ -28,7 +28,7 @@ pub struct ClientPathRow {
     pub bytes_per_s_to_server: Option<f64>,
     /// Segments with data, either way.
     pub data_segments: u64,
-    /// Of these, retransmissions of what was captured before.
+    /// Retransmissions among these of packets that were captured before.
     pub retransmitted: u64,
 }
 

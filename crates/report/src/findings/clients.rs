@@ -1,8 +1,8 @@
-//! How the server treated its clients, one beside the other.
+//! Differences between clients.
 
 use serde::{Deserialize, Serialize};
 
-/// Response times and errors of clients beside each other. What is over the mean is over [`ClientSpread::mean_s`].
+/// Response times and errors of the clients. Relative values refer to [`ClientSpread::mean_s`].
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 pub struct ClientSpread {
     /// Mean of the clients' mean response times, s; null where none did anything.
@@ -24,8 +24,8 @@ pub struct ClientSpread {
     pub errors: Vec<ClientErrors>,
     /// How many clients have errors.
     pub clients_with_errors: u64,
-    /// Clients of which nobody can tell whether the server treats them otherwise: the threads that ran them were not equally on time, or
-    /// that is not known, and each has too few clients to be compared with each other.
+    /// Clients that cannot be judged: the threads that ran them were not equally on time, or this is unknown, and each thread has too few
+    /// clients for a comparison.
     #[serde(default)]
     pub unjudged_clients: u64,
 }
@@ -36,7 +36,7 @@ pub const MOST_CLIENTS: usize = 64;
 /// Clients of a level that are listed at all: a report of ten levels stays below 2 MB.
 pub const MOST_CLIENT_ROWS: usize = 1_024;
 
-/// What a client did, and how it was served.
+/// Operations and response times of a client.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Serialize, Deserialize)]
 pub struct ClientRow {
     /// Its number, from 1.

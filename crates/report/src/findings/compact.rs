@@ -1,8 +1,8 @@
-//! What a comparison comes to on one page: which of its numbers stand there.
+//! The numbers of a comparison for a single page.
 
 use super::comparison::{ComparedLevel, ComparedMetric, Comparison};
 
-/// The groups of Swartz's (1997) Table 1, "Other" before its parts. Logging on and compounds as wholes are none of them.
+/// The groups of Swartz's (1997) Table 1, "Other" before its parts. Without logons and compounds as wholes.
 const GROUPS: [&str; 7] =
     ["Open/Close", "Other", "Other.Attributes", "Other.Directory", "Other.Locking", "Read", "Write"];
 

@@ -1,6 +1,6 @@
-//! What a report of several sides adds: their numbers beside each other, each with its uncertainty, and how they differ.
+//! Additional content of a report of several sides: their numbers with uncertainties, and the differences.
 //!
-//! Intervals hold the true value with [`Method::confidence`]. Times are seconds, sizes bytes, shares 0..=1.
+//! Intervals contain the true value with [`Method::confidence`]. Times are seconds, sizes bytes, shares 0..=1.
 
 use serde::{Deserialize, Serialize};
 
@@ -18,7 +18,7 @@ pub struct Comparison {
     pub diagnosis: Diagnosis,
     /// Sentences a reader must know before believing the differences.
     pub warnings: Vec<String>,
-    /// What the servers guarantee, what forbids a ranking first; empty where nobody knows.
+    /// The servers' guarantees; those that forbid a ranking come first. Empty if unknown.
     #[serde(default)]
     pub guarantees: Vec<ComparedGuarantee>,
     /// Why there is no ranking and no decision: the sides guarantee different things. Null where they do not, or were compared regardless.
@@ -26,21 +26,21 @@ pub struct Comparison {
     pub refused: Option<String>,
     /// How the intervals were made.
     pub method: Method,
-    /// Who wins where; null where fewer than two loads are of all, or sides do not speak the same protocol.
+    /// The ranking; null with fewer than two common loads, or if the sides use different protocols.
     #[serde(default)]
     pub ranking: Option<Ranking>,
     /// One entry a load level that all sides have, in the baseline's order; one for captures.
     pub levels: Vec<ComparedLevel>,
-    /// What was asked to fail, and whether it does.
+    /// The conditions, and whether each failed.
     pub conditions: Vec<Condition>,
 }
 
 /// A guarantee of all sides.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct ComparedGuarantee {
-    /// What it is about.
+    /// Its subject.
     pub name: String,
-    /// What each side guarantees, in words; null where that is not known.
+    /// The guarantee of each side, in words; null if unknown.
     pub values: Vec<Option<String>>,
     /// A side differs from the baseline so that they are not to be ranked.
     pub unlike: bool,
@@ -51,9 +51,9 @@ pub struct ComparedGuarantee {
 pub struct Method {
     /// Share of intervals that hold the true value, 0..=1.
     pub confidence: f64,
-    /// Differences that have a verdict: those of usable numbers.
+    /// Differences with a verdict: those of usable numbers.
     pub tested: u64,
-    /// So many of them are called better or worse by chance, were there no difference at all.
+    /// Expected number of false verdicts if there were no difference at all.
     pub by_chance: f64,
     /// In sentences.
     pub notes: Vec<String>,
@@ -77,14 +77,14 @@ pub struct ComparedLevel {
     pub rows: Vec<ComparedRow>,
 }
 
-/// A row: what is added up in it, and its numbers.
+/// A row: the operations that it sums up, and its numbers.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct ComparedRow {
     /// all, group, operation or procedure.
     pub scope: String,
     /// Label of the group, operation or procedure; "All".
     pub name: String,
-    /// Protocol label of a procedure; empty else.
+    /// Protocol label of a procedure; otherwise empty.
     pub protocol: String,
     /// Those that at least one side has.
     pub metrics: Vec<ComparedMetric>,
@@ -110,7 +110,7 @@ pub struct ComparedMetric {
 pub struct Estimate {
     /// The number.
     pub value: f64,
-    /// Lower end of the interval; null where nobody can tell.
+    /// Lower end of the interval; null if unknown.
     pub low: Option<f64>,
     /// Upper end.
     pub high: Option<f64>,
@@ -140,8 +140,7 @@ pub struct Difference {
     pub verdict: String,
     /// Probability of a difference as large where there is none, about.
     pub p_value: f64,
-    /// Whether it remains when chance is to call even one of all differences of the comparison different no more often
-    /// than once in twenty (Holm).
+    /// Whether it remains significant if the probability of any false difference in the comparison is at most one in twenty (Holm).
     pub holm_significant: bool,
     /// The smallest relative change for the worse that would have been found 9 times of 10 at this length.
     pub detectable: Option<f64>,

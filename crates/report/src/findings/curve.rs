@@ -1,4 +1,4 @@
-//! What several load levels tell together: where the server can do no more, and the response times on the way there.
+//! Combined results of several load levels: the maximum throughput, and the response times up to it.
 
 use serde::{Deserialize, Serialize};
 
@@ -16,7 +16,7 @@ pub struct Interval {
 pub struct LoadCurve {
     /// As its stages say; null where the run has one curve.
     pub curve: Option<String>,
-    /// What was raised from level to level: [`LOADS`] has the words.
+    /// The varied quantity, see [`LOADS`].
     pub load: String,
     /// Its levels, in order of load.
     pub points: Vec<CurvePoint>,
@@ -30,7 +30,7 @@ pub struct LoadCurve {
     pub overall_response_time_s: Option<f64>,
 }
 
-/// What can be raised from level to level.
+/// Quantities that can vary between levels.
 pub const LOADS: [&str; 4] = ["clients", "actions outstanding", "iterations per second", "users"];
 
 /// A level of a load curve.
@@ -63,7 +63,7 @@ pub struct CurveMaximum {
     pub not_shown_lower: Vec<u32>,
 }
 
-/// X(N) = λN / (1 + σ(N − 1) + κN(N − 1)), the one nearest to the points: least squares of ln(measured / law), σ, κ ≥ 0.
+/// X(N) = λN / (1 + σ(N − 1) + κN(N − 1)), fitted to the points: least squares of ln(measured / law), σ, κ ≥ 0.
 #[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
 pub struct FittedLaw {
     /// λ: throughput of one alone, 1/s.
@@ -76,7 +76,7 @@ pub struct FittedLaw {
     pub deviation: f64,
 }
 
-/// The load at which throughput is highest, by the law, or why nobody can tell.
+/// The load of the highest throughput by the law, or the reason why it is unknown.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 pub struct Knee {
     /// √((1 − σ) / κ), at least 1.

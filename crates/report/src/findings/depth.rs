@@ -11,7 +11,7 @@ pub struct QueueDepth {
     pub over_time: Vec<DepthShare>,
     /// Time-weighted mean depth.
     pub mean: Option<f64>,
-    /// Highest depth; null where there were requests and nobody knows how long they were outstanding together.
+    /// Highest depth; null if there were requests but the times that they were outstanding are unknown.
     pub max: Option<u64>,
     /// Requests that outlived the window of the calculation and were entered late.
     pub entered_late: u64,

@@ -1,4 +1,4 @@
-//! What a report says before anything else: who waited for what, and where to look next.
+//! The first statements of a report: the main waits of clients, and the next command.
 
 use serde::{Deserialize, Serialize};
 
@@ -20,7 +20,7 @@ pub struct Statement {
     pub rule: Rule,
     /// The sentence.
     pub text: String,
-    /// The part of all waiting that it speaks of, 0..=1; null where it speaks of something else.
+    /// The fraction of all waiting that it explains, 0..=1; null if it is about something else.
     pub share: Option<f64>,
     /// Whether it follows from the numbers alone.
     pub confidence: Confidence,
@@ -34,7 +34,7 @@ pub enum Rule {
     Operation,
     /// Few requests that are a large part of all waiting.
     FewSlowRequests,
-    /// A short time that is a large part of all waiting, or in which nobody was answered.
+    /// A short period with a large part of all waiting, or without any answer.
     Burst,
     /// The minute with the most waiting.
     WorstMinute,
@@ -46,7 +46,7 @@ pub enum Rule {
     Failures,
     /// A key of `--by` that is a large part of all waiting.
     Key,
-    /// A client whose requests take longer than those of the others.
+    /// A client whose requests take longer than those of others.
     SlowClient,
     /// A server, likewise.
     SlowServer,
@@ -58,11 +58,11 @@ pub enum Rule {
     SlowOperation,
     /// A part of the time in which requests take longer than in the rest.
     SlowInterval,
-    /// Requests after a pause take longer than the others.
+    /// Requests after a pause take longer than other requests.
     AfterPause,
     /// Requests are slow at regular intervals.
     Periodic,
-    /// Requests wait behind others.
+    /// Requests wait behind other requests.
     Queue,
     /// A receiver's window was 0.
     ZeroWindow,
@@ -72,7 +72,7 @@ pub enum Rule {
     DelayedAcknowledgement,
     /// The network's round trip.
     RoundTrip,
-    /// A client whose round trip is much longer than the others'.
+    /// A client whose round trip is much longer than that of others.
     FarClient,
     /// A network path that takes data slowly and evenly.
     NarrowPath,
@@ -84,13 +84,13 @@ pub enum Rule {
     LateHandshakes,
     /// All requests take the same time at least.
     FixedDelay,
-    /// Opens waited for leases and oplocks of others.
+    /// Opens waited for other clients' leases and oplocks.
     LeaseBreaks,
-    /// Requests waited for byte-range locks of others.
+    /// Requests waited for other clients' byte-range locks.
     LockWaits,
     /// A host waited for a DNS server.
     NameService,
-    /// A session of which some connections carry nothing, or much less than others.
+    /// A session with connections that carry nothing, or much less than others.
     UnevenChannels,
     /// Clients had used up their SMB2 credits.
     CreditsExhausted,
@@ -104,7 +104,7 @@ pub enum Rule {
     Flushes,
     /// Small writes that each wait for stable storage.
     DurableWrites,
-    /// Negotiating, logging on or mounting takes long, and nothing else.
+    /// Only negotiating, logging on or mounting takes long.
     SlowSetUp,
     /// Many small reads or writes, one at a time.
     SmallRequests,
@@ -114,13 +114,13 @@ pub enum Rule {
     BusyClient,
     /// A client that connects again and again.
     Reconnects,
-    /// No other rule found anything.
+    /// No other rule applies.
     Nothing,
     /// Of a run: operations per second, and the response times beside them.
     Throughput,
     /// Of a load curve: where more load does not raise throughput.
     Knee,
-    /// Of a run: who limited it, load generator, network or server.
+    /// Of a run: the bottleneck, which is the load generator, the network or the server.
     Bottleneck,
     /// Of a run with a schedule: whether it was kept.
     Schedule,
@@ -142,7 +142,7 @@ pub enum Rule {
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Confidence {
-    /// It is what the numbers say.
+    /// The numbers show it directly.
     Measured,
     /// It follows from them where nothing unusual is the case.
     Inferred,

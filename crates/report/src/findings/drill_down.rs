@@ -1,8 +1,8 @@
-//! What a page shows of any part of a capture: a cube, small enough to stand in it.
+//! Data of a page that shows any part of a capture: a cube, small enough to be embedded.
 
 use serde::Serialize;
 
-/// A cube of client, server, share, operation, status and time. Made for a page alone: no other report has it.
+/// A cube of client, server, share, operation, status and time. Only for a page: no other report has it.
 #[derive(Clone, Debug, PartialEq, Serialize)]
 pub struct DrillDown {
     /// Clients, servers, shares, operations, statuses, in this order.
@@ -17,7 +17,7 @@ pub struct DrillDown {
     pub error: f64,
     /// `1 << joined` neighbouring bins of the histograms, 32 per octave, are one.
     pub joined: u32,
-    /// What time waited and longest times are counted in, ns: all of them are multiples of it.
+    /// Unit of waiting times and longest times, ns: all of them are multiples of it.
     pub unit_ns: u64,
     /// Flags of the command that shows the same in a terminal; null where there is none, as where the capture came from a pipe.
     pub command: Option<DrillCommand>,
@@ -33,7 +33,7 @@ pub struct DrillDimension {
     pub flag: &'static str,
     /// Its keys, most time waited first.
     pub keys: Vec<DrillKey>,
-    /// Keys that are summed as others.
+    /// Number of keys that are summed as others.
     pub others: usize,
 }
 
@@ -44,7 +44,7 @@ pub struct DrillKey {
     pub name: Option<String>,
     /// Whether its flag with the name lets it through in a command, and `without` at most.
     pub plain: bool,
-    /// What else the flag lets through: the name of an operation may be that of a group, too.
+    /// Other operations that the filter matches: the name of an operation may also be that of a group.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub without: Vec<&'static str>,
 }

@@ -23,7 +23,7 @@ pub struct Encrypted {
     pub reads: Waited,
     /// Those that are writes.
     pub writes: Waited,
-    /// The mean response time of all, at least, s; null where nothing is known of it.
+    /// Lower bound of the mean response time of all, s; null if unknown.
     pub mean_low_s: Option<f64>,
     /// The same, at most: both are the exact mean where they are equal.
     pub mean_high_s: Option<f64>,
@@ -33,7 +33,7 @@ pub struct Encrypted {
     pub unanswered: u64,
     /// Requests that were taken for CANCEL.
     pub cancels: u64,
-    /// Times when bytes were missing: what was outstanding then, or came before the connection was quiet, is in no time.
+    /// Number of times that bytes were missing. Requests outstanding then, or sent before the connection was idle again, have no time.
     pub interrupted: u64,
 }
 

@@ -1,4 +1,4 @@
-//! Actions that did not succeed, and how words of other failures are told from theirs.
+//! Actions that failed, and the wording that distinguishes other failures from them.
 
 use serde::{Deserialize, Serialize};
 
@@ -8,7 +8,7 @@ pub const OUTSIDE_THE_PHASE: &str = " (not in the measured phase)";
 /// Begins the words of a connection that could not be made: no action.
 pub const CONNECTION_ATTEMPT: &str = "connection attempt: ";
 
-/// Begins the words of a connection that was lost: no action, whatever was outstanding on it.
+/// Prefix of the words for a lost connection, which is not an action, whatever was outstanding on it.
 pub const LOST_CONNECTION: &str = "lost connection: ";
 
 /// Follows the words of a lost connection whose client went on with its operations over another one.
@@ -24,7 +24,7 @@ pub struct FailureCount {
 }
 
 impl FailureCount {
-    /// Whether an action of the measured phase failed; other causes are of connections, or of another time.
+    /// Whether an action of the measured phase failed; other causes concern connections, or another phase.
     pub(crate) fn is_action(&self) -> bool {
         let cause = &self.cause;
         !cause.starts_with(CONNECTION_ATTEMPT)

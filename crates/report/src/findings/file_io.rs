@@ -9,7 +9,7 @@ pub struct FileIo {
     pub reads: IoDirection,
     /// Writes.
     pub writes: IoDirection,
-    /// Reads and writes whose file, offset or length is unknown: they are in no other number here.
+    /// Reads and writes whose file, offset or length is unknown: no other number here includes them.
     pub unknown: u64,
     /// Working set and re-use, reads and writes together.
     pub working_set: WorkingSet,
@@ -30,9 +30,9 @@ pub struct IoDirection {
     pub sequential: u64,
     /// Requests as far from one of the last four as that from its forerunner.
     pub strided: u64,
-    /// All others.
+    /// All other requests.
     pub random: u64,
-    /// Mean length of a run, bytes: requests each of which begins where the one before it ended.
+    /// Mean length of a run, bytes: consecutive requests, each of which begins where the previous one ended.
     pub run_mean_bytes: Option<f64>,
     /// Mean length of a run, requests.
     pub run_mean_requests: Option<f64>,
@@ -49,7 +49,7 @@ pub struct SizeShare {
     pub to: u64,
     /// How many requests.
     pub count: u64,
-    /// What they asked for together, bytes.
+    /// Their requested bytes in total.
     pub bytes: u64,
 }
 
@@ -83,7 +83,7 @@ pub struct WorkingSet {
     pub caches: Vec<CacheShare>,
 }
 
-/// What a cache would have served.
+/// The hit ratio of a cache.
 #[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
 pub struct CacheShare {
     /// Size of the cache, bytes.

@@ -1,4 +1,4 @@
-//! Which response time leads in every table, chart and comparison: the one place that decides it for all renderers.
+//! The choice of the headline response time of all tables, charts and comparisons, for all renderers.
 
 use plimsoll_stats::Headline as Leading;
 use serde::{Deserialize, Serialize};
@@ -37,7 +37,7 @@ impl Headline {
     }
 
     pub(super) fn pick(self, response: Option<Times>, from_intended: Option<Times>) -> Option<Times> {
-        // Where nothing had an intended start there is nothing but the response time.
+        // Without intended starts, both times are the response time.
         if self.is_from_intended() { from_intended.or(response) } else { response }
     }
 }

@@ -22,7 +22,7 @@ pub struct History {
     pub tool: String,
     /// How changes were found.
     pub method: HistoryMethod,
-    /// What a reader must know before believing it.
+    /// Warnings to read before the results.
     pub warnings: Vec<String>,
     /// Runs of one plan each, the longest series first.
     pub series: Vec<HistorySeries>,
@@ -44,7 +44,7 @@ pub struct HistoryMethod {
 /// Runs of the same plan: workload, kind of target, and load.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct HistorySeries {
-    /// The plan in words; no other series has the same.
+    /// The plan in words; unique among the series.
     pub name: String,
     /// The workload's name; `capture` of captures.
     pub workload: String,
@@ -54,7 +54,7 @@ pub struct HistorySeries {
     pub target_kind: String,
     /// The load in words.
     pub level: String,
-    /// What else decides the load, in words.
+    /// Other parameters of the load, in words.
     pub pace: Vec<String>,
     /// Actions outstanding at most; null of captures.
     pub outstanding: Option<u64>,
@@ -73,7 +73,7 @@ pub struct HistoryRun {
     pub recording: String,
     /// Begin of its first measured phase, ns since the Unix epoch.
     pub begin_ns: i64,
-    /// Whether its numbers are searched for changes: those of INVALID runs are not.
+    /// Whether its numbers are searched for changes: not those of INVALID runs.
     pub counted: bool,
     /// Whether its numbers may be used.
     pub validity: Validity,
@@ -84,7 +84,7 @@ pub struct HistoryRun {
 /// A label or another property of a run.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct RunFact {
-    /// What it is: `Label commit`, `Tool`.
+    /// The kind of fact: `Label commit`, `Tool`.
     pub name: String,
     /// Its value.
     pub value: String,
@@ -130,7 +130,7 @@ pub struct MetricChange {
     pub verdict: String,
 }
 
-/// A run from which on numbers are others than before.
+/// A run from which on numbers differ from those before.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct ChangePoint {
     /// Number of the first run after it, from 0.
@@ -146,7 +146,7 @@ pub struct ChangePoint {
 /// A fact with two values.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct FactChange {
-    /// What it is.
+    /// The name of the fact.
     pub name: String,
     /// The value before; null where it was not given.
     pub before: Option<String>,

@@ -1,4 +1,4 @@
-//! What became of iterations: kind by kind, and all of them against the schedules of users.
+//! Results of iterations by kind, and compared with the users' schedules.
 
 use serde::{Deserialize, Serialize};
 
@@ -11,11 +11,11 @@ pub struct IterationKind {
     pub ended: u64,
     /// Those that had not ended when the wait for them was over.
     pub unended: u64,
-    /// Those of which an action failed.
+    /// Iterations with a failed action.
     pub failed: u64,
     /// Those that ended after their user's next iteration was due. 0 where users have no schedules.
     pub late: u64,
-    /// Late ones that had begun late, because their user's iteration before had not ended. The others took too long themselves.
+    /// Late iterations that began late because the user's previous one had not ended. The others took too long themselves.
     pub late_from_before: u64,
     /// Mean time from when one was due to its end, s.
     pub mean_s: Option<f64>,

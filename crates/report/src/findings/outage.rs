@@ -1,4 +1,4 @@
-//! Silences, requests without an answer and short reads of a load level: what no percentile shows.
+//! Silences, requests without an answer and short reads of a load level, which percentiles do not show.
 
 use serde::{Deserialize, Serialize};
 
@@ -20,7 +20,7 @@ pub struct Silence {
     pub unanswered_wait_s: Option<f64>,
 }
 
-/// Reads by what they returned. Those of a load file, which says what each returns, are not here.
+/// Reads by result. Without those of a load file, which contains the expected result of each.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct ShortReads {
     /// Reads that succeeded.
@@ -34,7 +34,7 @@ pub struct ShortReads {
 /// A level that was stopped before its end.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Serialize, Deserialize)]
 pub struct Interruption {
-    /// Length of what was measured, s.
+    /// Length of the measurement, s.
     pub after_s: f64,
     /// Length that was planned, s; null where none was.
     pub planned_s: Option<f64>,

@@ -17,7 +17,7 @@ pub struct Series {
     pub read_bytes: Vec<u64>,
     /// File data written, bytes a bin; likewise.
     pub write_bytes: Vec<u64>,
-    /// Operations of each bin that moved file data of which nobody knows how much.
+    /// Operations of each bin that moved an unknown amount of file data.
     #[serde(default)]
     pub payload_unknown: Vec<u64>,
     /// Mean of the leading response times of the operations that ended in the bin, s.

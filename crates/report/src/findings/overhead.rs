@@ -1,4 +1,4 @@
-//! What a protocol sends besides file data.
+//! Bytes that a protocol sends besides file data.
 
 use serde::{Deserialize, Serialize};
 
@@ -14,8 +14,9 @@ pub struct Overhead {
     pub message_bytes: u64,
     /// `message_bytes` / `payload_bytes`.
     pub message_ratio: f64,
-    /// The same with packets and all their headers, in both directions: of a capture its packets, of a load level what the server's
-    /// network counted. Null where nothing was counted, or what was counted is of other traffic, too: a capture with a filter.
+    /// The same with packets and all their headers, in both directions: for a capture from its packets, for a load level from the
+    /// counters of the server's network interfaces. Null if nothing was counted, or if the count includes other traffic: a capture with a
+    /// filter.
     pub network_ratio: Option<f64>,
 }
 
@@ -38,7 +39,7 @@ impl Overhead {
         Overhead { network_ratio: Some(wire_bytes as f64 / self.payload_bytes as f64), ..self }
     }
 
-    /// With what the server's network counted while clients moved so many bytes of file data per second.
+    /// Adds the counters of the server's network, for clients that moved this number of bytes of file data per second.
     #[must_use]
     pub fn with_server(self, server: Option<&ServerSide>, moved_per_s: f64) -> Overhead {
         let counted = server.and_then(|server| Some(server.received_bytes_per_s? + server.sent_bytes_per_s?));

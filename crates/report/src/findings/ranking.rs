@@ -1,14 +1,15 @@
-//! Who wins where: sweeps of several servers, point by point, their highest throughput, and the servers' places.
+//! The ranking: sweeps of several servers, point by point, their highest throughput, and the servers' ranks.
 
 use serde::{Deserialize, Serialize};
 
 use super::comparison::{Difference, Estimate};
 
-/// Everything that a comparison of sweeps says of who is ahead. A *point* is a load of a curve that all sides have; those at which a
-/// side's numbers may not be used are shown without places, and count nowhere.
+/// The ranking in a comparison of sweeps. A *point* is a load that the curves of all sides have; points at which a side's numbers are not
+/// valid are shown without ranks and do not count.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct Ranking {
-    /// What is counted: [`OPERATIONS`], or [`ITERATIONS`] where sides speak different protocols, in which the same work is other operations.
+    /// The counted unit: [`OPERATIONS`], or [`ITERATIONS`] if sides use different protocols, in which the same work needs different
+    /// operations.
     #[serde(default = "operations")]
     pub by: String,
     /// One entry a load curve, in the baseline's order.
@@ -24,7 +25,7 @@ pub struct Ranking {
     pub points: u64,
     /// Points that do not, because a side's numbers may not be used there.
     pub not_used: u64,
-    /// Pairs that were looked at, in all that has places: what remains of them after Holm's adjustment makes the places.
+    /// Number of compared pairs in all numbers with ranks; the differences that remain after Holm's adjustment determine the ranks.
     pub tested: u64,
 }
 
@@ -77,7 +78,7 @@ pub struct RankedPoint {
     pub bytes: Option<Ranked>,
 }
 
-/// A number of every side, and who is ahead.
+/// A number of every side, with the ranks.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 pub struct Ranked {
     /// throughput or mean; where iterations are counted: iterations, bytes or iteration time; of stability: errors, outages, client spread.
@@ -86,8 +87,8 @@ pub struct Ranked {
     pub unit: String,
     /// One per side; null where it has nothing of the kind.
     pub estimates: Vec<Option<Estimate>>,
-    /// 1 the best; one per side. Who was not shown to differ from another shares its place; null without an interval, or where
-    /// the point does not count or nobody else has one.
+    /// 1 is best; one per side. A side ties with each side from which it was not shown to differ. Null without an interval, or if the
+    /// point does not count or no other side has one.
     pub places: Vec<Option<u64>>,
     /// Every pair of which both have an interval.
     pub pairs: Vec<RankedPair>,
@@ -96,16 +97,16 @@ pub struct Ranked {
 /// Two sides.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct RankedPair {
-    /// The letter of the one that is the baseline here.
+    /// The letter of the baseline side of this pair.
     pub baseline: String,
-    /// The letter of the other.
+    /// The letter of the other side.
     pub other: String,
-    /// Other − baseline; `holm_significant` is of all pairs of the ranking.
+    /// Other − baseline; `holm_significant` covers all pairs of the ranking.
     pub difference: Difference,
 }
 
 impl Ranked {
-    /// What it is, in words.
+    /// Its name in words.
     pub fn words(&self) -> &'static str {
         match self.metric.as_str() {
             "mean" => "mean response time",
@@ -124,7 +125,7 @@ impl Ranked {
         matches!(self.unit.as_str(), "1/s" | "B/s")
     }
 
-    /// Which side is ahead of all others, by itself, counted from 0; `None` where that was not shown, or there is no other.
+    /// The side that is ahead of all others alone, counted from 0; `None` if that was not shown, or there is no other side.
     pub fn winner(&self) -> Option<usize> {
         let mut placed = self.places.iter().enumerate().filter_map(|(at, place)| Some((at, (*place)?)));
         let (at, _) = placed.clone().find(|(_, place)| *place == 1)?;

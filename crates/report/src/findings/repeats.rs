@@ -1,14 +1,14 @@
-//! Repeats of a load level beside each other.
+//! Comparison of a load level's repeats.
 
 use serde::{Deserialize, Serialize};
 
 use super::curve::Interval;
 use super::stage::words;
 
-/// Begins what a load curve of several is called where it is a repeat; a number follows.
+/// Prefix of a curve's name if it is a repeat; a number follows.
 pub const REPEAT: &str = "repeat ";
 
-/// What a curve of several is besides a repeat: the value of what is varied, where something is.
+/// The part of a curve's name besides the repeat: the value of the varied parameter, if there is one.
 pub fn besides_repeat(curve: &str) -> Option<&str> {
     match curve.rsplit_once(", ") {
         Some((value, last)) if last.starts_with(REPEAT) => Some(value),
@@ -49,11 +49,11 @@ impl RepeatedLevel {
 pub struct Spread {
     /// Their mean.
     pub mean: f64,
-    /// Of the mean: what a new run changes is in it.
+    /// The interval of the mean; it includes the variation between runs.
     pub interval: Interval,
-    /// The lowest of them.
+    /// The minimum.
     pub min: f64,
-    /// The highest of them.
+    /// The maximum.
     pub max: f64,
 }
 

@@ -1,4 +1,4 @@
-//! The document: one side, or several beside each other.
+//! The document: one side, or several for comparison.
 
 use serde::{Deserialize, Serialize};
 
@@ -11,14 +11,14 @@ pub const SCHEMA: &str = "plimsoll.report/2";
 /// The tool and its version.
 pub const TOOL: &str = concat!("plimsoll ", env!("CARGO_PKG_VERSION"));
 
-/// A report: what was found of each side, and how the sides differ.
+/// A report: the findings of each side, and their differences.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct Report {
     /// [`SCHEMA`].
     pub schema: String,
     /// The tool and version that wrote it.
     pub tool: String,
-    /// At least one. The first is the baseline of the others.
+    /// At least one. The first is the baseline for the others.
     pub sides: Vec<Findings>,
     /// How they differ; null of one side.
     pub comparison: Option<Comparison>,

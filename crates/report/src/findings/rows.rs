@@ -15,9 +15,9 @@ pub struct OperationRow {
     pub procedure: String,
     /// Name in Swartz's (1997) Appendix A, where it has one.
     pub netbench_name: Option<String>,
-    /// The command a subcommand belongs to (`TRANSACTION2`), else null: text reports nest by it. A row with a parent
-    /// is part of its parent's row, which sums its subcommands and what had none; so add up rows without a parent
-    /// only. (`WRITE_RAW async portion` alone is in no other row: it is no request, and groups have its bytes only.)
+    /// The command that a subcommand belongs to (`TRANSACTION2`), otherwise null: text reports nest by it. A row with a parent is part of
+    /// its parent's row, which sums its subcommands and the requests without one; so sum only rows without a parent. (Only `WRITE_RAW
+    /// async portion` is in no other row: it is not a request, and groups include only its bytes.)
     pub parent: Option<String>,
     /// Operation label; empty in groups.
     pub operation: String,
@@ -50,7 +50,7 @@ pub struct OperationRow {
     pub packets_mean: Option<f64>,
     /// File data moved, bytes: a lower bound where `payload_unknown` is not 0, null where nothing is known.
     pub payload_bytes: Option<u64>,
-    /// Operations that moved file data of which nobody knows how much.
+    /// Operations that moved an unknown amount of file data.
     #[serde(default)]
     pub payload_unknown: u64,
     /// Request and response bytes: a lower bound where `wire_unknown` is not 0, null where nothing is known.
@@ -70,12 +70,12 @@ pub struct OperationRow {
     pub service_octaves: Vec<Octave>,
     /// Last byte of the response − intended start; null where nothing was scheduled (a capture).
     pub response_time_from_intended: Option<Times>,
-    /// Which of its times leads: `distribution` and `percentiles` are of it.
+    /// The headline time: `distribution` and `percentiles` use it.
     #[serde(default)]
     pub headline: Headline,
     /// The leading response times counted exactly in decades, from the fastest decade in use to the slowest.
     pub distribution: Vec<Bucket>,
-    /// Answers by status other than success, most frequent first.
+    /// Answers by status, most frequent first, without success.
     pub statuses: Vec<StatusCount>,
     /// Cumulative distribution for charts: value at percentile steps.
     pub percentiles: Vec<PercentilePoint>,
@@ -87,7 +87,7 @@ impl OperationRow {
         self.headline.pick(self.response_time, self.response_time_from_intended)
     }
 
-    /// Whether its requests are in no other row: it is no subcommand, which its command's row holds too.
+    /// Whether no other row includes its requests: it is not a subcommand.
     pub fn is_counted_once(&self) -> bool {
         self.parent.is_none()
     }
@@ -98,7 +98,7 @@ impl OperationRow {
         matches!(self.protocol.as_str(), "SMB1" | "SMB2")
     }
 
-    /// File data of a request that was carried out on average, bytes; `None` where none was moved, or nobody knows how much.
+    /// Mean file data of a successful request, bytes; `None` without file data, or if the amount is unknown.
     pub fn mean_payload(&self) -> Option<f64> {
         let bytes = self.payload_bytes.filter(|&bytes| bytes > 0 && self.payload_unknown == 0)?;
         let carried_out =
@@ -141,7 +141,7 @@ pub struct StatusCount {
     pub count: u64,
     /// Whether it counts as an error.
     pub error: bool,
-    /// What it says of the request: expected, refused, failed or cancelled; succeeded where the status is 0.
+    /// The outcome of the request: expected, refused, failed or cancelled; succeeded if the status is 0.
     #[serde(default)]
     pub outcome: String,
 }
@@ -151,7 +151,7 @@ pub struct StatusCount {
 pub struct Breakdown {
     /// The dimensions, as the flag has them: client,operation.
     pub by: String,
-    /// Each of them.
+    /// The single subcommands or members.
     #[serde(default)]
     pub dimensions: Vec<String>,
     /// One for each key, longest waiting first.
@@ -161,7 +161,7 @@ pub struct Breakdown {
     /// How long clients waited for them, s.
     #[serde(default)]
     pub others_waited_s: f64,
-    /// Their part of all waiting, 0..=1; null where nobody waited.
+    /// Their fraction of all waiting, 0..=1; null without waiting.
     #[serde(default)]
     pub others_waited_share: Option<f64>,
     /// Where the first bin of the rows' series begins, ns since the Unix epoch.
@@ -183,7 +183,7 @@ pub struct BreakdownRow {
     /// One text for each dimension; null where it is not known.
     #[serde(default)]
     pub keys: Vec<Option<String>>,
-    /// Its part of all waiting, 0..=1; null where nobody waited.
+    /// Its fraction of all waiting, 0..=1; null without waiting.
     #[serde(default)]
     pub waited_share: Option<f64>,
     /// Its numbers over time.

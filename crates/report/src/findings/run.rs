@@ -1,4 +1,4 @@
-//! What a run adds to what a capture has: how the load was made, and how evenly.
+//! Additional content of a run compared with a capture: parameters of the load, and its evenness.
 
 use serde::{Deserialize, Serialize};
 
@@ -13,7 +13,7 @@ pub struct Run {
     pub target: String,
     /// The workload's name.
     pub workload: String,
-    /// What it does, in a sentence.
+    /// Its actions, in a sentence.
     pub description: String,
     /// SHA-256 of the workload's text, hexadecimal; of several workloads one each, with spaces.
     pub workload_sha256: String,
@@ -23,7 +23,7 @@ pub struct Run {
     pub threads: u32,
     /// Length of the warm-up before each measured phase, s.
     pub warmup_s: f64,
-    /// What was agreed with the server, or asked of it: dialect, signing, encryption, version; and the machine.
+    /// Parameters negotiated with or requested from the server: dialect, signing, encryption, version; and the machine.
     pub facts: Vec<String>,
     /// The workload's parameters, as it declares them.
     #[serde(default)]
@@ -31,7 +31,7 @@ pub struct Run {
     /// The highest load that met an objective; null if it was not searched.
     #[serde(default)]
     pub capacity: Option<Box<Capacity>>,
-    /// Where the time of calls goes; null where nobody asked.
+    /// Parts of the time of calls; null if not requested.
     #[serde(default)]
     pub calls: Option<Box<Calls>>,
 }
@@ -57,16 +57,16 @@ impl Run {
 /// Whether the load generator kept up.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 pub struct Generator {
-    /// Processor time of the threads that made the load, s, without what they polled.
+    /// CPU time of the load threads, s, without busy-polling.
     pub cpu_s: f64,
     /// Its share of these threads' time, 0..=1: near 1 the generator is the bottleneck.
     pub cpu_share: f64,
     /// Processor time per request, s.
     pub cpu_per_operation_s: Option<f64>,
-    /// Processor time in which these threads, with nothing else to do, polled because a start was near, over their time, 0..=1; in
-    /// none of the above. Null in recordings from before this was counted.
+    /// CPU time of busy-polling before a start, while there was no other work, as a fraction of these threads' time, 0..=1; not included
+    /// in the other fields. Null in recordings from before this was counted.
     pub polling_share: Option<f64>,
-    /// When the generator got to a planned start − the planned instant; waiting for a free lane is not in it.
+    /// Delay of planned starts in the generator; waiting for a free slot is not included.
     pub schedule_lag: Option<Times>,
     /// Seen by the program − received by the kernel; null where the kernel does not tell.
     pub wake_up_lag: Option<Times>,
@@ -91,7 +91,7 @@ pub struct Generator {
     /// Time for which these threads were ready to run and had no processor, s; null where the system does not say.
     #[serde(default)]
     pub run_delay_s: Option<f64>,
-    /// Time for which a hypervisor kept this machine's processors from running, over all of them, s; null where the system does not say.
+    /// Steal time of this machine, summed over all processors, s; null if the system does not report it.
     #[serde(default)]
     pub stolen_s: Option<f64>,
     /// Requests that the generator started late or whose answers it read late, by more than waking up takes; null where the kernel does not
@@ -119,7 +119,7 @@ pub struct MovedNumber {
 pub struct RoundTrip {
     /// The least of any connection, s: no program has a part in it where the server's kernel acknowledged at once.
     pub least_s: f64,
-    /// Smoothed, mean over the connections, s: acknowledgements that travel with answers are in it.
+    /// Smoothed, mean over the connections, s: includes acknowledgements that travel with answers.
     pub smoothed_s: f64,
 }
 

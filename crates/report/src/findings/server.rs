@@ -2,14 +2,14 @@
 
 use serde::{Deserialize, Serialize};
 
-/// What the server says of itself over a load level's measured phase. Null where it does not tell.
+/// The server's own metrics over a load level's measured phase. Null if it does not report them.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 pub struct ServerSide {
     /// Where the numbers come from.
     pub source: String,
     /// Processor time a second, s/s: cores that were busy on average.
     pub cores_busy: Option<f64>,
-    /// Processor time for each operation answered, s; of a whole machine, all that it did.
+    /// CPU time per answered operation, s; of a whole machine, including all its other work.
     pub cpu_per_operation_s: Option<f64>,
     /// Read from disks, bytes/s.
     pub disk_read_bytes_per_s: Option<f64>,

@@ -1,4 +1,4 @@
-//! Message sizes beside each other: which of them stand out.
+//! Comparison of message sizes: outliers among them.
 
 use serde::{Deserialize, Serialize};
 
@@ -15,7 +15,7 @@ pub struct SizeCurve {
     pub points: Vec<SizePoint>,
 }
 
-/// A size, and what its neighbours say of it.
+/// A size, and the comparison with its neighbours.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct SizePoint {
     /// Number of its stage.
@@ -30,6 +30,6 @@ pub struct SizePoint {
     pub interval: Option<Interval>,
     /// The time that its neighbours let expect, s; null near the smallest and the largest size.
     pub expected_s: Option<f64>,
-    /// slower or faster, where it stands out from its neighbours; null where it does not, or nobody can tell.
+    /// slower or faster, if it is an outlier; otherwise, or if unknown, null.
     pub outlier: Option<String>,
 }

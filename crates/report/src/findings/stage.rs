@@ -44,7 +44,7 @@ pub struct Stage {
     pub connections: u64,
     /// Iterations asked for, 1/s; null in a closed loop.
     pub asked_per_s: Option<f64>,
-    /// What else decides the load, in words: think time, how often users start, arrivals, time-out.
+    /// Other parameters of the load, in words: think time, start rate of users, arrivals, timeout.
     #[serde(default)]
     pub pace: Vec<String>,
     /// Iterations that ended, 1/s. An iteration is one operation of a mix, or one run of a script.
@@ -53,7 +53,7 @@ pub struct Stage {
     pub span: Span,
     /// Whether its numbers may be used.
     pub validity: Validity,
-    /// Requests: those of `response_time`, and those without an answer. Session traffic is not counted.
+    /// Number of requests: those of `response_time`, and those without an answer. Without session traffic.
     pub count: u64,
     /// Answers with a status that is part of ordinary work, such as the end of a file.
     pub expected: u64,
@@ -73,7 +73,7 @@ pub struct Stage {
     pub read_bytes_per_s: f64,
     /// File data written, bytes/s.
     pub write_bytes_per_s: f64,
-    /// Which of its times leads: curves, sizes, repeats and the interval are of it.
+    /// The headline time: curves, sizes, repeats and the interval use it.
     #[serde(default)]
     pub headline: Headline,
     /// Response times of all operations together.
@@ -96,7 +96,7 @@ pub struct Stage {
     pub generator: Generator,
     /// How the server shared itself among the clients.
     pub fairness: Fairness,
-    /// Response times and errors of the clients beside each other.
+    /// Response times and errors of the clients in comparison.
     pub spread: ClientSpread,
     /// Times without any answer, and requests that had none.
     #[serde(default)]
@@ -110,16 +110,16 @@ pub struct Stage {
     /// Actions that did not succeed, by what happened, most frequent first; and attempts to connect that failed, and connections that were
     /// lost, which are no actions: their words begin with `connection attempt: ` and `lost connection: `.
     pub failures: Vec<FailureCount>,
-    /// Users and their overload; null where users have no schedules of their own.
+    /// Users and their overload; null if users have no schedules.
     pub users: Option<Users>,
     /// Iterations by kind, as the workload orders them; kinds of which none was due are left out.
     pub iterations: Vec<IterationKind>,
-    /// What the server said of itself; null where nobody asked it.
+    /// The server's own metrics; null if not requested.
     pub server: Option<ServerSide>,
     /// Sessions with several connections; null where there are none.
     #[serde(default)]
     pub channels: Option<Channels>,
-    /// What the server guaranteed: durability of writes, signatures, encryption, caching; null where nobody asked.
+    /// The server's guarantees: durability of writes, signatures, encryption, caching; null if unknown.
     #[serde(default)]
     pub guarantees: Option<Guarantees>,
 }
@@ -155,7 +155,7 @@ impl Stage {
         [actions, attempts, lost]
     }
 
-    /// Whether anything was measured: a level at which nobody could connect has no numbers, not even 0.
+    /// Whether there are measurements: a level at which no client could connect has no numbers, not even 0.
     pub fn was_measured(&self) -> bool {
         self.span.elapsed_s.is_some_and(|s| s > 0.0)
     }
@@ -170,7 +170,7 @@ impl Stage {
         words(load, self.curve.as_deref())
     }
 
-    /// What is raised from level to level: users, or else the rate asked for, or else the requests that may be outstanding.
+    /// The varied quantity: users, otherwise the planned rate, otherwise the maximum of outstanding requests.
     pub fn load(&self) -> f64 {
         load(self.users.map(|users| users.users), self.asked_per_s, self.clients, self.depth)
     }
@@ -185,7 +185,7 @@ impl Stage {
         self.response_time.filter(|_| self.headline.is_from_intended())
     }
 
-    /// The longest response time that leads, s, and whether that is a lower bound: a request without an answer waited so long.
+    /// The longest headline time, s, and whether it is a lower bound: a request without an answer waited this long.
     pub fn maximum_s(&self) -> Option<(f64, bool)> {
         let answered = self.headline_time().map(|times| times.max_s);
         match (answered, self.silence.unanswered_wait_s) {
@@ -238,7 +238,7 @@ pub(super) fn words(level: &str, curve: Option<&str>) -> String {
     }
 }
 
-/// A load in a number: users with schedules, or else iterations per second, or else the actions that may be outstanding.
+/// The load as a number: users with schedules, otherwise iterations per second, otherwise the maximum of outstanding actions.
 pub fn load(users: Option<u64>, asked_per_s: Option<f64>, clients: u64, depth: u32) -> f64 {
     let scheduled = users.map(|users| users as f64).or(asked_per_s);
     scheduled.unwrap_or(clients as f64 * f64::from(depth.max(1)))

@@ -1,4 +1,4 @@
-//! What the first screen leads with where a run had a question of its own: its answer.
+//! The answer of a run with a question (such as a search), at the top of the first screen.
 
 use super::summary::{self, Totals, tile};
 use super::units::{UNKNOWN, count, duration, long_duration, optional, percent_of};
@@ -9,7 +9,7 @@ use crate::findings::{Findings, Run, Stage};
 use crate::text::{calls, capacity};
 use maud::{Markup, html};
 
-/// The first sentences; nothing where the run had no question of its own.
+/// The first sentences; None if the run had no question.
 pub(super) fn lead(findings: &Findings) -> Option<Markup> {
     let run = findings.run.as_ref()?;
     match (run.capacity.as_deref(), run.calls.as_deref()) {
@@ -26,7 +26,7 @@ pub(super) fn lead(findings: &Findings) -> Option<Markup> {
     }
 }
 
-/// How long was measured, and how many requests belong to it.
+/// Duration of the measurement, and number of requests.
 pub(super) fn measured(findings: &Findings, run: &Run) -> Markup {
     let what = if run.is_local() { "call" } else { "request" };
     let totals = summary::totals(findings);
@@ -70,7 +70,7 @@ fn calls_of(calls: &Calls, local: bool) -> u64 {
     phases.fold(0, |sum, phase| sum.saturating_add(phase.calls))
 }
 
-/// The key figures that belong to it.
+/// The key figures of the answer.
 pub(super) fn tiles(findings: &Findings) -> Option<Markup> {
     let run = findings.run.as_ref()?;
     match (run.capacity.as_deref(), run.calls.as_deref()) {

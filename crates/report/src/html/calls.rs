@@ -10,8 +10,8 @@ use crate::shares::{self, Percentage};
 use crate::text::calls::run_lengths;
 use maud::{Markup, html};
 
-/// The parts that add up, beside each other, a group a phase of the target; nothing where nobody asked. A remainder below zero
-/// is no length: it stands in the tables alone.
+/// The additive parts side by side, one group per phase of the target; None if not requested. A negative remainder cannot be drawn: only
+/// the tables have it.
 pub(super) fn figure(findings: &Findings) -> Option<Figure<'_>> {
     let calls = findings.run.as_ref()?.calls.as_deref()?;
     let phases: Vec<&CallPhase> = calls.phases.iter().filter(|phase| !phase.local).collect();
@@ -41,7 +41,7 @@ pub(super) fn figure(findings: &Findings) -> Option<Figure<'_>> {
     Figure::of(("calls", "Where the time of a call goes"), explanation, summary, chart)
 }
 
-/// The tables; nothing where nobody asked.
+/// The tables; empty if not requested.
 pub(super) fn section(findings: &Findings) -> Vec<Markup> {
     let Some(calls) = findings.run.as_ref().and_then(|run| run.calls.as_deref()) else { return Vec::new() };
     let phases = calls.phases.iter().map(phase);
@@ -75,7 +75,7 @@ fn phase(phase: &CallPhase) -> Markup {
     }
 }
 
-/// The share of each part in the whole. Sums of others, and what stands beside them, have none.
+/// The fraction of each part in the whole. Sums and additional parts have none.
 fn shown(phase: &CallPhase) -> Vec<Option<Percentage>> {
     let adds = |part: &CallPart| part.seconds.filter(|_| part.adds);
     let of_whole = shares::of(&phase.parts.iter().filter_map(adds).collect::<Vec<_>>(), phase.whole_s);

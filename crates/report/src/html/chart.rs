@@ -1,5 +1,5 @@
-//! What a chart shows, once: `picture` draws it as SVG for paper and readers without scripts, `assets/page.js` draws the
-//! same numbers, embedded as JSON, on a canvas.
+//! The content of a chart, defined once: `picture` draws it as SVG for paper and readers without scripts, `assets/page.js` draws the same
+//! numbers, embedded as JSON, on a canvas.
 
 use crate::findings::HeatMap;
 use serde::Serialize;
@@ -141,7 +141,7 @@ impl Axis {
         let positive = values.filter(|value| *value > 0.0 && value.is_finite());
         let (min, max) = positive.fold((f64::INFINITY, 0.0_f64), |(min, max), v| (min.min(v), max.max(v)));
         let (low, high) = ((min.log10() + 1e-9).floor(), (max.log10() - 1e-9).ceil());
-        // f64 holds some 600 decades: what is finite here is a number on the axis too.
+        // f64 covers about 600 decades: every finite number is finite on the axis too.
         (low.is_finite() && high.is_finite()).then(|| {
             let (low, high) = (10_f64.powf(low), 10_f64.powf(high.max(low + 1.0)));
             Axis { scale: Scale::Log, unit, name: name.into(), low, high, names: vec![], start_ns: None, marks: vec![] }
@@ -235,7 +235,7 @@ pub(super) struct Series<'a> {
     /// What low to high is: "p50 to p95".
     #[serde(skip_serializing_if = "String::is_empty")]
     pub(super) between: String,
-    /// What a point is called; as many as y, or none.
+    /// The labels of the points; as many as y, or none.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub(super) labels: Vec<String>,
     /// How many stand behind each y; as many as y, or none.
@@ -251,7 +251,7 @@ pub(super) struct Series<'a> {
 }
 
 impl<'a> Series<'a> {
-    /// Whether some point lies left of the one before it, as where throughput falls under more load.
+    /// Whether some point lies left of the previous one, as when throughput falls under more load.
     pub(super) fn turns_back(&self) -> bool {
         self.x.windows(2).any(|pair| matches!(pair, [before, x] if x < before))
     }

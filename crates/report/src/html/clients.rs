@@ -1,4 +1,4 @@
-//! How the server treated its clients, one beside the other.
+//! Differences between clients.
 
 use super::chart::{Axis, Chart, Series, Shape, Unit};
 use super::figure::Figure;
@@ -7,7 +7,7 @@ use crate::findings::{Findings, Stage};
 use crate::text::{sentence, unjudged};
 use maud::{Markup, html};
 
-/// A sentence for each client that stands out, and for levels of which nobody can tell; nothing where there is neither.
+/// A sentence for each outlier, and for levels that cannot be judged; None without any.
 pub(super) fn section(findings: &Findings) -> Option<Markup> {
     let of = |stage: &'_ Stage| -> Vec<String> {
         stage.spread.outliers.iter().map(sentence).chain(unjudged(stage)).collect()

@@ -1,4 +1,4 @@
-//! What the page of several sides has in front of theirs: what may be said of the differences.
+//! The first sections of a comparison page: verdicts on the differences.
 
 mod charts;
 mod compact;
@@ -15,10 +15,10 @@ use crate::findings::comparison::{
 pub use compact::compact;
 use maud::{Markup, html};
 
-/// Metrics of rows other than all together; the JSON has the rest.
+/// Metrics of rows other than the total; the JSON has all metrics.
 const BRIEF: [&str; 4] = ["throughput", "mean", "p50", "p99"];
 
-/// What may be said of the differences.
+/// Verdicts on the differences.
 pub(super) fn sections<'a>(sides: &'a [Findings], comparison: &'a Comparison) -> Vec<Section<'a>> {
     let levels = comparison.levels.iter().enumerate();
     vec![
@@ -36,7 +36,7 @@ pub(super) fn sections<'a>(sides: &'a [Findings], comparison: &'a Comparison) ->
     ]
 }
 
-/// All differences of all levels that are called better or worse, of how many none was shown, and of how many nobody can tell.
+/// Number of differences of all levels that are better, worse, not significant, and unknown.
 fn verdicts(comparison: &Comparison) -> (usize, usize, usize, usize) {
     let metrics = comparison.levels.iter().flat_map(|level| &level.rows).flat_map(|row| &row.metrics);
     let mut sums = (0, 0, 0, 0);
@@ -78,7 +78,7 @@ fn notices(sides: &[Findings]) -> Markup {
     } }
 }
 
-/// What a reader must know before believing the differences, and what was asked to fail.
+/// Warnings about the differences, and the conditions.
 fn before(comparison: &Comparison) -> Markup {
     html! {
         (conditions(comparison))
@@ -91,7 +91,7 @@ fn before(comparison: &Comparison) -> Markup {
     }
 }
 
-/// What was asked to fail, and whether it does.
+/// The conditions, and whether each failed.
 fn conditions(comparison: &Comparison) -> Markup {
     html! {
         @for condition in &comparison.conditions {

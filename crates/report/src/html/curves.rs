@@ -1,4 +1,4 @@
-//! Load curves: what the server did at each load, and the response times there.
+//! Load curves: throughput and response times at each load.
 
 use super::chart::{Axis, Chart, Series, Shape, Unit};
 use super::figure::Figure;
@@ -12,7 +12,7 @@ use crate::tables::unattributable;
 /// Curves that are drawn with the laws that come nearest to them, at most.
 const MOST_LAWS: usize = 2;
 
-/// Throughput and response time against load, one against the other, and how evenly the server served its clients.
+/// Throughput and response time against load and against each other, and the fairness between clients.
 pub(super) fn figures<'a>(sides: &'a [Findings]) -> Vec<Figure<'a>> {
     let curves = curves(sides);
     let of_one_level = curves.iter().all(|curve| curve.stages.len() < 2);
@@ -27,7 +27,7 @@ pub(super) fn figures<'a>(sides: &'a [Findings]) -> Vec<Figure<'a>> {
 pub(super) struct Curve<'a> {
     pub(super) name: String,
     pub(super) stages: Vec<&'a Stage>,
-    /// What they tell together.
+    /// The combined results of the levels.
     together: Option<&'a LoadCurve>,
 }
 
@@ -52,7 +52,7 @@ pub(super) fn curves<'a>(sides: &'a [Findings]) -> Vec<Curve<'a>> {
     curves
 }
 
-/// What is raised from level to level; none where it is now this and now that.
+/// The varied quantity; None if it differs between levels.
 pub(super) fn load_axis(curves: &[Curve<'_>]) -> Option<Axis> {
     let stages = || curves.iter().flat_map(|curve| &curve.stages);
     let most = stages().map(|stage| stage.load()).fold(0.0, f64::max);
@@ -92,7 +92,7 @@ fn words(stage: &Stage) -> String {
 
 fn throughput<'a>(curves: &[Curve<'_>]) -> Option<Figure<'a>> {
     let mut all: Vec<Series<'a>> = curves.iter().enumerate().map(|(i, curve)| rates(curve, i)).collect();
-    // Of more curves the laws would hide what was measured.
+    // With more curves the laws would hide the measurements.
     let laws = curves.iter().enumerate().filter(|_| curves.len() <= MOST_LAWS);
     let law = |(i, curve): (usize, &Curve<'_>)| {
         law_line(curve.together?, format!("{} law", curve.name).trim_start().to_owned(), curves.len() + i)

@@ -21,7 +21,7 @@ impl Formatter for Embeddable {
         while let Some((at, c)) = rest.char_indices().find(|(_, c)| acts(*c)) {
             let (before, after) = rest.split_at(at);
             writer.write_all(before.as_bytes())?;
-            // All of them are in the basic plane: one escape each.
+            // All of these characters are in the basic plane: one escape each.
             write!(writer, "\\u{:04x}", u32::from(c))?;
             rest = after.get(c.len_utf8()..).unwrap_or_default();
         }

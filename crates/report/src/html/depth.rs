@@ -9,7 +9,7 @@ use crate::shares::{self, Percentage};
 use crate::sides::label;
 use maud::{Markup, html};
 
-/// Load levels that have a chart of their own; of more, the tables.
+/// Maximum number of load levels with charts; beyond it there are only tables.
 const CHARTS: usize = 64;
 
 /// How many requests were outstanding at once: of one side also at each of its load levels.
@@ -37,7 +37,7 @@ pub(super) fn figure<'a>(sides: &'a [Findings]) -> Option<Figure<'a>> {
     .if_any()
 }
 
-/// Two series for each of what is shown beside each other.
+/// Two series per depth.
 fn chart<'a>(depths: &[(String, &QueueDepth)]) -> Option<Chart<'a>> {
     let names: Vec<(u64, u64)> = ranges(depths.iter().map(|(_, depth)| *depth));
     let place = |range: &DepthShare| names.iter().position(|name| *name == (range.from, range.to)).unwrap_or(0) as f64;

@@ -6,7 +6,7 @@ use crate::findings::Findings;
 use crate::findings::comparison::ComparedGuarantee;
 use maud::{Markup, html};
 
-/// What the servers of a comparison guarantee; none where nobody knows.
+/// The guarantees of the servers in a comparison; None if unknown.
 pub(super) fn guarantees(sides: &[Findings], rows: &[ComparedGuarantee]) -> Option<Markup> {
     let rows: Vec<DescribedRow> =
         rows.iter().map(|row| DescribedRow { name: row.name.clone(), values: row.values.clone() }).collect();

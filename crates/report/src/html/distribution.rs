@@ -152,7 +152,7 @@ fn by_decade<'a>(sides: &'a [Findings]) -> Option<Figure<'a>> {
     .if_any()
 }
 
-/// A number of every group in words, for readers who see no picture.
+/// A number of every group in words, for readers who cannot see the picture.
 fn in_words(sides: &[Findings], what: &str, pick: fn(&OperationRow) -> Option<f64>) -> String {
     let of = |side: &Findings| {
         let rows = side

@@ -6,7 +6,7 @@ use crate::findings::{DrillDimension, DrillDown};
 use base64::Engine as _;
 use maud::{Markup, PreEscaped, html};
 
-/// What the script reads: the cube, and its cells.
+/// The script's data: the cube, and its cells.
 pub(super) fn embedded(drill: &DrillDown) -> Result<Markup, serde_json::Error> {
     let about = data::embeddable(drill)?;
     let cells = base64::engine::general_purpose::STANDARD.encode(&drill.cells);

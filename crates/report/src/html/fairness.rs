@@ -1,4 +1,4 @@
-//! Fairness between clients: every client of each load level beside the others, as in figure 11 of Poo and Tan (1988).
+//! Fairness between clients: all clients of each load level, as in figure 11 of Poo and Tan (1988).
 
 use super::chart::{Axis, Chart, Series, Shape, Unit};
 use super::figure::Figure;

@@ -1,5 +1,5 @@
-//! A figure: a drawing area that the script fills, a static picture for everyone else, and a sentence for those who see
-//! neither.
+//! A figure: a drawing area that the script fills, a static picture for readers without scripts, and a sentence for those who cannot see
+//! it.
 
 use super::chart::Chart;
 use super::data;
@@ -15,7 +15,7 @@ pub(super) struct Figure<'a> {
     pub(super) title: &'static str,
     /// How to read it.
     pub(super) explanation: &'static str,
-    /// For readers who see no picture.
+    /// For readers who cannot see the picture.
     pub(super) summary: String,
     /// What there is to choose from: "Operations of".
     pub(super) choose: &'static str,
@@ -42,7 +42,7 @@ impl<'a> Figure<'a> {
         (!self.charts.is_empty()).then_some(self)
     }
 
-    /// The figure's markup; what the script draws is [`embedded`].
+    /// The figure's markup; [`embedded`] has the script's data.
     pub(super) fn markup(&self) -> Markup {
         let id = self.id;
         let first = self.charts.first();
@@ -72,7 +72,7 @@ impl<'a> Figure<'a> {
     }
 }
 
-/// What the script draws, as JSON that can stand inside an element.
+/// The script's data, as JSON that is safe inside an element.
 pub(super) fn embedded<'f, 'a: 'f>(figures: impl Iterator<Item = &'f Figure<'a>>) -> Result<String, serde_json::Error> {
     #[derive(Serialize)]
     struct Choice<'a> {

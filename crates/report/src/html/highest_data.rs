@@ -6,7 +6,7 @@ use super::units::bits;
 use crate::findings::Findings;
 use crate::tables::{Most, highest};
 
-/// Only where several sides or several curves are beside each other.
+/// Only for several sides or several curves.
 pub(super) fn figure<'a>(sides: &[Findings]) -> Option<Figure<'a>> {
     let all = highest(sides);
     if all.len() < 2 {

@@ -152,7 +152,7 @@ fn in_bits<'a>(curve: &LoadCurve, stages: &[&'a Stage]) -> Option<Chart<'a>> {
     chart(curve, stages, data(stages, 8.0), Unit::BitsPerSecond, "data")
 }
 
-/// What was read and written, as far as something was; where both were, both together.
+/// Read and written data, if any; if both exist, also their sum.
 fn data<'a>(stages: &[&'a Stage], times: f64) -> Vec<Series<'a>> {
     type Rate = fn(&Stage) -> f64;
     let (read, written): (Rate, Rate) = (|stage| stage.read_bytes_per_s, |stage| stage.write_bytes_per_s);

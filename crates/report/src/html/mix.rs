@@ -1,4 +1,4 @@
-//! Operation mix: what was asked for, what it was waited for, and what data it moved.
+//! Operation mix: fractions of requests, waiting, and data by operation.
 
 use super::chart::{Axis, Chart, Series, Shape, Unit};
 use super::figure::Figure;
@@ -8,11 +8,11 @@ use crate::findings::OperationRow;
 use crate::shares;
 use crate::sides::label;
 
-/// Operations named in the chart; the rarest others are one bar.
+/// Operations named in the chart; the least frequent others share one bar.
 const NAMED: usize = 12;
 const OTHERS: &str = "all others";
 
-/// What a share is of.
+/// The base of a fraction.
 struct Measure {
     name: &'static str,
     of: fn(&OperationRow) -> f64,

@@ -45,7 +45,7 @@ pub(super) fn long_lived(findings: &Findings) -> Option<Markup> {
     })
 }
 
-/// NFSv4 compounds, and what they hold beside the operations that they are about.
+/// NFSv4 compounds, and their members besides the main operations.
 pub(super) fn members(findings: &Findings) -> Option<Markup> {
     (!findings.members.is_empty()).then(|| {
         table(
@@ -96,7 +96,7 @@ pub(super) fn short_name(row: &OperationRow) -> &str {
     rest.filter(|rest| !rest.is_empty()).unwrap_or(&row.procedure)
 }
 
-/// Write_Raw's block, which nobody answers (Swartz 1997, section 5): its packets and bytes are all that can be said of it.
+/// Write_Raw's block, which has no answer (Swartz 1997, section 5): only its packets and bytes are known.
 fn is_asynchronous(row: &OperationRow) -> bool {
     row.protocol == "SMB1" && row.procedure == "WRITE_RAW async portion"
 }
@@ -148,7 +148,7 @@ fn line(name: &Markup, row: &OperationRow, share: Option<Percentage>, sub: bool)
     }
 }
 
-/// What stands behind "response time": which of them leads.
+/// The suffix of "response time": the kind of headline time.
 fn from(rows: &[OperationRow]) -> &'static str {
     rows.first().map_or("", |row| row.headline.words())
 }
@@ -184,7 +184,7 @@ fn table((id, from): (&str, &str), caption: &str, first: &str, body: &Markup) ->
     }
 }
 
-/// What was sent for each byte of file data.
+/// Bytes sent per byte of file data.
 pub(super) fn overhead(own: &Overhead) -> Markup {
     html! { p.note { (crate::text::throughput::overhead(own)) } }
 }

@@ -117,7 +117,7 @@ fn over_time<'a>(
     let mut x = Axis::time(start_ns, end)?;
     match sides {
         [only] => x.marks = steps(only, start_ns, end),
-        // Every side began at an instant of its own.
+        // Every side began at a different time.
         _ => x.start_ns = None,
     }
     Some(Chart { x, y: Axis::linear(unit, name, highest)?, series })

@@ -6,7 +6,7 @@ use super::untrusted::Untrusted;
 use crate::findings::{Findings, Headline, OperationRow, Slow};
 use maud::{Markup, html};
 
-/// Answers other than success, by procedure and status.
+/// Answers by procedure and status, without success.
 pub(super) fn statuses(findings: &Findings) -> Option<Markup> {
     let rows: Vec<&OperationRow> = findings
         .operations
@@ -55,7 +55,7 @@ pub(super) fn slowest(findings: &Findings) -> Option<Markup> {
     (!rows.is_empty()).then(|| table("slowest", caption, Some(time), rows, findings.headline))
 }
 
-/// Requests that nobody was seen to answer, longest wait first.
+/// Requests without a captured answer, longest wait first.
 pub(super) fn unanswered(findings: &Findings) -> Option<Markup> {
     let rows = &findings.unanswered;
     // The client of a run stops waiting at the timeout: an age at the end of the run says nothing.

@@ -21,7 +21,7 @@ const BOTTOM: f64 = 246.0;
 const HEAT_STEPS: u32 = 10;
 /// Colours of series; `s0` to `s8` in the style sheet.
 pub(super) const COLORS: usize = 9;
-/// More bins than this could not be told apart on paper; the highest of those that fall together is drawn.
+/// Maximum number of bins that are distinguishable on paper; of bins that coincide, the highest is drawn.
 const POINTS: usize = 856;
 /// Half the length of the strokes that end a range.
 const SERIF: f64 = 5.0;
@@ -35,7 +35,7 @@ pub(super) fn draw(chart: &Chart<'_>) -> Markup {
             @match series.shape {
                 Shape::Line => (line(chart, series)),
                 Shape::Curve => (curve(chart, series)),
-                // A chart with bars has nothing else.
+                // A chart with bars contains only bars.
                 Shape::Bars => (bars_of(chart, series, place, bars)),
                 Shape::Range => (ranges(chart, series)),
                 Shape::Cells => @if let Some(map) = series.cells { (cells(chart, map)) },
@@ -111,7 +111,7 @@ fn curve(chart: &Chart<'_>, series: &Series<'_>) -> Markup {
     }
 }
 
-/// The `place`th of `all` bars beside each other at every name.
+/// Number `place` of `all` bars, side by side at every name.
 fn bars_of(chart: &Chart<'_>, series: &Series<'_>, place: usize, all: usize) -> Markup {
     let room = (RIGHT - LEFT) / chart.x.names.len().max(1) as f64;
     let width = room * 0.84 / all.max(1) as f64;

@@ -1,4 +1,4 @@
-//! What the page may do: run our scripts, known by their digests, and nothing else from anywhere.
+//! Permissions of the page: its own scripts, identified by digest, and nothing from any network.
 
 /// The bundled part of Apache ECharts, made by `assets/build.sh`.
 pub(crate) const LIBRARY: &str = include_str!("../../assets/echarts.min.js");
@@ -15,8 +15,8 @@ const PAGE_SHA256: &str = "a7gjH5/nN10zSq1+DEazHkgVznONlrTYBktSload+cE=";
 /// SHA-256 of [`DRILL`], base64.
 const DRILL_SHA256: &str = "Yhnn4+rZSGOPOlxoKfj22RRejbs3TFThCNsxkpew++4=";
 
-/// The page's Content-Security-Policy. Styles may stand inline because charts and bars set them per element; they
-/// can fetch nothing, since images may only be data and every other source is closed.
+/// The page's Content-Security-Policy. Inline styles are allowed because charts and bars set them per element; they cannot load anything,
+/// because images may only be data and every other source is closed.
 pub(super) fn content() -> String {
     format!(
         "default-src 'none'; script-src 'sha256-{LIBRARY_SHA256}' 'sha256-{PAGE_SHA256}' \

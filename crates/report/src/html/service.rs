@@ -1,4 +1,4 @@
-//! What was asked for, how large it was and how long the server took: for the whole, or for each load level.
+//! Number, size and service time of requests: in total, or for each load level.
 
 use super::chart::{Axis, Chart, Series, Shape, Unit};
 use super::figure::Figure;
@@ -9,7 +9,7 @@ use crate::findings::{Findings, OperationRow, SHARED};
 use crate::shares::{self, Percentage};
 use maud::{Markup, html};
 
-/// Operations with a chart; the rarest others have their lines in the table.
+/// Operations with a chart; the least frequent others are only in the table.
 const CHARTS: usize = 12;
 
 /// Rows, and the load that they are of; no name where there is one.
@@ -18,7 +18,7 @@ struct Level<'a> {
     rows: &'a [OperationRow],
 }
 
-/// What loads have together describes none of them: where there are several, each by itself.
+/// Combined numbers of several loads describe none of them, so each load is shown separately.
 fn levels(findings: &Findings) -> Vec<Level<'_>> {
     match findings.stages.as_slice() {
         [] | [_] => vec![Level { name: String::new(), rows: &findings.operations }],

@@ -1,4 +1,4 @@
-//! Message sizes beside each other.
+//! Comparison of message sizes.
 
 use super::chart::{Axis, Chart, Series, Shape, Unit};
 use super::figure::Figure;
@@ -67,7 +67,7 @@ fn summary(findings: &Findings) -> String {
     if odd.is_empty() { "No size stands out from its neighbours.".to_owned() } else { odd.join(" ") }
 }
 
-/// The highest data rate that each value of what was varied reached at any load.
+/// The highest data rate of each value of the varied parameter, at any load.
 fn highest<'a>(findings: &'a Findings) -> Option<Figure<'a>> {
     let mut best: Vec<(&str, f64)> = Vec::new();
     for stage in findings.stages.iter().filter(|stage| stage.validity.valid) {

@@ -1,4 +1,4 @@
-//! The first screen: what somebody without time needs to know, and whether to believe it.
+//! The first screen: the main results for a reader in a hurry, and whether they are valid.
 
 use super::answer;
 use super::traffic::plural;
@@ -14,7 +14,7 @@ use maud::{Markup, html};
 /// How many input files the header names.
 const INPUTS_NAMED: usize = 4;
 
-/// Requests by what became of them, over all operations.
+/// Requests by result, over all operations.
 #[derive(Default)]
 pub(super) struct Totals {
     pub(super) requests: u64,
@@ -23,9 +23,9 @@ pub(super) struct Totals {
     pub(super) refused: u64,
     pub(super) status_unknown: u64,
     pub(super) failed: u64,
-    /// Requests that wait by design, which are in none of the others.
+    /// Requests that wait by design, which no other field includes.
     pub(super) long_lived: u64,
-    /// … of which so many had no answer that was seen.
+    /// Number of these without a captured answer.
     pub(super) long_lived_unanswered: u64,
 }
 
@@ -187,7 +187,7 @@ fn highest(stages: &[Stage]) -> Option<&Stage> {
     usable.max_by(|a, b| a.operations_per_s.total_cmp(&b.operations_per_s))
 }
 
-/// What the server carried at most, and the response times there.
+/// The maximum throughput, and the response times there.
 fn carried(stages: &[Stage]) -> Markup {
     html! {
         @if let Some(stage) = highest(stages) {
@@ -285,7 +285,7 @@ fn traffic(findings: &Findings, totals: &Totals) -> Markup {
     }
 }
 
-/// File data of a group, and how much of it nobody knows.
+/// File data of a group, and the operations with an unknown amount.
 fn moved(findings: &Findings, name: &str, group: &str, elapsed: Option<f64>) -> Markup {
     let row = findings.groups.iter().find(|row| row.group == group);
     let (sum, unknown) = row.map_or((Some(0), 0), |row| (row.payload_bytes, row.payload_unknown));

@@ -1,4 +1,4 @@
-//! The traffic as such: packets, and what could not be seen of it.
+//! Packets, and traffic that could not be decoded.
 
 use super::units::{bytes, count, duration, percent_of, percentage};
 use super::untrusted::Untrusted;
@@ -59,7 +59,7 @@ pub(super) fn packets(findings: &Findings) -> Option<Markup> {
     })
 }
 
-/// Lines of what are parts of a whole: name, count, share; nested.
+/// Lines for the parts of a whole: name, count, share; nested.
 fn parts<const N: usize>(of: [(&'static str, u64); N], whole: u64) -> Vec<(&'static str, u64, String, bool)> {
     let shares = shares::of_counts(of.iter().map(|(_, n)| *n), whole);
     of.into_iter().zip(shares).map(|((name, n), share)| (name, n, percentage(share), true)).collect()

@@ -1,4 +1,4 @@
-//! Numbers as readers see them, units included. Thousands are grouped by commas; what is not known is a dash.
+//! Numbers with units as readers see them. Commas group thousands; a dash means unknown.
 
 use crate::shares::{self, Percentage};
 use maud::{Markup, html};
@@ -61,7 +61,7 @@ pub(super) fn percent(share: f64) -> String {
     percentage(shares::alone(share))
 }
 
-/// A percentage of a table; what is more than nothing never reads as 0.0 %, a dash stands where there is no whole.
+/// A percentage of a table; a value above zero never reads as 0.0 %; a dash without a whole.
 pub(super) fn percentage(shown: Option<Percentage>) -> String {
     match shown {
         None => UNKNOWN.into(),

@@ -1,4 +1,4 @@
-//! Text that somebody else chose, on its way into markup.
+//! Untrusted text in markup.
 
 use crate::safe;
 use maud::{Escaper, Render};

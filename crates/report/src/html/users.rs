@@ -6,7 +6,7 @@ use super::figure::Figure;
 use super::units::{percent, rate_number};
 use crate::findings::{Findings, Stage, Users};
 
-/// Overload and errors, and iterations, against users; nothing where nobody has a schedule, or there is one level.
+/// Overload and errors, and iterations, against users; empty without schedules, or for a single level.
 pub(super) fn figures<'a>(sides: &'a [Findings]) -> Vec<Figure<'a>> {
     let mut curves = curves(sides);
     curves.iter_mut().for_each(|curve| curve.stages.retain(|stage| stage.users.is_some()));
@@ -52,7 +52,7 @@ fn throughput<'a>(curves: &[Curve<'_>]) -> Option<Figure<'a>> {
     Figure::of(("users-throughput", "Throughput against users"), explanation, summary, chart)
 }
 
-/// A number at each level, called what it is, and of which curve where there are several.
+/// A number at each level, with its name, and that of its curve if there are several.
 fn named<'a>(curve: &Curve<'_>, color: usize, what: &str, y: impl Fn(&Stage) -> Option<f64>) -> Series<'a> {
     Series { name: format!("{} {what}", curve.name).trim_start().to_owned(), ..series(curve, color, Stage::load, y) }
 }

@@ -9,7 +9,7 @@ const SHADES: [char; 4] = ['░', '▒', '▓', '█'];
 /// In place of a blank where packets were lost.
 const LOSSY: char = '/';
 
-/// So many rows from the longest times that there are to the shortest, each with a label of its lower edge.
+/// `rows` rows from the longest existing time down to the shortest, each with a label of its lower edge.
 pub(super) fn rows(columns: &[[u64; HEAT_ROWS]], lossy: &[bool], rows: usize) -> Vec<(String, String)> {
     let used = |row: &usize| columns.iter().any(|column| column[*row] > 0);
     let (first, last) = ((0..HEAT_ROWS).find(used), (0..HEAT_ROWS).rev().find(used));

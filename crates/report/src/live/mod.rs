@@ -41,7 +41,7 @@ pub struct LiveFigures {
     pub max_ns: Option<u64>,
     /// Requests outstanding, mean.
     pub queue_depth: f64,
-    /// Packets that the capture lost: the other numbers have only a part of what happened.
+    /// Number of packets that the capture lost: the other numbers are then incomplete.
     pub lost_packets: u64,
 }
 
@@ -65,7 +65,7 @@ pub enum LiveTimes {
 }
 
 impl LiveTimes {
-    /// What they are called.
+    /// Their label.
     pub fn label(self) -> &'static str {
         match self {
             LiveTimes::Response => "Response times",
@@ -78,11 +78,11 @@ impl LiveTimes {
 /// Everything on a screen.
 #[derive(Clone, Debug, Default)]
 pub struct LiveScreen {
-    /// What is watched.
+    /// The input.
     pub input: String,
     /// Live, paused, or ended.
     pub state: String,
-    /// The second that is shown, and the minute up to it.
+    /// The shown second, and the minute up to it.
     pub now: LiveFigures,
     /// The minute.
     pub lately: LiveFigures,
@@ -92,9 +92,9 @@ pub struct LiveScreen {
     pub heat_of: LiveTimes,
     /// Times of these seconds, by the rows of a heat map.
     pub heat: Vec<[u64; HEAT_ROWS]>,
-    /// What the table is by.
+    /// The dimension of the table.
     pub by: String,
-    /// What it is within, outermost first.
+    /// The filters of the table, outermost first.
     pub within: Vec<String>,
     /// Its rows.
     pub rows: Vec<LiveScreenRow>,
@@ -104,7 +104,7 @@ pub struct LiveScreen {
     pub unknown_share: f64,
     /// The first sentence of the diagnosis so far.
     pub diagnosis: Option<String>,
-    /// What the capture lost so far; `None` where there is none.
+    /// Losses of the capture so far; `None` without a capture.
     pub losses: Option<LiveLosses>,
     /// The run that is shown, where it is one.
     pub run: Option<LiveRun>,

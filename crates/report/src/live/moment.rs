@@ -10,7 +10,7 @@ use serde::Serialize;
 use super::LiveFigures;
 use crate::safe::for_terminal;
 
-/// Longest name that goes to a page, characters. Names can have 64 KiB, and a page has hundreds of thousands of them.
+/// Maximum length of a name in a page, characters. Names can have 64 KiB, and a page has hundreds of thousands of them.
 const MAX_NAME: usize = 200;
 
 /// A second. Each has its own names, so that a page can begin with any.
@@ -36,15 +36,15 @@ struct Moment {
     cells: Vec<Cell>,
 }
 
-/// Names of client, share, operation and path, `None` for all others; requests, errors, time waited, response times, their sum, the longest,
-/// row and count of each of their rows, one after the other: pairs would take a third more.
+/// Names of client, share, operation and path (`None` for others); then requests, errors, waiting time, response times, their sum, the
+/// longest one, and row and count of each of their rows. All in one flat list: pairs would take a third more.
 #[derive(Serialize)]
 struct Cell([Option<usize>; 4], u64, u64, u64, u64, u64, u64, Vec<u32>);
 
-/// What a page must know before the first second: what is watched, and the edges of the rows of heat maps.
+/// Data that a page needs before the first second: the input, and the edges of the heat maps' rows.
 ///
 /// # Errors
-/// Never, as far as we know: serialisation could fail.
+/// If serialisation fails, which is not expected.
 pub fn about(input: &str) -> Result<String, serde_json::Error> {
     serde_json::to_string(&serde_json::json!({ "input": for_terminal(input), "edges_ns": HEAT_EDGES_NS.to_vec() }))
 }
@@ -116,7 +116,7 @@ impl NameTable<'_> {
     }
 }
 
-/// A name without characters that act, and not too long. Where that changed it, its number keeps it apart from others.
+/// A name without control characters, shortened if necessary. If that changed it, its number makes it unique.
 fn shown(name: &str, symbol: Option<Symbol>) -> String {
     let safe = for_terminal(name);
     let length = safe.chars().count();

@@ -8,7 +8,7 @@ use crate::html::{ICON, LIBRARY, MARK, STYLE};
 const SCRIPT: &str = concat!(include_str!("../../assets/live-sums.js"), include_str!("../../assets/live.js"));
 const LIVE_STYLE: &str = include_str!("../../assets/live.css");
 
-/// What the server of a live view gives out beside the seconds.
+/// Files that the server of a live view serves besides the seconds.
 #[derive(Clone, Debug)]
 pub struct LivePage {
     /// The page.
@@ -22,7 +22,7 @@ pub struct LivePage {
 }
 
 impl LivePage {
-    /// What the page may do: run the scripts of its server and read its seconds, and nothing else from anywhere.
+    /// Permissions of the page: it may run scripts of its server and read its seconds, and nothing else.
     pub const POLICY: &str = "default-src 'none'; script-src 'self'; style-src 'self'; connect-src 'self'; img-src data:; \
                               base-uri 'none'; form-action 'none'; frame-ancestors 'none'";
 
@@ -38,7 +38,7 @@ impl Default for LivePage {
     }
 }
 
-/// The numbers above the charts: what the script calls each, its name, what it is.
+/// The numbers above the charts: key in the script, name, explanation.
 const TILES: [(&str, &str, &str); 8] = [
     ("rate", "Operations", "operations/s"),
     ("p50", "p50", "response time"),

@@ -1,4 +1,4 @@
-//! A run as it goes on: its level, what was asked for and achieved, the load generator, the server's own numbers, finished levels.
+//! The live view of a run: its level, planned and achieved load, the load generator, the server's own metrics, finished levels.
 
 use crate::findings::{Generator, ServerSide};
 use crate::safe::for_terminal;
@@ -9,9 +9,9 @@ use crate::{duration, significant};
 pub struct LiveRun {
     /// The load level, or the work on files.
     pub activity: String,
-    /// What is done of it.
+    /// The phase of the run.
     pub phase: String,
-    /// How long the phase has lasted, and how long it will; `None` where nobody knows.
+    /// Time since the start of the phase, and its planned length; `None` if unknown.
     pub elapsed_s: Option<(f64, f64)>,
     /// Clients that are logged on, and how many there are.
     pub clients: (u32, u32),
@@ -23,9 +23,9 @@ pub struct LiveRun {
     pub errors: u64,
     /// How well the load threads kept up; `None` before the measured phase.
     pub generator: Option<Generator>,
-    /// What they are to blame for; `None` where they kept up.
+    /// Faults of the generators; `None` if they kept up.
     pub generators_fault: Option<String>,
-    /// The server's own numbers, where somebody looks.
+    /// The server's own metrics, if requested.
     pub server: Option<ServerSide>,
     /// The levels that are over.
     pub levels: Vec<LiveLevel>,

@@ -15,7 +15,7 @@ const LEAST: (usize, usize) = (40, 16);
 /// Lines of a run at most: level, pace, generator, server, finished levels.
 const RUN_LINES: usize = 5;
 
-/// The lines of a screen of so many columns and rows: exactly as many, none wider.
+/// The lines of a screen with this number of columns and rows: exactly `rows` lines, none wider than `columns`.
 pub fn screen(live: &LiveScreen, columns: usize, rows: usize) -> Vec<String> {
     let mut lines = if columns < LEAST.0 || rows < LEAST.1 {
         vec![format!("The screen needs {} columns and {} rows", LEAST.0, LEAST.1), "q quit".to_owned()]

@@ -7,7 +7,7 @@ use crate::{duration, significant};
 /// Columns of the numbers.
 const NUMBERS: usize = 49;
 
-/// Two lines of heads, and so many rows.
+/// Two header lines, and `rows` rows.
 pub(super) fn lines(live: &LiveScreen, columns: usize, rows: usize) -> Vec<String> {
     let within = if live.within.is_empty() { String::new() } else { format!(", within {}", live.within.join(", ")) };
     let unknown = if live.unknown_share > 0.0 {

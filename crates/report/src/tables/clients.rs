@@ -1,4 +1,4 @@
-//! Every client of each load level: what it did, and how it was served beside the others.
+//! All clients of each load level: their operations, response times and differences.
 
 use super::generator::UNATTRIBUTABLE;
 use super::{Cell, Column, Note, Place, Row, Table, Weight, driven_places, unattributable};
@@ -9,7 +9,7 @@ pub(crate) fn clients(sides: &[Findings]) -> Vec<Table> {
     driven_places(sides).filter_map(|place| table(&place)).collect()
 }
 
-/// Whether clients of a level can be beside each other.
+/// Whether clients of a level can be compared.
 pub(crate) fn is_shared(stage: &Stage) -> bool {
     stage.spread.clients.len() > 1
 }

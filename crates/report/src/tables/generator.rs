@@ -13,7 +13,7 @@ pub(crate) fn unattributable(stage: &Stage) -> bool {
     stage.fairness.clients > 1 && stage.fairness.jain.is_some() && !stage.fairness.attributable
 }
 
-/// A table for what servers did and one for local directories; none where somebody else made the load.
+/// One table for servers and one for local directories; none for captures.
 pub(crate) fn generators(sides: &[Findings]) -> Vec<Table> {
     driven_places(sides).map(|place| table(&place)).collect()
 }

@@ -12,11 +12,11 @@ pub(crate) struct Most {
     pub(crate) at: String,
 }
 
-/// What a curve read at most, and what it wrote.
+/// Maximum read and write rate of a curve.
 pub(crate) struct CurveData {
     /// The side's letter, where there are several.
     pub(crate) series: String,
-    /// The curve's own name: what was varied, and its value.
+    /// The curve's own name: the varied parameter, and its value.
     pub(crate) curve: String,
     prefix: String,
     pub(crate) read: Option<Most>,

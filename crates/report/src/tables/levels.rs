@@ -4,7 +4,7 @@ use super::{Cell, Column, Note, Place, Row, Table, Weight, measured, places};
 use crate::findings::Findings;
 use crate::findings::{Headline, Stage, Times};
 
-/// A table for what servers did and one for local directories; none where somebody else made the load.
+/// One table for servers and one for local directories; none for captures.
 pub(crate) fn levels(sides: &[Findings]) -> Vec<Table> {
     places(sides).iter().map(table).collect()
 }
@@ -52,7 +52,7 @@ fn table(place: &Place<'_>) -> Table {
     }
 }
 
-/// What failed, by what it was of; none where nothing did.
+/// Failures by kind; None without failures.
 fn failed(place: &Place<'_>) -> Option<Note> {
     let sum = |kind: usize| {
         let of = |(_, stage): &(String, &Stage)| stage.failures_by_kind().get(kind).copied().unwrap_or(0);
@@ -85,7 +85,7 @@ fn row(prefix: &str, stage: &Stage, captured: bool) -> Row {
             time(|t| t.p95_s),
             time(|t| t.p99_s),
             Cell::Scaled(other(stage).map(|t| t.p99_s)),
-            // What an action was, a capture does not say.
+            // A capture does not contain actions.
             if captured { Cell::Time(None) } else { measured(stage, Cell::Count(stage.failed())) },
             Cell::Range(stage.headline_time().map(|t| (t.p50_s, t.p99_s))),
         ],

@@ -1,5 +1,5 @@
-//! Tables of load levels, defined once for all renderers, of one side or of several beside each other: a report is a comparison
-//! of one. What a number is called and what it means stands here; how a time or a rate is written is the renderer's.
+//! Tables of load levels, defined once for all renderers, for one side or several: a report of one side is a comparison of one. Names and
+//! explanations are here; the renderers format times and rates.
 
 mod channels;
 mod clients;
@@ -34,7 +34,7 @@ pub(crate) struct Table {
     pub(crate) id: String,
     /// What stands above it in the terminal.
     pub(crate) title: String,
-    /// What the times of [`Cell::Scaled`] are; the terminal names their unit. Other times have the unit of the report there.
+    /// The kind of times in [`Cell::Scaled`]; the terminal names their unit. Other times have the report's unit there.
     pub(crate) scaled: Option<String>,
     /// What stands above it in a page.
     pub(crate) caption: String,
@@ -42,7 +42,7 @@ pub(crate) struct Table {
     pub(crate) columns: Vec<Column>,
     /// Its lines.
     pub(crate) rows: Vec<Row>,
-    /// What stands below it: in the terminal all of it, in a page what the caption does not say.
+    /// The notes below it: the terminal prints all of them, a page those that are not in the caption.
     pub(crate) notes: Vec<Note>,
 }
 
@@ -58,7 +58,7 @@ pub(crate) struct Column {
 
 /// A line.
 pub(crate) struct Row {
-    /// What it is of.
+    /// Its subject.
     pub(crate) name: String,
     /// Its numbers must not be used.
     pub(crate) invalid: bool,
@@ -66,10 +66,10 @@ pub(crate) struct Row {
     pub(crate) cells: Vec<Cell>,
 }
 
-/// A number, or words, in a table. None is what is not known, or does not apply.
+/// A number, or words, in a table. None means unknown or not applicable.
 #[derive(Clone, Debug, PartialEq)]
 pub(crate) enum Cell {
-    /// As it is.
+    /// Unchanged text.
     Words(String),
     /// How many.
     Count(u64),
@@ -91,15 +91,15 @@ pub(crate) enum Cell {
     Bits(Option<f64>),
     /// 0..=1.
     Share(Option<f64>),
-    /// Of so many decimals, and what stands behind it.
+    /// With this number of decimals, and a suffix.
     Number(Option<f64>, usize, &'static str),
-    /// How long the median and the p99 are beside each other: for the eye, where there is room.
+    /// Median and p99 as bars, if there is room.
     Range(Option<(f64, f64)>),
-    /// A mean over repeats, its interval, the least and the most of them.
+    /// A mean over repeats, its interval, minimum and maximum.
     Spread(Option<crate::findings::Spread>, Unit),
 }
 
-/// What a [`Cell::Spread`] is of.
+/// The quantity of a [`Cell::Spread`].
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub(crate) enum Unit {
     Seconds,
@@ -143,7 +143,7 @@ impl Column {
 }
 
 impl Note {
-    /// Explains what the caption of a page explains.
+    /// A note with the explanation that a page has in its caption.
     pub(crate) fn quiet(text: impl Into<String>) -> Note {
         Note { weight: Weight::Quiet, text: text.into(), page: false }
     }
@@ -158,7 +158,7 @@ impl Note {
 pub(crate) struct Place<'a> {
     /// No server took part.
     pub(crate) local: bool,
-    /// Somebody else made the load: what only its generator knows is not known.
+    /// Whether the level is a capture: numbers of the load generator are unknown.
     pub(crate) captured: bool,
     /// The levels, each with what stands in front of its name.
     pub(crate) stages: Vec<(String, &'a Stage)>,
@@ -194,7 +194,7 @@ pub(crate) fn places<'a>(sides: &'a [Findings]) -> Vec<Place<'a>> {
     [of(false, false), of(true, false), of(false, true)].into_iter().filter(|place| !place.stages.is_empty()).collect()
 }
 
-/// The same without levels that somebody else loaded.
+/// The same without captures.
 pub(crate) fn driven_places<'a>(sides: &'a [Findings]) -> impl Iterator<Item = Place<'a>> {
     places(sides).into_iter().filter(|place| !place.captured)
 }

@@ -7,7 +7,7 @@ use crate::findings::Stage;
 /// Silences that are looked at, s: shorter ones are none.
 const SHORTEST_S: f64 = 0.010;
 
-/// A table for what servers did and one for local directories; none where somebody else made the load.
+/// One table for servers and one for local directories; none for captures.
 pub(crate) fn outages(sides: &[Findings]) -> Vec<Table> {
     driven_places(sides).map(|place| table(&place)).collect()
 }

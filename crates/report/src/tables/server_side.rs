@@ -1,9 +1,9 @@
-//! What the server said of itself, a line a load level.
+//! The server's own metrics, one line per load level.
 
 use super::{Cell, Column, Note, Row, Table, Weight, stages};
 use crate::findings::{Findings, Stage};
 
-/// The table; none where nobody asked a server.
+/// The table; None without server metrics.
 pub(crate) fn server_side(sides: &[Findings]) -> Option<Table> {
     let seen = stages(sides, |side, stage| stage.server.is_some() && !side.is_local(stage));
     let servers = || seen.iter().filter_map(|(prefix, stage)| Some((prefix, stage, stage.server.as_ref()?)));

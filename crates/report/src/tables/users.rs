@@ -3,7 +3,7 @@
 use super::{Cell, Column, Note, Row, Table, stages};
 use crate::findings::Findings;
 
-/// Users, overload, throughput and errors by level; none where nobody has a schedule.
+/// Users, overload, throughput and errors by level; None without schedules.
 pub(crate) fn users(sides: &[Findings]) -> Option<Table> {
     let with = stages(sides, |_, stage| stage.users.is_some());
     let row = |(prefix, stage): &(String, &crate::findings::Stage)| {

@@ -1,4 +1,4 @@
-//! Seed 1's Appendix A and nothing else: one report of a capture, of a run one a load level.
+//! Only Appendix A of the netbench report: one report for a capture, or for each load level of a run.
 
 use super::page::Page;
 use super::table::Table;
@@ -18,8 +18,7 @@ const SECTIONS: Sections = Sections::NONE
     .with(Section::Distributions)
     .with(Section::Anomalies);
 
-/// Appendix A's report of a capture, or of each load level of a run one after the other. What the style has of sections does not
-/// matter.
+/// Appendix A's report of a capture, or of each load level of a run in order. Ignores the sections of the style.
 pub fn appendix_a(report: &Report, style: &Style) -> String {
     let mut text = String::new();
     let mut page = Page::new(&mut text, style);
@@ -45,7 +44,7 @@ fn of_side(page: &mut Page<'_>, findings: &Findings, style: &Style) -> fmt::Resu
     Ok(())
 }
 
-/// A load level: requests and data stand where a capture has its packets, for whoever sends looks at none.
+/// A load level: requests and data replace a capture's packets, which a run does not have.
 fn level(page: &mut Page<'_>, target: &str, stage: &Stage) -> fmt::Result {
     let name = format!("{target} - {}", stage.words());
     let name = safe::fit_path(&name, page.width().saturating_sub(4));

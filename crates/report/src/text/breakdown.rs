@@ -18,7 +18,7 @@ pub(super) fn draw(page: &mut Page<'_>, findings: &Findings) -> fmt::Result {
     draw_rows(page, findings, SHOWN)
 }
 
-/// The same with so many rows at most.
+/// The same with at most `rows` rows.
 pub(super) fn draw_rows(page: &mut Page<'_>, findings: &Findings, rows: usize) -> fmt::Result {
     let shown = rows.min(SHOWN);
     let Some(breakdown) = &findings.breakdown else { return Ok(()) };

@@ -8,7 +8,7 @@ use super::table::Table;
 use super::units::{NONE, TimeScale, percent, significant, time};
 use crate::findings::calls::{CallPart, CallPhase, Calls, LocalCall, PathRequests, ServerCounter};
 
-/// The tables; nothing where nobody asked.
+/// The tables; nothing if not requested.
 pub(super) fn draw(page: &mut Page<'_>, calls: Option<&Calls>) -> fmt::Result {
     let Some(calls) = calls else { return Ok(()) };
     page.blank()?;
@@ -71,7 +71,7 @@ fn table_of_parts(page: &mut Page<'_>, title: &str, phases: &[&CallPhase]) -> fm
     page.table(&table)
 }
 
-/// What each call takes more than the one before it: Joy's (1984) "incremental from that above".
+/// Additional time of each call compared with the previous one: Joy's (1984) "incremental from that above".
 fn increments(page: &mut Page<'_>, phases: &[&CallPhase]) -> fmt::Result {
     let later: Vec<&CallPhase> = phases.iter().copied().filter(|phase| phase.above.is_some()).collect();
     if later.is_empty() {

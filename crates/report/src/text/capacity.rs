@@ -7,7 +7,7 @@ use super::table::Table;
 use super::units::time;
 use crate::findings::capacity::{Capacity, Trial};
 
-/// The answer, what it rests on, and a line a load; nothing where none was searched.
+/// The answer, its basis, and one line per load; nothing without a search.
 pub(super) fn draw(page: &mut Page<'_>, capacity: Option<&Capacity>) -> fmt::Result {
     let Some(capacity) = capacity else { return Ok(()) };
     page.heading(&format!("Capacity ({}):", capacity.objectives.join(", ")))?;
@@ -37,7 +37,7 @@ pub(crate) fn answer(capacity: &Capacity) -> String {
     }
 }
 
-/// How sure the answer is, and what it cost.
+/// Confidence and cost of the answer.
 pub(crate) fn rests_on(capacity: &Capacity) -> String {
     let runs = capacity.confirmations;
     let mut words = match capacity.outcome.as_str() {
@@ -93,7 +93,7 @@ pub fn load_words(load: f64, unit: &str) -> String {
     format!("{number} {unit}")
 }
 
-/// A load: whole ones as they are, others to five digits.
+/// A load: integers unchanged, other numbers to five digits.
 pub fn exact(load: f64) -> String {
     if load.fract() == 0.0 { format!("{load}") } else { format!("{load:.*}", digits(load)) }
 }

@@ -1,4 +1,4 @@
-//! How the server treated its clients, and which sizes it treats otherwise than others.
+//! Outliers among clients and sizes.
 
 use std::fmt;
 
@@ -7,7 +7,7 @@ use super::table::Table;
 use super::units::{NONE, TimeScale, significant, time};
 use crate::findings::{Findings, OutlierClient, SizeCurve, Stage};
 
-/// Sizes or levels that still stand in one table beside each other.
+/// Maximum number of sizes or levels side by side in one table.
 const COLUMNS: usize = 6;
 
 /// A line a level with several clients, and a sentence for each client that stands out.
@@ -58,7 +58,7 @@ fn spread(page: &mut Page<'_>, stages: &[&Stage]) -> fmt::Result {
     Ok(())
 }
 
-/// That nobody can tell whether clients are served alike.
+/// A statement that the clients cannot be judged.
 pub(crate) fn unjudged(stage: &Stage) -> Option<String> {
     let count = stage.spread.unjudged_clients;
     (count > 0).then(|| {
@@ -71,7 +71,7 @@ pub(crate) fn unjudged(stage: &Stage) -> Option<String> {
     })
 }
 
-/// What is said of a client that stands out.
+/// A sentence about an outlier.
 pub(crate) fn sentence(odd: &OutlierClient) -> String {
     let OutlierClient { client, how, mean_s, usual_s, errors, attempts, .. } = odd;
     match how.as_str() {

@@ -60,7 +60,7 @@ pub(super) fn members(page: &mut Page<'_>, rows: &[OperationRow]) -> fmt::Result
     page.table(&by_protocol(rows, scale))
 }
 
-/// What stands behind "response times": which of them lead.
+/// The suffix of "response times": the kind of headline time.
 fn from(rows: &[OperationRow]) -> &'static str {
     rows.first().map_or("", |row| row.headline.words())
 }
@@ -120,7 +120,7 @@ fn scale(rows: &[OperationRow]) -> TimeScale {
     )
 }
 
-/// Write_Raw's block is answered by nobody (Swartz 1997, section 5): all that can be said of it is how many packets it took.
+/// Write_Raw's block has no answer (Swartz 1997, section 5): only its number of packets is known.
 pub(super) fn is_asynchronous(row: &OperationRow) -> bool {
     row.protocol == "SMB1" && row.procedure == "WRITE_RAW async portion"
 }

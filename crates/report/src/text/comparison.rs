@@ -13,7 +13,7 @@ use crate::findings::{Findings, Verdict};
 pub(super) use compact::draw as compact;
 use std::fmt;
 
-/// What rows other than all together show; the JSON has the rest.
+/// Metrics of rows other than the total; the JSON has all metrics.
 const BRIEF: [&str; 4] = ["throughput", "mean", "p50", "p99"];
 
 /// The part of a report that compares its sides. Fails only where the page does.
@@ -54,7 +54,7 @@ pub(super) fn draw(
     Ok(())
 }
 
-/// What is compared, what to know before believing it, and what was asked to fail.
+/// The compared sides, warnings, and the conditions.
 pub(super) fn before(page: &mut Page<'_>, sides: &[Findings], comparison: &Comparison) -> fmt::Result {
     subjects(page, sides)?;
     for side in sides {

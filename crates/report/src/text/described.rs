@@ -7,7 +7,7 @@ use crate::findings::comparison::ComparedGuarantee;
 use crate::safe;
 use std::fmt;
 
-/// All that was said of one side, or of several beside each other; nothing where nothing was said.
+/// Descriptions of one side, or of several; nothing if there are none.
 pub(super) fn draw(page: &mut Page<'_>, sides: &[Findings]) -> fmt::Result {
     let rows = described(sides);
     if rows.is_empty() {
@@ -17,7 +17,7 @@ pub(super) fn draw(page: &mut Page<'_>, sides: &[Findings]) -> fmt::Result {
     rows.iter().try_for_each(|row| one(page, sides, row))
 }
 
-/// What the sides say differently; nothing where they agree.
+/// Descriptions that differ between sides; nothing if they agree.
 pub(super) fn differences(page: &mut Page<'_>, sides: &[Findings]) -> fmt::Result {
     let rows = described(sides);
     let mut different = rows.iter().filter(|row| row.differs()).peekable();
@@ -27,13 +27,13 @@ pub(super) fn differences(page: &mut Page<'_>, sides: &[Findings]) -> fmt::Resul
     different.try_for_each(|row| one(page, sides, row))
 }
 
-/// What the servers of a comparison guarantee; those alone that differ where not `all` are wanted.
+/// Guarantees of the servers in a comparison; only those that differ unless `all` is set.
 pub(super) fn guarantees(
     page: &mut Page<'_>,
     (sides, rows): (&[Findings], &[ComparedGuarantee]),
     all: bool,
 ) -> fmt::Result {
-    // The others hold counts, which always differ.
+    // The other rows contain counts, which always differ.
     let brief = |row: &ComparedGuarantee| {
         row.unlike || row.name == "Dialect" && row.values.windows(2).any(|two| two[0] != two[1])
     };
@@ -70,7 +70,7 @@ pub(super) fn brief(page: &mut Page<'_>, findings: &Findings) -> fmt::Result {
     Ok(())
 }
 
-/// `CPU      A: …`, and a line for each other side; one line where all say the same.
+/// `CPU      A: …`, and one line for each other side; one line if all are equal.
 fn one(page: &mut Page<'_>, sides: &[Findings], row: &DescribedRow) -> fmt::Result {
     // A key of a label may be 64 characters long.
     let name = format!("  {:<12}", safe::fit(&row.name, page.width() / 2));

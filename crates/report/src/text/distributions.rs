@@ -55,7 +55,7 @@ fn one(page: &mut Page<'_>, name: &str, buckets: &[Bucket], full: usize) -> fmt:
     page.table(&table)
 }
 
-/// Sums of what a column of shares shows, so that a reader who adds them up finds the same.
+/// Sums of the shown percentages of a column, so that a reader who adds them up gets the same.
 fn sums(shares: &[Option<Percentage>]) -> Vec<Option<Percentage>> {
     let mut sum = Percentage { tenths: 0, some: false };
     let mut add = |share: &Percentage| {

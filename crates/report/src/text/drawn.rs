@@ -64,7 +64,7 @@ fn is_time(cell: &Cell) -> bool {
     }
 }
 
-/// Times of levels in `scale`, those of other tables in `brief`: none says its unit, the heading does.
+/// Times of levels in `scale`, those of other tables in `brief`; only the heading has the unit.
 fn words_of(cell: &Cell, scale: TimeScale, brief: TimeScale) -> String {
     let maybe = |value: Option<f64>, show: &dyn Fn(f64) -> String| value.map_or_else(|| NONE.to_owned(), show);
     match cell {

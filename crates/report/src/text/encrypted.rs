@@ -1,4 +1,4 @@
-//! Encrypted messages whose keys are not known: what is exact, and what is an estimate.
+//! Encrypted messages without a key: exact numbers and estimates.
 
 use std::fmt;
 
@@ -42,7 +42,7 @@ fn row(name: &str, waited: &Waited) -> Vec<String> {
 }
 
 fn explained(found: &Encrypted) -> String {
-    // What is left out at a gap is left out in the order of requests.
+    // Requests are left out at a gap in the order of requests.
     let (exact, first) = match (found.all.mean_s, found.interrupted) {
         (Some(_), 0) => (
             "counts, bytes, and the average of all response times, which follows from the number of outstanding requests (Little's law)",

@@ -1,4 +1,4 @@
-//! Answers by status other than success.
+//! Answers by status, without success.
 
 use super::full_name;
 use super::page::{Page, Role};

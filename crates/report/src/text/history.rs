@@ -1,4 +1,4 @@
-//! A history as text: a line per number with its course, then where numbers change and what else changed there.
+//! A history as text: one line per number with its course, followed by the changes and other facts that changed there.
 
 mod changes;
 
@@ -39,7 +39,7 @@ fn draw(page: &mut Page<'_>, history: &History, style: &Style, full: bool) -> fm
     head(page, history, full)?;
     let mut shown = 0;
     for series in &history.series {
-        // One more line says what is left out.
+        // One more line counts the omitted ones.
         let left = LINES.saturating_sub(page.lines() + 1);
         let room = if full { usize::MAX } else { (left / (history.series.len() - shown)).max(LEAST) };
         let mut text = String::new();

@@ -2,8 +2,8 @@
 
 use crate::findings::OperationRow;
 
-/// A row's name in a table under its protocol's head: the seed's, else the standard's; a subcommand's without its
-/// command's, indented.
+/// A row's name in a table under its protocol's header: the name in the netbench report, otherwise the standard's; of a subcommand
+/// without its command's, indented.
 pub(super) fn name(row: &OperationRow) -> String {
     match &row.parent {
         Some(_) => format!("  {}", own_name(row)),
@@ -11,7 +11,7 @@ pub(super) fn name(row: &OperationRow) -> String {
     }
 }
 
-/// A group's name in a table: subgroups of Other indented, without their "Other.".
+/// A group's name in a table: subgroups of Other are indented, without their "Other.".
 pub(super) fn group_name(row: &OperationRow) -> String {
     match row.group.split_once('.') {
         Some((_, subgroup)) => format!("  {subgroup}"),

@@ -140,13 +140,13 @@ fn counts(findings: &Findings) -> Table {
     table
 }
 
-/// Shares of counts that are parts of a whole.
+/// Percentages of counts that are parts of a whole.
 fn parts<const N: usize>(counts: [u64; N], whole: u64) -> [String; N] {
     let mut shown = shares::of_counts(counts, whole).into_iter();
     counts.map(|_| percentage(shown.next().flatten()))
 }
 
-/// "SMB" as in Appendix A, where that is what the requests are.
+/// "SMB" as in Appendix A, if the requests are SMB.
 fn first_label(findings: &Findings) -> &'static str {
     let smb = |protocol: &str| protocol.starts_with("SMB");
     let rows = || findings.operations.iter().chain(&findings.long_lived);

@@ -6,7 +6,7 @@ use super::units::TimeScale;
 use crate::safe;
 use std::fmt;
 
-/// What a piece of text is, for colour.
+/// The role of a piece of text, which determines its colour.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Role {
     Plain,
@@ -49,7 +49,7 @@ impl<'a> Page<'a> {
         self.width
     }
 
-    /// The one unit of response and service times in this report.
+    /// The common unit of response and service times in this report.
     pub(super) fn scale(&self) -> TimeScale {
         self.scale
     }
@@ -89,7 +89,7 @@ impl<'a> Page<'a> {
         self.paragraph(Role::Heading, "", text)
     }
 
-    /// Wraps a sentence at its spaces; `lead` starts the first line and its width indents the others.
+    /// Wraps a sentence at its spaces; `lead` starts the first line, and later lines are indented by its width.
     pub(super) fn paragraph(&mut self, role: Role, lead: &str, text: &str) -> fmt::Result {
         let indent = safe::columns(lead);
         let room = self.width.saturating_sub(indent).max(1);
@@ -155,7 +155,7 @@ pub(super) fn wrap(text: &str, room: usize) -> Vec<String> {
     lines
 }
 
-/// Breaks between words of a shell; one that is wider than the room stays whole, for a piece of it means something else.
+/// Breaks between words of a shell; a word wider than the line stays whole, because a part of it has another meaning.
 fn wrap_command(command: &str, room: usize) -> Vec<String> {
     /// Columns of a blank and a backslash.
     const CONTINUED: usize = 2;

@@ -1,4 +1,4 @@
-//! Who wins where: a table a curve for each number, the highest throughput, and the places.
+//! The ranking: for each number one table per curve, the highest throughput, and the ranks.
 
 use super::comparison::{change_of, estimate_of};
 use super::page::{Page, Role};
@@ -9,7 +9,7 @@ use crate::findings::comparison::Comparison;
 use crate::findings::ranking::{ITERATIONS, Ranked, RankedCurve, Ranking};
 use std::fmt;
 
-/// What stands where nobody is ahead.
+/// Text if no side is ahead.
 const NOBODY: &str = "none shown";
 
 /// Nothing where there is no ranking.
@@ -34,7 +34,7 @@ pub(super) fn draw(page: &mut Page<'_>, sides: &[Findings], comparison: &Compari
     stability(page, sides, ranking)
 }
 
-/// Columns of the sides, then what two differ by, then who is ahead.
+/// Columns of the sides, then the difference of two, then the leader.
 fn head(sides: &[Findings], name: &str) -> Vec<String> {
     let mut cells = vec![name.to_owned()];
     cells.extend(sides.iter().map(|side| side.letter.clone()));
@@ -68,7 +68,7 @@ fn points(
     page.table(&table)
 }
 
-/// Of two sides, the one over the other; of more there are too many pairs for a line.
+/// With two sides, their ratio; with more, there are too many pairs for a line.
 fn difference(sides: &[Findings], ranked: &Ranked) -> Option<String> {
     (sides.len() == 2).then(|| {
         let pair = ranked.pairs.first();

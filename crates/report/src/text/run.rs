@@ -42,7 +42,7 @@ pub(super) fn draw(page: &mut Page<'_>, findings: &Findings) -> fmt::Result {
     drawn::draw(page, tables::failures(sides))
 }
 
-/// What a report has of load levels in tables, of several sides beside each other.
+/// Tables of load levels, of several sides in comparison.
 pub(super) fn tables_of(page: &mut Page<'_>, sides: &[Findings]) -> fmt::Result {
     level_tables(page, sides)?;
     other_tables(page, sides)?;

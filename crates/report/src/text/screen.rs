@@ -1,6 +1,6 @@
 //! The first screen: verdict, coverage, diagnosis, one table, the slowest requests and the next command, in 40 lines of 80 columns.
 //!
-//! What does not fit is counted, and the last line says how to see it.
+//! Omitted lines are counted, and the last line says how to see them.
 
 mod compared;
 mod head;
@@ -14,7 +14,7 @@ use super::{Style, breakdown, scale_of};
 use crate::findings::{Diagnosis, Findings, Report};
 use std::fmt;
 
-/// Lines of a first screen: those of a terminal that nobody enlarged, less the prompt and the command.
+/// Lines of a first screen: a terminal of default size, less the prompt and the command.
 pub const LINES: usize = 40;
 /// Lines that the tables have in any case, so that a long diagnosis does not push them out.
 const TABLES: usize = 14;
@@ -51,7 +51,7 @@ fn side_blocks(findings: &Findings, look: Look<'_>) -> Vec<Block> {
         tables.push(special);
     }
     if findings.breakdown.is_some() {
-        // Whoever asks for it wants it in the place of the usual tables.
+        // If requested, the breakdown replaces the usual tables.
         tables.push(by_key(findings, look, room));
         return [head, diagnosis].into_iter().chain(tables).chain([foot]).collect();
     }
@@ -81,7 +81,7 @@ fn drawn((style, scale): Look<'_>, draw: impl FnOnce(&mut Page<'_>) -> fmt::Resu
     text.trim_matches('\n').lines().map(str::to_owned).collect()
 }
 
-/// As many statements as fit into `room` lines, the first in any case; the others are counted.
+/// As many statements as fit into `room` lines, at least the first; the others are counted.
 fn statements(diagnosis: &Diagnosis, look: Look<'_>, room: usize) -> Block {
     let of = |text: &str| drawn(look, |page| page.paragraph(Role::Plain, "* ", text));
     let mut lines: Block = Vec::new();

@@ -1,4 +1,4 @@
-//! What was asked for, how large it was and how long the server took: McKee's tables, for the whole or for each load level.
+//! Number, size and service time of requests: McKee's tables, in total or for each load level.
 
 use super::page::{Page, Role};
 use super::table::Table;
@@ -8,7 +8,7 @@ use crate::findings::{Findings, Octave, OperationRow, SHARED};
 use crate::shares;
 use std::fmt;
 
-/// What was asked for, and how long the server took: for each load level.
+/// Number and service time of requests, for each load level.
 pub(super) fn draw(page: &mut Page<'_>, findings: &Findings) -> fmt::Result {
     for (level, rows) in levels(findings) {
         mix(page, &level, rows)?;
@@ -36,7 +36,7 @@ pub(super) fn each(page: &mut Page<'_>, findings: &Findings) -> fmt::Result {
 /// The unit of the column of edges.
 const LINE: &str = "edges in seconds";
 
-/// Each load's rows; what loads have together describes none of them.
+/// Each load's rows, because combined numbers of several loads describe none of them.
 fn levels(findings: &Findings) -> Vec<(String, &[OperationRow])> {
     let mut levels: Vec<(String, &[OperationRow])> = match findings.stages.as_slice() {
         [] | [_] => vec![(String::new(), &findings.operations)],

@@ -1,4 +1,4 @@
-//! Single operations to look at in Wireshark: the slowest, and those that nobody answered.
+//! Single operations to examine in Wireshark: the slowest, and those without an answer.
 
 use super::page::{Page, Role};
 use super::units::TimeScale;

@@ -1,6 +1,6 @@
 //! Sparklines: numbers as heights.
 
-/// Heights of a sparkline, and what stands where nothing was; whatever is more than nothing has a height.
+/// Heights of a sparkline; every value above zero has a visible height.
 const HEIGHTS: [char; 8] = ['▁', '▂', '▃', '▄', '▅', '▆', '▇', '█'];
 const NOTHING: char = ' ';
 
@@ -13,7 +13,7 @@ pub(super) fn height(n: u64, most: u64) -> char {
     }
 }
 
-/// Numbers as heights, the largest of them being the highest.
+/// Numbers as heights, relative to the largest.
 pub(super) fn spark(values: &[f64]) -> String {
     let most = values.iter().copied().fold(0.0, f64::max);
     // Parts in a million are finer than the heights.

@@ -1,16 +1,16 @@
-//! How the report is to look, and which parts of it.
+//! The appearance of the report, and its sections.
 
 /// Parts of the report. The title and the verdict are no parts: they are always there.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 #[repr(u8)]
 pub enum Section {
-    /// Who waited for what, and where to look next.
+    /// The main waits, and the next command.
     Diagnosis,
     /// Packet counts, elapsed time, clock; what to know before believing the numbers.
     Packets,
     /// How the load was made, and a line a load level; nothing for a capture.
     Run,
-    /// Every client of each load level beside the others; nothing for a capture.
+    /// All clients of each load level; nothing for a capture.
     Clients,
     /// A line per operation group, with its distribution as a sparkline.
     Summary,
@@ -38,7 +38,7 @@ pub enum Section {
     ServiceTime,
     /// Service times in powers of two of every operation: long.
     ServiceOctaves,
-    /// By client, server, share, operation and the like, where asked for.
+    /// By client, server, share, operation and similar, if requested.
     Breakdown,
     /// The slowest operations, and where to find them in the capture.
     Slowest,
@@ -46,7 +46,7 @@ pub enum Section {
     Unanswered,
     /// What could not be seen.
     Unseen,
-    /// Of a comparison: who is ahead at which load.
+    /// Of a comparison: the leader at each load.
     Ranking,
     /// Of a comparison: every number of each level beside the baseline's.
     Differences,
@@ -144,7 +144,7 @@ impl Sections {
 pub struct Style {
     /// Whether to use ANSI colours.
     pub colour: bool,
-    /// Columns that no line exceeds, display filters excepted (they are there to be copied). At least 40.
+    /// Maximum width of lines, in columns, except for display filters (which are meant to be copied). At least 40.
     pub width: u16,
     /// What to show.
     pub sections: Sections,

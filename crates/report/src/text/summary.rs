@@ -63,7 +63,7 @@ impl Reach {
         let (first, last) = (used().min()?, used().max()?);
         let edges = &maps.first()?.edges_s;
         let (low_s, high_s) = (*edges.get(first)?, *edges.get(last + 1)?);
-        // Maps with other edges could not share an axis: a report has none.
+        // Maps with different edges could not share an axis; they do not occur in a report.
         maps.iter().all(|map| &map.edges_s == edges).then_some(Reach { first, rows: last + 1 - first, low_s, high_s })
     }
 
@@ -76,14 +76,14 @@ impl Reach {
         self.rows.div_ceil(SPARK).max(1)
     }
 
-    /// How much longer the times of a column are than those of the one before it; none where the first one begins at 0. (The last
-    /// column may have fewer rows of the heat map than the others.)
+    /// Ratio of the times of a column to those of the previous one; None if the first one begins at 0. (The last column may have fewer
+    /// rows of the heat map.)
     fn factor(&self) -> Option<f64> {
         let of_a_row = 1.0 / self.rows.max(1) as f64;
         (self.low_s > 0.0).then(|| (self.high_s / self.low_s).powf(of_a_row * self.rows_each() as f64))
     }
 
-    /// What the columns are.
+    /// Explanation of the columns.
     fn note(&self) -> String {
         let (low, high) = (time(self.low_s), time(self.high_s));
         match self.factor() {
@@ -136,7 +136,7 @@ mod tests {
         let spark = Reach::of(std::slice::from_ref(&wide)).map(|reach| reach.spark(&wide)).unwrap_or_default();
         assert_eq!(spark.chars().count(), 20);
         assert!(spark.starts_with('█') && spark.ends_with('█'));
-        // Two rows a column, everywhere: what the note says of neighbours is true of each pair of them.
+        // Two rows per column, everywhere: the note about neighbours is true for each pair.
         let note = |rows: usize| {
             let high_s = 1e-5 * 10_f64.powf(rows as f64 / 10.0);
             Reach { first: 0, rows, low_s: 1e-5, high_s }

@@ -27,7 +27,7 @@ impl Table {
         Self::default()
     }
 
-    /// Aligns a column (0 is the name) to the left; all others but the name are aligned to the right.
+    /// Aligns a column (0 is the name) to the left; by default all columns except the name are aligned to the right.
     pub(super) fn left(mut self, column: usize) -> Self {
         self.left.push(column);
         self
@@ -83,7 +83,7 @@ impl Table {
         let count = widths.len().saturating_sub(1);
         let longest = names.iter().copied().max().unwrap_or(0);
         let gap = if longest + numbers + 2 * count <= width { 2 } else { 1 };
-        // A name too long for what the numbers leave is no reason to push them out of the page: it stands alone.
+        // A name that is too long is written on a separate line instead of moving the numbers off the page.
         let room = width.saturating_sub(numbers + gap * count).max(INDENT);
         if let Some(name) = widths.first_mut() {
             *name = names.into_iter().filter(|&name| name <= room).max().unwrap_or(INDENT);

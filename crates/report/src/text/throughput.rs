@@ -62,7 +62,7 @@ pub(super) fn draw(page: &mut Page<'_>, findings: &Findings) -> fmt::Result {
     Ok(())
 }
 
-/// What was sent for each byte of file data.
+/// Bytes sent per byte of file data.
 pub(crate) fn overhead(own: &Overhead) -> String {
     let network = own
         .network_ratio
@@ -108,7 +108,7 @@ impl Sum {
         }
     }
 
-    /// What is known of the file data; `None` where nothing is.
+    /// The known file data; `None` if all is unknown.
     fn payload(&self) -> Option<u64> {
         (self.payload > 0 || self.payload_unknown == 0).then_some(self.payload)
     }

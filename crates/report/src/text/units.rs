@@ -4,11 +4,11 @@ use crate::shares::{self, Percentage};
 
 /// Stands where there is no number.
 pub(super) const NONE: &str = "-";
-/// Stands where there is a number that nobody knows.
+/// Text for an existing but unknown number.
 pub(super) const UNKNOWN: &str = "unknown";
 /// Widest time that a table column shows in a fixed unit.
 const TIME_COLUMNS: usize = 9;
-/// Where no time is as long as this, nobody would speak of seconds, s.
+/// If all times are shorter, the unit is not seconds, s.
 const SECONDS_FROM: f64 = 0.1;
 
 /// The unit of the times of one report: the first of s, ms, µs that shows its smallest time with a digit (seconds: with two, and
@@ -48,7 +48,7 @@ impl TimeScale {
         Self::FIXED.into_iter().find(fits).unwrap_or(TimeScale::Digits)
     }
 
-    /// What a heading says: "in seconds".
+    /// The unit in a heading: "in seconds".
     pub(super) fn words(self) -> &'static str {
         match self {
             TimeScale::Fixed("s", ..) => "in seconds",
@@ -78,7 +78,7 @@ impl TimeScale {
         }
     }
 
-    /// A time (s) in this scale. What is not zero never looks like it.
+    /// A time (s) in this scale. A value other than zero never reads as zero.
     pub(super) fn show(self, seconds: f64) -> String {
         match self {
             TimeScale::Fixed(_, per_second, decimals) => {
@@ -156,7 +156,7 @@ pub(super) fn data(sum: Option<u64>, unknown: u64) -> String {
     }
 }
 
-/// An amount, as a lower bound where `unknown` operations are not in it.
+/// An amount, marked as a lower bound if `unknown` operations are not included.
 pub(super) fn at_least(amount: String, unknown: u64) -> String {
     if unknown > 0 { format!("≥ {amount}") } else { amount }
 }
@@ -192,8 +192,8 @@ pub(super) fn clock_face(seconds: f64) -> String {
     format!("{:03}:{:02}:{:02}.{fraction:05}", whole / 3600, whole / 60 % 60, whole % 60)
 }
 
-/// Whole seconds and 1/100,000 s. Rounded before anything is made of it, so that 59.999999 s is a minute and not 60 seconds, and so that
-/// all that is printed of it is one number.
+/// Whole seconds and 1/100,000 s. Rounded first, so that 59.999999 s becomes a minute and not 60 seconds, and so that all printed parts
+/// belong to one number.
 pub(super) fn hundred_thousandths(seconds: f64) -> (u64, u64) {
     let ticks = (seconds.max(0.0) * 1e5).round() as u64;
     (ticks / 100_000, ticks % 100_000)

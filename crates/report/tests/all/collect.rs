@@ -63,7 +63,7 @@ fn the_overhead_of_a_protocol_is_messages_and_packets_over_file_data() {
         words.contains("responses are 1.15 times the file data, all packets with their headers 1.40 times."),
         "{words}"
     );
-    // What a filter leaves out is in the packets all the same; without packets it is unknown.
+    // The packets include the traffic that a filter left out; without packets it is unknown.
     let mut statistics = Statistics::new(Options::default());
     reads.iter().for_each(|t| statistics.record(t));
     let source = Source { filters: vec!["--share data".to_owned()], ..Source::default() };
@@ -301,7 +301,7 @@ fn a_run_has_a_stage_a_level_and_one_bad_level_spoils_it() {
     assert_eq!(findings.span.elapsed_s, Some(2.5));
 }
 
-/// What a local directory does is in no sum, no rate and no table of what the server did.
+/// Operations of a local directory are in no sum, no rate and no table of the server.
 #[test]
 fn calls_in_a_local_directory_are_in_no_sum() {
     use plimsoll_report::collect::run::{About, Level};
@@ -343,7 +343,7 @@ fn calls_in_a_local_directory_are_in_no_sum() {
     }
 }
 
-/// One level's invalid reason says nothing of another level's, or of what else there is to say of its own.
+/// A level's reason for being invalid does not apply to other levels, and does not replace its other reasons.
 #[test]
 fn each_reason_of_a_run_keeps_its_own_verdict() {
     use plimsoll_report::collect::run::{About, Level};
@@ -374,8 +374,8 @@ fn each_reason_of_a_run_keeps_its_own_verdict() {
     );
 }
 
-/// A server that answers in 2 ms and does nothing for 1.5 s, under a schedule of a request every 10 ms with one outstanding at
-/// most: one request waits for the server, 150 wait for that one.
+/// A server that answers in 2 ms and stops for 1.5 s, under a schedule of one request per 10 ms with at most one outstanding: one request
+/// waits for the server, 150 wait for that one.
 #[test]
 fn under_a_schedule_the_time_from_the_intended_start_leads() {
     use plimsoll_report::collect::run::{About, Level};

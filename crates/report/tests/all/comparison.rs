@@ -13,12 +13,12 @@ use serde_json::Value;
 
 const S: i64 = 1_000_000_000;
 
-/// Thirty seconds of SMB2 READ, 100 a second of 4 KiB, whose times scatter about `mean_us`; every second of its own kind.
+/// Thirty seconds of SMB2 READ, 100 per second of 4 KiB, whose times scatter around `mean_us`, differently in every second.
 fn run(mean_us: u64, failing: u64) -> MeasuredRun {
     run_of(100, mean_us, failing)
 }
 
-/// The same with so many a second.
+/// The same with `count` per second.
 fn run_of(count: u64, mean_us: u64, failing: u64) -> MeasuredRun {
     run_over((Protocol::Smb2, 8), count, mean_us, failing)
 }
@@ -81,7 +81,7 @@ fn what_a_capture_lacks_is_no_difference_of_rates() {
     assert_eq!(verdicts(None), ["better", "better"]);
 }
 
-/// Where a cut hides what an NFSv4 COMPOUND is about, it may belong to any group, and to all operations in any case.
+/// If a cut hides the main operation of an NFSv4 COMPOUND, it may belong to any group, but always to all operations.
 #[test]
 fn what_is_not_recognised_is_no_difference_of_a_group() {
     let verdicts = |beside: u64| {
@@ -180,7 +180,7 @@ fn of_numbers_that_must_not_be_used_nobody_can_tell_whether_they_are_worse() {
     assert_eq!(verdict(&found, "mean"), "cannot tell");
 }
 
-/// A sweep of 1 and 2 clients, 100 and 200 reads per second, by iterations of so many requests at each load.
+/// A sweep of 1 and 2 clients, 100 and 200 reads per second, with `requests` requests per iteration at each load.
 fn swept(protocol: (Protocol, u16), requests: [f64; 2], workload: &str) -> Contestant {
     let level = |(clients, requests): (u64, f64)| {
         let iteration = Some(IterationCost { requests, seconds: Some(requests * 2e-3), count: 100_000 });
@@ -194,7 +194,7 @@ fn swept(protocol: (Protocol, u16), requests: [f64; 2], workload: &str) -> Conte
     Contestant { findings: Findings { run, ..Findings::default() }, levels }
 }
 
-/// An operation of one protocol is not one of another; an iteration of the same workload is.
+/// Operations of different protocols are not comparable; iterations of the same workload are.
 #[test]
 fn servers_of_different_protocols_are_ranked_by_iterations() {
     let (smb, nfs) = ((Protocol::Smb2, 8), (Protocol::Nfs3, 6));
@@ -222,7 +222,7 @@ fn servers_of_different_protocols_are_ranked_by_iterations() {
     }
     assert!(html::page(&found).unwrap().contains("mean time of an iteration"));
 
-    // Of one protocol, operations are counted; of other workloads, nothing is the same.
+    // With one protocol, operations are counted; with different workloads, nothing is comparable.
     let same = report(swept(smb, [2.0; 2], "x"), swept(smb, [1.0; 2], "x"));
     assert_eq!(of(&same).ranking.as_ref().unwrap().by, "operations");
     assert!(of(&report(swept(smb, [2.0; 2], "x"), swept(nfs, [1.0; 2], "y"))).ranking.is_none());

@@ -1,5 +1,5 @@
-//! The drill-down of a page in a browser: what is left after clicks and keys are the numbers of the statistics of what the same filters let
-//! through. Needs Chromium.
+//! The drill-down of a page in a browser: after clicks and keys it shows the same numbers as statistics with the same filters. Needs
+//! Chromium.
 //!
 //! `cargo test -p plimsoll-report --release --test all million -- --nocapture` measures a page of a million operations.
 
@@ -85,7 +85,7 @@ fn exact(all: &[Transaction], wanted: impl Fn(&Transaction) -> bool) -> Accumula
     sum
 }
 
-/// What the page says of one row or of all: by name of the number.
+/// The page's numbers for one row or for all, by name.
 fn numbers(browser: &mut Browser, of: &str) -> Value {
     browser.value(&format!(
         "Object.fromEntries(Array.from({of}.querySelectorAll('[data-number]')).map(e => [e.dataset.number, Number(e.querySelector('data').value)]))"

@@ -1,4 +1,4 @@
-//! Histories of simulated recordings: their changes, what else changed there, and every form of output.
+//! Histories of simulated recordings: their changes, other facts that changed, and all output formats.
 #![allow(clippy::unwrap_used, reason = "a test that cannot go on has failed")]
 
 use plimsoll_model::{Procedure, Protocol};
@@ -43,7 +43,7 @@ impl Night {
     /// 7 in 10 requests are reads, 1 in 50 is an open.
     fn intervals(&self, begin_ns: i64) -> Intervals {
         let mut random = Random::new(self.night as u64 + 5);
-        // What a night has in common: a standard deviation of 0.5 %.
+        // The common factor of a night: a standard deviation of 0.5 %.
         let of_night = [0; 3].map(|_| 1.0 + 0.005 * random.normal());
         let mut recorder = IntervalRecorder::new(Intervals::new(IntervalWidth::USUAL));
         let count = SECONDS * 250 + (random.normal() * 10.0) as i64;
@@ -104,7 +104,7 @@ impl Night {
 
 fn history(nights: &[Night]) -> History {
     let mut collector = HistoryCollector::default();
-    // Whatever the order of the folders.
+    // In reverse order of the folders.
     nights.iter().rev().for_each(|night| collector.add(&night.recorded()));
     collector.finish(Vec::new())
 }
@@ -229,7 +229,7 @@ fn other_plans_are_other_series() {
     );
 }
 
-/// What one series shows, many do not: they share the false alarms.
+/// A change that one series shows alone is not significant among many series: they share the false alarms.
 #[test]
 fn more_series_need_larger_changes() {
     let changed = |history: &History| metric(history, "read p50").changes.len();

@@ -1,4 +1,4 @@
-//! The page as text: strangers' names stay text, nothing outside is referred to, the numbers are those of the findings.
+//! The page as text: untrusted names stay text, there are no external references, the numbers are those of the findings.
 
 #![allow(clippy::unwrap_used, reason = "a test that cannot go on has failed")]
 
@@ -18,7 +18,7 @@ const TYPICAL: usize = 2_000_000;
 /// Ceiling for any page, bytes.
 const LARGEST: usize = 6_000_000;
 
-/// The page without its scripts and its data: what an HTML parser sees as markup.
+/// The page without its scripts and its data: the markup for an HTML parser.
 fn markup(page: &str) -> String {
     let mut markup = String::new();
     let mut rest = page;
@@ -113,7 +113,7 @@ fn nothing_outside_is_referred_to() {
         assert!(part.starts_with('#') || part.starts_with("data:"), "{}", &part[..40.min(part.len())]);
     }
     assert!(!markup.contains("https://"));
-    // The one address is the name of the SVG vocabulary inside the icon, which nothing fetches.
+    // The only address is the name of the SVG vocabulary in the icon, which is not loaded.
     assert_eq!(markup.matches("http://").count(), markup.matches("xmlns='http://www.w3.org/2000/svg'").count());
     let policy = "content=\"default-src 'none'; script-src 'sha256-";
     assert!(markup.contains(policy) && !markup.contains("unsafe-eval"));
@@ -222,7 +222,7 @@ fn charts(page: &str, id: &str) -> Vec<Value> {
     of.flat_map(|figure| figure["choices"].as_array().unwrap().clone()).map(|choice| choice["chart"].clone()).collect()
 }
 
-/// FSCT's columns as curves: the axis counts users, and the planned rate stands beside the one that was reached.
+/// FSCT's columns as curves: the axis counts users, with the planned and the achieved rate.
 #[test]
 fn users_have_charts_of_overload_and_throughput() {
     let mut findings = run();
@@ -251,7 +251,7 @@ fn users_have_charts_of_overload_and_throughput() {
     assert!(curves[0].knee.missing.as_deref().is_some_and(|why| why.contains("a schedule")));
 }
 
-/// Whether a stream came from disks or from the cache is told by the server's disks.
+/// The server's disk metrics show whether a stream came from disks or from the cache.
 #[test]
 fn the_share_of_data_from_disks_stands_below_the_servers_numbers() {
     let mut findings = run();
@@ -295,7 +295,7 @@ fn clients<const N: usize>(of: [(u64, u64); N]) -> Vec<ClientRow> {
     (1..).zip(&of).map(row).collect()
 }
 
-/// Poo and Tan's figure 11 for every client, and the same of two servers beside each other.
+/// Poo and Tan's figure 11 for every client, and the same for two servers.
 #[test]
 fn every_client_stands_beside_the_others() {
     let mut report = compared();
@@ -324,8 +324,8 @@ fn every_client_stands_beside_the_others() {
     assert_eq!(cells, ["client", "2", "1", "0.10", "1", "0", "0.00200", "1.00"], "{text}");
 }
 
-/// Two servers, two sizes: no line goes from the points of one size to those of another, data have an axis in bits, and the most of
-/// each server and size stands beside the others.
+/// Two servers, two sizes: no line connects points of different sizes, data has an axis in bits, and the maxima of each server and size
+/// are compared.
 #[test]
 fn several_servers_have_curves_of_each_size() {
     let mut report = compared();
@@ -360,7 +360,7 @@ fn several_servers_have_curves_of_each_size() {
     assert!(markup(&page).contains(&row), "{row} is in the table");
 }
 
-/// What an operation takes before and after, and how many of them there are.
+/// The times of an operation before and after, and their numbers.
 #[test]
 fn a_comparison_has_charts_of_each_procedure() {
     let mut report = compared();
@@ -399,7 +399,7 @@ fn number(text: &str) -> f64 {
     units.into_iter().find_map(|(unit, factor)| of(unit, factor)).unwrap_or_else(|| panic!("{text} has no unit"))
 }
 
-/// What the page says of repeats is what the JSON says, and that is made from the stages.
+/// The page's repeats equal those in the JSON, which are made from the stages.
 #[test]
 fn repeats_are_those_of_the_json() {
     let mut findings = run();
@@ -448,18 +448,18 @@ fn repeats_are_those_of_the_json() {
             assert!((shown / expected - 1.0).abs() < 0.006, "{name}: {shown} is not {expected}: {cell}");
         }
         assert_eq!(numbers.len(), 4);
-        // Of 1, 1.1 and 1.2 times something: the deviation is a tenth of it, and Student's t of two degrees 4.303.
+        // Values of 1, 1.1 and 1.2 times a number: the deviation is a tenth of it, and Student's t with two degrees is 4.303.
         assert!((spread("mean") / one - 1.1).abs() < 1e-9 && (spread("max") / one - 1.2).abs() < 1e-9);
         assert!((half / one - 4.302_653 * 0.1 / 3f64.sqrt()).abs() < 1e-6, "{half} of {one}");
     }
-    // Other values of what is varied are other levels, and no repeats.
+    // Other values of the varied parameter are other levels, not repeats.
     for stage in &mut findings.stages {
         stage.curve = Some(format!("block={}B, repeat 1", stage.number));
     }
     assert!(repeats(&findings.stages).is_empty());
 }
 
-/// Each level of a run has the tables of Appendix A by itself, and they have names of their own.
+/// Each level of a run has its own tables of Appendix A, with distinct names.
 #[test]
 fn every_load_level_has_its_own_tables() {
     let findings = run();
@@ -621,7 +621,7 @@ fn a_run_shows_its_load_levels_and_no_packets() {
     assert!(!markup.contains("id=\"packets\"") && !markup.contains("<img"));
 }
 
-/// What failed, what was slowest, what is unknown: text and page say the same, and no more than is known.
+/// Failures, slowest requests and unknown values: text and page say the same, and nothing beyond the known facts.
 #[test]
 fn a_run_claims_only_what_its_levels_show() {
     let mut findings = run();
@@ -655,7 +655,7 @@ fn a_run_claims_only_what_its_levels_show() {
         !page.contains("sent to the server") && page.contains("The measured phases lasted"),
         "pauses are no part of it"
     );
-    // Nothing that may be used has no highest; and what was not run is not 0.
+    // Without valid levels there is no maximum; and a level that was not run is not 0.
     for stage in &mut findings.stages {
         stage.validity = Validity::invalid("it was late");
         (stage.span.elapsed_s, stage.operations_per_s) = (None, 0.0);

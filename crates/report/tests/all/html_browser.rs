@@ -1,5 +1,5 @@
-//! The page in a browser without a network: every chart drawn with the numbers of the findings, zoom, hover and series
-//! toggles work, nothing complained of; the same without scripts and on paper.
+//! The page in a browser without a network: every chart is drawn with the numbers of the findings; zoom, hover and series toggles work
+//! without console errors; the same without scripts and on paper.
 //!
 //! Needs Chromium. `PLIMSOLL_SCREENSHOTS=DIR` keeps pages, pictures of them and a printout.
 
@@ -32,7 +32,7 @@ fn open_page(browser: &mut Browser, page: &str) -> Vec<String> {
     ids
 }
 
-/// The pixels of a chart's canvas as it is after everything that was asked of it, for `then` to look at.
+/// The pixels of a chart's canvas after all pending updates, evaluated by `then`.
 fn pixels(browser: &mut Browser, id: &str, then: &str) -> Value {
     // A copy is read: the page's own canvas is not made for it.
     browser.value(&format!(
@@ -42,7 +42,7 @@ fn pixels(browser: &mut Browser, id: &str, then: &str) -> Value {
     ))
 }
 
-/// What a canvas shows, as a text that differs where the picture does.
+/// The picture on a canvas, as a text that differs if the picture does.
 fn look(browser: &mut Browser, id: &str) -> Value {
     let digest = "b => crypto.subtle.digest('SHA-256', b).then(d => Array.from(new Uint8Array(d)).join())";
     pixels(browser, id, digest)
@@ -107,7 +107,7 @@ fn toggles(browser: &mut Browser, id: &str) {
     }
 }
 
-/// The mouse over the first point: a tooltip made of elements, none of them a stranger's.
+/// The mouse over the first point shows a tooltip of elements without untrusted markup.
 fn hovers(browser: &mut Browser, id: &str) {
     let place = format!("document.querySelector('[data-chart={id}]')");
     browser.middle(&place);

@@ -28,7 +28,7 @@ fn findings_keep_to_the_schema() {
 #[test]
 fn the_schema_is_closed() {
     fn walk(value: &Value, path: &str, objects: &mut u32) {
-        // Labels have the keys that somebody chose; their pattern and values are in the schema.
+        // The user chooses the keys of labels; the schema has their pattern and values.
         let is_map = value["propertyNames"].is_object() && value["additionalProperties"].is_object();
         if value["type"] == "object" && !is_map {
             *objects += 1;

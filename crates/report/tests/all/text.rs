@@ -81,7 +81,7 @@ fn titles_and_labels_leave_a_first_screen_short() {
     }
 }
 
-/// However much there is to say, what is left out is counted and the next command stays.
+/// With any amount of findings, omitted lines are counted and the next command stays.
 #[test]
 fn a_long_diagnosis_leaves_room_for_the_tables() {
     let mut findings = example::rich();
@@ -125,7 +125,7 @@ fn each_load_level_has_an_appendix_a() {
     let text = appendix_a(&example::run().into(), &Style::default());
     assert!(text.lines().all(|line| safe::columns(line) <= 80), "{text}");
     bless::hold(&golden("appendix-a.txt"), &text, "each_load_level_has_an_appendix_a");
-    // A level whose name is long says which one it is all the same.
+    // A level with a long name is still identified.
     let mut long = example::run();
     long.stages[1].curve = Some("block=30kB".into());
     long.run.as_mut().unwrap().target = format!("smb://u@host/{}", "share".repeat(30));

@@ -15,7 +15,7 @@ pub(super) fn diagnose(findings: &Findings, calls: &Calls) -> Diagnosis {
     if findings.validity.verdict == Verdict::Invalid {
         return Diagnosis::default();
     }
-    // Of calls that overlap, parts of one hide behind others.
+    // If calls overlap, parts of one are hidden behind another.
     let alone = calls.phases.iter().filter(|phase| !phase.local && phase.outstanding <= 1);
     let mut statements: Vec<Statement> = alone.filter_map(largest).collect();
     statements.extend(beside_local(calls));
@@ -47,8 +47,8 @@ fn largest(phase: &CallPhase) -> Option<Statement> {
     Some(Statement { confidence, ..measured(Rule::Part, text) })
 }
 
-/// Calls of which the server read a disk and the local directory a cache, or the other way around, or that is unknown: they started from
-/// different states of the caches, so that their times say nothing of being remote.
+/// A warning about calls that read a disk on the server and a cache locally, or vice versa, or from unknown sources: the caches were in
+/// different states, so the difference of the times is not the cost of being remote.
 fn unlike_caches(calls: &Calls) -> Option<Statement> {
     let unlike = calls.beside_local.iter().filter(|one| !calls.comparable(&one.call));
     let shares = |one: &LocalCall| {

@@ -7,9 +7,9 @@ use crate::findings::{Diagnosis, Findings, Rule, Statement, Verdict, letter};
 
 /// Numbers of all operations that a sentence may name.
 const NUMBERS: [&str; 4] = ["throughput", "mean", "p99", "errors"];
-/// A sentence also names significant differences of other numbers if they contradict it: at most so many.
+/// Maximum number of significant differences of other numbers in a sentence, if they contradict it.
 const CONTRARY: usize = 2;
-/// Levels that have a sentence of their own; of more the number is said.
+/// Maximum number of levels with separate sentences; beyond it the sentence has their number.
 const LEVELS: usize = 2;
 
 pub(in super::super) fn diagnose(sides: &[Findings], levels: &[ComparedLevel], ranking: Option<&Ranking>) -> Diagnosis {
@@ -47,7 +47,7 @@ pub(in super::super) fn diagnose(sides: &[Findings], levels: &[ComparedLevel], r
     Diagnosis { waited_s: None, statements, next: None }
 }
 
-/// Who is ahead over all points.
+/// The leader over all points.
 fn overall(ranking: &Ranking) -> Vec<Statement> {
     let pair = |metric: &str| {
         let ranked = ranking.overall.iter().find(|ranked| ranked.metric == metric)?;
@@ -68,7 +68,7 @@ fn overall(ranking: &Ranking) -> Vec<Statement> {
     vec![measured(Rule::Difference, format!("{who} over {} loads: {}.", ranking.points, all.join(", ")))]
 }
 
-/// What was shown of all operations together at a level.
+/// The significant difference of all operations together at a level.
 fn all_operations(level: &ComparedLevel, place: usize, levels: usize) -> Option<Statement> {
     let all = level.rows.iter().find(|row| row.scope == "all")?;
     let usual: Vec<(&ComparedMetric, &Difference)> =

@@ -1,4 +1,4 @@
-//! The diagnosis of a run: how much it carried, where its knee is, who the bottleneck was, whether a schedule was kept.
+//! The diagnosis of a run: its maximum load, its knee, its bottleneck, and its schedule.
 
 use super::{interference, measured, rate};
 use crate::collect::{percent, plural};
@@ -7,18 +7,19 @@ use crate::text::duration;
 
 /// The load generator was the bottleneck: its threads were busy for this part of their time.
 const GENERATOR_BUSY: f64 = 0.9;
-/// It was not: they were busy for no more than this part.
+/// It was not the bottleneck: its threads were busy for at most this fraction.
 const GENERATOR_IDLE: f64 = 0.5;
-/// The network was the bottleneck: the smoothed round trip is this part of the mean response time, and the least one is half of it.
+/// The network was the bottleneck: the smoothed round trip is at least this fraction of the mean response time, and the minimum round
+/// trip at least half of that.
 const NETWORK_SHARE: f64 = 0.5;
-/// It was not: the smoothed round trip is no more than this part.
+/// It was not the bottleneck: the smoothed round trip is at most this fraction.
 const NETWORK_ABSENT: f64 = 0.1;
 /// A schedule was not kept: less than this part of the iterations asked for ended.
 const SCHEDULE_KEPT: f64 = 0.98;
 /// Causes named in a sentence.
 const NAMED: usize = 2;
 
-/// The diagnosis of a run, from `waiting`, which is that of its requests.
+/// The diagnosis of a run, from the diagnosis `waiting` of its requests.
 pub(super) fn diagnose(findings: &Findings, waiting: Diagnosis) -> Diagnosis {
     if findings.validity.verdict == Verdict::Invalid {
         // Nothing follows from numbers that must not be used, but that the load generator made them so.
@@ -33,14 +34,14 @@ pub(super) fn diagnose(findings: &Findings, waiting: Diagnosis) -> Diagnosis {
     }
     statements.extend(at.and_then(schedule));
     statements.extend(generator(findings).or_else(|| at.and_then(bottleneck)));
-    // What else a capture's rules say is for a server that others load: nothing stands out, clients of a queue, and the like.
+    // The other rules for captures are for servers under other clients' load: nothing stands out, clients of a queue, and similar.
     let kept = |rule| matches!(rule, Rule::Operation | Rule::FewSlowRequests | Rule::Burst | Rule::Retransmission);
     statements.extend(waiting.statements.into_iter().filter(|one| kept(one.rule)));
     statements.extend(failures(findings));
     Diagnosis { waited_s: waiting.waited_s, statements, next: next(findings) }
 }
 
-/// The level that says most: the one with the highest throughput, otherwise the last that may be used.
+/// The decisive level: the one with the highest throughput, otherwise the last valid one.
 fn decisive(findings: &Findings) -> Option<&Stage> {
     let peak = findings.curves.iter().find_map(|curve| curve.maximum.as_ref()).map(|peak| peak.stage);
     let usable = || findings.remote_stages().filter(|stage| stage.validity.valid && stage.was_measured());
@@ -83,7 +84,7 @@ fn knee(curve: &LoadCurve, peak: &Stage, alone: bool) -> Option<Statement> {
         );
         return Some(Statement { confidence: Confidence::Inferred, ..measured(Rule::Knee, text) });
     }
-    // Where the highest load is the best, and better than each other, the server was not at its limit.
+    // If the highest load is the best, and significantly better than every other, the server was not at its limit.
     (last.stage == peak.number && alone).then(|| {
         let text = format!("Throughput{of} still rose at the highest load, {}: test higher loads.", peak.words());
         measured(Rule::Knee, text)
@@ -135,7 +136,7 @@ fn schedule(stage: &Stage) -> Option<Statement> {
     })
 }
 
-/// The load generator, where its processors were busy.
+/// The load generator is the bottleneck, if its processors were busy.
 fn generator(findings: &Findings) -> Option<Statement> {
     let busiest = findings
         .remote_stages()
@@ -199,7 +200,7 @@ fn failures(findings: &Findings) -> Option<Statement> {
     Some(measured(Rule::Failures, format!("{} failed: {}{more}.", plural(failed, "action"), named.join(", "))))
 }
 
-/// Where the time of a call goes, by layer: what a run cannot say.
+/// The next command: a breakdown of a call's time by layer, which a run does not have.
 pub(super) fn next(findings: &Findings) -> Option<String> {
     let target = findings.target()?;
     let known = ["smb://", "nfs://", "file://", "embedded:"].iter().any(|scheme| target.starts_with(scheme));

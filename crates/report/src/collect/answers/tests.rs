@@ -25,7 +25,7 @@ fn times(mean_s: f64) -> Times {
     }
 }
 
-/// A level of a run: so many clients and operations per second, of 1 ms each.
+/// A level of a run with this number of clients and operations per second, of 1 ms each.
 fn stage(number: u32, clients: u64, per_s: f64) -> Stage {
     Stage {
         number,
@@ -95,7 +95,7 @@ fn a_curve_has_its_highest_throughput_and_its_knee() {
     // No knee was found, and the highest load is not the best: nothing is said of a limit.
     findings.curves = vec![curve(&findings.stages, Knee::default(), Vec::new())];
     assert_eq!(said(&findings, Rule::Knee), None);
-    // The highest load is better than each other.
+    // The highest load is better than every other.
     findings.stages[2].operations_per_s = 4000.0;
     findings.curves = vec![curve(&findings.stages, Knee::default(), Vec::new())];
     assert!(said(&findings, Rule::Knee).unwrap().contains("still rose at the highest load, 16 clients"));

@@ -1,4 +1,4 @@
-//! What the servers of a comparison guarantee, beside each other.
+//! Compares the servers' guarantees.
 
 use plimsoll_model::Guarantees;
 
@@ -8,7 +8,7 @@ use crate::findings::{Findings, OperationRow, letter};
 /// Procedures by which a client asks that its data be durable.
 const FLUSHES: [&str; 2] = ["FLUSH", "COMMIT"];
 
-/// What each side guarantees, the rows that forbid a ranking first.
+/// The guarantees of each side; the rows that forbid a ranking come first.
 pub(super) fn compared(sides: &[Findings]) -> Vec<ComparedGuarantee> {
     let all: Vec<Guarantees> = sides.iter().map(of).collect();
     let Some((baseline, others)) = all.split_first() else { return Vec::new() };

@@ -1,5 +1,5 @@
-//! Rates of captures from which operations are missing, or in which a cut hides what an NFSv4 COMPOUND is about: those that are shown are
-//! too low, and what is missing is no difference between servers.
+//! Rates of captures with missing operations, or with cuts that hide the main operation of NFSv4 COMPOUNDs: the measured rates are too
+//! low, and the missing part is not a difference between servers.
 
 use plimsoll_model::Group;
 use plimsoll_stats::comparison::{Metric, Verdict};
@@ -18,7 +18,7 @@ pub(super) fn judged(mut rows: Vec<ComparedRow>, contestants: &[Contestant]) -> 
     for row in &mut rows {
         let (mut present, of_row) = (captured.clone(), rates(Some(row)));
         if row.scope != ALL && row.name != Group::Compound.label() {
-            // Each of them may belong here, or none.
+            // Each of them may or may not belong here.
             for (place, (low, _)) in present.iter_mut().enumerate() {
                 let rate = |rates: &[f64]| rates.get(place).copied().unwrap_or(0.0);
                 let (here, beside) = (rate(&of_row), rate(&not_recognised));
@@ -43,7 +43,7 @@ fn judge(row: &mut ComparedRow, present: &[(f64, f64)]) {
     let is_rate = |metric: &str| [Metric::Throughput.label(), Metric::Bytes.label()].contains(&metric);
     for metric in row.metrics.iter_mut().filter(|metric| is_rate(&metric.metric)) {
         for (difference, other) in metric.differences.iter_mut().zip(others) {
-            // True rates are those of what was seen over the part that was.
+            // The true rate is the measured rate divided by the captured fraction.
             let factor = (baseline.0 / other.1, baseline.1 / other.0);
             if let Some(difference) = difference.as_mut().filter(|found| !holds(found, factor)) {
                 (difference.verdict, difference.detectable) = (CANNOT_TELL.to_owned(), None);
@@ -59,7 +59,7 @@ fn present(one: &Contestant) -> (f64, f64) {
     (share(unseen.share_missing_high), share(unseen.share_missing_low))
 }
 
-/// Whether what a verdict says of two rates remains with their ratio times `factor`.
+/// Whether a verdict on two rates remains valid with their ratio times `factor`.
 fn holds(found: &Difference, factor: (f64, f64)) -> bool {
     if found.verdict == Verdict::NotShown.label() || factor == (1.0, 1.0) {
         return true;

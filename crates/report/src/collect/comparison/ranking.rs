@@ -1,4 +1,4 @@
-//! Who wins where, from the sweeps of several.
+//! The ranking of servers, from the sweeps of several.
 
 mod by;
 mod stability;
@@ -53,8 +53,8 @@ pub(super) fn ranking(contestants: &[Contestant], order: Order) -> Option<Rankin
     Some(found)
 }
 
-/// How much iterations vary is known from how much requests vary, as long as each has the same number of them. Where that number
-/// differs from load to load, nobody can tell.
+/// The variation of iterations follows from that of requests if every iteration has the same number of requests. If that number differs
+/// between loads, the variation is unknown.
 fn forget_intervals_of_uneven(points: &mut [Point]) {
     let curves: Vec<Option<String>> = points.iter().map(|point| point.curve.clone()).collect();
     for curve in curves {
@@ -114,7 +114,7 @@ struct Point {
     used: bool,
     from: super::From,
     by: By,
-    /// What an iteration took; one a contestant, as all below.
+    /// The cost of an iteration; one entry per contestant, as in the fields below.
     costs: Vec<Option<IterationCost>>,
     throughput: Vec<Option<Numbers>>,
     bytes: Vec<Option<Numbers>>,
@@ -220,7 +220,7 @@ fn curve(name: Option<String>, points: &[&Point], by: By, count: usize) -> Ranke
     let highest: Vec<Option<&Point>> = (0..count).map(|one| highest(points, one)).collect();
     let at = |one: usize| highest.get(one).copied().flatten();
     let number = |one: usize| at(one)?.throughput.get(one)?.as_ref();
-    // Each has its own load there, so that these are always numbers of two that know nothing of each other.
+    // Contestants reach their maxima at different loads, so these numbers are always independent.
     let pair = |a: usize, b: usize| Differs::of(&number(a)?.estimate, &number(b)?.estimate).ok();
     let estimates = (0..count).map(|one| number(one).map(|found| shown(&found.estimate))).collect();
     let bytes = |one: usize| at(one)?.bytes.get(one)?.as_ref().map(|found| shown(&found.estimate));
@@ -241,7 +241,7 @@ fn curve(name: Option<String>, points: &[&Point], by: By, count: usize) -> Ranke
     }
 }
 
-/// The point at which a contestant's throughput was highest; the one of the lowest load of several.
+/// The point of a contestant's highest throughput; of several, the one with the lowest load.
 fn highest<'p>(points: &[&'p Point], one: usize) -> Option<&'p Point> {
     let value = |point: &Point| Some(point.throughput.get(one)?.as_ref()?.estimate.value);
     let sound = points.iter().copied().filter(|point| point.used && value(point).is_some());
@@ -296,7 +296,7 @@ fn place(ranking: &mut Ranking) {
 }
 
 fn places_of(ranked: &Ranked) -> Vec<Option<u64>> {
-    // Of a number without an interval nobody can tell where it belongs, and it keeps nobody else from a place.
+    // A number without an interval gets no rank, and does not affect the ranks of others.
     let known = |one: &Option<Estimate>| one.as_ref().filter(|one| one.low.is_some()).map(|one| one.value);
     let values: Vec<Option<f64>> = ranked.estimates.iter().map(known).collect();
     if values.iter().flatten().count() < 2 {

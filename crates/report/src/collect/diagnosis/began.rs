@@ -10,15 +10,15 @@ use super::super::counts::{plural, thousands};
 use super::{Evidence, NAMED, clients};
 use crate::instant;
 
-/// Requests of a client for an operation at a share that were carried out before: so many.
+/// Minimum number of a client's successful requests for an operation at a share before the first refusal.
 const BEFORE_LEAST: u64 = 20;
-/// Refusals since: so many of one client; with fewer a program that comes to a protected directory at its end looks the same.
+/// Minimum number of refusals since, for one client; with fewer it may be a program that reaches a protected directory at its end.
 const ONE_CLIENT: u64 = 20;
-/// Of several clients so many,
+/// Minimum number of refusals since, for several clients.
 const SEVERAL_CLIENTS: u64 = 10;
-/// … and for paths that had been carried out before, or logons of accounts that had logged on.
+/// Minimum number of refusals for paths that had been accessed before, or of logons of accounts that had logged on.
 const SAME_PATH: u64 = 5;
-/// Clients cannot work if so much of their requests is refused.
+/// Minimum fraction of refused requests at which clients cannot work.
 const MUCH: f64 = 0.05;
 
 /// Refusals that began while clients worked.
@@ -40,7 +40,7 @@ impl Began {
         let began: Vec<&Refusal> = refusals.filter(|row| row.is_lasting() && row.before > 0).collect();
         // Of one client many requests, or the same as before; of several clients together.
         let is_alone = |row: &&&Refusal| {
-            // That one file is protected says nothing of others.
+            // One protected file does not concern other files.
             let is_one_file = row.path.is_some();
             row.same_path >= SAME_PATH || row.before >= BEFORE_LEAST && row.count >= ONE_CLIENT && !is_one_file
         };

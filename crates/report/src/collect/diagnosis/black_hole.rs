@@ -7,7 +7,7 @@ use super::{CAUSE_SHARE, Evidence, Found, Kind};
 use crate::findings::Rule;
 use crate::text::{duration, size};
 
-/// A segment of so many bytes is large: each path takes packets of 576 bytes (RFC 791), and what is lost by chance is of any size.
+/// Minimum size of a large segment, bytes: each path takes packets of 576 bytes (RFC 791), and random losses affect any size.
 pub(super) const LARGE: u32 = 577;
 
 /// The client whose segments were stuck longest.

@@ -10,15 +10,15 @@ use super::{Evidence, Found, Kind, clients, percent};
 use crate::findings::Rule;
 use crate::instant;
 
-/// One client sends this part of all requests,
+/// Minimum fraction of a busy client's requests among all requests.
 const REQUESTS: f64 = 0.75;
-/// … is this part of all waiting,
+/// Minimum fraction of its waiting in all waiting.
 const WAITING: f64 = 0.75;
-/// … sends so many requests per second while it is active, so that it is a program and no person,
+/// Minimum rate while it is active, requests per second: a program, not a person.
 const PER_SECOND: f64 = 100.0;
-/// … which is so many times the rate of any other client,
+/// Minimum rate, as a multiple of any other client's.
 const TIMES: f64 = 10.0;
-/// … and has a request outstanding for at least this part of that time.
+/// Minimum fraction of its active time with an outstanding request.
 const OUTSTANDING: f64 = 0.5;
 /// It began later than the capture if the first of its responses came after this part of the time.
 const LATER: f64 = 0.05;
@@ -78,7 +78,7 @@ fn per_second((sum, (first_ns, last_ns)): &Client) -> f64 {
     if active_s > 0.0 { sum.total().count.saturating_sub(1) as f64 / active_s } else { 0.0 }
 }
 
-/// When it began, if others were there before.
+/// The start of its activity, if other clients were active before.
 fn since(evidence: &Evidence<'_>, first_ns: i64) -> String {
     let begun_ns = evidence.coverage.first_ns.map(|begin_ns| first_ns.saturating_sub(begin_ns));
     let is_later = begun_ns.zip(evidence.elapsed_ns()).is_some_and(|(ns, elapsed_ns)| ns as f64 >= LATER * elapsed_ns);

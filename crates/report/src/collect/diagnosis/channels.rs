@@ -1,19 +1,19 @@
-//! Sessions of which some connections carry nothing, or much less than others.
+//! Sessions with connections that carry nothing, or much less than others.
 
 use super::super::counts::{plural, thousands};
 use super::{Evidence, Found, Kind, NAMED};
 use crate::findings::{Channel, Rule, Session};
 use crate::text::significant;
 
-/// A session is worth a sentence from so many requests on,
+/// Minimum number of requests of a session for a statement.
 const REQUESTS_LEAST: u64 = 1_000;
-/// … and so many outstanding on average: one at a time needs one connection.
+/// Minimum mean number of outstanding requests for a statement: one at a time needs only one connection.
 const DEPTH_LEAST: f64 = 1.0;
 /// Busiest over least busy connection, and requests outstanding, from which on connections are called unequal.
 const BALANCE_LEAST: f64 = 3.0;
 const UNEQUAL_DEPTH_LEAST: f64 = 2.0;
 
-/// What is said of the busiest of these sessions.
+/// The statement about the busiest of these sessions.
 pub(super) fn channels(evidence: &Evidence<'_>) -> Option<Found> {
     let sessions = &evidence.findings.channels.as_ref()?.sessions;
     let said: Vec<(&Session, String)> =

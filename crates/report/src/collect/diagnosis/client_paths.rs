@@ -15,31 +15,31 @@ use super::{Evidence, Found, Kind, NAMED, clients, percent};
 use crate::findings::Rule;
 use crate::text::{duration, size};
 
-/// A client is far away whose round trip is so many times the median of the other clients'.
+/// Minimum round trip of a far client, as a multiple of the median of the other clients'.
 const FAR_TIMES: f64 = 5.0;
-/// Requests of a far client are named that are this part of all,
+/// A procedure with at least this fraction of a far client's requests is named.
 const MOST_REQUESTS: f64 = 0.5;
-/// … reads and writes if they have at most so many bytes.
+/// Maximum mean size of reads and writes that are named, bytes.
 const SMALL_BYTES: f64 = 4_096.0;
 /// What TCP sends before it knows the path, bytes: ten segments.
 const FIRST_WINDOW: f64 = 14_600.0;
-/// A path is narrow through which data pass evenly: the standard deviation of the binary logarithm of their rate (half of it within a
-/// factor of 1.4 either way: acknowledgements of one or of two segments differ as much),
+/// Maximum spread of the rate of a narrow path, which passes data evenly: the standard deviation of its binary logarithm. (Half of it is
+/// then within a factor of 1.4 either way: acknowledgements of one or of two segments differ as much.)
 const EVEN_SPREAD: f64 = 0.7;
-/// … at so many bytes per second at most: parts of 100 µs tell of no quicker path (117 Mbit/s),
+/// Maximum rate of a narrow path, bytes per second: parts of 100 µs cannot show a faster path (117 Mbit/s).
 const NARROW_BYTES_PER_S: f64 = 15e6;
-/// … while this part of the segments is sent again, at most,
+/// Maximum fraction of retransmitted segments on a narrow path.
 const LOSSY: f64 = 0.05;
-/// … and transfers are this part of all waiting.
+/// Minimum fraction of transfers in all waiting, for a narrow path.
 const NARROW_SHARE: f64 = 0.1;
 /// From this part of the transfers on data were on the way to the receiver.
 const MOSTLY_ON_THE_WAY: f64 = 0.9;
 /// From this part of a path's time on that no response time contains, it is said.
 const HIDDEN: f64 = 0.5;
-/// Data wait on the path where the typical round trip is so many times the shortest.
+/// Data waits on the path if the typical round trip is at least this multiple of the shortest.
 const QUEUED_TIMES: f64 = 1.5;
 
-/// What a client waited for.
+/// Waits of a client.
 struct Client {
     requests: u64,
     /// In all, and between the first and the last byte of requests and of responses, s.
@@ -74,7 +74,7 @@ impl Client {
     }
 }
 
-/// What the rules found; of a client with a narrow path it is not said that it is far away.
+/// Results of the rules; a client with a narrow path is not also called far.
 pub(super) fn client_paths(evidence: &Evidence<'_>, waited_s: f64) -> Vec<Found> {
     if !evidence.findings.source.filters.is_empty() {
         return Vec::new();
@@ -97,7 +97,7 @@ fn round_trips<'e>(evidence: &Evidence<'e>, tallies: &Tallies) -> Vec<(f64, &'e 
     trips
 }
 
-/// What a round trip costs a client: what no response time has, and with the transfers, s.
+/// Cost of a client's round trips, s: the time outside of response times, and the total including transfers.
 fn cost_s(client: &Client, trip_s: f64) -> (f64, f64) {
     let hidden_s = (client.requests as f64 * trip_s / client.outstanding()).min(client.time_s);
     // More data than TCP's first window (RFC 6928) need a further round trip for each doubling; the mean gives no fewer.
@@ -105,7 +105,7 @@ fn cost_s(client: &Client, trip_s: f64) -> (f64, f64) {
     (hidden_s, hidden_s + client.transfer_s.min(rounds * trip_s))
 }
 
-/// One client is far away from the place of the capture, and the others are not.
+/// One client is far from the capture point, and the others are not.
 fn far(evidence: &Evidence<'_>, waited_s: f64) -> Option<(Found, IpAddr)> {
     let tallies = evidence.tallies?;
     let trips = round_trips(evidence, tallies);
@@ -170,9 +170,9 @@ fn asks_for(tallies: &Tallies, ip: IpAddr) -> String {
 struct Narrow {
     client: IpAddr,
     bytes_per_s: f64,
-    /// How long it passed data,
+    /// Time during which it passed data.
     cost_s: f64,
-    /// … and the part of it that is in no response time: the capture was taken before the path.
+    /// The fraction of this time that no response time includes, because the capture point is before the path.
     hidden_s: f64,
     /// Data waited on the way to their receiver, so that it is the path and not the sender.
     is_path: bool,
@@ -209,7 +209,7 @@ impl Narrow {
     }
 }
 
-/// Clients that wait for the bytes of large requests or responses, of those of whom most is waited for.
+/// Clients that wait for the bytes of large requests or responses, among clients with the most waiting.
 fn narrow(evidence: &Evidence<'_>, waited_s: f64) -> Option<(Found, Vec<IpAddr>)> {
     let of = |at: usize| -> (usize, f64, Vec<Narrow>) {
         let paths = evidence.coverage.client_paths.iter();

@@ -12,20 +12,20 @@ use super::{Evidence, Found, Kind, percent};
 use crate::findings::Rule;
 use crate::text::{duration, size};
 
-/// Such writes, at least,
+/// Minimum number of writes that wait for stable storage.
 const LEAST: u64 = 50;
-/// … of so many bytes on average, at most: they wait for storage rather than for their transfer,
+/// Maximum mean size of these writes, bytes, so that they wait for storage rather than for their transfer.
 const SMALL_BYTES: f64 = 32_768.0;
-/// … for so long on average, ns: a processor that is busy for a moment makes as much,
+/// Minimum mean time of these writes, ns: a short processor load causes as much.
 const EACH_NS: f64 = 2_000_000.0;
-/// … and together for this part of all waiting.
+/// Minimum fraction of these writes in all waiting.
 const SHARE: f64 = 0.25;
-/// From this part of them on one client, or one share, is named.
+/// A client or share with at least this fraction of the writes is named.
 const NEARLY_ALL: f64 = 0.9;
-/// What they are compared with, bytes.
+/// Size of the writes that they are compared with, bytes.
 const LARGE: u64 = 65_536;
 
-/// The writes; no statement where those of one share are slow and others are not: then it is its storage.
+/// The writes; no statement if they are slow only on one share: then its storage is the cause.
 pub(super) fn writes(evidence: &Evidence<'_>) -> Option<Found> {
     let tallies = evidence.tallies?;
     let mut all = Cell::default();
@@ -71,7 +71,7 @@ fn is_of_one_share(tallies: &Tallies) -> bool {
     })
 }
 
-/// The client and the share that has nearly all of them.
+/// The client and the share with nearly all of them.
 fn whose(evidence: &Evidence<'_>, tallies: &Tallies, all: &Cell) -> String {
     let is_most = |count: u64| count as f64 >= NEARLY_ALL * all.count as f64;
     let clients: BTreeSet<IpAddr> = tallies.durable().map(|(key, _)| key.client).collect();

@@ -14,23 +14,23 @@ use crate::findings::{Findings, OperationRow, Rule};
 use crate::instant;
 use crate::text::duration;
 
-/// Refusals that are no trouble one at a time: so many,
+/// Minimum number of refusals, for statuses that are normal one at a time.
 const MANY: u64 = 20;
-/// … and this part of the requests for the same operation.
+/// Minimum fraction of these refusals among the requests for the same operation.
 const MANY_SHARE: f64 = 0.01;
-/// Answers that mean trouble by themselves need be only so many,
+/// Minimum number of answers, for statuses that are always problems.
 const FEW: u64 = 5;
-/// … if they are this part of the requests for the same operation.
+/// Minimum fraction of these answers among the requests for the same operation.
 const FEW_SHARE: f64 = 0.1;
-/// Logons and mounts that were refused: so many to one client, or this part of all of them.
+/// Refused logons and mounts: minimum number for one client, or minimum fraction of all.
 const AGAIN: u64 = 5;
 const AGAIN_SHARE: f64 = 0.05;
-/// Refusals that a server gives to people: so many (to one client, `MANY`: a program asks again),
+/// Minimum number of refusals caused by people (for one client `MANY`: a program that retries),
 const STORM: u64 = 50;
-/// … and this part of the requests for the same operation.
+/// Minimum fraction of these refusals among the requests for the same operation.
 const STORM_SHARE: f64 = 0.1;
 
-/// The status of a request with a wrong signature, among others; requests that need no permission get it so often.
+/// The status for a wrong signature, among other reasons; minimum number of such refusals of requests that need no permission.
 const ACCESS_DENIED: &str = "STATUS_ACCESS_DENIED";
 const UNSIGNED: u64 = 2;
 const ALWAYS_ALLOWED: [&str; 3] = ["LOGOFF", "TREE_DISCONNECT", "ECHO"];
@@ -50,7 +50,7 @@ enum When {
 
 /// Statuses that mean one thing.
 struct Meaning {
-    /// What it means, and where to look.
+    /// Its meaning, and the place to check.
     text: &'static str,
     when: When,
     kind: Kind,
@@ -61,7 +61,7 @@ struct Meaning {
 
 use StatusFamily::{Dos, Errno, Mount, Nfs, Nlm, Nt};
 
-/// Refusals for locks of others.
+/// Refusals because of other clients' locks.
 const LOCKED: [(StatusFamily, u32); 6] = [
     (Nt, 0xC000_0054),  // FILE_LOCK_CONFLICT
     (Nt, 0xC000_0055),  // LOCK_NOT_GRANTED
@@ -219,7 +219,7 @@ const MEANINGS: &[Meaning] = &[
     },
 ];
 
-/// What is added up over the answers of one meaning.
+/// Sums over the answers with one meaning.
 #[derive(Default)]
 struct Sum<'r> {
     rows: Vec<&'r ErrorRow>,
@@ -229,7 +229,7 @@ struct Sum<'r> {
     paused_ns: f64,
 }
 
-/// Statuses that mean trouble, a sentence for each meaning; without locks where another sentence speaks of them.
+/// Statuses that are problems, one sentence per meaning; without locks if another sentence covers them.
 pub(super) fn trouble(evidence: &Evidence<'_>, are_locks_told: bool) -> Vec<Found> {
     let refusals = evidence.tallies.map(|tallies| tallies.refusals()).unwrap_or_default();
     let is_left = |meaning: &&Meaning| !are_locks_told || meaning.statuses != LOCKED;
@@ -297,7 +297,7 @@ fn of_meaning(evidence: &Evidence<'_>, meaning: &Meaning, refusals: &[Refusal]) 
     // What clients wait for is in the response times; a few errors among many explain little.
     let is_trouble = is_many && among >= FEW_SHARE || began.as_ref().is_some_and(|began| began.is_much(evidence));
     let kind = if is_trouble && meaning.kind == Kind::Trouble { Kind::Trouble } else { Kind::Explanation };
-    // Of two troubles the one that more requests met comes first, though neither makes anybody wait.
+    // Of two problems, the one with more requests comes first, even if no client waits for either.
     let met = sum.count as f64 / all.iter().map(|one| one.count).sum::<u64>().max(1) as f64;
     let paused = sum.paused_ns / (sum.paused_ns + evidence.waited_ns()).max(1.0);
     Some(
@@ -307,7 +307,7 @@ fn of_meaning(evidence: &Evidence<'_>, meaning: &Meaning, refusals: &[Refusal]) 
     )
 }
 
-/// What a refusal means. A server that refuses even to end a session or the use of a share, for which no permission is needed, could not
+/// The meaning of a refusal. A server that also refuses to end a session or the use of a share, which need no permission, could not
 /// verify the signatures of these requests (MS-SMB2 3.3.5.2.4).
 fn meaning_of(evidence: &Evidence<'_>, meaning: &Meaning) -> &'static str {
     let is_refused = |row: &OperationRow| {
@@ -370,7 +370,7 @@ fn names(evidence: &Evidence<'_>, sum: &Sum<'_>) -> String {
     names.join(", ")
 }
 
-/// The client that got all of them, if it is only one.
+/// The client of all these refusals, if it is only one.
 fn only_client(sum: &Sum<'_>) -> Option<IpAddr> {
     let client = sum.rows.first()?.client;
     client.filter(|_| sum.rows.iter().all(|row| row.client == client))

@@ -9,18 +9,18 @@ use crate::findings::Findings;
 
 /// A place or an error is a cause from this part of all waiting on.
 pub(super) const CAUSE_SHARE: f64 = 0.05;
-/// A request took so much longer than those of others on average, ns: half a turn of a disk at 7,200 per minute. A processor that is
-/// busy for a moment makes a millisecond or two, which nobody feels and nobody can mend.
+/// Minimum additional time per request, ns: half a revolution of a disk at 7,200 rpm. A short processor load adds a millisecond or two,
+/// which users do not notice and cannot fix.
 pub(super) const FELT_NS: f64 = 4_000_000.0;
-/// All that clients waited longer, together: this part of the time of the capture,
+/// Minimum total of the additional waiting, as a fraction of the capture's length; `FELT_SUM_NS` if that is less.
 const FELT_TIME: f64 = 0.05;
-/// … or so much, ns, whichever is less.
+/// Minimum total of the additional waiting, ns; `FELT_TIME` if that is less.
 const FELT_SUM_NS: f64 = 1e9;
 
 /// What rules look at.
 pub(in crate::collect) struct Evidence<'e> {
     pub(in crate::collect) findings: &'e Findings,
-    /// That of all operations.
+    /// The waiting of all operations.
     pub(in crate::collect) waiting: Waiting,
     pub(in crate::collect) tallies: Option<&'e Tallies>,
     pub(in crate::collect) coverage: &'e Coverage,
@@ -50,7 +50,7 @@ impl Evidence<'_> {
         self.elapsed_ns().map_or(FELT_SUM_NS, |elapsed_ns| FELT_SUM_NS.min(FELT_TIME * elapsed_ns))
     }
 
-    /// Whether that much longer waiting is felt: by each request, by all together, and beside all other waiting.
+    /// Whether the additional waiting is relevant: per request, in total, and compared with all other waiting.
     pub(super) fn is_felt(&self, excess: &Excess) -> bool {
         excess.mean_ns - excess.others_ns >= FELT_NS
             && excess.ns() >= self.least_ns().max(CAUSE_SHARE * self.waited_ns())

@@ -11,21 +11,21 @@ use crate::findings::{Findings, Rule, Slow};
 use crate::instant;
 use crate::text::duration;
 
-/// Together this part of all waiting at least,
+/// Minimum fraction of all waiting, for few slow requests together.
 const FEW_SHARE: f64 = 0.25;
-/// at most this part of the requests for the same operation,
+/// Maximum fraction of few slow requests among the requests for the same operation.
 const FEW_AMONG: f64 = 0.2;
-/// and each took at least this part of the slowest one's time.
+/// Minimum time of each of them, relative to the slowest one.
 const FEW_ALIKE: f64 = 0.5;
 
-/// The slowest took so long, s: less of a single request is not felt (R. B. Miller, 1968).
+/// Minimum time of the slowest request, s: users do not notice a shorter single request (R. B. Miller, 1968).
 const FEW_FELT_S: f64 = 0.1;
 
-/// A request of which this part of the time is sending and receiving transfers data,
+/// A request is a transfer if sending and receiving take at least this fraction of its time.
 const TRANSFER: f64 = 0.75;
-/// … and is not slow for its size at this rate, bytes per second.
+/// A transfer at this rate or faster is not slow for its size, bytes per second.
 const FAIR_BYTES_PER_S: f64 = 10e6;
-/// What explains so many times as much explains it all.
+/// A cause with at most this multiple of the explained waiting explains all of it.
 pub(super) const ALMOST: f64 = 1.05;
 
 /// Few requests that made clients wait long, of one procedure.
@@ -33,7 +33,7 @@ pub(super) struct Few<'f> {
     pub(super) alike: Vec<&'f Slow>,
     /// Their part of all waiting.
     pub(super) share: f64,
-    /// Whether there are no others.
+    /// Whether they are all slow requests.
     are_all: bool,
 }
 
@@ -105,7 +105,7 @@ pub(super) fn sentence(evidence: &Evidence<'_>, few: &Few<'_>) -> Option<Found> 
     Some(Found::new(Kind::Symptom, Rule::FewSlowRequests, Some(share), text))
 }
 
-/// Whether a request takes no longer than its data need at a fair rate: such requests for its file carry so much on average.
+/// Whether a request only takes as long as its data needs at a normal rate: the mean size of such requests for its file.
 fn is_large(evidence: &Evidence<'_>, slow: &Slow) -> bool {
     let took_s = slow.headline_s(evidence.findings.headline);
     let is_transfer = slow.service_time_s.is_some_and(|service_s| service_s <= (1.0 - TRANSFER) * slow.response_time_s);

@@ -1,11 +1,11 @@
-//! What a rule found.
+//! The result of a rule.
 
 use crate::findings::{Confidence, Rule, Statement};
 
-/// Causes, clients and the like that a sentence names.
+/// Maximum number of causes or clients that a sentence names.
 pub(super) const NAMED: usize = 3;
 
-/// What a sentence is about. Of two that explain as much waiting the one that stands first here is said first.
+/// The subject of a sentence. Of two that explain the same waiting, the one listed first here comes first.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Kind {
     /// What keeps requests from being answered, which no response time tells.
@@ -18,13 +18,13 @@ pub(super) enum Kind {
     Place,
     /// Which requests, and when.
     Symptom,
-    /// What clients ask for and need not: no reason why it takes long, and so behind whatever gives one.
+    /// Unnecessary requests of clients. This does not explain their duration, so it comes after every cause.
     Habit,
     /// Something that explains no waiting.
     Remark,
 }
 
-/// What a rule found.
+/// The result of a rule.
 pub(super) struct Found {
     pub(super) kind: Kind,
     /// The part of all waiting that it explains.
@@ -33,7 +33,7 @@ pub(super) struct Found {
     pub(super) look: Option<Look>,
 }
 
-/// What narrows the next look down to it.
+/// Filter for the next command, which narrows it down to the cause.
 #[derive(Clone, Debug)]
 pub(super) struct Look {
     pub(super) operation: &'static str,
@@ -53,7 +53,7 @@ impl Found {
         self
     }
 
-    /// With a part of the waiting that is not the one that the sentence names.
+    /// Sets an explained fraction of the waiting that differs from the one in the sentence.
     pub(super) fn explaining(mut self, share: f64) -> Self {
         self.explains = share;
         self

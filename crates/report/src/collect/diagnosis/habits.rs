@@ -12,27 +12,27 @@ use crate::text::{duration, size};
 
 /// A habit of clients is worth saying from this part of all waiting on.
 const HABIT_SHARE: f64 = 0.25;
-/// Names that are not there: so many requests,
+/// Minimum number of requests for missing names.
 const ABSENT_LEAST: u64 = 100;
-/// … and this part of the requests that look for names.
+/// Minimum fraction of missing names among the requests that look for names.
 const ABSENT_PART: f64 = 0.5;
-/// Flushes, at least,
+/// Minimum number of flushes.
 const FLUSH_LEAST: u64 = 50;
-/// … and for each write.
+/// Minimum number of flushes per write.
 const FLUSH_PER_WRITE: f64 = 0.5;
-/// Small requests: so many,
+/// Minimum number of small requests.
 const SMALL_LEAST: u64 = 1_000;
-/// … of so many bytes on average, at most,
+/// Maximum mean size of small requests, bytes.
 const SMALL_BYTES: f64 = 4_096.0;
-/// … so many for a file, so that it is not the files that are small,
+/// Minimum number of small requests per file, so that the files themselves are not small.
 const SMALL_PER_FILE: u64 = 100;
-/// … noted so often, so that it is not chance,
+/// Minimum number of notes of small requests, so that it is not chance.
 const SMALL_NOTES: u32 = 20;
-/// … of which this part of the requests is for such files,
+/// Minimum fraction of the requests that are for such files.
 const SMALL_PART: f64 = 0.75;
-/// … and of which this is most of the waiting, while clients wait for most of the time.
+/// Minimum fraction of small requests in all waiting.
 const SMALL_SHARE: f64 = 0.5;
-/// What they are compared with, bytes.
+/// Size of the requests that they are compared with, bytes.
 const LARGE: u64 = 65_536;
 /// Minimum number of list requests for a long directory.
 const LIST_LEAST: u64 = 20;
@@ -40,12 +40,12 @@ const LIST_LEAST: u64 = 20;
 const LIST_LONG: u64 = 8_192;
 /// Minimum number of list requests for a directory that is not long.
 const LIST_AGAIN: u64 = 100;
-/// Connections of a client: so many,
+/// Minimum number of a client's connections.
 const CONNECTIONS_LEAST: u64 = 20;
-/// … and this part of its requests is for sessions.
+/// Minimum fraction of a client's requests that set up sessions.
 const SESSION_PART: f64 = 0.25;
 
-/// What the rules found.
+/// Results of the rules.
 pub(super) fn habits(evidence: &Evidence<'_>) -> Vec<Found> {
     let Some(tallies) = evidence.tallies else { return Vec::new() };
     let rules = [absent, flushes, listing, reconnects];
@@ -111,7 +111,7 @@ fn flushes(evidence: &Evidence<'_>, tallies: &Tallies) -> Option<Found> {
     Some(found(Rule::Flushes, share, text, (Operation::Flush.label(), "path")))
 }
 
-/// Reads or writes of few bytes, one after the other, of which each is quick.
+/// Sequential reads or writes of few bytes, each of them fast.
 fn small(evidence: &Evidence<'_>, tallies: &Tallies, operation: Operation) -> Option<Found> {
     let all = tallies.sum(|_| true);
     let (_, cell) = all.iter().find(|(one, _)| *one == operation)?;
@@ -141,7 +141,7 @@ fn small(evidence: &Evidence<'_>, tallies: &Tallies, operation: Operation) -> Op
     Some(found(Rule::SmallRequests, share, text, (operation.label(), "path")))
 }
 
-/// Whether most of the requests are for files that get many of them.
+/// Whether most of the requests are for files with many of them.
 fn are_of_large_files(tallies: &Tallies, operation: Operation, cell: &Cell) -> bool {
     let rows = tallies.paths().rows().iter().filter(|row| row.operation == operation);
     let large = rows.filter(|row| row.notes[0] >= SMALL_NOTES && row.cell.count >= SMALL_PER_FILE);

@@ -1,4 +1,4 @@
-//! What SMB2 itself makes clients wait for: leases and oplocks of others, and credits.
+//! Waits that SMB2 itself causes: other clients' leases and oplocks, and credits.
 
 use plimsoll_model::Breaks;
 
@@ -7,11 +7,11 @@ use super::{CAUSE_SHARE, Evidence, Found, Kind, percent};
 use crate::findings::Rule;
 use crate::text::duration;
 
-/// A client waited for credits so often,
+/// Minimum number of a client's waits for credits.
 const CREDIT_WAITS: u64 = 50;
-/// … for this part of the time of its connections,
+/// Minimum fraction of the time of its connections in waits for credits.
 const CREDIT_TIME: f64 = 0.2;
-/// … which is this part of all waiting. Two to 32 requests wait meanwhile.
+/// Minimum fraction of these waits in all waiting. Two to 32 requests wait meanwhile.
 const CREDIT_WAITING: f64 = 0.02;
 
 /// Clients that have fewer credits than they have requests to send.

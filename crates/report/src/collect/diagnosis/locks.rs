@@ -1,5 +1,5 @@
-//! Requests that waited for byte-range locks, and requests that were refused because of them. The former are long-lived, and so in no
-//! response time; of the latter the client waits between its requests.
+//! Requests that waited for byte-range locks, and requests that were refused because of them. The former wait by design, so no response
+//! time includes them; for the latter the client waits between its requests.
 
 use std::collections::BTreeSet;
 use std::net::IpAddr;
@@ -12,7 +12,7 @@ use crate::findings::Rule;
 use crate::instant;
 use crate::text::duration;
 
-/// The longest wait is so long, s: less of a single request is not felt (R. B. Miller, 1968).
+/// Minimum length of the longest wait, s: users do not notice a shorter single wait (R. B. Miller, 1968).
 const FELT_S: f64 = 0.1;
 /// A file, or a holder, is named that has this part of these waits.
 const MOSTLY: f64 = 0.5;
@@ -39,7 +39,7 @@ pub(super) fn waits(evidence: &Evidence<'_>, waited_s: f64) -> Option<Found> {
     Some(Found::new(Kind::Explanation, Rule::LockWaits, None, text).explaining(share).look("lock", "path").inferred())
 }
 
-/// The file that most of them waited for, and the client that had a lock on it.
+/// The file that most of them waited for, and the client with a lock on it.
 fn file(evidence: &Evidence<'_>, most: &LockWaits, sum_ns: f64) -> Option<String> {
     let waited_ns = most.waited_ns as f64;
     let path = evidence.names.text(most.path).filter(|_| waited_ns >= MOSTLY * sum_ns)?;
@@ -59,7 +59,7 @@ fn file(evidence: &Evidence<'_>, most: &LockWaits, sum_ns: f64) -> Option<String
     Some(format!("{part} on {path}{share}{}", holder.unwrap_or_default()))
 }
 
-/// Locks that were refused, and who had them.
+/// Refused locks, and their holders.
 pub(super) fn refused(evidence: &Evidence<'_>, waited_s: f64) -> Option<Found> {
     let all = evidence.tallies?.lock_refusals();
     let most = all.iter().max_by_key(|one| one.tried_ns)?;

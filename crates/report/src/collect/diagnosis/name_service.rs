@@ -10,20 +10,21 @@ use super::{CAUSE_SHARE, Evidence, Found, Kind, NAMED, percent};
 use crate::findings::Rule;
 use crate::text::duration;
 
-/// A client that waited for a name connects so soon after the answer, ns,
+/// Maximum time from the answer until a client that waited for a name connects, ns.
 const CONNECTS_NS: i64 = 1_000_000_000;
-/// … or after its last question, if it got no answer and finds the server in another way: resolvers wait 5 s for each answer.
+/// Maximum time from the last question without an answer until the client connects, ns: it finds the server in another way. Resolvers
+/// wait 5 s for each answer.
 const GIVES_UP_NS: i64 = 10_000_000_000;
 /// A request to set up a connection waits for a name if that is this part of its time.
 const MOSTLY: f64 = 0.5;
 
-/// What a host waited for.
+/// Waits of a host.
 #[derive(Default)]
 struct Waits<'e> {
     lookups: Vec<&'e NameLookup>,
-    /// Connections that were opened later, or requests that were answered later,
+    /// Connections that were opened later, or requests that were answered later.
     times: u64,
-    /// … and by how much, ns.
+    /// Their total delay, ns.
     waited_ns: Vec<u64>,
 }
 

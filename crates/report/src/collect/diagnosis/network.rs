@@ -1,4 +1,4 @@
-//! What the network adds: closed windows, delayed acknowledgements, the round trip.
+//! Delays by the network: closed windows, delayed acknowledgements, the round trip.
 
 use std::collections::HashMap;
 use std::net::IpAddr;
@@ -10,33 +10,33 @@ use super::{Evidence, Found, Kind, percent};
 use crate::findings::{DepthShare, Rule};
 use crate::text::{duration, size};
 
-/// Windows and acknowledgements: this part of all waiting,
+/// Minimum fraction of all waiting, for closed windows and delayed acknowledgements.
 const HELD_SHARE: f64 = 0.05;
-/// … and so often.
+/// Minimum number of closed windows or delayed acknowledgements.
 const HELD_LEAST: u64 = 5;
-/// A window that is closed for so long on average need not be so often, s: a receiver that reads all the time opens it sooner.
+/// With at least this mean duration, s, closed windows need not be frequent: a receiver that reads all the time opens its window sooner.
 const CLOSED_S: f64 = 0.2;
-/// The round trip, or a delay of each request: this part of all waiting,
+/// Minimum fraction of all waiting, for the round trip or a delay of each request.
 const ROUND_TRIP_SHARE: f64 = 0.5;
-/// … and so long, s: within a building or a town it is less, and nothing to mend.
+/// Minimum round trip, s: within a building or a town it is shorter, and cannot be improved.
 pub(super) const ROUND_TRIP_S: f64 = 0.005;
-/// … and clients spend this part of their time with it: who rests between requests hardly feels it.
+/// Minimum fraction of the clients' time in round trips: a client that pauses between requests hardly notices them.
 pub(super) const ROUND_TRIP_TIME: f64 = 0.25;
-/// Clients that ask for one thing after the other have so many requests outstanding on average, at most.
+/// Maximum mean number of outstanding requests of clients that send one request after the other.
 const ONE_AT_A_TIME: f64 = 1.5;
-/// A window that is full for so many round trips is not too small.
+/// A window that is full for at least this many round trips is not too small.
 const FULL_TRIPS: f64 = 4.0;
 /// Operations and requests of each that all have the same delay.
 const DELAY_OPERATIONS: usize = 3;
 const DELAY_REQUESTS: u64 = 20;
-/// Requests that meet no other are one at a time, if they are this part of all.
+/// Minimum fraction of requests that meet no other one, for "one at a time".
 const ALONE_SHARE: f64 = 0.9;
-/// What this part of the requests is for is said.
+/// A purpose of at least this fraction of the requests is named.
 const MOSTLY: f64 = 0.5;
-/// From this part of closed windows on one connection is the one that reads slowly.
+/// A connection with at least this fraction of the closed windows is the slow reader.
 const NEARLY_ALL: f64 = 0.9;
 
-/// What the rules found. They speak of all traffic, and so only where no filter leaves a part of the waiting.
+/// Results of the rules. They describe all traffic, so they apply only without a filter on the waiting.
 pub(super) fn network(evidence: &Evidence<'_>, waited_s: f64) -> Vec<Found> {
     if !evidence.findings.source.filters.is_empty() {
         return Vec::new();
@@ -44,7 +44,7 @@ pub(super) fn network(evidence: &Evidence<'_>, waited_s: f64) -> Vec<Found> {
     let mut found = Vec::new();
     for requests in [true, false] {
         let closed = zero_window(evidence, waited_s, requests);
-        // Who reads slowly has a small window before it is closed.
+        // A slow reader has a small window before it is closed.
         found.extend(small_window(evidence, waited_s, requests).filter(|_| closed.is_none()));
         found.extend(closed);
         found.extend(delayed_ack(evidence, waited_s, requests));
@@ -64,13 +64,13 @@ fn zero_window(evidence: &Evidence<'_>, waited_s: f64, requests: bool) -> Option
         return None;
     }
     let (receiver, sender) = if requests { ("The server", "clients") } else { ("Clients", "the server") };
-    // One client that is nearly all of it is the one that reads slowly.
+    // A client with nearly all of it is the slow reader.
     let reader =
         network.slow_reader.filter(|_| !requests).map(|(ip, closed_ns)| match closed_ns as f64 / 1e9 / held_s {
             part if part >= NEARLY_ALL => format!("Client {ip} reads too slowly"),
             part => format!("Clients read too slowly, most of all {ip} ({} of this waiting)", percent(part)),
         });
-    // A response may be on its way behind a closed window, and that it ends nobody sees.
+    // A response may be under way behind a closed window, and its end is not captured.
     let said = (share <= 1.0).then_some(share);
     let text = format!(
         "{}: a TCP window of 0 stopped {sender} from sending {}, for at least {} in all, {}.",
@@ -205,8 +205,8 @@ fn most_asked(evidence: &Evidence<'_>) -> String {
     format!(" {} of them are for the operation {}{}.", percent(part), operation.label(), path.unwrap_or_default())
 }
 
-/// Whether clients ask for one thing after the other on each connection, `beyond_s` passing outside of each response time, and the round
-/// trips that they wait for are a large part of their time.
+/// Whether clients send one request after the other on each connection, `beyond_s` passes outside of each response time, and round trips
+/// are a large part of the clients' time.
 fn is_felt_one_by_one(evidence: &Evidence<'_>, beyond_s: f64, round_trip_s: f64) -> bool {
     let Some((tallies, elapsed_ns)) = evidence.tallies.zip(evidence.elapsed_ns()) else { return false };
     let mut clients: HashMap<IpAddr, (u64, f64, (i64, i64))> = HashMap::new();
@@ -236,7 +236,7 @@ pub(super) fn are_one_at_a_time(evidence: &Evidence<'_>) -> bool {
     evidence.findings.queue_depth.at_arrival.iter().any(is_alone)
 }
 
-/// What a quicker network would change, where clients send one request at a time.
+/// The effect of a faster network, if clients send one request at a time.
 fn chain(evidence: &Evidence<'_>, waited_s: f64, trips_s: f64) -> String {
     if !are_one_at_a_time(evidence) {
         return String::new();
@@ -250,7 +250,7 @@ fn chain(evidence: &Evidence<'_>, waited_s: f64, trips_s: f64) -> String {
     )
 }
 
-/// No request is quicker than the others' delay, whatever it asks for, though the network is.
+/// Every request takes at least a fixed delay, whatever it asks for, although the network is faster.
 fn fixed_delay(evidence: &Evidence<'_>, waited_s: f64) -> Option<Found> {
     let round_trip_s = evidence.coverage.network.to_server_ns.map_or(0.0, |ns| ns as f64 / 1e9);
     let rows = || evidence.findings.operations.iter().filter(|row| row.parent.is_none() && row.count >= DELAY_REQUESTS);

@@ -7,8 +7,8 @@ use crate::safe::for_shell;
 /// Dimensions that are of use to anybody, in the order in which they are asked about.
 const DIMENSIONS: [&str; 4] = ["client", "path", "second", "connection"];
 
-/// The command that shows the cause that explains most, or else the first operation, by the first dimension of which the report does not
-/// show the answer already; none where it shows all.
+/// The command that shows the most important cause, or else the first operation, by the first dimension whose answer the report does not
+/// show already; None if it shows all of them.
 pub(super) fn next(findings: &Findings, operation: &str, look: Option<&Look>) -> Option<String> {
     let inputs = &findings.source.inputs;
     if !findings.source.is_readable_again() {

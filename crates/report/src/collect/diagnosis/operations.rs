@@ -20,17 +20,17 @@ pub(super) use slow_part::slow_part;
 /// An operation that leads alone has this part of all waiting.
 const OPERATION_SHARE: f64 = 0.5;
 
-/// An operation is slow in itself whose requests take so long, on average and typically (geometric mean), ns: what a disk at 7,200 turns
-/// per minute needs for two accesses (8.5 ms to seek and half a turn each is 25 ms).
+/// Minimum mean and typical (geometric mean) time of a slow operation, ns: two accesses of a disk at 7,200 rpm (a seek of 8.5 ms and half
+/// a revolution each are 25 ms).
 pub(super) const SLOW_NS: f64 = 30_000_000.0;
-/// … and so long for each byte of data, ns: 10 MB/s.
+/// Minimum time of a slow operation per byte of data, ns: 10 MB/s.
 const SLOW_NS_PER_BYTE: f64 = 100.0;
-/// … typically so many times as long as all others on average,
+/// Minimum typical time of a slow operation, as a multiple of the mean of all other operations.
 const SLOW_TIMES: f64 = 10.0;
-/// … nearly all of it service time.
+/// Minimum fraction of service time in the time of a slow operation.
 const SLOW_SERVICE: f64 = 0.75;
 
-/// What one operation made clients wait.
+/// The waiting that one operation caused.
 pub(super) struct Operation<'f> {
     pub(super) label: &'f str,
     pub(super) count: u64,
@@ -46,7 +46,7 @@ impl Operation<'_> {
     }
 }
 
-/// Operations by how long clients waited for them. A command with subcommands counts as its subcommands; what has none of them, as itself.
+/// Operations by total waiting. A command with subcommands counts as its subcommands; its requests without a subcommand count as itself.
 pub(super) fn by_operation(rows: &[OperationRow]) -> Vec<Operation<'_>> {
     let mut all: Vec<Operation<'_>> = Vec::new();
     for row in rows {
@@ -101,7 +101,7 @@ pub(super) fn operation(findings: &Findings, waited_s: f64, first: &Operation<'_
         _ => format!("the responses to {} of {}", thousands(all.saturating_sub(unanswered)), plural(all, "request")),
     };
     let each = match first.mean_s() {
-        // A mean of fewer than the requests must not be multiplied by all of them.
+        // A mean over some of the requests must not be multiplied by all of them.
         Some(mean_s) if first.timed.0 != first.count => {
             format!("; {} of them took {} each on average", thousands(first.timed.0), duration(mean_s))
         }
@@ -118,7 +118,7 @@ pub(super) fn operation(findings: &Findings, waited_s: f64, first: &Operation<'_
     Found::new(Kind::Remark, Rule::Operation, Some(lead), text)
 }
 
-/// An operation that takes long whoever asks for it, and whatever for, while others are quick.
+/// An operation that takes long for all clients and objects, while others are fast.
 pub(super) fn slow(evidence: &Evidence<'_>) -> Option<Found> {
     let all = evidence.tallies?.sum(|_| true);
     let (operation, cell) = all.iter().max_by_key(|(_, cell)| cell.waited_ns)?;
@@ -157,7 +157,7 @@ pub(super) fn slow(evidence: &Evidence<'_>) -> Option<Found> {
     Some(found.explaining(excess_ns / evidence.waited_ns()).look(operation.label(), "path"))
 }
 
-/// The clients that ask for an operation, if it takes each of them about as long as their mean.
+/// The clients of an operation, if it takes each of them about as long as their mean.
 fn for_whom(evidence: &Evidence<'_>, operation: Kinds, mean_ns: f64) -> String {
     let Some(tallies) = evidence.tallies else { return String::new() };
     let cells = clients::all(evidence).into_iter().filter_map(|client| {
@@ -191,7 +191,7 @@ fn directory(evidence: &Evidence<'_>, rows: &[&PathRow]) -> String {
     }
 }
 
-/// All other operations together.
+/// The sum of all other operations.
 fn rest(all: &ByOperation, without: Kinds) -> Cell {
     let mut rest = Cell::default();
     all.iter().filter(|(operation, _)| *operation != without).for_each(|(_, cell)| rest.add(cell));

@@ -1,4 +1,4 @@
-//! A file or a directory whose requests take longer than those on others.
+//! A file or a directory whose requests take longer than those for others.
 
 mod walk;
 
@@ -22,7 +22,7 @@ const NEARLY_ALL: f64 = 0.9;
 /// From this part of the difference on it is the server's time.
 const SERVICE: f64 = 0.75;
 
-/// A file or directory that is slow, with what is noted of it.
+/// A slow file or directory, with its notes.
 struct SlowPath<'r> {
     share: Symbol,
     path: String,
@@ -30,8 +30,8 @@ struct SlowPath<'r> {
     excess: Excess,
 }
 
-/// The places that are slow and the path that is; what one of them explains, the others need not. Nor a path what a `few` slow requests
-/// explain that are on others too, or whose reason is `told`.
+/// The slow places and the slow path. If one of them explains the waiting, the others are left out. So is a path if a `few` slow requests
+/// explain it that affect other paths too, or whose reason is `told`.
 pub(super) fn beside(
     evidence: &Evidence<'_>,
     mut slow: Vec<SlowPlace>,
@@ -57,7 +57,7 @@ pub(super) fn beside(
 }
 
 impl SlowPath<'_> {
-    /// Whether it is slow without the few slow requests on it, or holds all of them.
+    /// Whether it is slow without the few slow requests on it, or contains all of them.
     fn stands_without(&self, evidence: &Evidence<'_>, few: &Few<'_>, told: bool) -> bool {
         let share = evidence.names.text(self.share);
         let is_on = |one: &&&Slow| {
@@ -87,12 +87,12 @@ fn between(tallies: &Tallies, slow: &SlowPath<'_>, place: Place) -> Explains {
         }
     };
     if !slow.rows.iter().all(|row| is_in(row)) {
-        // Others wait for it as well.
+        // Other clients wait for it as well.
         return if slow.rows.iter().any(|row| is_in(row)) { Explains::Path } else { Explains::Both };
     }
     let (within, outside): (Vec<&PathRow>, Vec<&PathRow>) = tallies.paths().rows().iter().partition(|row| is_in(row));
     let rest: Vec<&PathRow> = within.into_iter().filter(|row| !slow.rows.contains(row)).collect();
-    // The path stands out from the rest of its place, and the rest does not stand out from what is elsewhere.
+    // The path differs from the rest of its place, and that rest does not differ from other places.
     let path_is_slow = sum_of(slow.rows.iter().copied()).slower_than(&sum_of(rest.iter().copied())).is_some();
     let rest_is_slow = sum_of(rest).slower_than(&sum_of(outside)).is_some();
     match (path_is_slow, rest_is_slow, place) {
@@ -103,9 +103,9 @@ fn between(tallies: &Tallies, slow: &SlowPath<'_>, place: Place) -> Explains {
     }
 }
 
-/// Whether a client is slow or the path that it alone uses, where paths do not tell because others use them too: by all that it does
-/// elsewhere. Where it does nothing of the kind there, by everything else: who is slow is so whatever is asked for. Time that is not the
-/// server's is the client's.
+/// Decides between a slow client and a slow path that only this client uses, if paths do not show it because others use them too: by the
+/// client's requests elsewhere. Without requests of this kind elsewhere, by all other ones: a slow client is slow for any request. Time
+/// outside of the server is the client's.
 fn by_client(tallies: &Tallies, slow: &SlowPath<'_>, ip: IpAddr) -> Explains {
     let mine = sum_of(slow.rows.iter().copied());
     let rest = tallies.sum(|key| key.client == ip).without(&mine);
@@ -126,7 +126,7 @@ fn by_client(tallies: &Tallies, slow: &SlowPath<'_>, ip: IpAddr) -> Explains {
     if are_known(&rest) {
         return if rest_is_slow { Explains::Place } else { Explains::Path };
     }
-    // It does nothing elsewhere, but other things there.
+    // It sends no requests elsewhere, but other requests there.
     let all = tallies.sum(|key| key.client == ip);
     let besides = all.only(|one| !is_it(one));
     let is_quick_besides = are_known(&besides) && besides.slower_than(&others).is_none();

@@ -1,4 +1,4 @@
-//! A client, server or share whose requests take longer than those of the others.
+//! A client, server or share whose requests take longer than those of others.
 
 use std::collections::HashMap;
 use std::net::IpAddr;
@@ -65,14 +65,14 @@ impl Place {
 pub(super) struct SlowPlace {
     pub(super) place: Place,
     excess: Excess,
-    /// Others of its kind, and how many of them are slow too.
+    /// Number of other places of its kind, and how many of them are slow too.
     others: usize,
     also_slow: usize,
     /// A place of another kind that has the same requests.
     same: Option<Place>,
 }
 
-/// The slowest client, server and share. Of two that are slow because of the same requests only the one that explains them.
+/// The slowest client, server and share. Of two that are slow because of the same requests, only the one that explains them.
 pub(super) fn slow(evidence: &Evidence<'_>) -> Vec<SlowPlace> {
     let Some(tallies) = evidence.tallies else { return Vec::new() };
     let all = All::of(tallies);
@@ -87,7 +87,7 @@ pub(super) fn slow(evidence: &Evidence<'_>) -> Vec<SlowPlace> {
 /// The client, server or share of requests.
 type KindOf = fn(&PlaceKey) -> Option<Place>;
 
-/// What each place is compared with.
+/// The data for comparing a place with others.
 struct All<'t> {
     tallies: &'t Tallies,
     /// All requests.
@@ -101,11 +101,11 @@ impl<'t> All<'t> {
         Self { tallies, sum: tallies.sum(|_| true), outstanding: outstanding(tallies) }
     }
 
-    /// How a place compares with the others of its kind, `mine` being all of its requests or a part of them.
+    /// Compares a place with the others of its kind; `mine` is all of its requests or a part of them.
     fn compared(&self, place: Place, mine: &ByOperation, others: &ByOperation) -> Option<Excess> {
         let excess = mine.slower_than(others).or_else(|| far_slower(place, mine, others))?;
         let is_felt = excess.mean_ns - excess.others_ns >= FELT_NS;
-        // Who asks for more at once waits longer for each.
+        // A client with more outstanding requests waits longer for each.
         let crowd = match place {
             Place::Client(ip) => self.crowding(ip),
             _ => 1.0,
@@ -113,18 +113,18 @@ impl<'t> All<'t> {
         (is_felt && excess.times() >= SLOW_MEAN * crowd).then_some(excess)
     }
 
-    /// Whether a place stands out from the others of its kind without the requests of another place.
+    /// Whether a place differs from the others of its kind without the requests of another place.
     fn is_slow_without(&self, place: Place, without: Place) -> bool {
         let mine = self.tallies.sum(|key| place.holds(key) && !without.holds(key));
         let others = self.tallies.sum(|key| !place.holds(key));
         self.compared(place, &mine, &others).is_some()
     }
 
-    /// How many times as many requests a client has outstanding as the busiest of the others, at least 1.
+    /// Ratio of a client's outstanding requests to those of the busiest other client, at least 1.
     fn crowding(&self, ip: IpAddr) -> f64 {
         let own = self.outstanding.iter().find(|(client, _)| *client == ip).map_or(1.0, |(_, own)| *own);
         let most = self.outstanding.iter().find(|(client, _)| *client != ip).map_or(1.0, |(_, most)| most.max(1.0));
-        // What one request at a time makes more than 1 is the first answer, whose wait began before the span.
+        // With one request at a time, a value above 1 comes from the first answer, whose wait began before the span.
         if own <= 1.5 { 1.0 } else { (own / most).max(1.0) }
     }
 }
@@ -243,8 +243,8 @@ pub(super) fn sentence(evidence: &Evidence<'_>, slow: &SlowPlace) -> Found {
     found.explaining(excess.ns() / waited_ns).look(excess.operation.label(), by).only(flag, slow.place.name(evidence))
 }
 
-/// Says that a client's time is receiving, where that is certain: most of the waiting is its own, and nearly all of the waiting is
-/// receiving, so that most of its own must be.
+/// States that a client's time is receiving, if that is certain: it has most of the waiting, and nearly all of the waiting is receiving,
+/// so most of its own is too.
 fn receiving(evidence: &Evidence<'_>, slow: &SlowPlace) -> Option<&'static str> {
     let (service, sending) = evidence.waiting.service_share().zip(evidence.waiting.sending_share())?;
     let mine = evidence.tallies?.sum(|key| slow.place.holds(key));
@@ -274,7 +274,7 @@ fn plural_are(count: usize, word: &str) -> String {
     format!("{} {}", plural(count as u64, &format!("other {word}")), if count == 1 { "is" } else { "are" })
 }
 
-/// A client, share or the like for which clients waited more than for others.
+/// A client, share or similar for which clients waited more than for others.
 pub(super) fn key(findings: &Findings, waited_s: f64) -> Option<Found> {
     // Another rule speaks of operations.
     let worth_saying = |breakdown: &&Breakdown| breakdown.rows.len() > 1 && breakdown.by != "operation";

@@ -11,12 +11,12 @@ use crate::text::duration;
 
 use StatusFamily::{Nfs, Nlm, Nt};
 
-/// Connections that were closed together, if no status tells of a restart: a server closes single ones that nobody uses.
+/// Minimum number of connections closed together, without a status that shows a restart: servers also close single idle connections.
 const LEAST: u64 = 2;
-/// A status that comes so soon after the restart tells of it, ns: grace periods last for 90 s with most servers.
+/// Maximum time from the restart to a status that shows it, ns: with most servers grace periods last for 90 s.
 const AFTER_NS: i64 = 120_000_000_000;
 
-/// Statuses for what a server has forgotten, or cannot grant yet.
+/// Statuses for state that a server has lost, or cannot grant yet.
 const FORGOTTEN: [(StatusFamily, u32); 9] = [
     (Nfs, 10_013),     // GRACE
     (Nfs, 10_022),     // STALE_CLIENTID
@@ -58,7 +58,7 @@ pub(super) fn restart(evidence: &Evidence<'_>, waited_s: f64, statuses: &[Found]
         plural(most.back, "client"),
         then(evidence, &rows),
     );
-    // What the server has forgotten it has because it restarted.
+    // The server lost this state because it restarted.
     let of_status = |one: &&Found| one.statement.rule == Rule::ErrorStatuses && one.kind == Kind::Trouble;
     let statuses = statuses.iter().filter(of_status).map(|one| one.explains * (1.0 + f64::EPSILON));
     let beyond = if rows.is_empty() { 0.0 } else { statuses.fold(0.0, f64::max) };
@@ -66,7 +66,7 @@ pub(super) fn restart(evidence: &Evidence<'_>, waited_s: f64, statuses: &[Found]
     Some(Found::new(Kind::Trouble, Rule::Restart, None, text).explaining(explains).inferred())
 }
 
-/// The statuses that tell of it, most frequent first.
+/// The statuses that show it, most frequent first.
 fn forgotten<'e>(evidence: &Evidence<'e>, restart: &Restart) -> Vec<&'e ErrorRow> {
     let Some(tallies) = evidence.tallies else { return Vec::new() };
     let is_of = |row: &&ErrorRow| {

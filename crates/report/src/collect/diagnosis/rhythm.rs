@@ -12,19 +12,19 @@ use crate::findings::Rule;
 use crate::instant;
 use crate::text::duration;
 
-/// Requests after a pause, at least,
+/// Minimum number of requests after a pause.
 const AFTER_LEAST: u64 = 5;
-/// … and they take so many times as long as the others, on average and typically.
+/// Minimum mean and typical time of these requests, as a multiple of the others'.
 const AFTER_TIMES: f64 = 10.0;
 
-/// … of which this part was service time: what is slow to send or to receive waited for the network.
+/// Minimum fraction of service time in these requests: otherwise they waited for the network.
 const AFTER_SERVICE: f64 = 0.75;
 
 /// Slow requests at regular intervals are at most this part of the requests for their operations: otherwise it is the operation.
 const STALLED_AMONG: f64 = 0.2;
-/// The interval is so long, ns: what comes more often is the rhythm of requests.
+/// Minimum interval, ns: shorter ones are the rhythm of requests.
 const INTERVAL_NS: u64 = 500_000_000;
-/// So many requests for each stall.
+/// Minimum number of requests per stall.
 const REQUESTS_PER_STALL: u64 = 10;
 
 /// The first requests after a pause take much longer than those that follow.
@@ -55,7 +55,7 @@ pub(super) fn after_pause(evidence: &Evidence<'_>) -> Option<Found> {
     Some(found.explaining(excess_ns(one) / evidence.waited_ns()).look(label, "second").inferred())
 }
 
-/// How much longer they took than the others, ns.
+/// Additional time compared with the others, ns.
 fn excess_ns(one: &AfterPause) -> f64 {
     one.after.waited_ns as f64 - one.after.count as f64 * one.others.mean_ns()
 }
@@ -102,8 +102,8 @@ pub(super) fn periodic(evidence: &Evidence<'_>) -> Option<Found> {
     Some(Found::new(Kind::Mechanism, Rule::Periodic, Some(share), text).inferred())
 }
 
-/// Whether the requests are for several paths, or for several operations where paths are not known. A client that asks for the same slow
-/// thing over and over has an interval of its own.
+/// Whether the requests are for several paths, or for several operations if paths are unknown. A client that repeats one slow request has
+/// its own interval.
 fn are_for_several(found: &Periodic) -> bool {
     let paths: HashSet<_> = found.requests.iter().map(|one| (one.share, one.path)).collect();
     let operations: HashSet<_> = found.requests.iter().map(|one| one.operation).collect();

@@ -13,13 +13,14 @@ use super::{CAUSE_SHARE, Evidence, Found, Kind, NAMED, clients, percent};
 use crate::findings::{Findings, OperationRow, Rule};
 use crate::text::duration;
 
-/// Requests of such a kind take so long on average, s: less of a single request is not felt (R. B. Miller, 1968),
+/// Minimum mean time of requests that set up a connection, s: users do not notice a shorter single request (R. B. Miller, 1968).
 const SLOW_S: f64 = 0.1;
-/// … and so many times as long as everything else.
+/// Minimum mean time of these requests, as a multiple of all other requests'.
 const SLOW_TIMES: f64 = 10.0;
-/// Everything else, at least.
+/// Minimum number of other requests.
 const OTHERS_LEAST: u64 = 20;
-/// One kind that is slow alone, at least so often: one slow request of two kinds is no chance, of one kind it may be.
+/// Minimum number of slow requests if only one kind is slow: one slow request of each of two kinds is not chance, of a single kind it may
+/// be.
 const ALONE_LEAST: u64 = 3;
 /// Procedures of sessions that set nothing up.
 const NOT_SET_UP: [&str; 10] = [
@@ -99,7 +100,7 @@ fn is_set_up(row: &OperationRow) -> bool {
     row.parent.is_none() && is_of_session(row) && !is_null && !NOT_SET_UP.contains(&row.procedure.as_str())
 }
 
-/// The clients, where they are all of them, or few and others are not slow.
+/// The clients, if all are affected, or few while others are not slow.
 fn whose(evidence: &Evidence<'_>) -> String {
     let Some(tallies) = evidence.tallies else { return String::new() };
     let (mut slow, mut quick): (BTreeSet<IpAddr>, BTreeSet<IpAddr>) = Default::default();
@@ -123,7 +124,7 @@ fn whose(evidence: &Evidence<'_>) -> String {
     format!(" for {} {}", if named.len() == 1 { "client" } else { "clients" }, named.join(", "))
 }
 
-/// What a server asks while it sets a connection up.
+/// The services that a server asks while it sets up a connection.
 fn who_answers(slow: &[&OperationRow]) -> &'static str {
     let is_any = |part: &str| slow.iter().any(|row| row.procedure.contains(part));
     let is_smb = is_any("NEGOTIATE") || is_any("SESSION_SETUP") || is_any("TREE_CONNECT");

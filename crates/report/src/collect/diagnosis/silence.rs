@@ -1,4 +1,4 @@
-//! A time in which the server answered nobody.
+//! A period in which the server answered no client.
 
 use std::collections::{BTreeSet, HashSet};
 
@@ -8,20 +8,20 @@ use crate::findings::{Rule, Slow};
 use crate::instant;
 use crate::text::duration;
 
-/// It lasted so long, s,
+/// Minimum length of a silence, s.
 const SILENT_S: f64 = 0.2;
-/// … and at least so many bins of the series: fewer are an interval between two answers.
+/// Minimum length of a silence, in bins of the series: fewer are the interval between two answers.
 const SILENT_BINS: usize = 4;
-/// Requests that were waiting for this part of it, sent at most that long before it.
+/// Fraction of the silence that a request must have waited, and maximum time before it at which the request was sent, as a fraction.
 const WAITED_PART: f64 = 0.5;
-/// Clients that waited, and files or directories they waited for, at least: fewer may wait for something of their own.
+/// Minimum number of clients that waited, and of files or directories: fewer may wait for a common object.
 const SILENT_LEAST: usize = 2;
 
 /// The longest time without an answer while several clients waited for several things. Requests that wait for another client, as
 /// opens do for a lease, do not show that the server was silent: `is_explained` says which.
 pub(super) fn silence(evidence: &Evidence<'_>, waited_s: f64, is_explained: impl Fn(&Slow) -> bool) -> Option<Found> {
     let (findings, series) = (evidence.findings, &evidence.findings.series);
-    // With a filter others may have been answered.
+    // With a filter, other requests may have been answered.
     if !findings.source.filters.is_empty() {
         return None;
     }
@@ -35,7 +35,7 @@ pub(super) fn silence(evidence: &Evidence<'_>, waited_s: f64, is_explained: impl
     let latest = to.saturating_sub((WAITED_PART * lasted_s * 1e9) as i64);
     // The members of a compound are waited for together.
     let mut messages = HashSet::new();
-    // What was sent long before may be slow by itself: others were answered meanwhile.
+    // A request sent long before may be slow itself, because others were answered meanwhile.
     let earliest = from.saturating_sub((WAITED_PART * lasted_s * 1e9) as i64);
     let held: Vec<&Slow> = findings
         .slowest

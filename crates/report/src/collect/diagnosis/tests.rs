@@ -173,7 +173,7 @@ fn the_next_command_asks_nothing_that_is_answered() {
 #[test]
 fn the_mean_is_of_all_requests_though_clients_wait_for_some_with_others() {
     let mut findings = even();
-    // 900 of them came in compounds behind another command.
+    // 900 of them came in compounds after another command.
     findings.operations[0].waited_s /= 10.0;
     findings.operations[1].waited_s /= 10.0;
     let lead = text(&findings, Rule::Operation);

@@ -13,40 +13,40 @@ use crate::findings::Rule;
 use crate::instant;
 use crate::text::duration;
 
-/// A burst: this part of all waiting in one bin of the series,
+/// Minimum fraction of all waiting in one bin of the series, for a burst.
 const BURST_SHARE: f64 = 0.25;
-/// that is at most this part of the time.
+/// Maximum length of that bin, as a fraction of the time.
 const BURST_TIME: f64 = 0.1;
 /// A client that has this part of the requests in a queue is named.
 const CROWD: f64 = 0.75;
 /// From this part of the slow requests of a time on their client, or their share, is named.
 const NEARLY_ALL: f64 = 0.9;
-/// A server is busy with so many requests outstanding on average,
+/// Minimum mean number of outstanding requests of a busy server,
 const BUSY_OUTSTANDING: f64 = 4.0;
-/// … so many times as many as when it is not,
+/// Minimum number of outstanding requests of a busy server, as a multiple of the number in quiet times.
 const BUSY_TIMES: f64 = 3.0;
-/// … while it answers this part as many per second at least,
+/// Minimum rate of a busy server's answers, relative to quiet times.
 const BUSY_LEAST: f64 = 0.8;
-/// … and at most so many times as many.
+/// Maximum rate of a busy server's answers, relative to quiet times.
 const BUSY_MOST: f64 = 1.5;
-/// Requests wait behind others, not a few of them for something else: at least this part of them.
+/// Minimum fraction of requests that must be slower if they wait in a queue; fewer wait for another reason.
 const BUSY_PART: f64 = 0.25;
 
-/// A server is at its limit if an operation takes so many times as long under load. In an M/M/1 queue with the utilisation u it takes
-/// 1 / (1 - u) times as long: 10 times at 90 %,
+/// A server is at its limit if an operation takes this many times as long under load. In an M/M/1 queue with utilisation u it takes 1 /
+/// (1 - u) times as long: 10 times at 90 %,
 const LIMIT_TIMES: f64 = 10.0;
-/// … and this part of the difference is service time,
+/// Minimum fraction of service time in the difference, for a server at its limit.
 const LIMIT_SERVICE: f64 = 0.75;
-/// … of which the round trip to the server is at most this part.
+/// Maximum fraction of the round trip to the server in the service time, for a server at its limit.
 const LIMIT_NEAR: f64 = 0.1;
 
-/// A server carries out one request at a time: so many times from answer to answer are known,
+/// Minimum number of times between answers, for a server that performs one request at a time,
 const EVEN_LEAST: u64 = 100;
-/// … their geometric mean is this part of their mean (at random it is 0.56),
+/// Minimum ratio of the geometric mean to the mean of these times (0.56 for random ones).
 const EVEN: f64 = 0.9;
-/// … and that is within this factor of the quickest request
+/// Maximum ratio between their mean and the fastest request, in either direction.
 const EVEN_NEAR: f64 = 1.5;
-/// … for an operation that is this part of all waiting.
+/// Minimum fraction of the operation in all waiting.
 const EVEN_SHARE: f64 = 0.5;
 
 /// Since when requests take longer, or in which part of the time.
@@ -56,7 +56,7 @@ pub(super) fn slow_interval(evidence: &Evidence<'_>) -> Option<Found> {
     let (excess, (first, behind)) = (slow.excess, slow.bins);
     let share = excess.whole_ns / evidence.waited_ns();
     let explains = excess.ns() / evidence.waited_ns();
-    // Who asks for more at once waits longer for each.
+    // A client with more outstanding requests waits longer for each.
     if !evidence.is_felt(&excess) || excess.times() < SLOW_MEAN * slow.load.max(1.0) {
         return None;
     }
@@ -111,7 +111,7 @@ fn whose(evidence: &Evidence<'_>, excess: &Excess, (from_ns, to_ns): (i64, i64))
     }
 }
 
-/// Clients that wait longer while they ask for more: no fault of one of them, but a load that the server feels.
+/// Clients that wait longer while they send more requests: not the fault of one client, but a load on the server.
 pub(super) fn load(evidence: &Evidence<'_>) -> Option<Found> {
     let busy = evidence.tallies?.course().busy()?;
     let ([many, few], [most, least]) = (busy.outstanding, busy.per_second);
@@ -157,8 +157,8 @@ pub(super) fn queue(evidence: &Evidence<'_>) -> Option<Found> {
     Some(Found::new(Kind::Mechanism, Rule::Queue, Some(share), text).explaining(explains).inferred())
 }
 
-/// Whether the difference is in many requests: if all of it were in [`BUSY_PART`] of them, and the others took as long as without load,
-/// their geometric mean would be this.
+/// Whether the difference affects many requests: their geometric mean is compared with its value if all of the difference were in
+/// [`BUSY_PART`] of them, and the others took as long as without load.
 fn is_each(excess: &Excess) -> bool {
     excess.typical >= (1.0 + (excess.times() - 1.0) / BUSY_PART).powf(BUSY_PART)
 }
@@ -170,8 +170,8 @@ fn beyond_quiet(evidence: &Evidence<'_>, excess: &Excess) -> Option<f64> {
     Some((cell.waited_ns as f64 - cell.count as f64 * excess.others_ns).max(0.0) / evidence.waited_ns())
 }
 
-/// A server that has reached its limit for an operation: with more requests outstanding it answers more of them than without load, but
-/// each takes much longer, and that grows faster than the rate.
+/// A server at its limit for an operation: with more outstanding requests it answers more per second than without load, but each takes
+/// much longer, and the time grows faster than the rate.
 pub(super) fn limit(evidence: &Evidence<'_>) -> Option<(Found, &'static str)> {
     let busy = evidence.tallies?.course().busy()?;
     let ([many, few], [most, least], excess) = (busy.outstanding, busy.per_second_of_operation, &busy.excess);
@@ -209,13 +209,13 @@ pub(super) fn limit(evidence: &Evidence<'_>) -> Option<(Found, &'static str)> {
     Some((found.explaining(explains).look(label, "second").inferred(), label))
 }
 
-/// So many requests outstanding.
+/// The mean number of outstanding requests in words.
 fn on_average(outstanding: f64) -> String {
     if outstanding < 0.05 { "fewer than 0.1".to_owned() } else { format!("{outstanding:.1}") }
 }
 
-/// One server that carries out one request after the other: while requests wait, an even time passes from answer to answer, which is what
-/// the quickest request took.
+/// A server that performs one request after the other: while requests wait, answers are evenly spaced, by the time of the fastest
+/// request.
 pub(super) fn one_by_one(evidence: &Evidence<'_>) -> Option<Found> {
     let tallies = evidence.tallies?;
     let (all, server) = (tallies.sum(|_| true), tallies.places().first()?.key.server.ip);
@@ -254,7 +254,7 @@ pub(super) fn one_by_one(evidence: &Evidence<'_>) -> Option<Found> {
     Some(found.explaining(share * behind_ns / cell.mean_ns()).inferred())
 }
 
-/// The client that has most of the requests in the queue, if there are others.
+/// The client with most of the requests in the queue, if there are others.
 fn crowd(evidence: &Evidence<'_>, operation: Operation) -> String {
     let clients = clients::all(evidence);
     let Some(tallies) = evidence.tallies.filter(|_| clients.len() > 1) else { return String::new() };

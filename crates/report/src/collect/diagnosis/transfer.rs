@@ -1,4 +1,4 @@
-//! What the network adds, and how the waiting splits.
+//! Delays by transfers and retransmissions, and the parts of the waiting.
 
 use plimsoll_stats::Waiting;
 
@@ -10,11 +10,11 @@ use crate::text::duration;
 /// Retransmission: this part of all waiting.
 const RESENT_SHARE: f64 = 0.05;
 
-/// Retransmissions of segments that were captured: this part of the segments with data of a direction,
+/// Minimum fraction of retransmissions of captured segments among the data segments of a direction.
 const LOST_PART: f64 = 0.01;
-/// … and so many,
+/// Minimum number of these retransmissions.
 const LOST_LEAST: u64 = 10;
-/// … and the delays before them this part of the waiting or of the elapsed time.
+/// Minimum fraction of the delays before them in the waiting or in the elapsed time.
 const LOST_DELAY: f64 = 0.1;
 /// A client waits for sending and receiving if its service time is at most this part of its waiting.
 const MOSTLY_TRANSFER: f64 = 0.25;
@@ -37,15 +37,15 @@ pub(super) fn retransmission(findings: &Findings, waited_s: f64) -> Option<Found
     Some(Found::new(Kind::Explanation, Rule::Retransmission, Some(share), text).inferred())
 }
 
-/// Retransmissions of what the capture had seen: packets that were lost behind it. The capture has whole messages at the first copy, so
-/// no response time tells.
+/// Retransmissions of captured data: packets that were lost after the capture point. The capture has whole messages at the first copy, so
+/// no response time shows the loss.
 pub(super) fn lost_behind(evidence: &Evidence<'_>, waited_s: f64) -> Option<Found> {
     let (coverage, network) = (evidence.coverage, &evidence.coverage.network);
     let is_copied = is_part(coverage.packets.retransmitted, coverage.packets.tcp_data, COPIED_PART);
     if !evidence.findings.source.filters.is_empty() || is_copied {
         return None;
     }
-    // The segments of other clients do not make the path of one better.
+    // Other clients' segments do not improve the path of one client.
     let is_lossy_for_one = |at: usize| {
         let mut paths = coverage.client_paths.iter().map(|path| (path.resent_segments[at], path.data_segments[at]));
         paths.any(|(resent, all)| resent >= LOST_LEAST && is_part(resent, all, LOST_PART))

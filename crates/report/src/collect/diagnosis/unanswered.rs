@@ -1,4 +1,4 @@
-//! A server, or the path to it, from which nothing comes back.
+//! A server, or the path to it, without any answer.
 
 use plimsoll_model::ClientPath;
 

@@ -8,11 +8,11 @@ use crate::findings::Rule;
 use crate::instant;
 use crate::text::duration;
 
-/// What is looked for, s.
+/// Length of the interval, s.
 const MINUTE_S: f64 = 60.0;
-/// The capture lasts so many minutes: of a shorter one *burst* and *slow_interval* tell more.
+/// Minimum length of the capture, minutes: for shorter ones *burst* and *slow_interval* are more specific.
 const MINUTES: f64 = 10.0;
-/// Clients wait so many times as long in it as in a minute on average.
+/// Minimum waiting in it, as a multiple of the mean of all minutes.
 const TIMES: f64 = 2.0;
 
 /// The minute, as the bins of the series allow: it may be up to a bin longer.

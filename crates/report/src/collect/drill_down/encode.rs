@@ -9,7 +9,7 @@ use plimsoll_stats::cube::{CubeHistogram, FoldedCell, FoldedCube};
 /// All requests are errors; some are, and how many follows.
 const ALL_ERRORS: u8 = 1;
 const SOME_ERRORS: u8 = 2;
-/// Bytes of file data follow; how many requests moved an unknown number of them follows.
+/// Bytes of file data follow, and the number of requests that moved an unknown amount.
 const BYTES: u8 = 4;
 const UNKNOWN_BYTES: u8 = 8;
 /// Histograms of times that are response and service time, of other response times, of other service times follow.
@@ -17,7 +17,7 @@ const HISTOGRAMS: [u8; 3] = [16, 32, 64];
 /// The time waited is the longest response time, and does not follow.
 const WAITED_LONGEST: u8 = 128;
 
-/// The unit of times, ns, and the cells in it.
+/// Encodes the cells; returns the unit of times, ns, and the bytes.
 pub(super) fn encode(cube: &FoldedCube) -> (u64, Vec<u8>) {
     let unit_ns = cube.cells.iter().flat_map(times).fold(0, greatest_common_divisor).max(1);
     let mut out = Encoder { bytes: Vec::new(), unit_ns, joined: cube.joined };
@@ -92,8 +92,8 @@ impl Encoder {
         histograms(one).into_iter().filter(|one| one.bins().len() > 0).for_each(|one| self.histogram(one));
     }
 
-    /// How many bins; for each, its number less that of the one before, doubled, and 1 more where more than one time is in it, how many less 2
-    /// then follows; the longest time above the lowest of the last bin.
+    /// Number of bins. For each bin: twice its number minus that of the previous one, plus 1 if it has more than one time; if so, the
+    /// number of times minus 2 follows. Then the longest time above the lower edge of the last bin.
     fn histogram(&mut self, histogram: &CubeHistogram) {
         self.number(histogram.bins().len() as u64);
         let mut before = 0;

@@ -1,11 +1,11 @@
-//! What else changed where numbers did: labels, the description, the tool, the server's terms.
+//! Facts that changed at the same time as numbers: labels, the description, the tool, the server's parameters.
 
 use plimsoll_stats::changes::FEWEST_RUNS;
 
 use crate::findings::Findings;
 use crate::findings::history::{ChangePoint, FactChange, HistoryMetric, HistoryRun, LABEL, RunFact};
 
-/// The place of a change is uncertain by so many runs: a fact that changed no farther away may be the cause.
+/// Uncertainty of a change's position, runs: a fact that changed within this distance may be the cause.
 const NEAR: i64 = 3;
 
 /// Labels, description, conditions, target, filters and tool of a run.

@@ -45,7 +45,7 @@ impl Plan {
         if self.sha256.is_none() { workload.clone() } else { format!("{workload} on {target_kind}, {level}") }
     }
 
-    /// Its name, with what tells it from others of the same words.
+    /// Its name, with the difference to other plans of the same name.
     pub(super) fn name_among(&self, plans: &[Plan]) -> String {
         let mut name = self.words();
         let alike: Vec<&Plan> = plans.iter().filter(|plan| plan.words() == name && *plan != self).collect();

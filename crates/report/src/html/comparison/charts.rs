@@ -73,13 +73,13 @@ fn ranges<'a>(metrics: &[(&ComparedRow, &ComparedMetric)], place: usize, letter:
     series
 }
 
-/// The levels of one load curve. No line goes through points of different ones: those of other block sizes are another curve.
+/// The levels of one load curve. A line connects only points of one curve: other block sizes are other curves.
 struct LevelsOfCurve<'a> {
     name: String,
     levels: Vec<&'a ComparedLevel>,
 }
 
-/// The levels by the curve that they are of, in its order; all together where nobody knows.
+/// The levels by their curve, in its order; all together if the curves are unknown.
 fn curves<'a>(sides: &[Findings], comparison: &'a Comparison) -> Vec<LevelsOfCurve<'a>> {
     let stages = || sides.iter().flat_map(|side| &side.stages);
     let mut curves: Vec<LevelsOfCurve<'a>> = Vec::new();
@@ -116,7 +116,7 @@ pub(super) struct Across {
     pub(super) group: Option<&'static str>,
     pub(super) metric: &'static str,
     pub(super) unit: Unit,
-    /// What the number is multiplied by to be in `unit`.
+    /// Factor from the number to `unit`.
     pub(super) times: f64,
 }
 

@@ -12,7 +12,7 @@ use crate::html::untrusted::Untrusted;
 use crate::html::{Section, document};
 use maud::{Markup, html};
 
-/// The groups that are drawn: those of Swartz's (1997) Table 1.
+/// The drawn groups: those of Swartz's (1997) Table 1.
 const DRAWN: [(&str, &str, &str); 4] = [
     ("points-read", "Read", "Mean response time, Read"),
     ("points-write", "Write", "Mean response time, Write"),

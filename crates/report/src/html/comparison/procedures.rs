@@ -42,7 +42,7 @@ fn chart<'a>(sides: &[Findings], level: &ComparedLevel, metric: &str, unit: Unit
     Some(Chart { x: Axis::names(names), y: Axis::linear(unit, "", most)?, series: all })
 }
 
-/// Requests per second of the side that has most of them.
+/// Requests per second of the side with the highest rate.
 fn rate(row: &ComparedRow) -> f64 {
     let metric = row.metrics.iter().find(|metric| metric.metric == "throughput");
     let values = metric.into_iter().flat_map(|metric| metric.estimates.iter().flatten());

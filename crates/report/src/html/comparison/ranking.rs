@@ -1,4 +1,4 @@
-//! Who wins where: the highest throughput of each server and curve, the numbers point by point, and the places.
+//! The ranking: the highest throughput of each server and curve, the numbers point by point, and the ranks.
 
 use super::{cells, number};
 use crate::findings::Findings;
@@ -139,7 +139,7 @@ fn line(sides: &[Findings], ranked: &Ranked) -> Markup {
     }
 }
 
-/// What does not remain when all pairs are looked at makes no place, and no verdict here.
+/// A difference that is not significant among all pairs affects no rank, and has no verdict here.
 fn as_placed(difference: &Difference) -> Difference {
     let verdict =
         if difference.holm_significant { difference.verdict.clone() } else { "no difference shown".to_owned() };

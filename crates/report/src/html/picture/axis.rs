@@ -5,9 +5,9 @@ use crate::html::chart::{Axis, Scale, TICKS_RIGHT, TICKS_UP, Unit, nice_step};
 use crate::html::units::{bits, bytes, count, duration};
 use maud::{Markup, html};
 
-/// More names than this have no room beside each other: only some of them are written.
+/// Maximum number of names that fit side by side; of more, only some are written.
 const NAMES_WRITTEN: usize = 14;
-/// What a name may take of the picture's width, in characters, where all are written.
+/// Maximum width of all names, in characters of the picture.
 const NAME_CHARACTERS: usize = 120;
 
 /// Rarities that have a label.
@@ -23,7 +23,7 @@ const RARITIES: [(f64, &str); 8] = [
 ];
 
 impl Axis {
-    /// 0 at the axis' low end, 1 at its high end; `None` for what it cannot show.
+    /// 0 at the axis' low end, 1 at its high end; `None` for values that it cannot show.
     pub(super) fn share(&self, value: f64) -> Option<f64> {
         let share = if self.scale == Scale::Log {
             (value.log10() - self.low.log10()) / (self.high.log10() - self.low.log10())

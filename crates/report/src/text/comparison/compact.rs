@@ -60,7 +60,7 @@ fn cell(metric: Option<&ComparedMetric>, place: usize, show: impl Fn(f64) -> Str
     let of = |place: usize| metric.estimates.get(place).and_then(Option::as_ref);
     let number = |estimate: &Estimate| show(estimate.value);
     let value = of(place).map_or_else(|| NONE.to_owned(), number);
-    // The baseline differs from nothing, and what is not there neither.
+    // The baseline has no difference, and a missing value neither.
     let mark = match place.checked_sub(1) {
         Some(other) if of(0).is_some() && of(place).is_some() => mark(metric.differences.get(other)),
         _ => "  ",

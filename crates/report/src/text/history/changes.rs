@@ -10,7 +10,7 @@ use crate::text::page::Role;
 /// Widest value of a fact that changed.
 const VALUE: usize = 40;
 
-/// What is said: how, what stands before the first line, and the text.
+/// Role, text before the first line, and the text.
 pub(super) type Paragraph = (Role, String, String);
 
 /// Paragraphs about the change points. In `room` lines: the latest are shown where there is no room for all.
@@ -69,7 +69,7 @@ fn of_point(series: &HistorySeries, point: &ChangePoint, full: bool) -> Vec<Para
     all
 }
 
-/// What a change of a number is, in words.
+/// A change of a number, in words.
 pub(crate) fn sentence(metric: &HistoryMetric, change: &MetricChange) -> String {
     let interval = match change.relative_low.zip(change.relative_high) {
         Some((low, high)) => {

@@ -1,5 +1,5 @@
-//! The first screen of a comparison: the sides, what was asked to fail, the diagnosis, and the numbers of all operations with
-//! the largest differences of groups and procedures.
+//! The first screen of a comparison: the sides, the conditions, the diagnosis, and the numbers of all operations with the largest
+//! differences of groups and procedures.
 
 use super::super::comparison::{before, change_of, is_shown, row_name, verdict};
 use super::super::described;
@@ -14,7 +14,7 @@ use std::fmt;
 
 /// Numbers of all operations on a first screen.
 const ALL: [&str; 5] = ["throughput", "mean", "p50", "p99", "errors"];
-/// Widest cell that says what a line is of.
+/// Maximum width of a row's name.
 const NAME: usize = 30;
 /// Lines of a head at most; warnings beyond are in the whole report.
 const HEAD: usize = 14;

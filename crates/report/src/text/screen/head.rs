@@ -1,4 +1,4 @@
-//! What the report is of, whether its numbers may be used, and what they cover.
+//! The subject of the report, the verdict on its numbers, and their coverage.
 
 use super::super::described;
 use super::super::packets::labelled;
@@ -10,7 +10,7 @@ use crate::instant::Zone;
 use crate::safe;
 use std::fmt;
 
-/// Lines that reasons against the numbers may take: many where the numbers are INVALID, for nothing else counts then.
+/// Maximum number of lines for the reasons: more if the numbers are INVALID, because nothing else matters then.
 const REASONS: [usize; 2] = [6, 16];
 /// Lines that a warning may take.
 const WARNING: usize = 2;
@@ -73,9 +73,9 @@ fn coverage(findings: &Findings) -> String {
     let counted = findings.operations.iter().filter(|row| row.is_counted_once());
     let requests: u64 = counted.map(|row| row.count).sum();
     words.push_str(&plural(requests, "request"));
-    // With a filter these requests may be on fewer of them.
+    // With a filter these requests may use fewer connections.
     if findings.connections > 0 && findings.source.filters.is_empty() {
-        // Of a run it is how many were wanted: with attempts that failed, not all of them may have been there.
+        // For a run this is the planned number: after failed attempts, not all of them may have existed.
         let failed = |stage: &Stage| stage.failures.iter().any(|one| one.cause.starts_with(CONNECTION_ATTEMPT));
         let bound = if findings.stages.iter().any(failed) { "at most " } else { "" };
         words.push_str(&format!(" on {bound}{}", plural(findings.connections, "connection")));

@@ -1,4 +1,4 @@
-//! What a run has besides operations: its load levels, the loads that a search tried, the parts of a call.
+//! Parts of a run besides operations: its load levels, the loads that a search tried, the parts of a call.
 
 use super::super::page::{Page, Role};
 use super::super::table::Table;

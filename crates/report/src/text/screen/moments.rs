@@ -1,4 +1,4 @@
-//! The slowest requests, a line each: when, how long, who, what, and the frame to open.
+//! The slowest requests, one line each: time, duration, client, request, and frame number.
 
 use super::super::page::Page;
 use super::super::table::Table;
@@ -10,7 +10,7 @@ use std::fmt;
 
 /// Widest client: an IPv4 address; of a longer one the middle is left out.
 const CLIENT: usize = 16;
-/// Below so many columns only what identifies a request fits.
+/// With fewer columns only the identification of a request fits.
 const NARROW: usize = 64;
 
 pub(super) fn draw(page: &mut Page<'_>, findings: &Findings, count: usize) -> fmt::Result {
@@ -66,7 +66,7 @@ fn host(client: &str) -> &str {
     client.rsplit_once(':').map_or(client, |(host, _)| host.trim_start_matches('[').trim_end_matches(']'))
 }
 
-/// What was asked of which file.
+/// The operation and its file.
 fn request(slow: &Slow, room: usize) -> String {
     let procedure = safe::fit(&slow.procedure, room);
     let left = room.saturating_sub(safe::columns(&procedure) + 1);

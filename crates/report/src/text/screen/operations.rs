@@ -9,9 +9,9 @@ use crate::safe;
 use crate::shares::{self, Percentage};
 use std::fmt;
 
-/// Lines of the table that are no rows: what it shows, and its head; another one counts the rows that are left out.
+/// Lines of the table besides rows: its title, and its header; another one counts the omitted rows.
 const HEADING: usize = 2;
-/// Below so many columns only the count, the share, p99 and max fit beside a name.
+/// With fewer columns only the count, the share, p99 and max fit beside a name.
 const NARROW: usize = 64;
 /// Widest name: what eight-digit numbers leave of 80 columns.
 const NAME: usize = 28;
@@ -109,7 +109,7 @@ fn choose<'f>(findings: &'f Findings, room: usize) -> (Vec<Line<'f>>, usize) {
     (lines, left_out)
 }
 
-/// Rows that no other row is a part of.
+/// Rows that are not the sum of other rows.
 fn leaves(
     rows: &[OperationRow],
     is_part: impl Fn(&OperationRow, &OperationRow) -> bool,

@@ -426,7 +426,7 @@ fn breakdown() -> Breakdown {
     }
 }
 
-/// Sequential reads of 64 KiB; small writes here and there, half of them to blocks written before.
+/// Sequential reads of 64 KiB; small random writes, half of them to blocks written before.
 fn file_io() -> FileIo {
     let reads = IoDirection {
         requests: 1_000,
@@ -513,7 +513,7 @@ fn anomaly(kind: &str, count: u64, text: &str) -> AnomalyCount {
     AnomalyCount { kind: kind.into(), count, text: text.into() }
 }
 
-/// What a server said of itself.
+/// A server's own metrics.
 fn server() -> ServerSide {
     ServerSide {
         source: "process 7 and its children".into(),
@@ -621,7 +621,7 @@ fn generator(rich: &Findings, number: u32) -> Generator {
     }
 }
 
-/// A run of two load levels, the second beyond what the generator could do.
+/// A run of two load levels, the second beyond the generator's limit.
 pub(crate) fn run() -> Findings {
     let rich = rich();
     Findings {
@@ -659,7 +659,7 @@ fn parameter() -> Parameter {
     Parameter { name: "block".into(), value: "6kB".into(), bytes: Some(6_000) }
 }
 
-/// A curve through both levels of [`run`], as if there had been more of them.
+/// A curve through both levels of [`run`], as if there were more of them.
 fn load_curve() -> LoadCurve {
     let point = |stage: u32, load: f64, used: bool| CurvePoint {
         stage,
@@ -746,7 +746,7 @@ fn spread() -> ClientSpread {
     }
 }
 
-/// Five sizes, the one in the middle slow.
+/// Five sizes, the middle one slow.
 fn size_curve() -> SizeCurve {
     let point = |stage, bytes, mean_s, expected_s: Option<f64>| SizePoint {
         stage,

@@ -26,7 +26,7 @@ pub(crate) fn compared() -> Report {
     }
 }
 
-/// The same with what was found of each side.
+/// The same with the findings of each side.
 pub(crate) fn compared_in_full(found: [Findings; 2]) -> Report {
     let mut report = compared();
     for (side, found) in report.sides.iter_mut().zip(found) {

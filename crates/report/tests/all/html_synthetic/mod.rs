@@ -1,5 +1,5 @@
-//! A busy file server made up from a seeded generator: eight groups, 300 columns of heat map, a load that rises in
-//! steps, a stall, and the nastiest names that a capture could hold. Sums, shares and histograms agree with each other.
+//! A simulated busy file server from a seeded generator: eight groups, 300 columns of heat map, a load that rises in steps, a stall, and
+//! the worst names that a capture could contain. Sums, shares and histograms are consistent.
 
 mod compared;
 mod run;

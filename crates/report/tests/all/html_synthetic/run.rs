@@ -52,7 +52,7 @@ fn slower(row: &OperationRow, times: f64) -> OperationRow {
 }
 
 fn stage(number: u32, ((curve, service_s, servers), clients): ((&str, f64, f64), u32), capture: &Findings) -> Stage {
-    // Asymptotic bounds of a closed network, softened: throughput rises with the clients and then no more.
+    // Asymptotic bounds of a closed network, smoothed: throughput rises with the clients up to a limit.
     let (n, think_s) = (f64::from(clients), 0.002);
     let full = servers / service_s;
     let rate = 1.0 / ((service_s + think_s) / n + 1.0 / full);

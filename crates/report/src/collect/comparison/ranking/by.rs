@@ -1,23 +1,23 @@
-//! What servers are ranked by: operations, or iterations where an operation of the one is not one of the other.
+//! The unit of the ranking: operations, or iterations if the operations of different protocols are not comparable.
 
 use plimsoll_stats::comparison::Metric;
 
-/// What an iteration of the workload took: the same work in every protocol.
+/// The cost of an iteration of the workload, which is the same work in every protocol.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct IterationCost {
     /// Requests, on average.
     pub requests: f64,
-    /// Time from when one was due to its end, s; `None` where nobody counted it.
+    /// Time from its due time to its end, s; `None` if it was not recorded.
     pub seconds: Option<f64>,
     /// Iterations that this is the mean of.
     pub count: u64,
 }
 
-/// What is counted.
+/// The counted unit.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum By {
     Operations,
-    /// Of contestants that speak different protocols, in which the same work is other operations.
+    /// For contestants with different protocols, in which the same work needs different operations.
     Iterations,
 }
 
@@ -38,8 +38,8 @@ impl By {
     }
 }
 
-/// Requests per iteration may differ by this share among the loads of a curve and still be the same number; and by what two iterations
-/// more or less at the ends of a phase make of it.
+/// Maximum relative difference of the requests per iteration between the loads of a curve that counts as equal; in addition, two
+/// iterations more or less at the ends of a phase.
 const EVEN: f64 = 0.02;
 const AT_THE_ENDS: f64 = 2.0;
 
@@ -51,8 +51,7 @@ pub(super) fn uneven(costs: &[IterationCost]) -> bool {
     most / least - 1.0 > EVEN + AT_THE_ENDS / fewest
 }
 
-/// What a number of requests is multiplied by to be one of iterations, where these are counted; `None` where nobody knows what an
-/// iteration took.
+/// Factor from a number of requests to a number of iterations, if iterations are counted; `None` if the cost of an iteration is unknown.
 pub(super) fn factor(metric: Metric, by: By, value: f64, cost: Option<IterationCost>) -> Option<f64> {
     match (by, metric) {
         (By::Operations, _) | (_, Metric::Bytes) => Some(1.0),

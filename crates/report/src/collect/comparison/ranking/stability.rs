@@ -26,9 +26,9 @@ pub(super) struct Instability {
     pub(super) differences: Vec<(usize, usize, Difference)>,
 }
 
-/// Errors, outages and differences between clients of so many contestants; nothing without own load. Levels count whether or
-/// not their numbers are valid, for errors make them invalid. A late load generator makes no errors; it may make a silence, and clients
-/// differ.
+/// Errors, outages and differences between clients, for `count` contestants; empty without generated load. Levels count whether or not
+/// their numbers are valid, because errors make them invalid. A late load generator does not cause errors; it may cause silences and
+/// differences between clients.
 pub(super) fn stability(mut points: Vec<StabilityPoint<'_>>, count: usize) -> Vec<Instability> {
     points.retain(|point| holds(point, Stage::was_measured));
     if points.is_empty() {
@@ -63,7 +63,7 @@ fn outages(points: &[StabilityPoint<'_>], count: usize) -> Instability {
     of_sides((OUTAGES, "1/h"), &rates, points.len())
 }
 
-/// Numbers that know nothing of each other.
+/// Compares independent numbers.
 fn of_sides((metric, unit): (&'static str, &'static str), sides: &[Option<Side>], points: usize) -> Instability {
     let difference = |a: usize, b: usize| {
         // Of errors less is better, as of outages.
@@ -83,8 +83,8 @@ fn pairs(count: usize, of: impl Fn(usize, usize) -> Option<Difference>) -> Vec<(
     all.filter_map(|(a, b)| Some((a, b, of(a, b)?))).collect()
 }
 
-/// The standard deviation of the clients' iterations over their mean: its mean over the loads at which several clients can be compared.
-/// Loads differ from each other, so two servers are compared load by load.
+/// The standard deviation of the clients' iterations relative to their mean, averaged over the loads at which several clients can be
+/// compared. Loads differ from each other, so two servers are compared load by load.
 fn client_spread(points: &[StabilityPoint<'_>], count: usize) -> Instability {
     let of =
         |point: &StabilityPoint<'_>| -> Option<Vec<f64>> { point.stages.iter().map(|own| mean_spread(own)).collect() };

@@ -23,7 +23,7 @@ fn trips(path: &ClientPath) -> Option<[f64; 2]> {
     Some([to_server?, to_server? + to_client?])
 }
 
-/// Says that a client is far away, if that explains how much longer its requests take than those of the others.
+/// States that a client is far away, if that explains why its requests take longer than those of others.
 pub(in crate::collect::diagnosis) fn explained(evidence: &Evidence<'_>, ip: IpAddr, excess: &Excess) -> Option<Found> {
     let tallies = evidence.tallies?;
     let paths = round_trips(evidence, tallies).into_iter().map(|(_, path)| path).filter(|path| path.handshakes > 0);

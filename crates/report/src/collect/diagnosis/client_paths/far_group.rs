@@ -1,4 +1,4 @@
-//! Several clients that are far away, while others are near: one network.
+//! Several far clients, while others are near: one network.
 
 use std::net::{IpAddr, Ipv4Addr, Ipv6Addr};
 
@@ -14,7 +14,7 @@ const LEAST: usize = 2;
 /// Lengths of prefixes that are usual for networks, longest first.
 const PREFIXES: [[u32; 2]; 2] = [[24, 16], [64, 48]];
 
-/// The group, where there are clients between which and all others no client is.
+/// The group, if there is a clear gap between its round trips and those of the other clients.
 pub(super) fn far_group(evidence: &Evidence<'_>, waited_s: f64) -> Option<Found> {
     let tallies = evidence.tallies?;
     let trips = round_trips(evidence, tallies);
@@ -55,7 +55,7 @@ pub(super) fn far_group(evidence: &Evidence<'_>, waited_s: f64) -> Option<Found>
     Some(Found::new(Kind::Mechanism, Rule::FarClient, None, text).explaining(explains).inferred())
 }
 
-/// The network that has all of them and none of the others, or their addresses.
+/// The network that contains exactly these clients, or their addresses.
 fn named(far: &[IpAddr], near: &[IpAddr]) -> String {
     let networks = (0..2).filter_map(|at| {
         let network = far.first().map(|ip| network(*ip, at))?;

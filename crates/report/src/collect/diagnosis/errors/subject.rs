@@ -1,4 +1,4 @@
-//! What statuses are about: the directory that they were for, and who filled a disk.
+//! The subjects of statuses: the directory that they concern, and the client that filled a disk.
 
 use plimsoll_model::{StatusFamily, Symbol};
 use plimsoll_stats::tallies::RefusedPath;
@@ -6,9 +6,9 @@ use plimsoll_stats::tallies::RefusedPath;
 use super::{Evidence, Meaning, Sum, percent};
 use crate::text::size;
 
-/// A client filled a disk that wrote this part of what all wrote until it was full,
+/// Minimum fraction of a client's writes among all writes until the disk was full, for the client that filled it.
 const MOSTLY: f64 = 0.5;
-/// … and so many times as much as any other.
+/// Minimum amount of its writes, as a multiple of any other client's.
 const LEADS: f64 = 2.0;
 /// Paths of a directory that is named.
 const PATHS_LEAST: usize = 2;
@@ -30,7 +30,7 @@ fn directory(evidence: &Evidence<'_>, meaning: &Meaning, sum: &Sum<'_>) -> Optio
     let share = rows.first()?.share;
     let paths: Option<Vec<&str>> = rows.iter().map(|row| evidence.names.text(row.path)).collect();
     let mut paths = paths?;
-    // Of a compound one member is counted here, and each of them there.
+    // Here one member of a compound is counted, there each member.
     let are_all = rows.iter().map(|row| row.count).sum::<u64>() >= sum.count;
     paths.sort_unstable();
     paths.dedup();
@@ -45,7 +45,7 @@ fn directory(evidence: &Evidence<'_>, meaning: &Meaning, sum: &Sum<'_>) -> Optio
     Some(format!(" All in the directory {directory}{on}."))
 }
 
-/// The lowest directory that holds all paths, or is one of them.
+/// The lowest directory that contains (or is) all paths.
 fn common<'p>(paths: &[&'p str]) -> Option<&'p str> {
     let (first, rest) = paths.split_first()?;
     let is_within = |end: usize, path: &str| {

@@ -1,5 +1,5 @@
-//! An operation of which a part takes long and the rest does not, whoever asks for it: opens that read a file's data beside opens for its
-//! attributes, say.
+//! An operation of which a part is slow and the rest is not, for any client: for example opens that read a file's data compared with
+//! opens for its attributes.
 
 use std::collections::BTreeSet;
 use std::net::IpAddr;
@@ -15,11 +15,11 @@ use super::{
 use crate::findings::Rule;
 use crate::text::duration;
 
-/// This part of the requests for the operation is slow: fewer are a few slow requests.
+/// Minimum fraction of slow requests among those for the operation; fewer are a few slow requests.
 const PART: f64 = 0.2;
-/// … which is this part of what clients wait for the operation.
+/// Minimum fraction of the slow requests in the waiting for the operation.
 const MOST: f64 = 0.8;
-/// Half of the slow requests lie within this part of the time, or more: less is a time in which something else was wrong.
+/// Minimum fraction of the time over which half of the slow requests are spread; less indicates a temporary cause.
 const SPREAD: f64 = 0.25;
 
 /// The requests.
@@ -88,7 +88,7 @@ fn on_shares(slow: &[&Long]) -> String {
     if shares.len() > 1 { format!(" on {}", plural(shares.len() as u64, "share")) } else { String::new() }
 }
 
-/// What a server does for such requests alone.
+/// Work that a server does only for such requests.
 fn hint(operation: Operation) -> &'static str {
     match operation {
         Operation::Open => " A virus scanner on the server delays opens like this, and so does slow storage.",

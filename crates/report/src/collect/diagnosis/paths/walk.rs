@@ -49,11 +49,11 @@ impl<'t> Noted<'t> {
 struct Part<'t> {
     row: &'t PathRow,
     end: u32,
-    /// The share, the directory and the name in it.
+    /// The share, the directory and the name in the directory.
     key: (Symbol, u32, &'t str),
 }
 
-/// A row, and how far down its path was followed. There are thousands of them: numbers and the bytes of all names fit in 32 bits.
+/// A row, and the depth to which its path was followed. There are thousands of rows: numbers and the bytes of all names fit in 32 bits.
 #[derive(Clone, Copy)]
 pub(super) struct Walk {
     pub(super) row: u32,
@@ -63,7 +63,7 @@ pub(super) struct Walk {
     pub(super) end: u32,
 }
 
-/// A file or directory, with sums of what is noted of it.
+/// A file or directory, with sums of its notes.
 #[derive(Clone, Copy, Debug, Default)]
 struct Sums {
     waited_ns: f64,
@@ -81,8 +81,8 @@ impl Sums {
     }
 }
 
-/// Follows each path one level down, the last one to its end. Gives the numbers of the files and directories there that matter, and leaves
-/// the walks to them: what is below the others has less of everything.
+/// Follows each path one level down, the last one to its end. Returns the numbers of the relevant files and directories there, and keeps
+/// the walks to them: everything below the others is smaller.
 pub(super) fn descend(noted: &Noted<'_>, walks: &mut Vec<Walk>, level: usize, least_ns: f64) -> Vec<u32> {
     // Sums of many names together tell most names that cannot matter, in little memory.
     let hasher = RandomState::default();

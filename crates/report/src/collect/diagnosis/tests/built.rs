@@ -17,7 +17,7 @@ pub(super) fn open() -> Procedure {
     Procedure::of(Protocol::Smb2, 5)
 }
 
-/// Requests one after the other.
+/// Consecutive requests.
 pub(super) struct Traffic {
     statistics: Statistics,
     names: Names,
@@ -38,12 +38,12 @@ impl Traffic {
         }
     }
 
-    /// A request of a client to a share of a server (\\serverN\name), which took so long.
+    /// A request of a client to a share of a server (\\serverN\name), with this duration.
     pub(super) fn request(&mut self, procedure: Procedure, client: u8, share: &str, path: &str, took_ns: i64) {
         self.changed(procedure, client, share, path, took_ns, |_| ());
     }
 
-    /// Nobody asks for anything for so long.
+    /// A pause without requests.
     pub(super) fn pause(&mut self, ns: i64) {
         self.now_ns += ns;
     }

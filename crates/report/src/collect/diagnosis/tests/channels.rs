@@ -3,7 +3,7 @@
 use super::*;
 use crate::findings::{Channel, Channels, Session};
 
-/// A session whose connections carried so many requests, with so many outstanding in all.
+/// A session with this number of requests per connection, and a total queue depth of `depth`.
 fn with_session(requests: &[u64], depth: f64, balance: Option<f64>) -> Findings {
     let mean = requests.iter().sum::<u64>() / requests.len() as u64;
     let channel = |(number, &requests): (u32, &u64)| Channel {

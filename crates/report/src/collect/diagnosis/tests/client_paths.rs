@@ -17,7 +17,7 @@ fn path(client: u8, to_client_ns: u64) -> ClientPath {
     path
 }
 
-/// 50 requests each of clients 1 to 3, one every so often; client 2 is so far away.
+/// 50 requests of each of clients 1 to 3, one per `every_ns`; client 2 is `to_client_ns` away.
 fn with_far_client(to_client_ns: u64, every_ns: i64) -> Traffic {
     let mut traffic = Traffic::new();
     for i in 0..150 {
@@ -87,7 +87,7 @@ fn a_far_client_that_could_ask_for_less_is_told_so() {
     assert!(text.contains(" Of its requests, 55 % are reads of 512 B on average."), "{text}");
 }
 
-/// 40 reads each of two clients, that of client 2 with 490 ms of receiving; its data pass so evenly.
+/// 40 reads of each of two clients, those of client 2 with 490 ms of receiving; `part` is the pace of its data.
 fn with_narrow_path(part: impl Fn(u64) -> (u64, u64), on_the_way: bool) -> Traffic {
     let mut traffic = Traffic::new();
     for _ in 0..40 {
@@ -174,7 +174,8 @@ fn a_path_is_not_narrow_that_is_uneven_quick_lossy_or_waits_for_a_window() {
     assert!(!is_narrow(&short), "19 parts");
 }
 
-/// Three clients; to client 2 segments of 1,448 bytes were stuck so long, while the largest of its acknowledged ones has so many bytes.
+/// Three clients; to client 2 segments of 1,448 bytes were stuck for `stuck_ns`, while its largest acknowledged segment has
+/// `largest_acknowledged` bytes.
 fn with_black_hole(stuck_ns: u64, largest_acknowledged: u32) -> Traffic {
     let mut traffic = with_far_client(100_000, 10 * MS);
     let path = &mut traffic.coverage.client_paths[1];
@@ -237,7 +238,7 @@ fn clients_of_a_network_that_is_far_away_are_named_together() {
     assert!(!traffic.rules().contains(&Rule::FarClient), "all are");
 }
 
-/// 100 reads each of clients 1 to 3, with pauses; those of client 2, at a round trip of 12 ms, take so long: service and receiving.
+/// 100 reads of each of clients 1 to 3, with pauses; those of client 2, at a round trip of 12 ms, take these service and receiving times.
 fn with_distance(service_ns: i64, receiving_ns: i64, payload: u64) -> Traffic {
     let mut traffic = Traffic::new();
     for i in 0..300 {

@@ -122,7 +122,7 @@ fn few_stale_handles_are_trouble_where_hardly_anything_else_is_asked() {
     assert!(!traffic.rules().contains(&Rule::ErrorStatuses), "5 of 105");
 }
 
-/// A healthy server, and `count` connections to a share that `client` says who asks for, and that are refused.
+/// A healthy server, and `count` refused connections to a share; `client` gives the client of each.
 fn refused(count: u8, client: impl Fn(u8) -> u8) -> Traffic {
     let (mut traffic, connect) = (healthy(), Procedure::of(Protocol::Smb2, 3));
     for i in 0..count {
@@ -157,7 +157,7 @@ fn few_slow_requests_that_an_error_explains_are_said_once() {
     (0..8).for_each(|_| traffic.error(open(), 0xC000_0043, 950 * MS));
     let of = |traffic: &Traffic, rule| traffic.rules().iter().filter(|one| **one == rule).count();
     assert_eq!((of(&traffic, Rule::ErrorStatuses), of(&traffic, Rule::FewSlowRequests)), (1, 0));
-    // Others that took as long ended well: the error does not explain them.
+    // Other requests that took as long succeeded: the error does not explain them.
     (0..12).for_each(|_| traffic.request(open(), 1, DATA, "b.txt", 950 * MS));
     assert_eq!(
         (of(&traffic, Rule::ErrorStatuses), of(&traffic, Rule::FewSlowRequests)),
@@ -199,7 +199,7 @@ fn trouble_of_a_few_does_not_stand_before_what_clients_wait_for() {
     assert!(rules.contains(&Rule::ErrorStatuses) && rules[0] != Rule::ErrorStatuses, "{:#?}", traffic.diagnosis());
 }
 
-/// 60 writes of each client to the share, then so many refused with a status, and so many that succeed since.
+/// 60 writes of each client to the share, followed by `refused` refusals with a status, and `later` successes.
 fn refused_later(clients: u8, refused: usize, later: usize, path: impl Fn(usize) -> String) -> Traffic {
     let (mut traffic, write) = (healthy(), Procedure::of(Protocol::Nfs3, 7));
     for i in 0..60 {
@@ -304,7 +304,7 @@ fn a_server_that_refuses_what_needs_no_permission_cannot_verify_signatures() {
     assert!(text.contains("clients lack the permission"), "TREE_CONNECT alone: {text}");
 }
 
-/// Clients 5 and 6 write so many files of 1 MB; then the disk is full for client 6, and client 7 goes on.
+/// Clients 5 and 6 write `files` files of 1 MB; then the disk is full for client 6, and client 7 continues.
 fn filled(files: [usize; 2]) -> String {
     let (mut traffic, write) = (healthy(), Procedure::of(Protocol::Smb2, 9));
     let mut written = |client: u8, status: u32| {

@@ -55,7 +55,7 @@ fn a_flush_for_each_write_is_said_and_one_for_many_is_not() {
     assert_eq!(said(&written(4), Rule::Flushes), None);
 }
 
-/// 3,000 reads of so many bytes, one after the other, of so many files.
+/// 3,000 sequential reads of `bytes` bytes from `files` files.
 fn pieces(bytes: u64, files: usize) -> Traffic {
     let mut traffic = Traffic::new();
     for i in 0..3_000 {
@@ -81,7 +81,7 @@ fn small_pieces_of_large_files_are_said() {
     assert_eq!(said(&slow, Rule::SmallRequests), None, "each is slow: the size is not the cause");
 }
 
-/// So many requests for one directory, with responses of so many bytes, among others.
+/// `requests` list requests for one directory, with responses of `bytes` bytes, among others.
 fn listed(bytes: u64, requests: usize) -> Traffic {
     let mut traffic = Traffic::new();
     work(&mut traffic, 200);
@@ -126,7 +126,7 @@ fn a_client_that_connects_for_every_few_requests_is_named() {
     assert_eq!(connected(3), None);
 }
 
-/// 200 writes of so many bytes of client 1 that wait for stable storage, among others that do not, and other work.
+/// 200 writes of `bytes` bytes of client 1 that wait for stable storage, among others that do not, and other work.
 fn durable(bytes: u64, took_ns: i64, share: &str) -> Traffic {
     let mut traffic = Traffic::new();
     work(&mut traffic, 200);

@@ -17,8 +17,8 @@ fn lock(traffic: &mut Traffic, code: u16, client: u8, status: u32) {
     });
 }
 
-/// Client 1 has a lock; client 2 asks for it so many times, and so long after the refusal before; then it is given back. Client 1 was
-/// seen to get it, or not.
+/// Client 1 has a lock; client 2 requests it `tries` times, each `pause_ms` after the last refusal; then it is released. `is_seen`:
+/// whether the lock of client 1 was granted within the capture.
 fn contended(tries: usize, pause_ms: i64, is_seen: bool) -> Traffic {
     let mut traffic = Traffic::new();
     (0..300).for_each(|i| traffic.request([open(), read()][i % 2], (i % 3) as u8, DATA, &format!("f{}", i % 90), MS));

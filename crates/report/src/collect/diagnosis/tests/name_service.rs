@@ -39,7 +39,7 @@ fn work(traffic: &mut Traffic) {
     (0..300).for_each(|i| traffic.request([open(), read()][i % 2], (i % 3) as u8, DATA, &format!("f{}", i % 90), MS));
 }
 
-/// Work, and a DNS server that was asked ten questions and sent so many answers.
+/// Work, and a DNS server that got ten questions and sent `answers` answers.
 fn asked(answers: u64) -> Traffic {
     let mut traffic = Traffic::new();
     work(&mut traffic);
@@ -47,12 +47,12 @@ fn asked(answers: u64) -> Traffic {
     traffic
 }
 
-/// Clients 1 and 2 connect once each, so long after the answer to their question, which took 3 s.
+/// Clients 1 and 2 connect once each, `after_ms` after the answer to their question, which took 3 s.
 fn connected(after_ms: i64) -> Traffic {
     let mut traffic = asked(0);
     let mut lookups: Vec<NameLookup> = (1..=2).map(|client| lookup(ip(client), 100, Some(3_100))).collect();
     lookups.iter_mut().for_each(|one| one.connected_ns = one.answered_ns.map(|ns| ns + after_ms * MS));
-    // The other address family, asked for at the same time.
+    // The question for the other address family, sent at the same time.
     lookups.push(NameLookup { first_ns: lookups[0].first_ns + MS, ..lookups[0] });
     traffic.coverage.name_lookups = lookups;
     traffic
@@ -75,7 +75,7 @@ fn a_client_that_connects_when_it_has_learnt_the_name_waited_for_it() {
     assert!(!lossy.rules().contains(&Rule::NameService), "the answer may be among the lost packets");
 }
 
-/// Three NEGOTIATE requests of client 1 took 4 s each; the server asked for a name so long after each of them had come.
+/// Three NEGOTIATE requests of client 1 took 4 s each; the server asked for a name `asked_ms` after each of them came.
 fn negotiated(asked_ms: i64, answered_ms: Option<i64>) -> Traffic {
     let mut traffic = asked(5);
     let negotiate = Procedure::of(Protocol::Smb2, 0);

@@ -8,7 +8,7 @@ const DATA: &str = r"\\server1\data";
 const NETWORK: [Rule; 5] =
     [Rule::ZeroWindow, Rule::DelayedAcknowledgement, Rule::RoundTrip, Rule::FixedDelay, Rule::LeaseBreaks];
 
-/// 300 reads, opens and closes that take at least so long.
+/// 300 reads, opens and closes that take at least `least_ns`.
 fn traffic(least_ns: i64) -> Traffic {
     let mut traffic = Traffic::new();
     for i in 0..300i64 {
@@ -18,7 +18,7 @@ fn traffic(least_ns: i64) -> Traffic {
     traffic
 }
 
-/// The same, each operation with a time of its own.
+/// The same, with a different time for each operation.
 fn varied() -> Traffic {
     let mut traffic = Traffic::new();
     let procedures = [(read(), 30), (open(), 4), (Procedure::of(Protocol::Smb2, 6), 10)];
@@ -96,7 +96,7 @@ fn the_round_trip_is_said_where_it_is_most_of_the_waiting() {
     assert!(beyond.first(Rule::RoundTrip).starts_with("Clients wait longer than the response times"));
 }
 
-/// 300 reads of 0.2 ms by one client, one every so often.
+/// 300 reads of 0.2 ms by one client, one per `every_ns`.
 fn spaced(every_ns: i64) -> Traffic {
     let mut traffic = Traffic::new();
     for _ in 0..300 {
@@ -145,7 +145,7 @@ fn the_client_that_reads_slowly_is_named() {
     slow.coverage.network.slow_reader = Some(([10, 0, 0, 2].into(), 600_000_000));
     let text = slow.first(Rule::ZeroWindow);
     assert!(text.starts_with("Clients read too slowly, most of all 10.0.0.2 (40 % of this waiting): a TCP"), "{text}");
-    // A window explains the one long read of which it is a part.
+    // A window explains the one long read that it is part of.
     slow.request(read(), 2, DATA, "film", 8_000 * MS);
     slow.first(Rule::ZeroWindow);
     assert!(slow.rules().contains(&Rule::FewSlowRequests));
@@ -198,7 +198,7 @@ fn opens_that_wait_for_leases_are_said() {
     assert!(traffic.rules().contains(&Rule::ErrorStatuses), "how they ended is said behind it");
 }
 
-/// Client 1 locks a file for a second each time; client 2 waits for the lock each time but for the first so many ms.
+/// Client 1 locks a file for a second `times` times; client 2 waits for the lock each time, except during the first `late_ms` ms.
 fn locked(times: i64, late_ms: i64) -> Traffic {
     let mut traffic = varied();
     let lock = Procedure::of(Protocol::Smb2, 10);

@@ -7,7 +7,7 @@ use crate::findings::Rule;
 
 const DATA: &str = r"\\server1\data";
 
-/// 200 reads and opens of 1 ms; after each fourth a FLUSH that takes so long. Three clients, 40 files.
+/// 200 reads and opens of 1 ms; after every fourth a FLUSH of `took_ns`. Three clients, 40 files.
 fn flushes(took_ns: impl Fn(i64) -> i64) -> Traffic {
     let (mut traffic, flush) = (Traffic::new(), Procedure::of(Protocol::Smb2, 7));
     for i in 0..200 {
@@ -46,7 +46,7 @@ fn a_place_that_explains_it_is_accused_instead() {
     assert!(traffic.rules().contains(&Rule::SlowPath));
 }
 
-/// 240 opens of four clients on two shares, a part of which takes so long and the others 1 ms; as many reads of 1 ms.
+/// 240 opens of four clients on two shares: the slow part takes `took_ms`, the others 1 ms; as many reads of 1 ms.
 fn partly_slow(is_slow: impl Fn(usize) -> bool, took_ms: i64) -> Traffic {
     let mut traffic = Traffic::new();
     for i in 0..240 {

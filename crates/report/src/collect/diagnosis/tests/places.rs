@@ -63,7 +63,7 @@ fn a_client_that_sends_and_receives_slowly_is_told_from_a_slow_server() {
         let client = (i % 4) as u8;
         let took = if client == 2 { 20 * MS } else { MS };
         traffic.changed(read(), client, DATA, "f", took, |t| {
-            // Half of the time is sending; the response's first byte comes at once, whatever follows.
+            // Half of the time is sending; the response's first byte comes at once, its other bytes later.
             t.timeline.request_last = t.timeline.request_first.map(|first| first + took / 2);
             t.timeline.response_first = t.timeline.request_last.map(|last| last + MS / 10);
         });
@@ -213,7 +213,7 @@ fn nothing_is_said_of_shares_and_paths_that_are_not_known() {
     );
 }
 
-/// One client that alone creates files, in one directory: so long each; all clients read and open elsewhere.
+/// One client alone creates files, in one directory, in `took_ns` each; all clients read and open elsewhere.
 fn creates(took_ns: i64, other_ns: i64) -> Traffic {
     let mut traffic = reads(|client, _, _| if client == 3 { other_ns } else { MS });
     for i in 0..120 {
@@ -236,7 +236,7 @@ fn a_directory_that_one_client_uses_is_the_place_if_the_client_is_quick_elsewher
     assert!(creates(40 * MS, 30 * MS).rules().contains(&Rule::SlowClient), "it is slow elsewhere");
 }
 
-/// As before, and the client does nothing of the kind elsewhere; it reads there, and so long.
+/// As before, and the client creates no files elsewhere; it reads there, in `read_ns` each.
 fn writes_alone(took_ns: i64, read_ns: i64) -> Traffic {
     let (mut traffic, write) = (Traffic::new(), Procedure::of(Protocol::Smb2, 9));
     for i in 0..100 {
@@ -258,7 +258,7 @@ fn a_client_that_does_it_in_one_directory_only_is_judged_by_all_else_that_it_doe
     writes_alone(30 * MS, 20 * MS).first(Rule::SlowClient);
 }
 
-/// Client 3 opens files in one directory only, so long each, and writes there, so long; the others do both elsewhere.
+/// Client 3 opens files (`open_ns` each) and writes (`write_ns` each) in one directory only; the others do both elsewhere.
 fn opens_alone(open_ns: i64, write_ns: i64) -> Traffic {
     let (mut traffic, write) = (Traffic::new(), Procedure::of(Protocol::Smb2, 9));
     let split = |t: &mut plimsoll_model::Transaction| t.timeline.response_first = t.timeline.response_last;

@@ -11,7 +11,7 @@ fn work(traffic: &mut Traffic) {
     (0..300).for_each(|i| traffic.request([open(), read()][i % 2], (i % 3) as u8, DATA, &format!("f{}", i % 90), MS));
 }
 
-/// Work, a restart with so many connections closed in the middle of it, and work.
+/// Work, a restart in its middle that closes `connections` connections, and work.
 fn restarted(connections: u64, away_ns: u64) -> Traffic {
     let mut traffic = Traffic::new();
     work(&mut traffic);

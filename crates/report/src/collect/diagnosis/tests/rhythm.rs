@@ -5,7 +5,7 @@ use crate::findings::Rule;
 
 const DATA: &str = r"\\server1\data";
 
-/// Twelve times: after so long without any request, a read that takes so long; then 20 quick reads and opens, two clients, many files.
+/// Twelve times: after a pause of `pause_ms`, a read of `first_ms`; then 20 fast reads and opens, two clients, many files.
 fn resting(pause_ms: i64, first_ms: i64) -> Traffic {
     let mut traffic = Traffic::new();
     for block in 0..12 {

@@ -11,7 +11,7 @@ fn of(code: u16) -> Procedure {
     Procedure::of(Protocol::Smb2, code)
 }
 
-/// Clients that connect, for so long each, and work; every other request takes so long.
+/// Clients that connect with these times, and work; every other request takes `other_ns`.
 fn connected(clients: u8, negotiate_ms: i64, logon_ms: i64, other_ns: i64) -> Traffic {
     let mut traffic = Traffic::new();
     for client in 1..=clients {

@@ -48,7 +48,7 @@ fn a_slower_time_names_the_share_that_alone_is_slower() {
 fn little_is_no_slower_time_however_many_times_as_much() {
     let brief = traffic(|i| if i < 700 { MS / 2 } else { 4 * MS });
     assert!(!brief.rules().contains(&Rule::SlowInterval), "3.5 ms: {:#?}", brief.diagnosis());
-    // 100 requests of 9 ms in a capture of a quarter of an hour, in which nobody waits else.
+    // 100 requests of 9 ms in a capture of a quarter of an hour without other waiting.
     let mut rare = Traffic::new();
     for i in 0..1_000 {
         rare.changed(read(), 1, DATA, &format!("f{}", i % 50), 900 * MS, |t| {
@@ -82,7 +82,7 @@ fn other_work_is_no_slower_time() {
     assert!(!phases.rules().contains(&Rule::SlowInterval), "{:#?}", phases.diagnosis());
 }
 
-/// A server that answers a read every millisecond, with so many outstanding at each of 4,000 of them.
+/// A server that answers a read every millisecond, 4,000 in total, with `outstanding` requests at each of them.
 fn served(outstanding: impl Fn(i64) -> i64, every_ns: impl Fn(i64) -> i64) -> Traffic {
     let mut traffic = Traffic::new();
     for i in 0..4_000 {
@@ -204,12 +204,12 @@ fn what_waits_in_a_queue_is_not_what_the_operation_takes() {
     assert!(queue.is_some() && slow.is_some() && queue < slow, "{:#?}", loaded_beyond(35, 40, 300).diagnosis());
 }
 
-/// Four clients that read and open without a pause; for so long nobody is answered, and then all are, for files of their own or of one.
+/// Four clients that read and open without a pause; for `silence_ns` no client is answered, and then all are, for separate files or one.
 fn stopped(silence_ns: i64, path: impl Fn(i64) -> String) -> Traffic {
     stopped_for(open(), silence_ns, path)
 }
 
-/// The same, with the procedure of the requests that nobody answers.
+/// The same, with the procedure of the requests without an answer.
 fn stopped_for(procedure: Procedure, silence_ns: i64, path: impl Fn(i64) -> String) -> Traffic {
     let mut traffic = Traffic::new();
     let some = |traffic: &mut Traffic| {
@@ -227,7 +227,7 @@ fn stopped_for(procedure: Procedure, silence_ns: i64, path: impl Fn(i64) -> Stri
     traffic
 }
 
-/// Two clients wait for slow files of their own, two are answered all the time, and then all rest for 400 ms.
+/// Two clients wait for different slow files, two are answered all the time, and then all pause for 400 ms.
 fn overtaken() -> Traffic {
     let mut traffic = Traffic::new();
     (0..600).for_each(|i| traffic.request(read(), (i % 2) as u8, DATA, &format!("f{i}"), 2 * MS));
@@ -294,7 +294,7 @@ fn many_requests_at_once_that_take_longer_are_no_slow_time() {
     // 40 times as many a second, each 10 times as long: the load, not the server.
     let many = rush(400, 500, 10 * MS);
     assert!(!accused(&many), "{:#?}", many.diagnosis());
-    // No more than before, and as long.
+    // Not more requests than before, and the same duration.
     assert!(accused(&rush(4_000, 20_000, 10 * MS)));
 }
 
@@ -329,7 +329,7 @@ fn a_server_that_serves_one_at_a_time_from_the_beginning_is_busy() {
     assert!(!said(&far), "the quickest is the round trip");
 }
 
-/// 100 small reads, and five of 1 MB of another file by one client, so long each.
+/// 100 small reads, and five reads of 1 MB from another file by one client, `took_ms` each.
 fn large(took_ms: i64) -> Traffic {
     let mut traffic = Traffic::new();
     for i in 0..100 {

@@ -7,7 +7,7 @@ use crate::findings::Rule;
 
 const DATA: &str = r"\\server1\data";
 
-/// Work, and then a segment of so many bytes that client 2 sent six times in so many ms; the server had acknowledged 500 bytes at most.
+/// Work, followed by a segment of `bytes` bytes that client 2 sent six times within `ms`; the server had acknowledged 500 bytes at most.
 fn unanswered(bytes: u32, ms: u64) -> Traffic {
     let mut traffic = Traffic::new();
     (0..300).for_each(|i| traffic.request([open(), read()][i % 2], (i % 3) as u8, DATA, &format!("f{}", i % 90), MS));
