@@ -1,4 +1,4 @@
-//! A side that is driven, what came of its runs, and their recording.
+//! A driven side: its runs, and their recording.
 
 use std::sync::Arc;
 
@@ -24,7 +24,7 @@ pub struct Arm<'a> {
     spec: RunSpec,
     workload: &'a Workload,
     recording: Option<RunRecording<'a>>,
-    /// Levels of each run, those of a round that was interrupted among them.
+    /// Levels of each run, including those of an interrupted round.
     ran: Vec<Vec<LevelResult>>,
     /// What there was to tell of its runs.
     notes: Vec<String>,
@@ -58,7 +58,7 @@ impl<'a> Arm<'a> {
         Ok(())
     }
 
-    /// Runs its levels once more; `repeat` counts its runs from 0. What was measured before an error is kept.
+    /// Runs its levels once more; `repeat` counts its runs from 0. Measurements before an error are kept.
     pub fn run(&mut self, runner: &Runner<'_>, names: &Arc<Names>, repeat: u32) -> anyhow::Result<()> {
         let runner = Runner { recording: self.recording.as_ref(), ..*runner };
         let levels = runner
@@ -75,7 +75,7 @@ impl<'a> Arm<'a> {
         runner.levels(&self.prepared, names, Vec::new())?.besides
     }
 
-    /// Ends its recording, where there is one: all that was run is in it. `error` is what ended the duel.
+    /// Ends its recording, if there is one, with all its runs. `error` is the error that ended the duel.
     pub fn keep(self, names: &Arc<Names>, stopped: bool, error: Option<&anyhow::Error>) -> anyhow::Result<()> {
         let Some(recording) = self.recording else { return Ok(()) };
         let levels: Vec<LevelResult> = self.ran.into_iter().flatten().collect();
@@ -89,11 +89,11 @@ impl<'a> Arm<'a> {
 
     /// Ends its recording before anything was run.
     pub fn give_up(&mut self, error: &anyhow::Error) {
-        // What is told is why; that a recording of nothing has no end is not.
+        // The first error is reported; a failure to end an empty recording is not.
         let _ = self.recording.take().map(|recording| recording.finish::<()>(true, Err(error)));
     }
 
-    /// What a comparison sees of it: its first so many runs.
+    /// The side's first `runs` runs for a comparison.
     pub fn contestant(&self, names: &Names, runs: usize) -> Contestant {
         self.contestant_of(names, |run| run < runs)
     }
@@ -103,13 +103,13 @@ impl<'a> Arm<'a> {
         self.level_specs.iter().map(|level_spec| level_spec.words.clone()).collect()
     }
 
-    /// The levels of `count` runs from the `first` on, which counts from 0; fewer where it was not driven so often.
+    /// The levels of `count` runs from run `first` (from 0) on; fewer if there are not as many.
     pub(crate) fn runs(&self, first: usize, count: usize) -> &[Vec<LevelResult>] {
         let end = first.saturating_add(count).min(self.ran.len());
         self.ran.get(first..end).unwrap_or_default()
     }
 
-    /// What a comparison sees of it: the runs that count.
+    /// The counted runs for a comparison.
     pub(crate) fn contestant_of(&self, names: &Names, counts: impl Fn(usize) -> bool) -> Contestant {
         let whole = || self.ran.iter().enumerate().filter(|(run, _)| counts(*run)).map(|(_, levels)| levels);
         let levels = self.level_specs.iter().enumerate().map(|(at, level_spec)| {

@@ -13,11 +13,12 @@ pub(super) struct ConfidenceIntervals {
     pub(super) response_mean: Option<Interval>,
 }
 
-/// How much of what was meant for a phase may be answered before or after it, for its parts to tell how those of the phase vary.
+/// Maximum fraction of a phase's requests that may be answered before or after it; beyond it, parts of the phase do not show its
+/// variation.
 const MAX_CARRYOVER: f64 = 0.05;
 
 impl ConfidenceIntervals {
-    /// Of the operations answered a second in the phase, `answered`, where so many were `meant` for it and answered at all.
+    /// The interval of the operations per second in the phase: `answered` in it, and `meant` due in it and answered at any time.
     pub(super) fn throughput(&self, answered: u64, meant: u64) -> Option<Interval> {
         let ratio = answered as f64 / meant as f64;
         let Interval { low, high } = self.operations_per_s.filter(|_| (ratio - 1.0).abs() <= MAX_CARRYOVER)?;

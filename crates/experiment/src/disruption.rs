@@ -1,5 +1,4 @@
-//! Outages, interruptions, requests without an answer and empty reads: what they make of a load level. MEASUREMENT.md tells the
-//! thresholds.
+//! Outages, interruptions, requests without an answer and empty reads: their effect on a load level. MEASUREMENT.md has the thresholds.
 
 use plimsoll_drive::engine::{ClientTally, Unanswered};
 use plimsoll_model::Reason;
@@ -8,14 +7,14 @@ use plimsoll_stats::{Headline, Statistics};
 
 /// A shorter silence is no outage, s: a lost packet at the end of a burst is sent again after 0.2 to 1 s.
 const SHORTEST_OUTAGE_S: f64 = 1.0;
-/// Nor is one below so many times the usual response time of the slowest procedure: of one client, each answer is that far from the last.
+/// Minimum outage, as a multiple of the usual response time of the slowest procedure: a single client's answers are that far apart.
 const USUAL: f64 = 10.0;
-/// A procedure is usual with so many response times: the few of a stall are not.
+/// Minimum number of response times of a usual procedure: those of a stall are fewer.
 const FEWEST: u64 = 10;
-/// With outages over so much of the phase its rates and response times are of another server than the one that answered.
+/// Maximum fraction of the phase in outages; beyond it its rates and response times do not describe the answering server.
 const MOST_SILENT: f64 = 0.5;
 
-/// Silences of a phase, ns since the Unix epoch, and what had no answer.
+/// Silences of a phase, ns since the Unix epoch, and requests without an answer.
 pub(super) fn silence(silences: &[(i64, i64)], unanswered: &Unanswered, statistics: &Statistics) -> Silence {
     let seconds = |&(from, to): &(i64, i64)| to.saturating_sub(from) as f64 / 1e9;
     let limit = outage_limit_s(statistics);
@@ -45,7 +44,7 @@ fn outage_limit_s(statistics: &Statistics) -> f64 {
     (usual.max().unwrap_or(0) as f64 / 1e9 * USUAL).max(SHORTEST_OUTAGE_S)
 }
 
-/// Reads by what they returned.
+/// Reads by result.
 pub(super) fn short_reads(clients: &[ClientTally]) -> ShortReads {
     let sum = |of: fn(&ClientTally) -> u64| clients.iter().map(of).sum();
     ShortReads {
@@ -99,7 +98,7 @@ pub(super) fn reasons(
     reasons
 }
 
-/// That a recording has no more of a level than this; its last instant, ns since the Unix epoch.
+/// A note that a recording has only a part of a level; with its last instant, ns since the Unix epoch.
 pub(super) fn not_finished(Interruption { after_s, planned_s }: Interruption, last_ns: i64) -> Reason {
     let of = planned_s.map_or_else(String::new, |planned_s| format!(" of {planned_s:.1} s"));
     Reason::partial(format!(

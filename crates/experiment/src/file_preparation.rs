@@ -14,7 +14,7 @@ use plimsoll_workload::{Load, Pause, Phases};
 
 use super::monitor::Monitor;
 
-/// Who works on files.
+/// Concurrency of the work on files.
 #[derive(Clone, Copy)]
 struct Concurrency {
     /// Connections that work at the same time, and actions of each.
@@ -24,17 +24,16 @@ struct Concurrency {
     attempts: u32,
 }
 
-/// Whoever looks first finds out whether there is a server that lets us in. A wrong password is tried once, not once a
-/// client; and somebody waits to hear of a server that is not there.
+/// For the first check, which shows whether the server accepts the logon. A wrong password is tried only once, not once per client, and a
+/// missing server is reported soon.
 const FIRST_CONTACT: Concurrency = Concurrency { clients: 1, lanes: 1, attempts: 3 };
-/// Enough to hide the way to the server, not so many that a small one falls over before anything is measured. A server that
-/// restarts meanwhile is waited for as in a run.
+/// Enough concurrency to hide the network latency, but not too much for a small server. A restarting server is awaited as in a run.
 const MANY: Concurrency = Concurrency { clients: 8, lanes: 4, attempts: 10 };
 
-/// Enough for what is left behind; a server that is gone is not waited for.
+/// Enough for the remaining files; a lost server is not awaited.
 const SOME: Concurrency = Concurrency { clients: 4, lanes: 4, attempts: 3 };
 
-/// Who makes the files of a run.
+/// Which process creates the files of a run.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Maker {
     /// This process, which drives the whole run.
@@ -63,7 +62,7 @@ const LOOK_AGAIN: Duration = Duration::from_millis(200);
 pub(super) struct Files<'a> {
     pub(super) server: &'a Arc<dyn Connector>,
     pub(super) set: Arc<FileSet>,
-    /// Others can reach them, too.
+    /// Whether other machines can reach the files, too.
     pub(super) shared: bool,
     pub(super) maker: Maker,
     pub(super) names: Arc<Names>,
@@ -72,7 +71,7 @@ pub(super) struct Files<'a> {
 }
 
 impl Files<'_> {
-    /// Sees to it that nobody else uses the set.
+    /// Prevents other runs from using the set.
     pub(super) fn lease(&self) -> anyhow::Result<Option<Lease>> {
         // The first part has it for all.
         if !self.shared || matches!(self.maker, Maker::FirstPart(_)) {
@@ -81,8 +80,8 @@ impl Files<'_> {
         Ok(Some(Lease::take(self.server, &self.set, Duration::from_nanos(self.timeout_ns))?))
     }
 
-    /// What is there. Whoever asks first finds out whether there is a server that lets us in. Files that another process makes are waited
-    /// for.
+    /// Checks for existing files. The first request shows whether the server accepts the logon. Waits for files that another process
+    /// creates.
     pub(super) fn look(&self) -> anyhow::Result<Found> {
         let Maker::FirstPart(until) = self.maker else { return self.look_once() };
         loop {
@@ -106,8 +105,8 @@ impl Files<'_> {
         Ok(look.outcome()?)
     }
 
-    /// Sees to it that the set, of which so much was found, is there and whole. What was made of one that cannot be is removed: a
-    /// disk that it filled is not left full.
+    /// Completes the set, of which `found` exists. If it cannot be completed, its files are removed, so that a full disk does not stay
+    /// full.
     pub(super) fn make(&self, found: Found) -> anyhow::Result<()> {
         if matches!(self.maker, Maker::FirstPart(_)) {
             return Ok(());
@@ -120,7 +119,7 @@ impl Files<'_> {
                 self.work("Verifying files", &verify, MANY, true)?;
                 return Ok(verify.outcome()?);
             }
-            // Somebody was interrupted; the directory is the set's own.
+            // The creation was interrupted; the directory belongs only to the set.
             Found::Incomplete => self.remove_all(true)?,
             Found::Nothing => {}
         }
@@ -137,7 +136,7 @@ impl Files<'_> {
         }
     }
 
-    /// Removes what lanes have left behind that were stopped in the middle of what they did.
+    /// Removes files of slots that were stopped in the middle of an iteration.
     pub(super) fn remove_leftovers(&self) -> anyhow::Result<()> {
         let sweep = Verify::leftovers(Arc::clone(&self.set));
         self.work("Removing private files", &sweep, SOME, false)?;
@@ -174,7 +173,7 @@ impl Files<'_> {
     }
 }
 
-/// What is done to files before and after a measurement is no part of it.
+/// A sink for transactions on files before and after a measurement, which are not part of it.
 struct Nowhere;
 
 impl Sink for Nowhere {

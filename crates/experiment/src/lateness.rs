@@ -9,7 +9,7 @@ use plimsoll_stats::Times;
 
 use super::validity::Level;
 
-/// The generator may have moved a number by this share of it: what is stated of every number of a run (MEASUREMENT.md).
+/// Maximum relative effect of the generator on a number, as stated for every number of a run (MEASUREMENT.md).
 pub(super) const TOLERANCE: f64 = 0.05;
 /// Of a number that few requests decide, chance moves more: its interval at 95 %, in standard deviations of a normal distribution.
 const NORMAL_95: f64 = 1.96;
@@ -31,7 +31,7 @@ enum Read {
     Max,
 }
 
-/// What it means for a level that a number of it was moved.
+/// Consequence for a level if one of its numbers was affected.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Weight {
     /// It is invalid.
@@ -64,18 +64,18 @@ pub const FROM_INTENDED: &str = " from the intended start";
 /// A number that was looked at, as it was reported and as it would be had the generator been on time.
 struct Looked {
     name: &'static str,
-    /// What it is counted from, where that is not the sending.
+    /// The start of the measured time, if it is not the sending.
     since: &'static str,
     weight: Weight,
     reported: f64,
     on_time: f64,
-    /// As a share of what was reported.
+    /// Relative to the reported number.
     limit: f64,
     /// The requests that make the limit higher than [`TOLERANCE`].
     requests: Option<u64>,
 }
 
-/// What a level's numbers would be had the generator been on time.
+/// A level's numbers if the generator had been on time.
 pub(super) struct Judged(Vec<Looked>);
 
 /// Looks at every number.
@@ -91,14 +91,14 @@ pub(super) fn judge(level: &Level<'_>) -> Judged {
     }
     let stamped = lateness.unstamped == 0;
     let schedule = lateness.from_intended.measured.moments().count() > 0;
-    // Under a schedule the time from the intended start is the headline; else there is none.
+    // Under a schedule the headline is the time from the intended start; otherwise there is no intended start.
     for (times, since) in [(&lateness.from_intended, FROM_INTENDED), (&lateness.response, "")] {
         for number in &NUMBERS {
             let Some((reported, on_time)) = both(times, number) else { continue };
             let (limit, requests) = limit(times, number, reported);
             let mut looked =
                 Looked { name: number.name, since, weight: number.weight, reported, on_time, limit, requests };
-            // Only one of the two times leads the tables: where the other alone was moved, what leads stands.
+            // Only one of the two times is the headline: if only the other was affected, the headline is valid.
             if looked.weight == Weight::Body && since.is_empty() && schedule {
                 looked.weight = Weight::Tail;
             }
@@ -134,7 +134,7 @@ pub(super) fn late(level: &Level<'_>) -> Option<Reason> {
     Some(if heaviest == Weight::Body { Reason::invalid(text) } else { Reason::partial(text) })
 }
 
-/// What a hypervisor took is in no stamp: while it had the processor the kernel saw nothing either.
+/// No timestamp shows steal time: while the hypervisor had the processor, the kernel did not run either.
 pub(super) fn stolen(level: &Level<'_>) -> Option<Reason> {
     let stolen = level.generator.stolen_ns? as f64 / 1e9;
     let share = stolen / (level.seconds * level.generator.workers.len().max(1) as f64);
@@ -149,7 +149,7 @@ pub(super) fn stolen(level: &Level<'_>) -> Option<Reason> {
     })
 }
 
-/// That nobody can tell whether the generator was late.
+/// The reason that the generator's lateness is unknown.
 pub(super) fn unknown(level: &Level<'_>) -> Option<Reason> {
     let lateness = &level.generator.lateness;
     let blind = lateness.unstamped > 0 && run_delay_s(level).is_none();
@@ -172,7 +172,7 @@ impl Judged {
         self.moved().map(Looked::number).collect()
     }
 
-    /// All of them, moved or not.
+    /// All numbers, affected or not.
     pub(super) fn all(&self) -> Vec<MovedNumber> {
         self.0.iter().map(Looked::number).collect()
     }
@@ -182,7 +182,7 @@ impl Judged {
         self.0.iter().find(|looked| looked.name != THROUGHPUT).map_or("", |looked| looked.since)
     }
 
-    /// The first of those that were moved, from one instant after the other.
+    /// The first affected numbers, of each start.
     fn shown(&self) -> String {
         let leading = self.leading();
         let mut since = "";
@@ -299,14 +299,14 @@ fn lost_share(level: &Level<'_>) -> f64 {
     seen.max(waited).clamp(0.0, 0.999)
 }
 
-/// The share of the threads' time for which others had the processors that they waited for.
+/// Fraction of the threads' time in which other programs had the processors that they waited for.
 fn others_share(level: &Level<'_>) -> Option<f64> {
     let elapsed = elapsed_s(level);
     (elapsed > 0.0).then_some(others_s(level)? / elapsed)
 }
 
-/// How long others had the processors that the threads waited for, at most, s. What the threads waited for each other is none of it:
-/// more threads than processors are what was asked for.
+/// Upper bound of the time that other programs had the processors that the threads waited for, s. Without waits of the threads for each
+/// other, because the user requested more threads than processors.
 fn others_s(level: &Level<'_>) -> Option<f64> {
     let workers = &level.generator.workers;
     let own: f64 =
@@ -344,7 +344,8 @@ fn advice(level: &Level<'_>) -> String {
     }
 }
 
-/// What to do about threads that waited so long for a processor, s. It is not known who had it: an embedded server is part of this process.
+/// Advice for threads that waited this long for a processor, s. The competing program is unknown: an embedded server is part of this
+/// process.
 fn contention(level: &Level<'_>, waited: f64, elapsed: f64) -> String {
     let (threads, processors) = (level.generator.workers.len(), level.processors);
     let decimals = if waited < 0.1 { 3 } else { 2 };

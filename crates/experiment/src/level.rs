@@ -1,4 +1,4 @@
-//! One load level: it runs, and what it brought becomes what a report shows.
+//! One load level: runs it, and converts its results for a report.
 
 use plimsoll_drive::engine::{self, ClientTally, EngineError, EngineResult, Plan, Setup, Watch};
 use plimsoll_model::{Guarantees, Names, Reason, Validity};
@@ -24,17 +24,17 @@ use crate::server_side::ServerSideWatch;
 
 /// A load level that was measured.
 pub struct LevelResult {
-    /// What a recording keeps of it.
+    /// The data for a recording.
     pub(super) recorded: RecordedLevel,
     /// Where they were wanted.
     intervals: Option<Intervals>,
-    /// What other parts of the same plan are merged with, where this is one.
+    /// The data for merging with other parts of the same plan, if this is one.
     pub(super) part: Option<Box<PartResult>>,
-    /// What a search needs besides.
+    /// Further data for a search.
     judgement: Judgement,
 }
 
-/// What speaks against a level's numbers, and what is to blame. It is not kept in a recording.
+/// Reasons against a level's numbers, and their causes. It is not recorded.
 #[derive(Default)]
 struct Judgement {
     reasons: Vec<Reason>,
@@ -42,9 +42,9 @@ struct Judgement {
     late_turns: u64,
     /// What its numbers would be had the generator been on time, where its lateness alone is to blame.
     on_time: Option<Vec<MovedNumber>>,
-    /// What the reasons say of a client that was too busy.
+    /// The reason about a client that was too busy.
     busy: Option<String>,
-    /// What they say of a rate that was not held.
+    /// The reason about a rate that was not achieved.
     behind: Option<String>,
 }
 
@@ -54,12 +54,12 @@ impl LevelResult {
         Self { recorded, intervals: None, part: None, judgement: Judgement::default() }
     }
 
-    /// What other parts of the same plan are merged with; `None` where it is no part.
+    /// The data for merging with other parts of the same plan; `None` if it is not a part.
     pub(super) fn part(&self) -> Option<&PartResult> {
         self.part.as_deref()
     }
 
-    /// What a recording keeps of it.
+    /// The data for a recording.
     pub fn recorded(&self) -> &RecordedLevel {
         &self.recorded
     }
@@ -78,14 +78,14 @@ impl LevelResult {
         self
     }
 
-    /// The same with what the server said of itself meanwhile, where somebody looked.
+    /// Adds the server's own metrics, if there are any.
     pub(super) fn beside(mut self, watch: Option<&ServerSideWatch>) -> LevelResult {
         let answered = self.answered().requests;
         self.recorded.about.server = watch.map(|watch| watch.during(self.recorded.span_ns, answered));
         self
     }
 
-    /// The same with what the server guaranteed.
+    /// Adds the server's guarantees.
     pub(super) fn guaranteed(mut self, guarantees: Guarantees) -> LevelResult {
         self.recorded.about.guarantees = Some(guarantees);
         self
@@ -155,12 +155,12 @@ impl LevelResult {
         Some(MeasuredRun { span_ns: self.recorded.span_ns, intervals })
     }
 
-    /// What the server did in the phase.
+    /// The server's work in the phase.
     pub fn answered(&self) -> Answered {
         self.recorded.about.answered.unwrap_or_default()
     }
 
-    /// That a rate was not held, whoever is to blame.
+    /// The reason that a rate was not achieved, whatever the cause.
     pub fn behind(&self) -> Option<&str> {
         self.judgement.behind.as_deref()
     }
@@ -181,12 +181,12 @@ impl LevelResult {
         &self.recorded.about.level
     }
 
-    /// Puts what the server said of itself beside it.
+    /// Adds the server's own metrics.
     pub fn serve_with(&mut self, server: ServerSide) {
         self.recorded.about.server = Some(server);
     }
 
-    /// All that is told of it besides its transactions.
+    /// All facts besides its transactions.
     pub fn about(&self) -> &About {
         &self.recorded.about
     }
@@ -260,8 +260,8 @@ pub fn run(
     Ok(added_up((ran, depth), plan, words, setup.names(), options.with_intervals))
 }
 
-/// The response time that leads: under a schedule the one from the intended start. (The pause of a client is no schedule:
-/// where it is longer than meant, nobody waits.)
+/// The headline time: under a schedule the one from the intended start. (A client's pause is not a schedule: if it is longer than
+/// planned, no request waits.)
 pub(super) fn headline(plan: &Plan) -> Headline {
     match plan.load {
         Load::Closed { .. } => Headline::Response,
@@ -304,7 +304,7 @@ pub(super) fn added_up(
     ended(statistics, intervals, ran, plan, words)
 }
 
-/// A level that is over: judged, and where it is a part, as other parts are merged with.
+/// Ends a level: judges it, and, if it is a part, stores the data for merging.
 pub(super) fn ended(
     statistics: Statistics,
     intervals: Option<Intervals>,
@@ -332,7 +332,7 @@ pub(super) fn unfinished(
 enum End {
     Planned,
     Stopped,
-    /// These are its last numbers; nobody knows why there are no later ones.
+    /// These are its last numbers; why there are no later ones is unknown.
     Unknown,
 }
 
@@ -427,7 +427,7 @@ fn judged(
     LevelResult { recorded, intervals, part: None, judgement }
 }
 
-/// How many users have a schedule of their own; `None` where nobody has.
+/// Number of users with schedules; `None` if there are none.
 fn users_of(plan: &Plan) -> Option<u64> {
     matches!(plan.load, Load::Partly { .. }).then(|| plan.clients().into())
 }

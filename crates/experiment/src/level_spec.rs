@@ -11,13 +11,13 @@ use super::parameters::Variant;
 /// A load level: its plan, and its load in words.
 #[derive(Clone, Debug, Serialize, Deserialize)]
 pub struct LevelSpec {
-    /// What the engine is to do.
+    /// The engine's plan.
     pub plan: Plan,
     /// Its load in words.
     pub words: String,
     /// The load curve that it is a point of, where there are several.
     pub curve: Option<String>,
-    /// What was varied, and its value here.
+    /// The varied parameter, and its value here.
     pub parameter: Option<Parameter>,
     /// Whose load it is, and beside whose, in a run of several workloads at the same time.
     #[serde(default, skip_serializing_if = "Option::is_none")]
@@ -25,16 +25,16 @@ pub struct LevelSpec {
 }
 
 impl LevelSpec {
-    /// All that decides what is done; how many threads do it does not.
+    /// All fields that determine the work; the number of threads does not.
     pub(crate) fn decisive(&self) -> Value {
         let mut level = self.clone();
         level.plan.threads = 0;
         level.plan.part = None;
-        // Numbers, words and nothing else.
+        // The value has only numbers and strings, so this cannot fail.
         serde_json::to_value(level).unwrap_or_default()
     }
 
-    /// All that decides the load on a server, whatever is drawn, and whenever it runs.
+    /// All fields that determine the load on a server, without random seeds and times.
     pub(crate) fn load(&self) -> Value {
         let mut level = self.clone();
         level.curve = None;
@@ -48,7 +48,7 @@ impl LevelSpec {
     }
 }
 
-/// All levels so many times: each repeat is a load curve of its own, with draws of its own.
+/// All levels `times` times: each repeat is a separate load curve, with other random numbers.
 pub fn repeated(level_specs: Vec<LevelSpec>, times: u32) -> Vec<LevelSpec> {
     if times <= 1 {
         return level_specs;
@@ -68,7 +68,7 @@ pub fn repeat_of(level_specs: &[LevelSpec], repeat: u32) -> Vec<LevelSpec> {
     level_specs
 }
 
-/// The levels of the `place`th variant of a workload: stages are numbered through, and each value is a load curve of its own.
+/// The levels of variant number `place` of a workload: stages are numbered consecutively, and each value is a separate load curve.
 pub fn levels_of_variant(mut level_specs: Vec<LevelSpec>, place: usize, variant: &Variant) -> Vec<LevelSpec> {
     let before = u32::try_from(place.saturating_mul(level_specs.len())).unwrap_or(u32::MAX);
     for level_spec in &mut level_specs {

@@ -1,5 +1,5 @@
-//! What is measured, and when it counts: a load level, its verdict, what is fair and what is certain, and the server's own numbers
-//! beside it. Nothing here prints or ends the process: [`Monitor`] is told how far an experiment is.
+//! Measurements and their validity: load levels, verdicts, fairness, confidence, and the server's own metrics. This crate does not print
+//! or end the process: a [`Monitor`] receives the progress of an experiment.
 
 mod arm;
 mod beside;

@@ -1,6 +1,6 @@
-//! What the threads of a run have for whoever looks on: seconds, sums, and how well they keep up.
+//! Data of a run's threads for a live view: seconds, sums, and the generator's lateness.
 //!
-//! A thread that makes load waits for nobody: it has two buffers, and whoever looks on holds one of them at most.
+//! A load thread never waits: it has two buffers, and the viewer holds at most one of them.
 
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError, TryLockError};
 
@@ -15,14 +15,14 @@ use super::level_spec::LevelSpec;
 use super::tallies::keeping_up;
 use super::validity;
 
-/// What the load threads of a run have.
+/// Data of the load threads of a run.
 pub struct LiveFeed {
     with_totals: bool,
     workers: Mutex<Vec<Arc<WorkerFeed>>>,
     level: Mutex<Option<(LevelSpec, Arc<Names>)>>,
 }
 
-/// What one thread has.
+/// Data of one thread.
 struct WorkerFeed {
     buffers: [Mutex<Buffer>; 2],
     /// What its engine had counted about a second ago.
@@ -37,7 +37,7 @@ struct Buffer {
 /// A thread's end.
 pub(crate) struct LiveSender(Arc<WorkerFeed>);
 
-/// Nobody panics while holding these, and what they hold is sums: half a sum is one operation.
+/// No thread panics while it holds these, and they contain sums: a partial update is one operation.
 fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
     mutex.lock().unwrap_or_else(PoisonError::into_inner)
 }
@@ -93,13 +93,12 @@ impl LiveFeed {
                     all.merge(&std::mem::take(part));
                 }
             }
-            // Its sums wait for somebody who wants them.
+            // Its sums wait until they are requested.
             !is_over || (self.with_totals && totals.is_none())
         });
     }
 
-    /// How well the load threads kept up in this level's measured phase, as of about a second ago, and what they are to blame for; `None`
-    /// where nothing was measured yet.
+    /// The generator's state in this level's measured phase, as of about a second ago, and its faults; `None` without measurements.
     pub fn generator(&self) -> Option<(Generator, Option<String>)> {
         let plan = lock(&self.level).as_ref()?.0.plan.clone();
         let parts: Vec<Part> =
@@ -114,7 +113,7 @@ impl LiveFeed {
 }
 
 impl LiveSender {
-    /// What the engine has counted so far.
+    /// The engine's counts so far.
     pub(crate) fn checkpoint(&self, part: Part) {
         *lock(&self.0.checkpoint) = Some(part);
     }
@@ -126,7 +125,7 @@ impl LiveSender {
             Err(TryLockError::WouldBlock) => None,
         };
         let [first, second] = &self.0.buffers;
-        // Whoever looks on has one of them at most.
+        // The viewer holds at most one of them.
         free(first).or_else(|| free(second)).unwrap_or_else(|| lock(first))
     }
 }

@@ -1,4 +1,4 @@
-//! A run from its first level to its last, whatever is varied.
+//! A run from its first level to its last, with all variants.
 
 use std::collections::BTreeMap;
 use std::sync::Arc;
@@ -26,7 +26,7 @@ pub struct Work<'a> {
     pub names: Names,
 }
 
-/// What a report shows, and what failed besides the measuring.
+/// The report's data, and failures besides the measurement.
 pub fn measure(
     work: Work<'_>,
     runner: &Runner<'_>,
@@ -46,14 +46,14 @@ pub fn measure(
         !all.contains_key(&level_spec.plan.stage.unwrap_or(0))
             && !over.iter().any(|cutoff| cutoff.curve == level_spec.curve)
     };
-    // Where all is there already, the server is asked for nothing but what it is.
+    // If all levels exist already, only the server's facts are queried.
     let whole = !variants.iter().any(|(_, level_specs)| level_specs.iter().any(wanted));
     let mut prepared_targets: Vec<(Option<String>, Runner<'_>, PreparedTarget, Vec<LevelSpec>)> = Vec::new();
     for (place, (variant, level_specs)) in variants.iter().enumerate() {
         let left: Vec<LevelSpec> = level_specs.iter().filter(|level_spec| wanted(level_spec)).cloned().collect();
         if !left.is_empty() || whole && place == 0 {
             let runner = Runner { workload: &variant.workload, ..*runner };
-            // The files are those of all levels, whichever are left.
+            // The files are those of all levels, including finished ones.
             let connect_options = variant.connect_options(connect_options);
             let prepared = runner.reach(resolved, &connect_options, level_specs, &mut names)?;
             prepared_targets.push((variant.curve(), runner, prepared, left));
@@ -85,7 +85,7 @@ pub fn measure(
     Ok((result.findings(), besides))
 }
 
-/// What was agreed with the server: once what is the same with each value of what was varied, and the rest with its value.
+/// Facts negotiated with the server: first those common to all variants, then the others with their value.
 fn agreed_in_all(agreed: &[(Option<String>, Vec<String>)]) -> Vec<String> {
     let is_in_all = |fact: &String| agreed.iter().all(|(_, facts)| facts.contains(fact));
     let same = agreed.first().into_iter().flat_map(|(_, facts)| facts).filter(|fact| is_in_all(fact)).cloned();

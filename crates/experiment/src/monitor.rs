@@ -1,4 +1,4 @@
-//! Who looks on while an experiment runs, and may end it.
+//! An observer of a running experiment, which may end it.
 
 use plimsoll_drive::engine::Watch;
 use plimsoll_workload::fileset::JobProgress;
@@ -13,16 +13,16 @@ pub enum Activity<'a> {
     Files(&'a dyn Fn() -> JobProgress),
 }
 
-/// Who looks on while an experiment runs, and may end it. A library prints nothing: the implementation shows progress and where.
+/// An observer of a running experiment, which may end it. The library itself prints nothing: the implementation shows progress.
 pub trait Monitor: Sync {
-    /// From now on nobody's wish to end it ends the process: what was measured would be lost.
+    /// From now on a request to stop does not end the process, which would lose measurements.
     ///
     /// # Errors
     /// The system does not allow it.
     fn catch(&self) -> anyhow::Result<()>;
     /// How far the work before and during measurements is, and whether it is to end.
     fn watch(&self) -> &Watch;
-    /// The same of what is done afterwards: a first wish to end does not end that.
+    /// The same for the final work: the first request to stop does not end it.
     fn cleaning(&self) -> &Watch;
     /// A load level is over.
     fn level_over(&self, _level: &LevelResult) {}
@@ -31,12 +31,12 @@ pub trait Monitor: Sync {
 }
 
 impl dyn Monitor + '_ {
-    /// Whether somebody wants it all to end.
+    /// Whether the experiment should end.
     pub fn stopped(&self) -> bool {
         self.watch().stopped()
     }
 
-    /// Whether somebody wants it to end without any cleaning up.
+    /// Whether the experiment should end without cleaning up.
     pub fn abandoned(&self) -> bool {
         self.cleaning().abandoned()
     }
@@ -47,7 +47,7 @@ impl dyn Monitor + '_ {
         self.shown(what, Activity::Level, || work(watch))
     }
 
-    /// The same for work on files before (or else after) all levels, of which `progress` tells how far it is.
+    /// The same for work on files before (or, otherwise, after) all levels, whose progress is `progress`.
     pub(crate) fn during_files<T: Send>(
         &self,
         what: &str,
@@ -62,7 +62,7 @@ impl dyn Monitor + '_ {
     fn shown<T: Send>(&self, what: &str, shown: Activity<'_>, work: impl FnOnce() -> T + Send) -> T {
         let (mut work, mut result) = (Some(work), None);
         self.show(what, shown, &mut || result = work.take().map(|work| work()).or(result.take()));
-        // Who only looks on may not leave it undone.
+        // The observer may not skip the work.
         match (result, work) {
             (Some(result), _) => result,
             (None, Some(work)) => work(),

@@ -7,7 +7,7 @@ use plimsoll_results::Usage;
 /// Files that a process has open besides: standard streams, event queues, reports, libraries' own.
 const OTHERS: u64 = 128;
 
-/// Allows this process so many open files, and some more.
+/// Allows this process `wanted` open files, and some more.
 ///
 /// # Errors
 /// The system does not.

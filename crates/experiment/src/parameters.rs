@@ -1,16 +1,16 @@
-//! A workload with one value of what is varied, and its parameters as reports show them.
+//! A workload with one value of the varied parameter, and its parameters for reports.
 
 use plimsoll_drive::connect::ConnectOptions;
 use plimsoll_report::findings;
 use plimsoll_workload::{Parameter, Workload, size};
 
-/// A workload with one value of what is varied.
+/// A workload with one value of the varied parameter.
 pub struct Variant {
     /// The workload, the value in place.
     pub workload: Workload,
-    /// What is varied, and the value here; `None` where nothing is.
+    /// The varied parameter, and its value here; `None` if none is varied.
     pub value: Option<Parameter>,
-    /// What it is, where it is no parameter of the workload.
+    /// The varied load parameter, if it is not a parameter of the workload.
     pub load: Option<(LoadParameter, u32)>,
 }
 
@@ -20,7 +20,7 @@ impl Variant {
         self.value.as_ref().map(|value| format!("{}={}", value.name, value.value))
     }
 
-    /// What is asked of the server with the value in place.
+    /// The connection options with this value.
     pub(crate) fn connect_options(&self, options: &ConnectOptions) -> ConnectOptions {
         match self.load {
             Some((LoadParameter::Slots, slots)) => ConnectOptions { slots: Some(slots), ..options.clone() },
@@ -29,7 +29,7 @@ impl Variant {
     }
 }
 
-/// What can be varied besides the parameters of a workload. No workload may have a parameter of these names, to be varied.
+/// Parameters that can be varied besides those of a workload. A workload must not have varied parameters with these names.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum LoadParameter {
     /// Requests of a client at the same time.
@@ -43,7 +43,7 @@ pub enum LoadParameter {
 }
 
 impl LoadParameter {
-    /// The one with this name.
+    /// The parameter with this name.
     pub fn called(name: &str) -> Option<Self> {
         Some(match name {
             "depth" => Self::Depth,
@@ -54,10 +54,10 @@ impl LoadParameter {
         })
     }
 
-    /// The one of a parameter, and its value: a number from 1.
+    /// The load parameter and its value: a number from 1.
     ///
     /// # Errors
-    /// The value is none.
+    /// The value is invalid.
     pub fn of(parameter: &Parameter) -> Result<Option<(Self, u32)>, String> {
         let Some(which) = Self::called(&parameter.name) else { return Ok(None) };
         let value = parameter.value.parse().ok().filter(|&value| value >= 1);

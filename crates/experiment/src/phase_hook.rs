@@ -44,7 +44,7 @@ impl Moment {
 }
 
 impl PhaseHook {
-    /// Runs the command, and waits for it. Somebody who wants the run to end does not wait for it.
+    /// Runs the command, and waits for it, unless the run should end.
     ///
     /// # Errors
     /// It cannot be started, fails, or takes too long: then it is killed with its process group.

@@ -1,5 +1,4 @@
-//! A recording of a load level, written by a thread of its own: workers that make the load hand over what they have and
-//! wait for no disk.
+//! A recording of a load level, written by a separate thread: the load workers pass on their data and do not wait for the disk.
 
 mod checkpoint_intervals;
 
@@ -20,10 +19,10 @@ use checkpoint_intervals::CheckpointIntervals;
 
 /// Transactions handed over together: 256 KiB.
 const ROWS_PER_BATCH: usize = 4096;
-/// Pieces that wait for the disk at the most: some 8 MiB of them. Then workers wait, too; nothing is lost.
+/// Maximum number of batches that wait for the disk: about 8 MiB. Beyond it workers wait, too; nothing is lost.
 const MAX_QUEUED_BATCHES: usize = 32;
 
-/// What a worker hands over.
+/// A worker's message.
 enum Batch {
     Rows(Rows),
     Intervals(usize, Vec<Interval>),
@@ -32,16 +31,15 @@ enum Batch {
     Checkpoint(usize, Box<WorkerCheckpoint>, Option<Intervals>),
 }
 
-/// What a worker has measured so far.
+/// A worker's measurements so far.
 pub struct WorkerCheckpoint {
     /// Its statistics.
     pub statistics: Statistics,
-    /// What the engine has counted.
+    /// The engine's counts.
     pub part: Part,
 }
 
-/// Makes of what all workers have what a recording says of a stage.
-/// Numbers by time come with it where they are wanted.
+/// Makes a recording's description of a stage from the data of all workers. Includes intervals if they are needed.
 pub(crate) type DescribeStage =
     Box<dyn Fn(&mut dyn Iterator<Item = &WorkerCheckpoint>, Option<Intervals>) -> anyhow::Result<Finished> + Send>;
 
@@ -110,7 +108,7 @@ impl RecordingChannel {
     pub fn depth(&self) -> SharedDepth {
         let sender = self.sender.clone();
         SharedDepth::copied_to(move |spans| {
-            // As with rows: were the thread not there, its end would be told by `end`.
+            // As with rows: if the thread has ended, `end` reports this.
             let _ = sender.send(Batch::Spans(spans.to_vec()));
         })
     }
@@ -166,8 +164,8 @@ impl Checkpoints {
         }
     }
 
-    /// Once all workers have brought one, they are written together. One that is stuck in a call holds nobody up: the others' second
-    /// one is written with its last.
+    /// Once all workers have sent a checkpoint, they are written together. A worker that is stuck in a call does not delay the others:
+    /// their second checkpoint is written with its last one.
     fn take(
         &mut self,
         worker: usize,
@@ -229,7 +227,7 @@ impl RecordingSender {
         self.send(Batch::Rest(Box::new(rest)));
     }
 
-    /// The thread takes batches until the last sender is gone; were it not there, its end would be told by [`RecordingChannel::end`].
+    /// The thread takes batches until the last sender is dropped; if the thread has ended, [`RecordingChannel::end`] reports this.
     fn send(&self, batch: Batch) {
         let _ = self.sender.send(batch);
     }

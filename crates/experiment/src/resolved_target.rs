@@ -12,16 +12,16 @@ use super::level_spec::LevelSpec;
 pub struct ResolvedTarget {
     /// What to reach.
     pub target: Target,
-    /// What people are told.
+    /// The target in messages.
     pub shown: String,
-    /// Held as long as it is needed.
+    /// Kept alive as long as it is needed.
     embedded: Option<Embedded>,
     /// Further targets: each of all has its share of the clients.
     others: Vec<ResolvedTarget>,
 }
 
 impl ResolvedTarget {
-    /// Whether clients of ours connect to it; else calls go through the operating system.
+    /// Whether Plimsoll's clients connect to it; otherwise calls go through the operating system.
     pub fn is_connected(&self) -> bool {
         !matches!(self.target, Target::Path(_))
     }
@@ -42,7 +42,7 @@ impl ResolvedTarget {
         level_specs.iter().map(of).max().unwrap_or(0)
     }
 
-    /// Starts the embedded server that a target stands for; any other target is there already.
+    /// Starts the embedded server of a target; any other target exists already.
     pub fn start(target: Target) -> anyhow::Result<Self> {
         let shown = target.to_string();
         let Target::Embedded(which) = target else {
@@ -58,10 +58,10 @@ impl ResolvedTarget {
         Ok(Self { target, shown, embedded: Some(server), others: Vec::new() })
     }
 
-    /// The same with further targets, whose clients are others.
+    /// Adds further targets with separate clients.
     ///
     /// # Errors
-    /// They are of different protocols, or of none.
+    /// They have different protocols, or none.
     pub fn with_others(mut self, others: Vec<Self>) -> Result<Self, Usage> {
         let kind = |of: &Self| std::mem::discriminant(&of.target);
         if let Some(other) = others.iter().find(|other| kind(other) != kind(&self) || !other.is_connected()) {
@@ -93,7 +93,7 @@ impl ResolvedTarget {
         Dimensions::new(&servers.into_iter().chain(users).collect::<Vec<_>>())
     }
 
-    /// All targets, this one in front.
+    /// All targets, starting with this one.
     pub fn all(&self) -> impl Iterator<Item = &Self> {
         std::iter::once(self).chain(&self.others)
     }

@@ -12,10 +12,10 @@ use plimsoll_results::{RecordedLevel, Usage};
 use super::level::LevelResult;
 use crate::run_spec::RunSpec;
 
-/// The levels of a recording that ran to their end, by their numbers. `names` gets all that they name.
+/// The finished levels of a recording, by number. Adds their names to `names`.
 ///
 /// # Errors
-/// There is no recording in the folder, it is damaged, or it is of something else than `ours`.
+/// There is no recording in the folder, it is damaged, or it differs from `ours`.
 pub fn finished_levels(
     folder: &Path,
     ours: &RunSpec,
@@ -46,7 +46,7 @@ pub fn finished_levels(
     Ok(levels)
 }
 
-/// Why a recording is not one of `ours`; `None` where it is.
+/// Why a recording differs from `ours`; `None` if it does not.
 fn differs(theirs: Measurement, ours: &RunSpec) -> anyhow::Result<Option<String>> {
     match theirs {
         Measurement::Analyze { .. } => Ok(Some("it was made from captures".to_owned())),

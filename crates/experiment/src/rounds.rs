@@ -11,8 +11,8 @@ pub(crate) const TURNS: [usize; 4] = [0, 1, 1, 0];
 /// Runs of each side in a round.
 pub const RUNS: u32 = 2;
 
-/// Runs rounds until `over` says so: it sees the number of complete rounds and the sides after each of them. Returns that number, and
-/// the error of a round that was not completed.
+/// Runs rounds until `over` returns true: it gets the number of complete rounds and the sides after each of them. Returns that number,
+/// and the error of an incomplete round.
 pub fn rounds(
     runner: &Runner<'_>,
     arms: &mut [Arm<'_>],

@@ -21,7 +21,7 @@ use crate::recording_channel::{DescribeStage, RecordingChannel, WorkerCheckpoint
 pub struct RunRecording<'a> {
     spec: RunSpec,
     workload: &'a Workload,
-    // Levels run one after the other, on another thread than the one that shows how far they are.
+    // Levels run in sequence, on another thread than the progress display.
     recorder: Mutex<Recorder>,
     /// A stage could not be recorded.
     failed: AtomicBool,
@@ -81,7 +81,7 @@ impl<'a> RunRecording<'a> {
         RecordingChannel::begin(stage, recorder.sample, options, names, describe(workload, level_spec, names))
     }
 
-    /// A stage is over: it will be there, whatever happens to the others.
+    /// Ends a stage: it is stored, whatever happens to later ones.
     pub(super) fn end(
         &self,
         feed: RecordingChannel,
@@ -94,7 +94,7 @@ impl<'a> RunRecording<'a> {
         ended
     }
 
-    /// Adds a stage that others have measured; `fill` gives it its intervals and rows.
+    /// Adds a stage from another process; `fill` adds its intervals and rows.
     pub(crate) fn add(
         &self,
         level_spec: &LevelSpec,
@@ -128,7 +128,7 @@ impl<'a> RunRecording<'a> {
 
     /// It is over; `found` is what its report shows.
     pub fn finish<T>(self, stopped: bool, found: Result<&(Findings, T), &anyhow::Error>) -> anyhow::Result<()> {
-        // What is there is whole, and not all that was measured.
+        // The stored stages are complete, but the measurement is not.
         let stopped = stopped || self.failed.load(Relaxed);
         let mut recorder = self.recorder.into_inner().unwrap_or_else(PoisonError::into_inner);
         match found {
@@ -172,7 +172,7 @@ fn measured(spec: &RunSpec, workload: &Workload, run: Run) -> anyhow::Result<Mea
     Ok(Measurement::Run { run: Box::new(run), workload_text, spec: serde_json::to_value(spec)?, source })
 }
 
-/// What a recording keeps of a level.
+/// A level's data for the recording.
 fn finished(level: &LevelResult, names: &Names) -> anyhow::Result<Finished> {
     let recorded = level.recorded();
     Ok(Finished {

@@ -21,7 +21,7 @@ use super::parameters::{self, LoadParameter, Variant};
 pub struct RunSpec {
     /// The target, without a password.
     pub target: String,
-    /// What was asked of its server besides.
+    /// Further requirements for its server.
     pub server: ServerSpec,
     /// A workload that comes with the program, or an absolute path.
     pub workload: String,
@@ -38,19 +38,19 @@ pub struct RunSpec {
     pub warmup_ns: u64,
     /// CPU idle states of this machine are prevented.
     pub no_cpu_idle: bool,
-    /// The levels of a load curve end with the one whose mean response time is above this, s.
+    /// A load curve ends at the first level with a longer mean response time, s.
     pub stop_above_s: Option<f64>,
-    /// How far this machine's clock is from the others' at most, ns, where several processes drive parts of the run.
+    /// Maximum offset between this machine's clock and those of the others, ns, if several processes drive parts of the run.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub clock_bound_ns: Option<u64>,
-    /// The workload with each value of what is varied, and its levels; empty for a search, whose levels follow from what is measured.
+    /// The variants of the workload, and their levels; empty for a search, whose levels follow from its measurements.
     pub variants: Vec<VariantSpec>,
-    /// What its maker says of it: a recording keeps it as part of its source, for another run of the same has its own.
+    /// The user's title, labels and description: a recording stores it as part of its source, because it may differ between equal runs.
     #[serde(skip)]
     pub about: About,
 }
 
-/// What is asked of a server besides its target.
+/// Requirements for a server besides its target.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct ServerSpec {
     /// The SMB dialect that is forced; null where the server chooses.
@@ -71,16 +71,16 @@ pub struct ServerSpec {
 /// Where Kerberos tickets come from.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct KerberosSpec {
-    /// The realm; null: the one of the user.
+    /// The realm; null: the user's.
     pub realm: Option<String>,
-    /// `host:port` of its KDC; null: the one of krb5.conf.
+    /// `host:port` of its KDC; null: the one in krb5.conf.
     pub kdc: Option<String>,
 }
 
-/// A workload with one value of what is varied, and its levels.
+/// A workload with one value of the varied parameter, and its levels.
 #[derive(Clone, Debug, Serialize, Deserialize)]
 pub struct VariantSpec {
-    /// What is varied, and the value here; null where nothing is.
+    /// The varied parameter, and its value here; null if none is varied.
     pub value: Option<Parameter>,
     /// The workload's digest, its parameters in place.
     pub workload_sha256: String,
@@ -89,7 +89,7 @@ pub struct VariantSpec {
 }
 
 impl RunSpec {
-    /// A run of this workload as it is, on no target yet and without levels.
+    /// A run of the unchanged workload, without a target and levels.
     pub fn new(workload: &Workload, seed: u64) -> Self {
         Self {
             target: String::new(),
@@ -108,7 +108,7 @@ impl RunSpec {
         }
     }
 
-    /// The run as reports show it. `facts` are what was agreed with servers, `threads` those that made the load.
+    /// The run for reports. `facts` were negotiated with servers, `threads` is the number of load threads.
     pub(super) fn run(&self, workload: &Workload, facts: Vec<String>, threads: u32) -> Run {
         let mut facts = facts;
         let cores = std::thread::available_parallelism().map_or(1, std::num::NonZero::get);
@@ -172,10 +172,10 @@ impl RunSpec {
         }
     }
 
-    /// That of a recorded run, and the text of its workload.
+    /// The specification of a recorded run, and the text of its workload.
     ///
     /// # Errors
-    /// There is no recording in the folder, it is damaged, or it is none of a run with a plan.
+    /// There is no recording in the folder, it is damaged, or it is not a run with a plan.
     pub fn read(folder: &Path) -> anyhow::Result<(Self, String)> {
         let shown = folder.display();
         let recording = Recording::open(folder).map_err(|error| match error {
@@ -184,7 +184,7 @@ impl RunSpec {
         })?;
         if let Measurement::Run { spec, workload_text, .. } = measured(&recording)? {
             let spec = Self::of_manifest(spec)?;
-            // The levels of a search followed from what was measured.
+            // The levels of a search follow from its measurements.
             if !spec.variants.is_empty() {
                 return Ok((spec, workload_text));
             }
@@ -198,10 +198,10 @@ impl RunSpec {
             .context("manifest.json: unknown format of `measured`, written by another version of plimsoll")
     }
 
-    /// The workload with each value of what is varied; `text` is the workload's.
+    /// The variants of the workload; `text` is the workload's.
     ///
     /// # Errors
-    /// It is not what it was: it plays a load file that changed.
+    /// It has changed: it plays a load file that is different now.
     pub fn variants(&self, text: &str) -> Result<Vec<Variant>, Usage> {
         let variant = |spec: &VariantSpec| {
             let load = spec.value.as_ref().map(LoadParameter::of).transpose().map_err(Usage)?.flatten();
@@ -227,8 +227,8 @@ impl RunSpec {
         self.variants.iter().flat_map(|variant| variant.levels.iter().map(move |level| (variant, level)))
     }
 
-    /// Why a recording of this had another load than `ours` has; `None` where all levels of `ours` are in it. Target, seed, files and
-    /// the number of repeats may differ.
+    /// Why a recording of this had another load than `ours`; `None` if it includes all levels of `ours`. Target, seed, files and the
+    /// number of repeats may differ.
     pub(crate) fn other_load(&self, ours: &Self) -> Option<String> {
         self.other_server_options(ours).or_else(|| self.other_companions(ours)).or_else(|| {
             ours.levels().find_map(|(our_variant, our)| {
@@ -253,7 +253,7 @@ impl RunSpec {
         })
     }
 
-    /// Why a recording of this is not one of `ours`; `None` where it is.
+    /// Why a recording of this differs from `ours`; `None` if it does not.
     pub(crate) fn differs(&self, ours: &Self) -> Option<String> {
         if self.target != ours.target {
             return Some(format!("its target is {}, not {}", self.target, ours.target));

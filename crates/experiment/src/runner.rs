@@ -1,4 +1,4 @@
-//! A workload on a server, level by level, and what is told of it. `plimsoll run` and `plimsoll demo` share it.
+//! Runs a workload on a server, level by level, and reports progress. Shared by `plimsoll run` and `plimsoll demo`.
 
 use std::sync::Arc;
 use std::time::Duration;
@@ -29,11 +29,11 @@ use super::sink::{SinkOptions, Table};
 use crate::server_side::ServerSideWatch;
 use plimsoll_results::all_of;
 
-/// What is driven, and who looks on.
+/// The workload, the target, and the observer.
 pub struct Runner<'a> {
     /// What clients do.
     pub workload: &'a Workload,
-    /// Who looks on.
+    /// The observer.
     pub monitor: &'a dyn Monitor,
     /// Where every transaction goes.
     pub table: Option<&'a Table>,
@@ -41,23 +41,23 @@ pub struct Runner<'a> {
     pub tap: Option<&'a Arc<Tap>>,
     /// Where levels are kept.
     pub recording: Option<&'a RunRecording<'a>>,
-    /// Where whoever looks on finds what happens.
+    /// The feed of the live view.
     pub live: Option<&'a LiveFeed>,
     /// Whether levels keep their numbers by time.
     pub interval_mode: IntervalMode,
-    /// A request without an answer is given up after so long.
+    /// Timeout of a request.
     pub timeout_ns: u64,
-    /// The levels of a load curve end with the one whose mean response time is above this, s.
+    /// A load curve ends at the first level with a longer mean response time, s.
     pub stop_above_s: Option<f64>,
     /// What its files are called besides, so that several runs can have some on one share.
     pub file_set: Option<&'a str>,
     /// The workload's files go when it is over.
     pub remove_files: bool,
-    /// Who looks at the server's own numbers.
+    /// The watch of the server's own metrics.
     pub server_side: Option<&'a ServerSideWatch>,
-    /// What is run when a level begins and ends.
+    /// The command to run when a level begins and ends.
     pub phase_hook: Option<&'a PhaseHook>,
-    /// How busy the client is spoils nothing: it is part of what is measured.
+    /// The client's CPU usage does not invalidate a level, because it is part of the measurement.
     pub client_is_measured: bool,
 }
 
@@ -78,7 +78,7 @@ pub struct PreparedTarget {
     pub server: Arc<dyn Connector>,
     /// Each server has files for its share of the clients.
     places: Vec<Place>,
-    /// Who makes the files.
+    /// Which process creates the files.
     maker: Maker,
     /// What reports tell apart: servers and accounts, where there are several.
     by: Option<Dimensions>,
@@ -90,7 +90,7 @@ struct Place {
     shown: String,
     server: Arc<dyn Connector>,
     set: Arc<FileSet>,
-    /// Other processes can reach it, too.
+    /// Whether other processes can reach it, too.
     shared: bool,
 }
 
@@ -151,7 +151,7 @@ impl<'a> Runner<'a> {
     /// Runs every level, with the files in place.
     ///
     /// # Errors
-    /// There is nothing to report: no level was run. What goes wrong afterwards is in what it returns.
+    /// No level was run, so there is nothing to report. Later failures are in the result.
     pub fn levels(
         &self,
         prepared: &PreparedTarget,
@@ -164,10 +164,10 @@ impl<'a> Runner<'a> {
         Ok(levels)
     }
 
-    /// Runs level after level, with the files in place; `next` sees what was measured so far and says what comes.
+    /// Runs level after level, with the files in place; `next` gets the measurements so far and returns the next level.
     ///
     /// # Errors
-    /// There is nothing to report: no level was run. What goes wrong afterwards is in what it returns.
+    /// No level was run, so there is nothing to report. Later failures are in the result.
     pub fn run_adaptive(
         &self,
         prepared: &PreparedTarget,
@@ -207,7 +207,7 @@ impl<'a> Runner<'a> {
         let (mut found, mut leases) = (Vec::new(), Vec::new());
         for (place, files) in files.iter().enumerate() {
             found.push(match files.look() {
-                // What was stopped half-way is no failure, whatever it looks like.
+                // A stopped preparation is not a failure, whatever its error.
                 Err(_) if monitor.stopped() => return Ok(Levels { stopped: true, ..Levels::default() }),
                 found => named(found, of(place))?,
             });
@@ -222,11 +222,11 @@ impl<'a> Runner<'a> {
         };
         let ran = ready.and_then(|ready| work(&leases, ready));
         let shared = places.iter().any(|place| place.shared);
-        // However it ended: what was made goes, and others may have the files.
+        // After any end: removes created files, and releases the set.
         let removed = match () {
             () if monitor.abandoned() => Ok(()),
             () if self.remove_files => all_of(files.iter().map(Files::remove)),
-            // Other parts may still be working: the next run removes them.
+            // Other parts may still be working: the next run removes the files.
             () if *maker != Maker::This => Ok(()),
             () if shared && self.workload.makes_its_own() && ran.as_ref().is_ok_and(|ran| !ran.ran.is_empty()) => {
                 all_of(files.iter().map(Files::remove_leftovers)).context("private files of this run may remain")
@@ -315,7 +315,7 @@ impl<'a> Runner<'a> {
         hook.run(Moment::Begin, level_spec, &|| self.monitor.stopped())?;
         let ran = self.level_alone(first, level_spec, at, setup, names);
         let span_ns = ran.as_ref().ok().filter(|level| level.whole).map(|level| level.ran.recorded.span_ns);
-        // What began is ended, also where somebody wants the run to end.
+        // The end hook runs for every begun phase, also if the run should end.
         let ended = hook.run(Moment::End(span_ns), level_spec, &|| self.monitor.abandoned());
         match (ran, ended) {
             (Ok(level), ended) => Ok(Level { recorded: all_of([level.recorded, ended]), ..level }),
@@ -324,8 +324,7 @@ impl<'a> Runner<'a> {
         }
     }
 
-    /// Runs one level. Where the `first` cannot be run, that is an error; what was measured before a later one is not lost
-    /// with it.
+    /// Runs one level. If the `first` level fails, that is an error; a later failure keeps the measurements before it.
     fn level_alone(
         &self,
         first: bool,
@@ -404,7 +403,7 @@ fn named<T>(result: anyhow::Result<T>, shown: Option<String>) -> anyhow::Result<
     }
 }
 
-/// What came of one level.
+/// Result of one level.
 struct Level {
     ran: LevelResult,
     /// It could be run.
@@ -413,7 +412,7 @@ struct Level {
     recorded: anyhow::Result<()>,
 }
 
-/// What came of the levels.
+/// Results of the levels.
 pub struct Levels {
     /// The results, in order.
     pub ran: Vec<LevelResult>,
@@ -439,7 +438,7 @@ impl Default for Levels {
 }
 
 impl Levels {
-    /// What is worth telling besides.
+    /// Further facts.
     pub fn facts(&self) -> Vec<String> {
         let stopped = || stopped_at(self.ran.len(), self.planned);
         let cutoffs = self.cutoffs.iter().map(CurveCutoff::to_string);
@@ -473,7 +472,7 @@ impl std::fmt::Display for CurveCutoff {
     }
 }
 
-/// What is told of a run that somebody stopped.
+/// The note about a stopped run.
 pub(super) fn stopped_at(ran: usize, planned: Option<usize>) -> String {
     let of = planned.map_or_else(String::new, |planned| format!(" of {planned}"));
     format!("stopped by the user when {ran}{of} load levels were run")
@@ -487,9 +486,9 @@ pub struct RunResult<'a> {
     pub workload: &'a Workload,
     /// The levels, in order.
     pub levels: Vec<LevelResult>,
-    /// Resolves what they name.
+    /// Names of the results.
     pub names: Arc<Names>,
-    /// What was agreed with servers.
+    /// Facts negotiated with servers.
     pub facts: Vec<String>,
 }
 
@@ -515,7 +514,7 @@ impl RunResult<'_> {
     }
 }
 
-/// What a report shows of these levels of a run of a workload.
+/// The findings of these levels of a run of a workload.
 pub(crate) fn findings_of(
     (spec, workload): (&RunSpec, &Workload),
     ran: &[&LevelResult],
@@ -531,7 +530,7 @@ pub(crate) fn findings_of(
     findings
 }
 
-/// The directory of the share or export that files stand in. Of an export it is what was mounted.
+/// The directory of the share or export that contains the files. For an export it is the mounted one.
 pub(crate) fn base(target: &Target) -> &str {
     if let Target::Smb(target) = target { &target.path } else { "" }
 }

@@ -1,5 +1,4 @@
-//! Where a run's transactions go: the statistics of the measured phase, as a whole and by time, its recording, and the table
-//! of everything.
+//! The sinks of a run's transactions: statistics and intervals of the measured phase, its recording, and the table of all transactions.
 
 use std::sync::{Arc, Mutex};
 
@@ -11,24 +10,24 @@ use plimsoll_stats::{Dimensions, Headline, IntervalRecorder, Intervals, Options,
 use crate::live::{LiveFeed, LiveSender};
 use crate::recording_channel::{RecordingChannel, RecordingSender};
 
-/// Rows that a worker collects before it takes the table's lock: some 200 KiB of them.
+/// Rows that a worker collects before it takes the table's lock: about 200 KiB.
 const ROWS: usize = 512;
 
 /// The transactions table, shared by the workers of all levels.
 pub type Table = Arc<Mutex<TransactionsFile>>;
 
-/// What is kept of a level besides its statistics.
+/// Outputs of a level besides its statistics.
 #[derive(Clone, Copy)]
 pub struct SinkOptions<'a> {
     /// Everything, in a table.
     pub table: Option<&'a Table>,
-    /// The measured phase, in a recording, which has intervals of its own.
+    /// The recording of the measured phase, which has separate intervals.
     pub recording: Option<&'a RecordingChannel>,
     /// The measured phase by time, for a comparison at once.
     pub with_intervals: bool,
-    /// All phases, for whoever looks on.
+    /// All phases, for the live view.
     pub live: Option<&'a LiveFeed>,
-    /// What the statistics are broken down by.
+    /// The dimensions of the statistics' breakdown.
     pub by: Option<Dimensions>,
 }
 
@@ -70,7 +69,7 @@ impl MeasuringSink {
         Self { statistics, intervals, table, recording, live }
     }
 
-    /// What it brought, after what was collected for the table and the recording went there.
+    /// The results, after collected rows were written to the table and the recording.
     pub(crate) fn finish(mut self, names: &Names) -> (Statistics, Option<Intervals>) {
         self.flush(names);
         if let Some(recording) = self.recording {
@@ -79,13 +78,13 @@ impl MeasuringSink {
         (self.statistics.without_feed(), self.intervals.map(IntervalRecorder::finish))
     }
 
-    /// What it would bring if the phase had ended now.
+    /// The results if the phase had ended now.
     #[cfg(test)]
     pub(super) fn so_far(&self) -> (Statistics, Option<Intervals>) {
         (self.statistics.so_far(), self.intervals.clone().map(IntervalRecorder::finish))
     }
 
-    /// Hands what there is so far to the recording and to whoever looks on.
+    /// Passes the data so far to the recording and the live view.
     pub(crate) fn checkpoint(&mut self, part: Part) {
         if let Some(live) = &self.live {
             live.checkpoint(part.clone());

@@ -1,4 +1,4 @@
-//! What workers counted of a level becomes what a report tells of it besides its transactions.
+//! Converts workers' counts of a level for reports, besides its transactions.
 
 use std::collections::BTreeMap;
 
@@ -12,7 +12,7 @@ use plimsoll_stats::curve::ClientTotals;
 use super::lateness;
 use super::validity::Level;
 
-/// The iterations of one kind; whoever knows the workload gives it its name.
+/// The iterations of one kind; the caller knows its name.
 pub(super) fn turn_kind(tally: &IterationTally) -> IterationKind {
     let seconds = |sum_ns: u64, of: u64| (of > 0).then(|| sum_ns as f64 / of as f64 / 1e9);
     IterationKind {
@@ -59,7 +59,7 @@ pub(super) fn keeping_up(level: &Level<'_>) -> Generator {
     }
 }
 
-/// What the server did in the measured phase.
+/// The server's work in the measured phase.
 pub(super) fn answered_in_it(generator: &engine::Generator) -> Answered {
     let engine::Answered { requests, read_bytes, written_bytes } = generator.answered;
     Answered { requests, read_bytes, written_bytes }
@@ -118,13 +118,13 @@ pub(super) fn share(client: &ClientTally) -> ClientTotals {
         actions: client.actions,
         errors: client.error_count(),
         mean_s: responses.mean_ns().unwrap_or(0.0) / 1e9,
-        // One response time says nothing of how far others are from it.
+        // A single response time has no scatter.
         error_s: error_ns.unwrap_or(f64::INFINITY) / 1e9,
     }
 }
 
-/// Threads may differ in how long they waited for a processor by this share of their time, and in mean wake-up lag by this share of the mean
-/// response time: half of what makes a client stand out.
+/// Maximum difference between threads in the fraction of time that they waited for a processor, and in mean wake-up lag relative to the
+/// mean response time: half of the difference of an outlier.
 const ALIKE: f64 = 0.05;
 
 /// Whether the threads that made the load were equally on time, as far as anybody can tell: then clients of different threads can be
@@ -153,7 +153,7 @@ pub(super) fn failures(clients: &[ClientTally]) -> Vec<(String, u64)> {
         for &(cause, count) in &client.errors {
             *sums.entry(cause.label().to_owned()).or_insert(0) += count;
         }
-        // What failed before or after the measured phase spoils no number, and is said all the same.
+        // A failure before or after the measured phase does not affect any number, but is reported.
         for error in &client.errors_outside {
             *sums.entry(format!("{}{OUTSIDE_THE_PHASE}", error.words)).or_insert(0) += error.count;
         }

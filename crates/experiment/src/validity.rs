@@ -16,11 +16,11 @@ const ERRORS: f64 = 0.01;
 /// The clock's step may be this share of the median response time.
 const GRANULARITY: f64 = 0.10;
 
-/// What the gates look at.
+/// The input of the checks.
 pub(super) struct Level<'a> {
     pub(super) generator: &'a Generator,
     pub(super) clients: &'a [ClientTally],
-    /// Users have schedules of their own: whether they are held is what is measured, and they do not carry on after an error.
+    /// Whether users have schedules: then keeping them is a result, and users do not continue after an error.
     pub(super) users: bool,
     /// Response times of all operations together.
     pub(super) response: Option<Times>,
@@ -32,14 +32,13 @@ pub(super) struct Level<'a> {
     pub(super) processors: usize,
 }
 
-/// What the load generator, and not the server, is to blame for; `None` where it kept up.
+/// The fault of the load generator; `None` if it kept up.
 pub(super) fn generators_fault(level: &Level<'_>) -> Option<String> {
     let late = || [late, stolen].iter().find_map(|gate| gate(level)).map(|reason| reason.text);
     busy(level).or_else(late).or_else(|| coarse(level))
 }
 
-/// What the numbers would be had the generator been on time, where its lateness is all that it is to blame for; `None` where it kept up,
-/// or nobody can tell.
+/// The numbers if the generator had been on time, provided that lateness is its only fault; `None` if it kept up, or if unknown.
 pub(super) fn on_time(level: &Level<'_>) -> Option<Vec<MovedNumber>> {
     let other = busy(level).is_some() || stolen(level).is_some() || coarse(level).is_some();
     (!other && late(level).is_some()).then(|| judge(level).all())
@@ -102,7 +101,7 @@ pub(super) fn behind(level: &Level<'_>) -> Option<String> {
     })
 }
 
-/// What the numbers of a level are of whose schedule the server could not hold: they look odd beside the length of the phase.
+/// A note about the numbers of a level whose schedule the server could not keep: they seem inconsistent with the length of the phase.
 fn backlog(level: &Level<'_>) -> String {
     let generator = level.generator;
     if generator.planned > 0 && generator.never_sent == generator.planned {
@@ -167,7 +166,7 @@ fn wrong(level: &Level<'_>) -> Option<String> {
 
 fn starving(level: &Level<'_>) -> Option<String> {
     let generator = level.generator;
-    // Whoever shares a schedule shares it out: where there are fewer iterations than clients, some have none.
+    // A common schedule distributes its iterations: with fewer iterations than clients, some clients have none.
     let all_had = generator.asked_rate.is_none() || generator.planned >= level.clients.len() as u64;
     let had_a_turn = |client: &&ClientTally| if level.users { client.due_iterations > 0 } else { all_had };
     let starved = level.clients.iter().filter(had_a_turn).filter(|client| client.starved()).count();
@@ -176,8 +175,8 @@ fn starving(level: &Level<'_>) -> Option<String> {
     some.then(|| format!("{starved} of {} clients completed no action{}", level.clients.len(), unconnected(idle)))
 }
 
-/// That clients which completed no action had failed to connect, in whatever phase: those that gave up in the warm-up have no attempt in the
-/// measured phase.
+/// A note that clients without a completed action had failed to connect, in any phase: clients that gave up in the warm-up have no
+/// attempt in the measured phase.
 fn unconnected<'a>(idle: impl Iterator<Item = &'a ClientTally>) -> String {
     let mut causes: Vec<(Cause, u64)> = Vec::new();
     let mut clients = 0_u64;

@@ -11,7 +11,7 @@ pub struct Builtin {
     pub text: &'static str,
 }
 
-/// All of them; `mixed` first.
+/// All built-in workloads; `mixed` first.
 pub const BUILTINS: &[Builtin] = &[
     Builtin { name: "mixed", text: include_str!("../builtin/mixed.toml") },
     Builtin { name: "stream-read", text: include_str!("../builtin/stream-read.toml") },
@@ -32,18 +32,18 @@ pub const BUILTINS: &[Builtin] = &[
 ];
 
 impl Workload {
-    /// The one that comes with the program under this name, else the one in the file of this name.
+    /// The built-in workload of this name, otherwise the workload in the file of this name.
     ///
     /// # Errors
-    /// There is neither, or the file is of no use.
+    /// There is neither, or the file is invalid.
     pub fn find(name: &str) -> Result<Self, WorkloadError> {
         Self::find_with(name, &[])
     }
 
-    /// The same with other values of its parameters than their defaults.
+    /// The same with other values of its parameters than the defaults.
     ///
     /// # Errors
-    /// As [`Workload::find`], and where it has no such parameter, or not of that kind.
+    /// As [`Workload::find`], and if it has no such parameter, or one of another kind.
     pub fn find_with(name: &str, settings: &[Parameter]) -> Result<Self, WorkloadError> {
         if let Some(builtin) = Builtin::named(name) {
             return Self::parse_with(&builtin.file(), builtin.text, settings);
@@ -69,16 +69,16 @@ impl Workload {
 }
 
 impl Builtin {
-    /// The one of a name.
+    /// The built-in workload of a name.
     #[must_use]
     pub fn named(name: &str) -> Option<&'static Builtin> {
         BUILTINS.iter().find(|builtin| builtin.name == name)
     }
 
-    /// What it says.
+    /// Its parsed workload.
     ///
     /// # Errors
-    /// A load file that it plays is not on this machine. Nothing else, as a test holds.
+    /// The load file that it replays is not on this machine. A test checks that there are no other errors.
     pub fn workload(&self) -> Result<Workload, WorkloadError> {
         Workload::parse(&self.file(), self.text)
     }

@@ -8,10 +8,10 @@ use rand::seq::SliceRandom as _;
 use super::program::IterationKind;
 use crate::{Rng, seed_of};
 
-/// The most cards: a slot has its own order of them.
+/// Maximum number of cards: each slot has a separate order of them.
 const MOST: u64 = 1000;
 
-/// The cards of a workload: kinds of iterations, each as often as it is worth.
+/// The cards of a workload: kinds of iterations, each as often as its weight.
 #[derive(Clone, Debug)]
 pub(super) struct Deck {
     cards: Vec<u16>,
@@ -33,16 +33,16 @@ impl Deck {
         Ok(Self { cards: (0..).zip(weights()).flat_map(of_a_kind).collect() })
     }
 
-    /// A slot's own order of them.
+    /// A slot's order of the cards.
     pub(super) fn shuffled(&self, seed: u64, client_index: u32, slot: u32) -> Vec<u16> {
         let mut cards = self.cards.clone();
-        // Another draw than that of any iteration, which are numbered from 1.
+        // A separate seed from those of iterations, which are numbered from 1.
         cards.shuffle(&mut Rng::new(seed_of(seed ^ SHUFFLE, client_index, slot)));
         cards
     }
 }
 
-/// The order has a seed of its own.
+/// Seed of the order.
 const SHUFFLE: u64 = 0x7368_7566_666c_6521;
 
 fn greatest_common_divisor(a: u64, b: u64) -> u64 {

@@ -6,7 +6,7 @@ use crate::{Load, Pause, Phases};
 /// The load that a workload asks for where no flag says otherwise.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Defaults {
-    /// Who starts what, when.
+    /// The source of iterations and their times.
     pub load: Load,
     /// Pipelining depth.
     pub depth: u32,

@@ -8,11 +8,11 @@ use std::ops::Range;
 pub struct WorkloadError {
     /// The file, as its reader calls it.
     pub file: String,
-    /// The line, from 1; 0 where it is the file as a whole.
+    /// The line, from 1; 0 for the file as a whole.
     pub line: usize,
     /// What stands there, key and value.
     pub text: String,
-    /// What is wrong with it.
+    /// The error.
     pub problem: String,
 }
 
@@ -20,7 +20,7 @@ pub struct WorkloadError {
 const LONGEST: usize = 120;
 
 impl WorkloadError {
-    /// About the file as a whole.
+    /// An error of the file as a whole.
     pub(super) fn whole(file: &str, problem: impl Into<String>) -> Self {
         Self { file: file.to_owned(), line: 0, text: String::new(), problem: problem.into() }
     }

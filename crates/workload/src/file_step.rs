@@ -92,12 +92,12 @@ impl FileStep {
         }
     }
 
-    /// Whether it changes the file: those of the set stay as they are.
+    /// Whether it changes the file, which is not allowed for files of the set.
     pub(super) fn changes_the_file(self) -> bool {
         matches!(self, FileStep::Truncate(_) | FileStep::CopyRange { .. })
     }
 
-    /// The step with its sizes scaled; what is wrong with it, where it makes no sense.
+    /// The step with scaled sizes, or the error in it.
     pub(super) fn compile(self, scale: Scale) -> Result<Self, String> {
         match self {
             FileStep::Truncate(size) if size.0 > LARGEST_OWN => {
@@ -123,7 +123,7 @@ impl FileStep {
         }
     }
 
-    /// What is sent for it.
+    /// The operation for it.
     pub(super) fn operation(self, file: FileKey) -> Operation<'static> {
         match self {
             FileStep::Truncate(Size(size)) => Operation::Truncate { file, size },
@@ -137,7 +137,7 @@ impl FileStep {
         }
     }
 
-    /// What becomes of a file of `size` bytes; `None` where the reply is not one to this step.
+    /// The state of a file of `size` bytes after it; `None` if the reply does not belong to this step.
     pub(super) fn after(self, size: u64, reply: &Reply) -> Option<FileAfter> {
         Some(match (self, reply) {
             (FileStep::Truncate(Size(new)), _) => FileAfter { size: new, known: new <= size },

@@ -1,18 +1,17 @@
-//! Workloads: files that say what users do, on which files, how often.
+//! Workloads: descriptions of users' actions, their files and their frequencies.
 //!
 //! ```text
 //! TOML text ─ text (as written) ─ program (checked) ─ slot: a Scenario ─┐
 //!      └ fileset: what is there before, made by Scenarios of its own ───┴─ engine
 //! ```
 //!
-//! A slot does *iterations*, each a short script of steps on one subject. Which iteration, which file and which place in it are
-//! drawn from one numbering of all files, which every slot of every client knows; the draws of an iteration follow from the
-//! slot's seed and the iteration's number and from nothing else. So what is touched, and how often, does not depend on how
-//! many clients, threads or processes share the work: the union of the slots has the distribution of one slot (a test
-//! holds that; SPEC withdrew SFS 2.0 in 2001 because there it had not).
+//! A slot does *iterations*, each a short script of steps on one subject. The iteration, the file and the offset are random, from one
+//! numbering of all files, which every slot of every client uses; the random numbers of an iteration depend only on the slot's seed and
+//! the iteration's number. So the accessed files, and their frequencies, do not depend on the number of clients, threads or processes:
+//! the union of the slots has the distribution of one slot (a test checks this; SPEC withdrew SFS 2.0 in 2001 because it violated this).
 //!
-//! Every iteration leaves the files as they were. What it makes it removes, under names of the slot's own, and writes to files of the
-//! set write what is there already, so slots never meet, and any read can be verified at any time.
+//! Every iteration leaves the files unchanged. It removes the objects that it creates, which have names private to the slot, and writes
+//! to files of the set repeat the existing content. So slots never interfere, and any read can be verified at any time.
 
 mod builtin;
 mod data_source;
@@ -83,7 +82,7 @@ pub struct Workload {
     work: Arc<Work>,
 }
 
-/// All of it, checked.
+/// A parsed and checked workload.
 #[derive(Debug)]
 struct Work {
     name: String,
@@ -121,10 +120,10 @@ impl Workload {
         Self::parse_with(file, text, &[])
     }
 
-    /// The same with other values of its parameters than their defaults.
+    /// The same with other values of its parameters than the defaults.
     ///
     /// # Errors
-    /// As [`Workload::parse`], and where the file has no such parameter, or not of that kind.
+    /// As [`Workload::parse`], and if the file has no such parameter, or one of another kind.
     pub fn parse_with(file: &str, text: &str, settings: &[Parameter]) -> Result<Self, WorkloadError> {
         if text.len() > LARGEST {
             return Err(WorkloadError::whole(
@@ -186,13 +185,13 @@ impl Workload {
         self.work.iterations.iter().map(move |iteration| (iteration.name.as_str(), f64::from(iteration.weight) / all))
     }
 
-    /// The first step that only SMB has; other targets cannot do this workload.
+    /// The first SMB-only step; other targets cannot run this workload.
     #[must_use]
     pub fn smb_alone(&self) -> Option<&str> {
         self.work.iterations.iter().find_map(program::IterationKind::smb_alone)
     }
 
-    /// Whether an iteration changes the share or the session that its connection uses: then nobody else may use the connection.
+    /// Whether an iteration changes the share or the session of its connection, which then must not be shared.
     #[must_use]
     pub fn wants_its_connection_alone(&self) -> bool {
         self.work.iterations.iter().any(program::IterationKind::uses_shares)
@@ -222,8 +221,8 @@ impl Workload {
         self.work.replay.as_ref().map_or_else(Vec::new, replay::Replay::take_remarks)
     }
 
-    /// What one slot of a client does on a file set of this workload. Needs no other slot, and never ends, but for a load file
-    /// that is to be played so many times.
+    /// The scenario of one slot of a client on a file set of this workload. It does not depend on other slots, and never ends, except for
+    /// a load file with a number of replays.
     #[must_use]
     pub fn scenario(&self, files: &Arc<FileSet>, client_index: u32, slot: u32, seed: u64) -> Box<dyn Scenario> {
         match &self.work.replay {
@@ -354,7 +353,7 @@ fn check_iterations(
     Ok(())
 }
 
-/// The files of a workload; those of a load file make themselves.
+/// The files of a workload; a load file creates its own.
 fn files(asked: Option<Spanned<text::Files>>, replay: bool) -> Result<Spanned<text::Files>, program::Wrong> {
     match (asked, replay) {
         (Some(files), true) => Err((files.span(), "[replay] creates its own files: remove [files]".to_owned())),

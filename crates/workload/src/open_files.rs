@@ -4,11 +4,11 @@ use std::collections::VecDeque;
 
 use plimsoll_client::operation::FileKey;
 
-/// A bounded number of open files; the one used longest ago makes room.
+/// A bounded number of open files, least recently used first out.
 #[derive(Debug)]
 pub(super) struct OpenFiles {
     most: usize,
-    /// File numbers and keys, the one used last at the end.
+    /// File numbers and keys, most recently used last.
     files: VecDeque<(u64, FileKey)>,
 }
 

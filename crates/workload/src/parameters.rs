@@ -1,8 +1,7 @@
-//! `[parameters]`: values that a workload names, and that whoever runs it may set.
+//! `[parameters]`: named values of a workload that the user may set.
 //!
-//! A parameter has a default, a text or a number, and stands where it is used as a text of its own: `"$block"`. What is put in
-//! its place is of the default's kind, before anything is made of the file, so it is checked where it is used, as if it had
-//! been written there.
+//! A parameter has a default, a text or a number, and is used as a separate text: `"$block"`. Its value has the default's kind and is
+//! substituted before the file is parsed, so it is checked at its place of use, as if it were written there.
 
 use std::ops::Range;
 
@@ -34,7 +33,7 @@ const MOST: usize = 100;
 /// Maximum length of a value, bytes. Sizes and times are far shorter.
 const LONGEST: usize = 100;
 
-/// What a parameter's default is, and so its values.
+/// The kind of a parameter's default, and of its values.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Kind {
     Text,
@@ -43,7 +42,7 @@ enum Kind {
     Switch,
 }
 
-/// A parameter as it is declared, with the value that it has now.
+/// A declared parameter with its current value.
 struct Declared {
     parameter: Parameter,
     kind: Kind,
@@ -87,7 +86,7 @@ pub(super) fn fill(file: &str, text: &str, settings: &[Parameter]) -> Result<Fil
 }
 
 impl Filled {
-    /// An error at a place of the filled text: it is told with the line as the user wrote it, and what was put there.
+    /// An error at a place of the substituted text, reported with the line as the user wrote it and the substituted value.
     pub(super) fn wrong(&self, file: &str, written: &str, place: &Range<usize>, problem: &str) -> WorkloadError {
         let lines_before = self.text.get(..place.start.min(self.text.len())).unwrap_or_default().matches('\n').count();
         let start = written.split_inclusive('\n').take(lines_before).map(str::len).sum();
@@ -199,7 +198,7 @@ fn is_name(name: &str) -> bool {
     name.starts_with(|c: char| c.is_ascii_lowercase()) && name.chars().all(plain)
 }
 
-/// Whether it can stand between quotes as it is.
+/// Whether it can be quoted without escapes.
 fn is_plain(text: &str) -> bool {
     text.len() <= LONGEST && !text.contains(|c: char| c.is_control() || matches!(c, '"' | '\\'))
 }

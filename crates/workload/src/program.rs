@@ -1,4 +1,4 @@
-//! What an iteration does, step by step, checked before anything is sent.
+//! The steps of an iteration, checked before any request is sent.
 
 use std::ops::Range;
 
@@ -16,7 +16,7 @@ use super::text::{At, IterationText, PlainStep, ReadText, SAY_MORE, StepText, St
 const MOST_STEPS: usize = 10_000;
 /// How deep loops may stand in loops.
 const DEEPEST: u32 = 8;
-/// The largest request, bytes: servers take 1 to 8 MiB, clients cut what is more.
+/// Maximum size of a request, bytes: servers accept 1 to 8 MiB, and clients split larger ones.
 const LARGEST_REQUEST: u64 = 16 << 20;
 /// The most slots that read one file together.
 const DEEPEST_AHEAD: u32 = 1024;
@@ -29,7 +29,7 @@ pub(super) struct IterationKind {
     pub(super) on: Subject,
     pub(super) pick: Pick,
     pub(super) steps: Vec<ScriptStep>,
-    /// Sizes that [`Amount::Total`] draws from, and what they are scaled by.
+    /// Size distributions of [`Amount::Total`], and their scale.
     pub(super) totals: Vec<Sizes>,
     pub(super) scale: Scale,
     /// Names that [`ScriptStep::Probe`] asks for.
@@ -41,9 +41,9 @@ pub(super) struct IterationKind {
 pub(super) enum ScriptStep {
     /// Makes the slot's own file.
     Create,
-    /// Once more over itself, closed as it is: emptied.
+    /// Creates the closed file again, which truncates it.
     Recreate,
-    /// An operation that needs to know no more than the iteration's subject.
+    /// An operation on the iteration's subject without parameters.
     Operation(Kind),
     Read(Transfer),
     Write(Transfer),
@@ -61,7 +61,7 @@ pub(super) struct Transfer {
     pub(super) size: u32,
     pub(super) at: At,
     pub(super) amount: Amount,
-    /// Of the blocks of a sequence one in so many, the first being that of the slot's number.
+    /// One in this number of blocks of a sequence; the slot's number selects the first.
     pub(super) every: u32,
     /// A sequence that goes on where the slot's last one of its kind on this file ended.
     pub(super) goes_on: bool,
@@ -72,15 +72,15 @@ pub(super) struct Transfer {
 /// How much is transferred.
 #[derive(Clone, Copy, Debug)]
 pub(super) enum Amount {
-    /// So many requests.
+    /// This number of requests.
     Count(u32),
     /// The file from its beginning to its end.
     Whole,
-    /// So many bytes from its beginning on (of the slot's own file), as one of the iteration's totals says.
+    /// This number of bytes from the beginning (of the slot's private file), from one of the iteration's totals.
     Total(usize),
 }
 
-/// What is wrong, and where.
+/// The place of an error, and its description.
 pub(super) type Wrong = (Range<usize>, String);
 
 impl IterationKind {
@@ -121,12 +121,11 @@ impl IterationKind {
         Ok(Self { name, weight, on: iteration.on, pick: iteration.pick, steps, totals, scale, names })
     }
 
-    /// The iteration as its text asks for it: on the standing connection to the share, on one of its own, and with a logon of its
-    /// own, each as often as its weight says.
+    /// The variants of an iteration by weight: on the standing connection to the share, on a separate one, and with a separate logon.
     pub(super) fn variants(text: &Spanned<IterationText>, scale: Scale) -> Result<Vec<Self>, Wrong> {
         let iteration = Self::compile(text, scale)?;
         let around = |name: &str, weight: u32, before: &[ScriptStep], after: &[ScriptStep]| {
-            // What is a slot's own was removed, so it is closed.
+            // A slot's private object was removed, so it is closed.
             let left_open = matches!(iteration.on, Subject::File | Subject::Directory) && iteration.leaves_open();
             let close = left_open.then_some(Op(Kind::Close));
             let steps = before.iter().chain(&iteration.steps).chain(&close).chain(after).copied().collect();
@@ -309,8 +308,8 @@ fn write_of(write: &WriteText, on: Subject, totals: &mut Vec<Sizes>) -> Result<T
     Ok(Transfer { goes_on, ..transfer(write.size, write.at, amount, write.stable)? })
 }
 
-/// Whether a transfer begins where the last one ended: a sequence of so many requests does, unless its text says otherwise. The
-/// slot's own files are new each time, and there is no last one.
+/// Whether a transfer begins where the last one ended: a sequence with a number of requests does, unless its text says otherwise. The
+/// slot's private files are new each time, so there is no last transfer.
 fn goes_on(on: Subject, at: At, amount: Amount, from_start: bool) -> Result<bool, String> {
     let sequence = on == Subject::File && at == At::Sequential && matches!(amount, Amount::Count(_));
     if from_start && !sequence {
@@ -332,7 +331,7 @@ fn transfer(size: Size, at: At, amount: Amount, stable: bool) -> Result<Transfer
     Ok(Transfer { size, at, amount, every: 1, goes_on: false, stable })
 }
 
-/// What the iteration has made so far.
+/// Objects that the iteration has created so far.
 #[derive(Default)]
 struct State {
     thing: Thing,

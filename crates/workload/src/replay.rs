@@ -28,7 +28,7 @@ impl Replay {
         let ReplayText { loadfile, plays } = asked.get_ref();
         let path = Path::new(file).parent().unwrap_or(Path::new("")).join(loadfile.get_ref());
         let wrong = |error: LoadFileError, loaded: &str| match error.line {
-            // What is wrong with the file as a whole is wrong with its name.
+            // An error of the file as a whole is reported at its name.
             0 => WorkloadError::at(file, text, &loadfile.span(), error.problem),
             line => WorkloadError::in_line(&path.to_string_lossy(), loaded, line, error.problem),
         };
@@ -40,7 +40,7 @@ impl Replay {
         Ok(Self { script: Arc::new(script), account: Arc::default(), plays, loadfile })
     }
 
-    /// What one slot of a client does, in a directory of its own.
+    /// The scenario of one slot of a client, in a private directory.
     pub(super) fn player(&self, files: &FileSet, client_index: u32, slot: u32, seed: u64) -> Box<dyn Scenario> {
         let mut root = String::new();
         let part = files.layout().part_of(client_index);

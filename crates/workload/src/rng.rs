@@ -2,7 +2,7 @@
 
 use rand::RngCore;
 
-/// SplitMix64 (Steele, Lea, Flood 2014): every seed gives a sequence of its own, whatever else is drawn.
+/// SplitMix64 (Steele, Lea, Flood 2014): every seed gives an independent sequence.
 #[derive(Clone, Copy, Debug)]
 pub struct Rng(u64);
 
@@ -32,8 +32,7 @@ impl RngCore for Rng {
     }
 }
 
-/// The seed of one slot of one client: it depends on nothing else, so that clients can be shared out among any number
-/// of threads.
+/// The seed of one slot of one client. It depends on nothing else, so clients can be distributed over any number of threads.
 #[must_use]
 pub fn seed_of(seed: u64, client_index: u32, slot: u32) -> u64 {
     mix(mix(seed ^ 0x706C_696D_736F_6C6C).wrapping_add(u64::from(client_index) << 32 | u64::from(slot)))

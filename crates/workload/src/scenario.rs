@@ -1,16 +1,16 @@
-//! What a user does next.
+//! The interface of scenarios, which choose a user's next step.
 
 use plimsoll_model::Symbol;
 
 use plimsoll_client::operation::{Cause, Done, Operation};
 
-/// What comes next on one slot. A slot is one thread of a user's doing: it has at most one operation outstanding, and a
-/// client with a pipelining depth of N has N slots.
+/// The next step of one slot. A slot is one sequence of a user's actions: it has at most one outstanding operation, and a client with a
+/// pipelining depth of N has N slots.
 #[derive(Clone, Copy, Debug)]
 pub enum ScenarioStep<'a> {
     /// Do this; ask again when it is done. The symbol is the path acted on, where it is recorded.
     Act(Operation<'a>, Symbol),
-    /// Do nothing for so many nanoseconds.
+    /// Pause for this time, ns.
     Think(u64),
     /// The iteration is over. An iteration is what pacing counts: under a rate, each arrival starts one; in a closed loop the next
     /// one starts after the think time.
@@ -23,13 +23,13 @@ pub enum ScenarioStep<'a> {
 pub trait Scenario: Send {
     /// The next step.
     fn next(&mut self) -> ScenarioStep<'_>;
-    /// How the operation went that the last [`ScenarioStep::Act`] asked for; what that counts as.
+    /// Handles the end of the operation of the last [`ScenarioStep::Act`]; returns its verdict.
     fn done(&mut self, done: &Done) -> Verdict;
     /// Which kind of iteration it is in, or has ended last, from 0.
     fn kind(&self) -> u32 {
         0
     }
-    /// Whether it knows how much each read returns, and holds the server to it: then a read of nothing is as it should be.
+    /// Whether it knows the number of bytes that each read returns, and checks it: then an empty read may be correct.
     fn knows_what_comes_back(&self) -> bool {
         false
     }
@@ -45,16 +45,16 @@ pub trait Scenario: Send {
     fn reconnected(&mut self);
 }
 
-/// What the end of an operation counts as. Its transactions are what the server made them, whatever the verdict.
+/// The verdict on an operation. Its transactions keep the server's result, whatever the verdict.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Verdict {
-    /// What it was: a reply is a success, a failure a failure.
+    /// The result as it is: a reply is a success, a failure a failure.
     AsAnswered,
     /// A success: it failed as it was meant to.
     Expected,
-    /// Neither: it was never possible here, and the scenario keeps account of it.
+    /// Neither: the operation is not supported here, and the scenario counts it.
     Excused,
-    /// A failure for this cause, whatever was answered.
+    /// A failure with this cause, whatever the answer.
     Failed(Cause),
 }
 

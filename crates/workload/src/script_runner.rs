@@ -1,4 +1,4 @@
-//! What one slot does: iteration after iteration, step after step.
+//! Runs the script of one slot: iteration by iteration, step by step.
 
 mod draw;
 mod iteration;
@@ -44,15 +44,15 @@ pub(super) struct ScriptRunner {
     iteration: Option<Iteration>,
     open: OpenFiles,
     places: Positions,
-    /// The order of its iterations, where they are dealt; else empty.
+    /// The order of its iterations, if they are dealt; otherwise empty.
     cards: Vec<u16>,
-    /// What it looks up next before its first iteration.
+    /// Files to look up before its first iteration.
     unknown: std::ops::Range<u64>,
-    /// What was asked for last.
+    /// The last requested action.
     asked: NextAction,
     /// Path of the subject.
     path: String,
-    /// What it is renamed to.
+    /// The new name.
     new_path: String,
     check: Check,
 }
@@ -121,7 +121,7 @@ impl ScriptRunner {
         }
     }
 
-    /// The iteration's steps are done: what the slot does not keep open is closed.
+    /// The iteration's steps are done: closes files that the slot does not keep open.
     fn finish(&mut self) -> NextAction {
         let subject =
             self.iteration.as_ref().filter(|iteration| iteration.on == Subject::File).map(|iteration| iteration.file);
@@ -156,7 +156,7 @@ impl ScriptRunner {
         }
     }
 
-    /// The same for an operation that needs to know no more than the subject.
+    /// The next action of an operation without parameters.
     fn next_operation(&mut self, kind: OperationKind) -> Option<NextAction> {
         match kind {
             OperationKind::Mkdir | OperationKind::Rmdir | OperationKind::Remove | OperationKind::Rename => {
@@ -171,7 +171,7 @@ impl ScriptRunner {
         }
     }
 
-    /// It went well: what that means for the iteration.
+    /// The operation succeeded: updates the iteration.
     fn on_reply(&mut self, asked: NextAction, reply: &Reply) -> Result<(), WrongData> {
         let Some(iteration) = &mut self.iteration else { return Ok(()) };
         match (asked, reply) {
@@ -205,13 +205,13 @@ impl ScriptRunner {
                 iteration.folder = Some(*key);
                 return Err(WrongData);
             }
-            // An answer to something else: nothing that was asked for came of it.
+            // An answer to a different request.
             _ => return Err(WrongData),
         }
         Ok(())
     }
 
-    /// The same for an operation that needed to know no more than the subject.
+    /// The operation without parameters succeeded.
     fn on_operation(&mut self, kind: OperationKind, reply: &Reply) -> Result<(), WrongData> {
         let sound = match (kind, reply) {
             (OperationKind::Getattr | OperationKind::GetattrOpen, Reply::Attributes { size, .. }) => {
@@ -225,7 +225,7 @@ impl ScriptRunner {
             (OperationKind::Readlink, Reply::Nothing) => true,
             (OperationKind::Find, Reply::Listed { entries }) => *entries > 0,
             (OperationKind::Find, Reply::Attributes { .. }) => true,
-            // An answer to something else: nothing that was asked for came of it.
+            // An answer to a different request.
             (
                 OperationKind::Getattr
                 | OperationKind::GetattrOpen
@@ -245,7 +245,7 @@ impl ScriptRunner {
             OperationKind::Mkdir => iteration.own.made_directory(),
             OperationKind::Remove | OperationKind::Rmdir => {
                 iteration.own.removed();
-                // What is left of the subject is the directory that it was in.
+                // The rest of the subject's path is its directory.
                 self.path.truncate(self.path.rfind('/').unwrap_or(0));
             }
             OperationKind::Rename => {
@@ -279,7 +279,7 @@ impl ScriptRunner {
         }
     }
 
-    /// What is left to do of an abandoned iteration, each thing tried once.
+    /// The remaining cleanup of an abandoned iteration; each action is tried once.
     fn clean_up(&mut self) -> NextAction {
         let Some(iteration) = &mut self.iteration else { return NextAction::IterationOver };
         if let Some(next) = iteration.own.clean_up() {

@@ -21,7 +21,7 @@ use crate::{Rng, seed_of};
 
 /// What slots are run on.
 pub(super) trait Server {
-    /// Does an operation; what it brings besides goes to the scenario.
+    /// Performs an operation; passes read data and names to the scenario.
     fn act(
         &mut self,
         operation: &Operation<'_>,
@@ -39,7 +39,7 @@ pub(super) struct Model {
 
 type Answer = Result<Reply, &'static str>;
 
-/// What the model says to a control.
+/// The model's answer to a control.
 const LACKING: &str = "no such control";
 
 /// A server's refusal, as SMB would say it.
@@ -59,7 +59,7 @@ impl Model {
         self.handles.iter().flatten().count()
     }
 
-    /// Everybody is gone, and what they had open is closed.
+    /// All clients disconnect, and their files are closed.
     pub(super) fn disconnect(&mut self) {
         self.handles.clear();
     }
@@ -292,7 +292,7 @@ impl Server for Directory {
     }
 }
 
-/// What a client told about one operation.
+/// A client's events for one operation.
 #[derive(Default)]
 struct Collected {
     transactions: u32,
@@ -319,7 +319,7 @@ impl Events for Collected {
     }
 }
 
-/// What a run of slots came to.
+/// Results of running the slots.
 #[derive(Debug, Default)]
 pub(super) struct Ran {
     pub(super) iterations: u64,
@@ -330,13 +330,13 @@ pub(super) struct Ran {
     pub(super) verified: u64,
 }
 
-/// What a test lets happen to an operation.
+/// A failure that a test injects.
 fn failed(cause: Cause) -> Failure {
     Failure { procedure: None, status: None, outcome: Outcome::Failed, cause }
 }
 
-/// Runs slots, interleaved at random, until each has done so many iterations or has finished. `fault` may fail an operation, given
-/// how many there were before.
+/// Runs slots, interleaved at random, until each has done `iterations` iterations or has finished. `fault` may fail an operation, given
+/// the number of earlier ones.
 pub(super) fn run(
     server: &mut impl Server,
     slots: &mut [Box<dyn Scenario>],
@@ -394,7 +394,7 @@ pub(super) fn sound(_: u64) -> Option<Cause> {
     None
 }
 
-/// The slots of so many clients.
+/// The slots of `clients` clients.
 pub(super) fn slots(workload: &Workload, files: &Arc<FileSet>, clients: u32, depth: u32) -> Vec<Box<dyn Scenario>> {
     let all = (0..clients).flat_map(|client_index| (0..depth).map(move |slot| (client_index, slot)));
     all.map(|(client_index, slot)| workload.scenario(files, client_index, slot, seed_of(7, client_index, slot)))

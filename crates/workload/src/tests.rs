@@ -1,4 +1,4 @@
-//! Workloads do what they say, wherever and however many.
+//! Workloads behave as described, for any number of clients and slots.
 
 use std::collections::BTreeMap;
 
@@ -18,12 +18,12 @@ fn iterations(iterations: &str) -> Workload {
     parse(iterations).unwrap_or_else(|error| panic!("{error}"))
 }
 
-/// Load files are played by tests of their own.
+/// Replays of load files have separate tests.
 fn with_iterations() -> impl Iterator<Item = &'static Builtin> {
     BUILTINS.iter().filter(|builtin| !builtin.text.contains("[replay]"))
 }
 
-/// Runs so many clients and slots on a server of their own, and holds that they leave it as it was.
+/// Runs clients and slots on a new server, and checks that they leave it unchanged.
 fn ran(workload: &Workload, clients: u32, depth: u32, iterations: u64) -> Ran {
     let (mut server, files) = with_files(workload, clients);
     let before = server.nodes.clone();
@@ -183,7 +183,7 @@ fn everything_a_iteration_can_do_is_done() {
     }
 }
 
-/// Offsets of the reads (or writes) of one slot that does so many iterations with these steps.
+/// Offsets of the reads (or writes) of one slot that does `iterations` iterations with these steps.
 fn offsets(steps: &str, word: &str, iterations: u64) -> Vec<u64> {
     let kept = "[script]\nkeep_open = 1\nverify = \"100%\"\n";
     let text = format!("{kept}[[iterations]]\nname = \"t\"\non = \"file\"\nsteps = [{steps}]\n");
@@ -199,16 +199,16 @@ fn a_sequence_goes_on_from_iteration_to_iteration_and_round_the_file() {
     let read = "{ read = { size = \"4KiB\" } }";
     assert_eq!(offsets(read, "Read ", 5), [0, 4096, 8192, 0, 4096]);
     assert_eq!(offsets("{ write = { size = \"4KiB\" } }", "Write ", 4), [0, 4096, 8192, 0]);
-    // Several requests an iteration, several steps an iteration, closing in between: it is the same sequence.
+    // Several requests per iteration, several steps per iteration, closing in between: the sequence stays the same.
     assert_eq!(offsets("{ read = { size = \"4KiB\", count = 2 } }", "Read ", 3), [0, 4096, 8192, 0, 4096, 8192]);
     assert_eq!(offsets(&format!("{read}, \"close\", {read}"), "Read ", 2), [0, 4096, 8192, 0]);
-    // Reads and writes are sequences of their own, and so is what is read at random.
+    // Reads and writes are separate sequences, and random reads are separate too.
     let both =
         format!("{read}, {{ write = {{ size = \"8KiB\" }} }}, {{ read = {{ size = \"1KiB\", at = \"random\" }} }}");
     assert_eq!(offsets(&both, "Write ", 3), [0, 8192, 0]);
     let reads: Vec<u64> = offsets(&both, "Read ", 3).into_iter().step_by(2).collect();
     assert_eq!(reads, [0, 4096, 8192]);
-    // One that reads every other block stays on its blocks.
+    // A slot that reads every other block stays on its blocks.
     let every = "{ read = { size = \"2KiB\", every = 2 } }";
     assert_eq!(offsets(every, "Read ", 4), [0, 4096, 8192, 0]);
 }
@@ -226,7 +226,7 @@ fn a_workload_may_begin_at_the_start_each_time() {
     }
 }
 
-/// After each round of the deck, and whatever it began with, the shares are those of the weights.
+/// After each round of the deck, whatever its start, the frequencies equal the weights.
 #[test]
 fn shuffled_iterations_have_exact_shares() {
     let (clients, rounds) = (3, 2);
@@ -246,7 +246,7 @@ fn shuffled_iterations_have_exact_shares() {
     assert!(wrong.unwrap_err().problem.contains("is 1999; the limit is 1000"));
 }
 
-/// What is connected is given back, whatever fails in between, and nothing is open then.
+/// Connected shares are disconnected, whatever fails in between, and no file is open then.
 #[test]
 fn iterations_with_a_share_of_their_own_leave_it() {
     for fault in [0, 7, 13] {

@@ -6,16 +6,16 @@ use crate::Workload;
 use crate::fileset::{FileSet, FileSetError};
 
 impl FileSet {
-    /// The files of a workload below `base` (a directory of the share or export, parts separated by `/`, or empty), for
-    /// so many clients. Its paths are put into `names`, as far as there is room.
+    /// The files of a workload below `base` (a directory of the share or export, parts separated by `/`, or empty), for a number of
+    /// clients. Adds its paths to `names`, as far as there is room.
     ///
     /// # Errors
-    /// So many clients would need too many files.
+    /// This number of clients would need too many files.
     pub fn new(workload: &Workload, base: &str, clients: u32, names: &mut Names) -> Result<Self, FileSetError> {
         Self::called(None, workload, base, clients, names)
     }
 
-    /// The same, one of several that differ in what they are `called`: each can be in use by another run.
+    /// The same, one of several sets with different names: each can be used by a different run.
     ///
     /// # Errors
     /// As [`FileSet::new`].

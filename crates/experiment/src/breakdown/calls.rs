@@ -1,4 +1,4 @@
-//! The calls that are made again and again, each a workload of its own.
+//! The repeated calls, one workload each.
 
 use plimsoll_client::local::Reading;
 use plimsoll_drive::engine::Plan;
@@ -40,18 +40,18 @@ const FILES: u64 = 8;
 pub(super) struct Phase {
     /// The call in a word.
     pub(super) call: &'static str,
-    /// What is counted as one.
+    /// The operation that counts as one call.
     pub(super) operation: Operation,
     /// Calls outstanding at most.
     pub(super) outstanding: u32,
     /// How a mounted directory is read.
     pub(super) reading: Reading,
-    /// What does it.
+    /// The workload that performs it.
     pub(super) workload: Workload,
 }
 
 impl Phase {
-    /// All phases on a target. There is no call for nothing but an answer where nobody answers.
+    /// All phases on a target. A call that only requests an answer is left out on targets without a server.
     pub(super) fn on(resolved: &ResolvedTarget, spec: &CallSpec) -> Result<Vec<Self>, Usage> {
         let connected = resolved.is_connected();
         let file = |size: u64| format!("{size}B");

@@ -1,4 +1,4 @@
-//! What a server counts of itself, before and after.
+//! A server's own counters, before and after a phase.
 
 use std::collections::BTreeMap;
 use std::path::PathBuf;
@@ -11,7 +11,7 @@ use super::{ganesha, samba};
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct Counters(BTreeMap<String, (u64, Option<f64>)>);
 
-/// A server that counts what it does.
+/// A server with counters.
 #[derive(Clone, Debug)]
 pub enum CounterSource {
     /// Samba, by its smb.conf.
@@ -39,17 +39,17 @@ impl Counters {
         self.0.is_empty()
     }
 
-    /// A counter has counted so often.
+    /// Adds a counter's count.
     pub fn count(&mut self, name: &str, count: u64) {
         self.0.entry(name.to_owned()).or_default().0 = count;
     }
 
-    /// What it has counted took so long, s.
+    /// Adds the total time of the counted operations, s.
     pub fn time(&mut self, name: &str, seconds: f64) {
         self.0.entry(name.to_owned()).or_default().1 = Some(seconds);
     }
 
-    /// What was counted since `before`; of counters that went back, nothing is known.
+    /// The counts since `before`; a counter that went back is unknown.
     pub fn since(&self, before: &Self) -> Vec<ServerCounter> {
         let grown = |(name, (count, time)): (&String, &(u64, Option<f64>))| {
             let (count_before, time_before) = before.0.get(name).copied().unwrap_or_default();

@@ -1,4 +1,4 @@
-//! Where the time of a call goes: the same call again and again, on a server and in a local directory.
+//! Breaks down the time of a call: repeats the same call on a server and in a local directory.
 //!
 //! | file | what it does |
 //! | --- | --- |
@@ -46,7 +46,7 @@ use plimsoll_results::all_of;
 pub struct BreakdownSpec {
     /// The server, or the mounted directory.
     pub target: ResolvedTarget,
-    /// What is asked of the server.
+    /// Connection options.
     pub connect_options: ConnectOptions,
     /// The URL of the local directory; `None`: a temporary one.
     pub local: Option<String>,
@@ -58,12 +58,12 @@ pub struct BreakdownSpec {
     pub counters: Option<CounterSource>,
     /// The files are removed at the end.
     pub remove_files: bool,
-    /// What its maker says of it.
+    /// The user's title, labels and description.
     pub about: About,
 }
 
-/// Measures the calls; `read` reads the capture of a mounted directory's connection, where there is one. Returns what a report shows,
-/// and what failed besides the measuring.
+/// Measures the calls; `read` reads the capture of a mounted directory's connection, if there is one. Returns the report's data, and
+/// failures besides the measurement.
 ///
 /// # Errors
 /// Nothing was measured.
@@ -74,7 +74,7 @@ pub fn measure(
 ) -> anyhow::Result<(Findings, anyhow::Result<()>)> {
     let local = Local::new(spec.local.as_deref())?;
     let phases = [Phase::on(&spec.target, &spec.calls)?, Phase::on(&local.resolved, &spec.calls)?];
-    // The report is called after one of them, and then after all.
+    // The report is named after the single call, or otherwise after all calls.
     let workload = Workload::find("getattr-open")?;
     let metrics = spec.server_metrics.as_ref();
     let server_cpu_source = ServerCpuSource::of(&spec.target, metrics);
@@ -112,13 +112,13 @@ pub fn measure(
 }
 
 impl BreakdownSpec {
-    /// What the server has counted so far, where it is to be asked.
+    /// The server's counters so far, if requested.
     fn counted(&self) -> anyhow::Result<Option<Counters>> {
         self.counters.as_ref().map(CounterSource::read).transpose()
     }
 }
 
-/// What was measured so far.
+/// The measurements so far.
 struct Breakdown<'a> {
     spec: &'a BreakdownSpec,
     server_cpu_source: ServerCpuSource,
@@ -172,7 +172,7 @@ impl Breakdown<'_> {
         }
     }
 
-    /// What the server has counted since `before`.
+    /// The server's counts since `before`.
     fn counters(&mut self, before: Option<Counters>) {
         match self.spec.counted() {
             Ok(after) => {

@@ -1,4 +1,4 @@
-//! What was measured of a phase becomes the parts of a call, each with how it is known.
+//! Computes the parts of a call from the measurements of its phase, each with its source.
 
 use plimsoll_report::collect::times_of;
 use plimsoll_report::findings::ServerSide;
@@ -18,12 +18,12 @@ pub(super) struct MeasuredPhase<'a> {
     pub(super) stage: u64,
     /// In the local directory.
     pub(super) local: bool,
-    /// By a client of ours over connections of ours; else through the operating system.
+    /// Whether a Plimsoll client made the calls over its own connections; otherwise through the operating system.
     pub(super) connected: bool,
     pub(super) server_cpu_source: &'a ServerCpuSource,
 }
 
-/// What is known of something, and how, or why not.
+/// The value of a part with its source, or the reason why it is unknown.
 struct Source {
     known: Known,
     why: String,
@@ -186,7 +186,7 @@ impl MeasuredPhase<'_> {
 
 const NOTHING: Known = Known::Missing(Missing::Unmeasured);
 
-/// Joy's (1984) column "incremental from that above": what each call takes more than the one before it in the same place.
+/// Joy's (1984) column "incremental from that above": additional time of each call compared with the previous one of the same place.
 pub(super) fn beside_above(phases: &mut [CallPhase]) {
     let before = phases.to_vec();
     for (above, phase) in
@@ -231,7 +231,7 @@ fn how(known: Known) -> &'static str {
     }
 }
 
-/// How a part is known that follows from others, or is the client's.
+/// Source of an inferred part, or of the client's.
 fn why(told: &PartEstimate) -> &'static str {
     match (told.part, told.known) {
         (Part::ClientCpu, _) => "CPU clock of the calling thread, which runs the whole client",
@@ -271,7 +271,7 @@ mod tests {
 
     const LATENCY: Duration = Duration::from_millis(5);
 
-    /// Asks for nothing but an answer.
+    /// Whether the call only requests an answer.
     struct Asking(bool);
 
     impl Scenario for Asking {
@@ -291,7 +291,7 @@ mod tests {
         fn reconnected(&mut self) {}
     }
 
-    /// A phase of calls on a server that answers each after 5 ms and computes nothing, as far as anybody is told.
+    /// A phase of calls on a server that answers each after 5 ms, without known CPU time.
     fn phase(lanes: u32) -> CallPhase {
         let server = Scripted::start(Script::parallel(Latency::Constant(LATENCY))).unwrap();
         let address = server.address();
@@ -337,7 +337,7 @@ mod tests {
         let whole: f64 = phase.parts.iter().filter(|part| part.adds).filter_map(|part| part.seconds).sum();
         assert!((whole / phase.whole_s - 1.0).abs() < 1e-9, "{phase:?}");
         let truth = LATENCY.as_secs_f64();
-        // What the client computes while its call is under way is the client's.
+        // CPU time of the client during its call is the client's part.
         let waited = seconds(&phase, "server wait") + seconds(&phase, "client CPU");
         assert!(waited + seconds(&phase, "network") >= truth, "{phase:?}");
         assert!(seconds(&phase, "server wait") > 0.5 * truth, "{phase:?}");

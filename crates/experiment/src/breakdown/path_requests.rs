@@ -13,14 +13,14 @@ use plimsoll_stats::curve::median;
 const AGAIN: u32 = 100;
 /// Between two paths nothing is asked for: no request is taken for another path's.
 const PAUSE: Duration = Duration::from_millis(50);
-/// Whoever captures has written everything by then.
+/// Time until the capturing program has written everything.
 const MOMENT: Duration = Duration::from_secs(2);
-/// Paths of one directory that grow by a part that leads nowhere, as Joy had them, and of directories in each other.
+/// Paths of one directory that grow by `./` parts, as in Joy's paper, and of nested directories.
 const DOTS: [&str; 4] = [".", "./.", "././.", "./././."];
 const NAMES: [&str; 4] = ["a", "a/b", "a/b/c", "a/b/c/d"];
 
-/// When a path was asked for: first, and again, ns since the Unix epoch, ends included; and how long the first took and the median of
-/// the others, s.
+/// Times of the requests for a path: the first one, and the repetitions, ns since the Unix epoch, ends included; and the duration of the
+/// first one and the median of the others, s.
 struct Asked {
     path: &'static str,
     first: (i64, i64),
@@ -29,11 +29,11 @@ struct Asked {
     again_s: Option<f64>,
 }
 
-/// Asks for attributes of paths below a directory and below a local one, and counts in the capture, where there is one, what the
-/// directory's client sent for them. Makes a few directories for that, and removes them.
+/// Requests attributes of paths below a directory and below a local one, and counts in the capture, if there is one, the requests that
+/// the directory's client sent for them. Creates a few directories for that, and removes them.
 ///
 /// # Errors
-/// A directory cannot be written to, the capture cannot be read, or holds no request.
+/// A directory cannot be written to, the capture cannot be read, or contains no request.
 pub(super) fn count(
     directory: &Path,
     local: &Path,
@@ -54,13 +54,13 @@ pub(super) fn count(
     Ok(all)
 }
 
-/// All paths, with a pause before each. What was made for that is removed.
+/// Requests all paths, with a pause before each. Removes the directories that were created for that.
 fn ask_all(directory: &Path, pause: Duration) -> anyhow::Result<Vec<Asked>> {
     let top = directory.join(format!("plimsoll-breakdown-{}", std::process::id()));
     let deepest = NAMES.last().map_or_else(|| top.clone(), |name| top.join(name));
     std::fs::create_dir_all(&deepest).with_context(|| deepest.display().to_string())?;
     let asked = DOTS.iter().chain(&NAMES).map(|path| ask(&top, path, pause)).collect::<std::io::Result<Vec<_>>>();
-    // Nothing else is in it; what stands in the way of one stands in the way of all.
+    // The directory contains nothing else, so an error concerns all paths.
     let removed = std::fs::remove_dir_all(&top).with_context(|| top.display().to_string());
     let asked = asked?;
     removed?;
@@ -68,7 +68,7 @@ fn ask_all(directory: &Path, pause: Duration) -> anyhow::Result<Vec<Asked>> {
 }
 
 fn ask(top: &Path, path: &'static str, pause: Duration) -> std::io::Result<Asked> {
-    // As it is written: what a path means is the system's to find out.
+    // Unnormalised, so that the operating system resolves the path.
     let whole = PathBuf::from(format!("{}/{path}", top.display()));
     let stat = || {
         let begun = Instant::now();
@@ -84,7 +84,7 @@ fn ask(top: &Path, path: &'static str, pause: Duration) -> std::io::Result<Asked
     Ok(Asked { path, first, again: (begun, now()), first_s, again_s: median(took) })
 }
 
-/// What is known without a capture.
+/// The facts without a capture.
 fn timed(asked: &Asked) -> PathRequests {
     PathRequests {
         call: "stat".to_owned(),

@@ -19,8 +19,8 @@ use crate::runner::{PreparedTarget, Runner};
 use crate::server_side::{ServerMetrics, ServerSideWatch};
 use plimsoll_results::Usage;
 
-/// A phase that brought too few calls is run again, so much longer than it takes for enough of them; where it brought none,
-/// so much longer than it was.
+/// A phase with too few calls is repeated with a longer duration: this factor times the estimated time for enough calls, or, without any
+/// call, times its duration.
 const MORE: f64 = 1.25;
 const MUCH_MORE: f64 = 10.0;
 /// Times that a phase is run, at most.
@@ -36,7 +36,7 @@ pub(super) struct Local {
 }
 
 impl Local {
-    /// The one of this URL, or a temporary one.
+    /// The target of this URL, or a temporary directory.
     pub(super) fn new(url: Option<&str>) -> anyhow::Result<Self> {
         let Some(url) = url else {
             let path = std::env::temp_dir().join(format!("plimsoll-breakdown-{}", std::process::id()));
@@ -55,7 +55,7 @@ impl Local {
 impl Drop for Local {
     fn drop(&mut self) {
         if let Some(path) = &self.temporary {
-            // What is left of it is in the system's folder for what may go.
+            // Remaining files are in the system's folder for temporary files.
             let _ = std::fs::remove_dir_all(path);
         }
     }
@@ -66,9 +66,9 @@ impl Drop for Local {
 pub(super) enum ServerCpuSource {
     /// From its process on this machine.
     Process,
-    /// From an exporter, which tells of a whole machine.
+    /// From an exporter, for the whole machine.
     Machine,
-    /// It is in this process: what is not the client's.
+    /// From this process, without the client's part.
     ThisProcess,
     /// From nowhere.
     Nowhere,
@@ -110,7 +110,7 @@ pub(super) struct Place<'a> {
     local: bool,
 }
 
-/// What came of a place's phases.
+/// Results of a place's phases.
 pub(super) struct Ran<'a> {
     pub(super) levels: Vec<(&'a Phase, LevelResult)>,
     pub(super) facts: Vec<String>,
@@ -133,7 +133,7 @@ impl<'a> Place<'a> {
             let runner = Runner {
                 server_side: watch,
                 remove_files,
-                // The client is part of what is measured: how busy it is, is a result.
+                // The client is part of the measurement, so its CPU usage is a result.
                 client_is_measured: true,
                 ..Runner::new(&phase.workload, monitor, spec.timeout_ns)
             };
@@ -144,7 +144,7 @@ impl<'a> Place<'a> {
         Ok(Self { resolved, prepared_targets, first, local })
     }
 
-    /// Runs every phase, until somebody stops it or one cannot be run: what was measured before is not lost with it.
+    /// Runs every phase, until the run is stopped or one fails; earlier measurements are kept.
     pub(super) fn run(&self, spec: &CallSpec, names: &Arc<Names>) -> Ran<'a> {
         let mut ran = Ran { levels: Vec::new(), facts: Vec::new(), besides: Ok(()) };
         for (number, (phase, runner, prepared)) in (self.first..).zip(&self.prepared_targets) {
@@ -152,7 +152,7 @@ impl<'a> Place<'a> {
             let level = spec.level(phase, number, self.local);
             let next = |ran: &[LevelResult]| {
                 let next = next(ran, &level, phase, spec.calls);
-                // Now that files are made, and the server has all of them in its cache.
+                // After the files were created, which puts them into the server's cache.
                 if next.is_some() {
                     self.empty_caches(phase, spec)?;
                 }
@@ -185,7 +185,7 @@ impl<'a> Place<'a> {
         }
     }
 
-    /// The server, where clients of ours talk to it.
+    /// The server, if Plimsoll's clients connect to it.
     pub(super) fn server(&self) -> Option<&dyn Connector> {
         self.prepared_targets
             .first()
@@ -193,7 +193,7 @@ impl<'a> Place<'a> {
             .filter(|server| server.address().is_some())
     }
 
-    /// Whether clients of ours connect to it.
+    /// Whether Plimsoll's clients connect to it.
     pub(super) fn is_connected(&self) -> bool {
         self.resolved.is_connected()
     }

@@ -18,7 +18,7 @@ use crate::runner::base;
 
 /// The deepest directory.
 const DEEPEST: usize = 4;
-/// Names of the directories, each in the one before.
+/// Names of the nested directories.
 const NAMES: [&str; DEEPEST] = ["a", "b", "c", "d"];
 /// Connections whose first call is timed, for each path.
 const CONNECTIONS: u32 = 5;
@@ -29,7 +29,7 @@ const TOP: &str = "top";
 /// The calls, in words.
 const GETATTR: &str = "getattr";
 const OPEN: &str = "open, close";
-/// A client that does one thing after the other.
+/// A client for sequential operations.
 type Caller = Blocking<Box<dyn Client>>;
 /// A server, and how long connecting or a call may take.
 type Timed<'a> = (&'a dyn Connector, Duration);
@@ -50,7 +50,7 @@ pub(super) fn count(server: Timed<'_>, target: &Target, local: &Path) -> anyhow:
         let opening = directories.iter().map(|path| of(server, OPEN, (&file(path), &root), open_and_close));
         attributes.chain(opening).collect()
     });
-    // Where making them stopped half-way that is what is told: what then cannot be removed was not made.
+    // An error of the creation is reported first; directories that were not created cannot be removed.
     let removed = remove(&mut maker, &directories);
     let mut counted: Vec<PathRequests> = counted?;
     removed?;
@@ -135,7 +135,7 @@ fn make(maker: &mut Caller, directories: &[String]) -> anyhow::Result<()> {
     Ok(())
 }
 
-/// Removes what is there, whatever cannot be removed; tells the first of that.
+/// Removes all existing directories, despite errors; returns the first error.
 fn remove(maker: &mut Caller, directories: &[String]) -> anyhow::Result<()> {
     let mut removed = Ok(());
     for path in directories.iter().rev() {
@@ -163,7 +163,7 @@ fn close(caller: &mut Caller, opened: &Reply) -> anyhow::Result<()> {
     did(caller.act(&Operation::Close { file }), "closing").map(|_| ())
 }
 
-/// Requests and times of a call on connections that make no other: of the first call, and of later ones. `root` is shown as [`TOP`].
+/// Requests and times of a call on connections without other calls: of the first call, and of later ones. `root` is shown as [`TOP`].
 fn of(
     server: Timed<'_>,
     call: &str,
@@ -185,7 +185,7 @@ fn of(
     for _ in 1..AGAIN {
         later.push(took(&mut caller)?);
     }
-    // It has answered all that was asked of it.
+    // All requests are answered, so an error of the disconnect does not matter.
     let _ = caller.leave();
     for _ in 1..CONNECTIONS {
         let mut other = self::caller(server)?;

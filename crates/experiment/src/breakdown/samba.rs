@@ -8,14 +8,14 @@ use anyhow::{Context, bail, ensure};
 
 use super::counters::Counters;
 
-/// smbd tells what it has counted a moment later.
+/// Interval at which smbd publishes its counters.
 const MOMENT: Duration = Duration::from_secs(1);
-/// Moments to wait until it tells nothing new any more: others may use the server, too.
+/// Maximum number of intervals to wait until counters are stable: other clients may use the server, too.
 const MOMENTS: u32 = 5;
 /// Counters that are about requests, and about what smbd asks its own system for.
 const WANTED: [&str; 3] = ["smb2_", "syscall_", "asys_"];
 
-/// What smbd has counted, when it has told it all.
+/// smbd's final counters.
 pub(super) fn settled(configuration: &Path) -> anyhow::Result<Counters> {
     let mut last = read(configuration)?;
     for _ in 0..MOMENTS {

@@ -17,7 +17,7 @@ use trials::Trials;
 const MAX_INVALID_TRIALS: u32 = 3;
 /// Times that the search goes on below a load that the generator could not make.
 const MAX_CAPS: u32 = 3;
-/// A brief run's part of a whole one's length.
+/// Length of a brief run, as a divisor of the full length.
 const BRIEF_FRACTION: u64 = 4;
 /// A brief run's least length, ns.
 const BRIEF_MIN_NS: u64 = 1_000_000_000;
@@ -39,7 +39,7 @@ impl<'a> CapacitySearch<'a> {
         Self { objectives, search: Search::new(bounds), trials: Trials::new(load), invalid_trials: 0, caps: 0 }
     }
 
-    /// Judges the last run, where there is one, and plans the next: `level_at` makes the level of a load and a number.
+    /// Judges the last run, if there is one, and plans the next: `level_at` makes the level of a load and a number.
     ///
     /// # Errors
     /// Those of `level_at`.
@@ -71,7 +71,7 @@ impl<'a> CapacitySearch<'a> {
         Ok(Some(level))
     }
 
-    /// What was found in `ran` runs.
+    /// The result after `ran` runs.
     pub fn summary(self, ran: usize) -> Capacity {
         self.trials.summary(&self.search, self.objectives, ran)
     }
@@ -83,7 +83,7 @@ impl<'a> CapacitySearch<'a> {
                 self.trials.end(last, Some(true), Vec::new());
                 self.invalid_trials = 0;
             }
-            // The server did not cause it, or nobody can tell.
+            // The cause is not the server, or unknown.
             Outcome::Missed(why)
                 if last.generators_fault().is_some()
                     && !self.objectives.missed_on_time(last, self.trials.scheduled()) =>

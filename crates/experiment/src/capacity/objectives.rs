@@ -58,7 +58,7 @@ impl Objectives {
         always.chain(self.given.iter().map(|condition| condition.text.clone())).collect()
     }
 
-    /// The longest time that one of them allows, s; `None` where none speaks of time.
+    /// The longest time that one of them allows, s; `None` if none is about time.
     pub(super) fn longest_s(&self) -> Option<f64> {
         let times =
             self.given.iter().filter(|condition| !condition.more).filter_map(|condition| match condition.threshold {
@@ -123,8 +123,8 @@ fn missed_on_time(condition: &Condition, numbers: &[MovedNumber], scheduled: boo
     })
 }
 
-/// The number that it speaks of; of a schedule, response times from the intended start. (The pause of a client is no
-/// schedule: where it is longer than meant, nobody waits.)
+/// The number that it limits; with a schedule, response times from the intended start. (A client's pause is not a schedule: if it is
+/// longer than planned, no request waits.)
 fn value(condition: &Condition, ran: &LevelResult, scheduled: bool) -> Option<f64> {
     let mut row = Accumulator::default();
     let wanted = ProcedureSet::named(&condition.name).ok();
@@ -180,7 +180,7 @@ mod tests {
         let broken = |text: &str, scheduled| missed_on_time(&parse(text).unwrap(), &numbers, scheduled);
         assert!(broken("p99 < 1us", false) && broken("p99 < 1us", true));
         assert!(!broken("p99 < 10us", true) && !broken("p99 < 200us", false));
-        // Of one operation, or of a number that was not looked at, nobody knows.
+        // The number of an operation that did not occur, or of another metric, is unknown.
         assert!(!broken("getattr.p99 < 1us", false) && !broken("p50 < 1us", false) && !broken("errors < 1%", false));
         assert_eq!(shown(Metric::P99, 107e-6), "107 µs");
     }

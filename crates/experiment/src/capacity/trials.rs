@@ -37,7 +37,7 @@ impl Trials {
         }
     }
 
-    /// What was found. `ran` runs were made.
+    /// The result after `ran` runs.
     pub(super) fn summary(mut self, search: &Search, objectives: &Objectives, ran: usize) -> Capacity {
         // One that was begun and could not be made is in no table.
         self.trials.truncate(ran);
@@ -77,7 +77,7 @@ impl Trials {
         self.trials.iter().map(|one| one.seconds).reduce(f64::max).filter(|&seconds| seconds > 0.0)
     }
 
-    /// What came of it: a word, the interval's ends, and what to say where it is not found.
+    /// The outcome: a word, the interval's ends, and the reason without a result.
     fn outcome(&self, search: &Search, unit: &str) -> (&'static str, Option<f64>, Option<f64>, Option<String>) {
         let answer = match search.next() {
             Next::Over(answer) => answer,
@@ -126,7 +126,7 @@ mod tests {
 
     use super::*;
 
-    /// Twenty clients are as many as the generator makes. Tells the search, and what is told of it.
+    /// The generator's limit is twenty clients. Returns the search and its trials.
     fn bottleneck() -> (Search, Trials) {
         let bounds = Bounds { start: 10.0, most: 1e3, grain: Grain::Whole, resolution: 0.02, runs: 100 };
         let mut search = Search::new(bounds);

@@ -1,4 +1,4 @@
-//! What recordings say of a condition whose sides were not measured in turns: numbers that are independent of each other.
+//! Judges a condition from recordings whose sides were not measured alternately: from independent numbers.
 
 use plimsoll_stats::comparison::{Interval, Metric, independent};
 
@@ -6,7 +6,7 @@ use plimsoll_results::comparison::{Condition, Threshold};
 
 use super::observation::{Observation, RunNumber, grain};
 
-/// What is one of several measurements that are independent of each other.
+/// The unit of independent measurements.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Unit {
     /// A run: each side has one recording.
@@ -20,18 +20,18 @@ pub enum Unit {
 pub(super) struct Apart {
     /// Of the baseline and of the candidate.
     values: [Vec<f64>; 2],
-    /// What one of them is.
+    /// The unit of a number.
     pub(super) unit: Unit,
-    /// All runs together, for what their mean is uncertain by at any number of them.
+    /// All runs together, for the minimum uncertainty of their mean.
     all: Observation,
 }
 
 impl Apart {
-    /// From the runs of each recording of each side. Runs of one recording share a start of the server and a time of day: where a side
-    /// has several recordings, each of them is one number.
+    /// From the runs of each recording of each side. Runs of one recording share a start of the server and a time of day: if a side has
+    /// several recordings, each of them is one number.
     ///
     /// # Errors
-    /// There is none: a ratio to zero.
+    /// There is no ratio to zero.
     pub(super) fn of(condition: &Condition, sides: [&[Vec<RunNumber>]; 2]) -> Result<Self, String> {
         let runs = sides.map(|side| side.iter().flatten().copied().collect::<Vec<_>>());
         let all = Observation::of(condition, [&runs[0], &runs[1]])?;
@@ -53,7 +53,7 @@ impl Apart {
         [self.values[0].len(), self.values[1].len()]
     }
 
-    /// What the condition is about, with an interval; `None` of too few.
+    /// The condition's number with an interval; `None` if there are too few measurements.
     pub(super) fn interval(&self, condition: &Condition, alpha: f64) -> Option<(f64, Interval)> {
         let [baseline, candidate] = &self.values;
         match condition.threshold {
@@ -97,7 +97,7 @@ mod tests {
         assert_eq!((one.outcome, one.known), (Outcome::Undecided, None));
     }
 
-    /// Runs of a recording agree with each other, but recordings do not agree: what a restart does must not be taken for a slower build.
+    /// Runs of a recording agree, but recordings do not: the effect of a restart must not be taken for a slower build.
     #[test]
     fn each_of_several_recordings_is_one_number() {
         let nights: [&[f64]; 4] = [&[1.00, 1.00, 1.00], &[1.06, 1.06, 1.06], &[0.95, 0.95, 0.95], &[1.02, 1.02, 1.02]];
@@ -108,7 +108,7 @@ mod tests {
             (Outcome::Undecided, Seen::Apart([4, 1], Unit::Recording)),
             "{found:?}"
         );
-        // The same runs, taken for independent of each other, would condemn it.
+        // The same runs, treated as independent, would give a wrong verdict.
         let all: Vec<f64> = nights.concat();
         assert_eq!(judged("mean > +3%", [&[&all], &[new]]).outcome, Outcome::Failed);
         let far = judged("mean > +3%", [&nights, &[&[1.4, 1.4, 1.4]]]);

@@ -1,5 +1,5 @@
-//! A candidate that is measured now, against a baseline that was recorded earlier: both must have had the same load and the same load
-//! generator, because nothing else cancels what changed in between.
+//! A new candidate against a baseline that was recorded earlier: both must have the same load and the same load generator, because
+//! nothing else cancels changes in between.
 
 use std::path::{Path, PathBuf};
 
@@ -11,10 +11,10 @@ use plimsoll_results::recording_findings::measured;
 use crate::RunSpec;
 use plimsoll_results::Usage;
 
-/// Checks that each recording is one of a whole run with the load of `ours`, which this machine is about to run.
+/// Checks that each recording is a complete run with the load of `ours`, which this machine will run.
 ///
 /// # Errors
-/// A recording is damaged, or of something else: says what differs.
+/// A recording is damaged, or has another load; the message has the difference.
 pub fn check_earlier(recordings: &[PathBuf], ours: &RunSpec) -> anyhow::Result<()> {
     if ours.levels().any(|(_, level)| level.plan.part.is_some()) {
         let why = "--part: gate needs the whole load; merge the parts' recordings and give them to gate";
@@ -52,7 +52,7 @@ fn why_not(recording: &Recording, ours: &RunSpec) -> anyhow::Result<Option<Strin
     Ok(spec.other_load(ours).or_else(|| other_machine(&recording.manifest.machine, &this_machine())))
 }
 
-/// In what the load generators differ. Its memory has no part in response times.
+/// The difference between the load generators. Memory size does not affect response times.
 fn other_machine(theirs: &Machine, ours: &Machine) -> Option<String> {
     let shown = |machine: &Machine| {
         let known = |name: &Option<String>| name.clone().unwrap_or_else(|| "unknown".to_owned());

@@ -30,10 +30,10 @@ use observation::{Observation, RunNumber};
 use plimsoll_results::comparison::{Condition, compare};
 use question::{MAX_UNCOUNTED, Nothing};
 
-/// What is to be decided, and how long that may take.
+/// Conditions and limits of a gate.
 #[derive(Clone, Debug)]
 pub struct GateSpec {
-    /// What is to fail.
+    /// The conditions.
     pub conditions: Vec<Condition>,
     /// No round begins that would probably end after this time; the first one always does.
     pub budget: Duration,
@@ -134,7 +134,7 @@ impl Gate {
         true
     }
 
-    /// What a comparison sees of the sides: the rounds that count, or all if none does.
+    /// The sides for a comparison: the rounds that count, or all if none does.
     #[must_use]
     pub fn contestants(&self, arms: &[Arm<'_>], names: &Names) -> Vec<Contestant> {
         let none = !self.counted.contains(&true);
@@ -209,7 +209,7 @@ fn number(level: &LevelResult, condition: &Condition) -> Result<RunNumber, Strin
     RunNumber::of(&run, condition)
 }
 
-/// What the runs of a round say of a condition at the `level`th load level.
+/// The observation of a condition at load level `level` in the runs of a round.
 fn observe(condition: &Condition, level: usize, sides: [&[Vec<LevelResult>]; 2]) -> Result<Observation, Nothing> {
     let numbers = |runs: &[Vec<LevelResult>]| -> Result<Vec<RunNumber>, String> {
         let of = |run: &Vec<LevelResult>| number(run.get(level).ok_or("a load level was not run")?, condition);

@@ -1,4 +1,4 @@
-//! What a round says of a condition: one number.
+//! A round's observation of a condition: one number.
 
 use plimsoll_report::collect::comparison::MeasuredRun;
 use plimsoll_stats::comparison::{Metric, Scope, estimate, repeats};
@@ -13,7 +13,7 @@ const NONE_SEEN: f64 = 3.0;
 pub(super) struct RunNumber {
     /// In the metric's unit.
     pub(super) value: f64,
-    /// What it is uncertain by whatever the others are.
+    /// Its minimum uncertainty, whatever the other numbers.
     pub(super) grain: f64,
     /// Operations that it is of.
     pub(super) operations: u64,
@@ -21,7 +21,7 @@ pub(super) struct RunNumber {
 
 impl RunNumber {
     /// # Errors
-    /// The run has nothing of the kind: says what is missing.
+    /// The run has no such number; the message says what is missing.
     pub(super) fn of(run: &MeasuredRun, condition: &Condition) -> Result<Self, String> {
         let Condition { name, metric, .. } = condition;
         let scope = Scope::named(&run.intervals, name).ok_or_else(|| missing(name, run))?;
@@ -33,7 +33,7 @@ impl RunNumber {
     }
 }
 
-/// A run without the operation that a condition is about, and what it has.
+/// An error about a run without the condition's operation, with the operations that it has.
 fn missing(name: &str, run: &MeasuredRun) -> String {
     let is_operation = |scope: &Scope| matches!(scope, Scope::Operation(_));
     let others: Vec<String> = Scope::of(&[&run.intervals]).into_iter().filter(is_operation).map(Scope::name).collect();
@@ -43,14 +43,14 @@ fn missing(name: &str, run: &MeasuredRun) -> String {
     }
 }
 
-/// What a round says: the number that its condition is about, on the scale on which it is judged.
+/// A round's number for the condition, on the scale of the verdict.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub(super) struct Observation {
     /// A difference of logarithms, a difference, or the candidate's number.
     pub(super) value: f64,
-    /// What it is uncertain by whatever the others are.
+    /// Its minimum uncertainty, whatever the other numbers.
     pub(super) grain: f64,
-    /// Operations of the side with fewer of them.
+    /// The smaller number of operations of the two sides.
     operations: u64,
 }
 
@@ -82,7 +82,7 @@ impl Observation {
     }
 }
 
-/// What the mean of the observations is uncertain by at any number of them.
+/// Minimum uncertainty of the observations' mean, at any number of them.
 pub(super) fn grain(metric: Metric, observations: &[Observation]) -> f64 {
     match metric {
         // Runs without an error do not scatter.

@@ -1,4 +1,4 @@
-//! A condition at a load level: what is known of it after each round.
+//! A condition at a load level: its state after each round.
 
 use plimsoll_stats::comparison::{Interval, confidence_sequence};
 
@@ -9,16 +9,16 @@ use plimsoll_results::comparison::{Condition, Outcome, Threshold};
 /// Rounds that may not count because the load generator was the bottleneck, before the gate gives up; from then on, as many as count.
 pub(super) const MAX_UNCOUNTED: usize = 3;
 
-/// A condition at a load level, and what is known of it.
+/// A condition at a load level, and its state.
 #[derive(Clone, Debug)]
 pub struct Question {
-    /// What is to fail.
+    /// The condition.
     pub condition: Condition,
     /// The load, in words.
     pub level: String,
-    /// What is known.
+    /// The outcome so far.
     pub outcome: Outcome,
-    /// What it was judged from.
+    /// The basis of the outcome.
     pub seen: Seen,
     /// The number with its interval, in the unit of the threshold, as of the last of these rounds.
     pub known: Option<Known>,
@@ -27,7 +27,7 @@ pub struct Question {
     /// Why nothing more can become known; `None` where it was decided, or only takes longer.
     pub unanswerable: Option<String>,
     observations: Vec<Observation>,
-    /// Rounds without a number, and why the last of them had none.
+    /// Rounds without a number, and the reason of the last one.
     without: usize,
     /// See `without`.
     lacks: Option<String>,
@@ -42,12 +42,12 @@ pub(super) enum Nothing {
     Ever(String),
 }
 
-/// What a condition was judged from.
+/// The basis of a verdict.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Seen {
-    /// So many rounds.
+    /// A number of rounds.
     Rounds(usize),
-    /// So many runs of the baseline and of the candidate, in no order.
+    /// Numbers of runs of the baseline and of the candidate, in no order.
     Apart([usize; 2], Unit),
 }
 
@@ -76,7 +76,7 @@ impl Question {
         self.outcome == Outcome::Undecided && self.unanswerable.is_none()
     }
 
-    /// A round more. What was decided stays: the interval was right at that time as it is at all others.
+    /// Adds a round. A decision stays: the interval is valid at all times.
     pub(super) fn observe(&mut self, observed: Result<Observation, Nothing>) {
         if !self.is_open() {
             return;
@@ -105,7 +105,7 @@ impl Question {
         }
     }
 
-    /// Why no more is known, if that is not for the number of rounds.
+    /// Why the outcome is unknown, if more rounds would not help.
     pub(super) fn why_unknown(&self) -> Option<String> {
         let reason = self.unanswerable.as_ref().or(self.lacks.as_ref());
         reason.filter(|_| self.outcome == Outcome::Undecided).cloned()

@@ -19,7 +19,7 @@ use crate::rounds::TURNS;
 /// The recordings of a side, each with its runs.
 pub type RecordedSide = Vec<Vec<RecordedRun>>;
 
-/// A run, the place of its recording among those of its side, and its side.
+/// A run, the index of its recording on its side, and its side.
 #[derive(Clone, Copy)]
 struct Placed<'r> {
     side: usize,
@@ -79,7 +79,7 @@ fn levels(sides: &[RecordedSide; 2]) -> anyhow::Result<Vec<Level<'_>>> {
     };
     let [ours, theirs] = [words(&sides[0]), words(&sides[1])];
     let pairs: Vec<(String, String)> = match (ours.as_slice(), theirs.as_slice()) {
-        // The only level of each is compared whatever it is called; the comparison warns of it.
+        // If each side has only one level, they are compared whatever their names; the comparison warns of it.
         ([our], [their]) => vec![(our.clone(), their.clone())],
         _ => ours.iter().filter(|level| theirs.contains(level)).map(|level| (level.clone(), level.clone())).collect(),
     };
@@ -106,7 +106,7 @@ fn levels(sides: &[RecordedSide; 2]) -> anyhow::Result<Vec<Level<'_>>> {
 /// The four runs of a round at each load level.
 type Round<'r> = Vec<[Placed<'r>; 4]>;
 
-/// The complete rounds; `None` if the runs of a level are not in turns, one after the other.
+/// The complete rounds; `None` if the runs of a level were not made alternately.
 fn rounds<'r>(levels: &[Level<'r>]) -> Option<Vec<Round<'r>>> {
     let in_turns = |level: &Level<'r>| -> Option<Vec<[Placed<'r>; 4]>> {
         let apart = level.runs.windows(2).all(|pair| pair[0].run.run.span_ns.1 <= pair[1].run.run.span_ns.0);
@@ -120,7 +120,7 @@ fn rounds<'r>(levels: &[Level<'r>]) -> Option<Vec<Round<'r>>> {
     Some((0..whole).map(|round| all.iter().filter_map(|level| level.get(round).copied()).collect()).collect())
 }
 
-/// Judges round by round, as a gate does; what the rounds are, why it ended, and which of them count.
+/// Judges round by round, like a gate; returns the rounds, the reason for the end, and the rounds that count.
 fn in_turns(
     rounds: &[Round<'_>],
     (questions, conditions): (&mut [Question], &[Condition]),
@@ -176,7 +176,8 @@ fn apart(levels: &[Level<'_>], (questions, conditions): (&mut [Question], &[Cond
     "the limit lies within the interval, or there is none".to_owned()
 }
 
-/// The runs that count. The generator's fault says nothing of the server, so such a run can be left out; any other may be the candidate's.
+/// The runs that count. A fault of the generator says nothing about the server, so such a run can be left out; any other invalid run may
+/// be the candidate's fault.
 fn usable<'r>(level: &Level<'r>) -> Result<Vec<Placed<'r>>, String> {
     for (side, name) in ["baseline", "candidate"].into_iter().enumerate() {
         let spans: Vec<(i64, i64)> =

@@ -1,17 +1,17 @@
-//! What came of a gate.
+//! The result of a gate.
 
 use std::time::Duration;
 
 use super::question::Question;
 use plimsoll_results::comparison::{Judgement, Outcome};
 
-/// What came of it.
+/// The result of a gate.
 pub struct GateResult {
     /// Each condition at each load level.
     pub questions: Vec<Question>,
     /// Why it ended.
     pub why: String,
-    /// What it was decided from.
+    /// The basis of the decision.
     pub basis: Basis,
     /// How long it took.
     pub took: Duration,
@@ -21,14 +21,14 @@ pub struct GateResult {
     pub judged_again: bool,
 }
 
-/// What a gate was decided from.
+/// The basis of a gate's decision.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Basis {
     /// Rounds of runs in turns.
     Rounds {
         /// Complete rounds.
         all: usize,
-        /// Those of them that do not count, because the load generator was the bottleneck.
+        /// Rounds that do not count, because the load generator was the bottleneck.
         uncounted: usize,
     },
     /// Recordings that were not made in turns.

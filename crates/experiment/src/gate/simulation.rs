@@ -1,5 +1,5 @@
-//! How often a gate is wrong, how often it finds 5 %, and what it costs beside a duel of fixed length. Runs are drawn, judging is
-//! the gate's own. `cargo xtask verify gate` prints the table of docs/decisions/0026-sequential-gate.md.
+//! Error rate of a gate, its detection rate for 5 %, and its cost compared with a duel of fixed length. Runs are simulated, the judging
+//! is the gate's own. `cargo xtask verify gate` prints the table of docs/decisions/0026-sequential-gate.md.
 #![allow(clippy::print_stdout, reason = "the table")]
 
 use plimsoll_stats::comparison::{Metric, repeats};
@@ -10,7 +10,7 @@ use super::question::{Nothing, Seen};
 use super::*;
 use plimsoll_results::comparison::Outcome;
 
-/// What the candidate is slower by in A/B.
+/// The candidate is slower by this fraction in A/B.
 const DIFFERENCE: f64 = 0.05;
 
 /// How runs of the same server scatter about their mean, on the scale of logarithms.
@@ -19,11 +19,11 @@ enum Noise {
     Normal,
     /// Student's t with five degrees of freedom: a run that is far off now and then.
     Outliers,
-    /// Half of the variance is a slow wave that all runs of both sides have, one after the other (AR 1, 0.9 from run to run).
+    /// Half of the variance is a slow wave common to consecutive runs of both sides (AR 1, 0.9 from run to run).
     Drift,
 }
 
-/// Draws runs one after the other.
+/// Simulates consecutive runs.
 struct Runs {
     random: Random,
     noise: Noise,
@@ -57,7 +57,7 @@ impl Runs {
     }
 }
 
-/// What came of so many gates.
+/// Results of a number of gates.
 #[derive(Clone, Copy, Debug, Default)]
 struct Came {
     failed: f64,
@@ -116,7 +116,7 @@ fn a_hundred_pairs_of_each() {
     assert!(same.failed <= 0.05 && same.passed >= 0.9, "{same:?}");
     let slower = gates("+2.5%", noise, DIFFERENCE, (100, 60));
     assert!(slower.failed >= 0.9 && slower.passed <= 0.05, "{slower:?}");
-    // The worst case: what is true is the limit itself, and any decision is wrong.
+    // The worst case: the true value is the limit itself, and any decision is wrong.
     let at_limit = gates("+0%", noise, 0.0, (100, 60));
     assert!(at_limit.failed + at_limit.passed <= 0.05, "{at_limit:?}");
 }

@@ -1,4 +1,4 @@
-//! What came of a gate, as people and other programs read it.
+//! The result of a gate for people and for other programs.
 
 mod content;
 mod csv;
@@ -10,7 +10,7 @@ pub use content::GateSummary;
 pub use words::{line, why_ended};
 
 impl GateSummary<'_> {
-    /// For a terminal of so many columns.
+    /// The text for a terminal of this width.
     #[must_use]
     pub fn text(&self, columns: usize) -> String {
         words::text(self, columns)

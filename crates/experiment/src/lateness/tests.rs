@@ -4,7 +4,7 @@ use plimsoll_drive::engine::{Answered, Generator, Lateness, WorkerCpu};
 
 use super::*;
 
-/// So many requests of 100 µs, of which the last `late` were read 8 ms late.
+/// `requests` requests of 100 µs, the last `late` of which were read 8 ms late.
 fn lateness(requests: u64, late: u64) -> Lateness {
     let mut lateness = Lateness { lost_ns: late * 8_000_000, requests: late, ..Lateness::default() };
     for at in 0..requests {
@@ -82,7 +82,7 @@ fn a_mean_that_few_requests_moved_costs_the_mean_alone() {
         "{said}"
     );
     assert!(said.ends_with("; p50, p90, p95 from the intended start are reliable"), "{said}");
-    // 6 % of them are p95, 15 % are p90.
+    // 6 % of them affect p95, 15 % affect p90.
     let found = verdict(&scheduled(1_500, 90));
     assert_eq!(found[0].verdict, plimsoll_model::Verdict::Partial, "{found:?}");
     assert!(found[0].text.contains("p50, p90 from the intended start are reliable"), "{found:?}");

@@ -1,13 +1,13 @@
-//! The intervals of a level that goes on, as they were at the latest checkpoint of each worker.
+//! The intervals of a running level at the latest checkpoint of each worker.
 //!
-//! Workers hand over intervals as these end, and with a checkpoint those that have not ended. What a worker hands over behind its
-//! checkpoint is later than the statistics of that checkpoint: it waits for the next one.
+//! Workers send intervals when these end, and with a checkpoint the unfinished ones. Intervals that a worker sends after its checkpoint
+//! are later than the statistics of that checkpoint: they wait for the next one.
 
 use std::collections::BTreeMap;
 
 use plimsoll_stats::{Interval, Intervals};
 
-/// What the workers of a level have handed over.
+/// The intervals that the workers of a level have sent.
 pub(super) struct CheckpointIntervals {
     /// Ended before the latest checkpoint of their worker.
     ended: Intervals,
@@ -56,14 +56,14 @@ mod tests {
         plimsoll_testkit::transaction(Procedure::of(Protocol::Nfs3, 6), ns, 1_000)
     }
 
-    /// At every checkpoint the intervals are those of what each worker had measured at its latest one, whatever it handed over since.
+    /// At every checkpoint the intervals are those of each worker's latest checkpoint, whatever it has sent since.
     #[test]
     fn each_worker_counts_as_it_was_at_its_checkpoint() {
         const STEP: i64 = 7_000_000;
         let width = IntervalWidth::NARROW;
         let mut random = Random::new(15);
         let mut workers = [0, 1, 2].map(|_| IntervalRecorder::new(Intervals::new(width)));
-        // What each had measured: all of it, and how much of that at its latest checkpoint.
+        // Each worker's measurements: all of them, and the number at its latest checkpoint.
         let mut measured: [(Vec<Transaction>, usize); 3] = Default::default();
         let mut found = CheckpointIntervals::new(Intervals::new(width));
         for step in 1..3_000_i64 {

@@ -1,6 +1,6 @@
-//! Counters that only grow, and what they say of a span of time.
+//! Monotonic counters, and their rates over a span of time.
 
-/// What a server has done so far; `None` where it does not tell.
+/// A server's counters so far; `None` if unknown.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
 pub(super) struct Counters {
     /// Processor time, s.
@@ -9,10 +9,10 @@ pub(super) struct Counters {
     pub(super) disk_write_bytes: Option<f64>,
     pub(super) received_bytes: Option<f64>,
     pub(super) sent_bytes: Option<f64>,
-    /// Read from disks by the whole machine, and the time that these reads took, s, one beside the other.
+    /// Bytes read from disks by the whole machine, and the sum of the times of these reads, s.
     pub(super) machine_read_bytes: Option<f64>,
     pub(super) machine_read_s: Option<f64>,
-    /// Reads of the whole machine's disks, and what was written to them and by how many writes.
+    /// Number of reads of the whole machine's disks, bytes written to them, and number of writes.
     pub(super) machine_reads: Option<f64>,
     pub(super) machine_write_bytes: Option<f64>,
     pub(super) machine_writes: Option<f64>,
@@ -29,7 +29,7 @@ pub(super) struct Sample {
 const FAR_APART: i64 = 5_000_000_000;
 
 impl Counters {
-    /// Each counter of both; `None` where one of them has none.
+    /// Combines the counters of both; `None` if one of them is missing.
     fn with(self, other: Counters, join: impl Fn(f64, f64) -> Option<f64>) -> Counters {
         let one = |pick: fn(&Counters) -> Option<f64>| pick(&self).zip(pick(&other)).and_then(|(a, b)| join(a, b));
         Counters {
@@ -48,7 +48,7 @@ impl Counters {
 }
 
 impl Counters {
-    /// Of rates: the time that the server's reads took at disks, s/s: its share, by bytes, of what the machine's disks took.
+    /// For rates: disk time of the server's reads, s/s: its fraction, by bytes, of the time of the machine's disks.
     pub(super) fn disk_read_s(&self) -> Option<f64> {
         its_share((self.disk_read_bytes, self.machine_read_bytes), self.machine_read_s)
     }
@@ -64,7 +64,7 @@ impl Counters {
     }
 }
 
-/// What of a number of the machine's disks is the server's, by its share of their bytes: a process is told bytes alone.
+/// The server's part of a disk metric of the machine, by its fraction of bytes, because the system counts only bytes per process.
 fn its_share((own, machine): (Option<f64>, Option<f64>), of: Option<f64>) -> Option<f64> {
     let own = own?;
     if own == 0.0 {
@@ -74,8 +74,8 @@ fn its_share((own, machine): (Option<f64>, Option<f64>), of: Option<f64>) -> Opt
     Some(of? * (own / machine).min(1.0))
 }
 
-/// How much a second each counter grew over a span; `None` where nobody looked around its ends, and for a counter that went
-/// back (a server that was restarted, a child that took its count with it).
+/// Rate of each counter over a span, per second; `None` without samples near its ends, and for a counter that went back (a restarted
+/// server, or an ended child).
 pub(super) fn between(samples: &[Sample], (first, last): (i64, i64)) -> Option<Counters> {
     let seconds = last.checked_sub(first).filter(|&length| length > 0)? as f64 / 1e9;
     let inside = samples.iter().filter(|sample| sample.at_ns >= first && sample.at_ns <= last);

@@ -5,21 +5,21 @@ use anyhow::Context;
 use super::counters::Counters;
 use super::{PATIENCE, Source};
 
-/// A page of metrics may have so many bytes; those of machines with hundreds of disks have one.
+/// Maximum size of a page of metrics, bytes; enough for machines with hundreds of disks.
 const LARGEST: u64 = 16 << 20;
 
-/// What is added up of a page: the name of a metric, and labels (or beginnings of their values) that leave a line out.
+/// A sum over a page: the name of a metric, and label values (or their beginnings) that exclude a line.
 struct Metric {
     names: &'static [&'static str],
     without: &'static [(&'static str, &'static str)],
 }
 
-/// Processor time that is not idle. (Windows's privileged time holds that of deferred calls and interrupts.)
+/// CPU time except idle. (On Windows, privileged time includes deferred calls and interrupts.)
 const CPU: Metric = Metric {
     names: &["node_cpu_seconds_total", "windows_cpu_time_total"],
     without: &[("mode", "idle"), ("mode", "iowait"), ("mode", "dpc"), ("mode", "interrupt")],
 };
-/// Whole disks: what is stacked on them or a part of them would be counted twice.
+/// Only whole disks: partitions and stacked devices would be counted twice.
 const DISK_READ: Metric = Metric {
     names: &["node_disk_read_bytes_total", "windows_physical_disk_read_bytes_total"],
     without: &[("device", "dm-"), ("device", "md"), ("device", "loop")],
@@ -96,12 +96,12 @@ fn counters(page: &str) -> Counters {
 }
 
 impl Metric {
-    /// The sum over all lines of it; `None` where there is none, or one makes no sense.
+    /// The sum over its lines; `None` without lines, or if one is invalid.
     fn sum(&self, page: &str) -> Option<f64> {
         page.lines().filter_map(|line| self.value(line)).reduce(|a, b| Some(a? + b?))?
     }
 
-    /// `name{label="value",…} number [time]`; `None` where the line is not one of its.
+    /// Parses `name{label="value",…} number [time]`; `None` if the line belongs to another metric.
     fn value(&self, line: &str) -> Option<Option<f64>> {
         let end = line.find(['{', ' '])?;
         let (name, rest) = line.split_at(end);

@@ -1,4 +1,4 @@
-//! What the server says of itself while it is driven: processor, disk and network, beside the client's numbers.
+//! The server's own metrics while it is driven: processor, disk and network, for comparison with the client's numbers.
 
 mod counters;
 mod exporter;
@@ -21,11 +21,11 @@ use process::{Disks, Tree};
 const CHECK_INTERVAL: Duration = Duration::from_millis(500);
 /// How long a look may take.
 const PATIENCE: Duration = Duration::from_secs(3);
-/// Looks back from the last one that show what the server does now …
+/// Number of samples before the last one that show the current state.
 const LATELY: usize = 2;
-/// … unless the last one is older than this, ns.
+/// Maximum age of the last sample for the current state, ns.
 const STALE_NS: i64 = 5_000_000_000;
-/// Looks kept: more than a day of them.
+/// Maximum number of samples: more than a day.
 const MOST_SAMPLES: usize = 1 << 18;
 
 /// Where the server's own numbers come from.
@@ -118,14 +118,14 @@ impl Seen {
 }
 
 impl ServerSideWatch {
-    /// What the server did in a measured phase in which `operations` were answered.
+    /// The server's metrics in a measured phase with `operations` answered operations.
     pub fn during(&self, span_ns: (i64, i64), operations: u64) -> ServerSide {
         self.look_after(span_ns.1);
         let samples = self.seen.samples.lock().unwrap_or_else(PoisonError::into_inner);
         self.found(&samples, span_ns, operations)
     }
 
-    /// What it did in the last second or so, as of `now_ns`; nobody waits for a look.
+    /// The server's metrics in about the last second, as of `now_ns`; never waits for a sample.
     pub fn lately(&self, now_ns: i64) -> Option<ServerSide> {
         let samples = self.seen.samples.lock().unwrap_or_else(PoisonError::into_inner);
         let mut latest = samples.all.iter().rev();

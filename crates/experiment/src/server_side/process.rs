@@ -17,11 +17,11 @@ pub(super) struct Tree {
     ticks: f64,
 }
 
-/// What is read of a process.
+/// Data of a process.
 struct One {
     parent: i32,
     cpu_ticks: f64,
-    /// Those of children that have ended and were waited for.
+    /// CPU time of ended children that were waited for.
     waited_ticks: i64,
     /// Read from and written to disks, bytes.
     disk: Option<(f64, f64)>,
@@ -59,7 +59,7 @@ impl Source for Tree {
             anyhow::ensure!(all.contains_key(&self.root), "process {} has ended", self.root);
             let tree = self.descendants(&all);
             let ours = || tree.iter().filter_map(|pid| all.get(pid));
-            // A child that ended in between is in neither its own count nor its parent's, or in both.
+            // A child that ended in between is missing in both counts, or counted twice.
             let waited = |all: &BTreeMap<i32, One>| tree.iter().map(|pid| Some(all.get(pid)?.waited_ticks)).collect();
             let (before, after): (Option<Vec<i64>>, Option<Vec<i64>>) = (waited(&all), waited(&self::all()?));
             if before != after {
@@ -92,8 +92,8 @@ impl Source for Disks {
 /// Bytes of a sector in /proc/diskstats, whatever the disk's own are.
 const SECTOR: f64 = 512.0;
 
-/// What this machine's disks have read and written; `None` where the system does not tell. What is stacked on disks (partitions, dm, md,
-/// loop) has no device of its own.
+/// Bytes read and written by this machine's disks; `None` if the system does not report them. Stacked devices (partitions, dm, md, loop)
+/// have no hardware device.
 fn disks() -> Option<Counters> {
     let all = procfs::diskstats().ok()?;
     let whole: Vec<&DiskStat> =
@@ -118,7 +118,7 @@ fn all() -> anyhow::Result<BTreeMap<i32, One>> {
 impl One {
     fn of(process: &Process) -> Option<Self> {
         let stat = process.stat().ok()?;
-        // With that of children that have ended: a server that forks for each connection loses none.
+        // Includes ended children, so that a server that forks per connection is counted completely.
         let waited = stat.cutime.max(0) + stat.cstime.max(0);
         let cpu_ticks = (stat.utime + stat.stime) as f64 + waited as f64;
         let disk = process.io().ok().map(|io| (io.read_bytes as f64, io.write_bytes as f64));
@@ -134,7 +134,7 @@ mod tests {
     fn this_process_and_its_child_are_seen() {
         let mut tree = Tree::new(std::process::id()).unwrap();
         let before = tree.read().unwrap();
-        // Ends by itself after two seconds of processor time, whatever becomes of this test.
+        // Ends by itself after two seconds of CPU time, even if the test fails.
         let busy = ["-c", "ulimit -t 2; while :; do :; done"];
         let mut child = std::process::Command::new("sh").args(busy).spawn().unwrap();
         let all = all().unwrap();

@@ -15,7 +15,7 @@ use super::outliers::{Found, jitter};
 use crate::LevelResult;
 use crate::live::LiveFeed;
 
-/// What a report shows of each procedure.
+/// A report's numbers for each procedure.
 fn numbers(level: &LevelResult) -> Vec<(String, u64, u64, Times, Option<Times>)> {
     let row = |(procedure, row): (plimsoll_model::Procedure, &plimsoll_stats::Accumulator)| {
         let response = row.response().into_owned();

@@ -1,5 +1,5 @@
-//! Servers that treat a size, or a client, otherwise than all else: the report must find and name them. The real client and engine
-//! on the scripted server, in memory under a virtual clock.
+//! Servers that treat a size, or a client, differently from all others: the report must find and name them. The real client and engine on
+//! the scripted server, in memory under a virtual clock.
 #![allow(clippy::unwrap_used, reason = "a test may stop where it stands")]
 
 use std::sync::Arc;
@@ -30,7 +30,7 @@ use crate::sink::{MeasuringSink, SinkOptions};
 const START: i64 = 1_700_000_000_000_000_000;
 const CLIENTS: u32 = 8;
 
-/// A client that reads blocks of its own file, one after the other.
+/// A client that reads consecutive blocks of its own file.
 struct Reading {
     path: String,
     block: u32,
@@ -84,13 +84,13 @@ impl Found {
         Self { server, names: Arc::new(names), _mount: mount }
     }
 
-    /// All clients read blocks of so many bytes for a second.
+    /// All clients read blocks of `block` bytes for a second.
     fn level(&self, odd: Oddities, number: u32, block: u32) -> LevelResult {
         let script = Script { odd, draw: Draw::Independent, ..Script::parallel(jitter(MIDDLE)) };
         self.loaded(&script, CLIENTS, (number, 1_000_000_000), block)
     }
 
-    /// So many clients read blocks of so many bytes for so many ns; each number has draws of its own.
+    /// `clients` clients read blocks of `block` bytes for `ns`; each number has other random numbers.
     pub(super) fn loaded(&self, script: &Script, clients: u32, (number, ns): (u32, u64), block: u32) -> LevelResult {
         let phases = Phases { warmup_ns: 100_000_000, measured_ns: Some(ns), ..Phases::default() };
         let load = Load::Closed { clients, think: Pause::None };
@@ -107,7 +107,7 @@ impl Found {
         level
     }
 
-    /// A plan of clients that read blocks of so many bytes; the generator's thread is kept from running as `delays` say.
+    /// A plan of clients that read blocks of this size; `delays` controls when the generator's thread runs.
     pub(super) fn driven(
         &self,
         script: &Script,
@@ -124,7 +124,7 @@ impl Found {
         added_up((ran, depth), plan, words, &self.names, true)
     }
 
-    /// The same while somebody looks on, who takes what there is at every checkpoint.
+    /// The same with a live view that takes the data at every checkpoint.
     pub(super) fn watched(&self, script: &Script, plan: &Plan, live: &LiveFeed, look: impl Fn() + Sync) -> LevelResult {
         let level_spec =
             LevelSpec { plan: plan.clone(), words: String::new(), curve: None, parameter: None, share: None };
@@ -180,7 +180,7 @@ impl Found {
     }
 }
 
-/// What a call takes, about.
+/// Approximate duration of a call.
 const MIDDLE: Duration = Duration::from_millis(4);
 
 /// This time, give or take a tenth.
@@ -230,7 +230,7 @@ fn an_unfair_and_a_lossy_client_are_found_and_named() {
     assert!(text.contains("client 5 is served slower") && text.contains("client 7 is lossy"), "{text}");
     let listed: Vec<u32> = spread.clients.iter().map(|one| one.client).collect();
     assert_eq!(listed, (1..=CLIENTS).collect::<Vec<_>>());
-    // The fifth waits half as long again for each read, so it does two thirds of what others do.
+    // The fifth client waits half as long again for each read, so it completes two thirds of the others' reads.
     let (slow, other) = (spread.clients[4], spread.clients[0]);
     let (times, iterations) = (
         slow.mean_s.unwrap() / other.mean_s.unwrap(),
@@ -243,7 +243,7 @@ fn an_unfair_and_a_lossy_client_are_found_and_named() {
     assert_eq!(fair.stages[0].spread.outliers, [], "{text}");
 }
 
-/// What a recording keeps of a run is all that it follows from.
+/// The recorded data of a run determines all its results.
 #[test]
 fn a_run_that_is_repeated_from_its_spec_has_the_same_statistics() {
     use plimsoll_stats::Times;

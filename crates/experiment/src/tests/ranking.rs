@@ -17,7 +17,7 @@ const CLIENTS: [u32; 2] = [1, 4];
 /// Of a level, ns.
 const LENGTH: u64 = 2_000_000_000;
 
-/// A sweep over clients and sizes of a server that takes so long over a call; `seed` decides its draws.
+/// A sweep over clients and sizes of a server with this time per call; `seed` determines its random numbers.
 fn sweep(found: &Found, name: &str, middle: Duration, seed: u32) -> Contestant {
     let script = Script { draw: Draw::Independent, ..Script::parallel(jitter(middle)) };
     let mut levels = Vec::new();

@@ -13,11 +13,11 @@ use plimsoll_workload::{Arrivals, Load, Pause, Phases};
 use super::outliers::Found;
 use crate::level::LevelResult;
 
-/// What a call takes: less than a processor takes to wake up.
+/// Duration of a call: less than a processor's wake-up latency.
 const CALL: Duration = Duration::from_micros(60);
 /// An idle processor, ns.
 const QUIET: Delays = Delays { waking_ns: 50_000, taken_ns: (0, 0) };
-/// Somebody else has 85 % of it, in slices of 8.5 ms.
+/// Other work has 85 % of the processor, in slices of 8.5 ms.
 const STARVED: Delays = Delays { waking_ns: 50_000, taken_ns: (10_000_000, 8_500_000) };
 
 /// A closed loop, a rate, and users.
@@ -85,8 +85,8 @@ fn a_checkpoint_knows_how_late_the_generator_was_and_how_sure_its_numbers_are() 
     assert!(about.response_mean_interval.is_some() && (2.9..3.2).contains(&quiet.seconds()), "{}", quiet.seconds());
 }
 
-/// Once in half a second somebody else has the processor for 4 ms: a closed loop of 10,000 a second does not lose a hundredth, and its
-/// slowest request is that.
+/// Other work has the processor for 4 ms once in half a second: a closed loop of 10,000 per second loses less than a hundredth, and its
+/// slowest request takes about that long.
 #[test]
 fn a_moment_without_it_costs_the_slowest_request() {
     let found = Found::new();

@@ -1,4 +1,4 @@
-//! What players of a load file tell besides their transactions: how far they came, and what did not come as it should.
+//! Reports of the players of a load file besides their transactions: progress and deviations.
 
 use std::collections::BTreeMap;
 use std::sync::{Mutex, MutexGuard, PoisonError};
@@ -7,9 +7,9 @@ use super::line::{Line, Op};
 use super::script::Script;
 use super::{grammar, statuses::Expected};
 
-/// Kinds of deviations that are told apart; what comes beyond is counted together.
+/// Maximum number of kinds of deviations; further ones are counted together.
 const MOST_KINDS: usize = 32;
-/// Lines that are told of each kind.
+/// Maximum number of reported lines per kind.
 const LINES: usize = 3;
 
 /// What all players of a load file did. Whole run: warm-up and the rest outside of the measured phase included.
@@ -32,11 +32,11 @@ struct Counts {
 /// A kind of deviation.
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub(super) enum Deviation {
-    /// Something else came than the line says: the operation, what it says, what came.
+    /// Another result than in the line: the operation, the expected result, the actual one.
     Unexpected(&'static str, Expected, String),
-    /// Other bytes were moved than the line says.
+    /// Another number of bytes was moved than in the line.
     Moved(&'static str),
-    /// The operation is none of the protocol's, the client's or the server's: its name, and who says so.
+    /// The protocol, the client or the server does not support the operation: its name, and which of them.
     Impossible(String, String),
     /// Nothing was sent, because the file that the line works on was never opened.
     NotOpen(&'static str),
@@ -48,13 +48,13 @@ struct Count {
     lines: Vec<u32>,
 }
 
-/// What a player has counted since it last told.
+/// A player's counts since its last report.
 #[derive(Clone, Copy, Debug, Default)]
 pub(super) struct Counted {
     pub(super) lines: u64,
-    /// Lines of which came what they say.
+    /// Lines with the expected result.
     pub(super) as_expected: u64,
-    /// Those of them that were refused as they were meant to be.
+    /// Those that were refused as expected.
     pub(super) refused: u64,
 }
 
@@ -83,12 +83,12 @@ impl Account {
         counts.refused += counted.refused;
     }
 
-    /// Somebody came to the end of the file.
+    /// A player reached the end of the file.
     pub(super) fn played(&self) {
         self.counts().plays += 1;
     }
 
-    /// Somebody lost a connection, and begins anew.
+    /// A player lost its connection, and restarts.
     pub(super) fn restarted(&self) {
         self.counts().restarts += 1;
     }
@@ -125,7 +125,7 @@ impl Deviation {
         grammar::name_of(line.name)
     }
 
-    /// What the line does is none of the things that can be done.
+    /// A deviation for a line with an unsupported operation.
     pub(super) fn impossible(line: &Line, why: impl Into<String>) -> Self {
         let name = Self::name(line);
         let class = match line.op {

@@ -78,7 +78,7 @@ impl<'a> Arguments<'a> {
         self.texts.intern(&path)
     }
 
-    /// A directory and what is searched in it.
+    /// A directory and the search pattern in it.
     pub(super) fn search(&mut self) -> Result<(Text, Text), String> {
         let path = self.path_text()?;
         let (directory, pattern) = path.rsplit_once('/').unwrap_or(("", &path));
@@ -144,7 +144,7 @@ impl<'a> Arguments<'a> {
         }
     }
 
-    /// Takes what is left without looking at it.
+    /// Skips the remaining arguments.
     pub(super) fn ignore(&mut self) {
         self.words = &[];
     }

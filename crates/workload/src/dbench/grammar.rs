@@ -92,15 +92,15 @@ const OPERATIONS: &[(&str, Reader)] = &[
     ("TEST4", unavailable),
 ];
 
-/// What a name is called.
+/// The text of a name.
 pub(super) fn name_of(name: Name) -> &'static str {
     OPERATIONS.get(usize::from(name.0)).map_or("", |(name, _)| name)
 }
 
-/// What a line that is neither empty nor a remark says.
+/// Parses a line that is neither empty nor a comment.
 ///
 /// # Errors
-/// What is wrong with it.
+/// The description of the error.
 pub(super) fn line(number: u32, text: &str, texts: &mut Texts) -> Result<Line, String> {
     let words = words(text)?;
     let mut words = words.as_slice();

@@ -63,7 +63,7 @@ pub(super) fn of_entries(level: u64) -> Option<InfoClass> {
     Some(InfoClass(class))
 }
 
-/// Whether TRANS2 SET_FILE_INFORMATION sets times and attributes: the one thing whose values a load file need not say.
+/// Whether TRANS2 SET_FILE_INFORMATION sets times and attributes, whose values a load file may leave out.
 pub(super) fn sets_attributes(level: u64) -> bool {
     matches!(level, 0x101 | 1004)
 }

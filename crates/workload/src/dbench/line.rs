@@ -1,10 +1,10 @@
-//! What a line of a load file says.
+//! A parsed line of a load file.
 
 use plimsoll_client::operation::{Disposition, InfoClass, Kind};
 
 use super::statuses::Expected;
 
-/// One line, or what it is in a loop.
+/// One line, or a line in a loop.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub(crate) struct Line {
     /// Its number in the file, from 1.
@@ -39,15 +39,15 @@ pub(crate) enum File {
 pub(crate) enum Place {
     /// There.
     At(u64),
-    /// So much behind that of the line before.
+    /// This distance after the previous line's offset.
     Behind(u64),
-    /// Behind that of the line before by the client's number.
+    /// After the previous line's offset, at a distance that depends on the client's number.
     BehindByClient,
     /// Drawn, as one of the script's formulas says.
     Drawn(u32),
 }
 
-/// What is done.
+/// The operation.
 #[derive(Clone, Copy, Debug, PartialEq)]
 #[allow(missing_docs, reason = "each variant's line names its fields")]
 pub(crate) enum Op {
@@ -124,7 +124,7 @@ pub(crate) enum Op {
     Remove {
         path: Text,
     },
-    /// A directory and all that is in it, if it is there.
+    /// Removes a directory with its contents, if it exists.
     RemoveTree {
         path: Text,
     },

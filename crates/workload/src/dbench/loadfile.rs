@@ -1,4 +1,4 @@
-//! A load file as it is read: plain or compressed text.
+//! Reads a load file: plain or compressed text.
 
 use std::fmt;
 use std::fs::File;
@@ -21,7 +21,7 @@ pub(crate) struct LoadFile {
 /// Why a load file is of no use.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) struct LoadFileError {
-    /// The line, from 1; 0 where it is the file as a whole.
+    /// The line, from 1; 0 for the file as a whole.
     pub(crate) line: usize,
     pub(crate) problem: String,
 }
@@ -50,7 +50,7 @@ impl LoadFile {
     }
 }
 
-/// Whatever else a path may name could go on for ever, or wait.
+/// Other kinds of files may be endless, or block.
 fn open(path: &Path) -> io::Result<File> {
     if !std::fs::metadata(path)?.is_file() {
         return Err(io::Error::new(io::ErrorKind::InvalidInput, "the load file is not a regular file"));

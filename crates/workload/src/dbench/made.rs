@@ -1,4 +1,4 @@
-//! Which paths a load file can make: nothing else is removed from the directory of a player.
+//! The paths that a load file can create: only these are removed from a player's directory.
 
 use std::collections::{BTreeSet, HashSet};
 
@@ -16,9 +16,9 @@ const LONGEST: usize = 4096;
 #[derive(Debug, Default)]
 pub(crate) struct MadePaths {
     plain: HashSet<Box<str>>,
-    /// Paths with `$1` and the like in them.
+    /// Paths with placeholders such as `$1`.
     drawn: Vec<Vec<Piece>>,
-    /// What each of the ten strings can be: for each pattern, the characters of each place.
+    /// The possible values of each of the ten strings: for each pattern, the characters at each position.
     strings: [Vec<Vec<Box<[char]>>>; STRINGS],
 }
 
@@ -31,7 +31,7 @@ enum Piece {
 }
 
 impl MadePaths {
-    /// Those of these lines; `draws` says whether `$1` stands for a string.
+    /// The paths of these lines; `draws` says whether `$1` stands for a random string.
     pub(super) fn of(lines: &[Line], texts: &[Box<str>], draws: bool) -> Self {
         let text = |text: super::line::Text| texts.get(text.0 as usize).map_or("", |text| text);
         let (mut all, mut renamed, mut made) = (BTreeSet::new(), BTreeSet::new(), Self::default());
@@ -119,7 +119,7 @@ fn follow(renamed: &BTreeSet<(String, String)>, all: &mut BTreeSet<String>) {
     }
 }
 
-/// As the player reads it: `$` and a digit is a string, any other `$` is itself.
+/// As the player reads it: `$` and a digit is a string, any other `$` is literal.
 fn pieces_of(text: &str) -> Vec<Piece> {
     let mut pieces = Vec::new();
     let mut chars = text.chars().peekable();

@@ -1,12 +1,12 @@
-//! Replay of dbench's load files: NetBench and the like, line by line, on any target.
+//! Replay of dbench's load files (such as NetBench), line by line, on any target.
 //!
 //! ```text
 //! load file ─ loadfile (text, gzip) ─ grammar (lines) ─ script (checked) ─ player: a Scenario
 //!                                              statuses (what each line expects) ─┘ └─ account (what did not come so)
 //! ```
 //!
-//! A player is one slot of one client. It plays the file from its beginning to its end in a directory of its own, over and
-//! over, a line an iteration, and compares what comes of each line with the status that the line names.
+//! A player is one slot of one client. It replays the file repeatedly in a private directory, one line per iteration, and compares the
+//! result of each line with the status in the line.
 //!
 //! Spec: dbench 3, 4 and 5 (child.c, fileio.c, nfsio.c, smb.c), and smbtorture's BENCH-NBENCH of Samba 4
 

@@ -17,7 +17,7 @@ use crate::fileset::FileSetError;
 use crate::scenario::{Scenario, ScenarioStep, Verdict};
 use crate::{Sweep, Swept, Tree};
 
-/// Connections that a player loses in one play, at most, if nothing else ends the run.
+/// Maximum number of connections that a player may lose per replay of the file.
 const MOST_RESTARTS: u32 = 10;
 
 /// Where and how often a script is played.
@@ -25,9 +25,9 @@ const MOST_RESTARTS: u32 = 10;
 pub(crate) struct Stage {
     pub(crate) script: Arc<Script>,
     pub(crate) account: Arc<Account>,
-    /// What is written.
+    /// The content of written files.
     pub(crate) content: Arc<Content>,
-    /// The player's own directory, relative to the share or export; the one that it is in must be there.
+    /// The player's private directory, relative to the share or export; its parent must exist.
     pub(crate) root: String,
     pub(crate) client_index: u32,
     pub(crate) seed: u64,
@@ -46,7 +46,7 @@ pub(crate) struct Player {
     closing: Vec<FileKey>,
     /// A line is over.
     iteration_over: bool,
-    /// What was asked for last.
+    /// The last requested step.
     asked: Move,
     /// The line that is next, or under way.
     at: usize,
@@ -56,7 +56,7 @@ pub(crate) struct Player {
     plays: u32,
     /// Connections lost since the last play was over.
     restarts: u32,
-    // In order: what is left open is closed in the same order each time.
+    // Sorted, so that the remaining files are always closed in the same order.
     by_handle: BTreeMap<u32, FileKey>,
     by_path: BTreeMap<String, FileKey>,
     strings: [String; STRINGS],
@@ -86,12 +86,12 @@ enum Act {
     Over,
 }
 
-/// What a player asks for.
+/// A player's next step.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Move {
     Sweep,
     MakeRoot,
-    /// What the line says.
+    /// The operation in the line.
     Play,
     /// The file that the line names by its path.
     Open,
@@ -157,7 +157,7 @@ impl Player {
         }
     }
 
-    /// Removes the player's directory, or what is at a path in it.
+    /// Removes the player's directory, or the object at a path in it.
     fn sweep_of(&self, path: String) -> Sweep {
         let Stage { root, script, .. } = &self.stage;
         Sweep::tree(path, Tree { root: root.clone(), made: Arc::clone(script.made()) })
@@ -293,7 +293,7 @@ impl Player {
                 self.act = Act::Playing;
                 return Verdict::Expected;
             }
-            // Whoever finds no place for his directory has nothing to play in.
+            // A player that cannot create its directory cannot play.
             Err(failure) if matches!(failure.cause, Cause::Status | Cause::CallRejected | Cause::Unsupported) => {
                 self.act = Act::Over;
             }

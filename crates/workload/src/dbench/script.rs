@@ -1,4 +1,4 @@
-//! A load file, checked: what a player plays.
+//! A load file after all checks, ready for a player.
 
 use std::collections::HashSet;
 use std::sync::Arc;
@@ -16,7 +16,7 @@ const LONGEST_LINE: usize = 4096;
 const MOST_LINES: usize = 1 << 24;
 /// Files open at the same time, at most; dbench takes 200.
 const MOST_OPEN: usize = 4096;
-/// Files that stay open under their paths, at most: then all of them are closed.
+/// Maximum number of files that stay open by path; beyond it all of them are closed.
 pub(super) const MOST_PATHS: usize = 1024;
 /// Strings that a script may draw.
 pub(super) const STRINGS: usize = 10;
@@ -27,7 +27,7 @@ pub(crate) struct Script {
     pub(super) lines: Vec<Line>,
     texts: Vec<Box<str>>,
     formulas: Vec<Formula>,
-    /// `$1` and the like stand for strings that were drawn.
+    /// Whether placeholders such as `$1` stand for random strings.
     pub(super) draws: bool,
     operations: u64,
     refusals: u64,
@@ -41,7 +41,7 @@ impl Script {
     /// Reads a load file's text.
     ///
     /// # Errors
-    /// The first line that is wrong, and what is.
+    /// The first invalid line, with the error.
     pub(crate) fn parse(text: &str) -> Result<Self, LoadFileError> {
         let mut reading = Reading::default();
         for (at, line) in text.lines().enumerate() {
@@ -69,7 +69,7 @@ impl Script {
         self.operations
     }
 
-    /// Those of them that must be refused.
+    /// Number of lines that must be refused.
     pub(crate) fn refusals(&self) -> u64 {
         self.refusals
     }
@@ -80,7 +80,7 @@ impl Script {
     }
 }
 
-/// What was read so far.
+/// The state of the parser.
 #[derive(Default)]
 struct Reading {
     lines: Vec<Line>,
@@ -88,7 +88,7 @@ struct Reading {
     draws: bool,
     /// Where a loop began.
     looping: Option<usize>,
-    /// The next line is to be done so often.
+    /// Number of repetitions of the next line.
     repeat: Option<u64>,
     open: HashSet<u32>,
     open_at_once: usize,
@@ -180,7 +180,7 @@ impl Reading {
         Ok(())
     }
 
-    /// Keeps count of what is open.
+    /// Counts open files.
     fn opens(&mut self, line: &Line) -> Result<(), String> {
         match line.op {
             Op::Create { handle, .. } if !line.expected.is_failure() => {

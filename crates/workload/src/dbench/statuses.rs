@@ -1,16 +1,16 @@
-//! Statuses that lines expect, and what they are called elsewhere.
+//! Statuses that lines expect, and their equivalents in other protocols.
 
 use plimsoll_model::Protocol;
 use plimsoll_wire::nfs;
 use plimsoll_wire::smb2::status::{self as nt, NAMED};
 use plimsoll_wire::smb2::status_name;
 
-/// What must come of a line.
+/// The expected result of a line.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub(crate) enum Expected {
     /// It is done.
     Success,
-    /// It is refused, whatever the status.
+    /// A refusal with any status.
     Failure,
     /// Either.
     Anything,
@@ -27,9 +27,9 @@ struct Row {
     errno: &'static [i32],
 }
 
-/// What has a like in another protocol. Sharing, pending deletes and the like are SMB's alone.
+/// Statuses with an equivalent in another protocol. Others, such as sharing violations and pending deletes, exist only in SMB.
 const TABLE: &[Row] = &[
-    // Nothing of that name, in whatever part of the path.
+    // A name does not exist, in any part of the path.
     Row {
         nt: &[nt::STATUS_OBJECT_NAME_NOT_FOUND, nt::STATUS_OBJECT_PATH_NOT_FOUND, nt::STATUS_NO_SUCH_FILE],
         nfs: &[2],
@@ -74,7 +74,7 @@ impl Row {
 }
 
 impl Expected {
-    /// Whether a refusal is the one that was expected: the very status, or the one that means it in another protocol.
+    /// Whether a refusal is the expected one: the same status, or its equivalent in another protocol.
     pub(crate) fn is(self, protocol: Protocol, status: u32) -> bool {
         match (self, protocol) {
             (Expected::Success, _) => false,
@@ -86,7 +86,7 @@ impl Expected {
         }
     }
 
-    /// Whether something else than success must come.
+    /// Whether the expected result is not success.
     pub(crate) fn is_failure(self) -> bool {
         !matches!(self, Expected::Success | Expected::Anything)
     }

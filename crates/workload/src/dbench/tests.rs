@@ -25,13 +25,13 @@ fn script(text: &str) -> Script {
     Script::parse(text).unwrap_or_else(|error| panic!("line {}: {error}", error.line))
 }
 
-/// The line that is wrong, and what is.
+/// The number of the invalid line, and the error.
 fn wrong(text: &str) -> (usize, String) {
     let error = Script::parse(text).unwrap_err();
     (error.line, error.problem)
 }
 
-/// What a play came to.
+/// The results of a replay.
 #[derive(Debug, Default)]
 struct Played {
     operations: Vec<String>,
@@ -176,7 +176,7 @@ fn what_comes_otherwise_is_counted_by_kind_with_its_first_lines() {
     collected("exception: NTCreateX not possible (the protocol has no equivalent): 1 times, first in line 7");
     collected("NTCreateX expected STATUS_OBJECT_NAME_NOT_FOUND, got success: 1 times, first in line 8");
     collected("FIND_FIRST expected STATUS_OBJECT_PATH_NOT_FOUND, got success");
-    // What should not have been there is closed again, and what is still open at the end, too.
+    // A file that should not have existed is closed again, and so are files still open at the end.
     let closed = played.operations.iter().filter(|operation| operation.starts_with("Close")).count();
     assert_eq!(closed, 2, "{:#?}", played.operations);
 }

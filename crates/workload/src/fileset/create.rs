@@ -13,8 +13,7 @@ use crate::scenario::{Scenario, ScenarioStep, Verdict, WrongData};
 /// Bytes a write, as large as servers commonly take.
 const CHUNK: u64 = 1 << 20;
 
-/// Makes a file set where there is none: directories level by level, then files, and the manifest when all else is there,
-/// so that a set with a manifest is whole.
+/// Creates a file set: directories level by level, then files, and last the manifest, so that a set with a manifest is complete.
 #[derive(Debug)]
 pub struct Create {
     files: Arc<FileSet>,
@@ -23,7 +22,7 @@ pub struct Create {
 }
 
 impl Create {
-    /// Makes this one.
+    /// Creates this set.
     #[must_use]
     pub fn new(files: Arc<FileSet>) -> Arc<Self> {
         let tally = Tally::of(files.directories() + files.files() + files.links() + 1);
@@ -31,10 +30,10 @@ impl Create {
         Arc::new(Self { files, manifest, tally })
     }
 
-    /// What came of it.
+    /// The result.
     ///
     /// # Errors
-    /// What went wrong first, or that it was ended before.
+    /// The first error, or the run was stopped before the end.
     pub fn outcome(&self) -> Result<(), FileSetError> {
         self.tally.outcome()
     }
@@ -50,7 +49,7 @@ impl Create {
         }
     }
 
-    /// How many items must be done before this one can be.
+    /// Number of items that must exist before this one.
     fn needed_before(&self, item: Item) -> u64 {
         match item {
             Item::Directory(place) => self.files.layout.needed_before(place),
@@ -88,7 +87,7 @@ enum Item {
 
 #[derive(Debug)]
 enum Doing {
-    /// For what must be there before.
+    /// Waiting for items that must exist first.
     Waiting(Patience),
     Making,
     Writing(FileKey, u64),
@@ -106,7 +105,7 @@ struct Creator {
     /// The protocol has no symbolic links.
     without_links: bool,
     path: String,
-    /// What a link says.
+    /// The target of a link.
     text: String,
 }
 
@@ -189,7 +188,7 @@ impl Scenario for Creator {
             (Doing::Making, Item::Directory(_)) => Operation::Mkdir { path },
             (Doing::Making, Item::Link(_)) if !self.without_links => Operation::Symlink { path, text: &self.text },
             (Doing::Waiting(_) | Doing::Making, _) => {
-                // What a broken connection has left half-made is made again.
+                // Items that a broken connection left incomplete are created again.
                 let disposition = Disposition::CreateOrTruncate;
                 Operation::Open { path, access: Access::Write, disposition, caching: Caching::None }
             }
@@ -213,7 +212,7 @@ impl Scenario for Creator {
             Err(failure) => failure,
         };
         if failure.cause == Cause::Unsupported && matches!(self.item, Some(Item::Link(_))) && !self.without_links {
-            // An empty file takes its place, and the client says what it does with it.
+            // An empty file replaces the link, and the client reports this.
             self.without_links = true;
             return Verdict::Excused;
         }

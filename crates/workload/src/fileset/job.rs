@@ -9,7 +9,7 @@ use crate::scenario::Scenario;
 
 /// Work on a file set: its scenarios, one for each slot, share it out among themselves and end when it is done.
 pub trait Job: Send + Sync {
-    /// What one slot does for it. Any number of slots may have one.
+    /// The scenario of one slot. Any number of slots may work on the job.
     fn scenario(self: Arc<Self>) -> Box<dyn Scenario>;
     /// How far it is.
     fn progress(&self) -> JobProgress;
@@ -33,7 +33,7 @@ pub enum FileSetError {
     /// The target did not do something.
     #[error("{doing} {path}: {failure}")]
     Failed {
-        /// What was tried.
+        /// The failed action.
         doing: &'static str,
         /// On what.
         path: String,
@@ -45,7 +45,7 @@ pub enum FileSetError {
         "{path} {problem}: delete the file set (--remove-files) or the directory {root}; the next run creates the files again"
     )]
     Damaged {
-        /// What is not.
+        /// The missing path.
         path: String,
         /// In what way.
         problem: String,
@@ -68,20 +68,20 @@ pub enum FileSetError {
     Contradictory {
         /// The path.
         path: String,
-        /// What it says.
+        /// The message.
         said: &'static str,
     },
     /// The work came to its end before it was done.
     #[error("ended early, after {done} of {total} files and directories")]
     Ended {
-        /// So many were done.
+        /// Number of finished items.
         done: u64,
-        /// Of so many.
+        /// Number of all items.
         total: u64,
     },
 }
 
-/// What slots share: who does what, how much is done, and what went wrong first.
+/// State shared by the slots: claimed items, progress, and the first error.
 #[derive(Debug, Default)]
 pub(super) struct Tally {
     next: AtomicU64,
@@ -96,7 +96,7 @@ impl Tally {
         Self { total: AtomicU64::new(total), ..Self::default() }
     }
 
-    /// The number of an item that nobody else does.
+    /// Claims the number of an item.
     pub(super) fn claim(&self) -> Option<u64> {
         let item = self.next.fetch_add(1, SeqCst);
         (item < self.total.load(SeqCst)).then_some(item)
@@ -138,20 +138,20 @@ impl Tally {
     }
 }
 
-/// A slot's patience with the other slots.
+/// A slot's limit for waiting for other slots.
 #[derive(Debug, Default)]
 pub(super) struct Patience {
     seen: u64,
     waits: u32,
 }
 
-/// Between looks at what others have done, ns.
+/// Interval between checks of the other slots' progress, ns.
 pub(super) const WAIT: u64 = 1_000_000;
-/// So many looks without any progress: those who should make it are gone (their clients gave up). A minute.
+/// Maximum number of checks without progress, a minute: then the other slots have ended (their clients gave up).
 const MOST_WAITS: u32 = 60_000;
 
 impl Patience {
-    /// Whether to look again; else the others are not coming.
+    /// Whether to continue waiting.
     pub(super) fn lasts(&mut self, done: u64) -> bool {
         self.waits = if done == self.seen { self.waits + 1 } else { 0 };
         self.seen = done;
@@ -159,7 +159,7 @@ impl Patience {
     }
 }
 
-/// So often an item is tried again when the connection failed.
+/// Maximum number of attempts per item after connection failures.
 const ATTEMPTS: u32 = 3;
 
 /// Whether to try an item again that failed for the so-manieth time: only where the server said nothing about it.

@@ -16,9 +16,9 @@ const LARGEST: u64 = 1 << 40;
 
 /// The files and directories of a set.
 ///
-/// A set has *parts*: one that all clients share, or one for each client. A part has directories numbered from 1 in a
-/// tree as evenly branched as its depth allows, and 0 is the part itself; its files are dealt to the directories in turn. Links
-/// are beside what they point to.
+/// A set has *parts*: one that all clients share, or one for each client. The directories of a part are numbered from 1 and form a tree,
+/// as evenly branched as its depth allows; 0 is the part itself. Its files are distributed evenly over the directories. Links are in the
+/// directory of their target.
 #[derive(Debug)]
 pub(crate) struct Layout {
     parts: u32,
@@ -68,7 +68,7 @@ pub(crate) fn check(files: &Files) -> Result<(), String> {
 }
 
 impl Layout {
-    /// The layout for so many clients.
+    /// The layout for a number of clients.
     pub(crate) fn new(files: &Files, clients: u32) -> Result<Self, String> {
         let shared = files.shared == Sharing::ByAll;
         let parts = if shared { 1 } else { clients.max(1) };
@@ -89,7 +89,7 @@ impl Layout {
         Ok(layout)
     }
 
-    /// Who works on which files, in words.
+    /// The sharing of files between clients, in words.
     pub(crate) fn sharing(&self) -> String {
         if self.shared { "by all clients".to_owned() } else { format!("by none of {} clients", self.parts) }
     }
@@ -126,7 +126,7 @@ impl Layout {
         link / links * self.count + link % links
     }
 
-    /// What a link says: its file, which stands beside it.
+    /// The target of a link: its file, in the same directory.
     pub(crate) fn text_of_link(&self, link: u64) -> String {
         format!("f{}", self.target_of(link))
     }
@@ -215,7 +215,7 @@ impl Layout {
         let _ = write!(path, "/l{link}");
     }
 
-    /// Appends the path of one of the names of a part, directories first, parents before what is in them.
+    /// Appends the path of one of the names of a part: directories first, parents before their contents.
     pub(crate) fn name_of_a_part(&self, part: u32, name: u64, path: &mut String) {
         let Some(after) = name.checked_sub(self.directories) else {
             return self.directory_path(Directory { part, number: name + 1 }, path);
@@ -226,8 +226,8 @@ impl Layout {
         }
     }
 
-    /// Every directory but the set's root, parents before what is in them: those from 1 to
-    /// [`Layout::all_directories`] − 1. 0 is the root.
+    /// Every directory except the set's root, parents before their contents: those from 1 to [`Layout::all_directories`] − 1. 0 is the
+    /// root.
     pub(crate) fn directory_in_order(&self, place: u64) -> Directory {
         match (self.shared, place.checked_sub(1)) {
             (true, _) => Directory { part: 0, number: place },
@@ -247,7 +247,7 @@ impl Layout {
         }
     }
 
-    /// How many directories, in that order, must be there before the one at `place` can be made.
+    /// Number of directories, in that order, that must exist before the one at `place` can be created.
     pub(crate) fn needed_before(&self, place: u64) -> u64 {
         let level = self.levels.partition_point(|start| *start <= place);
         level.checked_sub(1).and_then(|level| self.levels.get(level)).copied().unwrap_or(0)
@@ -267,7 +267,7 @@ impl Layout {
     }
 }
 
-/// The least number of directories in each directory that holds all of them in so many levels.
+/// Minimum number of subdirectories per directory for all directories to fit in `depth` levels.
 fn fanout(directories: u64, depth: u32) -> u64 {
     let holds = |fanout: u64| {
         let levels = (1..=depth).map(|level| fanout.saturating_pow(level));

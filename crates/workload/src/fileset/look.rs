@@ -1,4 +1,4 @@
-//! Looks whether a file set is there.
+//! Checks whether a file set exists.
 
 use std::sync::{Arc, Mutex, PoisonError};
 
@@ -15,13 +15,13 @@ use crate::scenario::{Scenario, ScenarioStep, Verdict};
 pub enum Found {
     /// Nothing: create it.
     Nothing,
-    /// A set without its manifest: somebody was interrupted while making or removing it. Remove it, then create it.
+    /// A set without its manifest: its creation or removal was interrupted. Remove it, then create it.
     Incomplete,
     /// The set: verify it, then use it.
     Set,
 }
 
-/// Looks whether a file set is there. One slot does it, all others are done at once.
+/// Checks whether a file set exists. One slot does this, all other slots finish at once.
 #[derive(Debug)]
 pub struct Look {
     files: Arc<FileSet>,
@@ -30,7 +30,7 @@ pub struct Look {
 }
 
 impl Look {
-    /// Looks for this one.
+    /// Checks this set.
     #[must_use]
     pub fn new(files: Arc<FileSet>) -> Arc<Self> {
         Arc::new(Self { files, tally: Tally::of(1), found: Mutex::new(None) })

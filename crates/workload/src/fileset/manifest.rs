@@ -12,8 +12,8 @@ use crate::text::Files;
 /// Version of the layout: changes with every change of paths, sizes or content.
 const FORMAT: u32 = 1;
 
-/// What decides over every byte of a set, and over every name that can stand in it: `load_file` is the SHA-256 of the load file whose
-/// players make their directories there.
+/// All parameters that determine the bytes and names of a set: `load_file` is the SHA-256 of the load file whose players create their
+/// directories in it.
 pub(super) fn decisive(workload: &str, files: &Files, layout: &Layout, load_file: Option<&str>) -> String {
     let mut text = String::new();
     // Writing to a string cannot fail.
@@ -35,7 +35,7 @@ pub(super) fn decisive(workload: &str, files: &Files, layout: &Layout, load_file
     text
 }
 
-/// SHA-256 of it, in hexadecimal digits.
+/// Its SHA-256, in hexadecimal digits.
 pub(super) fn digest(decisive: &str) -> String {
     hexadecimal(sha256(&SHA256, decisive.as_bytes()).as_ref())
 }

@@ -1,12 +1,11 @@
-//! File sets: what is there before anything is measured.
+//! File sets: the files that exist before a measurement.
 //!
-//! A set is one directory, `plimsoll-<workload>-<digest>`, below the target's path. Everything in it follows from the
-//! workload's `[files]`: paths, sizes and content are pure functions of a file's number. Its manifest, written last, says
-//! which set it is; the digest is the manifest's, so workloads that differ in nothing but their iterations share a set.
+//! A set is one directory, `plimsoll-<workload>-<digest>`, below the target's path. Its contents follow from the workload's `[files]`:
+//! paths, sizes and content are pure functions of a file's number. Its manifest, written last, identifies it; the digest is the
+//! manifest's, so workloads that differ only in their iterations share a set.
 //!
-//! Sets are looked for, created, verified and removed by scenarios ([`Look`], [`Create`], [`Verify`], [`Remove`]): jobs
-//! that any number of slots of an engine share, each giving out [`Job::scenario`]s. Run one in a closed loop until every
-//! scenario has finished, then ask it for its outcome.
+//! Scenarios look for, create, verify and remove sets ([`Look`], [`Create`], [`Verify`], [`Remove`]): jobs that any number of slots of an
+//! engine share, each with a [`Job::scenario`]. Run a job in a closed loop until every scenario has finished, then query its outcome.
 
 mod create;
 mod job;
@@ -40,7 +39,7 @@ use crate::dbench::MadePaths;
 use crate::hexadecimal::hexadecimal;
 use crate::text::Files;
 
-/// What the set has in a place.
+/// The kind of object at a path of the set.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Named {
     /// A file, or a link.
@@ -60,7 +59,7 @@ pub struct FileSet {
     layout: Layout,
     content: Arc<Content>,
     manifest: String,
-    /// What the load file makes in the directories of its players; `None` where slots make files, and directories with nothing in them.
+    /// The paths that the load file creates in its players' directories; `None` if slots create files, and only empty directories.
     made: Option<Arc<MadePaths>>,
     /// Symbols of all files, then of all directories in order, then of all links.
     symbols: Vec<Symbol>,
@@ -137,7 +136,7 @@ impl FileSet {
         self.layout.bytes()
     }
 
-    /// What is in the files: a file's key is its number.
+    /// The content of the files: a file's key is its number.
     #[must_use]
     pub fn content(&self) -> &Arc<Content> {
         &self.content

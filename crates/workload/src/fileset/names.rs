@@ -1,4 +1,4 @@
-//! Names that Plimsoll gives to what is in a set.
+//! Names of Plimsoll's files and directories in a set.
 
 /// What names of files and directories begin with that slots make for themselves.
 pub(crate) const OWN_FILE: &str = "own-f-";
@@ -6,12 +6,12 @@ pub(crate) const OWN_DIRECTORY: &str = "own-d-";
 /// The manifest's name within the set.
 pub(super) const MANIFEST: &str = "manifest.txt";
 
-/// Whether a name is one that Plimsoll gives to what is in a set.
+/// Whether a name is one of Plimsoll's in a set.
 pub(crate) fn is_of_a_set(name: &str) -> bool {
     name == MANIFEST || is_numbered(name) || name.starts_with(OWN_FILE) || name.starts_with(OWN_DIRECTORY)
 }
 
-/// Whether a slot has given this name to what it made for itself: a prefix and numbers.
+/// Whether a slot created an object with this name for itself: a prefix and numbers.
 pub(super) fn is_own(name: &str) -> bool {
     let numbers = name.strip_prefix(OWN_FILE).or_else(|| name.strip_prefix(OWN_DIRECTORY));
     numbers.is_some_and(|numbers| !numbers.is_empty() && numbers.bytes().all(|b| b == b'-' || b.is_ascii_hexdigit()))

@@ -1,4 +1,4 @@
-//! Removes a file set, or what is left of one.
+//! Removes a file set, also an incomplete one.
 
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
@@ -10,10 +10,10 @@ use super::names::{MANIFEST, OWN_DIRECTORY, is_own};
 use super::{FileSet, Named, Sweep, Swept};
 use crate::scenario::{Scenario, ScenarioStep, Verdict};
 
-/// Removes a file set, or what is left of one: its manifest first, so that what is left of it is never taken for whole.
+/// Removes a file set, also an incomplete one: first its manifest, so that the rest never seems complete.
 ///
-/// It takes what the set's manifest names, in the place that it names, and what slots have called as they do. A directory that
-/// became a link to elsewhere is listed there, if the server follows links; what is there has other names, and stays.
+/// It removes only names from the set's manifest at their places, and names of slots' private objects. If a directory was replaced by a
+/// link to elsewhere and the server follows links, that directory is listed, but its objects have other names and stay.
 #[derive(Debug)]
 pub struct Remove {
     files: Arc<FileSet>,
@@ -21,16 +21,16 @@ pub struct Remove {
     work: Mutex<Work>,
 }
 
-/// What is known to stand there.
+/// Known objects at a place.
 #[derive(Debug)]
 struct Work {
     /// Directories that were not listed yet.
     to_list: Vec<String>,
-    /// Directories that slots made for themselves: each goes with whatever is in it.
+    /// Private directories of slots: each is removed with its contents.
     trees: Vec<String>,
-    /// Files to remove. At most those of one listing for each slot, and a slot lists only when there are none.
+    /// Files to remove. At most those of one listing per slot, because a slot lists only when there are none.
     files: Vec<String>,
-    /// Directories that were listed: to be removed when all else is gone, the deepest first.
+    /// Listed directories, deepest first: to be removed after all other objects.
     emptied: Vec<String>,
     /// Items that slots are at.
     busy: u64,
@@ -51,7 +51,7 @@ enum Claim {
 }
 
 impl Remove {
-    /// Removes this one.
+    /// Removes this set.
     #[must_use]
     pub fn new(files: &Arc<FileSet>) -> Arc<Self> {
         let to_list = vec![files.root.clone()];
@@ -60,10 +60,10 @@ impl Remove {
         Arc::new(Self { files: Arc::clone(files), tally: Tally::of(1), work: Mutex::new(work) })
     }
 
-    /// What came of it.
+    /// The result.
     ///
     /// # Errors
-    /// What went wrong first, or that it was ended before.
+    /// The first error, or the run was stopped before the end.
     pub fn outcome(&self) -> Result<(), FileSetError> {
         self.tally.outcome()
     }
@@ -94,7 +94,7 @@ impl Work {
         } else if let Some(directory) = self.to_list.pop() {
             Item::List(directory)
         } else if self.busy > 0 {
-            // What others are at may bring more, and must be gone before its directory can go.
+            // Other slots' work may add objects, and must end before the directory can be removed.
             return Claim::Wait;
         } else if let Some(directory) = self.emptied.pop() {
             Item::Directory(directory)
@@ -105,7 +105,7 @@ impl Work {
         Claim::Item(item)
     }
 
-    /// Takes over what a listing brought.
+    /// Adds the objects of a listing.
     fn listed(&mut self, files: &FileSet, directory: String, names: &mut Vec<String>) {
         for name in names.drain(..) {
             let path = format!("{directory}/{name}");
@@ -208,7 +208,7 @@ impl Scenario for Remover {
         }
         let attempts = std::mem::take(&mut self.attempts);
         match (&done.result, item) {
-            // What was never made is gone.
+            // A set that was never created counts as removed.
             (Err(failure), Item::List(path)) if path == self.job.files.root && failure.is_not_there() => {
                 self.job.tally.finished_one();
             }

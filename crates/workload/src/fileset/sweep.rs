@@ -1,4 +1,4 @@
-//! Removes a directory with what a load file made in it.
+//! Removes a directory with the objects that a load file created in it.
 
 use std::sync::Arc;
 
@@ -9,12 +9,12 @@ use super::job::{FileSetError, again};
 use crate::dbench::MadePaths;
 use crate::scenario::{ScenarioStep, Verdict};
 
-/// What is known to stand in the tree, at most: paths, and one more per level. The rest is listed when this much is gone.
+/// Maximum number of known objects in the tree: paths, and one more per level. The rest is listed when these are removed.
 const MOST: usize = 1 << 20;
 /// Listings of one directory: a server that shows the same names after they were removed would be asked for ever.
 const MOST_LISTINGS: u32 = 64;
 
-/// The tree of a player: its root, and what can stand below it.
+/// The tree of a player: its root, and the possible objects below it.
 #[derive(Clone, Debug)]
 pub(crate) struct Tree {
     pub(crate) root: String,
@@ -32,9 +32,9 @@ impl Tree {
 /// Removes a path, one operation at a time. That something is gone already is no failure.
 #[derive(Debug)]
 pub(crate) struct Sweep {
-    /// What can stand there; `None` where nothing is listed, and nothing below the path is removed.
+    /// The possible objects; `None` if nothing is listed or removed below the path.
     tree: Option<Tree>,
-    /// What is left to do; the last is next.
+    /// Remaining tasks; the last one is next.
     tasks: Vec<Task>,
     names: Vec<String>,
     /// In the directory that is being listed, and not of the tree.
@@ -46,13 +46,13 @@ pub(crate) struct Sweep {
 
 #[derive(Debug)]
 enum Task {
-    /// So many listings were there before.
+    /// To be listed, after this number of earlier listings.
     List(String, u32),
     /// Perhaps a directory: then the server says so, and it is listed.
     File(String),
-    /// One that was listed; after so many listings.
+    /// Listed, after this number of listings.
     Directory(String),
-    /// One of which the server said that it is no directory: a link, which goes itself. What the server says now is final.
+    /// An object that the server does not treat as a directory: a link, which is removed itself. The server's next answer is final.
     Link(String),
 }
 
@@ -70,7 +70,7 @@ pub(crate) enum Swept {
 }
 
 impl Swept {
-    /// What that counts as.
+    /// The verdict for it.
     pub(crate) fn verdict(&self) -> Verdict {
         match self {
             Swept::Expected => Verdict::Expected,
@@ -80,14 +80,14 @@ impl Swept {
 }
 
 impl Sweep {
-    /// Removes what has this name, if it is there: the root of the tree, or a path below it. A directory goes with what is in it, if
-    /// the tree can hold that; where something else is in it, the sweep fails. A symbolic link goes itself, and what it leads to stays.
+    /// Removes the object with this name, if it exists: the root of the tree, or a path below it. A directory is removed with its
+    /// contents if the tree can contain them; otherwise the sweep fails. A symbolic link is removed itself, its target stays.
     pub(crate) fn tree(path: String, tree: Tree) -> Self {
         Self::of(Task::File(path), Some(tree))
     }
 
-    /// Removes this directory if nothing is in it, and if it is there. Nothing is listed: where it is a link that the server follows,
-    /// nothing behind it goes.
+    /// Removes this directory if it exists and is empty. Nothing is listed: if it is a link that the server follows, the target's
+    /// contents stay.
     pub(crate) fn empty(path: String) -> Self {
         Self::of(Task::Directory(path), None)
     }
@@ -187,7 +187,7 @@ impl Sweep {
         Swept::Failed(error)
     }
 
-    /// The connection was lost and made again: what was under way is done once more.
+    /// The connection was lost and made again: repeats the outstanding operation.
     pub(crate) fn reconnected(&mut self) {
         self.names.clear();
         self.foreign = None;
@@ -212,7 +212,7 @@ mod tests {
         Tree { root: "own".to_owned(), made: Arc::clone(script.made()) }
     }
 
-    /// The end of a sweep to whose every operation the server says this; `None` where there is none after so many operations.
+    /// The end of a sweep when `says` answers every operation; `None` if it does not end.
     fn end(mut sweep: Sweep, mut says: impl FnMut(&Operation<'_>) -> (u32, Vec<&'static str>)) -> Option<Swept> {
         for _ in 0..10_000 {
             let ScenarioStep::Act(operation, _) = sweep.step() else { return Some(Swept::Well) };

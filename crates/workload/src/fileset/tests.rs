@@ -1,4 +1,4 @@
-//! Sets are made, found, verified and removed, whatever happens meanwhile.
+//! Sets are created, found, verified and removed, despite failures.
 
 use plimsoll_client::operation::Cause;
 use proptest::prelude::*;
@@ -91,7 +91,7 @@ fn lost_connections_cost_nothing_but_time() {
     let files = Arc::new(FileSet::new(&small(), "", 1, &mut Names::default()).unwrap());
     let mut server = Model::default();
     let job = Create::new(files.clone());
-    // Directories are made once: when the answer is lost, nobody knows whether they were, so files only.
+    // Directories are created without a retry: after a lost answer it is unknown whether they exist. So only files.
     let lost = |n: u64| (n > 20 && n.is_multiple_of(7)).then_some(Cause::ConnectionReset);
     run(&mut server, &mut workers(&job, 3), u64::MAX, lost);
     job.outcome().unwrap();
@@ -157,7 +157,7 @@ fn only_what_the_manifest_names_is_removed() {
         assert!(matches!(&error, FileSetError::Foreign(foreign) if *foreign == path), "{victim}: {error}");
         assert!(server.nodes.contains_key(&path), "{victim}");
     }
-    // A directory with the name of a slot's own has nothing in it, or it is none.
+    // A directory with the name of a slot's private one is empty, or it is not a directory.
     let mut server = server.clone();
     let tree = format!("{elsewhere}/own-d-0-1-2-3-0");
     server.nodes.insert(tree.clone(), None);

@@ -13,9 +13,9 @@ use crate::scenario::{Scenario, ScenarioStep, Verdict};
 /// The most leftovers that are removed from one directory: more stay for the next time.
 const MOST_LEFTOVERS: usize = 65_536;
 
-/// Looks whether every file of a set is there and has its size, and removes what interrupted runs have left behind.
+/// Checks that every file of a set exists with its size, and removes the remains of interrupted runs.
 ///
-/// Nobody else may be measuring with the set meanwhile.
+/// No other run may use the set meanwhile.
 #[derive(Debug)]
 pub struct Verify {
     files: Arc<FileSet>,
@@ -25,25 +25,24 @@ pub struct Verify {
 }
 
 impl Verify {
-    /// Looks at this one.
+    /// Checks this set.
     #[must_use]
     pub fn new(files: Arc<FileSet>) -> Arc<Self> {
         let tally = Tally::of(files.directories() + files.files());
         Arc::new(Self { files, whole: true, tally })
     }
 
-    /// Removes what slots have left behind, and looks at nothing else: after a run, whose slots were stopped in the middle of
-    /// their iterations.
+    /// Only removes the remains of slots: after a run, whose slots were stopped in the middle of their iterations.
     #[must_use]
     pub fn leftovers(files: Arc<FileSet>) -> Arc<Self> {
         let tally = Tally::of(files.directories());
         Arc::new(Self { files, whole: false, tally })
     }
 
-    /// What came of it.
+    /// The result.
     ///
     /// # Errors
-    /// What is not as it should be, or that it was ended before.
+    /// The first deviation, or the run was stopped before the end.
     pub fn outcome(&self) -> Result<(), FileSetError> {
         self.tally.outcome()
     }
@@ -93,7 +92,7 @@ struct Verifier {
     /// Names of the set, in the directory that is being listed.
     counted: u64,
     leftovers: Vec<String>,
-    /// The last of them is a directory, and on its way out.
+    /// The last of them is a directory that is being removed.
     sweep: Option<Sweep>,
     path: String,
 }
@@ -133,7 +132,7 @@ impl Verifier {
         }
     }
 
-    /// Begins with the last leftover, if it is a directory: what a slot left in one of its own is its own, too.
+    /// Begins with the last leftover, if it is a directory: objects in a slot's private directory are private, too.
     fn sweep_leftover(&mut self, item: Item) {
         let Item::Leftovers(place) = item else { return };
         let own = self.leftovers.last().filter(|name| self.sweep.is_none() && name.starts_with(OWN_DIRECTORY));

@@ -1,4 +1,4 @@
-//! Which iteration comes next, and what it is about.
+//! Chooses the next iteration and its subject at random.
 
 use rand::Rng as _;
 

@@ -1,4 +1,4 @@
-//! An iteration: what is drawn for it, and how far it is.
+//! An iteration: its random choices, and its progress.
 
 use plimsoll_client::operation::FileKey;
 
@@ -18,7 +18,7 @@ pub(super) struct Iteration {
     /// The directory that the subject is, or is in.
     pub(super) directory: Directory,
     pub(super) step: usize,
-    /// What is left of the transfer that the step is.
+    /// The rest of the current step's transfer.
     pub(super) left: Option<Remaining>,
     pub(super) own: OwnFile,
     /// The directory, where the iteration has opened it.
@@ -26,27 +26,27 @@ pub(super) struct Iteration {
     /// It has connected to the share, it has logged on.
     pub(super) connected: bool,
     pub(super) logged_on: bool,
-    /// Something failed: what was made is removed, then the iteration is over.
+    /// An operation failed: created objects are removed, then the iteration ends.
     pub(super) abandoned: bool,
 }
 
-/// What is left of a transfer.
+/// The rest of a transfer.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Remaining {
     /// Requests.
     pub(super) requests: u64,
-    /// Where the next one begins, if they follow each other.
+    /// Offset of the next request, if requests are sequential.
     pub(super) next: u64,
     /// Where they end.
     pub(super) end: u64,
-    /// Bytes between them, which other slots read.
+    /// Bytes between requests, which other slots read.
     pub(super) skip: u64,
     /// Of a sequence that goes on from iteration to iteration: which it is, and where it begins again after the file's end.
     pub(super) round: Option<(Sequence, u64)>,
 }
 
 impl Remaining {
-    /// A request moved so many bytes.
+    /// The rest after a request of `bytes` bytes.
     pub(super) fn after(self, bytes: u32) -> Self {
         let next = self.next.saturating_add(u64::from(bytes)).saturating_add(self.skip);
         Self { requests: self.requests.saturating_sub(1), next, ..self }

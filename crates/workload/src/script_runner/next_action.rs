@@ -1,13 +1,13 @@
-//! What a slot asks for.
+//! The next action of a slot.
 
 use plimsoll_client::operation::{Failure, FileKey, OperationKind};
 
 use crate::file_step::FileStep;
 
-/// What a slot asks for next. Paths stand in the slot.
+/// The next action of a slot. The slot has the paths.
 #[derive(Clone, Copy, Debug)]
 pub(super) enum NextAction {
-    /// An operation on the subject, by its path or as it is open.
+    /// An operation on the subject, by its path or its open file.
     Operation(OperationKind, Option<FileKey>),
     OpenFile(u64),
     CloseFile(u64, FileKey),
@@ -41,7 +41,7 @@ pub(super) enum NextAction {
 }
 
 impl NextAction {
-    /// Whether a failure is what the script counts on.
+    /// Whether the script expects this failure.
     pub(super) fn expects(&self, failure: &Failure) -> bool {
         match self {
             NextAction::Probe => failure.is_not_there(),

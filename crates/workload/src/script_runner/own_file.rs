@@ -11,7 +11,7 @@ pub(super) struct OwnFile {
     thing: Thing,
     key: Option<FileKey>,
     size: u64,
-    /// It holds something else than what the workload wrote to it.
+    /// It contains other data than the workload wrote.
     holes: bool,
     renames: u32,
 }
@@ -42,7 +42,7 @@ impl OwnFile {
         self.size
     }
 
-    /// Whether what is in it is known.
+    /// Whether its content is unknown in part.
     pub(super) fn has_holes(&self) -> bool {
         self.holes
     }
@@ -55,7 +55,7 @@ impl OwnFile {
         self.thing == Thing::Directory
     }
 
-    /// It is there, open and empty.
+    /// It exists, open and empty.
     pub(super) fn created(&mut self, key: FileKey) {
         self.opened(key);
         (self.size, self.holes) = (0, false);
@@ -86,7 +86,7 @@ impl OwnFile {
         *self = OwnFile { renames: self.renames + 1, ..OwnFile::default() };
     }
 
-    /// The connection is gone, and with it what was open.
+    /// The connection is lost, and with it the open file.
     pub(super) fn lost(&mut self) {
         self.key = None;
     }
@@ -96,7 +96,7 @@ impl OwnFile {
         self.key.take().map(NextAction::Close)
     }
 
-    /// What is left of it is closed and removed.
+    /// Closes and removes the rest of it.
     pub(super) fn clean_up(&mut self) -> Option<NextAction> {
         if let Some(close) = self.close() {
             return Some(close);

@@ -37,7 +37,7 @@ impl ScriptRunner {
         }
     }
 
-    /// A name that no other slot of this run uses, nor this one in another iteration. (A set is one run's at a time.)
+    /// A name that is unique in this run. (Only one run at a time uses a set.)
     fn own_path(&self, prefix: &str, renames: u32) -> Option<String> {
         let mut path = String::with_capacity(self.path.len() + 48);
         self.files.directory_path(self.iteration.as_ref()?.directory, &mut path);

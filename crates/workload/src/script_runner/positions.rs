@@ -2,7 +2,7 @@
 
 use std::collections::VecDeque;
 
-/// Files that a slot knows its places in: some 32 KiB. In the one that it was at longest ago it begins again.
+/// Maximum number of files with remembered positions: about 32 KiB. The least recently used file restarts from its beginning.
 const MOST: usize = 1024;
 
 /// A file of the set, and whether it is written.
@@ -11,7 +11,7 @@ pub(super) type Sequence = (u64, bool);
 /// Where the next request of each sequence begins.
 #[derive(Debug, Default)]
 pub(super) struct Positions {
-    /// The one used last at the end.
+    /// Most recently used last.
     places: VecDeque<(Sequence, u64)>,
 }
 

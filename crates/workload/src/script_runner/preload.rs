@@ -1,10 +1,10 @@
-//! Looking up what iterations will be about, before the first of them: so that a connection knows the handles.
+//! Looks up the subjects of iterations before the first one, so that a connection knows their handles.
 
 use super::ScriptRunner;
 use super::next_action::NextAction;
 
 impl ScriptRunner {
-    /// The next name to look up; `None` when all are known. Parents come before what is in them.
+    /// The next name to look up; `None` if all are known. Parents come before their contents.
     pub(super) fn preload_handles(&mut self) -> Option<NextAction> {
         let name = self.unknown.next()?;
         self.path.clear();

@@ -1,4 +1,4 @@
-//! How what a slot asks for is said to a client.
+//! Translates a slot's next action into an operation for the client.
 
 use plimsoll_client::operation::{Access, Caching, Disposition, FileKey, InfoClass, Kind, Operation, OperationKind};
 use plimsoll_model::Symbol;
@@ -8,7 +8,7 @@ use super::next_action::NextAction;
 use crate::scenario::ScenarioStep;
 use crate::text::Subject;
 
-/// What is asked of an entry that is looked for: FileIdBothDirectoryInformation, as Windows does.
+/// Information class for looking up an entry: FileIdBothDirectoryInformation, as in Windows.
 const NAMES: InfoClass = InfoClass(37);
 
 /// Permission bits that files are given, and directories.
@@ -16,7 +16,7 @@ const FILE_MODE: u32 = 0o644;
 const DIRECTORY_MODE: u32 = 0o755;
 
 impl ScriptRunner {
-    /// What was asked for, as its client's client is told.
+    /// The operation for the client.
     pub(super) fn step(&self, asked: NextAction) -> ScenarioStep<'_> {
         let path = self.path.as_str();
         let operation = match asked {
@@ -81,7 +81,7 @@ impl ScriptRunner {
         }
     }
 
-    /// Lists the subject if it is a directory, else the directory that it is in.
+    /// Lists the subject if it is a directory, otherwise its directory.
     fn list(&self, kind: OperationKind) -> ScenarioStep<'_> {
         let inside = |path| match str::rsplit_once(path, '/') {
             Some((directory, _)) => directory,
@@ -101,7 +101,7 @@ impl ScriptRunner {
     fn open_file<'a>(&self, path: &'a str) -> Operation<'a> {
         let kinds = &self.work.iterations;
         let this = self.iteration.as_ref().and_then(|iteration| kinds.get(iteration.kind));
-        // What is kept open serves every kind of iteration.
+        // A file that stays open serves every kind of iteration.
         let writes = match self.work.keep_open {
             0 => this.is_some_and(|kind| kind.writes_to_the_set()),
             _ => self.work.writes_to_the_set,

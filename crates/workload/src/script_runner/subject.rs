@@ -1,4 +1,4 @@
-//! The subject of an iteration: opening and closing it, and what is known of it.
+//! The subject of an iteration: opening, closing, and its state.
 
 use plimsoll_client::operation::FileKey;
 
@@ -7,7 +7,7 @@ use super::next_action::NextAction;
 use crate::text::Subject;
 
 impl ScriptRunner {
-    /// The subject's key if it is open, else what must be done first.
+    /// The subject's key if it is open, otherwise the action that is needed first.
     pub(super) fn opened(&mut self) -> Result<FileKey, NextAction> {
         let Some(iteration) = &self.iteration else { return Err(NextAction::IterationOver) };
         if iteration.on == Subject::Own {

@@ -40,8 +40,8 @@ impl ScriptRunner {
         Some(NextAction::Write { file, key: self.content_key(), offset, length, stable: transfer.stable })
     }
 
-    /// Where the next request of a transfer begins in a file of `size` bytes; `None` when it is done. `end`: where it ends
-    /// that has no total of its own.
+    /// Offset of the next request of a transfer in a file of `size` bytes; `None` when the transfer is done. `end`: the end of a transfer
+    /// without a total.
     fn place(&mut self, (transfer, writes): (&Transfer, bool), size: u64, end: u64) -> Option<u64> {
         let iteration = self.iteration.as_mut()?;
         let left = match iteration.left {

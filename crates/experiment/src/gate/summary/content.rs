@@ -6,14 +6,14 @@ use crate::gate::GateResult;
 
 /// What all outputs of a gate show.
 pub struct GateSummary<'a> {
-    /// What came of it.
+    /// The result.
     pub gate: &'a GateResult,
-    /// What was to be decided.
+    /// The conditions.
     pub conditions: &'a [Condition],
     /// The baseline and the candidate.
     pub sides: [&'a str; 2],
     /// What both were asked to do.
     pub workload: &'a str,
-    /// What a reader must know before believing it.
+    /// Warnings to read before the result.
     pub warnings: &'a [String],
 }

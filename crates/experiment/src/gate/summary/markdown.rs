@@ -33,7 +33,7 @@ fn code(text: &str) -> String {
     format!("<code>{}</code>", plain(text))
 }
 
-/// Every character that means something in Markdown or HTML as an entity, which means none of it.
+/// Replaces every special character of Markdown or HTML by an entity.
 fn plain(text: &str) -> String {
     let mut plain = String::with_capacity(text.len());
     for c in safe::for_terminal(text).chars() {

@@ -66,14 +66,14 @@ pub(super) fn ended(summary: &GateSummary<'_>) -> Option<String> {
     open.then(|| format!("{early}: {}", summary.gate.why))
 }
 
-/// A condition, what is known of it, and its outcome.
+/// A condition, its state, and its outcome.
 #[must_use]
 pub fn line(question: &Question) -> String {
     let limit = question.condition.text.split_once(['<', '>']).map_or("", |(_, limit)| limit.trim());
     format!("{}: {}, limit {limit}: {}", subject(question), difference(question), outcome(question))
 }
 
-/// What a condition is about.
+/// The subject of a condition.
 pub(super) fn subject(question: &Question) -> String {
     format!("{}.{} at {}", question.condition.name, question.condition.metric.label(), question.level)
 }
@@ -129,7 +129,7 @@ fn units(unit: Unit) -> &'static str {
     }
 }
 
-/// What is printed.
+/// The printed text.
 pub(super) fn text(summary: &GateSummary<'_>, columns: usize) -> String {
     let [baseline, candidate] = summary.sides;
     let about = [
@@ -143,7 +143,7 @@ pub(super) fn text(summary: &GateSummary<'_>, columns: usize) -> String {
     lines.flat_map(|line| wrapped(&safe::for_terminal(&line), columns)).map(|line| line + "\n").collect()
 }
 
-/// At most so many columns a line, where words allow it; lines after the first are indented.
+/// Wraps lines at `columns` if possible; lines after the first are indented.
 fn wrapped(text: &str, columns: usize) -> Vec<String> {
     let mut lines: Vec<String> = Vec::new();
     for word in text.split(' ') {

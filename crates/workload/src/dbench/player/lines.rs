@@ -14,7 +14,7 @@ use crate::scenario::ScenarioStep;
 const MODE: u32 = 0o644;
 
 impl Player {
-    /// What the line that is next asks for; `None` where that is nothing, and something else is next.
+    /// The step for the next line; `None` if the line needs none.
     pub(super) fn play(&mut self) -> Option<Move> {
         let Some(line) = self.line().copied() else {
             self.play_over();
@@ -77,7 +77,7 @@ impl Player {
             (Op::Open { .. }, _) if self.by_path.len() >= MOST_PATHS => {
                 self.closing.extend(std::mem::take(&mut self.by_path).into_values());
             }
-            // Whoever opens, removes or renames what is still open under its path has no more use for that.
+            // Before a path is opened, removed or renamed, an open file with this path is closed.
             (Op::Open { .. } | Op::Remove { .. } | Op::Rename { .. }, _) if under_its_path => {
                 self.closing.extend(self.by_path.remove(&self.path));
             }
@@ -93,7 +93,7 @@ impl Player {
         self.closing.pop().map_or(Move::Open, Move::Close)
     }
 
-    /// The line cannot be played. That is told, and nothing is sent.
+    /// The line cannot be played: it is reported, and no request is sent.
     fn leave_out(&mut self, line: &Line, deviation: Deviation) {
         self.stage.account.deviates(line, deviation);
         self.line_over(false, false);
@@ -111,7 +111,7 @@ impl Player {
         Some(wait)
     }
 
-    /// Finds out what a line's paths and places are, once.
+    /// Resolves a line's paths and offsets, once.
     fn prepare(&mut self, line: &Line) {
         self.prepared = true;
         let (first, second) = texts(&line.op);
@@ -133,7 +133,7 @@ impl Player {
         }
     }
 
-    /// Strings that were drawn can make of a path what the grammar does not take.
+    /// Random strings can give a path that the grammar does not allow.
     fn leaves(&self, line: &Line) -> bool {
         let (first, second) = texts(&line.op);
         let paths = [first.map(|_| &self.path), second.map(|_| &self.other)];
@@ -198,7 +198,7 @@ impl Player {
         found.copied().unwrap_or(FileKey(u32::MAX))
     }
 
-    /// What a client is told.
+    /// The step for the client.
     pub(super) fn step(&self, asked: Move) -> ScenarioStep<'_> {
         let path = self.path.as_str();
         let operation = match asked {
@@ -258,7 +258,7 @@ impl Player {
     pub(super) fn sweep_failed(&mut self) {
         self.sweep = None;
         match self.act {
-            // What stands in the way is met again by what comes.
+            // The following operation meets the same obstacle.
             Act::Clearing => self.act = Act::Making,
             Act::Leaving => self.act = Act::Over,
             Act::Playing => self.line_over(false, false),
@@ -271,7 +271,7 @@ fn opening(path: &str, kind: Kind, disposition: Disposition) -> Operation<'_> {
     Operation::OpenEntry { path, kind, disposition, delete_on_close: false }
 }
 
-/// The paths of an operation: the one that it is about, and another, or a search's pattern.
+/// The paths of an operation: its object, and a second path or a search pattern.
 fn texts(op: &Op) -> (Option<Text>, Option<Text>) {
     match *op {
         Op::Create { path, .. }

@@ -1,4 +1,4 @@
-//! What came of a line, beside what the line says must come.
+//! Compares the result of a line with the expected one.
 
 use plimsoll_client::operation::{Cause, Done, Failure, FileKey, Kind, Reply};
 use plimsoll_client::status::status_name;
@@ -85,10 +85,10 @@ impl Player {
             return Verdict::Excused;
         }
         let (Cause::Status, Some(procedure), Some(status)) = (failure.cause, failure.procedure, failure.status) else {
-            // No answer of the server's, or none that can be read: that is a failure of its own kind.
+            // No answer of the server, or an unreadable one: that is a separate kind of failure.
             return Verdict::AsAnswered;
         };
-        // NetBench makes the directory of all clients and does not ask whether it is there.
+        // NetBench creates the directory of all clients without checking whether it exists.
         let there = matches!(line.op, Op::MakeDirectory { .. }) && line.expected == Expected::Success;
         if wanted(line, failure) || there && failure.is_there() {
             return Verdict::Expected;
@@ -104,13 +104,14 @@ impl Player {
     }
 }
 
-/// Whether the server's refusal is the one that the line says must come.
+/// Whether the server's refusal is the one expected by the line.
 fn wanted(line: &Line, failure: &Failure) -> bool {
     let status = failure.procedure.zip(failure.status).filter(|_| failure.cause == Cause::Status);
     status.is_some_and(|(procedure, status)| line.expected.is(procedure.row().protocol, status))
 }
 
-/// Whether there is a protocol without it. A client that does not send anything else has a reason of its own: no credits, say.
+/// Whether a protocol may lack this operation. If a client does not send another operation, it has another reason, for example missing
+/// credits.
 fn may_be_lacking(op: &Op) -> bool {
     match op {
         Op::Create { kind, delete_on_close, .. } => *delete_on_close || *kind == Kind::Directory,
