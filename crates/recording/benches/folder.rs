@@ -1,5 +1,5 @@
-//! What a transaction of a recording costs those who measure it and the thread that writes it: `cargo bench -p plimsoll-recording`. The times printed are of
-//! a row group of 65,536 transactions, from memory to a file.
+//! Cost of a recorded transaction, for the measuring threads and for the writing thread: `cargo bench -p plimsoll-recording`. The printed
+//! times are for a row group of 65,536 transactions, from memory to a file.
 
 use plimsoll_model::{Names, Procedure, Protocol, Symbol, Transaction};
 use plimsoll_recording::folder::{Finished, Kept, Machine, Manifest, Packer, Progress, RecordingWriter, Rows, SCHEMA};
@@ -31,7 +31,7 @@ fn manifest() -> Manifest {
     }
 }
 
-/// A row group as a client of `clients` makes it, who ask for a thousand files.
+/// A row group of transactions from `clients` clients, for a thousand files.
 fn transactions(clients: u16, names: &mut Names) -> Vec<Transaction> {
     let paths: Vec<Symbol> = (0..1_000).map(|i| names.intern(&format!("dir{}/dir{}/file{i}", i % 5, i % 50))).collect();
     let share = names.intern("/plimsoll");
@@ -61,14 +61,14 @@ fn packed(packer: &mut Packer, transactions: &[Transaction]) -> Vec<Rows> {
     transactions.chunks(ROWS).map(piece).collect()
 }
 
-/// What those who measure pay.
+/// Cost for the measuring threads.
 #[divan::bench(args = [2, 1000], sample_count = 20, sample_size = 1)]
 fn packing_of_clients(bencher: divan::Bencher<'_, '_>, clients: u16) {
     let (all, mut packer) = (transactions(clients, &mut Names::default()), Packer::new(0));
     bencher.bench_local(|| packed(&mut packer, &all));
 }
 
-/// What the thread that writes pays.
+/// Cost for the writing thread.
 #[divan::bench(args = [2, 1000], sample_count = 20, sample_size = 1)]
 fn row_group_of_clients(bencher: divan::Bencher<'_, '_>, clients: u16) {
     let mut names = Names::default();

@@ -7,7 +7,7 @@ use crate::{RecordingError, TransactionsFile, Written};
 /// Rows that are handed over together: few enough, at 400 bytes each, to stay near the processor.
 const TOGETHER: usize = 64;
 
-/// A table, and the rows that are on their way to it.
+/// A table, and its rows that are not written yet.
 pub struct Batched {
     table: TransactionsFile,
     waiting: Vec<Transaction>,

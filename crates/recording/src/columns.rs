@@ -1,4 +1,4 @@
-//! The transactions table: its columns, in order, and what each takes from a transaction.
+//! The transactions table: its columns, in order, and the source of each in a transaction.
 
 use std::fmt::Write as _;
 use std::net::IpAddr;
@@ -6,7 +6,7 @@ use std::num::NonZeroU32;
 
 use plimsoll_model::{Disposition, Endpoint, FileAccess, FileIdentity, Names, Procedure, Symbol, Transaction};
 
-/// What a column holds.
+/// The type of a column.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum ColumnKind {
     /// UTF-8 text.
@@ -28,7 +28,7 @@ pub fn columns() -> impl Iterator<Item = (&'static str, ColumnKind)> {
     COLUMNS.iter().map(|column| (column.name, column.kind))
 }
 
-/// One value of one row; `Null` is what is not known.
+/// One value of one row; `Null` means unknown.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub(crate) enum Cell<'a> {
     Null,
@@ -39,7 +39,7 @@ pub(crate) enum Cell<'a> {
     Wide(u128),
 }
 
-/// What a column is called and holds.
+/// Name and type of a column.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Field {
     pub(crate) name: &'static str,
@@ -62,9 +62,9 @@ pub(crate) struct Column {
     pub(crate) of: Of,
 }
 
-/// What a column takes from transactions: of one, and of many at once, in a loop of its own kind.
+/// How a column takes its values from transactions: from one, and from many at once in a specialised loop.
 pub(crate) enum Of {
-    /// What the text is, and what tells whether two transactions have the same without its being made.
+    /// The text, and a key that shows cheaply whether two transactions have the same text.
     Text { text: TextOf, keys: fn(&[&Transaction], &mut Keys) },
     /// A number, an instant or a flag in the bits of an unsigned number.
     Bits { one: fn(&Transaction) -> Option<u64>, all: fn(&[&Transaction], &mut Bits) },
@@ -73,7 +73,7 @@ pub(crate) enum Of {
 /// Numbers of rows, apart from whether they are known: so both can be looked at many at a time.
 #[derive(Default)]
 pub(crate) struct Bits {
-    /// What all rows have, where all have the same; then the others are empty.
+    /// The common value of all rows, if there is one; the other fields are then empty.
     pub(crate) same: Option<Option<u64>>,
     /// 0 where nothing is known.
     pub(crate) values: Vec<u64>,
@@ -81,7 +81,7 @@ pub(crate) struct Bits {
 }
 
 impl Bits {
-    /// Those of these rows and no others. Most columns have one value in most rows, which is seen without anything being written.
+    /// The values of exactly these rows. Most columns have one value in most rows, which is detected without writing anything.
     #[inline]
     fn fill(&mut self, rows: &[&Transaction], of: impl Fn(&Transaction) -> Option<u64>) {
         self.values.clear();
@@ -97,7 +97,7 @@ impl Bits {
 /// What stands for the texts of rows.
 #[derive(Default)]
 pub(crate) struct Keys {
-    /// What all rows have, where all have the same; then there are no others.
+    /// The common key of all rows, if there is one; the other fields are then empty.
     pub(crate) same: Option<Option<Key>>,
     pub(crate) each: Vec<Option<Key>>,
 }
@@ -156,7 +156,7 @@ impl Key {
         Self { high: 0, low: number, rest: NonZeroU32::MIN }
     }
 
-    /// A place in a small table: a good guess, for what is there is held against the key.
+    /// An index into a small table: only a guess, because the entry is compared with the key.
     #[inline]
     pub(crate) fn slot(self) -> usize {
         let folded = self.low ^ self.high ^ u64::from(self.rest.get()).rotate_left(32);
@@ -184,7 +184,7 @@ impl Key {
     }
 }
 
-/// A transaction with what is needed to read it.
+/// A transaction with the data for reading it.
 pub(crate) struct Row<'a> {
     transaction: &'a Transaction,
     names: &'a Names,
@@ -256,7 +256,7 @@ impl Label<Endpoint> {
     }
 }
 
-/// A text of what the expression after the arrow tells apart.
+/// A text column; the expression after the arrow distinguishes texts.
 macro_rules! text {
     ($name:literal, $nullable:literal, |$t:ident| $key:expr, $text:expr) => {
         Column {
@@ -289,7 +289,7 @@ macro_rules! bits {
     };
 }
 
-/// The table, in the order of the design's contract, with what was added later behind it.
+/// The table, in the order of the design's contract, followed by columns that were added later.
 pub(crate) static COLUMNS: [Column; 42] = [
     text!("protocol", false, |t| Key::procedure(t.procedure), |r| Some(r.row().protocol.label())),
     text!("procedure", false, |t| Key::procedure(t.procedure), |r| {
@@ -342,5 +342,5 @@ pub(crate) static COLUMNS: [Column; 42] = [
     bits!(maybe "client_index", U32, |t| t.client_index),
 ];
 
-/// Columns that a table must have. The others came later: of a table without them they are not known.
+/// Number of columns that a table must have. The others were added later: without them their values are unknown.
 pub(crate) const REQUIRED: usize = 35;

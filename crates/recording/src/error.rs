@@ -1,10 +1,10 @@
-//! What can go wrong with a table.
+//! Errors of tables.
 
 use std::error::Error;
 use std::fmt;
 use std::path::PathBuf;
 
-/// Whatever an encoder or the operating system said.
+/// An error of an encoder or the operating system.
 pub(crate) type Cause = Box<dyn Error + Send + Sync>;
 
 /// A table could not be written.
@@ -17,9 +17,9 @@ pub enum RecordingError {
     },
     /// Rows could not be written. Rows that came afterwards were not written either.
     Write {
-        /// Rows taken before the error; the last of them may be missing in the file.
+        /// Rows taken before the error; the last ones may be missing in the file.
         rows: u64,
-        /// What the encoder or the operating system said.
+        /// The error of the encoder or the operating system.
         source: Cause,
     },
 }

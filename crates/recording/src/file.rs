@@ -11,7 +11,7 @@ use crate::csv_table::CsvTable;
 use crate::error::Cause;
 use crate::parquet_table::ParquetTable;
 
-/// What a finished file holds.
+/// The content of a finished file.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Written {
     /// Transactions.
@@ -62,10 +62,10 @@ impl TransactionsFile {
         self.error.is_some()
     }
 
-    /// Writes what is left.
+    /// Writes the remaining rows.
     ///
     /// # Errors
-    /// The first error met since [`TransactionsFile::new`].
+    /// The first error since [`TransactionsFile::new`].
     pub fn finish(self) -> Result<Written, RecordingError> {
         let Self { table, rows, error, .. } = self;
         let finished = match error {
@@ -96,7 +96,7 @@ pub enum TableFormat {
 }
 
 impl TableFormat {
-    /// What a file of this name holds.
+    /// The format of a file by its name.
     ///
     /// # Errors
     /// The name ends in neither `.parquet` nor `.csv`.

@@ -1,10 +1,9 @@
 //! Transactions to and from tables.
 //!
-//! [`TransactionsFile`] is a [`plimsoll_model::Sink`] that writes the transactions table, one row a transaction,
-//! as Parquet or CSV. What the columns are stands in one place, `columns.rs`; both formats read it.
-//! [`folder`] is a recording: everything that a run or an analysis found, to be reported, compared and queried later, and
-//! written for other programs ([`Export`]).
-//! Raw facts only: response times are derived from the instants by whoever reads the table.
+//! [`TransactionsFile`] is a [`plimsoll_model::Sink`] that writes the transactions table, one row per transaction, as Parquet or CSV.
+//! `columns.rs` defines the columns for both formats. [`folder`] is a recording: all results of a run or an analysis, for later reports,
+//! comparisons and queries, and for export to other programs ([`Export`]). Tables contain raw facts only: readers derive response times
+//! from the timestamps.
 
 mod batched;
 mod columns;

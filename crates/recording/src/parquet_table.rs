@@ -32,7 +32,7 @@ pub(crate) const GROUP_ROWS: usize = 64 << 10;
 /// The lowest level: higher ones saved next to nothing (decision 0006).
 const ZSTD_LEVEL: i32 = 1;
 
-/// Digits of a wide number, the most that readers have a type for, in so many bytes.
+/// Maximum number of digits of wide numbers that readers support, and their bytes.
 const WIDE_DIGITS: i32 = 38;
 const WIDE_BYTES: i32 = 16;
 
@@ -73,7 +73,7 @@ impl ParquetTable {
         if self.rows >= GROUP_ROWS { self.flush() } else { Ok(()) }
     }
 
-    /// Takes rows that begin with the same cells and end with numbers of their own, a column each, equally long.
+    /// Takes rows with common first cells, followed by separate numbers, one column each, of equal length.
     pub(crate) fn put_alike(&mut self, cells: &[Cell<'_>], own: &[Vec<u64>]) -> Result<(), Cause> {
         let (mut from, rows) = (0, own.first().map_or(0, Vec::len));
         while from < rows {
@@ -94,7 +94,7 @@ impl ParquetTable {
         Ok(())
     }
 
-    /// Takes transactions, a row each, where the columns are those of transactions. All of a table's are of the same names.
+    /// Takes transactions, one row each; the columns must be those of transactions. All transactions of a table use the same names.
     pub(crate) fn put_transactions(
         &mut self,
         rows: &[&Transaction],
@@ -120,7 +120,7 @@ impl ParquetTable {
         if self.rows >= GROUP_ROWS { self.flush() } else { Ok(()) }
     }
 
-    /// Writes what is left and the index; the file is whole.
+    /// Writes the rest and the index; the file is then complete.
     pub(crate) fn finish(mut self) -> Result<File, Cause> {
         if self.rows > 0 {
             self.flush()?;
@@ -161,7 +161,7 @@ fn schema(name: &str, fields: &[Field]) -> Result<Type, ParquetError> {
             ColumnKind::Flag => (Physical::BOOLEAN, None),
             ColumnKind::Wide => (Physical::FIXED_LEN_BYTE_ARRAY, Some(LogicalType::decimal(0, WIDE_DIGITS))),
         };
-        // What is not given is -1.
+        // -1 means absent.
         let (length, precision, scale) =
             if column.kind == ColumnKind::Wide { (WIDE_BYTES, WIDE_DIGITS, 0) } else { (-1, -1, -1) };
         let repetition = if column.nullable { Repetition::OPTIONAL } else { Repetition::REQUIRED };
@@ -182,7 +182,7 @@ fn properties(fields: &[Field]) -> Result<WriterProperties, ParquetError> {
     let mut properties = WriterProperties::builder()
         .set_created_by(concat!("plimsoll ", env!("CARGO_PKG_VERSION")).to_owned())
         .set_compression(Compression::ZSTD(ZstdLevel::try_new(ZSTD_LEVEL)?))
-        // Without bounds of pages nobody looks for pages by them.
+        // Without bounds of pages, readers do not search pages by them.
         .set_statistics_enabled(EnabledStatistics::Chunk)
         .set_offset_index_disabled(true);
     for column in fields {

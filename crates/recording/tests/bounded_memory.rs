@@ -1,4 +1,4 @@
-//! Memory does not grow with the number of rows. In a test binary of its own, for it counts every allocation.
+//! Memory does not grow with the number of rows. In a separate test binary, because it counts every allocation.
 #![allow(clippy::unwrap_used, clippy::print_stdout, reason = "in tests")]
 
 #[path = "all/table/samples.rs"]

@@ -2,7 +2,7 @@
 
 use std::fmt;
 
-/// What the user asked for makes no sense; the message says what would.
+/// The user's request is invalid; the message says what is valid.
 #[derive(Debug)]
 pub struct Usage(pub String);
 
@@ -14,10 +14,10 @@ impl fmt::Display for Usage {
 
 impl std::error::Error for Usage {}
 
-/// The error of several things that were all tried: where more than one failed, the first is said before the others.
+/// Combines several results that were all attempted: of several errors, the first is reported before the others.
 ///
 /// # Errors
-/// One of them is.
+/// If one of them is an error.
 pub fn all_of(results: impl IntoIterator<Item = anyhow::Result<()>>) -> anyhow::Result<()> {
     let mut errors = results.into_iter().filter_map(Result::err);
     let Some(first) = errors.next() else { return Ok(()) };
@@ -25,7 +25,7 @@ pub fn all_of(results: impl IntoIterator<Item = anyhow::Result<()>>) -> anyhow::
     if others.is_empty() { Err(first) } else { Err(anyhow::anyhow!("{first:#}; besides, {}", others.join("; "))) }
 }
 
-/// The first of several reasons, and how many others there are: a line on standard error is no report.
+/// The first of several reasons, and the number of others, for a line on standard error.
 pub fn first_reason(reasons: &[String]) -> String {
     match reasons {
         [] => "unknown reason".to_owned(),

@@ -11,7 +11,7 @@ use plimsoll_report::findings::history::RunFact;
 
 use crate::comparison::read_recording;
 
-/// Folders of the recordings that `paths` name: each is a recording, or a folder of recordings. None comes twice.
+/// Folders of the recordings that `paths` name: each path is a recording, or a folder of recordings. Without duplicates.
 ///
 /// # Errors
 /// One of them is neither.
@@ -40,7 +40,7 @@ fn inside(path: &Path) -> anyhow::Result<Vec<PathBuf>> {
                 "{name}: no recording in this folder; name a folder written with --record, or a folder of such folders"
             )
         }
-        // What is wrong with it, its reader says.
+        // Its reader reports the error.
         _ => Ok(vec![path.to_owned()]),
     }
 }

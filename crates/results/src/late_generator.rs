@@ -1,4 +1,4 @@
-//! What a reader should know of a level that the load generator was late for.
+//! Warnings about a level at which the load generator was late.
 
 use plimsoll_report::findings::MovedNumber;
 
@@ -18,14 +18,14 @@ pub(crate) fn caution(moved: &[MovedNumber]) -> Option<String> {
 pub enum SentenceUnit {
     /// Seconds, two decimals.
     Seconds,
-    /// Milliseconds with so many decimals.
+    /// Milliseconds with this number of decimals.
     Milliseconds(usize),
     /// Microseconds, one decimal.
     Microseconds,
 }
 
 impl SentenceUnit {
-    /// That of the largest of them (s), in which the smallest still has digits.
+    /// The unit for a set of times (s), by the largest, in which the smallest still has digits.
     #[must_use]
     pub fn of(times: impl Iterator<Item = f64>) -> SentenceUnit {
         let (least, most) =
@@ -38,7 +38,7 @@ impl SentenceUnit {
         }
     }
 
-    /// A time in it.
+    /// A time in this unit.
     #[must_use]
     pub fn show(self, seconds: f64) -> String {
         match self {

@@ -1,5 +1,5 @@
-//! What was measured, and what follows from it without measuring again: recordings are written and read, compared and judged, and
-//! put beside each other over time. Nothing here drives a server, so all of it works on any operating system.
+//! Results of measurements without measuring again: writes and reads recordings, compares and judges them, and shows their history. This
+//! crate drives no server, so it works on any operating system.
 
 mod captures;
 mod claimed_source;

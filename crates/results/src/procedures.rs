@@ -10,11 +10,11 @@ pub struct ProcedureSet {
 }
 
 impl ProcedureSet {
-    /// The procedures of an operation alone where the text is its label (write); else as [`ProcedureSet::named`]: some groups have an
-    /// operation's name and hold more (Write: flush, too).
+    /// The procedures of one operation if the text is its label (write), otherwise as [`ProcedureSet::named`]: some groups have an
+    /// operation's name and contain more (Write: also flush).
     ///
     /// # Errors
-    /// Nothing has this name; the message lists what there is.
+    /// Unknown name; the message lists the known ones.
     pub fn of_label(text: &str) -> Result<Self, String> {
         let procedures: Vec<Procedure> =
             Procedure::all().filter(|procedure| procedure.row().operation.label() == text).collect();
@@ -60,7 +60,7 @@ impl ProcedureSet {
         &self.procedures
     }
 
-    /// Whether a procedure is one of them.
+    /// Whether the set contains a procedure.
     pub fn contains(&self, procedure: Procedure) -> bool {
         self.procedures.contains(&procedure)
     }

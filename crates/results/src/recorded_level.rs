@@ -9,7 +9,7 @@ use serde::{Deserialize, Serialize};
 
 use crate::{claimed_source, late_generator};
 
-/// A load level that was measured. A recording keeps it in the manifest, and its statistics and intervals in files of their own.
+/// A measured load level. A recording stores it in the manifest, and its statistics and intervals in separate files.
 #[derive(Serialize, Deserialize)]
 pub struct RecordedLevel {
     /// The transactions of the measured phase.
@@ -19,14 +19,14 @@ pub struct RecordedLevel {
     pub span_ns: (i64, i64),
     /// Iterations that ended in it.
     pub iterations: u64,
-    /// All else that a report shows of it.
+    /// Its other data for reports.
     pub about: About,
     /// Threads that made the load.
     pub threads: u32,
     /// It ran to its end.
     #[serde(default)]
     pub complete: bool,
-    /// What the load generator, and not the server, is to blame for; `None` where it kept up.
+    /// Faults of the load generator; `None` if it kept up.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub generators_fault: Option<String>,
 }
@@ -53,7 +53,7 @@ impl RecordedLevel {
         Level { statistics: &self.statistics, span_ns, iterations, about: self.about.clone() }
     }
 
-    /// What a reader should know though the level is valid.
+    /// Warnings about a valid level.
     #[must_use]
     pub fn cautions(&self) -> Vec<String> {
         let About { level, validity, generator, .. } = &self.about;
@@ -79,7 +79,7 @@ impl RecordedLevel {
         }
     }
 
-    /// What an iteration took; `None` where none ended in the phase.
+    /// The cost of an iteration; `None` if none ended in the phase.
     fn iteration(&self) -> Option<IterationCost> {
         let answered = self.about.answered.filter(|_| self.iterations > 0)?;
         let kinds = || self.about.iterations.iter().filter_map(|kind| Some((kind.mean_s?, kind.ended as f64)));

@@ -1,4 +1,4 @@
-//! The findings of a recording: what `plimsoll report` shows of it.
+//! The findings of a recording for `plimsoll report`.
 
 use std::collections::BTreeMap;
 use std::net::IpAddr;
@@ -15,7 +15,7 @@ use serde::Deserialize;
 use crate::RecordedLevel;
 use crate::record::{HOST_NAMES, Measurement};
 
-/// The findings of a recording: a pure function of it. `status_name` names the statuses of whatever was measured.
+/// The findings of a recording: a pure function of it. `status_name` names the statuses of its protocol.
 ///
 /// # Errors
 /// The recording is damaged, or of another version.
@@ -28,7 +28,7 @@ pub fn findings(recording: &Recording, status_name: StatusName) -> anyhow::Resul
     Ok(findings)
 }
 
-/// What the maker of a recording says of it.
+/// The user's title, labels and description of a recording.
 ///
 /// # Errors
 /// There is no recording in the folder, or it is of another version.
@@ -36,7 +36,7 @@ pub fn about(folder: &Path) -> anyhow::Result<About> {
     Ok(Recording::open(folder)?.manifest.about()?)
 }
 
-/// What was measured.
+/// The measurement.
 ///
 /// # Errors
 /// The manifest is of another version.
@@ -69,7 +69,7 @@ fn of_run(recording: &Recording, mut run: Run, source: Source, status_name: Stat
     Ok(findings)
 }
 
-/// Levels that were not finished, as far as there is something of them, and what to say of them.
+/// Unfinished levels with data, and remarks about them.
 type Unfinished = (Vec<RecordedLevel>, Vec<String>);
 
 fn unfinished(recording: &Recording, names: &mut Names) -> anyhow::Result<Unfinished> {
@@ -85,7 +85,7 @@ fn unfinished(recording: &Recording, names: &mut Names) -> anyhow::Result<Unfini
                 levels.push(RecordedLevel::read(&stage.about)?.with_statistics(statistics));
             }
             Ok(None) => remarks.push(format!("{name} has no results: its measured phase ran for less than one second")),
-            // What is damaged hides nothing of the finished ones.
+            // A damaged level does not hide the finished ones.
             Err(error) => remarks.push(format!("{name} is omitted, because it is unreadable: {error}")),
         }
     }
@@ -105,7 +105,7 @@ fn of_analysis(recording: &Recording, source: Source, status_name: StatusName) -
     Ok(findings.with_host_names(|ip| hosts.get(&ip).map(String::as_str)))
 }
 
-/// The names of hosts that a capture has told, as far as its report shows them.
+/// The host names from a capture, as in its report.
 ///
 /// # Errors
 /// The manifest is of another version.
@@ -114,9 +114,9 @@ pub(crate) fn host_names(stage: &Stage) -> anyhow::Result<BTreeMap<IpAddr, Strin
     Ok(names.context("manifest.json: unknown format of `about`")?.unwrap_or_default())
 }
 
-/// What a reader must know of a recording that was not finished, as the rest of a sentence.
+/// A note about an unfinished recording, as the rest of a sentence.
 pub fn incomplete(recording: &Recording) -> Option<String> {
-    // A level that was stopped is there, and not finished.
+    // A stopped level is present but not finished.
     let whole =
         |stage: &&Stage| stage.level.is_none() || RecordedLevel::read(&stage.about).is_ok_and(|level| level.complete);
     let finished = recording.manifest.stages.iter().filter(whole).count();

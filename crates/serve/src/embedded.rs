@@ -1,4 +1,4 @@
-//! A server that runs as long as it is held.
+//! A server that runs until it is dropped.
 
 use std::fmt::Write as _;
 use std::net::SocketAddr;
@@ -13,7 +13,7 @@ use crate::{Account, Kind, Options, ServeError, nfs, smb};
 
 /// Connections that may wait to be accepted; the system caps it (net.core.somaxconn).
 const BACKLOG: u32 = 4096;
-/// How long dropping a server waits for its threads. None of them waits for anything but the network.
+/// Maximum wait for the server's threads when it is dropped. They only wait for the network.
 const PATIENCE: Duration = Duration::from_secs(10);
 
 /// A server in this process. Dropping it ends it, its connections and its threads.
@@ -28,10 +28,10 @@ pub struct Embedded {
 }
 
 impl Embedded {
-    /// Starts a server. When this returns, it can be connected to.
+    /// Starts a server. Clients can connect when this returns.
     ///
     /// # Errors
-    /// The options do not go together, the address cannot be had, or the system has no more threads.
+    /// The options are inconsistent, the address is not available, or the system has no more threads.
     pub fn start(kind: Kind, options: Options) -> Result<Self, ServeError> {
         options.check(kind)?;
         let name = match kind {
@@ -45,7 +45,7 @@ impl Embedded {
         let address = match kind {
             Kind::Smb => {
                 let (server, address) = runtime.block_on(smb::bind(&options, system))?;
-                // It ends with the runtime; until then it goes on whatever `accept` says.
+                // It ends with the runtime; until then it continues whatever `accept` returns.
                 drop(runtime.spawn(server.serve()));
                 address
             }
@@ -78,7 +78,7 @@ impl Embedded {
 
     fn url(&self, secret: bool) -> String {
         let Self { address, share, .. } = self;
-        // The NFS server's MOUNT listens where it does, and nobody asks a portmapper at port 111 about it.
+        // The NFS server's MOUNT listens on the same port, so no portmapper at port 111 is needed.
         let (scheme, options) = match self.kind {
             Kind::Smb => ("smb", String::new()),
             Kind::Nfs => ("nfs", format!("?mountport={}", address.port())),
@@ -114,7 +114,7 @@ fn local(listener: &TcpListener, address: SocketAddr) -> Result<SocketAddr, Serv
     listener.local_addr().map_err(|source| ServeError::Listen { address, source })
 }
 
-/// A part of a URL, whatever is in it (RFC 3986 2.1).
+/// Escapes a part of a URL (RFC 3986 2.1).
 fn escaped(part: &str) -> String {
     part.bytes().fold(String::with_capacity(part.len()), |mut url, byte| {
         if byte.is_ascii_alphanumeric() || b"-._~".contains(&byte) {

@@ -7,7 +7,7 @@ use std::net::SocketAddr;
 #[derive(Debug, thiserror::Error)]
 #[non_exhaustive]
 pub enum ServeError {
-    /// Others could reach it, and nobody said that they may.
+    /// Other machines could connect, and this was not allowed explicitly.
     #[error(
         "other machines can reach {0}, but this server is only for tests: listen on 127.0.0.1, or allow other machines (--allow-remote)"
     )]
@@ -15,13 +15,13 @@ pub enum ServeError {
     /// NFSv3 knows no passwords.
     #[error("NFSv3 has no passwords: remove the user name and the password, which only SMB uses")]
     NoPasswords,
-    /// Everybody who can reach it could read and write.
+    /// Any client that can connect could read and write.
     #[error("an SMB server that other machines can reach needs a user and a password (--user, --password-file)")]
     NeedsAccount,
     /// A name that clients could not ask for.
     #[error("{0:?} cannot be the name of a share: use 1 to 80 letters, digits, `-`, `_` or `.`")]
     Name(String),
-    /// A user name that the protocol keeps for something else.
+    /// A user name that the protocol reserves.
     #[error("{0:?} cannot be a user name: the name is empty or reserved; choose another one")]
     User(String),
     /// Not even the root directory fits.
@@ -32,7 +32,7 @@ pub enum ServeError {
     Listen {
         /// The address asked for.
         address: SocketAddr,
-        /// What the system said.
+        /// The operating system's error.
         source: io::Error,
     },
     /// The system gave no threads.

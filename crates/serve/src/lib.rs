@@ -1,8 +1,7 @@
-//! SMB and NFS servers inside the process, on threads of their own and on files in memory: the target where none is
-//! named, and `plimsoll serve`. They are there to be tried and tested with, not to keep anything: what they hold is gone
-//! with them.
+//! SMB and NFS servers inside the process, on their own threads and with files in memory: the default target, and `plimsoll serve`. They
+//! are for trying and testing, not for storage: their files are lost when they end.
 //!
-//! The async runtime stays inside: callers start a server, ask where it is, and drop it.
+//! The async runtime is private: callers start a server, query its address, and drop it.
 
 mod embedded;
 mod error;

@@ -11,7 +11,7 @@ use crate::ServeError;
 pub enum Kind {
     /// SMB 2 and 3 on one TCP port, without NetBIOS.
     Smb,
-    /// NFSv3 with MOUNT and a portmapper of its own, all on one TCP port.
+    /// NFSv3 with MOUNT and a separate portmapper, all on one TCP port.
     Nfs,
 }
 
@@ -20,9 +20,9 @@ pub enum Kind {
 pub struct Options {
     /// Where; port 0 lets the system choose. 127.0.0.1:0 by default.
     pub listen: SocketAddr,
-    /// Whether that may be an address that other machines can reach.
+    /// Whether the address may be reachable from other machines.
     pub allow_remote: bool,
-    /// Who may log on (SMB). Without one, everybody may, but anonymously only.
+    /// The account for logons (SMB). Without one, all clients may log on, but only anonymously.
     pub account: Option<Account>,
     /// The name of the share or export, without a slash.
     pub share: String,
@@ -61,7 +61,7 @@ impl Account {
         Self { user: user.into(), password: password.into() }
     }
 
-    /// A user with a password that nobody knows but who asks [`crate::Embedded::target`].
+    /// A user with a random password, which only [`crate::Embedded::target`] reveals.
     ///
     /// # Errors
     /// The system has no random bytes.
@@ -85,7 +85,7 @@ impl fmt::Debug for Account {
 }
 
 impl Options {
-    /// What can be told without trying.
+    /// Checks that need no attempt.
     pub(crate) fn check(&self, kind: Kind) -> Result<(), ServeError> {
         let remote = !self.listen.ip().is_loopback();
         let named = |byte: u8| byte.is_ascii_alphanumeric() || matches!(byte, b'-' | b'_' | b'.');

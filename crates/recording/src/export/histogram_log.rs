@@ -46,7 +46,7 @@ pub(super) fn write(recording: &Recording, out: &mut impl Write) -> Result<(), C
     Ok(())
 }
 
-/// What the response times count from, where that is not the first byte of the request.
+/// The start of the response times, if it is not the first byte of the request.
 fn from_what(recording: &Recording) -> Result<&'static str, Cause> {
     let Some(stage) = recording.manifest.stages.first() else { return Ok("") };
     let (statistics, _) = recording.statistics(stage, &mut Names::default())?;
@@ -61,15 +61,14 @@ fn since(from_ns: i64, to_ns: i64) -> Duration {
     Duration::from_nanos(u64::try_from(to_ns.saturating_sub(from_ns)).unwrap_or(0))
 }
 
-/// The interval's time, as far as the stage's begin and end lie in it.
+/// The interval's time, cut at the stage's begin and end.
 fn within(stage: &Stage, interval: &Interval) -> (i64, i64) {
     let (start, end) = (interval.start_ns(), interval.end_ns());
     let inside = |ns: Option<i64>| ns.filter(|ns| (start..end).contains(ns));
     (inside(stage.first_ns).unwrap_or(start), inside(stage.last_ns).unwrap_or(end))
 }
 
-/// Everything that users asked for together, without a tag, which is what HdrHistogram's tools show unless told otherwise; then
-/// each procedure with its own.
+/// First all user operations together, without a tag (HdrHistogram's tools show this by default); then each procedure with its tag.
 fn lines(interval: &Interval) -> Vec<(Option<String>, FineHistogram)> {
     let mut all = FineHistogram::default();
     let mut lines = Vec::new();

@@ -1,7 +1,7 @@
-//! A recording for other programs: HdrHistogram's interval log and percentiles, OpenMetrics.
+//! Exports of a recording: HdrHistogram's interval log and percentiles, OpenMetrics.
 //!
-//! Histograms lose nothing on the way: a cell of ours is a cell of an HdrHistogram with three significant digits and a lowest
-//! value of 1 ns, so counts are the same bucket for bucket.
+//! Histograms are exported exactly: each cell is one of an HdrHistogram with three significant digits and a lowest value of 1 ns, so
+//! counts are equal bucket by bucket.
 
 mod histogram_log;
 mod openmetrics;
@@ -19,7 +19,7 @@ use crate::folder::{FolderError, Recording};
 
 pub use openmetrics::LiveMetrics;
 
-/// What a recording can be written as.
+/// Export formats of a recording.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Export {
     /// HdrHistogram's interval log: a line an interval and procedure, and one of all together. Values are ns.
@@ -35,7 +35,7 @@ impl Export {
     pub const ALL: [(&str, Export); 3] =
         [("hlog", Export::HistogramLog), ("hgrm", Export::Percentiles), ("om", Export::OpenMetrics)];
 
-    /// What a file of this name holds.
+    /// The format of a file by its name.
     pub fn of(file: &Path) -> Option<Export> {
         let end = file.extension()?.to_str()?;
         Self::ALL.into_iter().find(|(known, _)| end.eq_ignore_ascii_case(known)).map(|(_, export)| export)
@@ -44,7 +44,7 @@ impl Export {
     /// Writes a recording to an empty file.
     ///
     /// # Errors
-    /// When a stage cannot be read or the file cannot be written: `name` is what it is called there.
+    /// If a stage cannot be read or the file cannot be written; the message calls the file `name`.
     pub fn write(self, recording: &Recording, file: File, name: &Path) -> Result<(), FolderError> {
         let write = || -> Result<(), Cause> {
             let mut out = BufWriter::new(file);

@@ -11,7 +11,7 @@ use crate::error::Cause;
 use crate::folder::Recording;
 
 const MS: f64 = 1e6;
-/// Lines for each halving of what is left to 100 %, as HdrHistogram's own tools have it.
+/// Lines per halving of the distance to 100 %, as in HdrHistogram's own tools.
 const TICKS: u32 = 5;
 /// Counters that HdrHistogram has for the shortest times where it tells three digits apart.
 const SUB_BUCKETS: u32 = 2048;

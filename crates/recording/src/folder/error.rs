@@ -1,4 +1,4 @@
-//! What can go wrong with a recording.
+//! Errors of recordings.
 
 use std::error::Error;
 use std::fmt;
@@ -30,14 +30,14 @@ pub enum FolderError {
     File {
         /// The file.
         path: PathBuf,
-        /// What the encoder or the operating system said.
+        /// The error of the encoder or the operating system.
         source: Cause,
     },
-    /// A file is not what it should be.
+    /// A file is invalid.
     Damaged {
         /// The file.
         path: PathBuf,
-        /// What is wrong.
+        /// The error.
         source: Cause,
     },
 }

@@ -1,7 +1,7 @@
 //! `intervals.zst`: the intervals of a stage, exact, for comparisons.
 //!
-//! After each length in four bytes, the lowest first, comes an interval or a part of one (`stats::intervals`). The length 0 stands
-//! before the last thing, which is what the intervals are besides.
+//! Each interval, or part of one (`stats::intervals`), follows its length in four little-endian bytes. The length 0 precedes the last
+//! entry, which contains the other data of the intervals.
 
 use std::io::Read;
 use std::path::Path;
@@ -33,7 +33,7 @@ impl IntervalsFile {
         Ok(self.0.put(&bytes)?)
     }
 
-    /// All is on the disk. `all` are those of which the intervals were a part.
+    /// Completes the file on disk. `all` are the complete intervals, of which this file has the rest.
     pub(super) fn finish(mut self, all: &Intervals) -> Result<(), Cause> {
         let end = all.end_to_bytes();
         self.0.put(&0u32.to_le_bytes())?;
@@ -56,7 +56,7 @@ fn intervals(mut from: impl Read) -> Result<Intervals, Cause> {
     }
     next(&mut from, &mut piece)?;
     let intervals = reader.end(&piece)?;
-    // The checksum of what was packed is looked at where it ends.
+    // The end of the compressed data must be read to verify its checksum.
     if from.read(&mut [0])? == 0 { Ok(intervals) } else { Err("more data than expected".into()) }
 }
 

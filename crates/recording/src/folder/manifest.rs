@@ -1,4 +1,4 @@
-//! What a recording is of, and which of its stages are finished: `manifest.json`.
+//! The subject of a recording, and its finished stages: `manifest.json`.
 
 use plimsoll_model::{About, Validity};
 use std::fs::{self, File};
@@ -17,7 +17,7 @@ pub(super) const NAME: &str = "manifest.json";
 /// No manifest is longer: a stage takes some kilobytes.
 const MOST_BYTES: u64 = 64 << 20;
 
-/// What a recording is of (see `schemas/plimsoll.recording.1.schema.json`).
+/// The manifest of a recording (see `schemas/plimsoll.recording.1.schema.json`).
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct Manifest {
     /// [`SCHEMA`].
@@ -40,7 +40,7 @@ pub struct Manifest {
     pub transactions: Kept,
     /// Whether the numbers may be used; null until it ended.
     pub validity: Option<Validity>,
-    /// What was measured, as the command that recorded it describes it.
+    /// The measurement, described by the command that recorded it.
     pub measured: Value,
     /// The stages that are finished, in order.
     pub stages: Vec<Stage>,
@@ -52,9 +52,9 @@ pub struct Manifest {
 pub enum Progress {
     /// Still going on, or killed.
     Running,
-    /// Everything is there.
+    /// The recording is complete.
     Finished,
-    /// Somebody stopped it; what is there is whole.
+    /// The recording was stopped; its stages are complete.
     Interrupted,
 }
 
@@ -76,7 +76,7 @@ pub struct Machine {
 pub struct Kept {
     /// none, sample or all.
     pub which: String,
-    /// One of so many; 0 of none.
+    /// Sampling: one in this number; 0 for none.
     pub one_in: u64,
     /// What decides which ones.
     pub seed: u64,
@@ -91,7 +91,7 @@ pub struct Stage {
     pub number: u32,
     /// Its folder.
     pub folder: String,
-    /// The load in words; null where somebody else made it.
+    /// The load in words; null for captures.
     pub level: Option<String>,
     /// Begin and end, ns since the Unix epoch, where known.
     pub first_ns: Option<i64>,
@@ -105,12 +105,12 @@ pub struct Stage {
     pub transactions: u64,
     /// Files of its transactions table.
     pub parts: u32,
-    /// What the command that recorded it knows besides.
+    /// Further data of the recording command.
     pub about: Value,
 }
 
 impl Manifest {
-    /// Puts it in the place of the one before, whole: a kill leaves the one or the other.
+    /// Replaces the previous manifest atomically: after a kill, one of the two exists.
     pub(super) fn write(&self, folder: &Path) -> Result<(), FolderError> {
         let (path, new) = (folder.join(NAME), folder.join("manifest.json.new"));
         let failed = |source: std::io::Error| FolderError::file(&path, source);
@@ -136,7 +136,7 @@ impl Manifest {
         if text.len() as u64 > MOST_BYTES {
             return Err(FolderError::damaged(&path, "longer than the limit for a manifest"));
         }
-        // The version first: of another one, other fields are nothing strange.
+        // Checks the version first, because another version may have other fields.
         let damaged = |error: serde_json::Error| FolderError::damaged(&path, error);
         let Version { schema } = serde_json::from_slice(&text).map_err(damaged)?;
         if schema != SCHEMA {
@@ -150,10 +150,10 @@ impl Manifest {
 }
 
 impl Manifest {
-    /// What the maker of the recording says of it: a part of its source, whatever was measured.
+    /// The user's title, labels and description: a part of its source, for any kind of measurement.
     ///
     /// # Errors
-    /// It is none, or has more or longer texts than there may be.
+    /// It is invalid, or has more or longer texts than allowed.
     pub fn about(&self) -> Result<About, serde_json::Error> {
         self.measured.pointer("/source/about").map_or_else(|| Ok(About::default()), About::deserialize)
     }
@@ -172,7 +172,7 @@ struct Version {
     schema: String,
 }
 
-/// Whether a folder's manifest is that of a recording, of whatever version. Other programs have files of this name, too.
+/// Whether a folder's manifest is that of a recording, of any version. Other programs use this file name, too.
 pub(super) fn is_a_recordings(folder: &Path) -> bool {
     let mut text = Vec::new();
     let read = File::open(folder.join(NAME)).and_then(|file| file.take(MOST_BYTES).read_to_end(&mut text));

@@ -1,4 +1,4 @@
-//! Files that are read by nobody else: a line that says what they are, then what they hold, packed, with a checksum.
+//! Private files: a line that identifies the content, followed by the compressed content with a checksum.
 
 use std::fs::File;
 use std::io::{BufReader, Read, Write};
@@ -10,7 +10,7 @@ use super::FolderError;
 
 /// The state of a stage's statistics.
 pub(super) const STATISTICS: &str = "statistics.zst";
-/// What the other parts of a run are merged with.
+/// The data for merging with the other parts of a run.
 pub(super) const PART: &str = "part.zst";
 /// From when to when the requests of a part of a run were outstanding.
 pub(super) const SPANS: &str = "spans.zst";
@@ -51,7 +51,7 @@ impl Packer {
     }
 }
 
-/// Opens a file to read what was put into it.
+/// Opens a file to read its content.
 pub(super) fn open(path: &Path, what: &str) -> Result<impl Read + use<>, FolderError> {
     let mut file = File::open(path).map_err(|source| FolderError::file(path, source))?;
     let expected = head(what);
@@ -64,7 +64,7 @@ pub(super) fn open(path: &Path, what: &str) -> Result<impl Read + use<>, FolderE
     Ok(BufReader::new(unpacked))
 }
 
-/// Reads all of a file, as long as it is no longer than statistics can be.
+/// Reads a whole file, up to the maximum size of statistics.
 pub(super) fn read_whole(path: &Path, what: &str) -> Result<Vec<u8>, FolderError> {
     let (mut bytes, packed) = (Vec::new(), open(path, what)?);
     packed.take(MOST_BYTES + 1).read_to_end(&mut bytes).map_err(|source| FolderError::damaged(path, source))?;

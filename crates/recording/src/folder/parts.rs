@@ -41,7 +41,7 @@ impl Parts {
             return self.write(rows, names);
         }
         self.waiting.extend(rows.iter().copied().cloned());
-        // Columns are gathered one after the other.
+        // Columns are gathered in sequence.
         if self.waiting.len() >= NEAR_ROWS { self.write_waiting(names) } else { Ok(()) }
     }
 
@@ -72,7 +72,7 @@ impl Parts {
         self.write(next_part, names)
     }
 
-    /// Copies files of another table, with so many rows.
+    /// Copies the files of another table with `rows` rows.
     pub(super) fn adopt(&mut self, files: &[PathBuf], rows: u64) -> Result<(), Cause> {
         self.finish_part()?;
         for file in files {

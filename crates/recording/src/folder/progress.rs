@@ -16,8 +16,8 @@ const NAME: &str = "progress.zst";
 const NEW: &str = "progress.zst.new";
 const WHAT: &str = "progress";
 
-/// Puts it in the place of the one before, whole: a kill leaves the one or the other. It does not wait for the disk: the end of the
-/// machine may lose it, the end of the program does not.
+/// Replaces the previous progress atomically: after a kill, one of the two exists. It does not wait for the disk: a crash of the machine
+/// may lose it, the end of the program does not.
 pub(super) fn write(folder: &Path, stage: &Stage, state: &[u8]) -> Result<(), Cause> {
     let description = serde_json::to_vec(stage)?;
     let new = folder.join(NEW);

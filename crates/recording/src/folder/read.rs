@@ -9,10 +9,10 @@ use plimsoll_stats::{Intervals, SpansReader, Statistics};
 use super::write::{PARTIAL, entries};
 use super::{FolderError, Manifest, Stage, intervals, manifest, packed, parts, progress};
 
-/// A recording that is there. Its finished stages are whole, whatever became of what wrote it.
+/// An existing recording. Its finished stages are complete, however the writing program ended.
 pub struct Recording {
     folder: PathBuf,
-    /// What it is of.
+    /// Its subject.
     pub manifest: Manifest,
     /// Folders of stages that were begun and not finished.
     pub partial: Vec<PathBuf>,
@@ -36,29 +36,29 @@ impl Recording {
         Ok(Self { folder: folder.to_owned(), manifest, partial })
     }
 
-    /// The statistics of a stage, and what was seen around them, to the last bit; names are added to `names`.
+    /// The statistics and coverage of a stage, exact; adds names to `names`.
     ///
     /// # Errors
-    /// When the stage's file is not there, damaged or of another version.
+    /// If the stage's file is missing, damaged or of another version.
     pub fn statistics(&self, stage: &Stage, names: &mut Names) -> Result<(Statistics, Coverage), FolderError> {
         let path = self.file(stage, packed::STATISTICS)?;
         let bytes = packed::read_statistics(&path)?;
         Statistics::from_bytes(&bytes, names).map_err(|error| FolderError::damaged(&path, error))
     }
 
-    /// What the other parts of a run are merged with, as it was written; `None` of a stage that is no part.
+    /// The data for merging with the other parts of a run, as it was written; `None` if the stage is not a part.
     ///
     /// # Errors
-    /// When the stage's file is damaged or of another version.
+    /// If the stage's file is damaged or of another version.
     pub fn part(&self, stage: &Stage) -> Result<Option<Vec<u8>>, FolderError> {
         let path = self.file(stage, packed::PART)?;
         path.exists().then(|| packed::read_part(&path)).transpose()
     }
 
-    /// From when to when the requests of a part of a run were outstanding, ns, about in the order of their ends.
+    /// Start and end of the requests of a part of a run, ns, roughly in the order of their ends.
     ///
     /// # Errors
-    /// When the stage's file is not there or of another version; what is damaged shows where it is read.
+    /// If the stage's file is missing or of another version; damage is reported during reading.
     pub fn spans(&self, stage: &Stage) -> Result<SpansReader<impl Read + use<>>, FolderError> {
         Ok(SpansReader::new(packed::open(&self.file(stage, packed::SPANS)?, packed::SPANS_HEAD)?))
     }
@@ -78,10 +78,10 @@ impl Recording {
         read.map(|(statistics, coverage)| Some((stage, statistics, coverage)))
     }
 
-    /// The intervals of a stage, as they were when it was recorded: equal to those of a comparison made at once.
+    /// The intervals of a stage, as they were recorded: a later comparison equals an immediate one.
     ///
     /// # Errors
-    /// When the stage's file is not there, damaged or of another version.
+    /// If the stage's file is missing, damaged or of another version.
     pub fn intervals(&self, stage: &Stage) -> Result<Intervals, FolderError> {
         intervals::read(&self.file(stage, intervals::NAME)?)
     }

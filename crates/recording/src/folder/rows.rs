@@ -1,20 +1,20 @@
-//! Transactions on their way from those who measure to the thread that writes them.
+//! Transactions on their way from the measuring threads to the writing thread.
 //!
-//! A transaction is some 450 bytes, and what one processor has written another one must fetch. Most of it is the same for
-//! all of a connection: that is kept once, and what is left of a transaction is one and a half lines of a cache.
+//! A transaction has about 450 bytes, which must move from one processor to another. Most of it is the same for all transactions of a
+//! connection: this pattern is stored once, and the rest of a transaction is one and a half cache lines.
 
 use plimsoll_model::{Asked, Disposition, FileAccess, FileIdentity, Outcome, Procedure, Symbol, Timeline, Transaction};
 
 use crate::error::Cause;
 use crate::parquet_table::NEAR_ROWS;
 
-/// Places for the patterns of connections: so many at first and at the most. Powers of two.
+/// Places for the patterns of connections: initial and maximum number. Powers of two.
 const RECENT: usize = 64;
 const MOST_RECENT: usize = 16 << 10;
-/// Patterns that are kept: those of as many connections, and then they begin anew.
+/// Maximum number of stored patterns: one per connection; then all are dropped.
 const MOST_PATTERNS: usize = MOST_RECENT;
 
-/// What is known of a row, a bit each: the four numbers, the four instants, these, and whether its pattern is all of it.
+/// Flags for the known fields of a row: the four numbers, the four timestamps, these, and whether the pattern contains everything.
 const ID: u16 = 1 << 8;
 const POSITION: u16 = 1 << 9;
 const OFFSET: u16 = 1 << 10;
@@ -24,7 +24,7 @@ const WHOLE: u16 = 1 << 15;
 /// Transactions in the order in which they came, in less room than their own, and none the less exact.
 pub struct Rows {
     rows: Vec<Row>,
-    /// Patterns that their receiver does not have yet, after it has forgotten all others or not.
+    /// Patterns that the receiver does not have yet; the receiver may have to drop its old ones first.
     patterns: Vec<Transaction>,
     begins_anew: bool,
     /// Those that fit in no row.
@@ -35,13 +35,13 @@ pub struct Rows {
 /// Makes rows of transactions.
 pub struct Packer {
     ready: Rows,
-    /// What transactions of a connection have in common, as the first of them had it.
+    /// The common fields of a connection's transactions, from the first of them.
     patterns: Vec<Transaction>,
     /// Which is the last one of a connection, or of another one that has the same place.
     recent: Vec<u32>,
 }
 
-/// What a transaction has for itself.
+/// The individual fields of a transaction.
 #[derive(Clone, Copy)]
 struct Row {
     request_first: i64,
@@ -105,7 +105,7 @@ impl Packer {
             // Places change, so that some patterns come once more.
             self.recent = vec![u32::MAX; self.recent.len() * 4];
         }
-        // Few more than the most: those of one piece.
+        // Slightly above the maximum: by those of one piece.
         let new = self.patterns.len() as u32;
         self.patterns.push(t.clone());
         self.ready.patterns.push(t.clone());
@@ -133,7 +133,7 @@ impl Rows {
     }
 }
 
-/// Makes transactions of rows, those of all senders.
+/// Restores the transactions of all senders from rows.
 #[derive(Default)]
 pub(super) struct Unpacker {
     /// Of each sender.
@@ -236,8 +236,8 @@ fn is_alike(pattern: &Transaction, t: &Transaction) -> bool {
 }
 
 impl Row {
-    /// What is left of a transaction without its pattern. All is in the pattern where something does not fit: a request that
-    /// did not begin or took more than two seconds, more than 4 GiB.
+    /// The transaction without its pattern. The pattern contains everything if a value does not fit: a request without a start or longer
+    /// than two seconds, or more than 4 GiB.
     #[inline]
     fn of(t: &Transaction) -> Self {
         let mut row = Self {

@@ -4,7 +4,7 @@ use plimsoll_model::Transaction;
 
 use super::Kept;
 
-/// A sample keeps one of so many.
+/// A sample keeps one in this number.
 const SAMPLE: u64 = 64;
 
 /// Which transactions get a row: a choice that depends on the transaction and a seed alone.

@@ -13,7 +13,7 @@ use super::tables::Tables;
 use super::{Finished, FolderError, Recording, Stage, packed, progress};
 use crate::error::Cause;
 
-/// How long intervals wait for the parts of other workers before they are written: what comes later is a row of its own.
+/// How long intervals wait for the parts of other workers before they are written; a later part becomes a separate row.
 const PATIENCE_NS: i64 = 5_000_000_000;
 
 /// One stage being written, in a folder of its own. Errors are kept, and told when the stage is ended: what takes
@@ -149,7 +149,7 @@ impl StageWriter {
         self.error = files.and_then(|files| parts.adopt(&files, stage.transactions)).err();
     }
 
-    /// Writes what is left, with the state of the stage's statistics, and what parts of a run are merged with; all is on the disk.
+    /// Writes the rest, with the state of the stage's statistics and the data for merging parts; everything is on disk afterwards.
     pub(super) fn finish(mut self, (state, part): (&[u8], Option<&[u8]>), names: &Names) -> Result<Held, FolderError> {
         let left = std::mem::replace(&mut self.intervals, Intervals::growing());
         self.write(left.iter());

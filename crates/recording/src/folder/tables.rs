@@ -24,7 +24,7 @@ const fn maybe(name: &'static str, kind: ColumnKind) -> Field {
 
 use ColumnKind::{Instant, Text, U32, U64, Wide};
 
-/// Columns that both tables begin with: what the row is of.
+/// Columns at the start of both tables, which identify the row.
 const KEY: [Field; 7] = [
     known("stage", U32),
     known("start_ns", Instant),

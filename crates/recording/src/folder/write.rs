@@ -11,7 +11,7 @@ use serde_json::Value;
 use super::manifest::{self, sync_folder};
 use super::{FolderError, Manifest, Progress, Stage, StageWriter};
 
-/// A recording being written: stages one after the other.
+/// A recording being written, stage by stage.
 pub struct RecordingWriter {
     folder: PathBuf,
     manifest: Manifest,
@@ -19,7 +19,7 @@ pub struct RecordingWriter {
     _lock: fs::File,
 }
 
-/// What is known of a stage when it is finished.
+/// Data of a stage when it is finished.
 pub struct Finished {
     /// The load in words.
     pub level: Option<String>,
@@ -27,14 +27,14 @@ pub struct Finished {
     pub span_ns: (Option<i64>, Option<i64>),
     /// The state of its statistics (`plimsoll_stats::Statistics::to_bytes`).
     pub state: Vec<u8>,
-    /// What the command wants to know again.
+    /// The command's own data.
     pub about: Value,
-    /// What the other parts of a run are merged with, where it is a part.
+    /// The data for merging with the other parts of a run, if it is a part.
     pub part: Option<Vec<u8>>,
 }
 
-/// Nobody else writes to it meanwhile. The lock goes with this process, however that ends; some network file systems lock no
-/// folders, and a recording there goes without.
+/// Prevents concurrent writers. The lock ends with this process; some network file systems cannot lock folders, and a recording there has
+/// no lock.
 fn lock(folder: &Path) -> Result<fs::File, FolderError> {
     let held = fs::File::open(folder).map_err(|source| FolderError::file(folder, source))?;
     match held.try_lock() {
@@ -46,10 +46,10 @@ fn lock(folder: &Path) -> Result<fs::File, FolderError> {
 }
 
 impl RecordingWriter {
-    /// Begins a recording in a folder, which is made where there is none. `overwrite` removes a recording that is there.
+    /// Begins a recording in a folder, which is created if necessary. `overwrite` removes an existing recording.
     ///
     /// # Errors
-    /// When the folder holds a recording already, or other files, or cannot be written.
+    /// If the folder contains a recording or other files, or cannot be written.
     pub fn create(folder: &Path, manifest: Manifest, overwrite: bool) -> Result<Self, FolderError> {
         fs::create_dir_all(folder).map_err(|source| FolderError::file(folder, source))?;
         let lock = lock(folder)?;
@@ -57,7 +57,7 @@ impl RecordingWriter {
             if !overwrite {
                 return Err(FolderError::Taken { folder: folder.to_owned() });
             }
-            // Nothing is removed where something else would have to stay.
+            // Removes nothing if the folder contains other files.
             if !manifest::is_a_recordings(folder) || entries(folder)?.any(|path| !is_ours(&path)) {
                 return Err(FolderError::NotEmpty { folder: folder.to_owned() });
             }
@@ -69,23 +69,23 @@ impl RecordingWriter {
         Ok(Self { folder: folder.to_owned(), manifest, _lock: lock })
     }
 
-    /// Goes on with a recording: the finished stages that `keeps` keeps stay, all else that was begun goes.
+    /// Continues a recording: the finished stages that `keeps` selects stay, everything else is removed.
     ///
     /// # Errors
-    /// When the folder holds no recording, or it is damaged, of another version, or cannot be written.
+    /// If the folder contains no recording, or it is damaged, of another version, or cannot be written.
     pub fn resume(folder: &Path, keeps: impl Fn(&Stage) -> bool) -> Result<Self, FolderError> {
         let mut manifest = Manifest::read(folder)?;
         let lock = lock(folder)?;
         manifest.stages.retain(keeps);
         (manifest.state, manifest.ended_ns, manifest.validity) = (Progress::Running, None, None);
-        // The manifest first: what it does not name is no part of the recording, should this be killed, too.
+        // The manifest first: stages that it does not name are not part of the recording, even if this program is killed.
         manifest.write(folder)?;
         let kept: Vec<PathBuf> = manifest.stages.iter().map(|stage| folder.join(&stage.folder)).collect();
         remove_stages(folder, |path| !kept.contains(path))?;
         Ok(Self { folder: folder.to_owned(), manifest, _lock: lock })
     }
 
-    /// What was measured becomes known as it goes on; it is written with the next stage.
+    /// Updates the description of the measurement; it is written with the next stage.
     pub fn describe(&mut self, measured: Value) {
         self.manifest.measured = measured;
     }
@@ -102,10 +102,10 @@ impl RecordingWriter {
         StageWriter::new(&folder, number, width, self.manifest.transactions.one_in > 0)
     }
 
-    /// A stage is over: from now on it belongs to the recording, whatever happens.
+    /// Ends a stage: from now on it belongs to the recording, whatever happens.
     ///
     /// # Errors
-    /// The first error met since it began.
+    /// The first error since it began.
     pub fn end(&mut self, stage: StageWriter, finished: Finished, names: &Names) -> Result<(), FolderError> {
         let (number, partial) = (stage.number, stage.folder.clone());
         let held = stage.finish((&finished.state, finished.part.as_deref()), names)?;
@@ -140,7 +140,7 @@ impl RecordingWriter {
     }
 }
 
-/// What a stage's folder is called until it is whole.
+/// Suffix of a stage's folder until it is complete.
 pub(super) const PARTIAL: &str = ".partial";
 
 fn name(number: u32) -> String {
@@ -153,7 +153,7 @@ pub(super) fn entries(folder: &Path) -> Result<impl Iterator<Item = PathBuf>, Fo
     paths.map(Vec::into_iter).map_err(|source| FolderError::file(folder, source))
 }
 
-/// Removes what a recording consists of, and nothing else; the manifest first, so that half of it is no recording.
+/// Removes only the files of a recording; the manifest first, so that an incomplete removal leaves no recording.
 fn clear(folder: &Path) -> Result<(), FolderError> {
     for file in MANIFESTS.map(|name| folder.join(name)) {
         if file.exists() {
@@ -163,7 +163,7 @@ fn clear(folder: &Path) -> Result<(), FolderError> {
     remove_stages(folder, |_| true)
 }
 
-/// The manifest, and what it was being written to when a program was killed.
+/// The manifest, and its temporary file from a killed program.
 const MANIFESTS: [&str; 2] = [manifest::NAME, "manifest.json.new"];
 
 fn is_stage(path: &Path) -> bool {

@@ -1,4 +1,4 @@
-//! A value a row, kept once as long as all are alike: what is not written needs no memory, and takes none from others.
+//! One value per row, stored once as long as all are equal: unwritten values need no memory and no cache.
 
 /// The values of rows, one each.
 pub(super) struct Alike<T> {
@@ -42,7 +42,7 @@ impl<T: Copy + PartialEq + Default> Alike<T> {
         self.rows += rows;
     }
 
-    /// Those of all rows, to be changed, but not in number.
+    /// The values of all rows, to be changed, but not in number.
     pub(super) fn spread(&mut self) -> &mut Vec<T> {
         if self.each.is_empty() {
             self.each.resize(self.rows, self.first);
@@ -50,7 +50,7 @@ impl<T: Copy + PartialEq + Default> Alike<T> {
         &mut self.each
     }
 
-    /// Those of all rows where they are not all alike.
+    /// The values of all rows if they are not all equal.
     pub(super) fn different(&mut self) -> Option<&mut Vec<T>> {
         (!self.each.is_empty()).then_some(&mut self.each)
     }

@@ -1,7 +1,7 @@
-//! A coded column as a Parquet column chunk: a page of its values and a page of codes.
+//! A dictionary-coded column as a Parquet column chunk: a page of its values and a page of codes.
 //!
-//! The crate's own writer takes values, makes each a value of its own and looks it up, which took most of the time of a row.
-//! We know already which are the same. Pages and metadata are the crate's.
+//! The crate's own writer copies each value and looks it up, which took most of the time of a row. Here equal values are known already.
+//! Pages and metadata are the crate's.
 
 use bytes::Bytes;
 use parquet::basic::{Compression, Encoding, Type, ZstdLevel};
@@ -20,8 +20,8 @@ use crate::error::Cause;
 /// Longer texts are no bounds: they would stand in the file's index once more for each row group.
 const MOST_BOUND: usize = 64;
 
-/// Codes are packed to the bit before: what is left to find costs more than it saves at higher levels. A file of a `mixed` run is
-/// a twentieth longer than at level 1, and a row costs a fifteenth less.
+/// Compression level. Codes are bit-packed already, so higher levels cost more than they save. A file of a `mixed` run is a twentieth
+/// larger than at level 1, and a row costs a fifteenth less.
 const LEVEL: i32 = -1;
 
 /// Packs pages.
@@ -31,7 +31,7 @@ pub(super) struct Packing {
 }
 
 impl Packing {
-    /// `level` is that of the file's other columns: a reader does not see which one packed a page.
+    /// `level` is that of the file's other columns: a reader cannot see which level compressed a page.
     pub(super) fn new(level: i32) -> Result<Self, Cause> {
         Ok(Self { packer: zstd::bulk::Compressor::new(LEVEL)?, level: ZstdLevel::try_new(level)? })
     }

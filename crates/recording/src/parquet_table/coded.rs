@@ -6,7 +6,7 @@ use super::alike::Alike;
 use crate::columns::Key;
 use crate::error::Cause;
 
-/// Values found again without a search: those used last, of so many at first and at the most. Powers of two.
+/// Recently used values, found without a search: initial and maximum number. Powers of two.
 const RECENT: usize = 256;
 const MOST_RECENT: usize = 16 << 10;
 
@@ -15,7 +15,7 @@ pub(super) const NONE: u32 = u32::MAX;
 
 /// The values of a column since the last row group.
 pub(super) struct Coded {
-    /// Of numbers; texts have a length of their own.
+    /// Width of numbers; texts have separate lengths.
     number_bytes: Option<usize>,
     /// The values as Parquet's plain encoding has them, in the order in which they came.
     pub(super) plain: Vec<u8>,
@@ -28,7 +28,7 @@ pub(super) struct Coded {
     by_key: HashMap<Key, u32>,
     by_text: HashMap<Box<str>, u32>,
     recent: Vec<(Option<Key>, u32)>,
-    /// Those of the rows that are being put.
+    /// Codes of the rows being added.
     codes_put: Vec<u32>,
 }
 

@@ -29,7 +29,7 @@ enum Values {
 
 /// Numbers that climb.
 struct Long {
-    /// One a row, 0 where there is none.
+    /// One per row, 0 for none.
     values: Alike<i64>,
     known: Alike<bool>,
     /// How many are known.
@@ -64,7 +64,7 @@ impl Gathered {
         Self { values, nullable: column.nullable }
     }
 
-    /// Takes a cell of so many rows. Parquet keeps unsigned numbers in the bits of signed ones.
+    /// Takes a cell for `count` rows. Parquet stores unsigned numbers as signed ones.
     #[inline]
     pub(super) fn put(&mut self, column: &Field, cell: Cell<'_>, rows: usize) -> Result<(), Cause> {
         if cell == Cell::Null && !column.nullable {

@@ -21,7 +21,7 @@ impl Order {
         self.rows.push((begun, self.rows.len() as u32));
     }
 
-    /// The rows sorted; those of one instant stay as they came. `None` where all came sorted.
+    /// The order that sorts the rows; rows of the same time keep their order. `None` if all are sorted already.
     pub(super) fn take(&mut self) -> Option<Vec<u32>> {
         let sorted = std::mem::take(&mut self.unsorted).then(|| {
             // Of a group that is over in seconds, all but some four of the eight bytes of an instant are alike, and are passed over.

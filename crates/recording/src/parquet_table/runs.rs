@@ -2,7 +2,7 @@
 //!
 //! Spec: Apache Parquet, Encodings.md, "Run Length Encoding / Bit-Packing Hybrid".
 
-/// Numbers packed together; a run is worth its header from so many on.
+/// Numbers packed together; a run pays for its header from this length on.
 const GROUP: usize = 8;
 
 /// Bits that numbers up to `greatest` take; at least one, for readers differ about none.
@@ -27,7 +27,7 @@ pub(super) fn encode(numbers: &[u32], width: u32, out: &mut Vec<u8>) {
     pack(numbers.get(packed_from..).unwrap_or_default(), width, out);
 }
 
-/// Appends a number of `width` bits so many times.
+/// Appends a number of `width` bits `length` times.
 pub(super) fn run(length: usize, number: u32, width: u32, out: &mut Vec<u8>) {
     if length > 0 {
         header((length as u64) << 1, out);
@@ -47,7 +47,7 @@ fn pack(numbers: &[u32], width: u32, out: &mut Vec<u8>) {
     }
     header((numbers.len().div_ceil(GROUP) as u64) << 1 | 1, out);
     for group in numbers.chunks(GROUP) {
-        // Eight numbers of so many bits are so many bytes.
+        // Eight numbers of n bits are n bytes.
         let (mut bits, mut held) = (0u64, 0);
         for place in 0..GROUP {
             bits |= u64::from(group.get(place).copied().unwrap_or(0)) << held;

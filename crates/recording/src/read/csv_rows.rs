@@ -32,7 +32,7 @@ pub(super) fn read(file: File, rows: &mut RowReader, names: &mut Names, sink: &m
     Ok(count)
 }
 
-/// An empty field is what is not known.
+/// An empty field means unknown.
 fn value_of(field: &str, kind: ColumnKind) -> Option<Value<'_>> {
     if field.is_empty() {
         return Some(Value::Null);

@@ -13,12 +13,12 @@ use crate::TableFormat;
 use crate::folder::FolderError;
 use row::RowReader;
 
-/// Gives every transaction of a table to `sink`, in the table's order; names are added to `names`. The sink is not told a beginning.
+/// Passes every transaction of a table to `sink`, in the table's order; adds names to `names`. The sink gets no beginning.
 ///
-/// Whatever stands in the file, it is an error that names the row or a transaction; memory is bounded by some thousand rows.
+/// Invalid content gives an error that names the row or a transaction; memory is bounded by a few thousand rows.
 ///
 /// # Errors
-/// When the file cannot be read, or is no table with the columns of transactions.
+/// If the file cannot be read, or is not a table with the columns of transactions.
 pub fn read_transactions(path: &Path, names: &mut Names, sink: &mut dyn Sink) -> Result<u64, FolderError> {
     let format = TableFormat::of(path).map_err(|error| FolderError::file(path, error))?;
     let file = File::open(path).map_err(|error| FolderError::file(path, error))?;

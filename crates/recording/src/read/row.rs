@@ -22,7 +22,7 @@ pub(super) enum Value<'a> {
     Bits(u64),
 }
 
-/// What a column should hold and does not.
+/// The expected content of a column that is invalid.
 pub(super) type Wrong = String;
 
 /// Reads rows whose values stand in the order of [`COLUMNS`].
@@ -32,7 +32,7 @@ pub(super) struct RowReader {
     outcomes: [Outcome; 8],
 }
 
-/// The values of a row, taken one after the other.
+/// The values of a row, taken in sequence.
 struct Values<'a> {
     all: [Value<'a>; COUNT],
     place: usize,
@@ -45,7 +45,7 @@ impl<'a> Values<'a> {
         value
     }
 
-    /// That the value taken last is not what it should be.
+    /// An error about the value taken last.
     fn wrong(&self, what: &str) -> Wrong {
         let column = self.place.checked_sub(1).and_then(|place| COLUMNS.get(place)).map_or("", |column| column.name);
         format!("column {column}: expected {what}")
@@ -108,7 +108,7 @@ impl RowReader {
     pub(super) fn transaction(&self, all: [Value<'_>; COUNT], names: &mut Names) -> Result<Transaction, Wrong> {
         let mut from = Values { all, place: 0 };
         let from = &mut from;
-        // A field after the other, in the order of the columns.
+        // Fields in the order of the columns.
         let procedure = self.procedure(from)?;
         let (client, server) = (from.endpoint()?, from.endpoint()?);
         let connection = from.number()?.ok_or_else(|| from.wrong("a number"))?;
@@ -191,7 +191,7 @@ fn frame(from: &mut Values<'_>) -> Result<Option<NonZeroU64>, Wrong> {
     Ok(from.bits()?.and_then(NonZeroU64::new))
 }
 
-/// The one of these that has the label.
+/// The value with this label.
 fn labelled<T: Copy>(from: &mut Values<'_>, all: &[T], label: fn(T) -> &'static str) -> Result<Option<T>, Wrong> {
     let Some(text) = from.text()? else { return Ok(None) };
     let found = all.iter().copied().find(|one| label(*one) == text);

@@ -1,4 +1,4 @@
-//! What is compared later is what would have been compared at once: intervals come back from a recording as they were.
+//! A later comparison equals an immediate one: intervals read from a recording are unchanged.
 #![allow(clippy::unwrap_used, reason = "in tests")]
 
 use std::fs;
@@ -33,7 +33,7 @@ fn manifest() -> Manifest {
     }
 }
 
-/// So many operations, `gap_ns` apart, of which some end late.
+/// `count` operations, `gap_ns` apart, some of which end late.
 fn operations(count: i64, gap_ns: i64) -> Vec<Transaction> {
     let one = |i: i64| {
         let mut t = samples::bare();
@@ -62,7 +62,7 @@ fn at_once(all: &[Transaction], width: Option<IntervalWidth>) -> Intervals {
     whole
 }
 
-/// Through a recording, whose workers hand over what is finished now and then.
+/// Through a recording, whose workers pass on finished intervals from time to time.
 fn recorded(all: &[Transaction], width: Option<IntervalWidth>, folder: &Path) -> Intervals {
     let mut writer = RecordingWriter::create(folder, manifest(), false).unwrap();
     let mut stage = writer.begin(0, width).unwrap();

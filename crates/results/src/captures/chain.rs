@@ -11,7 +11,7 @@ use crate::record::Link;
 pub(super) struct Chain<'r>(Vec<&'r FileRecording>);
 
 impl<'r> Chain<'r> {
-    /// The one whose statistics are of all.
+    /// The recording whose statistics cover the whole chain.
     pub(super) fn last(&self) -> &'r FileRecording {
         // It has one at least.
         self.0[self.0.len() - 1]
@@ -22,7 +22,7 @@ impl<'r> Chain<'r> {
     }
 }
 
-/// Sorts recordings into chains, in the order of their first packets; what is missing goes to `reasons`.
+/// Sorts recordings into chains, in the order of their first packets; adds missing ones to `reasons`.
 pub(super) fn chains<'r>(recordings: &'r [FileRecording], reasons: &mut Vec<Reason>) -> Vec<Chain<'r>> {
     let mut chains = Vec::new();
     let mut linked: BTreeMap<&str, Vec<(&FileRecording, &Link)>> = BTreeMap::new();
@@ -44,7 +44,7 @@ fn chain<'r>(mut links: Vec<(&'r FileRecording, &'r Link)>, reasons: &mut Vec<Re
     while let Some((one, link)) = links.pop() {
         let follows = match next {
             None => true,
-            // Of the one between them nothing is known.
+            // The recording in between is missing.
             Some(next) if next.number > link.number + 1 => {
                 reasons.push(missing(next.number - 1, link.number + 1, &one.shown));
                 true

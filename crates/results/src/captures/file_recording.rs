@@ -12,7 +12,7 @@ use crate::recording_findings::measured;
 
 /// The recording of one analysis that finished.
 pub(super) struct FileRecording {
-    /// Its folder, as people are told.
+    /// Its folder, for messages.
     pub(super) shown: String,
     pub(super) recording: Recording,
     pub(super) source: Source,
@@ -58,7 +58,7 @@ impl FileRecording {
     }
 }
 
-/// Those that can be merged, and why others cannot.
+/// The recordings that can be merged, and the reasons for the others.
 pub(super) fn opened(folders: &[PathBuf]) -> (Vec<FileRecording>, Vec<Reason>) {
     let (mut opened, mut reasons) = (Vec::<FileRecording>::new(), Vec::new());
     for folder in folders {

@@ -1,8 +1,7 @@
-//! Recordings of capture files become one: of the files of one capture, each analysed by a job that went on where the one before stopped, and
-//! of captures that were analysed by themselves.
+//! Merges recordings of capture files: files of one capture, analysed by a chain of jobs, and captures that were analysed separately.
 //!
-//! The last of a chain of jobs has the statistics of all of them, and each the intervals and rows of its own files; so what is merged equals one
-//! analysis of all files. Of captures that were analysed by themselves all numbers are sums.
+//! The last job of a chain has the statistics of all, and each job has the intervals and rows of its own files; so the merged result
+//! equals one analysis of all files. For separately analysed captures all numbers are sums.
 
 mod chain;
 mod file_recording;
@@ -30,10 +29,10 @@ pub fn is_of_captures(folder: &Path) -> bool {
     matches!(measured, Some(Measurement::Analyze { .. }))
 }
 
-/// Merges recordings of captures; `to` is where the whole is recorded, if it is. Other failures are in the findings.
+/// Merges recordings of captures; `to` is the optional recording of the result. Other failures are in the findings.
 ///
 /// # Errors
-/// Not one of them can be used.
+/// None of them can be used.
 pub fn merge(
     folders: &[PathBuf],
     to: Option<RecordTo>,
@@ -58,7 +57,7 @@ pub fn merge(
     Ok((findings, recorded))
 }
 
-/// All of it.
+/// The merged result.
 struct Whole {
     statistics: Statistics,
     coverage: Coverage,
@@ -89,7 +88,7 @@ impl Whole {
         Ok(Self { statistics, coverage, names, source, host_names })
     }
 
-    /// What is to be said where captures were analysed by themselves: operations across their ends.
+    /// A note about separately analysed captures: operations across their ends are lost.
     fn apart(&self, captures: usize) -> Option<Reason> {
         let unseen = &self.coverage.unseen;
         let (requests, responses) = (unseen.requests_waiting, unseen.responses_before_start);

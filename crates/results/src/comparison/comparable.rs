@@ -1,14 +1,14 @@
-//! Whether what is compared is the same thing done twice.
+//! Checks whether the sides of a comparison did the same work.
 
 use anyhow::bail;
 use plimsoll_model::Protocol;
 use plimsoll_report::collect::comparison::{Contestant, protocols};
 use plimsoll_report::findings::{Findings, Headline, letter};
 
-/// What a reader must know before believing a difference.
+/// Warnings about the differences.
 ///
 /// # Errors
-/// There is no load level that all have: nothing can be compared.
+/// The sides have no common load level: nothing can be compared.
 pub(super) fn warnings(contestants: &[Contestant]) -> anyhow::Result<Vec<String>> {
     let Some((baseline, others)) = contestants.split_first() else { return Ok(Vec::new()) };
     let mut warnings = Vec::new();
@@ -36,7 +36,7 @@ pub(super) fn warnings(contestants: &[Contestant]) -> anyhow::Result<Vec<String>
 
 /// In what two things differ that should be the same.
 fn differences(a: &Findings, b: &Findings) -> impl Iterator<Item = String> {
-    // Nobody chose the server of a capture.
+    // Captures have no chosen server.
     let place = (a.run.is_some() != b.run.is_some()).then(|| {
         "were measured at different places: one in a capture, the other in the client, where times are longer"
             .to_owned()
@@ -65,7 +65,8 @@ fn differences(a: &Findings, b: &Findings) -> impl Iterator<Item = String> {
     [place, workload, facts, clock].into_iter().flatten()
 }
 
-/// The facts that are terms. What a load file came to is a result, and how often a slot was waited for, and what was recovered; that something was not possible is a term, how often is not.
+/// The facts that are terms of the measurement. Results are not terms: the results of a load file, the number of waits for a slot,
+/// recoveries; that an operation was not supported is a term, but not how often.
 fn terms(one: &Findings) -> Vec<&str> {
     let result = |fact: &&String| {
         let of_load_file = fact.starts_with("load file of ") || fact.starts_with("load file begun ");
@@ -78,7 +79,7 @@ fn terms(one: &Findings) -> Vec<&str> {
     one.facts().iter().filter(|fact| !result(fact)).map(String::as_str).map(term).collect()
 }
 
-/// The same work is other operations in another protocol.
+/// The same work needs different operations in another protocol.
 fn other_protocols(a: &Contestant, b: &Contestant) -> Option<String> {
     let [a, b] = [protocols(a), protocols(b)];
     let words = |of: &[Protocol]| of.iter().map(|protocol| protocol.label()).collect::<Vec<_>>().join(", ");
@@ -88,7 +89,7 @@ fn other_protocols(a: &Contestant, b: &Contestant) -> Option<String> {
     })
 }
 
-/// Who thinks longer asks for less of the same server.
+/// A longer think time means less load on the same server.
 fn other_paces(a: &Contestant, b: &Contestant, name: &str) -> Option<String> {
     let of = |one: &Contestant, level: &str| {
         let level = one.levels.iter().find(|its| its.level == level)?;
@@ -154,7 +155,7 @@ mod tests {
         Contestant { findings, levels: levels.iter().map(level).collect() }
     }
 
-    /// The same with so many requests outstanding at each level.
+    /// The contestant with this number of outstanding requests at each level.
     fn deep(mut one: Contestant, outstanding: u64) -> Contestant {
         for level in &mut one.levels {
             let (curve, words) = (None, level.level.clone());

@@ -25,11 +25,11 @@ pub struct Condition {
     pub metric: Metric,
     /// More than the threshold fails; otherwise less.
     pub more: bool,
-    /// What it is held against.
+    /// The threshold.
     pub threshold: Threshold,
 }
 
-/// What a number is held against.
+/// The limit of a number.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub enum Threshold {
     /// The relative change against the baseline.
@@ -40,7 +40,7 @@ pub enum Threshold {
     Value(f64),
 }
 
-/// What an interval says of a condition.
+/// The verdict of an interval on a condition.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub enum Outcome {
     /// The whole interval is on the good side.
@@ -64,7 +64,7 @@ impl Outcome {
 }
 
 impl Threshold {
-    /// The limit, whatever it is held against.
+    /// The limit, absolute or relative.
     #[must_use]
     pub fn limit(self) -> f64 {
         let (Threshold::Relative(limit) | Threshold::Change(limit) | Threshold::Value(limit)) = self;
@@ -72,14 +72,14 @@ impl Threshold {
     }
 }
 
-/// What is wrong, and with which part of the text.
+/// The invalid part of the text, and the error.
 type Wrong<'t> = (&'t str, String);
 
 impl Condition {
     /// Parses a condition.
     ///
     /// # Errors
-    /// It is not one: the message marks the place.
+    /// The text is invalid; the message marks the place.
     pub fn parse(text: &str) -> Result<Self, String> {
         read(text).map_err(|(part, what)| {
             // `part` is a part of `text`.
@@ -90,7 +90,7 @@ impl Condition {
         })
     }
 
-    /// The unit that its numbers are shown in, and what one of the threshold's own is in it.
+    /// The unit of its numbers in outputs, and the factor from the threshold's unit to it.
     #[must_use]
     pub fn unit(&self) -> (f64, &'static str) {
         match (self.threshold, self.metric.unit()) {
@@ -101,7 +101,7 @@ impl Condition {
         }
     }
 
-    /// What an interval, in the unit of the threshold, says of it.
+    /// The verdict of an interval, in the unit of the threshold.
     #[must_use]
     pub fn outcome(&self, (low, high): (f64, f64)) -> Outcome {
         let limit = self.threshold.limit();
@@ -169,7 +169,7 @@ fn threshold(text: &str, metric: Metric) -> Result<Threshold, Wrong<'_>> {
     }
 }
 
-/// What a unit is in the metric's own.
+/// Factor from a unit to the metric's own.
 fn factor(unit: &str, of: Unit) -> Option<f64> {
     let known: &[(&str, f64)] = match of {
         Unit::Seconds => &[("ns", 1e-9), ("us", 1e-6), ("µs", 1e-6), ("ms", 1e-3), ("s", 1.0)],

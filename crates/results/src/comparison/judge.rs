@@ -1,4 +1,4 @@
-//! Whether what was asked to fail does: only where the whole interval supports it.
+//! Judges the conditions: one fails only if the whole interval supports it.
 
 use plimsoll_report::findings::comparison::{
     CANNOT_TELL, ComparedLevel, ComparedMetric, ComparedRow, Comparison, Condition as JudgedCondition,
@@ -126,7 +126,7 @@ mod tests {
 
     use super::*;
 
-    /// p99 of reads: 10 ms, then `other` with an interval of its own and one of the relative difference.
+    /// p99 of reads: 10 ms, and `other` with an interval, and one of the relative difference.
     fn comparison(relative: Option<(f64, f64)>, valid: bool) -> Report {
         let estimate = Estimate { value: 0.011, low: Some(0.0105), high: Some(0.0115), of: Some(20), missing: None };
         let difference = relative.map(|(low, high)| Difference {

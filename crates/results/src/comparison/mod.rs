@@ -1,4 +1,4 @@
-//! A comparison: whether its sides are alike, and whether what is to fail does.
+//! A comparison: checks that its sides are comparable, and judges the conditions.
 
 mod comparable;
 mod condition;
@@ -19,14 +19,14 @@ pub const WHOLE_CAPTURE: &str = "whole capture";
 pub struct ComparedSide {
     /// Its report and its numbers.
     pub contestant: Contestant,
-    /// What is missing of a recording, as the rest of a sentence.
+    /// The missing part of a recording, as the rest of a sentence.
     pub unfinished: Option<String>,
 }
 
-/// Compares the sides and judges the conditions. `warnings` are more of what a reader must know before believing the differences.
+/// Compares the sides and judges the conditions. `warnings` are additional warnings about the differences.
 ///
 /// # Errors
-/// No load level is in all sides: nothing can be compared.
+/// The sides have no common load level: nothing can be compared.
 pub fn compare(
     contestants: Vec<Contestant>,
     (order, warnings): (Order, Vec<String>),

@@ -53,10 +53,10 @@ pub fn runs(folder: &Path) -> anyhow::Result<Vec<RecordedRun>> {
     recording.manifest.stages.iter().map(run).collect()
 }
 
-/// Reads a recording: its levels by time, and what `plimsoll report` would show of it.
+/// Reads a recording: its levels by time, and the findings for `plimsoll report`.
 ///
 /// # Errors
-/// It is damaged, of another version, or holds no finished stage.
+/// It is damaged, of another version, or has no finished stage.
 pub fn read(folder: &Path, status_name: StatusName) -> anyhow::Result<ComparedSide> {
     let recording = Recording::open(folder)?;
     has_all_of_its_report(&recording, folder)?;
@@ -83,7 +83,7 @@ fn has_all_of_its_report(recording: &Recording, folder: &Path) -> anyhow::Result
     Ok(())
 }
 
-/// The levels, in the order in which they came first; those of the same words are runs of the same.
+/// The levels, in order of first appearance; levels with the same words are runs of the same level.
 fn levels(recording: &Recording) -> anyhow::Result<Vec<LevelRuns>> {
     let mut levels: Vec<LevelRuns> = Vec::new();
     for stage in &recording.manifest.stages {
@@ -115,7 +115,7 @@ fn point(stage: &Stage) -> anyhow::Result<Option<LoadPoint>> {
     Ok(Some(LoadPoint { level: level.clone(), ..RecordedLevel::read(&stage.about)?.point() }))
 }
 
-/// A load in words. Repeats are the same load again; points of other curves are not.
+/// A load in words. Repeats are the same load; points of other curves are not.
 fn words(point: Option<&LoadPoint>) -> String {
     match point {
         None => WHOLE_CAPTURE.to_owned(),

@@ -1,4 +1,4 @@
-//! `--record DIR`: what a command found is kept, to be reported, compared and queried later.
+//! `--record DIR`: stores a command's results for later reports, comparisons and queries.
 
 mod machine;
 mod synchronous;
@@ -23,14 +23,14 @@ pub const CHECK_INTERVAL: u32 = 8192;
 /// Ends come nearly in order: an interval is over when they are so far beyond it.
 pub const LATE_NS: i64 = 2_000_000_000;
 
-/// Where a recording goes, and what of the traffic is in it.
+/// The destination of a recording, and its selection of transactions.
 #[derive(Clone, Debug)]
 pub struct RecordTo {
     /// Its folder.
     pub folder: PathBuf,
     /// Which transactions get a row.
     pub rows: Rows,
-    /// It may replace the recording that is there.
+    /// Whether it may replace an existing recording.
     pub overwrite: bool,
     /// The command that makes it, without secrets.
     pub command: Vec<String>,
@@ -39,7 +39,7 @@ pub struct RecordTo {
 /// Which transactions get a row in a recording.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Rows {
-    /// Not one.
+    /// No transactions.
     None,
     /// One of 64, chosen by the seed.
     Sample,
@@ -47,13 +47,13 @@ pub enum Rows {
     All,
 }
 
-/// What was measured, as the manifest keeps it.
+/// The measurement, as stored in the manifest.
 #[derive(Debug, Serialize, Deserialize)]
 #[serde(tag = "kind", rename_all = "snake_case")]
 pub enum Measurement {
     /// A workload on a server.
     Run {
-        /// As in the report; threads are those of the stages.
+        /// As in the report; the stages have the numbers of threads.
         run: Box<Run>,
         /// The workload itself.
         workload_text: String,
@@ -68,28 +68,28 @@ pub enum Measurement {
         source: Source,
         /// The captures.
         captures: Vec<Capture>,
-        /// The job's place, where several analyse the files of one capture one after the other.
+        /// The job's place in a chain of jobs that analyse the files of one capture.
         #[serde(default, skip_serializing_if = "Option::is_none")]
         link: Option<Link>,
     },
 }
 
-/// The place of a job among those that analyse the files of one capture one after the other, each with what the one before handed over. Its
-/// statistics are of all files so far, its intervals and rows of its own.
+/// A job's place in a chain of jobs that analyse the files of one capture, each of which continues the previous one. Its statistics cover
+/// all files so far, its intervals and rows only its own.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Link {
-    /// All of them: the `id` of the first.
+    /// The chain: the `id` of its first job.
     pub chain: String,
     /// From 1.
     pub number: u32,
-    /// The job, unlike all others.
+    /// The unique id of the job.
     pub id: String,
     /// The job before; null of the first.
     pub after: Option<String>,
 }
 
 impl Link {
-    /// That of a job that begins now, behind another one.
+    /// The place of a new job after another one.
     #[must_use]
     pub fn behind(other: Option<&Self>) -> Self {
         let id = format!("{:x}-{:x}", now_ns(), std::process::id());
@@ -112,7 +112,7 @@ pub struct Capture {
 }
 
 impl Capture {
-    /// The one of this name.
+    /// The value with this name.
     #[must_use]
     pub fn of(name: &std::path::Path) -> Self {
         let bytes = std::fs::metadata(name).ok().filter(std::fs::Metadata::is_file).map(|file| file.len());
@@ -162,10 +162,10 @@ impl RecordTo {
         Ok(Recorder { writer: writer?, sample })
     }
 
-    /// The same of a folder in it, for what has several recordings.
+    /// The same for a folder in it, for commands with several recordings.
     ///
     /// # Errors
-    /// The folder is a recording: two do not lie in each other.
+    /// The folder is a recording: recordings cannot be nested.
     pub fn within(&self, name: &str) -> anyhow::Result<Self> {
         if Recording::is_in(&self.folder) {
             let shown = self.folder.display();
@@ -174,7 +174,7 @@ impl RecordTo {
         Ok(Self { folder: self.folder.join(name), ..self.clone() })
     }
 
-    /// Goes on with the recording that is there; of its stages those stay that `keeps` keeps.
+    /// Continues the existing recording; its stages that `keeps` selects stay.
     pub fn resume(&self, seed: u64, keeps: impl Fn(&Stage) -> bool) -> anyhow::Result<Recorder> {
         let sample = self.sample(seed);
         let writer = RecordingWriter::resume(&self.folder, keeps)?;
@@ -192,13 +192,13 @@ impl RecordTo {
 }
 
 impl Recorder {
-    /// It is over, and this is what was found.
+    /// Ends the recording with the findings.
     pub fn finish(self, stopped: bool, findings: &Findings) -> anyhow::Result<()> {
         let progress = if stopped { Progress::Interrupted } else { Progress::Finished };
         Ok(self.writer.finish(progress, now_ns(), findings.validity.clone())?)
     }
 
-    /// It is over, for something went wrong. (That is what people have to hear of, so a second error is not told.)
+    /// Ends the recording after an error. (The user must see this error, so a second one is not reported.)
     pub fn give_up(self, error: &anyhow::Error) {
         let _ = self.writer.finish(Progress::Interrupted, now_ns(), Validity::invalid(format!("{error:#}")));
     }

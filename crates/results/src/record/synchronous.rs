@@ -1,4 +1,4 @@
-//! A recording of one stage, filled where transactions are made: nobody's time is measured there.
+//! A recording of one stage, written by the thread that makes the transactions: no times are measured there.
 
 use std::collections::BTreeMap;
 use std::net::IpAddr;
@@ -13,7 +13,7 @@ use super::{CHECK_INTERVAL, LATE_NS, Recorder};
 /// Where a stage has the names of hosts that its report shows, by address.
 pub(crate) const HOST_NAMES: &str = "host_names";
 
-/// What a stage of an analysis has in its manifest.
+/// The manifest entry of a stage of an analysis.
 pub(crate) fn about_of(host_names: &BTreeMap<IpAddr, String>) -> Value {
     if host_names.is_empty() { Value::Null } else { json!({ HOST_NAMES: host_names }) }
 }
@@ -35,7 +35,7 @@ impl SyncRecorder {
         Ok(Self { recorder, stage, sample, intervals, since: 0 })
     }
 
-    /// All transactions have come, those of `span_ns`; the report shows these names of hosts.
+    /// Ends the recording: all transactions of `span_ns` have come; the report shows these host names.
     pub fn end(
         mut self,
         (of, coverage): (&Statistics, &Coverage),

@@ -1,4 +1,4 @@
-//! What a node is like besides its bytes.
+//! Attributes of a node.
 
 use std::time::SystemTime;
 

@@ -27,7 +27,7 @@ impl Budget {
         self.limit.saturating_sub(self.used.load(Ordering::Relaxed))
     }
 
-    /// Takes so many bytes, or none.
+    /// Takes `bytes` bytes, or none.
     pub(crate) fn take(self: &Arc<Self>, bytes: u64) -> Result<Share, Trouble> {
         let mut share = Share { budget: Arc::clone(self), bytes: 0 };
         share.grow(bytes)?;
@@ -35,7 +35,7 @@ impl Budget {
     }
 }
 
-/// What one file takes of the budget; given back when dropped.
+/// A file's part of the budget; returned when dropped.
 #[derive(Debug)]
 pub(crate) struct Share {
     budget: Arc<Budget>,

@@ -6,9 +6,9 @@ use std::sync::Arc;
 use super::Trouble;
 use super::budget::{Budget, Share};
 
-/// Bytes a page covers: a 1 MiB request touches 16 of them.
+/// Bytes per page: a 1 MiB request touches 16 of them.
 const PAGE: u64 = 64 << 10;
-/// The smallest piece of memory of a page, bytes: a file of one byte does not cost a whole page.
+/// Minimum memory of a page, bytes: a file of one byte does not need a whole page.
 const SMALLEST: usize = 64;
 /// The longest file, bytes: offsets are signed on the wire of SMB.
 const LONGEST: u64 = i64::MAX as u64;
@@ -59,7 +59,7 @@ impl Content {
         (bytes, end >= self.size)
     }
 
-    /// Writes all of it, or nothing.
+    /// Writes all bytes, or nothing.
     pub(crate) fn write(&mut self, offset: u64, data: &[u8]) -> Result<(), Trouble> {
         let end = offset.checked_add(data.len() as u64).filter(|end| *end <= LONGEST).ok_or(Trouble::TooLarge)?;
         if data.is_empty() {
@@ -98,7 +98,7 @@ impl Content {
             let gone = self.pages.split_off(&size.div_ceil(PAGE));
             let freed: usize = gone.values().map(Vec::len).sum();
             self.share.shrink(freed as u64);
-            // What is cut off must not come back when the file grows again.
+            // Truncated data must not reappear when the file grows again.
             let rest = self.pages.get_mut(&(size / PAGE)).and_then(|page| page.get_mut(within(size % PAGE)..));
             rest.unwrap_or_default().fill(0);
         }

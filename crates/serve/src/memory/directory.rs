@@ -6,11 +6,11 @@ use std::sync::Arc;
 
 use super::node::Node;
 
-/// Where listings begin; smaller ones are for `.` and `..` of those who list them.
+/// First cookie of listings; servers use smaller ones for `.` and `..`.
 const FIRST_COOKIE: u64 = 3;
 
-/// Names and what they mean. Each gets a number when it is made, never used again: a listing goes on behind the last one
-/// it saw, whatever came or went, and shows what was there all the time exactly once.
+/// Names and their nodes. Each name gets a number when it is created, which is never used again: a listing continues after the last
+/// number that it returned, and shows each name that existed all the time exactly once, despite changes.
 #[derive(Debug)]
 pub(crate) struct Entries {
     by_name: HashMap<Arc<[u8]>, (u64, Arc<Node>)>,
@@ -52,7 +52,7 @@ impl Entries {
         Some(Entry { cookie: *cookie, name: Arc::clone(name), node: Arc::clone(node) })
     }
 
-    /// Gives a name; what had it before is returned.
+    /// Adds a name; returns its previous node.
     pub(crate) fn insert(&mut self, name: &[u8], node: Arc<Node>) -> Option<Arc<Node>> {
         let before = self.remove(name);
         let (name, cookie): (Arc<[u8]>, u64) = (name.into(), self.next);

@@ -1,8 +1,8 @@
-//! One file system in memory, behind both servers: names, attributes and bytes, bounded, for many threads at once.
+//! One file system in memory for both servers: names, attributes and bytes, bounded, for many threads at once.
 //!
-//! A [`Node`] is a file, a directory or a symbolic link. It lives as long as it has a name or somebody holds it, so that
-//! a file may be removed or renamed while it is open. Locks are taken in one order: the file system's `moving` (by what
-//! changes two directories), then directories, then whatever is no directory.
+//! A [`Node`] is a file, a directory or a symbolic link. It lives as long as it has a name or a reference, so a file may be removed or
+//! renamed while it is open. Locks are taken in one order: the file system's `moving` (before changes of two directories), then
+//! directories, then other nodes.
 
 mod attributes;
 mod budget;
@@ -28,7 +28,7 @@ pub(crate) enum Trouble {
     Exists,
     /// A directory was needed.
     NotADirectory,
-    /// Something else than a directory was needed.
+    /// The operation needs an object that is not a directory.
     IsADirectory,
     /// Only a symbolic link, or only a file, will do.
     WrongKind,
@@ -40,7 +40,7 @@ pub(crate) enum Trouble {
     NameTooLong,
     /// A directory would be moved into itself.
     IntoItself,
-    /// No memory left of what this file system may take.
+    /// The file system's memory limit is reached.
     NoSpace,
     /// Behind the end of the longest file.
     TooLarge,

@@ -1,4 +1,4 @@
-//! Renaming: the one thing that changes two directories.
+//! Renaming: the only operation that changes two directories.
 
 use std::sync::Arc;
 
@@ -6,7 +6,7 @@ use super::Trouble;
 use super::node::Node;
 use super::system::{FileSystem, checked};
 
-/// What a rename does where the new name is taken.
+/// Handling of an existing new name.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Replace {
     /// Nothing: the name must be free.
@@ -27,7 +27,7 @@ impl FileSystem {
     ) -> Result<(), Trouble> {
         checked(from)?;
         checked(to)?;
-        // Whoever holds two directories at once holds this, so their order does not matter.
+        // A thread locks two directories only while it holds this, so their order does not matter.
         let _moving = self.moving.lock();
         let mut source = from_in.change();
         let mut target = (!Arc::ptr_eq(from_in, to_in)).then(|| to_in.change());
@@ -38,7 +38,7 @@ impl FileSystem {
         let directory = target.as_deref_mut().unwrap_or(&mut source);
         match directory.entries_mut()?.get(to).map(Arc::clone) {
             Some(old) if Arc::ptr_eq(&old, &node) => return Ok(()),
-            // It is locked, and not empty: `from` is in it.
+            // It is locked, and not empty, because it contains `from`.
             Some(old) if Arc::ptr_eq(&old, from_in) && replace == Replace::Alike => return Err(Trouble::NotEmpty),
             Some(old) => {
                 replaceable(&node, &old, replace)?;
@@ -66,7 +66,7 @@ fn replaceable(node: &Node, old: &Node, replace: Replace) -> Result<(), Trouble>
     }
 }
 
-/// Whether a directory is another one, or somewhere in it. Nobody moves while `moving` is held.
+/// Whether a directory is another one, or below it. Directories cannot move while `moving` is held.
 fn is_within(directory: &Arc<Node>, other: &Arc<Node>) -> bool {
     let mut at = Some(Arc::clone(directory));
     while let Some(node) = at {

@@ -10,7 +10,7 @@ use super::budget::Share;
 use super::content::Content;
 use super::directory::{Entries, Entry};
 
-/// What a node is.
+/// The kind of a node.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Kind {
     File,
@@ -18,7 +18,7 @@ pub(crate) enum Kind {
     Link,
 }
 
-/// One thing with a number of its own, which is never used again.
+/// An object with a number that is never used again.
 #[derive(Debug)]
 pub(crate) struct Node {
     id: u64,
@@ -26,7 +26,7 @@ pub(crate) struct Node {
     /// The directory that it is in; none for the root. Changed under `moving`.
     pub(super) parent: Mutex<Option<Weak<Node>>>,
     inner: RwLock<Inner>,
-    /// What the node itself costs.
+    /// Memory of the node itself.
     _share: Share,
 }
 
@@ -35,9 +35,9 @@ pub(crate) struct Node {
 pub(super) struct Inner {
     pub(super) attributes: Attributes,
     pub(super) body: Body,
-    /// It has a name; without one it is only what those who hold it have.
+    /// Whether it has a name; without one it lives as long as its references.
     pub(super) named: bool,
-    /// Who made it exclusively (RFC 1813 3.3.8): the same call again finds its own.
+    /// The verifier of its exclusive creation (RFC 1813 3.3.8): a repeated call finds the same file.
     pub(super) verifier: Option<[u8; 8]>,
 }
 
@@ -66,7 +66,7 @@ impl Node {
         self.kind == Kind::Directory
     }
 
-    /// The directory that it is in; none for the root, and for what is gone with its directory.
+    /// Its directory; none for the root, and for a node whose directory was removed.
     pub(crate) fn parent(&self) -> Option<Arc<Node>> {
         self.parent.lock().as_ref().and_then(Weak::upgrade)
     }
@@ -100,7 +100,7 @@ impl Node {
         }
     }
 
-    /// Writes all of it, or nothing.
+    /// Writes all bytes, or nothing.
     pub(crate) fn write(&self, offset: u64, data: &[u8]) -> Result<(), Trouble> {
         let mut inner = self.change();
         inner.content()?.write(offset, data)?;
@@ -108,7 +108,7 @@ impl Node {
         Ok(())
     }
 
-    /// Changes attributes, and the size of a file: all of it, or nothing.
+    /// Changes attributes, and the size of a file: all changes, or none.
     pub(crate) fn set(&self, change: &Change) -> Result<(), Trouble> {
         let mut inner = self.change();
         if let Some(size) = change.size {
@@ -119,7 +119,7 @@ impl Node {
         Ok(())
     }
 
-    /// What a symbolic link says.
+    /// The target of a symbolic link.
     pub(crate) fn text(&self) -> Result<Vec<u8>, Trouble> {
         match &self.look().body {
             Body::Link(text) => Ok(text.to_vec()),
@@ -127,7 +127,7 @@ impl Node {
         }
     }
 
-    /// What a name in this directory means.
+    /// The node of a name in this directory.
     pub(crate) fn lookup(&self, name: &[u8]) -> Result<Arc<Node>, Trouble> {
         self.look().entries()?.get(name).map(Arc::clone).ok_or(Trouble::NotFound)
     }
@@ -142,7 +142,7 @@ impl Node {
     }
 }
 
-/// Attributes as they are told.
+/// Attributes of a node for clients.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Stat {
     pub(crate) id: u64,

@@ -13,7 +13,7 @@ use super::directory::Entries;
 use super::node::{Body, Inner, Node};
 use super::{LONGEST_LINK, LONGEST_NAME, Trouble};
 
-/// What a node costs besides its bytes: itself, its place in three maps, and the longest name; rounded up.
+/// Memory per node besides its bytes: itself, its entries in three maps, and the longest name; rounded up.
 const NODE: u64 = 768;
 /// Shards of the table of numbers, so that threads seldom meet.
 const SHARDS: usize = 16;
@@ -22,11 +22,11 @@ const SHARDS: usize = 16;
 #[derive(Debug)]
 pub(crate) struct FileSystem {
     root: Arc<Node>,
-    /// Everything that has a name, by number: what an NFS file handle says.
+    /// All named nodes, by number, which an NFS file handle contains.
     nodes: [RwLock<HashMap<u64, Arc<Node>>>; SHARDS],
     next: AtomicU64,
     budget: Arc<Budget>,
-    /// Held by whoever changes two directories, or removes one.
+    /// Held while two directories change, or one is removed.
     pub(super) moving: Mutex<()>,
 }
 
@@ -34,17 +34,17 @@ pub(crate) struct FileSystem {
 #[derive(Clone, Copy, Debug)]
 pub(crate) enum New<'a> {
     File,
-    /// A file that whoever made it knows again by this.
+    /// A file that its creator recognises by this verifier.
     Exclusive([u8; 8]),
     Directory,
     Link(&'a [u8]),
 }
 
 impl FileSystem {
-    /// An empty file system that may take so many bytes of memory.
+    /// An empty file system with this memory limit, bytes.
     ///
     /// # Errors
-    /// Too little for even the root.
+    /// The limit is too small even for the root.
     pub(crate) fn new(limit: u64) -> Result<Self, Trouble> {
         let budget = Budget::new(limit);
         let body = Body::Directory(Entries::new());
@@ -91,7 +91,7 @@ impl FileSystem {
         Ok(node)
     }
 
-    /// Makes a file under a name, or finds the one that it made for the same verifier before.
+    /// Creates a file with a name, or finds the one that was created with the same verifier.
     pub(crate) fn make_once(&self, within: &Arc<Node>, name: &[u8], verifier: [u8; 8]) -> Result<Arc<Node>, Trouble> {
         match self.make(within, name, New::Exclusive(verifier), &Change::default()) {
             Err(Trouble::Exists) => {

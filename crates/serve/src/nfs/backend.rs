@@ -20,7 +20,7 @@ const UNIT: u32 = 4096;
 
 type Done<T> = Result<T, nfsstat3>;
 
-/// File handles are node numbers; the library puts in front of them when the server began.
+/// File handles are node numbers; the library prepends the server's start time.
 #[derive(Debug)]
 pub(super) struct Backend {
     system: Arc<FileSystem>,
@@ -120,8 +120,8 @@ impl NfsFileSystem for Backend {
         Ok((attributes(&node.stat()), stable_how::FILE_SYNC))
     }
 
-    /// UNCHECKED: of a file that is there, only the size is set, as everybody's open with truncation expects. GUARDED
-    /// has been looked up by the library before.
+    /// UNCHECKED: of an existing file only the size is set, as every open with truncation expects. For GUARDED the library has looked up
+    /// the name already.
     async fn create(
         &self,
         within: &FileHandleU64,
@@ -175,7 +175,7 @@ impl NfsFileSystem for Backend {
         }
         let moved = self.system.rename((&from_in, from.as_ref()), (&to_in, to.as_ref()), Replace::Alike);
         moved.map_err(|trouble| match trouble {
-            // RFC 1813 3.3.14: what cannot replace the other is told as its being there.
+            // RFC 1813 3.3.14: an object that cannot be replaced is reported as existing.
             Trouble::IsADirectory | Trouble::NotADirectory | Trouble::NotEmpty => nfsstat3::NFS3ERR_EXIST,
             other => status(other),
         })

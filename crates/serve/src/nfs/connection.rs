@@ -76,7 +76,7 @@ impl AsyncWrite for Connection {
 #[derive(Debug, Default)]
 struct Records {
     mark: [u8; MARK],
-    /// Bytes of the mark that are there.
+    /// Received bytes of the mark.
     have: usize,
     /// Bytes of the fragment that are still to come.
     rest: u64,

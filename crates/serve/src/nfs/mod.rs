@@ -1,8 +1,8 @@
-//! The NFSv3 server: `nfs3_server` answers, on the memory file system.
+//! The NFSv3 server: `nfs3_server` answers, with the memory file system.
 //!
-//! Of the protocol it has no LINK and no MKNOD (PROC_UNAVAIL); FSSTAT says 1 TiB whatever is free; READDIR, not
-//! READDIRPLUS, ends with BAD_COOKIE when the directory changes meanwhile; REMOVE and RMDIR take either kind.
-//! MOUNT and a portmapper that only knows this port answer on the same port.
+//! Limits: no LINK and no MKNOD (PROC_UNAVAIL); FSSTAT always reports 1 TiB; READDIR, but not READDIRPLUS, ends with BAD_COOKIE when the
+//! directory changes meanwhile; REMOVE and RMDIR accept either kind of object. MOUNT and a portmapper that only knows this port answer on
+//! the same port.
 //! Spec: RFC 1813.
 
 mod attributes;
@@ -29,7 +29,7 @@ const REMEMBERED: Duration = Duration::from_secs(60);
 const AT_WORK: u16 = 256;
 /// Calls remembered a connection: some 32 KiB where that many came.
 const MOST_REMEMBERED: usize = 1024;
-/// Pause after a failed accept (no open files left): what is open goes on, and may end.
+/// Pause after a failed accept (no file descriptors left): open connections continue, and may end.
 const PAUSE: Duration = Duration::from_millis(20);
 
 /// Serves until it is dropped.
@@ -44,7 +44,7 @@ pub(crate) async fn serve(listener: TcpListener, system: Arc<FileSystem>, export
                 let mut context = context.clone();
                 context.client_addr = peer.to_string();
                 tokio::spawn(async move {
-                    // It ended in one way or another: whoever called knows more about that.
+                    // The client knows more about the reason for the end.
                     let _ended = converse(stream, context).await;
                     drop(place);
                 });

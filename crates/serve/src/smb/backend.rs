@@ -14,7 +14,7 @@ use crate::memory::{Change, FileSystem, New, Node, Replace, Trouble};
 
 /// Bytes of an allocation unit.
 const UNIT: u32 = 4096;
-/// How often an open that makes what is missing begins anew, because somebody made or removed it meanwhile.
+/// Maximum number of restarts of an open that creates a missing file, after concurrent creations and removals.
 const ATTEMPTS: usize = 64;
 
 /// A share.
@@ -42,7 +42,7 @@ impl Backend {
         Ok(at)
     }
 
-    /// What a path names.
+    /// The node of a path.
     fn find(&self, path: &SmbPath) -> SmbResult<Arc<Node>> {
         match path.file_name() {
             Some(name) => self.parent(path)?.lookup(name.as_bytes()).map_err(error),

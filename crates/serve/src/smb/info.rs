@@ -8,7 +8,7 @@ use crate::memory::{Kind, Stat, Trouble};
 
 /// Spec: MS-FSCC 2.6, FILE_ATTRIBUTE_READONLY.
 pub(super) const READONLY: u32 = 0x1;
-/// Spec: MS-FSCC 2.6, FILE_ATTRIBUTE_ARCHIVE. Accepted and not kept: nobody archives what is in memory.
+/// Spec: MS-FSCC 2.6, FILE_ATTRIBUTE_ARCHIVE. Accepted but not stored, because files in memory are never archived.
 pub(super) const ARCHIVE: u32 = 0x20;
 /// From 1601, where FILETIME begins, to 1970, in its units of 100 ns.
 const EPOCH: u64 = 116_444_736_000_000_000;
@@ -27,7 +27,7 @@ pub(super) fn error(trouble: Trouble) -> SmbError {
     }
 }
 
-/// Nobody may write it.
+/// Whether no user may write it.
 pub(super) fn is_read_only(stat: &Stat) -> bool {
     stat.attributes.mode & 0o222 == 0
 }

@@ -1,8 +1,8 @@
-//! The SMB server: `smb-server` answers (2.0.2 to 3.1.1, NTLMv2, signing and encryption, leases, durable handles, change
-//! notification, locks), on the memory file system. Names differ by case, as on the file system behind it.
+//! The SMB server: `smb-server` answers (2.0.2 to 3.1.1, NTLMv2, signing and encryption, leases, durable handles, change notification,
+//! locks), with the memory file system. Names are case-sensitive, as in the file system.
 //!
-//! It grants leases and no oplocks, lets nobody wait for a lock, copies nothing on the server, makes no links, and does the
-//! requests of one connection one after the other.
+//! It grants leases but no oplocks, does not support waiting locks, server-side copies and links, and performs the requests of one
+//! connection in sequence.
 
 mod backend;
 mod handle;
@@ -24,7 +24,7 @@ const MOST_CONNECTIONS: usize = 65_536;
 const MOST_OPEN: usize = 65_536;
 /// How long a logon may take: ten thousand may come at once.
 const LOGON: Duration = Duration::from_secs(120);
-/// Wrong passwords until a user is locked out: never. Whoever measures wrong passwords wants all of them answered.
+/// Number of wrong passwords until a user is locked out; 0: never, because a measurement of wrong passwords needs an answer to each.
 const MOST_FAILURES: u32 = 0;
 /// For how long, then.
 const LOCKOUT: Duration = Duration::from_secs(1);
@@ -57,7 +57,7 @@ fn refused(error: BuildError, options: &Options) -> ServeError {
     match error {
         BuildError::ReservedUserName(user) => ServeError::User(user),
         BuildError::EmptyUserName => ServeError::User(String::new()),
-        // Everything else that can be wrong is the share's name.
+        // The share's name is the only other possible error.
         _ => ServeError::Name(options.share.clone()),
     }
 }

@@ -14,7 +14,7 @@ const OCTAVES: std::ops::RangeInclusive<u32> = 10..=40;
 
 /// Times by octave, and together.
 pub(super) struct Distribution {
-    /// How many are at most so long, octave by octave.
+    /// Cumulative counts, octave by octave.
     so_far: Vec<u64>,
     count: u64,
     sum_s: f64,
@@ -48,7 +48,7 @@ impl Distribution {
     }
 }
 
-/// What a family has a sample of.
+/// A labelled sample of a family.
 pub(super) struct Labelled<T> {
     pub(super) labels: String,
     /// The time of the samples, behind a space; nothing where they are of now.
@@ -112,7 +112,7 @@ fn shown(exemplar: &Exemplar) -> String {
 
 pub(super) fn label(labels: &mut String, name: &str, value: &str) {
     let comma = if labels.is_empty() { "" } else { "," };
-    // Some readers take other control characters for ends of lines, and the format has no escape for them.
+    // Some readers treat other control characters as line ends, and the format has no escape for them.
     let shown = |c: char| if c.is_control() && c != '\n' { c.escape_unicode().to_string() } else { c.to_string() };
     let value: String = value.chars().map(shown).collect();
     let value = value.replace('\\', "\\\\").replace('"', "\\\"").replace('\n', "\\n");
@@ -167,7 +167,7 @@ mod tests {
         assert_eq!(labels, "a=\"x\\\"\\\\\\ny\"");
     }
 
-    /// Every cell ends where a bucket does, or within it.
+    /// Every cell ends at a bucket's end, or within the bucket.
     #[test]
     fn no_cell_lies_in_two_buckets() {
         for octave in OCTAVES {

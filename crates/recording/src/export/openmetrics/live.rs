@@ -9,23 +9,23 @@ use plimsoll_stats::{Dimension, Key, KeyStats};
 
 use super::format::{Distribution, Labelled, counter, family, histogram, label};
 
-/// The label of all keys that have no sums of their own.
+/// The label of all keys without separate sums.
 const OTHER: &str = "other";
 /// The label of requests whose key the capture does not have.
 const UNKNOWN: &str = "unknown";
 
-/// What a watch tells a program that collects metrics.
+/// Metrics of a watch.
 #[derive(Debug)]
 pub struct LiveMetrics<'a> {
     /// Name and version of the program.
     pub tool: &'a str,
-    /// What is watched.
+    /// The input.
     pub input: &'a str,
     /// Sums since the watch began.
     pub totals: &'a Totals,
     /// The names in them.
     pub names: &'a Names,
-    /// What the capture lost; `None` where there is none.
+    /// Losses of the capture; `None` without a capture.
     pub losses: Option<LiveLosses>,
 }
 
@@ -33,7 +33,7 @@ impl LiveMetrics<'_> {
     /// Writes OpenMetrics text.
     ///
     /// # Errors
-    /// When `out` takes no more.
+    /// If `out` fails.
     pub fn write(&self, out: &mut impl Write) -> io::Result<()> {
         family(out, "watch", "info", "Program that watches, and what it watches.")?;
         let mut labels = String::new();
@@ -125,7 +125,7 @@ fn labels(dimension: Dimension, name: &str) -> String {
     labels
 }
 
-/// A row per key. A key whose labels another row has already counts among the others: no series may appear twice.
+/// One row per key. A key with the same labels as an earlier row counts among the others, because no series may appear twice.
 fn rows<'a>(
     dimension: Dimension,
     keys: impl Iterator<Item = (String, &'a KeyStats)>,
@@ -224,7 +224,7 @@ mod tests {
         );
     }
 
-    /// Names that look the same in a label, names of our own, and too many of them.
+    /// Names that give the same label, reserved names, and too many names.
     #[test]
     fn no_series_appears_twice_and_there_are_at_most_so_many() {
         let mut names = Names::default();

@@ -20,7 +20,7 @@ struct Sums {
     refused: u64,
     failed: u64,
     unanswered: u64,
-    /// None where nothing is known of it: no number is no counter.
+    /// None if unknown: the counter is then left out.
     payload_bytes: Option<u64>,
     payload_unknown: u64,
     response: Distribution,
@@ -92,7 +92,7 @@ impl Sums {
     }
 }
 
-/// What the recording is, and how long its stages took.
+/// Facts about the recording, and the length of its stages.
 fn about(recording: &Recording, out: &mut impl Write) -> Result<(), Cause> {
     let manifest = &recording.manifest;
     family(out, "recording", "info", "Program that made the recording, title, labels and the system under test.")?;

@@ -1,4 +1,4 @@
-//! What comes out is what went in.
+//! The output equals the input.
 
 use plimsoll_model::{Names, Procedure, Protocol, Vantage};
 use plimsoll_testkit::Random;
@@ -40,7 +40,7 @@ fn any(random: &mut Random) -> Option<u64> {
     }
 }
 
-/// Any of everything: absurd times and sizes come from servers and clocks, and are somebody's finding.
+/// Random transactions, including absurd times and sizes, which servers and clocks can produce.
 fn anything(random: &mut Random, names: &mut Names) -> Transaction {
     let mut t = one(0, 0);
     t.procedure = Procedure::of(Protocol::Smb2, (random.bits() % 19) as u16);

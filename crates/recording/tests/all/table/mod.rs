@@ -178,7 +178,7 @@ fn both_formats_hold_the_same_rows_whatever_they_hold() {
     }
 }
 
-/// What was read is written as before.
+/// Rows that were read are written unchanged.
 #[test]
 fn both_formats_are_read_back() {
     let folder = tempfile::tempdir().unwrap();
@@ -228,7 +228,7 @@ fn tables_without_the_columns_that_came_later_are_read() {
     }
 }
 
-/// Copies so many columns of a Parquet table.
+/// Copies the first `count` columns of a Parquet table.
 fn first_columns(from: &Path, to: &Path, count: usize) {
     let file = File::open(from).unwrap();
     let reader = SerializedFileReader::new(file.try_clone().unwrap()).unwrap();

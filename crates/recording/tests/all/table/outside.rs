@@ -1,4 +1,4 @@
-//! Other people's readers agree: DuckDB and pandas, where Python has them.
+//! Independent readers agree: DuckDB and pandas, if Python has them.
 
 use std::process::{Command, Stdio};
 
@@ -50,7 +50,7 @@ print(repr([row[0] for row in one(\"select path from '{}' where path is not null
     write(&parquet, &transactions, &names);
     let said = run(query, &parquet);
     let mut lines = said.lines();
-    // DuckDB has one type of nanoseconds and gives it back without its zone; what it holds is UTC.
+    // DuckDB has one type of nanoseconds, and returns it without a zone; its values are UTC.
     let types = lines.next().unwrap();
     assert!(types.starts_with("[('UBIGINT', 'UINTEGER', 'TIMESTAMP"), "{types}");
     assert!(types.ends_with("'VARCHAR', 'BOOLEAN')]"), "{types}");

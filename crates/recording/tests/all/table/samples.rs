@@ -77,7 +77,7 @@ pub(crate) fn bare() -> Transaction {
     }
 }
 
-/// So many, in which every column takes many values, and none.
+/// `count` transactions in which every column takes many values, and none.
 pub(crate) fn varied(names: &mut Names, count: u32) -> Vec<Transaction> {
     let paths: Vec<Symbol> = (0..700).map(|i| names.intern(&format!("dir{}/file{i}", i % 13))).collect();
     let mut random = 0x2545_F491_4F6C_DD1D_u64;
@@ -87,7 +87,7 @@ pub(crate) fn varied(names: &mut Names, count: u32) -> Vec<Transaction> {
     };
     let mut one = |i: u32| {
         let mut t = if below(9) == 0 { bare() } else { full(names, "one") };
-        // The text of a procedure is that of others, too.
+        // Several procedures share this text.
         t.procedure =
             Procedure::of([Protocol::Smb2, Protocol::Nfs3, Protocol::Nfs4][below(3) as usize], below(8) as u16);
         let ip = Ipv4Addr::from_bits(below(600));
@@ -111,7 +111,7 @@ pub(crate) fn varied(names: &mut Names, count: u32) -> Vec<Transaction> {
     (0..count).map(&mut one).collect()
 }
 
-/// What strangers call their files: markup, quotes, controls, formulas, other scripts, nothing at all.
+/// Hostile file names: markup, quotes, control characters, formulas, other scripts, an empty name.
 pub(crate) const NASTY: [&str; 12] = [
     "=cmd|' /C calc'!A0",
     "+1-1",

@@ -1,4 +1,4 @@
-//! What the tests with other programs have in common.
+//! Common parts of the tests with other programs.
 
 use std::path::PathBuf;
 use std::process::{Command, Output, Stdio};
@@ -20,7 +20,7 @@ pub(crate) fn run(program: &str, arguments: &[&str]) -> Output {
     Command::new(program).args(arguments).stdin(Stdio::null()).output().unwrap()
 }
 
-/// What it put out, if it succeeded.
+/// The output of a successful program.
 pub(crate) fn must(output: Output) -> Output {
     let told = format!("{}{}", String::from_utf8_lossy(&output.stdout), String::from_utf8_lossy(&output.stderr));
     assert!(output.status.success(), "{told}");
