@@ -53,11 +53,11 @@ pub(crate) struct AnalysisFlags {
     pub(crate) output: Output,
 }
 
-/// Where transactions go. A watch also keeps those of the last minutes, and sums for a program that collects metrics.
+/// The sinks of transactions. A watch also has sinks for the last minutes, and for metrics.
 pub(crate) type Sinks = Filtered<((Statistics, Valve<OutputThread<Outputs>>), Option<Box<Live>>)>;
-/// What the page, the table and the recording hold.
+/// The sinks for the page, the table and the recording.
 type Outputs = ((Option<Cube>, Option<Batched>), Option<SyncRecorder>);
-/// What a watch keeps.
+/// The additional sinks of a watch.
 pub(crate) type Live = (Recent, Option<Totals>);
 
 /// An analysis whose outputs are open.
@@ -144,7 +144,7 @@ impl Analysis {
 }
 
 impl Analysis {
-    /// The job's place in a chain of them.
+    /// The job's place in a chain of jobs.
     pub(crate) fn chain(&mut self) -> Option<&mut Chain> {
         self.chain.as_mut()
     }
@@ -156,7 +156,7 @@ impl AnalysisFlags {
         self.output.has_io() || self.record.to().is_some()
     }
 
-    /// What decides what is counted, in words: the same for all jobs of a chain.
+    /// Flags that determine which transactions count, in words: the same for all jobs of a chain.
     fn counted(&self) -> String {
         let by = self.by.iter().flat_map(|by| by.as_slice()).map(|dimension| dimension.label()).collect::<Vec<_>>();
         let by = (!by.is_empty()).then(|| format!("--by {}", by.join(",")));
@@ -167,7 +167,7 @@ impl AnalysisFlags {
 }
 
 impl Running {
-    /// The job's place in a chain of them.
+    /// The job's place in a chain of jobs.
     pub(crate) fn chain(&mut self) -> Option<&mut Chain> {
         self.chain.as_mut()
     }
@@ -197,7 +197,7 @@ impl Running {
         let recording = recording.map(end).transpose();
         let recording =
             recording.and_then(|recorder| recorder.map_or(Ok(()), |one| one.finish(captures.interrupted(), &findings)));
-        // Where one place takes nothing, the others get theirs all the same.
+        // If one output fails, the others are written even so.
         let done = Done::with(&findings.validity, output.prints());
         first_error([output.write_with(&findings.into(), drill.as_ref()), table, recording])?;
         chain.map_or(Ok(()), Chain::finish)?;

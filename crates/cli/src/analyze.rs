@@ -143,7 +143,7 @@ fn observe(
     anyhow::ensure!(packets, why);
     if let (Some(chain), Some(carried)) = (&mut chain, carried) {
         chain.prepare(observer, carried.clone(), captures)?;
-        // The report covers them all the same.
+        // The report includes them as well.
         carried.frames().for_each(|frame| observer.frame(&frame));
     }
     Ok(())

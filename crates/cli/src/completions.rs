@@ -1,4 +1,4 @@
-//! `plimsoll completions`: what a shell needs to complete the command's words.
+//! `plimsoll completions`: completion scripts for shells.
 
 use std::io::{self, Write};
 

@@ -9,7 +9,7 @@ pub(crate) use plimsoll_results::{Usage, first_reason};
 use crate::secrecy::{given, without_passwords};
 use crate::shell;
 
-/// How a subcommand ended, other than by an error of its input.
+/// The end of a subcommand, except by an error of its input.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) enum Done {
     /// The command did its work.
@@ -51,7 +51,7 @@ pub(crate) fn code(result: anyhow::Result<Done>) -> ExitCode {
         Ok(Done::Failed(why)) => because(&why, 1),
         Ok(Done::NoVerdict(why)) => because(&why, NO_VERDICT),
         Ok(Done::Undecided { code, why }) => because(&why, code),
-        // Likewise where nothing follows from what was written (`plimsoll workloads list | head`).
+        // The same if the output is only information (`plimsoll workloads list | head`).
         Err(error) if is_broken_pipe(&error) => ExitCode::SUCCESS,
         Err(error) => {
             tell(&error);

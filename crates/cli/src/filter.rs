@@ -1,4 +1,4 @@
-//! `--from`, `--client`, `--path` and the like: which transactions count.
+//! `--from`, `--client`, `--path` and similar filters: select the transactions that count.
 
 use std::path::{Path, PathBuf};
 use std::time::Duration;

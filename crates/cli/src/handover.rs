@@ -1,37 +1,37 @@
 //! A bounded queue from one thread to another.
 //!
-//! A thread that sleeps is woken late, and waking it costs the other one a system call: so one that waits is woken rarely, and takes all
-//! there is.
+//! A sleeping thread wakes up late, and waking it costs the other one a system call. So a waiting thread is woken rarely, and takes all
+//! pieces.
 
 use std::sync::{Arc, Condvar, Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
 
-/// How long a few pieces wait for more. The other thread may itself wait until they are used.
+/// How long a few pieces wait for more. The other thread may be waiting until they are used.
 const SOON: Duration = Duration::from_millis(1);
 
-/// One end of a bounded queue. When it is dropped, the other end stops waiting.
+/// One end of a bounded queue. When one end is dropped, the other one stops waiting.
 pub(crate) struct End<T>(Arc<Queue<T>>);
 
 struct Queue<T> {
     state: Mutex<State<T>>,
     filled: Condvar,
     emptied: Condvar,
-    /// The most that waits in it, in the unit of [`End::put`].
+    /// Maximum size of the waiting pieces, in the unit of [`End::put`].
     most: usize,
 }
 
 struct State<T> {
     waiting: Vec<T>,
     size: usize,
-    /// What was used, to be used again.
+    /// Used pieces, for reuse.
     used: Vec<T>,
     ended: bool,
-    /// Who sleeps.
+    /// Which thread sleeps.
     giver_sleeps: bool,
     taker_sleeps: bool,
 }
 
-/// Both ends of an empty queue, in which so much may wait, and one piece more.
+/// Both ends of an empty queue for pieces of a total size of `most`, plus one piece.
 pub(crate) fn queue<T: Default>(most: usize) -> (End<T>, End<T>) {
     let (waiting, used) = (Vec::new(), Vec::new());
     let state = State { waiting, size: 0, used, ended: false, giver_sleeps: false, taker_sleeps: false };
@@ -41,7 +41,7 @@ pub(crate) fn queue<T: Default>(most: usize) -> (End<T>, End<T>) {
 }
 
 impl<T: Default> End<T> {
-    /// Puts a piece of this size into the queue, and returns an empty one to fill. `None` if the other end is gone.
+    /// Puts a piece of this size into the queue, and returns an empty one to fill. `None` if the other end was dropped.
     pub(crate) fn put(&self, piece: T, size: usize) -> Option<T> {
         let Queue { filled, emptied, most, .. } = &*self.0;
         let mut state = self.lock();
@@ -63,7 +63,7 @@ impl<T: Default> End<T> {
         Some(state.used.pop().unwrap_or_default())
     }
 
-    /// Takes all there is in exchange for what was used. False if nothing more comes.
+    /// Takes all pieces in exchange for used ones. False if no more will come.
     pub(crate) fn take(&self, pieces: &mut Vec<T>) -> bool {
         let Queue { filled, emptied, most, .. } = &*self.0;
         let mut state = self.lock();
@@ -88,7 +88,7 @@ impl<T: Default> End<T> {
 
 impl<T> End<T> {
     fn lock(&self) -> MutexGuard<'_, State<T>> {
-        // Nobody panics with the lock.
+        // No thread panics while it holds the lock.
         self.0.state.lock().unwrap_or_else(PoisonError::into_inner)
     }
 }

@@ -1,4 +1,4 @@
-//! What a watch or a run shows while it goes on, as flags.
+//! Flags of the live output of a watch or a run.
 
 use std::sync::Arc;
 
@@ -37,7 +37,7 @@ pub(crate) struct WatchFlags {
 }
 
 impl PublishFlags {
-    /// What they ask for.
+    /// The outputs that they request.
     pub(crate) fn wanted(&self) -> Publish {
         let Self { metrics, browser, listen, allow_remote } = self.clone();
         Publish { metrics, browser, listen, allow_remote }

@@ -118,7 +118,7 @@ mod tests {
     /// Words of each call of the command in a line of shell.
     fn calls(line: &str) -> Vec<Vec<String>> {
         let mut calls: Vec<Vec<String>> = vec![Vec::new()];
-        // What a shell would put in place is some word.
+        // A shell replaces this by some word.
         let mut line = line.to_owned();
         while let Some((before, after)) = line.split_once("$(") {
             line = format!("{before}1{}", after.split_once(')').map_or("", |(_, after)| after));

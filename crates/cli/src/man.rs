@@ -84,7 +84,7 @@ fn page(command: &clap::Command) -> io::Result<Vec<u8>> {
     Ok(page)
 }
 
-/// The text below the help: unfilled, because its lines are there to be copied.
+/// The text below the help: unfilled, because its lines are meant to be copied.
 fn examples(command: &clap::Command) -> Roff {
     let mut section = Roff::new();
     let help = command.get_after_help().map(ToString::to_string).unwrap_or_default();
@@ -122,7 +122,7 @@ mod tests {
         std::iter::once(own).chain(command.get_subcommands().flat_map(pages)).collect()
     }
 
-    /// What the help says, the page says: every option, and every example.
+    /// The page contains everything in the help: every option, and every example.
     #[test]
     fn a_page_has_all_options_and_examples_of_the_help() {
         let mut command = crate::Arguments::command().disable_help_subcommand(true);

@@ -97,7 +97,7 @@ impl Form {
     }
 }
 
-/// The sections' names: clap lists them in the help and in the error for any other.
+/// The sections' names: clap lists them in the help and in the error for another name.
 fn section_names(sections: &[Section]) -> PossibleValuesParser {
     PossibleValuesParser::new(sections.iter().map(|section| section.label()))
 }
@@ -122,7 +122,7 @@ impl Output {
         self.html.is_some()
     }
 
-    /// A page is written in any case: to `file` where no other was named. Tells which.
+    /// A page is always written: by default to `file`. Returns its path.
     pub(crate) fn page_at_least(&mut self, file: &str) -> &Path {
         self.html.get_or_insert_with(|| PathBuf::from(file))
     }
@@ -145,7 +145,7 @@ impl OpenOutput {
         Ok(Self { json, html, form: Form::Screen, quiet: true })
     }
 
-    /// Whether JSON goes to standard output, where nothing else may.
+    /// Whether JSON goes to standard output, which must then contain nothing else.
     pub(crate) fn is_on_standard_output(&self) -> bool {
         matches!(self.json, Json::StandardOutput)
     }

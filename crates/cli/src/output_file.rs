@@ -1,7 +1,7 @@
-//! Files that a command writes: opened before the work begins, and under their name when they are whole.
+//! Output files of a command: opened before the work begins, and renamed to their final name when they are complete.
 //!
-//! A regular file is written beside its target, as `.NAME.tmp-PID`, and renamed at the end; so an earlier file stays until
-//! then, and nobody takes half a page for a page. What is no regular file (a device, a pipe, `/dev/stdout`) is written directly.
+//! A regular file is written beside its target, as `.NAME.tmp-PID`, and renamed at the end; so an earlier file stays until then, and no
+//! reader sees an incomplete file. Other files (a device, a pipe, `/dev/stdout`) are written directly.
 
 #[cfg_attr(windows, path = "output_file/system/windows.rs")]
 mod system;
@@ -20,7 +20,7 @@ use crate::interrupt;
 const LINKS: usize = 40;
 /// Limit for a name, so that prefix and suffix still fit (255 bytes in most file systems).
 const NAME_BYTES: usize = 200;
-/// Names that are tried for a temporary file; others may have been left behind.
+/// Maximum number of names to try for a temporary file, because earlier ones may have been left behind.
 const TRIES: u32 = 100;
 
 /// Inputs and outputs of one command. No output replaces an input or another output.
@@ -40,7 +40,7 @@ struct Identity {
     folder: bool,
 }
 
-/// Who may read an output.
+/// Users who may read an output.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Readers {
     /// As the umask says.
@@ -76,7 +76,7 @@ impl Files {
         let known = |path: &Path| {
             let identity = match path == Path::new("-") {
                 true => of_stdin(),
-                // What cannot be looked at cannot be read either: whoever reads it says so.
+                // A file that cannot be examined cannot be read either; its reader reports the error.
                 false => Identity::of(path).ok(),
             };
             identity.map(|identity| (path.to_owned(), identity))
@@ -84,7 +84,7 @@ impl Files {
         Self { inputs: inputs.into_iter().filter_map(known).collect(), outputs: Vec::new() }
     }
 
-    /// A folder that the command fills: no other output lies in it.
+    /// A folder that the command fills: no other output may be in it.
     pub(crate) fn fills(&mut self, flag: &str, folder: Option<&Path>) {
         if let Some(Ok(identity)) = folder.map(Identity::of) {
             self.outputs.push((flag.to_owned(), Identity { folder: true, ..identity }));
@@ -244,7 +244,7 @@ impl Identity {
         }
     }
 
-    /// Whether the other one is the same file, or lies in this folder.
+    /// Whether the other one is the same file, or is in this folder.
     fn holds(&self, other: &Self) -> bool {
         self.path == other.path
             || (self.node.is_some() && self.node == other.node)
@@ -394,7 +394,7 @@ mod tests {
         for _ in 0..2 {
             written(files.open("--html", Path::new("/dev/null"), Readers::Usual).unwrap(), "nowhere");
         }
-        // A descriptor's file is not replaced: whoever holds it would wait for ever.
+        // A descriptor's file is not replaced: its holder would wait forever.
         fs::write(name("held"), "").unwrap();
         let held = File::open(name("held")).unwrap();
         let by_number = format!("/proc/self/fd/{}", std::os::fd::AsRawFd::as_raw_fd(&held));

@@ -34,7 +34,7 @@ pub(crate) struct Sender<S> {
 struct Piece {
     begin_ns: Option<i64>,
     transactions: Vec<Transaction>,
-    /// Names that are new: the other thread has its own set of them, with the same symbols.
+    /// New names: the other thread has a separate set, with the same symbols.
     names: Vec<Box<str>>,
 }
 
@@ -82,7 +82,7 @@ impl<S: Sink + Send + 'static> Sender<S> {
         self.names = names.len();
         let piece = std::mem::take(&mut self.piece);
         let len = piece.transactions.len();
-        // Nobody takes it where the other thread has panicked: `finish` says so.
+        // If the other thread has panicked, the data is lost; `finish` reports this.
         self.piece = self.queue.put(piece, len).unwrap_or_default();
     }
 

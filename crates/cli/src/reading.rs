@@ -1,4 +1,4 @@
-//! Captures that are read in a thread of their own.
+//! Reads captures in a separate thread.
 
 use std::panic::resume_unwind;
 use std::thread;
@@ -12,7 +12,7 @@ const WAITING_BYTES: usize = 4 << 20;
 /// Memory that a packet takes in addition to its bytes.
 const PACKET_BYTES: usize = 64;
 
-/// Reads captures in another thread, and gives their packets to `take` in this one.
+/// Reads captures in another thread, and passes their packets to `take` in this one.
 pub(crate) fn read_in_thread(captures: &mut Captures, mut take: impl FnMut(&Batch)) -> Result<(), CaptureError> {
     let (other_end, queue) = queue(WAITING_BYTES);
     thread::scope(|scope| {

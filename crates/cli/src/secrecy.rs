@@ -1,8 +1,7 @@
-//! Text and command lines without passwords and keys: the one place that removes them.
+//! Removes passwords and keys from text and command lines, for all outputs.
 //!
-//! A password that was not escaped may hold anything, so what is removed may be more than the password and is never less:
-//! everything from the colon behind the user to the last `@`. (`Target::parse` refuses an `@` behind the host, so the URL of
-//! a target that was used loses nothing else.)
+//! An unescaped password may contain any character, so more than the password may be removed, but never less: everything from the colon
+//! after the user to the last `@`. (`Target::parse` refuses an `@` after the host, so the URL of a used target loses nothing else.)
 
 use std::borrow::Cow;
 use std::sync::OnceLock;
@@ -57,7 +56,7 @@ pub(crate) fn command_line(words: impl Iterator<Item = String>) -> Vec<String> {
         .collect()
 }
 
-/// A word of the command line, or a URL that was given as one: white space and quotes are part of it.
+/// A word of the command line, or a URL as an argument: it may contain white space and quotes.
 pub(crate) fn in_word(word: &str) -> Cow<'_, str> {
     let hidden = || {
         let (before, url) = word.split_once("://")?;

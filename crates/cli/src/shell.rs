@@ -1,4 +1,4 @@
-//! `--color`, and what the other end of an output can show.
+//! `--color`, and the capabilities of an output's receiver.
 
 use anstream::ColorChoice;
 

@@ -1,4 +1,4 @@
-//! Ctrl-C (SIGINT), SIGTERM and SIGHUP: what they end, and the temporary files that they must not leave behind.
+//! Ctrl-C (SIGINT), SIGTERM and SIGHUP: their effects, and removal of temporary files.
 
 use std::io;
 use std::path::{Path, PathBuf};
@@ -36,7 +36,7 @@ pub fn on_signal(action: impl FnMut() + Send + 'static) -> anyhow::Result<()> {
     install()
 }
 
-/// Creates a file that a signal removes, if it ends the process.
+/// Creates a file that a signal removes before it ends the process.
 ///
 /// # Errors
 /// That of `create`, or the system does not allow a handler.
@@ -49,7 +49,7 @@ pub fn create_until_end<T>(temporary: &Path, create: impl FnOnce() -> io::Result
     Ok(created)
 }
 
-/// What a signal does before it ends the process.
+/// Sets the function that a signal calls before it ends the process.
 pub fn restore_on_end(restore: fn()) -> anyhow::Result<()> {
     install()?;
     state().restore = Some(restore);
@@ -65,10 +65,10 @@ pub fn keep(temporary: &Path) {
 fn end() -> ! {
     let restore = state().restore;
     restore.iter().for_each(|restore| restore());
-    // Held to the end: no more files are begun.
+    // Held to the end, so that no more files are created.
     let state = state();
     for temporary in &state.temporaries {
-        // The process ends: nobody could be told.
+        // The process ends: an error could not be reported.
         let _ = std::fs::remove_file(temporary);
     }
     std::process::exit(KILLED)
@@ -77,7 +77,7 @@ fn end() -> ! {
 fn install() -> anyhow::Result<()> {
     let mut state = state();
     if !state.installed {
-        // The handler runs in a thread of its own, so that it may take the lock.
+        // The handler runs in a separate thread, so it may take the lock.
         ctrlc::set_handler(handle).context("cannot install the Ctrl-C handler")?;
         state.installed = true;
     }

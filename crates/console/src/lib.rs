@@ -1,4 +1,4 @@
-//! The process, its terminal and its signals: what it keeps in memory, what an output can show, and what Ctrl-C ends.
+//! The process, its terminal and its signals: its memory, the capabilities of its outputs, and the effects of Ctrl-C.
 
 pub mod interrupt;
 pub mod memory;

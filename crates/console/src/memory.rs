@@ -1,4 +1,4 @@
-//! What a program keeps in memory of its start. docs/decisions/0038-memory.md
+//! Memory that a program used for its start. docs/decisions/0038-memory.md
 
 /// The allocator maps blocks of at least this size, in bytes, one by one; freed, they go back to the system.
 #[cfg(all(target_os = "linux", target_env = "gnu"))]
@@ -56,8 +56,8 @@ mod code {
             let from = base + header.p_vaddr;
             let start = from - from % page;
             let len = (from + header.p_memsz - start) as usize;
-            // SAFETY: pages of a file that was mapped and never written: a second look finds the same bytes. (Segments that are
-            // written begin on other pages.) That the system does not do it costs memory only.
+            // SAFETY: pages of a mapped file that were never written: a later read finds the same bytes. (Written segments begin on other
+            // pages.) If the call fails, that costs only memory.
             let _ = unsafe { libc::madvise(start as *mut c_void, len, libc::MADV_DONTNEED) };
         }
         GO_ON

@@ -1,4 +1,4 @@
-//! What the other end of an output can show: colour, characters, columns.
+//! Capabilities of an output's receiver: colour, characters, columns.
 
 use std::io::{self, IsTerminal, Write};
 
@@ -21,7 +21,7 @@ pub fn columns() -> u16 {
     terminal_size::terminal_size_of(io::stdout()).map_or(COLUMNS, |(width, _)| width.0.min(MOST_COLUMNS))
 }
 
-/// Whether somebody watches standard error, on a terminal where a line can be drawn again.
+/// Whether standard error is a terminal where a line can be redrawn.
 pub fn shows_progress() -> bool {
     io::stderr().is_terminal() && std::env::var_os("TERM").is_some_and(|terminal| terminal != "dumb")
 }

@@ -15,7 +15,7 @@ const LONGEST_LINE: usize = 500;
 /// Most lines of a part: disks of a large server have a line each.
 const MOST_LINES: usize = 64;
 
-/// The file as it is written.
+/// The content of the file.
 #[derive(Debug, Default, Deserialize)]
 #[serde(deny_unknown_fields, default)]
 struct Text {

@@ -1,4 +1,4 @@
-//! The file that one job leaves for the next: a line that says what it is, then all of it, packed, with a checksum.
+//! The file that one job leaves for the next: a line that identifies it, followed by the compressed data with a checksum.
 
 use std::fs::File;
 use std::io::{BufReader, BufWriter, Read, Write};
@@ -10,22 +10,22 @@ use plimsoll_results::record::Link;
 use plimsoll_stats::Statistics;
 use serde::{Deserialize, Serialize};
 
-/// What it begins with. The layout is that of the types of this very build.
+/// Its first line. The layout is that of this build's types.
 const HEAD: &str = concat!("plimsoll hand-over ", env!("CARGO_PKG_VERSION"), " ", env!("PLIMSOLL_BUILD_COMMIT"), "\n");
 const ZSTD_LEVEL: i32 = 3;
 /// Most bytes, unpacked: more than all bounds of the observer together allow.
 const MOST_BYTES: u64 = 8 << 30;
 
-/// What a job hands over to the next one.
+/// The data for the next job.
 #[derive(Serialize, Deserialize)]
 pub(crate) struct HandOver {
-    /// Flags that decide what is counted.
+    /// Flags that determine which transactions count.
     pub(super) asked: String,
     /// The place of the job that wrote it.
     pub(crate) link: Link,
     /// The files so far.
     pub(crate) inputs: Vec<String>,
-    /// What was wrong with them.
+    /// Damage in the files.
     pub(super) anomalies: CaptureAnomalies,
     pub(crate) filter: FilterState,
     /// Of all files so far.

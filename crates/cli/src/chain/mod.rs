@@ -1,7 +1,7 @@
-//! A capture in several files, each analysed by a separate job: each job goes on where the one before stopped.
+//! A capture in several files, each analysed by a separate job that continues the previous one.
 //!
-//! What it needs for that is in a file: the state of the observer and of the statistics, and the last packets, which are not taken before the
-//! first of the next file are known (docs/decisions/0036-hand-over.md).
+//! A file contains the data for the next job: the state of the observer and of the statistics, and the last packets, which are not
+//! processed before the first packets of the next file are known (docs/decisions/0036-hand-over.md).
 
 mod file;
 
@@ -44,23 +44,23 @@ impl ChainFlags {
     }
 }
 
-/// A job in a chain of them.
+/// A job in a chain of jobs.
 pub(crate) struct Chain {
-    /// Flags that decide what is counted: the same in all jobs.
+    /// Flags that determine which transactions count: the same in all jobs.
     asked: String,
     /// This job's place.
     pub(crate) link: Link,
     from: Option<HandOver>,
     to: Option<OutputFile>,
-    /// What was wrong with the files before.
+    /// Damage in the previous files.
     before: CaptureAnomalies,
     inputs: Vec<String>,
     ready: Option<HandOver>,
 }
 
 impl Chain {
-    /// Reads the file from the job before, and opens the one for the next; `None` where there is neither. `asked` are the flags that decide
-    /// what is counted, in words.
+    /// Reads the file of the previous job, and opens the file for the next one; `None` without either. `asked` are the flags that
+    /// determine which transactions count, in words.
     pub(crate) fn open(flags: &ChainFlags, asked: String, files: &mut Files) -> anyhow::Result<Option<Self>> {
         if !flags.given() {
             return Ok(None);
@@ -73,7 +73,7 @@ impl Chain {
         Ok(Some(Self { asked, link, from, to, before, inputs: Vec::new(), ready: None }))
     }
 
-    /// What the job before handed over, but for its packets.
+    /// The data of the previous job, without its packets.
     pub(crate) fn take_from(&mut self) -> Option<HandOver> {
         self.from.take()
     }
@@ -83,7 +83,7 @@ impl Chain {
         self.from.as_mut().map(|from| std::mem::take(&mut from.carried)).unwrap_or_default()
     }
 
-    /// Whether there is a next job: the last packets are left to it.
+    /// Whether there is a next job, which processes the last packets.
     pub(crate) fn has_next(&self) -> bool {
         self.to.is_some()
     }
@@ -93,12 +93,13 @@ impl Chain {
         self.inputs = inputs.to_vec();
     }
 
-    /// What was wrong with all files so far.
+    /// Damage in all files so far.
     pub(crate) fn anomalies(&self, captures: &Captures) -> CaptureAnomalies {
         captures.anomalies().behind(&self.before)
     }
 
-    /// All but the carried packets have been taken: notes what the next job needs. From now on only the report takes transactions.
+    /// All packets except the carried ones have been processed: stores the data for the next job. From now on transactions only go to the
+    /// report.
     pub(crate) fn prepare(
         &mut self,
         observer: &mut Observer<Sinks>,
@@ -127,7 +128,7 @@ impl Chain {
         Ok(())
     }
 
-    /// Writes it, last of all: who finds the file finds all other outputs of the job.
+    /// Writes the file after all other outputs of the job, so that its existence shows that they are complete.
     pub(crate) fn finish(self) -> anyhow::Result<()> {
         match (self.to, self.ready) {
             (Some(to), Some(ready)) => to.write(|out| ready.write(out)),

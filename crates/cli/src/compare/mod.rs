@@ -107,7 +107,7 @@ pub(crate) struct Conditions {
 }
 
 impl Conditions {
-    /// What is to fail.
+    /// The conditions.
     pub(crate) fn wanted(&self) -> &[Condition] {
         &self.wanted
     }
@@ -153,7 +153,7 @@ pub(crate) fn finish(
     })
 }
 
-/// Names all sides whose numbers must not be used; `None` where there are none. What was printed says why.
+/// Names all sides with invalid numbers; `None` if there are none. The printed report has the reasons.
 fn invalid(sides: &[Findings], printed: bool) -> Option<String> {
     let invalid: Vec<&Findings> = sides.iter().filter(|side| !side.validity.valid).collect();
     let reason = |side: &Findings| first_reason(&side.validity.reasons);
@@ -209,7 +209,7 @@ mod tests {
         assert!(matches!(done(&[], &[], &["u"]), Done::Undecided { code: 4, why } if why.starts_with("u; ")));
         let skip = ["--exit-undecided", "125"];
         assert!(matches!(done(&skip, &[], &["u"]), Done::Undecided { code: 125, .. }));
-        // What failed, failed, whatever else could not be judged.
+        // A failed condition counts, even if others could not be judged.
         assert_eq!(done(&skip, &["f"], &["u"]), Done::Failed("f".to_owned()));
     }
 }

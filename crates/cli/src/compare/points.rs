@@ -13,7 +13,7 @@ use super::capture::{Read, ReadPoint};
 use crate::exit::Usage;
 use crate::filter::Filter;
 
-/// Captures of one curve differ by more than this factor in length: then a short one may not show what the others do.
+/// Maximum ratio of the lengths of one curve's captures: beyond it a short one may not show the same.
 const UNLIKE_LENGTHS: f64 = 2.0;
 
 /// One capture of a curve.
@@ -28,7 +28,7 @@ pub(super) struct Point {
 }
 
 impl Point {
-    /// `None` if the argument is no point: an existing file is a file, whatever its name.
+    /// `None` if the argument is not a point: an existing file is a file, whatever its name.
     fn of(argument: &Path) -> Option<Result<Self, Usage>> {
         Self::parse(argument.to_str().filter(|_| !argument.exists())?)
     }

@@ -1,4 +1,4 @@
-//! `plimsoll demo`: what a newcomer sees first.
+//! `plimsoll demo`: an introduction for new users.
 
 use std::sync::Arc;
 use std::time::Duration;

@@ -52,7 +52,7 @@ pub(crate) fn run(arguments: Arguments) -> anyhow::Result<Done> {
         overwrite: arguments.overwrite,
         command,
     });
-    // Whatever is of the other kind is named.
+    // Folders of the other kind are named in the error.
     let (findings, recorded) = match arguments.folders.iter().any(|folder| is_of_captures(folder)) {
         true if arguments.clock_difference.is_some() => {
             return Err(Usage("--clock-difference is for parts of a run, not for captures".to_owned()).into());

@@ -93,7 +93,7 @@ pub(crate) fn run(arguments: Arguments) -> anyhow::Result<Done> {
     let (kind, options) = arguments.options()?;
     let (interrupted, interruption) = mpsc::channel();
     let interrupt = move || {
-        // A second one finds nobody waiting, and does no harm.
+        // A second signal has no receiver, and no effect.
         let _ = interrupted.send(());
     };
     ctrlc::set_handler(interrupt).context("cannot install the Ctrl-C handler")?;

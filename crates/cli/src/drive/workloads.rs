@@ -1,4 +1,4 @@
-//! `plimsoll workloads`: which there are, and what they do.
+//! `plimsoll workloads`: lists and describes the workloads.
 
 use std::io::{self, Write};
 

@@ -8,7 +8,7 @@ use std::path::Path;
 
 use super::Readers;
 
-/// Device and inode: which file it is, by whatever name.
+/// Device and inode, which identify the file under any name.
 pub(super) fn node(there: &Metadata) -> Option<(u64, u64)> {
     Some((there.dev(), there.ino()))
 }
@@ -22,7 +22,7 @@ pub(super) fn create(path: &Path, readers: Readers) -> io::Result<File> {
     OpenOptions::new().write(true).create_new(true).mode(mode).open(path)
 }
 
-/// Standard input, for a look at what it is.
+/// Standard input, to examine its type.
 pub(super) fn standard_input() -> io::Result<File> {
     duplicate(io::stdin())
 }

@@ -1,4 +1,4 @@
-//! Elsewhere than on Linux, other users cannot read the command line of a process, or nothing can change it.
+//! On systems other than Linux, other users cannot read a process's command line, or it cannot be changed.
 
 pub(crate) fn hide_secrets() -> anyhow::Result<()> {
     Ok(())

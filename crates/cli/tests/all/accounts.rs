@@ -54,7 +54,7 @@ fn each_client_has_an_account_of_its_own() {
     let users = |reads: &BTreeMap<String, u64>| reads.keys().cloned().collect::<std::collections::BTreeSet<_>>();
     assert_eq!(users(&table), expected.iter().cloned().collect(), "{said}");
     assert_eq!(table, tap, "what was driven is what was captured");
-    // No password is anywhere in what was written.
+    // No output contains a password.
     for file in ["run.parquet", "run/manifest.json"] {
         let bytes = fs::read(folder.join(file)).unwrap();
         assert!(!String::from_utf8_lossy(&bytes).contains("of daemon"), "{file}");

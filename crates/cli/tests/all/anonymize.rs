@@ -36,7 +36,7 @@ pub(crate) fn own_captures() -> Vec<PathBuf> {
     captures
 }
 
-/// Those of others; none, and a printed reason, where they are not there.
+/// Published captures; none, with a printed reason, if they are missing.
 #[expect(clippy::print_stdout, reason = "the reason for skipping")]
 pub(crate) fn shared_captures() -> Vec<PathBuf> {
     let shared = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../../shared/captures");
@@ -156,10 +156,10 @@ fn addresses(capture: &Path) -> BTreeSet<IpAddr> {
     found
 }
 
-/// The text in a file, in lower case: of one byte each, and of UTF-16 at even and at odd places; anything else is blank.
+/// The text in a file, in lower case: single-byte, and UTF-16 at even and odd offsets; other bytes become blanks.
 struct Texts {
     texts: [String; 3],
-    /// Which four letters follow each other anywhere.
+    /// The sequences of four letters that occur.
     grams: Vec<bool>,
 }
 

@@ -17,8 +17,8 @@ const AFTER_MS: u64 = 22;
 /// No bisection takes as long.
 const LIMIT: Duration = Duration::from_secs(900);
 
-/// What `git bisect run` runs: it starts nothing, because both builds of the server are there; the tree says which one it is. Git takes
-/// any code but 0 and 125 for a bad commit.
+/// The command for `git bisect run`: it builds nothing, because both servers exist; the tree determines which one. Git treats any code
+/// but 0 and 125 as a bad commit.
 const STEP: &str = "\
 [ \"$(cat delay_ms)\" = \"$BEFORE_MS\" ] && new=$OLD || new=$SLOW
 \"$PLIMSOLL\" gate \"$OLD\" \"$new\" look.toml -q \
@@ -50,7 +50,7 @@ enum Found {
     Undecided,
 }
 
-/// A server whose answers come so much later, and its target.
+/// A server that delays its answers by this time, and its target.
 fn server(delay_ms: u64) -> (Embedded, Faulty, String) {
     let embedded = Embedded::start(Kind::Nfs, Options::default()).unwrap();
     let late = Rule::answers(Which::From(0), Fault::Delayed(Duration::from_millis(delay_ms)));
@@ -106,7 +106,7 @@ impl Repository {
         let ran = self.git(&["bisect", "run", "sh", "-c", STEP]);
         let said = [ran.stdout, ran.stderr].map(|text| String::from_utf8_lossy(&text).into_owned()).concat();
         if said.contains("There are only 'skip'ped commits left to test") {
-            // No other reason is one: a gate that never has a number would end so, too.
+            // Other reasons do not count: a gate that never has a number would end like this, too.
             assert!(said.contains("is INVALID") || said.contains("time budget"), "{said}");
             return Found::Undecided;
         }

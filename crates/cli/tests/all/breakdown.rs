@@ -22,7 +22,7 @@ fn breakdown(target: &str, flags: &[&str], scratch: &Scratch) -> (Value, String)
     command.arg("--html").arg(file("report.html")).env("PLIMSOLL_PASSWORD", Samba::PASSWORD);
     let output = output(&mut command);
     let [text, said] = [&output.stdout, &output.stderr].map(|bytes| String::from_utf8_lossy(bytes).into_owned());
-    // Whether it is valid depends on what else the machine does.
+    // Whether it is valid depends on other work of the machine.
     assert!(matches!(output.status.code(), Some(0 | 4)), "{target}: {said}");
     let report: Value = serde_json::from_slice(&std::fs::read(file("report.json")).unwrap()).unwrap();
     crate::held_to_schema(&report);
@@ -129,7 +129,7 @@ fn nfs_in_this_process() {
     );
     // The server has its files in memory, the local directory on a disk.
     assert!(text.contains("INVALID") || text.contains("Not comparable with the local directory"), "{text}");
-    // What the local directory did is no operation of the server's.
+    // Operations of the local directory are not the server's.
     let report = crate::only_side(&std::fs::read(scratch.path().join("report.json")).unwrap());
     let protocols: Vec<&Value> = report["operations"].as_array().unwrap().iter().map(|row| &row["protocol"]).collect();
     assert!(!protocols.is_empty() && protocols.iter().all(|protocol| *protocol == "NFS3"), "{protocols:?}");
@@ -156,7 +156,7 @@ fn a_directory() {
     assert_eq!(words(&remote, "call"), ["getattr", "random", "sequential", "ahead"], "there is nobody to answer");
     for phase in remote {
         assert!(part(phase, "network")["seconds"].is_null() && part(phase, "server CPU")["seconds"].is_null());
-        // What has no name is not called the server's.
+        // The remainder is not attributed to the server.
         assert!(part(phase, "server wait")["seconds"].is_null() && part(phase, "remainder")["how"] == "inferred");
     }
     // Its requests were not captured; how long they took is known, there and locally.
@@ -190,7 +190,7 @@ fn samba_with_its_own_counters() {
     for phase in phases(&calls, false) {
         assert_eq!(part(phase, "server CPU")["how"], "measured", "{phase:#}");
     }
-    // Caches are emptied where files are there already, before each phase that reads, however often it is run.
+    // Caches are dropped if files exist already, before each reading phase, in every run.
     let seen = std::fs::read_to_string(seen).unwrap();
     let (first, more) = seen.split_once("once").unwrap();
     assert!(first.contains("plimsoll-random-read-") && more.matches("once").count() >= 2, "{seen}");

@@ -48,12 +48,12 @@ fn the_answer_is_in_every_report_and_in_the_recording() {
     let count = |load: f64, held: bool| tries.iter().filter(|one| one["load"] == load && one["met"] == held).count();
     let answer = match (capacity["low"].as_f64(), capacity["high"].as_f64()) {
         (Some(low), Some(high)) if capacity["outcome"] == "found" => {
-            // Two cannot be too many; three are, unless the machine has other things to do.
+            // Two clients cannot be too many; three are, unless the machine is busy.
             assert!(low >= 2.0 && high > low, "{text}");
             assert!(count(low, true) >= 6 && count(high, false) >= 6, "{capacity}");
             format!("Capacity: {low} clients (95 % interval {low} to {high}).")
         }
-        // A machine with other things to do makes runs that do not count, or holds three clients below what two may do.
+        // On a busy machine some runs do not count, or three clients stay below the limit of two.
         (low, _) => {
             let slow = |one: &Value| one["load"].as_f64() >= Some(3.0) && one["met"] == true;
             assert!(tries.iter().any(|one| one["met"].is_null() || slow(one)), "{capacity}");

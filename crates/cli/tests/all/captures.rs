@@ -1,4 +1,4 @@
-//! What users get of captures that are not as they think: of other traffic, damaged, or given in a wrong way.
+//! Results for unexpected captures: other traffic, damaged files, wrong arguments.
 #![allow(clippy::unwrap_used, reason = "a test may stop where it stands")]
 
 use std::path::Path;
@@ -12,7 +12,7 @@ use serde_json::Value;
 /// Exit code of an analysis without a verdict.
 const NO_VERDICT: i32 = 4;
 
-/// GETATTRs one after the other, four frames each, from 2001-09-09T01:46:40Z on.
+/// Consecutive GETATTRs, four frames each, from 2001-09-09T01:46:40Z on.
 fn frames(xids: std::ops::Range<u32>) -> Vec<Frame> {
     let mut traffic = Traffic::new(Link::Ethernet);
     let mut tcp = Tcp::between_ports(700, 2049);

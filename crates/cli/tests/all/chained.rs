@@ -1,5 +1,5 @@
-//! A capture in several files, each analysed by a separate job: with what a job hands over to the next, they give together what one
-//! analysis of all files gives; and whatever becomes of a job is said by its name.
+//! A capture in several files, each analysed by a separate job that continues the previous one: together they give the same as one
+//! analysis of all files, and a failed job is named.
 #![allow(clippy::unwrap_used, reason = "a test may stop where it stands")]
 
 use std::io::Write;
@@ -49,7 +49,7 @@ fn said(output: &Output) -> String {
     String::from_utf8_lossy(&output.stderr).into_owned()
 }
 
-/// Analyses file `at` of these, behind the one before; its recording is `rAT`.
+/// Analyses file `at` of these, after the previous one; its recording is `rAT`.
 fn job(folder: &Path, files: &[String], at: usize, more: &[&str]) -> Output {
     let [from, to, recording] = [format!("h{}", at.wrapping_sub(1)), format!("h{at}"), format!("r{at}")];
     let mut arguments = vec!["analyze", &files[at], "--record", &recording, "--record-transactions", "all"];
@@ -189,7 +189,7 @@ fn what_cannot_be_handed_over_says_why() {
     fails(&[], 3, "this is no file that --hand-over-to wrote");
     std::fs::remove_file(folder.join("h0")).unwrap();
     fails(&[], 3, "--hand-over-from h0");
-    // A full disk: the recording is whole all the same.
+    // A full disk: the recording is complete even so.
     let full = ["analyze", &files[0], "--record", "full", "--hand-over-to", "/dev/full"];
     let done = plimsoll(folder, &full);
     assert_eq!(done.status.code(), Some(3), "{}", said(&done));
@@ -236,14 +236,14 @@ fn captures_without_hand_over_lack_the_operations_across_the_cuts() {
     assert!(requests.max(responses) <= across, "{across} across, {requests} and {responses} halves");
     let reasons = merged["validity"]["reasons"].to_string();
     assert!(reasons.contains("16 captures were analysed by themselves"), "{reasons}");
-    // What is in neither half is in no other number.
+    // Messages in neither half are in no other number.
     let answered = |report: &Value| -> u64 {
         report["operations"].as_array().unwrap().iter().map(|row| row["answered"].as_u64().unwrap()).sum()
     };
     assert!(answered(&whole) - answered(&merged) <= across + requests + responses);
 }
 
-/// Captures that have nothing to do with each other: every number is a sum, and connections stay apart.
+/// Unrelated captures: every number is a sum, and connections stay separate.
 #[test]
 fn captures_of_other_servers_add_up() {
     let scratch = Scratch::new("chained-others");
@@ -271,7 +271,7 @@ fn captures_of_other_servers_add_up() {
         assert!(length(&one, at) > 2 && length(&other, at) > 2);
         assert_eq!(length(&merged, at), length(&one, at) + length(&other, at), "{at}");
     }
-    // No row of a connection has lost or gained by the other capture's connection of the same number.
+    // A connection's rows are not mixed with those of the other capture's connection of the same number.
     let requests = |report: &Value| -> Vec<u64> {
         let rows = report["breakdown"]["rows"].as_array().unwrap();
         rows.iter().map(|row| row["count"].as_u64().unwrap()).collect()

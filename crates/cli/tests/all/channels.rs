@@ -1,4 +1,4 @@
-//! SMB multichannel on Samba: several connections with one session, what each carried, and one that is lost.
+//! SMB multichannel on Samba: several connections with one session, the traffic of each, and a lost one.
 #![allow(clippy::unwrap_used, clippy::print_stdout, reason = "a test may stop where it stands, and says why it skips")]
 
 use std::collections::BTreeMap;
@@ -26,7 +26,7 @@ fn samba_with(more: &[&str]) -> Option<Samba> {
     crate::samba(&[&MULTICHANNEL[..], more].concat())
 }
 
-/// Runs `plimsoll`; what it said.
+/// Runs `plimsoll`; returns exit code and output.
 fn plimsoll(folder: &Path, arguments: &[&str]) -> (Option<i32>, String) {
     let mut command = Command::new(env!("CARGO_BIN_EXE_plimsoll"));
     let ran = output(command.args(arguments).current_dir(folder).env("PLIMSOLL_PASSWORD", Samba::PASSWORD));
@@ -49,7 +49,7 @@ fn drive(folder: &Path, address: SocketAddr, workload: &str, more: &[&str]) -> V
     side
 }
 
-/// The only session of a capture or table, and what it carried by the client's address: requests, bytes of data, unanswered.
+/// The only session of a capture or table, and its traffic by the client's address: requests, bytes of data, unanswered.
 fn channels(folder: &Path, input: &str) -> BTreeMap<String, [u64; 3]> {
     let (code, said) = plimsoll(folder, &["analyze", input, "--json", "read.json", "-q"]);
     assert_eq!(code, Some(0), "{said}");
@@ -81,7 +81,7 @@ fn four_channels_carry_the_same() {
     assert_eq!(session["channels"].as_array().unwrap().len(), 4, "{session}");
     assert!(session["balance"].as_f64().unwrap() <= 1.2, "{session}");
     assert_eq!((&session["user"], &found["idle_channels"]), (&Samba::USER.into(), &0.into()));
-    // Little's law, and what the load says.
+    // Little's law, compared with the load's numbers.
     let depths = session["channels"].as_array().unwrap().iter().map(|one| one["depth_mean"].as_f64().unwrap());
     assert!(depths.sum::<f64>() <= 8.01, "{session}");
     // Text and page have the table.
@@ -92,7 +92,7 @@ fn four_channels_carry_the_same() {
     );
     let page = fs::read_to_string(folder.join("run.html")).unwrap();
     assert!(page.contains("Busiest over least busy connection"));
-    // What was driven is what was captured, channel by channel; tshark has the last word.
+    // The driven and the captured traffic agree, channel by channel; tshark confirms it.
     let (driven, observed) = (channels(folder, "run.parquet"), channels(folder, "tap.pcapng"));
     assert_eq!(driven, observed);
     let Some(fields) = tshark(folder, samba.address().port()) else {
@@ -151,7 +151,7 @@ fn a_channel_that_is_lost_fails_nothing() {
         }
         let places = of_the_session(&faulty);
         let end = |place: usize, offset| Rule::End { connection: Some(places[place]), offset, reset: true };
-        // A further one, and the one that the session was set up on.
+        // A further connection, and the one that set up the session.
         faulty.set_rules(vec![end(2, offsets[0]), end(0, offsets[1])]);
         let load = [&["--duration", "3s", "--warmup", "0s"], wish].concat();
         let run = drive(folder, faulty.address(), workload, &load);
@@ -167,17 +167,18 @@ fn a_channel_that_is_lost_fails_nothing() {
         if wish != ["--encryption"] {
             assert_eq!(requests(&driven), requests(&channels(folder, "tap.pcapng")), "{workload}");
         }
-        // Two were made again; on a busy machine the run may end before the second of them carries a request.
+        // Two were reconnected; on a busy machine the run may end before the second one carries a request.
         assert!((5..=6).contains(&driven.len()), "{workload}: {driven:?}");
         let unanswered: u64 = driven.values().map(|[_, _, unanswered]| unanswered).sum();
-        // A reset comes in the middle of an answer, whose beginning a capture has. What the server was not ready for was answered, and sent again.
+        // A reset comes in the middle of an answer, whose beginning is in the capture. Requests that the server could not accept were
+        // answered, and sent again.
         assert!(unanswered >= 2 && again >= unanswered, "{workload}: {unanswered} {again}");
         let said = run["said"].as_str().unwrap();
         assert!(said.contains("2 connections were lost while the session lived on"), "{said}");
     }
 }
 
-/// What a server may do to a binding. Each ends as counted, and the connection is made again.
+/// Faults of a server at a binding. Each is counted, and the connection is made again.
 const HOSTILE: [(Which, Fault); 8] = [
     (Which::Nth(0), Fault::Never),
     (Which::Nth(0), Fault::Flipped(8 * (4 + 64 + 4))),

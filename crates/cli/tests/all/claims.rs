@@ -1,4 +1,4 @@
-//! What reports claim of captures that lack something: counts, sentences and verdicts are held to what the capture shows.
+//! Claims of reports about incomplete captures: counts, sentences and verdicts must agree with the capture.
 #![allow(clippy::print_stdout, reason = "a test says why it was skipped")]
 
 use std::path::Path;
@@ -76,7 +76,7 @@ fn commands_before_the_client_was_known_count() {
     assert_eq!((report.number("/packets/command_first"), report.number("/packets/commands")), (23, 23));
 }
 
-/// The holes of this capture are in connections of a cluster daemon; those of SMB have none.
+/// The holes of this capture are in connections of a cluster daemon; the SMB connections have none.
 #[test]
 fn losses_of_other_traffic_are_not_the_file_servers() {
     let Some(report) = Report::of("smb1-linux-cooked.cap") else { return };
@@ -141,7 +141,7 @@ fn subcommands_that_were_cut_off_are_unknown() {
     assert!(report.text.contains("Requests that wait by design"), "{}", report.text);
 }
 
-/// A capture in part: what `change` makes of it.
+/// The report of a capture modified by `change`.
 fn changed(name: &str, change: impl Fn(&[u8]) -> Vec<u8>) -> Option<Report> {
     let capture = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../../shared/captures").join(name);
     let Ok(whole) = std::fs::read(capture) else {
@@ -183,7 +183,7 @@ fn second_copies_of_ip_fragments_are_not_missing() {
     assert_eq!(report.row("anomalies", "kind", "fragments_incomplete").unwrap()["count"], 2);
 }
 
-/// The capture begins inside a response; no later one begins or ends where a segment does, and none where the one before it ends.
+/// The capture begins inside a response; later ones begin or end neither at a segment boundary nor at the end of the previous one.
 #[test]
 fn data_in_which_no_message_was_recognised_are_not_said_to_be_dropped() {
     let mut traffic = Traffic::new(Link::Ethernet);
@@ -216,7 +216,7 @@ fn packets_out_of_order_are_not_said_to_be_dropped() {
     assert!(report.text.contains("reordercap"), "{}", report.text);
 }
 
-/// Of one connection one reply was captured, of the other 43.
+/// One reply of one connection was captured, and 43 of the other.
 #[test]
 fn a_connection_with_one_reply_and_no_request_counts() {
     let responses = |whole: &[u8]| {

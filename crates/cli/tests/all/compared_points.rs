@@ -24,7 +24,7 @@ fn captures_are_points_of_curves_as_load_levels_of_runs_are() {
         let mut run = vec!["run", "mixed", "--target", "embedded:smb", "--clients", clients, "--duration", "600ms"];
         run.extend(["--warmup", "0s", "--tap", &capture, "-q"]);
         let ran = plimsoll(&run);
-        // The machine may be too busy for a valid run: its capture is one all the same.
+        // The machine may be too busy for a valid run, but its capture is usable.
         assert!(matches!(ran.status.code(), Some(0 | 4)), "{}", String::from_utf8_lossy(&ran.stderr));
         points.push(format!("{name}@{clients}={capture}"));
     }

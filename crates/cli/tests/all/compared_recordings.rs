@@ -1,4 +1,4 @@
-//! What users do with `plimsoll compare` and recordings, and what they get.
+//! `plimsoll compare` with recordings: usage and results.
 #![allow(clippy::unwrap_used, reason = "a test may stop where it stands")]
 
 use std::fs;
@@ -9,7 +9,7 @@ use plimsoll_testkit::command::Running;
 use plimsoll_testkit::servers::Scratch;
 use serde_json::Value;
 
-/// Runs to its end, in a folder; its exit code. What it said is in `out` and `err`.
+/// Runs `plimsoll` in a folder; returns its exit code. Its output is in `out` and `err`.
 fn plimsoll(folder: &Path, arguments: &[&str]) -> Option<i32> {
     let mut command = Command::new(env!("CARGO_BIN_EXE_plimsoll"));
     Running::start_in(command.args(arguments).current_dir(folder), folder).unwrap().end().status.code()
@@ -145,7 +145,7 @@ fn levels_are_compared_level_by_level_and_repeats_as_repeats() {
             && text.contains("Ranking of the servers"),
         "{text}"
     );
-    // Numbers of the comparison are those of the report: the mean of the repeats' means.
+    // The comparison's number is the report's: the mean of the repeats' means.
     assert!(matches!(plimsoll(folder, &["report", "a", "-q", "--json", "a.json"]), Some(0 | 4)));
     let stages = json(&folder.join("a.json"))["sides"][0]["stages"].clone();
     let of_two: Vec<f64> = stages
@@ -161,7 +161,7 @@ fn levels_are_compared_level_by_level_and_repeats_as_repeats() {
     assert!((mean / expected - 1.0).abs() < 1e-9, "{mean} and {expected}");
 }
 
-/// The runs of a duel are kept, a recording a side, and say what the duel said.
+/// The runs of a duel are recorded, one recording per side, with the duel's numbers.
 #[test]
 fn a_duel_is_kept_side_by_side() {
     let scratch = Scratch::new("compare-recorded-duel");
@@ -182,7 +182,7 @@ fn a_duel_is_kept_side_by_side() {
     begun.sort_unstable();
     let turns: Vec<usize> = begun.iter().map(|(_, side)| *side).collect();
     assert_eq!(turns, [0, 1, 1, 0, 0, 1, 1, 0]);
-    // The numbers of both sides are those of the duel; the differences are of runs in no order.
+    // The numbers of both sides are those of the duel; the differences ignore the order of the runs.
     let duel = json(&folder.join("duel.json"));
     let again = compared(folder, &["kept/A", "kept/B"], code(folder, &["kept/A", "kept/B"]));
     let (before, now) = (&duel["comparison"]["levels"][0], &again["comparison"]["levels"][0]);
@@ -194,7 +194,7 @@ fn a_duel_is_kept_side_by_side() {
     assert_eq!(numbers(now), numbers(before));
     assert!(matches!(plimsoll(folder, &["report", "kept/B", "-q", "--json", "b.json"]), Some(0 | 4)));
     assert_eq!(json(&folder.join("b.json"))["sides"][0]["repeats"][0]["stages"], serde_json::json!([0, 1, 2, 3]));
-    // What is there is not overwritten, and no recording lies in another.
+    // Existing recordings are not overwritten, and recordings are not nested.
     assert_eq!(plimsoll(folder, &kept), Some(2));
     assert!(said(folder, "err").contains("--overwrite"), "{}", said(folder, "err"));
     let within =
@@ -203,7 +203,7 @@ fn a_duel_is_kept_side_by_side() {
     assert!(said(folder, "err").contains("name another folder") && !folder.join("kept/A/A").exists());
 }
 
-/// A recording whose manifest says something else.
+/// A recording with a changed manifest.
 fn changed(folder: &Path, from: &str, to: &str, change: impl Fn(&mut Value)) {
     fs::create_dir_all(folder.join(to).join("stage-0000")).unwrap();
     for file in fs::read_dir(folder.join(from).join("stage-0000")).unwrap() {

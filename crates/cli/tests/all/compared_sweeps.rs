@@ -1,4 +1,4 @@
-//! Two recorded sweeps of two servers beside each other: who wins where, and that nobody wins against himself.
+//! Compares the recorded sweeps of two servers: the faster one wins, and a server never wins against itself.
 #![allow(clippy::unwrap_used, reason = "a test may stop where it stands")]
 
 use std::fs;
@@ -11,12 +11,12 @@ use plimsoll_testkit::servers::Scratch;
 use plimsoll_testkit::servers::faulty::{Fault, Faulty, Framing, Rule, Which};
 use serde_json::Value;
 
-/// Longest that one command may take, on a machine that does other things too.
+/// Maximum duration of a command on a busy machine.
 const LIMIT: Duration = Duration::from_secs(240);
-/// What the slower server takes longer over each answer: some twenty times what the other one needs.
+/// Additional delay of the slower server: about twenty times the other one's time.
 const SLOWER: Duration = Duration::from_millis(4);
 
-/// Runs to its end, in a folder; its exit code, and what it printed.
+/// Runs `plimsoll` in a folder; returns its exit code and output.
 fn plimsoll(folder: &Path, arguments: &[&str]) -> (Option<i32>, String) {
     let said = |name: &str| Stdio::from(fs::File::create(folder.join(name)).unwrap());
     let mut command = Command::new(env!("CARGO_BIN_EXE_plimsoll"));
@@ -49,7 +49,7 @@ fn sweep(folder: &Path, target: &str, recording: &str) {
     plimsoll(folder, &[&workload[..], &load].concat());
 }
 
-/// A comparison's ranking, held to the schema; what it printed, and its page.
+/// A comparison's ranking, checked against the schema; its output, and its page.
 fn ranking(folder: &Path, sides: &[&str]) -> (Value, String, String) {
     let outputs = ["--json", "compared.json", "--html", "compared.html"];
     let (_, text) = plimsoll(folder, &[&["compare", "--section", "ranking"], sides, &outputs].concat());
@@ -102,7 +102,7 @@ fn a_slower_server_is_second_and_nobody_wins_against_himself() {
     assert!(!text.contains("B against A, 1 client"), "every number of each level is another section");
     assert!(page.contains("id=\"ranking\"") && page.contains("Highest throughput of each server"));
 
-    // The other way around, and against itself.
+    // In reverse order, and against itself.
     let (found, ..) = ranking(folder, &["slow", "quick"]);
     assert!(ranked(&found).iter().all(|one| places(one) != [Some(1), Some(2)]), "{found:#}");
     let (found, text, _) = ranking(folder, &["quick", "quick", "quick"]);
@@ -114,7 +114,7 @@ fn a_slower_server_is_second_and_nobody_wins_against_himself() {
     assert!(text.contains("none shown") || some_unused, "{text}");
 }
 
-/// Unlike protocols and a local folder: iterations, data and time per iteration are the same in all of them.
+/// Different protocols and a local folder: iterations, data and time per iteration are comparable in all of them.
 #[test]
 fn servers_of_different_protocols_and_a_local_folder_are_ranked_by_iterations() {
     let scratch = Scratch::new("compared-protocols");

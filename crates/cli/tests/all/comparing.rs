@@ -1,4 +1,4 @@
-//! What users do with `plimsoll compare`, `plimsoll duel` and `plimsoll run --repeat`, and what they get.
+//! `plimsoll compare`, `plimsoll duel` and `plimsoll run --repeat`: usage and results.
 #![allow(clippy::unwrap_used, reason = "a test may stop where it stands")]
 
 use std::net::SocketAddr;
@@ -11,7 +11,7 @@ use plimsoll_testkit::servers::Scratch;
 use plimsoll_testkit::{Link, Side, Tcp, Traffic, rpc};
 use serde_json::Value;
 
-/// Thirty seconds of 30 GETATTRs a second, answered after `mean_us` on average, between half and one and a half of it.
+/// Thirty seconds of 30 GETATTRs per second, answered after `mean_us` on average, between half and one and a half of it.
 fn capture(mean_us: i64) -> Vec<u8> {
     let (client, server): (SocketAddr, SocketAddr) =
         ("192.0.2.7:801".parse().unwrap(), "192.0.2.1:2049".parse().unwrap());
@@ -165,7 +165,7 @@ fn what_cannot_be_compared_is_said() {
     assert_eq!(plimsoll(&["compare", one, "/nonexistent/b.pcap"]).status.code(), Some(3));
 }
 
-/// Load that two busy cores bear: what is tested is not how fast they are.
+/// A load that two busy cores can generate: speed is not tested.
 const SHORT: [&str; 10] =
     ["--warmup", "50ms", "--duration", "300ms", "--clients", "2", "--think", "5ms", "--depth", "1"];
 

@@ -1,4 +1,4 @@
-//! What a server counted, against the transactions of `plimsoll run`: one for one, by procedure.
+//! A server's counters compared with the transactions of `plimsoll run`, by procedure: they must be equal.
 #![allow(clippy::unwrap_used, reason = "a test may stop where it stands")]
 
 use std::collections::BTreeMap;
@@ -17,7 +17,7 @@ fn skip(reason: impl std::fmt::Display) {
     println!("SKIPPED: {reason}");
 }
 
-/// Runs a workload; how often each procedure was asked for, in all phases, whatever became of it.
+/// Runs a workload; returns the number of requests per procedure, in all phases, whatever their results.
 fn run(workload: &str, target: &str, clients: &str) -> Counts {
     let folder = Scratch::new("counted");
     let file = |name: &str| folder.path().join(name);
@@ -37,14 +37,14 @@ fn procedures(table: &Path) -> Counts {
     let column = lines.next().unwrap().split(',').position(|name| name == "procedure").unwrap();
     let mut counts = Counts::new();
     for line in lines {
-        // What is asked for (`QUERY_INFO FILE`) is counted as one by the server.
+        // The server counts all variants of QUERY_INFO as one (`QUERY_INFO FILE`).
         let procedure = line.split(',').nth(column).unwrap().split(' ').next().unwrap();
         *counts.entry(procedure.to_owned()).or_default() += 1;
     }
     counts
 }
 
-/// What was counted since `before`.
+/// The counts since `before`.
 fn since(before: &Counts, after: &Counts) -> Counts {
     let more = |(name, count): (&String, &i64)| (name.clone(), count - before.get(name).unwrap_or(&0));
     after.iter().map(more).collect()
@@ -101,12 +101,12 @@ const SAMBA: [(&str, &str); 13] = [
     ("SET_INFO", "setinfo"),
 ];
 
-/// What smbd has counted when it counts no more: it tells a moment later.
+/// Samba's final counters, which it updates with a short delay.
 fn counted_by(samba: &Samba) -> Counts {
     let named = |(counter, count): (String, i64)| {
         let own = counter.trim_start_matches("smb2_").trim_end_matches("_count");
         let name = SAMBA.iter().find(|(_, theirs)| *theirs == own).map_or(own, |(ours, _)| ours);
-        // What was never asked for is no row of ours, either.
+        // Procedures without requests have no row in the table either.
         (count > 0).then(|| (name.to_owned(), count))
     };
     let until = Instant::now() + LIMIT;

@@ -1,4 +1,4 @@
-//! Filters and `--by`: a row of a breakdown says what a report says that is filtered to its key.
+//! Filters and `--by`: a row of a breakdown equals a report that is filtered to its key.
 #![allow(clippy::unwrap_used, reason = "a test may stop where it stands")]
 
 use std::path::{Path, PathBuf};
@@ -208,7 +208,7 @@ fn hosts_have_names() {
     let hosts = format!("--hosts={}", hosts.display());
     let named = analyze("netbench-samba", &[&hosts, "--by", "client,operation", "--operation", "remove"]);
     let rows = named["breakdown"]["rows"].as_array().unwrap();
-    // VM is what the client says of itself as it logs on.
+    // VM is the client's own name in its logon.
     let key = |ip: &str| rows.iter().find(|row| row["keys"][0] == ip).unwrap()["key"].as_str().unwrap().to_owned();
     assert_eq!(
         (key("10.77.0.101"), key("10.77.0.104")),
@@ -229,7 +229,7 @@ fn hosts_have_names() {
     assert!(String::from_utf8_lossy(&unknown.stderr).contains("--client carol: unknown host name"));
 }
 
-/// Whoever asks for a table sees it on the first screen.
+/// A requested table is on the first screen.
 #[test]
 fn the_first_screen_has_the_table_of_by() {
     for by in ["client", "client,operation", "path,operation,status"] {

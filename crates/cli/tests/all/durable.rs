@@ -27,7 +27,7 @@ fn samba(more: &[&str]) -> Option<Samba> {
     crate::samba(&[&DURABLE[..], more].concat())
 }
 
-/// Drives the server; the findings, and what was said.
+/// Drives the server; returns findings and output.
 fn drive(folder: &Path, address: SocketAddr, more: &[&str]) -> (Value, String) {
     let target = format!("smb://{}@{address}/data", Samba::USER);
     let run = ["run", "--target", &target, "--clients", "3", "--warmup", "0s", "--seed", "3", "--timeout", "20s"];

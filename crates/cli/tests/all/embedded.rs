@@ -17,7 +17,7 @@ use plimsoll_drive::engine::ConnectionInfo;
 use plimsoll_model::{Endpoint, Names, Outcome, Transaction};
 use plimsoll_serve::{Account, Embedded, Kind, Options};
 
-/// Longer than any action takes, on a machine that does other things too.
+/// Longer than any action takes on a busy machine.
 const PATIENCE: Duration = Duration::from_secs(60);
 const FINE: Result<Reply, Failure> = Ok(Reply::Nothing);
 
@@ -153,7 +153,7 @@ fn listing(client: &mut Driven) {
     assert_eq!(names, (0..COUNT).map(|number| format!("a-name-that-is-somewhat-longer-{number}")).collect());
 }
 
-/// What failed is what the tour wants refused, and nothing else; no answer came that nobody waited for.
+/// Exactly the actions that the tour wants refused failed; there was no unexpected answer.
 fn rows_are_sound(client: &Driven, refusals: &[&str]) {
     // A logon in two steps is answered once that more is to come.
     let logon = |row: &&Transaction| row.status == Some(0xc000_0016);
@@ -217,7 +217,7 @@ fn locks_and_watches(one: &mut Driven, two: &mut Driven) {
     let other = open(two, "locked", Disposition::OpenOrCreate, Caching::None);
     let lock = |file, wait| Operation::Lock { file, offset: 0, length: 10, exclusive: true, wait };
     assert_eq!(one.act(&lock(held, false)), FINE);
-    // The library behind it lets nobody wait for a lock, as it may (MS-SMB2 3.3.5.14.2).
+    // The server library does not support waiting locks, which is allowed (MS-SMB2 3.3.5.14.2).
     for wait in [false, true] {
         assert_eq!(two.act(&lock(other, wait)).unwrap_err().status, Some(0xC000_0055), "LOCK_NOT_GRANTED");
     }

@@ -1,4 +1,4 @@
-//! Encrypted SMB 3 without keys: what a report says of it, beside what the keys, or the clients themselves, say.
+//! Encrypted SMB 3 without keys: the report compared with the keys' or the clients' numbers.
 #![allow(clippy::unwrap_used, reason = "a test may stop where it stands")]
 
 use std::collections::{BTreeMap, BTreeSet};
@@ -11,7 +11,7 @@ use serde_json::Value;
 
 use crate::alone;
 
-/// Of the mean: Little's law is exact, and the clock of a client stands a few microseconds beside that of its tap.
+/// Maximum relative deviation of the mean: Little's law is exact, and a client's times differ from its tap's by a few microseconds.
 const MEAN_WITHIN: f64 = 0.02;
 
 /// Messages that are requests: connection and id, and the times of its first byte and of its response's last byte, ns. Members of a
@@ -34,7 +34,7 @@ fn truth(table: &Path, skipped: &Truth) -> Truth {
     let [first, last] = ["request_first_ns", "response_last_ns"].map(column);
     let rows = lines.filter(|row| !matches!(row[procedure], "NEGOTIATE" | "SESSION_SETUP"));
     let rows = rows.filter_map(|row| {
-        // Members of a compound have ids one after the other.
+        // Members of a compound have consecutive ids.
         let first_id = row[id].parse::<u64>().ok()? - row[compound].parse::<u64>().unwrap_or(0);
         Some((row[connection].to_owned(), first_id, row[first].parse().ok()?, row[last].parse().ok()?))
     });
@@ -49,7 +49,7 @@ fn interims(table: &Path) -> u64 {
         as u64
 }
 
-/// What a report says of the encrypted messages of a capture.
+/// The report's numbers for the encrypted messages of a capture.
 fn encrypted(capture: &Path, folder: &Path) -> Value {
     let report = folder.join("report.json");
     let (_, said) = plimsoll(&["analyze", capture.to_str().unwrap(), "--quiet", "--json", report.to_str().unwrap()]);
@@ -92,7 +92,7 @@ fn hold(found: &Value, (truth, interims): (&Truth, u64), what: &str) {
     );
 }
 
-/// Drives a target with encryption through a tap, and holds what the tap shows to what the clients saw.
+/// Drives a target with encryption through a tap, and compares the tap's numbers with the clients'.
 fn driven(folder: &Path, target: &str, dialect: &str, workload: &str, depth: &str) {
     let [tap, table] = ["tap.pcapng", "table.csv"].map(|name| folder.join(name));
     let [tap_name, table_name] = [&tap, &table].map(|path| path.to_str().unwrap());
@@ -168,7 +168,7 @@ fn hidden_keys_change_no_mean() {
     }
 }
 
-/// The terminal report has a section that tells what is exact, and one of plain traffic has none.
+/// The terminal report has a section about encrypted messages, but not for plain traffic.
 #[test]
 fn the_report_tells_what_is_exact() {
     let scratch = Scratch::new("encrypted-report");

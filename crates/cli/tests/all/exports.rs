@@ -1,4 +1,4 @@
-//! `plimsoll report DIR --export`: other programs read the very counts that the report shows.
+//! `plimsoll report DIR --export`: other programs read the same counts as in the report.
 #![allow(clippy::unwrap_used, clippy::print_stdout, reason = "a test may stop where it stands, and says why it skips")]
 
 use std::collections::BTreeMap;
@@ -35,7 +35,7 @@ fn tag(row: &Value) -> String {
     format!("{}.{}", row["protocol"].as_str().unwrap(), row["procedure"].as_str().unwrap()).replace(' ', "_")
 }
 
-/// The rows of a report but for those that are sums of others.
+/// The rows of a report that are not sums of other rows.
 fn rows(report: &Value) -> Vec<&Value> {
     let all = report["operations"].as_array().unwrap();
     let has_parts = |row: &Value| {

@@ -13,7 +13,7 @@ use crate::alone;
 fn plimsoll(arguments: &[&str]) -> Value {
     let output = output(Command::new(env!("CARGO_BIN_EXE_plimsoll")).args(arguments));
     let said = String::from_utf8_lossy(&output.stderr);
-    // The machine may be too busy for a valid run: what was asked is the same.
+    // The machine may be too busy for a valid run: the requests are the same.
     assert!(matches!(output.status.code(), Some(0 | 4)), "{arguments:?}: {said}");
     crate::only_side(&output.stdout)
 }

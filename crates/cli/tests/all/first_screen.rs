@@ -1,4 +1,4 @@
-//! The first screen of `analyze`: what it answers, how long it is, and in which zone its instants are.
+//! The first screen of `analyze`: its content, its length, and its time zone.
 #![allow(clippy::unwrap_used, reason = "a test may stop where it stands")]
 #![allow(clippy::print_stdout, reason = "a test says why it was skipped")]
 
@@ -49,7 +49,7 @@ fn instants_are_local_or_utc() {
     assert!(whole.contains("2026-11-21 04:08:22.8") && !whole.contains("UTC"), "{whole}");
 }
 
-/// A machine whose zone nobody knows shows UTC, and says so.
+/// A machine with an unknown zone shows UTC, with a note.
 #[test]
 fn an_unknown_zone_is_said() {
     let output = analyze(&netbench(), "Mars/Phobos", &[]);
@@ -94,7 +94,7 @@ fn one_section_is_printed_alone_and_a_wrong_name_lists_all() {
     }
 }
 
-/// Captures of others: what stands on the first screen answers the questions that an administrator has.
+/// Published captures: the first screen answers an administrator's questions.
 #[test]
 fn first_screens_of_real_captures() {
     let shared = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../../shared/captures");

@@ -10,11 +10,11 @@ use plimsoll_testkit::command::output;
 use plimsoll_testkit::servers::Scratch;
 use plimsoll_testkit::servers::faulty::{Fault, Faulty, Framing, Rule, Which};
 
-/// Load that two busy cores bear: what is tested is not how fast they are.
+/// A load that two busy cores can generate: speed is not tested.
 pub(crate) const SHORT: [&str; 10] =
     ["--warmup", "20ms", "--duration", "200ms", "--clients", "2", "--think", "5ms", "--depth", "1"];
 
-/// A server whose answers come so much later, and its target.
+/// A server that delays its answers by this time, and its target.
 pub(crate) fn server(later: Duration) -> (Embedded, Faulty, String) {
     let embedded = Embedded::start(Kind::Nfs, Options::default()).unwrap();
     let late = Rule::answers(Which::From(0), Fault::Delayed(later));
@@ -87,7 +87,7 @@ fn a_budget_that_is_too_small_decides_nothing() {
     assert!(read(scratch.path(), "gate.xml").contains("<skipped message=\""));
     let bisect = gate(scratch.path(), sides, &[&more[..4], &["--exit-undecided", "125", "-q"]].concat());
     assert!(bisect.status.code() == Some(125) && bisect.stdout.is_empty());
-    // What the workload never does ends the gate at the first round that counts.
+    // An operation that the workload never performs ends the gate at the first counted round.
     let unknown = gate(scratch.path(), sides, &["--fail-if", "readlink.mean > +3%"]);
     let said = String::from_utf8(unknown.stdout).unwrap();
     assert!(unknown.status.code() == Some(4) && said.starts_with("UNDECIDED: 1 of 1 condition"), "{said}");
@@ -122,7 +122,7 @@ fn recordings_of_a_gate_are_judged_as_the_gate_was() {
             .collect()
     };
     assert_eq!(numbers(&live), numbers(&again_csv), "all but the sides' names");
-    // The other way round, the second and third run of a round are the baseline's: no rounds, and each run is judged once.
+    // In reverse order, the second and third run of a round are the baseline's: there are no rounds, and each run is judged once.
     let turned = again(["kept/B", "kept/A"]);
     let text = String::from_utf8(turned.stdout).unwrap();
     let report: serde_json::Value = serde_json::from_str(&read(scratch.path(), "again.json")).unwrap();
@@ -169,7 +169,7 @@ fn recordings_of_captures_are_judged() {
     let same = plimsoll(&["gate", "--ignore-guarantees", "--fail-if", "mean > +100%", "a", "c", "--", "b", "d"]);
     assert_eq!(same.status.code(), Some(0), "{}", words(&same));
     assert!(words(&same).contains("passed from 2 and 2 recordings"), "{}", words(&same));
-    // One of each shows nothing of what a restart does, and one that is given twice is still one.
+    // A single recording per side does not show the effect of a restart, and the same one given twice is still single.
     let single = judge(&["a", "slow"]);
     assert_eq!(single.status.code(), Some(4), "{}", words(&single));
     assert!(

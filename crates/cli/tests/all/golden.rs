@@ -13,7 +13,7 @@ fn root() -> PathBuf {
     Path::new(env!("CARGO_MANIFEST_DIR")).join("../..")
 }
 
-/// What `analyze` prints of a golden capture: instants are in UTC whatever the machine's zone.
+/// The output of `analyze` for a golden capture: times are in UTC whatever the machine's zone.
 fn report(folder: &Path, flags: &[&str]) -> String {
     let mut analyze = Command::new(env!("CARGO_BIN_EXE_plimsoll"));
     let arguments = [&["analyze", "capture.pcap.zst", "--utc"], flags].concat();
@@ -22,7 +22,7 @@ fn report(folder: &Path, flags: &[&str]) -> String {
     String::from_utf8(output.stdout).unwrap()
 }
 
-/// Compares a file with what it must hold, or writes it.
+/// Compares a file with its expected content, or writes it.
 fn hold(file: &Path, expected: &str) {
     if std::env::var_os("PLIMSOLL_BLESS").is_some() {
         std::fs::write(file, expected).unwrap();
@@ -66,7 +66,7 @@ fn the_documented_report_is_the_real_one() {
     );
 }
 
-/// docs/first-screen.md shows the first screens of the golden captures, one after the other.
+/// docs/first-screen.md shows the first screens of the golden captures in order.
 #[test]
 fn the_documented_screens_are_the_real_ones() {
     let file = root().join("docs/first-screen.md");

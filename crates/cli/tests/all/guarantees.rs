@@ -26,7 +26,7 @@ fn sweep(folder: &Path, name: &str, workload: &str, target: &str, more: &[&str])
     manifest["stages"][1]["about"]["about"]["guarantees"].clone()
 }
 
-/// A comparison of two recordings: exit code, what it says, and its JSON.
+/// Compares two recordings; returns exit code, output, and JSON.
 fn compare(folder: &Path, more: &[&str]) -> (Option<i32>, String, Value) {
     let both = ["compare", "A", "B", "--json", "c.json", "--html", "c.html"];
     let compared = plimsoll(folder, &[&both[..], more].concat());

@@ -28,7 +28,7 @@ fn text(bytes: &[u8]) -> String {
     String::from_utf8(bytes.to_vec()).unwrap()
 }
 
-/// A command that succeeds; what it printed.
+/// Runs a command that must succeed; returns its output.
 fn succeeds(folder: &Path, arguments: &[&str]) -> String {
     let ended = plimsoll(folder, arguments);
     assert_eq!(ended.status.code(), Some(0), "{}", text(&ended.stderr));
@@ -75,7 +75,7 @@ fn a_folder_of_recordings_has_a_history() {
     let scratch = Scratch::new("history");
     let folder = scratch.path();
     for hour in 0..14 {
-        // In an order of names that is not that of time.
+        // The order of the names differs from that of the times.
         let (name, late) = (format!("many/{}", 50 - hour), hour >= 8);
         let kernel = if late { "6.12" } else { "6.11" };
         record(&folder.join(name), hour, if late { 1.2 } else { 1.0 }, ("kernel", kernel.to_owned()));
@@ -99,7 +99,7 @@ fn a_folder_of_recordings_has_a_history() {
     assert!((0.17..0.23).contains(&size), "{size}");
     let page = fs::read_to_string(folder.join("h.html")).unwrap();
     assert!(page.contains("also changed: Label kernel 6.11 -&gt; 6.12"));
-    // The same recordings by other names, and again: the same history. A damaged one is left out.
+    // The same recordings under other names, or twice, give the same history. A damaged one is left out.
     assert_eq!(succeeds(folder, &["history", "many", "many/50", "./many", "--json", "-"]), json);
     fs::create_dir(folder.join("many/broken")).unwrap();
     fs::write(folder.join("many/broken/manifest.json"), "{\"schema\": \"plimsoll.recording/1\"}").unwrap();

@@ -1,4 +1,4 @@
-//! Home folders: their mix on the wire, users with schedules, and who may not have them.
+//! Home folders: their mix on the wire, users with schedules, and unsupported targets.
 #![allow(clippy::unwrap_used, reason = "a test may stop where it stands")]
 
 use std::process::{Command, Output};
@@ -13,7 +13,7 @@ fn plimsoll(arguments: &[&str]) -> Output {
     output(command.args(arguments).env("PLIMSOLL_PASSWORD", Samba::PASSWORD))
 }
 
-/// The report on standard output. The machine may be too busy for a valid one: what was asked is what counts here.
+/// The report on standard output. The machine may be too busy for a valid one: only the requests matter here.
 fn report(arguments: &[&str]) -> Value {
     let output = plimsoll(arguments);
     let said = String::from_utf8_lossy(&output.stderr);
@@ -38,7 +38,7 @@ fn share(wire: &Value, names: &[&str]) -> f64 {
     100.0 * some / all
 }
 
-/// A table: what it calls requests, how they are called on the wire, their share in %.
+/// A table: its names of requests, their names on the wire, their share in %.
 type Table = [(&'static str, &'static [&'static str], f64)];
 
 const OF_2025: &Table = &[
@@ -142,7 +142,7 @@ fn the_scale_is_a_parameter() {
     assert!(few <= 6_554 && many > few && many <= 65_536, "{few} and {many} bytes a write");
 }
 
-/// The same scenarios with and without: what is known is not asked for, and nobody fails for it.
+/// The same scenarios with and without leases: cached attributes are not requested, and no action fails because of it.
 #[test]
 fn leases_spare_requests() {
     let samba = match Samba::start(&[]) {
@@ -180,8 +180,8 @@ fn what_needs_smb_or_a_connection_alone_says_so() {
     refused(&["--target", "embedded:smb", "--clients-per-connection", "2"], "a separate connection");
 }
 
-/// Turns of 300 ms, one due every 100 ms: whatever the machine does, every one is late; the first of a user because it takes too
-/// long, those behind it because it did.
+/// Iterations of 300 ms, one due every 100 ms: on any machine every one is late. A user's first one is late because it takes too long,
+/// later ones because the previous one did.
 #[test]
 fn users_who_cannot_keep_their_schedules_are_an_overload() {
     let scratch = Scratch::new("overload");
@@ -200,7 +200,7 @@ fn users_who_cannot_keep_their_schedules_are_an_overload() {
     );
     assert_eq!((users["overload"].as_f64(), turn["name"].as_str()), (Some(1.0), Some("a long look")));
     assert_eq!((turn["late"].as_u64(), turn["late_from_before"].as_u64()), (Some(20), Some(18)), "{turn}");
-    // Ten iterations of each user, one after the other.
+    // Ten consecutive iterations of each user.
     assert!(users["duration_s"].as_f64() >= Some(3.0), "{users}");
     assert!(turn["overrun_max_s"].as_f64() >= turn["overrun_mean_s"].as_f64() && turn["mean_s"].as_f64() >= Some(0.3));
     let shown = String::from_utf8(run(&["--full"]).stdout).unwrap();

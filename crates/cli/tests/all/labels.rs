@@ -1,4 +1,4 @@
-//! `--title`, `--label` and `--describe`: what is said of a measurement is in its report, recording, exports and comparisons.
+//! `--title`, `--label` and `--describe`: the description of a measurement is in its report, recording, exports and comparisons.
 #![allow(clippy::unwrap_used, reason = "a test may stop where it stands")]
 
 use std::fs;
@@ -115,7 +115,7 @@ fn a_run_keeps_what_is_said_of_it_and_a_repeat_of_it_has_its_own() {
     let about = |name: &str| read(&folder.join(name).join("manifest.json"))["measured"]["source"]["about"].clone();
     text(folder, &[&run[..], &["--record", "R", "--label", "build=41", "--title", "T"]].concat(), &[0, 4]);
     assert_eq!(about("R"), json!({"title": "T", "labels": {"build": "41"}, "system": null}));
-    // Nothing is left to run: what was said stays, or what is said now takes its place.
+    // Nothing is left to run: the earlier description stays, or the present one replaces it.
     text(folder, &[&run[..], &["--record", "R", "--continue"]].concat(), &[0, 4]);
     assert_eq!(about("R")["labels"]["build"], "41");
     text(folder, &[&run[..], &["--record", "R", "--continue", "--label", "build=42"]].concat(), &[0, 4]);
@@ -163,7 +163,7 @@ fn hostile_text_acts_nowhere() {
     for text in [&printed, &screen, &compared] {
         assert!(!text.contains(['\u{1b}', '\u{202e}', '\r']) && text.contains("\\u{202e}"), "{text}");
     }
-    // The JSON has all of them.
+    // The JSON has all labels.
     let about = read(&folder.join("a.json"))["sides"][0]["source"]["about"].clone();
     assert_eq!((&about["title"], &about["labels"]["key"]), (&json!(HOSTILE), &json!(HOSTILE)));
     for page in ["a.html", "c.html"] {

@@ -28,7 +28,7 @@ fn plimsoll(arguments: &[&str]) -> Output {
     output(Command::new(env!("CARGO_BIN_EXE_plimsoll")).args(arguments))
 }
 
-/// The report on standard output. The machine may be too busy for a valid one: what was asked is what counts here.
+/// The report on standard output. The machine may be too busy for a valid one: only the requests matter here.
 fn report(arguments: &[&str]) -> Value {
     let output = plimsoll(arguments);
     let said = String::from_utf8_lossy(&output.stderr);
@@ -41,8 +41,8 @@ fn instant(ns: &Value) -> String {
     humantime::format_rfc3339_nanos(at).to_string()
 }
 
-/// What went over the wire in the measured phase, as `analyze` counts it in a tap: every call of the table within a point of
-/// its share, and no other call.
+/// Requests of the measured phase, counted by `analyze` in a tap: every call of the table is within a point of its share, and there is no
+/// other call.
 #[test]
 fn the_mix_on_the_wire_is_that_of_the_table() {
     let ganesha = match Ganesha::start() {

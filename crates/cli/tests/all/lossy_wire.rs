@@ -54,7 +54,7 @@ fn data(passage: &Passage) -> Option<DataSegment> {
 /// The longest time, in ns, until TCP sends lost data again at this delay (RFC 6298 2.4); Linux does after 200 ms.
 const SENT_AGAIN_NS: i64 = 1_000_000_000;
 
-/// How many segments with data an end sent that the wire lost. Of all but the last of them, another copy arrived.
+/// Number of data segments of one end that the wire lost. Another copy arrived of all except the last one.
 fn lost_and_sent_again(log: &Log, end: Side) -> usize {
     let sent: Vec<(&Passage, DataSegment)> =
         log.sent(end).filter_map(|passage| Some((passage, data(passage)?))).collect();

@@ -77,7 +77,7 @@ mod watch_tmux;
 mod with;
 mod workloads;
 
-/// One test at a time drives a server of its own under a limit of time: two cores are few for two servers and two clients.
+/// One test at a time drives a separate server under a time limit: two cores are too few for two servers and two clients.
 static ALONE: std::sync::Mutex<()> = std::sync::Mutex::new(());
 
 fn alone() -> std::sync::MutexGuard<'static, ()> {

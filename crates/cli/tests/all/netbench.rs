@@ -10,11 +10,11 @@ use std::time::{Duration, Instant};
 use plimsoll_testkit::servers::Scratch;
 use serde_json::Value;
 
-/// Longest that one command may take, on a machine that does other things too.
+/// Maximum duration of a command on a busy machine.
 const LIMIT: Duration = Duration::from_secs(240);
 const GROUPS: [&str; 4] = ["Open/Close", "Other", "Read", "Write"];
 
-/// Runs to its end, in a folder, and gives what it printed. A busy machine may make a level INVALID.
+/// Runs `plimsoll` in a folder, and returns its output. A busy machine may make a level INVALID.
 fn plimsoll(folder: &Path, arguments: &[&str]) -> String {
     let said = |name: &str| Stdio::from(fs::File::create(folder.join(name)).unwrap());
     let mut command = Command::new(env!("CARGO_BIN_EXE_plimsoll"));

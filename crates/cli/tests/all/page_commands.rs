@@ -20,7 +20,7 @@ fn shell(line: &str) -> Vec<u8> {
     output.stdout
 }
 
-/// What the page says of all requests that its filters leave.
+/// The page's numbers for all requests that its filters select.
 fn shown(browser: &mut Browser) -> Value {
     browser.value(
         "Object.fromEntries(Array.from(document.querySelectorAll('[data-part=total] [data-number]')).map(e => \
@@ -48,7 +48,7 @@ fn compare(shown: &Value, side: &Value, error: f64, line: &str) {
     }
 }
 
-/// Opens the page of a capture, then compares what it shows with what its command says after each of `steps`.
+/// Opens the page of a capture, and compares it with the output of its command after each of `steps`.
 fn follow(name: &str, capture: &str, steps: &[&str]) {
     let Some(mut browser) = Browser::start(name) else { return };
     let scratch = Scratch::new(name);

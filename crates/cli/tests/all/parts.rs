@@ -1,5 +1,4 @@
-//! Parts of a run in processes of their own, on one server: together they ask for what one process asks for, and whatever becomes of a
-//! part is said by its name.
+//! Parts of a run in separate processes, on one server: together they send the same requests as one process, and a failed part is named.
 #![allow(clippy::unwrap_used, reason = "a test may stop where it stands")]
 
 use std::path::Path;
@@ -11,7 +10,7 @@ use plimsoll_testkit::servers::Scratch;
 use rustix::process::Signal;
 use serde_json::Value;
 
-/// Four clients, 40 operations per second: with a thread for each client, what they ask for depends on no speed.
+/// Four clients, 40 operations per second: with one thread per client, the requests do not depend on speed.
 const LOAD: [&str; 13] = [
     "random-read",
     "--set",
@@ -61,7 +60,7 @@ fn run(folder: &Path, url: &str, name: &str, part: Option<(&str, SystemTime)>) -
     command
 }
 
-/// What was read in the measured phase: where, in order; and how many requests there were in all.
+/// The reads of the measured phase: their offsets, in order; and the number of all requests.
 fn reads(folder: &Path, names: &[&str]) -> (Vec<String>, u64) {
     let (mut reads, mut requests) = (Vec::new(), 0);
     for name in names {
@@ -90,7 +89,7 @@ fn merged(folder: &Path, parts: &[&str]) -> (Option<i32>, Value) {
     (merge.status.code(), crate::only_side(&merge.stdout))
 }
 
-/// Whether the manifest of a part is what the contract says (schemas/plimsoll.part.1.schema.json).
+/// Whether the manifest of a part follows its schema (schemas/plimsoll.part.1.schema.json).
 fn keeps_the_contract(folder: &Path, name: &str) -> bool {
     let manifest = crate::recorded::manifest(&folder.join(name));
     crate::recorded::schema("plimsoll.part.1.schema.json").is_valid(&manifest)
@@ -131,7 +130,7 @@ fn processes_ask_together_for_what_one_asks_for() {
         !["missing", "did not finish", "not merged", "its clock"].iter().any(|what| reasons.contains(what)),
         "{reasons}"
     );
-    // The whole is a recording like any other.
+    // The merged result is a recording like any other.
     let again = output(plimsoll(folder).args(["report", "all", "--json", "-"]));
     assert_eq!(crate::only_side(&again.stdout), report);
     server.signal(Signal::INT);

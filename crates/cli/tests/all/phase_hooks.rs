@@ -12,7 +12,7 @@ use crate::alone;
 
 const LOAD: [&str; 6] = ["--target", "embedded:smb", "--duration", "100ms", "--warmup", "0s"];
 
-/// Exit code, and what it says.
+/// Runs `plimsoll`; returns exit code and output.
 fn plimsoll(folder: &Path, arguments: &[&str]) -> (Option<i32>, String) {
     let mut command = Command::new(env!("CARGO_BIN_EXE_plimsoll"));
     let done = output(command.args(arguments).args(LOAD).current_dir(folder).env("PLIMSOLL_PASSWORD", "secret"));
@@ -67,7 +67,7 @@ fn one_that_fails_ends_the_run_and_keeps_what_was_measured() {
 fn one_that_hangs_is_killed() {
     let _alone = alone();
     let scratch = Scratch::new("phase-hooks-hang");
-    // The inner shell is not the one that is waited for.
+    // The run waits for the outer shell, not for the inner one.
     let hook = "[ $PLIMSOLL_PHASE = begin ] || sh -c 'echo $$ >pid; sleep 3600; true'";
     let flags = ["run", "random-read", "--on-phase", hook, "--phase-timeout", "1s", "--quiet"];
     let (code, said) = plimsoll(scratch.path(), &flags);

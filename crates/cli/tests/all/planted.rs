@@ -12,11 +12,11 @@ use plimsoll_testkit::command::output;
 use serde::Deserialize;
 use serde_json::Value;
 
-/// Rules that accuse nobody: they describe the waiting, or say that nothing stands out.
+/// Rules that name no cause: they describe the waiting, or say that nothing stands out.
 const DESCRIBING: [&str; 3] = ["operation", "service_time", "nothing"];
 /// Bytes of all captures together, so that a clone stays small.
 const MOST_BYTES: u64 = 2_500_000;
-/// What the task asks for: causes, healthy captures.
+/// Minimum numbers of planted causes and of healthy captures.
 const LEAST: (usize, usize) = (10, 3);
 
 #[derive(Deserialize)]
@@ -42,7 +42,7 @@ impl Capture {
         self.rule.is_empty()
     }
 
-    /// Whether the diagnosis says what it must: the cause first, or of a healthy capture nothing.
+    /// Whether the diagnosis is right: the cause comes first, or there is none for a healthy capture.
     fn is_met_by(&self, first: Option<&Value>) -> bool {
         let Some(first) = first else { return self.is_healthy() };
         let text = first["text"].as_str().unwrap().to_lowercase();

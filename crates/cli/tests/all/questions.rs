@@ -1,6 +1,6 @@
-//! The questions of docs/slow-share.md: each command prints what stands there, and its numbers are those of the SQL beside it.
+//! The questions of docs/slow-share.md: each command prints the documented output, and its numbers equal those of the SQL beside it.
 //!
-//! `PLIMSOLL_BLESS=1 cargo test -p plimsoll --test all questions` writes the outputs anew: read what changed.
+//! `PLIMSOLL_BLESS=1 cargo test -p plimsoll --test all questions` rewrites the outputs: read the changes.
 #![allow(clippy::unwrap_used, reason = "a test may stop where it stands")]
 
 use std::path::{Path, PathBuf};
@@ -120,7 +120,7 @@ print(json.dumps(base.sql(sys.argv[2]).fetchall()))
     }
 }
 
-/// Holds a row against that of the same keys in the answer.
+/// Compares a row with the one of the same keys in the answer.
 fn same(row: &Value, answer: &[Vec<Value>], flags: &[&str]) {
     let keys = row["keys"].as_array().unwrap();
     let found = answer.iter().find(|other| other[..keys.len()] == keys[..]);

@@ -137,7 +137,7 @@ fn what_was_measured_is_reported_where_the_recording_fails() {
         ["--levels", "1,2,3", "--duration", "1s", "--warmup", "0s", "--record", "recording", "--json", "run.json"];
     let mut child = begin(folder, &[&["run"], &how[..]].concat());
     assert_eq!(child.wait_until(|_| folder.join("recording/stage-0000").exists()), None, "{}", said(folder));
-    // Somebody's folder is where the second stage is to be.
+    // Another folder is at the place of the second stage.
     fs::create_dir(folder.join("recording/stage-0001")).unwrap();
     fs::write(folder.join("recording/stage-0001/mine"), "").unwrap();
     assert_eq!(child.end().status.code(), Some(3), "{}", said(folder));
@@ -238,7 +238,8 @@ fn files(folder: &Path, found: &mut Vec<PathBuf>) {
     }
 }
 
-/// A URL's password is refused or not by the server: here nobody listens, and the recording says so without it.
+/// Whether a URL's password is accepted depends on the server: here there is none, and the recording names the target without the
+/// password.
 #[test]
 fn no_file_of_a_recording_holds_the_password() {
     let scratch = Scratch::new("recorded-secret");
@@ -258,7 +259,7 @@ fn no_file_of_a_recording_holds_the_password() {
     assert!(manifest["command"].as_array().unwrap().iter().any(|word| word == "smb://user:***@127.0.0.1:1/share"));
 }
 
-/// Whatever is damaged is an error that names the file.
+/// Any damage is an error that names the file.
 #[test]
 fn damage_is_said() {
     let scratch = Scratch::new("recorded-damaged");

@@ -40,7 +40,7 @@ fn plimsoll(arguments: &[&str]) -> Output {
     output_within(command.args(arguments).env("PLIMSOLL_PASSWORD", Samba::PASSWORD), limit())
 }
 
-/// A workload that plays a load file so many times.
+/// A workload that plays a load file `plays` times.
 fn workload(folder: &Path, loadfile: &Path, plays: u32) -> PathBuf {
     let path = folder.join("replay.toml");
     let text = format!(
@@ -69,7 +69,7 @@ fn play(loadfile: &Path, plays: u32, target: &str) -> Vec<String> {
     let stage = &report["stages"][0];
     assert_eq!(stage["failures"].as_array().unwrap().len(), 0, "{target}: {} {facts:#?}", stage["failures"]);
     assert!(facts[0].contains(&format!("completed {} times", 3 * plays)), "{target}: {facts:#?}");
-    // What the server refused stands in the report as it came.
+    // The report contains the server's refusals unchanged.
     assert!(stage["errors"].as_u64().unwrap() > 0, "{target}: {stage:#}");
     facts
 }

@@ -7,7 +7,7 @@ use plimsoll_testkit::command::output;
 use plimsoll_testkit::servers::{Export, Ganesha, Scratch};
 use serde_json::Value;
 
-/// Runs `getattr`; the exit code, the report, what was said, and the source ports in the table of transactions.
+/// Runs `getattr`; returns the exit code, the report, the output, and the source ports in the table of transactions.
 fn run(target: &str, clients: &str) -> (Option<i32>, Value, String, Vec<u16>) {
     let folder = Scratch::new("reserved-ports");
     let rows = folder.path().join("rows.csv");

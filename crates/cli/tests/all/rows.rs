@@ -1,5 +1,6 @@
-//! docs/sources.toml: every table, figure and method of five documents, each with a command that gives its counterpart. Under
-//! `PLIMSOLL_EXACT=1` all commands run, on Samba and Ganesha where they are there; otherwise those that read captures of this repository.
+//! docs/sources.toml: every table, figure and method of five documents, each with a command that gives its counterpart. With
+//! `PLIMSOLL_EXACT=1` all commands run, on Samba and Ganesha if they are installed; otherwise those that read captures of this
+//! repository.
 #![allow(clippy::unwrap_used, reason = "a test may stop where it stands")]
 
 use std::path::{Path, PathBuf};
@@ -53,7 +54,7 @@ fn rows() -> Vec<Row> {
     toml::from_str::<List>(&text).unwrap().row
 }
 
-/// The servers that commands name, as far as they are there.
+/// The servers in commands, if they are installed.
 struct Servers {
     samba: Option<Samba>,
     ganesha: Option<Ganesha>,
@@ -107,7 +108,7 @@ impl Servers {
         output(&mut sh)
     }
 
-    /// Why a row's result is not what the row says; `None` where it is.
+    /// Why a row's result differs from the expected one; `None` if it does not.
     fn fault(&self, row: &Row, command: &str, folder: &Path) -> Option<String> {
         let output = self.run(command, folder);
         let said = [&output.stdout, &output.stderr].map(|bytes| String::from_utf8_lossy(bytes).into_owned()).concat();
@@ -124,7 +125,7 @@ impl Servers {
     }
 }
 
-/// Runs rows, prints what came of each, and returns those that are not what they say.
+/// Runs rows, prints the result of each, and returns those that differ.
 #[expect(clippy::print_stdout, reason = "what was verified, row by row")]
 fn check(servers: &Servers, wanted: impl Fn(&Row) -> bool) -> Vec<String> {
     let scratch = Scratch::new("rows");
@@ -176,7 +177,7 @@ fn the_list_has_every_row_and_says_what_is_missing() {
     assert_eq!(documents.map(of), [25, 11, 23, 13, 6]);
 }
 
-/// A row whose command prints something else, or fails, is found.
+/// A row whose command prints something else, or fails, is detected.
 #[test]
 fn a_row_that_does_not_work_is_said() {
     let row = |command: &str, shows: &str| Row {

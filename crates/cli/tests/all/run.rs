@@ -84,7 +84,7 @@ impl Dump {
         ended.is_none().then(|| Self { running, address, file: file.to_owned() })
     }
 
-    /// Ends it when everything before now is in the file: the ports of a last connection are then, behind all else.
+    /// Ends the tap when all earlier packets are in the file: then the ports of a last connection are, which comes after all others.
     fn stop(mut self) {
         let last = TcpStream::connect(self.address).unwrap();
         let ports = [last.local_addr().unwrap().port(), self.address.port()].map(u16::to_be_bytes).concat();
@@ -125,7 +125,7 @@ fn rows(csv: &Path) -> Rows {
 fn beside_tcpdump(workload: &str, target: &str, address: SocketAddr) {
     let scratch = Scratch::new("tcpdump");
     let [capture, client, wire] = ["a.pcap", "client.csv", "wire.csv"].map(|name| scratch.path().join(name));
-    // Its files are there: what makes them is no part of the table.
+    // Creates its files first, so that their creation is not in the table.
     run(workload, target, &[]);
     let Some(dump) = Dump::start(address, &capture) else { return skip("needs tcpdump, and root to start it") };
     run(workload, target, &["--transactions", client.to_str().unwrap(), "--rate", "500"]);
@@ -244,7 +244,7 @@ fn every_workload_on_ganesha_with_sessions() {
             beside_tcpdump(workload, &target, ganesha.address());
         }
     }
-    // More at once than there are slots: what waits is told of.
+    // More simultaneous requests than slots: waits are reported.
     let narrow = format!("{}&slots=2", ganesha.target_of(Export::Data, "4.1"));
     let report = run("random-read", &narrow, &["--depth", "8"]);
     let facts = report["run"]["facts"].to_string();
@@ -270,7 +270,7 @@ fn what_a_link_leads_to_is_not_swept() {
     std::fs::write(&thesis, "years of work").unwrap();
     run("mixed", &target, &[]);
     let set = std::fs::read_dir(scratch.folder("set")).unwrap().next().unwrap().unwrap().path();
-    // As what a killed run has left: verifying removes it.
+    // Remains of a killed run: verifying removes them.
     let left = set.join("d1/own-d-0-1-2-3-0");
     std::os::unix::fs::symlink(scratch.folder("home"), &left).unwrap();
     run("mixed", &target, &[]);
@@ -349,7 +349,7 @@ fn what_makes_no_sense_is_usage_and_what_is_not_there_is_not() {
     assert_eq!(code(&["mixed", "--levels", "1.5"]), Some(2));
     assert_eq!(code(&["mixed", "--target", "ftp://host/"]), Some(2));
     assert_eq!(code(&["mixed", "--clients", "0"]), Some(2));
-    // Nobody listens on port 1 of loopback.
+    // Port 1 of loopback has no listener.
     assert_eq!(code(&["mixed", "--target", "smb://u@127.0.0.1:1/share"]), Some(3));
     assert_eq!(code(&["mixed", "--target", "nfs://127.0.0.1:1/export"]), Some(3));
 }

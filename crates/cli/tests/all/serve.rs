@@ -1,4 +1,4 @@
-//! What users do with `plimsoll serve`, and what they get.
+//! `plimsoll serve`: usage and results.
 
 #![allow(clippy::unwrap_used, reason = "a test may stop where it stands")]
 

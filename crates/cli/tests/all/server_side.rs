@@ -9,7 +9,7 @@ use plimsoll_testkit::command::{Running, output};
 use plimsoll_testkit::servers::Scratch;
 use serde_json::Value;
 
-/// `plimsoll serve nfs` in a process of its own, and its URL.
+/// `plimsoll serve nfs` in a separate process, and its URL.
 fn serve() -> (Running, String) {
     let mut command = Command::new(env!("CARGO_BIN_EXE_plimsoll"));
     let mut server = Running::start(command.args(["serve", "nfs", "--listen", "127.0.0.1:0"])).unwrap();
@@ -22,7 +22,7 @@ fn run(url: &str, flags: [&str; 2], scratch: &Scratch) -> (Value, String) {
     let usual = ["run", "getattr", "--target", url, "--duration", "2s", "--warmup", "1s", "--full", "--json"];
     let output = output(Command::new(env!("CARGO_BIN_EXE_plimsoll")).args(usual).arg(&file).args(flags));
     let text = String::from_utf8_lossy(&output.stdout).into_owned() + &String::from_utf8_lossy(&output.stderr);
-    // Whether the run is valid depends on what else the machine does.
+    // Whether the run is valid depends on other work of the machine.
     assert!(matches!(output.status.code(), Some(0 | 4)), "{text}");
     let json = crate::only_side(&std::fs::read(&file).unwrap());
     (json["stages"][0].clone(), text)

@@ -1,4 +1,4 @@
-//! What users do with `plimsoll analyze`, and what they get.
+//! `plimsoll analyze`: usage and results.
 
 #![allow(clippy::unwrap_used, reason = "a test may stop where it stands")]
 
@@ -13,7 +13,7 @@ use serde_json::Value;
 /// A name that would colour a terminal, close a script and turn text round.
 const NASTY: &str = "\u{1b}[31m</script><b>\u{202e}x";
 
-/// Two clients of one NFS server: 50 GETATTRs, and a LOOKUP of a nasty name that nobody answers.
+/// Two clients of one NFS server: 50 GETATTRs, and an unanswered LOOKUP of a hostile name.
 fn capture() -> Vec<u8> {
     let server: SocketAddr = "192.0.2.1:2049".parse().unwrap();
     let mut traffic = Traffic::new(Link::Ethernet);
@@ -29,7 +29,7 @@ fn capture() -> Vec<u8> {
     traffic.pcap()
 }
 
-/// A folder of its own for each test, gone afterwards.
+/// A private folder for each test, removed at its end.
 struct Folder(PathBuf);
 
 impl Folder {

@@ -16,7 +16,7 @@ fn begin(folder: &Path, arguments: &[&str]) -> Running {
     Running::start_in(command.args(arguments).current_dir(folder), folder).unwrap()
 }
 
-/// Runs to its end; its exit code, and what it said.
+/// Runs `plimsoll`; returns its exit code and output.
 fn plimsoll(folder: &Path, arguments: &[&str]) -> (Option<i32>, String) {
     let ended = begin(folder, arguments).end();
     (ended.status.code(), String::from_utf8(ended.stderr).unwrap())
@@ -45,7 +45,7 @@ fn a_sweep_tells_what_its_levels_tell_together() {
     let loads: Vec<f64> =
         curve["points"].as_array().unwrap().iter().map(|point| point["load"].as_f64().unwrap()).collect();
     assert_eq!((loads, &curve["load"]), (vec![1.0, 2.0, 4.0, 6.0, 8.0], &Value::from("clients")));
-    // Of one level it can be unknown: on a busy machine what follows each other may be too much alike.
+    // A level may have no interval: on a busy machine consecutive parts may be too strongly correlated.
     let intervals = || report["stages"].as_array().unwrap().iter().map(|stage| &stage["operations_per_s_interval"]);
     assert!(intervals().any(Value::is_object), "{:?}", intervals().collect::<Vec<_>>());
     let text = fs::read_to_string(folder.join("out")).unwrap();
@@ -97,7 +97,7 @@ fn each_value_of_what_is_varied_is_a_curve() {
 const LEVELS: [&str; 10] =
     ["sweep", "getattr", "--levels", "1,2,3,4", "--duration", "500ms", "--warmup", "50ms", "--record", "recording"];
 
-/// Killed in the middle, continued, and whole: what was there is not measured again.
+/// Killed in the middle, continued, and complete: finished levels are not measured again.
 #[test]
 fn a_sweep_that_was_killed_goes_on() {
     let scratch = Scratch::new("sweep-killed");
@@ -139,7 +139,7 @@ fn a_sweep_that_was_killed_goes_on() {
     }
     assert_eq!(whole["curves"][0]["points"].as_array().unwrap().len(), 4);
 
-    // All is there: nothing is measured, the report is the same, and so is that of the recording.
+    // All levels exist: nothing is measured, and the reports of command and recording are the same.
     let (again, said) = plimsoll(folder, &[&LEVELS[..], &["--continue", "--json", "again.json"]].concat());
     assert_eq!(again, code, "{said}");
     assert_eq!(side(&folder.join("again.json"))["stages"], whole["stages"]);

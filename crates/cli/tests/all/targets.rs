@@ -15,7 +15,7 @@ use crate::{alone, held_to_schema, only_side, samba};
 
 const ACCOUNTS: usize = 50;
 
-/// Runs `plimsoll`; what it said, its lines as one.
+/// Runs `plimsoll`; returns exit code and output as one line.
 fn plimsoll(folder: &Path, arguments: &[&str]) -> (Option<i32>, String) {
     let mut command = Command::new(env!("CARGO_BIN_EXE_plimsoll"));
     let ran = output(command.args(arguments).current_dir(folder).env("PLIMSOLL_PASSWORD", Samba::PASSWORD));
@@ -66,7 +66,7 @@ fn two_servers_share_fifty_accounts() {
     assert!(said.contains("By server,user"), "{said}");
     assert!(said.contains(&format!("{}, account", one.address())), "{}", said.split("By server,user").last().unwrap());
     assert!(fs::read_to_string(folder.join("run.html")).unwrap().contains("account49"));
-    // The tap has what the table has, and both servers have the files.
+    // The tap and the table agree, and both servers have the files.
     let analyze = |input: &str| {
         let arguments = ["analyze", input, "--by", "server,user", "--operation", "read", "--json", "read.json", "-q"];
         let (code, said) = plimsoll(folder, &arguments);

@@ -1,4 +1,4 @@
-//! `analyze --threads`: whatever their number, the results are the same, byte for byte.
+//! `analyze --threads`: with any number of threads the results are identical, byte for byte.
 #![allow(clippy::unwrap_used, reason = "a test may stop where it stands")]
 
 use std::path::{Path, PathBuf};
@@ -10,7 +10,7 @@ use plimsoll_testkit::{Link, Side, Tcp, Traffic, pcap, rpc};
 
 use crate::anonymize::{own_captures, shared_captures};
 
-/// The exit code of an analysis, what it prints, and what it writes: report, page and table.
+/// Exit code and output of an analysis, and its files: report, page and table.
 fn analyzed(capture: &Path, threads: u16, scratch: &Path) -> (Option<i32>, [Vec<u8>; 4]) {
     let [json, page, table] = ["report.json", "report.html", "table.csv"].map(|name| scratch.join(name));
     let mut analyze = Command::new(env!("CARGO_BIN_EXE_plimsoll"));
@@ -43,7 +43,7 @@ fn the_number_of_threads_changes_nothing_of_others_captures() {
     hold_for_all(shared_captures(), "threads-shared");
 }
 
-/// Larger than what waits between two threads, so that each of them has to wait for the others.
+/// Larger than the queues between threads, so that each of them has to wait for the others.
 #[test]
 fn a_capture_larger_than_the_queues_gives_the_same() {
     let scratch = Scratch::new("threads-large");

@@ -150,7 +150,7 @@ fn twins_lose_the_same_packets() {
     assert_ne!(report["sides"][0]["validity"]["verdict"], "valid");
 }
 
-/// GETATTRs one after the other, four of them in a second.
+/// Consecutive GETATTRs, four per second.
 pub(crate) fn capture(seconds: u32) -> Vec<u8> {
     let mut traffic = Traffic::new(Link::Ethernet);
     traffic.step_ns = 62_500_000;

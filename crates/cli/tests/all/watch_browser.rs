@@ -1,4 +1,4 @@
-//! The view of a watch in a browser: what it shows is what a report says, it can do nothing but read, and names are text.
+//! The view of a watch in a browser: it shows the report's numbers, can only read, and shows names as text.
 #![allow(clippy::unwrap_used, reason = "a test may stop where it stands")]
 
 use std::io::{Read, Write};
@@ -97,7 +97,7 @@ fn only_the_address_with_the_token_gives_anything_and_only_to_its_own_page() {
     assert_eq!(watching.end().status.code(), Some(0));
 }
 
-/// Browsers that never read take nothing from the others, and are closed.
+/// Browsers that never read do not affect the others, and are closed.
 #[test]
 fn browsers_that_do_not_read_are_closed_and_others_see_everything() {
     let scratch = Scratch::new("watch-slow");
@@ -125,7 +125,7 @@ fn text(browser: &mut Browser, id: &str) -> String {
     browser.value(&format!("document.getElementById('{id}').textContent")).as_str().unwrap().to_owned()
 }
 
-/// The rows of a table: what each cell says.
+/// The rows of a table: the text of each cell.
 fn table(browser: &mut Browser, id: &str) -> Vec<Vec<String>> {
     let rows = format!(
         "[...document.querySelectorAll('#table-{id} tbody tr')].map(row => [...row.children].map(cell => cell.textContent))"
@@ -196,7 +196,7 @@ fn the_page_shows_what_a_report_of_that_second_says_and_rows_drill_down() {
     browser.wait_until("document.getElementById('state').className === 'stamp ' || document.getElementById('state').className === 'stamp away'");
 }
 
-/// The saved page has what is shown, without scripts.
+/// The saved page has the shown content, without scripts.
 fn save(browser: &mut Browser, folder: &Path) {
     browser.call("Browser.setDownloadBehavior", json!({ "behavior": "allow", "downloadPath": folder }));
     browser.click("document.getElementById('save')");

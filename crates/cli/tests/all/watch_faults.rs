@@ -12,8 +12,8 @@ fn plimsoll() -> Command {
     Command::new(env!("CARGO_BIN_EXE_plimsoll"))
 }
 
-/// Serves NFS in a network namespace of its own with a loopback, watches that, and does something. `$LOAD` loads the server, which
-/// has `$FOLDER` for itself; `$WATCH` is the watch's number.
+/// Serves NFS in a separate network namespace with a loopback, watches it, and runs a script. `$LOAD` loads the server, which has the
+/// private folder `$FOLDER`; `$WATCH` is the watch's process id.
 fn in_a_namespace(folder: &Scratch, flags: &str, script: &str) -> Option<Output> {
     if !crate::watch::may_capture() {
         return None;
@@ -49,7 +49,7 @@ fn skip(reason: &str) {
     println!("SKIPPED: {reason}");
 }
 
-/// What the watch said, and how many requests its report has.
+/// The watch's output, and the number of requests in its report.
 fn said_and_requests(folder: &Scratch) -> (String, u64) {
     let said = std::fs::read_to_string(folder.path().join("said")).unwrap();
     let report = crate::only_side(&std::fs::read(folder.path().join("watch.json")).unwrap());
@@ -87,7 +87,7 @@ fn a_full_disk_ends_the_saving_and_not_the_watch() {
     assert!(std::fs::read_to_string(scratch.path().join("files")).unwrap().contains("capture-000001.pcapng"));
 }
 
-/// Bytes that no capture has, in the middle of one: the report has what came before.
+/// Invalid bytes in the middle of a capture: the report covers the data before them.
 #[test]
 fn a_capture_that_turns_to_garbage_ends_with_a_report_of_what_was_read() {
     for seed in 1..=8 {

@@ -1,4 +1,4 @@
-//! A flood of connections while a server is watched: it is counted, memory stays bounded, and everything else is still there.
+//! A flood of connections while a server is watched: it is counted, memory stays bounded, and all other traffic is still reported.
 #![allow(clippy::unwrap_used, reason = "a test may stop where it stands")]
 
 use std::io::Write;
@@ -85,6 +85,6 @@ fn a_flood_of_connections_is_counted_and_hides_nothing() {
     assert!(found("connection_evicted") > u64::from((PARTS - 1) * OPENED), "{}", report["anomalies"]);
     // The usual client's connection was open while thousands came and went.
     assert_eq!(found("request_unanswered") + found("response_without_request"), 0, "{}", report["anomalies"]);
-    // 134 MiB after 12 such parts, and no more after 30.
+    // 134 MiB after 12 of these parts, and the same after 30.
     assert!(peaks.iter().all(|mib| *mib < 256), "{peaks:?} MiB");
 }

@@ -34,14 +34,14 @@ fn plimsoll(folder: &Path, arguments: &[&str]) -> Command {
     command
 }
 
-/// Watches a load, and pauses the watch for so long in its middle. What the watch and tcpdump said.
+/// Watches a load, and pauses the watch in its middle. Returns the output of the watch and of tcpdump.
 fn watch_with_a_pause(
     place: &Namespace,
     folder: &Path,
     (kind, seed): (Kind, u64),
     pause: Duration,
 ) -> (String, String) {
-    // On a separate loopback: other tests may have servers on the usual ports.
+    // On a separate loopback, because other tests may have servers on the usual ports.
     let server = place.within(|| Embedded::start(kind, Options::default())).unwrap();
     let port = server.address().port().to_string();
     let watch =
@@ -80,7 +80,7 @@ fn rows(path: &Path) -> Vec<(String, Option<i64>)> {
     let head = lines.next().unwrap();
     let place = |name: &str| head.iter().position(|column| *column == name).unwrap();
     let (client, end) = (place("client"), place("response_last_ns"));
-    // Columns before these have no commas of their own: shares and paths are quoted only where they have some.
+    // Earlier columns contain no commas: shares and paths are quoted only if they contain some.
     lines.map(|row| (row[client].to_owned(), row[end].parse().ok())).collect()
 }
 

@@ -1,4 +1,4 @@
-//! What a watch gives out over HTTP: to Prometheus, with every query of the dashboard, and to clients that misbehave.
+//! The HTTP server of a watch: Prometheus, every query of the dashboard, and misbehaving clients.
 #![allow(clippy::unwrap_used, reason = "a test may stop where it stands")]
 
 use std::io::{Read, Write};
@@ -19,7 +19,7 @@ fn plimsoll() -> Command {
     Command::new(env!("CARGO_BIN_EXE_plimsoll"))
 }
 
-/// Where a watch answers, of what it has said.
+/// The address of a watch, from its output.
 fn address(watching: &mut Running, before: &str) -> SocketAddr {
     let ended = watching.wait_until(|running| running.said()[1].contains(before));
     assert_eq!(ended, None, "{:?}", watching.said());
@@ -135,7 +135,7 @@ struct Prometheus {
 impl Prometheus {
     #[expect(clippy::print_stdout, reason = "the reason for skipping")]
     fn start(folder: &Path, watch: SocketAddr) -> Option<Self> {
-        // Nobody else takes it in this moment, or the test is run again.
+        // If another process takes the port in this moment, the test must be repeated.
         let address = TcpListener::bind("127.0.0.1:0").unwrap().local_addr().unwrap();
         let file = folder.join("prometheus.yml");
         let job = format!("  - job_name: plimsoll\n    static_configs: [{{targets: ['{watch}']}}]\n");

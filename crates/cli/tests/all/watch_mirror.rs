@@ -1,4 +1,4 @@
-//! A mirror port: a watch of the copies says what a watch of the interface itself says.
+//! A mirror port: a watch of the copies reports the same as a watch of the interface itself.
 #![allow(clippy::unwrap_used, reason = "a test may stop where it stands")]
 
 use std::path::Path;
@@ -28,7 +28,7 @@ fn network() -> Result<[Namespace; 2], Unavailable> {
     Ok([server, client])
 }
 
-/// Copies what an interface receives and sends, as a switch does for a mirror port.
+/// Copies the packets that an interface receives and sends, like a switch for a mirror port.
 fn mirror(server: &Namespace) -> Result<(), String> {
     let tc = |arguments: &str| {
         let ended = server.within(|| Command::new("tc").args(arguments.split(' ')).output());
@@ -96,7 +96,7 @@ fn a_mirror_port_has_the_counts_of_the_interface() {
     let target = serving.first_line();
     let watching = ["port", "mirror"].map(|interface| watch(&server, interface, scratch.path()));
     let mut load = plimsoll();
-    // No more data than a buffer of a watch has room for: neither loses packets, however slow the machine is.
+    // Less data than a watch's buffer: neither watch loses packets, however slow the machine is.
     load.args(["run", "mixed", "--rate", "500", "--warmup", "0s", "--duration", "2s", "--quiet", "--target", &target]);
     let ended = client.within(|| output(&mut load));
     assert!(matches!(ended.status.code(), Some(0 | 4)), "{ended:?}");

@@ -1,4 +1,4 @@
-//! A run that is watched while it goes on: what is shown is what its table of transactions says, and the run is as without.
+//! A run with live output: the shown numbers equal its table of transactions, and the run is unaffected.
 #![allow(clippy::unwrap_used, reason = "a test may stop where it stands")]
 
 use std::collections::{BTreeMap, HashMap};

@@ -1,4 +1,4 @@
-//! The screen of a watch, in terminals of several sizes: what it shows is what a report says, and the terminal is left as it was.
+//! The screen of a watch, in terminals of several sizes: it shows the report's numbers, and restores the terminal.
 #![allow(clippy::unwrap_used, reason = "a test may stop where it stands")]
 
 use std::num::NonZeroU16;
@@ -36,7 +36,7 @@ fn write_capture(folder: &Path) -> String {
     path.display().to_string()
 }
 
-/// What a person sees.
+/// The visible screen.
 fn seen(bytes: &[u8], (columns, rows): (u16, u16)) -> vt100::Parser {
     let [rows, columns] = [rows, columns].map(|size| NonZeroU16::new(size).unwrap());
     let mut parser = vt100::Parser::new(rows, columns, 0);

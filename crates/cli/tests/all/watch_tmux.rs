@@ -1,5 +1,5 @@
-//! The screen of a watch in tmux, at 80 × 24 and 200 × 50: each second's numbers are those of a report in JSON, names do nothing, and the
-//! terminal is left as it was.
+//! The screen of a watch in tmux, at 80 × 24 and 200 × 50: each second's numbers are those of a report in JSON, names have no effect, and
+//! the terminal is restored.
 #![allow(clippy::unwrap_used, reason = "a test may stop where it stands")]
 
 use std::path::Path;
@@ -15,10 +15,10 @@ const PLIMSOLL: &str = env!("CARGO_BIN_EXE_plimsoll");
 const SIZES: [(u16, u16); 2] = [(80, 24), (200, 50)];
 const SECONDS: u32 = 6;
 const MS: i64 = 1_000_000;
-/// What it would do in a terminal: set the title, clear the screen, turn text around.
+/// Effects in a terminal without escaping: set the title, clear the screen, reverse text.
 const HOSTILE: &str = "a\u{1b}]2;pwned\u{7}\u{1b}[2J\u{1b}[?1049l\u{202e}\rb";
 
-/// Six seconds of READs from 2001-09-09T01:46:40Z on, each second with more of them, longer and larger ones, and every other second with an
+/// Six seconds of READs from 2001-09-09T01:46:40Z on, each second with more, longer and larger ones, and every other second with an
 /// error. A second client has one slow READ in each.
 fn write_capture(path: &Path) {
     let mut traffic = Traffic::new(Link::Ethernet);

@@ -147,7 +147,7 @@ pub(crate) fn run(arguments: Arguments) -> anyhow::Result<Done> {
         let prepared = runner.reach(&resolved, &connect_options, &highest, &mut names)?;
         let names = Arc::new(names);
         let mut search = CapacitySearch::new(bounds, load, &objectives);
-        // The highest load was checked above; the others are rounded where they must be whole.
+        // The highest load was checked above; lower ones are rounded if they must be integers.
         let level = |load, number| level_at(&arguments.load, workload.defaults(), ("--most", load), number);
         let next = |ran: &[LevelResult]| search.next(ran, level);
         let results = runner.run_adaptive(&prepared, &names, next).with_context(|| resolved.shown.clone())?;

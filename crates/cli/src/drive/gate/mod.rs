@@ -39,7 +39,7 @@ const USAGE: &str = "plimsoll gate [OPTIONS] <BASELINE> <CANDIDATE> [WORKLOAD]
        plimsoll gate [OPTIONS] <RECORDING>... [-- <RECORDING>...]
        plimsoll gate [OPTIONS] <RECORDING>... -- run [WORKLOAD] --record <DIR> [OPTIONS OF RUN]";
 
-/// What the numbers of a stopped gate are good for.
+/// Note about the limited meaning of a stopped gate's numbers.
 const OPTIONAL_STOPPING: &str = "A gate stops as soon as its conditions are decided. Only the intervals of the conditions allow for early stopping; \
     all other intervals and verdicts assume a fixed number of rounds";
 
@@ -240,7 +240,7 @@ fn done(result: &GateResult, report: &Report, conditions: &Conditions) -> Done {
     conditions.done(&judgement, refused)
 }
 
-/// Puts the decisions in the comparison's report; returns what it warned of before.
+/// Adds the decisions to the comparison's report; returns its earlier warnings.
 fn noted(report: &mut Report, gate: &GateResult, conditions: &[Condition]) -> Vec<String> {
     let Some(comparison) = &mut report.comparison else { return Vec::new() };
     let of = |condition: &Condition| {

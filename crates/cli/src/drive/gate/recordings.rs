@@ -11,10 +11,10 @@ use plimsoll_results::comparison::{ComparedSide, compare, read_recording, read_r
 use crate::compare::Conditions;
 use crate::exit::Usage;
 
-/// What the numbers of recordings that were not made in turns are good for.
+/// Note about recordings that were not made alternately.
 const APART: &str = "The sides were not measured in turns (A B B A). Everything that changed between them, for example the machine's other \
     load, counts as a difference between the servers";
-/// What a single recording with repeats does not show.
+/// Note about single recordings with repeats.
 const ONE_START: &str = "Each side has one recording, so the intervals do not include the effect of a restart of the server: record several";
 
 /// Recordings of the baseline and of the candidate.
@@ -45,7 +45,7 @@ impl Recordings {
         Ok(Some(Self([baseline, candidate])))
     }
 
-    /// Those of the baseline alone.
+    /// The baseline's recordings.
     pub(super) fn baseline(sides: &[String]) -> Result<Vec<PathBuf>, Usage> {
         match sides.iter().find(|side| !Path::new(side).is_dir()) {
             Some(other) => Err(Usage(format!(
@@ -55,12 +55,12 @@ impl Recordings {
         }
     }
 
-    /// All of them.
+    /// All recordings.
     pub(super) fn paths(&self) -> impl Iterator<Item = &Path> {
         self.0.iter().flatten().map(PathBuf::as_path)
     }
 
-    /// What the outputs call each side. The letters are those of the comparison.
+    /// The names of the sides in outputs. The letters are those of the comparison.
     pub(super) fn names(&self) -> [String; 2] {
         let mut letters = (0..).map(letter);
         let only = self.0.iter().all(|side| side.len() == 1);
@@ -72,7 +72,7 @@ impl Recordings {
         [baseline, candidate].map(|side| side.iter().map(&mut name).collect::<Vec<_>>().join(", "))
     }
 
-    /// Compares all of them and judges the conditions.
+    /// Compares all recordings and judges the conditions.
     pub(super) fn judge(&self, conditions: &Conditions) -> anyhow::Result<(GateResult, Report)> {
         let read = |path: &PathBuf| read_recording(path, status_name);
         let sides = self.0.iter().flatten().map(read).collect::<anyhow::Result<Vec<_>>>()?;

@@ -1,4 +1,4 @@
-//! A side as it is written, and how it becomes ready.
+//! The flags of a side, and its preparation.
 
 use std::path::{Path, PathBuf};
 

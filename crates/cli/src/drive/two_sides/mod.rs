@@ -65,7 +65,7 @@ impl DriveFlags {
         Ok(self.parameters.workload(name)?)
     }
 
-    /// Finds both servers, and begins the recordings; there are at most so many rounds.
+    /// Connects to both servers and begins the recordings, for at most `rounds` rounds.
     pub(crate) fn ready<'a>(
         &'a self,
         Sides(sides): &Sides,
@@ -102,7 +102,7 @@ impl TwoSides<'_> {
         (whole, [ended, cleaned])
     }
 
-    /// Ends the recordings: whatever became of it, what was recorded gets its end, and is of use.
+    /// Ends the recordings: whatever the result, the recorded stages are complete and usable.
     pub(crate) fn keep(self, [ended, cleaned]: [anyhow::Result<()>; 2]) -> anyhow::Result<()> {
         let stopped = self.runner.monitor.stopped();
         let kept = self.arms.into_iter().map(|arm| arm.keep(&self.names, stopped, ended.as_ref().err()));

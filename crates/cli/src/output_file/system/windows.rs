@@ -11,7 +11,7 @@ pub(super) fn node(_there: &Metadata) -> Option<(u64, u64)> {
     None
 }
 
-/// Who may read it, its folder decides.
+/// The folder determines the readers.
 pub(super) fn create(path: &Path, _readers: Readers) -> io::Result<File> {
     OpenOptions::new().write(true).create_new(true).open(path)
 }

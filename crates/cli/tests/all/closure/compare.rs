@@ -21,7 +21,7 @@ struct Facts {
     request_bytes: Option<u64>,
     response_bytes: Option<u64>,
     held: bool,
-    /// Which file, which bytes of it, and how it was to be opened. The other path is not known to a run.
+    /// File, byte range and open mode. A run does not know the second path.
     asked: Asked,
     /// First and last byte of the request and of the answer, ns: response times and service times are the same.
     instants: [Option<i64>; 4],
@@ -50,7 +50,7 @@ fn by_key(transactions: &[Transaction]) -> BTreeMap<Key, Facts> {
     map
 }
 
-/// Requires that both are the same, and that there are at least so many kinds of requests.
+/// Checks that both are equal, and have at least this number of kinds of requests.
 pub(crate) fn same(both: &Both, least: usize) {
     let (driven, observed) = (by_key(&both.driven), by_key(&both.observed));
     for (key, facts) in &driven {

@@ -12,12 +12,12 @@ use plimsoll_serve::Kind;
 const START: i64 = 1_700_000_000_000_000_000;
 /// What connecting takes, ns.
 const CONNECTING: i64 = 30_000;
-/// What the first answer to what came together takes, and each piece of an answer behind it, ns.
+/// Time of the first answer to requests that arrived together, and of each further piece of an answer, ns.
 pub(crate) const LATENCY: i64 = 50_001;
 const PIECE: i64 = 707;
 /// Longer answers come in two pieces, bytes: their first byte and their last have different times.
 const LONG: usize = 100;
-/// A server that says nothing for so long says nothing any more.
+/// A server that is silent for this time counts as ended.
 const PATIENCE: Duration = Duration::from_secs(60);
 
 /// A network on which every connection leads to the server at `address`.
@@ -79,7 +79,7 @@ impl Server for Bridge {
     }
 }
 
-/// Takes a whole message with its framing off the front.
+/// Takes the first complete message with its framing.
 fn cut(kind: Kind, bytes: &mut Vec<u8>) -> Option<Vec<u8>> {
     let prefix = u32::from_be_bytes(*bytes.first_chunk()?);
     let length = 4 + match kind {

@@ -94,7 +94,7 @@ fn over_memory_with_times_equal_to_the_nanosecond() {
         let server = Embedded::start(kind, Options::default()).unwrap();
         let both = drive_in_memory(kind, &server);
         compare::same(&both, least);
-        // The clock is the virtual one: whatever the machine does, an answer takes what the network says and no less.
+        // The clock is virtual: an answer takes exactly the network's time, whatever the machine does.
         let times =
             both.observed.iter().filter_map(|seen| Some((seen.timeline.request_last?, seen.timeline.response_first?)));
         let times: Vec<i64> = times.map(|(sent, answered)| answered - sent).collect();

@@ -1,4 +1,4 @@
-//! A scenario that does every action once, in an order that makes sense, on files of its own.
+//! A scenario that performs every action once, in a meaningful order, on private files.
 
 use std::sync::Arc;
 
@@ -7,7 +7,7 @@ use plimsoll_client::operation::{Access, Caching, Cause, Disposition, Done, File
 use plimsoll_model::Symbol;
 use plimsoll_workload::scenario::{Scenario, ScenarioStep, Verdict};
 
-/// What may come of an action here: the protocol or the server does not have it, or the server refuses it.
+/// Expected failures of an action: the protocol or the server does not support it, or the server refuses it.
 pub(crate) const EXPECTED: [Cause; 3] = [Cause::Unsupported, Cause::Status, Cause::CallRejected];
 
 /// The tour of a lane.

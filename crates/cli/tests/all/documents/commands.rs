@@ -1,6 +1,5 @@
-//! Commands in `sh` blocks, run page by page in the order in which a reader meets them. `plimsoll` is the script beside this
-//! file, which puts servers in the process and an instant in place of the reader's servers and minutes; other programs are
-//! stand-ins that give what the page takes from them.
+//! Commands in `sh` blocks, run page by page in the reader's order. `plimsoll` is the script beside this file, which replaces the
+//! reader's servers and minutes by in-process servers and short times; other programs are stand-ins with the output that the page needs.
 
 use std::os::unix::fs::{PermissionsExt, symlink};
 use std::path::Path;
@@ -44,7 +43,7 @@ const CAPTURES: [&str; 8] = [
     "netbench.pcap",
 ];
 
-/// No page takes half as long on a machine that does other things too.
+/// Twice the maximum duration of a page on a busy machine.
 const LIMIT: Duration = Duration::from_secs(900);
 /// Pages at a time: their commands wait for clocks most of the time.
 const LANES: usize = 3;

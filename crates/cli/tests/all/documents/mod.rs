@@ -1,6 +1,6 @@
-//! README and the documents show what the command prints: each `console` block is run and compared. PLIMSOLL_BLESS=1 writes the
-//! outputs anew. Commands in `sh` blocks are run too, on servers in the process, and must succeed. (That they parse as they
-//! stand is a test of the command itself, in src/main.rs.)
+//! README and the documents show the command's real output: each `console` block is run and compared. PLIMSOLL_BLESS=1 rewrites the
+//! outputs. Commands in `sh` blocks are run too, with in-process servers, and must succeed. (A test in src/main.rs checks that they
+//! parse.)
 
 mod commands;
 
@@ -13,7 +13,7 @@ fn root() -> PathBuf {
     Path::new(env!("CARGO_MANIFEST_DIR")).join("../..")
 }
 
-/// Runs a line in a shell that has the command, in the project's folder; what it writes to standard output.
+/// Runs a line in a shell that has the command, in the project's folder; returns standard output.
 fn run(line: &str) -> String {
     let binaries = Path::new(env!("CARGO_BIN_EXE_plimsoll")).parent().unwrap();
     let path = format!("{}:{}", binaries.display(), std::env::var("PATH").unwrap());
@@ -25,7 +25,7 @@ fn run(line: &str) -> String {
     String::from_utf8(output(&mut command).stdout).unwrap()
 }
 
-/// The page with the output of each command as it is.
+/// The page with the current output of each command.
 fn page(text: &str) -> (String, usize) {
     let (mut page, mut commands, mut inside) = (String::new(), 0, false);
     for line in text.lines() {

@@ -98,7 +98,7 @@ impl Ended {
     pub(crate) fn failures(&self, cause: &str) -> u64 {
         let all =
             self.report["stages"].as_array().unwrap().iter().flat_map(|stage| stage["failures"].as_array().unwrap());
-        // With or without what it happened to: an action, an attempt to connect, a connection.
+        // With or without the kind: an action, an attempt to connect, a connection.
         let of = |failure: &&Value| {
             let whole = failure["cause"].as_str().unwrap();
             let bare = whole.strip_prefix("connection attempt: ").or_else(|| whole.strip_prefix("lost connection: "));
@@ -133,12 +133,12 @@ impl Ended {
     }
 }
 
-/// What a file says; nothing where there is none.
+/// The content of a file; empty if it does not exist.
 pub(crate) fn text(file: &Path) -> String {
     String::from_utf8_lossy(&std::fs::read(file).unwrap_or_default()).into_owned()
 }
 
-/// `plimsoll serve`, a server in a process of its own.
+/// `plimsoll serve`, a server in a separate process.
 pub(crate) struct Server {
     child: command::Running,
     pub(crate) url: String,
@@ -158,12 +158,12 @@ impl Server {
     }
 }
 
-/// Copies a folder and what is in it.
+/// Copies a folder with its contents.
 pub(crate) fn copy(from: &Path, to: PathBuf) {
     std::fs::create_dir_all(&to).unwrap();
     for entry in std::fs::read_dir(from).unwrap() {
         let entry = entry.unwrap();
-        // What a turn had made when the phase ended is no part of the set, and no run could remove it from a read-only share.
+        // Files of an interrupted iteration are not part of the set, and no run could remove them from a read-only share.
         if entry.file_name().to_string_lossy().starts_with("own-") {
             continue;
         }
@@ -176,7 +176,7 @@ pub(crate) fn copy(from: &Path, to: PathBuf) {
     }
 }
 
-/// How many folders of files a target's folder holds. (The lease on one is there before it.)
+/// Number of file sets in a target's folder. (The lease on a set exists before the set.)
 pub(crate) fn made(folder: &Path) -> usize {
     std::fs::read_dir(folder).unwrap().filter(|entry| entry.as_ref().unwrap().file_type().unwrap().is_dir()).count()
 }

@@ -13,10 +13,10 @@ use crate::alone;
 /// Looking for files takes one connection, the lease on them one, verifying them eight.
 const BEFORE: usize = 10;
 
-/// Nobody logs on so slowly, on a busy machine either; what comes later than this comes too late.
+/// Longer than a logon takes on a busy machine; later answers time out.
 const TIMEOUT: &str = "2s";
 const LATER: Duration = Duration::from_secs(3);
-/// Long enough for what comes too late to come, and for what needs no waiting.
+/// Long enough for late answers, and for operations without a wait.
 const LONG: &str = "5s";
 const QUICK: &str = "1s";
 
@@ -45,7 +45,7 @@ fn tour() -> (Scratch, String) {
     (folder, file.display().to_string())
 }
 
-/// The server's own server, and a proxy that spoils what it answers.
+/// The server, and a proxy that corrupts its answers.
 struct Corrupted {
     proxy: Faulty,
     target: String,
@@ -85,14 +85,14 @@ fn strangers(ended: &Ended) -> u64 {
     ended.stage()["generator"]["unmatched_responses"].as_u64().unwrap()
 }
 
-/// What failed, over all causes; and what of it has this one.
+/// Number of failures with any cause; and with this cause.
 fn counts(ended: &Ended, cause: &str) -> (u64, u64) {
     assert!(matches!(ended.code, Some(0 | 4)), "{}", ended.said);
     assert_eq!(ended.stage()["fairness"]["starved"], 0, "the run goes on");
     (ended.failures(""), ended.failures(cause))
 }
 
-/// The tenth answer of each of four connections belongs to the load, whatever logging on takes.
+/// The tenth answer of each of four connections belongs to the load, however long logging on takes.
 const TENTH: u64 = 9;
 
 /// `senseless` are bits without which an answer is none; `each` is how many messages answer one action, in one piece.
@@ -119,20 +119,20 @@ fn by_cause(protocol: &str, senseless: &[u64], each: u64) {
         ((0, 0), 0),
         "the order of answers is the server's"
     );
-    // The action and its connection, each; nobody waits for what an impossible length promises.
+    // One failure for the action and one for the connection; the client does not wait for an impossible length.
     for bit in senseless {
         let broken = corrupted.run(TENTH, Fault::Flipped(*bit), "1", QUICK);
         let (all, malformed) = counts(&broken, "malformed answer");
-        // On a busy machine the phase may end before somebody is there again.
+        // On a busy machine the phase may end before a client has reconnected.
         let ended = broken.failures("ended before it was sent");
         assert!(malformed == 8 && all == 8 + ended && ended <= 4, "{}", broken.stage()["failures"]);
     }
     let cut = corrupted.run(TENTH, Fault::Cut(30), "1", LONG);
     let (all, malformed) = counts(&cut, "malformed answer");
-    // What is missing is looked for in the next answer, for which the next request is needed.
+    // Missing bytes are taken from the next answer, which needs another request.
     assert_eq!((all - malformed, ended_by(&cut)), (ended_by(&cut), ended_by(&cut)), "{}", cut.stage()["failures"]);
     assert!(malformed >= 4 || ended_by(&cut) >= 4);
-    // Logging on: whatever it is that is corrupted, it is tried again.
+    // During logon: any corrupted answer leads to a retry.
     for nth in 0..4 {
         let logon = corrupted.run(nth, Fault::Flipped(senseless[0]), "1", QUICK);
         assert!(matches!(logon.code, Some(0 | 4)), "{}", logon.said);
@@ -177,8 +177,8 @@ fn a_single_connection_that_makes_no_sense_is_made_again() {
     }
 }
 
-/// A length of 8 MiB more is one that an answer may have: the rest is waited for, and what comes instead is taken for it. Every
-/// request on that connection times out until it is complete.
+/// An additional length of 8 MiB is plausible: the client waits for the rest and takes the following answers for it. Every request on
+/// that connection times out until it is complete.
 #[test]
 fn an_oversized_netbios_length_ends_in_a_timeout() {
     let corrupted = Corrupted::start("smb");
@@ -212,7 +212,7 @@ fn no_bit_of_an_encrypted_answer_may_be_another() {
         ["--clients", &clients, "--warmup", "0s", "--think", "20ms", "--timeout", "2s", "--encryption", "--duration"];
     let arguments = |time| [&["getattr", "--target", &target][..], &load, &[time]].concat();
     assert!(matches!(start_with(&arguments("100ms"), Some("geheim")).end().code, Some(0 | 4)));
-    // Behind the framing: 52 bytes of header, then what is encrypted.
+    // After the framing: 52 bytes of header, followed by encrypted data.
     let bit = |at: usize| 32 + (at * 11) as u64;
     let rule = |at: usize| {
         let fault = Fault::Flipped(bit(at));
@@ -242,8 +242,8 @@ fn bytes_of_a_turn(arguments: &[&str]) -> usize {
     rows.iter().take(next).map(|row| 4 + row["response_bytes"].parse::<usize>().unwrap()).sum()
 }
 
-/// Resets one connection after every number of bytes up to where a turn ends; whoever lost one makes the next. Everybody must
-/// come back in the end, and every reset be counted.
+/// Resets one connection after every number of bytes up to the end of an iteration; the next reset hits the reconnected client. Every
+/// client must come back in the end, and every reset must be counted.
 fn reset_at_every_byte(proxy: &Faulty, target: &str) {
     const CLIENTS: usize = 40;
     let (_folder, tour) = tour();
@@ -267,8 +267,8 @@ fn reset_at_every_byte(proxy: &Faulty, target: &str) {
     let ended = running.end();
     assert!(matches!(ended.code, Some(0 | 4)), "{}", ended.said);
     let (all, resets) = (ended.failures(""), ended.failures("connection reset"));
-    // The connection, and what was outstanding on it. What a turn had made is removed then; where the server has already done
-    // so when the answer was lost, it says no.
+    // The connection, and its outstanding operations. Files of the iteration are removed then; if the server had already removed them
+    // when the answer was lost, it refuses.
     let removed = ended.failures("error status");
     assert_eq!(all, resets + removed, "{}", ended.stage()["failures"]);
     assert!(

@@ -1,4 +1,4 @@
-//! Ctrl-C in `plimsoll analyze`: what was read becomes the report.
+//! Ctrl-C in `plimsoll analyze`: the report covers the data read so far.
 
 use std::fs;
 use std::io::Write;
@@ -52,7 +52,7 @@ fn drained(pipe: &ChildStdin) -> bool {
     rustix::io::ioctl_fionread(pipe).unwrap() == 0
 }
 
-/// The report, its verdict, and how many requests got an answer in it.
+/// The report, its verdict, and its number of answered requests.
 fn report(folder: &Path) -> (Value, String, u64) {
     let report = crate::only_side(&fs::read(folder.join("report.json")).unwrap());
     let verdict = report["validity"]["verdict"].as_str().unwrap().to_owned();
@@ -125,7 +125,7 @@ fn what_comes_after_the_pipe_is_not_read() {
 fn the_second_ends_it_without_a_report() {
     let scratch = Scratch::new("interrupted-twice");
     assert!(Command::new("mkfifo").arg(scratch.path().join("fifo")).status().unwrap().success());
-    // Nobody ever opens the other end: it waits for ever.
+    // The other end is never opened: it waits forever.
     let mut command = Command::new(env!("CARGO_BIN_EXE_plimsoll"));
     command.current_dir(scratch.path()).args(["analyze", "fifo", "--json", "report.json"]);
     let mut running = Running::start(&mut command).unwrap();

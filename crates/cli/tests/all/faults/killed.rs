@@ -1,4 +1,4 @@
-//! A server that is killed and started again in mid-run: the run goes on, and what was measured before and after is kept.
+//! A server that is killed and restarted during a run: the run continues, and keeps the measurements from before and after.
 
 use std::collections::HashMap;
 use std::os::unix::fs::MetadataExt;
@@ -24,7 +24,7 @@ fn now() -> i64 {
     i64::try_from(SystemTime::now().duration_since(UNIX_EPOCH).unwrap().as_nanos()).unwrap()
 }
 
-/// Answers on all connections but so many.
+/// Number of answers on all connections except `but`.
 fn answers(proxy: &Faulty, but: usize) -> u64 {
     proxy.seen().iter().skip(but).map(|connection| connection.replies).sum()
 }
@@ -53,7 +53,7 @@ fn went_on(ended: &Ended, killed: i64, back: i64) {
     assert_eq!(ended.code, Some(4), "with so many failures it is not valid: {}", ended.report["validity"]);
     assert!(ended.reasons().contains("attempts to connect failed"), "{}", ended.reasons());
     let lost = ended.failures("lost connection: ");
-    // Every client's connection, at least; and while nobody listened, every attempt.
+    // At least every client's connection; and every attempt while the server was down.
     assert!(
         lost >= 3 && ended.failures("connection attempt: connection refused") >= 3,
         "{}",
@@ -66,7 +66,7 @@ fn went_on(ended: &Ended, killed: i64, back: i64) {
     let before = rows.iter().filter(done).filter(|row| at(row) < killed).count();
     let after = rows.iter().filter(done).filter(|row| at(row) > back).count();
     assert!(before > 10 && after > 10, "{before} before, {after} after");
-    // What the report counts is what the table holds of the measured phase.
+    // The report's counts equal those of the table for the measured phase.
     let counts = |row: &&HashMap<String, String>| row["group"] != "Session" && row["counted"] == "true";
     let in_phase = rows.iter().filter(|row| row["stage"] == "0").filter(counts).count() as u64;
     assert_eq!(ended.stage()["count"], in_phase);
@@ -97,7 +97,7 @@ fn ganesha_dies_and_comes_back() {
     survives(proxy, &target, BESIDE, || ganesha.borrow_mut().kill(), || ganesha.borrow_mut().restart());
 }
 
-/// Killed while files are made: what was made is found there or made again, and the set is whole.
+/// Killed while files are created: existing files are found or created again, and the set is complete.
 #[test]
 fn samba_dies_while_files_are_made() {
     let _alone = alone();
@@ -151,7 +151,8 @@ fn a_run_that_is_killed_leaves_what_it_had_measured() {
     let earlier = while_running["stages"][0]["count"].as_u64().unwrap();
     assert!(earlier > 0);
 
-    // It stands still, so that what was answered is the same at the next checkpoints and at the end. They come without an answer.
+    // The server is stopped, so that the number of answers stays the same at the next checkpoints and at the end. Checkpoints come
+    // without an answer.
     stop(&server);
     for _ in 0..3 {
         let (inode, at) = progress.metadata().map(|file| (file.ino(), file.mtime_nsec())).unwrap();
@@ -187,7 +188,7 @@ fn a_run_that_is_killed_leaves_what_it_had_measured() {
         "{said}"
     );
 
-    // What is damaged is said, and is no error.
+    // Damage is reported, but is not an error.
     std::fs::write(&progress, "no progress").unwrap();
     let (code, report, said) = reported(&recording);
     assert_eq!(code, Some(4), "nothing was measured: {said}");
@@ -206,7 +207,7 @@ fn unfinished(code: Option<i32>, report: &serde_json::Value, said: &str) {
     assert!(report["warnings"].to_string().contains("without queue depth and rows"), "{}", report["warnings"]);
 }
 
-/// Killed while the server answers: the report is that of what was measured, and partial. Finished levels are shown beside it.
+/// Killed while the server answers: the report covers the data so far, and is partial. It also shows the finished levels.
 #[test]
 fn a_level_in_progress_is_shown_after_a_kill_behind_those_that_were_finished() {
     let server = Server::start(&["nfs", "--listen", "127.0.0.1:0"]);

@@ -1,4 +1,4 @@
-//! Two runs and one set of files: the second is refused and harms nothing, and what a killed run left is taken over.
+//! Two runs with one file set: the second is refused without damage, and the remains of a killed run are removed.
 
 use std::net::SocketAddr;
 use std::path::Path;
@@ -22,7 +22,7 @@ use crate::alone;
 const LOAD: [&str; 7] = ["mixed", "--warmup", "0s", "--clients", "2", "--think", "20ms"];
 const BRIEF: [&str; 2] = ["--duration", "300ms"];
 
-/// A run that goes on, and one that wants the same files meanwhile, and one with files of its own.
+/// A run that continues, one that needs the same files meanwhile, and one with separate files.
 fn second_is_refused(target: &str, folder: Option<&Path>) -> Ended {
     let load = [&LOAD[..], &["--target", target]].concat();
     let mut first = start(&[&load[..], &["--duration", "10m"]].concat());
@@ -41,7 +41,7 @@ fn second_is_refused(target: &str, folder: Option<&Path>) -> Ended {
     let first = first.end();
     assert_eq!((first.failures("wrong data"), first.stage()["errors"].as_u64()), (0, Some(0)), "{}", first.said);
     assert!(!first.reasons().contains("lease"), "{}", first.reasons());
-    // Given back: the next run finds nobody.
+    // The lease was released: the next run finds none.
     let next = run(&[&load[..], &BRIEF].concat());
     assert!(matches!(next.code, Some(0 | 4)) && !next.report.to_string().contains("abandoned"), "{}", next.said);
     next
@@ -71,7 +71,7 @@ fn of_a_directory() {
     let _alone = alone();
     let folder = Scratch::new("lease");
     second_is_refused(&format!("file://{}", folder.path().display()), Some(folder.path()));
-    // Lanes were stopped in the middle of their turns; what they had made for themselves is gone all the same.
+    // Slots were stopped in the middle of their iterations; their private files are removed even so.
     assert_eq!(left(folder.path()), [""; 0]);
 }
 
@@ -95,7 +95,7 @@ fn of_sambas_share_with_a_link_to_elsewhere_in_the_set() {
     second_is_refused(&target, None);
     let folder = samba.folder(Share::Data).unwrap();
     assert_eq!(left(&folder), [""; 0]);
-    // What lanes call what is theirs is a link to somebody's letters, which the server may follow.
+    // A private name of a slot is a link to other data, which the server may follow.
     let letters = folder.join("letters");
     std::fs::create_dir(&letters).unwrap();
     std::fs::write(letters.join("f0"), "dear").unwrap();
@@ -183,7 +183,7 @@ fn a_connection_that_is_lost_at_any_moment_costs_no_lease() {
         let end = Rule::End { connection: Some(0), offset: whole * part / 12, reset: true };
         behind.proxy.set_rules(vec![end]);
         let lease = behind.take(PATIENCE).unwrap();
-        // What was half made before is its own, and nobody abandoned it.
+        // The incomplete file is this run's own, not an abandoned one.
         assert_eq!((lease.note.clone(), lease.release(|| false)), (None, Ok(())), "part {part}");
     }
 }

@@ -14,7 +14,7 @@ fn plimsoll(folder: &Path, arguments: &[&str]) -> Output {
     output(Command::new(env!("CARGO_BIN_EXE_plimsoll")).args(arguments).current_dir(folder))
 }
 
-/// A folder with a capture in it.
+/// A folder with a capture.
 fn capture(test: &str) -> Scratch {
     let scratch = Scratch::new(test);
     let golden = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../captures/smb2-samba/capture.pcap.zst");
@@ -94,7 +94,7 @@ fn a_full_disk_leaves_what_was_there_and_the_other_outputs() {
     };
     for (flag, name) in [("--html", "page.html"), ("--transactions", "rows.csv")] {
         fs::write(disk.0.join(name), "earlier").unwrap();
-        // Whatever is small finds no room either.
+        // Small files find no room either.
         fs::write(disk.0.join("filler"), vec![1; 56 << 10]).unwrap();
         let file = format!("disk/{name}");
         let ended = plimsoll(folder, &["analyze", "capture.zst", flag, &file, "--json", "report.json"]);
@@ -121,7 +121,7 @@ fn what_cannot_be_written_is_found_out_before_the_work() {
         &["report", "nothing", "--export", "missing/a.om"],
         &["demo", "--html", "."],
     ] {
-        // A server of this address does not answer: who asks it first waits for a minute.
+        // A server at this address does not answer: connecting first would wait for a minute.
         let ended = plimsoll(folder, arguments);
         assert_eq!(ended.status.code(), Some(2), "{arguments:?}: {}", said(&ended));
     }
@@ -135,7 +135,7 @@ fn a_signal_leaves_no_temporary_files() {
     let pipe = folder.join("pipe");
     assert!(Command::new("mkfifo").arg(&pipe).status().unwrap().success());
     let mut command = Command::new(env!("CARGO_BIN_EXE_plimsoll"));
-    // It waits for somebody to write to the pipe.
+    // It waits for a writer of the pipe.
     command.current_dir(folder).args(["compare", "pipe", "capture.zst", "--json", "a.json", "--html", "a.html"]);
     let mut running = command::Running::start(&mut command).unwrap();
     assert_eq!(running.wait_until(|_| names(folder).len() == 4), None, "both are begun");

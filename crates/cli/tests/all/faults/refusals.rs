@@ -1,4 +1,4 @@
-//! What a server refuses, or is not there to refuse. Either nothing can be run, and the message says why; or it is counted.
+//! Refusals and missing servers: either the run cannot start, and the message says why, or the failures are counted.
 
 use std::time::Instant;
 
@@ -9,7 +9,7 @@ use super::command::{copy, run, start_with};
 use super::skip;
 use crate::alone;
 
-/// A second is enough for what is counted.
+/// A second is enough for counted failures.
 const SHORT: [&str; 8] = ["--warmup", "0s", "--duration", "1s", "--clients", "2", "--think", "10ms"];
 
 /// The whole of a small file is written again and again, by a file set that fits everywhere.
@@ -48,7 +48,7 @@ fn a_server_that_is_not_there() {
     for target in ["smb://u@no-such-host.invalid/share", "nfs://no-such-host.invalid/export"] {
         run(&["getattr", "--target", target]).refused(&["no-such-host.invalid"]);
     }
-    // A minute would be a hang in anybody's eyes; a quarter of it is what a resolver may take.
+    // A minute would seem like a hang; the resolver may take a quarter of it.
     assert!(since.elapsed().as_secs() < 60);
 }
 
@@ -131,12 +131,12 @@ fn fills_up(target: &str, status: &str) {
     let of = |named: &&Value| named["name"] == status;
     let full: u64 = named.filter(of).map(|named| named["count"].as_u64().unwrap()).sum();
     assert!(full > 0, "{operations:#?}");
-    // Nothing else went wrong, and each of them is in the report.
+    // There were no other failures, and each of these is in the report.
     let failures = (ended.failures(""), ended.failures("error status"));
     assert_eq!(failures, (full, full), "{} {operations:#?}", ended.stage()["failures"]);
     let written =
         ended.rows().iter().filter(|row| row["procedure"] == "WRITE" && row["outcome"] == "succeeded").count();
     assert!(written > 0 && ended.stage()["fairness"]["starved"] == 0, "the run goes on");
-    // What it half makes fills the disk: nothing could be made beside it.
+    // The incomplete set fills the disk: nothing could be created besides it.
     run(&["mixed", "--target", target]).refused(&["plimsoll-mixed", status]);
 }

@@ -2,7 +2,7 @@
 
 use super::command::run;
 
-/// The open files of 500 connections and of the server's ends of them, all in one process, are more than many a shell allows.
+/// The file descriptors of 500 connections and their server ends in one process exceed the limit of many shells.
 #[test]
 fn five_hundred_users_and_none_starves() {
     let load = ["--users", "500", "--every", "2s", "--warmup", "1s", "--duration", "6s"];

@@ -9,7 +9,7 @@ use rustix::process::Signal;
 
 use super::command::{Server, start, start_with};
 
-/// Distinctive, with what has to be escaped in a URL and what ends parts of one.
+/// Distinctive, with characters that must be escaped in a URL or end parts of one.
 const PASSWORD: &str = "Ge:heim/nis@9? Ladelinie";
 const ESCAPED: &str = "Ge%3Aheim%2Fnis%409%3F%20Ladelinie";
 
@@ -117,7 +117,7 @@ fn the_password_of_an_exporter_is_in_no_output_and_no_title() {
     }
 }
 
-/// What goes wrong is told without it.
+/// Errors are reported without it.
 #[test]
 fn the_password_is_in_no_error() {
     let wrong = format!("smb://crew:{ESCAPED}@127.0.0.1:1/share");

@@ -42,7 +42,7 @@ fn number(text: &str, words: &str) -> u64 {
     before.rsplit([' ', '(']).next().unwrap().parse().unwrap()
 }
 
-/// No action failed, each client's connection was lost and its operations went on, and the longest silence is the one of the rows.
+/// No action failed, each client's connection was lost and its operations continued, and the longest silence equals that of the rows.
 fn went_on(ended: &Ended) {
     assert!(matches!(ended.code, Some(0 | 4)), "{}", ended.said);
     let kept = ended.failures("lost connection: ");
@@ -152,7 +152,7 @@ fn goes_on(more: &[&str], connections: usize) {
     let ended = ended(running);
     went_on(&ended);
     assert!(number(&fact(&ended, "recovered sessions: "), " on another connection") >= connections as u64);
-    // One session for each client; each connection but the first of a client is bound to it, and each one again after the loss.
+    // One session for each client; each further connection of a client is bound to it, and again after the loss.
     let made = succeeded(&ended, "CREATE_SESSION");
     let bound = succeeded(&ended, "BIND_CONN_TO_SESSION");
     assert!(made == 3 && bound >= connections - 3 + connections, "{made} made, {bound} bound");

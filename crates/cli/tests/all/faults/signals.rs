@@ -36,13 +36,13 @@ fn the_first_ends_the_phase_and_keeps_what_was_measured() {
         assert_eq!(stages[0]["failures"].as_array().unwrap().len(), 0, "{}", stages[0]["failures"]);
         assert!(ended.report["run"]["facts"].to_string().contains("1 of 3 load levels"));
         recorded(&ended.folder);
-        // The files are gone: another run makes them anew, which it says by what it finds.
+        // The files are removed: another run creates them again, and reports this.
         let again = run(&["mixed", "--target", &server.url, "--warmup", "0s", "--duration", "100ms"]);
         assert!(matches!(again.code, Some(0 | 4)), "{}", again.said);
     }
 }
 
-/// What was recorded has its end and can be read.
+/// The recording is complete and readable.
 fn recorded(folder: &plimsoll_testkit::servers::Scratch) {
     let tap = folder.path().join("tap.pcapng");
     let mode = std::os::unix::fs::PermissionsExt::mode(&tap.metadata().unwrap().permissions());
@@ -61,7 +61,7 @@ fn recorded(folder: &plimsoll_testkit::servers::Scratch) {
 fn the_second_waits_for_nothing_and_loses_nothing() {
     let server = nfs();
     let running = measuring(&server, &["--remove-files"]);
-    // The server stands still: whoever waits for its answers waits for ever.
+    // The server is stopped, so its answers never come.
     freeze(&server);
     running.signal(Signal::INT);
     std::thread::sleep(std::time::Duration::from_millis(200));
@@ -84,7 +84,7 @@ fn signal(server: &Server, signal: Signal) {
     rustix::process::kill_process(pid, signal).unwrap();
 }
 
-/// Three seconds without any answer are said, whatever the percentiles show.
+/// Three seconds without any answer are reported, whatever the percentiles.
 #[test]
 fn a_server_that_stands_still_makes_the_run_partial_at_most() {
     let server = nfs();

@@ -1,7 +1,7 @@
-//! What NFS-Ganesha does that is no error of whoever drives it.
+//! Failures of NFS-Ganesha that are not errors of its client.
 //!
-//! Its VFS backend reads the names of a directory and then looks up each one. If one was removed in between, the whole listing
-//! fails with NOENT or STALE (of NFS 3 or 4), although the directory exists (`read_dirents` in its `FSAL_VFS/handle.c`).
+//! Its VFS backend reads the names of a directory and then looks up each one. If one was removed in between, the whole listing fails with
+//! NOENT or STALE (of NFS 3 or 4), although the directory exists (`read_dirents` in its `FSAL_VFS/handle.c`).
 
 use serde_json::Value;
 

@@ -56,7 +56,7 @@ fn a_pipe_gets_colour_only_where_it_is_asked_for() {
     assert!(!has_colour(&piped.text()));
 }
 
-/// Without colour nothing else changes.
+/// Without colour the output is otherwise unchanged.
 #[test]
 fn colour_is_emphasis_alone() {
     let [plain, coloured] = ["never", "always"].map(|when| {
@@ -79,7 +79,7 @@ fn help_and_errors_follow_the_flag() {
         for (when, expected) in [("auto", true), ("always", true), ("never", false)] {
             let session = session(&mut plimsoll(&[arguments, &["--color", when]].concat(), &[]), 80, "");
             assert_eq!(session.status.code(), Some(code));
-            // clap reads `--help` before what follows it; the flag counts all the same.
+            // clap handles `--help` before later arguments; the flag counts even so.
             assert_eq!(has_colour(&session.text()), expected, "{arguments:?} {when}: {}", session.text());
         }
     }

@@ -22,7 +22,7 @@ fn every_shell_has_a_script_with_every_subcommand() {
     assert_eq!(output(&mut plimsoll(&["completions", "csh"], &[])).status.code(), Some(2));
 }
 
-/// The shells that are there read their scripts.
+/// All installed shells can read their scripts.
 #[test]
 fn shells_read_their_scripts() {
     let folder = scratch("completions");
@@ -39,7 +39,7 @@ fn shells_read_their_scripts() {
     }
 }
 
-/// As bash asks when somebody types `plimsoll cap<TAB>`.
+/// As bash completes `plimsoll cap<TAB>`.
 #[test]
 fn bash_completes_a_word() {
     let mut input = script("bash");

@@ -50,7 +50,7 @@ fn analysed(columns: u16, arguments: &[&str], environment: &[(&str, &str)]) -> S
     session
 }
 
-/// What a person would see: everything that was written, and nothing that was cleared away.
+/// The visible screen: all output without cleared parts.
 fn screen(session: &Session, columns: u16) -> Vec<String> {
     let [rows, wide] = [2_000, columns].map(|count| NonZeroU16::new(count).unwrap());
     let mut parser = vt100::Parser::new(rows, wide, 0);

@@ -5,7 +5,7 @@ use plimsoll_testkit::terminal::session;
 
 use super::{CAPTURE, line, plimsoll};
 
-/// A pipe that nobody reads.
+/// A pipe without a reader.
 fn closed() -> Stdio {
     let (reader, writer) = std::io::pipe().unwrap();
     drop(reader);

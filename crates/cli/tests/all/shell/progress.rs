@@ -63,7 +63,7 @@ fn a_pipe_has_bytes_and_a_rate_but_no_size() {
     assert_eq!(rates(&session), Vec::<String>::new());
 }
 
-/// The header of a pcap file, and so many small packets, none of them a file server's.
+/// The header of a pcap file, and `count` small packets without file-server traffic.
 fn frames(count: usize) -> (Vec<u8>, Vec<u8>) {
     let one = plimsoll_testkit::pcap(plimsoll_testkit::Link::Ethernet, &[]);
     let mut record = Vec::new();

@@ -9,14 +9,14 @@ fn width(line: &str) -> usize {
     line.chars().count()
 }
 
-/// Display filters and names of files in commands are there to be copied, and what is said on standard error is for the terminal to break.
+/// Display filters and file names in commands are meant to be copied, and the terminal wraps standard error.
 fn is_unbroken(line: &str) -> bool {
     ["More with", "frame.number", "tcp.stream", "smb2.", "smb.", "rpc.", "capture.pcap"]
         .iter()
         .any(|field| line.contains(field))
 }
 
-/// What is left of a line: a slow analysis draws a progress bar in it first, and clears it away.
+/// The visible rest of a line: a slow analysis first draws a progress bar in it, and clears it.
 fn left(line: &str) -> &str {
     const CLEARED: &str = "\x1b[2K";
     let line = line.trim_end();
@@ -67,7 +67,7 @@ fn help_is_as_wide_as_the_terminal_and_at_most_100() {
             let mut command = plimsoll(&[subcommand, "--help"], &[]);
             let text = plimsoll_testkit::terminal::session(&mut command, columns, "");
             let rows = screen(&text, 400);
-            // Examples are there to be copied.
+            // Examples are meant to be copied.
             let wide = |row: &&String| width(row.trim_end()) > most && !row.contains("plimsoll ");
             assert_eq!(rows.iter().find(wide), None, "{subcommand} {columns}");
         }

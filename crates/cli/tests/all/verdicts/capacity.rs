@@ -1,5 +1,5 @@
-//! Is the highest load that holds a promise the one that it says? Whole searches, each run made by the real client and
-//! engine on a scripted server of known capacity under a virtual clock.
+//! Accuracy of the capacity search: whole searches, each run made by the real client and engine on a scripted server of known capacity
+//! under a virtual clock.
 
 use std::time::Duration;
 
@@ -9,11 +9,11 @@ use plimsoll_workload::{Arrivals, Load};
 
 use super::virtual_run::{Asks, Case, Found};
 
-/// Searches, each from another start with draws of its own, where the whole experiment is asked for; else so many.
+/// Number of searches, each with another start and seed; the whole experiment has more.
 const SEARCHES: u64 = 20;
 const SOME_SEARCHES: u64 = 1;
-/// One interval in so many may miss the truth: it is one of 95 %. Of fewer searches none may. (Under the virtual clock the same seed
-/// finds the same, so that a miss is no accident.)
+/// One interval in this number may miss the true value (95 %). With fewer searches none may. (Under the virtual clock a seed always gives
+/// the same result, so a miss is not an accident.)
 const SEARCHES_PER_MISS: usize = 20;
 const MS: Duration = Duration::from_millis(1);
 
@@ -57,7 +57,7 @@ fn check(name: &str, truth: f64, found: &[(f64, f64)], widest_allowed: f64) {
     assert!(widest <= widest_allowed, "{name}: {found:?}");
 }
 
-/// Four workers, 4 ms each: 1,000 calls per second and not one more.
+/// Four workers, 4 ms per call: exactly 1,000 calls per second.
 #[test]
 fn fixed_workers_with_a_fixed_service_time_are_found_within_two_per_cent() {
     let script = Script { service: Service::Workers(4), ..Script::queue(Latency::Constant(4 * MS)) };

@@ -20,10 +20,10 @@ use plimsoll_workload::{Arrivals, Load, Pause};
 
 use virtual_run::{Asks, Case, Drift, Found};
 
-/// Pairs of runs of each case, where the whole experiment is asked for, and else: enough to see that verdicts work.
+/// Pairs of runs of each case, in the whole experiment and in the usual test, which only shows that verdicts work.
 const ALL_PAIRS: usize = 200;
 const SOME_PAIRS: usize = 24;
-/// What is looked at; a run of these lengths has too few operations for p99.9.
+/// The tested metrics; a run of these lengths has too few operations for p99.9.
 const METRICS: [Metric; 6] = [Metric::Throughput, Metric::Mean, Metric::P50, Metric::P90, Metric::P95, Metric::P99];
 /// Pairs of the same thing that may be called different by one metric.
 const FALSE_ALARMS: f64 = 0.05;
@@ -32,7 +32,7 @@ const SOME_FALSE_ALARMS: usize = 4;
 /// Pairs of different things that must be called different by the mean.
 const FOUND: f64 = 0.90;
 
-/// What a metric said about the pairs.
+/// A metric's verdicts on the pairs.
 #[derive(Clone, Copy, Debug, Default)]
 struct Said {
     different: usize,
@@ -40,7 +40,7 @@ struct Said {
     detectable: f64,
 }
 
-/// Each metric's word on every pair; the second of a pair is of `other`.
+/// Each metric's verdict on every pair; the second run of a pair uses `other`.
 fn pairs(case: &Case, other: &Case) -> [Said; METRICS.len()] {
     let found = Found::new();
     let (next, said) = (AtomicUsize::new(0), Mutex::new([Said::default(); METRICS.len()]));
@@ -99,7 +99,7 @@ fn open(rate: f64) -> Load {
     Load::Open { clients: 1, rate, arrivals: Arrivals::Poisson }
 }
 
-/// Each call takes its own time, independent of all others.
+/// Each call takes an independent time.
 fn independent(mean_ms: f64) -> Case {
     let script = Script { draw: Draw::Independent, ..Script::parallel(exponential(mean_ms)) };
     Case {

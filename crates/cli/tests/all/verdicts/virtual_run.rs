@@ -26,7 +26,7 @@ const WARM_UP_NS: u64 = 2_000_000_000;
 pub(crate) struct Case {
     /// What people call it.
     pub(crate) name: &'static str,
-    /// How the server answers; its seed is that of the run.
+    /// The server's script; its seed is the run's.
     pub(crate) script: Script,
     /// How the server's times change slowly.
     pub(crate) drift: Option<Drift>,
@@ -38,12 +38,12 @@ pub(crate) struct Case {
     pub(crate) asks: Asks,
 }
 
-/// What is asked for again and again.
+/// The repeated operation.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Asks {
     /// The attributes of one file, which each lane looks up first.
     Attributes,
-    /// Nothing but an answer.
+    /// Only an answer.
     Nothing,
 }
 
@@ -94,7 +94,7 @@ impl Found {
 }
 
 impl Found {
-    /// What a report is made of, of the measured phase.
+    /// The data for a report about the measured phase.
     pub(crate) fn statistics(&self, case: &Case, seed: u64) -> Statistics {
         let sink = |_| Measured(Statistics::new(Options::default()));
         let ran = run_on(&case.plan(seed), &self.work(case), sink, &Watch::new(), |_| Ok(network(case, seed))).unwrap();
