@@ -250,7 +250,7 @@ fn captures() -> Written {
     save("capture", "pcap.zst", &zstd::bulk::compress(&pcap, 3)?)?;
     save("capture", "pcapng", &pcapng(&traffic))?;
     save("capture", "snoop", &snoop(&traffic))?;
-    // Two headers that lead on to the other formats' parsers.
+    // Two headers that lead to the parsers of other formats.
     save("capture", "netxray", &[b"XCP\x00002.002\0".as_slice(), &[0; 200]].concat())?;
     save("capture", "netmon", &[b"GMBU\x00\x02\x01\x00".as_slice(), &[0; 200]].concat())
 }

@@ -1,4 +1,4 @@
-//! ERSPAN's headers of all types, behind those of GRE: `plimsoll_fuzz::tunnel` says what the bytes are.
+//! ERSPAN's headers of all types, after those of GRE; `plimsoll_fuzz::tunnel` documents the input format.
 #![no_main]
 
 use libfuzzer_sys::fuzz_target;

@@ -1,4 +1,4 @@
-//! What stands behind an EtherType or a length: VLAN tags, LLC and SNAP, provider bridges: `plimsoll_fuzz::tunnel` says what the bytes are.
+//! Headers after an EtherType or a length: VLAN tags, LLC and SNAP, provider bridges; `plimsoll_fuzz::tunnel` documents the input format.
 #![no_main]
 
 use libfuzzer_sys::fuzz_target;

@@ -1,4 +1,4 @@
-//! GENEVE's header and options: `plimsoll_fuzz::tunnel` says what the bytes are.
+//! GENEVE's header and options; `plimsoll_fuzz::tunnel` documents the input format.
 #![no_main]
 
 use libfuzzer_sys::fuzz_target;

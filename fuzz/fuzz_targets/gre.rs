@@ -1,4 +1,4 @@
-//! GRE's header, whatever its version and protocol: `plimsoll_fuzz::tunnel` says what the bytes are.
+//! GRE's header, with any version and protocol; `plimsoll_fuzz::tunnel` documents the input format.
 #![no_main]
 
 use libfuzzer_sys::fuzz_target;

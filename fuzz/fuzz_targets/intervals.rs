@@ -1,4 +1,4 @@
-//! Any bytes as intervals, as a recording keeps them: pieces of a length in two bytes, the last of them the end.
+//! Any bytes as a recording's intervals: pieces with a length in two bytes; the last one is the end.
 #![no_main]
 
 use libfuzzer_sys::fuzz_target;
@@ -30,7 +30,7 @@ fuzz_target!(|data: &[u8]| {
     let Some((end, pieces)) = pieces.split_last() else { return };
     let mut reader = IntervalsReader::default();
     for piece in pieces {
-        // What is refused is not there.
+        // A refused piece is ignored.
         let _ = reader.interval(piece);
     }
     let Ok(intervals) = reader.end(end) else { return };

@@ -1,4 +1,4 @@
-//! IP in IP, of both versions: `plimsoll_fuzz::tunnel` says what the bytes are.
+//! IP in IP, of both versions; `plimsoll_fuzz::tunnel` documents the input format.
 #![no_main]
 
 use libfuzzer_sys::fuzz_target;

@@ -1,6 +1,6 @@
-//! A server's side of a logon: SPNEGO's offer, NTLM's challenge, the proof at the end.
+//! A server's side of a logon: SPNEGO's offer, NTLM's challenge, the final proof.
 //!
-//! The first byte says who logs on; each token stands behind its length, two bytes.
+//! The first byte selects the user; each token follows its length, two bytes.
 #![no_main]
 
 use libfuzzer_sys::fuzz_target;

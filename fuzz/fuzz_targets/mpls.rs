@@ -1,4 +1,4 @@
-//! MPLS: labels and what is guessed behind them, in Ethernet and in IP: `plimsoll_fuzz::tunnel` says what the bytes are.
+//! MPLS: labels and the guessed content after them, in Ethernet and in IP; `plimsoll_fuzz::tunnel` documents the input format.
 #![no_main]
 
 use libfuzzer_sys::fuzz_target;

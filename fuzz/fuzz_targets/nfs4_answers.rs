@@ -18,7 +18,7 @@ fn read(asked: &[u8], bytes: &[u8], dropped: usize) -> Result<(), Malformed> {
         match answered.result {
             Done::Data(data) => assert!(data.kept.len() <= bytes.len()),
             Done::Page(page) => {
-                // What was read once is read again to the same end.
+                // A second reading must end at the same entry.
                 assert_eq!(page.entries().last().map(|entry| entry.cookie), page.cookie);
             }
             _ => {}

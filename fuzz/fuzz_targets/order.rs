@@ -13,7 +13,7 @@ use std::sync::{Mutex, OnceLock};
 use libfuzzer_sys::fuzz_target;
 use plimsoll_observe::capture::{Captures, Input};
 
-/// So many packets may stand in front of an earlier one, and so much later may they be, ns (MEASUREMENT.md).
+/// Maximum number of packets before an earlier one, and their maximum time difference, ns (MEASUREMENT.md).
 const WINDOW: usize = 128;
 const DISORDER_NS: i64 = 100_000_000;
 /// Bytes that may stand in front.
@@ -22,7 +22,7 @@ const BYTES: usize = 256 << 10;
 const PACKETS_MAX: usize = 5 * WINDOW / 2;
 /// Bytes of one input's packets, at most, but for one: three times the window.
 const BYTES_MAX: usize = 3 * BYTES;
-/// How often a packet is repeated: few that are there often fill the window.
+/// How often a packet is repeated: few packets with many repeats fill the window.
 const REPEATS: [usize; 8] = [1, 1, 1, 1, 1, 2, 8, 120];
 /// How often a long one is repeated, at most: what fills the window by its bytes are few.
 const LONG_REPEATS_MAX: usize = 8;
@@ -63,12 +63,12 @@ fn scratch() -> &'static Mutex<[Scratch; 2]> {
 #[derive(Clone, Copy, Debug)]
 struct Packet {
     time_ns: i64,
-    /// Where its bytes begin among those of all, and how many they are.
+    /// The start of its bytes among those of all packets, and their number.
     start: usize,
     len: usize,
 }
 
-/// What an input says.
+/// The decoded input.
 #[derive(Default)]
 struct Script {
     packets: Vec<Packet>,
@@ -165,7 +165,7 @@ fn is_within(packets: &[Packet]) -> bool {
     })
 }
 
-/// Packets as they are numbered: a file that begins before the one named before it is read first.
+/// Packets as they are numbered: a file that begins before the previously named one is read first.
 fn in_order_of_files(first: &[Packet], second: &[Packet]) -> Vec<Packet> {
     let begins = |file: &[Packet]| file.first().map(|packet| packet.time_ns);
     let is_second_earlier = begins(second).zip(begins(first)).is_some_and(|(second, first)| second < first);

@@ -1,4 +1,4 @@
-//! PPP and Cisco's HDLC, on every link that has them: `plimsoll_fuzz::tunnel` says what the bytes are.
+//! PPP and Cisco's HDLC, on every link with them; `plimsoll_fuzz::tunnel` documents the input format.
 #![no_main]
 
 use libfuzzer_sys::fuzz_target;

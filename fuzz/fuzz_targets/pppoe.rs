@@ -1,4 +1,4 @@
-//! PPPoE sessions: `plimsoll_fuzz::tunnel` says what the bytes are.
+//! PPPoE sessions; `plimsoll_fuzz::tunnel` documents the input format.
 #![no_main]
 
 use libfuzzer_sys::fuzz_target;

@@ -15,7 +15,7 @@ fuzz_target!(|data: &[u8]| {
         assert!(data.kept.len() <= data.length as usize);
         assert!(usize::from(data.offset) + data.length as usize <= made.length || data.length == 0);
     }
-    // The body as a message of its own: a chain of whatever the fuzzer finds.
+    // The body as a separate message: a chain of random members.
     let body = &made.bytes[64..];
     for reply in replies(body, body.len() + usize::from(data[4])).flatten() {
         let _ = any_answer::read(&reply, made.info_type, made.class);

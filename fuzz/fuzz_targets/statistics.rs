@@ -1,4 +1,4 @@
-//! Any bytes as the state of statistics, as a recording keeps it: what is one can be merged, shown and written again.
+//! Any bytes as a recording's state of statistics: a valid state can be merged, shown and written again.
 #![no_main]
 
 use libfuzzer_sys::fuzz_target;

@@ -1,5 +1,5 @@
-//! Segments in any order over a stream of messages whose pairs are known: whatever is lost, sent again, reordered or
-//! cut short, no pair is found that is not one.
+//! Segments in any order over a stream of messages with known pairs: with any losses, retransmissions, reordering and cuts, no wrong pair
+//! is found.
 #![no_main]
 
 use arbitrary::Arbitrary;
@@ -23,20 +23,20 @@ impl Len {
     }
 }
 
-/// What one segment is.
+/// One segment.
 #[derive(Arbitrary, Debug)]
 enum Step {
     /// The next bytes of a side.
     Next { server: bool, len: Len, acknowledges: bool },
-    /// Bytes that are lost: nobody sees this segment.
+    /// Lost bytes: this segment is not captured.
     Lost { server: bool, len: Len },
     /// Bytes from anywhere near, seen before or still to come.
     Near { server: bool, back: i16, len: Len },
-    /// An acknowledgement, at the other side's place plus this.
+    /// An acknowledgement, at the other side's offset plus this.
     Ack { server: bool, ahead: i16 },
     /// Bytes that belong to nothing, anywhere.
     Stray { server: bool, seq: u32, ack: u32, flags: u8, claims: u16 },
-    /// From here on so many bytes of a packet are kept.
+    /// From here on this number of bytes of a packet is captured.
     Snaplen { bytes: u8 },
 }
 
@@ -59,7 +59,7 @@ struct Truth {
 }
 
 impl Truth {
-    /// Makes messages until a stream has so many bytes, or there are no more.
+    /// Makes messages until a stream has this number of bytes, or there are no more.
     fn reach(&mut self, script: &Script, side: usize, len: usize) {
         while self.streams[side].len() < len && self.pairs.len() < script.sizes.len() * ROUNDS {
             self.add(script);

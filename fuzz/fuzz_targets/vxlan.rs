@@ -1,4 +1,4 @@
-//! VXLAN's header, on both ports: `plimsoll_fuzz::tunnel` says what the bytes are.
+//! VXLAN's header, on both ports; `plimsoll_fuzz::tunnel` documents the input format.
 #![no_main]
 
 use libfuzzer_sys::fuzz_target;

@@ -21,15 +21,15 @@ pub const STATUSES: [u32; 9] = [
     STATUS_PENDING,
 ];
 
-/// Bytes that decide before the body: command, status and flags, what was asked for (two), bytes that were not kept.
+/// Control bytes before the body: command, status and flags, the request's class (two), number of dropped bytes.
 pub const CONTROLS: usize = 5;
 
-/// An answer, and what it is said to answer.
+/// An answer, and the request that it answers.
 #[derive(Debug)]
 pub struct Made {
     /// From the header on.
     pub bytes: Vec<u8>,
-    /// Its length with what was not kept.
+    /// Its length including dropped bytes.
     pub length: usize,
     /// What QUERY_INFO asked for.
     pub info_type: u8,

@@ -33,7 +33,7 @@ impl Conversation {
         }
     }
 
-    /// Lets the capture lose bytes that the other side acknowledges.
+    /// Drops bytes from the capture that the other side acknowledges.
     pub fn lose(&mut self, from: Side, bytes: &[u8]) {
         self.tcp.data(from, bytes);
         let ack = self.tcp.ack(from.other());
@@ -55,11 +55,10 @@ impl Conversation {
     }
 }
 
-/// Sends what a fuzzer made up, as messages each framed by `frame`.
+/// Sends the fuzzer's messages, each framed by `frame`.
 ///
-/// Every message stands behind a control byte and a length byte: bit 0 of the control byte is the direction, bit 1
-/// loses the message, bit 2 cuts it into small segments, bit 3 sends it without framing, and bits 4 to 7 are 256s of its
-/// length.
+/// Every message follows a control byte and a length byte: bit 0 of the control byte is the direction, bit 1 loses the message, bit 2
+/// cuts it into small segments, bit 3 sends it without framing, and bits 4 to 7 are multiples of 256 of its length.
 pub fn exchange(data: &[u8], frame: impl Fn(&[u8]) -> Vec<u8>) {
     let mut conversation = Conversation::default();
     let mut rest = data;

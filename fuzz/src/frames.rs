@@ -22,14 +22,14 @@ pub struct RawFrame<'a> {
     pub time_ns: Option<i64>,
     /// Its link type, the same for all frames of an input.
     pub link: LinkType,
-    /// What was captured.
+    /// The captured bytes.
     pub captured: &'a [u8],
     /// Its length on the wire.
     pub original_len: u32,
 }
 
-/// The frames of an input. Its first byte is the link type. Each frame stands behind four bytes: 100 µs since the one before
-/// (signed), what was cut off (in 16s), and its length (little-endian).
+/// The frames of an input. Its first byte is the link type. Each frame follows four bytes: multiples of 100 µs since the previous frame
+/// (signed), number of cut bytes (in 16s), and its length (little-endian).
 pub fn raw_frames(data: &[u8]) -> Vec<RawFrame<'_>> {
     let Some((first, mut rest)) = data.split_first() else { return Vec::new() };
     let link = LINKS[usize::from(*first) % LINKS.len()];

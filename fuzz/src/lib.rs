@@ -1,5 +1,5 @@
-//! What the fuzz targets share: ways from messages and from tunnels to the observer, what must hold of all that it
-//! says, and answers made of any bytes.
+//! Common parts of the fuzz targets: paths from messages and tunnels to the observer, invariants of its results, and answers made of any
+//! bytes.
 
 mod answer;
 mod conversation;

@@ -26,11 +26,11 @@ pub enum Carrier {
     Link(u32),
 }
 
-/// Gives an observer packets that a fuzzer made up, each behind what `carrier` is.
+/// Passes the fuzzer's packets to an observer, each after the header of `carrier`.
 ///
-/// Each header stands behind a control byte and its length. Bit 0 of the control byte puts a sound Ethernet frame behind the
-/// header, bit 1 a sound IP packet; bit 2 cuts the carrier's datagram into fragments, bit 3 cuts the frame short, bit 4 puts the
-/// whole into the same carrier once more. `carrier` gets the control byte, and says what comes before the fuzzer's header.
+/// Each header follows a control byte and its length. Bit 0 of the control byte adds a valid Ethernet frame after the header, bit 1 a
+/// valid IP packet; bit 2 cuts the carrier's datagram into fragments, bit 3 cuts the frame short, bit 4 puts the whole into the same
+/// carrier again. `carrier` gets the control byte, and returns the bytes before the fuzzer's header.
 pub fn tunnel(data: &[u8], carrier: impl Fn(u8) -> (Carrier, &'static [u8])) {
     let mut watch = Watch::default();
     let mut packets = SOUND.iter().cycle();

@@ -1,4 +1,4 @@
-//! An observer under watch: whatever came in, what it says must not contradict itself.
+//! An observer with checks: for any input its results must be consistent.
 
 use plimsoll_model::{Anomaly, Names, Outcome, Sink, Transaction};
 use plimsoll_observe::capture::{Frame, LinkType};
@@ -7,7 +7,7 @@ use plimsoll_observe::{Observed, Observer};
 /// Transactions, checked as they come.
 #[derive(Debug, Default)]
 pub struct Seen {
-    /// All of them.
+    /// All transactions.
     pub transactions: Vec<Transaction>,
 }
 
@@ -29,7 +29,7 @@ impl Sink for Seen {
     }
 }
 
-/// An observer that checks what it says.
+/// An observer that checks its results.
 pub struct Watch {
     observer: Observer<Seen>,
     frames: u64,

@@ -48,8 +48,8 @@ const STEPS: [Step; 8] = [
     ("packages", package::check),
 ];
 
-/// Workspaces of their own, which use our crates: no other step would see that they no longer compile. (libFuzzer itself wants a C++
-/// compiler, and nothing of it is needed to see whether the targets compile.)
+/// Separate workspaces that use our crates: no other step checks that they compile. (libFuzzer needs a C++ compiler, but this check does
+/// not need libFuzzer.)
 const APART: [(&str, &[&str]); 2] = [("benches/cost/Cargo.toml", &[]), ("fuzz/Cargo.toml", &["--no-default-features"])];
 
 fn format() -> Outcome {

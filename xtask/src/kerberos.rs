@@ -5,7 +5,7 @@ use crate::{Outcome, process, test};
 const PACKAGES: [&str; 3] = ["plimsoll-client", "plimsoll-drive", "plimsoll"];
 const FEATURE: &str = "plimsoll/kerberos";
 
-/// Clippy and the tests, with a KDC and a Samba of their own.
+/// Runs Clippy and the tests, with a private KDC and Samba.
 pub(crate) fn run() -> Outcome {
     let packages = PACKAGES.iter().flat_map(|package| ["--package", package]);
     let mut clippy = process::cargo(&["clippy", "--all-targets", "--features", FEATURE]);

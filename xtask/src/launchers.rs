@@ -16,7 +16,7 @@ use crate::record::running::Running;
 use crate::{Outcome, process, workspace};
 use slurm::Slurm;
 
-/// What each part runs; `$PART` is its number.
+/// The command of each part; `$PART` is its number.
 const PART: &str = "$PLIMSOLL run random-read --set size=64KiB --target \"$TARGET\" --clients 8 --threads 1 --rate 40 --warmup 500ms \
     --duration 3s --quiet --part $PART/4 --start-at $START --clock-bound 10ms --record $DIR/part-$PART";
 /// From now to the common start: four processes begin on a busy machine.

@@ -41,7 +41,7 @@ pub(crate) fn run() -> Outcome {
     Err(problems.join("\n"))
 }
 
-/// What is wrong with a package of the metadata, if anything is.
+/// The problem of a package in the metadata, if there is one.
 fn problem(package: &Value) -> Option<String> {
     let name = format!("{} {}", package["name"].as_str()?, package["version"].as_str()?);
     let licence = package["license"].as_str().unwrap_or_default();
@@ -49,7 +49,7 @@ fn problem(package: &Value) -> Option<String> {
         return Some(format!("{name}: licence {licence:?} is not accepted"));
     }
     match package["source"].as_str() {
-        // A folder of ours: only those depend on others by a version that we choose.
+        // A folder of this repository: only these depend on others by a version that we choose.
         None => {
             let dependencies = package["dependencies"].as_array()?.iter();
             let any_version = |it: &&Value| it["req"] == "*" && it["path"].is_null();

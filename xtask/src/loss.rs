@@ -15,14 +15,14 @@ use table::{Frames, Pair};
 
 use crate::{Outcome, bench::binary, process, workspace};
 
-/// Losses in percent, and the percentage of pairs that is promised to be found all the same.
+/// Losses in percent, and the minimum percentage of pairs to find.
 const LOSSES: [(u32, f64); 2] = [(1, 97.0), (5, 90.0)];
 const SEEDS: [u32; 2] = [42, 7];
-/// How far below what is possible the found pairs may stay, percentage points.
+/// Maximum difference between the found pairs and the possible ones, percentage points.
 const WITHIN: f64 = 1.0;
 /// Packet lengths at which every SMB2 pair must still be found, bytes.
 const SNAPLENS: [u32; 2] = [96, 128];
-/// Captures that lose packets, besides that of very many SMB2 operations.
+/// Captures for the test of losses, besides one with very many SMB2 operations.
 const LOSSY: [&str; 2] = ["nfs3-two-sessions.pcap", "nfs3-ipv6-op-dense.pcap"];
 /// SMB2 captures that are cut short, besides it.
 const CUT: [&str; 4] = ["smb2-clean.pcap", "smb2-one-packet-lost.pcap", "smb2-async-read.pcap", "smb2-mixed.pcap"];
@@ -82,7 +82,7 @@ struct Trial {
     folder: PathBuf,
 }
 
-/// What a damaged copy shows, as percentages of the full capture's pairs.
+/// The pairs in a damaged copy, as percentages of the full capture's pairs.
 struct Shown {
     pairs: usize,
     found: usize,
@@ -163,8 +163,7 @@ fn compare(full: &BTreeMap<Pair, Frames>, found: &BTreeMap<Pair, Frames>, surviv
     Shown { pairs: full.len(), found: found.len() - wrong, wrong, possible }
 }
 
-/// What is not as promised. Where chance dropped so many that the promise is out of reach, nearness to what is possible
-/// is all that can be asked.
+/// A missed target. If chance dropped so many packets that the target is impossible, the result must be near what is possible.
 fn judge(shown: &Shown, promised: f64) -> Option<String> {
     let (found, possible) = (shown.percent(shown.found), shown.percent(shown.possible));
     if shown.pairs == 0 {

@@ -1,7 +1,7 @@
-//! `cargo xtask newcomer`: the README's commands, word for word, on a Debian that has nothing but what the README asks for.
+//! `cargo xtask newcomer`: runs the README's commands literally, on a Debian with only the packages that the README requires.
 //!
-//! The root is made by mmdebstrap: the minimal variant with a C compiler, git and certificates. Rust, `../shared` and a fresh clone
-//! of the last commit come in by mounts and a clone of our own, in a mount namespace that goes with the last process in it.
+//! mmdebstrap creates the root: the minimal variant with a C compiler, git and certificates. Rust, `../shared` and a fresh clone of the
+//! last commit are added by mounts and a private clone, in a mount namespace that ends with its last process.
 
 use std::fs;
 use std::net::{Ipv4Addr, TcpStream};
@@ -10,7 +10,7 @@ use std::process::Command;
 
 use crate::{Outcome, process, setup, workspace};
 
-/// What the README asks for besides Rust.
+/// Packages that the README requires besides Rust.
 const PACKAGES: &str = "gcc,libc6-dev,git,ca-certificates";
 /// The sections of the README that hold a newcomer's commands; the first block of each is run.
 const SECTIONS: [&str; 2] = ["## Try it", "## Tests"];

@@ -1,4 +1,4 @@
-//! What a task gives.
+//! The result of a task.
 
-/// What a command says when it did not work.
+/// The error message of a failed command.
 pub(crate) type Outcome = Result<(), String>;

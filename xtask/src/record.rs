@@ -1,8 +1,7 @@
-//! `cargo xtask record WHAT`: captures of real servers and clients, recorded here.
+//! `cargo xtask record WHAT`: records captures of real servers and clients.
 //!
-//! As root on Linux everything runs in namespaces of its own: a server and several clients with addresses of their own,
-//! on a bridge with packets of 1,500 bytes, and nothing that was started outlives the command. Elsewhere it is the
-//! loopback interface and high ports.
+//! As root on Linux everything runs in private namespaces: a server and several clients with separate addresses, on a bridge with packets
+//! of 1,500 bytes, and no process outlives the command. Elsewhere it uses the loopback interface and high ports.
 
 mod capture;
 mod folder;
@@ -63,7 +62,7 @@ pub(crate) fn run(what: What) -> Outcome {
     }
 }
 
-/// Runs in namespaces of its own where that can be had, otherwise here.
+/// Runs in private namespaces if possible, otherwise here.
 fn inside(record: impl FnOnce() -> Outcome) -> Outcome {
     network::enter().unwrap_or_else(record)
 }

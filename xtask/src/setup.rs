@@ -1,7 +1,6 @@
-//! `cargo xtask setup`: what tests, benches and the demonstration use besides Rust.
+//! `cargo xtask setup`: optional programs for tests, benches and the demonstration.
 //!
-//! All of it is optional. As root on Debian what is missing is installed; elsewhere it is named, with what will be
-//! skipped for want of it.
+//! As root on Debian missing ones are installed; elsewhere they are named, with the tests that will be skipped without them.
 
 use std::fs;
 use std::path::{Path, PathBuf};
@@ -9,7 +8,7 @@ use std::process::{Command, Stdio};
 
 use crate::{Outcome, package, process, workspace};
 
-/// A Debian package, the program by which we know that it is there, and what is skipped without it.
+/// A Debian package, a program that shows whether it is installed, and the tests that are skipped without it.
 struct Package {
     name: &'static str,
     program: &'static str,
@@ -22,7 +21,7 @@ const fn package(name: &'static str, program: &'static str, used_for: &'static s
 
 impl Package {
     fn is_here(&self) -> bool {
-        // Debian's Python comes without what makes virtual environments, and no program tells.
+        // Debian's Python has no virtual environments by default, and no separate program shows whether it does.
         let makes_environments = || process::output(Command::new("python3").args(["-c", "import ensurepip"])).is_ok();
         process::find(self.program).is_some() && (self.name != "python3-venv" || makes_environments())
     }
@@ -57,15 +56,15 @@ const PACKAGES: [Package; 26] = [
     package("mmdebstrap", "mmdebstrap", "trying the README on a bare Debian (cargo xtask newcomer)"),
 ];
 
-/// Parts of the programs above that Debian ships by themselves: the file systems that NFS-Ganesha can export, and what a
-/// program is built with that uses libnfs (`cargo xtask bench --cost`).
+/// Parts of the programs above that Debian packages separately: the file systems that NFS-Ganesha can export, and the build dependencies
+/// of a program with libnfs (`cargo xtask bench --cost`).
 const COMPANIONS: [(&str, &[&str]); 2] =
     [("nfs-ganesha", &["nfs-ganesha-vfs", "nfs-ganesha-mem"]), ("libnfs-utils", &["libnfs-dev"])];
 
 /// Python modules with which a test reads our tables.
 const PYTHON_MODULES: [&str; 5] = ["datafusion", "duckdb", "pandas", "prometheus_client", "pyarrow"];
 
-/// Installs what is missing where it may. Fails never: what stays missing is named.
+/// Installs missing programs if it may. Never fails: programs that stay missing are named.
 pub(crate) fn run() -> Outcome {
     let missing: Vec<&Package> = PACKAGES.iter().filter(|package| !package.is_here()).collect();
     if !missing.is_empty() && process::find("apt-get").is_some() && is_root() {
@@ -109,7 +108,7 @@ fn install(missing: &[&Package]) {
     if apt_install(&names).is_ok() {
         return;
     }
-    // One that this release does not have must not keep the others out.
+    // A package that this release does not have must not prevent the others.
     for name in names {
         if let Err(error) = apt_install(&[name]) {
             println!("setup: {error}");
@@ -134,7 +133,7 @@ pub(crate) fn is_root() -> bool {
     process::output(Command::new("id").arg("-u")).is_ok_and(|id| id.trim() == "0")
 }
 
-/// Rust's libraries for the static program. Without rustup they come with the compiler, or nobody can add them.
+/// Rust's libraries for the static program. Without rustup they come with the compiler, or cannot be added.
 fn add_target() {
     if !package::static_target_is_here() && process::find("rustup").is_some() {
         let mut rustup = Command::new("rustup");

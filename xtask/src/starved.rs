@@ -20,14 +20,14 @@ use crate::bench::binary;
 /// The processors of the generator (and the hog), and of the server.
 const GENERATOR: &str = "0";
 const SERVER: &str = "1";
-/// What the hog does.
+/// Period of the hog.
 const PERIOD: Duration = Duration::from_millis(10);
 const BUSY: Duration = Duration::from_micros(8_500);
 /// No run of these takes as long.
 const HOG_ENDS: Duration = Duration::from_secs(60);
 /// Above all normal threads is enough.
 const PRIORITY: i32 = 1;
-/// The loads: what they are called, and their flags.
+/// The loads: their names and flags.
 const LOADS: [(&str, &[&str]); 3] = [
     ("closed", &["--clients", "2"]),
     ("rate", &["--clients", "2", "--rate", "500"]),
@@ -36,7 +36,7 @@ const LOADS: [(&str, &[&str]); 3] = [
 const FIXED: [&str; 12] =
     ["run", "getattr", "--threads", "1", "--warmup", "500ms", "--duration", "3s", "-q", "--json", "-", "--target"];
 
-/// So many runs of each kind.
+/// `runs` runs of each kind.
 pub(crate) fn run(runs: u32) -> Outcome {
     if std::thread::available_parallelism().map_or(1, std::num::NonZero::get) < 2 {
         return Err("needs two processors: one for the generator, one for the server".to_owned());
@@ -138,7 +138,7 @@ impl Hog {
             let ready = settle();
             let begun = Instant::now();
             let goes_on = ready.is_ok();
-            // Whoever started it waits for it.
+            // The starting thread waits for it.
             let heard = say.send(ready).is_ok();
             while goes_on && heard && !seen.load(Relaxed) && begun.elapsed() < HOG_ENDS {
                 let from = Instant::now();
@@ -170,12 +170,12 @@ fn settle() -> std::io::Result<()> {
     let mut only: libc::cpu_set_t = unsafe { std::mem::zeroed() };
     // SAFETY: processor 0 is within the set.
     unsafe { libc::CPU_SET(0, &mut only) };
-    // SAFETY: the pointer is to a whole set that outlives the call; 0 is the calling thread.
+    // SAFETY: the pointer is to a complete set that outlives the call; 0 is the calling thread.
     if unsafe { libc::sched_setaffinity(0, size_of::<libc::cpu_set_t>(), &raw const only) } != 0 {
         return Err(std::io::Error::last_os_error());
     }
     let priority = libc::sched_param { sched_priority: PRIORITY };
-    // SAFETY: the pointer is to a whole `sched_param` that outlives the call; 0 is the calling thread.
+    // SAFETY: the pointer is to a complete `sched_param` that outlives the call; 0 is the calling thread.
     if unsafe { libc::sched_setscheduler(0, libc::SCHED_FIFO, &raw const priority) } != 0 {
         return Err(std::io::Error::last_os_error());
     }

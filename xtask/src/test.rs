@@ -14,13 +14,13 @@ use tally::Tally;
 
 use crate::{Outcome, process, setup, workspace};
 
-/// Tests of a package that run one after the other, in jobs of their own beside everything else: many take `crate::alone()`, and threads
-/// in one program with the others would wait for that lock.
+/// Tests of a package that run in sequence, in separate jobs beside everything else: many take `crate::alone()`, and threads in one
+/// program with the others would wait for that lock.
 struct Serial {
     package: &'static str,
     /// The modules of all these jobs.
     modules: &'static [&'static str],
-    /// Those of the first job; the second has the rest.
+    /// The tests of the first job; the second has the rest.
     first: &'static [&'static str],
 }
 
@@ -94,7 +94,7 @@ fn is_here(needed: &str) -> bool {
     if needed.starts_with("../") { workspace::root().join(needed).exists() } else { process::find(needed).is_some() }
 }
 
-/// What is run, in the order in which it is begun: tests one at a time first, for they take longest.
+/// The jobs in their starting order: sequential tests first, because they take longest.
 fn jobs(programs: &[Program], arguments: &Arguments) -> Vec<Job> {
     let (mut serial, mut others) = (Vec::new(), Vec::new());
     for program in programs {
@@ -116,7 +116,7 @@ fn without(modules: &[&'static str]) -> Vec<&'static str> {
     modules.iter().flat_map(|module| ["--skip", module]).collect()
 }
 
-/// Runs jobs side by side, prints what each said when it has ended, and counts.
+/// Runs jobs in parallel, prints the output of each after its end, and counts results.
 fn watch(jobs: Vec<Job>, print: impl Fn(&str) + Sync) -> (Tally, Outcome) {
     let failed = Mutex::new((Tally::default(), Vec::new()));
     let waiting = Mutex::new(jobs.into_iter());

@@ -1,6 +1,6 @@
-//! `cargo xtask verify`: every proof that takes too long for `check`, and a page of what each found, when and at which commit.
+//! `cargo xtask verify`: runs every proof that takes too long for `check`, and writes a page with the result, time and commit of each.
 //!
-//! The page is `docs/verified.md`. A proof that has ended, passed or not, replaces its section there: proofs can be run one by one.
+//! The page is `docs/verified.md`. A proof that has ended, passed or not, replaces its section there, so proofs can be run one by one.
 
 use std::fmt::Write as _;
 use std::fs;
@@ -13,14 +13,14 @@ use crate::{Outcome, process, workspace};
 /// Where the sections go.
 const PAGE: &str = "docs/verified.md";
 
-/// A proof: what it shows, and how it is run.
+/// A proof: its claim, and its command.
 struct Proof {
     claim: &'static str,
     /// Arguments of cargo.
     arguments: &'static [&'static str],
     /// Programs that it needs, and their Debian packages.
     needs: Option<(&'static [&'static str], &'static str)>,
-    /// What it prints in lines that begin with one of these are its figures.
+    /// Prefixes of the output lines with its figures.
     figures: &'static [&'static str],
 }
 
@@ -185,7 +185,7 @@ const fn program(name: &'static str) -> [&'static str; 9] {
     ["test", "--profile", "quick", "--workspace", "--test", "all", name, "--", "--nocapture"]
 }
 
-/// What came of a proof.
+/// The result of a proof.
 struct Found {
     outcome: Outcome,
     minutes: f64,
@@ -241,7 +241,7 @@ fn prove(proof: &Proof) -> Found {
     Found { outcome, minutes: begun.elapsed().as_secs_f64() / 60.0, figures }
 }
 
-/// Whether this machine has what a proof needs.
+/// Whether this machine can run a proof.
 fn has(proof: &Proof) -> Outcome {
     let Some((programs, packages)) = proof.needs else { return Ok(()) };
     match programs.iter().find(|program| process::find(program).is_none()) {
@@ -250,7 +250,7 @@ fn has(proof: &Proof) -> Outcome {
     }
 }
 
-/// Runs a command, shows what it prints, and gives each line to `take`.
+/// Runs a command, prints its output, and passes each line to `take`.
 fn watch(mut command: Command, mut take: impl FnMut(&str)) -> Outcome {
     process::show(&command);
     command.env("PLIMSOLL_EXACT", "1").stdout(Stdio::piped());
@@ -265,7 +265,7 @@ fn watch(mut command: Command, mut take: impl FnMut(&str)) -> Outcome {
     if status.success() { Ok(()) } else { Err(status.to_string()) }
 }
 
-/// What a proof found, for the page.
+/// The result of a proof, for the page.
 fn section(proof: &Proof, found: &Found, commit: &str) -> Result<String, String> {
     let date = process::output(Command::new("date").args(["--utc", "+%Y-%m-%d"]))?;
     let outcome = if found.outcome.is_ok() { "Holds" } else { "**Does not hold**" };
@@ -281,7 +281,7 @@ fn section(proof: &Proof, found: &Found, commit: &str) -> Result<String, String>
     Ok(section)
 }
 
-/// The page with another section for a claim. Sections are those of the proofs, in their order.
+/// The page with a new section for a claim. Sections are in the order of the proofs.
 fn page(old: &str, claim: &str, new: &str) -> String {
     let mut page =
         "# What was verified\n\nEach section is written by `cargo xtask verify` when its proof has ended.\n".to_owned();

@@ -20,7 +20,7 @@ use plimsoll_model::{Endpoint, Names, Symbol};
 use crate::measured::{Measured, Watch};
 use crate::operation::Case;
 
-/// Does `count` operations, `depth` of them outstanding, after a tenth as many that are not measured.
+/// Performs `count` operations with `depth` outstanding ones, after a tenth as many that are not measured.
 pub fn run(operation: Case, target: &str, depth: usize, count: u64) -> Result<Measured, Box<dyn Error>> {
     let mut hand = Hand::new(operation, target)?;
     hand.exchange(depth, count / 10)?;
@@ -31,7 +31,7 @@ pub fn run(operation: Case, target: &str, depth: usize, count: u64) -> Result<Me
 
 type Client = Blocking<Box<dyn plimsoll_client::Client>>;
 
-/// A connection that is logged on, and what is sent on it.
+/// A connection after logon, and its request.
 struct Hand {
     operation: Case,
     stream: TcpStream,
@@ -39,7 +39,7 @@ struct Hand {
     first: Vec<u8>,
     /// The close.
     second: Vec<u8>,
-    /// That of the next request.
+    /// The number of the next request.
     number: u64,
     offset: u64,
     /// Bytes to send, and bytes that arrived.
@@ -197,7 +197,7 @@ fn number(operation: Case, request: &[u8]) -> Result<u64, Box<dyn Error>> {
     Ok(u32::from_be_bytes(request.get(XID..XID + 4).ok_or(short)?.try_into()?).into())
 }
 
-/// The message at the front, and what is behind it.
+/// The first message, and the bytes after it.
 fn message(bytes: &[u8]) -> Option<(&[u8], &[u8])> {
     let mark = u32::from_be_bytes(bytes.get(..MARK)?.try_into().ok()?);
     bytes.split_at_checked(MARK + (mark & 0x7fff_ffff) as usize)

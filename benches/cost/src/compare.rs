@@ -87,7 +87,7 @@ fn round(
     Ok(())
 }
 
-/// Runs a client program, and reads what it says.
+/// Runs a client program, and reads its result.
 pub fn measure(mut command: Command) -> Result<Measured, Box<dyn Error>> {
     let output = command.stderr(Stdio::inherit()).output()?;
     let line = String::from_utf8_lossy(&output.stdout);
@@ -109,7 +109,7 @@ impl Costs {
         self.clients.entry(client).or_default().push(measured.cost_us());
     }
 
-    /// What an operation cost a client, µs.
+    /// A client's cost of an operation, µs.
     fn of(&self, client: &str) -> Option<f64> {
         self.clients.get(client).map(|rounds| median(rounds))
     }
@@ -128,8 +128,8 @@ impl Costs {
         median(&ratios)
     }
 
-    /// Each promise, and what was not promised but belongs beside it: the ratio, that of the same requests sent by hand, its
-    /// limit, and whether it is kept.
+    /// Each target, and related ratios without a target: the ratio, that of the same requests sent by hand, its limit, and whether it is
+    /// met.
     fn promises(&self, operation: Case, depth: usize) -> Vec<String> {
         let line = |name: &str, others: &[f64], limit: Option<f64>| {
             let (ratio, by_hand) = (self.ratio("plimsoll", others), self.ratio("by hand", others));
@@ -158,7 +158,7 @@ pub fn median(of: &[f64]) -> f64 {
     sorted.get(sorted.len() / 2).copied().unwrap_or(f64::NAN)
 }
 
-/// What the file that is read holds.
+/// The content of the read file.
 pub fn content() -> Vec<u8> {
     (0..SIZE).map(|at| ((at * 31) >> 3) as u8).collect()
 }

@@ -1,12 +1,12 @@
-//! The bare exchange: so many bytes there, so many back, and nothing else.
+//! A bare exchange: a fixed number of bytes in each direction.
 
 use std::io::{self, Read, Write};
 use std::net::{SocketAddr, TcpListener, TcpStream};
 
 use crate::measured::{Measured, Watch};
 
-/// Answers each `request` bytes with `answer` bytes, on one connection, until it closes; writes together what it read
-/// together. The first line of output is the address.
+/// Answers each `request` bytes with `answer` bytes, on one connection, until it closes; answers requests that were read together with
+/// one write. The first line of output is the address.
 pub fn serve(request: usize, answer: usize) -> io::Result<()> {
     let listener = TcpListener::bind("127.0.0.1:0")?;
     println!("{}", listener.local_addr()?);
@@ -28,7 +28,7 @@ pub fn serve(request: usize, answer: usize) -> io::Result<()> {
     }
 }
 
-/// Exchanges, `depth` of them outstanding; what is due together is written together.
+/// Performs exchanges, with `depth` outstanding ones; writes due requests together.
 pub fn exchange(to: SocketAddr, request: usize, answer: usize, depth: usize, count: u64) -> io::Result<Measured> {
     let mut stream = TcpStream::connect(to)?;
     stream.set_nodelay(true)?;

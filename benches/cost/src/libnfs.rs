@@ -4,7 +4,7 @@ use std::error::Error;
 use std::path::{Path, PathBuf};
 use std::process::Command;
 
-/// Builds the program in `folder`; `None`, with a word on standard error, where there is no C compiler or no libnfs.
+/// Builds the program in `folder`; `None`, with a note on standard error, without a C compiler or libnfs.
 pub fn build(folder: &Path) -> Result<Option<PathBuf>, Box<dyn Error>> {
     let (source, program) = (folder.join("libnfs.c"), folder.join("libnfs"));
     std::fs::write(&source, include_str!("libnfs.c"))?;

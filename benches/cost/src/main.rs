@@ -1,7 +1,7 @@
-//! What an operation costs the client, in processor time: Plimsoll beside the same requests sent by hand, a bare TCP echo
-//! of the same sizes, the smb2 crate and libnfs, against the same Samba and NFS-Ganesha, in turns. `cargo xtask bench --cost` builds and runs it.
+//! The client's cost of an operation in CPU time: Plimsoll compared with the same requests sent by hand, a bare TCP echo of the same
+//! sizes, the smb2 crate and libnfs, against the same Samba and NFS-Ganesha, alternately. `cargo xtask bench --cost` builds and runs it.
 //!
-//! Each client is a process of its own, so that its processor time is its own.
+//! Each client is a separate process, so that its CPU time is separate.
 
 mod by_hand;
 mod compare;

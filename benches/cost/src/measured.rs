@@ -1,8 +1,8 @@
-//! What a client program reports: a line of numbers on its standard output.
+//! The result of a client program: a line of numbers on its standard output.
 
 use std::time::{Duration, Instant};
 
-/// What a client did after its warm-up.
+/// A client's numbers after its warm-up.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Measured {
     /// Operations.
@@ -50,7 +50,7 @@ impl Watch {
         Self { cpu: cpu_time(), started: Instant::now() }
     }
 
-    /// What so many operations took.
+    /// The cost of `operations` operations.
     pub fn stop(&self, operations: u64) -> Measured {
         let (cpu, elapsed) = (cpu_time() - self.cpu, self.started.elapsed());
         Measured { operations, cpu, elapsed, request: 0, answer: 0 }
@@ -62,10 +62,10 @@ fn cpu_time() -> Duration {
     Duration::new(time.tv_sec.unsigned_abs(), u32::try_from(time.tv_nsec).unwrap_or(0))
 }
 
-/// Processor time of all processes that this one started and that have ended.
+/// CPU time of all ended child processes.
 pub fn children() -> Duration {
-    // SAFETY: all zeros is a valid `rusage`, which is numbers only, and the pointer is to a whole one that outlives the
-    // call. It cannot fail with these arguments.
+    // SAFETY: all zeros is a valid `rusage`, which only has numbers, and the pointer is to a complete one that outlives the call. The
+    // call cannot fail with these arguments.
     let usage = unsafe {
         let mut usage: libc::rusage = std::mem::zeroed();
         libc::getrusage(libc::RUSAGE_CHILDREN, &raw mut usage);

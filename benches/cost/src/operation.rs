@@ -1,4 +1,4 @@
-//! What is measured.
+//! The measured operations.
 
 /// One kind of operation.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -7,15 +7,15 @@ pub enum Case {
     SmbRead1,
     /// SMB2 READ of 8 KiB.
     SmbRead8k,
-    /// SMB2 CREATE of a file that is there, and CLOSE: two exchanges.
+    /// SMB2 CREATE of an existing file, and CLOSE: two exchanges.
     SmbCreateClose,
     /// NFS3 GETATTR of a known handle.
     NfsGetattr,
     /// NFS3 READ of 8 KiB.
     NfsRead8k,
-    /// SMB2 READs of 1 MiB, one behind the other.
+    /// Consecutive SMB2 READs of 1 MiB.
     SmbStream,
-    /// NFS3 READs of 1 MiB, one behind the other.
+    /// Consecutive NFS3 READs of 1 MiB.
     NfsStream,
 }
 

@@ -15,8 +15,7 @@ use plimsoll_workload::{Load, Pause, Phases};
 use crate::measured::Measured;
 use crate::operation::Case;
 
-/// Does a tenth of `count` operations more than that, so that what is measured is about as many; the engine tells its own
-/// processor time.
+/// Performs a tenth more than `count` operations, so that about `count` are measured; the engine reports its own CPU time.
 pub fn run(operation: Case, target: &str, depth: usize, count: u64) -> Result<Measured, Box<dyn Error>> {
     let mut names = Names::default();
     let server = connect::open(&Target::parse(target)?, &ConnectOptions::default(), &mut names)?;
@@ -81,7 +80,7 @@ impl Sink for Sizes {
 struct ScriptSlot {
     operation: Case,
     file: Option<FileKey>,
-    /// Which operation of all slots is next, and by how much the one behind it is further.
+    /// The next operation of all slots, and the distance to the one after it.
     number: u64,
     step: u64,
     /// How many it is still to do.

@@ -41,12 +41,12 @@ impl Servers {
         Ok(Self { samba, ganesha, scratch: Scratch::new("cost") })
     }
 
-    /// A folder for what is built.
+    /// A folder for build outputs.
     pub fn folder(&self) -> &Path {
         self.scratch.path()
     }
 
-    /// The target's URL as Plimsoll writes it. Everybody logs on as a guest, so that nobody signs.
+    /// The target's URL for Plimsoll. All clients log on as guests, so there is no signing.
     pub fn target(&self, operation: Case) -> String {
         if operation.is_smb() {
             format!("smb://{}@{}/{}", self.user(), self.samba.address(), self.share())
@@ -65,7 +65,7 @@ impl Servers {
         Share::Guest.name()
     }
 
-    /// Who logs on to it.
+    /// The user who logs on to it.
     pub fn user(&self) -> &'static str {
         "Guest"
     }
@@ -112,8 +112,8 @@ impl Servers {
         let mut ticks = 0;
         for process in std::fs::read_dir("/proc")? {
             let Ok(stat) = std::fs::read_to_string(process?.path().join("stat")) else { continue };
-            // proc(5): behind the name in parentheses: state, ppid, pgrp, … utime and stime are fields 14 and 15, and
-            // those of children that have ended 16 and 17.
+            // proc(5): after the name in parentheses: state, ppid, pgrp, … utime and stime are fields 14 and 15, and those of ended
+            // children 16 and 17.
             let Some((_, fields)) = stat.rsplit_once(") ") else { continue };
             let fields: Vec<&str> = fields.split(' ').collect();
             let own = stat.split(' ').next() == Some(&leader);

@@ -13,7 +13,7 @@ use smb2::types::{Command, FileId};
 use crate::measured::{Measured, Watch};
 use crate::operation::{Case, FILE, SIZE};
 
-/// Does `count` operations, `depth` of them at a time.
+/// Performs `count` operations, `depth` of them at a time.
 pub fn run(
     operation: Case,
     to: SocketAddr,

@@ -1,4 +1,4 @@
-//! A cached file read in pieces of 1 MiB: Plimsoll beside smbclient and nfs-cat, which throw away what they read.
+//! A cached file read in pieces of 1 MiB: Plimsoll compared with smbclient and nfs-cat, which discard the data.
 
 use std::error::Error;
 use std::process::{Command, Stdio};
@@ -16,7 +16,7 @@ const DEPTH: usize = 2;
 const MB: f64 = 1e6;
 const GIB: f64 = (1u64 << 30) as f64;
 
-/// What a program moved, and what that took.
+/// The data that a program moved, and its cost.
 #[derive(Clone, Copy)]
 struct Moved {
     rate: f64,
@@ -72,7 +72,7 @@ fn ours(servers: &Servers, operation: Case) -> Result<Moved, Box<dyn Error>> {
     Ok(Moved::new(operations << 20, elapsed, cpu))
 }
 
-/// The other program, with the file and without.
+/// The other program, with the file and without it.
 fn reader(servers: &Servers, operation: Case) -> Result<Moved, Box<dyn Error>> {
     let command = |read: bool| {
         if operation.is_smb() {

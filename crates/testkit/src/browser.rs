@@ -11,7 +11,7 @@ use std::time::{Duration, Instant};
 /// A browser that has said nothing for this long hangs.
 const PATIENCE: Duration = Duration::from_secs(120);
 
-/// Remembers every chart by its name, so that a test can ask what it shows. The page itself has nothing for tests.
+/// Stores every chart by its name, so that a test can query it. The page itself has no test code.
 const REMEMBER_CHARTS: &str = "
     window.charts = {};
     let library;
@@ -31,7 +31,7 @@ pub fn name() -> Option<&'static str> {
     found
 }
 
-/// A browser with one page, without a network, and a folder of its own; all three go with it.
+/// A browser with one page, without a network, and with a private folder; dropping it removes all three.
 pub struct Browser {
     child: Child,
     to: ChildStdin,
@@ -51,7 +51,7 @@ impl Browser {
         let name = name()?;
         let folder = std::env::temp_dir().join(format!("plimsoll-html-{test}-{}", std::process::id()));
         std::fs::create_dir_all(&folder).unwrap();
-        // The protocol is spoken on descriptors 3 and 4; what the browser prints goes nowhere.
+        // The protocol uses descriptors 3 and 4; the browser's own output is discarded.
         let mut child = Command::new("sh")
             .args(["-c", "exec \"$@\" 3<&0 4>&1 </dev/null >/dev/null 2>&1", "sh", name])
             .args(["--headless", "--no-sandbox", "--disable-gpu", "--disable-quic", "--no-first-run"])
@@ -100,7 +100,7 @@ impl Browser {
         self.size(1360, 900);
     }
 
-    /// Sends a command and waits for its answer; what else comes is kept.
+    /// Sends a command and waits for its answer; stores other messages.
     pub fn call(&mut self, method: &str, params: Value) -> Value {
         self.last_id += 1;
         let id = self.last_id;
@@ -159,7 +159,7 @@ impl Browser {
         self.call("Emulation.setDeviceMetricsOverride", size);
     }
 
-    /// What the reader's system says: `screen` or `print`, `light` or `dark`.
+    /// The reader's system settings: `screen` or `print`, `light` or `dark`.
     pub fn media(&mut self, media: &str, scheme: &str) {
         let features = json!([{ "name": "prefers-color-scheme", "value": scheme }]);
         self.call("Emulation.setEmulatedMedia", json!({ "media": media, "features": features }));
@@ -242,7 +242,7 @@ impl Browser {
 
     /// Everything that the page complained of, and everything that it asked a network for.
     pub fn complaints(&mut self) -> Vec<String> {
-        // Whatever was on its way has come when this has.
+        // Earlier events have arrived when this answer has.
         self.value("1");
         let outside = |event: &Value| {
             let url = event["params"]["request"]["url"].as_str().unwrap_or_default();
@@ -280,7 +280,7 @@ impl Browser {
         write_base64(file, &pdf["data"]);
     }
 
-    /// A folder for what the test writes; it goes with the browser.
+    /// A folder for the test's files, removed with the browser.
     pub fn folder(&self) -> &Path {
         &self.folder
     }
@@ -300,7 +300,7 @@ fn write_base64(file: &Path, data: &Value) {
 
 impl Drop for Browser {
     fn drop(&mut self) {
-        // It ends when told to, or else by force; its own children follow it.
+        // It ends on request, or otherwise by force; its child processes follow.
         let _ = self.to.write_all(b"{\"id\":0,\"method\":\"Browser.close\"}\0");
         let end = Instant::now() + Duration::from_secs(10);
         while matches!(self.child.try_wait(), Ok(None)) && Instant::now() < end {

@@ -1,7 +1,7 @@
 //! Programs that a test starts.
 //!
-//! What they say goes to files: nobody has to read a pipe for them to go on. Every wait for them has a limit, whose end is a
-//! failure that shows what they said, and none outlives its test.
+//! Their output goes to files, so they never block on a full pipe. Every wait has a time limit; exceeding it is a failure that shows the
+//! output. No program outlives its test.
 
 use std::fs::File;
 use std::io::{self, Write};
@@ -13,9 +13,9 @@ use rustix::process::{Pid, Signal, kill_process};
 
 use crate::servers::Scratch;
 
-/// Nothing that a test waits for takes half as long, on a machine that does other things too.
+/// At least twice the longest wait of a test on a busy machine.
 pub const LIMIT: Duration = Duration::from_secs(240);
-/// Between looks at what a program is doing.
+/// Interval between checks of a program.
 const GLANCE: Duration = Duration::from_millis(2);
 
 /// Runs a program, with nothing to read, to its end.
@@ -26,7 +26,7 @@ pub fn output(command: &mut Command) -> Output {
     output_within(command, LIMIT)
 }
 
-/// The same with a limit of its own.
+/// The same with this limit.
 ///
 /// # Panics
 /// It cannot be started, or takes longer.
@@ -42,7 +42,7 @@ pub fn output_fed(command: &mut Command, input: Vec<u8>) -> Output {
     let scratch = Scratch::new("command");
     let mut running = started(Running::spawn(command.stdin(Stdio::piped()), scratch.path()), command);
     if let Some(mut pipe) = running.child.stdin.take() {
-        // In a thread: whoever reads nothing would keep us waiting. What is not read is no failure.
+        // In a thread, because a program that does not read would block us. Unread input is not a failure.
         std::thread::spawn(move || pipe.write_all(&input));
     }
     running.end()
@@ -59,15 +59,15 @@ pub struct Running {
     command: String,
     /// Where the files `out` and `err` are.
     folder: PathBuf,
-    /// That folder, where it is nobody else's.
+    /// That folder, if it is private.
     _own: Option<Scratch>,
 }
 
 impl Running {
-    /// Starts a program with nothing to read. What it says is for [`Running::said`] and [`Running::end`].
+    /// Starts a program without input. [`Running::said`] and [`Running::end`] return its output.
     ///
     /// # Errors
-    /// It cannot be started: it is not there, perhaps.
+    /// It cannot be started, for example because it is missing.
     pub fn start(command: &mut Command) -> io::Result<Self> {
         let scratch = Scratch::new("command");
         let mut running = Self::start_in(command, scratch.path())?;
@@ -75,7 +75,7 @@ impl Running {
         Ok(running)
     }
 
-    /// The same; what it says goes to the files `out` and `err` of a folder.
+    /// The same; its output goes to the files `out` and `err` of a folder.
     ///
     /// # Errors
     /// It cannot be started, or there is no such folder.
@@ -83,7 +83,7 @@ impl Running {
         Self::spawn(command.stdin(Stdio::null()), folder)
     }
 
-    /// Starts a program that reads a pipe of ours. What it says is for [`Running::said`] and [`Running::end`].
+    /// Starts a program with a pipe as input. [`Running::said`] and [`Running::end`] return its output.
     ///
     /// # Errors
     /// It cannot be started.
@@ -118,7 +118,7 @@ impl Running {
     /// Ends it at once.
     pub fn kill(self) {}
 
-    /// What it has written so far to `out` and to `err`.
+    /// Its output so far: `out` and `err`.
     #[must_use]
     pub fn said(&self) -> [String; 2] {
         ["out", "err"].map(|name| String::from_utf8_lossy(&self.bytes(name)).into_owned())
@@ -177,7 +177,7 @@ impl Running {
         self.end_within(LIMIT)
     }
 
-    /// The same with a limit of its own.
+    /// The same with this limit.
     ///
     /// # Panics
     /// It takes longer.
@@ -190,7 +190,7 @@ impl Running {
 
 impl Drop for Running {
     fn drop(&mut self) {
-        // What has ended already is not there to be killed.
+        // A program that has ended cannot be killed.
         let _ = self.child.kill();
         let _ = self.child.wait();
     }

@@ -5,7 +5,7 @@
 pub struct Frame {
     /// Time of capture, ns since the Unix epoch.
     pub time_ns: i64,
-    /// What was kept of it.
+    /// The captured bytes.
     pub bytes: Vec<u8>,
     /// Its length on the wire, bytes.
     pub original_len: u32,
@@ -27,7 +27,7 @@ pub enum Link {
 }
 
 impl Link {
-    /// All of them.
+    /// All link types.
     pub const ALL: [Link; 5] = [Link::Ethernet, Link::Cooked1, Link::Cooked2, Link::Null, Link::RawIp];
 
     /// Its number in the registry.

@@ -1,4 +1,4 @@
-//! Network namespaces of a test's own: interfaces and addresses that no other program sees.
+//! Network namespaces for tests: interfaces and addresses that no other program sees.
 
 use std::fs::File;
 use std::io;
@@ -34,10 +34,10 @@ impl Namespace {
         Ok(namespace)
     }
 
-    /// Runs something in it, in another thread. Programs and threads that it starts stay there.
+    /// Runs `act` in the namespace, in another thread. Programs and threads that it starts stay there.
     ///
     /// # Panics
-    /// As `act` does.
+    /// If `act` does.
     pub fn within<T: Send>(&self, act: impl FnOnce() -> T + Send) -> T {
         let there = || {
             move_into_link_name_space(self.0.as_fd(), Some(LinkNameSpaceType::Network)).expect("a network namespace");

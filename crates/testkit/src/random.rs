@@ -1,6 +1,6 @@
 //! Numbers drawn the same way on every machine.
 
-/// SplitMix64 (Steele, Lea, Flood 2014): every seed is a sequence of its own.
+/// SplitMix64 (Steele, Lea, Flood 2014): every seed gives a separate sequence.
 #[derive(Clone, Debug)]
 pub struct Random(u64);
 

@@ -12,7 +12,7 @@ pub const FIRST_OF_LINUX_5_1: u32 = 424;
 /// `epoll_pwait2`, of Linux 5.11.
 pub const EPOLL_PWAIT2: u32 = 441;
 
-/// From now on this thread, and what it starts, gets `error` from all system calls of this number and above.
+/// From now on this thread, and all that it starts, gets `error` from all system calls from number `first` on.
 ///
 /// # Errors
 /// The kernel has no filters.

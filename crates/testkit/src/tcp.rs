@@ -5,9 +5,9 @@ use std::net::SocketAddr;
 /// An end of a connection.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Side {
-    /// The one that opened it.
+    /// The end that opened the connection.
     Client = 0,
-    /// The other one.
+    /// The other end.
     Server = 1,
 }
 
@@ -66,7 +66,7 @@ impl Segment {
     }
 }
 
-/// A TCP connection. The segments it makes acknowledge all that the other side has made before.
+/// A TCP connection. Its segments acknowledge all that the other side has sent before.
 #[derive(Clone, Debug)]
 pub struct Tcp {
     ends: [SocketAddr; 2],
@@ -125,7 +125,7 @@ impl Tcp {
         self.make(from, ACK, &[])
     }
 
-    /// The end of what a side has to say.
+    /// The end of a side's stream.
     pub fn fin(&mut self, from: Side) -> Segment {
         let segment = self.make(from, FIN | ACK, &[]);
         let at = from as usize;

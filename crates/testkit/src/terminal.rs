@@ -1,4 +1,4 @@
-//! Programs in a terminal: a pseudo-terminal of a given size, and what they write to it.
+//! Programs in a pseudo-terminal of a given size, and their output.
 
 use std::fs::{File, OpenOptions};
 use std::io::{self, Read, Write};
@@ -17,7 +17,7 @@ use crate::command::LIMIT;
 /// Rows of a terminal, where no test says otherwise.
 const ROWS: u16 = 40;
 
-/// What a program in a terminal wrote, and how it ended.
+/// The output of a program in a terminal, and its exit status.
 #[derive(Debug)]
 pub struct Session {
     /// How it ended.
@@ -27,14 +27,14 @@ pub struct Session {
 }
 
 impl Session {
-    /// What was written, as text.
+    /// The output as text.
     #[must_use]
     pub fn text(&self) -> String {
         String::from_utf8_lossy(&self.bytes).into_owned()
     }
 }
 
-/// Runs a program to its end with all its streams on a terminal of so many columns. `keys` are typed before it starts.
+/// Runs a program to its end with all its streams on a terminal with this number of columns. `keys` are typed before it starts.
 ///
 /// # Panics
 /// It cannot be started, or takes longer than [`LIMIT`].
@@ -44,7 +44,7 @@ pub fn session(command: &mut Command, columns: u16, keys: &str) -> Session {
     let child = command.stdin(end()).stdout(end()).stderr(end()).spawn();
     let mut child = child.unwrap_or_else(|error| panic!("{command:?} does not start: {error}"));
     master.write_all(keys.as_bytes()).expect("the terminal takes keys");
-    // Once nobody has the other end open, reading fails: that is the end.
+    // When the other end has no open descriptor any more, reading fails: that is the end.
     drop((slave, std::mem::replace(command, Command::new("true"))));
     let (done, read) = mpsc::channel();
     thread::spawn(move || {
@@ -66,11 +66,11 @@ pub struct InTerminal {
     child: Child,
     master: File,
     slave: OwnedFd,
-    /// What it has written so far.
+    /// Its output so far.
     bytes: Arc<Mutex<Vec<u8>>>,
 }
 
-/// Starts a program with all its streams on a terminal of so many columns and rows.
+/// Starts a program with all its streams on a terminal with this number of columns and rows.
 ///
 /// # Panics
 /// It cannot be started.
@@ -124,10 +124,10 @@ impl InTerminal {
         self.bytes.lock().unwrap_or_else(PoisonError::into_inner).clone()
     }
 
-    /// Waits until what it has written is as it should be.
+    /// Waits until `so` accepts its output.
     ///
     /// # Panics
-    /// It is not within [`LIMIT`].
+    /// It does not within [`LIMIT`].
     pub fn wait_until(&self, so: impl Fn(&[u8]) -> bool) {
         let begun = Instant::now();
         while !so(&self.bytes()) {
@@ -137,7 +137,7 @@ impl InTerminal {
         }
     }
 
-    /// Waits for the program's end, and for what it wrote last.
+    /// Waits for the program's end, and for its last output.
     ///
     /// # Panics
     /// It takes longer than [`LIMIT`].
@@ -161,7 +161,7 @@ impl InTerminal {
 
 impl Drop for InTerminal {
     fn drop(&mut self) {
-        // What has ended already is not there to be killed.
+        // A program that has ended cannot be killed.
         let _ = self.child.kill();
         let _ = self.child.wait();
     }

@@ -15,7 +15,7 @@ pub struct Tmux {
 }
 
 impl Tmux {
-    /// Starts it with so many columns and rows.
+    /// Starts it with this number of columns and rows.
     ///
     /// # Errors
     /// This machine has no tmux.

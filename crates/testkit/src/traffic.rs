@@ -10,7 +10,7 @@ use crate::{frame, ip};
 const TCP: u8 = 6;
 const UDP: u8 = 17;
 
-/// Frames under construction. Each frame comes [`Traffic::step_ns`] after the one before.
+/// Frames under construction. Each frame comes [`Traffic::step_ns`] after the previous one.
 #[derive(Clone, Debug)]
 pub struct Traffic {
     /// The link layer of all frames.
@@ -23,7 +23,7 @@ pub struct Traffic {
     pub time_ns: i64,
     /// Time from one frame to the next, ns.
     pub step_ns: i64,
-    /// What is there so far.
+    /// The frames so far.
     pub frames: Vec<Frame>,
     ip_id: u32,
 }

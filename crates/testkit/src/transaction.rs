@@ -1,4 +1,4 @@
-//! Transactions, which a test changes where it wants something else.
+//! Transactions with default values, which a test changes.
 
 use std::net::{IpAddr, Ipv4Addr};
 

@@ -1,7 +1,7 @@
-//! Plimsoll beside other programs, on the same captures and the same core, in turns.
+//! Compares Plimsoll with other programs, on the same captures and the same core, alternately.
 //!
-//! Promises are judged by processor time: with all input in the page cache it is what a program takes of a core that
-//! it has to itself, and what others do on the machine meanwhile does not change it. Wall time stands beside it.
+//! The limits apply to CPU time: with all input in the page cache it is the program's use of its core, and other work on the machine does
+//! not change it. Wall time is shown too.
 
 use std::ffi::OsStr;
 use std::path::Path;
@@ -12,16 +12,16 @@ use super::measured::{Bench, Taken, median};
 use super::programs::Program;
 use crate::Outcome;
 
-/// What the project promises: so many times the operations per second of each, on op-dense traffic.
+/// The project's target: this multiple of the operations per second of each, on op-dense traffic.
 const TIMES_TSHARK: f64 = 50.0;
 const TIMES_NFSTRACE: f64 = 10.0;
-/// So much of the rate of a loop over a memory map, on bulk traffic.
+/// The target on bulk traffic: this fraction of the rate of a loop over a memory map.
 const SHARE_OF_WALK: f64 = 0.60;
 /// Memory on a capture ten times as long, KiB at most, and how much more than on the short one is measuring error.
 const PEAK_KIB: u64 = 64 << 10;
 const PEAK_ERROR_KIB: u64 = 1 << 10;
 
-/// Compares, in so many rounds, and prints the tables.
+/// Compares in `rounds` rounds, and prints the tables.
 pub(crate) fn run(rounds: usize) -> Outcome {
     let plimsoll = binary::plimsoll()?;
     let (Some(op_dense), Some(bulk)) = (inputs::op_dense()?, inputs::bulk()?) else {
@@ -37,7 +37,7 @@ pub(crate) fn run(rounds: usize) -> Outcome {
     memory(&bench, &plimsoll, &[(op_dense.name, &dense), (bulk.name, &bulky)])
 }
 
-/// What one program took in all rounds.
+/// One program's times in all rounds.
 #[derive(Default)]
 struct Rounds(Vec<Taken>);
 
@@ -55,7 +55,7 @@ impl Rounds {
     }
 }
 
-/// Operations per second beside the other programs'.
+/// Operations per second compared with the other programs'.
 fn operations(bench: &Bench, name: &str, captures: &Captures, plimsoll: &Path, rounds: usize) -> Outcome {
     let programs = Program::all(plimsoll);
     let mut taken: Vec<(Rounds, u64)> = programs.iter().map(|_| (Rounds::default(), 0)).collect();
@@ -100,14 +100,14 @@ fn operations(bench: &Bench, name: &str, captures: &Captures, plimsoll: &Path, r
     Ok(())
 }
 
-/// The rate on large packets beside that of a loop over a memory map.
+/// The rate on large packets compared with a loop over a memory map.
 fn walk(bench: &Bench, name: &str, captures: &Captures, plimsoll: &Path, rounds: usize) -> Outcome {
     let walker = binary::build("xtask", "xtask")?;
     let capture = captures.long.as_os_str();
     let program = Program::Plimsoll(plimsoll.to_owned());
     read_once(&captures.long)?;
     let (mut ours, mut loops) = (Rounds::default(), Rounds::default());
-    // Short runs: more of them, for the same time.
+    // Runs are short, so there are more of them in the same time.
     for _ in 0..rounds.saturating_mul(3) {
         ours.0.push(program.run(bench, &captures.long)?.0);
         loops.0.push(bench.run(&walker, &[OsStr::new("walk"), capture])?.0);

@@ -1,5 +1,4 @@
-//! What an operation costs its client: a program of its own (`benches/cost`), because other client libraries are not to
-//! come into Plimsoll's tree.
+//! The client's cost of an operation: a separate program (`benches/cost`), to keep other client libraries out of Plimsoll's dependencies.
 
 use crate::{Outcome, process, setup, workspace};
 
@@ -21,7 +20,7 @@ const NEEDED: [(&str, &str); 4] = [
     ("nfs-cat", "libnfs-utils"),
 ];
 
-/// Builds the program for release, in a folder of its own, and runs it.
+/// Builds the program for release, in a separate folder, and runs it.
 pub(crate) fn run(rounds: usize) -> Outcome {
     let (source, target) = (workspace::root().join("benches/cost"), workspace::root().join("target/cost"));
     let mut build = process::cargo(&["build", "--release", "--manifest-path"]);

@@ -1,4 +1,4 @@
-//! The big captures: small ones many times over, on other ports, in target/bench.
+//! The big captures in target/bench: copies of small ones with other ports.
 
 use std::fs;
 use std::path::{Path, PathBuf};
@@ -11,7 +11,7 @@ use crate::{process, workspace};
 const OP_DENSE_BYTES: u64 = 400_000_000;
 const BULK_BYTES: u64 = 900_000_000;
 
-/// A kind of traffic and what it is made of.
+/// A kind of traffic and its source.
 pub(crate) struct Traffic {
     pub(crate) name: &'static str,
     source: PathBuf,
@@ -84,7 +84,7 @@ fn own(name: &'static str, bytes: u64) -> Result<Option<Traffic>, String> {
         folder()?.join(packed.parent().unwrap_or(&packed).file_name().unwrap_or_default()).with_extension("pcap");
     process::output(Command::new("zstd").args(["-d", "-q", "-f", "-o"]).args([&source, &packed]))?;
     let size = source.metadata().map_err(failed)?.len();
-    // So many at least that a tenth of them is a whole number.
+    // A multiple of ten, so that a tenth of the copies is an integer.
     let copies = bytes.div_ceil(size.max(1)).next_multiple_of(10);
     Ok(Some(Traffic { name, source, copies }))
 }

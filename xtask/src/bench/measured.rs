@@ -1,4 +1,4 @@
-//! Programs run on one core, and what they took.
+//! Runs programs on one core, and measures their times.
 
 use std::ffi::OsStr;
 use std::fs;
@@ -8,7 +8,7 @@ use std::time::Instant;
 
 use crate::process;
 
-/// What a run took.
+/// The times of a run.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub(crate) struct Taken {
     /// From start to end, seconds.
@@ -60,7 +60,7 @@ impl Bench {
         format!("{pinned}{missing}")
     }
 
-    /// Runs a program to its end; what it took and what it printed.
+    /// Runs a program to its end; returns its times and its output.
     pub(crate) fn run(&self, program: &Path, arguments: &[&OsStr]) -> Result<(Taken, String), String> {
         let said = self.folder.join("said");
         let figures = self.folder.join("figures");
@@ -81,7 +81,7 @@ impl Bench {
         Ok((Taken { wall_s, cpu_s, peak_kib }, String::from_utf8_lossy(&said).into_owned()))
     }
 
-    /// The program behind `taskset` and `time`, as far as they are there.
+    /// The program's command with `taskset` and `time`, if they are installed.
     fn command(&self, program: &Path, figures: &Path) -> Command {
         let mut words: Vec<std::ffi::OsString> = Vec::new();
         if let Some(taskset) = &self.taskset {
@@ -107,7 +107,7 @@ impl Drop for Bench {
     }
 }
 
-/// Processor time of all programs that this one ran and that ended, seconds.
+/// CPU time of all ended child processes, seconds.
 fn cpu_of_children() -> f64 {
     // SAFETY: all zeroes is a value of this structure of numbers, and the call fills it where it does anything.
     let usage = unsafe {

@@ -22,7 +22,7 @@ pub(crate) enum Program {
 }
 
 impl Program {
-    /// Ours, and those of the others that are installed.
+    /// Plimsoll, and the other programs that are installed.
     pub(crate) fn all(plimsoll: &Path) -> Vec<Program> {
         let mut all = vec![Program::Plimsoll(plimsoll.to_owned())];
         match process::find("tshark") {
@@ -85,7 +85,7 @@ fn paired(json: &str) -> Result<u64, String> {
     paired.ok_or_else(|| "plimsoll's report does not say how many operations it paired".to_owned())
 }
 
-/// The calls in tshark's tables; those of subcommands are in their command's already.
+/// The calls in tshark's tables; a command's count includes its subcommands.
 fn tshark_operations(said: &str) -> u64 {
     let mut counts = true;
     let mut sum = 0;
@@ -103,7 +103,7 @@ fn tshark_operations(said: &str) -> u64 {
     sum
 }
 
-/// The totals of nfstrace's protocols; those of sessions are in them.
+/// The totals of nfstrace's protocols, which include sessions.
 fn nfstrace_operations(said: &str) -> u64 {
     let pairs = said.lines().zip(said.lines().skip(1)).filter(|(line, _)| line.trim_end().ends_with("protocol"));
     let totals =

@@ -15,7 +15,7 @@ const ETHERNET: usize = 14;
 const VLAN_TAG: usize = 4;
 const TCP: u8 = 6;
 
-/// What the loop adds up, so that no compiler leaves the reading out.
+/// Sums over the packets, so that the compiler does not remove the reads.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 struct Sums {
     packets: u64,
@@ -24,12 +24,12 @@ struct Sums {
     seconds: u64,
 }
 
-/// Walks a little-endian pcap file of Ethernet packets and prints what it added up.
+/// Walks a little-endian pcap file of Ethernet packets and prints the sums.
 pub(crate) fn run(path: &Path) -> Outcome {
     let failed = |error: std::io::Error| format!("{}: {error}", path.display());
     let file = File::open(path).map_err(failed)?;
-    // SAFETY: the map is only read. Whoever truncates a file of target/bench while it is walked ends this program
-    // (SIGBUS), which is why plimsoll itself maps a file only while nobody can.
+    // SAFETY: the map is only read. Truncating a file in target/bench meanwhile ends this program (SIGBUS), which is why plimsoll itself
+    // maps a file only under a lease.
     let map = unsafe { MmapOptions::new().map(&file) }.map_err(failed)?;
     let sums = walk(&map);
     println!("{} packets, {} of TCP, {} bytes in them ({})", sums.packets, sums.tcp, sums.payload, sums.seconds);

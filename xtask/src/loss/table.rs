@@ -2,8 +2,8 @@
 
 use std::collections::BTreeMap;
 
-/// What tells a pair from every other, whatever the frame numbers: client, server, id, place in a compound, and the
-/// times at which the first packets of request and response were captured.
+/// The identity of a pair, independent of frame numbers: client, server, id, place in a compound, and the capture times of the first
+/// packets of request and response.
 pub(crate) type Pair = (String, String, String, String, String, String);
 
 /// The frames that begin a pair's request and response, from 1.
@@ -13,7 +13,7 @@ pub(crate) struct Frames {
     pub(crate) response: usize,
 }
 
-/// The columns that make a [`Pair`], in its order, then those of [`Frames`], then what is looked at besides.
+/// The columns of a [`Pair`], in its order, then those of [`Frames`], then the others that are needed.
 const COLUMNS: [&str; 9] = [
     "client",
     "server",

@@ -6,7 +6,7 @@ use std::process::Command;
 use super::platform::Platform;
 use crate::{process, workspace};
 
-/// What is packaged.
+/// The release to package.
 #[derive(Clone, Debug)]
 pub(super) struct Release {
     pub(super) version: String,

@@ -1,4 +1,4 @@
-//! What every package has in it, whatever its format.
+//! The contents of every package, in any format.
 
 use std::fs;
 use std::path::{Path, PathBuf};
@@ -77,12 +77,12 @@ impl Content {
         self.folder.join("doc/sbom.cdx.json")
     }
 
-    /// What the bill of materials is called outside of a package.
+    /// The name of the bill of materials outside of a package.
     pub(super) fn sbom_name(&self) -> String {
         format!("{}.cdx.json", self.full_name())
     }
 
-    /// As they are, in folders of their own: for people who unpack by hand.
+    /// Unpacked in separate folders, for manual installation.
     pub(super) fn loose(&self, folder: &Path) -> Outcome {
         files::empty(folder)?;
         self.copy("man", &folder.join("man/man1"))?;
@@ -115,7 +115,7 @@ impl Content {
     }
 }
 
-/// The comment at the head of the charts' library: its notice, and the licences of all that is in it.
+/// The comment at the start of the charts' library: its notice, and the licences of its parts.
 fn charts_notice() -> Result<String, String> {
     let library = workspace::root().join(CHARTS);
     let text = fs::read_to_string(&library).map_err(|error| format!("{CHARTS}: {error}"))?;

@@ -20,7 +20,7 @@ License: MIT or Apache-2.0
  contains other works: THIRD-PARTY.txt and ECHARTS.txt have their licences.
 ";
 
-/// Writes the tree and what dpkg needs to know of it.
+/// Writes the files and dpkg's metadata.
 pub(super) fn write(content: &Content, folder: &Path) -> Result<PathBuf, String> {
     let root = content.scratch.join("deb");
     content.installed(&root, ZSH)?;
@@ -58,7 +58,7 @@ pub(super) fn try_it(content: &Content, file: &Path) -> Outcome {
     ["info", "updates", "triggers"].iter().try_for_each(|name| files::make(&root.join("var/lib/dpkg").join(name)))?;
     let dpkg = |arguments: &[&str]| {
         let mut dpkg = Command::new("dpkg");
-        // The programs of other processors run here, too, but dpkg does not know.
+        // Programs for other processors run here, too, but dpkg does not know this.
         dpkg.arg(format!("--root={}", root.display()))
             .args(["--force-not-root", "--force-bad-path", "--force-architecture"])
             .args(arguments);

@@ -64,7 +64,7 @@ pub(super) fn settle(folder: &Path, epoch: &str) -> Outcome {
 /// Packs names of a folder; compressed if `file` ends in `gz`, as well as it goes or as fast.
 pub(super) fn tar(folder: &Path, names: &[&str], file: &Path, epoch: &str, thorough: bool) -> Outcome {
     let mut tar = Command::new("tar");
-    // ustar: nothing of this machine has a place in it.
+    // ustar: the format has no fields for details of this machine.
     tar.args(["--create", "--format=ustar", "--sort=name", "--owner=0", "--group=0", "--numeric-owner"]);
     tar.args(["--mode=u=rwX,go=rX", &format!("--mtime=@{epoch}")]);
     if file.extension().is_some_and(|end| end == "gz") {

@@ -15,7 +15,7 @@ pub(super) struct Format {
     pub(super) needs: &'static [(&'static str, &'static str)],
     /// Writes it into a folder.
     pub(super) write: fn(&Content, &Path) -> Result<PathBuf, String>,
-    /// Installs it in a place of its own, runs it and removes it.
+    /// Installs it in a private root, runs it and removes it.
     pub(super) try_it: fn(&Content, &Path) -> Outcome,
 }
 
@@ -32,10 +32,10 @@ const FORMATS: [Format; 5] = [
 const FORMATS_WINDOWS: [Format; 1] =
     [Format { name: "zip", needs: &[("python3", "python3")], write: zip::write, try_it: zip::try_it }];
 
-/// What a test of the packaging makes.
+/// The formats that a test of the packaging creates.
 pub(super) const FORMATS_OF_CHECK: [Format; 2] = [TARBALL, DEB];
 
-/// What a platform's program is packed as.
+/// The formats for a platform.
 pub(super) fn formats_of(platform: &Platform) -> &'static [Format] {
     if platform.is_windows() { &FORMATS_WINDOWS } else { &FORMATS }
 }

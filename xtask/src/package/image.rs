@@ -80,7 +80,7 @@ fn add(image: &Path, file: &Path, kind: &str) -> Result<Value, String> {
     Ok(json!({ "mediaType": kind, "digest": format!("sha256:{digest}"), "size": size }))
 }
 
-/// Goes from the index to the layer as a container engine does, and runs what the configuration says.
+/// Follows the index to the layer like a container engine, and runs the configured command.
 pub(super) fn try_it(content: &Content, file: &Path) -> Outcome {
     let folder = content.scratch.join("trial/image");
     files::empty(&folder)?;
@@ -95,7 +95,7 @@ pub(super) fn try_it(content: &Content, file: &Path) -> Outcome {
     trial::reports_in_an_empty_root(content, &root, program)
 }
 
-/// The blob of a descriptor, whose checksum is what it says.
+/// The blob of a descriptor, after a check of its checksum.
 fn found(folder: &Path, descriptor: &Value) -> Result<PathBuf, String> {
     let digest = descriptor["digest"].as_str().and_then(|digest| digest.strip_prefix("sha256:"));
     let digest = digest.ok_or_else(|| format!("no SHA-256: {descriptor}"))?;

@@ -1,4 +1,4 @@
-//! The licences of every crate in the program, with their texts: that is what these licences ask of those who pass it on.
+//! The licences of every crate in the program, with their texts: the licences require this for redistribution.
 
 use std::collections::BTreeMap;
 use std::fs;
@@ -11,7 +11,7 @@ use crate::{process, workspace};
 
 /// How files begin that hold a licence or a notice, in capitals.
 const NAMES: [&str; 5] = ["LICENSE", "LICENCE", "COPYING", "COPYRIGHT", "NOTICE"];
-/// What the compiler adds to a static program.
+/// Libraries that the compiler adds to a static program.
 const STANDARD: &str = include_str!("standard_libraries.txt");
 
 /// A crate from a registry that is linked into the program.
@@ -27,7 +27,7 @@ pub(super) struct Crate {
     folder: PathBuf,
 }
 
-/// The crates in the program, in order. Crates that only run while it is built leave nothing in it.
+/// The crates in the program, in order. Without crates that only run during the build.
 pub(super) fn crates(target: &str) -> Result<Vec<Crate>, String> {
     let tree = ["tree", "--locked", "--package", "plimsoll", "--edges", "normal,no-proc-macro", "--prefix", "none"];
     let mut command = process::cargo(&tree);

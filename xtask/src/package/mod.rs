@@ -1,7 +1,6 @@
-//! `cargo xtask package`: what users install, in `dist/`, and a trial of each. docs/decisions/0025-packages.md
+//! `cargo xtask package`: builds the packages in `dist/`, and tries each. docs/decisions/0025-packages.md
 //!
-//! The formats are written by their own tools (tar, dpkg-deb, rpmbuild, Python's zipfile): what a tool is missing for is skipped
-//! and named.
+//! Each format's own tool writes it (tar, dpkg-deb, rpmbuild, Python's zipfile): formats without their tool are skipped and named.
 
 mod about;
 mod build;
@@ -58,7 +57,7 @@ fn targets() -> clap::builder::PossibleValuesParser {
 /// Largest size of a package.
 const LARGEST: u64 = 15 * 1000 * 1000;
 
-/// Builds, packs, runs what was packed, and writes the checksums.
+/// Builds, packs, runs the packed program, and writes the checksums.
 pub(crate) fn run(arguments: &Arguments) -> Outcome {
     if arguments.check {
         return check();
@@ -73,7 +72,7 @@ pub(crate) fn run(arguments: &Arguments) -> Outcome {
     for platform in PLATFORMS.iter().filter(wanted) {
         match platform.missing() {
             None => platforms.push(platform),
-            // The others are compared with it.
+            // Other platforms are compared with this one.
             Some(missing) if platform.is_native() || !arguments.target.is_empty() => return Err(missing),
             Some(missing) => println!("SKIPPED: {} {missing}", platform.target),
         }
@@ -99,8 +98,8 @@ const RELEASE: &str = "dist";
 /// Cargo's profile for [`check`].
 const UNOPTIMISED: &str = "package-check";
 
-/// Packs the static program of this machine as tarball and .deb, without optimisation, and runs both: what is tested is the packaging
-/// and the static link. Part of `cargo xtask check`.
+/// Packs this machine's static program as tarball and .deb, without optimisation, and runs both: this tests the packaging and the static
+/// link. Part of `cargo xtask check`.
 pub(crate) fn check() -> Outcome {
     let platforms: Vec<&Platform> = PLATFORMS.iter().filter(|platform| platform.is_native()).collect();
     if let Some(missing) = platforms.iter().find_map(|platform| platform.missing()) {

@@ -1,4 +1,4 @@
-//! What is packaged for: operating system and processor, how its program is built, and how it is run on this machine.
+//! Target platforms: operating system and processor, the build, and how to run the program on this machine.
 
 use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
@@ -9,7 +9,7 @@ use crate::{Outcome, process};
 /// An operating system with a processor.
 #[derive(Debug)]
 pub(super) struct Platform {
-    /// Rust's name of it.
+    /// Rust's name of the target.
     pub(super) target: &'static str,
     /// Debian's and the OCI's name of the processor.
     pub(super) architecture: &'static str,
@@ -19,9 +19,9 @@ pub(super) struct Platform {
     pub(super) program: &'static str,
     /// Programs and files that it takes to build it or run it here, each with its Debian package.
     pub(super) needs: &'static [(&'static str, &'static str)],
-    /// What rustc is told besides.
+    /// Additional flags for rustc.
     pub(super) rustflags: &'static [&'static str],
-    /// What the build of C code is told.
+    /// Environment of the C build.
     pub(super) environment: &'static [(&'static str, &'static str)],
     runner: Runner,
 }
@@ -43,7 +43,7 @@ const QEMU_ARM: &str = "qemu-aarch64-static";
 /// Rust's name of the platform of the static program that runs on this machine.
 pub(crate) const STATIC_TARGET: &str = "x86_64-unknown-linux-musl";
 
-/// A static program: it runs on every Linux of this processor, whatever C library is there.
+/// A static program: it runs on every Linux of this processor, with any C library.
 const LINUX: Platform = Platform {
     target: STATIC_TARGET,
     architecture: "amd64",
@@ -103,7 +103,7 @@ fn has_libraries(target: &str) -> bool {
 }
 
 impl Platform {
-    /// What is missing to build and run it; `None` where nothing is.
+    /// The missing tools to build and run it; `None` if there are none.
     pub(super) fn missing(&self) -> Option<String> {
         let target = self.target;
         let missing = self.needs.iter().find(|(program, _)| process::find(program).is_none());
@@ -143,7 +143,7 @@ impl Platform {
         command
     }
 
-    /// The emulator that its programs need in another root, where nothing else is.
+    /// The emulator that its programs need in an otherwise empty root.
     pub(super) fn emulator(&self) -> Option<PathBuf> {
         match self.runner {
             Runner::Emulated(emulator) => process::find(emulator),

@@ -55,7 +55,7 @@ pub(super) fn try_it(content: &Content, file: &Path) -> Outcome {
         process::output(rpm.arg("--root").arg(&root).args(["--dbpath", "/var/lib/rpm"]).args(arguments))
     };
     rpm(&["--initdb"])?;
-    // The programs of other processors run here, too, but rpm does not know.
+    // Programs for other processors run here, too, but rpm does not know this.
     let install: &[&str] = if content.platform.is_native() { &["--install"] } else { &["--install", "--ignorearch"] };
     rpm(&[install, &[&file.display().to_string()]].concat())?;
     let listed = rpm(&["--query", "--list", "plimsoll"])?;

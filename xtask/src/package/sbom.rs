@@ -1,4 +1,4 @@
-//! A bill of materials in CycloneDX's JSON: what is in the program, for scanners of vulnerabilities and licences.
+//! A bill of materials in CycloneDX's JSON: the parts of the program, for scanners of vulnerabilities and licences.
 
 use serde_json::{Value, json};
 
@@ -12,7 +12,7 @@ const OTHERS: [(&str, &str, &str, &str); 3] = [
     ("tslib", "2.3.0", "0BSD", "pkg:npm/tslib@2.3.0"),
 ];
 
-/// The document. It has neither a time nor a serial number of its own, so that equal builds have equal documents.
+/// The document. Without a time or a serial number, so that equal builds have equal documents.
 pub(super) fn document(release: &Release, crates: &[Crate]) -> String {
     let program = json!({
         "type": "application",
@@ -60,7 +60,7 @@ mod tests {
     use super::*;
     use crate::{package::files, workspace};
 
-    /// Whoever updates the charts' library updates the bill.
+    /// Reminds the developer who updates the charts' library to update the bill.
     #[test]
     fn the_parts_of_the_charts_are_those_of_the_lock_file() {
         let lock = files::read(&workspace::root().join("crates/report/assets/package-lock.json")).unwrap();

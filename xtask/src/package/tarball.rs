@@ -6,7 +6,7 @@ use super::content::Content;
 use super::{files, trial};
 use crate::Outcome;
 
-/// One folder with everything in it.
+/// One folder with all files.
 pub(super) fn write(content: &Content, folder: &Path) -> Result<PathBuf, String> {
     let (name, parent) = (content.full_name(), content.scratch.join("tarball"));
     content.loose(&parent.join(&name))?;

@@ -1,4 +1,4 @@
-//! What is packed is run: the version, the first report of a golden capture, the demonstration.
+//! Runs the packed program: the version, the first report of a golden capture, the demonstration.
 
 mod same_reports;
 
@@ -11,7 +11,7 @@ use super::content::Content;
 use super::files;
 use crate::{Outcome, process, setup, workspace};
 
-/// The capture that is analysed, and the report that `analyze --utc` must print of it.
+/// The analysed capture, and the expected report of `analyze --utc`.
 const CAPTURE: &str = "captures/netbench-samba/capture.pcap.zst";
 const REPORT: &str = "captures/netbench-samba/screen.txt";
 /// The exit code of a demonstration on a machine too busy for valid numbers.
@@ -29,7 +29,7 @@ pub(super) fn reports(content: &Content, program: &Path) -> Outcome {
     if content.platform.is_native() { Ok(()) } else { same_reports::check(content, program) }
 }
 
-/// Version and first report in a root that has nothing but what was unpacked there: no library, no `/proc`, no `/tmp`.
+/// Version and first report in a root that contains only the unpacked files: no library, no `/proc`, no `/tmp`.
 pub(super) fn reports_in_an_empty_root(content: &Content, root: &Path, program: &str) -> Outcome {
     let begun = Instant::now();
     let capture = root.join("capture.pcap.zst");
@@ -101,7 +101,7 @@ fn remove_emulator(content: &Content, root: &Path) -> Outcome {
     content.platform.emulator().map_or(Ok(()), |_| remove(&root.join(EMULATOR)))
 }
 
-/// A program with another root. Without root's rights, in a user namespace of its own.
+/// A program in another root. Without root's rights, in a separate user namespace.
 fn in_root(content: &Content, root: &Path, program: &str) -> Result<Command, String> {
     let needed = |name: &str, package: &str| {
         process::find(name).ok_or_else(|| format!("needs {name} (Debian package {package})"))
@@ -142,8 +142,8 @@ pub(super) fn same_program(one: &Path, other: &Path) -> Outcome {
     if read(one)? == read(other)? { Ok(()) } else { Err(format!("{}: another program", other.display())) }
 }
 
-/// After a package was removed, only the package manager's own files are there. (Folders of the distribution's may stay: rpm leaves
-/// what it does not own.)
+/// After a package was removed, only the package manager's own files exist. (Folders of the distribution may stay: rpm leaves files that
+/// it does not own.)
 pub(super) fn is_gone(root: &Path) -> Outcome {
     let left: Vec<String> = files::list(root)?.into_iter().filter(|path| !path.starts_with("/var/lib/")).collect();
     if left.is_empty() && !root.join("usr/share/doc/plimsoll").exists() {

@@ -8,7 +8,7 @@ use super::content::Content;
 use super::{about, files, trial};
 use crate::{Outcome, process};
 
-/// Name in package indexes, where `plimsoll` belongs to somebody else.
+/// Name in package indexes, where another project has the name `plimsoll`.
 const NAME: &str = "plimsoll-files";
 /// The same in names of files.
 const FILE_NAME: &str = "plimsoll_files";

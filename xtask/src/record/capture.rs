@@ -11,7 +11,7 @@ use crate::Outcome;
 
 /// tcpdump's buffer, in KiB: a second and more of a fast network.
 const BUFFER_KIB: u32 = 262_144;
-/// What is still on its way into the file after the last packet.
+/// Time until the last packets are in the file.
 const SETTLE: Duration = Duration::from_millis(1_500);
 
 /// A capture that is being made.
@@ -22,12 +22,12 @@ pub(crate) struct Capture {
 }
 
 impl Capture {
-    /// Starts to capture what a filter lets through; whole packets.
+    /// Starts to capture the packets that a filter selects; whole packets.
     pub(crate) fn start(network: Network, folder: &Folder, filter: &str, file: &Path) -> Result<Self, String> {
         let mut command = Command::new("tcpdump");
         command.args(["-i", network.interface(), "-n", "-s", "0", "-B", &BUFFER_KIB.to_string()]);
         if matches!(network, Network::Bridge) {
-            // Otherwise it becomes a user who may not write the file.
+            // Otherwise tcpdump changes to a user who may not write the file.
             command.args(["-Z", "root"]);
         }
         command.arg("-w").arg(file).args(filter.split(' '));

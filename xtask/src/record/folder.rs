@@ -24,7 +24,7 @@ impl Folder {
         &self.0
     }
 
-    /// Makes a folder in it.
+    /// Creates a folder in it.
     pub(crate) fn make(&self, name: &str) -> Result<PathBuf, String> {
         let path = self.0.join(name);
         fs::create_dir_all(&path).map_err(|error| format!("{}: {error}", path.display()))?;

@@ -35,11 +35,11 @@ pub(crate) struct Arguments {
     load: PathBuf,
 }
 
-/// What a load generator gets beyond its time, to start and to clean up.
+/// Additional time of a load generator, to start and to clean up.
 const GRACE: Duration = Duration::from_secs(120);
 
-/// Records NetBench: every client is a load generator of its own with an address of its own, and a share of its own,
-/// since every load generator begins and ends with the removal of all folders of clients.
+/// Records NetBench: every client is a separate load generator with a separate address and a separate share, because every load generator
+/// removes all clients' folders at its start and end.
 pub(crate) fn run(arguments: &Arguments) -> Outcome {
     let &Arguments { clients, seconds, rate, .. } = arguments;
     let load = fs::read_to_string(&arguments.load)

@@ -7,7 +7,7 @@ use std::process::Command;
 
 use crate::{Outcome, process};
 
-/// Set in the copy of ourselves that runs in namespaces of its own.
+/// Set in the copy of this program that runs in private namespaces.
 const INSIDE: &str = "PLIMSOLL_RECORD_INSIDE";
 /// Added to a well-known port on the loopback interface, where the port itself may be taken or forbidden.
 const HIGH: u16 = 40_000;
@@ -19,14 +19,13 @@ const OFFLOADS: [&str; 8] = ["tso", "off", "gso", "off", "gro", "off", "tx", "of
 /// A server's side and the clients' sides of a network.
 #[derive(Clone, Copy, Debug)]
 pub(crate) enum Network {
-    /// A bridge; every client is a network namespace with an address of its own.
+    /// A bridge; every client is a network namespace with a separate address.
     Bridge,
     /// The loopback interface: one address, packets of up to 64 KiB.
     Loopback,
 }
 
-/// Runs ourselves again in namespaces of their own and says how that ended; nothing when we are there already, or
-/// cannot get there.
+/// Runs this program again in private namespaces and returns its result; None if it is there already, or cannot get there.
 pub(crate) fn enter() -> Option<Outcome> {
     if env::var_os(INSIDE).is_some() || !can_unshare() {
         return None;
@@ -56,7 +55,7 @@ fn can_unshare() -> bool {
 }
 
 impl Network {
-    /// Makes the network for so many clients.
+    /// Creates the network for `clients` clients.
     pub(crate) fn open(clients: u64) -> Result<Self, String> {
         if !(1..=MOST_CLIENTS).contains(&clients) {
             return Err(format!("{clients} clients: one to {MOST_CLIENTS} can be made"));

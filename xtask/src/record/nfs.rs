@@ -10,7 +10,7 @@ use super::network::Network;
 use super::running::Running;
 use crate::{Outcome, process};
 
-/// What a client gets before it is given up.
+/// Time limit of a client.
 const LIMIT: Duration = Duration::from_secs(60);
 
 /// Records two clients, each with both versions.

@@ -1,6 +1,6 @@
-//! The same traffic many times, for benches: copies differ in their client's ports and in time, in nothing else.
+//! Copies of the same traffic, for benches: copies differ only in their client's ports and in time.
 //!
-//! Checksums are not made right. Traffic is read anew for every copy, so memory does not grow with it.
+//! Checksums are not corrected. The traffic is read again for every copy, so memory does not grow with it.
 
 use std::fs::File;
 use std::io::{BufReader, BufWriter, ErrorKind, Read, Write};
@@ -18,7 +18,7 @@ const MICROSECONDS: [u8; 4] = [0xd4, 0xc3, 0xb2, 0xa1];
 const NANOSECONDS: [u8; 4] = [0x4d, 0x3c, 0xb2, 0xa1];
 /// The longest packet that is believed.
 const LONGEST_PACKET: usize = 16 << 20;
-/// What is read and written at a time.
+/// Size of a read or write.
 const BLOCK: usize = 1 << 20;
 
 /// A pcap file read one packet at a time.
@@ -77,7 +77,7 @@ impl Reader {
     }
 }
 
-/// What a first reading tells.
+/// Results of a first reading.
 struct Survey {
     ports: Ports,
     packets: u64,

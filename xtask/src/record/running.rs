@@ -12,7 +12,7 @@ use crate::process;
 
 /// How often we look whether something has happened.
 const LOOK: Duration = Duration::from_millis(50);
-/// What a program gets to end after it was asked to, before it is killed.
+/// Time for a program to end on request, before it is killed.
 const PATIENCE: Duration = Duration::from_secs(10);
 
 /// A program at work; ended when this goes out of scope.
@@ -24,12 +24,12 @@ pub(crate) struct Running {
 }
 
 impl Running {
-    /// Starts a program that writes what it says to a log.
+    /// Starts a program whose output goes to a log.
     pub(crate) fn start(name: &str, command: &mut Command, log: &Path) -> Result<Self, String> {
         Self::start_with_input(name, command, log, "")
     }
 
-    /// Starts a program that is told its (short) input.
+    /// Starts a program with a (short) input.
     pub(crate) fn start_with_input(name: &str, command: &mut Command, log: &Path, input: &str) -> Result<Self, String> {
         let failed = |error: std::io::Error| format!("{name}: {error}");
         let file = File::create(log).map_err(failed)?;
@@ -59,7 +59,7 @@ impl Running {
         self.wait_until(limit, &format!("did not answer at {address}"), |_| TcpStream::connect(address).is_ok())
     }
 
-    /// Waits until something is so; `what` says what is not.
+    /// Waits until a condition holds; `what` names it in the error.
     pub(crate) fn wait_until(
         &mut self,
         limit: Duration,
@@ -79,7 +79,7 @@ impl Running {
         Ok(())
     }
 
-    /// Waits until it ends by itself; what it said and how it ended.
+    /// Waits until it ends by itself; returns its status and output.
     pub(crate) fn wait(&mut self, limit: Duration) -> Result<(ExitStatus, String), String> {
         let start = Instant::now();
         loop {

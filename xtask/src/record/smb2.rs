@@ -26,11 +26,11 @@ pub(crate) struct Arguments {
     files: u64,
 }
 
-/// What a client gets before it is given up.
+/// Time limit of a client.
 const LIMIT: Duration = Duration::from_secs(300);
-/// What a lesson gets: those that end at all need five seconds.
+/// Time limit of a lesson: those that end at all need five seconds.
 const LESSON_LIMIT: Duration = Duration::from_secs(40);
-/// What a user does with files, in smbclient's words. In braces: the folder that is the client's own.
+/// A user's file operations, in smbclient's commands. In braces: the client's private folder.
 const FILES: &str = "\
 mkdir {}; cd {}; put load.bin one.bin; put load.bin two.bin; ls; allinfo one.bin; get one.bin back.bin; \
 rename two.bin three.bin; setmode three.bin +r; setmode three.bin -r; stat three.bin; mkdir inner; cd inner; \
@@ -62,7 +62,7 @@ const LESSONS_OF_2_1: [&str; 5] = [
     "smb2.lock.cancel",
 ];
 
-/// A server, a network and a capture of what is said on it.
+/// A server, a network and a capture of its traffic.
 struct Stage {
     network: Network,
     folder: Folder,
@@ -99,7 +99,7 @@ impl Stage {
 /// Records a little of everything: SMB 3.1.1 by one client and SMB 2.1 by another.
 pub(crate) fn tour(output: &Path) -> Outcome {
     let stage = Stage::open(2, output)?;
-    // smbtorture 4.17 aborts in its first lesson, and waits for ever in others, when it is held to SMB 2.1.
+    // With SMB 2.1, smbtorture 4.17 aborts in its first lesson, and waits forever in others.
     let few = LESSONS_OF_2_1.as_slice();
     for (client, protocol, lessons) in [(0, "SMB3_11", LESSONS.as_slice()), (1, "SMB2_10", few)] {
         let script = FILES.replace("{}", &format!("user{client}"));
@@ -111,7 +111,7 @@ pub(crate) fn tour(output: &Path) -> Outcome {
                 println!("record: {lesson} -m {protocol}: given up");
                 continue;
             };
-            // What Samba answers is the record's business, not whether it is what the test expects.
+            // The capture records Samba's answers, whether or not they are the ones that the test expects.
             let reason = said.lines().find(|line| line.starts_with("failure:") || line.starts_with("skip:"));
             println!("record: {lesson} -m {protocol}: {status} {}", reason.unwrap_or_default());
         }

@@ -29,7 +29,7 @@ impl Program {
     }
 }
 
-/// Has cargo build what was asked for.
+/// Builds the requested tests with cargo.
 pub(super) fn build(arguments: &Arguments) -> Result<Vec<Program>, String> {
     let mut command = process::cargo(&["test", "--no-run", "--message-format", "json-render-diagnostics"]);
     if arguments.packages.is_empty() {
@@ -83,7 +83,7 @@ pub(super) struct Ended {
 }
 
 impl Job {
-    /// Arguments that say which tests, and more that somebody asked for.
+    /// Arguments that select tests, and the user's additional ones.
     pub(super) fn new(program: &Program, arguments: Vec<&str>, more: &[String]) -> Self {
         let arguments = arguments.into_iter().map(str::to_owned).collect();
         Self { program: program.clone(), arguments, more: more.to_vec() }

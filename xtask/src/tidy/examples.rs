@@ -17,7 +17,7 @@ pub(crate) fn problems(sources: &[Source]) -> Vec<String> {
     .collect()
 }
 
-/// Lines, from 1, on which a block begins that says nothing of being something else.
+/// Lines, from 1, on which a code block without a language begins.
 fn blocks_of_rust(text: &str) -> impl Iterator<Item = usize> {
     let mut inside = false;
     let fences = text.lines().enumerate().filter_map(|(i, line)| {

@@ -5,7 +5,7 @@ use crate::workspace::Package;
 use super::source::Source;
 
 const MAP: &str = "ARCHITECTURE.md";
-/// Names that say nothing about what is inside.
+/// Names that do not describe the content.
 const VAGUE: [&str; 9] = ["util", "utils", "common", "helper", "helpers", "manager", "misc", "stuff", "shared"];
 
 /// Crates that the map does not show, as `name/`.

@@ -1,5 +1,5 @@
-//! `cargo xtask tidy`: what the compiler and clippy do not see. One small function a rule, each with a test that it
-//! can fail; rules are pure, over [`Package`]s and [`Source`]s.
+//! `cargo xtask tidy`: checks that the compiler and clippy do not make. One small function per rule, each with a test that it can fail;
+//! rules are pure functions over [`Package`]s and [`Source`]s.
 
 mod cycles;
 mod examples;

@@ -45,7 +45,7 @@ fn impure_module(rest: &str) -> Option<String> {
     (IMPURE.contains(&module) && !harmless).then(|| format!("std::{module}"))
 }
 
-/// Whether what is taken from `std::net`, up to the next path or statement, are numbers only.
+/// Whether only numeric types are used from `std::net`, up to the next path or statement.
 fn only_numbers(taken: &str) -> bool {
     let taken = match taken.strip_prefix('{') {
         Some(group) => group.split('}').next().unwrap_or_default(),

@@ -1,10 +1,10 @@
-//! Who may depend on whom. The design's walls, as one table.
+//! Allowed dependencies between crates, as one table.
 
 use crate::workspace::Package;
 
 use super::source::Source;
 
-/// A crate and what it may name in its manifest.
+/// A crate and the dependencies that its manifest may name.
 struct Wall {
     name: &'static str,
     /// Crates of the workspace.
@@ -35,7 +35,9 @@ const EXPERIMENT: &str = "plimsoll-experiment";
 const TESTKIT: &str = "plimsoll-testkit";
 const CLI: &str = "plimsoll";
 
-/// The halves never name each other: observe, and client, workload and drive. A client knows neither who drives it nor why; drive uses of stats the distribution of its own lags; nothing outside the workspace gets into wire, and into model only serde and a table of names.
+/// The two halves never depend on each other: observe on one side; client, workload and drive on the other. A client does not depend on
+/// its driver; drive uses only the distribution of its own lags from stats; wire has no external dependencies, and model only serde and a
+/// table of names.
 const WALLS: [Wall; 17] = [
     Wall { name: MODEL, inside: &[], outside: Outside::Only(&["foldhash", "indexmap", "serde"]) },
     Wall { name: WIRE, inside: &[], outside: Outside::Only(&[]) },
@@ -59,7 +61,7 @@ const WALLS: [Wall; 17] = [
         inside: &[MODEL, CLIENT, WORKLOAD, DRIVE, STATS, RECORDING, REPORT, RESULTS, SERVE],
         outside: Outside::Only(&["anyhow", "procfs", "rustix", "serde", "serde_json", "ureq"]),
     },
-    // The process's own streams and signals, which every other crate leaves alone.
+    // The process's own streams and signals, which other crates do not use.
     Wall { name: CONSOLE, inside: &[], outside: Outside::Any },
     Wall {
         name: LIVE,

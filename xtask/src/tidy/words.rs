@@ -46,7 +46,7 @@ const REPLACED: [(&str, &str); 39] = [
     ("runs a side", "runs per side"),
 ];
 
-/// Not checked: this table, and what is said of the past.
+/// Not checked: this table, and texts about the past.
 const EXEMPT: [&str; 3] = ["xtask/src/tidy/words.rs", "xtask/src/words.rs", "CHANGELOG.md"];
 
 /// Replaced words.

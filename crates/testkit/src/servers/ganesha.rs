@@ -1,4 +1,4 @@
-//! NFS-Ganesha with a configuration and exports of its own.
+//! NFS-Ganesha with its own configuration and exports.
 
 use std::collections::BTreeMap;
 use std::fs::File;
@@ -68,13 +68,13 @@ pub struct Ganesha {
     mount: u16,
     small: bool,
     process: Option<Child>,
-    /// A D-Bus of its own, on which it tells what it has counted.
+    /// A private D-Bus, on which it publishes its counters.
     bus: Option<Bus>,
-    /// After a restart it waits so many seconds for its clients to reclaim what they had.
+    /// After a restart it waits this number of seconds for its clients to reclaim their state.
     grace_s: Option<u32>,
 }
 
-/// How long Ganesha may take to answer after its start, on a machine that does other things too.
+/// Maximum time until Ganesha's first answer, on a busy machine.
 const PATIENCE: Duration = Duration::from_secs(60);
 
 impl Ganesha {
@@ -92,10 +92,10 @@ impl Ganesha {
         Self::start_with(false, None)
     }
 
-    /// The same; it counts what it is asked for, and tells on a D-Bus of its own ([`Ganesha::bus`]).
+    /// The same with counters, which it publishes on a private D-Bus ([`Ganesha::bus`]).
     ///
     /// # Errors
-    /// As [`Ganesha::start`], and where this machine has no D-Bus.
+    /// As [`Ganesha::start`], and if this machine has no D-Bus.
     ///
     /// # Panics
     /// As [`Ganesha::start`].
@@ -106,7 +106,7 @@ impl Ganesha {
         Self::start_with(true, None)
     }
 
-    /// The same, with a grace period of at most so many seconds after each start.
+    /// The same, with a grace period of at most `seconds` after each start.
     ///
     /// # Errors
     /// As [`Ganesha::start`].
@@ -135,7 +135,7 @@ impl Ganesha {
         let small = scratch.small_file_system(Export::Small.folder(), Self::SMALL).is_some();
         let bus = counting.then(|| Bus::start(&scratch));
         let mut ganesha = Self { scratch, nfs: 0, mount: 0, small, process: None, bus, grace_s };
-        // Somebody else may take a free port before Ganesha does: then it ends at once.
+        // If another program takes the port before Ganesha does, Ganesha ends at once.
         let answered = (0..ATTEMPTS).any(|_| {
             ganesha.nfs = free_port().expect("loopback has free ports");
             ganesha.mount = free_port().expect("loopback has free ports");
@@ -165,7 +165,7 @@ impl Ganesha {
         Some(counted(&String::from_utf8_lossy(&answer.stdout)))
     }
 
-    /// The address of the D-Bus on which it tells what it has counted, where it counts.
+    /// The address of the D-Bus with its counters, if it has counters.
     #[must_use]
     pub fn bus(&self) -> Option<&str> {
         self.bus.as_ref().map(|bus| bus.address.as_str())
@@ -227,7 +227,7 @@ impl Ganesha {
         assert!(answered, "ganesha.nfsd does not answer after a restart:\n{}", self.log());
     }
 
-    /// What it wrote to its log so far.
+    /// Its log so far.
     #[must_use]
     pub fn log(&self) -> String {
         let bytes = std::fs::read(self.scratch.path().join("log")).unwrap_or_default();
@@ -266,7 +266,7 @@ impl Ganesha {
     fn launch(&mut self) -> bool {
         let _alone = one_at_a_time();
         let home = self.scratch.path();
-        // What the log says must be of this start.
+        // Removes the log of the previous start.
         let _ = std::fs::remove_file(home.join("log"));
         let stdio = || File::create(home.join("output")).map_or_else(|_| Stdio::null(), Stdio::from);
         let mut command = Command::new("ganesha.nfsd");
@@ -300,7 +300,7 @@ struct Bus {
     process: Child,
 }
 
-/// Whoever can open the socket may own and ask for everything.
+/// Any user who can open the socket has all rights.
 const POLICY: &str = "<policy context=\"default\"><allow send_destination=\"*\" eavesdrop=\"true\"/><allow eavesdrop=\"true\"/><allow own=\"*\"/></policy>";
 
 impl Bus {
@@ -352,8 +352,8 @@ fn connects(port: u16) -> bool {
     TcpStream::connect_timeout(&(Ipv4Addr::LOCALHOST, port).into(), Duration::from_secs(1)).is_ok()
 }
 
-/// Held while a Ganesha starts. Each takes the names of NFS out of the machine's portmapper and puts its own in; one that
-/// finds another's there, put in between, ends ("Cannot register NFS V3 on UDP").
+/// Held while a Ganesha starts. Each start replaces the NFS entries in the machine's portmapper; if another one adds its entries in
+/// between, Ganesha ends ("Cannot register NFS V3 on UDP").
 fn one_at_a_time() -> File {
     let file = std::env::temp_dir().join("plimsoll-ganesha-starts.lock");
     let lock =

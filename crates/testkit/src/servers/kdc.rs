@@ -1,4 +1,4 @@
-//! MIT's krb5kdc with a realm of its own.
+//! MIT's krb5kdc with its own realm.
 
 use std::fs::File;
 use std::net::{Ipv4Addr, SocketAddr, TcpStream};
@@ -17,7 +17,7 @@ pub struct Kdc {
     process: Option<Child>,
 }
 
-/// How long krb5kdc may take to answer after its start, on a machine that does other things too.
+/// Maximum time until krb5kdc's first answer, on a busy machine.
 const PATIENCE: Duration = Duration::from_secs(60);
 
 impl Kdc {
@@ -25,7 +25,7 @@ impl Kdc {
     pub const REALM: &str = "PLIMSOLL.TEST";
     /// The names that a server with [`Kdc::samba_settings`] has a key for: clients of Samba take no ticket for `localhost`.
     pub const SERVERS: [&str; 2] = ["localhost", "files.plimsoll.test"];
-    /// A server that is known in the realm, and whose key nobody has.
+    /// A server that the realm knows, but whose key no program has.
     pub const STRANGER: &str = "stranger.plimsoll.test";
 
     /// Makes the realm, starts krb5kdc and waits until it answers.
@@ -45,7 +45,7 @@ impl Kdc {
         let mut kdc = Self { scratch: Scratch::new("kdc"), port: 0, process: None };
         kdc.configure();
         kdc.make_realm();
-        // Somebody else may take the free port before krb5kdc does: then it ends at once.
+        // If another program takes the port before krb5kdc does, krb5kdc ends at once.
         let answered = (0..ATTEMPTS).any(|_| {
             kdc.port = free_port().expect("loopback has free ports");
             kdc.configure();
@@ -85,7 +85,7 @@ impl Kdc {
         (count("AS_REQ"), count("TGS_REQ"))
     }
 
-    /// What it wrote to its log so far.
+    /// Its log so far.
     #[must_use]
     pub fn log(&self) -> String {
         std::fs::read_to_string(self.scratch.path().join("log")).unwrap_or_default()

@@ -1,4 +1,4 @@
-//! Servers for one test, on loopback and ended with it: real ones, and made-up ones that do what they are told.
+//! Servers for one test, on loopback and ended with it: real ones, and scripted ones.
 
 pub mod delaying_proxy;
 pub mod faulty;
@@ -13,7 +13,7 @@ pub use kdc::Kdc;
 pub use samba::{Samba, Share};
 pub use scratch::Scratch;
 
-/// Why a server cannot be started on this machine: what a test prints behind `SKIPPED: `.
+/// Why a server cannot be started on this machine: the text that a test prints after `SKIPPED: `.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Unavailable(pub(crate) &'static str);
 
@@ -26,9 +26,8 @@ impl std::fmt::Display for Unavailable {
 /// How often a server is started before that is called a failure.
 const ATTEMPTS: usize = 5;
 
-/// A TCP port of loopback that nobody uses at the moment, below those that connections are given (ip(7),
-/// `ip_local_port_range`: 32768 and up). Who tries again and again to reach a server that is not there would some day be given
-/// its port to call from, be connected with itself, and keep the server from coming back.
+/// A free TCP port of loopback, below the ephemeral ports (ip(7), `ip_local_port_range`: 32768 and up). A client that retries to reach a
+/// missing server on an ephemeral port could get this port as its own, connect to itself, and block the server's restart.
 fn free_port() -> std::io::Result<u16> {
     use std::hash::{BuildHasher, RandomState};
     let random = RandomState::new();

@@ -1,4 +1,4 @@
-//! Samba's smbd with a configuration, accounts and shares of its own.
+//! Samba's smbd with its own configuration, accounts and shares.
 
 use std::fmt::Write as _;
 use std::fs::File;
@@ -19,7 +19,7 @@ use super::{ATTEMPTS, Scratch, Unavailable, free_port, program_exists};
 pub enum Share {
     /// For the user, to read and write.
     Data,
-    /// The same for whoever has no account; its folder is another.
+    /// The same for clients without an account; in another folder.
     Guest,
     /// For the user, to read alone.
     ReadOnly,
@@ -60,7 +60,7 @@ pub struct Samba {
     process: Option<Child>,
 }
 
-/// How long smbd may take to answer after its start, on a machine that does other things too.
+/// Maximum time until smbd's first answer, on a busy machine.
 const PATIENCE: Duration = Duration::from_secs(60);
 
 impl Samba {
@@ -91,7 +91,7 @@ impl Samba {
         // smbpasswd reads the same file, and takes no port 0.
         let mut samba = Self { scratch, port: 1, settings, small, process: None };
         samba.prepare();
-        // Somebody else may take the free port before smbd does: then it ends at once.
+        // If another program takes the port before smbd does, smbd ends at once.
         let answered = (0..ATTEMPTS).any(|_| {
             samba.port = free_port().expect("loopback has free ports");
             samba.launch()
@@ -121,7 +121,7 @@ impl Samba {
     /// Ends smbd and the processes that serve its connections at once, as a crash would.
     pub fn kill(&mut self) {
         let Some(mut process) = self.process.take() else { return };
-        // It leads a group of its own, in which everything it starts stays.
+        // It leads a process group, which contains all processes that it starts.
         if let Some(group) = Pid::from_raw(process.id().cast_signed()) {
             let _ = kill_process_group(group, Signal::KILL);
         }

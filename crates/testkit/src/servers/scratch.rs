@@ -1,10 +1,10 @@
-//! A private folder that is removed with everything in it.
+//! A private folder that is removed with its contents.
 
 use std::path::{Path, PathBuf};
 use std::process::Command;
 use std::sync::atomic::{AtomicU32, Ordering};
 
-/// A folder of its own below the system's temporary one, removed when dropped; small file systems can be mounted in it.
+/// A private folder in the system's temporary one, removed when dropped; small file systems can be mounted in it.
 #[derive(Debug)]
 pub struct Scratch {
     path: PathBuf,
@@ -12,10 +12,10 @@ pub struct Scratch {
 }
 
 impl Scratch {
-    /// Makes one; `name` is for whoever looks at it.
+    /// Creates one; `name` is only for people.
     ///
     /// # Panics
-    /// The folder cannot be made.
+    /// The folder cannot be created.
     #[must_use]
     pub fn new(name: &str) -> Self {
         static NUMBER: AtomicU32 = AtomicU32::new(0);
@@ -31,10 +31,10 @@ impl Scratch {
         &self.path
     }
 
-    /// Makes a folder in it.
+    /// Creates a folder in it.
     ///
     /// # Panics
-    /// The folder cannot be made.
+    /// The folder cannot be created.
     #[must_use]
     pub fn folder(&self, name: &str) -> PathBuf {
         let path = self.path.join(name);
@@ -42,7 +42,7 @@ impl Scratch {
         path
     }
 
-    /// Mounts a file system of so many bytes in memory in it; `None` where this machine does not allow that.
+    /// Mounts a file system in memory with `bytes` bytes in it; `None` if this machine does not allow that.
     pub fn small_file_system(&mut self, name: &str, bytes: u64) -> Option<PathBuf> {
         let path = self.folder(name);
         let options = format!("size={bytes}");

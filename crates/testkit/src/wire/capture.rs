@@ -1,4 +1,4 @@
-//! tcpdump at an end of the wire: what was there, whatever the log says.
+//! tcpdump at an end of the wire, as a check of the log.
 
 use std::path::{Path, PathBuf};
 use std::process::Command;
@@ -11,7 +11,7 @@ use crate::Side;
 use crate::command::{LIMIT, Running};
 use crate::servers::Unavailable;
 
-/// More than the MTU of the devices, 1,500 bytes. tcpdump's buffer has so much room for each packet.
+/// More than the MTU of the devices, 1,500 bytes. tcpdump's buffer reserves this size for each packet.
 const LONGEST: &str = "2048";
 /// tcpdump's buffer, KiB.
 const BUFFER_KIB: &str = "32768";
@@ -27,7 +27,7 @@ pub struct Capture {
     file: PathBuf,
 }
 
-/// What an end sent and received, as tcpdump saw it.
+/// Packets that an end sent and received, as tcpdump saw them.
 #[derive(Clone, Debug)]
 pub struct Seen {
     /// Packets that the end sent.

@@ -34,7 +34,7 @@ struct Direction {
     arrived: usize,
 }
 
-/// Both ends, and what is between them.
+/// Both ends, and the packets in between.
 #[derive(Debug)]
 pub(super) struct Carrier {
     ends: [File; 2],
@@ -108,7 +108,7 @@ impl Carrier {
         Ok(())
     }
 
-    /// Gives the other end what is due.
+    /// Delivers due packets to the other end.
     fn deliver(&mut self) -> io::Result<()> {
         while let Some(&Reverse((due, _, place))) = self.travelling.peek()
             && due <= Instant::now()

@@ -1,13 +1,13 @@
-//! How good a direction of the wire is, and what it does to each packet.
+//! Impairments of a direction of the wire, and their effect on each packet.
 
 use std::time::Duration;
 
 use crate::Random;
 
-/// What a direction does to packets. The default passes all of them at once.
+/// Impairments of a direction. The default passes all packets at once.
 #[derive(Clone, Copy, Debug)]
 pub struct Impairments {
-    /// From one end to the other.
+    /// Delay from one end to the other.
     pub delay: Duration,
     /// Mean of an exponential time that is added to the delay. The order of packets stays.
     pub jitter: Duration,
@@ -43,7 +43,7 @@ impl Default for Impairments {
     }
 }
 
-/// What is decided of a packet before it travels.
+/// The decision about a packet before it travels.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub(super) struct Drawn {
     pub(super) is_lost: bool,

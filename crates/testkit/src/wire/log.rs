@@ -7,7 +7,7 @@ use crate::Side;
 /// What became of a packet.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Fate {
-    /// It went to the other end.
+    /// It reached the other end.
     Passed,
     /// It went there twice.
     Doubled,
@@ -38,7 +38,7 @@ pub struct Passage {
     pub packet: Vec<u8>,
     /// When the wire took it.
     pub taken_ns: i64,
-    /// What became of it.
+    /// Its fate.
     pub fate: Fate,
     /// Later packets may have overtaken it.
     pub is_held_back: bool,
@@ -53,7 +53,7 @@ pub struct Passage {
 pub struct Delivery {
     /// How many arrived at this end before.
     pub place: usize,
-    /// Before the wire gave the packet to the kernel of the other end.
+    /// Just before the wire gave the packet to the kernel of the other end.
     pub begun_ns: i64,
     /// After it.
     pub ended_ns: i64,

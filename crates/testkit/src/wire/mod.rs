@@ -87,10 +87,10 @@ impl Wire {
         Capture::start(self, end, file)
     }
 
-    /// Waits until nothing is on its way any more. What has happened so far.
+    /// Waits until no packet is in transit. Returns the log so far.
     ///
     /// # Panics
-    /// Something still is after [`LIMIT`].
+    /// Packets are still in transit after [`LIMIT`].
     #[must_use]
     pub fn settled(&self) -> Log {
         let begun = Instant::now();
@@ -104,7 +104,7 @@ impl Wire {
         }
     }
 
-    /// What has happened so far.
+    /// The log so far.
     #[must_use]
     pub fn log(&self) -> Log {
         self.log.lock().unwrap_or_else(PoisonError::into_inner).clone()

@@ -1,4 +1,4 @@
-//! The TCP segments among packets, and which of them were sent again.
+//! The TCP segments among packets, and the retransmitted ones.
 
 use std::collections::HashMap;
 
@@ -30,7 +30,7 @@ impl DataSegment {
         Some(Self { ports: [half(header)?, half(header + 2)?], seq, length })
     }
 
-    /// Whether another segment has a byte of this one.
+    /// Whether another segment contains a byte of this one.
     #[must_use]
     pub fn overlaps(&self, other: &Self) -> bool {
         let ahead = other.seq.wrapping_sub(self.seq);

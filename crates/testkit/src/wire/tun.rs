@@ -14,10 +14,10 @@ use super::DEVICE;
 use crate::command::output;
 use crate::namespace::Namespace;
 
-/// Packets that wait until the wire takes them: many times what a test sends at once. Those that find more are lost before the wire.
+/// Maximum number of packets that wait for the wire: many times what a test sends at once. Further ones are lost before the wire.
 const WAITING: u32 = 20_000;
 
-/// Makes the device of an end. It is there as long as the file is open.
+/// Creates the device of an end. It exists as long as the file is open.
 pub(super) fn open(namespace: &Namespace, address: &str) -> io::Result<File> {
     let file = namespace.within(attach)?;
     namespace.ip(&format!("link set dev {DEVICE} txqueuelen {WAITING}"));

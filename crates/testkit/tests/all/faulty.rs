@@ -1,4 +1,4 @@
-//! The proxy that spoils answers, in front of a server that says back what it is told.
+//! The proxy that corrupts answers, in front of an echo server.
 #![allow(clippy::unwrap_used, reason = "a test")]
 
 use std::io::{ErrorKind, Read, Write};
@@ -8,7 +8,7 @@ use std::time::Duration;
 use plimsoll_testkit::rpc;
 use plimsoll_testkit::servers::faulty::{Fault, Faulty, Framing, Rule, Seen, Which};
 
-/// Says back whatever comes, on threads that end with their connections; the listener lives as long as the test.
+/// Echoes all data, on threads that end with their connections; the listener lives as long as the test.
 fn echo() -> SocketAddr {
     let listener = TcpListener::bind("127.0.0.1:0").unwrap();
     let address = listener.local_addr().unwrap();
@@ -21,7 +21,7 @@ fn echo() -> SocketAddr {
     address
 }
 
-/// Messages of five bytes, each of its own number.
+/// A message of five bytes with this number.
 fn message(number: u8) -> Vec<u8> {
     rpc::record(&[number; 5])
 }
@@ -37,7 +37,7 @@ fn connect(address: SocketAddr) -> TcpStream {
     stream
 }
 
-/// Sends some, says that there are no more, and takes what comes until the end.
+/// Sends messages, ends the sending direction, and reads until the end.
 fn through(proxy: &Faulty, numbers: &[u8]) -> Vec<u8> {
     let mut stream = connect(proxy.address());
     stream.write_all(&messages(numbers)).unwrap();

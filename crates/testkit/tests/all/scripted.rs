@@ -23,14 +23,14 @@ fn null(xid: u32) -> Vec<u8> {
     rpc::record(&rpc::call(xid, rpc::NFS, 3, 0, &[]))
 }
 
-/// The xids of so many answers without results.
+/// The xids of `count` answers without results.
 fn xids(stream: &mut TcpStream, count: usize) -> Vec<u32> {
     let mut bytes = vec![0; 28 * count];
     stream.read_exact(&mut bytes).unwrap();
     bytes.chunks(28).map(|answer| u32::from_be_bytes(answer[4..8].try_into().unwrap())).collect()
 }
 
-/// Nothing goes before its time. How much later depends on the machine, so nobody asks.
+/// No answer is sent before its time. How much later depends on the machine, so this is not tested.
 fn none_early(answered: &[Answered], count: usize) {
     assert_eq!(answered.len(), count);
     assert!(answered.iter().all(|call| call.sent >= call.due));
@@ -72,7 +72,7 @@ fn many_connections_at_once() {
     for (xid, stream) in streams.iter_mut().enumerate() {
         assert_eq!(xids(stream, 2), [xid as u32, xid as u32 + 1000]);
     }
-    // One that breaks the rules, and one that leaves with calls outstanding, trouble nobody else.
+    // Other clients are not affected by one that breaks the rules, or one that disconnects with outstanding calls.
     let mut rude = connect(server.address());
     rude.write_all(&[0xff; 64]).unwrap();
     assert_eq!(rude.read(&mut [0]).unwrap_or(0), 0);

@@ -1,5 +1,5 @@
-//! The JSON of every capture of ours, of a comparison, of a recording and of a history, by a program for another platform and by the one
-//! of this machine: byte for byte the same. Files are named relative to the current folder, so that no path differs.
+//! Compares the JSON of every capture in this repository, of a comparison, of a recording and of a history between a program for another
+//! platform and this machine's: they must be byte-identical. Files are named relative to the current folder, so that no path differs.
 
 use std::path::Path;
 use std::process::Command;
@@ -11,11 +11,11 @@ use crate::{Outcome, workspace};
 
 /// Folders with captures.
 const FOLDERS: [&str; 4] = ["netbench-samba", "nfs-ganesha", "smb2-samba", "planted"];
-/// What is recorded and compared.
+/// The capture to record and compare.
 const BEFORE: &str = "healthy-samba.pcap.zst";
 const AFTER: &str = "slow-server.pcap.zst";
 
-/// Compares all of it.
+/// Compares all outputs.
 pub(super) fn check(content: &Content, program: &Path) -> Outcome {
     let begun = Instant::now();
     let captures = workspace::root().join("captures");
@@ -48,7 +48,7 @@ pub(super) fn check(content: &Content, program: &Path) -> Outcome {
     Ok(())
 }
 
-/// What a command prints. Exit codes 1 and 4 are verdicts: they must be the same, too.
+/// The output of a command. Exit codes 1 and 4 are verdicts: they must be the same, too.
 fn printed(mut command: Command, folder: &Path, arguments: &[&str]) -> Result<(Option<i32>, String), String> {
     let output = command.args(arguments).current_dir(folder).output();
     let output = output.map_err(|error| format!("plimsoll {}: {error}", arguments.join(" ")))?;

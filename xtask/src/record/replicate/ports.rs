@@ -1,4 +1,4 @@
-//! Which ports are clients', and others in their place.
+//! Client ports, and their replacements.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -27,7 +27,7 @@ impl Ports {
         }
     }
 
-    /// Ports for so many copies: the first keeps its own, the others get such as nothing else has.
+    /// Ports for `copies` copies: the first keeps its own, the others get unused ones.
     pub(crate) fn renamings(&self, copies: u64) -> Result<Vec<Renaming>, String> {
         let mut free = (FIRST..=u16::MAX).filter(|port| !self.all.contains(port) && !SERVERS.contains(port));
         let mut renamings = Vec::new();

@@ -1,4 +1,4 @@
-//! The paths that a file names, and the names that it gives to others.
+//! The paths that a file names, and the names that it exports.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -7,10 +7,10 @@ use super::tokens::tokens;
 /// A module of a crate: its names from the crate's root down.
 pub(super) type Path = Vec<String>;
 
-/// What a module says of other modules.
+/// A module's references to other modules.
 #[derive(Debug, Default)]
 pub(super) struct Module {
-    /// Names that stand for other paths: its imports.
+    /// Names for other paths: its imports.
     pub(super) imports: BTreeMap<String, Import>,
     /// Modules of which it imports everything.
     pub(super) globs: Vec<Path>,

@@ -2,7 +2,7 @@
 
 use super::resolve::Uses;
 
-/// Sets of files of which each uses each other one, over others or not; sorted, the files of a cycle too.
+/// Sets of files that use each other, directly or indirectly; sorted, and so are the files of a cycle.
 pub(super) fn cycles(uses: &Uses) -> Vec<Vec<&str>> {
     let mut cycles: Vec<Vec<&str>> = Vec::new();
     for start in uses.keys() {
@@ -20,7 +20,7 @@ pub(super) fn cycles(uses: &Uses) -> Vec<Vec<&str>> {
     cycles
 }
 
-/// The file and all that it uses, over others or not.
+/// The file and all files that it uses, directly or indirectly.
 fn reached_from<'a>(uses: &'a Uses, start: &'a str) -> Vec<&'a str> {
     let mut reached = vec![start];
     let mut at = 0;

@@ -13,7 +13,7 @@ use std::collections::BTreeMap;
 
 use super::source::Source;
 
-/// Files of a cycle, at most: a type, its parts and what makes it.
+/// Maximum number of files in a cycle: a type, its parts and its constructor.
 const MOST: usize = 3;
 
 /// Cycles of too many files.

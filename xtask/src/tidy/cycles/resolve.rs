@@ -1,4 +1,4 @@
-//! From a path to the file that defines what it names.
+//! Resolves a path to the file that defines its item.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -8,10 +8,10 @@ use crate::tidy::source::Source;
 /// For each file those that it uses.
 pub(super) type Uses = BTreeMap<String, BTreeSet<String>>;
 
-/// Imports that lead on from one to the next; more are imports of each other, which do not compile.
+/// Maximum length of a chain of imports; longer ones are circular, which does not compile.
 const HOPS: usize = 16;
 
-/// What the files of a crate use of each other.
+/// The uses among the files of a crate.
 pub(super) fn uses(folder: &str, files: &[&Source]) -> Uses {
     let tree = Tree::new(folder, files);
     let mut uses = Uses::new();
@@ -28,7 +28,7 @@ struct Tree {
     modules: BTreeMap<Path, (String, Module)>,
 }
 
-/// What a path leads to.
+/// The target of a path.
 enum Target {
     Module(Path),
     /// Something in a module.
@@ -57,14 +57,14 @@ impl Tree {
         let named = imports.chain(&module.paths).filter_map(|named| {
             match self.target(path, named, HOPS)? {
                 Target::Item(module) => Some(module),
-                // The module alone: what is used of it has its own path.
+                // Only the module: uses of its items have their own paths.
                 Target::Module(_) => None,
             }
         });
         named.filter_map(|module| self.modules.get(&module).map(|(file, _)| file.clone()))
     }
 
-    /// What a path in a module leads to; `None` if it leads out of the crate.
+    /// The target of a path in a module; `None` if it is outside of the crate.
     fn target(&self, from: &Path, path: &[String], hops: usize) -> Option<Target> {
         let (first, mut rest) = path.split_first()?;
         let mut at = from.clone();

@@ -44,7 +44,7 @@ struct Up {
     accepting: JoinHandle<()>,
 }
 
-/// What the server answered on one connection, before anything was done to it.
+/// The server's answers on one connection, before any fault.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Seen {
     /// Whole messages.
@@ -73,13 +73,13 @@ impl Faulty {
         self.address
     }
 
-    /// Other rules, for connections that are made from now on; their count begins anew.
+    /// Replaces the rules for later connections, which are numbered from 0 again.
     pub fn set_rules(&self, rules: Vec<Rule>) {
         *self.shared.rules.lock().unwrap_or_else(PoisonError::into_inner) = rules;
         self.shared.seen.lock().unwrap_or_else(PoisonError::into_inner).clear();
     }
 
-    /// What the server answered, a connection an entry, in the order in which they were made.
+    /// The server's answers, one entry per connection, in the order of the connections.
     #[must_use]
     pub fn seen(&self) -> Vec<Seen> {
         self.shared.seen.lock().unwrap_or_else(PoisonError::into_inner).clone()
@@ -94,10 +94,10 @@ impl Faulty {
         }
     }
 
-    /// Back, on the same port.
+    /// Restarts on the same port.
     ///
     /// # Errors
-    /// Somebody else has the port meanwhile.
+    /// Another program has taken the port.
     pub fn up(&mut self) -> io::Result<()> {
         if self.up.is_none() {
             self.up = Some(Up::start(TcpListener::bind(self.address)?, &self.shared)?);
@@ -123,7 +123,7 @@ impl Up {
     }
 }
 
-/// Accepts until it is to stop, then waits for what it began. A thread a connection: tests have few.
+/// Accepts until it is stopped, then waits for its connections. One thread per connection: tests have few.
 fn accept(listener: &TcpListener, shared: &Arc<Shared>, down: &AtomicBool) {
     std::thread::scope(|scope| {
         while !down.load(Ordering::Relaxed) {
@@ -150,7 +150,7 @@ fn converse(client: TcpStream, number: usize, shared: &Shared, down: &AtomicBool
         }
     };
     let Ok(server) = TcpStream::connect(shared.upstream) else { return pump::reset(client) };
-    // Else the client is gone already.
+    // Otherwise the client has disconnected already.
     if let Ok(pump) = Pump::new(client, server, shared.framing, rules::Judge::new(rules, number)) {
         pump.run(down, note);
     }

@@ -12,7 +12,7 @@ use super::{Framing, GLANCE, Seen};
 
 /// How often a connection looks whether it is to end though nothing happens on it: seldom, for there may be hundreds.
 const IDLE: Duration = Duration::from_millis(25);
-/// Bytes that wait in one direction before no more are taken: some of the longest messages.
+/// Maximum number of bytes that wait in one direction: some of the longest messages.
 const FULL: usize = 64 << 20;
 
 /// A pair of connections, on a thread that alone holds them: dropping one closes it.
@@ -22,7 +22,7 @@ pub(super) struct Pump {
     server: TcpStream,
     framing: Framing,
     judge: Judge,
-    /// From the server, not yet a whole message.
+    /// From the server, an incomplete message.
     incoming: Vec<u8>,
     to_client: Vec<u8>,
     to_server: Vec<u8>,
@@ -30,7 +30,7 @@ pub(super) struct Pump {
     /// Bytes that went to the client.
     written: u64,
     seen: Seen,
-    /// The client said that it sends no more, and the server was told.
+    /// Whether the client has sent its last byte, and whether the server was informed.
     client_done: (bool, bool),
     server_done: bool,
 }
@@ -45,7 +45,7 @@ struct Held {
 #[derive(Debug)]
 enum Until {
     Time(Instant),
-    /// So many messages have passed.
+    /// Until this number of messages have passed.
     Passed(u64),
 }
 
@@ -84,9 +84,9 @@ impl Pump {
     pub(super) fn run(mut self, down: &AtomicBool, note: impl Fn(Seen)) {
         loop {
             let taken = self.take();
-            // Before the client can know of it.
+            // Before the client can notice it.
             note(self.seen);
-            // An error is one connection's reset, which becomes the other's.
+            // An error is a reset of one connection, which also resets the other.
             match taken.and_then(|()| self.forward()).unwrap_or(State::Reset) {
                 State::Going if !down.load(Ordering::Relaxed) => self.wait(),
                 State::Closed => return self.close(down),
@@ -98,7 +98,7 @@ impl Pump {
         }
     }
 
-    /// Takes what came, from both sides, and gives the server its part.
+    /// Receives from both sides, and sends the server its part.
     fn take(&mut self) -> io::Result<()> {
         self.client_done.0 |= receive(&mut self.client, &mut self.to_server)?;
         send(&mut self.server, &mut self.to_server, usize::MAX)?;
@@ -116,7 +116,7 @@ impl Pump {
         }
         self.release();
         if self.server_done {
-            // What is left of a message that the server did not finish.
+            // The rest of an incomplete message.
             self.to_client.append(&mut self.incoming);
         }
         Ok(())
@@ -132,7 +132,7 @@ impl Pump {
                 self.to_client.append(&mut message);
             }
             Some(Fault::Delayed(time)) => self.held.push(Held { message, until: Until::Time(Instant::now() + time) }),
-            // This one is counted when it has passed those that it waits for, and itself.
+            // The message itself is counted when it passes, so one more than it waits for.
             Some(Fault::After(count)) => self.held.push(Held { message, until: Until::Passed(count + 1) }),
             Some(Fault::Flipped(bit)) => {
                 let bit = bit % (8 * message.len() as u64);
@@ -151,7 +151,7 @@ impl Pump {
         self.release();
     }
 
-    /// Lets go what has waited long enough.
+    /// Sends the messages whose wait is over.
     fn release(&mut self) {
         let now = Instant::now();
         let ready = |held: &mut Held| match held.until {
@@ -195,12 +195,12 @@ impl Pump {
         });
         let limit = due.min().unwrap_or(IDLE).min(IDLE);
         let limit = Timespec { tv_sec: 0, tv_nsec: i64::from(limit.subsec_nanos()) };
-        // Whatever it says, the next round finds out.
+        // The next round finds any error.
         let _ready = rustix::event::poll(&mut sockets, Some(&limit));
     }
 
-    /// In order: the client sees the end of the stream, and what it still says is heard and forgotten, so that it is not
-    /// reset after all.
+    /// An orderly close: the client sees the end of the stream; its remaining bytes are read and discarded, because unread bytes would
+    /// cause a reset.
     fn close(mut self, down: &AtomicBool) {
         if self.client.shutdown(Shutdown::Write).is_err() {
             return;
@@ -213,7 +213,7 @@ impl Pump {
     }
 }
 
-/// Takes what is there; true where the stream has ended.
+/// Receives available bytes; returns true at the end of the stream.
 fn receive(stream: &mut TcpStream, into: &mut Vec<u8>) -> io::Result<bool> {
     let mut buffer = [0; 64 << 10];
     while into.len() < FULL {
@@ -227,7 +227,7 @@ fn receive(stream: &mut TcpStream, into: &mut Vec<u8>) -> io::Result<bool> {
     Ok(false)
 }
 
-/// Gives what can be given, `most` bytes of it.
+/// Sends as much as possible, up to `most` bytes.
 fn send(stream: &mut TcpStream, from: &mut Vec<u8>, most: usize) -> io::Result<usize> {
     let mut sent = 0;
     while let Some(rest) = from.get(sent..from.len().min(most)).filter(|rest| !rest.is_empty()) {

@@ -9,24 +9,24 @@ pub enum Fault {
     Never,
     /// It comes twice.
     Twice,
-    /// It comes so much later; others overtake it.
+    /// It is delayed by this time; others overtake it.
     Delayed(Duration),
-    /// It comes after so many of those behind it.
+    /// It is sent after this number of later messages.
     After(u64),
-    /// One bit of it is turned over: this one, counted from the first bit of its framing, around and around.
+    /// One bit of it is inverted, counted from the first bit of its framing, modulo its length.
     Flipped(u64),
-    /// Only so many bytes of it come, and then those of the next.
+    /// Only this number of its bytes are sent, followed by the next message.
     Cut(usize),
 }
 
 /// Which answers of a connection, counted from 0.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Which {
-    /// This one.
+    /// Only this message.
     Nth(u64),
-    /// This one and all behind it.
+    /// This message and all later ones.
     From(u64),
-    /// Every so many: `Every(3)` are 2, 5, 8 …
+    /// One in this number: `Every(3)` are 2, 5, 8 …
     Every(u64),
 }
 
@@ -52,13 +52,13 @@ pub enum Rule {
         /// What happens.
         fault: Fault,
     },
-    /// The connection ends after so many bytes of answers, framing included.
+    /// The connection ends after this number of bytes of answers, framing included.
     End {
         /// On which connection, counted from 0; on all where none is named.
         connection: Option<usize>,
-        /// After so many bytes.
+        /// The number of bytes.
         offset: u64,
-        /// By a reset; else in order, by closing.
+        /// By a reset; otherwise by an orderly close.
         reset: bool,
     },
 }
@@ -70,7 +70,7 @@ impl Rule {
         Rule::Answers { connection: None, which, fault }
     }
 
-    /// Every connection is reset after so many bytes of answers.
+    /// Every connection is reset after this number of bytes of answers.
     #[must_use]
     pub fn reset_at(offset: u64) -> Self {
         Rule::End { connection: None, offset, reset: true }
@@ -85,7 +85,7 @@ pub(super) struct Judge {
 }
 
 impl Judge {
-    /// Only those of this connection are kept: there may be one for each of thousands.
+    /// Keeps only this connection's rules: there may be one for each of thousands.
     pub(super) fn new(mut rules: Vec<Rule>, number: usize) -> Self {
         rules.retain(|rule| {
             let (Rule::Answers { connection, .. } | Rule::End { connection, .. }) = rule;

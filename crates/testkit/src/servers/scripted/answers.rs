@@ -8,7 +8,7 @@ use crate::rpc::{MOUNT, NFS};
 
 /// Bytes of the file: more than any test reads.
 pub const FILE_SIZE: u64 = 1 << 40;
-/// The export; any other is refused.
+/// The only export.
 pub const EXPORT: &str = "/scripted";
 
 /// The file handles that there are.
@@ -19,7 +19,7 @@ const NO_NUMBER: [u8; 2] = *b"--";
 /// The longest READ, bytes.
 const LONGEST: u32 = 1 << 20;
 
-/// What a call is answered with.
+/// The answer to a call.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) struct Answer {
     xid: u32,
@@ -29,7 +29,7 @@ pub(super) struct Answer {
     pub(super) asked: Asked,
 }
 
-/// What a call is about.
+/// The fields of a call.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub(super) struct Asked {
     /// The number that the file's name ends in.
@@ -40,7 +40,7 @@ pub(super) struct Asked {
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Body {
-    /// Nothing but success.
+    /// Only success.
     Void,
     /// An error of RPC (RFC 5531 9, accept_stat).
     Rpc(u32),
@@ -91,7 +91,7 @@ pub(super) fn answer(record: &[u8]) -> Option<Answer> {
     Some(Answer { xid: call.xid(), body, timed, asked: Asked { file: file.map(u16::from_be_bytes), read } })
 }
 
-/// What ends a file's handle; `None` of any other.
+/// The number at the end of a file's handle; `None` for another handle.
 fn number(handle: &[u8]) -> Option<[u8; 2]> {
     handle.strip_prefix(FILE)?.try_into().ok()
 }

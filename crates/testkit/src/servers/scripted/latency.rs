@@ -54,8 +54,8 @@ impl Latency {
 /// How times are drawn from a distribution.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Draw {
-    /// Every thousand calls take one time from each thousandth of the distribution, shuffled: percentiles over some
-    /// thousand calls are then those of the distribution, with next to no sampling error.
+    /// Every thousand calls take one time from each thousandth of the distribution, shuffled: percentiles over some thousand calls are
+    /// then those of the distribution, almost without sampling error.
     Stratified,
     /// Each for itself, as queueing theory assumes.
     Independent,
@@ -70,7 +70,7 @@ pub(super) struct Sampler {
     latency: Latency,
     draw: Draw,
     random: Random,
-    /// What is left of a block: quantiles.
+    /// The remaining quantiles of a block.
     block: Vec<f64>,
 }
 

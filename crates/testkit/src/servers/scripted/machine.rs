@@ -1,4 +1,4 @@
-//! The thread that answers: one epoll set, and a heap of what is due.
+//! The thread that answers: one epoll set, and a heap of due answers.
 
 use std::cmp::Reverse;
 use std::collections::{BTreeMap, BinaryHeap};
@@ -17,8 +17,8 @@ use super::answers::{Answer, answer};
 use super::schedule::Schedule;
 use super::script::nanoseconds;
 
-/// So long before something is due the thread stops sleeping, ns: waking up takes some ten microseconds, more on a
-/// machine that saves power.
+/// The thread stops sleeping this time before an answer is due, ns: waking up takes some ten microseconds, more on a machine that saves
+/// power.
 const EARLY: u64 = 150_000;
 /// How often it looks whether it is to stop, at least, ns.
 const GLANCE: u64 = 20_000_000;
@@ -34,7 +34,7 @@ const LISTENER: u64 = 0;
 pub struct Answered {
     /// When it was to be answered.
     pub due: u64,
-    /// When the server began to send the answer: what is between them is its own error.
+    /// When the server began to send the answer; the difference is its own error.
     pub sent: u64,
 }
 
@@ -141,7 +141,7 @@ impl Machine {
         }
     }
 
-    /// Reads what came and writes what can be; a connection that ends takes its calls with it.
+    /// Reads and writes what is possible; the end of a connection drops its calls.
     fn serve(&mut self, key: u64) {
         let Some(connection) = self.connections.get_mut(&key) else { return };
         let Ok(calls) = connection.receive() else {
@@ -203,8 +203,8 @@ impl Machine {
 }
 
 impl Connection {
-    /// The calls that are complete now, each with the time of day at which the kernel had the last of what was read with
-    /// it. While answers cannot be written, none are taken: memory stays bounded.
+    /// The complete calls, each with the kernel timestamp of the read that completed it. While answers cannot be written, no calls are
+    /// read: memory stays bounded.
     fn receive(&mut self) -> io::Result<Vec<(Duration, Answer)>> {
         let mut calls = Vec::new();
         let mut buffer = [0; 16 << 10];
@@ -240,7 +240,7 @@ impl Connection {
     }
 }
 
-/// Reads, and tells when the kernel had the last of it, since 1970; now, where it does not say.
+/// Reads, and returns the kernel timestamp of the last byte, since 1970; the present time without one.
 fn stamped(stream: &TcpStream, buffer: &mut [u8]) -> io::Result<(usize, Duration)> {
     let mut control = nix::cmsg_space!(nix::sys::time::TimeSpec);
     let mut parts = [IoSliceMut::new(buffer)];

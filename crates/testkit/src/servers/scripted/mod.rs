@@ -27,7 +27,7 @@ pub use script::{Oddities, Script, Service, Stalls};
 use machine::Machine;
 use schedule::Schedule;
 
-/// The server, on a thread of its own until it is dropped or stopped. While calls wait, that thread keeps a core busy.
+/// The server, on a separate thread until it is dropped or stopped. While calls wait, that thread keeps a core busy.
 #[derive(Debug)]
 pub struct Scripted {
     address: SocketAddr,
@@ -56,14 +56,13 @@ impl Scripted {
         self.address
     }
 
-    /// Ends it; tells when each timed call was to be answered and when it was, in the order of their answers (the first
-    /// four million).
+    /// Ends it; returns the due and the actual time of each timed answer, in the order of the answers (the first four million).
     ///
     /// # Errors
-    /// What the system refused it meanwhile.
+    /// An error of the operating system.
     ///
     /// # Panics
-    /// Its thread did.
+    /// If its thread did.
     pub fn stop(mut self) -> io::Result<Vec<Answered>> {
         self.stop.store(true, Ordering::Relaxed);
         match self.thread.take().map(JoinHandle::join) {
@@ -78,7 +77,7 @@ impl Drop for Scripted {
     fn drop(&mut self) {
         self.stop.store(true, Ordering::Relaxed);
         if let Some(thread) = self.thread.take() {
-            // Whoever wants to know how it ended asks `stop`.
+            // `stop` returns the result.
             let _ended = thread.join();
         }
     }

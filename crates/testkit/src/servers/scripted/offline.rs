@@ -8,7 +8,7 @@ use super::machine::first_record;
 use super::schedule::Schedule;
 use super::script::Script;
 
-/// One connection to a scripted server. Whoever holds it says when bytes arrive, and is told when to answer.
+/// One connection to a scripted server. The caller passes the arrival times of bytes, and gets the times of the answers.
 #[derive(Debug)]
 pub struct Offline {
     schedule: Arc<Mutex<Schedule>>,
@@ -16,13 +16,13 @@ pub struct Offline {
 }
 
 impl Offline {
-    /// The first connection to a server of its own.
+    /// The first connection to a new server.
     #[must_use]
     pub fn new(script: &Script) -> Self {
         Self { schedule: Arc::new(Mutex::new(Schedule::new(script))), incoming: Vec::new() }
     }
 
-    /// One more connection to the same server: their calls wait for each other where the script says so.
+    /// A further connection to the same server: their calls wait for each other if the script says so.
     #[must_use]
     pub fn another(&self) -> Self {
         Self { schedule: Arc::clone(&self.schedule), incoming: Vec::new() }

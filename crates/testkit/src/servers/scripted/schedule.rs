@@ -6,8 +6,8 @@ use super::answers::Asked;
 use super::latency::Sampler;
 use super::script::{Oddities, Script, Service, Stalls, nanoseconds};
 
-/// The answer to a constant latency with stalls, under calls that arrive evenly: the response time that a part `q` of
-/// them does not exceed. Of all calls, `length / every` meet a stall, and wait for what is left of it.
+/// The theoretical quantile `q` of the response time for a constant latency with stalls, under evenly spaced calls. Of all calls, the
+/// fraction `length / every` meets a stall, and waits for its rest.
 #[must_use]
 pub fn stalled(latency: Duration, stalls: &Stalls, q: f64) -> Duration {
     let share = stalls.length.as_secs_f64() / stalls.every.as_secs_f64();
@@ -55,7 +55,7 @@ impl Schedule {
         if self.is_lost(asked) {
             return None;
         }
-        // None works in parallel: then there is nobody to wait for.
+        // Without parallel workers nothing waits.
         let worker = self.busy_until.iter_mut().min_by_key(|until| **until);
         let mut due = worker.as_ref().map_or(arrived, |until| arrived.max(**until)).saturating_add(time);
         if let Some(stalls) = &self.stalls

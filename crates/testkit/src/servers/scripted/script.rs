@@ -1,11 +1,11 @@
-//! What the server does with timed calls.
+//! The server's handling of timed calls.
 
 use std::time::Duration;
 
 use super::answers::Asked;
 use super::latency::{Draw, Latency};
 
-/// What the server does with timed calls.
+/// The server's handling of timed calls.
 #[derive(Clone, Copy, Debug)]
 pub struct Script {
     /// How long each takes.
@@ -16,14 +16,14 @@ pub struct Script {
     pub service: Service,
     /// When nothing is answered at all.
     pub stalls: Option<Stalls>,
-    /// What is treated otherwise than all else.
+    /// Special treatment of some calls.
     pub odd: Oddities,
     /// The same seed, the same times, in the order in which calls arrive.
     pub seed: u64,
 }
 
 impl Script {
-    /// Each call answered after its own time, whatever others do.
+    /// Each call is answered after its own time, independent of others.
     #[must_use]
     pub fn parallel(latency: Latency) -> Self {
         Self { latency, draw: Draw::Stratified, service: Service::Parallel, stalls: None, odd: Oddities::NONE, seed: 1 }
@@ -43,16 +43,16 @@ pub enum Service {
     Parallel,
     /// One at a time, in the order in which they arrive: the time drawn is the time at work, and waiting comes on top.
     Queue,
-    /// So many at a time, likewise: the capacity is so many calls in the mean time at work.
+    /// At most this number of calls at a time: the capacity is this number per mean service time.
     Workers(u32),
 }
 
-/// When the whole server stands still: nothing is answered, and what was due then is answered at the end.
+/// Times at which the whole server stops: answers due then are sent at the end.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Stalls {
     /// When the first one begins, after the first timed call arrived.
     pub first: Duration,
-    /// From the beginning of one to that of the next; longer than [`Stalls::length`].
+    /// From the beginning of one stall to that of the next; longer than [`Stalls::length`].
     pub every: Duration,
     /// How long each is.
     pub length: Duration,
@@ -69,15 +69,14 @@ impl Stalls {
     }
 }
 
-/// What a server treats otherwise than all else. A file is known by the number that its name ends in: a client that works on a
-/// file of its own is known by that.
+/// Special treatment of some calls. A file is identified by the number at the end of its name, and so is a client that uses its own file.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Oddities {
-    /// READs of so many bytes, and no others, take so many times as long.
+    /// Only READs of this size take this multiple of the usual time.
     pub slow_size: Option<(u32, f64)>,
-    /// Calls on the file of this number take so many times as long.
+    /// Calls on the file with this number take this multiple of the usual time.
     pub unfair_file: Option<(u16, f64)>,
-    /// Of the calls on the file of this number, one in so many is never answered.
+    /// Of the calls on the file with this number, one in this number is never answered.
     pub lossy_file: Option<(u16, u32)>,
 }
 
@@ -85,7 +84,7 @@ impl Oddities {
     /// All alike.
     pub const NONE: Self = Self { slow_size: None, unfair_file: None, lossy_file: None };
 
-    /// How many times as long as others a call takes.
+    /// Factor of a call's time compared with other calls.
     pub(super) fn factor(&self, asked: Asked) -> f64 {
         let size = self.slow_size.filter(|(bytes, _)| asked.read == Some(*bytes)).map_or(1.0, |(_, factor)| factor);
         let file = self.unfair_file.filter(|(file, _)| asked.file == Some(*file)).map_or(1.0, |(_, factor)| factor);
