@@ -6,7 +6,7 @@ use serde::{Deserialize, Serialize};
 use crate::message::Message;
 use crate::stream::Sizes;
 
-/// The packets of one direction of which it is not known yet whether a client sent them.
+/// The packets of one direction whose sender (client or server) is still unknown.
 #[derive(Clone, Copy, Debug, Default, Serialize, Deserialize)]
 pub(crate) struct Commands([u64; 6]);
 

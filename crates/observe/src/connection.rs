@@ -30,7 +30,7 @@ use acknowledgements::{Acknowledgements, More};
 use stream_consumer::{Framed, Messages, Paired, StreamConsumer};
 use watch::Watch;
 
-/// Connections of which it is remembered when they were seen, at most.
+/// Maximum number of connections whose first and last packet times are remembered.
 const ENDS_MAX: usize = 65_536;
 
 /// A TCP connection, or a UDP conversation (which has no streams).

@@ -3,7 +3,7 @@
 use plimsoll_model::Endpoint;
 use serde::{Deserialize, Serialize};
 
-/// What every protocol needs to know of the connection that a message came on.
+/// Facts about a message's connection that every protocol needs.
 #[derive(Clone, Copy, Debug, Serialize, Deserialize)]
 pub struct ConnectionContext {
     /// Number of the connection.
@@ -16,7 +16,7 @@ pub struct ConnectionContext {
     pub cuts: [u32; 2],
     /// Losses that lie before the next message: one in which a message ended counts once that message was taken.
     pub breaks: [u32; 2],
-    /// How far each direction was sent again before it was acknowledged, as a stream offset.
+    /// Stream offset per direction up to which data was retransmitted before it was acknowledged.
     pub resent_to: [u64; 2],
     /// The connection's beginning was captured.
     pub from_start: bool,

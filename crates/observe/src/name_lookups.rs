@@ -27,7 +27,7 @@ const SERVERS_MAX: usize = 256;
 /// A question this long after the last one is a new one, ns: resolvers wait for 5 s and retry a few times.
 const AGAIN_NS: i64 = 30_000_000_000;
 
-/// A host and the question as it stands in the message: name, type, class.
+/// A host, and the bytes of its question: name, type, class.
 type Question = (IpAddr, Box<[u8]>);
 
 /// All open lookups.
@@ -195,7 +195,7 @@ mod tests {
         bytes
     }
 
-    /// What hosts waited for of questions to and answers from servers: (host, server, is an answer, ms).
+    /// The lookups and waits for these messages: (host, server, is an answer, ms).
     fn waits(messages: &[(u8, u8, bool, i64)]) -> (Vec<NameLookup>, Names, Vec<NameServer>) {
         let (mut lookups, mut names) = (NameLookups::default(), Names::default());
         for &(host, server, is_answer, at_ms) in messages {

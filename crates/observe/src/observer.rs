@@ -160,7 +160,7 @@ impl<S: Sink> Observer<S> {
         }
     }
 
-    /// Takes a frame of which it had to be decided whether it is taken.
+    /// Takes a frame that waited for a decision.
     #[inline(never)]
     fn decided(&mut self, frame: &Frame<'_>, time_ns: i64) {
         self.timed(frame, time_ns);
@@ -244,7 +244,7 @@ impl<S: Sink> Observer<S> {
         (&mut self.shared.output.sink, &self.shared.output.names)
     }
 
-    /// The capture has ended: hands on what still waits.
+    /// Ends the capture: passes on waiting data.
     pub fn finish(mut self) -> Observed<S> {
         self.end_gate();
         self.release_all();

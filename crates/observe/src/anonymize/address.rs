@@ -22,7 +22,7 @@ pub(super) struct Addresses {
 }
 
 impl Addresses {
-    /// In place of an IPv4 address. What names no host stays: multicast, broadcast, 0.0.0.0.
+    /// Replaces an IPv4 address. Addresses of no host stay: multicast, broadcast, 0.0.0.0.
     pub(super) fn v4(&mut self, key: &Key, address: [u8; 4]) -> [u8; 4] {
         if address[0] >= NO_HOST || address == [0; 4] {
             return address;

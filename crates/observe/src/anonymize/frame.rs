@@ -1,4 +1,4 @@
-//! The second pass: a packet written anew. Nothing is copied but the fields that are named here.
+//! The second pass: writes a packet anew. It copies only the fields named here.
 
 use super::address::{self, Addresses};
 use super::checksum::Checksum;
@@ -15,7 +15,7 @@ const UDP_HEADER: usize = 8;
 const TCP: u8 = 6;
 const UDP: u8 = 17;
 
-/// What became of a packet.
+/// How much of a packet was written.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Outcome {
     /// The headers and the recognised data were written with replacements.
@@ -194,7 +194,7 @@ impl Packet<'_> {
         }
         let (mut protocol, mut next, mut fragment) = (header[6], at + 40, None);
         for _ in 0..EXTENSION_HEADERS_MAX {
-            // What extension headers say of routes is left out.
+            // Routes in extension headers are left out.
             let len = usize::from(*self.frame.captured.get(next + 1).unwrap_or(&0));
             let len = match protocol {
                 0 | 43 | 60 | 135 => (len + 1) * 8,
@@ -231,7 +231,7 @@ impl Packet<'_> {
         if !matches!(protocol, TCP | UDP) {
             return None;
         }
-        // What follows the datagram pads the frame.
+        // Bytes after the datagram are padding.
         let end = (at + len).min(self.out.len());
         if at > end {
             return None;

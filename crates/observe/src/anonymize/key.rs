@@ -16,7 +16,7 @@ pub(super) type Block = [u8; 16];
 /// The secret. Equal secrets make equal replacements; without it they cannot be undone, nor tried.
 pub struct Key {
     cipher: Aes128,
-    /// What stands in for bits that are not known yet (the pad of Crypto-PAn).
+    /// Replaces bits that are not known yet (the pad of Crypto-PAn).
     pad: Zeroizing<Block>,
 }
 
@@ -42,7 +42,7 @@ pub enum KeyError {
 }
 
 impl Key {
-    /// The key that a secret text or bytes stand for.
+    /// The key derived from a secret text or bytes.
     ///
     /// # Errors
     /// If it is too short.

@@ -57,7 +57,7 @@ enum Kind {
 }
 
 impl Output {
-    /// In the format of the input, or in pcapng where that is none of both; `tick_ns` is the unit of its times.
+    /// Writes the format of the input if it is pcap or pcapng, otherwise pcapng; `tick_ns` is the unit of its times.
     pub(super) fn like(format: Option<Format>, tick_ns: Option<u64>) -> Self {
         let kind = match format {
             Some(Format::Pcap | Format::PcapModified) => Kind::Pcap { nanoseconds: false },

@@ -145,7 +145,7 @@ impl Survey {
         }
     }
 
-    /// Writes into `out`, which is all zeros, what stands from `place` on.
+    /// Writes the stored bytes from `place` on into `out`, which is all zeros.
     pub(super) fn fill(&self, place: Place, out: &mut [u8]) {
         match place {
             Place::Stream(stream, offset) => {
@@ -165,7 +165,7 @@ impl Survey {
         }
     }
 
-    /// Copies the part of a span that stands in `out`, which begins at `offset`.
+    /// Copies the part of a span within `out`, which begins at `offset`.
     fn copy(&self, span: &Span, offset: u64, out: &mut [u8]) {
         let bytes = self.bytes.get(span.begin..span.end).unwrap_or_default();
         let skipped = usize::try_from(offset.saturating_sub(span.offset)).unwrap_or(usize::MAX);

@@ -5,9 +5,9 @@
 
 /// Records shorter than this, in bytes, are looked at whole.
 const WHOLE: usize = 512;
-/// How far ahead of short records, bytes.
+/// Distance of the prefetch for short records, bytes.
 const SHORT_AHEAD: usize = 1_024;
-/// How far ahead of long ones, records of the same length.
+/// Distance of the prefetch for long ones, in records of the same length.
 const LONG_AHEAD: usize = 4;
 /// Bytes to prefetch of a long record: its own header and those of Ethernet, IP and TCP.
 const HEADERS: usize = 128;
@@ -31,7 +31,7 @@ pub(super) fn ask_packet(window: &[u8], at: usize, len: usize) {
 fn ask_range(window: &[u8], from: usize, bytes: usize) {
     // None at the end of the window, where it does not matter.
     let soon = window.get(from..from + bytes).unwrap_or_default();
-    // A plain loop: it is run for every packet, and costs half of what `chunks` does.
+    // A plain loop: it runs for every packet, and takes half the time of `chunks`.
     let mut line = 0;
     while let Some(byte) = soon.get(line) {
         prefetch(byte);

@@ -85,7 +85,7 @@ impl Batch {
         self.bytes
     }
 
-    /// How far the reader was.
+    /// Progress of the reader at the end of the batch.
     pub fn progress(&self) -> Progress {
         self.progress
     }

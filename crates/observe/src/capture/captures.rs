@@ -21,7 +21,7 @@ use super::source::Source;
 use super::stop::StopReading;
 use super::window::{Entry, Window};
 
-/// How far the reader is, on disk: of a compressed file it is the compressed bytes that count.
+/// Progress of the reader, on disk: for a compressed file in compressed bytes.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub struct Progress {
     /// Bytes read of all inputs so far. The window reads ahead, by up to 1 MiB.
@@ -181,7 +181,7 @@ impl Captures {
         self
     }
 
-    /// What of the input is read so; compressed and formats that are read out of order are not.
+    /// Sets the input to live reading, unless it is compressed or its format is read out of order.
     fn read_as_it_comes(&mut self) {
         if self.live != Live::Off && self.parser.looks_ahead() {
             self.source.read_as_it_comes();
@@ -236,7 +236,7 @@ impl Captures {
         self.interrupted || self.stop.cut_off()
     }
 
-    /// How far the reader is.
+    /// Progress of the reader.
     pub fn progress(&self) -> Progress {
         let bytes_read = self.bytes_read.load(Ordering::Relaxed);
         // A file that is read out of order may be read twice in places.
@@ -354,7 +354,7 @@ impl Captures {
         }
     }
 
-    /// Opens the next input that holds anything. False if there is none.
+    /// Opens the next input that is not empty. False if there is none.
     fn open_next(&mut self) -> Result<bool, CaptureError> {
         self.parser = Parser::Closed;
         self.number_before = self.number;

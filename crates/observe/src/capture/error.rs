@@ -23,7 +23,7 @@ pub enum CaptureError {
         input: Box<str>,
         /// The first bytes in hexadecimal.
         start: Box<str>,
-        /// What to do about it.
+        /// Advice.
         advice: Box<str>,
     },
     /// The format is known, but this version or variant of it is not read.
@@ -62,7 +62,7 @@ pub enum CaptureError {
 pub(super) enum Stop {
     /// The file ends in the middle of a record, or its compressed stream in the middle of a block.
     Truncated,
-    /// The bytes at `offset` (of the decompressed capture) make no sense.
+    /// The bytes at `offset` (of the decompressed capture) are invalid.
     Bad { offset: u64, what: String },
     /// The format is known, its variant is not read.
     Unsupported(String),

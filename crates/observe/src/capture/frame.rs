@@ -2,8 +2,8 @@
 
 use super::link::LinkType;
 
-/// The most bytes of a packet that are believed, in bytes: what libpcap and Wireshark allow for these link types.
-/// A record that claims more is taken for damage, and nothing is allocated for it.
+/// Maximum length of a packet, bytes, as in libpcap and Wireshark for these link types. A record that claims more counts as damage, and
+/// no memory is allocated for it.
 pub const MAX_PACKET_BYTES: u32 = 256 << 10;
 
 /// One captured packet, borrowed from the reader until the next call.

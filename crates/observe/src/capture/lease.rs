@@ -22,7 +22,7 @@ const F_SETSIG: c_int = 10;
 /// (include/uapi/linux/magic.h).
 const LOCAL: [u32; 5] = [0xef53, 0x5846_5342, 0x9123_683e, 0xf2f5_2010, 0x0102_1994];
 
-/// Takes a lease. False where there is none to be had.
+/// Takes a lease. False if the system grants none.
 pub(super) fn take(file: &File) -> bool {
     let local = rustix::fs::fstatfs(file).is_ok_and(|system| LOCAL.contains(&(system.f_type as u32)));
     // No code handles the signal, because `holds` polls. The default action of SIGURG is to ignore it.

@@ -16,7 +16,7 @@ use super::{CaptureAnomalies, MAX_PACKET_BYTES};
 pub(super) const MAGIC: &[u8] = b"XCP\0";
 /// The file header, and where data goes on after it wrapped.
 const FILE_HEADER: usize = 128;
-/// Time (64 bits), original length, captured length, 28 bytes of which two tell of junk behind the packet.
+/// Time (64 bits), original length, captured length, 28 bytes, two of which describe junk after the packet.
 const RECORD_HEADER: usize = 40;
 /// Behind a packet with `ff ff` in its header: a frame check sequence or junk, in bytes.
 const TRAILER: u16 = 4;

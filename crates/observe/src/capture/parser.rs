@@ -106,7 +106,7 @@ pub(super) fn is_known(first: &[u8]) -> bool {
     sniff(first).is_some()
 }
 
-/// What to do about a file that starts with these bytes, which no parser knows.
+/// Advice for a file that starts with these bytes, which no parser recognises.
 pub(super) fn advice(first: &[u8]) -> String {
     const READ: &str = "Plimsoll reads pcap, pcapng, snoop, NetXRay 2 and NetMon 2 captures, uncompressed or compressed with gzip or zstd";
     let hints: [(&[u8], &str); 9] = [

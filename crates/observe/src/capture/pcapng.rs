@@ -44,7 +44,7 @@ struct Interface {
     /// The most bytes kept of a packet; 0 is no limit.
     snaplen: u32,
     clock: Resolution,
-    /// What its last statistics said was lost.
+    /// Losses in its last statistics.
     drops: u64,
 }
 
@@ -169,7 +169,7 @@ impl Pcapng {
         true
     }
 
-    /// Interface statistics: drops by the interface and by the system, of which the greater is certain.
+    /// Interface statistics: drops by the interface and by the system; only the greater one is certain.
     fn statistics(&mut self, block: &[u8], anomalies: &mut CaptureAnomalies) {
         let drops = self.options(block, 20).filter(|(code, value)| matches!(code, 5 | 7) && value.len() == 8);
         let drops = drops.map(|(_, value)| self.order.u64(value, 0)).max().unwrap_or(0);

@@ -18,7 +18,7 @@ use super::stop::{LOOK, Live};
 /// later stages.
 const READ_BYTES: usize = 128 << 10;
 
-/// The most that [`Source::need`] can be asked for, in bytes: a packet of the largest size with what stands around it.
+/// Maximum argument of [`Source::need`], bytes: a packet of the largest size with its headers and trailers.
 pub(super) const LONGEST_NEED: usize = 384 << 10;
 
 /// The most of a stream that is kept in memory for a format that must be read out of order, in bytes.
@@ -187,7 +187,7 @@ impl Source {
         self.map.as_ref().map(Mapped::part)
     }
 
-    /// Where bytes that [`Source::slice`] gives stand in that map; `None` if elsewhere.
+    /// Position in that map of bytes from [`Source::slice`]; `None` if they are elsewhere.
     #[inline]
     pub(super) fn in_map(&self, place: u64, len: usize) -> Option<usize> {
         let at = place.checked_sub(self.front())? as usize;

@@ -42,7 +42,7 @@ impl StopReading {
     }
 }
 
-/// What brings packets as they come.
+/// A source of live packets.
 pub(super) trait Live: Read + Send {
     /// Waits for a read to return at once, with bytes, the end or an error. False if it would not.
     fn wait(&mut self, within: Duration) -> io::Result<bool>;

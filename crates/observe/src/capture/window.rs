@@ -43,7 +43,7 @@ pub(super) struct Window {
     entries: Vec<Entry>,
     next: usize,
     ready: usize,
-    /// The clock was set back here: what follows belongs to the next block.
+    /// The clock was set back here: later packets belong to the next block.
     step_at: Option<usize>,
     sorted: bool,
     /// The latest time since the clock was last set back.
@@ -83,7 +83,7 @@ impl Window {
         (self.latest, self.last) = (latest, latest);
     }
 
-    /// All that was kept may be given out: what follows is in order.
+    /// All remaining packets may be returned: the next ones are in order.
     pub(super) fn release(&mut self) {
         self.ready = self.entries.len();
     }

@@ -63,7 +63,7 @@ impl More {
 /// The data of one direction.
 #[derive(Debug, Serialize, Deserialize)]
 pub(super) struct Acknowledgements {
-    /// The segment that is timed: the offset behind it ([`NONE`]: there is none), and when it was seen.
+    /// The timed segment: the offset after its last byte ([`NONE`]: no segment), and its time.
     timed: (u64, i64),
     /// Its length, bytes.
     timed_len: u32,

@@ -14,7 +14,7 @@ use super::stuck;
 /// Clients with a path: 4 MiB. Connections of more are counted.
 const CLIENTS_MAX: usize = 4_096;
 
-/// Connections of a client of which it is known when segments were acknowledged: 1 KiB.
+/// Maximum number of a client's connections whose acknowledgement times are stored: 1 KiB.
 const MOMENTS_MAX: usize = 32;
 /// Connections of a client with segments that were stuck.
 const STUCK_MAX: usize = 8;

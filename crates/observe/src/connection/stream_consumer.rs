@@ -12,7 +12,7 @@ use crate::missing::{Ledger, client_by_port};
 use crate::pairing::{Pairing, Shared};
 use crate::stream::{Chunk, Receiver};
 
-/// Length of what stands before a message.
+/// Length of the bytes before a message.
 const MARK_LEN: u64 = 4;
 /// Segments that look like RPC replies before they are believed to be.
 const REPLIES: u8 = 3;
@@ -32,7 +32,7 @@ pub(crate) struct Framed {
     pub(super) holes: [Holes; 2],
 }
 
-/// What became of the messages of a connection.
+/// Results for the messages of a connection.
 #[derive(Debug, Serialize, Deserialize)]
 pub(crate) struct Paired {
     pub(crate) pairing: Pairing,
@@ -146,8 +146,8 @@ impl<S: Sink> StreamConsumer<'_, S> {
 }
 
 impl<S> StreamConsumer<'_, S> {
-    /// A reply's header is weak evidence, so several are needed, each in a segment that it fills: the answers of a server of which the
-    /// questions were not captured. From a server's port one is enough.
+    /// A reply's header is weak evidence, so several are needed, each in a segment that it fills: the answers of a server whose requests
+    /// were not captured. From a server's port one is enough.
     #[cold]
     fn replies(&mut self, chunk: &Chunk<'_>) -> Option<Framing> {
         if !message::is_reply(chunk.bytes, chunk.wire_len as usize) {
@@ -160,7 +160,7 @@ impl<S> StreamConsumer<'_, S> {
 }
 
 impl<S: Sink> StreamConsumer<'_, S> {
-    /// Takes bytes in order; those that filled a gap with the time since when later ones had been there.
+    /// Takes bytes in order. For bytes that filled a gap, also the time since which later ones were there.
     #[inline(always)]
     fn bytes(&mut self, chunk: &Chunk<'_>, gap_seen_ns: Option<i64>) {
         if !self.is_recognised(chunk) {

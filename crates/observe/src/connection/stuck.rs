@@ -20,7 +20,7 @@ const SMALL: u32 = 512;
 pub(super) struct Repeated {
     seq: u32,
     len: u32,
-    /// Copies; 0: there is none.
+    /// Number of copies; 0 without a retransmitted segment.
     copies: u64,
     first_ns: i64,
     last_ns: i64,

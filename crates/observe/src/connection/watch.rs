@@ -29,7 +29,7 @@ pub(super) struct Watch {
     /// Something is: each segment is looked at.
     is_active: bool,
     last_data_ns: [Option<i64>; 2],
-    /// The window of the receiver is 0: since when the sender has been waiting.
+    /// The receiver's window is 0: the time since which the sender has been waiting.
     closed_ns: [Option<i64>; 2],
     /// When it was last seen to be 0.
     closed_seen_ns: [i64; 2],

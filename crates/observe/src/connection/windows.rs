@@ -1,4 +1,4 @@
-//! Whether a sender waits because it has filled the receiver's window: the window is smaller than what fits into a round trip.
+//! Detects senders that wait because they have filled the receiver's window: it is smaller than the data of a round trip.
 
 use std::net::IpAddr;
 
@@ -7,7 +7,7 @@ use serde::{Deserialize, Serialize};
 
 use crate::packet::Segment;
 
-/// A shorter wait is none: a receiver needs some time to take the data, ns.
+/// Minimum length of a wait, ns: a receiver needs some time to take the data.
 const WAIT_NS: i64 = 1_000_000;
 /// Less room is full, bytes: of a segment on Ethernet.
 const ROOM: u32 = 1_460;
@@ -34,7 +34,7 @@ struct Flow {
 pub(super) struct Windows {
     /// By direction of the SYN: seen, and its scale.
     scales: [Option<Option<u8>>; 2],
-    /// What windows are shifted by, where both SYNs were seen: by direction of the segment that has the window.
+    /// Window scale shifts, if both SYNs were captured: by direction of the segment with the window.
     shifts: Option<[u8; 2]>,
     flows: [Flow; 2],
 }

@@ -130,8 +130,8 @@ fn extended(hash: &Preauth, message: &[u8]) -> Preauth {
     Sha512::new().chain_update(hash).chain_update(message).finalize().into()
 }
 
-/// The cipher that a NEGOTIATE response chose; AES-128-CCM, which every server of dialect 3 has, where it does not say.
-/// `None` where it says that there is none, or one that is not known.
+/// The cipher in a NEGOTIATE response; by default AES-128-CCM, which every server of dialect 3 supports. `None` if the server chose none,
+/// or an unknown one.
 fn algorithm(response: &[u8]) -> Option<Algorithm> {
     let u16_at = |at: usize| response.get(at..)?.first_chunk().map(|bytes| u16::from_le_bytes(*bytes));
     let offset = response.get(CONTEXT_OFFSET..)?.first_chunk().map(|bytes| u32::from_le_bytes(*bytes))?;

@@ -62,7 +62,7 @@ impl Cipher {
         })
     }
 
-    /// Decrypts what follows a TRANSFORM_HEADER into `plain`. False, and `plain` worthless, unless it is authentic.
+    /// Decrypts the bytes after a TRANSFORM_HEADER into `plain`. Returns false if they are not authentic; `plain` is then invalid.
     pub(super) fn open(&self, header: &[u8; transform::ENCRYPTED_LEN], sealed: &[u8], plain: &mut Vec<u8>) -> bool {
         plain.resize(sealed.len(), 0);
         match self {

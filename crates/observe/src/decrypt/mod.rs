@@ -32,7 +32,7 @@ pub use keys::{KeyError, SessionKeys};
 #[cfg(feature = "decrypt")]
 pub(crate) use sessions::Decryption;
 
-/// What became of an encrypted message.
+/// The result of opening an encrypted message.
 #[derive(Debug, PartialEq, Eq)]
 #[cfg_attr(not(feature = "decrypt"), expect(dead_code, reason = "there are no keys that would open anything"))]
 pub(crate) enum Opened {
@@ -42,7 +42,7 @@ pub(crate) enum Opened {
     NoKey,
     /// Parts of it were not captured.
     Incomplete,
-    /// Its length is not what its header says.
+    /// Its length differs from the one in its header.
     Malformed,
     /// None of the keys for its session is its key, or it was changed.
     Refused,

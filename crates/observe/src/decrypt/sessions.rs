@@ -11,8 +11,8 @@ use super::kdf::{self, Preauth};
 use super::keys::{Secret, SessionKeys};
 use crate::message::Message;
 
-/// Ciphers of dialect 3.1.1 kept for one session id, at most: the newest. Ids come round when a server restarts, and
-/// bad input may claim to log on without end.
+/// Maximum number of dialect 3.1.1 ciphers per session id: the newest ones are kept. Ids repeat when a server restarts, and crafted input
+/// may contain endless logons.
 const LEARNT_MAX: usize = 32;
 
 /// Decrypts the messages of all connections: a session may have several.

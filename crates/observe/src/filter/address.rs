@@ -21,10 +21,10 @@ struct Network {
 }
 
 impl Address {
-    /// Reads an address, address:port, network or name of a host.
+    /// Parses an address, address:port, network or host name.
     ///
     /// # Errors
-    /// It is none of these.
+    /// The text has another form.
     pub fn parse(text: &str) -> Result<Self, String> {
         let whole = |ip: IpAddr, port| Self { networks: vec![Network::whole(ip)], port, name: None };
         if let Ok(ip) = text.trim_matches(['[', ']']).parse::<IpAddr>() {

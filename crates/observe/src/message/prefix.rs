@@ -1,4 +1,4 @@
-//! What stands before a message: a type and a length, or a record mark; and how messages are delimited by it.
+//! Prefixes of messages: a type and a length, or a record mark; and how they delimit messages.
 //!
 //! Spec: RFC 1002 4.3.1; MS-SMB2 2.1; RFC 5531 11.
 
@@ -31,7 +31,7 @@ pub(super) struct Prefix {
     pub(super) content: Content,
 }
 
-/// What reading a prefix came to.
+/// The result of reading a prefix.
 pub(super) enum Parsed {
     Ok(Prefix),
     /// More bytes are needed to tell.
@@ -87,7 +87,7 @@ fn rpc_prefix(bytes: &[u8]) -> Parsed {
     if bytes.len() < RPC_NEED.min(MARK_LEN + len as usize) {
         return Parsed::More;
     }
-    // What follows the record belongs to the next one, and the search looks no further either.
+    // Bytes after the record belong to the next one, and the search does not examine them either.
     let body = bytes.get(MARK_LEN..).unwrap_or_default();
     let body = body.get(..len as usize).unwrap_or(body);
     match plimsoll_wire::rpc::plausible_message(body) {

@@ -1,4 +1,4 @@
-//! Telling a message by its header: on any port, and anew after a loss.
+//! Recognises a message by its header: on any port, and after a loss.
 
 use plimsoll_wire::{nbss, rpc};
 
@@ -27,7 +27,7 @@ pub fn recognise(bytes: &[u8]) -> Option<Framing> {
     }
 }
 
-/// Whether a segment of `wire_len` bytes is filled by RPC replies, the first of which begins where it does.
+/// Whether RPC replies fill a segment of `wire_len` bytes exactly, from its first byte on.
 pub fn is_reply(bytes: &[u8], wire_len: usize) -> bool {
     let Some((mark, rpc::Message::Reply)) = rpc::plausible_record(bytes) else { return false };
     let end = rpc::RecordMark::SIZE + mark.length as usize;

@@ -129,7 +129,7 @@ impl Blocks {
     }
 }
 
-/// The variance of the sum of `messages` sizes in a row, of which `mean` is the mean.
+/// The variance of the sum of `messages` consecutive sizes with this mean.
 fn variance(levels: &[Level; LEVELS], mean: f64, messages: f64) -> f64 {
     let mut largest = 0.0_f64;
     for (at, level) in levels.iter().enumerate().filter(|(_, level)| level.blocks >= BLOCKS_MIN) {

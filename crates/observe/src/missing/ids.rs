@@ -68,7 +68,7 @@ impl Ids {
         self.take(u64::from(id), step, 1, breaks);
     }
 
-    /// Takes an SMB1 request's MID: it comes round, and clients count in steps of 1, 16 or 64.
+    /// Takes an SMB1 request's MID: MIDs wrap around, and clients count in steps of 1, 16 or 64.
     #[inline]
     pub(crate) fn mid(&mut self, mid: u16, breaks: u32) {
         let step = mid.wrapping_sub(self.last as u16);

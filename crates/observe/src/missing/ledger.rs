@@ -122,12 +122,12 @@ impl Ledger {
         flow.behind = Some(end);
     }
 
-    /// The stream began anew elsewhere.
+    /// The stream restarted at another position.
     pub(crate) fn restart(&mut self, direction: usize) {
         self.flows[direction].behind = None;
     }
 
-    /// Takes what became of a message that went in `direction`.
+    /// Adds the result of a message that went in `direction`.
     #[inline]
     pub(crate) fn add(&mut self, direction: usize, tally: &mut Tally) {
         if tally.any {
@@ -351,12 +351,12 @@ pub(crate) fn client_by_port(ends: &[Endpoint; 2]) -> Option<usize> {
     ends.iter().position(|end| SERVER_PORTS.contains(&end.port)).map(|at| 1 - at)
 }
 
-/// Operations are whole: less than half of one is none.
+/// Rounds up to a whole number of operations; less than half an operation counts as none.
 fn at_most(operations: f64) -> u64 {
     if operations < 0.5 { 0 } else { operations.ceil() as u64 }
 }
 
-/// Operations missing by the ids of requests. Where ids come round, what `bytes` say of it tells how often they did.
+/// Missing operations by the ids of requests. If ids wrap around, `bytes` shows how often they did.
 fn counted(ids: &Ids, bytes: [Option<Estimate>; 3], each: f64) -> Option<Estimate> {
     let found = ids.missing(false)?;
     let Some(cycle) = ids.cycle() else { return Some(found) };

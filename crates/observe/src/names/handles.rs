@@ -38,15 +38,14 @@ impl From<Object> for Named {
     }
 }
 
-/// A handle that was learnt to stand for a name's object. As long as no handle has changed its meaning since, learning
-/// it once more changes nothing, and need not be looked up.
+/// A handle's known meaning. As long as no handle has changed its meaning, learning it again changes nothing and needs no lookup.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 struct Learnt {
     /// Key of the handle.
     handle: u64,
     /// The object's export then.
     share: Symbol,
-    /// The file that the handle stands for.
+    /// The file of the handle.
     file: Option<FileIdentity>,
     /// [`Handles::changes`] then, counted from 1; 0 where none was learnt. A short number, so that more names fit in a cache line.
     changes: u32,
@@ -123,7 +122,7 @@ impl Handles {
         path
     }
 
-    /// A handle turned out to stand for an object: which file that is.
+    /// Learns a handle's object; returns the file.
     pub fn learn(&mut self, handle: &[u8], object: Object) -> Option<FileIdentity> {
         let key = self.key(handle);
         let file = self.objects.get(key).map_or_else(|| Some(FileIdentity::of_handle(handle)), |known| known.file);
@@ -131,7 +130,7 @@ impl Handles {
         file
     }
 
-    /// A handle turned out to stand for an object that was asked for: which file that is.
+    /// Learns the handle of a requested object; returns the file.
     #[inline]
     pub fn learn_named(&mut self, handle: &[u8], named: &Named) -> Option<FileIdentity> {
         let Named { object: Object { share, .. }, learnt, .. } = *named;

@@ -19,7 +19,7 @@ impl HostsFile {
         for (number, line) in text.lines().enumerate() {
             let mut words = line.split('#').next().unwrap_or_default().split_whitespace();
             let Some(address) = words.next() else { continue };
-            // Of fe80::1%eth0 the interface is none of the capture's.
+            // In fe80::1%eth0 the interface is not one of the capture's.
             let ip = address.split('%').next().and_then(|ip| ip.parse::<IpAddr>().ok());
             let ip = ip.ok_or_else(|| {
                 format!("line {}: expected an IP address followed by host names, got {address:?}", number + 1)

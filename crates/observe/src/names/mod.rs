@@ -1,4 +1,4 @@
-//! Names: what handles and ids stand for, learnt from the traffic.
+//! Names: the objects of handles and ids, learnt from the traffic.
 
 mod handles;
 mod hosts;

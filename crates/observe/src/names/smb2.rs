@@ -22,7 +22,7 @@ pub struct Opened {
     pub file: Option<FileIdentity>,
 }
 
-/// What ids stand for.
+/// The objects of ids.
 #[derive(Debug, Default, Serialize, Deserialize)]
 pub struct Smb2Names {
     users: Map<(Endpoint, u64)>,
@@ -37,7 +37,7 @@ impl Smb2Names {
         self.users.get(&(server, session)).copied().unwrap_or_default()
     }
 
-    /// The share that a tree id stands for in a session.
+    /// The share of a tree id in a session.
     #[inline]
     pub fn share(&self, server: Endpoint, session: u64, tree: u32) -> Symbol {
         self.shares.get(&(server, session, tree)).copied().unwrap_or_default()
@@ -73,7 +73,7 @@ impl Smb2Names {
     }
 }
 
-/// Ids come round again, so a known id takes its new meaning even when the map is full.
+/// Ids are reused, so a known id takes its new meaning even when the map is full.
 fn insert<K: Hash + Eq, V>(map: &mut Map<K, V>, key: K, value: V) {
     if (map.len() < IDS_MAX) || map.contains_key(&key) {
         map.insert(key, value);

@@ -17,7 +17,7 @@ pub enum HandOverError {
 }
 
 impl<S> Observer<S> {
-    /// All that is known of the capture so far but for the sink and its content: connections, what waits in them, names and counts.
+    /// The state without the sink and its content: connections, their waiting data, names and counts.
     ///
     /// # Errors
     /// Messages are being decrypted.
@@ -28,10 +28,10 @@ impl<S> Observer<S> {
         postcard::to_stdvec(self).map_err(HandOverError::Unwritable)
     }
 
-    /// Goes on from a state, with the next packet of the same capture.
+    /// Continues from a state, with the next packet of the same capture.
     ///
     /// # Errors
-    /// The bytes are not what [`Observer::state`] of the same version makes.
+    /// The bytes are not the output of [`Observer::state`] of this version.
     pub fn of_state(state: &[u8], sink: S) -> Result<Self, HandOverError> {
         let read: Observer<()> = postcard::from_bytes(state).map_err(HandOverError::Damaged)?;
         Ok(read.with_sink(sink))

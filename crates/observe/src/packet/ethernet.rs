@@ -50,7 +50,7 @@ fn tagged<'a>(mut ethertype: u16, mut layer: Layer<'a>, inner: impl Inner<'a>) -
         if !ETHERTYPES_VLAN.contains(&ethertype) {
             return untagged(ethertype, layer, inner);
         }
-        // A tag is two bytes of control information and the EtherType of what follows.
+        // A tag is two bytes of control information and the EtherType of the following bytes.
         let (Some(next), Some(behind)) = (layer.be16(2), layer.after(4)) else { return Packet::Malformed };
         (ethertype, layer) = (next, behind);
     }

@@ -17,7 +17,7 @@ const DATAGRAM_MAX: usize = 65_535;
 /// No honest sender cuts a datagram smaller than this: 64 KiB in pieces of 8 bytes would be 8,192.
 const PIECES_MAX: usize = 1_024;
 
-/// Datagrams of which it is remembered that they were whole: later pieces are second copies.
+/// Maximum number of complete datagrams that are remembered: later pieces of them are duplicates.
 const WHOLE_MAX: usize = 256;
 
 type Key = (Address, Address, u32, u8);

@@ -17,7 +17,7 @@ pub(super) struct Layer<'a> {
 }
 
 impl<'a> Layer<'a> {
-    /// What follows `len` bytes; `None` where the packet is shorter.
+    /// The bytes after `len` bytes; `None` if the packet is shorter.
     #[inline]
     pub(super) fn after(self, len: usize) -> Option<Self> {
         let bytes = self.bytes.get(len..)?;

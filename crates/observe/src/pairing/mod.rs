@@ -34,7 +34,7 @@ use rpc::Rpc;
 use smb1::Smb1;
 use smb2::{Smb2, Smb2Shared};
 
-/// What all connections share.
+/// State shared by all connections.
 #[derive(Debug, Serialize, Deserialize)]
 #[serde(bound(serialize = "", deserialize = "S: Default"))]
 pub(crate) struct Shared<S> {
@@ -47,7 +47,7 @@ pub(crate) struct Shared<S> {
     pub(crate) tracer: Option<Box<dyn Tracer + Send>>,
 }
 
-/// What all connections together are missing.
+/// Missing parts of all connections together.
 #[derive(Debug, Default, Serialize, Deserialize)]
 pub(crate) struct Account {
     /// Sums over the connections that have ended.

@@ -17,7 +17,7 @@ pub struct Output<S> {
     pub sink: S,
     /// Names of shares, paths and users.
     pub names: Names,
-    /// What went wrong.
+    /// Anomalies.
     pub anomalies: Anomalies,
     /// Pairs, halves without a partner and messages that cannot be read, since they were last taken from here.
     pub(crate) tally: Tally,
@@ -84,7 +84,7 @@ impl<S: Sink> Output<S> {
         self.sink.transaction(&transaction, &self.names);
     }
 
-    /// The clock was set between the request and the response: the difference of their times is none.
+    /// The clock was set between the request and the response: the difference of their times is meaningless.
     #[cold]
     fn behind_jump(&mut self, transaction: &mut Transaction, request: &Pending) {
         self.anomalies.add(Anomaly::ResponseBehindJump);

@@ -26,7 +26,7 @@ pub struct Pending {
     pub last: Option<Stamp>,
     /// First interim answer.
     pub interim: Option<i64>,
-    /// Size, bytes; `None` where only the size of what carried it is known.
+    /// Size, bytes; `None` if only the size of the whole message is known.
     pub bytes: Option<u64>,
     /// Packets.
     pub packets: u32,
@@ -131,7 +131,7 @@ impl Pending {
         *asked = Asked::default();
     }
 
-    /// Whether both directions have lost data since: then an id that comes round may be a stranger's.
+    /// Whether both directions have lost data since: then a repeated id may belong to another request.
     pub fn is_ambiguous(&self, link: &ConnectionContext) -> bool {
         self.holes[0] != link.holes[0] && self.holes[1] != link.holes[1]
     }
@@ -144,7 +144,7 @@ pub struct Answer {
     pub first: Stamp,
     /// Last byte, where seen.
     pub last: Option<Stamp>,
-    /// Size, bytes; `None` where only the size of what carried it is known.
+    /// Size, bytes; `None` if only the size of the whole message is known.
     pub bytes: Option<u64>,
     /// Packets.
     pub packets: u32,

@@ -46,7 +46,7 @@ struct Waiting {
 #[derive(Debug, Default, Serialize, Deserialize)]
 pub struct Rpc {
     waiting: [PendingTable<Box<Waiting>>; 2],
-    /// Boxes to use again: a call and its answer should not cost an allocation.
+    /// Reusable boxes: a call and its answer should not need an allocation.
     #[allow(clippy::vec_box, reason = "the boxes themselves are what is kept: they move between here and the tables")]
     spare: Vec<Box<Waiting>>,
     /// Xids that were answered.
@@ -97,7 +97,7 @@ impl Rpc {
         &self.ids[direction]
     }
 
-    /// The connection has ended: what still waits was not answered.
+    /// The connection has ended: the waiting requests were not answered.
     pub fn end<S: Sink>(&mut self, link: &ConnectionContext, output: &mut Output<S>) {
         for direction in 0..2 {
             (0..std::mem::take(&mut self.orphans[direction])).for_each(|_| output.orphan(link, direction));

@@ -128,7 +128,7 @@ impl Smb1 {
         &self.mids
     }
 
-    /// The connection has ended: what still waits was not answered, or not to the end.
+    /// The connection has ended: the waiting requests were not answered, or not completely.
     pub fn end<S: Sink>(&mut self, link: &ConnectionContext, output: &mut Output<S>) {
         for (_, exchange) in self.waiting.drain() {
             exchange.give_up(link, output);

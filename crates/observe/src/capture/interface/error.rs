@@ -1,4 +1,4 @@
-//! Why an interface cannot be captured, and what to do about it.
+//! Reasons why an interface cannot be captured, with advice.
 
 use std::io;
 

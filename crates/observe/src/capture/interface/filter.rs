@@ -110,7 +110,7 @@ impl Program {
         self.jump(to);
     }
 
-    /// Looks at what stands for the version of IP.
+    /// Tests the version field of IP.
     fn versions(&mut self, (four, six): (u32, u32), tags: u32) {
         self.jump_if(IF_EQUAL, four, Label::Four(tags));
         self.jump_if(IF_EQUAL, six, Label::Six(tags));

@@ -45,7 +45,7 @@ pub fn exists(name: &str) -> bool {
     socket::interface_index(name).is_ok()
 }
 
-/// What to capture.
+/// Options of a capture.
 #[derive(Clone, Debug)]
 pub struct InterfaceOptions {
     /// The interface's name, e.g. eth0.
@@ -68,7 +68,7 @@ pub struct Interface {
     folder: Option<Folder>,
     counts: Arc<InterfaceCounts>,
     losses: Losses,
-    /// Blocks of pcapng of which those before `given` were read.
+    /// Blocks of pcapng; those before `given` were read.
     blocks: Vec<u8>,
     given: usize,
     /// Of the last packet.
@@ -119,7 +119,7 @@ impl Losses {
     }
 }
 
-/// How far the end of the capture is.
+/// State of the end of the capture.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum End {
     Open,
@@ -253,7 +253,7 @@ impl Interface {
         Ok(())
     }
 
-    /// Stores what stands behind `from`.
+    /// Stores the blocks from `from` on.
     fn save(&mut self, from: usize) {
         if let Some(folder) = self.folder.as_mut().filter(|_| self.counts.may_save()) {
             self.counts.saved(folder.write(self.blocks.get(from..).unwrap_or_default(), self.last_ns));

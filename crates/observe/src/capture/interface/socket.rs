@@ -60,7 +60,7 @@ impl PacketSocket {
 
     /// From now on packets of the interface come. The type of its hardware (ARPHRD_… in include/uapi/linux/if_arp.h).
     pub(super) fn bind(&self, index: c_uint) -> io::Result<u16> {
-        // SAFETY: a structure of numbers, of which 0 is one.
+        // SAFETY: the structure contains only numbers, for which 0 is valid.
         let mut address: libc::sockaddr_ll = unsafe { std::mem::zeroed() };
         address.sll_family = libc::AF_PACKET as u16;
         address.sll_protocol = (libc::ETH_P_ALL as u16).to_be();
@@ -80,7 +80,7 @@ impl PacketSocket {
         Ok(KernelCounts { drops: u64::from(counts[1]), freezes: u64::from(counts[2]) })
     }
 
-    /// What went wrong since the last call: ENETDOWN where the interface went down.
+    /// The error since the last call: ENETDOWN if the interface went down.
     pub(super) fn take_error(&self) -> io::Result<Option<io::Error>> {
         let error: [c_int; 1] = self.get(libc::SOL_SOCKET, libc::SO_ERROR)?;
         Ok((error[0] != 0).then(|| io::Error::from_raw_os_error(error[0])))

@@ -77,7 +77,7 @@ fn every_packet_of_loopback_comes_once_and_is_stored_as_it_came() {
     let stop = StopReading::default();
     let mut captures = Captures::of_interface(interface, stop.clone()).unwrap().as_they_come();
     sender.send(300, 100);
-    // What goes to no file server does not get in.
+    // Packets for other ports do not pass the filter.
     Sender::new().send(10, 100);
     stop.ask();
     let live = frames(&mut captures);

@@ -1,4 +1,4 @@
-//! Where the system has no leases on files, none is to be had.
+//! Systems without leases on files: none is ever granted.
 
 use std::fs::File;
 use std::ops::Range;

@@ -91,7 +91,7 @@ fn rings_are_numbered_on_in_the_given_order() {
 
 #[test]
 fn reading_ends_where_somebody_asks_it_to() {
-    // More than the window holds: what stands in it was read, and is given out.
+    // More than fits the window: its packets were read, and are returned.
     let few = packets(LinkType::Ethernet);
     let packets: Vec<_> = few.iter().cycle().take(4_000).cloned().collect();
     let folder = Folder::new();
@@ -244,8 +244,8 @@ fn usual_record_headers_stay_whatever_the_records_hold() {
     }
 }
 
-/// What `pktmon etl2pcap` and etl2pcapng write: interfaces without options or snap length, described when their first packet comes, and
-/// packets with a comment and a direction.
+/// Files as `pktmon etl2pcap` and etl2pcapng write them: interfaces without options or snap length, described when their first packet
+/// comes, and packets with a comment and a direction.
 #[test]
 fn converted_captures_of_windows_are_read() {
     let e = Endian::Little;

@@ -23,7 +23,7 @@ fn samples() -> Option<Vec<PathBuf>> {
     Some(files)
 }
 
-/// What tshark says of each frame: time in nanoseconds, captured length, length. None without tshark.
+/// tshark's view of each frame: time in nanoseconds, captured length, length. None without tshark.
 fn tshark(path: &Path) -> Option<Vec<(i64, usize, u32)>> {
     let fields = ["-T", "fields", "-e", "frame.time_epoch", "-e", "frame.cap_len", "-e", "frame.len"];
     // NetMon has local times: both sides take them for UTC. Without protocols it is quick and says less that changes.

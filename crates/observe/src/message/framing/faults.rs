@@ -1,8 +1,8 @@
-//! What goes wrong in framing.
+//! Faults in framing.
 
 use serde::{Deserialize, Serialize};
 
-/// Counts of what went wrong.
+/// Counts of faults.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Faults {
     /// Headers that the snaplen cut off.

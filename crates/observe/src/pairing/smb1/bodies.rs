@@ -19,7 +19,7 @@ use super::ids::{Ids, Opened};
 use super::row::{Binding, Row};
 use crate::pairing::{Answer, ConnectionContext, Output, Pending};
 
-/// What commands of a chain hand to those behind them: ids that the answer is yet to give.
+/// Ids that commands of a chain pass to later ones before the answer assigns them.
 #[derive(Clone, Copy, Debug, Default, Serialize, Deserialize)]
 pub(super) struct Context {
     opened: Option<Opened>,

@@ -7,7 +7,7 @@ use serde::{Deserialize, Serialize};
 /// Maximum number of remembered early answers: more than a capture has out of order.
 const EARLY_MAX: usize = 32;
 
-/// Answers that found no request, each with its id and how far its packet acknowledged the requests' stream.
+/// Answers without a request, each with its id and the acknowledged offset in the requests' stream.
 #[derive(Debug, Default, Serialize, Deserialize)]
 pub(super) struct Early(VecDeque<(u64, u64)>);
 
