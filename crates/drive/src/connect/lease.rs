@@ -40,7 +40,7 @@ const LAST_S: u64 = 253_402_300_800;
 /// A lease on a file set; given back when dropped.
 #[derive(Debug)]
 pub struct Lease {
-    /// What there is to tell of how it was taken.
+    /// A note about how it was taken, if there is one.
     pub note: Option<String>,
     keeper: Option<Keeper>,
 }
@@ -77,7 +77,7 @@ pub enum LeaseError {
     Failed {
         /// The lease.
         path: String,
-        /// What happened.
+        /// The reason.
         why: String,
     },
     /// The server was lost, and did not come back.
@@ -85,7 +85,7 @@ pub enum LeaseError {
     Lost {
         /// The lease.
         path: String,
-        /// What happened last.
+        /// The last error.
         why: String,
         /// How long it was tried.
         timeout: Duration,
@@ -96,7 +96,7 @@ pub enum LeaseError {
 enum Stop {
     /// The connection failed, which a server that restarts mends: why.
     Lost(String),
-    /// It is of no use to go on.
+    /// Retries are pointless.
     For(LeaseError),
 }
 

@@ -50,7 +50,7 @@ pub trait Connector: Send + Sync {
     fn for_files(&self) -> Option<Arc<dyn Connector>> {
         None
     }
-    /// What clients and server agreed on so far, in words, for the report.
+    /// Facts that clients and server have negotiated so far, in words, for the report.
     fn facts(&self) -> Vec<String>;
     /// The guarantees that clients received since the last call, without those of connected clients.
     fn take_guarantees(&self) -> Guarantees {

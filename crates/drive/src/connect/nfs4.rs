@@ -50,7 +50,7 @@ pub enum SessionError {
         export: String,
         /// The server's answer.
         failure: Failure,
-        /// What to try, where something can be.
+        /// Advice, if there is any.
         hint: &'static str,
     },
     /// Any other failure.
@@ -58,7 +58,7 @@ pub enum SessionError {
     Failed(SocketAddr, Failure),
 }
 
-/// What to try where a server denies.
+/// Advice for a refusal.
 const FROM_BELOW: &str = "; the server may accept only source ports below 1024 (default on Linux): add &resvport to the target and run as root";
 
 impl Nfs4Server {

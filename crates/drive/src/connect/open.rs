@@ -30,7 +30,7 @@ pub struct ConnectOptions {
     pub encryption: Wish,
     /// SMB users log on with Kerberos, with a ticket from here; `None`: with NTLM.
     pub kerberos: Option<Realm>,
-    /// What client GUIDs follow from.
+    /// Seed of client GUIDs.
     pub seed: u64,
     /// Number of session slots to request with NFS 4.1, overriding the target's.
     pub slots: Option<u32>,
@@ -84,7 +84,7 @@ pub enum ConnectError {
     /// There is no Kerberos ticket to log on with.
     #[error(transparent)]
     Ticket(#[from] TicketError),
-    /// It stands for a server in this process, which must be started first and reached under its own address.
+    /// The target is a server in this process, which must be started first and has its own address.
     #[error("an embedded server must be started before a client can connect to it")]
     Embedded,
 }

@@ -97,7 +97,7 @@ fn random_number() -> u64 {
     now.as_nanos() as u64 ^ u64::from(std::process::id()) << 32
 }
 
-/// When a process was started; `None` where there is none. Spec: proc_pid_stat(5), field 22
+/// Start time of a process; `None` if it does not exist. Spec: proc_pid_stat(5), field 22
 fn started(process: u32) -> Option<u64> {
     let stat = fs::read_to_string(format!("/proc/{process}/stat")).ok()?;
     // The name, in parentheses, may hold anything.
@@ -106,7 +106,7 @@ fn started(process: u32) -> Option<u64> {
 }
 
 impl LeaseText {
-    /// Reads a lease; `None` where it is none, or not yet.
+    /// Reads a lease; `None` if the text is not a (complete) lease.
     pub(super) fn parse(text: &str) -> Option<Self> {
         let mut lines = text.lines();
         if lines.next()? != FIRST_LINE {
@@ -120,7 +120,7 @@ impl LeaseText {
         let home = field("home")?;
         let started = field("started")?.parse().ok()?;
         let taken_s = field("taken")?.parse().ok()?;
-        // One of which digits are missing is being written.
+        // With missing digits the lease is still being written.
         let renewed_s = field("renewed").filter(|digits| digits.len() == DIGITS)?.parse().ok()?;
         Some(Self { owner: Owner { host, process, instance, home, started, taken_s }, renewed_s })
     }

@@ -9,14 +9,14 @@ use plimsoll_model::Guarantees;
 use super::Connector;
 use crate::engine::ConnectionInfo;
 
-/// Several servers. Client 1 is the first one's, client 2 the second one's, and so on in turn.
+/// Several servers. Client 1 uses the first one, client 2 the second one, and so on in rotation.
 pub struct Several {
     servers: Vec<(String, Arc<dyn Connector>)>,
     first: Arc<dyn Connector>,
 }
 
 impl Several {
-    /// The servers with what people call them; `None` where there are none.
+    /// The servers with their names in reports; `None` if there are none.
     #[must_use]
     pub fn new(servers: Vec<(String, Arc<dyn Connector>)>) -> Option<Self> {
         let first = servers.first().map(|(_, server)| Arc::clone(server))?;

@@ -27,7 +27,7 @@ pub struct SmbServer {
     pub users: Vec<Symbol>,
     /// The accounts that clients use, in rotation.
     pub in_turn: Range<usize>,
-    /// What client GUIDs follow from: two runs at once want two.
+    /// Seed of client GUIDs, which must differ between concurrent runs.
     pub seed: u64,
 }
 

@@ -13,7 +13,7 @@ use super::{Plan, Watch};
 
 /// Interval at which waiting workers check whether the run was stopped.
 const LOOK: Duration = Duration::from_millis(10);
-/// What workers need to wake up before the common start, ns.
+/// Time that workers need to wake up before the common start, ns.
 const WAKING_UP_NS: i64 = 1_000_000;
 
 /// State shared by the workers of a run.
@@ -29,7 +29,7 @@ pub(super) struct RunCoordinator {
     last: AtomicI64,
     drained: AtomicU32,
     failed: AtomicBool,
-    /// The number of the next connection that is made again, and how far these numbers lie apart.
+    /// The number of the next reconnected connection, and the step to the one after it.
     next_connection: AtomicU32,
     connection_step: u32,
     /// The common start that was asked for, ns.
@@ -117,7 +117,7 @@ impl RunCoordinator {
     pub(super) fn idle(&self, last: i64) {
         self.last.fetch_max(last, SeqCst);
         if self.idle.fetch_add(1, SeqCst) + 1 == self.size {
-            // What happened at the last instant belongs to the run.
+            // The last action still belongs to the run.
             self.end_at(self.last.load(SeqCst).saturating_add(1));
         }
     }
@@ -145,7 +145,7 @@ impl RunCoordinator {
         Some(self.late_ns.load(SeqCst)).filter(|late| *late > 0)
     }
 
-    /// What happened to the first client that could not connect.
+    /// The failure of the first client that could not connect.
     pub(super) fn first_failure(&self) -> Option<Failure> {
         self.lock().first_failure.as_ref().map(|(_, failure)| failure.clone())
     }

@@ -64,7 +64,7 @@ pub struct Generator {
 }
 
 impl Generator {
-    /// Adds what another worker counted. Rates, CPU and granularity are of the run, not of a worker.
+    /// Adds another worker's counts. Rates, CPU and granularity belong to the run, not to a worker.
     pub(super) fn add(&mut self, other: &Generator) {
         self.schedule_lag.merge(&other.schedule_lag);
         self.wake_up_lag.merge(&other.wake_up_lag);

@@ -13,7 +13,7 @@ use super::encoded;
 /// client has it; a longer delay is caused by other work.
 pub const WAKING_NS: u64 = 200_000;
 
-/// What of a delay is beyond waking up, ns.
+/// The part of a delay beyond the wake-up latency, ns.
 pub(crate) fn beyond_waking(delay: i64) -> u64 {
     u64::try_from(delay).unwrap_or(0).saturating_sub(WAKING_NS)
 }
@@ -30,7 +30,7 @@ pub struct Shifted {
 }
 
 impl Shifted {
-    /// Adds a time of which `late` was the generator's, ns.
+    /// Adds a time that includes `late` ns of the generator's delay.
     pub(crate) fn record(&mut self, measured: i64, late: u64) {
         if measured >= 0 {
             self.measured.record(measured);

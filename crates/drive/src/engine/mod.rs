@@ -95,7 +95,7 @@ pub fn run_with_checkpoints<S: Sink + Send>(
     work_on(plan, setup, sinks, watch, tcp(plan, setup), Some(checkpoint))
 }
 
-/// What workers so far handed out with checkpoints, put together as at the end of a run: one part of each.
+/// Combines the workers' checkpoints as at the end of a run: one part of each worker.
 pub fn so_far(plan: &Plan, parts: impl IntoIterator<Item = Part>) -> EngineResult<()> {
     gathered(plan, parts.into_iter().map(|part| part.0))
 }

@@ -136,7 +136,7 @@ impl WorkerPartition {
     }
 }
 
-/// The first unit of this process, and how far its units lie apart.
+/// The first unit of this process, and the distance between its units.
 fn dealt(plan: &Plan) -> (u32, u32) {
     plan.part.map_or((0, 1), |part| (part.number() - 1, part.parts()))
 }

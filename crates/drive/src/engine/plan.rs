@@ -12,7 +12,7 @@ use super::plan_part::PlanPart;
 use super::rendezvous::Rendezvous;
 use crate::tap::Tap;
 
-/// How much load, for how long, and what happens when the server fails.
+/// Load, duration, and reaction to failures of the server.
 #[derive(Clone, Debug, Serialize, Deserialize)]
 pub struct Plan {
     /// The source of iterations and their times.
@@ -37,7 +37,7 @@ pub struct Plan {
     pub threads: u32,
     /// Everything random follows from it.
     pub seed: u64,
-    /// What happens when a connection cannot be made or is lost.
+    /// Reaction to a connection that cannot be made or is lost.
     pub reconnect: Reconnect,
     /// Maximum number of connections being made (or closed) at the same time, over all workers. At least 1 per worker.
     pub connecting: u32,
@@ -66,7 +66,7 @@ fn one() -> u32 {
     1
 }
 
-/// What happens when a connection cannot be made or is lost.
+/// Reaction to a connection that cannot be made or is lost.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Reconnect {
     /// Maximum number of consecutive attempts before its clients give up; 0: no retry. A request that the server has refused (logon,
@@ -156,16 +156,16 @@ impl Plan {
         u64::from(WorkerPartition::units(self)) * u64::from(self.connections) * u64::from(self.channels)
     }
 
-    /// The whole of which this is a part.
+    /// The whole plan that this is a part of.
     #[must_use]
     pub fn whole(&self) -> Self {
         Self { part: None, ..self.clone() }
     }
 
-    /// Whether it can be run.
+    /// Whether it is valid.
     ///
     /// # Errors
-    /// What contradicts itself.
+    /// The contradiction in it.
     pub fn check(&self) -> Result<(), EngineError> {
         let wrong = |condition: bool, what| if condition { Err(EngineError::Plan(what)) } else { Ok(()) };
         wrong(self.load.clients() == 0, "expected at least one client")?;

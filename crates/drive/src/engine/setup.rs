@@ -50,7 +50,7 @@ pub struct ConnectionInfo {
 }
 
 impl ConnectionInfo {
-    /// What its transactions have in common, with the share and the account.
+    /// The common fields of its transactions, with the share and the account.
     #[must_use]
     pub fn identity(&self, share: Symbol, user: Symbol) -> Identity {
         Identity { client: self.client, server: self.server, connection: self.connection, share, user }

@@ -20,7 +20,7 @@ pub struct ClientTally {
     pub actions: u64,
     /// Actions that sent no request because the client knew the answer: they cannot fail.
     pub without_request: u64,
-    /// Actions that did not succeed, by what happened. Few kinds.
+    /// Failed actions by cause. A short list: one entry per cause.
     pub errors: Vec<(Cause, u64)>,
     /// The same outside of the measured phase (connecting, warm-up, drain). No table has these, so the status is said here. Few kinds.
     pub errors_outside: Vec<ErrorOutside>,
@@ -54,7 +54,7 @@ const KINDS_OUTSIDE: usize = 8;
 /// Actions of a client that did not succeed for the same reason, outside of the measured phase.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct ErrorOutside {
-    /// What happened.
+    /// The cause.
     pub cause: Cause,
     /// The same in words, with the status and the procedure where the server answered.
     pub words: String,
@@ -65,7 +65,7 @@ pub struct ErrorOutside {
 /// Connections of a client that were lost or could not be made for the same reason.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct ConnectionFailure {
-    /// What happened.
+    /// The cause.
     pub cause: Cause,
     /// It was up and lost; otherwise it could not be made.
     pub was_up: bool,

@@ -1,4 +1,4 @@
-//! How far a run is, and how to end it.
+//! Progress of a run, and a switch to end it.
 
 use std::sync::atomic::{AtomicBool, AtomicI64, AtomicU8, AtomicU32, AtomicU64, Ordering::Relaxed};
 
@@ -96,7 +96,7 @@ impl Watch {
         self.abandon.load(Relaxed)
     }
 
-    /// How far it is.
+    /// The present progress.
     #[must_use]
     pub fn progress(&self) -> Progress {
         Progress {

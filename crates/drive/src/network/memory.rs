@@ -33,7 +33,7 @@ pub struct Reply {
     pub what: Delivery,
 }
 
-/// What reaches a client.
+/// An event at a client.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Delivery {
     /// Bytes.
@@ -44,7 +44,7 @@ pub enum Delivery {
     Reset,
 }
 
-/// What becomes of an attempt to connect.
+/// The result of an attempt to connect.
 pub enum Accept {
     /// Fails with this error after this time, ns.
     Refuse(ErrorKind, i64),
@@ -89,7 +89,7 @@ impl Delays {
 /// Connections in memory.
 pub struct Memory {
     delays: Delays,
-    /// The number in the whole run of the first connection, and how far the numbers lie apart.
+    /// The run-wide number of the first connection, and the distance between the numbers.
     numbers: (u32, u32),
     now: i64,
     door: Door,
@@ -108,13 +108,13 @@ struct End {
     inbox: VecDeque<u8>,
     /// Arrival time of the last bytes.
     came: i64,
-    /// What reading says when the inbox is empty: an end (`Ok`) or an error.
+    /// The result of reading an empty inbox: an end (`Ok`) or an error.
     over: Option<Result<(), ErrorKind>>,
     connected: bool,
     wants_room: bool,
     has_room: bool,
     attempts: u32,
-    /// What still comes for an older connection of this key is dropped.
+    /// Data for an older connection with this key is dropped.
     life: u32,
 }
 

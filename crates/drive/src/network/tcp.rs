@@ -31,12 +31,12 @@ pub struct Tcp {
     epoll: OwnedFd,
     epoll_wait: EpollWait,
     sockets: Vec<Option<Socket>>,
-    /// Connections of which the kernel may hold bytes that were received.
+    /// Connections for which the kernel may still hold received bytes.
     holding: Vec<ConnectionKey>,
     events: Vec<epoll::Event>,
     kernel_times: bool,
     reserved_ports: bool,
-    /// How far the time of day is ahead of our clock, ns, and when that was looked up.
+    /// Offset of the time of day from this clock, ns, and the time of its measurement.
     drift: (i64, i64),
     last: i64,
 }

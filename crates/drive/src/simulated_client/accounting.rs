@@ -145,7 +145,7 @@ impl<'a, S: Sink> Accounting<'a, S> {
         self.window.0 <= at && at < self.window.1
     }
 
-    /// Since when something is outstanding, or due and kept from being sent; `failed` is what failed without an answer.
+    /// Since when a request is outstanding, or due and not sent; `failed` is the earliest one that failed without an answer.
     fn wanted_since(&self, failed: Option<i64>) -> Option<i64> {
         let due = |slot: &Slot| match slot.state {
             State::Acting => Some(slot.intended),

@@ -30,7 +30,7 @@ pub(crate) struct Slot {
 /// The state of a slot.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum State {
-    /// It waits for an iteration since then (arrival-driven loads only), and whether it stands in the arrival queue.
+    /// Waiting for an iteration since this time (arrival-driven loads only), and whether it is in the arrival queue.
     Idle(i64, bool),
     /// A timer will wake it.
     Thinking,

@@ -1,4 +1,4 @@
-//! Headers of IP and TCP for what went over a socket.
+//! IP and TCP headers for socket traffic.
 //!
 //! Spec: RFC 791 3.1; RFC 8200 3; RFC 9293 3.1
 

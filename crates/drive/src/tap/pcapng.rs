@@ -19,7 +19,7 @@ const RESOLUTION: u16 = 9;
 /// Ticks are 10⁻⁹ s.
 const NANOSECONDS: u8 = 9;
 
-/// What stands before the first packet.
+/// Writes the blocks before the first packet.
 pub(super) fn begin(file: &mut impl Write) -> io::Result<()> {
     let mut section = Vec::new();
     section.extend_from_slice(&0x1a2b_3c4d_u32.to_le_bytes());

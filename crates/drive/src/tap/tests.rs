@@ -2,7 +2,7 @@ use std::process::Command;
 
 use super::*;
 
-/// What went over a connection: a small exchange, a long request in two slices, a long answer of which most is dropped.
+/// The traffic of a connection: a small exchange, a long request in two slices, a long answer that is mostly dropped.
 fn exchange(tap: &Tap, client: &str, server: &str, ended: Ended) {
     let at = 1_700_000_000_123_456_789;
     let mut stream = tap.opened(at, client.parse().unwrap(), server.parse().unwrap());

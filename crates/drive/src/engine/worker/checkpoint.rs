@@ -24,7 +24,7 @@ impl<'a, S: Sink, N: Network> Worker<'a, S, N> {
         self
     }
 
-    /// Hands out what there is, if it is time.
+    /// Sends a checkpoint, if it is due.
     pub(super) fn check_point(&mut self) {
         let Some(checkpoint) = self.checkpoint else { return };
         let measured = matches!(self.phase, Phase::Measured | Phase::Drain) && self.begin.is_some();

@@ -76,7 +76,7 @@ impl<S: Sink, N: Network> Worker<'_, S, N> {
         self.advance(slot, done.at);
     }
 
-    /// Takes a slot's next steps, the first of which was meant to be at `at`.
+    /// Takes a slot's next steps; the first one was due at `at`.
     pub(super) fn advance(&mut self, slot: usize, mut at: i64) {
         for _ in 0..STEPS {
             if at >= self.limit || self.accounting.state(slot) == State::Over {

@@ -49,7 +49,7 @@ const NOTICE_NS: i64 = DOZE_NS + TICK_NS;
 /// Maximum number of timers and answers handled before the resulting requests are sent.
 const BATCH: usize = 64;
 
-/// What all workers are given.
+/// Common parameters of all workers.
 pub(super) struct Job<'a> {
     pub(super) plan: &'a Plan,
     pub(super) setup: &'a dyn Setup,

@@ -17,7 +17,7 @@ const SLICES: usize = 256;
 const READS: usize = 8;
 
 impl<S: Sink, N: Network> Worker<'_, S, N> {
-    /// Sends what waits: one system call a connection for all that has come together, as long as the kernel has room.
+    /// Sends waiting data: one system call per connection, as long as the kernel has room.
     pub(super) fn flush_all(&mut self) {
         // Losing a connection while sending may cause more to be sent.
         while let Some(connection) = self.dirty.pop() {
