@@ -252,7 +252,7 @@ fn heat_maps(statistics: &Statistics) -> Vec<HeatMap> {
     let (Some(lowest), Some(highest)) = (used().min(), used().max()) else { return Vec::new() };
     let mut edges_s: Vec<f64> =
         HEAT_EDGES_NS.iter().skip(lowest).take(highest - lowest + 1).map(|&ns| ns as f64 / SECOND).collect();
-    // The last row of all has no end: ten times its beginning stands for it.
+    // The last row has no end: ten times its beginning is used.
     let end = HEAT_EDGES_NS.get(highest + 1).copied().unwrap_or_else(|| HEAT_EDGES_NS[HEAT_EDGES_NS.len() - 1] * 10);
     edges_s.push(end as f64 / SECOND);
     let number = |n: usize| u32::try_from(n).unwrap_or(u32::MAX);

@@ -84,7 +84,7 @@ pub struct Findings {
     pub source: Source,
     /// Whether the numbers may be used.
     pub validity: Validity,
-    /// What to know first.
+    /// Warnings to read first.
     #[serde(default)]
     pub diagnosis: Diagnosis,
     /// The headline time: `series`, `heat_maps` and the order of `slowest` use it.
@@ -130,7 +130,7 @@ pub struct Findings {
     pub series: Series,
     /// Latency over time.
     pub heat_maps: Vec<HeatMap>,
-    /// What could not be seen or understood, those that happened.
+    /// Anomalies that occurred: missing or unreadable data.
     pub anomalies: Vec<AnomalyCount>,
     /// Sentences a reader must know before believing the numbers.
     pub warnings: Vec<String>,
@@ -154,7 +154,7 @@ pub struct Findings {
     pub run: Option<Run>,
     /// One entry a load level, in the order in which they ran; empty for a capture.
     pub stages: Vec<Stage>,
-    /// What load levels tell together, a curve of at least two loads each; empty for a capture.
+    /// Combined results of load levels, one curve of at least two loads each; empty for a capture.
     pub curves: Vec<LoadCurve>,
     /// Response time against message size, where sizes enough were tried at a load; empty for a capture.
     pub sizes: Vec<SizeCurve>,

@@ -106,7 +106,7 @@ fn document(
     whole_page(&head, data::embeddable(report)?, sections, drill)
 }
 
-/// What stands above and below the sections of a page.
+/// The parts of a page above and below its sections.
 struct Head<'a> {
     title: Markup,
     heading: &'a str,
@@ -175,7 +175,7 @@ struct Section<'a> {
     parts: Vec<Part<'a>>,
 }
 
-/// What stands in a section.
+/// A part of a section.
 enum Part<'a> {
     Text(Markup),
     /// Side by side if there is room.
@@ -291,7 +291,7 @@ fn sections<'a>(report: &'a Report, drill: Option<&DrillDown>) -> Vec<Section<'a
     all
 }
 
-/// What load levels of all sides tell, as tables.
+/// The results of load levels of all sides, as tables.
 fn level_tables(sides: &[Findings]) -> Vec<Markup> {
     let levels = tables::levels(sides).into_iter().chain(tables::highest_data(sides));
     let first = drawn::draw(levels.chain(tables::repeats(sides)));
@@ -300,7 +300,7 @@ fn level_tables(sides: &[Findings]) -> Vec<Markup> {
     [first, load_groups::section(sides), drawn::draw(users)].concat()
 }
 
-/// What speaks for or against the numbers of the levels of all sides, as tables.
+/// The data for the validity of the levels of all sides, as tables.
 fn validity_tables(sides: &[Findings]) -> Vec<Markup> {
     drawn::draw(tables::outages(sides).into_iter().chain(tables::generators(sides)))
 }

@@ -1,4 +1,4 @@
-//! What `--by` asks for.
+//! The breakdown of `--by`.
 
 use std::net::{IpAddr, SocketAddr};
 

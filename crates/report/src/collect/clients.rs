@@ -4,7 +4,7 @@ use plimsoll_stats::curve::{ClientOutliers, ClientTotals, judge_clients, median}
 
 use crate::findings::{ClientErrors, ClientRow, ClientSpread, MOST_CLIENT_ROWS, MOST_CLIENTS, OutlierClient};
 
-/// What reports show of clients that were all asked for the same. `alike`: clients of different threads can be compared.
+/// The report's data about clients with the same load. `alike`: clients of different threads can be compared.
 pub fn spread(clients: &[ClientTotals], alike: bool) -> ClientSpread {
     let means: Vec<f64> = clients.iter().filter(|one| one.actions > 0).map(|one| one.mean_s).collect();
     let count = means.len() as f64;

@@ -75,7 +75,7 @@ pub enum Order {
     InPairs,
 }
 
-/// What becomes of sides that guarantee different things.
+/// Handling of sides with different guarantees.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum Unlike {
     /// They are not ranked.
@@ -91,7 +91,7 @@ impl Report {
         Self::compare_as(contestants, order, warnings, Unlike::Refused)
     }
 
-    /// The same, where `unlike` says what becomes of sides that guarantee different things.
+    /// The same; `unlike` is the handling of sides with different guarantees.
     pub fn compare_as(contestants: Vec<Contestant>, order: Order, warnings: Vec<String>, unlike: Unlike) -> Report {
         let mut levels: Vec<ComparedLevel> =
             common(&contestants).iter().map(|level| compared(&contestants, level, order)).collect();

@@ -56,7 +56,7 @@ pub(super) fn diagnose(evidence: &Evidence<'_>) -> Diagnosis {
     let lead = operations::operation(findings, waited_s, first);
     let is_alone = found.is_empty() && !operations::leads_alone(first, waited_s);
     let (causes, others): (Vec<Found>, Vec<Found>) = found.into_iter().partition(|one| one.kind != Kind::Remark);
-    // Causes, then what all of it is about, then the rest.
+    // First causes, then the subject of all of them, then the rest.
     let rest = others
         .into_iter()
         .chain(is_alone.then(|| operations::nothing(evidence)))
@@ -68,7 +68,7 @@ pub(super) fn diagnose(evidence: &Evidence<'_>) -> Diagnosis {
     Diagnosis { waited_s: Some(whole_ns), statements: all.map(|one| one.statement).collect(), next }
 }
 
-/// What all rules found.
+/// The results of all rules.
 fn found(evidence: &Evidence<'_>, waited_s: f64) -> Vec<Found> {
     let findings = evidence.findings;
     let (mut found, are_breaks) = beside_the_server(evidence, waited_s);
@@ -127,7 +127,7 @@ fn found(evidence: &Evidence<'_>, waited_s: f64) -> Vec<Found> {
         found.retain(|one| one.statement.rule != Rule::SlowOperation || !is_it(one));
         found.push(limit);
     } else if let Some(load) = times::load(evidence) {
-        // It says when requests take long and not why: what explains half of it says more.
+        // The load shows when requests take long, but not why: a cause that explains half of it is more specific.
         let is_explained = found.iter().any(|one| 2.0 * one.explains >= load.explains);
         found.extend((!is_explained).then_some(load));
     }
@@ -148,7 +148,7 @@ fn beside_the_server(evidence: &Evidence<'_>, waited_s: f64) -> (Vec<Found>, boo
     found.extend(restart::restart(evidence, waited_s, &found));
     found.extend(errors::failures(findings));
     let is_all = findings.source.filters.is_empty();
-    // What waited for bytes that were sent again is known of all traffic.
+    // Waits for retransmitted bytes are known only for all traffic.
     let resent = transfer::retransmission(findings, waited_s).filter(|_| is_all);
     let black_hole = black_hole::black_hole(evidence, waited_s);
     // Segments that are too large for the path are retransmitted as well.
@@ -181,14 +181,14 @@ fn beside_the_server(evidence: &Evidence<'_>, waited_s: f64) -> (Vec<Found>, boo
     (found, are_breaks)
 }
 
-/// A cause says what its remark would.
+/// Removes a remark that a cause covers.
 fn remove_far_remark(found: &mut Vec<Found>) {
     let is_remark = |one: &Found| one.statement.rule == Rule::FarClient && one.kind == Kind::Remark;
     let is_cause = found.iter().any(|one| one.statement.rule == Rule::FarClient && !is_remark(one));
     found.retain(|one| !is_cause || !is_remark(one));
 }
 
-/// Adds what all requests of a place for one operation wait for: then that is no fault of the place.
+/// Adds a cause that delays all requests of a place for one operation; the place is then not at fault.
 fn replace_places(found: &mut Vec<Found>, cause: Found) {
     let operation = cause.look.as_ref().map(|look| look.operation);
     let is_same = |one: &Found| one.look.as_ref().map(|look| look.operation) == operation;

@@ -136,7 +136,7 @@ fn dropped(findings: &Findings) -> Option<String> {
     })
 }
 
-/// Responses of which the capture has no request, for a cause that is not known.
+/// Responses without a captured request, for an unknown cause.
 fn unexplained(unseen: &Unseen) -> Option<String> {
     (unseen.responses_unexplained > 0).then(|| {
         format!(
@@ -164,7 +164,7 @@ fn cut(findings: &Findings) -> Option<String> {
     })
 }
 
-/// Connections of which the snap length left nothing to recognise.
+/// Connections of which the snap length left too little to recognise.
 fn cut_connections(findings: &Findings) -> Option<String> {
     let connections = Some(count(findings, Anomaly::ConnectionCutShort)).filter(|&connections| connections > 0)?;
     Some(format!(

@@ -36,7 +36,7 @@ pub(super) fn members(statistics: &Statistics, status_name: StatusName) -> Vec<O
     nested(statistics.members().collect(), combined, (total, statistics.headline().into()), status_name)
 }
 
-/// Requests of which rows are shares, and the response time that leads.
+/// The number of requests that rows are fractions of, and the headline time.
 type Whole = (u64, Headline);
 
 fn nested<'a>(

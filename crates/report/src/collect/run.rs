@@ -75,7 +75,7 @@ pub struct About {
     /// Comparison of the clients.
     #[serde(default)]
     pub spread: ClientSpread,
-    /// Actions that did not succeed: what happened, how often.
+    /// Failed actions: cause and number.
     pub failures: Vec<(String, u64)>,
     /// The server's own metrics, if requested.
     #[serde(default)]
@@ -119,7 +119,7 @@ impl Findings {
     ) -> Findings {
         let headline = headline(levels);
         let mut all = Statistics::new(Options { headline, ..Options::default() });
-        // What calls in a local directory took is nothing that a server did: it stands in their levels alone.
+        // Calls in a local directory are not the server's work: only their own levels show them.
         let is_local = |number| run.calls.as_ref().is_some_and(|calls| calls.is_local(number));
         // Of several workloads the whole is what all did at the same time.
         let is_whole = |level: &Level<'_>| level.about.share.as_ref().is_none_or(|share| !share.beside.is_empty());

@@ -2,5 +2,5 @@
 
 use plimsoll_model::Protocol;
 
-/// What gives a wire status its name; `None` where the standard has none.
+/// Returns the name of a wire status; `None` if the standard has none.
 pub type StatusName = fn(Protocol, u32) -> Option<&'static str>;

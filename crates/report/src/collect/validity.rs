@@ -1,4 +1,4 @@
-//! Whether the numbers may be used, and what to know before believing them.
+//! Whether the numbers may be used, and warnings about them.
 
 use super::counts::{plural, thousands};
 use super::{input, links, missing};
@@ -138,7 +138,7 @@ fn repeated(packets: &Packets) -> Option<String> {
     })
 }
 
-/// What of a filtered report is not filtered.
+/// The parts of a filtered report that are not filtered.
 fn whole_and_part(findings: &Findings) -> Option<String> {
     let filters = &findings.source.filters;
     (!filters.is_empty()).then(|| {

@@ -13,7 +13,7 @@ pub struct Calls {
     pub requests: Vec<PathRequests>,
     /// The server's own counters over all phases, those that grew.
     pub counters: Vec<ServerCounter>,
-    /// What could not be had, and why, in sentences.
+    /// Unavailable data with reasons, in sentences.
     pub missing: Vec<String>,
 }
 

@@ -8,7 +8,7 @@ use super::Validity;
 /// Result of a search for the highest load that meets an objective.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 pub struct Capacity {
-    /// What load is counted in: clients, users, iterations per second.
+    /// The unit of the load: clients, users, iterations per second.
     pub unit: String,
     /// The objectives of the search.
     pub objectives: Vec<String>,

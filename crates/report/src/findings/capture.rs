@@ -1,4 +1,4 @@
-//! What packets tell besides operations: their counts, the clock, and what could not be seen.
+//! Data from packets besides operations: counts, the clock, and missing parts.
 
 use serde::{Deserialize, Serialize};
 
@@ -42,7 +42,7 @@ pub struct Clock {
     pub backward_steps: u64,
 }
 
-/// Operations of which a half or all was not seen (`plimsoll_model::Unseen`).
+/// Operations with a missing half, or missing completely (`plimsoll_model::Unseen`).
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 #[allow(missing_docs, reason = "each field has the name and meaning of plimsoll_model::Unseen")]
 pub struct Unseen {
@@ -69,13 +69,13 @@ pub struct Unseen {
     pub share_missing_low: Option<f64>,
     /// The upper end.
     pub share_missing_high: Option<f64>,
-    /// Connections of which only one direction was captured.
+    /// Connections with only one captured direction.
     pub one_sided: u64,
     /// The first one-sided connections.
     pub one_sided_connections: Vec<OneSidedConnection>,
 }
 
-/// A connection of which only one direction was captured.
+/// A connection with only one captured direction.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 pub struct OneSidedConnection {
     /// Where the captured packets came from, `address:port`.
@@ -99,7 +99,7 @@ pub struct Resent {
     pub brief_operations: Option<u64>,
     /// For how long in all, s.
     pub brief_wait_s: Option<f64>,
-    /// Answered operations of which it is not known.
+    /// Answered operations for which this is unknown.
     pub unknown: Option<u64>,
 }
 

@@ -14,7 +14,7 @@ pub struct Channels {
     pub sessions_in_all: u64,
     /// Those with several connections.
     pub sessions_with_several: u64,
-    /// Over all of these: connections that carried less than a hundredth of what their session's connections carried on average.
+    /// Number of connections with less than a hundredth of their session's mean per connection, over all sessions.
     pub idle_channels: u64,
     /// The largest `balance` of all sessions; null if none has one.
     pub worst_balance: Option<f64>,
@@ -71,6 +71,6 @@ pub struct Channel {
     pub response_max_s: Option<f64>,
     /// From its first request to its last answer, s.
     pub used_s: Option<f64>,
-    /// It carried less than a hundredth of what its session's connections carried on average.
+    /// It carried less than a hundredth of its session's mean per connection.
     pub is_idle: bool,
 }

@@ -12,7 +12,7 @@ pub struct ClientPathRow {
     pub client: String,
     /// Its connections with file-server traffic.
     pub connections: u64,
-    /// Of these, connections of which the handshake was captured.
+    /// Number of these connections with a captured handshake.
     pub handshakes: u64,
     /// Connections whose SYN, or the answer to it, was sent again before the client went on.
     pub late_handshakes: u64,

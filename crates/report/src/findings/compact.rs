@@ -16,7 +16,7 @@ impl ComparedLevel {
 }
 
 impl Comparison {
-    /// The groups of which a level has a mean response time.
+    /// The groups with a mean response time at a level.
     pub(crate) fn groups(&self) -> Vec<&'static str> {
         let timed = |group: &&str| self.levels.iter().any(|level| level.number(Some(group), "mean").is_some());
         GROUPS.into_iter().filter(timed).collect()

@@ -13,7 +13,7 @@ pub const CANNOT_TELL: &str = "cannot tell";
 /// How the sides of a report differ.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct Comparison {
-    /// What to know first.
+    /// Warnings to read first.
     #[serde(default)]
     pub diagnosis: Diagnosis,
     /// Sentences a reader must know before believing the differences.
@@ -138,7 +138,7 @@ pub struct Difference {
     /// better, worse, no difference shown, or [`CANNOT_TELL`] where one of the two must not be used, or where operations that a capture
     /// lacks may be the difference of two rates.
     pub verdict: String,
-    /// Probability of a difference as large where there is none, about.
+    /// Approximate probability of a difference this large if there is none.
     pub p_value: f64,
     /// Whether it remains significant if the probability of any false difference in the comparison is at most one in twenty (Holm).
     pub holm_significant: bool,

@@ -66,7 +66,7 @@ pub enum Rule {
     Queue,
     /// A receiver's window was 0.
     ZeroWindow,
-    /// A receiver's window was smaller than what fits into a round trip.
+    /// A receiver's window was smaller than the data of a round trip.
     SmallWindow,
     /// The end of a message waited for a delayed acknowledgement.
     DelayedAcknowledgement,
@@ -132,7 +132,7 @@ pub enum Rule {
     Part,
     /// Of a breakdown: a call on the server beside one in a local directory.
     Local,
-    /// Of a comparison: what differs.
+    /// Of a comparison: a difference.
     Difference,
     /// Of a comparison: no difference was shown.
     NoDifference,

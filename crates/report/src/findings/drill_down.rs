@@ -13,13 +13,13 @@ pub struct DrillDown {
     pub bin_ms: i64,
     /// Bins of time.
     pub bins: usize,
-    /// How far a percentile can be from the exact one, over it, 0..=1.
+    /// Maximum relative error of a percentile, 0..=1.
     pub error: f64,
     /// `1 << joined` neighbouring bins of the histograms, 32 per octave, are one.
     pub joined: u32,
     /// Unit of waiting times and longest times, ns: all of them are multiples of it.
     pub unit_ns: u64,
-    /// Flags of the command that shows the same in a terminal; null where there is none, as where the capture came from a pipe.
+    /// Flags of the command that shows the same in a terminal; null without one, for example if the capture came from a pipe.
     pub command: Option<DrillCommand>,
     /// The cells (`collect::drill_down::encode`).
     #[serde(skip)]

@@ -5,7 +5,7 @@ use serde::{Deserialize, Serialize};
 /// Encrypted messages that were not read (`plimsoll_model::Encrypted`).
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 pub struct Encrypted {
-    /// Connections of which the client is known.
+    /// Connections with a known client.
     pub connections: u64,
     /// Messages from clients.
     pub requests: u64,

@@ -2,7 +2,7 @@
 
 use serde::{Deserialize, Serialize};
 
-/// Ends the words of what failed before or after the measured phase.
+/// Suffix of the words for failures before or after the measured phase.
 pub const OUTSIDE_THE_PHASE: &str = " (not in the measured phase)";
 
 /// Begins the words of a connection that could not be made: no action.
@@ -17,7 +17,7 @@ pub const KEPT_OPERATIONS: &str = " (operations continued)";
 /// Actions that did not succeed.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct FailureCount {
-    /// What happened: an error status, a refused connection, a time-out, wrong data, …
+    /// The cause: an error status, a refused connection, a time-out, wrong data, …
     pub cause: String,
     /// How many.
     pub count: u64,

@@ -79,7 +79,7 @@ pub struct WorkingSet {
     pub sampled: f64,
     /// Relative standard error of `bytes`.
     pub relative_error: Option<f64>,
-    /// What caches that drop the block not used for longest would have served.
+    /// Hit ratios of LRU caches.
     pub caches: Vec<CacheShare>,
 }
 

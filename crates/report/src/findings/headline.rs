@@ -31,7 +31,7 @@ impl Headline {
         self == Headline::ResponseTimeFromIntended
     }
 
-    /// What stands behind "response time" in headings: nothing where it needs no explanation.
+    /// The suffix of "response time" in headings; empty if none is needed.
     pub fn words(self) -> &'static str {
         if self.is_from_intended() { " from the intended start" } else { "" }
     }

@@ -122,7 +122,7 @@ pub struct MetricChange {
     pub after: f64,
     /// (After − before) / before.
     pub relative: f64,
-    /// Ends of its 95 % interval, from the scatter of the runs (Welch); null where there is none.
+    /// Ends of its 95 % interval, from the scatter of the runs (Welch); null without one.
     pub relative_low: Option<f64>,
     /// See `relative_low`.
     pub relative_high: Option<f64>,

@@ -36,7 +36,7 @@ pub struct Users {
     pub late: u64,
     /// Their share, 0..=1.
     pub overload: f64,
-    /// Iterations of which an action failed.
+    /// Iterations with a failed action.
     pub failed: u64,
     /// Their share, 0..=1.
     pub failed_share: f64,

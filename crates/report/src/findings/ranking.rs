@@ -90,7 +90,7 @@ pub struct Ranked {
     /// 1 is best; one per side. A side ties with each side from which it was not shown to differ. Null without an interval, or if the
     /// point does not count or no other side has one.
     pub places: Vec<Option<u64>>,
-    /// Every pair of which both have an interval.
+    /// Every pair of sides that both have an interval.
     pub pairs: Vec<RankedPair>,
 }
 

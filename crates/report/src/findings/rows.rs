@@ -55,7 +55,7 @@ pub struct OperationRow {
     pub payload_unknown: u64,
     /// Request and response bytes: a lower bound where `wire_unknown` is not 0, null where nothing is known.
     pub wire_bytes: Option<u64>,
-    /// Operations of which the size of a message is unknown.
+    /// Operations with a message of unknown size.
     #[serde(default)]
     pub wire_unknown: u64,
     /// How long clients waited for the answers, all together, s: the sum of the leading response times, each message's once.

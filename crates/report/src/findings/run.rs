@@ -17,7 +17,7 @@ pub struct Run {
     pub description: String,
     /// SHA-256 of the workload's text, hexadecimal; of several workloads one each, with spaces.
     pub workload_sha256: String,
-    /// What decides every draw.
+    /// Seed of all random numbers.
     pub seed: u64,
     /// Threads that made the load.
     pub threads: u32,

@@ -112,7 +112,7 @@ pub struct Stage {
     pub failures: Vec<FailureCount>,
     /// Users and their overload; null if users have no schedules.
     pub users: Option<Users>,
-    /// Iterations by kind, as the workload orders them; kinds of which none was due are left out.
+    /// Iterations by kind, in the workload's order; kinds without due iterations are left out.
     pub iterations: Vec<IterationKind>,
     /// The server's own metrics; null if not requested.
     pub server: Option<ServerSide>,
@@ -195,7 +195,7 @@ impl Stage {
     }
 }
 
-/// What decides the load besides levels and depth, in words; of levels that differ, each with its level.
+/// Parameters of the load besides levels and depth, in words; if levels differ, each with its level.
 pub fn pace(stages: &[Stage]) -> Vec<String> {
     let Some(first) = stages.first() else { return Vec::new() };
     if stages.iter().all(|stage| stage.pace == first.pace) {

@@ -45,7 +45,7 @@ pub(super) fn measured(findings: &Findings, run: &Run) -> Markup {
     }
 }
 
-/// What became of the requests, and of the actions and connections, which are counted apart.
+/// Results of the requests, and of the actions and connections, which are counted separately.
 pub(super) fn outcomes(findings: &Findings, totals: &Totals) -> Markup {
     let of = |share: u64| format!("{} ({} of the requests)", count(share), percent_of(share, totals.requests));
     let [actions, attempts, lost] = findings.stages.iter().map(Stage::failures_by_kind).fold([0_u64; 3], |sum, one| {

@@ -62,7 +62,7 @@ pub(super) enum Unit {
 pub(super) struct Axis {
     pub(super) scale: Scale,
     pub(super) unit: Unit,
-    /// What stands beside it; empty where the labels say enough.
+    /// Its title; empty if the labels are enough.
     pub(super) name: String,
     pub(super) low: f64,
     pub(super) high: f64,
@@ -117,7 +117,7 @@ impl Axis {
         })
     }
 
-    /// Round numbers around all `values` and 0; `None` where there is none.
+    /// Round numbers around all `values` and 0; `None` without values.
     pub(super) fn signed(unit: Unit, name: &str, values: impl Iterator<Item = f64>) -> Option<Axis> {
         let (low, high) = values.fold((0.0_f64, 0.0_f64), |(low, high), v| (low.min(v), high.max(v)));
         let step = nice_step(high - low, TICKS_UP);
@@ -136,7 +136,7 @@ impl Axis {
         })
     }
 
-    /// Whole decades around all positive `values`; `None` where there is none.
+    /// Whole decades around all positive `values`; `None` without any.
     pub(super) fn log(unit: Unit, name: &str, values: impl Iterator<Item = f64>) -> Option<Axis> {
         let positive = values.filter(|value| *value > 0.0 && value.is_finite());
         let (min, max) = positive.fold((f64::INFINITY, 0.0_f64), |(min, max), v| (min.min(v), max.max(v)));
@@ -227,23 +227,23 @@ pub(super) struct Series<'a> {
     pub(super) x: Vec<f64>,
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub(super) y: Vec<Option<f64>>,
-    /// Lower and upper end of what surrounds each y; as many as y, or none.
+    /// Lower and upper end of the band around each y; as many as y, or none.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub(super) low: Vec<f64>,
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub(super) high: Vec<f64>,
-    /// What low to high is: "p50 to p95".
+    /// The meaning of the band: "p50 to p95".
     #[serde(skip_serializing_if = "String::is_empty")]
     pub(super) between: String,
     /// The labels of the points; as many as y, or none.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub(super) labels: Vec<String>,
-    /// How many stand behind each y; as many as y, or none.
+    /// Number of values for each y; as many as y, or none.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub(super) counts: Vec<u64>,
     /// Whether the area below the line is tinted.
     pub(super) filled: bool,
-    /// The heat map as a JSON pointer into the report in the page: its cells need not stand in it twice.
+    /// The heat map as a JSON pointer into the report in the page, so that the page contains its cells only once.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub(super) map: Option<String>,
     #[serde(skip)]
@@ -287,7 +287,7 @@ pub(super) fn lowest_edge(map: &HeatMap) -> Option<f64> {
     Some(if first > 0.0 { first } else { *map.edges_s.get(1)? / 10.0 })
 }
 
-/// A step of 1, 2 or 5 times a power of ten, about `parts` of which make `full`.
+/// A step of 1, 2 or 5 times a power of ten; about `parts` steps make `full`.
 pub(super) fn nice_step(full: f64, parts: f64) -> f64 {
     let power = 10_f64.powf((full / parts).log10().floor());
     let wanted = full / parts / power;

@@ -67,7 +67,7 @@ fn summary(sides: &[Findings], comparison: &Comparison) -> Markup {
     }
 }
 
-/// What speaks against the numbers of each side.
+/// The reasons against the numbers of each side.
 fn notices(sides: &[Findings]) -> Markup {
     html! { @for side in sides {
         (summary::notice(
@@ -103,7 +103,7 @@ fn conditions(comparison: &Comparison) -> Markup {
     }
 }
 
-/// What all operations together say, at the last level.
+/// A sentence about all operations together, at the last level.
 fn sentence(comparison: &Comparison, other: &Findings, place: usize) -> Markup {
     let level = comparison.levels.last();
     let all = level.and_then(|level| level.rows.iter().find(|row| row.scope == "all"));

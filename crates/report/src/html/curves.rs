@@ -162,7 +162,7 @@ fn trade<'a>(curves: &[Curve<'_>], several: bool) -> Option<Figure<'a>> {
     .if_any()
 }
 
-/// File data read and written at each load, in bits per second: what servers of different protocols share.
+/// File data read and written at each load, in bits per second, which is comparable between protocols.
 fn data<'a>(curves: &[Curve<'_>]) -> Option<Figure<'a>> {
     let all: Vec<Series<'a>> =
         curves.iter().enumerate().map(|(i, curve)| series(curve, i, Stage::load, |stage| Some(bits(stage)))).collect();

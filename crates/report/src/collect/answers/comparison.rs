@@ -1,4 +1,4 @@
-//! The diagnosis of a comparison: what differs, by how much, with its interval; or that no difference was shown.
+//! The diagnosis of a comparison: the differences with their intervals, or that none is significant.
 
 use super::measured;
 use crate::findings::comparison::{ComparedLevel, ComparedMetric, ComparedRow, Difference};
@@ -119,7 +119,7 @@ fn size(found: &Difference) -> f64 {
     found.relative.unwrap_or(0.0).abs()
 }
 
-/// That no difference was shown is no proof that there is none: what would have been found.
+/// No significant difference does not mean that there is none: states the size that would have been found.
 fn nothing(levels: &[&ComparedLevel], place: usize) -> Statement {
     let all = |level: &&ComparedLevel| level.rows.iter().find(|row| row.scope == "all").cloned();
     let detectable = |name: &str| {

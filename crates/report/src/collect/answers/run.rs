@@ -180,7 +180,7 @@ fn bottleneck(stage: &Stage) -> Option<Statement> {
     Some(Statement { confidence: Confidence::Inferred, ..measured(Rule::Bottleneck, text) })
 }
 
-/// Actions that did not succeed, by what happened.
+/// Failed actions by cause.
 fn failures(findings: &Findings) -> Option<Statement> {
     let failed: u64 = findings.remote_stages().map(Stage::failed).fold(0, u64::saturating_add);
     if failed == 0 {

@@ -50,7 +50,7 @@ pub(super) fn refusal(rows: &[ComparedGuarantee]) -> Option<String> {
     })
 }
 
-/// What all levels of a side saw.
+/// The guarantees of all levels of a side.
 fn of(side: &Findings) -> Guarantees {
     let mut all = Guarantees::default();
     side.stages.iter().filter_map(|stage| stage.guarantees.as_ref()).for_each(|one| all.merge(one));

@@ -76,7 +76,7 @@ fn forget_intervals_of_uneven(points: &mut [Point]) {
     }
 }
 
-/// What these can be ranked by.
+/// The unit by which these can be ranked.
 fn by_what(contestants: &[Contestant]) -> Option<By> {
     if of_one_protocol(contestants) {
         return Some(By::Operations);
@@ -270,7 +270,7 @@ fn together(metric: Metric, by: By, points: &[&Point], count: usize) -> Ranked {
     unplaced(metric, by, means.iter().map(|mean| mean.as_ref().map(estimate)).collect(), pair)
 }
 
-/// Marks what remains of all pairs together, and gives places by that.
+/// Marks the significant differences among all pairs, and sets the ranks.
 fn place(ranking: &mut Ranking) {
     let mut all: Vec<&mut Ranked> = Vec::new();
     for curve in &mut ranking.curves {

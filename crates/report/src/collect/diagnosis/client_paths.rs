@@ -21,7 +21,7 @@ const FAR_TIMES: f64 = 5.0;
 const MOST_REQUESTS: f64 = 0.5;
 /// Maximum mean size of reads and writes that are named, bytes.
 const SMALL_BYTES: f64 = 4_096.0;
-/// What TCP sends before it knows the path, bytes: ten segments.
+/// Data that TCP sends before it knows the path, bytes: ten segments.
 const FIRST_WINDOW: f64 = 14_600.0;
 /// Maximum spread of the rate of a narrow path, which passes data evenly: the standard deviation of its binary logarithm. (Half of it is
 /// then within a factor of 1.4 either way: acknowledgements of one or of two segments differ as much.)
@@ -143,7 +143,7 @@ fn far(evidence: &Evidence<'_>, waited_s: f64) -> Option<(Found, IpAddr)> {
     Some((Found::new(Kind::Mechanism, Rule::FarClient, None, text).explaining(explains.min(1.0)).inferred(), ip))
 }
 
-/// What most of a client's requests are, if it could make fewer: names that do not exist, or small pieces of files.
+/// The purpose of most of a client's requests, if it could avoid them: missing names, or small pieces of files.
 fn asks_for(tallies: &Tallies, ip: IpAddr) -> String {
     let sum = tallies.sum(|key| key.client == ip);
     let (all, absent) = (sum.total().count as f64, tallies.absent_at(|key| key.client == ip));

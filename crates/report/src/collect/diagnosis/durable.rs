@@ -1,4 +1,4 @@
-//! Small writes of which each waits for stable storage.
+//! Small writes that each wait for stable storage.
 
 use std::collections::BTreeSet;
 use std::net::IpAddr;

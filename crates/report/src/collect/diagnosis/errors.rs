@@ -54,7 +54,7 @@ struct Meaning {
     text: &'static str,
     when: When,
     kind: Kind,
-    /// What to check where it began while clients worked.
+    /// Advice if it began while clients worked.
     changed: Option<&'static str>,
     statuses: &'static [(StatusFamily, u32)],
 }
@@ -294,7 +294,7 @@ fn of_meaning(evidence: &Evidence<'_>, meaning: &Meaning, refusals: &[Refusal]) 
         whom(evidence, &sum, began.is_some()),
         subject::of(evidence, meaning, &sum),
     );
-    // What clients wait for is in the response times; a few errors among many explain little.
+    // Response times already contain the clients' waits; a few errors among many explain little.
     let is_trouble = is_many && among >= FEW_SHARE || began.as_ref().is_some_and(|began| began.is_much(evidence));
     let kind = if is_trouble && meaning.kind == Kind::Trouble { Kind::Trouble } else { Kind::Explanation };
     // Of two problems, the one with more requests comes first, even if no client waits for either.

@@ -1,4 +1,4 @@
-//! What rules look at, and when a cause counts.
+//! The input of the rules, and thresholds for causes.
 
 use plimsoll_model::{Coverage, Names};
 use plimsoll_stats::tallies::Excess;
@@ -17,7 +17,7 @@ const FELT_TIME: f64 = 0.05;
 /// Minimum total of the additional waiting, ns; `FELT_TIME` if that is less.
 const FELT_SUM_NS: f64 = 1e9;
 
-/// What rules look at.
+/// The input of the rules.
 pub(in crate::collect) struct Evidence<'e> {
     pub(in crate::collect) findings: &'e Findings,
     /// The waiting of all operations.
@@ -45,7 +45,7 @@ impl Evidence<'_> {
         (elapsed_ns > 0).then_some(elapsed_ns as f64)
     }
 
-    /// What clients must have waited longer, all together, for a cause to be accused, ns.
+    /// Minimum total of the clients' additional waiting for a cause, ns.
     pub(super) fn least_ns(&self) -> f64 {
         self.elapsed_ns().map_or(FELT_SUM_NS, |elapsed_ns| FELT_SUM_NS.min(FELT_TIME * elapsed_ns))
     }

@@ -175,7 +175,7 @@ fn service_of(alike: &[&Slow]) -> Option<String> {
     }
 }
 
-/// Whether most of their time was sending or receiving, and at what rate.
+/// Whether most of their time was sending or receiving, with the rate.
 fn transfer_of(evidence: &Evidence<'_>, alike: &[&Slow]) -> Option<String> {
     let service_s = alike.iter().map(|one| one.service_time_s).sum::<Option<f64>>()?;
     let response_s: f64 = alike.iter().map(|one| one.response_time_s).sum();

@@ -8,13 +8,13 @@ pub(super) const NAMED: usize = 3;
 /// The subject of a sentence. Of two that explain the same waiting, the one listed first here comes first.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Kind {
-    /// What keeps requests from being answered, which no response time tells.
+    /// A problem that prevents answers, which no response time shows.
     Trouble,
-    /// What requests waited for instead of being answered. Rules of this kind see only a part of what their cause makes clients wait.
+    /// The reason for the waits of requests. Such a rule sees only a part of the waiting that its cause produces.
     Explanation,
     /// Why requests take long.
     Mechanism,
-    /// Whose requests, or what for.
+    /// The client, server, share or path of the requests.
     Place,
     /// Which requests, and when.
     Symptom,
@@ -69,8 +69,7 @@ impl Found {
         self
     }
 
-    /// Its place: a mechanism comes before the place that it explains half of, an explanation before the symptom of which it explains a
-    /// sixth.
+    /// Its rank: a mechanism comes before a place if it explains half of it, an explanation before a symptom if it explains a sixth.
     pub(super) fn rank(&self) -> (bool, f64) {
         let factor = match self.kind {
             Kind::Explanation => 6.0,

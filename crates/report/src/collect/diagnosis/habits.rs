@@ -1,4 +1,4 @@
-//! What clients ask for, and need not: names that are not there, flushes, small pieces, long directories, new connections.
+//! Avoidable requests of clients: missing names, flushes, small pieces, long directories, new connections.
 
 use plimsoll_model::Operation;
 use plimsoll_stats::Tallies;
@@ -90,7 +90,7 @@ fn absent(evidence: &Evidence<'_>, tallies: &Tallies) -> Option<Found> {
     Some(found(Rule::AbsentNames, share, text, (operation.label(), "path")))
 }
 
-/// Writes of which each is made durable.
+/// Writes with a flush after each.
 fn flushes(evidence: &Evidence<'_>, tallies: &Tallies) -> Option<Found> {
     let all = tallies.sum(|_| true);
     let of = |operation: Operation| all.iter().find(|(one, _)| *one == operation).map(|(_, cell)| *cell);

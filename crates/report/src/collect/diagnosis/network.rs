@@ -184,7 +184,7 @@ fn round_trip(evidence: &Evidence<'_>, waited_s: f64) -> Option<Found> {
     Some(Found::new(Kind::Mechanism, Rule::RoundTrip, Some(share), text).inferred())
 }
 
-/// What most of the requests are for: an operation, and a path where it is one.
+/// The purpose of most of the requests: an operation, and its path if it is only one.
 fn most_asked(evidence: &Evidence<'_>) -> String {
     let Some(tallies) = evidence.tallies else { return String::new() };
     let all = tallies.sum(|_| true);

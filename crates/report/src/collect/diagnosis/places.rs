@@ -152,7 +152,7 @@ fn slowest(all: &All<'_>, kind: KindOf, least: f64) -> Option<SlowPlace> {
     Some(SlowPlace { place, excess, others: places.len() - 1, also_slow: slow.len() - 1, same: None })
 }
 
-/// A client of which few requests are most of the waiting.
+/// A client whose few requests are most of the waiting.
 fn far_slower(place: Place, mine: &ByOperation, others: &ByOperation) -> Option<Excess> {
     let (own, theirs) = (mine.total(), others.total());
     let has_most = own.waited_ns > theirs.waited_ns && own.count < theirs.count;

@@ -49,7 +49,7 @@ pub(super) fn silence(evidence: &Evidence<'_>, waited_s: f64, is_explained: impl
         .collect();
     let clients: BTreeSet<&str> = held.iter().filter_map(|one| one.client.rsplit_once(':').map(|(ip, _)| ip)).collect();
     let paths: BTreeSet<&str> = held.iter().filter_map(|one| one.path.as_deref()).collect();
-    // Of their waiting, what lies in that time.
+    // The part of their waiting within that time.
     let within_s =
         |one: &&Slow| (to.saturating_sub(one.at_ns.max(from)) as f64 / 1e9).min(one.headline_s(findings.headline));
     let held_s: f64 = held.iter().map(within_s).sum();

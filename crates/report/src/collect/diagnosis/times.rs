@@ -296,7 +296,7 @@ pub(super) fn burst(evidence: &Evidence<'_>) -> Option<Found> {
     let busy = counts.iter().filter(|&&count| count > 0).count().saturating_sub(1).max(1) as f64;
     let longer = (most / mine.max(1.0)) / ((sum - most) / others).max(f64::MIN_POSITIVE);
     let load = (mine / (others / busy)).max(1.0);
-    // One slow request is none.
+    // A single slow request does not count.
     let slowest_s = findings.slowest.first().map_or(0.0, |one| one.headline_s(findings.headline));
     if sum <= 0.0
         || share < BURST_SHARE

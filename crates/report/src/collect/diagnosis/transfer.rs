@@ -123,7 +123,7 @@ fn is_part(count: u64, all: u64, part: f64) -> bool {
     all > 0 && count as f64 >= part * all as f64
 }
 
-/// The server, or what lies before it, against sending and receiving.
+/// Divides the waiting between the server side and sending and receiving.
 pub(super) fn split(waiting: Waiting) -> Option<Found> {
     let (share, sending) = waiting.service_share().zip(waiting.sending_share())?;
     let receiving = (1.0 - share - sending).max(0.0);

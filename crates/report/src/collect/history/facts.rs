@@ -22,7 +22,7 @@ pub(super) fn of(findings: &Findings) -> Vec<RunFact> {
     all.map(|(name, value)| RunFact { name, value }).collect()
 }
 
-/// Where any number changes, with what changed there.
+/// The runs at which any number changes, with the facts that changed there.
 pub(super) fn change_points(runs: &[HistoryRun], counted: &[usize], metrics: &[HistoryMetric]) -> Vec<ChangePoint> {
     let mut places: Vec<u64> = metrics.iter().flat_map(|metric| metric.changes.iter().map(|one| one.run)).collect();
     places.sort_unstable();

@@ -6,7 +6,7 @@ use crate::findings::Headline;
 /// Characters of a digest that tell two workloads apart.
 const DIGEST: usize = 8;
 
-/// What runs have in common that may be compared over time.
+/// The common properties of runs that may be compared over time.
 #[derive(Clone, Debug, PartialEq)]
 pub(super) struct Plan {
     pub(super) workload: String,

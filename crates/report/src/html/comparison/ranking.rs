@@ -113,7 +113,7 @@ pub(super) fn tables(sides: &[Findings], comparison: &Comparison) -> Vec<Markup>
     .concat()
 }
 
-/// The columns of what every table shows: numbers, places, differences.
+/// The columns of every table: numbers, ranks, differences.
 fn heads(sides: &[Findings]) -> Markup {
     html! {
         @for side in sides {

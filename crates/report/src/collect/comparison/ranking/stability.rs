@@ -18,7 +18,7 @@ pub(super) struct StabilityPoint<'a> {
     pub(super) stages: Vec<Vec<&'a Stage>>,
 }
 
-/// A number of every contestant, of which less is better, and the difference of the second of two from the first.
+/// A number of every contestant (less is better), and the difference between the second and the first of two.
 pub(super) struct Instability {
     pub(super) metric: &'static str,
     pub(super) unit: &'static str,
@@ -93,7 +93,7 @@ fn client_spread(points: &[StabilityPoint<'_>], count: usize) -> Instability {
     let shown = |one: usize| {
         let own = values(one);
         let known = repeats::estimate(Metric::Errors, &own, 0.0).and_then(|found| Side::of_estimate(&found));
-        // With one load or two, how far loads differ is unknown.
+        // With one load or two, the variation between loads is unknown.
         let missing = Some(Missing::TooFew.label().to_owned());
         let bare = |value| Estimate { value, low: None, high: None, of: None, missing };
         let mean = own.iter().sum::<f64>() / own.len() as f64;
@@ -107,7 +107,8 @@ fn client_spread(points: &[StabilityPoint<'_>], count: usize) -> Instability {
     Instability { metric, unit, estimates: (0..count).map(shown).collect(), differences: pairs(count, difference) }
 }
 
-/// Of the runs of a load; `None` where a run had one client, or the load generator may be what made clients differ.
+/// The mean spread of a load's runs; `None` if a run had one client, or if the load generator may have caused the difference between
+/// clients.
 fn mean_spread(runs: &[&Stage]) -> Option<f64> {
     let of = |stage: &&Stage| stage.fairness.stddev.filter(|_| stage.fairness.attributable);
     let each: Vec<f64> = runs.iter().map(of).collect::<Option<_>>()?;

@@ -58,7 +58,7 @@ fn common<'p>(paths: &[&'p str]) -> Option<&'p str> {
     first.get(..end).filter(|directory| !directory.trim_matches(['/', '\\', '.']).is_empty())
 }
 
-/// The client that wrote most of what clients wrote until the storage was full.
+/// The client with most of the writes until the storage was full.
 fn writer(evidence: &Evidence<'_>, meaning: &Meaning) -> Option<String> {
     let full = evidence.tallies?.full()?;
     let is_about_space = meaning.statuses.contains(&(StatusFamily::Nfs, 28));

@@ -1,4 +1,4 @@
-//! What clients ask for, and need not.
+//! Avoidable requests of clients.
 
 use plimsoll_model::{ClientPath, Procedure, Protocol};
 

@@ -6,7 +6,7 @@ use plimsoll_model::Procedure;
 
 const DATA: &str = r"\\server1\data";
 
-/// A thousand reads and opens in turn; `took_ns` says how long each takes.
+/// A thousand alternating reads and opens; `took_ns` returns the time of each.
 fn traffic(took_ns: impl Fn(i64) -> i64) -> Traffic {
     let mut traffic = Traffic::new();
     for i in 0..1_000 {
