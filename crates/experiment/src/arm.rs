@@ -26,7 +26,7 @@ pub struct Arm<'a> {
     recording: Option<RunRecording<'a>>,
     /// Levels of each run, including those of an interrupted round.
     ran: Vec<Vec<LevelResult>>,
-    /// What there was to tell of its runs.
+    /// Notes about its runs.
     notes: Vec<String>,
 }
 

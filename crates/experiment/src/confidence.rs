@@ -1,4 +1,4 @@
-//! How far a level's numbers may be from the truth, from how much parts of its measured phase differ.
+//! Confidence intervals of a level's numbers, from the scatter of the parts of its measured phase.
 
 use plimsoll_report::findings::Interval;
 use plimsoll_stats::Intervals;

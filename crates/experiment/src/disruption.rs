@@ -54,7 +54,7 @@ pub(super) fn short_reads(clients: &[ClientTally]) -> ShortReads {
     }
 }
 
-/// What speaks against the numbers; empty where nothing does.
+/// Reasons against the numbers; empty if there are none.
 pub(super) fn reasons(
     silence: &Silence,
     reads: ShortReads,

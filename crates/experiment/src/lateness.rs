@@ -1,4 +1,4 @@
-//! How far the generator's own lateness moved the numbers of a load level (docs/decisions/0017-lateness.md).
+//! Effect of the generator's own lateness on the numbers of a load level (docs/decisions/0017-lateness.md).
 
 use plimsoll_drive::engine::Shifted;
 use plimsoll_model::Reason;
@@ -53,7 +53,7 @@ const NUMBERS: [Number; 7] = [
     Number { name: "p99.9", read: Read::Percentile(99.9), weight: Weight::Tail, fewest: 10_000 },
     Number { name: "max", read: Read::Max, weight: Weight::One, fewest: 1 },
 ];
-/// Numbers of which a reason says by how much they were moved; the JSON has all.
+/// Maximum number of affected numbers in a reason; the JSON has all of them.
 const SHOWN: usize = 3;
 const THROUGHPUT: &str = "throughput";
 /// Waiting for a processor is the cause of the lateness where it is at least this share of all lags.

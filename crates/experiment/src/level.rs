@@ -40,7 +40,7 @@ struct Judgement {
     reasons: Vec<Reason>,
     /// Turns that were begun and had not ended when their user's next one was due, or at all: with those never begun, overload.
     late_turns: u64,
-    /// What its numbers would be had the generator been on time, where its lateness alone is to blame.
+    /// Its numbers if the generator had been on time, provided that lateness is its only fault.
     on_time: Option<Vec<MovedNumber>>,
     /// The reason about a client that was too busy.
     busy: Option<String>,
@@ -227,7 +227,7 @@ impl LevelResult {
         self.recorded.about.generator.never_sent
     }
 
-    /// Actions that did not succeed: what happened, how often.
+    /// Failed actions: cause and number.
     pub fn failures(&self) -> impl Iterator<Item = &(String, u64)> {
         self.recorded.about.failures.iter().filter(|(cause, _)| !cause.ends_with(OUTSIDE_THE_PHASE))
     }
@@ -237,7 +237,7 @@ impl LevelResult {
         self.recorded.generators_fault.as_deref()
     }
 
-    /// What its numbers would be had the generator been on time, where its lateness alone is to blame for bad ones.
+    /// Its numbers if the generator had been on time, provided that lateness is the only reason against them.
     pub fn on_time(&self) -> Option<&[MovedNumber]> {
         self.judgement.on_time.as_deref()
     }
@@ -282,7 +282,7 @@ pub(super) fn empty(plan: &Plan) -> Intervals {
     }
 }
 
-/// What workers brought, and the queue depth that they shared, put together.
+/// Combines the workers' results and their common queue depth.
 pub(super) fn added_up(
     (ran, depth): (EngineResult<MeasuringSink>, SharedDepth),
     plan: &Plan,
@@ -317,7 +317,7 @@ pub(super) fn ended(
     LevelResult { part, ..judged(statistics, intervals, ran, plan, words, end) }
 }
 
-/// What there is of a level that goes on, and may never end.
+/// The data so far of a level that may not end.
 pub(super) fn unfinished(
     (statistics, intervals): (Statistics, Option<Intervals>),
     ran: EngineResult<()>,
@@ -336,7 +336,7 @@ enum End {
     Unknown,
 }
 
-/// What gates look at, of what workers counted.
+/// The input of the checks, from the workers' counts.
 pub(super) fn judged_of<'a>(
     plan: &Plan,
     (generator, clients): (&'a engine::Generator, &'a [ClientTally]),

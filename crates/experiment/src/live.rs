@@ -25,7 +25,7 @@ pub struct LiveFeed {
 /// Data of one thread.
 struct WorkerFeed {
     buffers: [Mutex<Buffer>; 2],
-    /// What its engine had counted about a second ago.
+    /// The engine's counts of about a second ago.
     checkpoint: Mutex<Option<Part>>,
 }
 
@@ -65,7 +65,7 @@ impl LiveFeed {
         LiveSender(worker)
     }
 
-    /// What transactions name; `None` before the first level.
+    /// The names of transactions; `None` before the first level.
     pub fn names(&self) -> Option<Arc<Names>> {
         lock(&self.level).as_ref().map(|(_, names)| Arc::clone(names))
     }

@@ -5,11 +5,11 @@ use plimsoll_workload::fileset::JobProgress;
 
 use super::level::LevelResult;
 
-/// What of a piece of work can be shown.
+/// The visible progress of a piece of work.
 pub enum Activity<'a> {
     /// A load level, which [`Monitor::watch`] tells of.
     Level,
-    /// Work on files: how far it is.
+    /// Progress of work on files.
     Files(&'a dyn Fn() -> JobProgress),
 }
 
@@ -20,13 +20,13 @@ pub trait Monitor: Sync {
     /// # Errors
     /// The system does not allow it.
     fn catch(&self) -> anyhow::Result<()>;
-    /// How far the work before and during measurements is, and whether it is to end.
+    /// Progress of the work before and during measurements, and whether it should end.
     fn watch(&self) -> &Watch;
     /// The same for the final work: the first request to stop does not end it.
     fn cleaning(&self) -> &Watch;
     /// A load level is over.
     fn level_over(&self, _level: &LevelResult) {}
-    /// Does `work` under the name `what`, and shows how far it is.
+    /// Does `work` under the name `what`, and shows its progress.
     fn show(&self, what: &str, shown: Activity<'_>, work: &mut (dyn FnMut() + Send));
 }
 

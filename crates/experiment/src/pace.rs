@@ -1,9 +1,9 @@
-//! What decides the load of a level besides how many clients, users or iterations it has.
+//! Parameters of a level's load besides the number of clients, users or iterations.
 
 use plimsoll_drive::engine::Plan;
 use plimsoll_workload::{Arrivals, Load, Pause};
 
-/// What decides the load besides its level, in words: without it a rate says nothing of the server.
+/// Parameters of the load besides its level, in words: a rate has no meaning without them.
 pub(super) fn pace(plan: &Plan) -> Vec<String> {
     let time = |ns: u64| plimsoll_report::duration(ns as f64 / 1e9);
     let arrive = |arrivals| match arrivals {

@@ -15,7 +15,7 @@ pub struct Variant {
 }
 
 impl Variant {
-    /// What its load curve is called.
+    /// The name of its load curve.
     pub fn curve(&self) -> Option<String> {
         self.value.as_ref().map(|value| format!("{}={}", value.name, value.value))
     }

@@ -187,7 +187,7 @@ impl Checkpoints {
 }
 
 impl RecordingSender {
-    /// What there is so far. Where the disk is so far behind that it would have to wait, the next one does.
+    /// Sends the data so far. If the disk is so slow that this would wait, the checkpoint is skipped.
     pub fn checkpoint(&self, statistics: Statistics, part: Part) {
         let open = self.with_intervals.then(|| self.intervals.clone().finish());
         let _ =

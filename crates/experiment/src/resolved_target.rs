@@ -10,7 +10,7 @@ use super::level_spec::LevelSpec;
 
 /// A target that can be reached, and the server in this process behind it, if it is one.
 pub struct ResolvedTarget {
-    /// What to reach.
+    /// The target.
     pub target: Target,
     /// The target in messages.
     pub shown: String,
@@ -85,7 +85,7 @@ impl ResolvedTarget {
         self.all().map(|one| one.target.to_string()).collect()
     }
 
-    /// What reports tell apart: servers and accounts, where there are several.
+    /// The dimensions that reports distinguish: servers and accounts, if there are several.
     pub fn told_apart_by(&self) -> Option<Dimensions> {
         let accounts = |one: &Self| matches!(&one.target, Target::Smb(smb) if smb.accounts.len() > 1);
         let servers = (!self.others.is_empty()).then_some(Dimension::Server);

@@ -126,7 +126,7 @@ impl<'a> RunRecording<'a> {
         measured(&self.spec, self.workload, run)
     }
 
-    /// It is over; `found` is what its report shows.
+    /// Ends the recording; `found` is the content of its report.
     pub fn finish<T>(self, stopped: bool, found: Result<&(Findings, T), &anyhow::Error>) -> anyhow::Result<()> {
         // The stored stages are complete, but the measurement is not.
         let stopped = stopped || self.failed.load(Relaxed);

@@ -31,13 +31,13 @@ use plimsoll_results::all_of;
 
 /// The workload, the target, and the observer.
 pub struct Runner<'a> {
-    /// What clients do.
+    /// The clients' workload.
     pub workload: &'a Workload,
     /// The observer.
     pub monitor: &'a dyn Monitor,
     /// Where every transaction goes.
     pub table: Option<&'a Table>,
-    /// What goes over the sockets.
+    /// Capture of the socket traffic.
     pub tap: Option<&'a Arc<Tap>>,
     /// Where levels are kept.
     pub recording: Option<&'a RunRecording<'a>>,
@@ -49,7 +49,7 @@ pub struct Runner<'a> {
     pub timeout_ns: u64,
     /// A load curve ends at the first level with a longer mean response time, s.
     pub stop_above_s: Option<f64>,
-    /// What its files are called besides, so that several runs can have some on one share.
+    /// Additional name of its files, so that several runs can have file sets on one share.
     pub file_set: Option<&'a str>,
     /// The workload's files go when it is over.
     pub remove_files: bool,
@@ -80,13 +80,13 @@ pub struct PreparedTarget {
     places: Vec<Place>,
     /// Which process creates the files.
     maker: Maker,
-    /// What reports tell apart: servers and accounts, where there are several.
+    /// The dimensions that reports distinguish: servers and accounts, if there are several.
     by: Option<Dimensions>,
 }
 
 /// A server with files.
 struct Place {
-    /// What people call it.
+    /// The target in messages.
     shown: String,
     server: Arc<dyn Connector>,
     set: Arc<FileSet>,
@@ -426,7 +426,7 @@ pub struct Levels {
     pub(super) cutoffs: Vec<CurveCutoff>,
     /// What the workload has to tell besides.
     pub(super) notes: Vec<String>,
-    /// What failed besides the measuring: the recording, or to remove the files.
+    /// Failures besides the measurement: of the recording, or of removing the files.
     pub besides: anyhow::Result<()>,
 }
 
@@ -482,7 +482,7 @@ pub(super) fn stopped_at(ran: usize, planned: Option<usize>) -> String {
 pub struct RunResult<'a> {
     /// All that was asked for.
     pub spec: RunSpec,
-    /// What clients did.
+    /// The clients' workload.
     pub workload: &'a Workload,
     /// The levels, in order.
     pub levels: Vec<LevelResult>,

@@ -146,7 +146,7 @@ pub(super) fn alike(generator: &engine::Generator, response: Option<Times>) -> b
     workers.len() < 2 || within(workers.iter().map(waited).collect(), ALIKE) && response.is_some_and(as_late)
 }
 
-/// What happened to actions that did not succeed, and how often.
+/// Failed actions: cause and number.
 pub(super) fn failures(clients: &[ClientTally]) -> Vec<(String, u64)> {
     let mut sums = BTreeMap::new();
     for client in clients {

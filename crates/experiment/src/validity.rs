@@ -44,14 +44,14 @@ pub(super) fn on_time(level: &Level<'_>) -> Option<Vec<MovedNumber>> {
     (!other && late(level).is_some()).then(|| judge(level).all())
 }
 
-/// What speaks against the numbers; empty where nothing does.
+/// Reasons against the numbers; empty if there are none.
 pub(super) fn reasons(level: &Level<'_>) -> Vec<Reason> {
     let gates = [nothing, busy, behind, failing, disconnected, wrong, starving, coarse];
     let of_the_generator = [late, stolen, unknown].into_iter().filter_map(|gate| gate(level));
     gates.iter().filter_map(|gate| gate(level)).map(Reason::invalid).chain(of_the_generator).collect()
 }
 
-/// What speaks against the load generator alone: of several, it says which one is to blame.
+/// Reasons against the load generator alone, which show the faulty one of several.
 pub(super) fn reasons_of_the_generator(level: &Level<'_>) -> Vec<Reason> {
     let gates = [busy, coarse].into_iter().filter_map(|gate| gate(level)).map(Reason::invalid);
     gates.chain([late, stolen, unknown].into_iter().filter_map(|gate| gate(level))).collect()
@@ -119,7 +119,7 @@ fn backlog(level: &Level<'_>) -> String {
 }
 
 fn failing(level: &Level<'_>) -> Option<String> {
-    // What needs no request cannot fail, and says nothing of the server.
+    // Actions without a request cannot fail, and say nothing about the server.
     let all: u64 = level.clients.iter().map(ClientTally::asked).sum();
     let errors: u64 = level.clients.iter().map(ClientTally::error_count).sum();
     let limit = if level.users { 0.0 } else { ERRORS };

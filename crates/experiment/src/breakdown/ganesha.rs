@@ -1,4 +1,4 @@
-//! What NFS-Ganesha counts of itself, over D-Bus: with `Enable_NFS_Stats` and `Enable_FULLV3_Stats` in its NFS_CORE_PARAM.
+//! NFS-Ganesha's own counters, over D-Bus: with `Enable_NFS_Stats` and `Enable_FULLV3_Stats` in its NFS_CORE_PARAM.
 
 use std::process::{Command, Stdio};
 
@@ -9,7 +9,7 @@ use super::counters::Counters;
 /// The bus that a system has anyway.
 const SYSTEM: &str = "system";
 
-/// What Ganesha has counted of NFS 3, by procedure. `bus`: `system`, or a bus's address.
+/// Ganesha's counters for NFS 3, by procedure. `bus`: `system`, or a bus's address.
 pub(super) fn read(bus: &str) -> anyhow::Result<Counters> {
     let mut command = Command::new("dbus-send");
     match bus {

@@ -114,7 +114,7 @@ pub(super) struct Place<'a> {
 pub(super) struct Ran<'a> {
     pub(super) levels: Vec<(&'a Phase, LevelResult)>,
     pub(super) facts: Vec<String>,
-    /// What failed besides the measuring.
+    /// Failures besides the measurement.
     pub(super) besides: anyhow::Result<()>,
 }
 
@@ -167,7 +167,7 @@ impl<'a> Place<'a> {
                 }
             };
             ran.facts = prepared.server.facts().into_iter().chain(results.facts()).collect();
-            // One that was run again stands in place of those before.
+            // A repeated phase replaces its earlier runs.
             ran.levels.extend(results.ran.into_iter().last().map(|level| (*phase, level)));
             ran.besides = results.besides;
             if results.stopped || ran.besides.is_err() || runner.monitor.stopped() {
@@ -203,7 +203,7 @@ impl<'a> Place<'a> {
         self.local
     }
 
-    /// How many phases it has.
+    /// Number of its phases.
     pub(super) fn phases(&self) -> usize {
         self.prepared_targets.len()
     }

@@ -1,4 +1,4 @@
-//! How many requests a call takes, and how long, by the depth of its path: on connections that know nothing of it yet, and again.
+//! Number of requests and time of a call, by the depth of its path: on connections that do not know the path yet, and repeated.
 
 use std::path::Path;
 use std::time::{Duration, Instant};

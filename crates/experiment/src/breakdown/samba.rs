@@ -1,4 +1,4 @@
-//! What Samba counts of itself: `smbstatus --profile`.
+//! Samba's own counters: `smbstatus --profile`.
 
 use std::path::Path;
 use std::process::{Command, Stdio};
@@ -12,7 +12,7 @@ use super::counters::Counters;
 const MOMENT: Duration = Duration::from_secs(1);
 /// Maximum number of intervals to wait until counters are stable: other clients may use the server, too.
 const MOMENTS: u32 = 5;
-/// Counters that are about requests, and about what smbd asks its own system for.
+/// Prefixes of the counters of requests, and of smbd's system calls.
 const WANTED: [&str; 3] = ["smb2_", "syscall_", "asys_"];
 
 /// smbd's final counters.

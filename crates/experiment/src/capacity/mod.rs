@@ -29,7 +29,7 @@ pub struct CapacitySearch<'a> {
     trials: Trials,
     /// Runs in a row that do not count, because the load generator was the bottleneck.
     invalid_trials: u32,
-    /// Times that the search was limited to loads below such a one.
+    /// Number of times that the search was limited to lower loads.
     caps: u32,
 }
 
@@ -53,7 +53,7 @@ impl<'a> CapacitySearch<'a> {
             self.judge(last);
         }
         if self.invalid_trials >= MAX_INVALID_TRIALS {
-            // More than this cannot be made here. What held below it is worth knowing.
+            // This machine cannot generate more. The loads that held below are still useful.
             if self.caps >= MAX_CAPS || !self.search.could_not() {
                 return Ok(None);
             }

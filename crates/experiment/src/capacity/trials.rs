@@ -1,4 +1,4 @@
-//! The runs of a search, and what follows from them.
+//! The runs of a search, and their evaluation.
 
 use plimsoll_report::findings::capacity::{Capacity, Trial};
 use plimsoll_report::text::load_words;

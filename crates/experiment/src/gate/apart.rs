@@ -48,7 +48,7 @@ impl Apart {
         Ok(Self { values, unit, all })
     }
 
-    /// How many numbers each side has.
+    /// Number of values of each side.
     pub(super) fn counts(&self) -> [usize; 2] {
         [self.values[0].len(), self.values[1].len()]
     }

@@ -39,7 +39,7 @@ pub struct GateSpec {
     pub budget: Duration,
     /// Rounds at most.
     pub most_rounds: u32,
-    /// What becomes of sides that guarantee different things.
+    /// Handling of sides with different guarantees.
     pub unlike: Unlike,
 }
 

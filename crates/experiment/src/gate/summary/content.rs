@@ -4,7 +4,7 @@ use plimsoll_results::comparison::Condition;
 
 use crate::gate::GateResult;
 
-/// What all outputs of a gate show.
+/// The content of all outputs of a gate.
 pub struct GateSummary<'a> {
     /// The result.
     pub gate: &'a GateResult,
@@ -12,7 +12,7 @@ pub struct GateSummary<'a> {
     pub conditions: &'a [Condition],
     /// The baseline and the candidate.
     pub sides: [&'a str; 2],
-    /// What both were asked to do.
+    /// The workload of both sides.
     pub workload: &'a str,
     /// Warnings to read before the result.
     pub warnings: &'a [String],
