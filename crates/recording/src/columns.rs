@@ -94,7 +94,7 @@ impl Bits {
     }
 }
 
-/// What stands for the texts of rows.
+/// Keys for the texts of rows.
 #[derive(Default)]
 pub(crate) struct Keys {
     /// The common key of all rows, if there is one; the other fields are then empty.

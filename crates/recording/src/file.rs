@@ -133,7 +133,7 @@ impl Table {
     }
 }
 
-/// What Parquet has to know of the columns.
+/// Parquet's description of the columns.
 pub(crate) fn fields() -> Vec<crate::columns::Field> {
     COLUMNS.iter().map(Column::field).collect()
 }

@@ -1,4 +1,4 @@
-//! What goes wrong beside a measurement.
+//! Errors besides a measurement.
 
 use std::fmt;
 

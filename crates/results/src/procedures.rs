@@ -2,7 +2,7 @@
 
 use plimsoll_model::{Group, Operation, Procedure};
 
-/// The procedures that a name stands for.
+/// A named set of procedures.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct ProcedureSet {
     name: String,
@@ -24,7 +24,7 @@ impl ProcedureSet {
     /// Procedures by the name of an operation, a group or a procedure.
     ///
     /// # Errors
-    /// Nothing has this name; the message lists what there is.
+    /// Unknown name; the message lists the known ones.
     pub fn named(text: &str) -> Result<Self, String> {
         let is = |name: &str| name.eq_ignore_ascii_case(text);
         let procedures: Vec<Procedure> = Procedure::all()

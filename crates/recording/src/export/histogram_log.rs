@@ -1,4 +1,4 @@
-//! HdrHistogram's interval log, version 1.3: what its own tools and its plotters read.
+//! HdrHistogram's interval log, version 1.3, the input of its own tools and plotters.
 
 use std::io::Write;
 use std::time::{Duration, SystemTime};

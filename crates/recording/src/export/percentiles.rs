@@ -33,7 +33,7 @@ pub(super) fn write(recording: &Recording, out: &mut impl Write) -> Result<(), C
         so_far += line.count_since_last_iteration();
         let (value, share) = (line.value_iterated_to() as f64 / MS, line.quantile_iterated_to());
         write!(out, "{value:12.6} {share:14.12} {so_far:10}")?;
-        // Of the last the reciprocal is infinite, and left out.
+        // The reciprocal of the last line is infinite, so it is left out.
         if share < 1.0 { writeln!(out, " {:14.2}", 1.0 / (1.0 - share))? } else { writeln!(out)? }
     }
     let ms = |ns: Option<f64>| ns.unwrap_or(0.0) / MS;

@@ -22,7 +22,7 @@ const MOST_BYTES: u64 = 64 << 20;
 pub struct Manifest {
     /// [`SCHEMA`].
     pub schema: String,
-    /// How far it got.
+    /// Whether it is complete.
     pub state: Progress,
     /// The tool and its version.
     pub tool: String,
@@ -46,7 +46,7 @@ pub struct Manifest {
     pub stages: Vec<Stage>,
 }
 
-/// How far a recording got.
+/// Whether a recording is complete.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Progress {
@@ -78,7 +78,7 @@ pub struct Kept {
     pub which: String,
     /// Sampling: one in this number; 0 for none.
     pub one_in: u64,
-    /// What decides which ones.
+    /// Seed of the sample.
     pub seed: u64,
     /// How, in words.
     pub rule: String,

@@ -19,7 +19,7 @@ pub(super) const SPANS_HEAD: &str = "spans";
 const MOST_BYTES: u64 = 512 << 20;
 const ZSTD_LEVEL: i32 = 3;
 
-/// What such a file begins with.
+/// The first line of a private file.
 fn head(what: &str) -> Vec<u8> {
     format!("plimsoll {what} {STATE_VERSION}\n").into_bytes()
 }
@@ -84,7 +84,7 @@ pub(super) fn read_statistics(path: &Path) -> Result<Vec<u8>, FolderError> {
     read_whole(path, "statistics")
 }
 
-/// Writes what parts of a run are merged with; it is on the disk afterwards.
+/// Writes the data for merging with the other parts of a run; it is on disk afterwards.
 pub(super) fn write_part(path: &Path, part: &[u8]) -> Result<(), FolderError> {
     write_whole(path, "part", part)
 }

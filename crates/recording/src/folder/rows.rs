@@ -52,7 +52,7 @@ struct Row {
     after: [i32; 4],
     known: u16,
     pattern: u32,
-    /// Where in the file, and how many bytes.
+    /// Position in the file, and number of bytes.
     offset: u64,
     file: Option<FileIdentity>,
     asked_bytes: u32,
@@ -77,7 +77,7 @@ impl Packer {
         Self { ready: Rows::after(sender, 0, false), patterns: Vec::new(), recent: vec![u32::MAX; RECENT] }
     }
 
-    /// Takes one more; how many there are.
+    /// Adds one; returns the number.
     #[inline]
     pub fn push(&mut self, t: &Transaction) -> usize {
         let mut row = Row::of(t);
@@ -141,7 +141,7 @@ pub(super) struct Unpacker {
     made: Vec<Made>,
 }
 
-/// A transaction made anew, which the next row that has its place often needs only some of.
+/// A restored transaction, of which the next row at its place often needs only some fields.
 struct Made {
     transaction: Transaction,
     /// The pattern that it is of, of the piece's sender.

@@ -1,4 +1,4 @@
-//! `intervals.parquet` and `histograms.parquet`: what happened, interval by interval. Rows of one interval add up.
+//! `intervals.parquet` and `histograms.parquet`: the sums of each interval. Rows of one interval are additive.
 
 use std::fs::File;
 use std::path::Path;

@@ -13,7 +13,7 @@ impl<T: Copy + PartialEq + Default> Alike<T> {
         Self { rows: 0, first: T::default(), each: Vec::new() }
     }
 
-    /// How many rows there are.
+    /// Number of rows.
     pub(super) fn len(&self) -> usize {
         self.rows
     }

@@ -17,7 +17,7 @@ use super::coded::{Coded, NONE, Range};
 use super::runs;
 use crate::error::Cause;
 
-/// Longer texts are no bounds: they would stand in the file's index once more for each row group.
+/// Longer texts are not stored as bounds: the file's index would repeat them for each row group.
 const MOST_BOUND: usize = 64;
 
 /// Compression level. Codes are bit-packed already, so higher levels cost more than they save. A file of a `mixed` run is a twentieth
@@ -128,7 +128,7 @@ fn codes(coded: &mut Coded, nullable: bool) -> Result<Vec<u8>, Cause> {
     Ok(page)
 }
 
-/// Unsigned numbers stand in the bits of signed ones.
+/// Unsigned numbers are stored as signed ones.
 fn statistics(range: &Range, nulls: u64, physical: Type) -> Statistics {
     let nulls = Some(nulls);
     let (least, greatest) = match *range {

@@ -1,4 +1,4 @@
-//! A column of which many rows have the same value: each value once, and for each row which one it has.
+//! A column in which many rows share a value: stores each value once, and its code for each row.
 
 use std::collections::HashMap;
 
@@ -101,7 +101,7 @@ impl Coded {
         Ok(())
     }
 
-    /// More rows with the text that this key stands for, or with none. `text` makes it; it is asked only for new ones.
+    /// Adds rows with the text of this key, or without a text. `text` is called only for a new key.
     #[inline]
     pub(super) fn put_same_text(
         &mut self,

@@ -32,9 +32,9 @@ struct Long {
     /// One per row, 0 for none.
     values: Alike<i64>,
     known: Alike<bool>,
-    /// How many are known.
+    /// Number of known values.
     count: usize,
-    /// What stands for them where none is.
+    /// Placeholder if there are none.
     nothing: Coded,
 }
 

@@ -1,4 +1,4 @@
-//! Transactions tables, read back: what `TransactionsFile` wrote, as Parquet or CSV.
+//! Reads transactions tables written by `TransactionsFile`, as Parquet or CSV.
 
 mod csv_rows;
 mod parquet_rows;

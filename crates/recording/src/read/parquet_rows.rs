@@ -71,7 +71,7 @@ pub(super) fn read(file: File, rows: &mut RowReader, names: &mut Names, sink: &m
     Ok(count)
 }
 
-/// Whether a column holds what plimsoll writes.
+/// Whether a column has the type that plimsoll writes.
 fn holds(column: &ColumnDescriptor, kind: ColumnKind) -> bool {
     let physical = match kind {
         ColumnKind::Text => Physical::BYTE_ARRAY,
@@ -109,7 +109,7 @@ impl ColumnRows {
         Self { reader, known, levels, texts, longs, ints, flags, row: 0, value: 0 }
     }
 
-    /// Reads the next rows; how many.
+    /// Reads the next rows; returns their number.
     fn fill(&mut self) -> Result<usize, Cause> {
         self.levels.clear();
         self.texts.clear();

@@ -11,7 +11,7 @@ use plimsoll_model::{
 
 use crate::columns::COLUMNS;
 
-/// How many columns there are.
+/// Number of columns.
 pub(super) const COUNT: usize = COLUMNS.len();
 
 /// One value; numbers, instants and flags in the bits of an unsigned number.
@@ -25,7 +25,7 @@ pub(super) enum Value<'a> {
 /// The expected content of a column that is invalid.
 pub(super) type Wrong = String;
 
-/// Reads rows whose values stand in the order of [`COLUMNS`].
+/// Reads rows whose values are in the order of [`COLUMNS`].
 pub(super) struct RowReader {
     /// By protocol and name.
     procedures: HashMap<&'static str, HashMap<String, Procedure>>,

@@ -34,7 +34,7 @@ pub(super) fn warnings(contestants: &[Contestant]) -> anyhow::Result<Vec<String>
     Ok(warnings)
 }
 
-/// In what two things differ that should be the same.
+/// Differences between two sides that should be equal.
 fn differences(a: &Findings, b: &Findings) -> impl Iterator<Item = String> {
     // Captures have no chosen server.
     let place = (a.run.is_some() != b.run.is_some()).then(|| {

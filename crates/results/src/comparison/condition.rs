@@ -45,7 +45,7 @@ pub enum Threshold {
 pub enum Outcome {
     /// The whole interval is on the good side.
     Passed,
-    /// The threshold lies in the interval, or there is none.
+    /// The interval contains the threshold, or there is no interval.
     Undecided,
     /// The whole interval is on the bad side.
     Failed,
@@ -124,7 +124,7 @@ fn read(text: &str) -> Result<Condition, Wrong<'_>> {
     Ok(Condition { text: text.to_owned(), name: name.to_owned(), metric, more: sign == ">", threshold })
 }
 
-/// The name and the metric: what stands behind the last point, but for p99.9.
+/// The name and the metric, which follows the last point (except in p99.9).
 fn subject(left: &str) -> Result<(&str, Metric), Wrong<'_>> {
     let ends = |metric: &Metric| {
         let name = left.strip_suffix(metric.label())?;

@@ -22,7 +22,7 @@ pub struct RecordedRun {
     pub run: MeasuredRun,
     /// Why they must not be used; `None` where they may.
     pub invalid: Option<String>,
-    /// The load generator, and not the server, is to blame for that.
+    /// Whether that is the load generator's fault, not the server's.
     pub generators_fault: bool,
 }
 

@@ -9,7 +9,7 @@ fn told(all: &[Transaction]) -> Vec<String> {
     all.iter().map(|t| format!("{t:?}")).collect()
 }
 
-/// They come out as they went in; how many patterns went with them.
+/// Checks that they are unchanged; returns the number of patterns sent with them.
 fn checked(all: &[Transaction], packer: &mut Packer, unpacker: &mut Unpacker) -> usize {
     let counted: Vec<usize> = all.iter().map(|t| packer.push(t)).collect();
     assert_eq!(counted, (1..=all.len()).collect::<Vec<_>>());
