@@ -1,4 +1,4 @@
-//! Sums of bytes of which some may be unknown.
+//! Sums of bytes, some of which may be unknown.
 
 use plimsoll_model::Transaction;
 use serde::{Deserialize, Serialize};
@@ -23,7 +23,7 @@ impl ByteSum {
         (self.unknown == 0 || self.bytes > 0).then_some(self.bytes)
     }
 
-    /// Operations of which the size is unknown.
+    /// Number of operations with an unknown size.
     pub fn unknown(self) -> u64 {
         self.unknown
     }

@@ -28,7 +28,7 @@ pub fn sustained_load(load: f64, slack: f64) -> f64 {
     load / (1.0 + slack)
 }
 
-/// What loads there are.
+/// The possible loads.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub enum Grain {
     /// Any: a rate.
@@ -52,7 +52,7 @@ pub struct Bounds {
     pub runs: u32,
 }
 
-/// What to do next.
+/// The next action.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub enum Next {
     /// Run this load and say with [`Search::saw`] whether it held.
@@ -80,7 +80,7 @@ pub enum Answer {
     AtLeast(f64, Limit),
     /// Even the lowest load that was tried did not hold.
     Nothing(f64),
-    /// The runs that were allowed are used up. What looks like the ends is not confirmed.
+    /// All allowed runs are used up, and the presumed ends are not confirmed.
     Undecided {
         /// Held at last, if anything did.
         held: Option<f64>,
@@ -334,7 +334,7 @@ mod tests {
 
     const BOUNDS: Bounds = Bounds { start: 10.0, most: 1e6, grain: Grain::Any, resolution: 0.015, runs: 1_000 };
 
-    /// Searches until it is over; tells the answer and how many runs it took.
+    /// Searches to the end; returns the answer and the number of runs.
     fn found(bounds: Bounds, mut holds: impl FnMut(f64) -> bool) -> (Answer, u32) {
         let mut search = Search::new(bounds);
         loop {
@@ -383,7 +383,7 @@ mod tests {
         assert!((320.0..=500.0).contains(&held) && runs == 15, "{answer:?}");
         // Where enough are allowed, nothing is reserved.
         assert!(matches!(found(BOUNDS, |load| load <= 500.0).0, Answer::Between { .. }));
-        // A lower end that does not hold in the end is none.
+        // A lower end that finally does not hold is not accepted.
         let mut runs = 0;
         let fickle = |_| {
             runs += 1;

@@ -1,4 +1,4 @@
-//! What transactions can be broken down by.
+//! Dimensions of a breakdown of transactions.
 
 use plimsoll_model::Transaction;
 use serde::{Deserialize, Serialize};
@@ -9,7 +9,7 @@ use crate::state::{Reader, State, StateError, Writer, choice};
 /// Most dimensions of one breakdown.
 pub const MAX_DIMENSIONS: usize = 3;
 
-/// What to break down by.
+/// A dimension of a breakdown.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
 pub enum Dimension {
     /// Client address.

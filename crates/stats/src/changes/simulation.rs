@@ -8,7 +8,7 @@ use crate::comparison::{Metric, repeats};
 const METRICS: usize = 10;
 /// Of this metric alone the level changes.
 const CHANGED: usize = 3;
-/// How far from the true place a change counts as found, runs.
+/// Maximum distance from the true position at which a change counts as found, runs.
 const NEAR: usize = 3;
 
 /// How runs scatter; each with a standard deviation of 1.
