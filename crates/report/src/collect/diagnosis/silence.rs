@@ -14,7 +14,7 @@ const SILENT_S: f64 = 0.2;
 const SILENT_BINS: usize = 4;
 /// Fraction of the silence that a request must have waited, and maximum time before it at which the request was sent, as a fraction.
 const WAITED_PART: f64 = 0.5;
-/// Minimum number of clients that waited, and of files or directories: fewer may wait for a common object.
+/// Minimum number of clients that waited, and of files or directories: fewer may wait for an object that only they use.
 const SILENT_LEAST: usize = 2;
 
 /// The longest time without an answer while several clients waited for several things. Requests that wait for another client, as

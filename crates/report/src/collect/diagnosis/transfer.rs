@@ -14,7 +14,7 @@ const RESENT_SHARE: f64 = 0.05;
 const LOST_PART: f64 = 0.01;
 /// Minimum number of these retransmissions.
 const LOST_LEAST: u64 = 10;
-/// Minimum fraction of the delays before them in the waiting or in the elapsed time.
+/// The delays before them are at least this fraction of all waiting or of the elapsed time.
 const LOST_DELAY: f64 = 0.1;
 /// A client waits for sending and receiving if its service time is at most this part of its waiting.
 const MOSTLY_TRANSFER: f64 = 0.25;
