@@ -62,9 +62,10 @@ pub(crate) fn run(arguments: Arguments) -> anyhow::Result<Done> {
     let (mut observer, mut running) = analysis.begin(&inputs, keys, None, threads >= 3)?;
     memory::settle_down();
     observe(&mut captures, &mut observer, &mut running, threads, quiet)?;
-    // The report needs other code than the packets.
-    memory::give_back_code();
-    running.end(observer.finish(), &captures)
+    let observed = observer.finish();
+    // The report needs neither the connections nor the code that read the packets.
+    memory::give_back();
+    running.end(observed, &captures)
 }
 
 /// Analyses transactions tables, and recordings that hold all transactions.

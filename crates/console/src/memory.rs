@@ -13,8 +13,16 @@ pub fn settle_down() {
     let _ = unsafe { libc::mallopt(libc::M_MMAP_THRESHOLD, OWN_MAP_BYTES) };
 }
 
+/// Between two phases of a command that have little in common: gives back what the allocator has free, and the code of the first phase.
+pub fn give_back() {
+    give_back_code();
+    #[cfg(all(target_os = "linux", target_env = "gnu"))]
+    // SAFETY: the allocator gives back pages that nothing uses.
+    let _ = unsafe { libc::malloc_trim(0) };
+}
+
 /// Gives back the memory of the program's code and constants that were used so far. What is used again comes back from the file by itself.
-pub fn give_back_code() {
+fn give_back_code() {
     #[cfg(all(target_os = "linux", target_pointer_width = "64"))]
     code::give_back();
 }
