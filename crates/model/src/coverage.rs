@@ -1,6 +1,7 @@
 //! Completeness of the observed traffic: captured and missing parts.
 
 mod sum;
+mod unexplained_drops;
 
 use std::net::IpAddr;
 

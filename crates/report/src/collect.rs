@@ -186,7 +186,7 @@ fn packets(coverage: &Coverage) -> Packets {
 
 fn unseen(coverage: &Coverage) -> Unseen {
     let u = &coverage.unseen;
-    let share = u.share_missing();
+    let share = coverage.share_missing();
     let one_sided = |one: &plimsoll_model::OneSided| OneSidedConnection {
         from: one.from.to_string(),
         to: one.to.to_string(),

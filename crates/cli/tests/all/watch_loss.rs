@@ -160,8 +160,12 @@ fn drops_of_a_pause_are_shown_exactly_and_the_missing_share_is_estimated() {
             missing * 100.0,
             estimate.as_f64().map_or(f64::NAN, |estimate| estimate * 100.0),
         );
+        // Where the load ends while the watch is paused, its connections leave no gap: then the share is unknown, and that is said.
+        let reasons = report["validity"]["reasons"].to_string();
+        let is_unknown = estimate.is_null() && reasons.contains("connections that began or ended during the loss");
         let error = estimate.as_f64().map_or(f64::INFINITY, |estimate| (estimate - missing).abs());
-        assert!(error <= ERROR, "{what}: {missing} {}", report["unseen"]);
+        assert!(is_unknown || error <= ERROR, "{what}: {missing} {} {}", report["unseen"], report["validity"]);
+        let error = if is_unknown { 0.0 } else { error };
         (worst, lossy) = (worst.max(error), lossy + u32::from(drops > 0));
         assert_eq!(report["validity"]["verdict"] == "valid", drops == 0, "{what}: {}", report["validity"]);
     }

@@ -65,6 +65,7 @@ pub(super) fn reasons(findings: &Findings) -> Vec<Reason> {
     let unseen = &findings.unseen;
     let causes: Vec<String> = [
         dropped(findings),
+        dropped_without_gap(findings),
         cut(findings),
         cut_connections(findings),
         one_sided(unseen),
@@ -133,6 +134,20 @@ fn dropped(findings: &Findings) -> Option<String> {
             ),
             _ => format!("The capture dropped {size}: use a larger capture buffer (tcpdump -B 65536, plimsoll watch --buffer 256MiB)."),
         }
+    })
+}
+
+/// Lost packets of which the streams have no gap: see [`plimsoll_model::Coverage::unexplained_drops`].
+fn dropped_without_gap(findings: &Findings) -> Option<String> {
+    let (packets, reported) = (&findings.packets, count(findings, Anomaly::CaptureDropsReported));
+    let is_unexplained = findings.unseen.share_missing.is_none() && reported > 2 * packets.dropped_estimate;
+    is_unexplained.then(|| {
+        format!(
+            "The capturing program lost {}, but the streams have gaps of only {} with data: connections that began or ended \
+            during the loss leave no gap. Use a larger capture buffer (tcpdump -B 65536, plimsoll watch --buffer 256MiB).",
+            plural(reported, "packet"),
+            plural(packets.dropped_estimate, "packet"),
+        )
     })
 }
 
