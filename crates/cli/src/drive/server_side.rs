@@ -31,8 +31,8 @@ impl ServerSideFlags {
         self.server_pid.map(ServerMetrics::Process).or(exporter)
     }
 
-    /// As [`Self::watch`]; where nobody wants to look, and the server is on this machine, at its disks, if that is possible: somebody wants
-    /// to know where the data came from.
+    /// Like [`Self::watch`], for a workload that states where its data come from. Without flags for the server's counters, and if the server
+    /// is on this machine, it watches the disks of this machine.
     ///
     /// # Errors
     /// There is nothing to look at.
@@ -68,7 +68,7 @@ mod tests {
     fn a_server_is_here_where_its_address_is() {
         let here = |url: &str| is_here(&Target::parse(url).unwrap());
         assert!(here("smb://user@127.0.0.1/share") && here("nfs://127.0.0.1/export") && here("file:///tmp"));
-        // TEST-NET-1 (RFC 5737) is nobody's.
+        // No machine has an address of TEST-NET-1 (RFC 5737).
         assert!(!here("smb://user@192.0.2.1/share"));
     }
 }

@@ -101,7 +101,7 @@ impl Pace {
 mod tests {
     use super::*;
 
-    /// Otherwise a second would be shown as over whose packets nobody has read.
+    /// Otherwise a second would be shown as over before its packets are read.
     #[test]
     fn time_does_not_go_on_while_the_process_is_stopped() {
         let mut pace = Pace::new(None);

@@ -107,7 +107,7 @@ fn an_open_whose_response_is_lost_leaves_nothing_behind() {
     }
 }
 
-/// A run whose connections are reset after so many bytes of responses: no action fails, and no file is refused.
+/// A run whose connections are reset after `bytes` bytes of responses: no action fails, and no file is refused.
 fn survives(workload: &str, bytes: u64, more: &[&str]) -> Option<(Value, String)> {
     let _alone = alone();
     let samba = samba(&[])?;

@@ -1,7 +1,7 @@
 //! A week of recordings with many transactions: engines give the same answers to the queries of docs/queries.md.
 //!
-//! With `PLIMSOLL_EXACT=1` a hundred million transactions, all queries, also in Spark where it is there, with time and memory; otherwise
-//! some ten thousand and two queries. The rows come from captures in `captures/`, copied to days, servers and clients.
+//! With `PLIMSOLL_EXACT=1`: 100 million transactions and all queries, also in Spark if it is installed, with time and memory. Otherwise
+//! some ten thousand transactions and two queries. The rows come from captures in `captures/`, copied to days, servers and clients.
 #![allow(clippy::unwrap_used, clippy::print_stdout, reason = "a test may stop where it stands, and prints its figures")]
 
 use std::io::BufWriter;

@@ -48,14 +48,14 @@ impl PartFlags {
     /// Puts them into the run.
     ///
     /// # Errors
-    /// It has levels whose starts are not known beforehand, or less clients than parts.
+    /// It has levels whose starts are not known beforehand, or fewer clients than parts.
     pub(crate) fn put(&self, spec: &mut RunSpec) -> Result<(), Usage> {
         spec.clock_bound_ns = self.clock_bound.map(nanoseconds);
         let levels = spec.levels().count();
         if self.start_at.is_some() && levels > 1 {
             let wrong = |what| Err(Usage(format!("--start-at with {levels} load levels: {what}")));
             if spec.variants.len() > 1 {
-                return wrong("each value of --vary needs files of its own; start each value with a run of its own");
+                return wrong("each value of --vary needs separate files; start a separate run for each value");
             }
             if spec.stop_above_s.is_some() {
                 return wrong("expected no --stop-above: each part would stop at another level");

@@ -10,15 +10,15 @@ use plimsoll_workload::{Parameter, Workload};
 use super::absolute;
 use super::load::{LoadFlags, levels_of};
 
-/// Rounds where nobody says how many: five pairs show a difference of three times their scatter.
+/// Number of rounds without --repeat: five pairs show a difference of three times their scatter.
 pub(super) const ROUNDS: u32 = 5;
 
 /// Workloads that run at the same time, as flags.
 #[derive(Clone, Debug, Default, clap::Args)]
 #[command(next_help_heading = "Load")]
 pub(crate) struct WithFlags {
-    /// Run another workload at the same time, with a load of its own, e.g. stream-read,clients=2: NAME, then clients, users, rate, depth,
-    /// every, think, arrivals and parameters of that workload; may be repeated. In each of --repeat rounds [default: 5] every
+    /// Run another workload at the same time, e.g. stream-read,clients=2: its name, then its load (clients, users, rate, depth, every,
+    /// think, arrivals) and its parameters; may be repeated. In each of --repeat rounds [default: 5] every
     /// workload runs alone and all run together, and the report shows what they do to each other
     #[arg(
         long, value_name = "WORKLOAD[,NAME=VALUE…]", value_parser = parse_with,
@@ -72,7 +72,7 @@ impl WithFlags {
 }
 
 impl Companion {
-    /// The workload, its load, and the values of its parameters. What is no load of its own is as the run's flags say.
+    /// The workload, its load, and the values of its parameters. Flags that do not set a load are those of the run.
     fn read(&self, run: &LoadFlags) -> anyhow::Result<(Workload, LevelSpec, Vec<Parameter>)> {
         let mut load = LoadFlags {
             timeout: run.timeout,
