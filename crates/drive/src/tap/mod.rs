@@ -17,6 +17,9 @@ use self::packet::{Flags, HEADERS, LARGEST, Packet};
 
 /// Held back before it is written, bytes.
 const BUFFER: usize = 1 << 20;
+/// From the first sequence number of a connection to that of the next one: 2^32 over the golden ratio, which keeps any few consecutive
+/// ones far apart.
+const APART: u32 = 0x9E37_79B1;
 
 /// A capture file that a run's connections write to.
 pub struct Tap {
@@ -25,6 +28,8 @@ pub struct Tap {
 
 struct Output {
     file: BufWriter<File>,
+    /// Connections so far.
+    opened: u32,
     /// The first error; nothing is written after it.
     error: Option<io::Error>,
 }
@@ -65,17 +70,19 @@ impl Tap {
     pub fn new(file: File) -> io::Result<Self> {
         let mut file = BufWriter::with_capacity(BUFFER, file);
         pcapng::begin(&mut file)?;
-        Ok(Self { file: Mutex::new(Output { file, error: None }) })
+        Ok(Self { file: Mutex::new(Output { file, opened: 0, error: None }) })
     }
 
     /// A connection was made.
     pub fn opened(&self, at: i64, client: SocketAddr, server: SocketAddr) -> Stream {
-        let mut stream = Stream { client, server, from_client: 0, from_server: 0 };
         let mut output = self.lock();
+        let first = output.opened.wrapping_mul(APART);
+        output.opened = output.opened.wrapping_add(1);
+        let mut stream = Stream { client, server, from_client: first, from_server: first };
         output.write(&stream.of_client(Flags::SYN), at, &[], 0);
-        stream.from_client = 1;
+        stream.from_client = first.wrapping_add(1);
         output.write(&stream.of_server(Flags::SYN_ACK), at, &[], 0);
-        stream.from_server = 1;
+        stream.from_server = first.wrapping_add(1);
         output.write(&stream.of_client(Flags::ACK), at, &[], 0);
         stream
     }

@@ -84,6 +84,26 @@ fn a_connection_reads_as_it_went() {
     }
 }
 
+/// A port that the kernel gave to two connections: readers tell the second from repetitions of the first by its numbers.
+#[test]
+fn connections_of_one_port_begin_far_apart() {
+    let file = tempfile::NamedTempFile::new().unwrap();
+    let tap = Tap::new(file.reopen().unwrap()).unwrap();
+    let count = 100;
+    for _ in 0..count {
+        exchange(&tap, "10.0.0.1:1000", "10.0.0.2:445", Ended::Reset);
+    }
+    tap.finish().unwrap();
+    let rows = rows(&std::fs::read(file.path()).unwrap());
+    for (port, flags) in [(1000, 0x02), (445, 0x12)] {
+        let firsts: Vec<u32> = rows.iter().filter(|row| (row.1, row.4) == (port, flags)).map(|row| row.2).collect();
+        assert_eq!(firsts.len(), count);
+        // Nothing of the one before is near: an unscaled window, and what it sent.
+        let far = |pair: &[u32]| pair[1].wrapping_sub(pair[0]).min(pair[0].wrapping_sub(pair[1])) > 1 << 24;
+        assert!(firsts.windows(2).all(far), "{firsts:?}");
+    }
+}
+
 #[test]
 fn tshark_finds_nothing_wrong() {
     let folder = tempfile::tempdir().unwrap();
