@@ -181,8 +181,9 @@ const PROOFS: &[Proof] = &[
 ];
 
 /// A test of the test programs, by its name. All proofs share one build, without optimisation at link time: none measures the speed of Plimsoll.
-const fn program(name: &'static str) -> [&'static str; 9] {
-    ["test", "--profile", "quick", "--workspace", "--test", "all", name, "--", "--nocapture"]
+/// Some of them are proofs alone, and no test: those are ignored unless they are asked for.
+const fn program(name: &'static str) -> [&'static str; 10] {
+    ["test", "--profile", "quick", "--workspace", "--test", "all", name, "--", "--include-ignored", "--nocapture"]
 }
 
 /// The result of a proof.

@@ -7,6 +7,9 @@ use std::collections::BTreeMap;
 pub(crate) struct Tally {
     passed: u64,
     failed: u64,
+    /// Tests that are ignored because they are proofs of `cargo xtask verify`.
+    long_proofs: u64,
+    /// Tests that are ignored for another reason.
     ignored: u64,
     /// Reasons, by program and test: those tests count as passed in their programs' lines.
     skipped: BTreeMap<String, String>,
@@ -14,6 +17,8 @@ pub(crate) struct Tally {
     failures: Vec<String>,
 }
 
+/// How the line of a test goes on that only `cargo xtask verify` runs.
+const LONG_PROOF: &str = " ... ignored, long proof: ";
 /// Longer messages are shown with the output of their program alone.
 const MESSAGE_MAX: usize = 400;
 
@@ -22,7 +27,8 @@ impl Tally {
     pub(crate) fn line(&self) -> String {
         let skipped = self.skipped.len() as u64;
         let passed = self.passed.saturating_sub(skipped);
-        format!("{passed} passed, {} failed, {} skipped", self.failed, self.ignored + skipped)
+        let (failed, skipped) = (self.failed, self.ignored + skipped);
+        format!("{passed} passed, {failed} failed, {skipped} skipped, {} long proofs not run", self.long_proofs)
     }
 
     /// Prints what was skipped and what failed.
@@ -39,6 +45,7 @@ impl Tally {
     /// Reads what a test program printed: a line for each test, then the output of tests, then its result. Tests may print such lines too.
     pub(crate) fn read(&mut self, program: &str, said: &str) {
         let tests = said.lines().take_while(|line| !matches!(*line, "successes:" | "failures:"));
+        let long_proofs = tests.clone().filter(|line| line.contains(LONG_PROOF)).count() as u64;
         let failed = tests.filter_map(|line| line.strip_prefix("test ")?.strip_suffix(" ... FAILED"));
         self.failures.extend(failed.map(|name| format!("{program}: {name}{}", message(said, name))));
         let mut test = "";
@@ -52,7 +59,8 @@ impl Tally {
         if let Some(result) = said.lines().rev().find_map(|line| line.strip_prefix("test result: ")) {
             self.passed += count(result, " passed");
             self.failed += count(result, " failed");
-            self.ignored += count(result, " ignored");
+            self.long_proofs += long_proofs;
+            self.ignored += count(result, " ignored").saturating_sub(long_proofs);
         }
     }
 
@@ -89,7 +97,11 @@ mod tests {
     use super::*;
 
     const TWO_PROGRAMS: [&str; 2] = [
-        "test result: ok. 12 passed; 0 failed; 1 ignored; 0 measured; 0 filtered out; finished in 4.57s\n",
+        "\
+test watch::hour ... ignored, long proof: cargo xtask verify \"watch hour\"
+test later ... ignored, not now
+test result: ok. 12 passed; 0 failed; 2 ignored; 0 measured; 0 filtered out; finished in 4.57s
+",
         "\
 test table::rows ... FAILED
 
@@ -125,9 +137,9 @@ test result: FAILED. 3 passed; 2 failed; 0 ignored; 0 measured; 0 filtered out; 
 
     #[test]
     fn counts_are_summed_and_a_skipped_test_is_not_a_passed_one() {
-        assert_eq!(tally().line(), "13 passed, 2 failed, 3 skipped");
+        assert_eq!(tally().line(), "13 passed, 2 failed, 3 skipped, 1 long proofs not run");
         assert_eq!(tally().failures, ["two: table::rows at tests/all/table.rs:9:5: 3 rows instead of 4"]);
-        assert_eq!(Tally::default().line(), "0 passed, 0 failed, 0 skipped");
+        assert_eq!(Tally::default().line(), "0 passed, 0 failed, 0 skipped, 0 long proofs not run");
     }
 
     #[test]

@@ -1,6 +1,6 @@
 //! What a watch costs the server that it watches, on the same machine: throughput without and with it, A B B A.
 //!
-//! Only with `PLIMSOLL_EXACT=1`. `PLIMSOLL_BINARY` is the program that is measured, `PLIMSOLL_WATCH_ROUNDS` the number of rounds.
+//! `PLIMSOLL_BINARY` is the program that is measured, `PLIMSOLL_WATCH_ROUNDS` the number of rounds.
 #![allow(clippy::unwrap_used, reason = "a test may stop where it stands")]
 
 use std::process::Command;
@@ -106,10 +106,8 @@ fn measure(place: &Namespace, watched: &Watched) {
 
 /// States the difference. Any is a true answer, so nothing is asserted but that the watch saw the load.
 #[test]
+#[ignore = "long proof: cargo xtask verify \"watch cost\""]
 fn the_cost_to_the_watched_is_measured_in_turns() {
-    if std::env::var_os("PLIMSOLL_EXACT").is_none() {
-        return println!("only with PLIMSOLL_EXACT=1: it takes 20 minutes");
-    }
     let place = match Namespace::new() {
         Ok(place) => place,
         Err(reason) => return println!("SKIPPED: {reason}"),
