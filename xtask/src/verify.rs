@@ -108,7 +108,7 @@ const PROOFS: &[Proof] = &[
         figures: &["launcher "],
     },
     Proof {
-        claim: "simulation: a million users of simulated servers in 64 parts, merged; 4,000 in parts are those of one process, bit for bit",
+        claim: "simulation: a million users of simulated servers in 64 parts, merged; 64,000 in parts are those of one process, bit for bit",
         arguments: &[
             "test",
             "--profile",

@@ -14,6 +14,7 @@ use plimsoll_observe::{Observed, Observer, status_name};
 use plimsoll_recording::Batched;
 use plimsoll_report::findings::{About, DrillDown, Findings, Source};
 use plimsoll_stats::cube::Cube;
+use plimsoll_stats::io::Limits;
 use plimsoll_stats::live::{Recent, Totals};
 use plimsoll_stats::{Dimension, Dimensions, Headline, MAX_DIMENSIONS, Options, Statistics};
 
@@ -117,7 +118,13 @@ impl Analysis {
     ) -> anyhow::Result<(Observer<Sinks>, Running)> {
         let Self { flags, hosts, mut source, output, table, mut chain } = self;
         let AnalysisFlags { by, slowest, filter, record, .. } = &flags;
-        let options = Options { slowest: *slowest, by: *by, tallies: true, io: flags.has_io(), ..Options::default() };
+        let options = Options {
+            slowest: *slowest,
+            by: *by,
+            tallies: true,
+            io: flags.has_io().then_some(Limits::CAPTURE),
+            ..Options::default()
+        };
         let before = chain.as_mut().and_then(Chain::take_from);
         if let (Some(chain), before) = (&mut chain, &before) {
             let earlier = before.iter().flat_map(|before| &before.inputs).cloned();

@@ -6,6 +6,7 @@ use plimsoll_observe::capture::{Captures, Carried, Frame, Input, Progress, StopR
 use plimsoll_observe::{Observed, Observer, status_name};
 use plimsoll_report::findings::{DrillDown, Findings, Source};
 use plimsoll_stats::cube::Cube;
+use plimsoll_stats::io::Limits;
 use plimsoll_stats::{Options, Statistics};
 
 use crate::analysis::{Analysis, AnalysisFlags, Running, Sinks};
@@ -78,7 +79,7 @@ fn analyze_tables(tables: Tables, analysis: Analysis, threads: Option<u16>) -> a
     }
     let source = Source { vantage: tables.vantage().to_owned(), ..source };
     let (by, headline) = (flags.by, tables.headline());
-    let io = flags.output.has_io();
+    let io = flags.output.has_io().then_some(Limits::CAPTURE);
     let statistics = Statistics::new(Options { slowest: flags.slowest, by, headline, tallies: true, io });
     let cube = flags.output.has_page().then(|| Cube::new(headline));
     let Observed { sink, names, coverage } = tables.read(&flags.filter, (statistics, cube))?;

@@ -252,7 +252,7 @@ pub fn run(
     watch: &Watch,
 ) -> Result<LevelResult, EngineError> {
     let depth = options.depth(plan);
-    let sink = |_| MeasuringSink::new(options, &depth, headline(plan), || empty(plan));
+    let sink = |_| MeasuringSink::new(options, &depth, plan);
     let ran = match options.recording.is_some() || options.live.is_some() {
         true => engine::run_with_checkpoints(plan, setup, sink, watch, &MeasuringSink::checkpoint),
         false => engine::run(plan, setup, sink, watch),

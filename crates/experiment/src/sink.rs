@@ -5,8 +5,10 @@ use std::sync::{Arc, Mutex};
 use plimsoll_drive::engine::{Part, Plan};
 use plimsoll_model::{Names, Sink, Transaction};
 use plimsoll_recording::TransactionsFile;
-use plimsoll_stats::{Dimensions, Headline, IntervalRecorder, Intervals, Options, SharedDepth, Statistics};
+use plimsoll_stats::io::Limits;
+use plimsoll_stats::{Dimensions, IntervalRecorder, Intervals, Options, SharedDepth, Statistics};
 
+use crate::level::{empty, headline};
 use crate::live::{LiveFeed, LiveSender};
 use crate::recording_channel::{RecordingChannel, RecordingSender};
 
@@ -53,17 +55,15 @@ pub(crate) struct MeasuringSink {
 }
 
 impl MeasuringSink {
-    /// An empty one; `depth` is what all workers of the level share, `empty` are intervals to begin with.
-    pub(crate) fn new(
-        options: SinkOptions<'_>,
-        depth: &SharedDepth,
-        headline: Headline,
-        empty: impl FnOnce() -> Intervals,
-    ) -> Self {
+    /// An empty one for a plan; `depth` is what all workers of the level share.
+    pub(crate) fn new(options: SinkOptions<'_>, depth: &SharedDepth, plan: &Plan) -> Self {
+        let headline = headline(plan);
+        // As many as of the whole load, so that parts forget what one process forgets.
+        let io = Some(Limits::of_load(plan.whole().connections_in_all()));
         let table = options.table.map(|table| (Arc::clone(table), Vec::with_capacity(ROWS)));
-        let intervals = options.with_intervals.then(|| IntervalRecorder::new(empty()).of(headline));
+        let intervals = options.with_intervals.then(|| IntervalRecorder::new(empty(plan)).of(headline));
         let statistics =
-            Statistics::beside_others(Options { headline, io: true, by: options.by, ..Options::default() }, depth);
+            Statistics::beside_others(Options { headline, io, by: options.by, ..Options::default() }, depth);
         let recording = options.recording.map(RecordingChannel::sender);
         let live = options.live.map(|live| live.sender(headline));
         Self { statistics, intervals, table, recording, live }

@@ -11,7 +11,7 @@ use serde::{Deserialize, Serialize};
 use crate::accumulator::Sample;
 use crate::depth::DepthSender;
 use crate::heat::HeatMaps;
-use crate::io::Io;
+use crate::io::{Io, Limits};
 use crate::top::Top;
 use crate::{
     Accumulator, Breakdown, Channels, DepthTally, Dimensions, GroupKey, Headline, HeatMap, MAX_SERIES_BINS, QueueDepth,
@@ -29,13 +29,13 @@ pub struct Options {
     pub headline: Headline,
     /// Whether to compute the sums for a diagnosis.
     pub tallies: bool,
-    /// Whether to add up how files are read and written.
-    pub io: bool,
+    /// Whether to add up how files are read and written, and how many streams to remember for that.
+    pub io: Option<Limits>,
 }
 
 impl Default for Options {
     fn default() -> Self {
-        Self { slowest: 20, by: None, headline: Headline::Response, tallies: false, io: false }
+        Self { slowest: 20, by: None, headline: Headline::Response, tallies: false, io: None }
     }
 }
 
@@ -82,7 +82,7 @@ impl Statistics {
             channels: Channels::default(),
             breakdown: options.by.map(Breakdown::new),
             tallies: options.tallies.then(Box::default),
-            io: options.io.then(Box::default),
+            io: options.io.map(|limits| Box::new(Io::new(limits))),
             headline: options.headline,
             write_raw_async: Procedure::write_raw_async(),
         }

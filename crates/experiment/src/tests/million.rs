@@ -1,6 +1,6 @@
 //! A million users of simulated servers in 64 parts, merged: what it costs, and that it is what one process measures.
 //!
-//! With `PLIMSOLL_EXACT=1` a million, and 4,000 where one process is compared with the parts; otherwise few users in 8 parts.
+//! With `PLIMSOLL_EXACT=1` a million, and 64,000 where one process is compared with the parts; otherwise few users in 8 parts.
 //! Peaks of memory are those of the process: `--test-threads=1`.
 #![allow(clippy::unwrap_used, clippy::print_stdout, reason = "a test may stop where it stands, and prints its figures")]
 
@@ -112,8 +112,7 @@ fn merged(folders: &[PathBuf], users: u32, to_folder: &Path) -> Findings {
 
 #[test]
 fn many_users_in_parts_are_those_of_one_process() {
-    // Of more streams (a client and a file) than a process follows, it tells fewer sequential reads (io/sequence.rs of plimsoll-stats).
-    let users = if is_exact() { 4_000 } else { 256 };
+    let users = if is_exact() { 64_000 } else { 256 };
     let scratch = Scratch::new("million-whole");
     let simulated = simulated(users);
     let (whole, all) = (scratch.path().join("whole"), scratch.path().join("all"));

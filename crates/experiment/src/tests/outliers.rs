@@ -20,7 +20,7 @@ use plimsoll_workload::{Load, Pause, Phases};
 use plimsoll_workload::{Parameter, Workload};
 
 use crate::RunResult;
-use crate::level::{LevelResult, added_up, empty, headline, unfinished};
+use crate::level::{LevelResult, added_up, unfinished};
 use crate::level_spec::LevelSpec;
 use crate::live::LiveFeed;
 use crate::run_spec::RunSpec;
@@ -118,7 +118,7 @@ impl Found {
         let work = self.work(block);
         let options = SinkOptions { table: None, recording: None, with_intervals: true, live: None, by: None };
         let depth = SharedDepth::default();
-        let sink = |_| MeasuringSink::new(options, &depth, headline(plan), || empty(plan));
+        let sink = |_| MeasuringSink::new(options, &depth, plan);
         let network = |_| Ok(network(script, plan.stage.unwrap_or(0)).delayed(delays));
         let ran = run_on(plan, &work, sink, &Watch::new(), network).unwrap();
         added_up((ran, depth), plan, words, &self.names, true)
@@ -131,7 +131,7 @@ impl Found {
         live.begin(&level_spec, &self.names);
         let options = SinkOptions { table: None, recording: None, with_intervals: true, live: Some(live), by: None };
         let depth = SharedDepth::default();
-        let sink = |_| MeasuringSink::new(options, &depth, headline(plan), || empty(plan));
+        let sink = |_| MeasuringSink::new(options, &depth, plan);
         let network = |_| Ok(network(script, plan.stage.unwrap_or(0)));
         let checkpoint = |sink: &mut MeasuringSink, part| {
             sink.checkpoint(part);
@@ -161,7 +161,7 @@ impl Found {
         let work = self.work(512);
         let options = SinkOptions { table: None, recording: None, with_intervals: true, live: None, by: None };
         let depth = SharedDepth::default();
-        let sink = |_| MeasuringSink::new(options, &depth, headline(plan), || empty(plan));
+        let sink = |_| MeasuringSink::new(options, &depth, plan);
         let network = |_| Ok(network(script, plan.stage.unwrap_or(0)).delayed(delays));
         let seen = std::sync::Mutex::new(Vec::new());
         let checkpoint = |sink: &mut MeasuringSink, part| seen.lock().unwrap().push((sink.so_far(), part));

@@ -15,7 +15,7 @@ use plimsoll_results::record::{RecordTo, Rows};
 use plimsoll_testkit::servers::scripted::{Draw, Latency, Offline, Script, Scripted};
 use plimsoll_workload::{FileSet, Load, Phases, Workload};
 
-use crate::level::{LevelResult, added_up, empty, headline};
+use crate::level::{LevelResult, added_up};
 use crate::level_spec::LevelSpec;
 use crate::run_recording::RunRecording;
 use crate::run_spec::{RunSpec, VariantSpec};
@@ -116,7 +116,7 @@ impl Simulated {
         let feed = recording.stage(level_spec, &self.workload, &self.names).unwrap();
         let options = SinkOptions { table: None, recording: Some(&feed), with_intervals, live: None, by: None };
         let depth = options.depth(plan);
-        let sink = |_| MeasuringSink::new(options, &depth, headline(plan), || empty(plan));
+        let sink = |_| MeasuringSink::new(options, &depth, plan);
         let scenarios = Box::new(|client, slot, seed| self.workload.scenario(&self.set, client, slot, seed));
         let work = Work { server: &*self.server, scenarios, names: Arc::clone(&self.names) };
         let mut ran = run_on(plan, &work, sink, &Watch::new(), |worker| Ok(network(plan, worker)))?;

@@ -1,30 +1,29 @@
 //! File access patterns: sizes of requests, sequences, working set and re-use.
 //!
 //! Only requests that read or write file data with a known range count. They are processed in the order in which they were sent: they
-//! arrive in the order of their ends, so a window of them is sorted (`WINDOW`).
+//! arrive in the order of their ends, so a window of them is sorted.
 
+mod generations;
 mod reuse;
 mod sequence;
-
-use std::cmp::Reverse;
-use std::collections::BinaryHeap;
+mod streams;
 
 use plimsoll_model::{Group, Outcome, Transaction};
 use serde::{Deserialize, Serialize};
 
 pub use reuse::{BLOCK_BYTES, Distance, Reuse};
-use sequence::Streams;
+use sequence::Run;
 pub use sequence::{Order, Runs};
+pub use streams::Limits;
+use streams::{Found, Streams};
 
 use crate::state::{Counter, Reader, State, StateError, Writer, fields};
 
-/// Requests that are kept in order before the earliest is taken: more than are outstanding at once.
-const WINDOW: usize = 1_024;
 /// Powers of two of a size of 64 bits, and nothing.
 const SIZES: usize = 65;
 
 /// What files' data are asked for.
-#[derive(Clone, Debug, Default, Serialize, Deserialize)]
+#[derive(Clone, Debug, Serialize, Deserialize)]
 pub struct Io {
     reads: Direction,
     writes: Direction,
@@ -32,8 +31,6 @@ pub struct Io {
     /// Reads and writes of which the place or the length is not known.
     unknown: u64,
     streams: Streams,
-    /// Earliest first.
-    waiting: BinaryHeap<Reverse<Request>>,
 }
 
 /// Reads, or writes.
@@ -80,6 +77,17 @@ struct Request {
 }
 
 impl Io {
+    /// Nothing taken yet.
+    pub fn new(limits: Limits) -> Self {
+        Self {
+            reads: Direction::default(),
+            writes: Direction::default(),
+            reuse: Reuse::default(),
+            unknown: 0,
+            streams: Streams::new(limits),
+        }
+    }
+
     /// Takes a transaction that is an operation.
     #[inline]
     pub fn record(&mut self, t: &Transaction) {
@@ -108,41 +116,17 @@ impl Io {
             _ => t.payload_bytes.unwrap_or(bytes).min(bytes),
         };
         self.reuse.record(sent, file.number(), offset, moved);
-        self.waiting.push(Reverse(Request {
-            sent,
-            offset,
-            bytes,
-            file: file.number(),
-            connection: t.connection,
-            writes,
-        }));
-        if self.waiting.len() > WINDOW {
-            self.take_earliest();
-        }
-    }
-
-    fn take_earliest(&mut self) {
-        let Some(Reverse(request)) = self.waiting.pop() else { return };
+        let request = Request { sent, offset, bytes, file: file.number(), connection: t.connection, writes };
         let Self { reads, writes, streams, .. } = self;
-        let order =
-            streams.next(&request, |of_writes, run| if of_writes { writes.runs.add(run) } else { reads.runs.add(run) });
-        let direction = if request.writes { writes } else { reads };
-        if let Some(count) = direction.orders.get_mut(order as usize) {
-            *count += 1;
-        }
+        streams.take(request, &mut Found { reads, writes });
     }
 
     /// Takes what still waits, and ends all runs.
     #[must_use]
     pub fn settled(&self) -> Self {
         let mut all = self.clone();
-        while !all.waiting.is_empty() {
-            all.take_earliest();
-        }
-        for (writes, run) in std::mem::take(&mut all.streams).end() {
-            let direction = if writes { &mut all.writes } else { &mut all.reads };
-            direction.runs.add(run);
-        }
+        let streams = all.streams.leave();
+        streams.end(&mut Found { reads: &mut all.reads, writes: &mut all.writes });
         all.reuse.sort();
         all
     }
@@ -185,6 +169,18 @@ impl Direction {
         if let Some((count, sum)) = self.sizes.get_mut(class) {
             (*count, *sum) = (*count + 1, sum.saturating_add(bytes));
         }
+    }
+
+    /// A request of this order, and the run that it ends.
+    fn add(&mut self, order: Order, over: Option<Run>) {
+        if let Some(count) = self.orders.get_mut(order as usize) {
+            *count += 1;
+        }
+        over.into_iter().for_each(|run| self.add_run(run));
+    }
+
+    fn add_run(&mut self, run: Run) {
+        self.runs.add(run);
     }
 
     fn merge(&mut self, other: &Self) {
@@ -234,7 +230,7 @@ impl State for Io {
 
     fn take(from: &mut Reader<'_>) -> Result<Self, StateError> {
         let ((reads, writes), (reuse, unknown)) = (State::take(from)?, State::take(from)?);
-        let io = Self { reads, writes, reuse, unknown, ..Self::default() };
+        let io = Self { reads, writes, reuse, unknown, ..Self::new(Limits::CAPTURE) };
         if Counter::all(&[unknown]) { Ok(io) } else { Err(from.no("reads and writes")) }
     }
 }

@@ -3,8 +3,6 @@
 //! A stream is the reads, or the writes, of one connection on one file. It remembers the last positions ([`HEADS`]), because a client can
 //! read at several positions at once.
 
-use std::collections::HashMap;
-
 use serde::{Deserialize, Serialize};
 
 use super::Request;
@@ -12,8 +10,6 @@ use crate::state::{Counter, fields};
 
 /// Places that a stream remembers. A request at a random block of a file of n blocks is taken for sequential in 4 of n cases.
 const HEADS: usize = 4;
-/// Streams remembered, at most; of more, those that were not used lately begin anew.
-const MOST: usize = 16_384;
 /// Number of classes for the length of a run, in requests: one for each power of two from 1 to 2^31.
 const LENGTHS: usize = 32;
 
@@ -108,7 +104,7 @@ fields!("runs", Runs { count, requests, bytes, lengths } if |runs| {
 
 /// A place in a file that a stream has got to.
 #[derive(Clone, Copy, Debug, Default, Serialize, Deserialize)]
-struct Head {
+pub(super) struct Head {
     begin: u64,
     end: u64,
     /// From the begin of the request before.
@@ -116,47 +112,15 @@ struct Head {
     run: Run,
 }
 
-/// Which stream: connection, file, whether it writes.
-type Key = (u32, u64, bool);
-
-/// Streams, bounded.
-#[derive(Clone, Debug, Default, Serialize, Deserialize)]
-pub(super) struct Streams {
-    young: HashMap<Key, Vec<Head>, foldhash::fast::RandomState>,
-    /// The entries of the previous generation, without those used since.
-    old: HashMap<Key, Vec<Head>, foldhash::fast::RandomState>,
-}
-
-impl Streams {
-    /// Takes the next request: its order. `ended` gets the runs that it ends, and whether they write.
-    pub(super) fn next(&mut self, request: &Request, mut ended: impl FnMut(bool, Run)) -> Order {
-        let key = (request.connection, request.file, request.writes);
-        if !self.young.contains_key(&key) {
-            let heads = self.old.remove(&key).unwrap_or_default();
-            if self.young.len() >= MOST / 2 {
-                let gone = std::mem::replace(&mut self.old, std::mem::take(&mut self.young));
-                // In any order: they are added up.
-                gone.into_iter().for_each(|((_, _, writes), heads)| {
-                    heads.iter().for_each(|head| ended(writes, head.run));
-                });
-            }
-            self.young.insert(key, heads);
-        }
-        let heads = self.young.entry(key).or_default();
-        let (order, over) = step(heads, request);
-        over.into_iter().for_each(|run| ended(request.writes, run));
-        order
-    }
-
-    /// All runs that have not ended, and whether they write.
-    pub(super) fn end(self) -> impl Iterator<Item = (bool, Run)> {
-        let all = self.young.into_iter().chain(self.old);
-        all.flat_map(|((_, _, writes), heads)| heads.into_iter().map(move |head| (writes, head.run)))
+impl Head {
+    /// The run so far.
+    pub(super) fn run(&self) -> Run {
+        self.run
     }
 }
 
 /// A stream goes on: the order of the request, and the run that it ends. The head used last comes last.
-fn step(heads: &mut Vec<Head>, request: &Request) -> (Order, Option<Run>) {
+pub(super) fn step(heads: &mut Vec<Head>, request: &Request) -> (Order, Option<Run>) {
     let Request { offset, bytes, .. } = *request;
     let end = offset.saturating_add(bytes);
     let from = |head: &Head| i128::from(offset) - i128::from(head.begin);

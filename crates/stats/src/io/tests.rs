@@ -19,7 +19,7 @@ fn request(code: u16, file: u64, offset: u64, bytes: u64, (sent, ended): (i64, i
 }
 
 fn of(all: impl IntoIterator<Item = Transaction>) -> Io {
-    let mut io = Io::default();
+    let mut io = Io::new(Limits::CAPTURE);
     all.into_iter().for_each(|t| io.record(&t));
     io.settled()
 }
@@ -122,6 +122,71 @@ fn more_streams_than_are_kept_begin_anew_and_lose_no_request() {
     assert!(sequential < files / 10, "{sequential}");
 }
 
+/// Connections that each read three files in order, and now and then another one, four outstanding at a time.
+fn interleaved(connections: u32) -> Vec<Transaction> {
+    let mut random = Random::new(5);
+    let mut all = Vec::new();
+    for turn in 0..60i64 {
+        for connection in 0..connections {
+            let file = if random.bits().is_multiple_of(4) { 100 + random.bits() % 50 } else { random.bits() % 3 };
+            let sent = turn * 1_000 + i64::from(connection);
+            let took = 1 + (random.bits() % 4_000) as i64;
+            let mut t = request(READ, file, turn as u64 * 512, 512, (sent, sent + took));
+            t.connection = connection;
+            all.push(t);
+        }
+    }
+    all.sort_by_key(|t| t.timeline.response_last);
+    all
+}
+
+/// Whether parts, each of which forgets what it has no space for, are the whole.
+fn parts_are_the_whole(limits: Limits, parts: u32) -> bool {
+    let all = interleaved(400);
+    let of = |wanted: &dyn Fn(u32) -> bool| {
+        let mut io = Io::new(limits);
+        all.iter().filter(|t| wanted(t.connection)).for_each(|t| io.record(t));
+        io
+    };
+    let whole = of(&|_| true).settled();
+    let mut merged = of(&|connection| connection % parts == 0);
+    (1..parts).for_each(|part| merged.merge(&of(&|connection| connection % parts == part)));
+    whole.reads() == merged.settled().reads()
+}
+
+#[test]
+fn parts_of_a_load_forget_what_the_whole_forgets() {
+    let of_load = Limits::of_load(400);
+    let little = Limits { streams: 4, waiting: 2, ..of_load };
+    for parts in [1, 2, 3, 8] {
+        assert!(parts_are_the_whole(of_load, parts), "{parts} parts");
+        assert!(parts_are_the_whole(little, parts), "{parts} parts");
+    }
+    // One space for all connections of a process is another one for each part.
+    assert!(!parts_are_the_whole(Limits { streams: 400, ..Limits::CAPTURE }, 8));
+    assert!(!parts_are_the_whole(Limits { waiting: 100, ..Limits::CAPTURE }, 8));
+    assert!(parts_are_the_whole(Limits::CAPTURE, 8), "as long as there is space");
+}
+
+#[test]
+fn a_load_takes_no_more_space_than_its_connections_may() {
+    for connections in [1, 3, 1_000, 100_000] {
+        let Limits { connections: one_by_one, streams, waiting } = Limits::of_load(connections);
+        assert_eq!(one_by_one, Some(connections as usize));
+        let [streams, waiting] = [streams, waiting].map(|of_one| of_one as u64 * connections);
+        assert!(streams <= 32_768.max(4 * connections) && waiting <= 8_192.max(8 * connections), "{connections}");
+    }
+    // Connections that are made again and again are forgotten.
+    let mut io = Io::new(Limits::of_load(2));
+    for connection in 0..1_000 {
+        let mut t = request(READ, 1, 0, 512, (i64::from(connection), i64::from(connection) + 1));
+        t.connection = connection;
+        io.record(&t);
+    }
+    assert_eq!(io.streams.connections(), 4);
+    assert_eq!(orders(io.settled().reads()), [1_000, 0, 0, 0]);
+}
+
 /// A loop over this number of blocks: each is used again after all others.
 #[test]
 fn a_loop_has_one_stack_distance() {
@@ -200,7 +265,7 @@ fn parts_are_the_whole_and_come_back_from_a_recording() {
     assert_eq!((&merged.reads, &merged.writes), (&whole.reads, &whole.writes));
     assert_eq!(merged.reuse().working_set_bytes(), whole.reuse().working_set_bytes());
     assert_eq!(merged.reuse().distances(), whole.reuse().distances());
-    let mut statistics = Statistics::new(Options { io: true, ..Options::default() });
+    let mut statistics = Statistics::new(Options { io: Some(Limits::CAPTURE), ..Options::default() });
     all.iter().for_each(|t| statistics.record(t));
     let bytes = statistics.to_bytes(&Coverage::default(), &Names::default());
     let (read, _) = Statistics::from_bytes(&bytes, &mut Names::default()).unwrap();
