@@ -6,6 +6,7 @@
 mod clocks;
 mod options;
 mod part;
+mod progress;
 
 use std::path::PathBuf;
 use std::process::ExitCode;
@@ -17,6 +18,7 @@ use mpi::traits::{Communicator, CommunicatorCollectives, Root};
 
 use clocks::Clocks;
 use options::Options;
+use progress::Progress;
 
 /// How often a rank looks whether the others have come.
 const MEETING_POLL: Duration = Duration::from_millis(100);
@@ -53,6 +55,8 @@ fn run() -> anyhow::Result<u8> {
 
 /// The parts of a run.
 fn drive(world: &SimpleCommunicator, options: &Options) -> anyhow::Result<u8> {
+    let number = world.rank() + 1;
+    begin_progress(options, number)?;
     let before = clocks::measure(world, options.round_trips)?;
     show(world, &before);
     let bound = before.bound_ns();
@@ -60,9 +64,8 @@ fn drive(world: &SimpleCommunicator, options: &Options) -> anyhow::Result<u8> {
         anyhow::bail!("the clocks differ by up to {} µs, more than --clock-bound", bound / 1_000);
     }
     let start_ns = agreed(world, before.common_ns() + nanoseconds(options.start_in));
-    let number = world.rank() + 1;
-    let folder = options.part_folder(number);
-    let code = part::drive(options, (number, world.size()), start_ns, before.origin_ns(), &folder);
+    let mut progress = progress(world, options);
+    let code = part::drive(options, (number, world.size()), start_ns, before.origin_ns(), || progress.look());
     // No rank has called MPI since the start was agreed on.
     let ended: i32 = match &code {
         Ok(code) => i32::from(*code),
@@ -71,7 +74,8 @@ fn drive(world: &SimpleCommunicator, options: &Options) -> anyhow::Result<u8> {
     if let Err(error) = &code {
         say(&format!("part {number}/{}: {error:#}", world.size()));
     }
-    meet(world);
+    meet(world, || progress.look());
+    progress.end();
     let after = clocks::measure(world, options.round_trips)?;
     let difference = after.difference_ns(&before, world);
     let mut codes = vec![0_i32; world.size() as usize];
@@ -82,6 +86,9 @@ fn drive(world: &SimpleCommunicator, options: &Options) -> anyhow::Result<u8> {
         return Ok(0);
     }
     root.gather_into_root(&ended, &mut codes);
+    for number in 1..=world.size() {
+        let _gone = std::fs::remove_file(options.progress_file(number));
+    }
     for (rank, _) in codes.iter().enumerate().filter(|(_, code)| !matches!(code, 0 | 4)) {
         say(&format!("rank {rank}: its part did not end normally"));
     }
@@ -90,10 +97,30 @@ fn drive(world: &SimpleCommunicator, options: &Options) -> anyhow::Result<u8> {
     part::merge(options, &folders, Duration::from_nanos(difference))
 }
 
+/// Makes the folder of all parts, without the progress of an earlier run.
+fn begin_progress(options: &Options, number: i32) -> anyhow::Result<()> {
+    let (folder, file) = (&options.record, options.progress_file(number));
+    std::fs::create_dir_all(folder).with_context(|| format!("--record {}", folder.display()))?;
+    match std::fs::remove_file(&file) {
+        Err(error) if error.kind() != std::io::ErrorKind::NotFound => {
+            Err(error).with_context(|| file.display().to_string())
+        }
+        _ => Ok(()),
+    }
+}
+
+/// The progress of all parts, which rank 0 prints.
+fn progress(world: &SimpleCommunicator, options: &Options) -> Progress {
+    let prints = world.rank() == 0 && !options.quiet;
+    let parts = if prints { world.size() } else { 0 };
+    Progress::of((1..=parts).map(|number| options.progress_file(number)).collect())
+}
+
 /// Waits for all ranks. MPI would poll and take a processor from parts that are not over yet.
-fn meet(world: &SimpleCommunicator) {
+fn meet(world: &SimpleCommunicator, mut look: impl FnMut()) {
     let mut barrier = world.immediate_barrier();
     while let Err(waiting) = barrier.test() {
+        look();
         std::thread::sleep(MEETING_POLL);
         barrier = waiting;
     }

@@ -3,9 +3,9 @@
 use std::path::PathBuf;
 use std::time::Duration;
 
-const USAGE: &str = "usage: mpirun -n RANKS plimsoll-mpi [OPTIONS] run WORKLOAD --target URL --record DIR …
+const USAGE: &str = "usage: mpirun -n RANKS plimsoll-mpi [OPTIONS] run|sweep WORKLOAD --target URL --record DIR …
 
-Each rank drives one part of the run (`plimsoll run --part`); DIR/part-K has the recording of a part, DIR/all that of all parts.
+Each rank drives one part of the run (`plimsoll run --part`, with --levels too); DIR/part-K has the recording of a part, DIR/all that of all parts.
 All ranks need `plimsoll` and the same folder DIR.
 
       --plimsoll PATH        Program to start [default: plimsoll beside this program, else from PATH]
@@ -14,6 +14,7 @@ All ranks need `plimsoll` and the same folder DIR.
       --round-trips COUNT    Messages per rank to measure its clock [default: 1000]
       --json FILE, --html FILE, --full, --section NAME, --utc
                              As of `plimsoll merge`: the report of all parts
+  -q, --quiet                Print no report, and no progress of the parts
       --clocks               Only measure and print the clocks";
 
 /// What is asked for.
@@ -24,7 +25,8 @@ pub(crate) struct Options {
     pub(crate) clock_bound: Duration,
     pub(crate) round_trips: u32,
     pub(crate) only_clocks: bool,
-    /// `run` and its options, but for those below.
+    pub(crate) quiet: bool,
+    /// `run` or `sweep`, and its options, but for those below.
     pub(crate) run: Vec<String>,
     pub(crate) record: PathBuf,
     /// Options of the report.
@@ -43,6 +45,7 @@ impl Options {
             clock_bound: Duration::from_millis(1),
             round_trips: 1_000,
             only_clocks: false,
+            quiet: false,
             run: Vec::new(),
             record: PathBuf::new(),
             report: Vec::new(),
@@ -74,22 +77,35 @@ impl Options {
                 "--clocks" => options.only_clocks = true,
                 "--record" => options.record = value()?.into(),
                 "--json" | "--html" | "--section" => options.report.extend([name.to_owned(), value()?]),
+                "--quiet" | "-q" => {
+                    options.quiet = true;
+                    options.report.push(name.to_owned());
+                }
                 "--full" | "--utc" => options.report.push(name.to_owned()),
-                "--part" | "--start-at" | "--clock-origin" => {
+                "--part" | "--start-at" | "--clock-origin" | "--progress-file" => {
                     anyhow::bail!("{name}: plimsoll-mpi sets it for each rank\n{USAGE}")
                 }
                 _ => options.run.push(option.clone()),
             }
         }
-        let complete = options.only_clocks
-            || (options.run.first().is_some_and(|command| command == "run") && !options.record.as_os_str().is_empty());
-        anyhow::ensure!(complete, "expected `run` with --record DIR\n{USAGE}");
+        let command = options.run.first().map_or("", String::as_str);
+        anyhow::ensure!(
+            command != "capacity",
+            "capacity has no parts: it chooses each load after the one before\n{USAGE}"
+        );
+        let complete = matches!(command, "run" | "sweep") && !options.record.as_os_str().is_empty();
+        anyhow::ensure!(complete || options.only_clocks, "expected `run` or `sweep`, with --record DIR\n{USAGE}");
         Ok(options)
     }
 
     /// Where the recording of a part goes.
     pub(crate) fn part_folder(&self, number: i32) -> PathBuf {
         self.record.join(format!("part-{number}"))
+    }
+
+    /// Where the progress of a part is.
+    pub(crate) fn progress_file(&self, number: i32) -> PathBuf {
+        self.record.join(format!("part-{number}.progress"))
     }
 }
 
@@ -114,6 +130,8 @@ mod tests {
         assert_eq!((options.start_in, options.round_trips), (Duration::from_secs(3), 1_000));
         assert_eq!(options.report, ["--json", "out.json", "--full"]);
         assert_eq!(options.part_folder(2), PathBuf::from("all/part-2"));
+        let sweep = self::options("-q sweep mixed --levels 1,2 --record all").unwrap();
+        assert_eq!((sweep.run.join(" ").as_str(), sweep.quiet), ("sweep mixed --levels 1,2", true));
     }
 
     #[test]
@@ -123,5 +141,6 @@ mod tests {
         {
             assert!(options(given).is_err(), "{given}");
         }
+        assert!(options("capacity mixed --record all").unwrap_err().to_string().contains("capacity has no parts"));
     }
 }

@@ -3,13 +3,17 @@
 use std::os::unix::process::{CommandExt, ExitStatusExt};
 use std::path::{Path, PathBuf};
 use std::process::{Command, ExitStatus};
+use std::thread::sleep;
 use std::time::{Duration, UNIX_EPOCH};
 
 use anyhow::Context;
 
 use crate::options::Options;
 
-/// Drives a part, to its end; the exit code.
+/// Between two looks at the process of a part.
+const LOOK: Duration = Duration::from_millis(100);
+
+/// Drives a part, to its end; the exit code. While it runs, `look` is called again and again.
 ///
 /// # Errors
 /// It cannot be started, or was killed.
@@ -18,7 +22,7 @@ pub(crate) fn drive(
     (number, parts): (i32, i32),
     start_ns: i64,
     origin_ns: i64,
-    folder: &Path,
+    look: impl FnMut(),
 ) -> anyhow::Result<u8> {
     let start = UNIX_EPOCH + Duration::from_nanos(u64::try_from(start_ns).context("the clock is before 1970")?);
     let mut plimsoll = Command::new(&options.plimsoll);
@@ -28,12 +32,14 @@ pub(crate) fn drive(
         .args(["--start-at", &humantime::format_rfc3339_nanos(start).to_string()])
         .args(["--clock-bound", &humantime::format_duration(options.clock_bound).to_string()])
         .args(["--clock-origin", &origin_ns.to_string()])
+        .arg("--progress-file")
+        .arg(options.progress_file(number))
         .arg("--record")
-        .arg(folder)
+        .arg(options.part_folder(number))
         .arg("--quiet")
         // Where a rank dies, MPI ends all of them: the other parts finish their recordings all the same.
         .process_group(0);
-    end(&mut plimsoll, &options.plimsoll)
+    end_with(&mut plimsoll, &options.plimsoll, look)
 }
 
 /// Merges the recordings; the exit code.
@@ -66,6 +72,19 @@ pub(crate) fn alone(options: &Options) -> anyhow::Result<u8> {
 fn end(command: &mut Command, program: &Path) -> anyhow::Result<u8> {
     // Variables of the launcher would make a child that uses MPI itself take part.
     let status = command.status().with_context(|| format!("cannot start {}", program.display()))?;
+    exit_code(status).with_context(|| format!("{}", program.display()))
+}
+
+/// The same; while the process runs, `look` is called again and again.
+fn end_with(command: &mut Command, program: &Path, mut look: impl FnMut()) -> anyhow::Result<u8> {
+    let mut running = command.spawn().with_context(|| format!("cannot start {}", program.display()))?;
+    let status = loop {
+        if let Some(status) = running.try_wait().with_context(|| format!("{}", program.display()))? {
+            break status;
+        }
+        look();
+        sleep(LOOK);
+    };
     exit_code(status).with_context(|| format!("{}", program.display()))
 }
 

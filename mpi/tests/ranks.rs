@@ -174,6 +174,33 @@ fn ranks_drive_one_load() {
     assert!(scratch.0.join("all/all/stage-0000/statistics.zst").exists(), "{text}");
 }
 
+/// The levels of a sweep are measured by all ranks; rank 0 says how far they are.
+#[test]
+fn ranks_drive_the_levels_of_a_sweep() {
+    let Some(plimsoll) = plimsoll() else { return };
+    let scratch = Scratch::new("sweep");
+    let server = Server::start(&plimsoll);
+    let [plimsoll, folder] = [&plimsoll, &scratch.0].map(|path| path.display().to_string());
+    let mut mpirun = mpirun("2");
+    mpirun.args([program(), "--plimsoll", &plimsoll, "--start-in", "8s", "--record", &format!("{folder}/all")]);
+    mpirun.args(["--json", &format!("{folder}/all.json"), "sweep", "random-read", "--set", "size=64KiB"]);
+    mpirun.args(["--target", &server.1, "--levels", "2,6", "--threads", "1", "--think", "50ms"]);
+    let ended = mpirun.args(["--level-gap", "8s", "--warmup", "200ms", "--duration", "1s"]).output().unwrap();
+    let text = said(&ended);
+    let report = fs::read_to_string(scratch.0.join("all.json")).unwrap_or_else(|error| panic!("{error}: {text}"));
+    for wrong in ["is missing", "are missing", "did not finish", "not merged", "too late"] {
+        assert!(!report.contains(wrong), "{wrong}: {report}");
+    }
+    for level in ["\"2 clients\"", "\"6 clients\""] {
+        assert!(report.contains(level), "{level}: {report}");
+    }
+    assert!(text.contains("6 clients: over (2 of 2 parts); "), "{text}");
+    assert!(!scratch.0.join("all/part-1.progress").exists(), "{text}");
+    for level in ["stage-0000", "stage-0001"] {
+        assert!(scratch.0.join(format!("all/all/{level}/statistics.zst")).exists(), "{level}: {text}");
+    }
+}
+
 /// The process of a part is killed: the others finish, and the merge names it.
 #[test]
 fn a_part_that_is_killed_is_named() {

@@ -56,6 +56,7 @@ fn run(folder: &Path, url: &str, name: &str, part: Option<(&str, SystemTime)>) -
     if let Some((part, start)) = part {
         let start = humantime::format_rfc3339_millis(start).to_string();
         command.args(["--part", part, "--start-at", &start, "--clock-bound", "10ms"]);
+        command.args(["--progress-file", &format!("{name}.progress")]);
     }
     command
 }
@@ -95,6 +96,14 @@ fn keeps_the_contract(folder: &Path, name: &str) -> bool {
     crate::recorded::schema("plimsoll.part.1.schema.json").is_valid(&manifest)
 }
 
+/// Whether the last progress of a part is that of its end.
+fn has_shown_its_end(folder: &Path, name: &str) -> bool {
+    let line = std::fs::read_to_string(folder.join(format!("{name}.progress"))).unwrap();
+    let fields: Vec<&str> = line.trim_end().split('\t').collect();
+    let [_, phase, _, _, operations, _] = fields[..] else { panic!("{line}") };
+    phase == "over" && operations.parse::<u64>().unwrap() > 0
+}
+
 #[test]
 fn processes_ask_together_for_what_one_asks_for() {
     let _alone = crate::alone();
@@ -113,6 +122,7 @@ fn processes_ask_together_for_what_one_asks_for() {
     }
     let names = ["part-1", "part-2", "part-3", "part-4"];
     assert!(names.iter().all(|name| keeps_the_contract(folder, name)));
+    assert!(names.iter().all(|name| has_shown_its_end(folder, name)));
     let (code, report) = merged(folder, &names);
     assert!(matches!(code, Some(0 | 4)));
     let whole = output(&mut run(folder, &url, "whole", None));
@@ -236,6 +246,7 @@ fn what_parts_cannot_do_is_usage() {
         (&["--start-at", "10:00"], "expected a time in UTC"),
         (&["--clock-bound", "1ms"], "--part"),
         (&["--clock-origin", "-5"], "--part"),
+        (&["--progress-file", "p"], "--part"),
     ] {
         let ended = output(plimsoll(scratch.path()).args(["run", "random-read"]).args(arguments));
         let said = String::from_utf8_lossy(&ended.stderr).into_owned();

@@ -5,6 +5,7 @@ mod load;
 mod parameters;
 mod part;
 mod phase_hook;
+mod progress_file;
 mod ranges;
 mod target;
 mod terminal;
@@ -43,7 +44,7 @@ pub(crate) use target::{TARGETS, TargetFlags, WishFlags};
 pub(crate) use terminal::Terminal;
 
 /// Options that a recording already fixes.
-const FIXED_BY_A_RECORDING: [&str; 35] = [
+const FIXED_BY_A_RECORDING: [&str; 36] = [
     "workload",
     "target",
     "auth",
@@ -79,6 +80,7 @@ const FIXED_BY_A_RECORDING: [&str; 35] = [
     "part",
     "start_at",
     "clock_origin",
+    "progress_file",
 ];
 
 const EXAMPLES: &str = "Examples:
@@ -220,6 +222,7 @@ fn drive(arguments: Arguments, quiet: bool) -> anyhow::Result<Done> {
     let shown = format!("{} on {}", named.join(" beside "), resolved.shown);
     let printed = (quiet, output.prints());
     let terminal = Terminal::watching(&arguments.watch, &shown, printed, server_side.as_ref())?;
+    let terminal = terminal.and_file(arguments.part.progress_file()?);
     let monitor: &dyn Monitor = &terminal;
     let record_to = arguments.record.to();
     let recording = match arguments.go_on {

@@ -1,11 +1,14 @@
 //! `--part 2/4`: one of several processes that drive a load together.
 
+use std::path::PathBuf;
 use std::time::{Duration, UNIX_EPOCH};
 
 use plimsoll_client::clock::Clock;
 use plimsoll_drive::engine::PlanPart;
 use plimsoll_experiment::{ResolvedTarget, RunSpec};
 use plimsoll_results::Usage;
+
+use super::progress_file::ProgressFile;
 
 /// One part of a load, as flags.
 #[derive(Clone, Debug, Default, clap::Args)]
@@ -32,6 +35,10 @@ pub(crate) struct PartFlags {
     /// measured it (plimsoll-mpi) [default: each machine's time of day is the common clock]
     #[arg(long, value_name = "NS", requires = "part", allow_negative_numbers = true)]
     clock_origin: Option<i64>,
+    /// Replace FILE about twice per second with the progress of this part: one line with load level, phase, clients, connected
+    /// clients, operations and errors, separated by tabs
+    #[arg(long, value_name = "FILE", requires = "part")]
+    progress_file: Option<PathBuf>,
 }
 
 impl PartFlags {
@@ -43,6 +50,14 @@ impl PartFlags {
         let set = self.clock_origin.is_none_or(Clock::set_common);
         anyhow::ensure!(set, "--clock-origin: the clock was read before");
         Ok(())
+    }
+
+    /// The file that shows the progress, if there is one.
+    ///
+    /// # Errors
+    /// It cannot be written.
+    pub(super) fn progress_file(&self) -> anyhow::Result<Option<ProgressFile>> {
+        self.progress_file.as_deref().map(ProgressFile::begin).transpose()
     }
 
     /// Puts them into the run.

@@ -7,6 +7,7 @@ use indicatif::{ProgressBar, ProgressDrawTarget};
 use plimsoll_drive::engine::{Phase, Progress, Watch};
 use plimsoll_workload::fileset::JobProgress;
 
+use super::progress_file::ProgressFile;
 use crate::live::WatchFlags;
 use crate::progress::style;
 use crate::{interrupt, shell};
@@ -16,6 +17,8 @@ use plimsoll_live::RunView;
 
 /// Between two looks at the run.
 const CHECK_INTERVAL: Duration = Duration::from_millis(100);
+/// Between two writes of the progress file.
+const FILE_INTERVAL: Duration = Duration::from_millis(500);
 
 /// Shows how far an experiment is in the terminal, and ends it at Ctrl-C.
 pub(crate) struct Terminal {
@@ -27,13 +30,15 @@ pub(crate) struct Terminal {
     shown: bool,
     /// Shows more than progress.
     view: Option<RunView>,
+    /// Shows progress to a launcher.
+    file: Option<ProgressFile>,
 }
 
 impl Terminal {
     /// Shows how far runs are where somebody looks.
     pub(crate) fn new(quiet: bool) -> Self {
         let shown = !quiet && shell::shows_progress();
-        Self { watch: Arc::default(), cleaning: Arc::default(), caught: OnceLock::new(), shown, view: None }
+        Self { watch: Arc::default(), cleaning: Arc::default(), caught: OnceLock::new(), shown, view: None, file: None }
     }
 
     /// Shows what runs of `input` do while they do it, as the flags say.
@@ -47,6 +52,11 @@ impl Terminal {
         let view = flags.start(input, (quiet, prints), &plain.watch, server)?;
         let shown = plain.shown && !view.as_ref().is_some_and(|view| view.replaces_progress);
         Ok(Self { shown, view, ..plain })
+    }
+
+    /// The same, and shows progress in a file.
+    pub(crate) fn and_file(self, file: Option<ProgressFile>) -> Self {
+        Self { file, ..self }
     }
 
     /// Where load threads bring what is shown.
@@ -94,27 +104,41 @@ impl Monitor for Terminal {
         let begins = |files| self.view.iter().for_each(|view| view.begins(what, files));
         begins(if let Activity::Files(progress) = shown { Some(progress()) } else { None });
         let mut before = (Instant::now(), self.watch.progress());
+        let mut written: Option<Instant> = None;
+        let mut is_due = || {
+            let due = written.is_none_or(|written| written.elapsed() >= FILE_INTERVAL);
+            if due {
+                written = Some(Instant::now());
+            }
+            due
+        };
         self.with_bar(what, work, |bar| match shown {
             Activity::Level => {
                 let now = (Instant::now(), self.watch.progress());
                 show(bar, &now, &before);
                 before = now;
+                self.file.iter().filter(|_| is_due()).for_each(|file| file.level(what, &before.1));
             }
             Activity::Files(progress) => {
                 let progress = progress();
                 begins(Some(progress));
+                self.file.iter().filter(|_| is_due()).for_each(|file| file.files(what, progress));
                 let JobProgress { done, total } = progress;
                 bar.set_length(total);
                 bar.set_position(done);
                 bar.set_message(format!("{done} of {total} files and directories"));
             }
         });
+        // The last line is that of the end.
+        if let (Some(file), Activity::Level) = (&self.file, shown) {
+            file.level(what, &self.watch.progress());
+        }
     }
 }
 
 impl Terminal {
     fn with_bar(&self, what: &str, work: &mut (dyn FnMut() + Send), mut look: impl FnMut(&ProgressBar)) {
-        if !self.shown && self.view.is_none() {
+        if !self.shown && self.view.is_none() && self.file.is_none() {
             return work();
         }
         let bar = ProgressBar::no_length().with_prefix(what.to_owned());
