@@ -1,13 +1,20 @@
 //! Completeness of the observed traffic: captured and missing parts.
 
+mod slots;
 mod sum;
 mod unexplained_drops;
+mod unfinished;
+mod unopened;
 
 use std::net::IpAddr;
 
 use serde::{Deserialize, Serialize};
 
 use crate::{Anomalies, ClientPath, Endpoint};
+
+pub use slots::SlotWaits;
+pub use unfinished::{Unfinished, WaitEnd};
+pub use unopened::Unopened;
 
 /// Packet counts, named as in Appendix A of Swartz (1997) where it has them.
 ///
@@ -444,6 +451,12 @@ pub struct Coverage {
     pub breaks: Breaks,
     /// Waiting for SMB2 credits.
     pub credits: Credits,
+    /// Waiting for slots of NFSv4.1 sessions, by client; at most [`Coverage::SLOT_CLIENTS`], those that waited longest.
+    pub slots: Vec<SlotWaits>,
+    /// Connections with requests that got no response, in the order of their ends; at most [`Coverage::UNFINISHED`].
+    pub unfinished: Vec<Unfinished>,
+    /// Connections that clients could not open, by client and server; at most [`Coverage::UNOPENED`].
+    pub unopened: Vec<Unopened>,
     /// Encrypted messages that were not read.
     pub encrypted: crate::Encrypted,
     /// Time of the first packet, ns since the Unix epoch.
@@ -474,4 +487,10 @@ impl Coverage {
     pub const LOOKUPS: usize = 1024;
     /// Restarts that are kept, at most.
     pub const RESTARTS: usize = 16;
+    /// Clients that are kept in `slots`, at most.
+    pub const SLOT_CLIENTS: usize = 64;
+    /// Connections that are kept in `unfinished`, at most.
+    pub const UNFINISHED: usize = 1024;
+    /// Pairs of client and server that are kept in `unopened`, at most.
+    pub const UNOPENED: usize = 256;
 }

@@ -39,7 +39,7 @@ pub use asked::{Asked, Disposition, FileAccess, FileIdentity};
 pub use client_path::{ClientPath, Pace, RoundTrip, Stuck};
 pub use coverage::{
     Breaks, ClockGranularity, Coverage, Credits, Missing, MostResent, Network, OneSided, PacketCounts, Resent, Restart,
-    ShareMissing, SmallWindow, Unseen,
+    ShareMissing, SlotWaits, SmallWindow, Unfinished, Unopened, Unseen, WaitEnd,
 };
 pub use encrypted::{Encrypted, Waited};
 pub use endpoint::Endpoint;

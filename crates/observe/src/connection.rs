@@ -64,6 +64,7 @@ impl Connection {
             from_start: false,
             begins_late: false,
             to_client_ns: 0,
+            closed: None,
             datagrams: false,
         };
         Self {
@@ -317,6 +318,7 @@ impl Connection {
             anomalies.add_many(Anomaly::Resynchronised, faults.resynchronised);
             anomalies.add_many(Anomaly::MessageMalformed, faults.malformed);
         }
+        self.paired.link.closed = self.watch.closed_by();
         self.paired.pairing.end(&self.paired.link, shared);
         self.settle_packets(shared, packets);
         self.settle(shared);
@@ -352,6 +354,9 @@ impl Connection {
         ledger.add(0, &mut shared.output.tally);
         let account = &mut shared.account;
         if self.framed.framing == Framing::Unknown {
+            let client = client_by_port(&self.paired.link.ends);
+            let unopened = client.and_then(|client| self.watch.unopened(client, &self.paired.link.ends));
+            unopened.into_iter().for_each(|one| one.add_to(&mut account.unopened));
             if self.framed.cut_unread && client_by_port(&self.paired.link.ends).is_some() {
                 shared.output.anomalies.add(Anomaly::ConnectionCutShort);
                 account.unseen.missing.unknown += 1;

@@ -24,6 +24,8 @@ pub struct ConnectionContext {
     pub begins_late: bool,
     /// From the place of the capture to the client and back, as its handshake took, ns; 0 where it is not known.
     pub to_client_ns: u64,
+    /// The direction of the end that closed the connection first, and when, ns. Known once the connection has ended.
+    pub closed: Option<(usize, i64)>,
     /// Messages come in datagrams: nothing tells of those that were not captured.
     pub datagrams: bool,
 }

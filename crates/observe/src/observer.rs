@@ -71,6 +71,8 @@ impl<S: Sink> Observer<S> {
             resent: Default::default(),
             one_way: 0,
             jumped_at: 0,
+            unfinished: Default::default(),
+            slots: Default::default(),
         };
         Self {
             connections: Connections::default(),
@@ -261,6 +263,8 @@ impl<S: Sink> Observer<S> {
         let asynchronous = unseen.requests_after_gap + unseen.requests_after_cut;
         account.unseen.missing.add(&Missing { operations: asynchronous, low: 0, high: asynchronous, unknown: 0 });
         account.unseen.missing.add(&between_connections(&account.ends, account.bursts.finish(), self.span));
+        let unfinished = std::mem::take(&mut output.unfinished).finish(self.span.1);
+        let slots = std::mem::take(&mut output.slots).finish();
         output.anomalies.add_many(Anomaly::FragmentsIncomplete, self.fragments.incomplete());
         output.anomalies.add_many(Anomaly::PacketOutOfOrder, self.clock.granularity().out_of_order);
         output.anomalies.add_many(Anomaly::NameRefused, output.names.refused());
@@ -283,6 +287,9 @@ impl<S: Sink> Observer<S> {
             without_path,
             breaks,
             credits,
+            slots,
+            unfinished,
+            unopened: account.unopened,
             encrypted,
             first_ns: timed.then_some(first_ns),
             last_ns: timed.then_some(last_ns),

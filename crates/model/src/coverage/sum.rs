@@ -31,6 +31,18 @@ impl Coverage {
         self.name_servers.truncate(Self::LOOKUPS);
         self.breaks.add(&other.breaks);
         self.credits.add(&other.credits);
+        for waits in &other.slots {
+            match self.slots.iter_mut().find(|mine| mine.client == waits.client) {
+                Some(mine) => mine.add(waits),
+                None => self.slots.push(*waits),
+            }
+        }
+        self.slots.sort_by_key(|waits| (std::cmp::Reverse(waits.wait_ns), waits.client));
+        self.slots.truncate(Self::SLOT_CLIENTS);
+        self.unfinished.extend(other.unfinished.iter().copied());
+        self.unfinished.sort_by_key(|one| (one.end_ns, one.client));
+        self.unfinished.truncate(Self::UNFINISHED);
+        other.unopened.iter().for_each(|one| one.add_to(&mut self.unopened));
         self.encrypted.add(&other.encrypted);
         self.add_span(other);
         self.connections += other.connections;

@@ -4,7 +4,7 @@
 
 use std::net::IpAddr;
 
-use plimsoll_model::{Endpoint, MostResent, Network};
+use plimsoll_model::{Endpoint, MostResent, Network, Unopened};
 use serde::{Deserialize, Serialize};
 
 use super::lives::Life;
@@ -46,6 +46,10 @@ pub(super) struct Watch {
     /// The SYN: its direction and time; its answer's time.
     syn: Option<(usize, i64)>,
     answered_ns: Option<i64>,
+    /// The first SYN: its direction and time; the time of the last one; whether any was answered.
+    first_syn: Option<(usize, i64)>,
+    last_syn_ns: i64,
+    answered_once: bool,
     /// When a handshake began in which the SYN or its answer was sent again. Unset when it is over.
     late_since_ns: Option<i64>,
     /// The end that closed the connection first, and when.
@@ -206,6 +210,12 @@ impl Watch {
 
     fn syn(&mut self, segment: &Segment<'_>, direction: usize, now_ns: i64) {
         self.late_handshake(segment, now_ns);
+        if segment.flags.ack() {
+            self.answered_once = true;
+        } else {
+            self.first_syn.get_or_insert((direction, now_ns));
+            self.last_syn_ns = now_ns;
+        }
         match (segment.flags.ack(), self.syn) {
             // One that was sent again may be answered by the answer to the first.
             (false, Some(_)) => (self.syn, self.answered_ns) = (Some((2, now_ns)), None),
@@ -280,6 +290,31 @@ impl Watch {
             last_ns: self.last_data_ns.iter().flatten().max().copied(),
             closed_ns: self.closed_by.filter(|(direction, _)| *direction != client).map(|(_, closed_ns)| closed_ns),
         }
+    }
+
+    /// The end that closed the connection first, and when.
+    pub(super) fn closed_by(&self) -> Option<(usize, i64)> {
+        self.closed_by
+    }
+
+    /// A connection of `client` that was not opened, by its SYN: it got a RST, or was sent again and got no answer.
+    pub(super) fn unopened(&self, client: usize, ends: &[Endpoint; 2]) -> Option<Unopened> {
+        let (asked, syn_ns) = self.first_syn?;
+        let is_open = self.answered_once || self.last_data_ns != [None; 2];
+        if asked != client || is_open {
+            return None;
+        }
+        let refused = self.closed_by.is_some_and(|(direction, _)| direction != client);
+        let is_again = self.last_syn_ns.saturating_sub(syn_ns) >= SYN_AGAIN_NS;
+        (refused || is_again).then(|| Unopened {
+            server: ends[1 - client],
+            client: ends[client].ip,
+            refused: u64::from(refused),
+            unanswered: u64::from(!refused),
+            wait_ns: self.last_syn_ns.abs_diff(syn_ns),
+            first_ns: syn_ns,
+            last_ns: self.last_syn_ns,
+        })
     }
 
     /// Segments that no copy of was acknowledged, requests first.

@@ -12,6 +12,7 @@ pub mod rpc;
 pub mod smb1;
 pub mod smb2;
 mod status;
+mod unfinished;
 
 pub use crate::connection_context::ConnectionContext;
 pub use output::Output;
@@ -21,7 +22,7 @@ pub(crate) use pipe::is_pipe_name;
 pub use request::{Answer, Pending};
 pub use status::{status_name, statuses_named};
 
-use plimsoll_model::{Network, OneSided, Sink, Unseen};
+use plimsoll_model::{Network, OneSided, Sink, Unopened, Unseen};
 use serde::{Deserialize, Serialize};
 
 use crate::connection::{ClientPaths, Lives};
@@ -61,6 +62,8 @@ pub(crate) struct Account {
     pub(crate) client_paths: ClientPaths,
     /// When connections were opened and closed.
     pub(crate) lives: Lives,
+    /// Connections that were not opened.
+    pub(crate) unopened: Vec<Unopened>,
     /// When packets were lost.
     pub(crate) bursts: Bursts,
     /// When connections were seen.

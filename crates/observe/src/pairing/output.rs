@@ -5,6 +5,8 @@ use std::num::NonZeroU64;
 use plimsoll_model::{Anomalies, Anomaly, Asked, Frames, Names, Outcome, Resent, Sink, Timeline, Transaction, Vantage};
 use serde::{Deserialize, Serialize};
 
+use super::rpc::Slots;
+use super::unfinished::UnfinishedOnes;
 use super::{Answer, ConnectionContext, Pending};
 use crate::missing::Tally;
 
@@ -27,13 +29,17 @@ pub struct Output<S> {
     pub one_way: u64,
     /// Number of the frame to which the timestamps jumped last; 0 if they never did.
     pub jumped_at: u64,
+    /// Connections with requests that got no response.
+    pub(crate) unfinished: UnfinishedOnes,
+    /// Waits for slots of NFSv4.1 sessions.
+    pub(crate) slots: Slots,
 }
 
 impl<S> Output<S> {
     /// The same with another sink.
     pub(crate) fn with_sink<T>(self, sink: T) -> Output<T> {
-        let Self { sink: _, names, anomalies, tally, resent, one_way, jumped_at } = self;
-        Output { sink, names, anomalies, tally, resent, one_way, jumped_at }
+        let Self { sink: _, names, anomalies, tally, resent, one_way, jumped_at, unfinished, slots } = self;
+        Output { sink, names, anomalies, tally, resent, one_way, jumped_at, unfinished, slots }
     }
 }
 
@@ -113,6 +119,7 @@ impl<S: Sink> Output<S> {
 
     /// Hands on a part of an unanswered request.
     pub fn unanswered_member(&mut self, link: &ConnectionContext, id: Option<u64>, request: &Pending) {
+        self.unfinished.unanswered(link, request);
         self.sink.transaction(&transaction(link, id, request), &self.names);
     }
 

@@ -8,6 +8,7 @@
 mod compound;
 mod procedure;
 mod recent_xids;
+mod slots;
 
 use plimsoll_model::{Anomaly, Asked, Disposition, FileAccess, FileIdentity, Names, Outcome, Sink, Symbol};
 use plimsoll_wire::nfs::{self, Facts};
@@ -15,6 +16,7 @@ use plimsoll_wire::rpc::{self, AcceptStat, Call, Credential, Protection, Reply};
 use serde::{Deserialize, Serialize};
 
 use recent_xids::RecentXids;
+pub(crate) use slots::Slots;
 
 use super::pending::Displaced;
 use super::{Answer, ConnectionContext, Output, Pending, PendingTable};
@@ -132,7 +134,7 @@ impl Rpc {
         let mut waiting = self.make(call, parts.protection, message, direction, link);
         waiting.pending.user = self.user(parts.credential, output);
         if let Some(arguments) = parts.arguments {
-            note_arguments(&mut waiting, arguments, handles, output);
+            note_arguments(&mut waiting, arguments, link, handles, output);
         }
         if waiting.pending.procedure.is_unknown() {
             output.anomalies.add(Anomaly::ProcedureUnknown);
@@ -259,9 +261,15 @@ const MOUNT: u32 = 100_005;
 const MOUNT_MNT: u32 = 1;
 
 #[inline]
-fn note_arguments<S: Sink>(waiting: &mut Waiting, bytes: &[u8], handles: &mut Handles, output: &mut Output<S>) {
+fn note_arguments<S: Sink>(
+    waiting: &mut Waiting,
+    bytes: &[u8],
+    link: &ConnectionContext,
+    handles: &mut Handles,
+    output: &mut Output<S>,
+) {
     if is_compound(waiting) {
-        compound::note(waiting, bytes, handles, output);
+        compound::note(waiting, bytes, link, handles, output);
         return;
     }
     let mut facts = Facts::default();

@@ -18,5 +18,6 @@ mod small_segments;
 mod snaplen;
 mod stream_model;
 mod stuck;
+mod unfinished;
 mod unrecognised;
 mod waiting;

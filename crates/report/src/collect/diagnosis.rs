@@ -27,12 +27,16 @@ mod restart;
 mod rhythm;
 mod set_up;
 mod silence;
+mod slots;
 mod times;
 mod transfer;
 mod unanswered;
+mod unfinished;
+mod unopened;
 mod worst_minute;
 
 use plimsoll_model::Operation;
+use plimsoll_stats::tallies::Long;
 
 use super::percent;
 use crate::findings::{Diagnosis, Findings, Rule, Slow, Verdict};
@@ -72,8 +76,8 @@ pub(super) fn diagnose(evidence: &Evidence<'_>) -> Diagnosis {
 fn found(evidence: &Evidence<'_>, waited_s: f64) -> Vec<Found> {
     let findings = evidence.findings;
     let (mut found, are_breaks) = beside_the_server(evidence, waited_s);
-    let waits_for_break = |one: &Slow| are_breaks && is_open(findings, one);
-    let mut silence = silence::silence(evidence, waited_s, waits_for_break);
+    let waits_for_break = |one: &Long| are_breaks && one.operation == Operation::Open;
+    let mut silence = silence::silence(evidence, waits_for_break);
     let slow_interval = times::slow_interval(evidence);
     let few = few::few_slow(findings, waited_s);
     let set_up = set_up::slow(evidence, waited_s);
@@ -111,12 +115,16 @@ fn found(evidence: &Evidence<'_>, waited_s: f64) -> Vec<Found> {
     let burst = times::burst(evidence).filter(|_| slow_interval.is_none() && silence.is_none());
     let when: Vec<Found> =
         slow_interval.into_iter().chain(burst).filter(|one| !is_from_elsewhere(one, &found)).collect();
+    let is_silence = |one: &Found| silence.as_ref().is_some_and(|silence| 2.0 * silence.explains >= one.explains);
+    let when = when.into_iter().filter(|one| !is_silence(one));
     found.extend(when);
     found.extend(silence);
     if let Some(queue) = queue {
         // In a queue some requests wait longer than others by chance.
         let is_place = |one: &Found| one.kind == Kind::Place && one.statement.rule != Rule::SlowOperation;
         found.retain(|one| !is_place(one) || 2.0 * one.explains > queue.explains);
+        // More requests in the queue would not be carried out sooner.
+        found.retain(|one| one.statement.rule != Rule::SlotsExhausted);
         // The time in the queue is not the operation's own time.
         let slow = found.iter_mut().filter(|one| one.statement.rule == Rule::SlowOperation);
         slow.filter(|one| 2.0 * queue.explains >= one.explains).for_each(|one| one.explains -= queue.explains);
@@ -154,7 +162,14 @@ fn beside_the_server(evidence: &Evidence<'_>, waited_s: f64) -> (Vec<Found>, boo
     // Segments that are too large for the path are retransmitted as well.
     found.extend(resent.or_else(|| transfer::lost_behind(evidence, waited_s).filter(|_| black_hole.is_none())));
     found.extend(black_hole);
-    found.extend(unanswered::unanswered(evidence, waited_s));
+    let unanswered = unanswered::unanswered(evidence, waited_s);
+    // If nothing comes back from the server, no request gets a response.
+    found.extend(unfinished::no_response(evidence, waited_s).filter(|_| unanswered.is_none()));
+    // A server that is away does not let clients connect either.
+    let is_away = unanswered.is_some() || found.iter().any(|one| one.statement.rule == Rule::Restart);
+    found.extend(unopened::unopened(evidence, waited_s).filter(|_| !is_away));
+    found.extend(unanswered);
+    found.extend(unfinished::cut_off(evidence));
     found.extend(handshakes::late(evidence, waited_s));
     found.extend(network::network(evidence, waited_s));
     let client_paths = client_paths::client_paths(evidence, waited_s);
@@ -178,6 +193,7 @@ fn beside_the_server(evidence: &Evidence<'_>, waited_s: f64) -> (Vec<Found>, boo
         found.retain(|one| one.statement.rule != Rule::RoundTrip);
         found.push(credits);
     }
+    found.extend(slots::exhausted(evidence));
     (found, are_breaks)
 }
 
@@ -217,6 +233,8 @@ fn are_told<'f>(findings: &Findings, few: &Few<'_>, mut found: impl Iterator<Ite
         Rule::LeaseBreaks => few.share <= few::ALMOST * one.explains && are_opens(),
         // It is the silence that the rule finds here.
         Rule::Burst => few.share <= few::ALMOST * one.explains,
+        // A path that is narrow has its own rate.
+        Rule::NarrowPath => few.are_transfers_of(one.look.as_ref().and_then(|look| look.only.as_ref())),
         _ => false,
     })
 }

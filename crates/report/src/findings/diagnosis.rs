@@ -94,6 +94,14 @@ pub enum Rule {
     UnevenChannels,
     /// Clients had used up their SMB2 credits.
     CreditsExhausted,
+    /// A client had used all slots of its NFSv4.1 sessions.
+    SlotsExhausted,
+    /// A server ended connections while requests waited.
+    CutOff,
+    /// Requests got no response for long.
+    NoResponse,
+    /// Clients could not open connections.
+    Unopened,
     /// A server restarted.
     Restart,
     /// Statuses that mean trouble.

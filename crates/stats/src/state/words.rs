@@ -6,8 +6,8 @@ use std::num::NonZeroU64;
 use plimsoll_model::{
     Anomalies, Anomaly, Asked, Breaks, ClientPath, ClockGranularity, Coverage, Credits, Disposition, Encrypted,
     Endpoint, FileAccess, FileIdentity, Frames, Missing, MostResent, NameLookup, NameServer, Network, OneSided,
-    Outcome, Pace, PacketCounts, Procedure, Protocol, Resent, Restart, RoundTrip, SmallWindow, Stuck, Symbol, Timeline,
-    Transaction, Unseen, Vantage, Waited,
+    Outcome, Pace, PacketCounts, Procedure, Protocol, Resent, Restart, RoundTrip, SlotWaits, SmallWindow, Stuck,
+    Symbol, Timeline, Transaction, Unfinished, Unopened, Unseen, Vantage, WaitEnd, Waited,
 };
 
 use super::{Counter, Reader, State, StateError, Writer, fields};
@@ -36,6 +36,7 @@ choice!("outcome", Outcome, OUTCOMES);
 choice!("operation", plimsoll_model::Operation, plimsoll_model::Operation::ALL);
 choice!("disposition", Disposition, Disposition::ALL);
 choice!("file access", FileAccess, FileAccess::ALL);
+choice!("end of a wait", WaitEnd, WaitEnd::ALL);
 choice!("vantage", Vantage, [Vantage::Wire, Vantage::Client]);
 
 const OUTCOMES: [Outcome; 8] = [
@@ -286,6 +287,12 @@ fields!("pace", Pace { count, bytes, ns, on_the_way, log2_sum, log2_squares });
 fields!("client with most retransmissions", MostResent { client, lead });
 fields!("small window", SmallWindow { client, waits, wait_ns, bytes });
 fields!("credits", Credits { waits, wait_ns, connections_ns });
+fields!("waits for slots", SlotWaits { client, sessions, slots, waits, wait_ns, sessions_ns });
+fields!(
+    "connection with unanswered requests",
+    Unfinished { server, client, end, end_ns, requests, first_ns, last_ns, procedure, share, path }
+);
+fields!("connection that was not opened", Unopened { server, client, refused, unanswered, wait_ns, first_ns, last_ns });
 fields!(
     "name that was asked for",
     NameLookup { asker, server, name, first_ns, last_ns, questions, answered_ns, is_answered_by_first, connected_ns }
@@ -333,6 +340,9 @@ fields!(
         name_servers,
         breaks,
         credits,
+        slots,
+        unfinished,
+        unopened,
         encrypted,
         first_ns,
         last_ns,

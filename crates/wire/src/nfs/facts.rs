@@ -81,6 +81,8 @@ pub struct Facts<'a> {
     pub access: Option<u32>,
     /// SEQUENCE and CB_SEQUENCE: the session and its slot.
     pub slot: Option<Slot<'a>>,
+    /// Results of SEQUENCE: the highest slot that the server wants the client to use.
+    pub target_slot: Option<u32>,
 }
 
 impl Facts<'_> {

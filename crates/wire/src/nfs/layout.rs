@@ -48,6 +48,8 @@ pub(crate) enum Field {
     Lock,
     /// Session id, sequence and slot.
     Slot,
+    /// The highest slot that the server wants to be used.
+    TargetSlot,
     /// `createmode`, and what follows each.
     Creating(&'static [(u32, Layout)]),
     /// `opentype4`, and what follows OPEN4_CREATE.
@@ -112,6 +114,7 @@ pub(crate) fn walk<'a>(layout: Layout, cursor: &mut Cursor<'a>, facts: &mut Fact
                 let session = cursor.take(SESSION_ID)?;
                 facts.slot = Some(Slot { session, sequence: cursor.u32()?, slot: cursor.u32()? });
             }
+            Field::TargetSlot => facts.target_slot = Some(cursor.u32()?),
             Field::Payload => payload(cursor, facts)?,
             Field::Creating(arms) => creating(arms, cursor, facts)?,
             Field::Opening(inner) => opening(inner, cursor, facts)?,

@@ -83,6 +83,7 @@ pub(super) fn walk(layout: Layout, cursor: &mut Cursor<'_>, marks: &mut Marks<'_
                     walk(inner, cursor, marks)?;
                 }
             }
+            Field::TargetSlot => cursor.skip(4)?,
             Field::Choice(arms, otherwise) => choice(arms, otherwise, cursor, marks)?,
         }
     }

@@ -69,13 +69,23 @@ impl Member {
 }
 
 /// Notes the operations of a call, following the current file handle through them.
-pub(super) fn note<S: Sink>(waiting: &mut Waiting, arguments: &[u8], handles: &mut Handles, output: &mut Output<S>) {
+pub(super) fn note<S: Sink>(
+    waiting: &mut Waiting,
+    arguments: &[u8],
+    link: &ConnectionContext,
+    handles: &mut Handles,
+    output: &mut Output<S>,
+) {
     let callback = rpc::is_transient(waiting.program);
     let call = if callback { CompoundCall::callback(arguments) } else { CompoundCall::new(arguments) };
     waiting.announced = call.announced;
     let (mut current, mut saved, mut changes) = (Object::default(), Object::default(), 0);
     for operation in call.operations().take(MEMBERS_MAX) {
         let facts = operation.facts;
+        if let Some(slot) = facts.slot.filter(|_| !callback) {
+            let client = link.ends[usize::from(waiting.pending.direction)].ip;
+            output.slots.request(slot.session, slot.slot, client, waiting.pending.first.time_ns);
+        }
         match (operation.code, facts.handle, facts.name) {
             _ if callback => {}
             (OP_PUTFH, Some(handle), _) => current = handles.object(handle, &mut output.names),
@@ -151,7 +161,10 @@ pub(super) fn pair<S: Sink>(
     let callback = rpc::is_transient(waiting.program);
     let reply = results.map(|bytes| if callback { CompoundReply::callback(bytes) } else { CompoundReply::new(bytes) });
     let mut members = match &reply {
-        Some(reply) => answered(waiting, reply, answer, handles, output),
+        Some(reply) => {
+            free_slot(reply, answer, link, output);
+            answered(waiting, reply, answer, handles, output)
+        }
         None => Vec::new(),
     };
     if answer.status.is_none() && answer.outcome == Outcome::Succeeded {
@@ -187,6 +200,16 @@ pub(super) fn pair<S: Sink>(
         let counted = position == Some(member.position);
         let own = Answer { bytes: answer.bytes.filter(|_| counted), ..*own };
         output.pair_member(link, Some(id), &member.pending(&waiting.pending, counted), &own);
+    }
+}
+
+/// The slot of a compound is free again: SEQUENCE is its first operation.
+#[inline]
+fn free_slot<S: Sink>(reply: &CompoundReply<'_>, answer: &Answer, link: &ConnectionContext, output: &mut Output<S>) {
+    let facts = reply.operations().next().map(|operation| operation.facts);
+    if let Some((slot, target)) = facts.and_then(|facts| Some((facts.slot?, facts.target_slot?))) {
+        let times = (answer.first.time_ns, link.to_client_ns);
+        output.slots.response(slot.session, slot.slot, Some(target), times);
     }
 }
 

@@ -42,6 +42,8 @@ impl Bench {
             resent: Default::default(),
             one_way: 0,
             jumped_at: 0,
+            unfinished: Default::default(),
+            slots: Default::default(),
         };
         let link = ConnectionContext {
             connection: 0,
@@ -51,6 +53,7 @@ impl Bench {
             breaks: [0; 2],
             resent_to: [0; 2],
             to_client_ns: 0,
+            closed: None,
             datagrams: false,
             from_start: true,
             begins_late: false,

@@ -17,6 +17,8 @@ use crate::text::{duration, size};
 
 /// Minimum round trip of a far client, as a multiple of the median of the other clients'.
 const FAR_TIMES: f64 = 5.0;
+/// Minimum round trip of a client with many small requests or requests for missing names, s: it could avoid most round trips.
+const AVOIDABLE_TRIP_S: f64 = 0.001;
 /// A procedure with at least this fraction of a far client's requests is named.
 const MOST_REQUESTS: f64 = 0.5;
 /// Maximum mean size of reads and writes that are named, bytes.
@@ -116,7 +118,9 @@ fn far(evidence: &Evidence<'_>, waited_s: f64) -> Option<(Found, IpAddr)> {
         let usual_s = *others.get(others.len().checked_sub(1)? / 2)?;
         let client = Client::of(evidence, tallies, path.client)?;
         let (hidden_s, cost_s) = cost_s(&client, trip_s);
-        let is_far = trip_s >= ROUND_TRIP_S && trip_s >= FAR_TIMES * usual_s;
+        // A shorter round trip matters to a client that waits for it again and again, which it could avoid.
+        let is_avoidable = || trip_s >= AVOIDABLE_TRIP_S && !asks_for(tallies, path.client).is_empty();
+        let is_far = trip_s >= FAR_TIMES * usual_s && (trip_s >= ROUND_TRIP_S || is_avoidable());
         let is_felt = cost_s >= ROUND_TRIP_TIME * client.time_s && cost_s * 1e9 >= evidence.least_ns();
         (is_far && is_felt).then_some((cost_s, hidden_s, trip_s, usual_s, others.len(), path.client, client))
     });
@@ -230,6 +234,12 @@ fn narrow(evidence: &Evidence<'_>, waited_s: f64) -> Option<(Found, Vec<IpAddr>)
         .map(|one| format!("{} ({:.1} Mbit/s)", one.client, one.bytes_per_s * 8.0 / 1e6))
         .collect();
     let more = if all.len() > NAMED { format!(" and {} more", all.len() - NAMED) } else { String::new() };
+    // The data are those of writes, or of reads.
+    let operation = [Operation::Write, Operation::Read][at].label();
+    let look = |found: Found| match &all[..] {
+        [one] => found.look(operation, "path").only("--client", one.client.to_string()),
+        _ => found.look(operation, "client"),
+    };
     let whose = clients::all_of(evidence, &all.iter().map(|one| one.client).collect());
     let whose = whose.unwrap_or_else(|| if all.len() == 1 { "client" } else { "clients" }.to_owned());
     if hidden_s >= HIDDEN * cost_s {
@@ -250,7 +260,7 @@ fn narrow(evidence: &Evidence<'_>, waited_s: f64) -> Option<(Found, Vec<IpAddr>)
             duration(cost_s),
             duration(cost_s - hidden_s),
         );
-        let found = Found::new(Kind::Mechanism, Rule::NarrowPath, None, text).explaining(share).inferred();
+        let found = look(Found::new(Kind::Mechanism, Rule::NarrowPath, None, text).explaining(share).inferred());
         return Some((found, all.into_iter().map(|one| one.client).collect()));
     }
     let (what, doing, sender) = match at {
@@ -272,6 +282,6 @@ fn narrow(evidence: &Evidence<'_>, waited_s: f64) -> Option<(Found, Vec<IpAddr>)
         duration(cost_s),
         percent(share),
     );
-    let found = Found::new(Kind::Mechanism, Rule::NarrowPath, Some(share), text).inferred();
+    let found = look(Found::new(Kind::Mechanism, Rule::NarrowPath, Some(share), text).inferred());
     Some((found, all.into_iter().map(|one| one.client).collect()))
 }

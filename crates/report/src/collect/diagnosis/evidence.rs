@@ -17,6 +17,10 @@ const FELT_TIME: f64 = 0.05;
 /// Minimum total of the additional waiting, ns; `FELT_TIME` if that is less.
 const FELT_SUM_NS: f64 = 1e9;
 
+/// Minimum factor between geometric means, and standard errors of it that chance may make.
+const CLEAR_TIMES: f64 = 2.0;
+const CLEAR_ERRORS: f64 = 3.0;
+
 /// The input of the rules.
 pub(in crate::collect) struct Evidence<'e> {
     pub(in crate::collect) findings: &'e Findings,
@@ -48,6 +52,12 @@ impl Evidence<'_> {
     /// Minimum total of the clients' additional waiting for a cause, ns.
     pub(super) fn least_ns(&self) -> f64 {
         self.elapsed_ns().map_or(FELT_SUM_NS, |elapsed_ns| FELT_SUM_NS.min(FELT_TIME * elapsed_ns))
+    }
+
+    /// Whether a difference is more than chance among so few requests: their geometric means differ by twice, and by three standard errors
+    /// if a request's time is usually within a factor of e of the others.
+    pub(super) fn is_clear(excess: &Excess) -> bool {
+        excess.typical >= CLEAR_TIMES * (CLEAR_ERRORS / (excess.count.max(1) as f64).sqrt()).exp()
     }
 
     /// Whether the additional waiting is relevant: per request, in total, and compared with all other waiting.

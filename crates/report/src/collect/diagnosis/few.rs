@@ -46,6 +46,14 @@ impl Few<'_> {
         };
         self.share <= ALMOST * share && self.alike.iter().all(is_error)
     }
+
+    /// Whether all of them are transfers of the client that a filter selects.
+    pub(super) fn are_transfers_of(&self, only: Option<&(&'static str, String)>) -> bool {
+        let Some((_, client)) = only.filter(|(flag, _)| *flag == "--client") else { return false };
+        let is_its =
+            |one: &&Slow| one.client.rsplit_once(':').is_some_and(|(ip, _)| ip.trim_matches(['[', ']']) == client);
+        self.alike.iter().all(|one| is_its(one) && is_transfer(one))
+    }
 }
 
 /// The few slow requests, where there are some.
@@ -108,9 +116,13 @@ pub(super) fn sentence(evidence: &Evidence<'_>, few: &Few<'_>) -> Option<Found> 
 /// Whether a request only takes as long as its data needs at a normal rate: the mean size of such requests for its file.
 fn is_large(evidence: &Evidence<'_>, slow: &Slow) -> bool {
     let took_s = slow.headline_s(evidence.findings.headline);
-    let is_transfer = slow.service_time_s.is_some_and(|service_s| service_s <= (1.0 - TRANSFER) * slow.response_time_s);
     let fair_s = payload_of(evidence, slow).unwrap_or(0.0) / FAIR_BYTES_PER_S;
-    is_transfer && took_s - fair_s < FEW_FELT_S
+    is_transfer(slow) && took_s - fair_s < FEW_FELT_S
+}
+
+/// Whether most of its time was sending and receiving.
+fn is_transfer(slow: &Slow) -> bool {
+    slow.service_time_s.is_some_and(|service_s| service_s <= (1.0 - TRANSFER) * slow.response_time_s)
 }
 
 /// How many bytes a request carries: the mean of such requests for its path.

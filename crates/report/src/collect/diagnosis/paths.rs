@@ -145,7 +145,9 @@ fn slowest<'t>(evidence: &Evidence<'t>, tallies: &'t Tallies) -> Option<SlowPath
             let within = || walks.iter().filter(|walk| walk.number == number);
             let rows: Vec<&PathRow> = within().map(|walk| &noted.rows[walk.row as usize]).collect();
             let mine = sum_of(rows.iter().copied());
-            let excess = mine.slower_than(&all.without(&mine)).filter(|excess| evidence.is_felt(excess));
+            let excess = mine
+                .slower_than(&all.without(&mine))
+                .filter(|excess| evidence.is_felt(excess) && Evidence::is_clear(excess));
             if let Some((excess, walk)) = excess.zip(within().next()) {
                 let row = &noted.rows[walk.row as usize];
                 let path = noted.path(row)[..walk.end as usize].to_owned();

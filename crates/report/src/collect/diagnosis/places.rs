@@ -1,6 +1,6 @@
 //! A client, server or share whose requests take longer than those of others.
 
-use std::collections::HashMap;
+use std::collections::{BTreeSet, HashMap};
 use std::net::IpAddr;
 
 use plimsoll_model::{Endpoint, Symbol};
@@ -110,7 +110,7 @@ impl<'t> All<'t> {
             Place::Client(ip) => self.crowding(ip),
             _ => 1.0,
         };
-        (is_felt && excess.times() >= SLOW_MEAN * crowd).then_some(excess)
+        (is_felt && Evidence::is_clear(&excess) && excess.times() >= SLOW_MEAN * crowd).then_some(excess)
     }
 
     /// Whether a place differs from the others of its kind without the requests of another place.
@@ -221,6 +221,11 @@ pub(super) fn sentence(evidence: &Evidence<'_>, slow: &SlowPlace) -> Found {
         )
     });
     let share = excess.whole_ns / waited_ns;
+    if let Some(text) = address(evidence, slow, share) {
+        let found = Found::new(Kind::Place, slow.place.rule(), Some(share), text).explaining(excess.ns() / waited_ns);
+        let found = found.look(excess.operation.label(), "client").only("--server", slow.place.name(evidence));
+        return found;
+    }
     let text = format!(
         "Requests of {word} {} are slow: {} took {} on average ({}), {} as long as for the other {} ({}). {}All its requests \
         are {} of all waiting.{also}{same}",
@@ -241,6 +246,40 @@ pub(super) fn sentence(evidence: &Evidence<'_>, slow: &SlowPlace) -> Found {
     };
     let found = Found::new(Kind::Place, slow.place.rule(), Some(share), text);
     found.explaining(excess.ns() / waited_ns).look(excess.operation.label(), by).only(flag, slow.place.name(evidence))
+}
+
+/// The sentence about one of several addresses of the same server: sessions use all of them.
+fn address(evidence: &Evidence<'_>, slow: &SlowPlace, share: f64) -> Option<String> {
+    let Place::Server(server) = slow.place else { return None };
+    let own = server.to_string();
+    let sessions = &evidence.findings.channels.as_ref()?.sessions;
+    let with_it = sessions.iter().filter(|session| session.channels.iter().any(|channel| channel.server == own));
+    let all: BTreeSet<&str> =
+        with_it.flat_map(|session| &session.channels).map(|channel| channel.server.as_str()).collect();
+    let is_other = |key: &PlaceKey| key.server != server && !all.contains(key.server.to_string().as_str());
+    if all.len() < 2 || evidence.tallies?.places().iter().any(|place| is_other(&place.key)) {
+        return None;
+    }
+    let excess = &slow.excess;
+    let others: Vec<&str> = all.iter().filter(|one| **one != own).copied().collect();
+    let is_path = excess.service_share.is_some_and(|service| service <= 1.0 - MOST);
+    Some(format!(
+        "Connections to the address {own} are slow: {} took {} on average ({}), {} as long as over {} ({}), {} of the same server, which the \
+         same sessions use. {}All requests to this address are {} of all waiting. {}",
+        excess.operation.label(),
+        duration(excess.mean_ns / 1e9),
+        plural(excess.count, "request"),
+        times(excess.times()),
+        others.join(", "),
+        duration(excess.others_ns / 1e9),
+        if others.len() == 1 { "another address" } else { "other addresses" },
+        difference(excess),
+        percent(share),
+        match is_path {
+            true => "The network path to this address is slow or narrow, not the server.",
+            false => "Check this network path and the network interface of the server.",
+        },
+    ))
 }
 
 /// States that a client's time is receiving, if that is certain: it has most of the waiting, and nearly all of the waiting is receiving,

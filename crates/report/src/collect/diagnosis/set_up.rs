@@ -55,7 +55,14 @@ pub(super) fn slow(evidence: &Evidence<'_>, waited_s: f64) -> Option<Found> {
     let (first, sum_s) = (slow.first()?, slow.iter().map(|row| row.waited_s).sum::<f64>());
     let count: u64 = slow.iter().map(|row| row.count).sum();
     let share = sum_s / waited_s;
-    let are_others_quick = others >= OTHERS_LEAST && usual_s * 1e9 < SLOW_NS;
+    // Another operation that is slow as well, and of which clients wait longer, is the cause.
+    let is_slower = |row: &OperationRow| {
+        let is_slow =
+            row.headline_time().is_some_and(|times| times.count >= OTHERS_LEAST && times.mean_s * 1e9 >= SLOW_NS);
+        row.parent.is_none() && !is_of_session(row) && is_slow && row.waited_s > sum_s
+    };
+    let are_others_quick =
+        others >= OTHERS_LEAST && usual_s * 1e9 < SLOW_NS && !findings.operations.iter().any(is_slower);
     let is_cause = share >= CAUSE_SHARE && sum_s * 1e9 >= evidence.least_ns();
     if !are_others_quick || !is_cause || slow.len() == 1 && first.count < ALONE_LEAST {
         return None;

@@ -1,10 +1,14 @@
-//! A period in which the server answered no client.
+//! Periods in which the server answered no client.
 
-use std::collections::{BTreeSet, HashSet};
+use std::collections::BTreeSet;
+use std::net::IpAddr;
+
+use plimsoll_model::Symbol;
+use plimsoll_stats::tallies::Long;
 
 use super::super::counts::plural;
 use super::{CAUSE_SHARE, Evidence, Found, Kind, percent};
-use crate::findings::{Rule, Slow};
+use crate::findings::Rule;
 use crate::instant;
 use crate::text::duration;
 
@@ -16,67 +20,105 @@ const SILENT_BINS: usize = 4;
 const WAITED_PART: f64 = 0.5;
 /// Minimum number of clients that waited, and of files or directories: fewer may wait for an object that only they use.
 const SILENT_LEAST: usize = 2;
+/// Minimum length of further silences, as a fraction of the longest.
+const ALIKE: f64 = 0.5;
+/// From this number of silences on, their interval is said if all intervals differ from the median by this fraction at most.
+const REGULAR_LEAST: usize = 3;
+const REGULAR: f64 = 0.2;
 
-/// The longest time without an answer while several clients waited for several things. Requests that wait for another client, as
-/// opens do for a lease, do not show that the server was silent: `is_explained` says which.
-pub(super) fn silence(evidence: &Evidence<'_>, waited_s: f64, is_explained: impl Fn(&Slow) -> bool) -> Option<Found> {
-    let (findings, series) = (evidence.findings, &evidence.findings.series);
+/// A silence.
+struct Silence<'l> {
+    from_ns: i64,
+    to_ns: i64,
+    held: Vec<&'l Long>,
+    clients: BTreeSet<IpAddr>,
+    waited_ns: f64,
+}
+
+impl Silence<'_> {
+    fn lasted_ns(&self) -> u64 {
+        self.to_ns.abs_diff(self.from_ns)
+    }
+}
+
+/// Times without an answer while several clients waited for several things. Requests that wait for another client, as opens do for a
+/// lease, do not show that the server was silent: `is_explained` says which.
+pub(super) fn silence(evidence: &Evidence<'_>, is_explained: impl Fn(&Long) -> bool) -> Option<Found> {
     // With a filter, other requests may have been answered.
-    if !findings.source.filters.is_empty() {
+    let tallies = evidence.tallies.filter(|_| evidence.findings.source.filters.is_empty())?;
+    let long: Vec<&Long> = tallies.long().noted().iter().filter(|one| !is_explained(one)).collect();
+    let gaps = gaps(&evidence.findings.series.operations);
+    let mut all: Vec<Silence<'_>> = gaps.into_iter().filter_map(|gap| of_gap(evidence, gap, &long)).collect();
+    let longest = all.iter().map(Silence::lasted_ns).max()?;
+    all.retain(|one| one.lasted_ns() as f64 >= ALIKE * longest as f64);
+    let share = all.iter().map(|one| one.waited_ns).sum::<f64>() / evidence.waited_ns();
+    if !(CAUSE_SHARE..=1.0).contains(&share) {
         return None;
     }
-    let (first, behind) = longest_gap(&series.operations)?;
-    let lasted_s = (behind - first) as f64 * series.bin_s;
-    if behind - first < SILENT_BINS || lasted_s < SILENT_S {
-        return None;
-    }
-    let at = |bin: usize| series.start_ns.checked_add((bin as f64 * series.bin_s * 1e9) as i64);
-    let (from, to) = (at(first)?, at(behind)?);
-    let latest = to.saturating_sub((WAITED_PART * lasted_s * 1e9) as i64);
-    // The members of a compound are waited for together.
-    let mut messages = HashSet::new();
-    // A request sent long before may be slow itself, because others were answered meanwhile.
-    let earliest = from.saturating_sub((WAITED_PART * lasted_s * 1e9) as i64);
-    let held: Vec<&Slow> = findings
-        .slowest
-        .iter()
-        .filter(|one| {
-            (earliest..=latest).contains(&one.at_ns)
-                && one.at_ns.saturating_add((one.response_time_s * 1e9) as i64) >= to
-        })
-        .filter(|one| !is_explained(one))
-        .filter(|one| messages.insert((&one.client, one.at_ns, one.response_time_s.to_bits())))
-        .collect();
-    let clients: BTreeSet<&str> = held.iter().filter_map(|one| one.client.rsplit_once(':').map(|(ip, _)| ip)).collect();
-    let paths: BTreeSet<&str> = held.iter().filter_map(|one| one.path.as_deref()).collect();
-    // The part of their waiting within that time.
-    let within_s =
-        |one: &&Slow| (to.saturating_sub(one.at_ns.max(from)) as f64 / 1e9).min(one.headline_s(findings.headline));
-    let held_s: f64 = held.iter().map(within_s).sum();
-    let share = held_s / waited_s;
-    if clients.len() < SILENT_LEAST || paths.len() < SILENT_LEAST || !(CAUSE_SHARE..=1.0).contains(&share) {
-        return None;
-    }
+    let held: usize = all.iter().map(|one| one.held.len()).sum();
+    let clients: BTreeSet<IpAddr> = all.iter().flat_map(|one| one.clients.iter().copied()).collect();
     let text = format!(
-        "The server sent no response for {} from {} on, while at least {} of {} waited, {} of all waiting.",
-        duration(lasted_s),
-        instant::second(from),
-        // Those that came later waited as well, and the list of the slowest may be too short.
-        plural(held.len() as u64, "request"),
+        "The server sent no response {}, while at least {} of {} waited, {} of all waiting.",
+        when(&all, longest),
+        // Those that came later waited as well, and the list of long requests may be too short.
+        plural(held as u64, "request"),
         plural(clients.len() as u64, "client"),
         percent(share),
     );
     Some(Found::new(Kind::Explanation, Rule::Burst, Some(share), text))
 }
 
-/// The longest run of bins without an answer, between two with one.
-fn longest_gap(operations: &[u64]) -> Option<(usize, usize)> {
-    let mut longest: Option<(usize, usize)> = None;
-    let mut last = None;
-    for (bin, _) in operations.iter().enumerate().filter(|(_, count)| **count > 0) {
-        let gap = last.map(|last: usize| (last + 1, bin));
-        longest = longest.into_iter().chain(gap).max_by_key(|(first, behind)| behind - first);
-        last = Some(bin);
+/// How often, how long, and when.
+fn when(all: &[Silence<'_>], longest_ns: u64) -> String {
+    let Some(first) = all.first() else { return String::new() };
+    let longest = duration(longest_ns as f64 / 1e9);
+    if all.len() == 1 {
+        return format!("for {longest} from {} on", instant::second(first.from_ns));
     }
-    longest
+    let shortest = duration(all.iter().map(Silence::lasted_ns).min().unwrap_or(0) as f64 / 1e9);
+    let mut intervals: Vec<u64> = all.windows(2).map(|pair| pair[1].from_ns.abs_diff(pair[0].from_ns)).collect();
+    intervals.sort_unstable();
+    let median = intervals.get(intervals.len() / 2).copied().unwrap_or(0) as f64;
+    let are_even = intervals.iter().all(|one| (*one as f64 - median).abs() <= REGULAR * median);
+    let every = match all.len() >= REGULAR_LEAST && are_even {
+        true => format!(", about every {}", duration(median / 1e9)),
+        false => String::new(),
+    };
+    let lasted = if shortest == longest { longest } else { format!("{shortest} to {longest}") };
+    let last = all.last().map_or(first.from_ns, |one| one.from_ns);
+    format!(
+        "{}, for {lasted} each time{every}, from {} to {}",
+        plural(all.len() as u64, "time"),
+        instant::second(first.from_ns),
+        instant::second(last)
+    )
+}
+
+/// The silence in bins without an answer, if clients waited for its end.
+fn of_gap<'l>(evidence: &Evidence<'_>, (first, behind): (usize, usize), long: &[&'l Long]) -> Option<Silence<'l>> {
+    let series = &evidence.findings.series;
+    let lasted_s = (behind - first) as f64 * series.bin_s;
+    if behind - first < SILENT_BINS || lasted_s < SILENT_S {
+        return None;
+    }
+    let at = |bin: usize| series.start_ns.checked_add((bin as f64 * series.bin_s * 1e9) as i64);
+    let (from_ns, to_ns) = (at(first)?, at(behind)?);
+    let part_ns = (WAITED_PART * lasted_s * 1e9) as i64;
+    // A request sent long before may be slow itself, because others were answered meanwhile.
+    let (earliest, latest) = (from_ns.saturating_sub(part_ns), to_ns.saturating_sub(part_ns));
+    let is_held = |one: &&Long| (earliest..=latest).contains(&one.span_ns.0) && one.span_ns.1 >= to_ns;
+    let held: Vec<&Long> = long.iter().copied().filter(is_held).collect();
+    let clients: BTreeSet<IpAddr> = held.iter().map(|one| one.client).collect();
+    let paths: BTreeSet<Symbol> = held.iter().map(|one| one.path).filter(|path| path.is_some()).collect();
+    // The part of their waiting within that time.
+    let within_ns = |one: &&Long| to_ns.abs_diff(one.span_ns.0.max(from_ns)).min(one.waited_ns) as f64;
+    let waited_ns = held.iter().map(within_ns).sum();
+    let is_silence = clients.len() >= SILENT_LEAST && paths.len() >= SILENT_LEAST;
+    is_silence.then_some(Silence { from_ns, to_ns, held, clients, waited_ns })
+}
+
+/// The runs of bins without an answer, between two with one.
+fn gaps(operations: &[u64]) -> Vec<(usize, usize)> {
+    let answered: Vec<usize> = (0..operations.len()).filter(|&bin| operations[bin] > 0).collect();
+    answered.windows(2).map(|pair| (pair[0] + 1, pair[1])).filter(|(first, behind)| first < behind).collect()
 }

@@ -14,8 +14,11 @@ mod places;
 mod restart;
 mod rhythm;
 mod set_up;
+mod slots;
 mod times;
 mod unanswered;
+mod unfinished;
+mod unopened;
 
 use super::super::rows::without_numbers;
 use super::*;

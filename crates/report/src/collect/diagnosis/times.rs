@@ -15,6 +15,8 @@ use crate::text::duration;
 
 /// Minimum fraction of all waiting in one bin of the series, for a burst.
 const BURST_SHARE: f64 = 0.25;
+/// Minimum mean time of requests that set connections up, ns: users do not notice a shorter single request (R. B. Miller, 1968).
+const SET_UP_NS: f64 = 100_000_000.0;
 /// Maximum length of that bin, as a fraction of the time.
 const BURST_TIME: f64 = 0.1;
 /// A client that has this part of the requests in a queue is named.
@@ -57,7 +59,11 @@ pub(super) fn slow_interval(evidence: &Evidence<'_>) -> Option<Found> {
     let share = excess.whole_ns / evidence.waited_ns();
     let explains = excess.ns() / evidence.waited_ns();
     // A client with more outstanding requests waits longer for each.
-    if !evidence.is_felt(&excess) || excess.times() < SLOW_MEAN * slow.load.max(1.0) {
+    if !evidence.is_felt(&excess) || !Evidence::is_clear(&excess) || excess.times() < SLOW_MEAN * slow.load.max(1.0) {
+        return None;
+    }
+    // Connections are set up together, when clients begin, and each only once.
+    if excess.operation == Operation::Session && excess.mean_ns < SET_UP_NS {
         return None;
     }
     let (from, to) = (course.begins_ns(first)?, course.begins_ns(behind)?);

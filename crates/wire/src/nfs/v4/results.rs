@@ -8,6 +8,7 @@ use super::arguments::{
 use super::operation::{FIRST, ILLEGAL};
 use crate::nfs::layout::Field::{
     Bitmap, Chain, Choice, Count, Count64, Handle, List, Name, Opaque, Optional, Payload, Skip, Slot, Stable,
+    TargetSlot,
 };
 use crate::nfs::layout::{Field, Layout, Otherwise};
 
@@ -131,7 +132,7 @@ pub(super) static LAYOUTS: [(u32, Layout); 73] = [
     (50, &[WORD, STATEID, List(&[LONG, LONG, WORD, WORD, Opaque])]),
     (51, &[Optional(&[STATEID])]),
     (52, SECURITY),
-    (53, &[Slot, WORD, WORD, WORD]),
+    (53, &[Slot, WORD, TargetSlot, WORD]),
     (54, &[Opaque]),
     (55, &[List(&[WORD])]),
     (56, &[DELEGATION]),

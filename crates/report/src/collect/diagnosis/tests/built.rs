@@ -1,6 +1,6 @@
 //! Traffic made of transactions, as rules see it.
 
-use plimsoll_model::{Coverage, Endpoint, Names, Outcome, Procedure, Protocol, Transaction};
+use plimsoll_model::{Coverage, Endpoint, Names, Outcome, Procedure, Protocol, Symbol, Transaction};
 use plimsoll_stats::{Options, Statistics};
 use plimsoll_testkit::transaction;
 
@@ -41,6 +41,11 @@ impl Traffic {
     /// A request of a client to a share of a server (\\serverN\name), with this duration.
     pub(super) fn request(&mut self, procedure: Procedure, client: u8, share: &str, path: &str, took_ns: i64) {
         self.changed(procedure, client, share, path, took_ns, |_| ());
+    }
+
+    /// A name.
+    pub(super) fn name(&mut self, name: &str) -> Symbol {
+        self.names.intern(name)
     }
 
     /// A pause without requests.

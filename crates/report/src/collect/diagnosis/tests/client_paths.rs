@@ -32,6 +32,23 @@ fn with_far_client(to_client_ns: u64, every_ns: i64) -> Traffic {
 }
 
 #[test]
+fn a_client_that_asks_for_little_again_and_again_is_far_at_a_shorter_distance() {
+    let near = |bytes: u64| {
+        let mut traffic = Traffic::new();
+        for i in 0..450 {
+            let small = |t: &mut Transaction| t.payload_bytes = Some(bytes);
+            traffic.changed(read(), 1 + (i % 3) as u8, DATA, "f", MS / 5, small);
+            traffic.pause(MS * 3 / 2);
+        }
+        traffic.coverage.client_paths = vec![path(1, 100_000), path(2, 4_000_000), path(3, 200_000)];
+        traffic
+    };
+    let text = near(512).first(Rule::FarClient);
+    assert!(text.contains("its shortest round trip is 4.00 ms") && text.contains("100 % are reads of 512 B"), "{text}");
+    assert!(!near(65_536).rules().contains(&Rule::FarClient), "large reads");
+}
+
+#[test]
 fn a_client_that_is_far_away_is_named_with_both_round_trips() {
     let text = with_far_client(90_000_000, 150 * MS).first(Rule::FarClient);
     assert!(

@@ -138,6 +138,54 @@ fn a_server_is_named_where_its_requests_are_those_of_a_share() {
     assert!(!traffic.rules().contains(&Rule::SlowShare));
 }
 
+fn binding() -> Procedure {
+    Procedure::all().find(|procedure| procedure.is_smb2_binding()).unwrap()
+}
+
+#[test]
+fn an_address_of_a_server_is_no_other_server() {
+    let traffic = |session: Option<u64>| {
+        let mut traffic = Traffic::new();
+        for i in 0..600 {
+            // The share is the same; its name here only selects the address.
+            let (share, took) = if i % 3 == 0 { (r"\\server2\a", 15 * MS) } else { (r"\\server1\a", MS) };
+            let name = traffic.name(r"\\files\a");
+            // The second connection is bound to the session.
+            if i == 0 {
+                traffic.changed(binding(), 1, share, "", MS, |t| t.session = session);
+            }
+            traffic.changed(read(), 1, share, "f", took, |t| {
+                (t.session, t.share) = (session, name);
+                t.timeline.response_first = t.timeline.request_last;
+            });
+        }
+        traffic
+    };
+    let text = traffic(Some(7)).first(Rule::SlowServer);
+    assert!(
+        text.starts_with("Connections to the address 10.0.1.50:445 are slow: read took 15.0 ms on average (200 requests), 15 times as long as over 10.0.1.49:445 (1.00 ms), another address of the same server"),
+        "{text}"
+    );
+    assert!(text.ends_with("The network path to this address is slow or narrow, not the server."), "{text}");
+    assert!(traffic(None).first(Rule::SlowServer).starts_with("Requests of server 10.0.1.50:445 are slow"));
+}
+
+#[test]
+fn few_requests_that_vary_much_do_not_make_a_client_slow() {
+    let three_clients = |factor: i64| {
+        let mut traffic = Traffic::new();
+        for i in 0..66i64 {
+            let client = (i % 3) as u8;
+            // From 1 ms to 64 ms: each is as likely.
+            let took = (MS << (i / 3 % 7)) * if client == 1 { factor } else { 1 };
+            traffic.request(read(), client, DATA, &format!("f{}", i % 5), took);
+        }
+        traffic
+    };
+    assert!(!three_clients(3).rules().contains(&Rule::SlowClient), "three times as long may be chance");
+    assert!(three_clients(8).rules().contains(&Rule::SlowClient), "{:#?}", three_clients(8).diagnosis());
+}
+
 #[test]
 fn a_directory_is_slow_for_everybody() {
     let traffic = reads(|_, share, dir| if dir == 3 && share == DATA { 9 * MS } else { MS });

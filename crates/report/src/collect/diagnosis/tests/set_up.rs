@@ -59,3 +59,12 @@ fn the_client_is_named_where_others_connect_quickly() {
     let text = traffic.first(Rule::SlowSetUp);
     assert!(text.starts_with("Setting up connections is slow for client 10.0.0.9, and nothing else"), "{text}");
 }
+
+#[test]
+fn a_slow_set_up_is_no_cause_where_clients_wait_longer_for_something_that_is_slow_too() {
+    let mut traffic = connected(3, 120, 1, MS);
+    let flush = of(7);
+    (0..100).for_each(|i| traffic.request(flush, 1 + (i % 3) as u8, DATA, &format!("f{}", i % 20), 40 * MS));
+    assert!(connected(3, 120, 1, MS).rules().contains(&Rule::SlowSetUp));
+    assert!(!traffic.rules().contains(&Rule::SlowSetUp), "{:#?}", traffic.diagnosis());
+}

@@ -227,6 +227,35 @@ fn stopped_for(procedure: Procedure, silence_ns: i64, path: impl Fn(i64) -> Stri
     traffic
 }
 
+/// Work of four clients, during which nothing is answered so many times, for 900 ms each, at these distances.
+fn pausing(distances_ms: &[i64]) -> Traffic {
+    let mut traffic = Traffic::new();
+    for (at, distance) in distances_ms.iter().enumerate() {
+        (0..distance / 4).for_each(|i| traffic.request(read(), (i % 4) as u8, DATA, &format!("f{i}"), 4 * MS));
+        for client in 0..4 {
+            let took = if client == 0 { 900 * MS } else { MS / 10 };
+            traffic.changed(read(), client, DATA, &format!("g{at}{client}"), took, |t| {
+                let began = t.timeline.response_last.map(|end| end - 900 * MS);
+                (t.timeline.request_first, t.timeline.request_last) = (began, began);
+            });
+        }
+    }
+    (0..300).for_each(|i| traffic.request(read(), (i % 4) as u8, DATA, &format!("f{i}"), 4 * MS));
+    traffic
+}
+
+#[test]
+fn several_silences_are_said_with_their_number_and_interval() {
+    let text = pausing(&[3_000; 5]).first(Rule::Burst);
+    assert!(
+        text.starts_with("The server sent no response 5 times, for ") && text.contains("each time, about every 3."),
+        "{text}"
+    );
+    assert!(text.contains("while at least 20 requests of 4 clients waited"), "{text}");
+    let text = pausing(&[3_000, 6_000, 1_500, 5_000]).first(Rule::Burst);
+    assert!(text.starts_with("The server sent no response 4 times") && !text.contains("about every"), "{text}");
+}
+
 /// Two clients wait for different slow files, two are answered all the time, and then all pause for 400 ms.
 fn overtaken() -> Traffic {
     let mut traffic = Traffic::new();

@@ -1,0 +1,59 @@
+//! Connections with requests that got no response.
+
+use std::net::IpAddr;
+
+use serde::{Deserialize, Serialize};
+
+use crate::{Endpoint, Procedure, Symbol};
+
+/// What ended the wait for responses.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
+pub enum WaitEnd {
+    /// The server ended the connection, by FIN or RST, before the client did.
+    Server,
+    /// The client did.
+    Client,
+    /// The capture ended.
+    Capture,
+}
+
+impl WaitEnd {
+    /// All of them.
+    pub const ALL: [WaitEnd; 3] = [WaitEnd::Server, WaitEnd::Client, WaitEnd::Capture];
+}
+
+/// A connection with requests that got no response. The capture lost nothing that could be the responses. Long-lived requests do not count.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Unfinished {
+    /// The server.
+    pub server: Endpoint,
+    /// The client.
+    pub client: IpAddr,
+    /// What ended the wait,
+    pub end: WaitEnd,
+    /// and when, ns.
+    pub end_ns: i64,
+    /// The requests.
+    pub requests: u64,
+    /// When the first of them was sent, ns.
+    pub first_ns: i64,
+    /// When the last of them was sent, ns.
+    pub last_ns: i64,
+    /// The last one: its procedure,
+    pub procedure: Procedure,
+    /// its share,
+    pub share: Symbol,
+    /// and its path.
+    pub path: Symbol,
+}
+
+impl Unfinished {
+    /// Adds another request of the same connection.
+    pub fn add(&mut self, other: &Unfinished) {
+        let (requests, first_ns) = (self.requests.saturating_add(other.requests), self.first_ns.min(other.first_ns));
+        if other.last_ns >= self.last_ns {
+            *self = *other;
+        }
+        (self.requests, self.first_ns) = (requests, first_ns);
+    }
+}

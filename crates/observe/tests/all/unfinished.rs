@@ -1,0 +1,89 @@
+//! Requests and connections to which the server does not respond, and sessions without a free slot.
+
+use plimsoll_model::{Coverage, WaitEnd};
+use plimsoll_testkit::{Link, Side, Tcp, Traffic, nbss, smb2};
+
+use crate::waiting::{MS, coverage};
+
+/// A request with a response, one without, and then the end of the connection, or of the capture.
+fn ended(by: Option<(Side, bool)>) -> Coverage {
+    let (mut traffic, mut tcp) = (Traffic::new(Link::Ethernet), Tcp::between_ports(700, 445));
+    traffic.send(&mut tcp, Side::Client, &nbss(&smb2::echo(1).bytes()));
+    traffic.send(&mut tcp, Side::Server, &nbss(&smb2::echoed(1).bytes()));
+    traffic.send(&mut tcp, Side::Client, &nbss(&smb2::read(2, smb2::file(1), 3_000).bytes()));
+    traffic.time_ns += 100 * MS;
+    match by {
+        Some((side, true)) => traffic.tcp(&tcp.rst(side)),
+        Some((side, false)) => traffic.tcp(&tcp.fin(side)),
+        None => {}
+    }
+    coverage(&traffic)
+}
+
+#[test]
+fn a_request_without_a_response_is_noted_with_the_end_that_ended_its_connection() {
+    let ends = [
+        (Some((Side::Server, false)), WaitEnd::Server),
+        (Some((Side::Server, true)), WaitEnd::Server),
+        (Some((Side::Client, false)), WaitEnd::Client),
+        (None, WaitEnd::Capture),
+    ];
+    for (by, end) in ends {
+        let coverage = ended(by);
+        let [one] = coverage.unfinished[..] else { panic!("{by:?}: {:?}", coverage.unfinished) };
+        assert_eq!((one.end, one.requests, one.procedure.row().name), (end, 1, "READ"), "{by:?}");
+        assert_eq!(Some(one.end_ns), coverage.last_ns, "{by:?}");
+        assert!(end == WaitEnd::Capture || one.end_ns - one.first_ns >= 100 * MS, "{by:?}");
+    }
+}
+
+#[test]
+fn a_request_whose_response_may_be_lost_or_that_ends_a_session_is_not_noted() {
+    let (mut traffic, mut tcp) = (Traffic::new(Link::Ethernet), Tcp::between_ports(700, 445));
+    traffic.send(&mut tcp, Side::Client, &nbss(&smb2::echo(1).bytes()));
+    traffic.send(&mut tcp, Side::Server, &nbss(&smb2::echoed(1).bytes()));
+    traffic.send(&mut tcp, Side::Client, &nbss(&smb2::read(2, smb2::file(1), 3_000).bytes()));
+    // The capture lacks this one.
+    tcp.data(Side::Server, &nbss(&smb2::read_answer(2, &[7; 100]).bytes()));
+    traffic.tcp(&tcp.ack(Side::Client));
+    traffic.tcp(&tcp.fin(Side::Server));
+    assert_eq!(coverage(&traffic).unfinished, []);
+}
+
+/// The SYN of a connection to a port, sent again or not, and refused or not.
+fn syn(port: u16, is_again: bool, is_refused: bool) -> Coverage {
+    let (mut traffic, mut tcp) = (Traffic::new(Link::Ethernet), Tcp::between_ports(700, port));
+    let [syn, ..] = tcp.handshake();
+    traffic.tcp(&syn);
+    if is_again {
+        traffic.time_ns += 1_000 * MS;
+        traffic.tcp(&syn);
+    }
+    if is_refused {
+        traffic.tcp(&tcp.rst(Side::Server));
+    }
+    coverage(&traffic)
+}
+
+#[test]
+fn a_connection_is_not_opened_whose_syn_is_refused_or_sent_again() {
+    for (is_again, is_refused) in [(true, false), (false, true)] {
+        let coverage = syn(445, is_again, is_refused);
+        let [one] = coverage.unopened[..] else { panic!("{:?}", coverage.unopened) };
+        assert_eq!((one.server.port, one.refused, one.unanswered), (445, u64::from(is_refused), u64::from(is_again)));
+        assert_eq!(one.wait_ns >= 1_000 * MS as u64, is_again);
+    }
+    assert_eq!(syn(445, false, false).unopened, [], "the capture may end before the answer");
+    assert_eq!(syn(8_080, false, true).unopened, [], "no file server");
+}
+
+#[test]
+fn a_connection_that_was_opened_is_none_that_was_not() {
+    let (mut traffic, mut tcp) = (Traffic::new(Link::Ethernet), Tcp::between_ports(700, 445));
+    let [syn, answer, ack] = tcp.handshake();
+    traffic.tcp(&syn);
+    traffic.time_ns += 1_000 * MS;
+    traffic.all([&syn, &answer, &ack]);
+    traffic.tcp(&tcp.rst(Side::Server));
+    assert_eq!(coverage(&traffic).unopened, []);
+}

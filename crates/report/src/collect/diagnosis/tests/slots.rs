@@ -1,0 +1,39 @@
+//! Clients that use all slots of their sessions.
+
+use plimsoll_model::{Procedure, Protocol, SlotWaits};
+
+use super::built::{MS, Traffic};
+use crate::findings::Rule;
+
+/// Reads of two clients, 4 ms each; client 1 waited for slots so many times, for this part of the time of its sessions.
+fn with_waits(waits: u64, part: f64) -> Traffic {
+    let mut traffic = Traffic::new();
+    let read = Procedure::of(Protocol::Nfs4, 25);
+    (0..600).for_each(|i| traffic.request(read, u8::from(i % 4 > 0), "/data", &format!("f{}", i % 40), 4 * MS));
+    let sessions_ns = 2_400_000_000;
+    let wait_ns = (part * sessions_ns as f64) as u64;
+    traffic.coverage.slots =
+        vec![SlotWaits { client: [10, 0, 0, 1].into(), sessions: 2, slots: 4, waits, wait_ns, sessions_ns }];
+    traffic
+}
+
+#[test]
+fn a_client_that_uses_all_slots_is_said_with_their_number() {
+    let text = with_waits(400, 0.9).first(Rule::SlotsExhausted);
+    assert!(
+        text.starts_with(
+            "Client 10.0.0.1 ran out of slots: all 4 slots of each of 2 NFSv4.1 sessions were taken for 90 % of the time, and 400 times the \
+             client sent its next request as soon as one was free."
+        ),
+        "{text}"
+    );
+}
+
+#[test]
+fn a_client_that_uses_all_slots_now_and_then_is_not_limited_by_them() {
+    assert!(!with_waits(40, 0.9).rules().contains(&Rule::SlotsExhausted), "few times");
+    assert!(!with_waits(400, 0.4).rules().contains(&Rule::SlotsExhausted), "less than half of the time");
+    let mut filtered = with_waits(400, 0.9);
+    filtered.filters = vec!["--client 10.0.0.2".to_owned()];
+    assert!(!filtered.rules().contains(&Rule::SlotsExhausted), "another client");
+}

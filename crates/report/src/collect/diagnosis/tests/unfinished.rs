@@ -1,0 +1,96 @@
+//! Requests without a response.
+
+use plimsoll_model::{ClientPath, Endpoint, Restart, Unfinished, WaitEnd};
+
+use super::built::{MS, START_NS, Traffic, open, read};
+use crate::findings::Rule;
+
+const DATA: &str = r"\\server1\data";
+const SECOND: i64 = 1_000 * MS;
+
+/// Work of three clients for 12 s, and requests of client 2 without a response, each for a path, from a second to another one.
+fn without_response(end: WaitEnd, requests: &[(&str, i64, i64)]) -> Traffic {
+    let mut traffic = Traffic::new();
+    for i in 0..600 {
+        traffic.request([open(), read()][i % 2], 1 + (i % 3) as u8, DATA, &format!("f{}", i % 90), MS);
+        traffic.pause(19 * MS);
+    }
+    for &(path, from_s, to_s) in requests {
+        let one = Unfinished {
+            server: Endpoint { ip: [10, 0, 1, b'1'].into(), port: 445 },
+            client: [10, 0, 0, 2].into(),
+            end,
+            end_ns: START_NS + to_s * SECOND,
+            requests: 1,
+            first_ns: START_NS + from_s * SECOND,
+            last_ns: START_NS + from_s * SECOND,
+            procedure: read(),
+            share: traffic.name(DATA),
+            path: traffic.name(path),
+        };
+        traffic.coverage.unfinished.push(one);
+    }
+    let connections = 4 + requests.len() as u64;
+    traffic.coverage.client_paths = vec![ClientPath { connections, ..ClientPath::new([10, 0, 0, 2].into()) }];
+    traffic
+}
+
+const CRASHES: [(&str, i64, i64); 4] = [("a.dwg", 1, 1), ("a.dwg", 3, 3), ("a.dwg", 7, 7), ("a.dwg", 9, 9)];
+
+#[test]
+fn a_server_that_ends_connections_is_said_with_the_client_and_the_file() {
+    let text = without_response(WaitEnd::Server, &CRASHES).first(Rule::CutOff);
+    assert!(
+        text.starts_with(
+            r"Server 10.0.1.49:445 ended 4 connections of client 10.0.0.2 while requests waited, from 2023-11-14 22:13:21 UTC to 2023-11-14 22:13:29 UTC: 4 requests got no response. The last request on each of them was READ of a.dwg on share \\server1\data."
+        ),
+        "{text}"
+    );
+    let text = without_response(WaitEnd::Server, &[("a", 1, 1), ("b", 3, 3), ("c", 7, 7)]).first(Rule::CutOff);
+    assert!(text.contains("The last request on each of them was READ. Response times"), "{text}");
+}
+
+#[test]
+fn a_server_that_restarts_once_or_ends_a_connection_or_two_cuts_nobody_off() {
+    assert!(!without_response(WaitEnd::Server, &CRASHES[..2]).rules().contains(&Rule::CutOff), "two");
+    let mut restarted = without_response(WaitEnd::Server, &CRASHES);
+    restarted.coverage.restarts = vec![Restart {
+        server: Endpoint { ip: [10, 0, 1, b'1'].into(), port: 445 },
+        closed_ns: (START_NS + SECOND, START_NS + 10 * SECOND),
+        connections: 4,
+        clients: 4,
+        back: 4,
+        back_after_ns: (1, 2),
+        away_ns: 6,
+    }];
+    assert!(!restarted.rules().contains(&Rule::CutOff), "one restart");
+    let mut many = without_response(WaitEnd::Server, &CRASHES);
+    many.coverage.client_paths[0].connections = 400;
+    assert!(!many.rules().contains(&Rule::CutOff), "4 of 400 connections");
+    assert!(!without_response(WaitEnd::Capture, &CRASHES).rules().contains(&Rule::CutOff), "the end of the capture");
+}
+
+#[test]
+fn a_request_that_gets_no_response_while_others_do_is_said_with_its_path() {
+    for end in [WaitEnd::Capture, WaitEnd::Client] {
+        let text = without_response(end, &[("hung.iso", 1, 12)]).first(Rule::NoResponse);
+        assert!(
+            text.starts_with(
+                "1 request of client 10.0.0.2 got no response, for up to 11.0 s, the first from 2023-11-14 22:13:21 UTC on; the server \
+                 responded to others meanwhile. The last request on each of them was READ of hung.iso on share"
+            ),
+            "{text}"
+        );
+    }
+}
+
+#[test]
+fn a_request_at_the_end_of_the_capture_waits_for_its_response() {
+    assert!(!without_response(WaitEnd::Capture, &[("a", 11, 12)]).rules().contains(&Rule::NoResponse), "1 s");
+    let mut pipe = without_response(WaitEnd::Capture, &[("srvsvc", 1, 12)]);
+    pipe.coverage.unfinished[0].procedure = plimsoll_model::Procedure::of(plimsoll_model::Protocol::Smb2, 11);
+    assert!(!pipe.rules().contains(&Rule::NoResponse), "a pipe");
+    let mut other = without_response(WaitEnd::Capture, &[("a", 1, 12)]);
+    other.coverage.unfinished[0].server.port = 446;
+    assert!(!other.rules().contains(&Rule::NoResponse), "a server that responds to nobody");
+}

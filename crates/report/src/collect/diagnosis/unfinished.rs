@@ -1,0 +1,136 @@
+//! Requests without a response: because the server ended the connection, or because it does not respond to them.
+
+use std::collections::{BTreeSet, HashMap};
+use std::net::IpAddr;
+
+use plimsoll_model::{ClientPath, Endpoint, Operation, Restart, Unfinished, WaitEnd};
+
+use super::super::counts::plural;
+use super::{Evidence, Found, Kind, clients, percent};
+use crate::findings::Rule;
+use crate::instant;
+use crate::text::duration;
+
+/// Minimum number of connections that a server ended: one or two may be chance.
+const LEAST: u64 = 3;
+/// Minimum fraction of these among the connections of the clients.
+const PART: f64 = 0.1;
+/// From this part of the connections on, what they have in common is said.
+const NEARLY_ALL: f64 = 0.75;
+/// Minimum time without a response, ns: of what has no answer by then, users and programs give up.
+const LONG_NS: i64 = 10_000_000_000;
+/// If the server answered other requests so long afterwards, it was not silent, ns.
+const AFTER_NS: i64 = 1_000_000_000;
+
+/// A server that ends connections while requests wait.
+pub(super) fn cut_off(evidence: &Evidence<'_>) -> Option<Found> {
+    let all = ended_by(evidence, WaitEnd::Server)?;
+    let mut servers: HashMap<Endpoint, Vec<&Unfinished>> = HashMap::new();
+    all.into_iter().for_each(|one| servers.entry(one.server).or_default().push(one));
+    // One restart ends all connections, and has its own sentence.
+    servers.retain(|_, cuts| cuts.len() as u64 >= LEAST && !is_one_restart(evidence, cuts));
+    let (server, cuts) = servers.into_iter().max_by_key(|(server, cuts)| (cuts.len(), *server))?;
+    let concerned: BTreeSet<IpAddr> = cuts.iter().map(|one| one.client).collect();
+    let is_of = |path: &&ClientPath| concerned.contains(&path.client);
+    let connections: u64 = evidence.coverage.client_paths.iter().filter(is_of).map(|path| path.connections).sum();
+    let part = cuts.len() as f64 / (connections as f64).max(cuts.len() as f64);
+    if part < PART {
+        return None;
+    }
+    let (first, last) = (cuts.iter().map(|one| one.end_ns).min()?, cuts.iter().map(|one| one.end_ns).max()?);
+    let requests: u64 = cuts.iter().map(|one| one.requests).sum();
+    let text = format!(
+        "Server {server} ended {} of {} while requests waited, from {} to {}: {} got no response.{} Response times do not show this. The \
+         server's process may have crashed, or something ends connections in its name (a firewall): check the server's logs at these times.",
+        plural(cuts.len() as u64, "connection"),
+        clients::named(evidence, &concerned),
+        instant::second(first),
+        instant::second(last),
+        plural(requests, "request"),
+        in_common(evidence, &cuts),
+    );
+    let operation = cuts.last()?.procedure.row().operation.label();
+    let found = Found::new(Kind::Trouble, Rule::CutOff, None, text).explaining(part).look(operation, "path");
+    let found = match concerned.first() {
+        Some(client) if concerned.len() == 1 => found.only("--client", client.to_string()),
+        _ => found,
+    };
+    Some(found.inferred())
+}
+
+/// The connections with such an end; `None` where requests may be left out, or responses.
+fn ended_by<'e>(evidence: &Evidence<'e>, end: WaitEnd) -> Option<Vec<&'e Unfinished>> {
+    let coverage = evidence.coverage;
+    let is_whole = evidence.findings.source.filters.is_empty() && coverage.one_sided == 0;
+    is_whole.then(|| coverage.unfinished.iter().filter(|one| one.end == end).collect())
+}
+
+/// Whether all of them were ended by one restart of the server.
+fn is_one_restart(evidence: &Evidence<'_>, cuts: &[&Unfinished]) -> bool {
+    evidence.coverage.restarts.iter().any(|restart: &Restart| {
+        let (from, to) = restart.closed_ns;
+        restart.connections >= 2
+            && cuts.iter().all(|one| one.server == restart.server && (from..=to).contains(&one.end_ns))
+    })
+}
+
+/// What the last request of nearly all these connections has in common: the file, or the procedure.
+fn in_common(evidence: &Evidence<'_>, cuts: &[&Unfinished]) -> String {
+    let all = cuts.len();
+    let is_most = |count: usize| count as f64 >= NEARLY_ALL * all as f64;
+    let said = |count: usize, what: String| {
+        let on = if count == all { "each of them".to_owned() } else { format!("{count} of them") };
+        format!(" The last request on {on} was {what}.")
+    };
+    let on_path = |like: &Unfinished| {
+        cuts.iter()
+            .filter(|one| (one.share, one.path, one.procedure) == (like.share, like.path, like.procedure))
+            .count()
+    };
+    let most = cuts.iter().max_by_key(|one| on_path(one));
+    let path = most.and_then(|one| evidence.names.text(one.path).map(|path| (one, path)));
+    if let Some((one, path)) = path.filter(|(one, path)| !path.is_empty() && is_most(on_path(one))) {
+        let on = evidence.names.text(one.share).map_or_else(String::new, |share| format!(" on share {share}"));
+        return said(on_path(one), format!("{} of {path}{on}", one.procedure.row().name));
+    }
+    let with = |like: &Unfinished| cuts.iter().filter(|one| one.procedure == like.procedure).count();
+    match cuts.iter().max_by_key(|one| with(one)) {
+        Some(one) if is_most(with(one)) => said(with(one), one.procedure.row().name.to_owned()),
+        _ => String::new(),
+    }
+}
+
+/// Requests to which a server does not respond, though it responds to others.
+pub(super) fn no_response(evidence: &Evidence<'_>, waited_s: f64) -> Option<Found> {
+    let ends = [WaitEnd::Client, WaitEnd::Capture].into_iter().filter_map(|end| ended_by(evidence, end));
+    let is_long = |one: &&Unfinished| one.end_ns.saturating_sub(one.first_ns) >= LONG_NS && is_for_data(one);
+    let answered_later = |one: &&Unfinished| {
+        let places = evidence.tallies.map(|tallies| tallies.places()).unwrap_or_default();
+        let later_ns = one.first_ns.saturating_add(AFTER_NS);
+        places.iter().any(|place| place.key.server == one.server && place.span_ns.1 >= later_ns)
+    };
+    let hung: Vec<&Unfinished> = ends.flatten().filter(is_long).filter(answered_later).collect();
+    let first = hung.iter().min_by_key(|one| one.first_ns)?;
+    let wait_s = hung.iter().map(|one| one.end_ns.abs_diff(one.first_ns) as f64 / 1e9).sum::<f64>();
+    let longest = hung.iter().map(|one| one.end_ns.abs_diff(one.first_ns)).max()?;
+    let concerned: BTreeSet<IpAddr> = hung.iter().map(|one| one.client).collect();
+    let requests = plural(hung.iter().map(|one| one.requests).sum(), "request");
+    let text = format!(
+        "{} of {} got no response, for up to {}, the first from {} on; the server responded to others meanwhile.{} Response times do not \
+         include this wait, which is {} of the sum of both.",
+        requests,
+        clients::named(evidence, &concerned),
+        duration(longest as f64 / 1e9),
+        instant::second(first.first_ns),
+        in_common(evidence, &hung),
+        percent(wait_s / (wait_s + waited_s)),
+    );
+    let found = Found::new(Kind::Trouble, Rule::NoResponse, None, text).explaining(wait_s / (wait_s + waited_s));
+    Some(found.look(first.procedure.row().operation.label(), "path").inferred())
+}
+
+/// Whether the server should respond at once: pipes, locks and notifications may wait for something.
+fn is_for_data(one: &Unfinished) -> bool {
+    const WAITING: [Operation; 4] = [Operation::Control, Operation::Lock, Operation::Session, Operation::Notify];
+    !WAITING.contains(&one.procedure.row().operation)
+}
