@@ -150,7 +150,7 @@ fn pack<'c>(
             }
             let file = (format.write)(content, folder)?;
             let size = fs::metadata(&file).map_err(|error| format!("{}: {error}", file.display()))?.len();
-            println!("{:>12} bytes  {}", size, file.display());
+            println!("{size:>12} bytes  {}", file.strip_prefix(workspace::root()).unwrap_or(&file).display());
             if size > largest {
                 return Err(format!("{}: {size} bytes, {largest} at the most", file.display()));
             }
