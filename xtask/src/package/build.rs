@@ -49,6 +49,8 @@ pub(super) fn program(tree: &Path, platform: &Platform, profile: &str) -> Result
     // These would replace the flags above.
     build.env_remove("RUSTFLAGS").env_remove("CARGO_ENCODED_RUSTFLAGS");
     build.envs(platform.environment.iter().copied());
+    // The allocator contains the time at which C compiled it. Not the commit's time: what an earlier commit left compiled would have another.
+    build.env("SOURCE_DATE_EPOCH", "0");
     process::run(&mut build)?;
     Ok(target.join(triple).join(profile).join(platform.program))
 }
