@@ -11,6 +11,7 @@ use rustix::event::{PollFd, PollFlags, Timespec};
 use super::{Arrived, Client, Events, Framing};
 use crate::operation::{Cause, Done, Failure, Operation, Reply, Tag, Ticket};
 use crate::outbox::Outbox;
+use crate::tls::Stream;
 
 /// Bytes taken from the socket at once.
 const CHUNK: usize = 64 << 10;
@@ -62,7 +63,7 @@ pub struct Blocking<C> {
     pub client: C,
     /// Events so far.
     pub seen: Collected,
-    stream: TcpStream,
+    stream: Stream,
     out: Outbox,
     inbox: Inbox,
     clock: (Instant, i64),
@@ -89,17 +90,17 @@ impl<C: Client> Blocking<C> {
     /// # Errors
     /// Those of the connection.
     pub fn open(to: SocketAddr, patience: Duration, make: impl FnOnce(SocketAddr) -> C) -> io::Result<Self> {
-        Self::on(TcpStream::connect_timeout(&to, patience)?, patience, make)
+        Self::on(Stream::plain(TcpStream::connect_timeout(&to, patience)?), patience, make)
     }
 
     /// As [`Self::open`], with an existing connection.
     ///
     /// # Errors
     /// Those of the connection.
-    pub fn on(stream: TcpStream, patience: Duration, make: impl FnOnce(SocketAddr) -> C) -> io::Result<Self> {
-        stream.set_nodelay(true)?;
-        stream.set_nonblocking(true)?;
-        let client = make(stream.local_addr()?);
+    pub fn on(stream: Stream, patience: Duration, make: impl FnOnce(SocketAddr) -> C) -> io::Result<Self> {
+        stream.socket().set_nodelay(true)?;
+        stream.socket().set_nonblocking(true)?;
+        let client = make(stream.socket().local_addr()?);
         let epoch = SystemTime::now().duration_since(UNIX_EPOCH).unwrap_or_default();
         let clock = (Instant::now(), i64::try_from(epoch.as_nanos()).unwrap_or(i64::MAX));
         let (seen, out, inbox) = (Collected::default(), Outbox::new(), Inbox::default());
@@ -185,7 +186,7 @@ impl<C: Client> Blocking<C> {
     /// The connection, for manual use. Reads and writes do not block.
     #[must_use]
     pub fn into_stream(self) -> TcpStream {
-        self.stream
+        self.stream.into_socket()
     }
 
     /// Nanoseconds since the Unix epoch.
@@ -222,7 +223,7 @@ impl<C: Client> Blocking<C> {
             let wakes = self.client.wakes_at().saturating_sub(self.now()).max(0);
             let most = most.min(Duration::from_nanos(wakes.unsigned_abs()));
             let writable = if self.out.is_empty() { PollFlags::empty() } else { PollFlags::OUT };
-            let mut polled = [PollFd::new(&self.stream, PollFlags::IN | writable)];
+            let mut polled = [PollFd::new(self.stream.socket(), PollFlags::IN | writable)];
             let limit = Timespec { tv_sec: most.as_secs() as i64, tv_nsec: i64::from(most.subsec_nanos()) as _ };
             rustix::event::poll(&mut polled, Some(&limit))?;
         }
@@ -236,7 +237,7 @@ impl<C: Client> Blocking<C> {
         let before = self.now();
         let mut slices: Vec<IoSlice<'_>> = Vec::new();
         self.out.slices(SLICES, &mut slices);
-        match (&self.stream).write_vectored(&slices) {
+        match self.stream.write_vectored(&slices) {
             Ok(count) => {
                 self.out.consume(count);
                 self.client.sent(self.out.sent(), before);
@@ -256,7 +257,7 @@ impl<C: Client> Blocking<C> {
                 self.arrived(chunk.get(..count).unwrap_or_default(), now)?;
                 Ok(true)
             }
-            Err(error) if error.kind() == io::ErrorKind::WouldBlock => Ok(false),
+            Err(error) if matches!(error.kind(), io::ErrorKind::WouldBlock | io::ErrorKind::Interrupted) => Ok(false),
             Err(error) => Err(error),
         }
     }

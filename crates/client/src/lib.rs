@@ -31,6 +31,7 @@ mod rpc;
 pub mod smb2;
 pub mod status;
 pub mod target;
+pub mod tls;
 
 pub use client::{Arrived, Client, Events, Framing, NewChannel};
 pub use composed::Composed;

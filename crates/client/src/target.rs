@@ -1,4 +1,4 @@
-//! Targets: `smb://user:password@host:port/share/path`, `nfs://host:port/export/path?version=3|4.1|4.2`, `file:///mounted/path`,
+//! Targets: `smb://user:password@host:port/share/path`, `nfs://host:port/export/path?version=3|4.1|4.2&xprtsec=tls`, `file:///mounted/path`,
 //! `embedded:smb`, `embedded:nfs`. Unambiguous spellings of other tools are accepted: `cifs://`, `\\server\share`, `//server/share`,
 //! `host:/export`.
 //!
@@ -76,6 +76,8 @@ pub struct NfsTarget {
     pub portmap_port: u16,
     /// Call from source ports below 1024.
     pub reserved_port: bool,
+    /// Call over TLS (RFC 9289).
+    pub tls: bool,
 }
 
 /// Version of NFS.
@@ -239,7 +241,8 @@ impl fmt::Display for Target {
                 if target.portmap_port != PORTMAP_PORT {
                     write!(f, "&portmapport={}", target.portmap_port)?;
                 }
-                f.write_str(if target.reserved_port { "&resvport" } else { "" })
+                f.write_str(if target.reserved_port { "&resvport" } else { "" })?;
+                f.write_str(if target.tls { "&xprtsec=tls" } else { "" })
             }
             Target::Path(path) => {
                 f.write_str("file://")?;

@@ -63,6 +63,12 @@ pub struct ServerSpec {
     pub kerberos: Option<KerberosSpec>,
     /// The file of the accounts that SMB clients log on with in turn; null: all log on with the target's.
     pub accounts: Option<PathBuf>,
+    /// The file of the authorities that servers of RPC over TLS are checked against; null: those of the system.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub tls_ca: Option<PathBuf>,
+    /// Certificates are not checked.
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    pub tls_insecure: bool,
     /// All targets, without passwords, where there are several.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub targets: Vec<String>,

@@ -52,6 +52,7 @@ mod replay;
 mod replicated;
 mod reserved_ports;
 mod rows;
+mod rpc_tls;
 mod run;
 mod serve;
 mod server_side;

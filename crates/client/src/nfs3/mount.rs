@@ -4,6 +4,7 @@
 
 use std::io::{self, Read, Write};
 use std::net::{IpAddr, SocketAddr, TcpStream};
+use std::sync::Arc;
 use std::time::{Duration, Instant};
 
 use plimsoll_wire::nfs::mount::{self as wire, MountCall};
@@ -16,6 +17,7 @@ use plimsoll_wire::rpc::{CallTemplate, Caller, CallerError, Verdict};
 
 use super::options::{PROGRAM, VERSION};
 use crate::reserved;
+use crate::tls::{Stream, Tls};
 
 /// The portmapper's program and version.
 const PORTMAP: (u32, u32) = (100_000, 2);
@@ -23,6 +25,8 @@ const PORTMAP: (u32, u32) = (100_000, 2);
 const MOUNT: (u32, u32) = (100_005, 3);
 /// Timeout of an unmount, which has no effect on the server.
 const LONGEST_UNMOUNT: Duration = Duration::from_secs(5);
+/// NULL of any program.
+const NULL: u32 = 0;
 /// The longest answer, bytes.
 const LONGEST: usize = 64 << 10;
 /// Pieces that an answer comes in, at most.
@@ -126,17 +130,28 @@ pub enum MountError {
     Caller(#[from] CallerError),
 }
 
-/// Finds the handle of a path. A path below an export is
-/// looked up from the export.
+/// Finds the handle of a path. A path below an export is looked up from the export. With `tls`, NFS is called over TLS, and called once
+/// in any case: a server without TLS is found out here. The portmapper and MOUNT, other servers on other ports, are called without, as
+/// Linux does.
 ///
 /// # Errors
 /// The server cannot be reached, refuses, or makes no sense.
-pub fn mount(nfs: SocketAddr, path: &str, ports: &Ports, caller: &Caller<'_>) -> Result<Mounted, MountError> {
+pub fn mount(
+    nfs: SocketAddr,
+    path: &str,
+    ports: &Ports,
+    tls: Option<&Arc<Tls>>,
+    caller: &Caller<'_>,
+) -> Result<Mounted, MountError> {
     let limit = Limit::new(ports.timeout);
+    let (program, reserved_port) = ((PROGRAM, VERSION), ports.reserved);
+    let server = Server { what: "NFS", address: nfs, program, reserved_port, limit, tls };
+    if tls.is_some() {
+        server.call(NULL, &Caller::Nobody, |_| {})?;
+    }
     let port = ports.mount.map_or_else(|| ask_port(nfs.ip(), ports, limit), Ok)?;
     let address = SocketAddr::new(nfs.ip(), port);
-    let reserved_port = ports.reserved;
-    let mount = Server { what: "MOUNT", address, program: MOUNT, reserved_port, limit };
+    let mount = Server { what: "MOUNT", address, program: MOUNT, reserved_port, limit, tls: None };
     let mut first = None;
     let mut export = path;
     loop {
@@ -145,7 +160,6 @@ pub fn mount(nfs: SocketAddr, path: &str, ports: &Ports, caller: &Caller<'_>) ->
                 return Err(MountError::Flavors { path: export.to_owned(), flavors });
             }
             wire::Mounted::Root(handle, _) => {
-                let server = Server { what: "NFS", address: nfs, program: (PROGRAM, VERSION), ..mount };
                 let root = look_up(&server, handle, export, path, caller)?;
                 let (export, timeout) = (export.to_owned(), ports.timeout);
                 return Ok(Mounted { root, export, mount: address, reserved_port, timeout });
@@ -172,7 +186,7 @@ pub fn unmount(mounted: &Mounted, caller: &Caller<'_>) -> Result<(), MountError>
     let call = MountCall::Unmount(&mounted.export);
     let Mounted { mount: address, reserved_port, .. } = *mounted;
     let limit = Limit::new(mounted.timeout.min(LONGEST_UNMOUNT));
-    let server = Server { what: "MOUNT", address, program: MOUNT, reserved_port, limit };
+    let server = Server { what: "MOUNT", address, program: MOUNT, reserved_port, limit, tls: None };
     let results = server.call(call.procedure(), caller, |out| call.emit(out))?;
     wire::parse_nothing(&results).map_err(|error| server.answer(error.to_string()))
 }
@@ -180,7 +194,7 @@ pub fn unmount(mounted: &Mounted, caller: &Caller<'_>) -> Result<(), MountError>
 fn ask_port(host: IpAddr, ports: &Ports, limit: Limit) -> Result<u16, MountError> {
     let address = SocketAddr::new(host, ports.portmap);
     let reserved_port = ports.reserved;
-    let server = Server { what: "the portmapper", address, program: PORTMAP, reserved_port, limit };
+    let server = Server { what: "the portmapper", address, program: PORTMAP, reserved_port, limit, tls: None };
     let ask = GetPort { program: MOUNT.0, version: MOUNT.1, protocol: TCP };
     let results = server.call(GetPort::PROCEDURE, &Caller::Nobody, |out| ask.emit(out))?;
     match parse_port(&results) {
@@ -190,7 +204,7 @@ fn ask_port(host: IpAddr, ports: &Ports, limit: Limit) -> Result<u16, MountError
     }
 }
 
-fn ask_handle(server: &Server, path: &str, caller: &Caller<'_>) -> Result<wire::Mounted, MountError> {
+fn ask_handle(server: &Server<'_>, path: &str, caller: &Caller<'_>) -> Result<wire::Mounted, MountError> {
     let call = MountCall::Mount(path);
     let results = server.call(call.procedure(), caller, |out| call.emit(out))?;
     wire::parse_mounted(&results).map_err(|error| server.answer(error.to_string()))
@@ -198,7 +212,7 @@ fn ask_handle(server: &Server, path: &str, caller: &Caller<'_>) -> Result<wire::
 
 /// Walks from an export's handle to the handle of a path below it.
 fn look_up(
-    server: &Server,
+    server: &Server<'_>,
     handle: FileHandle,
     export: &str,
     path: &str,
@@ -221,12 +235,13 @@ fn look_up(
 
 /// A program that is called once.
 #[derive(Clone, Copy)]
-struct Server {
+struct Server<'a> {
     what: &'static str,
     address: SocketAddr,
     program: (u32, u32),
     reserved_port: bool,
     limit: Limit,
+    tls: Option<&'a Arc<Tls>>,
 }
 
 /// When calls are given up.
@@ -258,13 +273,15 @@ impl Limit {
     /// Adds the timeout to an error that it caused.
     fn told(&self, error: io::Error) -> io::Error {
         match error.kind() {
+            // It says more.
+            _ if error.get_ref().is_some() => error,
             io::ErrorKind::WouldBlock | io::ErrorKind::TimedOut => self.expired(),
             _ => error,
         }
     }
 }
 
-impl Server {
+impl Server<'_> {
     /// Calls a procedure over a new connection; returns its results.
     fn call(
         &self,
@@ -292,11 +309,15 @@ impl Server {
 
     /// Sends a record, and reads one.
     fn exchange(&self, call: &[u8]) -> io::Result<Vec<u8>> {
-        let mut stream = match self.reserved_port {
+        let socket = match self.reserved_port {
             true => reserved::connected(&self.address, self.limit.left()?)?,
             false => TcpStream::connect_timeout(&self.address, self.limit.left()?)?,
         };
-        stream.set_write_timeout(Some(self.limit.left()?))?;
+        let mut stream = match self.tls {
+            Some(tls) => Stream::secured(socket, tls, self.limit.left()?)?,
+            None => Stream::plain(socket),
+        };
+        stream.socket().set_write_timeout(Some(self.limit.left()?))?;
         stream.write_all(call)?;
         let mut reply = Vec::new();
         for _ in 0..FRAGMENTS {
@@ -322,9 +343,9 @@ impl Server {
 }
 
 /// Fills a buffer, however slowly its bytes come, but not for ever.
-fn read_until(stream: &mut TcpStream, limit: Limit, mut buffer: &mut [u8]) -> io::Result<()> {
+fn read_until(stream: &mut Stream, limit: Limit, mut buffer: &mut [u8]) -> io::Result<()> {
     while !buffer.is_empty() {
-        stream.set_read_timeout(Some(limit.left()?))?;
+        stream.socket().set_read_timeout(Some(limit.left()?))?;
         match stream.read(buffer) {
             Ok(0) => return Err(io::ErrorKind::UnexpectedEof.into()),
             Ok(count) => buffer = buffer.get_mut(count..).unwrap_or_default(),

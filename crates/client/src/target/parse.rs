@@ -163,9 +163,9 @@ fn nfs(parts: &Parts<'_>) -> Result<Target, TargetError> {
         return Err(wrong("export", "is missing: nfs://host/export"));
     }
     let export = format!("/{}", names.join("/"));
-    let (mount_port, portmap_port, reserved_port) = (None, PORTMAP_PORT, false);
+    let (mount_port, portmap_port, reserved_port, tls) = (None, PORTMAP_PORT, false, false);
     let (version, slots) = (NfsVersion::V3, None);
-    let mut target = NfsTarget { server, export, version, slots, mount_port, portmap_port, reserved_port };
+    let mut target = NfsTarget { server, export, version, slots, mount_port, portmap_port, reserved_port, tls };
     for (key, value) in parts.query.split('&').filter(|option| !option.is_empty()).map(option) {
         match key {
             "version" | "vers" => {
@@ -176,10 +176,11 @@ fn nfs(parts: &Parts<'_>) -> Result<Target, TargetError> {
             "mountport" => target.mount_port = Some(port(value, "mountport")?),
             "portmapport" => target.portmap_port = port(value, "portmapport")?,
             "resvport" if value.is_empty() => target.reserved_port = true,
+            "xprtsec" => target.tls = transport(value)?,
             _ => {
                 return Err(wrong(
                     "options after '?'",
-                    "must be version=3, 4.1 or 4.2, slots=NUMBER, mountport=PORT, portmapport=PORT or resvport",
+                    "must be version=3, 4.1 or 4.2, slots=NUMBER, mountport=PORT, portmapport=PORT, resvport or xprtsec=tls",
                 ));
             }
         }
@@ -192,6 +193,15 @@ fn nfs(parts: &Parts<'_>) -> Result<Target, TargetError> {
             Err(wrong("mountport and portmapport", "mean nothing in version 4, which has no MOUNT: remove them"))
         }
         _ => Ok(Target::Nfs(target)),
+    }
+}
+
+/// As nfs(5) has it. Our own certificates are not supported.
+fn transport(security: &str) -> Result<bool, TargetError> {
+    match security {
+        "none" => Ok(false),
+        "tls" => Ok(true),
+        _ => Err(wrong("xprtsec", "must be tls or none")),
     }
 }
 

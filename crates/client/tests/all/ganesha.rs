@@ -37,7 +37,7 @@ fn ports(ganesha: &Ganesha) -> Ports {
 }
 
 fn mounted(ganesha: &Ganesha, export: Export) -> Arc<NfsOptions> {
-    let mounted = nfs3::mount(ganesha.address(), export.path(), &ports(ganesha), &ROOT).unwrap();
+    let mounted = nfs3::mount(ganesha.address(), export.path(), &ports(ganesha), None, &ROOT).unwrap();
     Arc::new(NfsOptions::new(mounted.root, &ROOT).unwrap())
 }
 
@@ -208,11 +208,11 @@ fn many_calls_are_outstanding_at_once() {
 #[test]
 fn refusals_are_told_as_what_they_are() {
     let Some(mut ganesha) = ganesha() else { return };
-    let nowhere = nfs3::mount(ganesha.address(), "/nowhere", &ports(&ganesha), &ROOT);
+    let nowhere = nfs3::mount(ganesha.address(), "/nowhere", &ports(&ganesha), None, &ROOT);
     assert!(matches!(nowhere, Err(MountError::Refused { .. })), "{nowhere:?}");
     let data = ganesha.folder(Export::Data).unwrap();
     std::fs::create_dir_all(data.join("deep/er")).unwrap();
-    let below = nfs3::mount(ganesha.address(), "/data/deep/er", &ports(&ganesha), &ROOT).unwrap();
+    let below = nfs3::mount(ganesha.address(), "/data/deep/er", &ports(&ganesha), None, &ROOT).unwrap();
     nfs3::unmount(&below, &ROOT).unwrap();
     let options = Arc::new(NfsOptions::new(below.root, &ROOT).unwrap());
     assert_eq!(open(&ganesha, &options).act(&Operation::Mkdir { path: "est" }), FINE);

@@ -11,6 +11,7 @@ use plimsoll_client::content::Content;
 use plimsoll_client::operation::{Access, Caching, Disposition, Failure, FileKey, Operation, Reply, Tag, Ticket};
 use plimsoll_client::outbox::Outbox;
 use plimsoll_client::reserved;
+use plimsoll_client::tls::Stream;
 use plimsoll_model::{Endpoint, Symbol};
 
 use super::Connector;
@@ -90,6 +91,10 @@ impl ControlClient {
         let stream = match server.reserved_ports() {
             true => reserved::connected(&address, timeout)?,
             false => TcpStream::connect_timeout(&address, timeout)?,
+        };
+        let stream = match server.tls().into_iter().find(|(with, _)| *with == address) {
+            Some((_, tls)) => Stream::secured(stream, &tls, timeout)?,
+            None => Stream::plain(stream),
         };
         let mut connected = Blocking::on(stream, timeout, |local| server.client(&info(end(local), end(address))))?;
         connected.connect()?;

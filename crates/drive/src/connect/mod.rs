@@ -19,6 +19,7 @@ use std::net::SocketAddr;
 use std::sync::Arc;
 
 use plimsoll_client::Client;
+use plimsoll_client::tls::Tls;
 use plimsoll_model::{Guarantees, Names};
 use plimsoll_workload::scenario::Scenario;
 
@@ -43,6 +44,10 @@ pub trait Connector: Send + Sync {
     /// Whether it wants to be called from source ports below 1024.
     fn reserved_ports(&self) -> bool {
         false
+    }
+    /// Servers whose connections use TLS.
+    fn tls(&self) -> Vec<(SocketAddr, Arc<Tls>)> {
+        Vec::new()
     }
     /// The protocol machine of a connection that was just made.
     fn client(&self, info: &ConnectionInfo) -> Box<dyn Client>;
@@ -88,6 +93,10 @@ impl Setup for Work<'_> {
 
     fn reserved_ports(&self) -> bool {
         self.server.reserved_ports()
+    }
+
+    fn tls(&self) -> Vec<(SocketAddr, Arc<Tls>)> {
+        self.server.tls()
     }
 
     fn client(&self, info: &ConnectionInfo) -> Box<dyn Client> {

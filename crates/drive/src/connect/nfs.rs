@@ -4,6 +4,7 @@ use std::net::SocketAddr;
 use std::sync::{Arc, PoisonError};
 
 use plimsoll_client::nfs3::{Mounted, NfsClient, NfsLimits, NfsOptions, unmount};
+use plimsoll_client::tls::Tls;
 use plimsoll_client::{Client, Composed};
 use plimsoll_model::{Guarantees, Symbol};
 use plimsoll_wire::rpc::Caller;
@@ -24,6 +25,8 @@ pub struct NfsServer {
     pub user: Symbol,
     /// The mounted export.
     pub mounted: Mounted,
+    /// Its connections use TLS; those to MOUNT do not.
+    pub tls: Option<Arc<Tls>>,
 }
 
 impl Connector for NfsServer {
@@ -35,6 +38,10 @@ impl Connector for NfsServer {
         self.mounted.reserved_port
     }
 
+    fn tls(&self) -> Vec<(SocketAddr, Arc<Tls>)> {
+        self.tls.iter().map(|tls| (self.address, Arc::clone(tls))).collect()
+    }
+
     fn client(&self, info: &ConnectionInfo) -> Box<dyn Client> {
         let identity = info.identity(self.share, self.user);
         Box::new(Composed::new(NfsClient::new(Arc::clone(&self.options), identity)))
@@ -42,6 +49,7 @@ impl Connector for NfsServer {
 
     fn facts(&self) -> Vec<String> {
         let mut facts = vec!["NFS 3".to_owned(), "AUTH_SYS".to_owned()];
+        facts.extend(self.tls.as_ref().and_then(|tls| tls.agreed()).map(str::to_owned));
         if self.mounted.reserved_port {
             facts.push("source ports below 1024".to_owned());
         }
@@ -53,7 +61,7 @@ impl Connector for NfsServer {
 
     fn take_guarantees(&self) -> Guarantees {
         let seen = std::mem::take(&mut *self.options.guarantees.lock().unwrap_or_else(PoisonError::into_inner));
-        Guarantees { dialect: Some("NFS 3".to_owned()), ..seen }
+        Guarantees { dialect: Some("NFS 3".to_owned()), encryption: cipher(self.tls.as_ref()), ..seen }
     }
 }
 
@@ -62,6 +70,11 @@ impl Drop for NfsServer {
         // UNMOUNT is a courtesy: servers list mounts, and nothing depends on the list (RFC 1813 5.2.3).
         let _ = unmount(&self.mounted, &caller());
     }
+}
+
+/// The cipher of TLS, for the report. Without TLS nothing is said, as of NFS in general.
+pub(super) fn cipher(tls: Option<&Arc<Tls>>) -> Option<String> {
+    tls.and_then(|tls| tls.cipher()).map(str::to_owned)
 }
 
 /// The caller: the user who runs Plimsoll.

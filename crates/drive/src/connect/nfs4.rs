@@ -8,11 +8,13 @@ use std::time::Duration;
 
 use plimsoll_client::nfs4::{Agreed, Nfs4Client, Nfs4Options, Trunk};
 use plimsoll_client::operation::{Cause, Failure};
+use plimsoll_client::tls::Tls;
 use plimsoll_client::{Client, Composed};
 use plimsoll_model::{Guarantees, Symbol};
 
 use super::Connector;
 use super::control_client::{ControlClient, NO_CLIENT, Trouble};
+use super::nfs::cipher;
 use crate::engine::ConnectionInfo;
 
 /// An NFSv4 server whose export was seen.
@@ -28,6 +30,8 @@ pub struct Nfs4Server {
     pub user: Symbol,
     /// It is called from source ports below 1024.
     pub reserved_port: bool,
+    /// Its connections use TLS.
+    pub tls: Option<Arc<Tls>>,
     /// Sessions of clients with several connections, by client.
     pub(super) trunks: Mutex<HashMap<u32, Weak<Trunk>>>,
 }
@@ -109,6 +113,10 @@ impl Connector for Nfs4Server {
         self.reserved_port
     }
 
+    fn tls(&self) -> Vec<(SocketAddr, Arc<Tls>)> {
+        self.tls.iter().map(|tls| (self.address, Arc::clone(tls))).collect()
+    }
+
     fn client(&self, info: &ConnectionInfo) -> Box<dyn Client> {
         let identity = info.identity(self.share, self.user);
         if info.connections > 1 && info.client_index != NO_CLIENT {
@@ -122,6 +130,7 @@ impl Connector for Nfs4Server {
 
     fn facts(&self) -> Vec<String> {
         let mut facts = vec![format!("NFS 4.{}", self.options.minor_version), "AUTH_SYS".to_owned()];
+        facts.extend(self.tls.as_ref().and_then(|tls| tls.agreed()).map(str::to_owned));
         if self.reserved_port {
             facts.push("source ports below 1024".to_owned());
         }
@@ -140,6 +149,7 @@ impl Connector for Nfs4Server {
 
     fn take_guarantees(&self) -> Guarantees {
         let seen = std::mem::take(&mut *self.options.guarantees.lock().unwrap_or_else(PoisonError::into_inner));
-        Guarantees { dialect: Some(format!("NFS 4.{}", self.options.minor_version)), ..seen }
+        let dialect = Some(format!("NFS 4.{}", self.options.minor_version));
+        Guarantees { dialect, encryption: cipher(self.tls.as_ref()), ..seen }
     }
 }

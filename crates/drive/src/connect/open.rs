@@ -13,7 +13,8 @@ use plimsoll_client::nfs3::{self, MountError, NfsOptions, Ports};
 use plimsoll_client::nfs4::Nfs4Options;
 use plimsoll_client::smb2::auth::{Account, Authentication, Credentials, Realm, TicketError};
 use plimsoll_client::smb2::{Dialect, SmbOptions, Wish};
-use plimsoll_client::target::{NfsTarget, Server, SmbTarget, Target};
+use plimsoll_client::target::{NfsTarget, NfsVersion, Server, SmbTarget, Target};
+use plimsoll_client::tls::{Tls, Trust, TrustError};
 use plimsoll_model::Names;
 
 use super::nfs::caller;
@@ -32,6 +33,8 @@ pub struct ConnectOptions {
     pub kerberos: Option<Realm>,
     /// Seed of client GUIDs.
     pub seed: u64,
+    /// Whom clients believe to be a server with RPC over TLS.
+    pub trust: Trust,
     /// Number of session slots to request with NFS 4.1, overriding the target's.
     pub slots: Option<u32>,
     /// How files of a path target are read.
@@ -49,6 +52,7 @@ impl Default for ConnectOptions {
             encryption,
             kerberos: None,
             seed: 0,
+            trust: Trust::System,
             slots: None,
             reading: Reading::Unadvised,
             timeout: Duration::from_secs(30),
@@ -81,6 +85,9 @@ pub enum ConnectError {
     /// There is no session with it.
     #[error(transparent)]
     Session(#[from] SessionError),
+    /// Nobody can be believed to be the server.
+    #[error(transparent)]
+    Trust(#[from] TrustError),
     /// There is no Kerberos ticket to log on with.
     #[error(transparent)]
     Ticket(#[from] TicketError),
@@ -119,6 +126,8 @@ fn first_to_answer(addresses: &[SocketAddr], timeout: Duration) -> Option<Socket
     Some(addresses.iter().find(answers).copied().unwrap_or(first))
 }
 
+/// NFS (RFC 1813 5).
+const PROGRAM: u32 = 100_003;
 /// How long an address of a server with several may take to accept a connection.
 const PROBE: Duration = Duration::from_secs(3);
 
@@ -126,6 +135,11 @@ fn nfs(target: &NfsTarget, connect: &ConnectOptions, names: &mut Names) -> Resul
     let timeout = connect.timeout;
     let address = resolve(&target.server, timeout)?;
     let caller = caller();
+    let tls = target.tls.then(|| {
+        let version = if target.version == NfsVersion::V3 { 3 } else { 4 };
+        Tls::new(&target.server.host, (PROGRAM, version), &connect.trust).map(Arc::new)
+    });
+    let tls = tls.transpose()?;
     if let Some(minor) = target.version.minor() {
         let mut options = Nfs4Options::new(&target.export, minor, &caller).map_err(MountError::from)?;
         options.slots = connect.slots.or(target.slots).unwrap_or(options.slots);
@@ -133,17 +147,17 @@ fn nfs(target: &NfsTarget, connect: &ConnectOptions, names: &mut Names) -> Resul
         let user = names.intern(&rustix::process::geteuid().as_raw().to_string());
         let (options, reserved_port) = (Arc::new(options), target.reserved_port);
         let trunks = Mutex::default();
-        let server = Nfs4Server { address, options, share, user, reserved_port, trunks };
+        let server = Nfs4Server { address, options, share, user, reserved_port, tls, trunks };
         server.try_out(timeout)?;
         return Ok(Box::new(server));
     }
     let NfsTarget { mount_port: mount, portmap_port: portmap, reserved_port: reserved, .. } = *target;
     let ports = Ports { mount, portmap, reserved, timeout };
-    let mounted = nfs3::mount(address, &target.export, &ports, &caller)?;
+    let mounted = nfs3::mount(address, &target.export, &ports, tls.as_ref(), &caller)?;
     let options = NfsOptions::new(mounted.root, &caller).map_err(MountError::from)?;
     let share = names.intern(&target.export);
     let user = names.intern(&rustix::process::geteuid().as_raw().to_string());
-    Ok(Box::new(NfsServer { address, options: Arc::new(options), share, user, mounted }))
+    Ok(Box::new(NfsServer { address, options: Arc::new(options), share, user, mounted, tls }))
 }
 
 fn directory(path: &Path, reading: Reading, names: &mut Names) -> Result<Box<dyn Connector>, ConnectError> {

@@ -4,6 +4,7 @@ use std::net::SocketAddr;
 use std::sync::Arc;
 
 use plimsoll_client::Client;
+use plimsoll_client::tls::Tls;
 use plimsoll_model::Guarantees;
 
 use super::Connector;
@@ -50,6 +51,10 @@ impl Connector for Several {
 
     fn reserved_ports(&self) -> bool {
         self.all().any(|server| server.reserved_ports())
+    }
+
+    fn tls(&self) -> Vec<(SocketAddr, Arc<Tls>)> {
+        self.all().flat_map(|server| server.tls()).collect()
     }
 
     fn client(&self, info: &ConnectionInfo) -> Box<dyn Client> {

@@ -58,6 +58,7 @@ use self::worker::{Checkpoint, Job, Worker};
 use self::worker_result::WorkerResult;
 use crate::network::Network;
 use crate::network::tcp::Tcp;
+use crate::network::transport::Transport;
 use crate::simulated_client::silence::common_gaps;
 
 /// Runs a plan to its end: connects every client, warms up, measures, drains, logs off. Every phase has a time limit, so it always
@@ -100,10 +101,11 @@ pub fn so_far(plan: &Plan, parts: impl IntoIterator<Item = Part>) -> EngineResul
     gathered(plan, parts.into_iter().map(|part| part.0))
 }
 
-fn tcp(plan: &Plan, setup: &dyn Setup) -> impl Fn(u32) -> io::Result<Tcp> + Sync + use<> {
+fn tcp(plan: &Plan, setup: &dyn Setup) -> impl Fn(u32) -> io::Result<Transport<Tcp>> + Sync + use<> {
     let (blocking, reserved_ports) = (setup.address().is_none(), setup.reserved_ports());
     let kernel_times = plan.kernel_times && !blocking;
-    move |_| Ok(Tcp::new(kernel_times)?.with_reserved_ports(reserved_ports))
+    let tls = setup.tls();
+    move |_| Ok(Transport::new(Tcp::new(kernel_times)?.with_reserved_ports(reserved_ports), &tls))
 }
 
 /// As [`run`], over networks of the caller's choosing: `networks` is called once on each worker's thread.

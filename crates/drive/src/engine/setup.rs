@@ -1,11 +1,13 @@
 //! Factory of clients and scenarios.
 
 use std::net::SocketAddr;
+use std::sync::Arc;
 
 use plimsoll_model::{Endpoint, Names, Symbol};
 
 use plimsoll_client::Client;
 use plimsoll_client::calls::Identity;
+use plimsoll_client::tls::Tls;
 use plimsoll_workload::scenario::Scenario;
 
 /// Makes clients and scenarios for a run. Called from every worker thread.
@@ -19,6 +21,10 @@ pub trait Setup: Sync {
     /// Whether connections come from source ports below 1024.
     fn reserved_ports(&self) -> bool {
         false
+    }
+    /// Servers whose connections use TLS.
+    fn tls(&self) -> Vec<(SocketAddr, Arc<Tls>)> {
+        Vec::new()
     }
     /// The protocol machine of a connection that was just made: the first, and each one after a loss.
     fn client(&self, info: &ConnectionInfo) -> Box<dyn Client>;

@@ -1,4 +1,4 @@
-//! Moves bytes and tells the time: TCP, or memory under a virtual clock.
+//! Moves bytes and tells the time: TCP, with or without TLS, or memory under a virtual clock.
 
 mod epoll_wait;
 pub mod memory;
@@ -7,6 +7,7 @@ mod socket;
 mod stamps;
 pub mod tcp;
 mod tcp_info;
+pub mod transport;
 
 use std::io::{self, IoSlice};
 use std::net::SocketAddr;
@@ -64,7 +65,11 @@ pub trait Network {
     fn connect(&mut self, key: ConnectionKey, to: SocketAddr) -> io::Result<()>;
     /// Our address, once connected; `WouldBlock` before.
     fn local(&self, key: ConnectionKey) -> io::Result<SocketAddr>;
-    /// Sends; how many bytes went. `WouldBlock` where there is no room.
+    /// Does what can be done before sending, so that a time that is read between this and [`Network::send`] is that of the system call.
+    fn prepare(&mut self, _key: ConnectionKey, _slices: &[IoSlice<'_>]) -> io::Result<()> {
+        Ok(())
+    }
+    /// Sends; how many bytes went. `WouldBlock` where there is no room. Bytes that did not go are offered again as they are.
     fn send(&mut self, key: ConnectionKey, slices: &[IoSlice<'_>]) -> io::Result<usize>;
     /// Receives. `WouldBlock` without data.
     fn receive(&mut self, key: ConnectionKey, buffer: &mut [u8], take: Take) -> io::Result<Received>;

@@ -4,6 +4,7 @@ pub mod delaying_proxy;
 pub mod faulty;
 mod ganesha;
 mod kdc;
+pub mod rpc_tls;
 mod samba;
 mod scratch;
 pub mod scripted;

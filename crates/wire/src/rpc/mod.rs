@@ -1,7 +1,7 @@
 //! ONC RPC version 2: record marks, calls and replies, as a passive observer sees them, and as a client writes ([`CallTemplate`]) and
 //! strictly reads them ([`Verdict`]).
 //!
-//! Spec: RFC 5531
+//! Spec: RFC 5531; RFC 9289 4.1 (the start of TLS)
 //!
 //! The views borrow the bytes and allocate nothing. Fields that were not captured are `None`. [`Call`] needs 24 bytes and [`Reply`] needs
 //! 8, so a capture with a short snap length pairs as well as a whole one.
@@ -13,6 +13,7 @@ mod plausible;
 mod program;
 mod record;
 mod reply;
+mod start_tls;
 mod template;
 mod verdict;
 
@@ -25,6 +26,7 @@ pub use plausible::{
 pub use program::{Program, TRANSIENT_PROGRAMS, highest_procedure, is_transient};
 pub use record::RecordMark;
 pub use reply::{AcceptStat, Reply, ReplyStat};
+pub use start_tls::{StartTls, start_tls};
 pub use template::{CallTemplate, Caller, CallerError, MAX_GROUPS, MAX_MACHINE_NAME};
 pub use verdict::{Verdict, results_at};
 

@@ -11,6 +11,7 @@ pub const MAX_GROUPS: usize = 16;
 pub const MAX_MACHINE_NAME: usize = 255;
 const AUTH_NONE: u32 = 0;
 const AUTH_SYS: u32 = 1;
+const AUTH_TLS: u32 = 7;
 /// The bit of a record mark that says: last fragment.
 const LAST: u32 = 0x8000_0000;
 /// Where the xid stands, behind the record mark.
@@ -23,6 +24,8 @@ const PROCEDURE: usize = RecordMark::SIZE + 20;
 pub enum Caller<'a> {
     /// AUTH_NONE.
     Nobody,
+    /// AUTH_TLS: nobody, who asks for TLS (RFC 9289 4.1).
+    Tls,
     /// AUTH_SYS.
     User {
         /// Any number; it distinguishes otherwise equal credentials.
@@ -73,8 +76,8 @@ impl Caller<'_> {
 
     fn emit(&self, out: &mut Vec<u8>) {
         match self {
-            Self::Nobody => {
-                out.put_u32(AUTH_NONE);
+            Self::Nobody | Self::Tls => {
+                out.put_u32(if *self == Self::Tls { AUTH_TLS } else { AUTH_NONE });
                 out.put_u32(0);
             }
             Self::User { stamp, machine, uid, gid, groups } => {

@@ -4,6 +4,7 @@ use std::path::{Path, PathBuf};
 
 use plimsoll_client::smb2::{Dialect, Wish};
 use plimsoll_client::target::{PASSWORD_VARIABLE, Target};
+use plimsoll_client::tls::{Trust, authorities};
 use plimsoll_drive::connect::ConnectOptions;
 use plimsoll_experiment::{ResolvedTarget, RunSpec, ServerSpec};
 use plimsoll_results::Usage;
@@ -30,9 +31,9 @@ pub(crate) struct TargetFlags {
 /// Help text of a target.
 pub(crate) const TARGETS: &str = "Server to drive: smb://user@host[:port]/share[/path] (also cifs:// and \\\\host\\share), \
      nfs://host[:port]/export[?OPTIONS] (also host:/export), file:///path, embedded:smb or embedded:nfs. OPTIONS, joined with &: \
-     version=3|4.1|4.2, slots=NUMBER (per session, with 4.1 and 4.2), resvport (source ports below 1024), mountport=PORT, portmapport=PORT";
+     version=3|4.1|4.2, slots=NUMBER (per session, with 4.1 and 4.2), resvport (source ports below 1024), xprtsec=tls (RPC over TLS, see --tls-ca), mountport=PORT, portmapport=PORT";
 
-/// Requirements on an SMB server.
+/// Requirements on a server.
 #[derive(Clone, Debug, Default, clap::Args)]
 #[command(next_help_heading = "Server")]
 pub(crate) struct WishFlags {
@@ -45,6 +46,12 @@ pub(crate) struct WishFlags {
     /// Require SMB encryption
     #[arg(long)]
     encryption: bool,
+    /// File of certificate authorities (PEM) that servers of RPC over TLS are checked against [default: those of this system]
+    #[arg(long, value_name = "FILE")]
+    tls_ca: Option<PathBuf>,
+    /// Do not check the certificates of servers of RPC over TLS
+    #[arg(long, conflicts_with = "tls_ca")]
+    tls_insecure: bool,
 }
 
 impl TargetFlags {
@@ -60,7 +67,8 @@ impl TargetFlags {
 
     /// The files that it is read from.
     pub(crate) fn files(&self) -> impl Iterator<Item = &Path> {
-        self.password_file.as_deref().into_iter().chain(self.auth.accounts())
+        let files = self.password_file.as_deref().into_iter().chain(self.auth.accounts());
+        files.chain(self.connect_options.tls_ca.as_deref())
     }
 
     /// The target, its password found, its server started where that is ours to do.
@@ -83,19 +91,24 @@ impl TargetFlags {
 
     /// Requirements on the server; the same for a whole recording.
     pub(crate) fn spec(&self) -> ServerSpec {
-        let WishFlags { dialect, signing, encryption } = self.connect_options;
+        let WishFlags { dialect, signing, encryption, ref tls_ca, tls_insecure } = self.connect_options;
         let dialect = dialect.map(|dialect| dialect.name().to_owned());
         // From any folder: a run that is repeated reads it again.
-        let accounts = self.auth.accounts().map(|file| std::path::absolute(file).unwrap_or_else(|_| file.to_owned()));
+        let from_anywhere = |file: &Path| std::path::absolute(file).unwrap_or_else(|_| file.to_owned());
+        let accounts = self.auth.accounts().map(from_anywhere);
+        let tls_ca = tls_ca.as_deref().map(from_anywhere);
         // Which ones, without passwords, is known when they are chosen.
-        ServerSpec { dialect, signing, encryption, kerberos: self.auth.spec(), accounts, targets: Vec::new() }
+        let (kerberos, targets) = (self.auth.spec(), Vec::new());
+        ServerSpec { dialect, signing, encryption, kerberos, accounts, tls_ca, tls_insecure, targets }
     }
 
     /// The flags of a recorded run; the password comes from the usual places.
     pub(crate) fn of(&self, run: &RunSpec) -> Result<Self, Usage> {
-        let ServerSpec { dialect, signing, encryption, kerberos, accounts, targets } = &run.server;
+        let ServerSpec { dialect, signing, encryption, kerberos, accounts, tls_ca, tls_insecure, targets } =
+            &run.server;
         let dialect = dialect.as_deref().map(parse_dialect).transpose().map_err(Usage)?;
-        let connect_options = WishFlags { dialect, signing: *signing, encryption: *encryption };
+        let (signing, encryption, tls_insecure) = (*signing, *encryption, *tls_insecure);
+        let connect_options = WishFlags { dialect, signing, encryption, tls_ca: tls_ca.clone(), tls_insecure };
         let accounts = self.auth.accounts().map(Path::to_owned).or_else(|| accounts.clone());
         let auth = AuthFlags::of(kerberos.as_ref(), accounts).map_err(Usage)?;
         let target = if targets.is_empty() { vec![run.target.clone()] } else { targets.clone() };
@@ -113,7 +126,8 @@ impl WishFlags {
         let wish = |demanded| if demanded { Wish::Demanded } else { Wish::AsServerSays };
         let dialects = self.dialect.map_or(Dialect::V202..=Dialect::V311, |dialect| dialect..=dialect);
         let (signing, encryption) = (wish(self.signing), wish(self.encryption));
-        ConnectOptions { dialects, signing, encryption, seed, ..ConnectOptions::default() }
+        let trust = if self.tls_insecure { Trust::Anyone } else { authorities(self.tls_ca.as_deref()) };
+        ConnectOptions { dialects, signing, encryption, trust, seed, ..ConnectOptions::default() }
     }
 }
 

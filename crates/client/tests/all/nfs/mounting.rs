@@ -78,7 +78,7 @@ fn mounted(address: SocketAddr, path: &str) -> Result<Mounted, MountError> {
     // Asks the portmapper, which this server is too.
     let timeout = Duration::from_secs(60);
     let ports = Ports { mount: None, portmap: address.port(), reserved: false, timeout };
-    mount(address, path, &ports, &Caller::Nobody)
+    mount(address, path, &ports, None, &Caller::Nobody)
 }
 
 #[test]
@@ -148,7 +148,7 @@ fn silence_is_given_up_after_the_time_that_was_asked_for() {
     for mount_port in [None, Some(address.port())] {
         let timeout = Duration::from_millis(120);
         let ports = Ports { mount: mount_port, portmap: address.port(), reserved: false, timeout };
-        let error = mount(address, "/x", &ports, &Caller::Nobody).unwrap_err();
+        let error = mount(address, "/x", &ports, None, &Caller::Nobody).unwrap_err();
         assert!(error.to_string().ends_with("no answer within 120ms"), "{error}");
     }
     let there = Mounted {

@@ -378,6 +378,9 @@ pub(super) fn cause_of(error: &std::io::Error) -> Cause {
         ErrorKind::ConnectionReset | ErrorKind::ConnectionAborted | ErrorKind::BrokenPipe => Cause::ConnectionReset,
         ErrorKind::UnexpectedEof | ErrorKind::NotConnected => Cause::ConnectionClosed,
         ErrorKind::TimedOut => Cause::TimedOut,
+        // What RPC over TLS says of a server that does not offer it, or cannot be believed.
+        ErrorKind::Unsupported => Cause::NotOffered,
+        ErrorKind::InvalidData => Cause::Untrusted,
         ErrorKind::HostUnreachable
         | ErrorKind::NetworkUnreachable
         | ErrorKind::NetworkDown

@@ -39,8 +39,9 @@ impl<S: Sink, N: Network> Worker<'_, S, N> {
             let mut slices = Vec::with_capacity(4);
             out.slices(SLICES, &mut slices);
             let offered: usize = slices.iter().map(|slice| slice.len()).sum();
+            let prepared = self.net.prepare(key, &slices);
             let first = self.net.now();
-            let sent = self.net.send(key, &slices);
+            let sent = prepared.and_then(|()| self.net.send(key, &slices));
             self.now = self.net.now();
             let count = match sent {
                 Ok(count) => count,

@@ -1,0 +1,177 @@
+//! NFS over TLS (RFC 9289), with a server of the tests that ends the TLS in front of real servers.
+#![allow(clippy::unwrap_used, reason = "a test may stop where it stands")]
+
+use std::collections::BTreeMap;
+use std::fs;
+use std::path::Path;
+use std::process::Command;
+
+use plimsoll_serve::{Embedded, Kind, Options};
+use plimsoll_testkit::command::output;
+use plimsoll_testkit::servers::rpc_tls::{AUTHORITY, Manner, RpcTls};
+use plimsoll_testkit::servers::{Export, Ganesha, Scratch};
+use serde_json::Value;
+
+use crate::{alone, held_to_schema, only_side};
+
+/// Reads, writes and all else, in small messages and long ones.
+const WORKLOAD: &str = r#"
+name = "small-and-long"
+description = "Messages of one record of TLS and of many"
+[files]
+count = 6
+directories = 2
+depth = 1
+size = "2MiB"
+shared = "by-none"
+seed = 1
+[load]
+clients = 2
+depth = 4
+think = "0s"
+warmup = "0s"
+duration = "1s"
+[script]
+keep_open = 3
+verify = "50%"
+[[iterations]]
+name = "long"
+weight = 2
+on = "file"
+steps = [{ read = { size = "1MiB", at = "random" } }, { write = { size = "512KiB", at = "random" } }]
+[[iterations]]
+name = "short"
+weight = 4
+on = "file"
+steps = [{ read = { size = "4KiB", at = "random" } }]
+[[iterations]]
+name = "own"
+on = "own"
+steps = ["create", { write = { size = "20KiB" } }, "close", "rename", "remove"]
+[[iterations]]
+name = "list"
+on = "directory"
+steps = ["list"]
+"#;
+
+/// A folder with the authority's certificate.
+fn folder() -> Scratch {
+    let folder = Scratch::new("rpc-tls");
+    fs::write(folder.path().join("ca.pem"), AUTHORITY).unwrap();
+    fs::write(folder.path().join("w.toml"), WORKLOAD).unwrap();
+    folder
+}
+
+/// Drives a target; returns the exit code and all output.
+fn drive(folder: &Path, target: &str, more: &[&str]) -> (Option<i32>, String) {
+    let mut command = Command::new(env!("CARGO_BIN_EXE_plimsoll"));
+    command.args(["run", "w.toml", "--target", target, "--seed", "5", "--full"]).args(more).current_dir(folder);
+    let ran = output(&mut command);
+    (ran.status.code(), String::from_utf8([ran.stdout, ran.stderr].concat()).unwrap())
+}
+
+/// Requests of each procedure in a table or capture.
+fn requests(folder: &Path, input: &str) -> BTreeMap<String, u64> {
+    let mut command = Command::new(env!("CARGO_BIN_EXE_plimsoll"));
+    let ran = output(command.args(["analyze", input, "--json", "read.json", "-q"]).current_dir(folder));
+    assert!(ran.status.success(), "{}", String::from_utf8_lossy(&ran.stderr));
+    let side = only_side(&fs::read(folder.join("read.json")).unwrap());
+    let rows = side["operations"].as_array().unwrap().iter();
+    rows.map(|row| (row["procedure"].as_str().unwrap().to_owned(), row["count"].as_u64().unwrap())).collect()
+}
+
+/// A run without any failure, whose data were checked, and whose tap has what its table has.
+fn runs(folder: &Path, target: &str) -> Value {
+    let outputs = ["--json", "run.json", "--tap", "tap.pcapng", "--transactions", "run.parquet"];
+    let (code, said) = drive(folder, target, &[&["--tls-ca", "ca.pem"][..], &outputs].concat());
+    // 4: a busy machine.
+    assert!(matches!(code, Some(0 | 4)), "{said}");
+    let bytes = fs::read(folder.join("run.json")).unwrap();
+    held_to_schema(&serde_json::from_slice(&bytes).unwrap());
+    let side = only_side(&bytes);
+    let stage = &side["stages"][0];
+    assert_eq!((&stage["errors"], &stage["failed"]), (&0.into(), &0.into()), "{said}");
+    assert_eq!(stage["failures"].as_array().map(Vec::len), Some(0), "{said}");
+    assert!(side["run"]["facts"].to_string().contains("RPC over TLS 1.3, "), "{}", side["run"]["facts"]);
+    let ran = requests(folder, "run.parquet");
+    assert!(ran.len() >= 8 && ran.values().all(|count| *count > 0), "{ran:?}");
+    assert_eq!(ran, requests(folder, "tap.pcapng"));
+    side
+}
+
+fn embedded() -> Embedded {
+    Embedded::start(Kind::Nfs, Options::default()).unwrap()
+}
+
+#[test]
+fn version_3_runs_over_tls() {
+    let _alone = alone();
+    let server = embedded();
+    let tls = RpcTls::start(server.address(), Manner::Serves).unwrap();
+    let folder = folder();
+    let (port, mount) = (tls.address().port(), server.address().port());
+    let target = format!("nfs://localhost:{port}/plimsoll?mountport={mount}&xprtsec=tls");
+    runs(folder.path(), &target);
+}
+
+#[test]
+fn version_4_runs_over_tls() {
+    let _alone = alone();
+    let ganesha = match Ganesha::start() {
+        Ok(ganesha) => ganesha,
+        Err(reason) => return println!("SKIPPED: {reason}"),
+    };
+    let tls = RpcTls::start(ganesha.address(), Manner::Serves).unwrap();
+    let folder = folder();
+    for version in ["4.1", "4.2"] {
+        let plain = ganesha.target_of(Export::Data, version);
+        let target = format!("{plain}&xprtsec=tls").replace(&ganesha.address().to_string(), &tls.address().to_string());
+        runs(folder.path(), &target);
+    }
+}
+
+/// A server that is not to be believed, or has no TLS, or stops in the handshake: an error that says so, and no run.
+#[test]
+fn a_server_that_cannot_be_used_is_named() {
+    let server = embedded();
+    let folder = folder();
+    let mount = server.address().port();
+    let said = |manner: Manner, version: &str, more: &[&str]| {
+        let tls = RpcTls::start(server.address(), manner).unwrap();
+        let port = tls.address().port();
+        let ports = if version == "3" { format!("&mountport={mount}") } else { String::new() };
+        let target = format!("nfs://127.0.0.1:{port}/plimsoll?version={version}&xprtsec=tls{ports}");
+        let (code, said) = drive(folder.path(), &target, more);
+        assert_eq!(code, Some(3), "{manner:?}: {said}");
+        said
+    };
+    let believes = ["--tls-ca", "ca.pem"];
+    let briefly = ["--tls-ca", "ca.pem", "--timeout", "1s"];
+    for version in ["3", "4.1"] {
+        for (manner, words) in [
+            (Manner::Unaware, "does not offer RPC over TLS"),
+            (Manner::Rejects, "auth_stat 1"),
+            (Manner::Silent, "timed out in the TLS handshake"),
+            (Manner::Stalls, "timed out in the TLS handshake"),
+            (Manner::Ends, "closed the connection in the TLS handshake"),
+            (Manner::Garbage, "RPC over TLS"),
+        ] {
+            let said = said(manner, version, if words.contains("timed") { &briefly } else { &believes });
+            assert!(said.contains(words), "{version}, {manner:?}: {said}");
+        }
+        let said = said(Manner::Serves, version, &[]);
+        assert!(said.contains("--tls-ca"), "an authority that this system does not know: {said}");
+    }
+}
+
+/// Without a check of the certificate any server will do, and only if that was asked for.
+#[test]
+fn the_check_can_be_left_out() {
+    let server = embedded();
+    let tls = RpcTls::start(server.address(), Manner::Serves).unwrap();
+    let folder = folder();
+    let (port, mount) = (tls.address().port(), server.address().port());
+    let target = format!("nfs://127.0.0.1:{port}/plimsoll?mountport={mount}&xprtsec=tls");
+    let (code, said) = drive(folder.path(), &target, &["--tls-insecure", "--duration", "200ms"]);
+    assert!(matches!(code, Some(0 | 4)), "{said}");
+}
