@@ -5,11 +5,12 @@ use std::time::Duration;
 
 const USAGE: &str = "usage: mpirun -n RANKS plimsoll-mpi [OPTIONS] run|sweep WORKLOAD --target URL --record DIR …
 
-Each rank drives one part of the run (`plimsoll run --part`, with --levels too); DIR/part-K has the recording of a part, DIR/all that of all parts.
+Each rank drives one part of the run (`plimsoll run --part`, with --levels too); DIR/part-K has the recording of part K, DIR/all the recording
+of all parts together.
 All ranks need `plimsoll` and the same folder DIR.
 
-      --plimsoll PATH        Program to start [default: plimsoll beside this program, else from PATH]
-      --start-in TIME        Time from now to the common start: connecting and making files takes as long [default: 10s]
+      --plimsoll PATH        Program to start [default: plimsoll in this program's folder, otherwise from PATH]
+      --start-in TIME        Time from now to the common start: allow enough for connecting and creating files [default: 10s]
       --clock-bound TIME     Largest difference between the clocks of two ranks, before and after the run [default: 1ms]
       --round-trips COUNT    Messages per rank to measure its clock [default: 1000]
       --json FILE, --html FILE, --full, --section NAME, --utc

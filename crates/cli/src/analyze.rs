@@ -33,8 +33,8 @@ pub(crate) struct Arguments {
     /// tables (written with --transactions) and recordings made with --record-transactions all are accepted too
     #[arg(required = true, value_name = "CAPTURE")]
     captures: Vec<PathBuf>,
-    /// Maximum number of threads [default: 1]. With 2, one reads and decompresses the captures while the other analyzes
-    /// them; with 3 or more, another one writes --transactions, --record and the data of --html. The results are the same
+    /// Maximum number of threads [default: 1]. With 2, one thread reads and decompresses the captures while the other analyzes
+    /// them; with 3 or more, a third thread writes --transactions, --record and the data of --html. The results are the same
     #[arg(long, value_name = "COUNT", value_parser = clap::value_parser!(u16).range(1..))]
     threads: Option<u16>,
     #[command(flatten)]

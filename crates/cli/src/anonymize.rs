@@ -24,13 +24,13 @@ const EXAMPLES: &str = "Examples:
 #[derive(Debug, clap::Args)]
 #[command(after_help = EXAMPLES)]
 pub(crate) struct Arguments {
-    /// Capture to read, twice: a file, no pipe
+    /// Capture file; Plimsoll reads it twice, so it cannot be a pipe
     #[arg(value_name = "IN")]
     input: PathBuf,
     /// Capture to write
     #[arg(value_name = "OUT")]
     output: PathBuf,
-    /// Replace names and addresses by the secret in FILE (any 16 bytes or more), so that several captures get the same
+    /// Derive the replacements of names and addresses from the secret in FILE (any 16 bytes or more), so that several captures get the same
     /// replacements [default: a random key, which is not stored]
     #[arg(long, value_name = "FILE")]
     key: Option<PathBuf>,
@@ -74,7 +74,7 @@ fn copy(input: &Path, key: Key, quiet: bool, file: &mut impl Write) -> anyhow::R
         Ok(())
     })?;
     if captures.anomalies().truncated_tail + captures.anomalies().bad_records > 0 {
-        shell::note("plimsoll: the capture is damaged: the copy ends where it cannot be read any further");
+        shell::note("plimsoll: the capture is damaged: the copy contains only the packets before the damage");
     }
     let format = captures.formats().first().map(|format| (format.format, format.tick_ns));
     let mut second = first.finish(format.map(|(format, _)| format), format.and_then(|(_, tick_ns)| tick_ns))?;
@@ -115,8 +115,9 @@ fn summary(counts: &Counts, output: &Path) -> String {
         text += &format!("{not_understood} TCP and UDP packets carry neither SMB nor NFS: their payload is zero\n");
     }
     if not_ip > 0 {
-        text +=
-            &format!("{not_ip} packets are neither TCP nor UDP: all behind their link layer or IP header is zero\n");
+        text += &format!(
+            "{not_ip} packets are neither TCP nor UDP: everything after their link-layer or IP header is zero\n"
+        );
     }
     text
 }

@@ -31,7 +31,7 @@ pub(crate) struct Filter {
     /// Only this server: an address, address:port, network, or name from --hosts
     #[arg(long, value_name = "ADDRESS", value_parser = |text: &str| Term::parse(text, Address::parse))]
     server: Vec<Term<Address>>,
-    /// Only this share or export, without its server (data) or with it (//server/data); accepts * and ?
+    /// Only this share or export: name alone (data), or with its server (//server/data); accepts * and ?
     #[arg(long, value_name = "GLOB", value_parser = |text: &str| Term::parse(text, Pattern::parse))]
     share: Vec<Term<Pattern>>,
     /// Only these paths within the share, in .gitignore syntax: *.docx (any folder), projects/*.docx (that folder),

@@ -29,7 +29,7 @@ pub(crate) struct PublishFlags {
 #[derive(Clone, Debug, clap::Args)]
 #[command(next_help_heading = "Live view")]
 pub(crate) struct WatchFlags {
-    /// Show the run while it goes on: in a terminal a screen that follows keys, otherwise one line per second
+    /// Show the run while it goes on: in a terminal an interactive screen, otherwise one line per second
     #[arg(long, conflicts_with = "quiet")]
     watch: bool,
     #[command(flatten)]

@@ -97,7 +97,7 @@ fn check(sharers: &[Sharer]) -> Result<(), Usage> {
         let Sharer { name, level } = sharer;
         if level.plan.phases.measured_ns.is_none() {
             return Err(Usage(format!(
-                "--with: the workload {name} ends by itself, so it has no phase in common with another; give it no number of \
+                "--with: the workload {name} ends by itself, so it cannot run at the same time as another workload; remove its number of \
                 passes, or run it alone"
             )));
         }

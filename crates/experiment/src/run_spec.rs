@@ -291,7 +291,7 @@ impl RunSpec {
     fn other_companions(&self, ours: &Self) -> Option<String> {
         let digests =
             |spec: &Self| -> Vec<String> { spec.with.iter().map(|with| with.workload_sha256.clone()).collect() };
-        (digests(self) != digests(ours)).then(|| "the workloads of its --with are others".to_owned())
+        (digests(self) != digests(ours)).then(|| "its --with workloads are different".to_owned())
     }
 
     fn other_server_options(&self, ours: &Self) -> Option<String> {

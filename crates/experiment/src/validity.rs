@@ -92,7 +92,8 @@ pub(super) fn behind(level: &Level<'_>) -> Option<String> {
     let asked = generator.asked_rate.filter(|_| !level.users)?.min(generator.planned as f64 / level.seconds);
     (generator.achieved_rate < ACHIEVED * asked).then(|| {
         format!(
-            "the rate was not reached: {:.1} of {asked:.1} iterations/s (limit: at least {:.0} %); {} planned iterations were never sent{}",
+            "the rate was not reached: {:.1} of {asked:.1} iterations/s (limit: at least {:.0} %); {} planned iterations were never \
+            started{}",
             generator.achieved_rate,
             ACHIEVED * 100.0,
             generator.never_sent,
@@ -349,11 +350,12 @@ mod tests {
             behind(&level(&generator, &[], false)).unwrap()
         };
         let text = behind(100, 91);
-        assert!(text.contains("91 planned iterations were never sent; response times from the intended start reach 11.70 s in a phase of 1.00 s, because"), "{text}");
+        assert!(text.contains("91 planned iterations were never started; response times from the intended start reach 11.70 s in a phase \
+            of 1.00 s, because"), "{text}");
         let text = behind(100, 100);
         assert!(
             text.ends_with(
-                "never sent, which is every iteration due in the phase; the requests of the phase belong to earlier iterations"
+                "never started, which is every iteration due in the phase; the requests of the phase belong to earlier iterations"
             ),
             "{text}"
         );

@@ -217,7 +217,7 @@ impl Follower {
         if self.view.look(&self.recent, names, now_ns, &beside) && !std::mem::replace(&mut self.asked_to_end, true) {
             // As the first Ctrl-C.
             self.shared.watch.stop();
-            self.view.say("Ending the run: outstanding requests get their answers, clients log off".to_owned());
+            self.view.say("Ending the run: waiting for outstanding responses, then logging off".to_owned());
         }
     }
 

@@ -14,7 +14,7 @@ pub struct ClientPath {
     pub connections: u64,
     /// Of these, connections of which the handshake was captured.
     pub handshakes: u64,
-    /// Connections whose SYN, or the answer to it, was sent again before the client went on.
+    /// Connections whose SYN or SYN-ACK was retransmitted before the client continued.
     pub late_handshakes: u64,
     /// How long these handshakes took, ns.
     pub late_handshake_ns: u64,

@@ -280,7 +280,7 @@ pub struct Network {
     pub most_resent: MostResent,
     /// Connections of which the handshake was captured.
     pub handshakes: u64,
-    /// Connections whose SYN, or the answer to it, was sent again before the client went on.
+    /// Connections whose SYN or SYN-ACK was retransmitted before the client continued.
     pub late_handshakes: u64,
     /// How long these handshakes took, from the first copy to the next segment without SYN, ns.
     pub late_handshake_ns: u64,

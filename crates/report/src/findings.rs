@@ -144,10 +144,10 @@ pub struct Findings {
     /// Clients that are not in `client_paths`, which lists 64.
     #[serde(default)]
     pub client_paths_left_out: u64,
-    /// Encrypted SMB 3 messages that were not read; null where there are none.
+    /// Encrypted SMB 3 messages that were not read; null if there are none.
     #[serde(default)]
     pub encrypted: Option<Encrypted>,
-    /// Sessions with several connections; null where there are none, and for a run, whose load levels have it.
+    /// Sessions with several connections; null if there are none, and for a run, whose load levels have it.
     #[serde(default)]
     pub channels: Option<Channels>,
     /// Parameters of the load; null for a capture.

@@ -5,17 +5,17 @@ use std::fmt;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
-/// Where the server is to take the data that clients read from: what a workload says of itself, and a report checks.
+/// Expected source of the data that clients read. The report checks it with the server's disk counters.
 #[derive(Clone, Copy, Debug, Default, Deserialize, Serialize, JsonSchema, PartialEq, Eq)]
 #[serde(rename_all = "kebab-case")]
 #[schemars(rename = "DataSource")]
 pub enum DataSource {
-    /// Anywhere.
+    /// Any source.
     #[default]
     Any,
-    /// From its memory; the report warns if its disks had to be read.
+    /// The server's memory; the report warns if the server reads from its disks.
     Cache,
-    /// From its disks; the report warns if they were not read.
+    /// The server's disks; the report warns if the server does not read from them.
     Disk,
 }
 

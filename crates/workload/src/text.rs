@@ -185,8 +185,7 @@ pub(super) struct ScriptText {
     pub(super) verify: Option<Fraction>,
     /// Oplock, lease or durable handle that each open requests.
     pub(super) caching: Caching,
-    /// Where the server is to take the data that clients read from: any, cache or disk. The report compares the server's disk
-    /// counters with it.
+    /// Expected source of the data that clients read: any, cache or disk. The report checks it with the server's disk counters.
     pub(super) source: DataSource,
     /// How a client selects the next kind of iteration.
     pub(super) order: Order,
@@ -362,7 +361,7 @@ pub(super) struct ReadText {
     /// Begin at the start of the file; otherwise sequential reads continue where the slot (a client has `depth` slots) last stopped.
     #[serde(default)]
     pub(super) from_start: bool,
-    /// With N, read every Nth block, so that N slots (a client has `depth` slots) divide one file. Sequential reads only.
+    /// Read only every Nth block; N slots (a client has `depth` slots) then divide one file. Sequential reads only.
     #[serde(default = "one")]
     #[schemars(example = 1)]
     pub(super) every: u32,

@@ -61,7 +61,7 @@ impl HandOver {
                 break;
             }
         }
-        anyhow::ensure!(head.starts_with(b"plimsoll hand-over "), "this is no file that --hand-over-to wrote");
+        anyhow::ensure!(head.starts_with(b"plimsoll hand-over "), "not a file written by --hand-over-to");
         if head != HEAD.as_bytes() {
             let other = String::from_utf8_lossy(&head);
             let other = other.trim_end().trim_start_matches("plimsoll hand-over ").to_owned();

@@ -23,12 +23,12 @@ use crate::output_file::{Files, OutputFile, Readers};
 #[derive(Clone, Debug, Default, clap::Args)]
 #[command(next_help_heading = "Capture in several files")]
 pub(crate) struct ChainFlags {
-    /// Continue where the analysis of the previous capture file stopped: the file that its --hand-over-to wrote. The
-    /// report then covers all files so far; --record and --transactions cover this file alone
+    /// Continue the analysis of the previous capture file, from the FILE that its --hand-over-to wrote. The report then covers all files so
+    /// far; --record and --transactions cover only this file
     #[arg(long, value_name = "FILE")]
     hand_over_from: Option<PathBuf>,
-    /// Write open connections and all numbers so far to FILE, for the analysis of the next capture file. It holds
-    /// packets, so only its owner may read it
+    /// Write open connections and all numbers so far to FILE, for the analysis of the next capture file. FILE contains packet data, so only
+    /// its owner may read it
     #[arg(long, value_name = "FILE")]
     hand_over_to: Option<PathBuf>,
 }
@@ -141,7 +141,10 @@ fn read(path: &Path, asked: &str) -> anyhow::Result<HandOver> {
     let shown = format!("--hand-over-from {}", path.display());
     let from = HandOver::read(path).with_context(|| shown.clone())?;
     if from.asked != asked {
-        let why = format!("{shown}: it was written with other options ({}); use the same in all jobs", from.asked);
+        let why = format!(
+            "{shown}: it was written with other options ({}); use the same options for all files of the capture",
+            from.asked
+        );
         return Err(Usage(why).into());
     }
     Ok(from)

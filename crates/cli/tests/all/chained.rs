@@ -151,7 +151,7 @@ fn a_job_that_is_killed_missing_or_repeated_is_named() {
     let (code, report) = merge(&["r0", "r2"]);
     let reasons = report["validity"]["reasons"].to_string();
     assert_eq!(code, Some(4));
-    assert!(reasons.contains("recording 2 of a capture's files, behind r0, is missing"), "{reasons}");
+    assert!(reasons.contains("the recording of file 2 of a capture, after r0, is missing"), "{reasons}");
 
     // The third went on behind another analysis of the second.
     assert!(job(folder, &files, 1, &["--overwrite"]).status.success());
@@ -186,7 +186,7 @@ fn what_cannot_be_handed_over_says_why() {
     written(&[b"plimsoll hand-over 0.0.1 older\n", &good[..]].concat());
     fails(&[], 3, "another build of plimsoll wrote it (0.0.1 older)");
     written(b"something else\n");
-    fails(&[], 3, "this is no file that --hand-over-to wrote");
+    fails(&[], 3, "not a file written by --hand-over-to");
     std::fs::remove_file(folder.join("h0")).unwrap();
     fails(&[], 3, "--hand-over-from h0");
     // A full disk: the recording is complete even so.
@@ -235,7 +235,7 @@ fn captures_without_hand_over_lack_the_operations_across_the_cuts() {
     assert!(across > 0 && across <= requests + responses, "{across} across, {requests} and {responses} halves");
     assert!(requests.max(responses) <= across, "{across} across, {requests} and {responses} halves");
     let reasons = merged["validity"]["reasons"].to_string();
-    assert!(reasons.contains("16 captures were analysed by themselves"), "{reasons}");
+    assert!(reasons.contains("16 captures were analysed separately"), "{reasons}");
     // Messages in neither half are in no other number.
     let answered = |report: &Value| -> u64 {
         report["operations"].as_array().unwrap().iter().map(|row| row["answered"].as_u64().unwrap()).sum()

@@ -79,7 +79,7 @@ fn another_load_or_load_generator_is_refused_before_anything_is_measured() {
     assert!(said.contains("-- run: add --record DIR"), "{said}");
     let said = refused(&recordings, &["--think", "6ms", "--depth", "1", "--record", "today"]);
     assert!(
-        said.contains("monday: gate does not measure against this baseline: at 2 clients its plan.load."),
+        said.contains("monday: gate cannot measure a candidate against this baseline: at 2 clients its plan.load."),
         "{said}"
     );
     assert!(said.contains(" is 5000000, not 6000000; record the baseline again"), "{said}");
@@ -98,7 +98,7 @@ fn another_load_or_load_generator_is_refused_before_anything_is_measured() {
     assert!(analyzed.status.success(), "{}", text(&analyzed.stderr));
     let said = refused(&["monday", "captured"], &recorded);
     assert!(
-        said.contains("captured: gate does not measure against this baseline: it was made from captures"),
+        said.contains("captured: gate cannot measure a candidate against this baseline: it was made from captures"),
         "{said}"
     );
     let manifest = scratch.path().join("tuesday/manifest.json");
@@ -106,5 +106,5 @@ fn another_load_or_load_generator_is_refused_before_anything_is_measured() {
     kept["machine"]["kernel"] = "2.6.32".into();
     std::fs::write(&manifest, kept.to_string()).unwrap();
     let said = refused(&recordings, &recorded);
-    assert!(said.contains("tuesday: gate does not measure") && said.contains("kernel 2.6.32, this one has"), "{said}");
+    assert!(said.contains("tuesday: gate cannot measure") && said.contains("kernel 2.6.32, this one has"), "{said}");
 }

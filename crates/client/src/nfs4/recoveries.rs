@@ -67,8 +67,8 @@ impl Recoveries {
         }
         let [outage_s, recovery_s] = [self.outage_ns, self.recovery_ns].map(|ns| ns as f64 / 1e9);
         let mut facts = vec![format!(
-            "recovered sessions: {connections} on another connection, {sessions} as a new session, {restarts} whose state the server had forgotten; longest \
-            outage {outage_s:.2} s, session and state back after at most {recovery_s:.2} s"
+            "recovered sessions: {connections} on another connection, {sessions} as a new session, {restarts} after the server lost its \
+            state; longest outage {outage_s:.2} s, longest recovery of session and state {recovery_s:.2} s"
         )];
         for (what, Reclaims { reclaimed, anew, lost }) in [("opens", self.opens), ("locks", self.locks)] {
             if reclaimed + anew + lost > 0 {
@@ -77,13 +77,14 @@ impl Recoveries {
         }
         if self.bound_again > 0 {
             facts.push(format!(
-                "recovered connections: {} bound to the recovered session of another one",
+                "recovered connections: {} bound to the recovered session of another connection",
                 self.bound_again
             ));
         }
         if resent + asked_anew > 0 {
             facts.push(format!(
-                "recovered requests: {resent} sent again in the same slot, {asked_anew} in a new session ({done_before} of them had been done)"
+                "recovered requests: {resent} sent again in the same slot, {asked_anew} in a new session (the server had already executed \
+                {done_before} of them)"
             ));
         }
         if self.rewritten > 0 {
@@ -113,10 +114,10 @@ mod tests {
         let mut all = Recoveries { sessions: 2, outage_ns: 7, recovery_ns: 8_000_000, ..one };
         all.add(&one);
         let said = [
-            "recovered sessions: 0 on another connection, 2 as a new session, 2 whose state the server had forgotten; longest outage 1.23 s, \
-            session and state back after at most 0.01 s",
+            "recovered sessions: 0 on another connection, 2 as a new session, 2 after the server lost its state; longest outage 1.23 s, \
+            longest recovery of session and state 0.01 s",
             "recovered opens: 6 reclaimed, 4 anew, 2 lost",
-            "recovered requests: 8 sent again in the same slot, 0 in a new session (0 of them had been done)",
+            "recovered requests: 8 sent again in the same slot, 0 in a new session (the server had already executed 0 of them)",
         ];
         assert_eq!(all.facts(), said);
     }

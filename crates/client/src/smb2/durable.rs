@@ -187,7 +187,9 @@ impl Reconnects {
             facts.push(format!("recovered opens: {opens} reconnected, {refused} refused"));
         }
         if sent_again > 0 {
-            facts.push(format!("recovered requests: {sent_again} sent again ({done_before} of them had been done)"));
+            facts.push(format!(
+                "recovered requests: {sent_again} sent again (the server had already executed {done_before} of them)"
+            ));
         }
         facts
     }

@@ -55,7 +55,7 @@ pub struct Generator {
     pub requests_avoided: u64,
     /// Connections closed without logging off, because the time for that was over, whole run.
     pub left_rudely: u64,
-    /// Connections of sessions with several that were lost while the session lived on, whole run.
+    /// Connections that were lost while their session continued on others, whole run.
     #[serde(default)]
     pub channels_lost: u64,
     /// Requests that went out again because the connection that they had gone out on was lost, whole run.

@@ -24,7 +24,8 @@ pub fn check_earlier(recordings: &[PathBuf], ours: &RunSpec) -> anyhow::Result<(
         let recording = Recording::open(folder)?;
         match why_not(&recording, ours)? {
             Some(why) => Err(Usage(format!(
-                "{}: gate does not measure against this baseline: {why}; record the baseline again with the candidate's options on this machine",
+                "{}: gate cannot measure a candidate against this baseline: {why}; record the baseline again with the candidate's options \
+                on this machine",
                 folder.display()
             ))
             .into()),
@@ -45,7 +46,7 @@ pub fn was_interrupted(folder: &Path) -> anyhow::Result<bool> {
 fn why_not(recording: &Recording, ours: &RunSpec) -> anyhow::Result<Option<String>> {
     let Measurement::Run { spec, .. } = measured(recording)? else {
         return Ok(Some(
-            "it was made from captures, and the candidate's times would be those of the client".to_owned(),
+            "it was made from captures, but the times of the candidate are measured in the client".to_owned(),
         ));
     };
     let spec = RunSpec::of_manifest(spec)?;

@@ -125,7 +125,7 @@ fn in_turns(
     rounds: &[Round<'_>],
     (questions, conditions): (&mut [Question], &[Condition]),
 ) -> (Basis, String, Vec<bool>) {
-    let mut why = "the recordings hold no more rounds".to_owned();
+    let mut why = "all recorded rounds are used".to_owned();
     let mut counted: Vec<bool> = Vec::new();
     for round in rounds {
         let invalid = |fault: bool| {
@@ -173,7 +173,7 @@ fn apart(levels: &[Level<'_>], (questions, conditions): (&mut [Question], &[Cond
         let numbers = usable(level).and_then(|runs| numbers(&question.condition, &runs));
         question.judge_apart(numbers.and_then(|[a, b]| Apart::of(&question.condition, [&a, &b])));
     }
-    "the limit lies within the interval, or there is none".to_owned()
+    "the interval contains the limit, or there is no interval".to_owned()
 }
 
 /// The runs that count. A fault of the generator says nothing about the server, so such a run can be left out; any other invalid run may
@@ -211,7 +211,7 @@ fn numbers(condition: &Condition, runs: &[Placed<'_>]) -> Result<[Vec<Vec<RunNum
         }
     }
     if sides.iter().any(Vec::is_empty) {
-        return Err("a side has no run that counts".to_owned());
+        return Err("one side has no valid run".to_owned());
     }
     Ok(sides)
 }

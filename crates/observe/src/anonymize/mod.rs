@@ -40,7 +40,7 @@ pub enum AnonymizeError {
     TooLarge,
     /// File traffic behind headers that are not written.
     #[error(
-        "packet {0} has SMB or NFS traffic in a tunnel, in PPP or in fragments of TCP, which cannot be written anew: capture inside the \
+        "packet {0} has SMB or NFS traffic in a tunnel, in PPP or in fragments of TCP, which Plimsoll cannot rewrite: capture inside the \
          tunnel, or filter such packets out"
     )]
     Encapsulated(u64),

@@ -24,15 +24,15 @@ pub enum OutputError {
     #[error(transparent)]
     Io(#[from] io::Error),
     /// It has no time, or one before 1970.
-    #[error("packet {0} has no time that a capture file can hold")]
+    #[error("the timestamp of packet {0} does not fit into a capture file")]
     Time(u64),
     /// Its link type cannot be written.
     #[error(
-        "packet {0} has another link type than those before it, which pcap cannot hold: convert the capture to pcapng"
+        "packet {0} has another link type than the packets before it, but a pcap file has only one: convert the capture to pcapng"
     )]
     Link(u64),
     /// Its link type has no number.
-    #[error("packet {0} has a link type that capture files have no number for")]
+    #[error("the link type of packet {0} has no number in capture files")]
     UnknownLink(u64),
 }
 

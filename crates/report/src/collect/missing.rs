@@ -110,7 +110,7 @@ fn dropped(findings: &Findings) -> Option<String> {
     (packets.missing_bytes > 0 || halves > 0).then(|| {
         if packets.missing_bytes == 0 {
             return format!(
-                "No message was recognised in a part of the captured data: {} seen without the response or the request. Start the \
+                "Part of the captured data contains no recognised message, so the request or the response of {} is missing. Start the \
                 capture before the clients connect.",
                 plural(halves, "operation")
             );
@@ -123,7 +123,7 @@ fn dropped(findings: &Findings) -> Option<String> {
         let (outliers, disorder) = (count(findings, Anomaly::TimeOutlier), disorder(findings));
         match (outliers, disorder) {
             (1.., _) => format!(
-                "The streams have gaps of {size}. The packets were left out because of their timestamps ({} in all), or the \
+                "The streams have gaps of {size}: either Plimsoll left these packets out because of their timestamps ({} in all), or the \
                 capture dropped them.",
                 plural(outliers, "packet")
             ),

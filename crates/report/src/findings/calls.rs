@@ -137,7 +137,7 @@ pub struct PathRequests {
     pub procedures: Vec<String>,
 }
 
-/// A counter of the server's.
+/// A counter of the server.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 pub struct ServerCounter {
     /// The server's name for it.

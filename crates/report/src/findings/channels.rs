@@ -18,7 +18,7 @@ pub struct Channels {
     pub idle_channels: u64,
     /// The largest `balance` of all sessions; null if none has one.
     pub worst_balance: Option<f64>,
-    /// Requests of connections that were not counted one by one, because there were too many.
+    /// Requests on connections without separate counts, because there were too many.
     pub requests_left_out: u64,
     /// The sessions that carried most, at most [`MOST_SESSIONS`].
     pub sessions: Vec<Session>,
@@ -57,9 +57,9 @@ pub struct Channel {
     pub errors: u64,
     /// Requests without an answer: of a connection that was lost, those that were outstanding then.
     pub unanswered: u64,
-    /// File data moved, bytes; null where part of it is unknown.
+    /// File data moved, bytes; null if part of it is unknown.
     pub data_bytes: Option<u64>,
-    /// Request and response messages, bytes; null where part of it is unknown.
+    /// Request and response messages, bytes; null if part of it is unknown.
     pub wire_bytes: Option<u64>,
     /// Mean requests outstanding: the sum of the response times over the session's time (Little's law).
     pub depth_mean: Option<f64>,

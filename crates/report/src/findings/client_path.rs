@@ -14,7 +14,7 @@ pub struct ClientPathRow {
     pub connections: u64,
     /// Number of these connections with a captured handshake.
     pub handshakes: u64,
-    /// Connections whose SYN, or the answer to it, was sent again before the client went on.
+    /// Connections whose SYN or SYN-ACK was retransmitted before the client continued.
     pub late_handshakes: u64,
     /// How long these handshakes took in all, s; no response time includes it.
     pub late_handshake_s: f64,

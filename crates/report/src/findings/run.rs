@@ -82,7 +82,7 @@ pub struct Generator {
     /// Requests that were not sent because a lease made them unnecessary, from connecting to logging off.
     #[serde(default)]
     pub requests_avoided: u64,
-    /// Connections of sessions with several that were lost while the session lived on, whole run.
+    /// Connections that were lost while their session continued on others, whole run.
     #[serde(default)]
     pub channels_lost: u64,
     /// Requests that were sent again because the connection that they had gone out on was lost, whole run.

@@ -116,7 +116,7 @@ pub struct Stage {
     pub iterations: Vec<IterationKind>,
     /// The server's own metrics; null if not requested.
     pub server: Option<ServerSide>,
-    /// Sessions with several connections; null where there are none.
+    /// Sessions with several connections; null if there are none.
     #[serde(default)]
     pub channels: Option<Channels>,
     /// The server's guarantees: durability of writes, signatures, encryption, caching; null if unknown.

@@ -24,7 +24,7 @@ pub(super) fn figure<'a>(sides: &[Findings]) -> Option<Figure<'a>> {
     });
     Figure {
         id: "each-client",
-        title: "Every client beside the others",
+        title: "Clients compared with their mean",
         explanation: "Iterations, or the mean response time, of every client divided by the mean of all clients of the level. With \
             a fair server all are near 1. The table of clients has the numbers.",
         summary: summary(&levels),

@@ -25,10 +25,10 @@ pub(crate) fn channels(sides: &[Findings]) -> Vec<Table> {
 fn table(found: &Channels, prefix: &str, at: &str, counts: (u64, u64)) -> Table {
     Table {
         id: String::new(),
-        title: format!("{prefix}Connections of sessions with several{at}"),
+        title: format!("{prefix}Sessions with several connections{at}"),
         scaled: None,
         caption: format!(
-            "{prefix}What each connection of a session with several (SMB multichannel, NFSv4.1 trunking) carried{at}: requests and their \
+            "{prefix}Each connection of sessions with several connections (SMB multichannel, NFSv4.1 trunking){at}: requests and their \
             share, file data, all messages, mean requests outstanding, and response times. Requests that wait by design and those that \
             set the session up are not counted."
         ),
@@ -109,7 +109,9 @@ fn notes(found: &Channels, (lost, again): (u64, u64)) -> Vec<Note> {
     let plural = crate::collect::plural;
     let mut notes = Vec::new();
     if let Some(balance) = found.worst_balance {
-        let text = format!("Busiest over least busy connection of a session, at most: {balance:.2}.");
+        let text = format!(
+            "Requests of the busiest connection divided by those of the least busy one: at most {balance:.2} in a session."
+        );
         notes.push(Note::of(Weight::Plain, text));
     }
     if found.idle_channels > 0 {
@@ -121,7 +123,7 @@ fn notes(found: &Channels, (lost, again): (u64, u64)) -> Vec<Note> {
     }
     if lost > 0 {
         let text = format!(
-            "{} lost while the session lived on; {} sent again on the others (whole run).",
+            "{} lost while the session continued; {} sent again on the remaining connections (whole run).",
             plural(lost, "connection") + if lost == 1 { " was" } else { " were" },
             plural(again, "request") + if again == 1 { " was" } else { " were" },
         );
@@ -129,11 +131,16 @@ fn notes(found: &Channels, (lost, again): (u64, u64)) -> Vec<Note> {
     }
     let more = found.sessions_with_several.saturating_sub(found.sessions.len() as u64);
     if more > 0 {
-        notes.push(Note::of(Weight::Plain, format!("And {} with several connections.", plural(more, "session"))));
+        notes.push(Note::of(
+            Weight::Plain,
+            format!("Not listed: {} with several connections.", plural(more, "session")),
+        ));
     }
     if found.requests_left_out > 0 {
-        let text =
-            format!("{} of further connections are not in this table.", plural(found.requests_left_out, "request"));
+        let text = format!(
+            "The table does not include {} on further connections.",
+            plural(found.requests_left_out, "request")
+        );
         notes.push(Note::of(Weight::Caution, text));
     }
     notes.push(Note::quiet(

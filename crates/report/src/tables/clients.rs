@@ -64,7 +64,7 @@ fn cells(one: &ClientRow, mark: &'static str) -> Vec<Cell> {
 
 fn notes<'a>(stages: impl Iterator<Item = &'a Stage> + Clone) -> Vec<Note> {
     let mut notes = vec![Note::quiet(
-        "/ mean: divided by the mean of all clients of the level. Operations: those that succeeded. Errors: those that failed.",
+        "/ mean: divided by the mean of all clients of the level. Operations: successful operations. Errors: failed operations.",
     )];
     if stages.clone().any(unattributable) {
         notes.push(Note::of(Weight::Caution, format!("* {UNATTRIBUTABLE}")));

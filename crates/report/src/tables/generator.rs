@@ -6,7 +6,7 @@ use crate::findings::{Stage, Times};
 
 /// Said of Jain's index, least and most where [`unattributable`].
 pub(super) const UNATTRIBUTABLE: &str = "The load generator, not the server, may cause the differences between clients: the run-queue delay \
-or the wake-up lag differs between its threads, or is unknown. Use --threads 1, or pin the threads to processors of their own.";
+or the wake-up lag differs between its threads, or is unknown. Use --threads 1, or pin each thread to a separate CPU.";
 
 /// Whether differences between clients may be the load generator's.
 pub(crate) fn unattributable(stage: &Stage) -> bool {
@@ -86,7 +86,7 @@ fn notes(place: &Place<'_>) -> Vec<Note> {
     // Where it rounds to nothing, it is nothing to speak of.
     if most >= 0.005 {
         let text = format!(
-            "Busy-polling for punctual starts took up to another {:.0} % of the threads' time; the CPU figures exclude it.",
+            "To start requests on time, the threads busy-polled for up to {:.0} % of their time; the CPU figures exclude this.",
             most * 100.0
         );
         notes.push(Note::quiet(text));

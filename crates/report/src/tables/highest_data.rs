@@ -64,7 +64,7 @@ pub(crate) fn highest_data(sides: &[Findings]) -> Option<Table> {
         title: "Most file data per second of each curve".to_owned(),
         scaled: None,
         caption: "Most file data read and written per second on each load curve, and the load level at which it was reached; \
-        only levels that are valid."
+        valid load levels only."
             .to_owned(),
         columns: vec![
             Column::new("Curve", "Curve"),
@@ -74,6 +74,6 @@ pub(crate) fn highest_data(sides: &[Findings]) -> Option<Table> {
             Column::words("At", "At"),
         ],
         rows: all.iter().map(row).collect(),
-        notes: vec![Note::quiet("Only levels that are valid.")],
+        notes: vec![Note::quiet("Valid load levels only.")],
     })
 }

@@ -21,7 +21,7 @@ pub(crate) fn interference(sides: &[Findings]) -> Option<Table> {
         title: "Interference: each workload alone, and at the same time as the others".to_owned(),
         scaled: None,
         caption: "Each workload alone, and at the same time as the others: means over the rounds, the change with its 95 % interval, \
-        and whether it is significant (Holm's procedure over all numbers, 5 %). Response times are those of all operations together."
+        and whether it is significant (Holm's procedure over all numbers, 5 %). Response times cover all operations together."
             .to_owned(),
         columns: vec![
             Column::words("Number", "Number"),
@@ -83,7 +83,7 @@ pub(crate) fn interval(of: Interval) -> String {
 fn notes(sides: &[Findings]) -> Vec<Note> {
     let all = || sides.iter().flat_map(|side| &side.interference);
     let rounds: Vec<String> = all().map(|one| format!("{} {}", one.workload, one.rounds)).collect();
-    let mut notes = vec![Note::of(Weight::Quiet, format!("Rounds that may be used: {}.", rounds.join(", ")))];
+    let mut notes = vec![Note::of(Weight::Quiet, format!("Valid rounds: {}.", rounds.join(", ")))];
     if all().any(|one| one.numbers.iter().any(|number| number.verdict.is_none())) {
         notes.push(Note::of(Weight::Caution, "Fewer than three rounds give no interval and no verdict: use --repeat."));
     }

@@ -52,18 +52,20 @@ fn explained(found: &Encrypted) -> String {
         (mean_s, _) => ("counts and bytes of what was captured", if mean_s.is_some() { "the average, " } else { "" }),
     };
     let mut text = format!(
-        "Exact: {exact}. Estimates: {first}percentiles, and reads and writes apart; they assume that responses come in the order of their \
-        requests, and know reads and writes by their sizes. A message may contain several operations."
+        "Exact: {exact}. Estimated: {first}percentiles, and the rows of reads and writes. The estimates assume that responses come in the \
+        order of their requests, and tell reads from writes by message size. A message may contain several operations."
     );
     if found.besides > 0 {
         let mean = match found.mean_low_s.zip(found.mean_high_s) {
-            Some((low, high)) if low == high => "their sizes tell them apart.".to_owned(),
+            Some((low, high)) if low == high => {
+                "their sizes identify them, so they do not change the average.".to_owned()
+            }
             Some((low, high)) => format!("the average is between {} and {}.", time(low), time(high)),
             None => "the average is not known.".to_owned(),
         };
         text += &format!(
-            " {} more than requests (interim answers, breaks of leases, or responses to requests before the capture): {mean} Percentiles \
-            are too short, because such a response is taken for that of a request that waits.",
+            " {} without a request (interim responses, lease breaks, or responses to requests before the capture): {mean} Percentiles are \
+            too low, because Plimsoll takes each of these for the response to an outstanding request.",
             plural(found.besides, "response"),
         );
     }
@@ -72,16 +74,16 @@ fn explained(found: &Encrypted) -> String {
     }
     if found.unanswered > 0 {
         text += &format!(
-            " {} left without a response: each makes the times of later ones too long.",
+            " {} left without a response: each makes the times of later requests too long.",
             are(found.unanswered, "request")
         );
     }
     if found.interrupted > 0 {
         let timed = found.all.count.saturating_add(found.unanswered).saturating_add(found.cancels);
         text += &format!(
-            " Bytes were missing {}: the times leave out {} that were outstanding then, or came before the connection had been quiet for \
-            a second.",
-            plural(found.interrupted, "time"),
+            " The capture lacks bytes in {}. After each, the times exclude requests until the connection has been quiet for a second: {} \
+            in all, with those outstanding at the loss.",
+            plural(found.interrupted, "place"),
             plural(found.requests.saturating_sub(timed), "request"),
         );
     }

@@ -56,7 +56,7 @@ fn chain<'r>(mut links: Vec<(&'r FileRecording, &'r Link)>, reasons: &mut Vec<Re
             next = Some(link);
         } else {
             let (shown, number) = (&one.shown, link.number);
-            let why = "the next one did not go on where this one stopped; analyse the files behind it again";
+            let why = "the analysis of the next file did not continue from this one; analyse the later files again";
             reasons.push(Reason::invalid(format!("{shown} (file {number} of a capture) is not merged: {why}")));
         }
     }
@@ -69,8 +69,8 @@ fn chain<'r>(mut links: Vec<(&'r FileRecording, &'r Link)>, reasons: &mut Vec<Re
 
 fn missing(last: u32, first: u32, behind: &str) -> Reason {
     let which = match last - first {
-        0 => format!("recording {first} of a capture's files, behind {behind}, is missing"),
-        _ => format!("recordings {first} to {last} of a capture's files, behind {behind}, are missing"),
+        0 => format!("the recording of file {first} of a capture, after {behind}, is missing"),
+        _ => format!("the recordings of files {first} to {last} of a capture, after {behind}, are missing"),
     };
-    Reason::invalid(format!("{which}: the report covers them, but intervals and rows do not"))
+    Reason::invalid(format!("{which}: the report includes this part of the capture, but intervals and rows do not"))
 }

@@ -73,10 +73,7 @@ fn at(level: &ComparedLevel, wanted: &Condition, place: usize, both: [&Findings;
     let found = metric.differences.get(place).and_then(Option::as_ref);
     let is_open = level.invalid.is_empty() && found.is_some_and(|found| found.verdict == CANNOT_TELL);
     if is_open && !matches!(wanted.threshold, Threshold::Value(_)) {
-        return unknown(format!(
-            "operations are missing, which may be all of the difference of {}",
-            shown(low, high, wanted)
-        ));
+        return unknown(format!("missing operations may explain the whole difference of {}", shown(low, high, wanted)));
     }
     (wanted.outcome((low, high)), format!("the 95 % interval is {}", shown(low, high, wanted)))
 }
@@ -102,7 +99,7 @@ fn interval(metric: &ComparedMetric, threshold: Threshold, place: usize) -> Opti
 fn why_no_interval(metric: &ComparedMetric, place: usize) -> String {
     let missing = |at: usize| match metric.estimates.get(at) {
         Some(Some(estimate)) => estimate.missing.clone(),
-        _ => Some("one side has no such number".to_owned()),
+        _ => Some("one side lacks this number".to_owned()),
     };
     match missing(place + 1).or_else(|| missing(0)) {
         Some(why) => format!("no interval: {why}"),
@@ -216,7 +213,7 @@ mod tests {
         differences[0].as_mut().unwrap().verdict = CANNOT_TELL.to_owned();
         let (judgement, word) = outcome(&lossy, "read.p99 > +5%");
         assert!(judgement.undecided.len() == 1 && word == "undecided", "{judgement:?}, {word}");
-        assert!(judgement.undecided[0].contains("operations are missing"), "{judgement:?}");
+        assert!(judgement.undecided[0].contains("missing operations may explain"), "{judgement:?}");
         let short = comparison(None, true);
         assert_eq!(outcome(&short, "read.p99 > +5%").1, "undecided");
     }

@@ -74,8 +74,8 @@ fn has_all_of_its_report(recording: &Recording, folder: &Path) -> anyhow::Result
     let Measurement::Analyze { link: Some(link), .. } = measured(recording)? else { return Ok(()) };
     if link.number > 1 {
         bail!(
-            "{}: this recording continues those of earlier files of a capture (it is number {}); merge them with `plimsoll merge`, and \
-             use the merged recording",
+            "{}: this recording covers file {} of a capture and continues the recordings of the earlier files; merge them with `plimsoll \
+             merge`, and use the merged recording",
             folder.display(),
             link.number
         );

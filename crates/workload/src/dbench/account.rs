@@ -100,8 +100,8 @@ impl Account {
             return Vec::new();
         }
         let mut facts = vec![format!(
-            "load file of {} operations, of which {} expect an error status: completed {} times; operations played \
-            (warm-up included): {}, of which {} had the expected result, {} of these the expected error status",
+            "load file of {} operations, {} with an expected error status: completed {} times; played {} operations, including the \
+            warm-up; {} had the expected result, including {} expected errors",
             script.operations(),
             script.refusals(),
             counts.plays,

@@ -22,9 +22,9 @@ taplo lint --schema \"file://$PWD/plimsoll.workload.schema.json\" mine.toml
 
 or with this first line in the file: `#:schema ./plimsoll.workload.schema.json`.
 
-A parameter's name (`\"$block\"`) may stand in place of any value; `[parameters]` gives its default, `--set block=8KiB` another value.
+A parameter's name (`\"$block\"`) can replace any value. `[parameters]` has its default; `--set block=8KiB` changes it.
 
-This page is printed from the types that read the files; do not edit it. To print it again:
+Plimsoll generates this page from its source code; do not edit it. To generate it again:
 `PLIMSOLL_BLESS=1 cargo test -p plimsoll-workload schema`
 ";
 
@@ -40,7 +40,7 @@ const TABLES: [(&str, &str); 5] = [
 const STEPS: [(&str, &str); 3] = [("Read", "read"), ("Write", "write"), ("Repeat", "repeat")];
 /// Values that stand in several places.
 const VALUES: [&str; 10] = ["Size", "Time", "Fraction", "Sizes", "Think", "Pick", "At", "Sharing", "Order", "Caching"];
-const MORE_VALUES: [&str; 6] = ["LogNormal", "Weighted", "Arrivals", "Subject", "Volume", "Control"];
+const MORE_VALUES: [&str; 7] = ["LogNormal", "Weighted", "Arrivals", "Subject", "Volume", "Control", "DataSource"];
 
 pub(super) fn markdown(schema: &Value) -> String {
     let mut page = HEAD.to_owned();
@@ -51,11 +51,12 @@ pub(super) fn markdown(schema: &Value) -> String {
         fields(&mut page, &schema["$defs"][name], schema);
     }
     heading(&mut page, 2, "Steps");
-    page.push_str("Words that stand alone (`\"getattr\"`):\n\n| Step | What it does |\n|---|---|\n");
+    page.push_str("Steps without options (`\"getattr\"`):\n\n| Step | What it does |\n|---|---|\n");
     for word in schema["$defs"]["Step"]["anyOf"][0]["oneOf"].as_array().into_iter().flatten() {
         row(&mut page, &[code(&word["const"]), text(word).to_owned()]);
     }
-    page.push_str("\nTables with one key (`{ read = { size = \"64KiB\" } }`):\n\n| Step | Value | What it does |\n|---|---|---|\n");
+    page.push_str("\nSteps with options, each a table with one key (`{ read = { size = \"64KiB\" } }`):\n\n| Step | Value | What it does \
+        |\n|---|---|---|\n");
     for kind in ["StepWithOptions", "FileStep"] {
         for choice in choices(&schema["$defs"][kind]) {
             for (name, of) in choice["properties"].as_object().into_iter().flatten() {

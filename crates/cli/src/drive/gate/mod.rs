@@ -52,11 +52,12 @@ const OPTIONAL_STOPPING: &str = "A gate stops as soon as its conditions are deci
 #[command(after_help = EXAMPLES, override_usage = USAGE)]
 pub(crate) struct Arguments {
     /// Baseline, candidate and workload [default workload: mixed]. Baseline and candidate are targets; options for one side only
-    /// follow in the same argument, e.g. "smb://u@old/data --depth 4". Or recordings, of which the last is the candidate
+    /// follow in the same argument, e.g. "smb://u@old/data --depth 4". Or recordings: the last one is the candidate, the others are the
+    /// baseline
     #[arg(required = true, value_name = "SIDE")]
     sides: Vec<String>,
-    /// Recordings of the candidate: then all recordings before `--` belong to the baseline. Options go before `--`. Or `run` with its
-    /// arguments: then the gate measures the candidate with this command
+    /// Recordings of the candidate; all recordings before `--` are then the baseline. Or `run` with its arguments, to measure the candidate
+    /// now. Options of gate go before `--`
     #[arg(last = true, value_name = "RECORDING")]
     candidates: Vec<PathBuf>,
     /// Time limit, e.g. 10m: the gate starts no round that would probably end after the limit, except the first round
@@ -136,7 +137,8 @@ pub(crate) fn run(arguments: Arguments) -> anyhow::Result<Done> {
         }
         _ => {
             return Err(Usage(
-                "gate takes a baseline, a candidate and a workload; quote options of one side".to_owned(),
+                "expected a baseline, a candidate and at most one workload; quote a target together with its options"
+                    .to_owned(),
             )
             .into());
         }
@@ -168,7 +170,7 @@ pub(crate) fn run(arguments: Arguments) -> anyhow::Result<Done> {
 
 /// The same of recordings.
 fn run_on(recordings: &Recordings, conditions: &Conditions, output: &GateOutput) -> anyhow::Result<Done> {
-    refuse_load_options("because gate measures nothing when it judges recordings")?;
+    refuse_load_options("because gate judges these recordings and measures nothing; remove these options")?;
     let output = output.open(&mut Files::reading(recordings.paths()))?;
     judge(recordings, conditions, output)
 }

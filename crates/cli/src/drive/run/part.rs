@@ -73,7 +73,7 @@ impl PartFlags {
                 return wrong("each value of --vary needs separate files; start a separate run for each value");
             }
             if spec.stop_above_s.is_some() {
-                return wrong("expected no --stop-above: each part would stop at another level");
+                return wrong("remove --stop-above: each part would stop at a different level");
             }
             if spec.levels().any(|(_, level)| level.plan.phases.measured_ns.is_none()) {
                 return wrong("expected a --duration");

@@ -9,7 +9,7 @@ use plimsoll_experiment::PhaseHook;
 #[command(next_help_heading = "Load")]
 pub(crate) struct PhaseFlags {
     /// Run COMMAND with sh before the clients of each load level connect and after they have logged off, with
-    /// PLIMSOLL_PHASE (begin or end), PLIMSOLL_LEVEL and PLIMSOLL_LOAD in its environment. The run ends if it fails
+    /// PLIMSOLL_PHASE (begin or end), PLIMSOLL_LEVEL and PLIMSOLL_LOAD in its environment. If COMMAND fails, the run ends
     #[arg(long, value_name = "COMMAND")]
     on_phase: Option<String>,
     /// Kill the command of --on-phase, with its process group, after this time

@@ -19,7 +19,7 @@ pub(super) const ROUNDS: u32 = 5;
 pub(crate) struct WithFlags {
     /// Run another workload at the same time, e.g. stream-read,clients=2: its name, then its load (clients, users, rate, depth, every,
     /// think, arrivals) and its parameters; may be repeated. In each of --repeat rounds [default: 5] every
-    /// workload runs alone and all run together, and the report shows what they do to each other
+    /// workload runs alone and all run together, and the report shows how much each workload slows the others
     #[arg(
         long, value_name = "WORKLOAD[,NAME=VALUE…]", value_parser = parse_with,
         conflicts_with_all = ["levels", "vary", "stop_above", "part", "start_at", "go_on"]

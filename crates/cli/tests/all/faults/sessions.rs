@@ -71,14 +71,14 @@ fn went_on(ended: &Ended) {
 #[test]
 fn a_restart_of_ganesha_is_survived_with_reclaim() {
     let Some(ended) = restarted_with_grace(&[]) else { return };
-    assert!(number(&fact(&ended, "recovered sessions: "), " whose state") >= 3);
+    assert!(number(&fact(&ended, "recovered sessions: "), " after the server") >= 3);
 }
 
 /// One connection of each client makes the next session, the other three are bound to it, and each of the four claims its own files.
 #[test]
 fn a_restart_of_ganesha_is_survived_by_several_connections() {
     let Some(ended) = restarted_with_grace(&["--connections", "4"]) else { return };
-    let sessions = number(&fact(&ended, "recovered sessions: "), " whose state");
+    let sessions = number(&fact(&ended, "recovered sessions: "), " after the server");
     let bound = number(&fact(&ended, "recovered connections: "), " bound");
     assert!(sessions >= 3 && bound >= 9, "{sessions} sessions, {bound} bound");
 }

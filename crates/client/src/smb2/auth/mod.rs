@@ -72,7 +72,7 @@ pub enum AuthError {
     #[error("{0} is too long for a logon")]
     TooLong(&'static str),
     /// More tokens than the mechanism has.
-    #[error("the server requests a token after the last one")]
+    #[error("the server requests another token after the last token of the logon")]
     OutOfTurn,
     /// The token cannot be sealed.
     #[error("the token cannot be encrypted with the ticket's key")]
