@@ -1,4 +1,4 @@
-//! How far the monotonic clocks of ranks are apart.
+//! Measures the differences between the monotonic clocks of the ranks.
 //!
 //! A message goes to a rank and back. The rank read its clock somewhere between: half the round trip is the largest error of the middle.
 //! Of many round trips the shortest counts. Monotonic clocks, because setting the time of day does not move them.
@@ -12,9 +12,9 @@ use rustix::time::{ClockId, clock_gettime};
 pub(crate) struct Clocks {
     /// The monotonic clock of rank 0 minus that of this rank, ns.
     offset: i64,
-    /// The largest error of it, ns.
+    /// Maximum error of the offset, ns.
     bound: i64,
-    /// The largest error between any two ranks, ns.
+    /// Maximum error between any two ranks, ns.
     between: i64,
     /// The time of day of rank 0 minus its monotonic clock, ns.
     epoch: i64,
@@ -41,24 +41,24 @@ impl Clocks {
         [self.offset, self.bound]
     }
 
-    /// The largest difference now between the common clocks that ranks took from an earlier measurement, ns.
+    /// The largest current difference between the common clocks that ranks derived from an earlier measurement, ns.
     pub(crate) fn difference_ns(&self, earlier: &Clocks, world: &SimpleCommunicator) -> u64 {
         let moved = self.offset - earlier.offset;
-        // Both measurements may be wrong by their bounds.
+        // Each measurement may be wrong by its bound.
         let bound = self.bound + earlier.bound;
         let all = of_all(world, [moved, bound]);
         spread(&all)
     }
 }
 
-/// How far clocks can be apart that moved so far, each within a bound, ns.
+/// Maximum difference between clocks that moved by these amounts, each within its bound, ns.
 fn spread(all: &[[i64; 2]]) -> u64 {
     let least = all.iter().map(|[moved, bound]| moved - bound).min().unwrap_or(0);
     let most = all.iter().map(|[moved, bound]| moved + bound).max().unwrap_or(0);
     most.abs_diff(least)
 }
 
-/// What each rank gives, in all ranks.
+/// Collects the values of all ranks, in all ranks.
 pub(crate) fn of_all(world: &SimpleCommunicator, own: [i64; 2]) -> Vec<[i64; 2]> {
     let mut all = vec![0_i64; 2 * world.size() as usize];
     world.all_gather_into(&own[..], &mut all[..]);
@@ -97,7 +97,7 @@ pub(crate) fn measure(world: &SimpleCommunicator, round_trips: u32) -> anyhow::R
     Ok(Clocks { offset, bound, between, epoch })
 }
 
-/// Rank 0 asks another one for its time, often. Its offset, and the bound of the error.
+/// Rank 0 asks another rank for its time many times. Returns the offset, and its maximum error.
 fn ask(world: &SimpleCommunicator, rank: i32, round_trips: u32) -> [i64; 2] {
     let other = world.process_at_rank(rank);
     let mut best = [0, i64::MAX];
@@ -106,7 +106,7 @@ fn ask(world: &SimpleCommunicator, rank: i32, round_trips: u32) -> [i64; 2] {
         other.send(&0_i64);
         let (theirs, _) = other.receive::<i64>();
         let round_trip = read(ClockId::Monotonic) - sent;
-        // Rounded up, and the step of both clocks.
+        // Rounded up, plus the resolution of both clocks.
         let bound = round_trip / 2 + 2;
         if bound < best[1] {
             best = [sent + round_trip / 2 - theirs, bound];
@@ -123,7 +123,7 @@ fn answer(world: &SimpleCommunicator, round_trips: u32) {
     }
 }
 
-/// The time of day minus the monotonic clock, ns: of several readings the one that was interrupted least.
+/// The time of day minus the monotonic clock, ns: of several readings, the one with the shortest interruption.
 fn epoch() -> i64 {
     let reading = |_| {
         let before = read(ClockId::Monotonic);

@@ -20,7 +20,7 @@ use clocks::Clocks;
 use options::Options;
 use progress::Progress;
 
-/// How often a rank looks whether the others have come.
+/// Interval at which a rank checks whether the others have arrived.
 const MEETING_POLL: Duration = Duration::from_millis(100);
 
 fn main() -> ExitCode {
@@ -39,7 +39,7 @@ pub(crate) fn say(text: &str) {
 fn run() -> anyhow::Result<u8> {
     let universe = mpi::initialize().context("MPI cannot be initialized: start this program with mpirun or srun")?;
     let world = universe.world();
-    // All ranks do what rank 0 was asked for: options that differ cannot be.
+    // All ranks use the options of rank 0, so options cannot differ.
     let given = tell(&world, std::env::args().skip(1).collect());
     let options = Options::of(&given)?;
     if options.only_clocks {
@@ -82,7 +82,7 @@ fn drive(world: &SimpleCommunicator, options: &Options) -> anyhow::Result<u8> {
     let root = world.process_at_rank(0);
     if world.rank() != 0 {
         root.gather_into(&ended);
-        // The merge says what became of a part. Where a rank ends with another code, MPI ends rank 0 before it has merged.
+        // The merge reports the result of each part. If a rank ended with another exit code, MPI would end rank 0 before the merge.
         return Ok(0);
     }
     root.gather_into_root(&ended, &mut codes);
@@ -130,7 +130,7 @@ fn nanoseconds(time: Duration) -> i64 {
     i64::try_from(time.as_nanos()).unwrap_or(i64::MAX)
 }
 
-/// What rank 0 knows about the clocks, for the user.
+/// Prints the clock measurement of rank 0.
 fn show(world: &SimpleCommunicator, clocks: &Clocks) {
     let all = clocks::of_all(world, clocks.own());
     if world.rank() == 0 {
@@ -141,20 +141,20 @@ fn show(world: &SimpleCommunicator, clocks: &Clocks) {
     }
 }
 
-/// The value that rank 0 has.
+/// The value of rank 0, in all ranks.
 fn agreed(world: &SimpleCommunicator, mut value: i64) -> i64 {
     world.process_at_rank(0).broadcast_into(&mut value);
     value
 }
 
-/// Tells the arguments of rank 0 to all.
+/// Sends the arguments of rank 0 to all ranks.
 fn tell(world: &SimpleCommunicator, given: Vec<String>) -> Vec<String> {
     let mut text = given.join("\0").into_bytes();
     let mut length = agreed(world, text.len() as i64) as usize;
     if world.rank() != 0 {
         text = vec![0; length];
     }
-    // MPI counts in 32 bits.
+    // MPI counts have 32 bits.
     length = length.min(i32::MAX as usize);
     world.process_at_rank(0).broadcast_into(&mut text[..length]);
     let text = String::from_utf8_lossy(&text).into_owned();

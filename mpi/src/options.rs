@@ -1,4 +1,4 @@
-//! What is asked for.
+//! The command line.
 
 use std::path::PathBuf;
 use std::time::Duration;
@@ -18,7 +18,7 @@ All ranks need `plimsoll` and the same folder DIR.
   -q, --quiet                Print no report, and no progress of the parts
       --clocks               Only measure and print the clocks";
 
-/// What is asked for.
+/// The command line.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) struct Options {
     pub(crate) plimsoll: PathBuf,
@@ -35,7 +35,7 @@ pub(crate) struct Options {
 }
 
 impl Options {
-    /// Of a command line.
+    /// Parses a command line.
     ///
     /// # Errors
     /// It is none; says how one looks.
@@ -99,7 +99,7 @@ impl Options {
         Ok(options)
     }
 
-    /// Where the recording of a part goes.
+    /// Folder for the recording of a part.
     pub(crate) fn part_folder(&self, number: i32) -> PathBuf {
         self.record.join(format!("part-{number}"))
     }

@@ -1,4 +1,4 @@
-//! `plimsoll` for one part, and for the merge.
+//! Starts `plimsoll` for one part, and for the merge.
 
 use std::os::unix::process::{CommandExt, ExitStatusExt};
 use std::path::{Path, PathBuf};
@@ -37,12 +37,12 @@ pub(crate) fn drive(
         .arg("--record")
         .arg(options.part_folder(number))
         .arg("--quiet")
-        // Where a rank dies, MPI ends all of them: the other parts finish their recordings all the same.
+        // If a rank dies, MPI ends all ranks. In a separate process group, the other parts still complete their recordings.
         .process_group(0);
     end_with(&mut plimsoll, &options.plimsoll, look)
 }
 
-/// Merges the recordings; the exit code.
+/// Merges the recordings; returns the exit code.
 ///
 /// # Errors
 /// It cannot be started, or was killed.
@@ -59,7 +59,7 @@ pub(crate) fn merge(options: &Options, folders: &[PathBuf], difference: Duration
     end(&mut plimsoll, &options.plimsoll)
 }
 
-/// One rank is one process, without parts.
+/// A single rank is a run in one process, without parts.
 ///
 /// # Errors
 /// It cannot be started, or was killed.
@@ -70,7 +70,7 @@ pub(crate) fn alone(options: &Options) -> anyhow::Result<u8> {
 }
 
 fn end(command: &mut Command, program: &Path) -> anyhow::Result<u8> {
-    // Variables of the launcher would make a child that uses MPI itself take part.
+    // With the launcher's variables, a child that uses MPI would join this MPI job.
     let status = command.status().with_context(|| format!("cannot start {}", program.display()))?;
     exit_code(status).with_context(|| format!("{}", program.display()))
 }

@@ -1,19 +1,19 @@
-//! What stands beside the numbers of the seconds.
+//! Facts that a view shows beside the numbers of the seconds.
 
 use plimsoll_report::live::{LiveRun, LiveTimes};
 use plimsoll_stats::live::LiveLosses;
 
-/// What stands beside the numbers of the seconds.
+/// Facts beside the numbers of the seconds.
 #[derive(Clone, Copy, Default)]
 pub struct Beside<'a> {
-    /// What the capture lost so far; `None` where there is none.
+    /// Packets that the capture lost so far; `None` without a capture.
     pub losses: Option<LiveLosses>,
     /// The first sentence of the diagnosis so far.
     pub diagnosis: Option<&'a str>,
-    /// The run that is shown, where it is one.
+    /// The run that the view shows; `None` for a watch.
     pub run: Option<&'a LiveRun>,
-    /// The response times that lead.
+    /// The headline response times.
     pub times: LiveTimes,
-    /// Nothing more comes.
+    /// The input has ended.
     pub ended: bool,
 }

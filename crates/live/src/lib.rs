@@ -1,4 +1,4 @@
-//! What a watch or a run shows while it goes on: in a terminal or as lines, in browsers, and as metrics.
+//! Live views of a watch or a run: in a terminal, as lines, in browsers, and as metrics.
 
 mod beside;
 mod browser;
@@ -22,7 +22,7 @@ pub use publish::Publish;
 pub use run::{RunView, Wanted};
 pub use screen::Screen;
 
-/// Everything that shows what happens.
+/// All live views of a watch or a run.
 pub struct LiveView {
     shown: Shown,
     browser: Option<Browser>,
@@ -34,18 +34,18 @@ enum Shown {
 }
 
 impl LiveView {
-    /// A screen in the terminal, or lines where there is none.
+    /// A screen in the terminal, or lines without a terminal.
     pub fn new(screen: Option<Screen>, lines: Lines, browser: Option<Browser>) -> Self {
         let shown = screen.map_or(Shown::Lines(lines), |screen| Shown::Screen(Box::new(screen)));
         Self { shown, browser }
     }
 
-    /// Whether there is more to see when nothing more comes.
+    /// Whether the view stays open after the end of the input.
     pub fn stays(&self) -> bool {
         self.browser.is_some() || matches!(self.shown, Shown::Screen(_))
     }
 
-    /// Says something that is no number.
+    /// Shows a message.
     pub fn say(&mut self, text: String) {
         match &mut self.shown {
             Shown::Screen(screen) => screen.view.message = Some(text),
@@ -53,7 +53,7 @@ impl LiveView {
         }
     }
 
-    /// Says what is done now, where lines are printed: a screen shows it all the time.
+    /// Shows the current activity in views that print lines. A screen shows it all the time.
     pub fn log(&self, text: &str) {
         if let Shown::Lines(lines) = &self.shown {
             lines.log(text);

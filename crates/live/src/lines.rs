@@ -1,4 +1,4 @@
-//! One line per interval on standard error, where no terminal shows more.
+//! One line per interval on standard error, if the terminal shows no screen.
 
 use plimsoll_report::live::{LiveFigures, line};
 use plimsoll_stats::IntervalRow;
@@ -8,38 +8,38 @@ use super::beside::Beside;
 use plimsoll_console::shell;
 
 pub(super) const SECOND_NS: i64 = 1_000_000_000;
-/// How long after a second its last packets may still be on their way, ns: the kernel hands them over after 50 ms at the latest.
+/// Time after the end of a second during which its last packets may still arrive, ns. The kernel passes them on after 50 ms at most.
 pub(super) const SETTLED_NS: i64 = 200_000_000;
 
 /// The lines.
 pub struct Lines {
     seconds: i64,
     quiet: bool,
-    /// Where the next line begins.
+    /// Start of the next line.
     next_ns: Option<i64>,
-    /// How often it was said that the interface went down.
+    /// Number of interface failures that were already printed.
     downs: u64,
 }
 
 impl Lines {
-    /// Each covers so many seconds.
+    /// Lines that cover this number of seconds each.
     pub fn new(seconds: u64, quiet: bool) -> Self {
         Self { seconds: i64::try_from(seconds).unwrap_or(1), quiet, next_ns: None, downs: 0 }
     }
 
-    /// Says something that is no number, with --quiet as well.
+    /// Prints a message, even with --quiet.
     pub(super) fn say(&self, text: &str) {
         shell::note(&format!("plimsoll: {text}"));
     }
 
-    /// The same, but not with --quiet.
+    /// Prints a message, unless --quiet is given.
     pub(super) fn log(&self, text: &str) {
         if !self.quiet {
             self.say(text);
         }
     }
 
-    /// Prints what is new.
+    /// Prints the lines of all new intervals.
     pub(super) fn look(&mut self, recent: &Recent, now_ns: i64, beside: &Beside<'_>) {
         let downs = beside.losses.map_or(0, |losses| losses.downs);
         if downs > std::mem::replace(&mut self.downs, downs) {
@@ -48,7 +48,7 @@ impl Lines {
         self.show(recent, now_ns);
     }
 
-    /// Prints the intervals that are over by now.
+    /// Prints all complete intervals.
     fn show(&mut self, recent: &Recent, now_ns: i64) {
         if self.quiet {
             return;
@@ -56,7 +56,7 @@ impl Lines {
         let width_ns = self.seconds * SECOND_NS;
         let first = || recent.seconds().next().map(|second| second.start_ns());
         let Some(mut next_ns) = self.next_ns.or_else(first) else { return };
-        // After a long time without packets, or in files, there is nothing to say of what is no longer there.
+        // After a long time without packets, or in files, the oldest intervals have already been dropped.
         next_ns = next_ns.max(first().unwrap_or(next_ns));
         while next_ns + width_ns + SETTLED_NS <= now_ns {
             shell::note(&line(&figures(recent.seconds(), next_ns, next_ns + width_ns)));
@@ -66,7 +66,7 @@ impl Lines {
     }
 }
 
-/// The numbers of those seconds that are from one instant to another.
+/// The figures of the seconds between two instants.
 pub(super) fn figures<'a>(seconds: impl Iterator<Item = &'a Second>, from_ns: i64, to_ns: i64) -> LiveFigures {
     let (mut total, mut depth, mut lost_packets) = (IntervalRow::default(), 0.0, 0);
     let seconds = seconds.filter(|second| (from_ns..to_ns).contains(&second.start_ns()));

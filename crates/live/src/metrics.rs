@@ -1,4 +1,4 @@
-//! `--metrics`: the sums so far, for a program that collects them.
+//! `--metrics`: the sums so far, for a program that collects them, such as Prometheus.
 
 use std::net::TcpListener;
 use std::sync::{Arc, Condvar, Mutex, MutexGuard, PoisonError};
@@ -11,31 +11,31 @@ use plimsoll_stats::live::{LiveLosses, Totals};
 use super::http::{self, Answer, Request, Response, Site, Status};
 
 const CONTENT_TYPE: &str = "application/openmetrics-text; version=1.0.0; charset=utf-8";
-/// No two texts are made within this time, however many ask.
+/// Minimum age of a text before another one is made, for any number of readers.
 const AGE: Duration = Duration::from_millis(500);
-/// How long who asks waits for a text: the capture looks up every 100 ms.
+/// Maximum time for which a reader waits for a text. The capture thread checks for readers every 100 ms.
 const PATIENCE: Duration = Duration::from_secs(3);
 
-/// What a watch gives out.
+/// The metrics of a watch.
 pub struct Metrics {
     input: String,
     text: Arc<OnDemand>,
 }
 
 impl Metrics {
-    /// Answers at this address from now on.
+    /// Starts to answer requests on this listener.
     pub(super) fn start(listener: TcpListener, allow_remote: bool, input: String) -> Self {
         let text = Arc::new(OnDemand::default());
         http::start(listener, allow_remote, Arc::clone(&text) as Arc<dyn Site>);
         Self { input, text }
     }
 
-    /// Whether somebody asks for a text.
+    /// Whether a reader waits for a text.
     pub fn is_wanted(&self) -> bool {
         self.text.is_wanted()
     }
 
-    /// Makes a new text, if one is asked for.
+    /// Makes a new text if a reader waits for one.
     pub fn look(&self, totals: &Totals, names: &Names, losses: Option<LiveLosses>) {
         if !self.text.is_wanted() {
             return;
@@ -48,7 +48,7 @@ impl Metrics {
     }
 }
 
-/// A text that one thread makes when others ask for it.
+/// A text that one thread makes for the threads that wait for it.
 #[derive(Default)]
 struct OnDemand {
     state: Mutex<State>,
@@ -91,7 +91,7 @@ impl OnDemand {
         state.wanted = true;
         let waited = self.made.wait_timeout_while(state, PATIENCE, |state| state.wanted);
         let (state, timed_out) = waited.unwrap_or_else(PoisonError::into_inner);
-        // Not one from before.
+        // An older text would be out of date.
         if timed_out.timed_out() { None } else { state.text.as_ref().map(|(_, text)| Arc::clone(text)) }
     }
 }

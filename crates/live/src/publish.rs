@@ -1,4 +1,4 @@
-//! Who may look over HTTP.
+//! Access to live numbers over HTTP.
 
 use plimsoll_console::shell;
 use plimsoll_results::Usage;
@@ -7,7 +7,7 @@ use super::browser::Browser;
 use super::http;
 use super::metrics::Metrics;
 
-/// Who may look over HTTP.
+/// Flags for access over HTTP.
 #[derive(Clone, Debug)]
 pub struct Publish {
     /// Serve sums as OpenMetrics text at this `HOST:PORT`.
@@ -16,12 +16,12 @@ pub struct Publish {
     pub browser: bool,
     /// `HOST:PORT` of its page.
     pub listen: String,
-    /// Addresses that other machines can reach are allowed.
+    /// Allow addresses that other machines can reach.
     pub allow_remote: bool,
 }
 
 impl Publish {
-    /// Shows `input` in browsers, if that is wanted.
+    /// Shows `input` in browsers if --browser is given.
     ///
     /// # Errors
     /// The address is not free, or not one of this machine.
@@ -35,12 +35,12 @@ impl Publish {
         let listener = http::listen("--listen", &self.listen, self.allow_remote)?;
         let address = listener.local_addr()?;
         let (browser, path) = Browser::start(listener, self.allow_remote, input)?;
-        // Without the address nobody could open the page, with --quiet either.
+        // Printed even with --quiet, because nobody can open the page without the address.
         shell::note(&format!("plimsoll: open http://{address}{path} in a browser"));
         Ok(Some(browser))
     }
 
-    /// Serves metrics, if they are wanted.
+    /// Serves metrics if --metrics is given.
     ///
     /// # Errors
     /// The address is not free, or not one of this machine.

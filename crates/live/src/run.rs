@@ -1,4 +1,4 @@
-//! `--watch`, `--browser`, `--metrics` of a run: a thread that shows what the load threads have.
+//! `--watch`, `--browser` and `--metrics` of a run: a thread that shows the numbers of the load threads.
 
 use std::collections::VecDeque;
 use std::sync::atomic::{AtomicBool, Ordering::SeqCst};
@@ -20,37 +20,37 @@ use plimsoll_workload::fileset::JobProgress;
 use crate::publish::Publish;
 use crate::{Beside, Lines, LiveView, Metrics, Screen};
 
-/// Between two looks at the load threads.
+/// Interval between two reads of the load threads' numbers.
 const LOOK: Duration = Duration::from_millis(100);
-/// How long the generator's and the server's numbers stay.
+/// Interval between two reads of the numbers of generator and server.
 const SLOW_LOOK: Duration = Duration::from_secs(1);
-/// How far time goes on behind the end, ns: the last second is over then.
+/// Time by which the view's clock continues after the end of the run, ns, so that the last second becomes complete.
 const BEHIND_NS: i64 = 1_200_000_000;
-/// Looks of which a rate is made: two seconds of them.
+/// Number of reads from which a rate is calculated: two seconds.
 const RATE_LOOKS: usize = 20;
 
-/// What of a run is shown while it goes on.
+/// Views that a run should have.
 #[derive(Clone, Copy, Debug)]
 pub struct Wanted<'a> {
-    /// A screen in the terminal, or lines where there is none.
+    /// A screen in the terminal, or lines without a terminal.
     pub watch: bool,
-    /// Who may look over HTTP.
+    /// Access over HTTP.
     pub publish: &'a Publish,
-    /// What is no number is not said.
+    /// Print no messages.
     pub quiet: bool,
-    /// A report goes to standard output.
+    /// Whether the report goes to standard output.
     pub prints: bool,
 }
 
-/// A run that is shown while it goes on.
+/// The live views of a run.
 pub struct RunView {
     shared: Arc<Shared>,
     thread: Mutex<Option<JoinHandle<()>>>,
-    /// It takes the place of a progress bar.
+    /// Whether the view replaces the progress bar.
     pub replaces_progress: bool,
 }
 
-/// What the run says.
+/// State of the run, for the thread that shows it.
 struct Shared {
     feed: LiveFeed,
     watch: Arc<Watch>,
@@ -62,13 +62,13 @@ struct Shared {
 #[derive(Default)]
 struct Said {
     activity: String,
-    /// It is work on files.
+    /// Progress of the file preparation, if it is running.
     files: Option<JobProgress>,
     levels: Vec<LiveLevel>,
 }
 
 impl RunView {
-    /// Begins to show a run, `input` in words, if that is wanted.
+    /// Starts the views of a run if any is requested; `input` names the run.
     ///
     /// # Errors
     /// An address is not free, or not one of this machine.
@@ -83,7 +83,7 @@ impl RunView {
         if !wanted.watch && browser.is_none() && metrics.is_none() {
             return Ok(None);
         }
-        // A report on standard output would stand in the middle of the screen.
+        // The report on standard output would appear in the middle of the screen.
         let screen = (wanted.watch && wanted.prints).then(|| Screen::open(input)).flatten();
         let view = LiveView::new(screen, Lines::new(1, !wanted.watch), browser);
         let shared = Arc::new(Shared {
@@ -99,19 +99,19 @@ impl RunView {
         Ok(Some(Self { shared, thread, replaces_progress: wanted.watch }))
     }
 
-    /// Where the load threads bring what they have.
+    /// The channel to which load threads send their numbers.
     pub fn feed(&self) -> &LiveFeed {
         &self.shared.feed
     }
 
-    /// Something else is done now.
+    /// Another activity begins.
     pub fn begins(&self, activity: &str, files: Option<JobProgress>) {
         let mut said = self.shared.said();
         activity.clone_into(&mut said.activity);
         said.files = files;
     }
 
-    /// A level is over.
+    /// A level has ended.
     pub fn level_over(&self, level: &LevelResult) {
         let times = level.leading_times();
         let seconds = level.seconds();
@@ -127,13 +127,13 @@ impl RunView {
         self.shared.said().levels.push(level);
     }
 
-    /// The run is over: the terminal is as it was before, and browsers have everything.
+    /// The run has ended: restores the terminal, and sends the last numbers to browsers.
     pub fn end(&self) {
         self.shared.ended.store(true, SeqCst);
         let thread = self.thread.lock().unwrap_or_else(PoisonError::into_inner).take();
         if let Some(thread) = thread {
             thread.thread().unpark();
-            // A view that panicked has cost no number.
+            // If the view panicked, the numbers of the run are still complete.
             let _ = thread.join();
         }
     }
@@ -151,7 +151,7 @@ impl Shared {
     }
 }
 
-/// The thread that shows.
+/// The thread that updates the views.
 struct Follower {
     shared: Arc<Shared>,
     view: LiveView,
@@ -215,13 +215,13 @@ impl Follower {
         };
         let beside = Beside { run: Some(&self.run), times, ended, ..Beside::default() };
         if self.view.look(&self.recent, names, now_ns, &beside) && !std::mem::replace(&mut self.asked_to_end, true) {
-            // As the first Ctrl-C.
+            // The same as a first Ctrl-C.
             self.shared.watch.stop();
             self.view.say("Ending the run: waiting for outstanding responses, then logging off".to_owned());
         }
     }
 
-    /// What goes on.
+    /// Updates the description of the run.
     fn describe(&mut self, now_ns: i64) {
         let progress = self.shared.watch.progress();
         {
@@ -254,10 +254,10 @@ impl Follower {
         }
     }
 
-    /// Iterations per second, of the last two seconds.
+    /// Iterations per second over the last two seconds.
     fn rate(&mut self, progress: &Progress) -> Option<f64> {
         let now = (Instant::now(), progress.iterations);
-        // Another level counts from the beginning.
+        // The counter starts from 0 at each level.
         if self.iterations.back().is_some_and(|before| before.1 > now.1) {
             self.iterations.clear();
         }

@@ -1,4 +1,4 @@
-//! The view in a terminal: when it is drawn, and what its keys do.
+//! The screen of a terminal: when to draw it, and the commands of its keys.
 
 use std::fs::OpenOptions;
 use std::io::Write;
@@ -11,7 +11,7 @@ use super::beside::Beside;
 use super::terminal::Terminal;
 use super::view::{Asked, View, latest_ns};
 
-/// Between two screens of the same second, where no key is typed: of a run and of losses there may be more to say.
+/// Interval between two drawings of the same second if no key is pressed. Losses and the state of a run may have changed.
 const REDRAW: Duration = Duration::from_secs(1);
 
 /// The view and its terminal.
@@ -19,7 +19,7 @@ pub struct Screen {
     terminal: Terminal,
     pub(super) view: View,
     redraw: Instant,
-    /// What the screen was drawn for: the end of the latest second, columns and rows, and whether all was read.
+    /// State at the last drawing: the end of the latest second, columns and rows, and whether the input had ended.
     drawn: Option<(i64, (usize, usize), bool)>,
 }
 
@@ -30,11 +30,11 @@ impl Screen {
         Some(Self { terminal, view: View::new(input.to_owned()), redraw: Instant::now(), drawn: None })
     }
 
-    /// Carries out the keys that were pressed, and draws. Returns whether the user wants an end.
+    /// Executes the keys that were pressed, and draws. Returns whether the user wants to end the watch.
     pub(super) fn look(&mut self, recent: &Recent, names: &Names, now_ns: i64, beside: &Beside<'_>) -> bool {
         let asked: Vec<Asked> = self.terminal.keys().into_iter().map(|key| self.view.typed(key)).collect();
         let (now, size) = (Instant::now(), self.terminal.size());
-        // The numbers change once per second: as soon as it is over, and not before.
+        // The numbers change once per second, as soon as the second is complete.
         let drawn = Some((latest_ns(now_ns), size, beside.ended));
         if asked.is_empty() && self.drawn == drawn && now < self.redraw {
             return false;
@@ -49,7 +49,7 @@ impl Screen {
     }
 }
 
-/// Writes the screen to a new file in the present folder; says which.
+/// Writes the screen to a new file in the current folder. Returns a message with its name.
 fn save(lines: &[String]) -> String {
     for number in 1..1_000 {
         let name = format!("plimsoll-watch-{number}.txt");

@@ -1,4 +1,4 @@
-//! The terminal while it is watched: keys as they are typed, one screen over the other, and everything as it was afterwards.
+//! The terminal of a watch: reads single keys, draws screens, and restores the previous state afterwards.
 
 use std::fs::{File, OpenOptions};
 use std::io::{self, IsTerminal, Read, Write};
@@ -11,14 +11,14 @@ use rustix::termios::{LocalModes, OptionalActions, SpecialCodeIndex, Termios, tc
 
 use plimsoll_console::{interrupt, shell};
 
-/// The alternate screen without a cursor, and back. Some terminals keep lines of it when their size has changed, so it is empty then.
+/// Switches to the alternate screen without a cursor, and back. Some terminals keep lines of it after a change of size, so clear it first.
 const ENTER: &str = "\x1b[?1049h\x1b[?25l\x1b[2J";
 const LEAVE: &str = "\x1b[2J\x1b[?25h\x1b[?1049l";
-/// What changes together is shown together, by terminals that know how.
+/// Terminals that support this mode show all changes at once.
 const BEGIN: &str = "\x1b[?2026h";
 const END: &str = "\x1b[?2026l";
 
-/// The terminal as it was, as long as it is not so.
+/// Previous state of the terminal, while it is changed.
 static BEFORE: Mutex<Option<(File, Termios)>> = Mutex::new(None);
 
 /// A key.
@@ -41,7 +41,7 @@ pub(super) struct Terminal {
 }
 
 impl Terminal {
-    /// The terminal of standard output; `None` without one, or if no keys can be read.
+    /// Opens the terminal of standard output; `None` without a terminal, or if it cannot read keys.
     pub(super) fn open() -> Option<Self> {
         let dumb = std::env::var_os("TERM").is_none_or(|terminal| terminal == "dumb");
         if !io::stdout().is_terminal() || dumb {
@@ -54,7 +54,7 @@ impl Terminal {
         };
         let before = tcgetattr(&keys).ok()?;
         let mut raw = before.clone();
-        // Ctrl-C still is a signal; a stopped watch would leave its screen behind.
+        // Keep Ctrl-C as a signal. Disable Ctrl-Z, because a stopped watch would leave its screen in the terminal.
         raw.local_modes -= LocalModes::ICANON | LocalModes::ECHO;
         raw.special_codes[SpecialCodeIndex::VSUSP] = 0;
         raw.special_codes[SpecialCodeIndex::VMIN] = 0;
@@ -65,11 +65,11 @@ impl Terminal {
             shell::note(&panic.to_string());
         }));
         interrupt::restore_on_end(restore).ok()?;
-        // What was typed before is not lost.
+        // `Now` keeps keys that were typed before.
         tcsetattr(&keys, OptionalActions::Now, &raw).ok()?;
         let mut out = File::from(io::stdout().as_fd().try_clone_to_owned().ok()?);
         out.write_all(ENTER.as_bytes()).ok()?;
-        // Nobody waits for a terminal that takes nothing: the kernel's packets would find no room.
+        // Never wait for a terminal that accepts no output: the kernel's packet buffer would overflow.
         let (screens, shown) = sync_channel::<Vec<String>>(1);
         let writer = std::thread::spawn(move || {
             let mut before = Vec::new();
@@ -89,13 +89,13 @@ impl Terminal {
         size.map_or((80, 24), |(columns, rows)| (usize::from(columns.0), usize::from(rows.0)))
     }
 
-    /// Shows a screen, unless the one before is still on its way. Whether it does.
+    /// Shows a screen, unless the previous one is still being written. Returns whether it does.
     pub(super) fn show(&self, lines: Vec<String>) -> bool {
         let lines = lines.into_iter().map(shell::in_locale).collect();
         self.screens.as_ref().is_some_and(|screens| screens.try_send(lines).is_ok())
     }
 
-    /// What was typed since the last call.
+    /// Keys that were typed since the last call.
     pub(super) fn keys(&mut self) -> Vec<Key> {
         let mut bytes = [0; 64];
         let read = self.keys.read(&mut bytes).unwrap_or(0);
@@ -106,21 +106,21 @@ impl Terminal {
 impl Drop for Terminal {
     fn drop(&mut self) {
         self.screens = None;
-        // It may be writing the last screen.
+        // The thread may still be writing the last screen.
         self.writer.take().map(JoinHandle::join);
         restore();
     }
 }
 
-/// Leaves the terminal as it was, if it is not so.
+/// Restores the terminal if it was changed.
 pub(crate) fn restore() {
     let Some((mut terminal, before)) = BEFORE.lock().unwrap_or_else(PoisonError::into_inner).take() else { return };
-    // If the terminal is gone, no message can be shown.
+    // If the terminal no longer exists, no message can be shown.
     let _ = terminal.write_all(LEAVE.as_bytes());
     let _ = tcsetattr(&terminal, OptionalActions::Now, &before);
 }
 
-/// What turns one screen into another.
+/// Output that changes one screen into another.
 fn changes(before: &[String], lines: &[String]) -> String {
     let mut out = BEGIN.to_owned();
     let is_new = before.len() != lines.len();

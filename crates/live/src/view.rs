@@ -1,4 +1,4 @@
-//! What a terminal shows of a watch, and what keys change about it.
+//! The content of the screen of a watch, and how keys change it.
 
 use plimsoll_model::Names;
 use plimsoll_report::live::{LiveFigures, LiveScreen, LiveScreenRow, LiveTimes, screen};
@@ -10,27 +10,27 @@ use super::beside::Beside;
 use super::lines::{SECOND_NS, SETTLED_NS, figures};
 use super::terminal::Key as Typed;
 
-/// Seconds of the table.
+/// Number of seconds that the table covers.
 const TABLE_SECONDS: i64 = 60;
 
-/// What is looked at.
+/// The content of the screen.
 pub(super) struct View {
     input: String,
     by: Dimension,
     within: Vec<Key>,
     selected: usize,
-    /// The heat map has service times.
+    /// Whether the heat map shows service times.
     service: bool,
-    /// The rows that are shown, for Enter.
+    /// Keys of the rows on the screen, for Enter.
     keys: Vec<Option<Key>>,
-    /// The end of the second that is shown, where that is not the latest.
+    /// End of the second that is shown; `None` for the latest second.
     held_ns: Option<i64>,
     /// The end of the latest second.
     latest_ns: i64,
     pub(super) message: Option<String>,
 }
 
-/// A command of a key that the view does not carry out itself.
+/// A key's command that the screen must execute.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Asked {
     Nothing,
@@ -53,7 +53,7 @@ impl View {
         }
     }
 
-    /// Does what a key says.
+    /// Handles a key. Returns the command that is left to the screen.
     pub(super) fn typed(&mut self, key: Typed) -> Asked {
         self.message = None;
         match key {
@@ -86,9 +86,9 @@ impl View {
         (self.by, self.selected) = (by, 0);
     }
 
-    /// Goes into the selected row, and looks at it by what is next.
+    /// Limits the view to the selected row, and groups by the next key.
     fn drill_down(&mut self) {
-        // Others are no key.
+        // The row `others` has no key.
         let Some(Some(key)) = self.keys.get(self.selected) else { return };
         self.within.retain(|other| std::mem::discriminant(other) != std::mem::discriminant(key));
         self.within.push(*key);
@@ -98,7 +98,7 @@ impl View {
         self.selected = 0;
     }
 
-    /// The screen of this moment.
+    /// The lines of the screen at this moment.
     pub(super) fn lines(
         &mut self,
         recent: &Recent,
@@ -108,7 +108,7 @@ impl View {
     ) -> Vec<String> {
         self.latest_ns = latest_ns(now_ns);
         if let (Some(first), Some(held)) = (recent.seconds().next(), &mut self.held_ns) {
-            // What is no longer there cannot be shown.
+            // Older seconds are no longer stored.
             *held = (*held).max(first.start_ns() + SECOND_NS);
         }
         let end_ns = self.held_ns.unwrap_or(self.latest_ns);
@@ -124,7 +124,7 @@ impl View {
     ) -> LiveScreen {
         let from_ns = end_ns - TABLE_SECONDS * SECOND_NS;
         let table = recent.table((from_ns, end_ns), &self.within, self.by);
-        // No screen shows more of them than it has columns.
+        // The screen has one column per second.
         let before = recent.seconds().rev().filter(|second| second.start_ns() < end_ns);
         let seconds: Vec<_> = before.take(columns.max(TABLE_SECONDS as usize)).collect();
         let lately = seconds.len().clamp(1, TABLE_SECONDS as usize) as i64;
@@ -163,7 +163,7 @@ impl View {
     }
 }
 
-/// The end of the latest second of which everything is there.
+/// End of the latest complete second.
 pub(super) fn latest_ns(now_ns: i64) -> i64 {
     (now_ns - SETTLED_NS).div_euclid(SECOND_NS) * SECOND_NS
 }
@@ -188,7 +188,7 @@ fn rows(table: &LiveTable, names: &Names, seconds: f64) -> Vec<LiveScreenRow> {
     table.rows.iter().map(row).collect()
 }
 
-/// A key as it is in the traffic.
+/// A key as it appears in the traffic.
 fn name(key: &Key, names: &Names) -> String {
     let unknown = || "(unknown)".to_owned();
     match *key {
@@ -224,7 +224,7 @@ mod tests {
     use super::*;
     use plimsoll_model::Sink as _;
 
-    /// Ten seconds of two clients, of which 10.0.0.2 waits longer.
+    /// Ten seconds of two clients; 10.0.0.2 has the longer waits.
     fn recent(names: &Names) -> Recent {
         let mut recent = Recent::new();
         for number in 0..100 {
@@ -270,7 +270,7 @@ mod tests {
             view.typed(Typed::Left);
         }
         let first = text(&mut view, &recent, &names);
-        // The second in which the first request was sent, before its response came.
+        // The second in which the first request was sent and no response has arrived.
         assert!(first.contains("1969-12-31 23:59:59 UTC"), "as far as it goes: {first}");
         view.typed(Typed::Character('l'));
         assert!(text(&mut view, &recent, &names).contains("LIVE"));

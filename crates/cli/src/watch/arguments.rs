@@ -43,7 +43,7 @@ pub(crate) struct Arguments {
     pub(super) analysis: AnalysisFlags,
 }
 
-/// How an interface is captured, as flags.
+/// Flags for the capture of an interface.
 #[derive(Debug, clap::Args)]
 #[command(next_help_heading = "Capture")]
 pub(super) struct CaptureFlags {
@@ -70,7 +70,7 @@ fn parse_seconds(text: &str) -> Result<u64, String> {
     if whole { Ok(duration.as_secs()) } else { Err("expected 1s to 60s in whole seconds".to_owned()) }
 }
 
-/// Refuses what applies to interfaces alone.
+/// Refuses flags that apply only to interfaces.
 pub(super) fn only_for_interfaces(flags: &CaptureFlags) -> Result<(), Usage> {
     if flags.save.is_some() || !flags.port.is_empty() {
         let why =

@@ -1,4 +1,4 @@
-//! What a report would say now.
+//! The diagnosis of the traffic so far.
 
 use std::time::{Duration, Instant};
 
@@ -8,7 +8,7 @@ use plimsoll_report::findings::{Findings, Source};
 
 use crate::analysis::Sinks;
 
-/// Between two diagnoses.
+/// Interval between two diagnoses.
 const EVERY: Duration = Duration::from_secs(5);
 
 /// The diagnosis so far.
@@ -24,7 +24,7 @@ impl DiagnosisSoFar {
         Self { source: source.clone(), due: Instant::now() + EVERY, text: None }
     }
 
-    /// Makes a new one, if it is time. Where all has been read, one must be there.
+    /// Makes a new diagnosis if the last one is too old. At the end of the input there is always a diagnosis.
     pub(super) fn look(&mut self, observer: &mut Observer<Sinks>, now_ns: i64, ended: bool) {
         let now = Instant::now();
         if now < self.due && !(ended && self.text.is_none()) {

@@ -1,4 +1,4 @@
-//! What is watched: an interface, a pipe or files.
+//! The input of a watch: an interface, a pipe or files.
 
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
@@ -43,7 +43,7 @@ impl Opened {
         Ok(Self::Interface(Box::new(Interface::open(options)?)))
     }
 
-    /// What is lost while an interface is captured.
+    /// Counters of the packets that the interface loses.
     pub(super) fn counts(&self) -> Option<Arc<InterfaceCounts>> {
         match self {
             Self::Interface(interface) => Some(interface.counts()),
@@ -51,7 +51,7 @@ impl Opened {
         }
     }
 
-    /// Its packets.
+    /// The packets of this input.
     pub(super) fn captures(self, sources: &[PathBuf], stop: &StopReading) -> anyhow::Result<Captures> {
         Ok(match self {
             Self::Interface(interface) => Captures::of_interface(*interface, stop.clone())?,
@@ -60,7 +60,7 @@ impl Opened {
     }
 }
 
-/// The interface that is meant: one of that name, or one that there is not where there is no such file either.
+/// The name of an interface, if `source` names an existing interface, or neither an interface nor a file exists with this name.
 fn interface_name(source: &Path) -> Option<&str> {
     let name = source.to_str().filter(|name| !name.contains('/') && *name != "-")?;
     (exists(name) || !source.exists()).then_some(name)

@@ -1,4 +1,4 @@
-//! `plimsoll watch`: what a server does while it does it.
+//! `plimsoll watch`: shows the response times of a server live.
 
 mod arguments;
 mod diagnosis;
@@ -28,7 +28,7 @@ use plimsoll_live::{Beside, Lines, LiveView, Metrics, Screen};
 pub(crate) fn run(arguments: Arguments) -> anyhow::Result<Done> {
     let Arguments { sources, duration, lines, interval, publish, capture, analysis: flags } = arguments;
     let (stop, quiet) = (StopReading::default(), flags.output.quiet);
-    // First: opening an interface gives up rights, which threads that run by then would keep.
+    // First, because opening an interface drops capabilities, and threads that already run would keep them.
     let opened = Opened::new(&sources, &capture)?;
     interrupt::stop_then_end({
         let stop = stop.clone();
@@ -51,7 +51,7 @@ pub(crate) fn run(arguments: Arguments) -> anyhow::Result<Done> {
     let keys = analysis.keys()?;
     let counts = opened.counts();
     let mut captures = opened.captures(&sources, &stop)?.as_they_come();
-    // A report on standard output would stand in the middle of the screen.
+    // The report on standard output would appear in the middle of the screen.
     let screen = (analysis.output.prints() && !lines).then(|| Screen::open(&input)).flatten();
     let live = (Recent::new(), metrics.is_some().then(Totals::default));
     let diagnosis = (screen.is_some() || browser.is_some()).then(|| DiagnosisSoFar::new(&analysis.source));
@@ -61,13 +61,13 @@ pub(crate) fn run(arguments: Arguments) -> anyhow::Result<Done> {
     let mut watching = Watching { observer, stop, counts, view, metrics, diagnosis, pace, ended: false, drops: 0 };
     watching.follow(&mut captures)?;
     let Watching { observer, view, pace, .. } = watching;
-    // The terminal is as it was before anything is printed.
+    // Restores the terminal before anything is printed.
     drop(view);
     anyhow::ensure!(pace.now_ns().is_some(), "no packets of a file server: check the interface and the ports (--port)");
     running.end(observer.finish(), &captures)
 }
 
-/// A watch at work.
+/// A running watch.
 struct Watching {
     observer: Observer<Sinks>,
     stop: StopReading,
@@ -76,14 +76,14 @@ struct Watching {
     metrics: Option<Metrics>,
     diagnosis: Option<DiagnosisSoFar>,
     pace: Pace,
-    /// All has been read.
+    /// The input has ended.
     ended: bool,
-    /// Packets lost so far, as far as they were counted.
+    /// Number of lost packets that were already counted.
     drops: u64,
 }
 
 impl Watching {
-    /// Takes packets as they come, and shows what happens, until the end.
+    /// Reads packets and updates the views until the end.
     fn follow(&mut self, captures: &mut Captures) -> anyhow::Result<()> {
         loop {
             match captures.next_or_idle()? {
@@ -104,7 +104,7 @@ impl Watching {
         }
         self.pace.end();
         self.ended = true;
-        // Of a capture that was read to its end there may be more to see.
+        // A screen stays open after the end of a file.
         if self.view.stays() {
             while !self.stop.asked() && !self.look(captures.anomalies().reported_drops) {
                 std::thread::sleep(pace::LOOK);
@@ -113,7 +113,7 @@ impl Watching {
         Ok(())
     }
 
-    /// Gives out what is asked for.
+    /// Updates the metrics if a reader waits for them.
     fn publish(&mut self, drops: u64) {
         let losses = self.losses(drops);
         let (sinks, names) = self.observer.sink();
@@ -122,7 +122,7 @@ impl Watching {
         }
     }
 
-    /// What the capture lost so far: of a pipe or files as they say.
+    /// Losses of the capture so far; for a pipe or files, the losses that they report.
     fn losses(&self, drops: u64) -> LiveLosses {
         self.counts.as_ref().map_or(LiveLosses { kernel: drops, ..LiveLosses::default() }, |counts| LiveLosses {
             kernel: counts.kernel_drops(),
@@ -132,12 +132,12 @@ impl Watching {
         })
     }
 
-    /// Shows the latest seconds. Returns whether the user ended the watch.
+    /// Updates the views. Returns whether the user ended the watch.
     fn look(&mut self, drops: u64) -> bool {
         self.publish(drops);
         let Some(now_ns) = self.pace.now_ns() else { return false };
         let more = drops - std::mem::replace(&mut self.drops, drops);
-        // A pipe or a file does not say when.
+        // A pipe or a file does not state the time of a loss.
         let unknown = || vec![Hole { from_ns: now_ns, to_ns: now_ns, packets: more }];
         let holes = self.counts.as_ref().map_or_else(unknown, |counts| counts.take_holes());
         if let Some((recent, _)) = self.observer.sink().0.sink.1.as_deref_mut() {

@@ -1,12 +1,12 @@
-//! When to look at the clock: reading it for each packet would cost too much.
+//! Decides when to update the views: reading the clock for each packet would cost too much.
 
 use std::time::{Duration, Instant};
 
-/// Packets between two looks at the clock.
+/// Number of packets between two readings of the clock.
 const FRAMES: u32 = 256;
-/// Between two looks at what has happened.
+/// Interval between two updates of the views.
 pub(super) const LOOK: Duration = Duration::from_millis(100);
-/// If an input that was asked so long ago had nothing, this process did not run meanwhile: there may be packets by now.
+/// If the last read is longer ago than this, this process did not run in the meantime, so there may be new packets.
 const STOPPED: Duration = Duration::from_millis(250);
 
 /// The pace of a watch.
@@ -14,18 +14,18 @@ pub(super) struct Pace {
     frames: u32,
     next: Instant,
     over: Option<Instant>,
-    /// The time of the latest packet, ns since the Unix epoch, and when it was read; until the next look, when that was.
+    /// The time of the latest packet, ns since the Unix epoch, and the time at which it was read (until the next update: an estimate).
     latest: Option<(i64, Instant)>,
     latest_ns: Option<i64>,
-    /// When the input was asked last, at the latest.
+    /// Latest time at which the input was asked for packets.
     asked: Instant,
-    /// Up to here all packets were read.
+    /// Time up to which all packets were read.
     read_to: Instant,
-    /// No more come: time stands still.
+    /// The input has ended, so the clock stands still.
     ended: bool,
 }
 
-/// How far time goes on behind the last packet of an input that has ended, ns: the last second is over then.
+/// Time by which the clock continues after the last packet of an input that has ended, ns, so that the last second becomes complete.
 const BEHIND_NS: i64 = 1_200_000_000;
 
 impl Pace {
@@ -35,13 +35,13 @@ impl Pace {
         Self { frames: 0, next: now, over, latest: None, latest_ns: None, asked: now, read_to: now, ended: false }
     }
 
-    /// A packet of this time.
+    /// Notes a packet with this timestamp.
     #[inline]
     pub(super) fn frame(&mut self, time_ns: Option<i64>) {
         self.latest_ns = time_ns.max(self.latest_ns);
     }
 
-    /// Whether it is time to look, after a packet.
+    /// Whether an update is due, after a packet.
     #[inline]
     pub(super) fn is_due_after_frame(&mut self) -> bool {
         self.frames += 1;
@@ -52,7 +52,7 @@ impl Pace {
         }
     }
 
-    /// Whether it is time to look, where the input had nothing.
+    /// Whether an update is due, if the input had no packet.
     pub(super) fn is_due_when_idle(&mut self) -> bool {
         self.is_due_when_idle_at(Instant::now())
     }
@@ -76,7 +76,7 @@ impl Pace {
         true
     }
 
-    /// What time it is where packets are captured, ns since the Unix epoch: it goes on while none comes.
+    /// Current time of the capturing machine, ns since the Unix epoch. It continues while no packets arrive.
     pub(super) fn now_ns(&self) -> Option<i64> {
         if self.ended {
             return Some(self.latest_ns?.saturating_add(BEHIND_NS));
@@ -86,12 +86,12 @@ impl Pace {
         Some(latest_ns.saturating_add(since))
     }
 
-    /// No more packets come.
+    /// Notes the end of the input.
     pub(super) fn end(&mut self) {
         self.ended = true;
     }
 
-    /// Whether the watch has lasted as long as it should.
+    /// Whether --duration has passed.
     pub(super) fn is_over(&self) -> bool {
         self.over.is_some_and(|over| Instant::now() >= over)
     }
@@ -101,7 +101,7 @@ impl Pace {
 mod tests {
     use super::*;
 
-    /// Otherwise a second would be shown as over before its packets are read.
+    /// Otherwise a second would appear as complete before its packets are read.
     #[test]
     fn time_does_not_go_on_while_the_process_is_stopped() {
         let mut pace = Pace::new(None);
@@ -115,7 +115,7 @@ mod tests {
         assert_eq!(pace.now_ns(), Some(1_100_000_000), "no packet came");
         assert!(pace.is_due_when_idle_at(at(1_700)));
         assert_eq!(pace.now_ns(), Some(1_100_000_000), "stopped for 1.5 s");
-        // The input is asked again, and has packets of that time.
+        // The input is read again, and has packets of this time.
         pace.frame(Some(1_300_000_000));
         assert!(pace.is_due_when_idle_at(at(1_850)));
         assert_eq!(pace.now_ns(), Some(1_300_000_000));

@@ -1,4 +1,4 @@
-//! What a job sends next.
+//! The next request of a job.
 
 use plimsoll_model::{Outcome, Symbol};
 use plimsoll_wire::nfs::v3::write::Stable;
@@ -28,18 +28,18 @@ use crate::operation::{Cause, Disposition, Done, Failure, FileKey, Reply};
 use crate::outbox::Outbox;
 use crate::rpc::Data;
 
-/// Permission bits of files that are made, as `umask 022` leaves them.
+/// Permission bits of new files: umask 022.
 const FILE_MODE: u32 = 0o644;
-/// Permission bits of directories that are made.
+/// Permission bits of new directories.
 const DIRECTORY_MODE: u32 = 0o755;
 
-/// Texts kept to be used again, at most.
+/// Maximum number of strings kept for reuse.
 const SPARE: usize = 16;
-/// Bytes of one that is kept, at most.
+/// Maximum size of a string kept for reuse, bytes.
 const SPARE_LENGTH: usize = 256;
 
 impl Nfs4Client {
-    /// Sends what a job needs next, or ends it where there is nothing left.
+    /// Sends the next request of a job, or ends the job if none is left.
     pub(super) fn advance(&mut self, id: JobId, now: i64, out: &mut Outbox, events: &mut dyn Events) {
         let Some(mut job) = self.jobs.take(id) else { return };
         self.step_recovery(id, &mut job, now);
@@ -70,7 +70,7 @@ impl Nfs4Client {
                 job.pending += 1;
                 continue;
             }
-            // Nothing was left to say.
+            // The job had no request to send.
             if let Some(slot) = slot {
                 self.session.free(slot.slot, false);
             }
@@ -81,11 +81,11 @@ impl Nfs4Client {
         }
         if job.reply.is_none() {
             job.fail(match job.goal {
-                // What it needs was lost while it waited for a session.
+                // The state that it needs was lost while it waited for a session.
                 Goal::Lock { file, .. } | Goal::Unlock { file, .. } => {
                     never_sent(None, self.files.get(file).map_or(Cause::Unsupported, |_| Cause::SessionLost))
                 }
-                // It has all its answers, and none of them had what it is about.
+                // All responses have arrived, but none contained the expected result.
                 _ => Failure { procedure: None, status: None, outcome: Outcome::Failed, cause: Cause::Malformed },
             });
         }
@@ -96,7 +96,7 @@ impl Nfs4Client {
         self.end(id, job, now, events);
     }
 
-    /// Ends a job that was taken out.
+    /// Ends a job that was removed from the table.
     pub(super) fn end(&mut self, id: JobId, mut job: Box<Job>, at: i64, events: &mut dyn Events) {
         if job.waits {
             self.waiting.retain(|(waits, _)| *waits != id);
@@ -105,10 +105,10 @@ impl Nfs4Client {
             self.resting.retain(|(_, rests)| *rests != id);
         }
         match &job.goal {
-            // A file that was not opened after all: its owner opens another one.
+            // The file was not opened, so the owner is free for another file.
             Goal::Open(Opening { owner: Some(owner), .. }) if job.failure.is_some() => self.owners.give_back(*owner),
             Goal::Close { owner, .. } => self.owners.give_back(*owner),
-            // Without it nothing else can be asked for.
+            // Without a recovered session no other request can be sent.
             Goal::Recover(_) => {
                 self.recovery = None;
                 self.doomed = job.failure.as_ref().map(|failure| failure.cause);
@@ -129,24 +129,24 @@ impl Nfs4Client {
     }
 }
 
-/// A job's call on its way out.
+/// A call of a job before it is sent.
 pub(super) struct Calling<'a> {
     pub(super) client: &'a mut Nfs4Client,
     pub(super) id: JobId,
     pub(super) now: i64,
     pub(super) out: &'a mut Outbox,
-    /// The slot that it takes.
+    /// Its slot.
     pub(super) slot: Option<Sequence>,
     /// It was sent before, on a connection that was lost.
     pub(super) resent: bool,
 }
 
 impl Calling<'_> {
-    /// The next LOOKUP of a path, or what the operation is about. False where there is nothing to send.
+    /// The next LOOKUP of a path, or the call of the operation itself. False if there is nothing to send.
     pub(super) fn next(&mut self, job: &mut Job) -> bool {
         let Some(walk) = job.walking() else { return self.act(job) };
         let Some(part) = walk.part() else { return false };
-        // A handle on the way belongs to another path than the operation.
+        // A handle of an intermediate directory belongs to another path than the operation's.
         let path = if walk.whole && part.end == walk.path.len() { job.path } else { Symbol::NONE };
         let name = walk.path.get(part).unwrap_or_default().as_bytes();
         let moved = Moved { files: [Some(identity(&walk.handle)), None], ..Moved::default() };
@@ -156,7 +156,7 @@ impl Calling<'_> {
         })
     }
 
-    /// The call that the operation is about.
+    /// The call of the operation itself.
     fn act(&mut self, job: &mut Job) -> bool {
         let root = self.client.handles.root();
         match &job.goal {
@@ -191,7 +191,7 @@ impl Calling<'_> {
         }
     }
 
-    /// The call of an operation whose paths were walked.
+    /// The call of an operation whose paths have been looked up.
     fn act_on_path(&mut self, job: &Job) -> bool {
         let [Some(walk), second] = &job.walks else { return false };
         let (handle, name) = (&walk.handle, walk.name());
@@ -252,7 +252,7 @@ impl Calling<'_> {
         })
     }
 
-    /// Opens a file, gives a delegation back that came with it, empties it where OPEN does not.
+    /// Opens a file. Returns an unwanted delegation, and truncates the file if OPEN cannot.
     fn open(&mut self, job: &mut Job) -> bool {
         let (Goal::Open(opening), Some(walk)) = (&mut job.goal, &job.walks[0]) else { return false };
         if let Some((handle, state, _)) = opening.opened {
@@ -317,7 +317,7 @@ impl Calling<'_> {
         }
     }
 
-    /// Writes a piece again that the server has lost.
+    /// Repeats a write that the server has lost.
     fn rewrite(&mut self, file: FileKey, handle: &FileHandle, pieces: &[Piece], job: &Job) -> bool {
         let Some(Piece { offset, length, key, content }) = pieces.last() else { return false };
         let (offset, count) = (*offset, (*length).min(self.client.agreed.write));
@@ -334,7 +334,7 @@ impl Calling<'_> {
         let (path, intended) = (job.path, job.intended);
         let agreed = self.client.agreed;
         let (Goal::Read { file, .. } | Goal::Write { file, .. }) = job.goal else { return false };
-        // Of a file that was closed meanwhile the rest is read without its state.
+        // If the file was closed in the meantime, read the rest with the anonymous state ID.
         let state = self.client.files.get(file).map_or(StateId::ANONYMOUS, File::state);
         match &mut job.goal {
             Goal::Read { transfer, keep, .. } => {

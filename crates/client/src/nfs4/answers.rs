@@ -1,4 +1,4 @@
-//! From an answer to how far its job is: the parts of a compound's results, and what they mean for the session.
+//! Handles responses: the results of a compound, and their effect on job and session.
 
 use plimsoll_model::{FileIdentity, Outcome};
 use plimsoll_wire::nfs::v4::sequence::SequenceReply;
@@ -17,30 +17,30 @@ use crate::calls::{Call, Ending};
 use crate::client::Events;
 use crate::operation::{Cause, Failure};
 
-/// NFS4ERR_DELAY, NFS4ERR_GRACE: the server wants to be asked again later.
+/// NFS4ERR_DELAY, NFS4ERR_GRACE: repeat the request later.
 const LATER: [u32; 2] = [10_008, GRACE];
-/// NFS4ERR_DENIED: somebody else's lock is in the way.
+/// NFS4ERR_DENIED: another owner holds a conflicting lock.
 const DENIED: u32 = 10_010;
-/// NFS4ERR_STALE, NFS4ERR_BADHANDLE, NFS4ERR_FHEXPIRED: a handle means nothing any more.
+/// NFS4ERR_STALE, NFS4ERR_BADHANDLE, NFS4ERR_FHEXPIRED: the handle is no longer valid.
 const MEANINGLESS: [u32; 3] = [70, 10_001, 10_014];
 /// NFS4ERR_MINOR_VERS_MISMATCH.
 const NO_SUCH_MINOR_VERSION: u32 = 10_021;
-/// Statuses, mostly of SEQUENCE, after which the session is of no use: EXPIRED, STALE_CLIENTID, BADSESSION, BADSLOT,
+/// Statuses, mostly of SEQUENCE, after which the session cannot be used: EXPIRED, STALE_CLIENTID, BADSESSION, BADSLOT,
 /// CONN_NOT_BOUND_TO_SESSION, SEQ_MISORDERED, RETRY_UNCACHED_REP, SEQ_FALSE_RETRY, BAD_HIGH_SLOT, DEADSESSION.
 pub(super) const SESSION_LOST: [u32; 10] =
     [10_011, 10_022, 10_052, 10_053, 10_055, 10_063, 10_068, 10_076, 10_077, 10_078];
-/// NFS4ERR_PERM, NOENT, ACCESS, NOTDIR, WRONGSEC: an export that is not there, or not for this user.
+/// NFS4ERR_PERM, NOENT, ACCESS, NOTDIR, WRONGSEC: the export does not exist, or is not available to this user.
 const NO_EXPORT: [u32; 5] = [1, 2, 13, 20, 10_016];
 
-/// Before a job asks again the first time, and at most, ns (Linux: `NFS4_POLL_RETRY_MIN`, `NFS4_POLL_RETRY_MAX`).
+/// First and longest pause before a job repeats a request, ns (Linux: `NFS4_POLL_RETRY_MIN`, `NFS4_POLL_RETRY_MAX`).
 const PAUSE: (i64, i64) = (100_000_000, 15_000_000_000);
 
-/// NFS4ERR_RETRY_UNCACHED_REP, NFS4ERR_SEQ_FALSE_RETRY: the server has counted the slot's number before.
+/// NFS4ERR_RETRY_UNCACHED_REP, NFS4ERR_SEQ_FALSE_RETRY: the server has already used this sequence ID of the slot.
 const COUNTED_BEFORE: [u32; 2] = [10_068, 10_076];
-/// SEQ4_STATUS_RESTART_RECLAIM_NEEDED: the session has outlived a restart, its state has not.
+/// SEQ4_STATUS_RESTART_RECLAIM_NEEDED: the session survived a restart of the server, its state did not.
 const RECLAIM_NEEDED: u32 = 0x100;
 
-/// What is asked for first after a status of [`SESSION_LOST`].
+/// First stage of the recovery after a status of [`SESSION_LOST`].
 fn remedy(status: u32) -> Stage {
     match status {
         // BADSESSION, DEADSESSION.
@@ -49,15 +49,15 @@ fn remedy(status: u32) -> Stage {
         10_022 => Stage::Identify,
         // CONN_NOT_BOUND_TO_SESSION.
         10_055 => Stage::Bind,
-        // EXPIRED: the state alone.
+        // EXPIRED: only the state is lost.
         10_011 => Stage::Anew,
-        // A slot is not where it was thought to be.
+        // Client and server disagree about the sequence ID of a slot.
         _ => Stage::End,
     }
 }
 
 impl Nfs4Client {
-    /// Takes the answer of a call: what it says goes to the job, and makes the transactions.
+    /// Handles the response of a call: updates the job, and reports the transactions.
     pub(super) fn answered(
         &mut self,
         call: &Call<RequestContext>,
@@ -76,7 +76,7 @@ impl Nfs4Client {
             _ => Ok(None),
         };
         let (status, outcome, cause) = match read {
-            // NULL has no results, and so no status.
+            // NULL has no results, and therefore no status.
             Ok(Some(0)) => ((!call.what.shape.is_empty()).then_some(0), Outcome::Succeeded, None),
             Ok(Some(status)) => (Some(status), Outcome::Refused, Some(Cause::Status)),
             Ok(None) if lacking => (None, Outcome::Refused, Some(Cause::Unsupported)),
@@ -102,7 +102,7 @@ impl Nfs4Client {
         read.map(|_| ())
     }
 
-    /// Reads results; the status that they end with. `length` is theirs, whatever was kept of them.
+    /// Reads results, and returns their status. `length` is their full length, even if only a part was stored.
     fn results(
         &mut self,
         call: &Call<RequestContext>,
@@ -111,7 +111,7 @@ impl Nfs4Client {
         results: &mut Results,
         events: &mut dyn Events,
     ) -> Result<u32, Malformed> {
-        // A job that timed out has gone; its answers are strangers and do not come here.
+        // The job of a timed-out request no longer exists; its responses count as unmatched, and do not come here.
         let Some(job) = job else { return Err(Malformed) };
         let shape = call.what.shape;
         if shape.is_empty() {
@@ -157,7 +157,7 @@ impl Nfs4Client {
         Ok(status)
     }
 
-    /// The slot of a call that was answered is free again. The server has counted the call where SEQUENCE succeeded, and nowhere else.
+    /// Frees the slot of an answered call. The server has used the sequence ID only if SEQUENCE succeeded.
     fn free_slot(&mut self, call: &Call<RequestContext>, results: &Results) {
         if let Some(slot) = call.what.slot.filter(|_| call.what.session == self.session.number) {
             let before = call.what.resent && results.first().is_some_and(|status| COUNTED_BEFORE.contains(&status));
@@ -165,7 +165,7 @@ impl Nfs4Client {
         }
     }
 
-    /// SEQUENCE succeeded: it must be about the slot that was asked for. Answers of an earlier session may still come.
+    /// SEQUENCE succeeded: its result must name the requested slot. Responses of an earlier session may still arrive.
     fn sequenced(&mut self, call: &Call<RequestContext>, job: &Job, said: &SequenceReply) -> Result<(), Malformed> {
         if call.what.session != self.session.number {
             return Ok(());
@@ -182,7 +182,7 @@ impl Nfs4Client {
         Ok(())
     }
 
-    /// A call did not succeed: its job fails, or rests and asks again.
+    /// A call failed: its job fails, or repeats the request after a pause.
     fn failed(&mut self, call: &Call<RequestContext>, job: &mut Job, failure: Failure, now: i64) {
         let status = failure.status.unwrap_or(0);
         let lost = call.what.slot.is_some() && SESSION_LOST.contains(&status);
@@ -220,13 +220,13 @@ impl Nfs4Client {
         job.fail(Failure { cause, ..failure });
     }
 
-    /// Whether a call that failed is asked for anew, with the next session or in another slot.
+    /// Whether a failed call is repeated, in the next session or in another slot.
     fn asks_anew(&mut self, call: &Call<RequestContext>, job: &mut Job, lost: bool, status: u32) -> bool {
         if !lost || !self.connected || matches!(job.goal, Goal::Leave(_)) {
             return false;
         }
         if call.what.resent && COUNTED_BEFORE.contains(&status) {
-            // It was done, and the answer is gone.
+            // The server executed the call, but its response is lost.
             job.again |= shapes::is_kept(call.what.shape);
         } else if call.what.session == self.session.number && self.recovery.is_none() && self.broken.is_none() {
             if let Some(cause) = self.lose_once_more() {
@@ -245,10 +245,10 @@ impl Nfs4Client {
         true
     }
 
-    /// A job asks the same again, later.
+    /// A job repeats its request after a pause.
     fn rest(&mut self, call: &Call<RequestContext>, job: &mut Job, failure: Failure, now: i64) {
         job.ask_again(call.what.offset, call.what.count);
-        // The end of a grace period is the end of an outage: it is not slept through.
+        // The end of a grace period ends an outage, so keep this pause short.
         let longest = if failure.status == Some(GRACE) { PAUSE.0 } else { PAUSE.1 };
         if failure.status == Some(GRACE) && self.connected {
             self.lost_at.get_or_insert(now);

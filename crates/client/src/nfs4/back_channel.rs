@@ -1,4 +1,4 @@
-//! Calls of the server: answered, and nothing done. The client wants no delegations and no layouts, so nothing can be recalled.
+//! Responses to calls of the server. The client has no delegations and no layouts, so the server cannot recall any.
 //!
 //! Spec: RFC 8881 20, RFC 5531 9
 
@@ -19,16 +19,16 @@ const NFS4ERR_NOTSUPP: u32 = 10_004;
 const NFS4ERR_BADSESSION: u32 = 10_052;
 const NFS4ERR_OP_NOT_IN_SESSION: u32 = 10_071;
 
-/// Accepted replies: success, and the two reasons not to do a thing.
+/// Accepted replies: success, and two kinds of refusal.
 const SUCCESS: u32 = 0;
 const PROCEDURE_UNAVAILABLE: u32 = 3;
 const GARBAGE_ARGUMENTS: u32 = 4;
 
-/// Operations of a callback that are looked at, at most: [`super::session::BACK`] allows fewer.
+/// Maximum number of operations that are read in a callback: [`super::session::BACK`] allows fewer.
 const MOST: usize = 16;
 
 impl Nfs4Client {
-    /// Answers a call of the server; false where the message is none.
+    /// Answers a call of the server; false if the message is not a call.
     pub(super) fn called_back(&self, message: &[u8], out: &mut Outbox) -> bool {
         let Some(call) = Call::new(message) else { return false };
         let (mut results, mut verdict) = (Vec::new(), SUCCESS);
@@ -40,7 +40,7 @@ impl Nfs4Client {
         }
         let xid = call.xid();
         out.write(|bytes| {
-            // Results of so few operations fit into a fragment.
+            // The results of this number of operations always fit into a fragment.
             bytes.put_u32(0x8000_0000 | (24 + results.len()) as u32);
             // A reply, accepted, with an empty verifier.
             [xid, 1, 0, 0, 0, verdict].iter().for_each(|&word| bytes.put_u32(word));
@@ -58,7 +58,7 @@ impl Nfs4Client {
                 (CB_SEQUENCE, Some(slot)) if count == 0 && slot.session == self.session.id => 0,
                 (CB_SEQUENCE, _) => NFS4ERR_BADSESSION,
                 _ if count == 0 => NFS4ERR_OP_NOT_IN_SESSION,
-                // It has no delegation of this file, nor of any other.
+                // The client has no delegations.
                 (CB_RECALL, _) => NFS4ERR_BADHANDLE,
                 (CB_RECALL_ANY | CB_RECALL_SLOT, _) => 0,
                 _ => NFS4ERR_NOTSUPP,
@@ -68,7 +68,7 @@ impl Nfs4Client {
             results.put_u32(status);
             if let (CB_SEQUENCE, 0, Some(slot)) = (operation.code, status, slot) {
                 results.put_fixed(slot.session);
-                // The sequence id and the slot again; there is one slot, the highest and the one aimed at.
+                // Sequence ID and slot of the call; the session has one back-channel slot, so the highest and the target slot are 0.
                 [slot.sequence, slot.slot, 0, 0].iter().for_each(|&word| results.put_u32(word));
             }
             if status != 0 {

@@ -1,4 +1,4 @@
-//! From operations to jobs.
+//! Makes jobs from operations.
 
 use plimsoll_wire::nfs::v3::write::Stable;
 use plimsoll_wire::nfs::v4::{Mask, SetAttributes, open};
@@ -29,7 +29,7 @@ impl Nfs4Client {
         if let Operation::Find { path, pattern, .. } = operation
             && !is_pattern(pattern)
         {
-            // A name is looked up.
+            // A search for a name is a LOOKUP.
             let path = &joined(path, pattern);
             return self.begin_operation(&Operation::Getattr { path }, ticket, now, out, events);
         }
@@ -42,14 +42,14 @@ impl Nfs4Client {
             return events.done(Done { tag: ticket.tag, at: now, result });
         };
         let mut job = Job::new(ticket, goal);
-        // The state that it is to give back may be forgotten by then, and is not claimed again.
+        // The server may have lost the state of the file by then, and a recovery does not reclaim it.
         job.again = matches!(job.goal, Goal::Close { .. }) && self.holds_back(&job);
         job.walks = self.walks(operation, &job.goal);
         let id = self.jobs.add(job);
         self.advance(id, now, out, events);
     }
 
-    /// What costs no request: a file whose handle is known, for a user to whom that is good enough, and the end of one.
+    /// Operations without a request: opening and closing a file with a known handle (`Caching::Handle`).
     fn without_asking(&mut self, operation: &Operation<'_>) -> Option<Result<Reply, Failure>> {
         match operation {
             Operation::Open { path, disposition: Disposition::OpenExisting, caching: Caching::Handle, .. } => {
@@ -62,7 +62,7 @@ impl Nfs4Client {
             }
             Operation::Close { file } if self.files.get(*file).is_some_and(|file| file.open.is_none()) => {
                 let file = self.files.remove(*file)?;
-                // Who never asks whether it is durable is told at last.
+                // The client never committed these writes, so the close reports their loss.
                 let lost = file.unstable.is_lost();
                 Some(if lost { Err(never_sent(None, Cause::LostWrites)) } else { Ok(Reply::Nothing) })
             }
@@ -77,7 +77,7 @@ impl Nfs4Client {
         Some(Goal::Close { handle: file.handle, state, owner, lost: file.unstable.is_lost() })
     }
 
-    /// What an operation is about; `None` where NFSv4 has no such thing, or the file is not open.
+    /// The goal of an operation; `None` if NFSv4 has no such operation, or if the file is not open.
     fn goal(&self, operation: &Operation<'_>) -> Option<Goal> {
         let open = |file| self.files.get(file);
         Some(match *operation {
@@ -115,7 +115,7 @@ impl Nfs4Client {
         })
     }
 
-    /// The paths that must be walked first.
+    /// The paths to look up first.
     fn walks(&mut self, operation: &Operation<'_>, goal: &Goal) -> [Option<Walk>; 2] {
         let mut walk = |path: &str, whole| {
             let (at, handle) = self.handles.longest(path, whole);
@@ -149,7 +149,7 @@ impl Nfs4Client {
     }
 }
 
-/// What an operation on a path is about.
+/// The goal of an operation on a path.
 fn on_a_path(operation: &Operation<'_>) -> Option<Goal> {
     let list = |attributes, wanted| Goal::List { cookie: 0, verifier: [0; 8], entries: 0, attributes, wanted };
     Some(match *operation {
@@ -178,7 +178,7 @@ fn share(access: Access) -> u32 {
     share | open::NO_DELEGATION
 }
 
-/// How something is opened; `None` where what is asked cannot be said.
+/// Parameters of an OPEN; `None` if OPEN cannot express the request.
 fn opening(kind: Kind, disposition: Disposition, access: u32) -> Option<Goal> {
     let makes = match disposition {
         Disposition::OpenExisting => false,

@@ -1,4 +1,4 @@
-//! The client: what it remembers, and how its caller talks to it.
+//! The state of a client, and its interface to the engine.
 
 use std::cell::RefCell;
 use std::collections::VecDeque;
@@ -28,73 +28,73 @@ use crate::operation::{Cause, Done, Failure, Operation, Tag, Ticket};
 use crate::outbox::Outbox;
 use crate::rpc::{self, Connection};
 
-/// A connection with a session of its own.
+/// A connection with a session.
 #[derive(Debug)]
 pub struct Nfs4Client {
     pub(super) options: Arc<Nfs4Options>,
     pub(super) connection: Connection<RequestContext>,
-    /// Why it is of no use, once it is.
+    /// The reason why the connection is unusable, if it is.
     over: Option<Cause>,
-    /// Why it will be of no use in a moment.
+    /// The reason why the connection will become unusable after the current message.
     pub(super) doomed: Option<Cause>,
-    /// It has had a session and an export; it gives them back.
+    /// It has a session and an export, and must return them.
     pub(super) connected: bool,
     pub(super) leaving: bool,
-    /// Since when there is no connection, ns.
+    /// Time at which the connection was lost, ns.
     pub(super) suspended: Option<i64>,
-    /// Since when operations wait for a session, for its state or for the end of a grace period, ns.
+    /// Time since which operations wait for a session, for its state or for the end of a grace period, ns.
     pub(super) lost_at: Option<i64>,
-    /// Answers of requests that were given up cannot come any more: they went over another connection.
+    /// Late responses to abandoned requests cannot arrive any more, because they were sent on another connection.
     pub(super) rejoined: bool,
-    /// What was on its way when the connection was lost.
+    /// Requests that were outstanding when the connection was lost.
     pub(super) parted: Vec<Parted>,
-    /// What makes a session that was lost good again, while something does.
+    /// The job that recovers a lost session, while it runs.
     pub(super) recovery: Option<JobId>,
-    /// One that must begin, and one whose connection was lost.
+    /// First stage of a recovery that has not begun, or was interrupted by the loss of a connection.
     pub(super) broken: Option<Stage>,
     pub(super) interrupted: Option<Box<Recovery>>,
     /// The session whose state was reclaimed because the server asked for it.
     pub(super) reclaimed: Option<u32>,
-    /// Sessions that were lost since an operation last succeeded.
+    /// Number of sessions lost since the last successful operation.
     pub(super) losses: u32,
     pub(super) recoveries: Recoveries,
-    /// It is one of the load: what became of it is told.
+    /// The client belongs to the load, so its recoveries are reported.
     pub(super) counts: bool,
-    /// The other connections of its session, and its slots.
+    /// The session that it shares with other connections.
     pub(super) trunk: Option<Arc<Trunk>>,
     pub(super) part: Part,
-    /// Which of them it is.
+    /// Number of this connection among them.
     pub(super) member: u32,
-    /// The number of its session among those of the client's connections.
+    /// Number of its session among the sessions of the client's connections.
     pub(super) trunk_session: u32,
-    /// The server did not know the client when it connected.
+    /// The server did not know the client ID when it connected.
     pub(super) is_new: bool,
-    /// So often had the server forgotten the client when its session was made.
+    /// Number of times that the server had lost the client's state when the session was created.
     pub(super) forgotten: u32,
-    /// It makes the session of all.
+    /// This connection creates the common session.
     pub(super) makes: bool,
-    /// It has one that the others know.
+    /// It has joined the common session.
     pub(super) joined: bool,
-    /// What it gives back when it leaves.
+    /// What it must return when it leaves.
     pub(super) last: Last,
     pub(super) jobs: Jobs,
     pub(super) handles: Handles<FileHandle>,
     pub(super) files: Files,
     pub(super) owners: Owners,
-    /// Empty texts, to be paths again.
+    /// Empty strings for reuse as paths.
     pub(super) spare: Vec<String>,
     pub(super) agreed: Agreed,
-    /// What it calls itself, the same when it connects again, and this time.
+    /// Client owner (the same after a reconnection) and verifier.
     pub(super) owner: Arc<[u8]>,
     pub(super) verifier: [u8; 8],
-    /// What the server calls it, and the number of its next session.
+    /// Client ID, and the sequence ID of its next CREATE_SESSION.
     pub(super) client_id: (u64, u32),
     pub(super) session: Session,
-    /// Jobs that wait for a slot, and since when, ns.
+    /// Jobs that wait for a slot, and the time since which they wait, ns.
     pub(super) waiting: VecDeque<(JobId, i64)>,
-    /// Jobs that ask again, and when, ns.
+    /// Jobs that repeat a request, and when, ns.
     pub(super) resting: Vec<(i64, JobId)>,
-    /// When the lease was renewed, ns.
+    /// Time of the last renewal of the lease, ns.
     pub(super) renewed: i64,
     /// What the server guaranteed this client.
     pub(super) guarantees: Guarantees,
@@ -111,8 +111,8 @@ impl Drop for Nfs4Client {
 }
 
 impl Nfs4Client {
-    /// A client for a connection that was just made. `name` tells it from other clients of this run, and is the same for a
-    /// connection that is made again: then the server forgets what the one before had open. Without one no other is the same.
+    /// A client for a new connection. `name` distinguishes it from other clients of this run. A client that reconnects has the same name,
+    /// so the server drops the opens of the lost connection. Without a name the client is always a new one.
     #[must_use]
     pub fn new(options: Arc<Nfs4Options>, identity: Identity, name: Option<&str>) -> Self {
         let number = options.made.fetch_add(1, Relaxed);
@@ -164,7 +164,7 @@ impl Nfs4Client {
         }
     }
 
-    /// One of several connections of a session, `nth` of those in `trunk`.
+    /// Connection number `nth` of the connections that share the session of `trunk`.
     #[must_use]
     pub fn trunked(options: Arc<Nfs4Options>, identity: Identity, trunk: Arc<Trunk>, nth: u32) -> Self {
         let step = trunk.connections();
@@ -176,7 +176,7 @@ impl Nfs4Client {
         client
     }
 
-    /// Sends what waits for slots, as far as there are some.
+    /// Sends jobs that wait for slots, as long as slots are free.
     fn pump(&mut self, now: i64, out: &mut Outbox, events: &mut dyn Events) {
         while self.session.has_room()
             && let Some((id, _)) = self.waiting.pop_front_if(|(id, _)| self.recovery.is_none_or(|one| one == *id))
@@ -188,7 +188,7 @@ impl Nfs4Client {
         }
     }
 
-    /// A call that gets no answer any more.
+    /// Abandons a call that will not get a response.
     fn abandon(&mut self, call: &Call<RequestContext>, cause: Cause, events: &mut dyn Events) {
         let outcome = if call.sent.is_some() { Outcome::Unanswered } else { Outcome::NeverSent };
         let ending = Ending { answered: None, status: None, outcome, response_bytes: None, payload_bytes: None };
@@ -200,7 +200,7 @@ impl Nfs4Client {
         }
     }
 
-    /// Ends the connection: everything fails that has not failed before.
+    /// Ends the connection: all remaining operations fail.
     fn give_up(&mut self, at: i64, cause: Cause, events: &mut dyn Events) {
         if self.over.is_some() {
             return;
@@ -225,7 +225,7 @@ impl Nfs4Client {
     /// Takes a record.
     fn arrived(&mut self, record: &Arrived<'_>, out: &mut Outbox, events: &mut dyn Events) -> Result<(), Malformed> {
         thread_local! {
-            /// One for all clients of a thread: records of several fragments are rare.
+            /// One buffer for all clients of a thread, because records of several fragments are rare.
             static SCRATCH: RefCell<Vec<u8>> = const { RefCell::new(Vec::new()) };
         }
         let mut scratch = SCRATCH.take();
@@ -271,13 +271,13 @@ impl Nfs4Client {
         }
     }
 
-    /// When the lease is to be renewed, if nothing renews it before: after two thirds of it.
+    /// Time at which the lease must be renewed if no other request renews it: after two thirds of the lease time.
     fn renews_at(&self) -> i64 {
         let lease = i64::from(self.agreed.lease_seconds).saturating_mul(1_000_000_000);
         self.renewed.saturating_add(lease / 3 * 2)
     }
 
-    /// Operations that have waited for a slot, or to ask again, since before `before`.
+    /// Fails operations that have waited since before `before` for a slot or for a repeat.
     fn fail_waiting(&mut self, before: i64, now: i64, events: &mut dyn Events) {
         while let Some((id, _)) = self.waiting.pop_front_if(|(_, since)| *since < before) {
             let Some(mut job) = self.jobs.take(id) else { continue };
@@ -304,7 +304,7 @@ impl Nfs4Client {
     }
 }
 
-/// Whether an answer says that the server has counted its request: SEQUENCE succeeded.
+/// Whether the server has used the sequence ID of the request: SEQUENCE succeeded.
 fn was_counted(verdict: Verdict<'_>) -> bool {
     let Verdict::Success(bytes) = verdict else { return false };
     let sequence = Results4::parse(bytes, bytes.len()).and_then(|mut reply| reply.next(shapes::SEQUENCE.into()));
@@ -380,7 +380,7 @@ impl Client for Nfs4Client {
         self.fail_parted(before, now, events);
         self.fail_waiting(before, now, events);
         self.give_up_if_doomed(now, events);
-        // What its slots wait for may never come, and nothing else can be asked: only another session helps.
+        // The responses that would free the slots may never arrive, so only a new session helps.
         if self.suspended.is_none() && self.session.is_spent() {
             self.give_up(now, Cause::TimedOut, events);
         }
@@ -402,10 +402,10 @@ impl Client for Nfs4Client {
             }
             self.advance(id, now, out, events);
         }
-        // A recovery that waited for another connection may be over.
+        // A recovery that waited for another connection may be complete.
         self.pump(now, out, events);
         if self.renews_at() <= now {
-            // Not before this one had its time, even if it finds no slot.
+            // The next renewal is due after another interval, even if this one finds no slot.
             self.renewed = now;
             let job = self.jobs.add(Job::unasked(None, Goal::Renew));
             self.advance(job, now, out, events);

@@ -1,4 +1,4 @@
-//! An answer, and what the results in it brought.
+//! A response, and the results in it.
 
 use plimsoll_wire::nfs::v4::bind::Bound;
 use plimsoll_wire::nfs::v4::create_session::Session;
@@ -11,17 +11,17 @@ use plimsoll_wire::nfs::v4::{Attributes, FileHandle, StateId};
 
 use crate::nfs::Facts;
 
-/// An answer as it arrived.
+/// A response as it arrived.
 pub(super) struct Arrival<'a> {
-    /// As much of the message as was kept, without record marks.
+    /// The stored part of the message, without record marks.
     pub(super) kept: &'a [u8],
-    /// How long the message was.
+    /// Length of the whole message.
     pub(super) length: usize,
-    /// First and last byte, ns.
+    /// Times of the first and last byte, ns.
     pub(super) at: (i64, i64),
 }
 
-/// What the results of a compound brought.
+/// Results of a compound.
 #[derive(Debug, Default)]
 pub(super) struct Found<'a> {
     pub(super) handle: Option<FileHandle>,
@@ -39,7 +39,7 @@ pub(super) struct Found<'a> {
 }
 
 impl Found<'_> {
-    /// What it is, where the server said.
+    /// Attributes of the file, if the server returned them.
     pub(super) fn facts(&self) -> Option<Facts> {
         let Attributes { kind, size, .. } = self.attributes?;
         Some(Facts { size: size?, directory: kind? == plimsoll_wire::nfs::v3::FileType::Directory })

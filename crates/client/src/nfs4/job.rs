@@ -1,4 +1,4 @@
-//! Operations on their way: how far each is.
+//! Operations in progress.
 
 use std::sync::Arc;
 
@@ -12,71 +12,71 @@ use crate::content::Content;
 use crate::nfs::{self, Facts, Release, Wanted};
 use crate::operation::{Disposition, Failure, FileKey, Reply, Tag, Ticket};
 
-/// A path on its way to a handle.
+/// A path that is being looked up.
 pub(super) type Walk = nfs::Walk<FileHandle>;
-/// Data of a file on its way.
+/// A transfer of file data in progress.
 pub(super) type Transfer = nfs::Transfer<FileHandle>;
 /// The operations of a connection.
 pub(super) type Jobs = nfs::Jobs<Job>;
 
-/// NFS4ERR_GRACE: the server has restarted, and gives out only what was there before.
+/// NFS4ERR_GRACE: the server has restarted, and accepts only reclaims of earlier state.
 pub(super) const GRACE: u32 = 10_013;
 
-/// Requests of one READ or WRITE operation that are on their way at once, at most.
+/// Maximum number of outstanding requests of one READ or WRITE operation.
 const WINDOW: u32 = 64;
 
-/// An operation on its way.
+/// An operation in progress.
 #[derive(Debug)]
 pub(super) struct Job {
-    /// `None` where nobody asked: a sign of life.
+    /// `None` for a job of the client itself, such as renewing the lease.
     pub(super) tag: Option<Tag>,
-    /// When the next call is due, ns: the first one when the schedule says, each further one when the answer came that
-    /// it waited for. `None` without a schedule.
+    /// Due time of the next call, ns: for the first call the scheduled time; for each further call the time of the response that it waited
+    /// for. `None` without a schedule.
     pub(super) intended: Option<i64>,
     pub(super) path: Symbol,
     pub(super) goal: Goal,
-    /// Paths that must be walked first, in order.
+    /// Paths to look up first, in order.
     pub(super) walks: [Option<Walk>; 2],
-    /// Calls that have been sent and not been answered.
+    /// Number of outstanding calls.
     pub(super) pending: u32,
     /// It waits for a slot.
     pub(super) waits: bool,
-    /// The server wants to be asked again later (DELAY, GRACE, a lock that somebody has).
+    /// The server asked for a repeat later (DELAY, GRACE, or a lock of another owner).
     pub(super) rest: Option<Rest>,
-    /// A request of it may have been done before, and its answer is lost.
+    /// The server may have executed one of its requests before, and the response is lost.
     pub(super) again: bool,
-    /// The first thing that went wrong.
+    /// The first failure.
     pub(super) failure: Option<Failure>,
-    /// What it brought.
+    /// The result so far.
     pub(super) reply: Option<Reply>,
 }
 
-/// Why and since when an operation is put off.
+/// Reason and start of a delay.
 #[derive(Clone, Debug)]
 pub(super) struct Rest {
-    /// When the first such answer came, ns.
+    /// Time of the first such response, ns.
     pub(super) since: i64,
-    /// How long it waits before it asks again, ns: longer each time.
+    /// Pause before the next repeat, ns; doubled after each repeat.
     pub(super) pause: i64,
-    /// It waits now.
+    /// It is waiting now.
     pub(super) waits: bool,
-    /// What became of it if it waits for too long.
+    /// The failure that is reported if it waits too long.
     pub(super) failure: Failure,
 }
 
-/// What an operation does once its paths are walked.
+/// The goal of an operation after its paths have been looked up.
 #[derive(Debug)]
 pub(super) enum Goal {
     Connect(Connecting),
     Leave(Leaving),
-    /// A session or its state that was lost.
+    /// Recovers a lost session or lost state.
     Recover(Box<Recovery>),
-    /// A sign of life.
+    /// Renews the lease.
     Renew,
-    /// Nothing but an answer.
+    /// An empty request.
     Null,
     Open(Opening),
-    /// A directory that is opened has no state: it is made, or looked up.
+    /// An open directory has no state: the directory is created, or looked up.
     OpenDirectory {
         makes: bool,
     },
@@ -97,7 +97,7 @@ pub(super) enum Goal {
         verifier: [u8; 8],
         entries: u64,
         attributes: Mask,
-        /// Only some of the names are wanted.
+        /// If only some of the names are requested.
         wanted: Option<Wanted>,
     },
     ReadLink,
@@ -120,9 +120,9 @@ pub(super) enum Goal {
         key: u64,
         stable: Stable,
     },
-    /// Made durable; so often was everything written again before.
+    /// Makes data durable. The number counts repeats of lost writes.
     Flush(FileKey, FileHandle, u32),
-    /// What the server has lost is written again, the last piece first, and then made durable.
+    /// Repeats writes that the server has lost, last piece first, and then commits them.
     Rewrite {
         file: FileKey,
         handle: FileHandle,
@@ -141,22 +141,22 @@ pub(super) enum Goal {
     },
 }
 
-/// How far a session is on its way.
+/// Stages of setting up a session.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Connecting {
-    /// It waits for the session that another connection of the client makes, or makes it.
+    /// Creates the session, or waits for another connection of the client to create it.
     Join,
-    /// It is bound to that session.
+    /// Binds the connection to that session.
     Bind,
     ExchangeId,
     CreateSession,
     ReclaimComplete,
     Root,
-    /// The export is looked up, then its limits are asked for.
+    /// Looks up the export, then queries its limits.
     Limits,
 }
 
-/// What is given back last: files that are open, the session, the client's id.
+/// Steps of leaving: close open files, destroy the session, destroy the client ID.
 #[derive(Debug)]
 pub(super) enum Leaving {
     Files(Vec<(FileHandle, StateId)>),
@@ -164,20 +164,20 @@ pub(super) enum Leaving {
     Client,
 }
 
-/// How far an OPEN is.
+/// State of an OPEN.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Opening {
     pub(super) disposition: Disposition,
-    /// As OPEN says it.
+    /// Access as OPEN encodes it.
     pub(super) access: u32,
-    /// It may be a directory: it is looked up first.
+    /// The path may be a directory, so look it up first.
     pub(super) any: bool,
     pub(super) owner: Option<u32>,
     /// The file that was opened, and its size.
     pub(super) opened: Option<(FileHandle, StateId, u64)>,
-    /// A delegation that nobody wanted goes back.
+    /// An unwanted delegation that must be returned.
     pub(super) delegation: Option<StateId>,
-    /// It is to be emptied, as OPEN does not.
+    /// The file must be truncated, which this OPEN does not do.
     pub(super) empties: bool,
 }
 
@@ -187,7 +187,7 @@ impl Job {
         Self { intended, path, ..Self::unasked(Some(tag), goal) }
     }
 
-    /// What nobody asked for.
+    /// A job of the client itself.
     pub(super) fn unasked(tag: Option<Tag>, goal: Goal) -> Self {
         let (walks, failure, reply) = ([None, None], None, None);
         let path = Symbol::NONE;
@@ -195,27 +195,27 @@ impl Job {
         Self { tag, intended: None, path, goal, walks, pending: 0, waits, rest: None, again, failure, reply }
     }
 
-    /// An answer came, and with it the cause of the next call.
+    /// Notes that a response arrived, which makes the next call due.
     pub(super) fn due_at(&mut self, answered: i64) {
         self.intended = self.intended.map(|_| answered);
     }
 
-    /// The walk that is not at its end.
+    /// The first path whose lookup is incomplete.
     pub(super) fn walking(&self) -> Option<&Walk> {
         self.walks.iter().flatten().find(|walk| walk.part().is_some())
     }
 
-    /// The same, to go on.
+    /// The same path, mutable.
     pub(super) fn walking_mut(&mut self) -> Option<&mut Walk> {
         self.walks.iter_mut().flatten().find(|walk| walk.part().is_some())
     }
 
-    /// What its first path led to.
+    /// Handle and attributes at the end of its first path.
     pub(super) fn found(&self) -> Option<(FileHandle, Option<Facts>)> {
         self.walks.iter().flatten().next().map(|walk| (walk.handle, walk.attributes))
     }
 
-    /// Every handle that it makes use of.
+    /// All handles that it uses.
     pub(super) fn handles(&self) -> impl Iterator<Item = &FileHandle> {
         let of_goal = match &self.goal {
             Goal::GetAttributesOf(handle) | Goal::Set(handle, ..) | Goal::Flush(_, handle, _) => Some(handle),
@@ -225,11 +225,11 @@ impl Job {
         self.walks.iter().flatten().map(|walk| &walk.handle).chain(of_goal)
     }
 
-    /// Whether a request of it can be sent now, if there is a slot.
+    /// Whether it has a request to send, if a slot is free.
     pub(super) fn has_more(&self) -> bool {
         let stopped = self.failure.is_some() || self.reply.is_some() || self.waits || self.is_resting();
         let (transfer, window) = match &self.goal {
-            // Data that are wanted are told of in order.
+            // Data for the caller must be reported in order.
             Goal::Read { transfer, keep: true, .. } => (transfer, 1),
             Goal::Read { transfer, .. } | Goal::Write { transfer, .. } => (transfer, WINDOW),
             _ => return !stopped && self.pending == 0,
@@ -237,7 +237,7 @@ impl Job {
         !stopped && self.pending < window && !transfer.is_over()
     }
 
-    /// A request of a transfer was not done: it is asked again.
+    /// Repeats a request of a transfer that was not executed.
     pub(super) fn ask_again(&mut self, offset: u64, count: u32) {
         if let Goal::Read { transfer, .. } | Goal::Write { transfer, .. } = &mut self.goal
             && count > 0
@@ -246,17 +246,17 @@ impl Job {
         }
     }
 
-    /// Whether it waits before it asks again.
+    /// Whether it pauses before a repeat.
     pub(super) fn is_resting(&self) -> bool {
         self.rest.as_ref().is_some_and(|rest| rest.waits)
     }
 
-    /// Whether the server wants it to wait for the end of a grace period.
+    /// Whether it waits for the end of a grace period.
     pub(super) fn is_in_grace(&self) -> bool {
         self.rest.as_ref().is_some_and(|rest| rest.failure.status == Some(GRACE))
     }
 
-    /// Whether its next request is about the session itself, and takes no slot.
+    /// Whether its next request is about the session itself, and needs no slot.
     pub(super) fn needs_no_slot(&self) -> bool {
         match &self.goal {
             Goal::Null
@@ -269,12 +269,12 @@ impl Job {
         }
     }
 
-    /// Something went wrong. Only the first counts.
+    /// Notes a failure. Only the first failure counts.
     pub(super) fn fail(&mut self, failure: Failure) {
         self.failure.get_or_insert(failure);
     }
 
-    /// How it ended.
+    /// The result of the job.
     pub(super) fn result(&mut self) -> Result<Reply, Failure> {
         match self.failure.take() {
             Some(failure) => Err(failure),

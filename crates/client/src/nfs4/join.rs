@@ -1,4 +1,4 @@
-//! A connection on its way into the session that it shares with others, from one that is lost into the next, and out of it.
+//! How a connection joins, recovers and leaves a session that it shares with others.
 
 use plimsoll_model::Outcome;
 use plimsoll_wire::nfs::v4::create_session::Session as Created;
@@ -12,20 +12,20 @@ use super::trunk::{Bound, Claims, Join, Last, Trunk};
 use crate::nfs::JobId;
 use crate::operation::{Cause, Failure, Reply};
 
-/// Between looks at whether another connection has made the session, ns: connecting takes some round trips.
+/// Interval between checks whether another connection has created the session, ns: connecting takes some round trips.
 const LOOK: i64 = 1_000_000;
-/// How long a connection that has claimed everything waits for others of its session, ns. One that has nothing to send may not notice for
-/// long that the session is lost; what comes too late is opened anew.
+/// Time for which a connection that has reclaimed everything waits for the others of its session, ns. A connection without requests may not
+/// detect the loss of the session for a long time; its later reclaims become new opens.
 const PATIENCE: i64 = 5_000_000_000;
 
 impl Nfs4Client {
-    /// Slots that a session is asked for. Who asks for the first one wants to know how many the server has.
+    /// Number of slots to request for a session. The client that checks the server requests the maximum, to find the server's limit.
     pub(super) fn wanted_slots(&self) -> u32 {
         let least = self.trunk.as_ref().map_or(1, |trunk| trunk.connections());
         if self.counts { self.options.slots.max(least) } else { MOST }
     }
 
-    /// Makes a session, is bound to that of the client's other connections, or waits for it.
+    /// Creates the session, binds the connection to the session of the client's other connections, or waits for that session.
     pub(super) fn join(&mut self, id: JobId, job: &mut Job, now: i64) {
         job.goal = Goal::Connect(match self.trunk.as_ref().map(|trunk| trunk.join()) {
             None => Connecting::ExchangeId,
@@ -49,7 +49,7 @@ impl Nfs4Client {
         });
     }
 
-    /// The session of a recovery: this connection makes it, is bound to it, or waits for it.
+    /// The same in a recovery: creates the next session, joins it, or waits for it.
     pub(super) fn join_again(&mut self, id: JobId, job: &mut Job, now: i64) {
         let Some(join) = self.shared().map(|trunk| trunk.join()) else { return };
         let mut bound = None;
@@ -60,7 +60,7 @@ impl Nfs4Client {
                 self.client_id = client.unwrap_or(self.client_id);
                 Stage::Create
             }
-            // It was this one's only, and there is no room for another connection in the next.
+            // The session belonged only to this connection, and the next common session has no slots for it.
             Join::MakeOwn => {
                 self.has_own();
                 Stage::Identify
@@ -81,7 +81,7 @@ impl Nfs4Client {
         self.change_to(&bound);
     }
 
-    /// The last connection that claims says so; the others wait for that.
+    /// The last connection that reclaims sends RECLAIM_COMPLETE; the others wait for it.
     pub(super) fn complete(&mut self, id: JobId, job: &mut Job, now: i64) {
         let Some(trunk) = self.shared() else { return };
         let since = job.rest.as_ref().map_or(now, |rest| rest.since);
@@ -115,7 +115,7 @@ impl Nfs4Client {
         }
     }
 
-    /// The session is lost for all connections of the client, and this is what is done first; without others `alone`.
+    /// The first stage after all connections of the client lost their session; `alone` for a client with one connection.
     pub(super) fn lost_with_others(&self, alone: Stage) -> Stage {
         let Some(trunk) = self.shared() else { return alone };
         trunk.lost(self.trunk_session);
@@ -129,12 +129,12 @@ impl Nfs4Client {
         self.resting.push((now.saturating_add(LOOK), id));
     }
 
-    /// What it shares with other connections, if it has no session of its own.
+    /// The session that it shares with other connections; `None` if it has a separate one.
     pub(super) fn shared(&self) -> Option<&Trunk> {
         self.trunk.as_deref().filter(|_| self.part.step > 1)
     }
 
-    /// It makes a session for itself.
+    /// Notes that this connection creates a separate session.
     fn has_own(&mut self) {
         self.part = Part::default();
         self.trunk_session = self.trunk.as_ref().map_or(0, |trunk| trunk.made_own());
@@ -149,8 +149,8 @@ impl Nfs4Client {
         self.enter();
     }
 
-    /// A session was made, of a client that the server may have `forgotten` before: others may have it. False where others hold state
-    /// in it, which they may still have to claim.
+    /// Shares a new session with the other connections. `forgotten`: the server may have lost the client's state before. False if other
+    /// connections hold state that they may still have to reclaim.
     pub(super) fn share_session(&mut self, session: Created, forgotten: bool) -> bool {
         let is_first = self.shared().is_none_or(|trunk| !trunk.is_used());
         if std::mem::take(&mut self.makes)
@@ -170,7 +170,7 @@ impl Nfs4Client {
         }
     }
 
-    /// What a connection that leaves gives back.
+    /// What a leaving connection must return.
     pub(super) fn leaves(&mut self) -> Last {
         match &self.trunk {
             Some(trunk) if std::mem::take(&mut self.joined) => trunk.leave(self.member, self.trunk_session),
@@ -178,7 +178,7 @@ impl Nfs4Client {
         }
     }
 
-    /// A connection is over without having left: the numbers of its slots are gone with it.
+    /// A connection ends without leaving: the sequence IDs of its slots are lost.
     pub(super) fn part_ways(&mut self) {
         let Some(trunk) = &self.trunk else { return };
         if std::mem::take(&mut self.makes) {

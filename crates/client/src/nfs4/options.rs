@@ -1,4 +1,4 @@
-//! What all NFSv4 clients of a run have in common, and what they agreed on with the server.
+//! Common options of all NFSv4 clients of a run, and the values negotiated with the server.
 
 use std::hash::{BuildHasher, RandomState};
 use std::sync::atomic::{AtomicU64, Ordering};
@@ -15,73 +15,73 @@ use super::trunk::Trunk;
 
 /// Number of the NFS program (RFC 8881 16.1).
 const PROGRAM: u32 = 100_003;
-/// Version of it.
+/// NFS version.
 const VERSION: u32 = 4;
-/// As kernel clients have it: rsize and wsize of 1 MiB.
+/// Largest rsize and wsize of kernel clients: 1 MiB.
 const MOST: u32 = 1 << 20;
-/// Slots that kernel clients ask for (Linux: `max_session_slots`).
+/// Slots that kernel clients request (Linux: `max_session_slots`).
 const SLOTS: u32 = 64;
 
-/// What all NFSv4 clients of a run have in common.
+/// Common options of all NFSv4 clients of a run.
 #[derive(Debug)]
 pub struct Nfs4Options {
-    /// The directory that paths begin at, parts separated by `/`, no leading one; empty for the root of all exports.
+    /// The directory in which paths begin: names separated by `/`, without a leading `/`; empty for the root of all exports.
     pub export: String,
-    /// 1 or 2.
+    /// Minor version: 1 or 2.
     pub minor_version: u32,
     /// Program, version and credential of every call.
     pub template: CallTemplate,
-    /// The most bytes that one READ or WRITE moves, whatever the server takes.
+    /// Maximum number of bytes of a READ or WRITE, even if the server allows more.
     pub most: u32,
-    /// Slots that a session asks for.
+    /// Slots to request for a session.
     pub slots: u32,
-    /// What was agreed on with the first client.
+    /// The values negotiated by the first client.
     pub agreed: OnceLock<Agreed>,
-    /// Slots that the server grants a session at most: as many as the first client got, which asked for 4,096.
+    /// Maximum number of slots that the server grants: the number that the first client got, which requested 4,096.
     pub server_slots: OnceLock<u32>,
     /// Requests that waited for a slot.
     pub slot_waits: AtomicU64,
-    /// What the server guaranteed clients that are gone: a client adds its own at its end.
+    /// Guarantees seen by clients that have ended; each client adds its own at its end.
     pub guarantees: Mutex<Guarantees>,
-    /// What became of sessions and state that clients lost which are gone: a client adds its own at its end.
+    /// Recoveries of clients that have ended; each client adds its own at its end.
     pub recoveries: Mutex<Recoveries>,
-    /// Tells this run's clients from those of others.
+    /// Distinguishes the clients of this run from clients of other runs.
     pub(super) run: u64,
-    /// Clients that were made.
+    /// Number of clients created so far.
     pub(super) made: AtomicU64,
 }
 
-/// What a client and the server agreed on.
+/// The values negotiated between client and server.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Agreed {
-    /// Requests of a session that are on their way at once, at most.
+    /// Maximum number of outstanding requests of a session.
     pub slots: u32,
-    /// Longest READ that is used, bytes.
+    /// Maximum size of a READ, bytes.
     pub read: u32,
-    /// Longest WRITE that is used, bytes.
+    /// Maximum size of a WRITE, bytes.
     pub write: u32,
-    /// Results of a READDIR, bytes, at most.
+    /// Maximum size of the results of a READDIR, bytes.
     pub directory: u32,
-    /// The server may call on the client's connection.
+    /// Whether the server may call the client on its connection.
     pub back_channel: bool,
-    /// How long state lives without a sign of its client, seconds.
+    /// Lease time of the server, seconds.
     pub lease_seconds: u32,
 }
 
-/// What is used where a server does not say, bytes.
+/// Size limit if the server states none, bytes.
 const UNTOLD: u64 = 64 << 10;
-/// A lease where a server does not say, seconds; the shortest that is believed.
+/// Lease time if the server states none, seconds; also the shortest lease time that is accepted.
 const LEASE: u32 = 90;
 const SHORTEST_LEASE: u32 = 3;
-/// Results of READDIR, bytes, at most.
+/// Maximum size of the results of a READDIR, bytes.
 const PAGE: u32 = 64 << 10;
 
 impl Agreed {
-    /// Before the server was asked.
+    /// Values before the negotiation.
     pub(super) const UNKNOWN: Self =
         Self { slots: 1, read: 4_096, write: 4_096, directory: 4_096, back_channel: false, lease_seconds: LEASE };
 
-    /// What a session's limits come to; those of the file system are not known yet.
+    /// Limits of a session, without the limits of the file system.
     pub(super) fn of(session: &Session, slots: u32) -> Self {
         let room = |bytes: u32| bytes.saturating_sub(HEADS).max(512);
         let (read, write) = (room(session.fore.response), room(session.fore.request));
@@ -89,14 +89,14 @@ impl Agreed {
         Self { slots, read, write, directory: read.min(PAGE), back_channel, lease_seconds: LEASE }
     }
 
-    /// The same in the session that follows.
+    /// The same limits in the next session.
     pub(super) fn within(self, session: &Session, slots: u32) -> Self {
         let Self { read, write, directory, back_channel, .. } = Self::of(session, slots);
         let (read, write) = (read.min(self.read), write.min(self.write));
         Self { slots, read, write, directory: directory.min(self.directory), back_channel, ..self }
     }
 
-    /// The file system's limits besides.
+    /// These limits, reduced to the limits of the file system.
     pub(super) fn narrowed(self, server: &Attributes, most: u32) -> Self {
         let longest = |bytes: Option<u64>, room: u32| {
             let bytes = bytes.filter(|&bytes| bytes > 0).unwrap_or(UNTOLD);
@@ -109,7 +109,7 @@ impl Agreed {
 }
 
 impl Nfs4Options {
-    /// What so many connections of a client have in common, which has this name among those of the run.
+    /// The common state of the connections of a client, with this name among the clients of the run.
     #[must_use]
     pub fn trunk(&self, name: &str, connections: u32) -> Arc<Trunk> {
         let number = self.made.fetch_add(1, Ordering::Relaxed);

@@ -1,10 +1,10 @@
-//! What a file's locks cover: a server that has restarted is asked for the same again.
+//! The locked ranges of a file, which the client reclaims after a restart of the server.
 
 /// A locked range of bytes.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) struct Range {
     pub(super) offset: u64,
-    /// `u64::MAX`: to the end of the file, wherever that is.
+    /// `u64::MAX`: to the end of the file.
     pub(super) length: u64,
     pub(super) exclusive: bool,
 }
@@ -14,12 +14,12 @@ pub(super) struct Range {
 pub(super) struct Ranges(Vec<Range>);
 
 impl Range {
-    /// Behind its last byte; `u64::MAX` for the end of the file.
+    /// The offset after its last byte; `u64::MAX` for the end of the file.
     fn end(&self) -> u64 {
         self.offset.saturating_add(self.length)
     }
 
-    /// The part between two places.
+    /// The part between two offsets.
     fn between(self, from: u64, to: u64) -> Option<Self> {
         let (from, to) = (from.max(self.offset), to.min(self.end()));
         let length = if to == u64::MAX { u64::MAX } else { to.saturating_sub(from) };
@@ -28,20 +28,20 @@ impl Range {
 }
 
 impl Ranges {
-    /// A lock was granted: it takes the place of what the same owner had there.
+    /// Adds a granted lock, which replaces earlier locks of the same owner on these bytes.
     pub(super) fn lock(&mut self, range: Range) {
         self.unlock(range.offset, range.length);
         self.0.push(range);
     }
 
-    /// A range was unlocked.
+    /// Removes an unlocked range.
     pub(super) fn unlock(&mut self, offset: u64, length: u64) {
         let end = offset.saturating_add(length);
         let rest = |range: &Range| [range.between(0, offset), range.between(end, u64::MAX)];
         self.0 = self.0.iter().flat_map(rest).flatten().collect();
     }
 
-    /// What is locked, in the order in which it was.
+    /// The locked ranges, in the order of locking.
     pub(super) fn iter(&self) -> impl Iterator<Item = Range> {
         self.0.iter().copied()
     }

@@ -1,4 +1,4 @@
-//! The requests of a recovery, and what their answers mean for it.
+//! The requests of a recovery, and the effect of their responses.
 
 use plimsoll_wire::nfs::v4::Mask;
 use plimsoll_wire::nfs::v4::close::ReturnDelegation;
@@ -17,15 +17,16 @@ use super::recovery::{Claimed, Recovery, Stage};
 use super::shapes;
 use crate::operation::{Cause, Disposition, FileKey};
 
-/// NFS4ERR_NOTSUPP, NFS4ERR_OP_ILLEGAL: the first request binds the connection (RFC 8881 2.10.3.1).
+/// NFS4ERR_NOTSUPP, NFS4ERR_OP_ILLEGAL: the server lacks BIND_CONN_TO_SESSION, and the first request binds the connection (RFC 8881
+/// 2.10.3.1).
 const BINDS_ITSELF: [u32; 2] = [10_004, 10_044];
 /// NFS4ERR_NO_GRACE: the server has not restarted, or its grace period is over.
 const NO_GRACE: u32 = 10_033;
-/// NFS4ERR_RECLAIM_BAD, NFS4ERR_RECLAIM_CONFLICT: it knows nothing of this one, or has given it to somebody else.
+/// NFS4ERR_RECLAIM_BAD, NFS4ERR_RECLAIM_CONFLICT: the server does not know this state, or has granted it to another client.
 const NOT_CLAIMED: [u32; 2] = [10_034, 10_035];
 
 impl Calling<'_> {
-    /// The next request of a recovery; false where nothing is left to be asked for.
+    /// The next request of a recovery; false if none is left.
     pub(super) fn recover(&mut self, recovery: &Recovery, job: &Job) -> bool {
         match recovery.stage {
             Stage::Bind => self.bind(),
@@ -80,7 +81,7 @@ impl Calling<'_> {
 }
 
 impl Nfs4Client {
-    /// A request of a recovery succeeded.
+    /// Handles the success of a request of a recovery.
     pub(super) fn recovered(&mut self, recovery: &mut Recovery, found: &Found<'_>) -> Result<(), Malformed> {
         recovery.stage = match recovery.stage {
             Stage::Bind => {
@@ -119,7 +120,7 @@ impl Nfs4Client {
         Ok(())
     }
 
-    /// An open, a lock or the return of a delegation succeeded.
+    /// Handles the success of an open, a lock or the return of a delegation.
     fn claimed(&mut self, recovery: &mut Recovery, found: &Found<'_>) -> Result<(), Malformed> {
         let anew = recovery.stage == Stage::Anew;
         match recovery.next().ok_or(Malformed)? {
@@ -149,11 +150,11 @@ impl Nfs4Client {
         Ok(())
     }
 
-    /// A request of a recovery was refused: another way is taken, or it has failed. `lost` where the session is.
+    /// Handles the failure of a request of a recovery: tries another way, or fails. `lost`: the session is lost.
     pub(super) fn not_recovered(&mut self, recovery: &mut Recovery, lost: bool, status: u32) -> Option<Cause> {
         match recovery.stage {
             Stage::Bind if BINDS_ITSELF.contains(&status) => recovery.stage = Stage::Over,
-            // The session of its other connections is there, and has no room for this one.
+            // The session of the other connections exists, but has no slots for this one.
             Stage::Bind if self.shared().is_some() && !SESSION_LOST.contains(&status) => {
                 return Some(Cause::SessionLost);
             }
@@ -203,30 +204,30 @@ impl Nfs4Client {
         }
     }
 
-    /// The server knows none of the client's state any more: what operations on their way have of it is void.
+    /// The server has lost all state of the client, so drop the state of outstanding operations.
     pub(super) fn forget_state(&mut self) {
         for job in self.jobs.iter_mut() {
             match &mut job.goal {
                 Goal::Open(opening) if opening.opened.is_some() => {
                     (opening.opened, opening.delegation) = (None, None);
-                    // The file is there: it was made by the first OPEN.
+                    // The file exists, because the first OPEN created it.
                     if opening.disposition == Disposition::CreateNew {
                         opening.disposition = Disposition::OpenOrCreate;
                     }
                 }
-                // What is to be closed is closed.
+                // The lost state no longer needs a CLOSE.
                 Goal::Close { .. } => job.again = true,
                 _ => {}
             }
         }
     }
 
-    /// A session was lost: too often in a row, and the connection is given up.
+    /// Counts a lost session. After too many in a row, the client gives the connection up.
     pub(super) fn lose_once_more(&mut self) -> Option<Cause> {
         self.losses += 1;
         (self.losses > MOST_LOSSES).then_some(Cause::SessionLost)
     }
 }
 
-/// Sessions that are lost in a row without an operation that succeeds, at most.
+/// Maximum number of sessions lost in a row without a successful operation.
 const MOST_LOSSES: u32 = 8;

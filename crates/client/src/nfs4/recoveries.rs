@@ -1,47 +1,47 @@
-//! What became of sessions and state that were lost, of all clients of a run.
+//! Counts of recovered sessions and state, over all clients of a run.
 
-/// Sessions and state that were lost and recovered.
+/// Counts of recovered sessions and state.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Recoveries {
-    /// Connections that were lost and made again for the same session.
+    /// Lost connections that were replaced for the same session.
     pub connections: u64,
-    /// Sessions that took the place of one that was lost, with the same state.
+    /// New sessions that replaced a lost session, with the same state.
     pub sessions: u64,
-    /// Times that the server had forgotten a client's state: it restarted, or the lease ended.
+    /// Number of times that the server had lost a client's state: it restarted, or the lease expired.
     pub restarts: u64,
-    /// Connections that were bound to the session that another connection of the client had recovered.
+    /// Connections that were bound to a session recovered by another connection of the client.
     pub bound_again: u64,
-    /// The longest time from a loss until session and state were there again, ns.
+    /// The longest time from a loss until session and state were recovered, ns.
     pub recovery_ns: u64,
-    /// The longest time from a loss until operations succeeded again, those included that the server refused in its grace period, ns.
+    /// The longest time from a loss until operations succeeded again, including operations that the server refused in its grace period, ns.
     pub outage_ns: u64,
-    /// Opens that were reclaimed after a restart, those that were made anew, and those that are lost.
+    /// Opens that were reclaimed after a restart, opened anew, or lost.
     pub opens: Reclaims,
-    /// The same of locks.
+    /// Locks that were reclaimed after a restart, locked anew, or lost.
     pub locks: Reclaims,
-    /// Requests that were sent again with the same slot and number.
+    /// Requests that were sent again with the same slot and sequence ID.
     pub resent: u64,
-    /// Requests without a response that were asked anew in another session.
+    /// Requests without a response that were sent again in another session.
     pub asked_anew: u64,
-    /// Those of them that turned out to have been done the first time.
+    /// Of these, requests that the server had executed the first time.
     pub done_before: u64,
-    /// Writes that were not committed before a restart and were repeated.
+    /// Uncommitted writes that were repeated after a restart.
     pub rewritten: u64,
 }
 
-/// What became of opens or locks.
+/// Results for opens or locks.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Reclaims {
-    /// They were claimed in the grace period.
+    /// Reclaimed in the grace period.
     pub reclaimed: u64,
-    /// They were made as if for the first time.
+    /// Opened or locked again as new.
     pub anew: u64,
-    /// They are lost.
+    /// Lost.
     pub lost: u64,
 }
 
 impl Recoveries {
-    /// Adds those of another client.
+    /// Adds the counts of another client.
     pub(super) fn add(&mut self, other: &Self) {
         let Self { connections, sessions, restarts, opens, locks, resent, asked_anew, done_before, .. } = other;
         self.connections += connections;
@@ -58,7 +58,7 @@ impl Recoveries {
         self.rewritten += other.rewritten;
     }
 
-    /// What there is to say of them, in words.
+    /// The counts as facts for the report.
     #[must_use]
     pub fn facts(&self) -> Vec<String> {
         let Self { connections, sessions, restarts, resent, asked_anew, done_before, .. } = *self;

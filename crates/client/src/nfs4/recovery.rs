@@ -1,5 +1,5 @@
-//! What is asked for again where a connection was lost, where the server does not know the session any more, or where it has restarted
-//! and forgotten what was open: how far that is.
+//! The stages of a recovery: after a lost connection, after a lost session, and after a restart in which the server lost the client's
+//! state.
 //!
 //! ```text
 //! lost connection ─► Bind ──────────────────────────────► Over: the same session
@@ -19,56 +19,56 @@ use super::file::{File, Files};
 use super::ranges::Range;
 use crate::operation::FileKey;
 
-/// What is asked for next.
+/// The stages of a recovery.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Stage {
-    /// The connection becomes one of the session's.
+    /// Binds the connection to the session.
     Bind,
-    /// The next session of several connections: it is made, or another connection makes it.
+    /// Waits for the next common session, or creates it.
     Join,
-    /// A session whose slots are out of step is ended.
+    /// Destroys a session whose slots are out of step.
     End,
-    /// Another session for the same client.
+    /// Creates another session for the same client ID.
     Create,
-    /// The client's id, which the server does not know any more.
+    /// Gets a new client ID, because the server does not know the old one.
     Identify,
-    /// What was open and locked before the server restarted.
+    /// Reclaims the files and locks from before the restart.
     Claim,
-    /// Nothing more is claimed.
+    /// Sends RECLAIM_COMPLETE.
     Complete,
-    /// What could not be claimed is opened and locked as if it had never been.
+    /// Opens and locks again what could not be reclaimed.
     Anew,
-    /// Nothing.
+    /// The recovery is complete.
     Over,
 }
 
-/// A recovery on its way.
+/// A recovery in progress.
 #[derive(Debug)]
 pub(super) struct Recovery {
     pub(super) stage: Stage,
-    /// When the loss was noticed, ns.
+    /// Time at which the loss was detected, ns.
     pub(super) since: i64,
-    /// The number of the session then.
+    /// Number of the lost session.
     pub(super) session: u32,
-    /// The server has forgotten the client's state.
+    /// The server has lost the client's state.
     pub(super) forgotten: bool,
-    /// The server was asked for the client's id.
+    /// EXCHANGE_ID was sent.
     pub(super) identified: bool,
-    /// The server did not know it.
+    /// The server did not know the client.
     pub(super) is_new: bool,
-    /// Another connection of the client made the session that this one goes on in.
+    /// Another connection of the client created the new session.
     pub(super) follows: bool,
-    /// Files that are to be opened in this stage, the next one last.
+    /// Files to open in this stage, in reverse order.
     files: Vec<FileKey>,
-    /// Files that are to be opened anew.
+    /// Files to open anew.
     anew: Vec<FileKey>,
-    /// The file that was opened last, and what is to be locked of it.
+    /// The file that was opened last, and its ranges to lock.
     opened: Option<(FileKey, Vec<Range>)>,
-    /// A delegation that came with it and nobody wants.
+    /// An unwanted delegation that came with it.
     pub(super) delegation: Option<(FileHandle, StateId)>,
 }
 
-/// What is to be asked for of the files.
+/// A request of the claiming stages.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Claimed {
     Return(FileHandle, StateId),
@@ -77,7 +77,7 @@ pub(super) enum Claimed {
 }
 
 impl Recovery {
-    /// One that begins with `stage`, of the session with this number.
+    /// A recovery that begins with `stage`, of the session with this number.
     pub(super) fn new(stage: Stage, since: i64, session: u32, files: &Files) -> Self {
         let forgotten = matches!(stage, Stage::Claim | Stage::Anew);
         let (files, anew) = (if forgotten { open_files(files) } else { Vec::new() }, Vec::new());
@@ -85,7 +85,7 @@ impl Recovery {
         Self { stage, since, session, forgotten, identified, is_new, follows, files, anew, opened, delegation }
     }
 
-    /// It begins again, on another connection or with another session: what was claimed may be claimed twice.
+    /// Starts again on another connection or with another session; some state may be reclaimed twice.
     pub(super) fn restart(&mut self, lost_connection: bool, files: &Files) {
         let claims = matches!(self.stage, Stage::Claim | Stage::Complete | Stage::Anew);
         self.forgotten |= claims;
@@ -96,7 +96,7 @@ impl Recovery {
         }
     }
 
-    /// The server has forgotten all state.
+    /// Notes that the server has lost all state.
     pub(super) fn forget(&mut self, files: &Files) {
         self.forgotten = true;
         self.files = open_files(files);
@@ -104,7 +104,7 @@ impl Recovery {
         (self.opened, self.delegation) = (None, None);
     }
 
-    /// Goes on where nothing is left to be asked for in this stage. Files may have been closed meanwhile.
+    /// Goes to the next stage if nothing is left in this one. Files may have been closed in the meantime.
     pub(super) fn step(&mut self, files: &Files) {
         let is_open = |key: &FileKey| files.get(*key).is_some_and(|file| file.open.is_some());
         if self.opened.as_ref().is_some_and(|(key, ranges)| ranges.is_empty() || !is_open(key)) {
@@ -119,7 +119,7 @@ impl Recovery {
         }
     }
 
-    /// What is asked for next, in the stages in which files are.
+    /// The next request in the stages for files.
     pub(super) fn next(&self) -> Option<Claimed> {
         if let Some((handle, state)) = self.delegation {
             return Some(Claimed::Return(handle, state));
@@ -132,7 +132,7 @@ impl Recovery {
         self.files.last().copied().map(Claimed::Open)
     }
 
-    /// The file that was asked for is open: its locks follow.
+    /// The requested file is open: its locks follow.
     pub(super) fn opened(&mut self, file: Option<&File>) {
         let Some(key) = self.files.pop() else { return };
         let mut ranges: Vec<Range> = file.into_iter().flat_map(|file| file.ranges.iter()).collect();
@@ -140,29 +140,29 @@ impl Recovery {
         self.opened = Some((key, ranges));
     }
 
-    /// The lock that was asked for was granted, or is lost.
+    /// The requested lock was granted, or is lost.
     pub(super) fn locked(&mut self) {
         if let Some((_, ranges)) = &mut self.opened {
             ranges.pop();
         }
     }
 
-    /// The file that was asked for cannot be claimed.
+    /// The requested file cannot be reclaimed.
     pub(super) fn not_claimed(&mut self) {
         self.anew.extend(self.files.pop());
     }
 
-    /// Nothing can be claimed.
+    /// No state can be reclaimed.
     pub(super) fn nothing_claimed(&mut self) {
         self.anew.append(&mut self.files);
     }
 
-    /// The file that was asked for is lost.
+    /// The requested file is lost.
     pub(super) fn lost(&mut self) -> Option<FileKey> {
         self.files.pop()
     }
 
-    /// All was claimed that can be.
+    /// All reclaims are complete.
     pub(super) fn completed(&mut self) {
         self.files = std::mem::take(&mut self.anew);
         self.stage = Stage::Anew;

@@ -1,4 +1,4 @@
-//! A call that waits for its reply: its job and step.
+//! The context of an outstanding call: its job and step.
 
 use plimsoll_model::FileIdentity;
 
@@ -6,26 +6,26 @@ use super::shapes::{self, Shape};
 use crate::nfs::JobId;
 use crate::rpc::Context;
 
-/// What a call needs when its reply comes, except the fields of its transactions.
+/// Data for handling the response of a call, without the fields of its transactions.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct RequestContext {
     pub(super) job: JobId,
     pub(super) shape: Shape,
-    /// Of a transfer: where its data stand.
+    /// Offset, if the call belongs to a transfer.
     pub(super) offset: u64,
-    /// Of a transfer: bytes that it moves at most.
+    /// Maximum number of bytes, if the call belongs to a transfer.
     pub(super) count: u32,
-    /// Of a read: its data are wanted.
+    /// Whether the caller needs the data of a read.
     pub(super) keep: bool,
-    /// When it was put into the outbox, ns.
+    /// Time at which it was put into the outbox, ns.
     pub(super) queued: i64,
-    /// The slot that it takes.
+    /// Its slot.
     pub(super) slot: Option<u32>,
     /// The number of the slot's session.
     pub(super) session: u32,
-    /// It was sent before, on a connection that was lost, with the same slot and number.
+    /// It was sent before with the same slot and sequence ID, on a connection that was lost.
     pub(super) resent: bool,
-    /// The files that its handles stand for, in order.
+    /// Identities of the files of its handles, in order.
     pub(super) files: [Option<FileIdentity>; 2],
 }
 

@@ -1,4 +1,4 @@
-//! The results of a compound, as its rows have them.
+//! The results of a compound, for its rows.
 
 use plimsoll_model::FileIdentity;
 
@@ -9,7 +9,7 @@ use super::shapes::LONGEST;
 pub(super) struct Results {
     statuses: [u32; LONGEST],
     count: usize,
-    /// File data in the answer, bytes: of the last operation.
+    /// File data in the response, bytes, from the last operation.
     pub(super) payload: Option<u64>,
     /// The file whose handle the server returned.
     pub(super) file: Option<FileIdentity>,
@@ -23,12 +23,12 @@ impl Results {
         }
     }
 
-    /// How many operations have a result.
+    /// Number of operations with a result.
     pub(super) fn count(&self) -> usize {
         self.count
     }
 
-    /// The status of the first operation: of SEQUENCE where there is a slot.
+    /// The status of the first operation, which is SEQUENCE if the call has a slot.
     pub(super) fn first(&self) -> Option<u32> {
         self.statuses.first().copied().filter(|_| self.count > 0)
     }

@@ -1,4 +1,4 @@
-//! The rows of a compound: the whole, and each operation with a result, as an observer of the traffic has them.
+//! The rows of a compound: one for the whole, and one for each operation with a result, as in a capture of the traffic.
 //!
 //! One of them is counted: the operation that the compound is about, also where the server did not get to it.
 
@@ -13,7 +13,7 @@ use crate::client::Events;
 use crate::operation::Tag;
 
 impl Nfs4Client {
-    /// Tells of a call that ended. Its `results` are those of an answer; without one every operation ends as the whole.
+    /// Reports a call that ended. `results` come from the response; without a response, every operation ends like the whole.
     pub(super) fn report(
         &self,
         call: &Call<RequestContext>,
@@ -32,7 +32,7 @@ impl Nfs4Client {
         let whole = self.connection.transaction(call, &Ending { outcome, ..*ending });
         let (files, current) = files(shape, call.what.files, results.and_then(|results| results.file));
         let on_server = |file: Option<FileIdentity>| file.map(|file| file.on(whole.server.ip));
-        // The whole is named after what it ends on.
+        // The row of the whole has the file of the last operation.
         let file = match ending.status.and(files.get(shape.len() - 1)) {
             Some(last) => *last,
             None => current,
@@ -68,8 +68,8 @@ impl Nfs4Client {
     }
 }
 
-/// The file that each operation works on, and the one that is current at the end. `given` are those of the handles in the call,
-/// `found` is the one whose handle the server returned: it is what LOOKUP, OPEN, CREATE and PUTROOTFH lead to.
+/// The file of each operation, and the current file at the end. `given` has the files of the handles in the call; `found` is the file whose
+/// handle the server returned (by LOOKUP, OPEN, CREATE or PUTROOTFH).
 fn files(
     shape: Shape,
     given: [Option<FileIdentity>; 2],
@@ -87,7 +87,7 @@ fn files(
             _ => {}
         }
         *file = match operation {
-            // Nothing tells which file a name stands for that is renamed.
+            // The file with the renamed name is unknown.
             shapes::RENAME => None,
             shapes::LINK => saved,
             _ => current,
@@ -96,7 +96,7 @@ fn files(
     (files, current)
 }
 
-/// File data of an operation: in the request of a WRITE, in the answer of a READ that came to it. Both are the last of their
+/// File data of an operation: in the request of a WRITE, or in the response of an executed READ. Both are the last operation of their
 /// compounds.
 fn payload(shape: Shape, place: usize, call: &Call<RequestContext>, results: Option<&Results>) -> Option<u64> {
     let last = place + 1 == shape.len();

@@ -1,4 +1,4 @@
-//! A call on its way into the outbox.
+//! Puts calls into the outbox.
 
 use plimsoll_model::{self as model, Asked, FileAccess, FileIdentity, Procedure, Protocol, Symbol};
 use plimsoll_wire::nfs::v4::putfh::PutHandle;
@@ -12,7 +12,7 @@ use super::shapes::{self, Shape};
 use crate::rpc::{About, Data};
 
 impl Calling<'_> {
-    /// A compound about one file or directory.
+    /// Sends a compound for one file or directory.
     pub(super) fn about(
         &mut self,
         shape: Shape,
@@ -37,7 +37,7 @@ impl Calling<'_> {
         self.send_about(shape, path, intended, Moved::default(), add)
     }
 
-    /// Puts a call into the outbox. `add` adds its operations behind SEQUENCE.
+    /// Puts a call into the outbox. `add` appends its operations after SEQUENCE.
     pub(super) fn send_about(
         &mut self,
         shape: Shape,
@@ -76,12 +76,12 @@ impl Calling<'_> {
     }
 }
 
-/// The file that a handle stands for, in transactions.
+/// The identity of a handle's file in transactions.
 pub(super) fn identity(handle: &FileHandle) -> FileIdentity {
     FileIdentity::of_handle(handle.as_bytes())
 }
 
-/// What a compound asks for, as whoever reads it sees it: of the operation that it is about. The file is told by its handles.
+/// Fields of the request for the columns of the transactions table, from the main operation. The file comes from its handles.
 fn asked(arguments: &[u8], shape: Shape) -> Asked {
     let operation = CompoundCall::new(arguments).operations().nth(shapes::principal(shape));
     operation.map_or(Asked::default(), |operation| Asked {
@@ -94,13 +94,13 @@ fn asked(arguments: &[u8], shape: Shape) -> Asked {
     })
 }
 
-/// What a call is about, and what a transfer's moves.
+/// Subject of a call, and its part of a transfer.
 #[derive(Default)]
 pub(super) struct Moved<'a> {
     pub(super) files: [Option<FileIdentity>; 2],
     pub(super) offset: u64,
     pub(super) count: u32,
-    /// Its data are wanted.
+    /// Whether the caller needs its data.
     pub(super) keep: bool,
     pub(super) data: Option<Data<'a>>,
 }

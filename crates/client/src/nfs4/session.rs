@@ -1,31 +1,31 @@
-//! The slots of a session. A slot has one request on its way at a time; its next one has the next number. A request that was given
-//! up keeps its slot until its answer comes, for nobody knows whether the server has counted it.
+//! The slots of a session. A slot has one outstanding request; its next request has the next sequence ID. After a timeout a request keeps
+//! its slot until the response arrives, because the client does not know whether the server has used the sequence ID.
 //!
 //! Spec: RFC 8881 2.10.6
 
 use plimsoll_wire::nfs::v4::create_session::{Channel, Session as Created};
 use plimsoll_wire::nfs::v4::sequence::{Sequence, SequenceReply, SessionId};
 
-/// A session, or none yet: then it has no slots.
+/// A session; without slots before CREATE_SESSION.
 #[derive(Debug, Default)]
 pub(super) struct Session {
     pub(super) id: SessionId,
-    /// Which of the client's sessions it is: requests of one before have no slot of it.
+    /// Number of the session for this client, to detect responses of earlier sessions.
     pub(super) number: u32,
     slots: Vec<Slot>,
-    /// Which of the session's slots these are.
+    /// The slots of this connection.
     part: Part,
-    /// Slots of the session, those of other connections included.
+    /// Number of slots of the session, including those of other connections.
     total: u32,
-    /// Slots that the server wants to be used: those below.
+    /// The server's target number of slots.
     aim: usize,
-    /// Slots below this one may be in use.
+    /// All slots in use are below this one.
     highest: usize,
-    /// Requests that were given up, by xid, and their slots.
+    /// Timed-out requests by xid, and their slots.
     lost: Vec<(u32, u32)>,
 }
 
-/// The slots of one of several connections: the first one, and every so many behind it.
+/// The slots of one of several connections: the first slot and the step.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) struct Part {
     pub(super) first: u32,
@@ -39,18 +39,18 @@ impl Default for Part {
 }
 
 impl Part {
-    /// How many of the slots below a number these are.
+    /// Number of its slots below a slot number.
     fn below(self, slots: u32) -> usize {
         slots.saturating_sub(self.first).div_ceil(self.step) as usize
     }
 
-    /// The number of a slot in the session.
+    /// Slot number in the session.
     fn number(self, slot: usize) -> u32 {
         // There are at most MOST slots.
         self.first + slot as u32 * self.step
     }
 
-    /// The place of a slot with this number.
+    /// Index of the slot with this number.
     fn place(self, number: u32) -> usize {
         (number.saturating_sub(self.first) / self.step) as usize
     }
@@ -58,16 +58,16 @@ impl Part {
 
 #[derive(Clone, Copy, Debug)]
 struct Slot {
-    /// Of its next request, or of the one that is on its way.
+    /// Sequence ID of the outstanding or next request.
     sequence: u32,
     taken: bool,
 }
 
-/// Slots that are used at most, whatever the server has: each costs 8 bytes.
+/// Maximum number of slots, even if the server grants more: each takes 8 bytes.
 pub(super) const MOST: u32 = 4_096;
 
 impl Session {
-    /// A session that was just made, in the place of this one.
+    /// The new session that replaces this one.
     pub(super) fn next(&self, created: &Created, wanted: u32, part: Part) -> Self {
         let total = created.fore.slots.min(wanted).clamp(1, MOST);
         let count = part.below(total).max(1);
@@ -84,7 +84,7 @@ impl Session {
         }
     }
 
-    /// Takes the lowest slot that is free.
+    /// Takes the lowest free slot.
     pub(super) fn take(&mut self, cache: bool) -> Option<Sequence> {
         let slot = self.slots.iter().take(self.aim).position(|slot| !slot.taken)?;
         let found = self.slots.get_mut(slot)?;
@@ -100,19 +100,19 @@ impl Session {
         })
     }
 
-    /// What a slot has on its way, to be asked again on another connection: with the number that it had.
+    /// The slot's request, to send it again on another connection with the same sequence ID.
     pub(super) fn again(&self, slot: u32) -> Option<Sequence> {
         let sequence = self.slots.get(self.part.place(slot)).filter(|slot| slot.taken)?.sequence;
         let highest = self.highest_number();
         Some(Sequence { session: self.id, sequence, slot, highest, cache: false })
     }
 
-    /// Whether [`Session::take`] would find one.
+    /// Whether [`Session::take`] would find a slot.
     pub(super) fn has_room(&self) -> bool {
         self.slots.iter().take(self.aim).any(|slot| !slot.taken)
     }
 
-    /// The slot is free again; its request was `counted` by the server, or is to be asked again with the same number.
+    /// Frees a slot. `counted`: the server has used the sequence ID; otherwise the next request has the same one.
     pub(super) fn free(&mut self, slot: u32, counted: bool) {
         if let Some(found) = self.slots.get_mut(self.part.place(slot)) {
             found.taken = false;
@@ -123,22 +123,21 @@ impl Session {
         }
     }
 
-    /// What the server says of a slot. False where it is not the request that it was asked.
+    /// Applies the server's result of SEQUENCE. False if it does not belong to the request.
     pub(super) fn confirms(&mut self, asked: u32, said: &SequenceReply) -> bool {
         let sequence = self.slots.get(self.part.place(asked)).map(|slot| slot.sequence);
-        // It may have room for more again, but never for more than it had.
-        // A connection of several keeps one.
+        // The target may rise again, but not above the granted number. One of several connections keeps at least one slot.
         let least = usize::from(self.part.step > 1);
         self.aim = self.part.below(said.target.saturating_add(1)).clamp(least, self.slots.len());
         said.session == self.id && said.slot == asked && Some(said.sequence) == sequence
     }
 
-    /// A request was given up.
+    /// Notes that a request timed out.
     pub(super) fn lose(&mut self, xid: u32, slot: u32) {
         self.lost.push((xid, slot));
     }
 
-    /// The answer of a request that was given up: its slot is of use again.
+    /// Notes the late response of a timed-out request, which frees its slot.
     pub(super) fn found(&mut self, xid: u32, counted: bool) {
         if let Some(at) = self.lost.iter().position(|(lost, _)| *lost == xid) {
             let (_, slot) = self.lost.swap_remove(at);
@@ -146,22 +145,22 @@ impl Session {
         }
     }
 
-    /// The slots of requests that were given up, whose answers cannot come any more.
+    /// Slots of timed-out requests whose responses cannot arrive any more.
     pub(super) fn take_lost(&mut self) -> impl Iterator<Item = u32> + use<> {
         std::mem::take(&mut self.lost).into_iter().map(|(_, slot)| slot)
     }
 
-    /// Whether no slot is left that could be of use.
+    /// Whether all slots belong to timed-out requests.
     pub(super) fn is_spent(&self) -> bool {
         !self.slots.is_empty() && self.lost.len() >= self.aim.max(1)
     }
 
-    /// How many slots the session has, those of other connections included.
+    /// Number of slots of the session, including those of other connections.
     pub(super) fn slots(&self) -> u32 {
         self.total
     }
 
-    /// The highest slot that may be in use; of several connections nobody knows what the others use.
+    /// The highest slot that may be in use. With several connections, the slots in use by the others are unknown.
     fn highest_number(&self) -> u32 {
         match self.part.step {
             1 => self.part.number(self.highest.max(1) - 1),
@@ -170,18 +169,18 @@ impl Session {
     }
 }
 
-/// What is asked of the server for requests of the client.
+/// Limits to request for the fore channel.
 pub(super) fn fore(most: u32, slots: u32) -> Channel {
     let slots = slots.clamp(1, MOST);
     Channel { request: most + HEADS, response: most + HEADS, cached: CACHED, operations: 8, slots }
 }
 
-/// What the client takes of requests of the server.
+/// Limits of the back channel.
 pub(super) const BACK: Channel = Channel { request: 4_096, response: 4_096, cached: 0, operations: 4, slots: 1 };
 
-/// Room for everything of a message but its data, bytes: RPC with 16 groups takes 200, the operations before the data as much.
+/// Space for a message without its data, bytes: RPC with 16 groups takes 200, the operations before the data another 200.
 pub(super) const HEADS: u32 = 1_024;
-/// Longest answer that the server is to keep, bytes: those of OPEN with handle and attributes take some 500.
+/// Maximum size of a response that the server must cache, bytes: an OPEN with handle and attributes takes about 500.
 const CACHED: u32 = 4_096;
 
 #[cfg(test)]

@@ -1,4 +1,4 @@
-//! The calls of a session's beginning and end.
+//! The calls at the beginning and end of a session.
 
 use plimsoll_model::Symbol;
 use plimsoll_wire::nfs::v4::bind::BindConnection;
@@ -14,13 +14,13 @@ use super::job::{Connecting, Job, Leaving};
 use super::session;
 use super::shapes;
 
-/// Program of the server's calls, as Linux' client has it.
+/// Program number of callbacks, as in Linux' client.
 const CALLBACK: u32 = 0x4000_0000;
 
 impl Calling<'_> {
     pub(super) fn connect(&mut self, stage: Connecting, job: &Job) -> bool {
         match stage {
-            // Decided before a call is made.
+            // Decided before the call is built.
             Connecting::Join => false,
             Connecting::Bind => self.bind(),
             Connecting::ExchangeId => self.exchange_id(),

@@ -1,4 +1,4 @@
-//! What a compound that succeeded means for its job.
+//! The effect of a successful compound on its job.
 
 use plimsoll_model::Outcome;
 use plimsoll_wire::nfs::v3::write::Stable;
@@ -23,7 +23,7 @@ use crate::nfs::{Facts, MOST, durability, never_sent};
 use crate::operation::{Cause, Disposition, Failure, Reply};
 
 impl Nfs4Client {
-    /// Takes what a compound brought that succeeded.
+    /// Applies the results of a successful compound.
     pub(super) fn settle(
         &mut self,
         call: &Call<RequestContext>,
@@ -86,7 +86,7 @@ impl Nfs4Client {
                 self.names_changed(job);
                 job.reply = Some(Reply::Nothing);
             }
-            // Done above.
+            // Handled above.
             Goal::Recover(_) => {}
             Goal::Renew
             | Goal::Null
@@ -101,7 +101,7 @@ impl Nfs4Client {
         Ok(())
     }
 
-    /// A part of a path was found.
+    /// Handles the LOOKUP of a name in a path.
     fn looked_up(&mut self, job: &mut Job, found: &Found<'_>) -> Result<(), Malformed> {
         let (handle, facts) = (found.handle.ok_or(Malformed)?, found.facts());
         let leaf = facts.is_some_and(|facts| !facts.directory);
@@ -110,12 +110,12 @@ impl Nfs4Client {
             && let Some(part) = walk.part()
         {
             let path = walk.found(part.end, handle, facts);
-            // What is above the export has no path below it.
+            // Directories above the export are not in the cache of handles.
             if !connects {
                 self.handles.learn(path, handle, leaf);
             }
         }
-        // The end of a walk is the end of an operation that wanted no more than that.
+        // The walk is complete, and so is an operation that needs only the handle.
         if job.walking().is_none()
             && let Some((handle, Some(Facts { size, directory }))) = job.found()
         {
@@ -131,22 +131,22 @@ impl Nfs4Client {
         Ok(())
     }
 
-    /// Something was made, or looked up for its own sake: its handle.
+    /// Handles the handle of a new or looked-up object.
     fn made(&mut self, job: &Job, found: &Found<'_>) -> Result<FileHandle, Malformed> {
         let walk = job.walks.iter().flatten().next().ok_or(Malformed)?;
-        // A directory that is there is opened by its attributes alone.
+        // An existing directory was opened by requesting its attributes.
         let Some(handle) = found.handle else { return Ok(walk.handle) };
         let leaf = found.facts().is_some_and(|facts| !facts.directory);
         self.handles.learn(&walk.path, handle, leaf);
         Ok(handle)
     }
 
-    /// Names may stand for something else now, or for nothing.
+    /// Drops cached handles of names that changed.
     pub(super) fn names_changed(&mut self, job: &Job) {
         let [from, to]: [Option<&str>; 2] =
             job.walks.each_ref().map(|walk| walk.as_ref().map(|walk: &Walk| walk.path.as_str()));
         from.into_iter().for_each(|path| self.handles.forget(path));
-        // What was at the new name was a file, or an empty directory.
+        // The replaced object was a file or an empty directory.
         to.into_iter().for_each(|path| self.handles.forget_file(path));
     }
 
@@ -157,12 +157,12 @@ impl Nfs4Client {
         }
     }
 
-    /// A step of an OPEN succeeded.
+    /// Handles a step of an OPEN.
     fn opened(&mut self, call: &Call<RequestContext>, job: &mut Job, found: &Found<'_>) -> Result<(), Malformed> {
         let Goal::Open(opening) = &mut job.goal else { return Err(Malformed) };
         let walk = job.walks.iter_mut().flatten().next().ok_or(Malformed)?;
         if opening.opened.is_none() && call.what.shape == shapes::GET_ATTRIBUTES {
-            // It may have been a directory.
+            // The path may name a directory.
             let facts = found.facts().ok_or(Malformed)?;
             walk.attributes = Some(facts);
             if facts.directory {
@@ -191,7 +191,7 @@ impl Nfs4Client {
         Ok(())
     }
 
-    /// A step to a session succeeded.
+    /// Handles a step of setting up a session.
     fn connecting(&mut self, stage: Connecting, job: &mut Job, found: &Found<'_>) -> Result<(), Malformed> {
         let next = match stage {
             Connecting::Join => return Err(Malformed),
@@ -210,7 +210,7 @@ impl Nfs4Client {
                 let session = found.session.ok_or(Malformed)?;
                 self.created(&session);
                 self.agreed = Agreed::of(&session, self.session.slots());
-                // Others say it when they have claimed what they had.
+                // With several connections, the last one sends RECLAIM_COMPLETE.
                 if self.share_session(session, self.is_new) { Connecting::ReclaimComplete } else { Connecting::Root }
             }
             Connecting::ReclaimComplete => Connecting::Root,
@@ -223,7 +223,7 @@ impl Nfs4Client {
                 let (root, _) = job.found().ok_or(Malformed)?;
                 self.handles.set_root(root);
                 self.agreed = self.agreed.narrowed(&found.attributes.ok_or(Malformed)?, self.options.most);
-                // The first client's are everybody's, for the report.
+                // The values of the first client appear in the report.
                 let _ = self.options.agreed.set(self.agreed);
                 self.connected = true;
                 job.reply = Some(Reply::Nothing);
@@ -234,11 +234,11 @@ impl Nfs4Client {
         Ok(())
     }
 
-    /// A session was made; the next one of this client has the next number.
+    /// Handles a new session; the next CREATE_SESSION has the next sequence ID.
     pub(super) fn created(&mut self, session: &Created) {
         let wanted = self.wanted_slots();
         if !self.counts {
-            // It asked for more than anybody else: what was granted is what the server has.
+            // The first client requests the maximum, so the granted number is the server's limit.
             let _ = self.options.server_slots.set(session.fore.slots);
         }
         self.session = self.session.next(session, wanted.min(self.options.slots), self.part);
@@ -246,7 +246,7 @@ impl Nfs4Client {
         self.agreed = self.agreed.within(session, self.session.slots());
     }
 
-    /// A step of leaving ended, whatever came of it: the next one, or the end. Always true, for who goes on.
+    /// Handles the end of a step of leaving, successful or not. Always true, as a convenience for the caller.
     pub(super) fn left(&mut self, job: &mut Job) -> bool {
         let Goal::Leave(leaving) = &mut job.goal else { return false };
         match leaving {
@@ -263,12 +263,12 @@ impl Nfs4Client {
         true
     }
 
-    /// An answer to a WRITE.
+    /// Handles the response to a WRITE.
     fn written(&mut self, call: &Call<RequestContext>, job: &mut Job, found: &Found<'_>) -> Result<(), Malformed> {
         let Goal::Write { file, transfer, stable, content, key } = &mut job.goal else { return Err(Malformed) };
         let RequestContext { offset, count, .. } = call.what;
         let written = found.written.ok_or(Malformed)?;
-        // Neither more than there was, nor nothing of it and no error; and never less durable than was asked for.
+        // The server must write at least one byte and at most the requested number, and at least as durably as requested.
         let durable = *stable != Stable::FileSync || written.committed == Stable::FileSync;
         if written.count > count || written.count == 0 && count > 0 || !durable {
             return Err(Malformed);
@@ -288,7 +288,7 @@ impl Nfs4Client {
         Ok(())
     }
 
-    /// A COMMIT was done.
+    /// Handles the response to a COMMIT.
     fn committed(&mut self, job: &mut Job, verifier: [u8; 8]) {
         let Goal::Flush(file, handle, times) = job.goal else { return };
         job.reply = Some(Reply::Nothing);
@@ -307,7 +307,7 @@ impl Nfs4Client {
         }
     }
 
-    /// A piece that the server had lost was written again.
+    /// Handles the response to a repeated write.
     fn rewritten(&mut self, call: &Call<RequestContext>, job: &mut Job, found: &Found<'_>) -> Result<(), Malformed> {
         let Goal::Rewrite { file, handle, pieces, times } = &mut job.goal else { return Err(Malformed) };
         let written = found.written.ok_or(Malformed)?;
@@ -333,11 +333,11 @@ impl Nfs4Client {
     }
 }
 
-/// A flush whose data the server loses again and again is given up after so many times.
+/// Maximum number of repeats of a flush whose data the server loses each time.
 const MOST_REWRITES: u32 = 3;
 
 impl File {
-    /// A lock was granted, or given back.
+    /// Handles a granted or released lock.
     fn locked(&mut self, state: StateId, goal: &Goal) {
         self.lock = Some(state);
         match *goal {
@@ -351,7 +351,7 @@ impl File {
 }
 
 impl Job {
-    /// An answer to a READ.
+    /// Handles the response to a READ.
     fn read(
         &mut self,
         call: &Call<RequestContext>,
@@ -361,7 +361,7 @@ impl Job {
         let Goal::Read { transfer, keep, .. } = &mut self.goal else { return Err(Malformed) };
         let RequestContext { offset, count, .. } = call.what;
         let data = found.data.filter(|data| data.count <= count).ok_or(Malformed)?;
-        // A server may answer with less than is there; the end of the file is what it says to be the end.
+        // A server may return fewer bytes than it has; only its EOF flag marks the end of the file.
         transfer.moved(offset, count, data.count, data.eof);
         if *keep {
             if data.kept.len() != data.count as usize {
@@ -377,13 +377,13 @@ impl Job {
         Ok(())
     }
 
-    /// A page of a directory.
+    /// Handles a page of a directory.
     fn listed(&mut self, page: Page<'_>, events: &mut dyn Events) -> Result<(), Malformed> {
         let tag = self.tag;
         let Goal::List { cookie, verifier, entries, wanted, .. } = &mut self.goal else { return Err(Malformed) };
         let before = *entries;
         for entry in page.entries() {
-            // Servers of NFSv4 tell of neither (RFC 8881 18.23.3); one that does is forgiven.
+            // NFSv4 servers must not return these names (RFC 8881 18.23.3); ignore them.
             if matches!(entry.name, b"." | b"..") {
                 continue;
             }
@@ -400,7 +400,7 @@ impl Job {
             self.reply = Some(Reply::Listed { entries });
             return Ok(());
         }
-        // A page that is not the last one and leads nowhere would be asked for for ever.
+        // A page that is not the last one and makes no progress would cause an endless loop.
         let leads_on = *entries <= MOST && *entries > before;
         let last = page.cookie.filter(|last| last != cookie && leads_on).ok_or(Malformed)?;
         (*cookie, *verifier) = (last, page.verifier);

@@ -1,4 +1,4 @@
-//! The compounds that the client sends: which operations each has, in order.
+//! The compounds that the client sends: the operations of each, in order.
 //!
 //! Answers are read against these, and each operation has its row in transactions, as it has where the traffic is observed.
 //!
@@ -6,10 +6,10 @@
 
 use plimsoll_model::{Procedure, Protocol};
 
-/// The operations of a compound, by number.
+/// The numbers of the operations of a compound.
 pub(super) type Shape = &'static [u8];
 
-/// Operations of a compound, at most.
+/// Maximum number of operations of a compound.
 pub(super) const LONGEST: usize = 5;
 
 const ACCESS: u8 = 3;
@@ -36,7 +36,7 @@ const SETATTR: u8 = 34;
 const WRITE: u8 = 38;
 pub(super) const SEQUENCE: u8 = 53;
 
-/// The RPC procedure NULL, which is no compound.
+/// The RPC procedure NULL, which has no compound.
 pub(super) const NULL: Shape = &[];
 pub(super) const EXCHANGE_ID: Shape = &[42];
 pub(super) const CREATE_SESSION: Shape = &[43];
@@ -44,7 +44,7 @@ pub(super) const BIND: Shape = &[41];
 pub(super) const DESTROY_SESSION: Shape = &[44];
 pub(super) const DESTROY_CLIENTID: Shape = &[57];
 pub(super) const RECLAIM_COMPLETE: Shape = &[SEQUENCE, 58];
-/// Nothing but a sign of life.
+/// Renews the lease.
 pub(super) const RENEWAL: Shape = &[SEQUENCE];
 pub(super) const ROOT: Shape = &[SEQUENCE, PUTROOTFH, GETFH, GETATTR];
 pub(super) const LOOK_UP: Shape = &[SEQUENCE, PUTFH, LOOKUP, GETFH, GETATTR];
@@ -75,17 +75,17 @@ pub(super) fn procedure(operation: u8) -> Procedure {
     Procedure::of(Protocol::Nfs4, operation.into())
 }
 
-/// The place of the operation that a compound is about.
+/// Position of the main operation of a compound.
 pub(super) fn principal(shape: Shape) -> usize {
     Procedure::principal(shape.iter().map(|&operation| procedure(operation)), true).unwrap_or(0)
 }
 
-/// What a call is about, for its failures: its principal operation, or the procedure NULL.
+/// The procedure of a call in failures: its main operation, or NULL.
 pub(super) fn about(shape: Shape) -> Procedure {
     shape.get(principal(shape)).map_or(Procedure::of(Protocol::Nfs4, 0), |&operation| procedure(operation))
 }
 
-/// Whether doing it twice differs from doing it once: the server is asked to keep its answer.
+/// Whether executing the call twice differs from executing it once. The server must then cache the response.
 pub(super) fn is_kept(shape: Shape) -> bool {
     const ONCE: [u8; 9] = [CLOSE, CREATE, LINK, LOCK, LOCKU, OPEN, REMOVE, RENAME, SETATTR];
     shape.iter().any(|operation| ONCE.contains(operation))

@@ -1,4 +1,4 @@
-//! A connection that is lost, and the next one: what was on its way is sent again.
+//! Continues after a lost connection: sends outstanding requests again on the next connection.
 //!
 //! A request without an answer may have been done. In the same session it is sent again with the slot and the number that it had, and
 //! the server answers what it answered before (RFC 8881 2.10.6.2). In another session nobody can tell: it is asked anew, and a refusal
@@ -23,7 +23,7 @@ use crate::operation::{Cause, Tag};
 use crate::outbox::Outbox;
 
 impl Nfs4Client {
-    /// Keeps what is on its way; false where there is no session yet, or none any more.
+    /// Stores the outstanding requests; false if there is no session.
     pub(super) fn part(&mut self, at: i64, events: &mut dyn Events) -> bool {
         if self.suspended.is_some() {
             return true;
@@ -50,7 +50,7 @@ impl Nfs4Client {
         true
     }
 
-    /// A request went out and has no answer: its row says so, and the next sending has one of its own.
+    /// Reports a row for a request that was sent and has no response. The repeated request has a separate row.
     fn report_parted(&self, call: &Call<RequestContext>, events: &mut dyn Events) {
         if call.sent.is_none() {
             return;
@@ -66,7 +66,7 @@ impl Nfs4Client {
         self.report(call, operation, None, &ending, events);
     }
 
-    /// A recovery that the next connection goes on with.
+    /// Interrupts a recovery, which the next connection continues.
     fn interrupt(&mut self, id: JobId) {
         let makes = std::mem::take(&mut self.makes);
         self.shared().into_iter().for_each(|trunk| trunk.interrupted(self.member, makes));
@@ -79,7 +79,7 @@ impl Nfs4Client {
         self.jobs.release(id, job);
     }
 
-    /// Goes on over another connection.
+    /// Continues on another connection.
     pub(super) fn rejoin(
         &mut self,
         local: Endpoint,
@@ -103,7 +103,7 @@ impl Nfs4Client {
         self.recover(recovery, Some(Tag::CONNECT), now, out, events);
     }
 
-    /// Begins a recovery: everything else waits for its end.
+    /// Begins a recovery; all other jobs wait for its end.
     pub(super) fn recover(
         &mut self,
         recovery: Box<Recovery>,
@@ -120,7 +120,7 @@ impl Nfs4Client {
         self.advance(id, now, out, events);
     }
 
-    /// A recovery succeeded: sends again what had no answer.
+    /// A recovery succeeded: sends the requests without a response again.
     pub(super) fn go_on(&mut self, recovery: &Recovery, now: i64, out: &mut Outbox) {
         let took = u64::try_from(now.saturating_sub(recovery.since)).unwrap_or(0);
         let counts = &mut self.recoveries;
@@ -131,7 +131,7 @@ impl Nfs4Client {
             (false, true) => &mut counts.connections,
             (false, false) => &mut counts.sessions,
         } += 1;
-        // Slots of requests that were given up, and whose answers cannot come any more: nobody knows whether they were counted.
+        // Slots of timed-out requests whose responses cannot arrive any more; whether the server used their sequence IDs is unknown.
         let lost: Vec<u32> = if self.rejoined { self.session.take_lost().collect() } else { Vec::new() };
         self.rejoined = false;
         for slot in lost {
@@ -145,12 +145,12 @@ impl Nfs4Client {
                 self.resend(one.job, one.data, slot, now, out);
             }
         }
-        // They stand before what waits already, in their order.
+        // They come before the jobs that already wait, in their old order.
         let number = self.session.number;
         parted.iter().rev().filter(|one| same(one, number).is_none()).for_each(|one| self.ask_anew(one));
     }
 
-    /// An operation succeeded after a loss. The outage lasts as long as the server refuses others for its grace period.
+    /// An operation succeeded after a loss. The outage continues as long as the server refuses other operations in its grace period.
     pub(super) fn note_outage(&mut self, at: i64) {
         let Some(since) = self.lost_at else { return };
         let lasted = u64::try_from(at.saturating_sub(since)).unwrap_or(0);
@@ -160,7 +160,7 @@ impl Nfs4Client {
         }
     }
 
-    /// Sends what a slot has on its way once more.
+    /// Sends the outstanding request of a slot again.
     fn resend(&mut self, id: JobId, (offset, count): (u64, u32), slot: u32, now: i64, out: &mut Outbox) {
         let Some(mut job) = self.jobs.take(id) else { return };
         job.ask_again(offset, count);
@@ -169,7 +169,7 @@ impl Nfs4Client {
             sequence.is_some() && Calling { client: self, id, now, out, slot: sequence, resent: true }.next(&mut job);
         match sent {
             true => self.recoveries.resent += 1,
-            // It cannot be said again: what it had is gone.
+            // The data of the request no longer exist, so it cannot be built again.
             false => {
                 job.pending = job.pending.saturating_sub(1);
                 self.session.lose(0, slot);
@@ -179,7 +179,7 @@ impl Nfs4Client {
         self.jobs.put(id, job);
     }
 
-    /// A request of a session that is lost: its job asks as if for the first time.
+    /// The session of a request is lost: its job sends it as a new request.
     fn ask_anew(&mut self, parted: &Parted) {
         let Some(mut job) = self.jobs.take(parted.job) else { return };
         job.pending = job.pending.saturating_sub(1);
@@ -202,7 +202,7 @@ impl Nfs4Client {
         }
     }
 
-    /// Requests without a connection that are overdue: their operations fail, and their slots are asked about later.
+    /// Fails operations whose requests are overdue and have no connection. The state of their slots is checked later.
     pub(super) fn fail_parted(&mut self, before: i64, now: i64, events: &mut dyn Events) {
         let (late, rest) = self.parted.iter().copied().partition(|parted| parted.since < before);
         self.parted = rest;
@@ -218,7 +218,7 @@ impl Nfs4Client {
         }
     }
 
-    /// No connection follows: requests that were sent have no answer.
+    /// No further connection follows: reports that the sent requests have no response.
     pub(super) fn fail_all_parted(&mut self, cause: Cause) {
         for parted in std::mem::take(&mut self.parted) {
             if let Some(job) = self.jobs.get(parted.job) {
@@ -227,14 +227,14 @@ impl Nfs4Client {
         }
     }
 
-    /// Whether a job must wait until a connection or a session is there again.
+    /// Whether a job must wait for a connection or session.
     pub(super) fn holds_back(&self, job: &Job) -> bool {
         (self.suspended.is_some() || self.recovery.is_some()) && !matches!(job.goal, Goal::Recover(_))
     }
 
     /// A job waits for a slot.
     pub(super) fn wait_for_slot(&mut self, id: JobId, job: &mut Job, now: i64) {
-        // Nothing else goes on before a recovery has its slot.
+        // A recovery takes the first free slot.
         let first = matches!(job.goal, Goal::Recover(_));
         self.hold(id, job, now, first);
         self.options.slot_waits.fetch_add(1, Relaxed);

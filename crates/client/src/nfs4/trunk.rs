@@ -1,5 +1,5 @@
-//! One session of several connections (nconnect): the first one that is ready makes it, the others are bound to it. Each connection has
-//! slots of its own, so that none waits for what another one has on its way.
+//! One session of several connections (nconnect): the first connection that is ready creates the session, and the others are bound to it.
+//! Each connection uses separate slots, so it never waits for requests of another one.
 //!
 //! A connection that is lost goes on in the session. Where the session is lost, the first connection that notices makes another one, and
 //! the others are bound to that. Where the server has forgotten the client, each connection claims its own files, and the last one says
@@ -11,11 +11,11 @@ use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 use plimsoll_wire::nfs::v4::create_session::Session as Created;
 
-/// What the connections of a client have in common.
+/// The common state of the connections of a client.
 #[derive(Debug)]
 pub struct Trunk {
     connections: u32,
-    /// What the client calls itself, and this time.
+    /// Client owner and verifier.
     owner: Arc<[u8]>,
     verifier: [u8; 8],
     state: Mutex<State>,
@@ -23,63 +23,63 @@ pub struct Trunk {
 
 #[derive(Debug, Default)]
 struct State {
-    /// The session, and its number. (A server that has restarted may give out the id that it had given before.)
+    /// The session and its number. (A server that has restarted may assign the same session ID again.)
     made: Option<(Created, u32)>,
-    /// Sessions that were made so far.
+    /// Number of sessions created so far.
     sessions: u32,
-    /// The client's id, with the number of its next session, once there was a session.
+    /// Client ID, and the sequence ID of its next CREATE_SESSION, after the first session.
     client: Option<(u64, u32)>,
-    /// A connection is about to make it.
+    /// A connection is creating the session.
     making: bool,
-    /// So often has the server forgotten the client.
+    /// Number of times that the server has lost the client's state.
     forgotten: u32,
-    /// Connections that have a session, and its number.
+    /// Connections with a session, and the number of the session.
     members: Vec<(u32, u32)>,
-    /// Connections that may have something to claim.
+    /// Connections that may have state to reclaim.
     claiming: Vec<u32>,
-    /// The connection that says that nothing more is claimed.
+    /// The connection that sends RECLAIM_COMPLETE.
     completing: Option<u32>,
-    /// That is to be said.
+    /// RECLAIM_COMPLETE has yet to be sent.
     incomplete: bool,
 }
 
-/// What a connection does next.
+/// The next action of a connection.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Join {
-    /// It makes a session, for all; of this client where there was one before.
+    /// Creates the session for all; with the client ID of an earlier session, if any.
     Make(Option<(u64, u32)>),
-    /// It is bound to this one.
+    /// Joins this session.
     Bind(Bound),
-    /// Another one makes it.
+    /// Waits for another connection to create it.
     Wait,
-    /// The session has fewer slots than there are connections: it makes one for itself.
+    /// Creates a separate session, because the common one has fewer slots than connections.
     MakeOwn,
 }
 
-/// The session that a connection is bound to.
+/// The session to which a connection is bound.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) struct Bound {
     pub(super) session: Created,
     pub(super) number: u32,
     pub(super) client: (u64, u32),
-    /// So often has the server forgotten the client.
+    /// Number of times that the server has lost the client's state.
     pub(super) forgotten: u32,
 }
 
-/// What a connection does that has claimed everything.
+/// The next action of a connection that has reclaimed everything.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Claims {
-    /// It says that nothing more is claimed.
+    /// Sends RECLAIM_COMPLETE.
     Complete,
-    /// Others have something to claim, or one is saying so.
+    /// Waits: other connections still reclaim, or one is sending RECLAIM_COMPLETE.
     Wait,
-    /// That was said.
+    /// RECLAIM_COMPLETE was sent.
     Over,
-    /// The session is lost again.
+    /// The session was lost again.
     Lost,
 }
 
-/// What is given back where a connection leaves.
+/// What a leaving connection must return.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) struct Last {
     pub(super) of_session: bool,
@@ -87,7 +87,7 @@ pub(super) struct Last {
 }
 
 impl Trunk {
-    /// Of so many connections.
+    /// The common state of this number of connections.
     pub(super) fn new(connections: u32, owner: Arc<[u8]>, verifier: [u8; 8]) -> Self {
         Self { connections: connections.max(1), owner, verifier, state: Mutex::default() }
     }
@@ -119,7 +119,7 @@ impl Trunk {
         }
     }
 
-    /// The session is there, with its number. The server may have `forgotten` what its connections had: so often it has in all.
+    /// Notes a new session and its number. `forgotten`: the server may have lost the state of the connections.
     pub(super) fn made(&self, session: Created, client: (u64, u32), forgotten: bool) -> Bound {
         let mut guard = self.state();
         let state = &mut *guard;
@@ -135,36 +135,36 @@ impl Trunk {
         Bound { session, number, client, forgotten: state.forgotten }
     }
 
-    /// The number of a session that a connection has for itself.
+    /// Number for the separate session of one connection.
     pub(super) fn made_own(&self) -> u32 {
         let mut state = self.state();
         state.sessions += 1;
         state.sessions
     }
 
-    /// The connection that was to make the session cannot.
+    /// The connection that was creating the session has failed.
     pub(super) fn not_made(&self) {
         self.state().making = false;
     }
 
-    /// A session is of no use for anybody any more.
+    /// A session is unusable for all connections.
     pub(super) fn lost(&self, number: u32) {
         self.state().made.take_if(|(_, made)| *made == number);
     }
 
-    /// Whether a connection has a session.
+    /// Whether any connection has a session.
     pub(super) fn is_used(&self) -> bool {
         !self.state().members.is_empty()
     }
 
-    /// A connection has a session from now on.
+    /// Notes that a connection has joined a session.
     pub(super) fn joined(&self, member: u32, number: u32) {
         let mut state = self.state();
         state.members.retain(|(one, _)| *one != member);
         state.members.push((member, number));
     }
 
-    /// A connection has claimed everything that it had in this session. It waits for those that have not, if it is `patient`.
+    /// Notes that a connection has reclaimed all its state in this session. If `patient`, it waits for the others.
     pub(super) fn claimed(&self, member: u32, number: u32, patient: bool) -> Claims {
         let mut guard = self.state();
         let state = &mut *guard;
@@ -183,7 +183,7 @@ impl Trunk {
         }
     }
 
-    /// It was said that nothing more is claimed.
+    /// Notes that RECLAIM_COMPLETE was sent.
     pub(super) fn completed(&self, member: u32) {
         let mut state = self.state();
         if state.completing.take_if(|one| *one == member).is_some() {
@@ -191,7 +191,8 @@ impl Trunk {
         }
     }
 
-    /// A connection is lost while it makes a session or claims: another one may make it, and this one claims again.
+    /// A connection was lost while it created a session or reclaimed state: another connection may create the session, and this one
+    /// reclaims again.
     pub(super) fn interrupted(&self, member: u32, makes: bool) {
         let mut guard = self.state();
         let state = &mut *guard;
@@ -202,14 +203,14 @@ impl Trunk {
         }
     }
 
-    /// A connection is over without having left. The session is of no use for connections to come: the numbers of its slots are lost.
+    /// A connection ended without leaving. New connections cannot use the session, because the sequence IDs of its slots are lost.
     pub(super) fn forget(&self, member: u32, number: u32) {
         let mut state = self.state();
         state.made.take_if(|(_, made)| *made == number);
         state.part(member);
     }
 
-    /// A connection gives back what it has.
+    /// A connection leaves.
     pub(super) fn leave(&self, member: u32, number: u32) -> Last {
         let mut state = self.state();
         state.part(member);
@@ -219,7 +220,7 @@ impl Trunk {
 }
 
 impl State {
-    /// A connection has nothing of the session any more.
+    /// Removes a connection from the session.
     fn part(&mut self, member: u32) {
         self.members.retain(|(one, _)| *one != member);
         self.claiming.retain(|one| *one != member);

@@ -1,4 +1,4 @@
-//! What was written to a file and is not durable yet: after a restart of the server it is written again.
+//! Uncommitted writes of a file, which the client repeats after a restart of the server.
 //!
 //! Spec: RFC 8881 18.3.3
 
@@ -6,10 +6,10 @@ use std::sync::Arc;
 
 use crate::content::Content;
 
-/// Writes of a file that are kept, at most: each costs 32 bytes. What was lost beyond them is lost.
+/// Maximum number of stored writes of a file: each takes 32 bytes. Further writes cannot be repeated.
 const MOST: usize = 256;
 
-/// A write that was answered.
+/// An answered write.
 #[derive(Clone, Debug)]
 pub(super) struct Piece {
     pub(super) offset: u64,
@@ -22,14 +22,14 @@ pub(super) struct Piece {
 #[derive(Clone, Debug, Default)]
 pub(super) struct Uncommitted {
     pieces: Vec<Piece>,
-    /// Some are not here.
+    /// Some writes were not stored.
     incomplete: bool,
 }
 
 impl Uncommitted {
-    /// A write was answered that is not durable.
+    /// Adds an answered write that is not durable.
     pub(super) fn add(&mut self, piece: Piece) {
-        // Data that were read from another file are not kept for longer than it takes to write them.
+        // Data that were read from another file are not stored, so such writes cannot be repeated.
         if self.pieces.len() >= MOST || piece.key == Content::HELD {
             self.incomplete = true;
             self.pieces.clear();
@@ -39,7 +39,7 @@ impl Uncommitted {
         }
     }
 
-    /// All of them, the first one last; none where some are missing. From now on there are none.
+    /// Removes and returns all writes, in reverse order; empty if some are missing.
     pub(super) fn take(&mut self) -> Vec<Piece> {
         let Self { mut pieces, incomplete } = std::mem::take(self);
         pieces.reverse();

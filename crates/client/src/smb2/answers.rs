@@ -1,4 +1,4 @@
-//! What an answer says, read strictly.
+//! Parses responses strictly.
 
 use plimsoll_wire::smb2::ioctl::fsctl;
 use plimsoll_wire::smb2::query_directory::Entries;
@@ -12,40 +12,40 @@ use plimsoll_wire::smb2::{
 use super::connection::RequestContext;
 use super::request_kind::{ENTRIES, RequestKind};
 
-/// What an answer says.
+/// The content of a response.
 #[derive(Clone, Copy, Debug)]
 pub(super) enum Found<'a> {
     /// No.
     Refused,
-    /// Done, and nothing else to know.
+    /// Success, without further content.
     Nothing,
-    /// What the server chose.
+    /// The negotiated values.
     Negotiated(negotiate::Negotiated<'a>),
     /// The server's part of a logon.
     SessionSetup(session_setup::SetupReply<'a>),
     /// The share.
     TreeConnected(tree_connect::Connected),
-    /// What the server says now that it chose.
+    /// The values that the server states in VALIDATE_NEGOTIATE_INFO.
     Validated(fsctl::Validated),
     /// The file.
     Opened(create::Opened),
-    /// There is no more: of the file, of the directory.
+    /// The end of the file or directory.
     End,
-    /// So many bytes, of which so many were kept.
+    /// Number of bytes read, and the bytes that were stored.
     Data { length: u32, kept: &'a [u8] },
-    /// So many bytes were written.
+    /// Number of bytes written.
     Written(u32),
     /// Size of a file, and whether it is a directory.
     Attributes(u64, bool),
     /// Size and free bytes of the file system.
     Space(u64, u64),
-    /// Entries of a directory, all of them as they should be.
+    /// Entries of a directory, checked.
     Entries(Buffer<'a>),
     /// Entries of a directory in the class that was asked for, not looked at yet.
     Matches(Buffer<'a>),
-    /// A file's name for copying from it.
+    /// A resume key: the source of a server-side copy.
     ResumeKey([u8; 24]),
-    /// So many bytes were copied.
+    /// Number of bytes copied.
     Copied(u32),
     /// The server's addresses, not looked at yet.
     Interfaces(Buffer<'a>),
@@ -76,7 +76,7 @@ pub(super) fn read<'a>(reply: &Reply<'a>, what: &RequestContext) -> Result<Found
             Ok(Found::Space(bytes(size.total), bytes(size.available_to_caller)))
         }),
         RequestKind::Information | RequestKind::FileSystem => done(query_info::parse(reply)?, |_| Ok(Found::Nothing)),
-        // What is in it is nobody's business here: it was asked for as office programs do.
+        // The content is ignored: office programs send such requests, and so does this client.
         RequestKind::ObjectId | RequestKind::Snapshots => done(ioctl::parse(reply)?, |_| Ok(Found::Nothing)),
         RequestKind::Interfaces => done(ioctl::parse(reply)?, |said| Ok(Found::Interfaces(said.output))),
         RequestKind::List => entries(reply),
@@ -99,7 +99,7 @@ pub(super) fn read<'a>(reply: &Reply<'a>, what: &RequestContext) -> Result<Found
         RequestKind::TreeConnect => done(tree_connect::parse(reply)?, |share| Ok(Found::TreeConnected(share))),
         RequestKind::TreeDisconnect => done(tree_disconnect::parse(reply)?, nothing),
         RequestKind::Logoff => done(logoff::parse(reply)?, nothing),
-        // It has no answer.
+        // CANCEL has no response.
         RequestKind::Cancel => Ok(Found::Nothing),
         RequestKind::Echo => done(echo::parse(reply)?, nothing),
         RequestKind::BreakAcknowledgement => done(oplock_break::parse(reply)?, |_| Ok(Found::Nothing)),
@@ -116,7 +116,7 @@ fn done<'a, T>(
     }
 }
 
-/// More than was asked for is no answer to what was asked.
+/// A response with more than was requested is malformed.
 fn within(reply: &Reply<'_>, field: &'static str, found: u32, asked: u32) -> Result<(), Malformed> {
     if found <= asked {
         return Ok(());
@@ -125,7 +125,7 @@ fn within(reply: &Reply<'_>, field: &'static str, found: u32, asked: u32) -> Res
 }
 
 fn entries<'a>(reply: &Reply<'a>) -> Result<Found<'a>, Malformed> {
-    // A directory without even itself in it has no such file at the first question.
+    // At the first request this status means that no file matches, because every directory contains itself.
     if matches!(reply.status(), status::STATUS_NO_MORE_FILES | status::STATUS_NO_SUCH_FILE) {
         return Ok(Found::End);
     }
@@ -135,7 +135,7 @@ fn entries<'a>(reply: &Reply<'a>) -> Result<Found<'a>, Malformed> {
             entry?;
             count += 1;
         }
-        // Nothing is not the end: the server has a status for that, and whoever waits for it waits for ever.
+        // An empty response is not the end: the end has a status. Accepting it would cause an endless loop.
         let field = "OutputBufferLength";
         let none = Malformed { command: reply.command(), field, why: Why::Value(0) };
         if count == 0 { Err(none) } else { Ok(Found::Entries(buffer)) }
@@ -145,7 +145,7 @@ fn entries<'a>(reply: &Reply<'a>) -> Result<Found<'a>, Malformed> {
 fn controlled<'a>(reply: &Reply<'a>, step: RequestKind) -> Result<Found<'a>, Malformed> {
     done(ioctl::parse(reply)?, |controlled| {
         let output = controlled.output;
-        // A copy that is too large is refused with what would not be.
+        // If a copy is too large, the response has the limits of the server.
         if reply.status() != status::STATUS_SUCCESS {
             return Ok(Found::Refused);
         }

@@ -1,4 +1,4 @@
-//! Breaks of oplocks and leases: the server takes a caching right back, and we agree.
+//! Oplock and lease breaks: the server revokes a caching right, and the client acknowledges.
 //!
 //! Spec: MS-SMB2 3.2.5.19
 
@@ -12,12 +12,12 @@ use crate::operation::Cause;
 use crate::outbox::Outbox;
 
 impl SmbClient {
-    /// Takes what the server says of its own accord.
+    /// Handles a break notification.
     pub(super) fn notified(&mut self, reply: &Reply<'_>, at: i64, out: &mut Outbox) -> Result<(), Cause> {
         let call = match oplock_break::notice(reply).map_err(|_| Cause::Malformed)? {
             Notice::Oplock { file, level } => {
                 let open = self.files.iter_mut().find(|open| open.id == file);
-                // A level II oplock is gone without more ado; and what we are closing needs no answer either.
+                // The break of a level II oplock needs no acknowledgement, and neither does the break for a file that is being closed.
                 let holds = [create::OPLOCK_EXCLUSIVE, create::OPLOCK_BATCH];
                 let Some(open) = open.filter(|open| holds.contains(&open.oplock)) else { return Ok(()) };
                 if ![create::OPLOCK_NONE, create::OPLOCK_II].contains(&level) {
@@ -33,7 +33,7 @@ impl SmbClient {
                     self.close_broken(lease.key, at, out);
                     return Ok(());
                 }
-                // Each break takes something away: there is an end to them.
+                // Each break must remove a right, so the number of breaks is limited.
                 if lease.state & !held.state != 0 {
                     return Err(Cause::Malformed);
                 }
@@ -53,7 +53,7 @@ impl SmbClient {
         Ok(())
     }
 
-    /// Closes the file of a broken lease where nobody uses it.
+    /// Closes unused files with the broken lease.
     fn close_broken(&mut self, key: [u8; 16], at: i64, out: &mut Outbox) {
         let closing = self.lease_cache.broken(key, &mut self.files, self.connection.in_secondary_context());
         closing.into_iter().for_each(|file| self.close(file, at, out));

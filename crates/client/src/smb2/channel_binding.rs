@@ -1,4 +1,4 @@
-//! Another connection is bound to the session: NEGOTIATE as on the first one, and a logon whose key signs that connection alone.
+//! Binds another connection to the session: NEGOTIATE as on the first connection, and a logon whose key signs only this connection.
 //!
 //! Spec: MS-SMB2 3.2.4.2.3.1, 3.2.5.2, 3.2.5.3.3
 
@@ -22,7 +22,7 @@ use crate::client::{Events, NewChannel};
 use crate::operation::{Cause, Done, Failure, Tag, Ticket};
 use crate::outbox::Outbox;
 
-/// Bytes that the addresses of a server may have: a few hundred of them.
+/// Maximum size of the list of a server's addresses, bytes: a few hundred addresses.
 const INTERFACES_OUTPUT: u32 = 64 << 10;
 
 impl SmbClient {
@@ -38,7 +38,7 @@ impl SmbClient {
             self.before_operations(job, at, out, events);
             return Ok(());
         };
-        // Without a key nobody can prove that another connection is the same user's.
+        // Without a session key the client cannot prove that the connection belongs to the same user.
         if channels.keys.is_none() {
             return Err(Cause::NotOffered);
         }
@@ -50,7 +50,7 @@ impl SmbClient {
         Ok(())
     }
 
-    /// What the server said of its addresses, which may be nothing.
+    /// Handles the server's list of addresses, which may be empty.
     pub(super) fn interfaces_told(
         &mut self,
         job: JobId,
@@ -67,7 +67,7 @@ impl SmbClient {
         Ok(())
     }
 
-    /// Begins to bind a connection that was just made.
+    /// Begins to bind a new connection.
     pub(super) fn bind(&mut self, new: &NewChannel, now: i64, out: &mut Outbox, events: &mut dyn Events) {
         let ticket = Ticket { tag: Tag::channel(new.channel), intended: None, path: Symbol::NONE };
         let job = self.jobs.add(Job::new(&ticket, Kind::Bind));
@@ -110,7 +110,7 @@ impl SmbClient {
         self.channels.as_mut()?.get_mut(channel)?.logon.as_deref_mut()
     }
 
-    /// An answer on the way.
+    /// Handles a response during the binding.
     pub(super) fn binding_answered(
         &mut self,
         (channel, call): (u32, &Call<RequestContext>),
@@ -128,8 +128,8 @@ impl SmbClient {
             }
             Found::SessionSetup(setup) => self.next_binding_token((channel, job), reply, setup, at, out),
             _ if call.what.step == RequestKind::Negotiate => Err(Cause::NotOffered),
-            // Samba 4.17 takes no binding where it demands encryption: in plain it denies access, and what is encrypted does not count
-            // as signed. The same user has logged on before.
+            // Samba 4.17 refuses every binding if it requires encryption: an unencrypted one with ACCESS_DENIED, an encrypted one because
+            // it does not accept its signature. The user is known to be valid, because the first logon succeeded.
             _ if reply.status() == status::STATUS_ACCESS_DENIED && self.connection.session.seals => {
                 Err(Cause::NoMultichannel)
             }
@@ -142,7 +142,7 @@ impl SmbClient {
         }
     }
 
-    /// An answer on a connection that is being bound made no sense. Whether there is such a connection.
+    /// Handles a malformed response on a connection that is being bound. Returns whether the connection exists.
     pub(super) fn fail_binding(&mut self, channel: u32, cause: Cause, at: i64, events: &mut dyn Events) -> bool {
         let found = self.channels.as_ref().and_then(|channels| channels.get(channel));
         let is_binding = found.is_some_and(|found| found.state == ChannelState::Binding);
@@ -193,7 +193,7 @@ impl SmbClient {
         let lane = channels.bindings;
         let keys = channels.keys.as_ref().ok_or(Cause::Unsupported)?;
         let signer = Signer::new(algorithm, &keys.signing).ok_or(Cause::Untrusted)?;
-        // Until the channel has a key of its own, the session's signs. Samba encrypts its answers where the session is encrypted.
+        // Until the channel has a key, the session's key signs. Samba encrypts its responses if the session is encrypted.
         let mut session = Session { id, signer: Some(signer), ..Session::default() };
         session.take_seal(keys, cipher, lane).ok_or(Cause::Untrusted)?;
         let found = channels.get_mut(channel).ok_or(Cause::Unsupported)?;
@@ -241,7 +241,7 @@ impl SmbClient {
         Ok(())
     }
 
-    /// The server said yes, which the channel's own key must have signed, or the session's encrypted.
+    /// Handles the successful end of a binding: the response must be signed with the channel's key, or encrypted with the session's.
     fn channel_bound(
         &mut self,
         channel: u32,

@@ -1,4 +1,5 @@
-//! A connection of a session is lost: what was outstanding on it goes out again on the others, and nothing happens twice.
+//! Continues after the loss of one of a session's connections: outstanding requests are sent again on the other connections, and none is
+//! executed twice.
 //!
 //! ChannelSequence counts the losses, so that the server can tell what comes late on the lost connection from what is sent after it.
 //! SMB2_FLAGS_REPLAY_OPERATION tells it that a request which changes something may have been carried out before; a CREATE has a GUID
@@ -26,17 +27,17 @@ const NOT_READY_NS: i64 = 10_000_000;
 /// Doublings, at most.
 const DOUBLINGS: u32 = 6;
 
-/// What the answer to a request means besides what it says.
+/// Effect of a response in addition to its content.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Repeated {
-    /// It will be sent again: the server has not ended what came before on the connection that was lost.
+    /// The request will be sent again: the server has not completed the first one, from the lost connection.
     Later,
     /// The first one had been carried out.
     DoneBefore,
 }
 
 impl SmbClient {
-    /// Another connection takes the place of the first, which is gone and has the other's number now.
+    /// Another connection replaces the lost first one, and exchanges numbers with it.
     pub(super) fn replace_first(&mut self, out: &mut Outbox) -> Option<u32> {
         if self.state != State::Ready || self.connection.in_secondary_context() {
             return None;
@@ -52,7 +53,7 @@ impl SmbClient {
         Some(number)
     }
 
-    /// A connection is gone.
+    /// Handles the loss of a connection.
     pub(super) fn lose_channel(&mut self, channel: u32, at: i64, out: &mut Outbox, events: &mut dyn Events) {
         let (dialect, credits) = (*self.options.dialects.start(), self.options.credits);
         let Some(channels) = &mut self.channels else { return };
@@ -82,14 +83,14 @@ impl SmbClient {
         self.count_loss();
         let kept = lost.kept.as_mut().map(|kept| kept.take()).unwrap_or_default();
         for (first, kept) in kept.into_iter().rev() {
-            // Of a message that is kept a request is outstanding.
+            // At least one request of a stored message is outstanding.
             let sent = calls.iter().find(|call| call.id >= first).is_some_and(|call| call.sent.is_some());
             self.send_again(kept, sent);
         }
         self.pump(at, out, events);
     }
 
-    /// From now on the server takes no request for newer that was sent on a connection which was lost before.
+    /// Increments ChannelSequence, so that the server recognises late requests of the lost connection.
     pub(super) fn count_loss(&mut self) {
         let Some(channels) = &mut self.channels else { return };
         channels.sequence = channels.sequence.wrapping_add(1);
@@ -125,7 +126,7 @@ impl SmbClient {
         self.waiting.push_front(Waiting::again(kept));
     }
 
-    /// Whether an answer is that to a request which is, or has to be, sent again.
+    /// Whether a response belongs to a request that was sent again, or must be.
     pub(super) fn of_a_repeated_request(
         &mut self,
         channel: u32,
@@ -163,7 +164,7 @@ impl SmbClient {
         }
     }
 
-    /// Sends what the server was not ready for, where it is time.
+    /// Sends requests again for which the server was not ready, if their pause is over.
     pub(super) fn send_delayed(&mut self, now: i64, out: &mut Outbox, events: &mut dyn Events) {
         let Some(channels) = &mut self.channels else { return };
         let due: Vec<Waiting> =
@@ -216,7 +217,7 @@ fn was_done_before(outgoing: &Outgoing, position: usize, status: u32) -> bool {
     };
     let removes = has(RequestKind::Dispose) || field(create::OPTIONS) & create::OPTION_DELETE_ON_CLOSE != 0;
     let makes = created.is_some() && field(create::DISPOSITION) == create::DISPOSITION_CREATE;
-    // Behind a CREATE that is refused the rest of the compound is, too, with whatever status.
+    // If the CREATE of a compound fails, the remaining requests fail, too, with any status.
     let follows = position > 0 && member.step == RequestKind::Close;
     match status {
         status::STATUS_FILE_CLOSED if member.step == RequestKind::Close && outgoing.members.len() == 1 => true,

@@ -1,4 +1,4 @@
-//! The connections of a session that has several: which there are, and which one the next message goes out on.
+//! The connections of a session with several connections, and the selection of one for each message.
 //!
 //! The first connection is the client's own; another one takes its place when it is lost, so that there is always a first.
 //!
@@ -20,21 +20,21 @@ use super::waiting::Waiting;
 pub(super) struct Channels {
     /// Channel `n` at `n - 1`.
     pub(super) others: Vec<Channel>,
-    /// What the session's logon made: signs each binding, and is what all channels seal with.
+    /// Keys of the session's logon: they sign each binding, and all channels encrypt with them.
     pub(super) keys: Option<SessionKeys>,
-    /// Where the server says that it can be reached, the address of the first connection in front; empty where it does not say.
+    /// Addresses of the server according to its list, that of the first connection first; empty without a list.
     addresses: Vec<IpAddr>,
     /// The channel that was used last.
     last: u32,
     /// ChannelSequence.
     pub(super) sequence: u16,
-    /// Bindings so far: each has a lane of nonces.
+    /// Number of bindings so far: each has a separate range of nonces.
     pub(super) bindings: u32,
     /// Messages that the server was not ready for, and when they are sent again.
     pub(super) delayed: Vec<(i64, Waiting)>,
     /// Requests that were sent again.
     pub(super) sent_again: u64,
-    /// Of connections that are gone.
+    /// From connections that have ended.
     pub(super) unmatched_responses: u64,
 }
 
@@ -63,7 +63,7 @@ pub(super) enum ChannelState {
 }
 
 impl Channels {
-    /// So many connections in all, of which there is none but the first: `blank` makes the others.
+    /// A session with this number of connections, of which only the first exists; `blank` creates the others.
     pub(super) fn new(count: u32, blank: impl Fn() -> Connection) -> Self {
         let other = |_| Channel {
             connection: blank(),
@@ -101,8 +101,8 @@ impl Channels {
         bound.map(|(number, channel)| (number, &channel.connection))
     }
 
-    /// The channel for a message of so many credits: of those that have them the one with the fewest credits in use, and of equal ones
-    /// the next in turn.
+    /// The channel for a message that costs this number of credits: of the channels with enough credits, the one with the fewest in use;
+    /// equal channels take turns.
     pub(super) fn choose(&mut self, first: &Connection, charge: u32) -> u32 {
         let count = self.others.len() as u32 + 1;
         let in_turn = |channel: u32| (channel + count - self.last - 1) % count;
@@ -114,8 +114,8 @@ impl Channels {
         chosen
     }
 
-    /// Takes what the server said of its interfaces: the fastest that spread connections over processors, of the family of
-    /// `given`. Where the address that was given is not among them, the server is behind something, and none is taken.
+    /// Takes the fastest RSS interfaces with the address family of `given` from the server's list. If the list lacks `given`, the server is
+    /// behind NAT or a proxy, and the list is not used.
     pub(super) fn learn_addresses(&mut self, interfaces: &[Interface], given: IpAddr) {
         let same = |one: &&Interface| one.address.is_some_and(|ip| ip.is_ipv4() == given.is_ipv4());
         let known = interfaces.iter().filter(same).any(|one| one.address == Some(given));
@@ -131,7 +131,7 @@ impl Channels {
         self.addresses = addresses;
     }
 
-    /// Where a connection is to be made to, in turn; `None`: as the first.
+    /// Address for a new connection, in turn; `None`: the address of the first connection.
     pub(super) fn address(&self, channel: u32, port: u16) -> Option<SocketAddr> {
         let place = (channel as usize).checked_rem(self.addresses.len())?;
         self.addresses.get(place).map(|ip| SocketAddr::new(*ip, port))
@@ -148,7 +148,7 @@ impl Channels {
     }
 }
 
-/// Whether a message is about the session as a whole: that goes out on its first connection.
+/// Whether a message concerns the whole session. Such messages use the first connection.
 pub(super) fn is_of_the_session(outgoing: &Outgoing) -> bool {
     outgoing.members.iter().any(|member| {
         let step = member.step;

@@ -1,4 +1,4 @@
-//! The client: what it remembers, and how its caller talks to it.
+//! The state of a client, and its interface to the engine.
 
 use std::collections::VecDeque;
 use std::net::SocketAddr;
@@ -28,7 +28,7 @@ use crate::outbox::Outbox;
 #[derive(Debug)]
 pub struct SmbClient {
     pub(super) options: Arc<SmbOptions>,
-    /// Whose the client is: a place in the accounts of the options.
+    /// Index of the client's account in the options.
     account: u32,
     pub(super) connection: Connection,
     pub(super) guid: [u8; 16],
@@ -40,11 +40,11 @@ pub struct SmbClient {
     pub(super) jobs: Jobs,
     pub(super) waiting: VecDeque<Waiting>,
     pub(super) files: Files,
-    /// What leases make unnecessary to ask for.
+    /// Cached facts that leases permit.
     pub(super) lease_cache: LeaseCache,
-    /// Leases were asked for so often.
+    /// Number of leases requested so far.
     pub(super) leases: u64,
-    /// The last way to get more credits was tried.
+    /// The client has already sent an ECHO to get more credits.
     pub(super) credit_probe_sent: bool,
     /// The message that is being built; its memory is used again.
     pub(super) outgoing: Outgoing,
@@ -54,7 +54,7 @@ pub struct SmbClient {
     pub(super) channels: Option<Box<Channels>>,
     /// There once a durable handle was asked for.
     pub(super) durable: Option<Box<Durable>>,
-    /// There while the session has no connection, or takes over another one.
+    /// Present while the session has no connection, or takes over a lost session.
     pub(super) resumption: Option<Box<Resumption>>,
 }
 
@@ -72,7 +72,7 @@ impl Drop for SmbClient {
 /// How far a connection is.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum State {
-    /// Not asked to do anything yet.
+    /// Before the first request.
     Fresh,
     /// Logging on.
     Connecting,
@@ -82,15 +82,15 @@ pub(super) enum State {
     Parted,
     /// Logging off.
     Leaving,
-    /// Logged off, or never logged on, and why; the bytes made sense.
+    /// Logged off or never logged on, with the reason; all received bytes were well-formed.
     Closed(Cause),
-    /// Of no use any more, and why.
+    /// Unusable, with the reason.
     Over(Cause),
 }
 
 impl SmbClient {
-    /// A client for a connection that was just made. `guid` is its ClientGuid: two clients of one guid are one client with
-    /// two channels to the server (Samba serves them in one process).
+    /// A client for a new connection. `guid` is its ClientGuid: for the server, two connections with the same GUID are channels of one
+    /// client (Samba serves them in one process).
     #[must_use]
     pub fn new(options: Arc<SmbOptions>, identity: Identity, guid: [u8; 16]) -> Self {
         let connection = Connection::new(identity, *options.dialects.start(), options.credits);
@@ -116,7 +116,7 @@ impl SmbClient {
         }
     }
 
-    /// The same with so many connections for its session, of which this is the first.
+    /// A client whose session will have this number of connections; the given one is the first.
     #[must_use]
     pub fn with_channels(mut self, count: u32) -> Self {
         if count > 1 {
@@ -128,7 +128,7 @@ impl SmbClient {
         self
     }
 
-    /// A connection of the session; the first where there is no such other one.
+    /// A connection of the session; the first one if there is no other with this number.
     pub(super) fn on(&self, channel: u32) -> &Connection {
         let other = self.channels.as_ref().and_then(|channels| channels.get(channel));
         other.map_or(&self.connection, |other| &other.connection)
@@ -148,14 +148,14 @@ impl SmbClient {
         std::iter::once(&self.connection).chain(others.map(|other| &other.connection))
     }
 
-    /// The same for another account of the options: the one at this place.
+    /// A client with another account of the options.
     #[must_use]
     pub fn with_account(mut self, account: u32) -> Self {
         self.account = account;
         self
     }
 
-    /// Begins to log on as the account of the client.
+    /// Begins a logon with the client's account.
     pub(super) fn authenticate(&self, now: i64) -> Result<Box<dyn Auth>, Cause> {
         let service = format!("cifs/{}", self.options.server);
         let account = self.account().ok_or(Cause::Unsupported)?;
@@ -195,7 +195,7 @@ impl SmbClient {
         }
     }
 
-    /// Ends a job that has nothing left to do.
+    /// Ends a job that has no further request.
     pub(super) fn finish(&mut self, id: JobId, at: i64, events: &mut dyn Events) {
         if let Some(mut job) = self.jobs.remove(id) {
             self.lease_cache.learn(&job, &self.files);
@@ -208,7 +208,7 @@ impl SmbClient {
             self.caching.1 += u64::from(self.may_cache(&job.kind));
             match job.kind {
                 Kind::LogOn if job.failure.is_some() => self.end_secondary_session(),
-                // Refused or without an answer: it may be gone at the server, and the primary one is there.
+                // Even if the server refused or did not answer, the client returns to the primary session.
                 Kind::LogOff => self.end_secondary_session(),
                 Kind::LeaveShare => {
                     let session = &mut self.connection.session;
@@ -257,12 +257,12 @@ impl SmbClient {
         }
     }
 
-    /// Fails an operation that nothing was sent for.
+    /// Fails an operation for which no request was sent.
     pub(super) fn refuse(tag: Tag, at: i64, cause: Cause, events: &mut dyn Events) {
         events.done(Done { tag, at, result: Err(never_sent(None, cause)) });
     }
 
-    /// Fails what has been waiting for credits since before `before`: it was never sent.
+    /// Fails messages that have waited for credits since before `before`. They were never sent.
     fn overdue_waiting(&mut self, before: i64, now: i64, events: &mut dyn Events) {
         let overdue = self.waiting.partition_point(|waiting| waiting.since < before);
         let mut late: Vec<Waiting> = self.waiting.drain(..overdue).collect();

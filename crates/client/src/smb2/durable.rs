@@ -1,4 +1,4 @@
-//! Durable handles: what must be known of a file that is open to open it again on another connection.
+//! Durable handles: the facts needed to reconnect an open file on another connection.
 //!
 //! Spec: MS-SMB2 3.2.4.3.5, 3.2.4.4, 3.2.5.7
 
@@ -21,7 +21,7 @@ pub(super) struct Durable {
     left_behind: HashMap<Box<str>, u64>,
     /// Connections with open files were lost before: a request that is sent again may have been carried out.
     pub(super) has_resumed: bool,
-    /// Since when nothing has succeeded, ns.
+    /// Time of the loss, until an operation succeeds again, ns.
     pub(super) lost_at: Option<i64>,
     /// Answers of lost connections that belonged to no request.
     pub(super) unmatched_responses: u64,
@@ -36,14 +36,15 @@ pub(super) struct Reopening {
     pub(super) options: u32,
     /// The open's name, from dialect 3.0 on.
     pub(super) guid: Option<[u8; 16]>,
-    /// The lease that it got; without one it has a batch oplock.
+    /// The granted lease; `None`: a batch oplock.
     pub(super) lease: Option<create::Lease>,
     /// Which file it is.
     pub(super) file: Option<FileIdentity>,
 }
 
 impl Reopening {
-    /// Builds the request that opens the file again. False where a name in it is too long, which it was not the first time.
+    /// Builds the request that reconnects the file. False if a name is too long, which cannot happen, because the first open had the same
+    /// name.
     pub(super) fn build(&self, handle: FileId, outgoing: &mut Outgoing) -> bool {
         let durable = match self.guid {
             Some(guid) => create::Context::Reconnect2 { file: handle, guid, persistent: false },
@@ -70,7 +71,7 @@ impl Reopening {
     }
 }
 
-/// Sessions that were lost with files open, and what became of them, of all clients of a run.
+/// Counts of lost sessions with open files and of their recovery, over all clients of a run.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Reconnects {
     /// Opens that got a durable handle.
@@ -79,11 +80,11 @@ pub struct Reconnects {
     pub sessions: u64,
     /// Opens that were reconnected.
     pub opens: u64,
-    /// Opens whose reconnect the server refused.
+    /// Opens that the server refused to reconnect.
     pub refused: u64,
     /// Requests without a response that were sent again.
     pub sent_again: u64,
-    /// Those of them that turned out to have been carried out.
+    /// Of these, requests that the server had already executed.
     pub done_before: u64,
     /// The longest time from a loss until an operation succeeded, ns.
     pub outage_ns: u64,
@@ -92,7 +93,7 @@ pub struct Reconnects {
 impl Durable {
     /// Whether the server gives a file back to another connection.
     pub(super) fn is_durable(&self, open: &Open) -> bool {
-        // What is broken down to less is closed with its connection (MS-SMB2 3.3.4.6, 3.3.4.7, 3.3.7.1).
+        // With fewer rights the server closes the open with its connection (MS-SMB2 3.3.4.6, 3.3.4.7, 3.3.7.1).
         let held = match open.lease {
             Some(lease) => lease.state & create::LEASE_HANDLE != 0,
             None => open.oplock == create::OPLOCK_BATCH,
@@ -111,12 +112,12 @@ impl Durable {
         }
     }
 
-    /// How often that was so.
+    /// Number of such opens.
     pub(super) fn times_left_behind(&self, path: &str) -> u64 {
         self.left_behind.get(path).copied().unwrap_or(0)
     }
 
-    /// Keeps how a file was opened whose open ended.
+    /// Stores the parameters of a completed open.
     pub(super) fn learn(&mut self, job: &mut Job, files: &Files) {
         if let Kind::Open { reopening, opened: Some((key, _)), .. } = &mut job.kind
             && let (Some(reopening), Some(open)) = (reopening.take(), files.get(*key))
@@ -126,7 +127,7 @@ impl Durable {
         }
     }
 
-    /// A message is over. What it closed is not opened again.
+    /// Handles the end of a message: a file that it closed is not reconnected.
     pub(super) fn ended(&mut self, outgoing: &Outgoing) {
         if let Some(file) = closed(outgoing) {
             self.opens.remove(&file);
@@ -154,7 +155,7 @@ impl Durable {
     }
 }
 
-/// The file that a message closes, if the message does nothing else.
+/// The file that a message closes, if the message contains only a CLOSE.
 pub(super) fn closed(outgoing: &Outgoing) -> Option<FileId> {
     let [member] = outgoing.members[..] else { return None };
     let bytes = outgoing.bytes.get(close::FILE_ID..)?.first_chunk();
@@ -162,7 +163,7 @@ pub(super) fn closed(outgoing: &Outgoing) -> Option<FileId> {
 }
 
 impl Reconnects {
-    /// Adds those of another client.
+    /// Adds the counts of another client.
     pub(super) fn add(&mut self, other: &Self) {
         self.granted += other.granted;
         self.sessions += other.sessions;
@@ -173,7 +174,7 @@ impl Reconnects {
         self.outage_ns = self.outage_ns.max(other.outage_ns);
     }
 
-    /// What there is to say of them, in words.
+    /// The counts as facts for the report.
     #[must_use]
     pub fn facts(&self) -> Vec<String> {
         let Self { granted, sessions, opens, refused, sent_again, done_before, outage_ns } = *self;

@@ -6,11 +6,11 @@ use plimsoll_wire::smb2::{FileId, create};
 /// An open file.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Open {
-    /// The server's name for it.
+    /// The file ID.
     pub(super) id: FileId,
-    /// The oplock that it has.
+    /// The granted oplock.
     pub(super) oplock: u8,
-    /// The lease that it was opened with, and what may still be cached.
+    /// The lease of the open, and its current rights.
     pub(super) lease: Option<create::Lease>,
     /// It was opened for reading.
     pub(super) readable: bool,
@@ -21,8 +21,8 @@ pub(super) struct Open {
 }
 
 impl Open {
-    /// LockSequenceIndex and LockSequenceNumber of the next lock or unlock, so that the server knows one that comes twice: it keeps
-    /// the last number of each of 64 indexes, and takes the same again for a repetition.
+    /// LockSequenceIndex and LockSequenceNumber of the next lock or unlock, by which the server recognises a repetition. It stores the last
+    /// number of each of 64 indexes.
     ///
     /// Spec: MS-SMB2 2.2.26, 3.3.5.14
     pub(super) fn next_lock(&mut self) -> u32 {
@@ -41,7 +41,7 @@ impl Files {
         self.iter_mut().filter_map(|open| open.lease).find(|held| held.key == key)
     }
 
-    /// What may be cached under a lease, of all opens that have it.
+    /// Sets the current rights of a lease, for all opens with this lease.
     pub(super) fn set_lease(&mut self, lease: create::Lease) {
         let leases = self.iter_mut().filter_map(|open| open.lease.as_mut());
         leases.filter(|held| held.key == lease.key).for_each(|held| held.state = lease.state);

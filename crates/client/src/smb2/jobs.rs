@@ -1,4 +1,4 @@
-//! Operations on their way: how far each is.
+//! Operations in progress.
 
 use std::sync::Arc;
 
@@ -11,20 +11,20 @@ use super::durable::Reopening;
 use crate::content::Content;
 use crate::operation::{Access, Cause, Failure, FileKey, Reply, Tag, Ticket};
 
-/// An operation, as the client numbers it while it is on its way.
+/// Number of an operation while it is in progress.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) struct JobId(u32);
 
 impl JobId {
-    /// Of requests that belong to no operation (agreeing to a break, closing what a failed operation left open).
+    /// For requests without an operation (acknowledging a break, closing a file after a failed operation).
     pub(super) const NONE: JobId = JobId(u32::MAX);
 }
 
-/// An operation on its way.
+/// An operation in progress.
 #[derive(Debug)]
 pub(super) struct Job {
     pub(super) tag: Tag,
-    /// When the next request is due, ns: the first one when the schedule says, each further one when the answer came that
+    /// Due time of the next request, ns: for the first request the scheduled time; for each further request the time of the response that
     /// it waited for. `None` without a schedule.
     pub(super) intended: Option<i64>,
     pub(super) path: Symbol,
@@ -41,7 +41,7 @@ pub(super) struct Job {
     pub(super) failure: Option<Failure>,
 }
 
-/// What an operation does, and how far it is.
+/// The kind of an operation, and its state.
 #[derive(Debug)]
 pub(super) enum Kind {
     /// Logging on.
@@ -50,21 +50,21 @@ pub(super) enum Kind {
     Leave,
     /// Binding another connection to the session.
     Bind,
-    /// One message, whose answers say no more than that it was done.
+    /// One message whose responses contain no further data.
     Plain,
-    /// Opening a file again whose connection was lost.
+    /// Reconnects a file after a lost connection.
     Reopen { file: FileId },
     /// Logging on once more.
     LogOn,
-    /// Leaving a share that was connected besides: whatever the server says, it is not used any more.
+    /// Disconnects a secondary share; its end does not depend on the server's response.
     LeaveShare,
-    /// Logging off again, in the same way.
+    /// Logs a secondary session off, in the same way.
     LogOff,
-    /// Opening a file; it was opened where there is a key.
+    /// Opens a file; a key is present after success.
     Open {
         lease: Option<[u8; 16]>,
         readable: bool,
-        /// Path and access of a file that is to be kept under its lease.
+        /// Path and access of a file that is to stay open under its lease.
         keeps: Option<(Box<str>, Access)>,
         /// How it is opened again, of a file that is to have a durable handle.
         reopening: Option<Box<Reopening>>,
@@ -88,7 +88,7 @@ pub(super) enum Kind {
     Copy { copy: Copying },
 }
 
-/// Data that is moved in one or more requests.
+/// A transfer of file data in one or more requests.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Transfer {
     pub(super) file: FileId,
@@ -98,7 +98,7 @@ pub(super) struct Transfer {
     pub(super) next: u64,
     /// Where the last one ends.
     pub(super) end: u64,
-    /// Nothing was asked for yet: then even a transfer of nothing asks once.
+    /// No request was sent yet: even a transfer of 0 bytes sends one.
     pub(super) fresh: bool,
     /// Bytes that were moved.
     pub(super) moved: u32,
@@ -130,7 +130,7 @@ impl Transfer {
         (offset, length)
     }
 
-    /// Asks for no more.
+    /// Sends no further requests.
     pub(super) fn stop(&mut self) {
         self.next = self.end;
         self.fresh = false;
@@ -151,12 +151,12 @@ pub(super) enum Directory {
 }
 
 impl Directory {
-    /// It has served.
+    /// The handle was used for the last time.
     pub(super) fn used(&mut self) {
         *self = self.file().map_or(Directory::Closed, Directory::Used);
     }
 
-    /// The handle, while it is there to be closed.
+    /// The handle, until it is closed.
     pub(super) fn file(self) -> Option<FileId> {
         match self {
             Directory::Open(file) | Directory::Used(file) => Some(file),
@@ -175,7 +175,7 @@ pub(super) struct Copying {
     pub(super) to: FileId,
     pub(super) to_file: Option<FileIdentity>,
     pub(super) to_readable: bool,
-    /// Of the file copied from, once it is known.
+    /// Resume key of the source file, once known.
     pub(super) resume_key: Option<[u8; 24]>,
     pub(super) done: u64,
     pub(super) length: u64,
@@ -236,7 +236,7 @@ impl Job {
     }
 }
 
-/// Every request was answered with success, and one of them without what was asked for.
+/// All responses were successful, but the expected result is missing.
 const UNFINISHED: Failure =
     Failure { procedure: None, status: None, outcome: Outcome::Failed, cause: Cause::Malformed };
 
@@ -261,7 +261,7 @@ impl Jobs {
             return JobId(place);
         }
         self.places.push(Some(job));
-        // Callers have as many operations on their way as they have slots: far fewer than 4 billion.
+        // The number of operations in progress is limited by the slots of the engine, far below 4 billion.
         JobId((self.places.len() - 1) as u32)
     }
 
@@ -290,7 +290,7 @@ impl Jobs {
         Some(JobId(place as u32))
     }
 
-    /// Takes all of them, in no order.
+    /// Removes and returns all jobs, in any order.
     pub(super) fn drain(&mut self) -> Vec<Job> {
         self.free.clear();
         std::mem::take(&mut self.places).into_iter().flatten().collect()

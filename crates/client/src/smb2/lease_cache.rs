@@ -1,5 +1,5 @@
-//! What the client keeps under leases, as the clients do that people work with: a file that is closed stays open for a while,
-//! its size is known, and what was read of it is not read again. Requests that this makes unnecessary are counted.
+//! Facts that the client caches under leases, as real clients do: a closed file stays open for some time, its size is known, and data are
+//! not read twice. Requests avoided are counted.
 //!
 //! Bytes themselves are not kept: a read whose data are wanted is sent. Writes go to the server at once. Nothing is kept of
 //! directories, and nothing while another share or session than the primary one is in use.
@@ -14,38 +14,38 @@ use super::files::Files;
 use super::jobs::{Job, Kind};
 use crate::operation::{Access, Caching, Disposition, FileKey, Operation, Reply};
 
-/// So long a file stays open that nobody uses, ns.
+/// Time for which an unused file stays open, ns.
 const LATE_NS: i64 = 10_000_000_000;
-/// So many files stay open that nobody uses, at most.
+/// Maximum number of unused files that stay open.
 const MOST: usize = 1_000;
-/// Pieces of a file that are known apart, at most; what is read beyond that will be read again.
+/// Maximum number of separate known ranges per file; the client reads other ranges again.
 const PIECES: usize = 64;
-/// What must have been granted for a file to be kept.
+/// Rights that a lease needs for caching.
 const NEEDED: u32 = create::LEASE_READ | create::LEASE_HANDLE;
 
-/// The files that are kept.
+/// The cached files.
 #[derive(Debug, Default)]
 pub(super) struct LeaseCache {
     files: HashMap<FileId, File>,
     /// The file of a path.
     paths: HashMap<Box<str>, FileId>,
-    /// Since when nobody uses a file, of those that nobody uses.
+    /// Unused files by the time since which they are unused.
     idle: BTreeSet<(i64, FileId)>,
     /// Requests that were not sent.
     avoided: u64,
 }
 
-/// A file that is kept.
+/// A cached file.
 #[derive(Debug)]
 struct File {
     key: FileKey,
     path: Box<str>,
     access: Access,
-    /// Since when nobody uses it.
+    /// Time since which it is unused.
     idle_since: Option<i64>,
     /// Its size; `None` where that is not known any more.
     size: Option<u64>,
-    /// What was read or written, from and until before; no two touch each other.
+    /// Ranges that were read or written (start, end); they neither overlap nor touch.
     pieces: Vec<(u64, u64)>,
 }
 
@@ -76,14 +76,14 @@ impl LeaseCache {
         self.avoided
     }
 
-    /// Forgets everything: the connection is gone.
+    /// Drops everything, because the connection is lost.
     pub(super) fn clear(&mut self) {
         *self = Self { avoided: self.avoided, ..Self::default() };
     }
 }
 
 impl File {
-    /// Whether all of it was read or written before, as far as there is something.
+    /// Whether the whole range, up to the end of the file, was read or written before.
     fn has(&self, from: u64, length: u32) -> Option<u32> {
         let until = from.saturating_add(length.into()).min(self.size?);
         let bytes = u32::try_from(until.saturating_sub(from)).unwrap_or(length);
@@ -119,7 +119,7 @@ impl LeaseCache {
             Operation::Open { path, access, disposition, caching: Caching::LeaseCached } => {
                 (self.opened_again(path, access, disposition, open)?, 2)
             }
-            // It is closed later, or the next CREATE makes its CLOSE unnecessary.
+            // Its CLOSE is sent later, or becomes unnecessary through the next open.
             Operation::Close { file } => (self.closed_late(file, open, now)?, 0),
             Operation::GetattrOpen { file } => {
                 let id = self.vouched(open, file, create::LEASE_READ)?;
@@ -142,7 +142,7 @@ impl LeaseCache {
         Some(reply)
     }
 
-    /// A file that is kept, as long as its lease has all of `rights`.
+    /// A cached file, if its lease has all of `rights`.
     fn vouched(&self, open: &Files, file: FileKey, rights: u32) -> Option<FileId> {
         let open = open.get(file)?;
         let held = open.lease.is_some_and(|lease| lease.state & rights == rights);
@@ -171,8 +171,7 @@ impl LeaseCache {
         Some(Reply::Nothing)
     }
 
-    /// Takes out what stands in the way of an operation that is about to be sent, and what nobody has used for long. Returns what is
-    /// to be closed.
+    /// Removes files that conflict with the next operation, and files that are unused for too long. Returns the files to close.
     pub(super) fn clear_the_way(&mut self, operation: &Operation<'_>, open: &mut Files, now: i64) -> Vec<FileId> {
         let mut closing = Vec::new();
         if self.files.is_empty() {
@@ -182,7 +181,7 @@ impl LeaseCache {
             let Some((id, file)) = self.of(path) else { continue };
             match file.idle_since {
                 Some(_) => closing.extend(self.evict(id, open)),
-                // Whoever uses it asks again.
+                // The file is in use: its user sends requests again.
                 None => self.forget(id),
             }
         }
@@ -206,15 +205,15 @@ impl LeaseCache {
         closing
     }
 
-    /// Takes a file out that nobody uses; it is to be closed.
+    /// Removes an unused file, which must then be closed.
     fn evict(&mut self, id: FileId, open: &mut Files) -> Option<FileId> {
         let file = self.remove(id)?;
         open.remove(file.key);
         Some(id)
     }
 
-    /// A lease was taken back: somebody else wants the file, and who does not use it closes it. Returns what is to be closed.
-    /// `in_secondary_context`: while another session is in use it cannot be closed; it is not opened again either, and closed in its time.
+    /// Handles a lease break: unused files are closed. Returns the files to close. `in_secondary_context`: while another session is in use,
+    /// the file cannot be closed; it is not reused, and closed later.
     pub(super) fn broken(&mut self, key: [u8; 16], open: &mut Files, in_secondary_context: bool) -> Option<FileId> {
         let broken = open.iter_mut().find(|open| open.lease.is_some_and(|lease| lease.key == key))?;
         let (id, state) = (broken.id, broken.lease?.state);
@@ -226,7 +225,7 @@ impl LeaseCache {
         if closes { self.evict(id, open) } else { None }
     }
 
-    /// Keeps what an operation told that ended.
+    /// Caches the results of a completed operation.
     pub(super) fn learn(&mut self, job: &Job, open: &Files) {
         match &job.kind {
             Kind::Open { keeps: Some((path, access)), opened: Some((key, size)), .. } if job.failure.is_none() => {
@@ -261,7 +260,7 @@ fn attributes(file: &File) -> Option<Reply> {
     Some(Reply::Attributes { size: file.size?, directory: false })
 }
 
-/// The paths whose files an operation changes, or opens for other than what they are open for.
+/// The paths whose files an operation changes, or opens in a way that conflicts with the cached open.
 fn changed<'a>(operation: &Operation<'a>) -> [Option<&'a str>; 2] {
     match *operation {
         Operation::Open { path, .. }

@@ -1,4 +1,4 @@
-//! A logon on its way: its tokens, and the keys that it ends with.
+//! A logon in progress: its tokens, and the resulting keys.
 //!
 //! Spec: MS-SMB2 3.2.5.3
 
@@ -14,16 +14,16 @@ use super::negotiated_security::NegotiatedSecurity;
 use super::options::Dialect;
 use crate::operation::Cause;
 
-/// What is remembered while logging on.
+/// State of a logon.
 pub(super) struct Logon {
     auth: Box<dyn Auth>,
     pub(super) preauth: Preauth,
-    /// What the server agreed to seal with.
+    /// The negotiated cipher.
     pub(super) cipher: Option<Cipher>,
     pub(super) algorithm: SigningAlgorithm,
     /// Client or server demand signatures.
     pub(super) signs: bool,
-    /// What the server said in its NEGOTIATE, to be confirmed under signature.
+    /// The values of the server's NEGOTIATE response, for VALIDATE_NEGOTIATE_INFO.
     pub(super) said: fsctl::Validated,
     /// SessionFlags.
     pub(super) flags: u16,
@@ -45,7 +45,7 @@ impl std::fmt::Debug for Logon {
 }
 
 impl Logon {
-    /// A logon on a connection that has said nothing yet.
+    /// A logon on a new connection.
     pub(super) fn new(auth: Box<dyn Auth>, signs: bool) -> Self {
         Self {
             auth,
@@ -59,7 +59,7 @@ impl Logon {
         }
     }
 
-    /// Another logon on a connection whose NEGOTIATE is over.
+    /// Another logon on a connection after NEGOTIATE.
     pub(super) fn again(auth: Box<dyn Auth>, agreed: &NegotiatedSecurity) -> Self {
         let NegotiatedSecurity { preauth, cipher, algorithm, signs, .. } = *agreed;
         Self { auth, preauth, cipher, algorithm, signs, said: NOTHING_SAID, flags: 0, rounds: 0 }
@@ -98,7 +98,7 @@ impl Session {
         Some(keys)
     }
 
-    /// Makes the seal, on a lane of nonces of its own.
+    /// Creates the sealer and opener, with a separate range of nonces.
     pub(super) fn take_seal(&mut self, keys: &SessionKeys, cipher: Option<Cipher>, lane: u32) -> Option<()> {
         if let (Some(cipher), Some(send), Some(receive)) = (cipher, &keys.client_to_server, &keys.server_to_client) {
             let (sealer, opener) = (Sealer::new(cipher, send, self.id)?, Opener::new(cipher, receive, self.id)?);

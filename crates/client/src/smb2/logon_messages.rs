@@ -1,4 +1,4 @@
-//! Logging on and off: NEGOTIATE, SESSION_SETUP, TREE_CONNECT, and the way back.
+//! Logon and logoff: NEGOTIATE, SESSION_SETUP, TREE_CONNECT, TREE_DISCONNECT, LOGOFF.
 //!
 //! Spec: MS-SMB2 3.2.4.2, 3.2.5.2, 3.2.5.3, 3.2.5.5
 
@@ -65,7 +65,7 @@ impl SmbClient {
         }
     }
 
-    /// What the client can do. Before dialect 3.0 there was nothing to say.
+    /// Capabilities of the client. Dialects before 3.0 have none.
     pub(super) fn capabilities(&self) -> u32 {
         if *self.options.dialects.end() < Dialect::V300 {
             return 0;
@@ -232,7 +232,7 @@ impl SmbClient {
         self.connect_share(job, at, out)
     }
 
-    /// The server said yes: its proof is looked at, and keys are made.
+    /// Handles a successful logon: verifies the server's proof, and derives keys.
     pub(super) fn take_session(
         &mut self,
         reply: &Reply<'_>,
@@ -270,7 +270,7 @@ impl SmbClient {
         self.outgoing.clear();
         let call = tree_connect::TreeConnect { path: &path };
         self.outgoing.add(RequestKind::TreeConnect, &call).map_err(|_| Cause::Unsupported)?;
-        // Dialect 3.1.1 signs this one even where nothing else is signed.
+        // Dialect 3.1.1 signs this request even if it signs no others.
         let signed = self.connection.limits.dialect == Dialect::V311;
         self.launch(job, if signed { Protection::Signed } else { Protection::Usual }, at, out);
         Ok(())
@@ -314,7 +314,7 @@ impl SmbClient {
             anonymous: logon.flags & session_setup::SESSION_IS_NULL != 0
                 || !guest && self.account().is_some_and(|account| account.credentials.is_anonymous()),
         };
-        // The first client to log on tells; all have the same options and the same server.
+        // The values of the first client are enough, because all have the same options and server.
         let _ = self.options.negotiated.set(negotiated);
         self.state = State::Ready;
         self.finish(job, at, events);
@@ -328,7 +328,7 @@ impl SmbClient {
         }
     }
 
-    /// An answer on the way back.
+    /// Handles a response during the logoff.
     pub(super) fn left(&mut self, call: &Call<RequestContext>, at: i64, out: &mut Outbox, events: &mut dyn Events) {
         let job = call.what.job;
         if call.what.step == RequestKind::TreeDisconnect {

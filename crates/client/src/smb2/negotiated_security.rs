@@ -1,10 +1,10 @@
-//! What NEGOTIATE leaves for every logon of its connection.
+//! The results of NEGOTIATE that each logon of the connection needs.
 
 use super::connection::preauth::Preauth;
 use super::connection::sealing::Cipher;
 use super::connection::signing::SigningAlgorithm;
 
-/// What client and server agreed on before anybody logged on.
+/// The results of NEGOTIATE, before any logon.
 #[derive(Clone, Debug)]
 pub(super) struct NegotiatedSecurity {
     pub(super) preauth: Preauth,

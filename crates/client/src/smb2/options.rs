@@ -1,4 +1,4 @@
-//! What a client is asked to do, and what it found it could do.
+//! Options of the clients, and the negotiated values.
 
 use std::ops::RangeInclusive;
 use std::sync::{Mutex, OnceLock};
@@ -72,14 +72,14 @@ pub enum Wish {
     Demanded,
 }
 
-/// What all clients of a run have in common.
+/// Common options of all clients of a run.
 #[derive(Debug)]
 pub struct SmbOptions {
-    /// The server, as the user named it: a part of the share's path.
+    /// The server's name as the user gave it; a part of the share's path.
     pub server: String,
     /// The share's name.
     pub share: String,
-    /// Who logs on: at least one. A client has one of them ([`super::SmbClient::with_account`]).
+    /// Accounts for logons, at least one. Each client uses one of them ([`super::SmbClient::with_account`]).
     pub accounts: Vec<Account>,
     /// Dialects to offer; one alone is forced.
     pub dialects: RangeInclusive<Dialect>,
@@ -91,18 +91,18 @@ pub struct SmbOptions {
     pub ciphers: Vec<Cipher>,
     /// Signatures to offer in 3.1.1, the best first.
     pub signing_algorithms: Vec<SigningAlgorithm>,
-    /// Credits that each connection tries to hold: requests of up to 64 KiB that can be on their way at once. At least 1.
+    /// Target number of credits of each connection: outstanding requests of up to 64 KiB. At least 1.
     pub credits: u16,
-    /// What the first client that logged on agreed with the server.
+    /// The values negotiated by the first client.
     pub negotiated: OnceLock<Negotiated>,
-    /// What became of open files whose connections were lost: a client adds its own at its end.
+    /// Counts of recovered files of clients that have ended; each client adds its own at its end.
     pub reconnects: Mutex<Reconnects>,
-    /// What the server let clients cache that are gone: a client adds its own at its end.
+    /// Guarantees seen by clients that have ended; each client adds its own at its end.
     pub guarantees: Mutex<Guarantees>,
 }
 
 impl SmbOptions {
-    /// As Windows and Samba clients do: every dialect, the safest and quickest of everything first, and nothing demanded.
+    /// The options of Windows and Samba clients: all dialects, the best algorithms first, no requirements.
     #[must_use]
     pub fn new(server: &str, share: &str, credentials: Credentials) -> Self {
         Self {
@@ -126,7 +126,7 @@ impl SmbOptions {
     }
 }
 
-/// What client and server agreed on.
+/// The values negotiated between client and server.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Negotiated {
     /// The dialect.
@@ -135,12 +135,12 @@ pub struct Negotiated {
     pub signing: Option<SigningAlgorithm>,
     /// How everything is encrypted; `None` where it is not.
     pub encryption: Option<Cipher>,
-    /// The longest read that the server takes, bytes.
+    /// Maximum size of a read, bytes.
     pub max_read: u32,
-    /// The longest write that the server takes, bytes.
+    /// Maximum size of a write, bytes.
     pub max_write: u32,
-    /// The server made a guest of the user.
+    /// The server logged the user on as a guest.
     pub guest: bool,
-    /// Nobody in particular is logged on.
+    /// The logon is anonymous.
     pub anonymous: bool,
 }

@@ -1,4 +1,4 @@
-//! What an answer means for its job: how it ended, or what comes next.
+//! The effect of a response on its job: its end, or its next message.
 
 use plimsoll_model::Outcome;
 use plimsoll_wire::smb2::query_directory::{Class, Entries};
@@ -65,7 +65,7 @@ impl SmbClient {
         Ok(())
     }
 
-    /// Nothing of a job is on its way: it ends, or goes on.
+    /// No request of a job is outstanding: ends the job, or continues it.
     fn settle(&mut self, id: JobId, at: i64, out: &mut Outbox, events: &mut dyn Events) {
         let Some(job) = self.jobs.get(id) else { return };
         if let Kind::Read { transfer, .. } | Kind::Write { transfer, .. } = &mut job.kind {
@@ -85,7 +85,7 @@ impl SmbClient {
         }
     }
 
-    /// The same where nothing can be sent at the moment.
+    /// The same while nothing can be sent.
     pub(super) fn settle_without_sending(&mut self, id: JobId, at: i64, events: &mut dyn Events) {
         let Some(job) = self.jobs.get(id).filter(|job| job.pending == 0) else { return };
         let open = match job.kind {
@@ -107,10 +107,10 @@ impl SmbClient {
 }
 
 impl Job {
-    /// The server said no.
+    /// Handles a refusal.
     fn refused(&mut self, call: &Call<RequestContext>, status: u32) {
         let outcome = match outcome(status) {
-            // A warning in place of an answer: what was asked for was not done.
+            // A warning in place of a result: the request was not executed.
             Outcome::Succeeded => Outcome::Refused,
             outcome => outcome,
         };
@@ -121,7 +121,7 @@ impl Job {
         self.fail(Failure { procedure, status: Some(status), outcome, cause: Cause::Status });
     }
 
-    /// The server did what it was asked.
+    /// Handles success.
     fn take(
         &mut self,
         call: &Call<RequestContext>,

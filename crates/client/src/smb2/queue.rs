@@ -26,7 +26,7 @@ impl SmbClient {
         }
     }
 
-    /// Sends what waits, as far as there are credits for it.
+    /// Sends waiting messages, as far as credits allow.
     pub(in crate::smb2) fn pump(&mut self, now: i64, out: &mut Outbox, events: &mut dyn Events) {
         while self.resumption.is_none()
             && let Some(Waiting { job, outgoing, since, again }) = self.waiting.front()
@@ -55,8 +55,8 @@ impl SmbClient {
         }
     }
 
-    /// The first that waits needs more credits than there will be: asks once for more with an ECHO, and then fails it.
-    /// Returns whether it is gone.
+    /// The first waiting message needs more credits than the connection will get: requests more once with an ECHO, and then fails the
+    /// message. Returns whether the message was removed.
     fn probe_or_fail_first(&mut self, job: JobId, now: i64, out: &mut Outbox, events: &mut dyn Events) -> bool {
         if !self.credit_probe_sent && self.credits().0 > 0 {
             self.credit_probe_sent = true;
@@ -89,13 +89,13 @@ impl SmbClient {
         }
     }
 
-    /// Sends the message that was built, whether there are credits or not. Returns the place of its first header in the outbox.
+    /// Sends the message that was built, without checking credits. Returns the position of its first header in the outbox.
     pub(super) fn launch(&mut self, job: JobId, protection: Protection, now: i64, out: &mut Outbox) -> usize {
         let channel = self.choose_channel(protection);
         self.launch_on(channel, job, protection, now, out)
     }
 
-    /// Sends a message that had gone out before once more.
+    /// Sends a message again that was sent before.
     fn launch_again(&mut self, job: JobId, since: i64, again: Again, now: i64, out: &mut Outbox) {
         if let Some(found) = self.jobs.get(job) {
             found.pending = found.pending.saturating_sub(again.left);
@@ -140,7 +140,7 @@ impl SmbClient {
         channels.choose(&self.connection, self.outgoing.charge())
     }
 
-    /// Credits for a message: those of the connection that has most, where it may choose.
+    /// Credits for a message: if it may choose, those of the connection with the most credits.
     pub(super) fn room_for(&self, outgoing: &Outgoing) -> u32 {
         match &self.channels {
             Some(_) if !is_of_the_session(outgoing) => self.credits().0,
@@ -148,7 +148,7 @@ impl SmbClient {
         }
     }
 
-    /// Credits of the connection that has most, and the most that one may have: what a message can be made for.
+    /// Credits of the connection with the most credits, and the maximum of a connection: the largest possible message.
     pub(super) fn credits(&self) -> (u32, u32) {
         let first = &self.connection.credits;
         let alone = (first.available(), first.window());
@@ -160,7 +160,7 @@ impl SmbClient {
         })
     }
 
-    /// Nothing is on its way that could bring credits.
+    /// No outstanding request can bring credits.
     fn is_idle(&self) -> bool {
         self.connections().all(Connection::is_idle)
     }
@@ -168,7 +168,7 @@ impl SmbClient {
     /// Closes a file of which no operation needs to know.
     pub(super) fn close(&mut self, file: FileId, now: i64, out: &mut Outbox) {
         self.outgoing.clear();
-        // It has no variable part that could be too long.
+        // A CLOSE has no variable part that could be too long.
         if self.outgoing.add(RequestKind::Close, &close::Close { file, attributes: false }).is_ok() {
             self.submit(JobId::NONE, now, out);
         }

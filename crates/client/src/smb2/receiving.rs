@@ -1,4 +1,4 @@
-//! What an answer is to the client.
+//! Handles received messages.
 //!
 //! Spec: MS-SMB2 3.2.5.1
 
@@ -42,7 +42,7 @@ impl SmbClient {
         };
         match taken {
             Ok(()) => self.pump(message.last, out, events),
-            // A connection that is not bound yet has nothing of the session.
+            // A connection that is not bound yet has no state of the session.
             Err(cause) if self.fail_binding(channel, cause, message.last, events) => {}
             Err(cause) => self.give_up(message.last, cause, events),
         }
@@ -57,7 +57,7 @@ impl SmbClient {
         events: &mut dyn Events,
     ) -> Result<(), Cause> {
         thread_local! {
-            /// One for all clients of a thread, so that none holds memory for the longest message it ever had.
+            /// One buffer for all clients of a thread, so that not every client keeps memory for its longest message.
             static OPENED: RefCell<Vec<u8>> = const { RefCell::new(Vec::new()) };
         }
         let mut buffer = OPENED.take();
@@ -143,7 +143,7 @@ impl SmbClient {
     }
 }
 
-/// What a status makes of a request. MORE_PROCESSING_REQUIRED is a step of a logon that goes on.
+/// The outcome of a status. MORE_PROCESSING_REQUIRED is a step of a logon.
 pub(super) fn outcome(status: u32) -> Outcome {
     match status {
         status::STATUS_CANCELLED => Outcome::Cancelled,

@@ -1,5 +1,4 @@
-//! Messages of a session that was lost, as the session sends them that takes over: with the new handles of their files, and
-//! directories opened again.
+//! Changes the messages of a lost session for the session that takes over: new file IDs, and directories opened again.
 
 use std::collections::HashMap;
 
@@ -17,7 +16,7 @@ use super::waiting::Waiting;
 use crate::client::Events;
 
 impl SmbClient {
-    /// Files have other handles: `moved` says which.
+    /// Replaces file IDs; `moved` has the new ones.
     pub(super) fn rename_files(&mut self, moved: &HashMap<FileId, FileId>, at: i64, events: &mut dyn Events) {
         let rename = |file: &mut FileId| *file = moved.get(file).copied().unwrap_or(*file);
         self.files.iter_mut().for_each(|open| rename(&mut open.id));
@@ -77,7 +76,7 @@ impl SmbClient {
         self.settle_without_sending(waiting.job, at, events);
     }
 
-    /// What the server knew of a directory or a copy went with the connection.
+    /// The server has lost the state of a directory listing or a copy with the connection.
     fn begin_anew(&mut self, job: &super::jobs::JobId, outgoing: &mut Outgoing) {
         let Some(job) = self.jobs.get(*job) else { return };
         match &mut job.kind {
@@ -91,12 +90,12 @@ impl SmbClient {
             }
             Kind::Copy { copy } if copy.resume_key.is_some() => {
                 copy.resume_key = None;
-                // The next message says again which file it is about.
+                // The next message names the file again.
                 job.file = None;
                 let control = fsctl::Control::RequestResumeKey;
                 let call = ioctl::Ioctl { file: copy.from, control, max_output: RESUME_KEY_OUTPUT };
                 outgoing.clear();
-                // It has no variable part that could be too long.
+                // This request has no variable part that could be too long.
                 let built = outgoing.add(RequestKind::ResumeKey, &call);
                 debug_assert!(built.is_ok());
             }
@@ -117,7 +116,7 @@ fn rename_in(outgoing: &mut Outgoing, moved: &HashMap<FileId, FileId>) {
     }
 }
 
-/// Where a request has the handle of its file; `None` where it has none.
+/// Offset of the file ID in a request; `None` if the request has none.
 fn file_at(command: Command) -> Option<usize> {
     Some(match command {
         Command::Close => close::FILE_ID,

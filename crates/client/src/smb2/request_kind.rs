@@ -1,4 +1,4 @@
-//! What a request is for, and what it is called in tables.
+//! The kind of a request, and its name in tables.
 
 use std::sync::LazyLock;
 
@@ -7,10 +7,10 @@ use plimsoll_wire::smb2::Command;
 use plimsoll_wire::smb2::ioctl::fsctl;
 use plimsoll_wire::smb2::query_directory::Class;
 
-/// What is asked of each entry of a directory: as Windows does.
+/// Information class of directory listings, as Windows uses it.
 pub(super) const ENTRIES: Class = Class::IdBothDirectory;
 
-/// What a request is for: how its answer is read, and what becomes of it.
+/// The kind of a request: it selects the parser and the handler of the response.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum RequestKind {
     /// Logging on and off.
@@ -21,15 +21,15 @@ pub(super) enum RequestKind {
     Bind,
     /// Connecting to the share.
     TreeConnect,
-    /// Whether somebody changed our NEGOTIATE (dialects before 3.1.1).
+    /// Checks whether the NEGOTIATE request was changed on its way (dialects before 3.1.1).
     Validate,
     /// Leaving the share.
     TreeDisconnect,
     /// Ending the session.
     Logoff,
-    /// Opens what the operation works on.
+    /// Opens the file of the operation.
     Open,
-    /// Opens what the rest of a compound works on.
+    /// Opens the file of the rest of a compound.
     Create,
     /// Closes.
     Close,
@@ -43,7 +43,7 @@ pub(super) enum RequestKind {
     Attributes,
     /// Asks for the size of the file system.
     Space,
-    /// Asks for attributes of a file that nobody reads.
+    /// Requests attributes of a file, and ignores them.
     Information,
     /// The same, of the file system.
     FileSystem,
@@ -59,13 +59,13 @@ pub(super) enum RequestKind {
     Dispose,
     /// A piece of a listing.
     List,
-    /// The names that match a pattern, as far as they fit into an answer.
+    /// Lists names that match a pattern, as many as fit into a response.
     Find,
     /// Waits for a change.
     Watch,
     /// Locks or unlocks.
     Lock,
-    /// A name of an open file for copying from it.
+    /// Gets a resume key of an open file, for a server-side copy.
     ResumeKey,
     /// Copies in the server.
     Copy,
@@ -77,7 +77,7 @@ pub(super) enum RequestKind {
     Snapshots,
     /// The server's addresses.
     Interfaces,
-    /// Asks for nothing.
+    /// An empty request.
     Echo,
     /// Takes a request back; has no answer.
     Cancel,
@@ -85,7 +85,7 @@ pub(super) enum RequestKind {
     BreakAcknowledgement,
 }
 
-/// How many steps there are.
+/// Number of kinds.
 const COUNT: usize = RequestKind::BreakAcknowledgement as usize + 1;
 
 impl RequestKind {

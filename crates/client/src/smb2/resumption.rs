@@ -1,4 +1,4 @@
-//! The connection is lost while files are open with durable handles: another session takes over what was open and outstanding.
+//! Takes over open files with durable handles and outstanding requests of a lost session.
 //!
 //! ```text
 //! suspend ── resume ── NEGOTIATE, SESSION_SETUP (PreviousSessionId), TREE_CONNECT ── CREATE (DH2C) per open file ── what was outstanding
@@ -24,7 +24,7 @@ use crate::client::Events;
 use crate::operation::{Cause, Done, Failure, Tag, Ticket};
 use crate::outbox::Outbox;
 
-/// How far a session is that takes over another one.
+/// State of a session that takes over another one.
 #[derive(Debug)]
 pub(super) struct Resumption {
     /// The session that was lost.
@@ -37,7 +37,7 @@ pub(super) struct Resumption {
     pending: u32,
     /// The new handles of files.
     pub(super) moved: HashMap<FileId, FileId>,
-    /// The first file that the server did not give back.
+    /// The first file that the server did not reconnect.
     failure: Option<Failure>,
 }
 
@@ -49,8 +49,8 @@ impl Resumption {
 }
 
 impl SmbClient {
-    /// The connection is gone. Whether another one can take over: every open file is durable, and everything on its way can be said
-    /// again.
+    /// Handles the loss of the connection. Returns whether another session can take over: all open files must be durable, and all
+    /// outstanding requests repeatable.
     pub(super) fn part(&mut self, at: i64, events: &mut dyn Events) -> bool {
         if self.resumption.is_some() {
             return self.part_again(events);
@@ -66,7 +66,7 @@ impl SmbClient {
             let delayed = std::mem::take(&mut channels.delayed);
             self.waiting.extend(delayed.into_iter().map(|(_, waiting)| waiting));
         }
-        // The longest first: that is what is looked at for what is overdue.
+        // Longest wait first, because the check for timeouts examines the first message.
         self.waiting.make_contiguous().sort_by_key(|waiting| waiting.since);
         self.count_loss();
         self.forget_channels(at, events);
@@ -82,7 +82,7 @@ impl SmbClient {
         let Some(durable) = &self.durable else { return false };
         let mut open = self.files.keys().filter_map(|key| self.files.get(key));
         let is_kept = |connection: &Connection, call: &Call<RequestContext>| {
-            // A connection that is being bound to the session has nothing of it.
+            // A connection that is being bound to the session has no requests of it.
             connection.is_binding || connection.kept.as_ref().is_some_and(|kept| kept.of(call.id).is_some())
         };
         let mut connections = self.connections();
@@ -90,7 +90,7 @@ impl SmbClient {
             && connections.all(|connection| connection.waiting().all(|call| is_kept(connection, call)))
     }
 
-    /// The connection of a resumption is gone, too.
+    /// Handles the loss of the connection during a resumption.
     fn part_again(&mut self, events: &mut dyn Events) -> bool {
         match self.state {
             State::Parted => true,
@@ -102,7 +102,7 @@ impl SmbClient {
         }
     }
 
-    /// The next connection begins anew.
+    /// The next connection starts the resumption again.
     fn interrupt(&mut self, events: &mut dyn Events) {
         for call in self.connection.take_all() {
             if call.sent.is_some() {
@@ -117,7 +117,7 @@ impl SmbClient {
         (self.logon, self.state) = (None, State::Parted);
     }
 
-    /// What was on its way on a connection waits for the next one.
+    /// Keeps the outstanding requests of a connection for the next one.
     fn keep_outstanding(&mut self, channel: u32, at: i64, events: &mut dyn Events) {
         let connection = self.on_mut(channel);
         let (calls, kept) = (connection.take_all(), connection.kept.as_mut().map(KeptMessages::take));
@@ -125,7 +125,7 @@ impl SmbClient {
             self.report_unanswered(channel, call, events);
         }
         for (first, kept) in kept.into_iter().flatten().rev() {
-            // Of a message that is kept a request is outstanding.
+            // At least one request of a stored message is outstanding.
             let call = calls.iter().find(|call| call.id >= first);
             let since = if call.is_some_and(|call| call.long_lived) { at } else { kept.since };
             self.keep(Kept { since, ..kept }, call.is_some_and(|call| call.sent.is_some()));
@@ -134,7 +134,7 @@ impl SmbClient {
 
     fn keep(&mut self, mut kept: Kept, was_sent: bool) {
         let is = |step| kept.outgoing.members.iter().all(|member| member.step == step);
-        // What a file that is opened again may cache is said then.
+        // Reconnecting a file returns its current rights.
         let is_over = is(RequestKind::Echo) || is(RequestKind::BreakAcknowledgement);
         if self.jobs.tag(kept.job).is_none() && (kept.job != JobId::NONE || is_over) {
             return;
@@ -149,12 +149,12 @@ impl SmbClient {
         self.waiting.push_front(Waiting::again(kept));
     }
 
-    /// The session's further connections have gone with it.
+    /// Drops the other connections of the session.
     fn forget_channels(&mut self, at: i64, events: &mut dyn Events) {
         let (dialect, credits) = (*self.options.dialects.start(), self.options.credits);
         let identity = self.connection.identity().clone();
         let Some(channels) = &mut self.channels else { return };
-        // Files remember how many connections were lost before (ChannelSequence), whatever the session.
+        // Files keep their ChannelSequence in the next session.
         (channels.keys, channels.bindings) = (None, 0);
         let mut binding = Vec::new();
         for (number, channel) in (1..).zip(&mut channels.others) {
@@ -173,7 +173,7 @@ impl SmbClient {
         }
     }
 
-    /// Goes on over another connection.
+    /// Continues on another connection.
     pub(super) fn rejoin(
         &mut self,
         local: Endpoint,
@@ -200,7 +200,7 @@ impl SmbClient {
     pub(super) fn before_operations(&mut self, job: JobId, at: i64, out: &mut Outbox, events: &mut dyn Events) {
         let Some(mut resumption) = self.resumption.take() else { return self.ready(job, at, events) };
         resumption.left = self.files.keys().filter_map(|key| self.files.get(key)).map(|open| open.id).collect();
-        // What is to be closed must be open.
+        // A file must be open to be closed.
         resumption.left.extend(self.waiting.iter().filter_map(|waiting| closed(waiting.outgoing.as_deref()?)));
         self.resumption = Some(resumption);
         self.reopen_more(at, out, events);
@@ -249,7 +249,7 @@ impl SmbClient {
                 }
                 durable.counts.opens += u64::from(held.is_some());
             }
-            // What was to be closed may have been closed.
+            // The server may already have executed the CLOSE.
             (_, Some(durable)) if held.is_none() => durable.remove(file),
             (_, durable) => {
                 let refused = u64::from(!is_not_ready(reply.status()));
@@ -262,7 +262,7 @@ impl SmbClient {
         self.reopen_more(at, out, events);
     }
 
-    /// The server has said of every file whether it is open.
+    /// Handles the end of reconnecting: the server has answered for all files.
     fn all_reopened(&mut self, at: i64, out: &mut Outbox, events: &mut dyn Events) {
         let Some(resumption) = self.resumption.take() else { return };
         let Resumption { connect, moved, failure, previous, .. } = *resumption;
@@ -288,7 +288,7 @@ impl SmbClient {
     }
 }
 
-/// Whether a server that does not give a file back may do so later.
+/// Whether the server may reconnect the file later.
 fn is_not_ready(status: u32) -> bool {
     status == status::STATUS_FILE_NOT_AVAILABLE
 }

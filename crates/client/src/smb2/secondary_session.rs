@@ -1,4 +1,5 @@
-//! A share connected once more, a user logged on once more: for a while, beside those that stand.
+//! A second tree connection or session for some time, in addition to the primary one. Its user has the connection alone, because open files
+//! belong to the session in which they were opened.
 //!
 //! Who does that has the connection to himself: what is open belongs to the share and the session that it was opened in.
 //!
@@ -34,7 +35,7 @@ impl SmbClient {
         })
     }
 
-    /// An answer on the way.
+    /// Handles a response.
     pub(super) fn secondary_logged_on(
         &mut self,
         call: &Call<RequestContext>,
@@ -62,7 +63,7 @@ impl SmbClient {
         self.finish(id, at, events);
     }
 
-    /// What an answer means for the share and the session that are in use.
+    /// Handles the effect of a response on the share and session in use.
     pub(super) fn switch(&mut self, step: RequestKind, reply: &Reply<'_>, found: &Found<'_>) -> Result<(), Cause> {
         let (RequestKind::TreeConnect, Found::TreeConnected(share)) = (step, found) else { return Ok(()) };
         if share.flags & tree_connect::SHARE_ENCRYPTS != 0 {
@@ -70,7 +71,7 @@ impl SmbClient {
             self.connection.session.seal.as_ref().ok_or(Cause::NotOffered)?;
         }
         let tree = reply.header().tree_id().ok_or(Cause::Malformed)?;
-        // One that could not be given back is forgotten; the primary one is not.
+        // A failed secondary session is dropped, the primary one is kept.
         let session = &mut self.connection.session;
         session.before.get_or_insert(session.tree);
         session.tree = tree;

@@ -1,4 +1,4 @@
-//! VALIDATE_NEGOTIATE_INFO: before dialect 3.1.1, whether somebody changed our negotiation on its way.
+//! VALIDATE_NEGOTIATE_INFO: before dialect 3.1.1, detects changes to the negotiation on its way.
 //!
 //! Spec: MS-SMB2 3.2.5.5, 3.2.5.14.12
 
@@ -18,8 +18,8 @@ use crate::outbox::Outbox;
 const VALIDATED_LEN: u32 = 24;
 
 impl SmbClient {
-    /// Whether somebody could have talked us down to an older dialect: 3.1.1 is safe by its hash, and without a key
-    /// nothing can be proven.
+    /// Whether an attacker could have caused an older dialect. Dialect 3.1.1 is protected by its hash; without a key nothing can be
+    /// verified.
     pub(super) fn must_validate(&self) -> bool {
         let could_more = *self.options.dialects.end() >= Dialect::V300;
         could_more && self.connection.limits.dialect < Dialect::V311 && self.connection.session.signer.is_some()
@@ -77,7 +77,7 @@ impl SmbClient {
         self.before_ready(job, at, out, events)
     }
 
-    /// The answer came sealed, or signed: what is signed was verified.
+    /// Whether the response was encrypted, or signed; signatures were verified before.
     fn is_proven(&self, reply: &Reply<'_>) -> bool {
         self.connection.session.seals || reply.header().is_signed()
     }

@@ -8,18 +8,18 @@ use super::jobs::JobId;
 pub(super) struct Waiting {
     pub(super) job: JobId,
     pub(super) since: i64,
-    /// The message; `None` where the job makes it when its turn comes, as large as the credits are many.
+    /// The message; `None` if the job builds it later, as large as the credits then allow.
     pub(super) outgoing: Option<Box<Outgoing>>,
-    /// There where it had been sent before.
+    /// Present if the message was sent before.
     pub(super) again: Option<Again>,
 }
 
-/// What is known of a message that is sent once more.
+/// State of a message that is sent again.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Again {
     /// Requests in it that its job still counts as outstanding.
     pub(super) left: u32,
-    /// How often it had gone out.
+    /// Number of earlier transmissions.
     pub(super) times: u32,
 }
 

@@ -1,4 +1,4 @@
-//! The queue depth that all parts of a run have together: no sum of theirs, so it is made again from all requests.
+//! The common queue depth of all parts. It is not a sum of the parts' depths, so it is computed again from all requests.
 
 use std::cmp::Reverse;
 use std::collections::BinaryHeap;
@@ -8,12 +8,12 @@ use plimsoll_stats::QueueDepth;
 
 use super::part_recording::{Measured, PartRecording};
 
-/// What all parts had outstanding, in the order of the ends of the requests.
+/// The common queue depth, from the requests of all parts in the order of their ends.
 pub(super) fn common(parts: &[(&PartRecording, Measured)]) -> anyhow::Result<QueueDepth> {
     let mut depth = QueueDepth::default();
     let mut readers = Vec::new();
     for (part, measured) in parts {
-        // A part that measured no request has none.
+        // A part without requests has no queue depth.
         let any = measured.statistics.operations().next().is_some();
         readers.push(any.then(|| part.recording.spans(&measured.stage)).transpose()?);
     }

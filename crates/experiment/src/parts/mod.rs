@@ -1,4 +1,4 @@
-//! Parts of a run become the whole: one recording, one report, one verdict.
+//! Merges the parts of a run into one recording, one report and one verdict.
 //!
 //! Everything that a level is judged from is a sum: statistics and intervals of cells, tallies of clients, lags of workers. So the
 //! whole is put together from the parts and judged as one process would have judged it (docs/decisions/0034-parts.md).
@@ -29,8 +29,8 @@ use crate::run_spec::{RunSpec, VariantSpec};
 use crate::runner::findings_of;
 use crate::validity;
 
-/// Merges the parts of a run, whose clocks differed by so much after it, if that is known; `to` is where the whole is recorded, if it is.
-/// Other failures are in the findings.
+/// Merges the parts of a run. `clock_difference` is the difference of their clocks after the run, if known; `to` is the folder for the
+/// merged recording, if any. Other failures are reasons in the findings.
 ///
 /// # Errors
 /// Not one part can be used, or the whole cannot be recorded.
@@ -53,7 +53,7 @@ pub fn merge(
         let (measured, not_measured) = measured(&parts, level_spec, &mut names);
         let mut reasons = [reasons.clone(), not_measured].concat();
         if let Some(to) = to.take() {
-            // Parts that did not measure the first level have nothing to report, as a run.
+            // If no part measured the first level, there is no report, as for a run.
             anyhow::ensure!(!measured.is_empty(), "no part measured anything: {}", joined(&reasons));
             facts = facts_of(&measured);
             recording = whole.begin(to, &measured)?;
@@ -82,7 +82,7 @@ pub fn merge(
     found.map(|(findings, ())| (findings, all_of([added, ended])))
 }
 
-/// What parts measured at a level, and which did not.
+/// The parts that measured a level, and a reason for each part that did not.
 fn measured<'a>(
     parts: &'a [PartRecording],
     level_spec: &LevelSpec,
@@ -102,7 +102,7 @@ fn joined(reasons: &[Reason]) -> String {
     reasons.iter().map(|reason| reason.text.as_str()).collect::<Vec<_>>().join("; ")
 }
 
-/// The parts that can be opened and belong together, in their order, and what speaks against the whole.
+/// The parts that can be opened and belong to the same run, in order, and the reasons against the whole.
 fn opened(folders: &[PathBuf]) -> (Vec<PartRecording>, Vec<Reason>) {
     let (mut parts, mut reasons) = (Vec::<PartRecording>::new(), Vec::new());
     for folder in folders {
@@ -126,7 +126,7 @@ fn opened(folders: &[PathBuf]) -> (Vec<PartRecording>, Vec<Reason>) {
     (parts, reasons)
 }
 
-/// Parts of which there is no recording.
+/// A reason if recordings of parts are missing.
 fn missing(parts: &[PartRecording]) -> Vec<Reason> {
     let all = parts.first().map_or(0, |first| first.part.parts());
     let absent: Vec<String> = (1..=all)
@@ -140,7 +140,7 @@ fn missing(parts: &[PartRecording]) -> Vec<Reason> {
     }
 }
 
-/// Why clocks that differed so much after the run make the whole invalid.
+/// The reason that makes the whole invalid if the clocks differed by more than the bound after the run.
 fn apart(parts: &[PartRecording], difference: Duration) -> Option<Reason> {
     let bound = Duration::from_nanos(parts.iter().filter_map(|part| part.spec.clock_bound_ns).min()?);
     (difference > bound).then(|| {
@@ -151,12 +151,12 @@ fn apart(parts: &[PartRecording], difference: Duration) -> Option<Reason> {
     })
 }
 
-/// A part, as people are told.
+/// Name of a part in messages.
 fn named(part: &PartRecording) -> String {
     format!("part {} ({})", part.part, part.shown)
 }
 
-/// The run of which there are parts.
+/// The whole run.
 struct Whole {
     spec: RunSpec,
     level_specs: Vec<LevelSpec>,
@@ -164,7 +164,7 @@ struct Whole {
 }
 
 impl Whole {
-    /// Of a part.
+    /// The whole run, from the specification of one part.
     fn of(part: &PartRecording) -> anyhow::Result<Self> {
         let variants = part.spec.variants(&part.workload_text)?;
         let workload = variants.into_iter().next().map(|variant| variant.workload);
@@ -181,7 +181,7 @@ impl Whole {
         Ok(Self { spec, level_specs, workload })
     }
 
-    /// A level that the parts make, with its intervals.
+    /// A level of the whole, with its intervals.
     fn level(
         &self,
         level_spec: &LevelSpec,
@@ -208,7 +208,7 @@ impl Whole {
         let statistics = statistics.unwrap_or_else(|| level::no_statistics(plan)).with_queue_depth(depth);
         let ran = engine::merged(plan, parts.iter().map(|(_, measured)| measured.result.ran.clone()).collect());
         reasons.extend(parts.iter().flat_map(|(part, found)| against(part, found, plan, ran.measured)));
-        // A load curve says how sure its points are.
+        // A load curve needs the confidence intervals of its points.
         let for_the_curve = intervals.clone().filter(|_| self.level_specs.len() > 1);
         let level = level::ended(statistics, for_the_curve, ran, plan, &level_spec.words).without_intervals();
         let level = reasons.into_iter().fold(level, |level, reason| level.against(Some(reason)));
@@ -221,7 +221,7 @@ impl Whole {
         (level.on(level_spec).named(&self.workload), intervals)
     }
 
-    /// The recording of the whole, if one is wanted; its rows are those of the parts.
+    /// Creates the recording of the whole, if requested; its rows are the rows of the parts.
     fn begin(
         &self,
         to: Option<RecordTo>,
@@ -238,7 +238,7 @@ impl Whole {
     }
 }
 
-/// Adds a level to the recording of the whole, with the rows of its parts.
+/// Adds a level to the recording of the whole, with the rows of the parts.
 fn add(
     recording: &RunRecording<'_>,
     level_spec: &LevelSpec,
@@ -253,7 +253,7 @@ fn add(
     recording.add(level_spec, level, names, fill)
 }
 
-/// What was agreed with servers, and whose clients they were: of all parts, each once; and how far apart their clocks may be.
+/// Facts of all parts (negotiated settings, client machines), without duplicates, and the bound of the clocks.
 fn facts_of(parts: &[(&PartRecording, Measured)]) -> Vec<String> {
     let mut facts: Vec<String> = Vec::new();
     for fact in parts.iter().flat_map(|(part, _)| &part.run.facts) {
@@ -269,7 +269,7 @@ fn facts_of(parts: &[(&PartRecording, Measured)]) -> Vec<String> {
     facts
 }
 
-/// What a part does to the whole: its clock, its machine, and how long it measured.
+/// Reasons against the whole because of a part: its clock, its machine, and its measured time.
 fn against(part: &PartRecording, found: &Measured, plan: &Plan, measured: (i64, i64)) -> Vec<Reason> {
     let PartResult { ran, besides, clock_moved_ns, .. } = &found.result;
     let mut reasons: Vec<Reason> =

@@ -16,9 +16,9 @@ use super::PartResult;
 use crate::level_spec::LevelSpec;
 use crate::run_spec::RunSpec;
 
-/// The recording of one part of a run, whatever became of the part.
+/// The recording of one part of a run, complete or not.
 pub(super) struct PartRecording {
-    /// Its folder, as people are told.
+    /// Its folder, for messages.
     pub(super) shown: String,
     pub(super) part: PlanPart,
     pub(super) spec: RunSpec,
@@ -28,7 +28,7 @@ pub(super) struct PartRecording {
     pub(super) recording: Recording,
 }
 
-/// What a part measured.
+/// The measurements of a part.
 pub(super) struct Measured {
     pub(super) statistics: Statistics,
     pub(super) intervals: Intervals,
@@ -38,7 +38,7 @@ pub(super) struct Measured {
 }
 
 impl PartRecording {
-    /// Opens it.
+    /// Opens the recording.
     ///
     /// # Errors
     /// There is no recording, it is damaged or of another version, or it is none of a part.
@@ -53,7 +53,7 @@ impl PartRecording {
         Ok(Self { shown: folder.display().to_string(), part, spec, workload_text, run: *run, source, recording })
     }
 
-    /// Why it is no part of the same run as `first`; `None` where it is.
+    /// The reason why this part does not belong to the same run as `first`; `None` if it does.
     pub(super) fn differs(&self, first: &Self) -> Option<String> {
         let (mine, theirs) = (&self.recording.manifest, &first.recording.manifest);
         if mine.tool != theirs.tool {
@@ -69,7 +69,7 @@ impl PartRecording {
         self.spec.differs(&first.spec)
     }
 
-    /// What it measured at a level.
+    /// The measurements of this part at a level.
     ///
     /// # Errors
     /// It did not finish, with the reason as far as it is known; or a file is damaged.

@@ -1,4 +1,4 @@
-//! `--browser`: a page that shows the watch, and the seconds that it reads.
+//! `--browser`: a page that shows the watch, and the events that the page reads.
 
 mod stream;
 
@@ -15,21 +15,21 @@ use super::http::{self, Answer, Client, Request, Response, Site, Status};
 use super::lines::{SECOND_NS, SETTLED_NS, figures};
 use stream::SharedStream;
 
-/// Bytes of randomness in an address.
+/// Number of random bytes in the token of an address.
 const TOKEN_BYTES: usize = 16;
 
 /// The view of all browsers.
 pub struct Browser {
     stream: Arc<SharedStream>,
-    /// Where the next second begins.
+    /// Start of the next second.
     next_ns: Option<i64>,
     ended: bool,
-    /// The last state before the first second.
+    /// The last state that was sent before the first second.
     said: String,
 }
 
 impl Browser {
-    /// Answers at this address from now on. Returns the path of the page.
+    /// Starts to answer requests on this listener. Returns the path of the page.
     pub(super) fn start(listener: TcpListener, allow_remote: bool, input: &str) -> anyhow::Result<(Self, String)> {
         let token = token()?;
         let path = format!("/{token}/");
@@ -39,7 +39,7 @@ impl Browser {
         Ok((Self { stream, next_ns: None, ended: false, said: String::new() }, path))
     }
 
-    /// Sends the seconds that are over by now.
+    /// Sends all new complete seconds.
     pub(super) fn look(&mut self, recent: &Recent, names: &Names, now_ns: i64, beside: &Beside<'_>) {
         let first = || recent.seconds().next().map(|second| second.start_ns());
         let mut next = self.next_ns.or_else(first);
@@ -48,7 +48,7 @@ impl Browser {
         {
             if let Some(second) = recent.second(next_ns) {
                 let figures = figures(std::iter::once(second), next_ns, next_ns + SECOND_NS);
-                // A second that cannot be written is missing in the page, which shows the gap.
+                // If a second cannot be formatted, the page shows a gap.
                 if let Ok(text) = moment(&figures, second, names) {
                     self.stream.push(event("second", &text) + &state(beside));
                 }
@@ -56,7 +56,7 @@ impl Browser {
             next = Some(next_ns + SECOND_NS);
         }
         self.next_ns = next;
-        // Before the first second there is something to say of a run, too.
+        // Before the first second, the state of a run may change.
         let said = state(beside);
         if self.next_ns.is_none() && beside.run.is_some() && self.said != said {
             self.said.clone_from(&said);
@@ -69,7 +69,7 @@ impl Browser {
 }
 
 impl Drop for Browser {
-    /// Nothing more comes: waits a moment until all browsers have what there is.
+    /// The end: waits a moment until all browsers have received everything.
     fn drop(&mut self) {
         self.stream.end();
     }
@@ -99,7 +99,7 @@ fn token() -> anyhow::Result<String> {
     Ok(bytes.iter().map(|byte| format!("{byte:02x}")).collect())
 }
 
-/// What browsers may read, if their address has the token.
+/// Responses for browsers with a valid token in the address.
 struct Page {
     token: String,
     page: LivePage,
@@ -107,7 +107,7 @@ struct Page {
 }
 
 impl Page {
-    /// Takes as long for every wrong token of the right length.
+    /// Takes equally long for each wrong token of the right length, so the time does not reveal the token.
     fn is_token(&self, given: &str) -> bool {
         let differences = given.bytes().zip(self.token.bytes()).fold(0, |all, (one, other)| all | (one ^ other));
         given.len() == self.token.len() && differences == 0

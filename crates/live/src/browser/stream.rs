@@ -1,4 +1,4 @@
-//! One encoded stream of events for all browsers: the last minutes, and what comes.
+//! A stream of events for all browsers: the last minutes, then new events.
 
 use std::collections::VecDeque;
 use std::io;
@@ -10,11 +10,11 @@ use plimsoll_stats::live::KEPT_SECONDS;
 
 use super::Client;
 
-/// Most bytes of all events that are kept: 300 seconds have 2 to 8 MB.
+/// Maximum size of all stored events, bytes: 300 seconds have 2 to 8 MB.
 const MAX_BYTES: usize = 16 << 20;
-/// After this time without an event a browser gets an empty one, to find out whether it is still there.
+/// After this time without an event, Plimsoll sends an empty event to find out whether a browser is still connected.
 const SILENCE: Duration = Duration::from_secs(10);
-/// How long the end waits for browsers.
+/// Maximum time for which the end of the watch waits for browsers.
 const AT_THE_END: Duration = Duration::from_secs(1);
 
 /// The events.
@@ -22,7 +22,7 @@ pub(super) struct SharedStream {
     about: String,
     kept: Mutex<Kept>,
     more: Condvar,
-    /// Browsers that are being sent something.
+    /// Number of browsers with a response in progress.
     open: AtomicUsize,
 }
 
@@ -30,9 +30,9 @@ pub(super) struct SharedStream {
 struct Kept {
     events: VecDeque<Arc<str>>,
     bytes: usize,
-    /// The number of the first.
+    /// Number of the first stored event.
     first: u64,
-    /// Nothing more comes.
+    /// No more events follow.
     ended: bool,
 }
 
@@ -47,7 +47,7 @@ impl Kept {
         }
     }
 
-    /// The event of a number, or the first one after it.
+    /// The event with this number, or the first one after it.
     fn get(&self, number: u64) -> Option<(u64, Arc<str>)> {
         let number = number.max(self.first);
         let place = usize::try_from(number - self.first).ok()?;
@@ -65,13 +65,13 @@ impl SharedStream {
         self.kept.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    /// An event for all.
+    /// Adds an event for all browsers.
     pub(super) fn push(&self, event: String) {
         self.kept().push(event.into());
         self.more.notify_all();
     }
 
-    /// Nothing more comes. Waits until all browsers have everything, but not for those that take nothing.
+    /// The end: waits until all browsers have received everything, except browsers that do not read.
     pub(super) fn end(&self) {
         self.kept().ended = true;
         self.more.notify_all();
@@ -81,15 +81,15 @@ impl SharedStream {
         }
     }
 
-    /// The event of a number or after it, when it comes; `None` after a silence, and at the end.
+    /// Waits for the event with this number or a later one; `None` after `SILENCE`, and at the end.
     fn wait(&self, number: u64) -> Option<(u64, Arc<str>)> {
         let is_missing = |kept: &mut Kept| kept.get(number).is_none() && !kept.ended;
         let waited = self.more.wait_timeout_while(self.kept(), SILENCE, is_missing);
         waited.unwrap_or_else(PoisonError::into_inner).0.get(number)
     }
 
-    /// Sends the last minutes and what comes, until the client takes no more. It holds one event at a time: a slow client skips what is
-    /// no longer kept, and one that takes nothing is closed.
+    /// Sends the stored and then the new events until the client disconnects. Only one event is in memory per client: a slow client skips
+    /// events that are no longer stored, and a client that does not read is disconnected.
     pub(super) fn send_to(&self, client: &mut Client) -> io::Result<()> {
         self.open.fetch_add(1, SeqCst);
         let sent = self.send_all(client);

@@ -8,12 +8,12 @@ use super::request::{Head, MAX_HEAD, parse};
 use super::response::stream_head;
 use super::{Answer, Request, Response, Site, Status};
 
-/// Time for a client to send its request, and to take a response.
+/// Time limit for a client to send its request, and to read each part of a response.
 const PATIENCE: Duration = Duration::from_secs(5);
-/// Bytes written between two looks at the clock.
+/// Number of bytes written between two checks of the time limit.
 const PIECE: usize = 16 * 1024;
 
-/// A client that takes a response without an end.
+/// A client that reads a response without an end.
 pub(in super::super) struct Client {
     stream: TcpStream,
 }
@@ -58,7 +58,7 @@ pub(super) fn serve(mut stream: TcpStream, allow_remote: bool, site: &dyn Site) 
     }
 }
 
-/// Why a request is not answered.
+/// Reason to refuse a request; `None` if it is allowed.
 fn refusal(request: &Request, allow_remote: bool) -> Option<Response> {
     let says = |status, why| Some(Response::says(status, why));
     if !matches!(request.method.as_str(), "GET" | "HEAD") {
@@ -114,7 +114,7 @@ fn left(deadline: Instant) -> io::Result<Duration> {
     if left.is_zero() { Err(ErrorKind::TimedOut.into()) } else { Ok(left) }
 }
 
-/// Closes so that the response arrives: bytes that nobody read would reset the connection before.
+/// Closes the connection so that the response arrives: unread bytes would make the kernel reset the connection first.
 fn close(mut stream: TcpStream) -> io::Result<()> {
     stream.shutdown(Shutdown::Write)?;
     let deadline = Instant::now() + Duration::from_secs(1);

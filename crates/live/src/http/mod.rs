@@ -1,4 +1,4 @@
-//! A small HTTP server for programs and browsers that look at a watch. It only gives out: GET and HEAD, nothing else.
+//! A small HTTP server for programs and browsers that read a watch. It accepts only GET and HEAD.
 //!
 //! Every client is bounded: in number, in what it may send and in how long it may take. None of them can stop the capture, which never
 //! waits for this server.
@@ -19,29 +19,29 @@ pub(super) use response::{Response, Status};
 
 use plimsoll_results::Usage;
 
-/// Connections at the same time; others are refused.
+/// Maximum number of connections at the same time; the server refuses further ones.
 const MAX_CONNECTIONS: usize = 64;
-/// Pause after a failed accept: without file descriptors each would fail at once.
+/// Pause after a failed accept. Without free file descriptors every attempt would fail at once.
 const AFTER_ERROR: Duration = Duration::from_millis(100);
 
-/// What a server gives out.
+/// The content of a server.
 pub(super) trait Site: Send + Sync + 'static {
-    /// The answer to a request that is well formed and came to the right host.
+    /// The answer to a well-formed request for the right host.
     fn answer(&self, request: &Request) -> Answer;
 }
 
 /// An answer.
 pub(super) enum Answer {
-    /// All of it.
+    /// A complete response.
     Whole(Response),
-    /// A response without an end, written by this as long as the client takes it.
+    /// A response without an end: a function that writes to the client until the client disconnects.
     Stream(Streaming),
 }
 
 /// Writes a response without an end.
 pub(super) type Streaming = Box<dyn FnOnce(&mut Client) -> io::Result<()>>;
 
-/// Listens, and answers in threads of its own as long as the process lives.
+/// Accepts connections, and answers each in a separate thread, until the process ends.
 pub(super) fn start(listener: TcpListener, allow_remote: bool, site: Arc<dyn Site>) {
     std::thread::spawn(move || {
         let open = Arc::new(AtomicUsize::new(0));
@@ -61,10 +61,10 @@ fn accept(stream: TcpStream, open: &Arc<AtomicUsize>, allow_remote: bool, site: 
     }
     let counted = Counted(Arc::clone(open));
     let site = Arc::clone(site);
-    // Without a thread the connection is closed, as one too many is.
+    // If no thread can be started, close the connection, as for too many connections.
     let _ = std::thread::Builder::new().name("http".to_owned()).spawn(move || {
         let _counted = counted;
-        // A client that goes away is no error of ours.
+        // If a client disconnects, this is no error.
         let _ = connection::serve(stream, allow_remote, &*site);
     });
 }
@@ -78,7 +78,7 @@ impl Drop for Counted {
     }
 }
 
-/// Opens the address of a flag, which must be one of this machine unless `allow_remote`.
+/// Listens on the address of a flag, which must be a loopback address unless `allow_remote`.
 pub(super) fn listen(flag: &str, address: &str, allow_remote: bool) -> anyhow::Result<TcpListener> {
     let addresses: Vec<SocketAddr> = address
         .to_socket_addrs()

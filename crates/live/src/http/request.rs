@@ -2,7 +2,7 @@
 
 use std::net::IpAddr;
 
-/// Most bytes of a head.
+/// Maximum size of a head, bytes.
 pub(super) const MAX_HEAD: usize = 8 * 1024;
 const MAX_HEADERS: usize = 64;
 
@@ -16,16 +16,16 @@ pub(in super::super) struct Request {
     pub(super) origin: Option<String>,
 }
 
-/// What bytes are.
+/// Result of parsing a head.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(super) enum Head {
     Request(Request),
-    /// More must come.
+    /// The head is incomplete.
     Partial,
     Invalid,
 }
 
-/// Reads a head.
+/// Parses a head.
 pub(super) fn parse(bytes: &[u8]) -> Head {
     let mut headers = [httparse::EMPTY_HEADER; MAX_HEADERS];
     let mut parsed = httparse::Request::new(&mut headers);
@@ -38,7 +38,7 @@ pub(super) fn parse(bytes: &[u8]) -> Head {
     let header = |name: &str| {
         let mut all = parsed.headers.iter().filter(|header| header.name.eq_ignore_ascii_case(name));
         let value = all.next().map(|header| String::from_utf8_lossy(header.value).into_owned());
-        // Two of them, and nobody knows which one counts.
+        // With two such headers, it is unclear which one applies.
         if all.next().is_some() { None } else { Some(value) }
     };
     let (Some(host), Some(origin)) = (header("host"), header("origin")) else { return Head::Invalid };
@@ -47,7 +47,7 @@ pub(super) fn parse(bytes: &[u8]) -> Head {
 }
 
 impl Request {
-    /// Whether it came to an address, not to a name that a stranger may have pointed here (DNS rebinding).
+    /// Whether the Host header is an address. A name could be a DNS rebinding attack: a foreign name that resolves to this machine.
     pub(super) fn came_to_an_address(&self) -> bool {
         self.host.as_deref().is_some_and(|host| {
             let name = match host.strip_prefix('[') {
@@ -58,7 +58,7 @@ impl Request {
         })
     }
 
-    /// Whether no page of another origin sent it.
+    /// Whether the request does not come from a page of another origin.
     pub(super) fn is_of_this_origin(&self) -> bool {
         match (&self.origin, &self.host) {
             (None, _) => true,

@@ -1,8 +1,8 @@
-//! A response, and what a browser may do with it.
+//! A response, and its restrictions for browsers.
 
 use std::sync::Arc;
 
-/// How it went.
+/// The status.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(in super::super) enum Status {
     Ok,
@@ -33,7 +33,7 @@ impl Status {
 pub(in super::super) struct Response {
     pub(super) status: Status,
     content_type: &'static str,
-    /// The content security policy of a page; that of other content allows nothing.
+    /// The content security policy of a page; all other content forbids everything.
     policy: Option<&'static str>,
     pub(super) body: Arc<[u8]>,
 }
@@ -43,13 +43,13 @@ impl Response {
         Self { status: Status::Ok, content_type, policy: None, body }
     }
 
-    /// A status, and for people why.
+    /// A status with a reason in words.
     pub(in super::super) fn says(status: Status, why: &str) -> Self {
         let body = format!("{why}\n").into_bytes().into();
         Self { status, content_type: "text/plain; charset=utf-8", policy: None, body }
     }
 
-    /// The same with a policy of its own.
+    /// The same response with this policy.
     pub(in super::super) fn with_policy(self, policy: &'static str) -> Self {
         Self { policy: Some(policy), ..self }
     }
@@ -66,7 +66,7 @@ pub(super) fn stream_head(content_type: &str) -> String {
     head(Status::Ok, content_type, None, "")
 }
 
-/// Nobody else may embed, store or guess what it is, and no address of it, which has the token, goes anywhere.
+/// Forbids embedding, storing and content sniffing, and sends no Referer, because the address contains the token.
 fn head(status: Status, content_type: &str, policy: Option<&str>, more: &str) -> String {
     let policy = policy.unwrap_or("default-src 'none'; frame-ancestors 'none'");
     format!(

@@ -1,4 +1,4 @@
-//! How SMB users log on: the flags.
+//! Flags for the logon of SMB users.
 
 use std::path::{Path, PathBuf};
 
@@ -9,7 +9,7 @@ use plimsoll_experiment::KerberosSpec;
 
 use crate::exit::Usage;
 
-/// How SMB users log on, as flags.
+/// Flags for the logon of SMB users.
 #[derive(Clone, Debug, clap::Args)]
 #[command(next_help_heading = "Server")]
 pub(crate) struct AuthFlags {
@@ -70,7 +70,7 @@ impl AuthFlags {
         Ok(Self { auth: parse_how("kerberos")?, realm: realm.clone(), kdc, accounts })
     }
 
-    /// The realm to get a ticket from, where Kerberos is asked for.
+    /// The realm of the tickets, if Kerberos is requested.
     pub(crate) fn realm(&self) -> Option<Realm> {
         let realm = || Realm { name: self.realm.clone(), kdc: self.kdc.clone() };
         (self.auth == How::Kerberos).then(realm)

@@ -1,4 +1,4 @@
-//! How much load: the flags, and the plans that they make, one a level.
+//! Flags of the load, and the plans that follow from them, one per level.
 
 use std::time::Duration;
 
@@ -76,26 +76,26 @@ pub(crate) struct LoadFlags {
 }
 
 impl LoadFlags {
-    /// The same with a value of what is varied.
+    /// These flags with a value of the varied parameter.
     pub(super) fn with(&self, varied: Option<(LoadParameter, u32)>) -> Self {
         let mut load = self.clone();
         match varied {
             Some((LoadParameter::Depth, depth)) => load.depth = Some(depth),
             Some((LoadParameter::Connections, connections)) => load.connections = connections,
             Some((LoadParameter::Channels, channels)) => load.channels = channels,
-            // The target's business.
+            // Slots belong to the target.
             Some((LoadParameter::Slots, _)) | None => {}
         }
         load
     }
 }
 
-/// When a request without an answer is given up.
+/// Timeout of a request.
 pub(crate) fn timeout_ns(flags: &LoadFlags) -> u64 {
     nanoseconds(flags.timeout)
 }
 
-/// The levels that the flags ask for, in order.
+/// The requested levels, in order.
 pub(crate) fn levels_of(flags: &LoadFlags, defaults: &Defaults) -> anyhow::Result<Vec<LevelSpec>> {
     let base = base(flags, &defaults.load)?;
     let at = |&level: &f64| at_level(base, ("--levels", level));
@@ -106,7 +106,7 @@ pub(crate) fn levels_of(flags: &LoadFlags, defaults: &Defaults) -> anyhow::Resul
     (0..).zip(loads).map(|(number, load)| step(flags, defaults, load, number)).collect()
 }
 
-/// The load that flags and workload ask for where no level says otherwise.
+/// The load from flags and workload, for runs without levels.
 pub(crate) fn usual(flags: &LoadFlags, defaults: &Defaults) -> anyhow::Result<Load> {
     Ok(base(flags, &defaults.load)?)
 }
@@ -155,7 +155,7 @@ fn at_level(base: Load, (flag, level): (&str, f64)) -> Result<Load, Usage> {
 fn step(flags: &LoadFlags, defaults: &Defaults, load: Load, number: u32) -> anyhow::Result<LevelSpec> {
     let (lanes, connections) = (flags.depth.unwrap_or(defaults.depth), flags.connections);
     if connections > lanes {
-        // More depth with the connections would be a difference of its own, which nobody asked for.
+        // Plimsoll does not raise the depth itself, because this would be a second difference between compared runs.
         return Err(Usage(format!(
             "--connections {connections}: a client cannot use more connections than its queue depth, {lanes}; add \
             --depth {connections}, also to any run that you compare with this one"
@@ -187,7 +187,7 @@ fn nanoseconds(time: Duration) -> u64 {
     u64::try_from(time.as_nanos()).unwrap_or(u64::MAX)
 }
 
-/// The longest name of a file set, characters.
+/// Maximum length of the name of a file set, characters.
 const LONGEST_NAME: usize = 40;
 
 fn parse_name(text: &str) -> Result<String, String> {

@@ -1,4 +1,4 @@
-//! `plimsoll run`: a workload becomes response times.
+//! `plimsoll run`: drives a server with a workload and reports response times.
 
 mod auth;
 mod load;
@@ -151,29 +151,29 @@ impl Arguments {
         self.load.levels.is_some() || self.vary.is_some() || self.from.is_some()
     }
 
-    /// Where its recording goes.
+    /// Folder of the recording.
     pub(crate) fn recording(&self) -> Option<&Path> {
         self.record.folder()
     }
 
-    /// Whether it goes on with a recording.
+    /// Whether it continues a recording.
     pub(crate) fn continues(&self) -> bool {
         self.go_on
     }
 
-    /// What it would run, but for the name of the target.
+    /// The specification of the run, without the name of the target.
     pub(crate) fn spec(&self) -> anyhow::Result<RunSpec> {
         Ok(asked(self)?.0)
     }
 
-    /// The table of transactions, if one is wanted, and its file.
+    /// The table of transactions and its file, if requested.
     fn table(&self, files: &mut Files) -> anyhow::Result<(Option<Table>, Option<OutputFile>)> {
         let opened = self.transactions.as_deref().map(|path| crate::output::table(path, files)).transpose()?;
         let (table, file) = opened.unzip();
         Ok((table.map(|table| Arc::new(Mutex::new(table))), file))
     }
 
-    /// The tap, if one is wanted, and its file, which holds the exchange of a logon.
+    /// The tap and its file, if requested. The file contains the messages of logons.
     fn tap(&self, files: &mut Files) -> anyhow::Result<(Option<Arc<Tap>>, Option<OutputFile>)> {
         let Some(path) = &self.tap else { return Ok((None, None)) };
         let file = files.open("--tap", path, Readers::Owner)?;
@@ -191,7 +191,7 @@ pub(crate) fn run(arguments: Arguments) -> anyhow::Result<Done> {
     drive(arguments, quiet)
 }
 
-/// The same without the report, for commands that print their own.
+/// Runs without printing a report, for commands that print another one.
 pub(crate) fn run_unprinted(mut arguments: Arguments, quiet: bool) -> anyhow::Result<Done> {
     arguments.part.set_clock()?;
     let quiet = quiet || arguments.output.quiet;
@@ -239,7 +239,7 @@ fn drive(arguments: Arguments, quiet: bool) -> anyhow::Result<Done> {
         table: table.as_ref(),
         tap: tap.as_ref(),
         recording: recording.as_ref(),
-        // A load curve says how sure its points are.
+        // A load curve needs the confidence intervals of its points.
         interval_mode: if points > 1 { IntervalMode::Transient } else { IntervalMode::Off },
         timeout_ns: level.plan.timeout_ns,
         stop_above_s: spec.stop_above_s,
@@ -250,7 +250,7 @@ fn drive(arguments: Arguments, quiet: bool) -> anyhow::Result<Done> {
         phase_hook: phase_hook.as_ref(),
         client_is_measured: false,
     };
-    // Two runs at once must not look like one client computer.
+    // Two simultaneous runs must not look like the same client computer.
     let connect_options = target.connect_options(spec.seed ^ u64::from(std::process::id()) << 32);
     let measured = match spec.with.is_empty() {
         true => {
@@ -260,7 +260,7 @@ fn drive(arguments: Arguments, quiet: bool) -> anyhow::Result<Done> {
         false => measure_beside(&runner, &companions, &resolved, &connect_options, &spec),
     };
     terminal.end_view();
-    // Whatever became of the run: what was recorded of it gets its end, and is of use.
+    // Completes the recording even after a failure, because the recorded levels are still useful.
     let recording = recording.map_or(Ok(()), |recording| recording.finish(monitor.stopped(), measured.as_ref()));
     let tap = tap.zip(tap_file).map_or(Ok(()), |(tap, file)| file.write(|_| tap.finish()));
     let table = table.zip(table_file).map_or(Ok(()), |(table, file)| finish(table, file));
@@ -273,7 +273,7 @@ fn drive(arguments: Arguments, quiet: bool) -> anyhow::Result<Done> {
     Ok(done)
 }
 
-/// Files that are read, and the folder that is filled.
+/// Input files and the output folder.
 fn files(arguments: &Arguments) -> Files {
     let read = arguments.target.files().chain([Path::new(&arguments.workload)]).chain(arguments.from.as_deref());
     let mut files = Files::reading(read.chain(arguments.about.files()));
@@ -281,7 +281,7 @@ fn files(arguments: &Arguments) -> Files {
     files
 }
 
-/// Who looks at the server's own numbers; where a workload says where the server takes its data from, its disks are looked at in any case.
+/// Sources of the server's own metrics. If the workload states the source of its data, the disks of a local server are always among them.
 fn server_side(
     arguments: &Arguments,
     variants: &[Variant],
@@ -296,7 +296,7 @@ fn server_side(
     Ok(watch.map(Arc::new))
 }
 
-/// The targets, which the specification has from here on.
+/// The targets, which are also added to the specification.
 fn chosen(
     arguments: &Arguments,
     target: &TargetFlags,
@@ -322,7 +322,7 @@ fn asked(arguments: &Arguments) -> anyhow::Result<(RunSpec, Vec<Variant>)> {
         return Ok((spec, variants));
     }
     let variants = arguments.parameters.variants(&arguments.workload, &arguments.vary)?;
-    // With other workloads a round is more than a repeat.
+    // With other workloads, rounds take the place of repeats.
     let repeat = if arguments.with.is_some() { 1 } else { arguments.repeat.unwrap_or(1) };
     let of = |(place, variant): (usize, &Variant)| {
         let load = arguments.load.with(variant.load);
@@ -332,7 +332,7 @@ fn asked(arguments: &Arguments) -> anyhow::Result<(RunSpec, Vec<Variant>)> {
         anyhow::Ok(VariantSpec { value: variant.value.clone(), workload_sha256, levels })
     };
     let mut spec = RunSpec {
-        // Known when it is chosen, without a password.
+        // Set when the target is chosen, without a password.
         target: String::new(),
         server: arguments.target.spec(),
         workload: absolute(&arguments.workload)?,
@@ -358,7 +358,7 @@ fn asked(arguments: &Arguments) -> anyhow::Result<(RunSpec, Vec<Variant>)> {
     Ok((spec, variants))
 }
 
-/// What is said of the run. A recording that is continued keeps what was said of it, unless something else is said.
+/// The description of the run. A continued recording keeps its description unless the flags give another one.
 fn about(arguments: &Arguments) -> anyhow::Result<About> {
     let about = arguments.about.read()?;
     match arguments.record.folder() {

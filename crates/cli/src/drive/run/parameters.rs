@@ -7,7 +7,7 @@ use plimsoll_workload::{Parameter, Workload, size};
 
 use super::ranges::{Item, items};
 
-/// Values of the workload's parameters, as flags.
+/// Flags for values of the workload's parameters.
 #[derive(Clone, Debug, Default, clap::Args)]
 #[command(next_help_heading = "Load")]
 pub(crate) struct SetFlags {
@@ -16,7 +16,7 @@ pub(crate) struct SetFlags {
     settings: Vec<Parameter>,
 }
 
-/// A parameter that takes several values, as a flag.
+/// Flags for a parameter with several values.
 #[derive(Clone, Debug, Default, clap::Args)]
 #[command(next_help_heading = "Load")]
 pub(crate) struct VaryFlags {
@@ -27,7 +27,7 @@ pub(crate) struct VaryFlags {
     vary: Option<Vary>,
 }
 
-/// A parameter and the values that it takes.
+/// A parameter and its values.
 #[derive(Clone, Debug, PartialEq)]
 struct Vary {
     name: String,
@@ -35,12 +35,12 @@ struct Vary {
 }
 
 impl SetFlags {
-    /// The workload of a name, with these values.
+    /// The workload with this name and these values.
     pub(crate) fn workload(&self, name: &str) -> Result<Workload, Usage> {
         self.with(name, None)
     }
 
-    /// The values that were given.
+    /// The given values.
     pub(crate) fn settings(&self) -> &[Parameter] {
         &self.settings
     }
@@ -77,13 +77,13 @@ impl SetFlags {
 }
 
 impl VaryFlags {
-    /// Whether anything is varied.
+    /// Whether a parameter is varied.
     pub(crate) fn is_some(&self) -> bool {
         self.vary.is_some()
     }
 }
 
-/// Whether the target has what is varied.
+/// Refuses a varied parameter that the target lacks.
 pub(super) fn check(variants: &[Variant], target: &Target) -> Result<(), Usage> {
     let has_slots = matches!(target, Target::Nfs(nfs) if nfs.version.minor().is_some());
     let wants_slots = |variant: &Variant| matches!(variant.load, Some((LoadParameter::Slots, _)));

@@ -42,7 +42,7 @@ pub(crate) struct PartFlags {
 }
 
 impl PartFlags {
-    /// Takes the common clock. To be called before anything reads the time.
+    /// Sets the common clock. Must be called before any code reads the time.
     ///
     /// # Errors
     /// Something has.
@@ -90,7 +90,7 @@ impl PartFlags {
         Ok(())
     }
 
-    /// Parts need a server that all of them reach.
+    /// Refuses embedded servers, because all parts need the same server.
     pub(crate) fn check(&self, target: &ResolvedTarget) -> Result<(), Usage> {
         match self.part {
             Some(_) if target.is_embedded() => {
@@ -102,7 +102,7 @@ impl PartFlags {
     }
 }
 
-/// Of a recorded run that is repeated: the whole of it, and now.
+/// Changes a recorded run so that --from repeats the whole load now.
 pub(crate) fn repeat_whole(spec: &mut RunSpec, folder: &str) -> Result<(), Usage> {
     for level in spec.variants.iter_mut().flat_map(|variant| &mut variant.levels) {
         if let Some(part) = level.plan.part {

@@ -1,10 +1,10 @@
-//! `--on-phase`, `--phase-timeout`: the flags.
+//! Flags `--on-phase` and `--phase-timeout`.
 
 use std::time::Duration;
 
 use plimsoll_experiment::PhaseHook;
 
-/// What is run at each level, as flags.
+/// Flags for the command that runs at each level.
 #[derive(Clone, Debug, clap::Args)]
 #[command(next_help_heading = "Load")]
 pub(crate) struct PhaseFlags {

@@ -1,28 +1,28 @@
-//! Lists of numbers as people write them: `1,2,4`, `1..15`, `1..64*2`, `500B..4000B/100B`.
+//! Lists of numbers with ranges: `1,2,4`, `1..15`, `1..64*2`, `500B..4000B/100B`.
 
-/// The most numbers of a list.
+/// Maximum number of values in a list.
 const MOST: usize = 1000;
-/// A number this near to a range's end, over its step, is its end: steps such as 0.1 are not exact.
+/// A number is the end of a range if its distance from the end is at most this part of a step: steps such as 0.1 are not exact.
 const ROUNDING: f64 = 1e-9;
 
 /// A part of a list.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub(super) enum Item<'a> {
-    /// Something that stands for itself.
+    /// An item that is not a range, unchanged.
     Written(&'a str),
-    /// A number out of a range.
+    /// A number from a range.
     Number(f64),
 }
 
-/// How a range goes on.
+/// The step of a range.
 #[derive(Clone, Copy, Debug)]
 enum Step {
     Plus(f64),
     Times(f64),
 }
 
-/// The parts of a list, ranges written out; `read` reads a number. A range goes on by one, by the step after a `/` or by the
-/// factor after a `*`, and its end belongs to it where it is met.
+/// The items of a list, with ranges expanded; `read` parses a number. A range continues by one, by the step after a `/`, or by the factor
+/// after a `*`. It includes its end if the steps reach it.
 pub(super) fn items<'a>(text: &'a str, read: impl Fn(&str) -> Option<f64>) -> Result<Vec<Item<'a>>, String> {
     let mut all = Vec::new();
     for part in text.split(',').map(str::trim) {
@@ -67,7 +67,7 @@ fn range(part: &str, from: f64, to: f64, step: Step) -> Result<Vec<f64>, String>
         Step::Plus(step) => from + step * f64::from(at),
         Step::Times(factor) => from * factor.powf(f64::from(at)),
     };
-    // One more than may be, so that the caller sees that there are more.
+    // One more than the limit, so that the caller detects a list that is too long.
     let numbers = (0..=MOST as u32).map(place).take_while(|number| *number <= to * (1.0 + ROUNDING));
     Ok(numbers.collect())
 }

@@ -1,4 +1,4 @@
-//! Which server: the flags.
+//! Flags of the target.
 
 use std::path::{Path, PathBuf};
 
@@ -11,11 +11,11 @@ use plimsoll_results::Usage;
 
 use super::auth::AuthFlags;
 
-/// Which server, as flags.
+/// Flags of the target.
 #[derive(Clone, Debug, clap::Args)]
 #[command(next_help_heading = "Server")]
 pub(crate) struct TargetFlags {
-    /// Which one, or which ones.
+    /// The targets.
     #[arg(long, value_name = "URL", default_value = "embedded:smb", help = format!("{TARGETS}. Give it several times for several servers of one protocol, which get the clients in turn"))]
     target: Vec<String>,
     /// File whose first line is the password [default: environment variable PLIMSOLL_PASSWORD, then the target's
@@ -55,7 +55,7 @@ pub(crate) struct WishFlags {
 }
 
 impl TargetFlags {
-    /// As if they had been given.
+    /// These values, as if they were given as flags.
     pub(crate) fn new(
         target: String,
         password_file: Option<PathBuf>,
@@ -65,13 +65,13 @@ impl TargetFlags {
         Self { target: vec![target], password_file, auth, connect_options }
     }
 
-    /// The files that it is read from.
+    /// Input files of these flags.
     pub(crate) fn files(&self) -> impl Iterator<Item = &Path> {
         let files = self.password_file.as_deref().into_iter().chain(self.auth.accounts());
         files.chain(self.connect_options.tls_ca.as_deref())
     }
 
-    /// The target, its password found, its server started where that is ours to do.
+    /// The target with its password. Starts the server of an embedded target.
     pub(crate) fn choose(&self) -> anyhow::Result<ResolvedTarget> {
         let mut resolved = self.target.iter().map(|target| self.resolve(target));
         let first = resolved.next().ok_or_else(|| Usage("--target: expected a URL".to_owned()))??;
@@ -89,15 +89,15 @@ impl TargetFlags {
         ResolvedTarget::start(target)
     }
 
-    /// Requirements on the server; the same for a whole recording.
+    /// Requirements on the server; they are the same for a whole recording.
     pub(crate) fn spec(&self) -> ServerSpec {
         let WishFlags { dialect, signing, encryption, ref tls_ca, tls_insecure } = self.connect_options;
         let dialect = dialect.map(|dialect| dialect.name().to_owned());
-        // From any folder: a run that is repeated reads it again.
+        // Absolute, because a repeated run reads the file again from any folder.
         let from_anywhere = |file: &Path| std::path::absolute(file).unwrap_or_else(|_| file.to_owned());
         let accounts = self.auth.accounts().map(from_anywhere);
         let tls_ca = tls_ca.as_deref().map(from_anywhere);
-        // Which ones, without passwords, is known when they are chosen.
+        // The names of the targets are added later, without passwords.
         let (kerberos, targets) = (self.auth.spec(), Vec::new());
         ServerSpec { dialect, signing, encryption, kerberos, accounts, tls_ca, tls_insecure, targets }
     }

@@ -1,4 +1,4 @@
-//! What a person sees while a run goes on, and what Ctrl-C does.
+//! Progress of a run in the terminal, and the effect of Ctrl-C.
 
 use std::sync::{Arc, OnceLock};
 use std::time::{Duration, Instant, SystemTime, UNIX_EPOCH};
@@ -15,12 +15,12 @@ use plimsoll_experiment::server_side::ServerSideWatch;
 use plimsoll_experiment::{Activity, LevelResult, LiveFeed, Monitor};
 use plimsoll_live::RunView;
 
-/// Between two looks at the run.
+/// Interval between two reads of the run's progress.
 const CHECK_INTERVAL: Duration = Duration::from_millis(100);
 /// Between two writes of the progress file.
 const FILE_INTERVAL: Duration = Duration::from_millis(500);
 
-/// Shows how far an experiment is in the terminal, and ends it at Ctrl-C.
+/// Shows the progress of an experiment in the terminal, and ends the experiment at Ctrl-C.
 pub(crate) struct Terminal {
     /// Progress of the setup and the measured levels.
     watch: Arc<Watch>,
@@ -28,20 +28,20 @@ pub(crate) struct Terminal {
     cleaning: Arc<Watch>,
     caught: OnceLock<()>,
     shown: bool,
-    /// Shows more than progress.
+    /// A live view in addition to progress.
     view: Option<RunView>,
     /// Shows progress to a launcher.
     file: Option<ProgressFile>,
 }
 
 impl Terminal {
-    /// Shows how far runs are where somebody looks.
+    /// Shows progress if standard error is a terminal.
     pub(crate) fn new(quiet: bool) -> Self {
         let shown = !quiet && shell::shows_progress();
         Self { watch: Arc::default(), cleaning: Arc::default(), caught: OnceLock::new(), shown, view: None, file: None }
     }
 
-    /// Shows what runs of `input` do while they do it, as the flags say.
+    /// Shows runs of `input` in the live views that the flags request.
     pub(crate) fn watching(
         flags: &WatchFlags,
         input: &str,
@@ -64,15 +64,15 @@ impl Terminal {
         self.view.as_ref().map(RunView::feed)
     }
 
-    /// The runs are over: what is printed now stands in the terminal as it was before.
+    /// Ends the live view: restores the terminal before anything is printed.
     pub(crate) fn end_view(&self) {
         self.view.iter().for_each(RunView::end);
     }
 }
 
 impl Monitor for Terminal {
-    /// From now on the first Ctrl-C (or SIGTERM) ends the phase and cleans up, the second one waits for nothing. Before,
-    /// while there is nothing to lose, they end the process as they end any other.
+    /// From now on the first Ctrl-C (or SIGTERM) ends the phase and cleans up, and the second one ends without waiting. Earlier there is
+    /// nothing to lose, so signals end the process as usual.
     fn catch(&self) -> anyhow::Result<()> {
         if self.caught.set(()).is_err() {
             return Ok(());
@@ -161,7 +161,7 @@ impl Terminal {
 }
 
 fn show(bar: &ProgressBar, (at, now): &(Instant, Progress), (before, was): &(Instant, Progress)) {
-    // Looks come late on a busy machine.
+    // On a busy machine, reads may be late.
     let rate = now.actions.saturating_sub(was.actions) as f64 / (*at - *before).max(CHECK_INTERVAL).as_secs_f64();
     let errors = if now.errors > 0 { format!(", {} errors", now.errors) } else { String::new() };
     let (total, done) = match now.phase {

@@ -27,7 +27,7 @@ pub(crate) struct WithFlags {
     with: Vec<Companion>,
 }
 
-/// A workload and what is asked of it.
+/// A workload and its load.
 #[derive(Clone, Debug, PartialEq)]
 struct Companion {
     workload: String,
@@ -35,12 +35,12 @@ struct Companion {
 }
 
 impl WithFlags {
-    /// Whether there are any.
+    /// Whether another workload was given.
     pub(super) fn is_some(&self) -> bool {
         !self.with.is_empty()
     }
 
-    /// Puts them into the run, whose own workload has one level.
+    /// Adds the workloads to the run, which must have a single level.
     ///
     /// # Errors
     /// A workload is not known, or what is asked of it makes no sense.
@@ -72,7 +72,7 @@ impl WithFlags {
 }
 
 impl Companion {
-    /// The workload, its load, and the values of its parameters. Flags that do not set a load are those of the run.
+    /// The workload, its load, and the values of its parameters. Settings that are not part of the load come from the run.
     fn read(&self, run: &LoadFlags) -> anyhow::Result<(Workload, LevelSpec, Vec<Parameter>)> {
         let mut load = LoadFlags {
             timeout: run.timeout,

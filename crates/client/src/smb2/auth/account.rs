@@ -1,11 +1,11 @@
-//! Who logs on, and how.
+//! An account and its authentication.
 
 use super::{Auth, Authentication, Credentials};
 
 /// An account of a server, and how its user logs on.
 #[derive(Clone, Debug)]
 pub struct Account {
-    /// Who it is.
+    /// The user.
     pub credentials: Credentials,
     /// How the user proves that.
     pub authentication: Authentication,

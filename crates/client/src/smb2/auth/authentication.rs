@@ -12,7 +12,7 @@ use super::kerberos::{Kerberos, ServiceTicket};
 use super::{Auth, Credentials, Ntlm, Randomness};
 use crate::target::Server;
 
-/// How users prove who they are.
+/// The authentication method of users.
 #[derive(Clone, Debug, Default)]
 pub enum Authentication {
     /// NTLM, with the credentials.
@@ -26,7 +26,7 @@ pub enum Authentication {
 /// Where an account is known.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Realm {
-    /// The realm; `None`: it stands in the account (`user@REALM`, or its domain).
+    /// The realm; `None`: the account contains it (`user@REALM`, or its domain).
     pub name: Option<String>,
     /// Its KDC; `None`: the first that `krb5.conf` names for the realm.
     pub kdc: Option<Server>,
@@ -35,10 +35,10 @@ pub struct Realm {
 /// Why there is no ticket.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum TicketError {
-    /// Whoever built this left it out.
+    /// The build lacks the feature.
     #[error("this build lacks Kerberos: rebuild with `cargo build --release -p plimsoll --features kerberos`")]
     NotBuilt,
-    /// Nobody to get one for.
+    /// The logon is anonymous.
     #[error(
         "Kerberos needs an account with a password: smb://user@host/share, and a password file or PLIMSOLL_PASSWORD"
     )]
@@ -46,15 +46,15 @@ pub enum TicketError {
     /// No realm is named.
     #[error("Kerberos needs a realm: give --realm, or the user as user%40REALM")]
     NoRealm,
-    /// The KDC's address makes no sense.
+    /// The KDC's address is malformed.
     #[error("expected the KDC as HOST or HOST:PORT")]
     Kdc,
-    /// The KDC gives none, or cannot be asked. What it said is a stranger's text.
+    /// The KDC refused, or cannot be reached. Its message is untrusted text.
     #[error("no Kerberos ticket for {service} in realm {realm}: {problem}")]
     Refused {
         /// `cifs/server`.
         service: String,
-        /// Whose KDC was asked.
+        /// The realm of the KDC.
         realm: String,
         /// Why.
         problem: String,

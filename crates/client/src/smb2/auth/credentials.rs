@@ -1,11 +1,11 @@
-//! Who a user is.
+//! User name, domain and password.
 
 use super::Secret;
 
 /// An account and its password.
 #[derive(Clone, Debug, Default)]
 pub struct Credentials {
-    /// The account's domain, or empty: the server takes its own then.
+    /// The account's domain; empty for the server's default.
     pub domain: String,
     /// The account's name; empty, with an empty password, for an anonymous logon.
     pub user: String,
@@ -14,20 +14,19 @@ pub struct Credentials {
 }
 
 impl Credentials {
-    /// Nobody: servers give such a session little or nothing, and it can neither sign nor seal.
+    /// An anonymous logon: servers grant such a session few rights, and it can neither sign nor encrypt.
     #[must_use]
     pub fn anonymous() -> Self {
         Self::default()
     }
 
-    /// The account that servers keep for those who have none. Servers may also make a guest of a name they do not
-    /// know; either way SessionFlags say it.
+    /// The guest account. Servers may also log unknown users on as guests; SessionFlags show both.
     #[must_use]
     pub fn guest() -> Self {
         Self { domain: String::new(), user: "Guest".to_owned(), password: Secret::default() }
     }
 
-    /// Whether nobody logs on.
+    /// Whether the logon is anonymous.
     #[must_use]
     pub fn is_anonymous(&self) -> bool {
         self.user.is_empty() && self.password.is_empty()

@@ -1,4 +1,4 @@
-//! Elements of DER: a tag, a length, and what they hold.
+//! Elements of DER: tag, length, content.
 //!
 //! Spec: X.690 8.1, 10.1 (DER)
 
@@ -17,14 +17,14 @@ pub(super) const fn application(n: u8) -> u8 {
     0x60 | n
 }
 
-/// The content of the one element that `bytes` are.
+/// The content of the element, if `bytes` contain exactly one.
 pub(super) fn sole(mut bytes: &[u8], tag: u8) -> Option<&[u8]> {
     let content = optional(&mut bytes, tag)?;
     bytes.is_empty().then_some(content)
 }
 
-/// The content of the next element, and `bytes` behind it; `None`, and `bytes` where they were, where it has another tag
-/// or is cut. A cut element stays in `bytes`, where whoever reads on finds it to be of no use.
+/// The content of the next element; `bytes` then begin after it. `None` if the element has another tag or is truncated; `bytes` are then
+/// unchanged, so a later read reports the truncated element.
 pub(super) fn optional<'a>(bytes: &mut &'a [u8], tag: u8) -> Option<&'a [u8]> {
     let (&found, rest) = bytes.split_first()?;
     let (&short, rest) = rest.split_first()?;
@@ -42,7 +42,7 @@ pub(super) fn optional<'a>(bytes: &mut &'a [u8], tag: u8) -> Option<&'a [u8]> {
     Some(content)
 }
 
-/// The elements before the first with a tag, and the rest; `None` where there is none.
+/// The elements before the first one with this tag, and the rest; `None` if no element has this tag.
 #[cfg(feature = "kerberos")]
 pub(super) fn before(bytes: &[u8], tag: u8) -> Option<(&[u8], &[u8])> {
     let mut rest = bytes;

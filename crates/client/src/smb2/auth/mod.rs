@@ -36,36 +36,35 @@ pub trait Auth: Send {
     /// Where the server's token is malformed, refuses, or asks for what this logon does not do.
     fn next(&mut self, from_server: Option<&[u8]>) -> Result<Vec<u8>, AuthError>;
 
-    /// Checks the security buffer of the response that says success, which may be empty.
+    /// Verifies the security buffer of the successful response, which may be empty.
     ///
     /// # Errors
     ///
     /// Where the server's token is malformed, or does not prove what it should: then the session must not be used.
     fn finish(&mut self, from_server: &[u8]) -> Result<(), AuthError>;
 
-    /// The key, from the last token on. `None` before, and for an anonymous logon, whose messages cannot be signed or
-    /// sealed. A logon that the server made a guest's has a key, which the protocol forbids to use: that stands in
-    /// the response's SessionFlags, not here.
+    /// The session key, after the last token. `None` before, and for an anonymous logon, which can neither sign nor encrypt. A guest logon
+    /// has a key, but the protocol forbids its use; the response's SessionFlags show this, not this function.
     fn session_key(&self) -> Option<SessionKey>;
 }
 
-/// Why a logon goes no further. The server's own refusal (wrong password, say) is a status, not one of these.
+/// Why a logon failed on the client's side. A refusal by the server (e.g. a wrong password) is a status, not one of these.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum AuthError {
     /// The token cannot be read.
     #[error("the server's token is malformed: {0}")]
     Malformed(&'static str),
-    /// The server names its mechanisms, and ours is not among them.
+    /// The server's list of mechanisms lacks this one.
     #[error("the server does not offer {0}")]
     NotOffered(&'static str),
     /// SPNEGO's negState is reject.
     #[error("the server rejected the mechanism")]
     Rejected,
-    /// The server does not do what this logon needs.
+    /// The server lacks a feature that the logon needs.
     #[error("the server does not negotiate {0}, which a logon needs")]
     Missing(&'static str),
-    /// The server's mechListMIC is not that of our mechanisms (somebody changed them, or the keys differ), or its answer to a
-    /// Kerberos ticket does not show that it could open it.
+    /// The server's mechListMIC does not match the mechanisms (they were changed on the way, or the keys differ), or its response to a
+    /// Kerberos ticket does not prove that it decrypted the ticket.
     #[error("the server's proof of the logon is wrong: the proof was changed on its way, or comes from another server")]
     BadProof,
     /// A name is too long for the message.

@@ -1,8 +1,8 @@
-//! A password, kept out of sight.
+//! A password.
 
 use zeroize::Zeroizing;
 
-/// A text that nobody is shown: no `Display`, an empty `Debug`, overwritten when dropped.
+/// A text that is never printed: no `Display`, an empty `Debug`, overwritten when dropped.
 #[derive(Clone, Default)]
 pub struct Secret(Zeroizing<String>);
 

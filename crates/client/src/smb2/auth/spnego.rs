@@ -5,7 +5,7 @@
 use super::AuthError;
 use super::der::{ENUMERATED, OBJECT, OCTETS, SEQUENCE, application, field, optional, sole, wrap};
 
-/// What a server answered: a NegTokenResp.
+/// A server's response: a NegTokenResp.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub(super) struct Answer<'a> {
     pub(super) state: Option<State>,
@@ -23,7 +23,7 @@ pub(super) enum State {
     RequestProof,
 }
 
-/// A mechanism, the only one that a logon offers: what servers would rather have is not what was asked for.
+/// A mechanism. A logon offers only this one, so the server cannot choose another.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Mechanism {
     Ntlm,
@@ -53,7 +53,7 @@ impl Mechanism {
         }
     }
 
-    /// The mechanisms as they stand in the first token: what a mechListMIC is made of.
+    /// The list of mechanisms in the first token, which the mechListMIC signs.
     pub(super) fn list(self) -> Vec<u8> {
         wrap(SEQUENCE, &wrap(OBJECT, self.object()))
     }
@@ -84,7 +84,7 @@ pub(super) fn answer(mechanism: Mechanism, bytes: &[u8]) -> Result<Answer<'_>, A
     read_answer(mechanism, bytes).ok_or(AuthError::Malformed("no SPNEGO answer"))?
 }
 
-/// Reads the NegTokenResp of a response that says success.
+/// Parses the NegTokenResp of a successful response.
 pub(super) fn last(mechanism: Mechanism, bytes: &[u8]) -> Result<Answer<'_>, AuthError> {
     let answer = answer(mechanism, bytes)?;
     match answer.state {
@@ -120,7 +120,7 @@ fn read_answer(mechanism: Mechanism, bytes: &[u8]) -> Option<Result<Answer<'_>, 
     rest.is_empty().then_some(Ok(answer))
 }
 
-/// Checks that the mechanisms in a NEGOTIATE response (a NegTokenInit2) name ours. A response without them leaves it open.
+/// Checks that the list in a NEGOTIATE response (a NegTokenInit2) contains this mechanism. A response without a list is accepted.
 pub(super) fn check_offer(mechanism: Mechanism, offer: Option<&[u8]>) -> Result<(), AuthError> {
     let Some(offer) = offer.filter(|offer| !offer.is_empty()) else { return Ok(()) };
     match offers(mechanism, offer) {
@@ -136,7 +136,7 @@ fn offers(mechanism: Mechanism, bytes: &[u8]) -> Option<bool> {
         return None;
     }
     let mut fields = sole(sole(rest, field(0))?, SEQUENCE)?;
-    // What follows the mechanisms are hints that nobody needs.
+    // The fields after the mechanisms are optional hints.
     let mut mechanisms = sole(optional(&mut fields, field(0))?, SEQUENCE)?;
     let mut found = false;
     while !mechanisms.is_empty() {

@@ -1,15 +1,15 @@
-//! Message ids and the server's leave to use them.
+//! Message IDs and credits.
 //!
 //! Spec: MS-SMB2 3.2.4.1.2, 3.2.4.1.5, 3.2.5.1.4
 
-/// What a connection may send.
+/// The credits of a connection. Each request uses as many consecutive message IDs as it costs credits; each response grants new ones.
 ///
 /// Each request uses up as many message ids, in a row, as it costs credits; each answer brings new ones.
 #[derive(Clone, Copy, Debug)]
 pub(in crate::smb2) struct Credits {
     next_id: u64,
     available: u32,
-    /// Available ones and those that requests on their way have used up.
+    /// Available credits, and those in use by outstanding requests.
     window: u32,
     /// As many as we would like to have.
     wanted: u32,
@@ -24,22 +24,22 @@ impl Credits {
         Self { next_id: 0, available: 1, window: 1, wanted: u32::from(wanted.max(1)) }
     }
 
-    /// What can be spent now.
+    /// Available credits.
     pub(in crate::smb2) fn available(&self) -> u32 {
         self.available
     }
 
-    /// What requests on their way have used up.
+    /// Credits in use by outstanding requests.
     pub(in crate::smb2) fn in_use(&self) -> u32 {
         self.window.saturating_sub(self.available)
     }
 
-    /// What could be spent if every request on its way were answered in kind.
+    /// Credits that would be available if every outstanding request returned its credits.
     pub(in crate::smb2) fn window(&self) -> u32 {
         self.window
     }
 
-    /// Spends them on one request: its message id.
+    /// Uses credits for a request; returns its message ID.
     pub(in crate::smb2) fn spend(&mut self, charge: u16) -> u64 {
         let id = self.next_id;
         let charge = charge.max(1);
@@ -48,7 +48,7 @@ impl Credits {
         id
     }
 
-    /// How many a request of this charge asks for: what it costs, and what is still missing.
+    /// Number of credits to request: the charge, and the difference from the target.
     pub(in crate::smb2) fn ask(&self, charge: u16) -> u16 {
         let missing = self.wanted.saturating_sub(self.window);
         u16::try_from(u32::from(charge.max(1)) + missing).unwrap_or(u16::MAX)
@@ -59,7 +59,7 @@ impl Credits {
         self.window = self.window.saturating_sub(u32::from(charge));
     }
 
-    /// An answer to a request of this charge brought so many (0 where the request had its first answer before).
+    /// Adds the credits of a response to a request of this charge (charge 0 if the request had an interim response).
     pub(in crate::smb2) fn granted(&mut self, charge: u16, credits: u16) {
         self.available = self.available.saturating_add(u32::from(credits)).min(MOST);
         self.window = self.window.saturating_sub(u32::from(charge)).saturating_add(u32::from(credits)).min(MOST);

@@ -14,11 +14,11 @@ pub(in crate::smb2) struct Kept {
     pub(in crate::smb2) job: JobId,
     /// When it was first to be sent, ns.
     pub(in crate::smb2) since: i64,
-    /// Requests in it that have no answer.
+    /// Requests in it without a response.
     pub(in crate::smb2) left: u32,
-    /// It had gone out before, on a connection that was lost or to a server that was not ready for it.
+    /// Number of earlier transmissions, on a lost connection or to a server that was not ready.
     pub(in crate::smb2) again: u32,
-    /// Requests in it that the server was not ready for.
+    /// Requests in it for which the server was not ready.
     pub(in crate::smb2) not_ready: u32,
 }
 
@@ -26,17 +26,17 @@ pub(in crate::smb2) struct Kept {
 #[derive(Debug, Default)]
 pub(in crate::smb2) struct KeptMessages {
     messages: VecDeque<(u64, Option<Kept>)>,
-    /// What the next message that is added was before.
+    /// Due time and earlier transmissions of the next message to be added.
     next: Option<(i64, u32)>,
 }
 
 impl KeptMessages {
-    /// The next message was to be sent since then, and had gone out so often.
+    /// Sets the due time and the number of earlier transmissions of the next message.
     pub(in crate::smb2) fn continues(&mut self, since: i64, again: u32) {
         self.next = Some((since, again));
     }
 
-    /// A message whose first request has this id.
+    /// Adds a message whose first request has this ID.
     pub(super) fn add(&mut self, first: u64, outgoing: &Outgoing, job: JobId, now: i64) {
         let (since, again) = self.next.take().unwrap_or((now, 0));
         let left = outgoing.members.len() as u32;
@@ -46,7 +46,7 @@ impl KeptMessages {
 
     /// A request has its last answer, or gets none: the message that it was in, where that is over now.
     pub(in crate::smb2) fn ended(&mut self, id: u64) -> Option<Kept> {
-        // Ids of a message follow each other.
+        // The IDs of a message are consecutive.
         let place = self.messages.partition_point(|(first, _)| *first <= id).checked_sub(1)?;
         let (_, slot) = self.messages.get_mut(place)?;
         let kept = slot.as_mut()?;
@@ -74,7 +74,7 @@ impl KeptMessages {
         kept.into_iter().for_each(|kept| kept.not_ready += 1);
     }
 
-    /// Takes all of them, with the ids of their first requests.
+    /// Removes and returns all messages, with the IDs of their first requests.
     pub(in crate::smb2) fn take(&mut self) -> Vec<(u64, Kept)> {
         let taken = std::mem::take(&mut self.messages).into_iter();
         taken.filter_map(|(first, kept)| Some((first, kept?))).collect()

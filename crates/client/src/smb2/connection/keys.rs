@@ -1,4 +1,4 @@
-//! What signs and seals a session's messages, made from the key that its logon agreed on.
+//! Derives a session's signing and encryption keys from the key of its logon.
 //!
 //! Spec: MS-SMB2 3.1.4.2, 3.2.5.3.1 (the function is NIST SP 800-108, counter mode, HMAC-SHA256, r = 32)
 
@@ -15,13 +15,13 @@ pub struct SessionKey {
     length: usize,
 }
 
-/// Bytes of the longest key that is made from or into anything here: AES-256.
+/// Size of the longest key, bytes: AES-256.
 const MOST: usize = 32;
-/// Bytes that all but the AES-256 ciphers' keys are made from.
+/// Length of the base key for all ciphers except AES-256, bytes.
 const SHORT: usize = 16;
 
 impl SessionKey {
-    /// Of the key that the mechanism gave: 16 bytes from NTLM, up to 32 from Kerberos. `None` for none or more.
+    /// Checks the key of the mechanism: 16 bytes from NTLM, up to 32 from Kerberos; `None` if it is empty or longer.
     #[must_use]
     pub fn new(key: &[u8]) -> Option<Self> {
         let mut bytes = Zeroizing::new([0; MOST]);
@@ -41,7 +41,7 @@ impl SessionKey {
     }
 }
 
-/// A key of one purpose. Overwritten when dropped, never shown.
+/// A key for one purpose. Overwritten when dropped, never printed.
 #[derive(Clone)]
 pub struct Key {
     bytes: Zeroizing<[u8; MOST]>,
@@ -56,10 +56,10 @@ impl Key {
     }
 }
 
-/// How a dialect makes its keys.
+/// The key derivation of a dialect.
 #[derive(Clone, Copy, Debug)]
 pub enum Derivation<'a> {
-    /// 2.0.2 and 2.1: the session's key signs, and nothing seals.
+    /// 2.0.2 and 2.1: the session key signs; there is no encryption.
     V2,
     /// 3.0 and 3.0.2.
     V30,
@@ -72,11 +72,11 @@ pub enum Derivation<'a> {
 pub struct SessionKeys {
     /// Session.SigningKey: both directions.
     pub signing: Key,
-    /// What the client seals with; 16 bytes, or 32 where the cipher is AES-256. `None` in the dialects 2.
+    /// Key for the client's messages: 16 bytes, or 32 with AES-256. `None` in dialects 2.
     pub client_to_server: Option<Key>,
-    /// What the server seals with.
+    /// Key for the server's messages.
     pub server_to_client: Option<Key>,
-    /// Session.ApplicationKey, for what runs on top of the session.
+    /// Session.ApplicationKey, for protocols above the session.
     pub application: Key,
 }
 
@@ -87,8 +87,8 @@ impl std::fmt::Debug for SessionKeys {
 }
 
 impl SessionKeys {
-    /// Makes the keys. `cipher` is what was negotiated, if anything was; it tells the length of the sealing keys, and in
-    /// the dialects 3.0 is [`Cipher::Aes128Ccm`] whatever is said here.
+    /// Derives the keys. `cipher` is the negotiated cipher, if any. It determines the length of the encryption keys; in dialects 3.0 it is
+    /// always [`Cipher::Aes128Ccm`].
     #[must_use]
     pub fn derive(session_key: &SessionKey, how: Derivation<'_>, cipher: Option<Cipher>) -> Self {
         let short = session_key.short();
@@ -128,7 +128,7 @@ fn short_key(key: &[u8]) -> Key {
     Key { bytes, length: SHORT }
 }
 
-/// `LENGTH` bytes, at most the 32 of one HMAC, so that the counter is never more than 1.
+/// `LENGTH` bytes, at most the 32 bytes of one HMAC, so the counter is always 1.
 fn derive<const LENGTH: usize>(key: &[u8], label: &[u8], context: &[u8]) -> Key {
     const { assert!(LENGTH <= MOST) };
     let mut mac = hmac::Context::with_key(&hmac::Key::new(hmac::HMAC_SHA256, key));

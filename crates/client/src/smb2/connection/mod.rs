@@ -28,9 +28,9 @@ use crate::calls::{Call, Calls, Ending, Identity};
 
 /// Bytes that cost one credit.
 pub(super) const CREDIT: u32 = 64 << 10;
-/// The most that one request asks for, whatever the server takes: it fits into a message with room to spare.
+/// Maximum size of a request's data, even if the server allows more, so that it always fits into a message, bytes.
 pub(super) const MOST: u32 = 8 << 20;
-/// Calls given up whose late answers are still expected, at most.
+/// Maximum number of abandoned calls whose late responses are still recognised.
 const LATE: usize = 1024;
 
 /// A connection to a server.
@@ -44,20 +44,20 @@ pub(super) struct Connection {
     /// The primary session, while a secondary one is used.
     primary_session: Option<Box<Session>>,
     calls: Calls<RequestContext>,
-    /// How many of these are held.
+    /// Number of long-lived calls among them.
     long_lived: usize,
-    /// Calls that had an interim answer: they may wait long, and the others shall not queue up behind them.
+    /// Calls with an interim response. They may wait long, so they are separate from the others.
     pending_async: Vec<Call<RequestContext>>,
-    /// Ids of calls that were given up; an answer that comes still brings credits.
+    /// IDs of abandoned calls; their late responses still grant credits.
     abandoned_ids: VecDeque<u64>,
     unmatched_responses: u64,
-    /// It is being bound to a session: whoever does that looks at the signatures.
+    /// The connection is being bound to a session; the binding verifies the signatures itself.
     pub(super) is_binding: bool,
-    /// Messages to send again should the connection be lost; `None` where there would be no other.
+    /// Messages to send again after the loss of this connection; `None` if no other connection would take over.
     pub(super) kept: Option<KeptMessages>,
 }
 
-/// What the server takes.
+/// Limits of the server.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Limits {
     pub(super) dialect: Dialect,
@@ -68,7 +68,7 @@ pub(super) struct Limits {
     pub(super) max_write: u32,
 }
 
-/// Whose message it is, and what its transactions say of that.
+/// Identity of a client in its transactions.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Owner {
     pub(super) job: JobId,
@@ -79,7 +79,7 @@ pub(super) struct Owner {
     pub(super) keep: bool,
 }
 
-/// What is remembered of a request besides what makes its transaction.
+/// Context of a request, in addition to the fields of its transaction.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct RequestContext {
     pub(super) job: JobId,
@@ -99,7 +99,7 @@ pub(super) struct RequestContext {
 }
 
 impl Connection {
-    /// One that was just made; `credits` is how many it would like to have.
+    /// A new connection; `credits` is the target number of credits.
     pub(super) fn new(identity: Identity, dialect: Dialect, credits: u16) -> Self {
         let limits = Limits { dialect, multi_credit: false, max_transact: CREDIT, max_read: CREDIT, max_write: CREDIT };
         Self {
@@ -118,7 +118,7 @@ impl Connection {
         }
     }
 
-    /// Whose it is.
+    /// The identity of the client.
     pub(super) fn identity(&self) -> &Identity {
         &self.identity
     }
@@ -140,7 +140,7 @@ impl Connection {
         transaction
     }
 
-    /// A new session is set up and used; the one in use waits.
+    /// Begins to set up a secondary session; the current one waits.
     pub(super) fn push_session(&mut self) {
         self.primary_session = Some(Box::new(std::mem::take(&mut self.session)));
     }
@@ -161,12 +161,12 @@ impl Connection {
         self.primary_session.is_some() || self.session.before.is_some()
     }
 
-    /// Nothing is on its way that could bring credits.
+    /// No outstanding request can bring credits.
     pub(super) fn is_idle(&self) -> bool {
         self.calls.is_empty() && self.pending_async.is_empty() && self.abandoned_ids.is_empty()
     }
 
-    /// Calls without an answer, held ones not counted.
+    /// Calls without a response, without long-lived ones.
     pub(super) fn outstanding(&self) -> usize {
         let pending = self.pending_async.iter().filter(|call| !call.long_lived).count();
         self.calls.len().saturating_sub(self.long_lived) + pending
@@ -182,7 +182,7 @@ impl Connection {
         self.calls.iter().chain(&self.pending_async)
     }
 
-    /// Takes every call, in the order in which they were made: the connection is over.
+    /// Removes and returns all calls in order, because the connection is over.
     pub(super) fn take_all(&mut self) -> Vec<Call<RequestContext>> {
         let mut calls = self.calls.take_where(|_| true);
         self.long_lived = 0;
@@ -191,9 +191,9 @@ impl Connection {
         calls
     }
 
-    /// Takes the calls since before `before` that are not held. Their answers may still come.
+    /// Removes and returns calls from before `before` that are not long-lived. Their responses may still arrive.
     pub(super) fn take_overdue(&mut self, before: i64) -> Vec<Call<RequestContext>> {
-        // What stays in the outbox because the server takes nothing is late too.
+        // Requests that remain in the outbox because the server does not read are late, too.
         let late = |call: &Call<RequestContext>| {
             !call.long_lived && call.sent.map_or(call.what.queued, |(first, _)| first) < before
         };

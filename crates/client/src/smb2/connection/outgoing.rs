@@ -16,28 +16,28 @@ use crate::smb2::request_kind::RequestKind;
 pub(in crate::smb2) struct Outgoing {
     /// The requests, each but the first at a multiple of 8.
     pub(in crate::smb2) bytes: Vec<u8>,
-    /// What they are.
+    /// The requests.
     pub(in crate::smb2) members: Vec<Member>,
-    /// What follows the last of them.
+    /// Data after the last request.
     pub(in crate::smb2) data: Option<Data>,
 }
 
-/// A request in it.
+/// A request of a message.
 #[derive(Clone, Copy, Debug)]
 pub(in crate::smb2) struct Member {
     /// Where it begins.
     pub(in crate::smb2) start: usize,
-    /// What it is for.
+    /// Kind of the request.
     pub(in crate::smb2) step: RequestKind,
     /// Credits that it costs from dialect 2.1 on.
     pub(in crate::smb2) charge: u16,
     /// The most bytes that its answer may bring, or that it writes.
     pub(in crate::smb2) asked: u32,
-    /// File data in it.
+    /// Length of its file data.
     pub(in crate::smb2) payload: Option<u64>,
     /// It may wait by design.
     pub(in crate::smb2) may_wait: bool,
-    /// What it wants of its file, as whoever reads the request sees it.
+    /// Fields of the request for the columns of the transactions table.
     pub(in crate::smb2) wants: Asked,
 }
 
@@ -51,7 +51,7 @@ pub(in crate::smb2) struct Data {
 }
 
 impl Data {
-    /// Where in the content's block it stands, in order.
+    /// The ranges of the content block, in order.
     pub(in crate::smb2) fn pieces(&self) -> impl Iterator<Item = Range<usize>> + use<> {
         self.content.pieces(self.key, self.offset, self.length as usize)
     }
@@ -65,7 +65,7 @@ impl Outgoing {
         self.data = None;
     }
 
-    /// Appends a request. All but the first work on the file that the first opens.
+    /// Appends a request. All requests after the first use the file that the first opens.
     ///
     /// # Errors
     ///
@@ -92,7 +92,7 @@ impl Outgoing {
         self.members.last_mut().ok_or(TooLong { field: "Compound", bytes: 0, most: 0 })
     }
 
-    /// What it costs.
+    /// Credits that the message costs.
     pub(in crate::smb2) fn charge(&self) -> u32 {
         self.members.iter().map(|member| u32::from(member.charge)).sum()
     }
@@ -107,7 +107,7 @@ impl Outgoing {
     }
 }
 
-/// What a request wants of its file. (Names are not kept here: a run's names are all known before it begins.)
+/// Fields of the request for the transactions table. Names are not stored, because all names of a run are known before.
 fn wanted(command: Command, request: &[u8]) -> Asked {
     let asked::Asked { offset, bytes, disposition, access, new_name: _, durable, unlock } =
         asked::Asked::of(command, request);

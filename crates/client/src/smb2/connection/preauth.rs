@@ -1,4 +1,4 @@
-//! The hash over a logon that dialect 3.1.1 makes its keys from, so that nobody changes a NEGOTIATE unseen.
+//! The hash over a logon from which dialect 3.1.1 derives its keys, so that changes to NEGOTIATE are detected.
 //!
 //! Spec: MS-SMB2 3.1.4.4.1, 3.2.5.2, 3.2.5.3
 
@@ -30,7 +30,7 @@ impl Preauth {
         self.0.copy_from_slice(hash.finish().as_ref());
     }
 
-    /// The hash so far.
+    /// The current value.
     #[must_use]
     pub const fn bytes(&self) -> &[u8; LEN] {
         &self.0

@@ -11,7 +11,7 @@ use crate::client::Framing;
 use crate::operation::Cause;
 use crate::smb2::request_kind::RequestKind;
 
-/// Messages up to this length are kept in whole without a look at them, bytes.
+/// Messages up to this length are stored completely without inspection, bytes.
 const SHORT: usize = 1024;
 /// The longest message that a server may send: the longest answer, and room for headers, bytes.
 const LONGEST: usize = MOST as usize + (64 << 10);
@@ -37,7 +37,7 @@ impl Connection {
         whole
     }
 
-    /// Whether a message is the answer to a read whose data nobody wants, alone and unsigned.
+    /// Whether a message is the unsigned response to a single read whose data the caller does not need.
     fn can_drop_data(&self, message: &[u8]) -> bool {
         let Some(header) = Header::new(message) else { return false };
         let plain = header.command() == Command::Read && header.is_response() && header.status() == Some(0);
@@ -54,7 +54,7 @@ impl Connection {
         self.session.seals && !is_notice(message)
     }
 
-    /// Decrypts a message in its place; `None` where it is of a session that was given up: nobody is there who could open it.
+    /// Decrypts a message in place; `None` if it belongs to a session that has ended, because its key no longer exists.
     pub(in crate::smb2) fn open<'a>(&mut self, message: &'a mut [u8]) -> Result<Option<&'a [u8]>, Cause> {
         let of = transform::Encrypted::new(message).and_then(|header| header.session_id());
         let standing = self.primary_session.as_deref().filter(|standing| Some(standing.id) == of);
@@ -68,7 +68,7 @@ impl Connection {
         }
     }
 
-    /// The call that an answer ends; `None` where it ends none: an interim answer, or one to nothing that waits.
+    /// The call that a response ends; `None` for an interim or unmatched response.
     pub(in crate::smb2) fn ended_by(&mut self, reply: &Reply<'_>, first_byte: i64) -> Option<Call<RequestContext>> {
         let Some(mut call) = self.take_call(reply.message_id()) else {
             self.unmatched(reply);
@@ -85,7 +85,7 @@ impl Connection {
         Some(call)
     }
 
-    /// Takes the call that an answer is for, wherever it waits.
+    /// Removes and returns the call of a response from any of the lists.
     fn take_call(&mut self, id: u64) -> Option<Call<RequestContext>> {
         if let Some(call) = self.calls.take(id) {
             self.long_lived = self.long_lived.saturating_sub(usize::from(call.long_lived));
@@ -95,7 +95,7 @@ impl Connection {
         Some(self.pending_async.swap_remove(place))
     }
 
-    /// An answer to nothing that waits: late, sent twice, or made up.
+    /// Counts an unmatched response: late, repeated or unrequested.
     fn unmatched(&mut self, reply: &Reply<'_>) {
         self.unmatched_responses += 1;
         if let Some(place) = self.abandoned_ids.iter().position(|id| *id == reply.message_id()) {
@@ -107,7 +107,7 @@ impl Connection {
         }
     }
 
-    /// Whether an answer is the server's, as far as the session lets us know.
+    /// Whether a response is authentic, as far as the session can verify it.
     pub(in crate::smb2) fn trusts(&self, reply: &Reply<'_>, sealed: bool) -> bool {
         if sealed || self.is_binding {
             return true;
@@ -119,8 +119,8 @@ impl Connection {
     }
 }
 
-/// Whether a message is nothing but the notice of a break: that is of a file or a lease, not of a session, and comes unsigned, and
-/// in plain where all else is encrypted (MS-SMB2 3.3.4.6, 3.3.4.7).
+/// Whether a message contains only a break notification. Notifications concern a file or a lease, not a session, so they are unsigned, and
+/// unencrypted even if all else is encrypted (MS-SMB2 3.3.4.6, 3.3.4.7).
 fn is_notice(message: &[u8]) -> bool {
     Header::new(message).is_some_and(|header| {
         header.message_id() == Some(header::UNSOLICITED)

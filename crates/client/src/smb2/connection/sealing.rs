@@ -1,4 +1,4 @@
-//! Encrypted messages: a TRANSFORM_HEADER, and the message behind it as the cipher left it.
+//! Encrypted messages: a TRANSFORM_HEADER and the encrypted message after it.
 //!
 //! Spec: MS-SMB2 2.2.41, 3.1.4.3, 3.1.5.1 (2.2.3.1.2 for the ciphers' numbers); RFC 5084 (CCM and GCM)
 
@@ -11,7 +11,7 @@ use plimsoll_wire::smb2::transform;
 
 use super::keys::Key;
 
-/// What seals messages.
+/// The ciphers.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub enum Cipher {
     /// The only one of dialects 3.0 and 3.0.2.
@@ -73,27 +73,27 @@ impl Cipher {
 /// Why a message cannot be sealed or opened.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum SealError {
-    /// Shorter than a TRANSFORM_HEADER, or longer than one can say.
+    /// Shorter than a TRANSFORM_HEADER, or longer than its length field allows.
     #[error("encrypted message of {0} bytes: expected 52 bytes to 4 GiB")]
     Length(usize),
-    /// Other bytes than a TRANSFORM_HEADER's at its beginning.
+    /// The message does not begin with a TRANSFORM_HEADER.
     #[error("the message is not encrypted")]
     NotSealed,
-    /// OriginalMessageSize does not say how long the message is.
+    /// OriginalMessageSize differs from the length of the message.
     #[error("encrypted message: the header announces {said} bytes, but {held} follow")]
     Size {
-        /// What the header says.
+        /// Length according to the header.
         said: u32,
-        /// What follows the header.
+        /// Length of the data after the header.
         held: usize,
     },
     /// Sealed for another session.
     #[error("the message is encrypted for session {0:#x}")]
     Session(u64),
-    /// The Flags do not say that it is encrypted in this way.
+    /// The Flags do not have the value for encryption.
     #[error("encrypted message with flags {0:#x}: expected 1")]
     Flags(u16),
-    /// Not what the other side sealed with this key: changed on its way, or of another key.
+    /// The authentication tag does not match: the message was changed on its way, or encrypted with another key.
     #[error("the encrypted message is not authentic: changed on its way, or encrypted with another key")]
     Refused,
     /// Every nonce of this key has been used.
@@ -101,7 +101,7 @@ pub enum SealError {
     Exhausted,
 }
 
-/// Seals what goes out in one session. One for each key: it counts the nonces.
+/// Encrypts the sent messages of one session. Each key must have only one, because it counts the nonces.
 #[derive(Debug)]
 pub struct Sealer {
     key: Aead,
@@ -112,21 +112,20 @@ pub struct Sealer {
 }
 
 impl Sealer {
-    /// With the session's key for what this side sends, which no other sealer may have. `None` unless the key has the
-    /// cipher's length.
+    /// A sealer with the session's key for this side's messages. `None` unless the key has the cipher's length.
     #[must_use]
     pub fn new(cipher: Cipher, key: &Key, session: u64) -> Option<Self> {
         Some(Self { key: Aead::new(cipher, key)?, session, next: 0, lane: 0 })
     }
 
-    /// One of several with the same key: no nonce of it is another lane's. Each connection has a lane of its own, below 2^24.
+    /// One of several sealers with the same key, with a separate range of nonces. Each connection has a separate range below 2^24.
     #[must_use]
     pub fn on_lane(self, lane: u32) -> Self {
         Self { lane, ..self }
     }
 
-    /// Seals a message in its place. The first [`transform::ENCRYPTED_LEN`] bytes of `message` are room for the header,
-    /// whatever stands there; the plain message (or compound) follows.
+    /// Encrypts a message in place. The first [`transform::ENCRYPTED_LEN`] bytes of `message` are reserved for the header; the message (or
+    /// compound) follows.
     ///
     /// # Errors
     ///
@@ -140,7 +139,7 @@ impl Sealer {
         let count = self.next;
         self.next = count.checked_add(1).ok_or(SealError::Exhausted)?;
         let mut nonce = [0; 16];
-        // 11 bytes of it are used by CCM, 12 by GCM.
+        // CCM uses 11 bytes of it, GCM 12.
         let bytes = count.to_le_bytes().into_iter().chain(self.lane.to_le_bytes().into_iter().take(3));
         nonce.iter_mut().zip(bytes).for_each(|(to, from)| *to = from);
         transform::Sealed { nonce, original_message_size: size, session_id: self.session }.emit(header);
@@ -151,7 +150,7 @@ impl Sealer {
     }
 }
 
-/// Opens what comes in of one session.
+/// Decrypts the received messages of one session.
 #[derive(Debug)]
 pub struct Opener {
     key: Aead,
@@ -159,13 +158,13 @@ pub struct Opener {
 }
 
 impl Opener {
-    /// With the session's key for what the other side sends. `None` unless the key has the cipher's length.
+    /// An opener with the session's key for the other side's messages. `None` unless the key has the cipher's length.
     #[must_use]
     pub fn new(cipher: Cipher, key: &Key, session: u64) -> Option<Self> {
         Some(Self { key: Aead::new(cipher, key)?, session })
     }
 
-    /// Opens a message in its place: what was inside. On an error the bytes are of no use any more.
+    /// Decrypts a message in place, and returns it. After an error the bytes are undefined.
     ///
     /// # Errors
     ///

@@ -15,32 +15,32 @@ use crate::outbox::Outbox;
 use crate::smb2::options::Dialect;
 use crate::smb2::request_kind::RequestKind;
 
-/// Whether a message's answer will be protected in another way than all others.
+/// Protection of a message, if it differs from the session's.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(in crate::smb2) enum Protection {
-    /// As the session says.
+    /// As the session requires.
     Usual,
-    /// Signed whatever the session says (but never if it is sealed).
+    /// Signed even if the session does not require it (but not if the message is encrypted).
     Signed,
     /// Not at all: there is no session yet.
     None,
 }
 
-/// Where a message stands in the outbox.
+/// Position of a message in the outbox.
 struct Place {
-    /// What follows the transport's prefix.
+    /// Length without the transport's prefix.
     transport: usize,
     /// The first header.
     header: usize,
     /// It will be sealed.
     sealed: bool,
-    /// All of it, with the transport's prefix, bytes.
+    /// Length with the transport's prefix, bytes.
     length: u64,
 }
 
 impl Connection {
-    /// Puts a message into the outbox, whether there are credits or not, and remembers its requests. Returns the place of its first
-    /// header in the outbox.
+    /// Puts a message into the outbox without checking credits, and stores its requests as calls. Returns the position of its first header
+    /// in the outbox.
     pub(in crate::smb2) fn send(
         &mut self,
         outgoing: &Outgoing,
@@ -60,7 +60,7 @@ impl Connection {
         place.header
     }
 
-    /// Puts a CANCEL into the outbox. It costs nothing, and has the id of what it takes back.
+    /// Puts a CANCEL into the outbox. It costs no credits, and has the ID of the request that it cancels.
     pub(in crate::smb2) fn send_cancel(&mut self, outgoing: &Outgoing, id: u64, is_async: bool, out: &mut Outbox) {
         let place = self.frame_out(outgoing, Protection::Usual, out);
         let header = out.patch(place.header);
@@ -72,7 +72,7 @@ impl Connection {
         self.protect(outgoing, &place, Protection::Usual, out);
     }
 
-    /// Appends the transport's prefix, room for a seal where there will be one, and the message.
+    /// Appends the transport's prefix, space for an encryption header if needed, and the message.
     fn frame_out(&self, outgoing: &Outgoing, protection: Protection, out: &mut Outbox) -> Place {
         let sealed = protection != Protection::None && self.session.seals;
         let data = outgoing.data.as_ref().map_or(0, |data| data.length as usize);
@@ -93,7 +93,7 @@ impl Connection {
         Place { transport, header: transport + room, sealed, length }
     }
 
-    /// Signs or seals what is in the outbox, and appends the data that is not.
+    /// Signs or encrypts the message in the outbox, and appends data that are not in it.
     fn protect(&mut self, outgoing: &Outgoing, place: &Place, protection: Protection, out: &mut Outbox) {
         if place.sealed {
             // There is room for its header, it is below 4 GiB, and a key is good for more messages than anybody sends.
@@ -101,7 +101,7 @@ impl Connection {
             debug_assert!(matches!(sealed, Some(Ok(()))), "{sealed:?}");
             return;
         }
-        // Dialect 3.1.1 signs this one even where nothing else is signed (MS-SMB2 3.2.4.1.1).
+        // Dialect 3.1.1 signs this request even if it signs no others (MS-SMB2 3.2.4.1.1).
         let connects = outgoing.members.iter().any(|member| member.step == RequestKind::TreeConnect);
         let signs = self.session.signs || connects && self.limits.dialect == Dialect::V311;
         if protection == Protection::Signed || protection == Protection::Usual && signs {
@@ -112,7 +112,7 @@ impl Connection {
         }
     }
 
-    /// Fills in what headers get last. Returns the id of the first request.
+    /// Sets the last fields of the headers. Returns the ID of the first request.
     fn stamp(&mut self, outgoing: &Outgoing, message: &mut [u8]) -> u64 {
         let (session, tree, sequence) = (self.session.id, self.session.tree, self.session.sequence);
         let mut first = None;
@@ -135,7 +135,7 @@ impl Connection {
         first.unwrap_or_default()
     }
 
-    /// What a request says that it costs: nothing before multi-credit requests were agreed on.
+    /// The CreditCharge field of a request: 0 unless multi-credit requests were negotiated.
     fn charge(&self, member: &Member) -> u16 {
         if self.limits.multi_credit { member.charge } else { u16::from(self.limits.dialect > Dialect::V202) }
     }

@@ -1,22 +1,22 @@
-//! A session and what protects its messages.
+//! A session, and the protection of its messages.
 
 use super::sealing::{Opener, Sealer};
 use super::signing::Signer;
 
-/// The session of a connection, as far as it is set up.
+/// The session of a connection, possibly still being set up.
 #[derive(Debug, Default)]
 pub(in crate::smb2) struct Session {
     /// SessionId; 0 before the server gave one.
     pub(in crate::smb2) id: u64,
     /// TreeId of the share.
     pub(in crate::smb2) tree: u32,
-    /// That of the standing connection to it, while another one is used.
+    /// Tree ID of the primary tree connection, while a secondary one is in use.
     pub(in crate::smb2) before: Option<u32>,
-    /// Signs; `None` where there is no key to sign with.
+    /// Signs messages; `None` without a key.
     pub(in crate::smb2) signer: Option<Signer>,
     /// Every message is signed.
     pub(in crate::smb2) signs: bool,
-    /// Seals what goes out, and opens what comes in; `None` where there is no cipher.
+    /// Encrypts and decrypts messages; `None` without a cipher.
     pub(in crate::smb2) seal: Option<Box<(Sealer, Opener)>>,
     /// Every message is sealed; then none is signed.
     pub(in crate::smb2) seals: bool,

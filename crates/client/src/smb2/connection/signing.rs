@@ -17,7 +17,7 @@ use super::keys::Key;
 pub enum SigningAlgorithm {
     /// The dialects 2, and 3.1.1 where asked for.
     HmacSha256,
-    /// The dialects 3, where nothing else was negotiated.
+    /// Dialects 3, if no other algorithm was negotiated.
     AesCmac,
     /// 3.1.1, where negotiated.
     AesGmac,
@@ -65,7 +65,7 @@ pub enum SigningError {
     /// SMB2_FLAGS_SIGNED is not set.
     #[error("the message is not signed")]
     NotSigned,
-    /// The signature is another one: the message was changed on its way, or signed with another key.
+    /// The signature does not match: the message was changed on its way, or signed with another key.
     #[error("the signature does not match the message")]
     Refused,
     /// The library failed, which only lengths that no message has (2^36 bytes) should make it do.
@@ -143,7 +143,7 @@ impl Signer {
         constant_time::verify_slices_are_equal(&expected, found).map_err(|_| SigningError::Refused)
     }
 
-    /// The signature of a message whose first bytes are `message`; what stands in its Signature counts as zero.
+    /// The signature of a message that begins with `message`; its Signature field counts as zero.
     ///
     /// # Errors
     ///
@@ -183,7 +183,7 @@ fn flags(header: &[u8; header::LEN]) -> u32 {
     header.get(header::FLAGS..).and_then(|flags| flags.first_chunk()).map_or(0, |flags| u32::from_le_bytes(*flags))
 }
 
-/// The nonce of AES-GMAC: the message id; one bit for the sender, one for CANCEL, which has the id of what it cancels.
+/// The nonce of AES-GMAC: the message ID; one bit for the sender, one for CANCEL, which has the ID of the cancelled request.
 fn gmac_nonce(header: &[u8; header::LEN]) -> [u8; 12] {
     let mut nonce = [0; 12];
     let id = header.iter().skip(header::MESSAGE_ID).take(8);
@@ -199,7 +199,7 @@ fn gmac_nonce(header: &[u8; header::LEN]) -> [u8; 12] {
 const CANCEL: u16 = 12;
 
 thread_local! {
-    /// The library's GMAC takes its bytes in one piece.
+    /// The library's GMAC needs the bytes in one piece.
     static GATHERED: RefCell<Vec<u8>> = const { RefCell::new(Vec::new()) };
 }
 

@@ -1,4 +1,4 @@
-//! What may wait by design, and how it is taken back.
+//! Operations that may wait by design, and their cancellation.
 //!
 //! Spec: MS-SMB2 3.2.4.19, 3.2.4.24
 
@@ -38,12 +38,12 @@ impl SmbClient {
         Ok(Kind::Plain)
     }
 
-    /// Takes a held operation back. One that is not held, or over, is left alone.
+    /// Cancels a long-lived operation; no effect on other or completed operations.
     pub(super) fn cancel(&mut self, tag: Tag, now: i64, out: &mut Outbox, events: &mut dyn Events) {
         let Some(id) = self.jobs.find(tag) else { return };
         if let Some((channel, message_id, async_id)) = self.held_by(id) {
             self.outgoing.clear();
-            // It has no variable part that could be too long.
+            // A CANCEL has no variable part that could be too long.
             let built = self.outgoing.add(RequestKind::Cancel, &cancel::Cancel { async_id });
             debug_assert!(built.is_ok());
             let outgoing = std::mem::take(&mut self.outgoing);
@@ -55,7 +55,7 @@ impl SmbClient {
         self.cancel_early(id, now, events);
     }
 
-    /// The held request of an operation: its channel, its id, and the id of its interim answer.
+    /// The long-lived request of an operation: its channel, its ID, and the async ID of its interim response.
     fn held_by(&self, id: JobId) -> Option<(u32, u64, Option<u64>)> {
         let holds = |call: &&Call<RequestContext>| {
             call.what.job == id
@@ -67,7 +67,7 @@ impl SmbClient {
         held.next()
     }
 
-    /// Takes back what has not come to the request that would be held.
+    /// Cancels an operation whose long-lived request was not sent yet.
     fn cancel_early(&mut self, id: JobId, now: i64, events: &mut dyn Events) {
         let Some(job) = self.jobs.get(id) else { return };
         let waits = self.waiting.iter().position(|waiting| waiting.job == id);

@@ -1,4 +1,4 @@
-//! Operations on paths: open, do, close, in one message.
+//! Operations on paths: open, act and close in one compound.
 //!
 //! Spec: MS-SMB2 3.2.4.1.4
 
@@ -57,7 +57,7 @@ impl SmbClient {
                 self.add(RequestKind::Create, &existing(path, ACCESS_READ_ATTRIBUTES, 0))?;
                 Kind::Plain
             }
-            // The answer says whether there is anything to ask for: servers that follow links themselves have none.
+            // The response shows whether a second request is needed: servers that follow links themselves need none.
             Operation::Readlink { path } => {
                 self.add(RequestKind::Create, &existing(path, ACCESS_READ_ATTRIBUTES, OPTION_OPEN_REPARSE_POINT))?;
                 Kind::Plain
@@ -72,7 +72,7 @@ impl SmbClient {
                 self.add(RequestKind::Create, &create)?;
                 Kind::Plain
             }
-            // Unlike removal on close, this says so where the directory is not empty.
+            // Unlike delete-on-close, this reports an error if the directory is not empty.
             Operation::Rmdir { path } => {
                 let change = Change::Disposition { delete: true };
                 self.changed(path, ACCESS_DELETE, OPTION_DIRECTORY, RequestKind::Dispose, change)?
@@ -90,7 +90,7 @@ impl SmbClient {
                 let change = Change::Link { name: to, replace: false };
                 self.changed(from, ACCESS_WRITE_ATTRIBUTES, 0, RequestKind::Link, change)?
             }
-            // Servers make and show symbolic links in ways of their own, or not at all.
+            // Servers handle symbolic links differently, or not at all.
             _ => return Err(Cause::Unsupported),
         };
         self.add(RequestKind::Close, &close::Close { file: FILE, attributes: false })?;
@@ -129,13 +129,13 @@ impl SmbClient {
     }
 }
 
-/// What an SMB user sets in place of permission bits: the time of the last change.
+/// SMB has no permission bits, so set the time of the last change.
 pub(super) fn touched(now: i64) -> Change<'static> {
     let times = Times { last_write: filetime(now), ..Times::default() };
     Change::Basic(FileBasic { times, attributes: 0 })
 }
 
-/// Opens what is there.
+/// A CREATE for an existing file.
 fn existing(name: &str, access: u32, options: u32) -> Create<'_> {
     Create {
         name,

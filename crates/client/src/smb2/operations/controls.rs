@@ -1,4 +1,4 @@
-//! What office programs ask besides reading and writing: volumes, controls, and shares connected for a while.
+//! Further requests of office programs: volume queries, control codes, and temporary tree connections.
 //!
 //! Spec: MS-SMB2 3.2.4.14, 3.2.4.17, 3.2.4.20; MS-FSCC 2.3, 2.5
 
@@ -11,11 +11,11 @@ use super::super::jobs::Kind;
 use super::super::request_kind::RequestKind;
 use crate::operation::{Cause, Control, FileKey, Operation};
 
-/// Bytes that the addresses of a server may have: a few hundred of them.
+/// Maximum size of the list of a server's addresses, bytes: a few hundred addresses.
 const INTERFACES_OUTPUT: u32 = 64 << 10;
 /// Bytes of FILE_OBJECTID_BUFFER (MS-FSCC 2.1.3).
 const OBJECT_ID_OUTPUT: u32 = 64;
-/// Bytes of SRV_SNAPSHOT_ARRAY without a name: how many there are is told all the same.
+/// Size of SRV_SNAPSHOT_ARRAY without names, bytes: the response still has the number of snapshots.
 const SNAPSHOTS_OUTPUT: u32 = 16;
 
 impl SmbClient {
@@ -49,7 +49,7 @@ impl SmbClient {
         let (step, file, control, max_output) = match what {
             Control::ObjectId => (RequestKind::ObjectId, opened, plain(fsctl::OBJECT_ID), OBJECT_ID_OUTPUT),
             Control::Snapshots => (RequestKind::Snapshots, opened, plain(fsctl::SNAPSHOTS), SNAPSHOTS_OUTPUT),
-            // Of no file: all ones stand in place of one.
+            // This control code has no file, so the file ID is all ones.
             Control::Interfaces => {
                 (RequestKind::Interfaces, FileId::PREVIOUS, fsctl::Control::NetworkInterfaces, INTERFACES_OUTPUT)
             }

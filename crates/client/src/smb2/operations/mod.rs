@@ -22,7 +22,7 @@ use crate::operation::{Access, Caching, Cause, Control, FileKey, Kind as Which, 
 use crate::outbox::Outbox;
 
 impl SmbClient {
-    /// Begins an operation on a share that is there.
+    /// Begins an operation while the share is connected.
     pub(super) fn begin_operation(
         &mut self,
         operation: &Operation<'_>,
@@ -70,7 +70,7 @@ impl SmbClient {
         if let Err(cause) = begun {
             Self::refuse(ticket.tag, now, cause, events);
         }
-        // What waits goes on with the next answer; but what was left waiting when an operation timed out has none to come.
+        // Waiting messages are sent after the next response. After a timeout there may be no outstanding request, and so no next response.
         if !self.waiting.is_empty() {
             self.pump(now, out, events);
         }
@@ -180,7 +180,7 @@ impl SmbClient {
         self.outgoing.add(step, call).map(|_| ()).map_err(|_| Cause::Unsupported)
     }
 
-    /// A message of one request that brings nothing.
+    /// A message with a single request whose response has no data.
     fn plain<C: Call>(&mut self, step: RequestKind, call: &C) -> Result<Kind, Cause> {
         self.add(step, call)?;
         Ok(Kind::Plain)
@@ -190,7 +190,7 @@ impl SmbClient {
         self.files.get(file).copied().ok_or(Cause::Unsupported)
     }
 
-    /// A copy begins with the source's name for it.
+    /// A copy begins with the resume key of the source.
     fn copy(&mut self, from: FileKey, to: FileKey, length: u32) -> Result<Kind, Cause> {
         let (from, to) = (self.opened(from)?, self.opened(to)?);
         let control = ioctl::fsctl::Control::RequestResumeKey;
@@ -217,7 +217,7 @@ fn information_of(file: plimsoll_wire::smb2::FileId, info_type: InfoType, class:
     query_info::QueryInfo { file, info_type, class, additional: 0, output_len: INFORMATION_LEN }
 }
 
-/// Room for any class of information, bytes: names in it are at most 512 bytes long.
+/// Maximum size of information of any class, bytes: names in it have at most 512 bytes.
 const INFORMATION_LEN: u32 = 4096;
 
 /// Bytes of FileNetworkOpenInformation (MS-FSCC 2.4.33).

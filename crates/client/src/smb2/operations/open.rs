@@ -1,4 +1,4 @@
-//! Opening a file, with what the client would like to cache.
+//! Opens files, with the requested oplock, lease or durable handle.
 //!
 //! Spec: MS-SMB2 3.2.4.3
 
@@ -12,7 +12,7 @@ use super::super::options::Dialect;
 use super::super::request_kind::RequestKind;
 use crate::operation::{Access, Caching, Cause, Disposition, Kind as Which};
 
-/// What to open, and how.
+/// Parameters of an open.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Opening<'a> {
     pub(super) path: &'a str,
@@ -35,7 +35,7 @@ impl SmbClient {
             Access::Write => (writes, false),
             Access::ReadWrite => (reads | writes, true),
         };
-        // Elsewhere than on the standing share nothing is kept.
+        // Only the primary share has a lease cache.
         let caching = if caching == Caching::LeaseCached && self.connection.in_secondary_context() {
             Caching::None
         } else {
@@ -88,7 +88,7 @@ impl SmbClient {
         (named && self.connection.limits.dialect >= Dialect::V300).then(|| self.new_key())
     }
 
-    /// What says more about the open.
+    /// Adds the create contexts of an open.
     fn contexts(
         &self,
         caching: Caching,
@@ -105,7 +105,7 @@ impl SmbClient {
                 create::Context::Lease(lease)
             });
         }
-        // Of several connections one may be lost: by its GUID the server knows a CREATE that comes twice (MS-SMB2 3.3.5.9.10).
+        // One of several connections may be lost: the server recognises a repeated CREATE by its GUID (MS-SMB2 3.3.5.9.10).
         if caching == Caching::Durable || self.channels.is_some() {
             contexts.push(match guid {
                 Some(guid) => create::Context::Durable2 { timeout_ms: 0, persistent: false, guid },
@@ -131,7 +131,7 @@ impl SmbClient {
         }
     }
 
-    /// The lease of a file: another one after an open of it may have been left at the server.
+    /// The lease key of a file: a new one if the server may still have an earlier open of it.
     pub(in super::super) fn key_of_file(&self, path: &str) -> [u8; 16] {
         let file = FileIdentity::of_share_and_path(&self.options.share, path);
         let times = self.durable.as_ref().map_or(0, |durable| durable.times_left_behind(path));
@@ -139,7 +139,7 @@ impl SmbClient {
         (u128::from_le_bytes(self.guid) ^ u128::from(file.number()) << 64 ^ u128::from(times)).to_le_bytes()
     }
 
-    /// A name for a lease or a durable open, unlike all others of this client.
+    /// A unique key for a lease or a durable open of this client.
     pub(in super::super) fn new_key(&mut self) -> [u8; 16] {
         self.leases += 1;
         (u128::from_le_bytes(self.guid) ^ u128::from(self.leases)).to_le_bytes()

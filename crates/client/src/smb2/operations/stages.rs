@@ -1,4 +1,4 @@
-//! Operations of several messages, one after the other: what comes next.
+//! Operations of several successive messages: selects the next message.
 
 use plimsoll_wire::smb2::ioctl::fsctl::{Chunk, Control, ResumeKey};
 use plimsoll_wire::smb2::query_directory::QueryDirectory;
@@ -11,17 +11,17 @@ use super::super::request_kind::{ENTRIES, RequestKind};
 use crate::operation::Cause;
 use crate::outbox::Outbox;
 
-/// Bytes of changes that a watch takes.
+/// Maximum size of a change notification, bytes.
 const CHANGES: u32 = 4096;
 /// Any change of names, attributes, sizes, times and security (MS-SMB2 2.2.35, CompletionFilter).
 const ANY_CHANGE: u32 = 0x17F;
 /// Bytes that are copied by one chunk, at most (MS-SMB2 3.3.3: ServerSideCopyMaxChunkSize).
 const CHUNK: u64 = 1 << 20;
-/// Chunks in a request, at most (ServerSideCopyMaxDataSize is 16 MiB, and Windows takes 256 chunks).
+/// Maximum number of chunks in a request (ServerSideCopyMaxDataSize is 16 MiB, and Windows accepts 256 chunks).
 const CHUNKS: usize = 16;
 
 impl SmbClient {
-    /// Sends the next message of a job of which nothing is on its way. Returns whether there was one.
+    /// Sends the next message of a job without outstanding requests. Returns whether there was one.
     pub(in super::super) fn next_stage(&mut self, id: JobId, now: i64, out: &mut Outbox) -> bool {
         self.outgoing.clear();
         let Some(job) = self.jobs.get(id) else { return false };
@@ -42,7 +42,7 @@ impl SmbClient {
             }
             _ => return false,
         };
-        // None of these has a name in it that could be too long.
+        // None of these requests has a name that could be too long.
         debug_assert!(built.is_ok());
         self.submit(id, now, out);
         true

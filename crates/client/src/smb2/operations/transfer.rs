@@ -1,4 +1,4 @@
-//! Reading and writing: as many requests as the length takes and credits allow.
+//! Reads and writes, split into as many requests as the length needs.
 //!
 //! Spec: MS-SMB2 3.2.4.6, 3.2.4.7
 
@@ -44,14 +44,14 @@ impl SmbClient {
         }
     }
 
-    /// Sends as many requests of a transfer as it has and credits allow. Returns whether it need not wait for credits.
+    /// Sends as many requests of a transfer as are left and credits allow. Returns false if the transfer must wait for credits.
     pub(in super::super) fn next_chunks(&mut self, id: JobId, now: i64, out: &mut Outbox) -> bool {
         if let Some(job) = self.jobs.get(id)
             && let Kind::Read { transfer, .. } | Kind::Write { transfer, .. } = &job.kind
             && job.queued
             && transfer.is_begun()
         {
-            // It waited for credits, and an answer brought them, perhaps one of another operation.
+            // It waited for credits, which a response has just granted, perhaps to another operation.
             job.due_at(now);
         }
         loop {
@@ -64,7 +64,7 @@ impl SmbClient {
             let Some(job) = self.jobs.get(id) else { return true };
             let pending = job.pending;
             let (transfer, most, sequential) = match &mut job.kind {
-                // Data are told of in order.
+                // Data for the caller must be reported in order.
                 Kind::Read { transfer, keep } => (transfer, max_read, *keep),
                 Kind::Write { transfer, .. } => (transfer, max_write, false),
                 _ => return true,

@@ -1,4 +1,4 @@
-//! Files that are open with durable handles when their connection is lost, and what was on its way.
+//! Files open with durable handles, and outstanding requests, when the connection is lost.
 
 use plimsoll_model::{Endpoint, Outcome};
 use plimsoll_wire::smb2::{Command, create, read, session_setup, status};
@@ -151,7 +151,7 @@ fn an_open_on_its_way_is_asked_for_under_another_name() {
         let at = asked.bytes.windows(4).position(|part| part == b"DH2Q").unwrap();
         asked.bytes[at + 8 + 16..at + 8 + 32].to_vec()
     };
-    // Lost once more, so that what was sent can be looked at.
+    // Lost again, so that the test can read the sent messages.
     let tag = world.begin(&open(Disposition::CreateNew));
     let second = world.asked().pop().unwrap();
     assert!(world.lose());
@@ -168,14 +168,14 @@ fn an_open_on_its_way_is_asked_for_under_another_name() {
     assert!(matches!(world.ended(tag), (1, Some(Ok(_)))));
 }
 
-/// The first open is left at the server, and nobody can close it: another lease makes the server close it.
+/// The client cannot close the first open on the server: another lease makes the server close it.
 #[test]
 fn an_open_that_may_be_left_at_the_server_has_another_lease() {
     let key = |asked: &Asked| {
         let at = asked.bytes.windows(4).position(|part| part == b"RqLs").unwrap();
         asked.bytes[at + 8..at + 24].to_vec()
     };
-    // Where the file is open besides, another lease would break that one's.
+    // If the file is also open elsewhere, another lease would break the lease of that open.
     for is_open in [false, true] {
         let (mut world, file) = with_file(Dialect::V302);
         if !is_open {

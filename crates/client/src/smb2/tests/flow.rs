@@ -1,4 +1,4 @@
-//! Credits, chunks, data that is stepped over, held requests, and what comes too late.
+//! Credits, chunks, skipped data, long-lived requests, and late responses.
 
 use std::sync::Arc;
 
@@ -27,7 +27,7 @@ fn few_credits_make_actions_wait_in_order() {
     let mut world = World::ready(Dialect::V210, 2);
     let tags: Vec<_> = (0..5).map(|_| world.begin(&Operation::Null)).collect();
     assert_eq!((world.asked().len(), world.client.outstanding()), (2, 5));
-    // A third waits, and a compound that costs three credits behind it; there will never be three.
+    // A third request waits, and behind it a compound that costs three credits; the server never grants three.
     let compound = world.begin(&Operation::Getattr { path: "x" });
     world.flush();
     world.server.asked.clear();
@@ -201,7 +201,7 @@ fn compounds_are_rows_of_their_own() {
     assert_eq!(rows.iter().map(|row| row.compound_position).collect::<Vec<_>>(), [Some(0), Some(1), Some(2)]);
     assert!(rows.iter().all(|row| row.timeline.request_first == rows[0].timeline.request_first));
 
-    // What fails first is what failed.
+    // The first failure is reported.
     let tag = world.begin(&Operation::Remove { path: "x" });
     for (asked, status) in world.asked().iter().zip([0xC000_0034, 0xC000_0128]) {
         let refused = world.server.reply(asked, status, &ERROR);
@@ -223,7 +223,7 @@ fn listings_end_with_their_directory_closed() {
     let names: Vec<String> = world.collected.transactions.iter().map(|row| row.procedure.name()).collect();
     assert_eq!(names, ["CREATE", "QUERY_DIRECTORY", "QUERY_DIRECTORY", "CLOSE"]);
 
-    // One that is given up is closed all the same.
+    // A file of a failed operation is closed, too.
     let tag = world.begin(&Operation::List { path: "" });
     world.flush();
     let opened = world.server.answer_next().unwrap();
@@ -294,7 +294,7 @@ fn a_request_is_due_when_the_answer_that_it_waited_for_is_there() {
     }
     let last = listing.last().unwrap();
     assert!(last.0 > Some(7), "the schedule meant the first request alone: {listing:?}");
-    // In a closed loop no request has an instant that a schedule meant.
+    // In a closed loop no request has an intended instant.
     world.begin(&Operation::List { path: "" });
     world.obey();
     assert!(due(&mut world).iter().all(|(intended, _)| intended.is_none()));
@@ -315,7 +315,7 @@ fn requests_of_a_transfer_are_due_with_the_first_one_or_when_an_answer_makes_roo
             assert_eq!(*intended, Some(cause), "{reads:?}");
         }
     }
-    // One that waits for credits from its first request on is due when the schedule says, however late it is sent.
+    // A request that waits for credits keeps its scheduled time, even if it is sent much later.
     let mut world = World::ready(Dialect::V210, 16);
     let file = open(&mut world);
     world.collected.transactions.clear();

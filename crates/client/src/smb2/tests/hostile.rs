@@ -1,4 +1,4 @@
-//! Whatever a server says, every operation ends once and every request is one transaction.
+//! For any responses of a server, every operation ends once, and every request has one transaction.
 
 use std::sync::Arc;
 
@@ -18,7 +18,7 @@ use crate::smb2::{Dialect, SmbOptions};
 enum Happening {
     Begin(u8, u16),
     Send(u16),
-    /// The answer to one of what was heard, as it should be.
+    /// The right response to one of the received requests.
     Answer(u8),
     /// The same with some bytes changed.
     Changed(u8, Vec<(u16, u8)>),
@@ -151,7 +151,7 @@ impl World {
         self.begin(&operation);
     }
 
-    /// The end: nothing was lost, and nothing told twice.
+    /// At the end no operation or request is missing, and none was reported twice.
     fn account(mut self) {
         self.broken(Cause::ConnectionReset);
         assert_eq!(self.client.outstanding(), 0);
@@ -186,7 +186,7 @@ proptest! {
         let content = Arc::new(Content::new(1));
         let mut world = if connected { World::ready(dialect, credits) } else { fresh(dialect) };
         if connected {
-            // That is told of in the world's beginning.
+            // The start of the world reports these.
             world.begun.clear();
             world.server.heard = 0;
         }

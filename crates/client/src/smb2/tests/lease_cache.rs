@@ -1,4 +1,4 @@
-//! What is kept under a lease is not asked for, and is given up when it must be.
+//! Cached facts need no request, and the cache drops them when it must.
 
 use plimsoll_wire::smb2::{Command, create};
 
@@ -15,7 +15,7 @@ const READ: Operation<'static> = Operation::Open {
     caching: Caching::LeaseCached,
 };
 
-/// What an operation comes to, and the commands that the server heard for it.
+/// The result of an operation, and the commands that the server received for it.
 fn act(world: &mut World, operation: &Operation<'_>) -> (Reply, Vec<Command>) {
     let tag = world.begin(operation);
     let before = world.collected.transactions.len();
@@ -49,7 +49,7 @@ fn a_file_is_opened_read_and_closed_once() {
     let read = Operation::Read { file, offset: 0, length: 50, keep: false };
     assert_eq!(act(&mut world, &read), (Reply::Read { bytes: 50 }, vec![Command::Read]));
     let size = Reply::Attributes { size: 77, directory: false };
-    // All that follows is known: nothing is heard of it.
+    // All of the following facts are cached, so the server receives no request.
     assert_eq!(act(&mut world, &Operation::GetattrOpen { file }), (size.clone(), vec![]));
     assert_eq!(act(&mut world, &Operation::Close { file }), (Reply::Nothing, vec![]));
     assert_eq!(act(&mut world, &Operation::Getattr { path: "f" }), (size, vec![]));
@@ -61,7 +61,7 @@ fn a_file_is_opened_read_and_closed_once() {
     );
     // QUERY_INFO; CREATE, QUERY_INFO, CLOSE; CLOSE and CREATE; READ.
     assert_eq!(world.client.requests_avoided(), 1 + 3 + 2 + 1);
-    // Bytes that are wanted, and bytes that nobody read, are asked for.
+    // Data for the caller, and data that were not read before, need a request.
     for (offset, keep) in [(0, true), (40, false)] {
         assert_eq!(act(&mut world, &Operation::Read { file, offset, length: 20, keep }).1, [Command::Read]);
     }
@@ -77,7 +77,7 @@ fn what_is_closed_is_closed_after_a_while() {
     world.now += 1_000_000_000;
     assert_eq!(act(&mut world, &Operation::Null).1, [Command::Close]);
     assert_eq!(opened(&mut world).1, [Command::Create]);
-    // And so is the oldest of too many.
+    // If there are too many, the oldest one is closed.
     let mut world = World::ready(Dialect::V210, 64);
     let closed = |world: &mut World, n: u32| {
         let path = format!("f{n}");
@@ -113,7 +113,7 @@ fn who_changes_a_file_closes_it_first() {
 #[test]
 fn what_is_taken_back_is_asked_for_again() {
     let (all, read) = (create::LEASE_READ | create::LEASE_WRITE | create::LEASE_HANDLE, create::LEASE_READ);
-    // Nobody uses the file: it is closed when somebody else wants it.
+    // The file is unused: the client closes it when another client wants it.
     let mut world = World::ready(Dialect::V210, 64);
     let (file, _) = opened(&mut world);
     let lease = key(&world);
@@ -121,7 +121,7 @@ fn what_is_taken_back_is_asked_for_again() {
     world.deliver(&Server::breaks(lease, all, read));
     assert_eq!(act(&mut world, &Operation::Null).1, [Command::OplockBreak, Command::Close]);
     assert_eq!(opened(&mut world).1, [Command::Create]);
-    // Somebody does: what is known of it is asked for again, and it is closed when he closes it.
+    // The file is in use: the client requests its facts again, and closes it when its user does.
     let mut world = World::ready(Dialect::V210, 64);
     let (file, _) = opened(&mut world);
     let lease = key(&world);
@@ -142,7 +142,7 @@ fn without_a_lease_nothing_is_kept() {
     assert_eq!(world.client.requests_avoided(), 0);
 }
 
-/// What is open belongs to the share that it was opened in.
+/// Open files belong to the share on which they were opened.
 #[test]
 fn another_connection_to_the_share_keeps_nothing_and_knows_nothing() {
     let mut world = World::ready(Dialect::V210, 64);

@@ -1,4 +1,4 @@
-//! Every misbehaviour of a table, in answer to every operation: each operation ends once, as the table says, and each request has one row.
+//! Each misbehaviour of a table, in the response to each operation: the operation ends once, as in the table, and each request has one row.
 
 use std::sync::Arc;
 
@@ -24,10 +24,10 @@ enum End {
 const SENSELESS: End = End::Over(Cause::Malformed);
 const LATE: End = End::Failed(Cause::TimedOut, None);
 
-/// A name, what the server does instead of answering the first message, and how the operation ends.
+/// A name, the server's action instead of the first response, and the end of the operation.
 type Misbehaviour = (&'static str, fn(&mut World, &[Asked]), End);
 
-/// Operations whose first message is misanswered.
+/// Operations whose first message gets a wrong response.
 fn operations<'a>(file: FileKey, content: &'a Arc<Content>) -> Vec<Operation<'a>> {
     let open = |path, disposition, caching| Operation::Open { path, access: Access::ReadWrite, disposition, caching };
     vec![
@@ -54,7 +54,7 @@ fn operations<'a>(file: FileKey, content: &'a Arc<Content>) -> Vec<Operation<'a>
     ]
 }
 
-/// A client with an open file, and an operation on its way.
+/// A client with an open file, and an outstanding operation.
 fn begun(number: usize, content: &Arc<Content>) -> (World, Tag, Vec<Asked>, String) {
     let mut world = World::ready(Dialect::V302, 64);
     let (access, disposition, caching) = (Access::ReadWrite, Disposition::OpenOrCreate, Caching::None);
@@ -69,22 +69,22 @@ fn begun(number: usize, content: &Arc<Content>) -> (World, Tag, Vec<Asked>, Stri
     (world, tag, asked, format!("{operation:?}"))
 }
 
-/// How it ended; nothing is left, and each request has a row.
+/// The end of the operation; no request is left, and each has a row.
 fn end(mut world: World, tag: Tag, what: &str) -> End {
     if world.client.over().is_none() {
-        // Further requests of the operation are answered as they should be.
+        // Further requests of the operation get right responses.
         world.obey();
     }
     let end = match (world.result(tag), world.client.over()) {
         (Some(Ok(_)), None) => End::Fine,
         (Some(Err(failure)), None) => End::Failed(failure.cause, failure.status),
         (Some(Err(failure)), Some(over)) if failure.cause == over => End::Over(over),
-        // It had its answer, and nonsense came behind that.
+        // The operation got its response, and a malformed message followed.
         (Some(Ok(_)), Some(over)) => End::Over(over),
         (done, over) => panic!("{what}: {done:?}, {over:?}"),
     };
     assert_eq!(world.client.outstanding(), 0, "{what}");
-    // What it had still to say goes nowhere.
+    // Its remaining messages are not delivered.
     world.flush();
     assert_eq!(world.collected.transactions.len(), world.server.heard, "{what}: rows and requests");
     end
@@ -135,7 +135,7 @@ fn every_status_in_every_place_has_its_outcome() {
                 let what = format!("{status:08x} at {place}: {operation}");
                 let end = end(world, tag, &what);
                 let expected = match status {
-                    // Nothing is there to be read.
+                    // The file is empty.
                     status::STATUS_END_OF_FILE if operation.starts_with("Read") => End::Fine,
                     status => End::Failed(Cause::Status, Some(status)),
                 };
@@ -168,7 +168,7 @@ fn table() -> Vec<Misbehaviour> {
     [times(), nonsense(), losses()].concat()
 }
 
-/// Answers that do not come, come twice, late, or are to nothing.
+/// Responses that are missing, repeated, late or unrequested.
 fn times() -> Vec<Misbehaviour> {
     vec![
         ("no answer", |world, _| overdue(world), LATE),
@@ -232,7 +232,7 @@ fn times() -> Vec<Misbehaviour> {
     ]
 }
 
-/// The answer makes no sense, or gives nothing.
+/// Malformed or empty responses.
 fn nonsense() -> Vec<Misbehaviour> {
     vec![
         (

@@ -23,7 +23,7 @@ use crate::client::{Arrived, Client, Events, Framing};
 use crate::operation::{Cause, Done, Failure, Operation, Reply, Tag, Ticket};
 use crate::outbox::Outbox;
 
-/// What the client told.
+/// Events that the client reported.
 #[derive(Default)]
 struct Collected {
     transactions: Vec<Transaction>,
@@ -47,7 +47,7 @@ impl Events for Collected {
     }
 }
 
-/// A client, what it told, what the server heard, and a clock that ticks with every event.
+/// A client with its reported events, the requests that the server received, and a clock that ticks with every event.
 struct World {
     client: SmbClient,
     out: Outbox,
@@ -60,7 +60,7 @@ struct World {
 }
 
 impl World {
-    /// A connection that was just made.
+    /// A client on a new connection.
     fn new(options: SmbOptions) -> Self {
         let end = |port| Endpoint { ip: IpAddr::V4(Ipv4Addr::LOCALHOST), port };
         let (share, user) = (Symbol::NONE, Symbol::NONE);
@@ -76,7 +76,7 @@ impl World {
         }
     }
 
-    /// One on the share, with nobody logged on: then nothing is signed, and any server can be made of a few lines.
+    /// A client on the share after an anonymous logon: messages are unsigned, so a server needs only a few lines.
     fn ready(dialect: Dialect, credits: u16) -> Self {
         let mut options = SmbOptions::new("srv", "share", Credentials::anonymous());
         options.dialects = dialect..=dialect;
@@ -106,7 +106,7 @@ impl World {
         self.begin_due(operation, None)
     }
 
-    /// Begins an operation that a schedule meant to start at `intended`.
+    /// Begins an operation with the scheduled start `intended`.
     fn begin_due(&mut self, operation: &Operation<'_>, intended: Option<i64>) -> Tag {
         let tag = Tag(self.begun.len() as u64);
         self.begun.push(tag);
@@ -116,12 +116,12 @@ impl World {
         tag
     }
 
-    /// Everything in the outbox goes out.
+    /// Delivers the whole outbox.
     fn flush(&mut self) {
         self.send(usize::MAX);
     }
 
-    /// At most so many bytes of it go out.
+    /// Delivers at most this number of bytes.
     fn send(&mut self, most: usize) {
         let mut slices = Vec::new();
         self.out.slices(4096, &mut slices);
@@ -154,7 +154,7 @@ impl World {
                     let (first, last) = (self.tick(), self.tick());
                     let arrived = Arrived { head: &bytes[..keep], length, first, last, channel: 0 };
                     self.client.message(arrived, &mut self.out, &mut self.collected);
-                    // As a caller looks at what follows.
+                    // Like the engine, checks the remaining bytes.
                     self.closed = self.client.framing(&[]) == Framing::Broken;
                     return;
                 }
@@ -169,7 +169,7 @@ impl World {
         self.client.broken(now, cause, &mut self.collected);
     }
 
-    /// The server answers everything, and what comes of that, until there is nothing more.
+    /// The server answers all requests, and those that follow from its responses.
     fn obey(&mut self) {
         loop {
             self.flush();
@@ -178,7 +178,7 @@ impl World {
         }
     }
 
-    /// What was asked last, whole messages.
+    /// The latest requests, as whole messages.
     fn asked(&mut self) -> Vec<Asked> {
         self.flush();
         std::mem::take(&mut self.server.asked)

@@ -1,4 +1,4 @@
-//! A server that says yes to everything.
+//! A server that executes every request successfully.
 
 use plimsoll_wire::smb2::{Command, Header, compound::Members, header};
 
@@ -17,16 +17,16 @@ pub(super) struct Asked {
     pub(super) chained: bool,
 }
 
-/// What the server heard, and how it answers.
+/// Received requests, and the settings of responses.
 #[derive(Default)]
 pub(super) struct Server {
     stream: Vec<u8>,
     /// Not answered yet.
     pub(super) asked: Vec<Asked>,
-    /// Requests heard so far that want an answer.
+    /// Number of received requests that need a response.
     pub(super) heard: usize,
     pub(super) dialect: u16,
-    /// Credits with each answer, at most what was asked for.
+    /// Credits in each response, at most the requested number.
     pub(super) grants: u16,
     /// Opens get the durable handles that they ask for.
     pub(super) durable: bool,
@@ -72,7 +72,7 @@ impl Server {
         assert!(!members.malformed() && !members.cut_short());
     }
 
-    /// The answer to the oldest message, a compound in one.
+    /// The response to the oldest message; for a compound one message.
     pub(super) fn answer_next(&mut self) -> Option<Vec<u8>> {
         let mut answer: Vec<u8> = Vec::new();
         loop {
@@ -189,7 +189,7 @@ impl Server {
         }
     }
 
-    /// The server takes something of a lease back, and wants to hear that the client agrees.
+    /// The server breaks a lease, and requires an acknowledgement.
     pub(super) fn breaks(key: [u8; 16], from: u32, to: u32) -> Vec<u8> {
         let mut bytes = vec![0; header::LEN];
         bytes[..4].copy_from_slice(b"\xFESMB");
@@ -228,7 +228,7 @@ fn info(size: u8, bytes: &[u8]) -> Vec<u8> {
     [&[size, 0, 72, 0][..], &(bytes.len() as u32).to_le_bytes(), bytes].concat()
 }
 
-/// FileIdBothDirectoryInformation of one entry.
+/// A FileIdBothDirectoryInformation with one entry.
 fn entry(name: &str) -> Vec<u8> {
     let name: Vec<u8> = name.encode_utf16().flat_map(u16::to_le_bytes).collect();
     let mut bytes = vec![0; 104];
@@ -240,7 +240,7 @@ fn entry(name: &str) -> Vec<u8> {
 /// The beginning of NTLM's third message.
 const AUTHENTICATE: &[u8; 12] = b"NTLMSSP\0\x03\0\0\0";
 
-/// NTLM's second message inside SPNEGO: Unicode and extended session security, nothing more.
+/// NTLM's second message inside SPNEGO, only with Unicode and extended session security.
 pub(super) fn challenge() -> Vec<u8> {
     let mut ntlm = b"NTLMSSP\0\x02\0\0\0\0\0\0\0\x38\0\0\0".to_vec();
     ntlm.extend(0x0008_0001_u32.to_le_bytes());

@@ -1,4 +1,4 @@
-//! A share that is connected besides the primary one, and left again, whatever the server says.
+//! A secondary share is connected and disconnected, with any response of the server.
 
 use plimsoll_wire::smb2::header;
 
@@ -8,11 +8,11 @@ use crate::client::Client;
 use crate::operation::{Cause, Operation, Reply};
 use crate::smb2::Dialect;
 
-/// The mapped share's tree, and the other one's.
+/// Tree IDs of the mapped share and of the secondary one.
 const STANDING: u32 = 5;
 const OTHER: u32 = 9;
 
-/// Which tree the next operation is of.
+/// Tree ID of the next operation.
 fn tree_in_use(world: &mut World) -> u32 {
     world.begin(&Operation::Fsinfo);
     let asked = world.asked();
@@ -67,7 +67,7 @@ fn it_is_left_where_the_server_says_nothing() {
     world.client.overdue(now, now, &mut world.collected);
     assert_eq!(world.result(tag).unwrap().unwrap_err().cause, Cause::TimedOut);
     assert_eq!(tree_in_use(&mut world), STANDING);
-    // Its answer comes late, and changes nothing any more.
+    // The response comes late, and has no effect.
     let late = world.server.answer(&asked[0]);
     world.deliver(&late);
     assert_eq!(tree_in_use(&mut world), STANDING);

@@ -1,4 +1,4 @@
-//! What Kerberos encrypts and signs with.
+//! Encryption and signatures of Kerberos.
 //!
 //! Spec: RFC 3962 (AES with HMAC-SHA1-96), RFC 4120 7.5.1 and RFC 4121 2 (key usages)
 
@@ -6,7 +6,7 @@ use picky_krb::crypto::CipherSuite;
 use picky_krb::crypto::aes::{AesSize, checksum_sha_aes};
 use zeroize::Zeroizing;
 
-/// What a key is used for.
+/// The usage of a key.
 #[derive(Clone, Copy, Debug)]
 pub(super) enum Usage {
     /// The authenticator of an AP-REQ.
@@ -25,7 +25,7 @@ pub(super) struct Cipher {
 }
 
 impl Cipher {
-    /// By the key's length; `None` where no encryption type that we know has such keys.
+    /// Selects the encryption type by the length of the key; `None` if no supported type has this length.
     pub(super) fn new(key: &[u8]) -> Option<Self> {
         let size = match key.len() {
             16 => AesSize::Aes128,

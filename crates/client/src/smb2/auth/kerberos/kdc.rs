@@ -1,4 +1,4 @@
-//! The way to the KDC: TCP, with a limit on everything.
+//! Connection to the KDC: TCP, with limits on time and size.
 //!
 //! Spec: RFC 4120 7.2.2
 
@@ -11,12 +11,12 @@ use sspi::network_client::{NetworkClient, NetworkProtocol};
 
 /// The port of a KDC that names none (RFC 4120 7.2.1).
 const PORT: u16 = 88;
-/// How long a KDC may take to answer, or to take a connection.
+/// Time limit for connecting and for a response.
 const PATIENCE: Duration = Duration::from_secs(10);
 /// The longest answer, bytes: Windows limits a token, with all of a user's groups, to 64 KiB (MaxTokenSize).
 const LONGEST: u32 = 1 << 20;
 
-/// Sends what `sspi` asks for.
+/// Sends the requests of `sspi`.
 #[derive(Debug)]
 pub(super) struct Network;
 
@@ -35,7 +35,7 @@ impl NetworkClient for Network {
     }
 }
 
-/// Sends a message, which begins with its length, and gives back what comes, which does too.
+/// Sends a message, and returns the response. Both begin with their length.
 fn exchange(addresses: &[SocketAddr], message: &[u8]) -> io::Result<Vec<u8>> {
     let mut stream = connect(addresses)?;
     stream.set_read_timeout(Some(PATIENCE))?;

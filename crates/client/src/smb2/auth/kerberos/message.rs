@@ -26,7 +26,7 @@ const INTEGER: u8 = 0x02;
 /// GeneralizedTime: YYYYMMDDHHMMSSZ.
 const TIME: u8 = 0x18;
 
-/// What an AP-REP must repeat.
+/// Values that an AP-REP must repeat.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(super) struct Sent {
     /// ctime.
@@ -53,7 +53,7 @@ impl<'a> Encrypted<'a> {
     }
 }
 
-/// An AP-REQ with a fresh authenticator, made at `now`, ns since the Unix epoch.
+/// An AP-REQ with a new authenticator, created at `now`, ns since the Unix epoch.
 pub(super) fn request(
     ticket: &ServiceTicket,
     subkey: &[u8],
@@ -112,7 +112,7 @@ fn read_inside(plain: &[u8]) -> Option<(Sent, Option<Zeroizing<Vec<u8>>>)> {
     let microseconds = integer(optional(&mut fields, field(1))?)?;
     let Some(subkey) = optional(&mut fields, field(2)) else { return Some((Sent { time, microseconds }, None)) };
     let mut key = sole(subkey, SEQUENCE)?;
-    // The key's type: its length says the same.
+    // The key's type is redundant: the length determines it.
     let _ = optional(&mut key, field(0))?;
     let key = Zeroizing::new(sole(sole(key, field(1))?, OCTETS)?.to_vec());
     Some((Sent { time, microseconds }, Some(key)))
@@ -123,7 +123,7 @@ pub(super) fn is_error(token: &[u8]) -> bool {
     inner(token, ERROR).is_some()
 }
 
-/// What an InitialContextToken of Kerberos with a TOK_ID holds.
+/// The content of a Kerberos InitialContextToken with this TOK_ID.
 pub(super) fn inner(token: &[u8], kind: [u8; 2]) -> Option<&[u8]> {
     let mut rest = sole(token, application(0))?;
     (optional(&mut rest, der::OBJECT)? == KERBEROS).then_some(())?;
@@ -144,7 +144,7 @@ pub(super) fn check_proof(key: &[u8], of_acceptor: bool, text: &[u8], proof: &[u
 }
 
 impl Sent {
-    /// At so many µs since the Unix epoch.
+    /// From µs since the Unix epoch.
     fn at(stamp: i64) -> Option<Self> {
         let since = Duration::from_micros(u64::try_from(stamp).ok()?);
         // Year 10000 has no place in the format.
@@ -169,7 +169,7 @@ pub(super) fn seconds(bytes: &[u8]) -> Option<i64> {
 
 /// An INTEGER.
 fn number(value: u32) -> Vec<u8> {
-    // A leading zero keeps it positive; what is not needed goes.
+    // A leading zero keeps the integer positive; other leading zeros are removed.
     let bytes = u64::from(value).to_be_bytes();
     let needless = bytes.windows(2).take_while(|pair| matches!(pair, [0, next] if next & 0x80 == 0)).count();
     wrap(INTEGER, bytes.get(needless..).unwrap_or_default())

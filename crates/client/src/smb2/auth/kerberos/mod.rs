@@ -33,7 +33,7 @@ pub struct Kerberos {
     ticket: Arc<ServiceTicket>,
     /// Our subkey, of the length that the ticket's key has.
     subkey: Zeroizing<Vec<u8>>,
-    /// Where our message numbers begin. None is ever sent: it tells one logon from another.
+    /// First sequence number. No message uses it; it distinguishes logons.
     sequence: u32,
     now: i64,
     step: AuthStep,
@@ -69,7 +69,7 @@ impl Auth for Kerberos {
                 Ok(spnego::first(Mechanism::Kerberos, &message))
             }
             AuthStep::Asked(_) => {
-                // Ours was the last token: whatever the server still wants, this logon does not do it.
+                // The client has sent its last token, so a further token of the server is an error.
                 let answer = spnego::answer(Mechanism::Kerberos, from_server.unwrap_or_default())?;
                 let refused =
                     answer.state == Some(spnego::State::Rejected) || answer.token.is_some_and(message::is_error);

@@ -12,10 +12,10 @@ use crate::clock::Clock;
 use crate::smb2::auth::{Credentials, Realm, TicketError};
 use crate::target::Server;
 
-/// What the client calls its machine. Tickets with this alone as their address are good anywhere.
+/// The client's workstation name. Tickets with only this address are valid from any host.
 const WORKSTATION: &str = "PLIMSOLL";
 
-/// What is asked of GSS-API: that the server proves itself, and what SMB signs and seals with of its own.
+/// Requested GSS-API features: mutual authentication, and a subkey for SMB's signing and encryption.
 const WANTED: ClientRequestFlags = ClientRequestFlags::MUTUAL_AUTH
     .union(ClientRequestFlags::INTEGRITY)
     .union(ClientRequestFlags::REPLAY_DETECT)
@@ -75,14 +75,14 @@ fn configuration(kdc: Option<&Server>) -> Result<KerberosConfig, TicketError> {
         return Ok(KerberosConfig { kdc_resolution, client_computer_name });
     };
     let config = KerberosConfig::new_with_kdc_url(&format!("tcp://{kdc}"), WORKSTATION.to_owned());
-    // What it cannot read it takes for nothing, and would look elsewhere.
+    // `sspi` ignores an invalid KDC address and would look elsewhere.
     match config.kdc_resolution {
         KdcResolution::KdcUrl(Some(_)) => Ok(config),
         KdcResolution::KdcUrl(None) | KdcResolution::IAKerb => Err(TicketError::Kdc),
     }
 }
 
-/// The token, and when it was made, ns since the Unix epoch.
+/// The token and its creation time, ns since the Unix epoch.
 fn first_token(kerberos: &mut Kerberos, identity: AuthIdentity, service: &str) -> sspi::Result<(Vec<u8>, i64)> {
     let mut credentials = kerberos
         .acquire_credentials_handle()
@@ -106,7 +106,7 @@ fn first_token(kerberos: &mut Kerberos, identity: AuthIdentity, service: &str) -
     Ok((output.buffer, now))
 }
 
-/// The reason; details behind it are bytes of the KDC's.
+/// The reason without its details, which are bytes of the KDC.
 fn reason(error: &sspi::Error) -> String {
     let text = &error.description;
     let reason = text.split(". Additional error").next().unwrap_or(text);

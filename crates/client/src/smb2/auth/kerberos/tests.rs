@@ -29,7 +29,7 @@ fn encrypted(key: &[u8], usage: Usage, plain: &[u8]) -> Vec<u8> {
     wrap(SEQUENCE, &[wrap(field(0), &number(cipher.number())), wrap(field(2), &wrap(OCTETS, &text))].concat())
 }
 
-/// The first AP-REQ of a ticket, as `sspi` makes it, by the KDC's time.
+/// The first AP-REQ of a ticket, as `sspi` creates it, with the KDC's time.
 fn first(key: &[u8], time: &[u8]) -> Vec<u8> {
     let head: Vec<u8> = (0..4).flat_map(|n| wrap(field(n), &number(n))).collect();
     let when = [wrap(field(4), &[2, 3, 0x05, 0xF3, 0x9F]), wrap(field(5), &wrap(0x18, time))].concat();
@@ -46,7 +46,7 @@ fn logon(ticket: &Arc<ServiceTicket>, seed: u64) -> Kerberos {
     Kerberos::new(Arc::clone(ticket), &mut StdRng::seed_from_u64(seed), NOW)
 }
 
-/// What the server reads in a first token: ctime with cusec as they stand there, and the client's subkey.
+/// The server's view of a first token: ctime and cusec, and the client's subkey.
 fn opened(token: &[u8]) -> (Vec<u8>, Vec<u8>, Vec<u8>) {
     let outer = sole(token, application(0)).unwrap();
     let (_, init) = before(outer, field(0)).unwrap();
@@ -65,7 +65,7 @@ fn opened(token: &[u8]) -> (Vec<u8>, Vec<u8>, Vec<u8>) {
     (time, microseconds, sole(sole(key, field(1)).unwrap(), OCTETS).unwrap().to_vec())
 }
 
-/// An AP-REP under `key` in the response that says success.
+/// An AP-REP encrypted with `key`, in a successful response.
 fn answer(key: &[u8], time: &[u8], microseconds: &[u8], subkey: Option<&[u8]>, proof: Option<&[u8]>) -> Vec<u8> {
     let mut fields = [wrap(field(0), time), wrap(field(1), microseconds)].concat();
     if let Some(subkey) = subkey {
@@ -90,7 +90,7 @@ fn negotiated(state: u8, token: &[u8], proof: Option<&[u8]>) -> Vec<u8> {
     wrap(field(1), &wrap(SEQUENCE, &fields))
 }
 
-/// The server's MIC over our mechanisms with its own subkey.
+/// The server's MIC over the mechanisms, with its subkey.
 fn proof(subkey: &[u8]) -> Vec<u8> {
     let head = [4, 4, 5, 0xFF, 0xFF, 0xFF, 0xFF, 0xFF, 0, 0, 0, 0, 0, 0, 0, 7];
     let text = [&Mechanism::Kerberos.list()[..], &head].concat();
@@ -159,7 +159,7 @@ fn a_server_that_cannot_prove_itself_is_not_believed() {
 #[test]
 fn refusals_and_servers_without_kerberos() {
     let ticket = ticket();
-    // The ticket's time is off, say: Windows answers with a KRB-ERROR.
+    // For example, the ticket has expired: Windows answers with a KRB-ERROR.
     for (state, kind, expected) in
         [(1, [3, 0], AuthError::Rejected), (2, [2, 0], AuthError::Rejected), (1, [2, 0], AuthError::OutOfTurn)]
     {

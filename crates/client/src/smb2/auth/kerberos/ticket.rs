@@ -1,4 +1,4 @@
-//! A ticket for a server, and what its client says of itself.
+//! A ticket for a server, and the client's fields of its authenticator.
 
 use std::sync::atomic::{AtomicI64, Ordering};
 
@@ -6,24 +6,24 @@ use super::encryption::{Cipher, Usage};
 use super::message::{self, Encrypted};
 use crate::smb2::auth::der::{self, SEQUENCE, application, field, optional, sole};
 
-/// A ticket of one account for one server: good for as many logons as its lifetime lasts.
+/// A ticket of one account for one server, for any number of logons during its lifetime.
 pub struct ServiceTicket {
-    /// Who for whom, for people.
+    /// Account and service, for messages.
     name: String,
     /// An AP-REQ up to its authenticator: version, type, options (mutual authentication), ticket.
     pub(super) request: Vec<u8>,
-    /// An authenticator up to its time: version, realm, name, and what GSS-API asks for (RFC 4121 4.1.1).
+    /// The authenticator before its time: version, realm, name, and GSS-API flags (RFC 4121 4.1.1).
     pub(super) authenticator: Vec<u8>,
     pub(super) cipher: Cipher,
-    /// The KDC's time is ahead of this machine's by so much, µs.
+    /// Offset of the KDC's clock from this machine's clock, µs.
     ahead: i64,
     /// The time of the last authenticator, µs: no two may have the same (RFC 4120 3.2.2).
     last: AtomicI64,
 }
 
 impl ServiceTicket {
-    /// Takes the first AP-REQ of a ticket apart. `token` is an InitialContextToken that was made at `now`, ns since the Unix
-    /// epoch, on this machine; `None` where it makes no sense.
+    /// Parses the first AP-REQ of a ticket. `token` is an InitialContextToken that this machine created at `now`, ns since the Unix epoch;
+    /// `None` if it is malformed.
     pub(super) fn take(name: String, token: &[u8], key: &[u8], now: i64) -> Option<Self> {
         let fields = sole(sole(message::inner(token, message::REQUEST)?, application(14))?, SEQUENCE)?;
         let (request, rest) = der::before(fields, field(4))?;
@@ -44,8 +44,7 @@ impl ServiceTicket {
         self.cipher.key()
     }
 
-    /// The time of an authenticator that is made at `now`, ns since the Unix epoch: the KDC's, in µs, and later than any
-    /// before.
+    /// Time for an authenticator created at `now`, ns since the Unix epoch: in µs of the KDC's clock, and later than all earlier ones.
     pub(super) fn stamp(&self, now: i64) -> i64 {
         let wanted = now / 1_000 + self.ahead;
         let later = |last: i64| wanted.max(last.saturating_add(1));

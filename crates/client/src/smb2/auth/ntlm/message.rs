@@ -22,7 +22,7 @@ pub(super) mod flags {
     pub(in super::super) const MIDDLING: u32 = 0x8000_0000;
 }
 
-/// What a client of ours asks for.
+/// Flags that the client requests.
 pub(super) const ASKED: u32 = flags::UNICODE
     | flags::REQUEST_TARGET
     | flags::SIGN
@@ -37,12 +37,12 @@ pub(super) const ASKED: u32 = flags::UNICODE
 
 const SIGNATURE: [u8; 8] = *b"NTLMSSP\0";
 
-/// NEGOTIATE: flags, neither domain nor workstation, no version.
+/// NEGOTIATE: flags, without domain, workstation and version.
 pub(super) fn negotiate() -> Vec<u8> {
     [&SIGNATURE[..], &1_u32.to_le_bytes(), &ASKED.to_le_bytes(), &[0; 24]].concat()
 }
 
-/// What the server's CHALLENGE says.
+/// The server's CHALLENGE.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) struct Challenge<'a> {
     pub(super) flags: u32,
@@ -77,7 +77,7 @@ fn payload(bytes: &[u8], at: usize) -> Option<&[u8]> {
     bytes.get(start..start.checked_add(usize::from(u16::from_le_bytes([l0, l1])))?)
 }
 
-/// The server's target information, with what the client adds.
+/// The server's target information, and the client's additions.
 #[derive(Debug, PartialEq, Eq)]
 pub(super) struct TargetInfo {
     /// AV_PAIRs, with their end.
@@ -91,18 +91,18 @@ const AV_FLAGS: u16 = 6;
 const AV_TIME: u16 = 7;
 const AV_TARGET: u16 = 9;
 const AV_BINDINGS: u16 = 10;
-/// In MsvAvFlags: a MIC is there.
+/// In MsvAvFlags: the message has a MIC.
 const HAS_MIC: u32 = 2;
 
 impl TargetInfo {
-    /// `target` is the service principal name that the client means to reach, empty for none.
+    /// `target` is the service principal name of the server; empty for none.
     pub(super) fn complete(server: &[u8], target: &[u8]) -> Result<Self, AuthError> {
         let (mut pairs, mut time, mut av_flags) = (Vec::with_capacity(server.len() + 64), None, 0);
         let mut rest = server;
         while let Some((id, value)) = pair(&mut rest)? {
             match id {
                 AV_FLAGS => av_flags = value.try_into().map(u32::from_le_bytes).map_err(|_| malformed())?,
-                // Ours to say.
+                // The client sets these itself.
                 AV_TARGET | AV_BINDINGS => {}
                 _ => push(&mut pairs, id, value)?,
             }
@@ -157,7 +157,7 @@ pub(super) struct Authenticate<'a> {
     pub(super) session_key: &'a [u8],
 }
 
-/// Where the MIC stands, 16 bytes.
+/// Offset of the MIC, which has 16 bytes.
 pub(super) const MIC: usize = 72;
 /// Bytes before the payload.
 const FIXED: usize = MIC + 16;
@@ -186,7 +186,7 @@ impl Authenticate<'_> {
     }
 }
 
-/// Overwrites what stands at `at`.
+/// Overwrites the bytes at `at`.
 pub(super) fn put(bytes: &mut [u8], at: usize, value: &[u8]) {
     bytes.iter_mut().skip(at).zip(value).for_each(|(to, from)| *to = *from);
 }

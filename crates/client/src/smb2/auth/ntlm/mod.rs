@@ -13,7 +13,7 @@ use self::response::{Key, hmac, md5, rc4, utf16};
 use super::spnego::Mechanism;
 use super::{Auth, AuthError, Credentials, SessionKey, spnego};
 
-/// What a logon takes by chance. Whoever logs on to anything that matters takes it from a cryptographic generator.
+/// Random values of a logon. Use a cryptographic generator for real logons.
 #[derive(Clone)]
 pub struct Randomness {
     /// ClientChallenge.
@@ -55,26 +55,26 @@ enum AuthStep {
     Over,
 }
 
-/// What the client calls its machine in the server's log.
+/// The client's workstation name in the server's log.
 const WORKSTATION: &str = "PLIMSOLL";
 /// 1601 to 1970, in 100 ns.
 const EPOCH: i64 = 116_444_736_000_000_000;
 
 impl Ntlm {
-    /// A logon at `now`, ns since the Unix epoch, which counts only where the server does not tell its own time.
+    /// A logon at `now`, ns since the Unix epoch; the time is used only if the server does not send its own.
     #[must_use]
     pub fn new(credentials: Credentials, randomness: Randomness, now: i64) -> Self {
         Self { credentials, randomness, now, target: String::new(), step: AuthStep::Begin }
     }
 
-    /// Names the service that is meant (`cifs/server`), for servers that check it.
+    /// Sets the service principal name (`cifs/server`), which some servers check.
     #[must_use]
     pub fn target(mut self, service: &str) -> Self {
         service.clone_into(&mut self.target);
         self
     }
 
-    /// AUTHENTICATE, and what follows from it.
+    /// Builds AUTHENTICATE and the keys.
     fn answer(&self, negotiate: &[u8], token: &[u8]) -> Result<Answered, AuthError> {
         let challenge = Challenge::read(token)?;
         for (flag, what) in [(flags::UNICODE, "Unicode"), (flags::EXTENDED_SECURITY, "extended session security")] {
@@ -122,7 +122,7 @@ impl Ntlm {
     }
 }
 
-/// AUTHENTICATE, and what follows from it.
+/// AUTHENTICATE and the keys.
 struct Answered {
     message: Vec<u8>,
     key: Option<SessionKey>,
@@ -130,7 +130,7 @@ struct Answered {
     proofs: Option<[[u8; 16]; 2]>,
 }
 
-/// Nobody's AUTHENTICATE: no response, no key, and so nothing that a key would do.
+/// An anonymous AUTHENTICATE: no response and no key, so no signatures.
 fn anonymous(agreed: u32) -> Result<Answered, AuthError> {
     let keyed = flags::KEY_EXCHANGE | flags::SIGN | flags::SEAL | flags::ALWAYS_SIGN;
     let flags = agreed & !keyed | flags::ANONYMOUS;
@@ -138,7 +138,7 @@ fn anonymous(agreed: u32) -> Result<Answered, AuthError> {
     Ok(Answered { message: parts.write()?, key: None, proofs: None })
 }
 
-/// Who signs.
+/// The side that signs.
 #[derive(Clone, Copy, Debug)]
 enum Side {
     Client,
@@ -184,7 +184,7 @@ impl Side {
 
 impl Auth for Ntlm {
     fn next(&mut self, from_server: Option<&[u8]>) -> Result<Vec<u8>, AuthError> {
-        // What fails once is over: only success puts another step here.
+        // After a failure the logon is over: only success sets another step.
         match std::mem::replace(&mut self.step, AuthStep::Over) {
             AuthStep::Begin => {
                 spnego::check_offer(Mechanism::Ntlm, from_server)?;
@@ -227,8 +227,8 @@ impl Auth for Ntlm {
     }
 }
 
-/// Servers that say success may leave the token away, and their proof of the mechanisms too: dialect 3.1.1 proves the
-/// whole logon by the response's signature. What is there must be right.
+/// In a successful response, the token and the proof of the mechanisms are optional, because dialect 3.1.1 proves the whole logon by the
+/// response's signature. If they are present, they must be right.
 fn check_last(token: &[u8], expected: Option<[u8; 16]>) -> Result<(), AuthError> {
     if token.is_empty() {
         return Ok(());

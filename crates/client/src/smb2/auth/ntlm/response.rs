@@ -1,4 +1,4 @@
-//! What proves the password: NTLMv2's sums.
+//! Proves the password with NTLMv2.
 //!
 //! Spec: MS-NLMP 3.3.2, 3.4.4, 3.4.5; RFC 1320 (MD4), RFC 2104 (HMAC-MD5); RC4 as in RFC 6229
 
@@ -13,10 +13,10 @@ use crate::smb2::auth::Credentials;
 /// A key, overwritten when dropped.
 pub(super) type Key = Zeroizing<[u8; 16]>;
 
-/// NTOWFv2: the key that the account's password makes.
+/// NTOWFv2: the key derived from the account's password.
 pub(super) fn password_key(credentials: &Credentials) -> Key {
     let password = credentials.password.expose();
-    // The right capacity at once: a vector that grows leaves copies behind.
+    // Reserve the full capacity: a growing vector leaves copies of the password in memory.
     let mut text = Zeroizing::new(Vec::with_capacity(2 * password.len()));
     password.encode_utf16().for_each(|unit| text.extend_from_slice(&unit.to_le_bytes()));
     let hash: Key = Zeroizing::new(Md4::digest(&text[..]).into());
@@ -68,7 +68,7 @@ pub(super) fn utf16(text: &str) -> Vec<u8> {
     text.encode_utf16().flat_map(u16::to_le_bytes).collect()
 }
 
-/// As Windows does: one character to one, or as it was.
+/// As in Windows: maps each character to a single one, or leaves it unchanged.
 fn upper(character: char) -> char {
     let mut upper = character.to_uppercase();
     match (upper.next(), upper.next()) {

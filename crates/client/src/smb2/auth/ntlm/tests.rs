@@ -58,7 +58,7 @@ fn signatures_are_those_of_the_specification() {
     assert_eq!(mac[..], hex("010000007fb38ec5c55d497600000000"));
 }
 
-/// A CHALLENGE, with what it says of itself beside its flags.
+/// A CHALLENGE with these flags and target information.
 fn challenge(flags: u32, target_info: &[u8]) -> Vec<u8> {
     let length = u16::try_from(target_info.len()).unwrap().to_le_bytes();
     let flags = flags.to_le_bytes();
@@ -70,7 +70,7 @@ fn timed() -> Vec<u8> {
     [&hex(spec::TARGET_INFO)[..], &hex("070008000102030405060708"), &[0; 4]].concat()
 }
 
-/// A server's token: negState, mechanism, and what else there is.
+/// A server's token: negState, mechanism, and further fields.
 fn answer(state: u8, token: &[u8], proof: &[u8]) -> Vec<u8> {
     let element = |tag: u8, content: &[u8]| -> Vec<u8> {
         let length = u16::try_from(content.len()).unwrap().to_be_bytes();
@@ -101,7 +101,7 @@ fn part(message: &[u8], at: usize) -> &[u8] {
     &message[start..start + number(at, 2)]
 }
 
-/// What a server checks, done from the specification's server side (3.2.5.1.2) with the password known.
+/// The checks of a server that knows the password (3.2.5.1.2).
 #[test]
 fn a_server_that_knows_the_password_is_content() {
     let mut logon = Ntlm::new(user("Domain", "User", "Password"), randomness(), 0).target("cifs/Server");
@@ -154,7 +154,7 @@ fn without_time_or_key_exchange_it_is_the_older_way() {
     assert_eq!(part(message, 52), b"");
     assert_eq!(message[72..88], [0; 16], "no MIC");
     assert_eq!(part(message, 12), hex("86c35097ac9cec102554764a57cccc19aaaaaaaaaaaaaaaa"));
-    // The Unix epoch as the only clock there is.
+    // No other time than the Unix epoch is available.
     assert_eq!(part(message, 20)[24..32], EPOCH.to_le_bytes());
 }
 
@@ -196,8 +196,7 @@ fn what_goes_wrong_is_named_and_ends_the_logon() {
     assert_eq!(refused, Err(AuthError::TooLong("the domain's name")));
 }
 
-/// Hand-assembled from MS-SPNG 2.2.1: NTLM alone, and the hint that servers give. Then the same with its
-/// mechanism made another.
+/// Assembled by hand from MS-SPNG 2.2.1: only NTLM, and the usual hint of servers. Then the same with another mechanism.
 #[test]
 fn a_server_without_ntlm_is_told_from_one_with() {
     let offer = "604806062b0601050502a03e303ca00e300c060a2b06010401823702020aa32a3028a0261b246e6f745f646566696e65645f696e5f\
@@ -248,7 +247,7 @@ proptest! {
     }
 }
 
-/// A logon against Samba's own acceptor, which is told the password: what it says of it.
+/// A logon against Samba's acceptor, which gets the password; returns Samba's result.
 fn samba(credentials: Credentials, password: &str) -> Option<Result<(), String>> {
     let mut server = Command::new("ntlm_auth")
         .args(["--helper-protocol=gss-spnego", "--password", password, "--option=ntlm auth=ntlmv2-only"])
@@ -300,7 +299,7 @@ fn unbase64(text: &str) -> Vec<u8> {
     digits.chunks(4).flat_map(group).collect()
 }
 
-/// Samba checks response, MIC and mechListMIC, and its own mechListMIC is checked in turn.
+/// Samba verifies the response, the MIC and the mechListMIC; the test verifies Samba's mechListMIC.
 #[test]
 fn samba_accepts_the_right_password_alone() {
     let Some(accepted) = samba(user("SAMBA", "Üser", "pässword €"), "pässword €") else {
