@@ -13,7 +13,7 @@ use std::thread::JoinHandle;
 
 use rustix::thread::{CpuSet, sched_getaffinity, sched_setaffinity};
 
-/// Keeps all processors awake that this process may use, until it is dropped.
+/// Prevents idle states of all processors that this process may use, until it is dropped.
 pub(super) struct IdleInhibitor {
     over: Arc<AtomicBool>,
     threads: Vec<JoinHandle<()>>,

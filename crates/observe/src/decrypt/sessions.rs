@@ -47,7 +47,7 @@ impl Decryption {
         this
     }
 
-    /// Whether there is nothing that it could decrypt.
+    /// Whether it has no session to decrypt.
     pub(crate) fn is_empty(&self) -> bool {
         self.sessions.is_empty()
     }

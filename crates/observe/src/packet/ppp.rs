@@ -19,7 +19,7 @@ const PPPOE_SESSION_DATA: [u8; 2] = [0x11, 0x00];
 /// Cisco HDLC: address, control and an EtherType.
 const CISCO_HDLC_LEN: usize = 4;
 
-/// A PPP frame, with HDLC's address and control bytes or without, or a frame of Cisco's HDLC.
+/// Decodes a PPP frame (with or without HDLC's address and control bytes), or a frame of Cisco HDLC.
 pub(super) fn decode<'a>(layer: Layer<'a>, inner: impl Inner<'a>) -> Packet<'a> {
     match layer.bytes {
         // Unicast and multicast of Cisco's: PPP has no such protocols.

@@ -51,8 +51,8 @@ const OPTIONAL_STOPPING: &str = "A gate stops as soon as its conditions are deci
 #[derive(Debug, clap::Args)]
 #[command(after_help = EXAMPLES, override_usage = USAGE)]
 pub(crate) struct Arguments {
-    /// Baseline, candidate and workload [default workload: mixed]. Baseline and candidate are targets; options for one side only
-    /// follow in the same argument, e.g. "smb://u@old/data --depth 4". Or recordings: the last one is the candidate, the others are the
+    /// Baseline, candidate and workload [default workload: mixed]. Baseline and candidate are targets. Options that apply only to one side
+    /// follow it in the same argument, e.g. "smb://u@old/data --depth 4". Or recordings: the last one is the candidate, the others are the
     /// baseline
     #[arg(required = true, value_name = "SIDE")]
     sides: Vec<String>,

@@ -37,9 +37,9 @@ pub enum Owner<'a> {
 pub struct Lock<'a> {
     /// For writing.
     pub exclusive: bool,
-    /// The client will ask again.
+    /// The client will wait and repeat the request.
     pub waits: bool,
-    /// The client had it when the server restarted.
+    /// The client had the lock before the server restarted.
     pub reclaim: bool,
     /// The first byte.
     pub offset: u64,
