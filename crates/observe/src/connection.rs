@@ -21,7 +21,7 @@ use crate::message::{Framing, Message};
 use crate::missing::{Ledger, client_by_port};
 use crate::packet::{Segment, Stamp};
 use crate::pairing::{Pairing, Shared};
-use crate::stream::{Counts, TcpFlow};
+use crate::stream::{Counts, Over, TcpFlow};
 pub(crate) use client_paths::ClientPaths;
 pub(crate) use lives::Lives;
 pub(crate) use opening::Opening;
@@ -32,6 +32,8 @@ use watch::Watch;
 
 /// Maximum number of connections whose first and last packet times are remembered.
 const ENDS_MAX: usize = 65_536;
+/// A closed connection without a packet for this time is over, ns. Linux keeps the ports of a closed connection as long.
+const CLOSED_FOR_NS: i64 = 60_000_000_000;
 
 /// A TCP connection, or a UDP conversation (which has no streams).
 #[derive(Debug, Serialize, Deserialize)]
@@ -49,6 +51,8 @@ pub(crate) struct Connection {
     watch: Watch,
     /// Acknowledgements, by direction of the data.
     acknowledgements: [Acknowledgements; 2],
+    /// When both ends had closed it, or one had broken it off.
+    closed_ns: Option<i64>,
 }
 
 impl Connection {
@@ -76,6 +80,7 @@ impl Connection {
             unsure: Default::default(),
             watch: Watch::default(),
             acknowledgements: Default::default(),
+            closed_ns: None,
         }
     }
 
@@ -183,7 +188,7 @@ impl Connection {
         packets: &mut PacketCounts,
     ) {
         if segment.flags.ends() {
-            self.watch.ends(direction, stamp.time_ns);
+            self.one_end_closed(segment, direction, stamp.time_ns);
         }
         let reset;
         let segment = if segment.flags.rst() {
@@ -254,6 +259,15 @@ impl Connection {
         self.watch.data(segment, direction, now_ns, self.tcp_flows[direction].largest());
     }
 
+    /// One end closes the connection, or breaks it off.
+    #[cold]
+    fn one_end_closed(&mut self, segment: &Segment<'_>, direction: usize, now_ns: i64) {
+        self.watch.ends(direction, now_ns);
+        if segment.flags.rst() || self.tcp_flows[1 - direction].finished {
+            self.closed_ns.get_or_insert(now_ns);
+        }
+    }
+
     /// A segment with data that was not simply the next one.
     #[cold]
     #[inline(never)]
@@ -322,6 +336,21 @@ impl Connection {
         self.paired.pairing.end(&self.paired.link, shared);
         self.settle_packets(shared, packets);
         self.settle(shared);
+    }
+
+    /// Whether both ends have closed it, or one has broken it off.
+    pub(crate) fn is_closed(&self) -> bool {
+        self.closed_ns.is_some()
+    }
+
+    /// Whether it is closed and over at `now_ns`: for some time it had no packet, and nothing waits.
+    pub(crate) fn is_over(&self, now_ns: i64) -> Over {
+        let Some(closed_ns) = self.closed_ns else { return Over::No };
+        if self.watch.has_data_after(closed_ns) || self.paired.pairing.has_waiting() {
+            return Over::No;
+        }
+        let last_ns = self.paired.ledger.last_ns().unwrap_or(closed_ns);
+        if now_ns.saturating_sub(last_ns) > CLOSED_FOR_NS { Over::Yes } else { Over::NotYet }
     }
 
     /// Whether it is known to be a file server's, or is by its port: then it may have lost all by which it would be known.

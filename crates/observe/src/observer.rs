@@ -26,6 +26,8 @@ const LATE_NS: i64 = 1_000_000_000;
 const REASSEMBLIES_MAX: usize = 8;
 /// Ports of NFS and of the portmapper, over UDP.
 const RPC_PORTS: [u16; 2] = [2049, 111];
+/// Closed connections are looked for this often, ns.
+const SWEEP_NS: i64 = 1_000_000_000;
 /// Maximum number of unknown link types that are listed; a capture has an interface or two of them.
 const UNKNOWN_LINKS_MAX: usize = 16;
 
@@ -47,6 +49,8 @@ pub struct Observer<S> {
     unknown_links: Vec<(u32, u64)>,
     /// Earliest and latest time so far, ns; reversed before the first packet.
     span: (i64, i64),
+    /// When closed connections were last looked for, ns.
+    swept_ns: i64,
 }
 
 /// Results of the observer.
@@ -87,6 +91,7 @@ impl<S: Sink> Observer<S> {
             connections_used: 0,
             unknown_links: Vec::new(),
             span: (i64::MAX, i64::MIN),
+            swept_ns: i64::MIN,
         }
     }
 
@@ -341,8 +346,8 @@ impl<S: Sink> Observer<S> {
             None => self.connection(path, false),
         };
         let connection = self.connections.get(slot);
-        let may_open = segment.flags.syn() || connection.opening.is_some();
-        if !may_open && self.ties.is_empty() && !connection.is_early(segment, direction) {
+        let is_rare = segment.flags.opens_or_ends() || connection.opening.is_some();
+        if !is_rare && self.ties.is_empty() && !connection.is_early(segment, direction) {
             // As nearly all are.
             let used = connection.framed.framing != Framing::Unknown;
             connection.segment(segment, direction, stamp, &mut self.shared, &mut self.packets);
@@ -354,7 +359,7 @@ impl<S: Sink> Observer<S> {
         self.rare_segment((slot, direction), segment, stamp);
     }
 
-    /// Takes a segment that may open a connection, an early segment, and any segment while others wait.
+    /// Takes a segment that may open a connection or end it, an early segment, and any segment while others wait.
     #[cold]
     #[inline(never)]
     fn rare_segment(&mut self, (slot, direction): (Slot, usize), segment: &Segment<'_>, stamp: Stamp) {
@@ -378,8 +383,12 @@ impl<S: Sink> Observer<S> {
         let connection = self.connections.get(slot);
         let used = connection.framed.framing != Framing::Unknown;
         connection.rare_segment(segment, direction, stamp, &mut self.shared, &mut self.packets);
+        let is_closed = segment.flags.ends() && connection.is_closed();
         if !used && connection.framed.framing != Framing::Unknown {
             self.first_message(slot);
+        }
+        if is_closed {
+            self.connections.note_closed(slot);
         }
     }
 
@@ -472,7 +481,11 @@ impl<S: Sink> Observer<S> {
 
     #[inline(never)]
     fn connection(&mut self, path: &Path, udp: bool) -> (Slot, usize) {
-        if !self.ties.is_empty() && self.connections.is_full() {
+        if self.ties.is_empty() {
+            if self.span.1.saturating_sub(self.swept_ns) > SWEEP_NS {
+                self.end_closed();
+            }
+        } else if self.connections.is_full() {
             // None may wait in a place that another connection gets.
             self.release_all();
         }
@@ -491,6 +504,18 @@ impl<S: Sink> Observer<S> {
             evicted.end(&mut self.shared, &mut self.packets);
         }
         (slot, direction)
+    }
+}
+
+impl<S: Sink> Observer<S> {
+    /// Ends connections that were closed some time ago. Otherwise a capture of many short ones would fill the memory.
+    #[cold]
+    fn end_closed(&mut self) {
+        let now_ns = self.span.1;
+        self.swept_ns = now_ns;
+        while let Some(mut closed) = self.connections.take_closed(|connection| connection.is_over(now_ns)) {
+            closed.end(&mut self.shared, &mut self.packets);
+        }
     }
 }
 

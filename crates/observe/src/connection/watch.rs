@@ -317,6 +317,11 @@ impl Watch {
         })
     }
 
+    /// Whether data came after this time.
+    pub(super) fn has_data_after(&self, time_ns: i64) -> bool {
+        self.last_data_ns.iter().flatten().any(|last_ns| *last_ns > time_ns)
+    }
+
     /// Segments that no copy of was acknowledged, requests first.
     pub(super) fn stuck(&self, client: usize) -> [stuck::Found; 2] {
         let found = |repeated: &[Repeated; 2]| [client, 1 - client].map(|direction| repeated[direction].found());

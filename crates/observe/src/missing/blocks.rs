@@ -9,18 +9,26 @@ use super::Estimate;
 
 /// Sizes of blocks are powers of two below two to this.
 const LEVELS: usize = 16;
+/// No block waits for a partner. (Sums are below 2^63.)
+const NONE: u64 = u64::MAX;
 /// Minimum number of blocks for a usable variance of their size.
 const BLOCKS_MIN: u32 = 8;
 /// Messages added at once: a block of the level below.
 const BATCH: usize = 8;
 const BATCH_LEVEL: usize = 3;
 
-#[derive(Clone, Copy, Debug, Default, PartialEq, Serialize, Deserialize)]
+#[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
 struct Level {
-    /// The sum of the block before, which has no partner yet.
-    open: Option<u64>,
+    /// The sum of the block before, which has no partner yet; or [`NONE`].
+    open: u64,
     blocks: u32,
     squares: f64,
+}
+
+impl Default for Level {
+    fn default() -> Self {
+        Self { open: NONE, blocks: 0, squares: 0.0 }
+    }
 }
 
 impl Level {
@@ -40,25 +48,37 @@ fn twice<const N: usize, const HALF: usize>(sums: [u64; N]) -> [u64; HALF] {
     std::array::from_fn(|_| pairs.next().unwrap_or_default())
 }
 
-/// Adds a block of 2^`at` messages.
+/// Adds a block of 2^`from` messages; the levels below are there.
 #[inline]
-fn add_block(levels: &mut [Level], at: usize, sum: u64) {
+fn add_block(levels: &mut Vec<Level>, from: usize, sum: u64) {
     let mut block = sum;
-    for level in levels.iter_mut().skip(at) {
+    for at in from..LEVELS {
+        if at == levels.len() {
+            grow(levels);
+        }
+        let level = &mut levels[at];
         level.add([block]);
-        let Some(before) = level.open.take() else {
-            level.open = Some(block);
+        let before = std::mem::replace(&mut level.open, NONE);
+        if before == NONE {
+            level.open = block;
             return;
-        };
+        }
         block += before;
     }
+}
+
+/// Adds a level, and room for no other: most connections need few.
+#[cold]
+fn grow(levels: &mut Vec<Level>) {
+    levels.reserve_exact(1);
+    levels.push(Level::default());
 }
 
 /// Sizes of messages, in the order of their stream.
 #[derive(Clone, Debug, Default, Serialize, Deserialize)]
 pub(crate) struct Blocks {
-    /// None before the first batch.
-    levels: Option<Box<[Level; LEVELS]>>,
+    /// None before the first batch; then as many as there are sizes of blocks.
+    levels: Vec<Level>,
     /// Number of messages in `levels`, and the sum of their sizes.
     added: u64,
     sum: u64,
@@ -82,15 +102,17 @@ impl Blocks {
     fn add_batch(&mut self) {
         self.waiting = 0;
         self.added += BATCH as u64;
-        let levels = self.levels.get_or_insert_default();
-        let [one, two, four, ..] = levels.as_mut();
+        if self.levels.is_empty() {
+            self.levels = vec![Level::default(); BATCH_LEVEL];
+        }
+        let [one, two, four, ..] = self.levels.as_mut_slice() else { return };
         let pairs: [u64; BATCH / 2] = twice(self.batch);
         let quads: [u64; BATCH / 4] = twice(pairs);
         one.add(self.batch);
         two.add(pairs);
         four.add(quads);
         let all = quads[0] + quads[1];
-        add_block(levels.as_mut(), BATCH_LEVEL, all);
+        add_block(&mut self.levels, BATCH_LEVEL, all);
         self.sum += all;
     }
 
@@ -100,8 +122,8 @@ impl Blocks {
     }
 
     /// The blocks of all messages.
-    fn levels(&self) -> [Level; LEVELS] {
-        let mut levels = self.levels.as_deref().copied().unwrap_or_default();
+    fn levels(&self) -> Vec<Level> {
+        let mut levels = self.levels.clone();
         self.waiting().iter().for_each(|&size| add_block(&mut levels, 0, size));
         levels
     }
@@ -130,7 +152,7 @@ impl Blocks {
 }
 
 /// The variance of the sum of `messages` consecutive sizes with this mean.
-fn variance(levels: &[Level; LEVELS], mean: f64, messages: f64) -> f64 {
+fn variance(levels: &[Level], mean: f64, messages: f64) -> f64 {
     let mut largest = 0.0_f64;
     for (at, level) in levels.iter().enumerate().filter(|(_, level)| level.blocks >= BLOCKS_MIN) {
         let size = (1u64 << at) as f64;
@@ -141,7 +163,7 @@ fn variance(levels: &[Level; LEVELS], mean: f64, messages: f64) -> f64 {
             largest = largest.max(of_block * messages / size);
         }
     }
-    if levels[0].blocks >= BLOCKS_MIN {
+    if levels.first().is_some_and(|level| level.blocks >= BLOCKS_MIN) {
         return largest;
     }
     // Too few to tell: sizes may differ by as much as they are.
@@ -176,12 +198,12 @@ mod tests {
     #[test]
     fn a_batch_counts_as_its_messages_do() {
         let mut blocks = Blocks::default();
-        let (mut levels, mut sum) = ([Level::default(); LEVELS], 0);
+        let (mut levels, mut sum) = (Vec::new(), 0);
         for (at, size) in (1..=1_003u64).map(|at| at * at % 977).enumerate() {
             blocks.add(size);
             add_block(&mut levels, 0, size);
             sum += size;
-            assert_eq!((blocks.levels(), blocks.messages()), (levels, at as u64 + 1));
+            assert_eq!((blocks.levels(), blocks.messages()), (levels.clone(), at as u64 + 1));
             assert_eq!(blocks.mean(), Some(sum as f64 / (at + 1) as f64));
         }
     }

@@ -106,6 +106,11 @@ impl Ledger {
         }
     }
 
+    /// The time of the last packet.
+    pub(crate) fn last_ns(&self) -> Option<i64> {
+        self.times.map(|(_, last_ns)| last_ns)
+    }
+
     /// The stream began at `origin`, if that is known.
     pub(crate) fn begin(&mut self, direction: usize, origin: Option<u64>) {
         self.flows[direction].origin = origin;

@@ -51,6 +51,7 @@ impl<S> Observer<S> {
             connections_used,
             unknown_links,
             span,
+            swept_ns,
         } = self;
         Observer {
             connections,
@@ -65,6 +66,7 @@ impl<S> Observer<S> {
             connections_used,
             unknown_links,
             span,
+            swept_ns,
         }
     }
 }

@@ -15,6 +15,10 @@ impl TcpFlags {
     pub fn ends(self) -> bool {
         self.0 & 0x05 != 0
     }
+    /// Connection opens, ends, or is broken off.
+    pub fn opens_or_ends(self) -> bool {
+        self.0 & 0x07 != 0
+    }
     /// Connection opens.
     pub fn syn(self) -> bool {
         self.0 & 0x02 != 0

@@ -157,6 +157,13 @@ impl Pairing {
         }
     }
 
+    /// Whether a request waits for its answer.
+    pub(crate) fn has_waiting(&self) -> bool {
+        self.rpc.as_ref().is_some_and(|rpc| rpc.has_waiting())
+            || self.smb1.as_ref().is_some_and(|smb1| smb1.has_waiting())
+            || self.smb2.as_ref().is_some_and(|smb2| smb2.has_waiting())
+    }
+
     /// The connection has ended.
     pub(crate) fn end<S: Sink>(&mut self, link: &ConnectionContext, shared: &mut Shared<S>) {
         if let Some(rpc) = &mut self.rpc {

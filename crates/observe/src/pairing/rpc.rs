@@ -99,6 +99,11 @@ impl Rpc {
         &self.ids[direction]
     }
 
+    /// Whether a request waits for its answer.
+    pub(crate) fn has_waiting(&self) -> bool {
+        self.waiting.iter().any(|waiting| !waiting.is_empty())
+    }
+
     /// The connection has ended: the waiting requests were not answered.
     pub fn end<S: Sink>(&mut self, link: &ConnectionContext, output: &mut Output<S>) {
         for direction in 0..2 {

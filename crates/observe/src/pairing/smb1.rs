@@ -128,6 +128,11 @@ impl Smb1 {
         &self.mids
     }
 
+    /// Whether a request waits for its answer.
+    pub(crate) fn has_waiting(&self) -> bool {
+        !self.waiting.is_empty()
+    }
+
     /// The connection has ended: the waiting requests were not answered, or not completely.
     pub fn end<S: Sink>(&mut self, link: &ConnectionContext, output: &mut Output<S>) {
         for (_, exchange) in self.waiting.drain() {

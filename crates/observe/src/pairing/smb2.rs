@@ -192,6 +192,11 @@ impl Smb2 {
         &self.ids
     }
 
+    /// Whether a request waits for its answer.
+    pub(crate) fn has_waiting(&self) -> bool {
+        !self.waiting.is_empty() || self.sealed.has_waiting()
+    }
+
     /// The connection has ended: what still waits was not answered.
     pub fn end<S: Sink>(&mut self, link: &ConnectionContext, shared: &mut Smb2Shared, output: &mut Output<S>) {
         let asynchronous = shared.asynchronous.left(link.connection);

@@ -1,7 +1,7 @@
 //! The tracked connections, bounded: the longest idle one makes room for a new one. A connection without a message counts as idle for
-//! longer, so a flood of connections that are only opened does not evict those of clients.
+//! longer, so a flood of connections that are only opened does not evict those of clients. Closed connections leave after a while.
 
-use std::collections::HashMap;
+use std::collections::{HashMap, VecDeque};
 
 use serde::{Deserialize, Serialize};
 
@@ -34,6 +34,17 @@ struct Entry<C> {
     connection: Box<C>,
 }
 
+/// Whether a closed connection is over.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Over {
+    /// Nothing more is expected.
+    Yes,
+    /// Its last packet came a short while ago.
+    NotYet,
+    /// It goes on, or something waits.
+    No,
+}
+
 /// The connection found last: consecutive packets often belong to one connection, so comparing two paths usually finds it.
 #[derive(Debug, Default, Serialize, Deserialize)]
 struct Last {
@@ -51,6 +62,8 @@ pub struct Connections<C> {
     last: Last,
     clock: u64,
     limit: usize,
+    /// Connections that were closed, in this order, and those that have left since.
+    closed: VecDeque<Key>,
 }
 
 impl<C> Default for Connections<C> {
@@ -69,7 +82,14 @@ impl<C> Entry<C> {
 impl<C> Connections<C> {
     /// A table that follows at most `limit` (at least 1) connections.
     pub fn with_limit(limit: usize) -> Self {
-        Self { by_key: HashMap::default(), entries: Vec::new(), last: Last::default(), clock: 0, limit: limit.max(1) }
+        Self {
+            by_key: HashMap::default(),
+            entries: Vec::new(),
+            last: Last::default(),
+            clock: 0,
+            limit: limit.max(1),
+            closed: VecDeque::new(),
+        }
     }
 
     /// The connection of a packet and its direction, as [`Connections::find`] would give them, if it is the connection
@@ -127,6 +147,42 @@ impl<C> Connections<C> {
         self.entries[slot.0].has_messages = true;
     }
 
+    /// The connection in this slot was closed: it may leave.
+    pub fn note_closed(&mut self, slot: Slot) {
+        // Nearly as many as there are, unless closed ones are continued over and over.
+        if self.closed.len() < 2 * self.limit {
+            self.closed.push_back(self.entries[slot.0].key);
+        }
+    }
+
+    /// Removes the connection that was closed first, if it `is_over`. Slots found before lose their meaning.
+    pub fn take_closed(&mut self, is_over: impl Fn(&C) -> Over) -> Option<C> {
+        while let Some(key) = self.closed.front() {
+            let found = self.by_key.get(key).copied();
+            match found.map(|at| (at, is_over(&self.entries[at].connection))) {
+                Some((_, Over::NotYet)) => return None,
+                Some((at, Over::Yes)) => {
+                    self.closed.pop_front();
+                    return Some(self.remove(at));
+                }
+                Some((_, Over::No)) | None => {
+                    self.closed.pop_front();
+                }
+            }
+        }
+        None
+    }
+
+    fn remove(&mut self, at: usize) -> C {
+        let entry = self.entries.swap_remove(at);
+        self.by_key.remove(&entry.key);
+        if let Some(moved) = self.entries.get(at) {
+            self.by_key.insert(moved.key, at);
+        }
+        self.last = Last::default();
+        *entry.connection
+    }
+
     /// Whether a new connection would make another one give up its place.
     pub fn is_full(&self) -> bool {
         self.entries.len() >= self.limit
@@ -135,6 +191,7 @@ impl<C> Connections<C> {
     /// All connections, oldest slot first, leaving the table empty.
     pub fn drain(&mut self) -> impl Iterator<Item = C> + '_ {
         self.by_key.clear();
+        self.closed.clear();
         self.last = Last::default();
         self.entries.drain(..).map(|entry| *entry.connection)
     }
@@ -190,6 +247,24 @@ mod tests {
         let evicted = (0..100u16).filter_map(|port| table.find(&path(port, 445), false, || port).2).count();
         assert_eq!(evicted, 92);
         assert_eq!(table.drain().count(), 8);
+    }
+
+    #[test]
+    fn connections_that_are_over_leave_in_the_order_in_which_they_were_closed() {
+        let mut table = Connections::default();
+        let mut slots: Vec<Slot> = (1..=4u16).map(|port| table.find(&path(port, 445), false, || port).0).collect();
+        slots.rotate_left(1);
+        slots.into_iter().for_each(|slot| table.note_closed(slot));
+        // Closed in the order 2, 3, 4, 1.
+        assert_eq!(table.take_closed(|_| Over::NotYet), None);
+        assert_eq!(table.take_closed(|&port| if port == 2 { Over::No } else { Over::Yes }), Some(3));
+        assert_eq!(table.take_closed(|&port| if port == 4 { Over::Yes } else { Over::NotYet }), Some(4));
+        for port in [1, 2, 3] {
+            let found = table.find(&path(port, 445), false, || 100 + port).0;
+            assert_eq!(*table.get(found), if port == 3 { 103 } else { port }, "the others stay, the third is another");
+        }
+        assert_eq!(table.take_closed(|_| Over::Yes), Some(1));
+        assert_eq!(table.take_closed(|_| Over::Yes), None);
     }
 
     #[test]

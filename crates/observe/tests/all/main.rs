@@ -5,6 +5,7 @@ mod anonymize;
 mod asynchronous;
 mod breaks;
 mod client_paths;
+mod closed;
 mod compounds;
 mod conversation;
 mod decrypt;

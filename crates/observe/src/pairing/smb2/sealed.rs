@@ -64,6 +64,11 @@ pub(crate) struct SealedTimes {
 }
 
 impl Outstanding {
+    /// Whether a request waits for its answer.
+    pub(super) fn has_waiting(&self) -> bool {
+        !self.requests.is_empty()
+    }
+
     /// Takes a message that could not be read; `client` is the direction of requests, where plain ones showed it.
     pub(super) fn message(
         &mut self,

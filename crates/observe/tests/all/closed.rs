@@ -1,0 +1,134 @@
+//! Closed connections leave the memory after a while, with the same results.
+
+use std::net::SocketAddr;
+
+use plimsoll_model::{Outcome, Transaction};
+use plimsoll_observe::capture::{Frame, LinkType};
+use plimsoll_observe::{Observed, Observer};
+use plimsoll_testkit::{Link, Side, Tcp, Traffic, rpc};
+
+const SECOND: i64 = 1_000_000_000;
+/// A closed connection is over after this, seconds.
+const CLOSED_FOR: i64 = 61;
+
+/// An observer, and the packets that it gets.
+struct Capture {
+    observer: Observer<Vec<Transaction>>,
+    traffic: Traffic,
+    number: u64,
+}
+
+impl Capture {
+    fn new() -> Self {
+        Self { observer: Observer::new(Vec::new()), traffic: Traffic::new(Link::Ethernet), number: 0 }
+    }
+
+    /// A client's new connection with one call of this xid, answered or not.
+    fn connect(&mut self, client: u32, xid: u32, answered: bool) -> Tcp {
+        // Other ports of one client: what is kept of each client does not matter here.
+        let client = SocketAddr::from(([10, 0, 0, 1], 1_024 + u16::try_from(client).unwrap()));
+        let mut tcp = Tcp::new(client, "192.0.2.1:2049".parse().unwrap());
+        self.traffic.all(&tcp.handshake());
+        self.traffic.send(&mut tcp, Side::Client, &rpc::record(&rpc::getattr(xid, b"handle")));
+        if answered {
+            self.answer(&mut tcp, xid);
+        }
+        tcp
+    }
+
+    fn answer(&mut self, tcp: &mut Tcp, xid: u32) {
+        let reply = rpc::record(&rpc::reply(xid, &[&[0; 4][..], &[0; 84]].concat()));
+        self.traffic.send(tcp, Side::Server, &reply);
+    }
+
+    fn close(&mut self, tcp: &mut Tcp) {
+        let fins = [tcp.fin(Side::Client), tcp.fin(Side::Server), tcp.ack(Side::Client)];
+        self.traffic.all(&fins);
+    }
+
+    /// Gives the observer what there is, and lets time pass.
+    fn pass(&mut self, seconds: i64) {
+        for frame in self.traffic.frames.drain(..) {
+            self.number += 1;
+            self.observer.frame(&Frame {
+                number: self.number,
+                time_ns: Some(frame.time_ns),
+                link: LinkType::Ethernet,
+                captured: &frame.bytes,
+                original_len: frame.original_len,
+            });
+        }
+        self.traffic.time_ns += seconds * SECOND;
+    }
+
+    fn end(mut self) -> Observed<Vec<Transaction>> {
+        self.pass(0);
+        self.observer.finish()
+    }
+}
+
+#[test]
+fn many_short_connections_take_little_memory() {
+    let mut sizes = Vec::new();
+    let mut capture = Capture::new();
+    for at in 0..1_500u32 {
+        let mut tcp = capture.connect(at, at + 1, true);
+        match at % 2 {
+            0 => capture.close(&mut tcp),
+            _ => capture.traffic.all(&[tcp.rst(Side::Server)]),
+        }
+        capture.pass(1);
+        if [499, 1_499].contains(&at) {
+            // The transactions of the sink are not part of the state.
+            sizes.push(capture.observer.state().unwrap().len());
+        }
+    }
+    let each = (sizes[1] - sizes[0]) / 1_000;
+    assert!(each < 150, "{each} bytes of state for each closed connection, {sizes:?}");
+    let observed = capture.end();
+    assert_eq!(observed.coverage.connections, 1_500);
+    assert_eq!(observed.sink.len(), 1_500);
+    assert_eq!(observed.coverage.anomalies.iter().map(|(_, count)| count).sum::<u64>(), 0);
+}
+
+#[test]
+fn a_connection_goes_on_whose_request_waits_or_that_was_not_broken_off() {
+    let mut capture = Capture::new();
+    let mut waits = capture.connect(1, 7, false);
+    capture.close(&mut waits);
+    let mut goes_on = capture.connect(2, 8, true);
+    // A forged reset, or one of an earlier connection.
+    capture.traffic.all(&[goes_on.rst(Side::Server)]);
+    capture.traffic.send(&mut goes_on, Side::Client, &rpc::record(&rpc::getattr(9, b"handle")));
+    capture.answer(&mut goes_on, 9);
+    for another in 0..3 {
+        capture.pass(CLOSED_FOR);
+        capture.connect(10 + another, 20 + another, true);
+    }
+    capture.traffic.send(&mut goes_on, Side::Client, &rpc::record(&rpc::getattr(10, b"handle")));
+    capture.answer(&mut goes_on, 10);
+    let observed = capture.end();
+    let of = |connection: u32| observed.sink.iter().filter(move |t| t.connection == connection).count();
+    assert_eq!((of(0), of(1)), (1, 3), "they keep their numbers");
+    let unanswered: Vec<_> = observed.sink.iter().filter(|t| t.outcome == Outcome::Unanswered).collect();
+    assert_eq!(unanswered.len(), 1);
+    assert_eq!(observed.coverage.connections, 5);
+}
+
+#[test]
+fn the_same_ports_again_are_another_connection() {
+    let mut capture = Capture::new();
+    let mut first = capture.connect(1, 7, true);
+    capture.close(&mut first);
+    capture.pass(CLOSED_FOR);
+    capture.connect(2, 8, true);
+    capture.pass(1);
+    let mut again = capture.connect(1, 7, true);
+    capture.close(&mut again);
+    let observed = capture.end();
+    assert_eq!(observed.sink.iter().map(|t| t.connection).collect::<Vec<_>>(), [0, 1, 2]);
+    assert_eq!(
+        (observed.coverage.connections, observed.coverage.anomalies.iter().map(|(_, count)| count).sum::<u64>()),
+        (3, 0)
+    );
+}
