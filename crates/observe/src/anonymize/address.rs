@@ -9,10 +9,12 @@ use super::key::{Block, Key, Kind};
 
 /// Addresses remembered, at most: to find a replacement takes as many encryptions as the address has bits.
 const REMEMBERED_MAX: usize = 1 << 18;
-/// First byte of IPv4's multicast, reserved and broadcast addresses, and those above.
+/// First byte of IPv4's multicast, reserved and broadcast addresses, and those above: they begin with three ones.
 const NO_HOST: u8 = 224;
-/// First byte of IPv6's multicast addresses; the flags and scope behind it are kept.
+const NO_HOST_ONES: usize = 3;
+/// First byte of IPv6's multicast addresses, of eight ones; the flags and scope behind it are kept.
 const MULTICAST_V6: u8 = 0xff;
+const MULTICAST_V6_ONES: usize = 8;
 
 /// Addresses and their replacements.
 #[derive(Debug, Default)]
@@ -30,14 +32,7 @@ impl Addresses {
         if let Some(known) = self.v4.get(&address) {
             return *known;
         }
-        let mut found = address;
-        // Addresses with the same first four bits need the same number of rounds, so the rounds preserve common prefixes.
-        loop {
-            prefix_preserving(key, &mut found, 0);
-            if found[0] < NO_HOST {
-                break;
-            }
-        }
+        let found = prefix_preserving(key, address, 0, NO_HOST_ONES);
         if self.v4.len() < REMEMBERED_MAX {
             self.v4.insert(address, found);
         }
@@ -52,17 +47,8 @@ impl Addresses {
         if let Some(known) = self.v6.get(&address) {
             return *known;
         }
-        let mut found = address;
-        if address[0] == MULTICAST_V6 {
-            prefix_preserving(key, &mut found, 16);
-        } else {
-            loop {
-                prefix_preserving(key, &mut found, 0);
-                if found[0] != MULTICAST_V6 {
-                    break;
-                }
-            }
-        }
+        let kept = if address[0] == MULTICAST_V6 { 16 } else { 0 };
+        let found = prefix_preserving(key, address, kept, MULTICAST_V6_ONES);
         if self.v6.len() < REMEMBERED_MAX {
             self.v6.insert(address, found);
         }
@@ -71,19 +57,26 @@ impl Addresses {
 }
 
 /// Flips each bit or not, by the bits before it; the first `kept` stay.
-fn prefix_preserving<const N: usize>(key: &Key, address: &mut [u8; N], kept: usize) {
-    let original = *address;
+///
+/// Addresses that begin with `ones` ones are of another kind and stay among themselves, with the same common prefixes as before. So the
+/// ones at the beginning of an address stay, as far as they are these, and the zero that ends them.
+fn prefix_preserving<const N: usize>(key: &Key, address: [u8; N], kept: usize, ones: usize) -> [u8; N] {
+    let mut found = address;
     let pad = key.pad();
     let mut block: Block = pad;
     // The byte separates this use of the key from the others: no digest begins with a block with the pad's last bytes and this byte.
     block[15] ^= Kind::Address as u8;
+    let mut only_ones = true;
     for bit in 0..N * 8 {
         let (byte, mask) = (bit / 8, 0x80_u8 >> (bit % 8));
-        if bit >= kept {
-            address[byte] ^= if key.encrypt(block)[0] & 0x80 != 0 { mask } else { 0 };
+        let stays = bit < kept || only_ones && bit < ones;
+        if !stays {
+            found[byte] ^= if key.encrypt(block)[0] & 0x80 != 0 { mask } else { 0 };
         }
-        block[byte] = (block[byte] & !mask) | (original[byte] & mask);
+        block[byte] = (block[byte] & !mask) | (address[byte] & mask);
+        only_ones &= address[byte] & mask != 0;
     }
+    found
 }
 
 /// In place of an Ethernet address: it says as before whether it is one of a group, and whether it was given locally.
@@ -137,14 +130,34 @@ mod tests {
 
     proptest! {
         #[test]
-        fn what_addresses_share_they_share_afterwards(a: [u8; 4], b: [u8; 4], v6: [[u8; 16]; 2]) {
-            let (key, mut addresses) = (key(), Addresses::default());
+        fn what_addresses_share_they_share_afterwards(secret: [u8; 16], a: [u8; 4], b: [u8; 4], v6: [[u8; 16]; 2]) {
+            let (key, mut addresses) = (Key::of(&secret).unwrap(), Addresses::default());
             prop_assume!(a[0] < NO_HOST && b[0] < NO_HOST && a != [0; 4] && b != [0; 4]);
             let shared = |a: [u8; 4], b: [u8; 4]| (u32::from_be_bytes(a) ^ u32::from_be_bytes(b)).leading_zeros();
             prop_assert_eq!(shared(addresses.v4(&key, a), addresses.v4(&key, b)), shared(a, b));
             let shared = |v6: [[u8; 16]; 2]| (u128::from_be_bytes(v6[0]) ^ u128::from_be_bytes(v6[1])).leading_zeros();
             prop_assume!(v6.iter().all(|v6| v6[0] != MULTICAST_V6));
             prop_assert_eq!(shared(v6.map(|v6| addresses.v6(&key, v6))), shared(v6));
+        }
+    }
+
+    /// Addresses that differ in an early bit; with some keys one of them alone would become a multicast address.
+    #[test]
+    fn neighbours_of_multicast_addresses_keep_their_common_prefixes() {
+        for secret in 0..200_u128 {
+            let (key, mut addresses) = (Key::of(&secret.to_be_bytes()).unwrap(), Addresses::default());
+            for (shared, first, second) in
+                [(7, 0xf0, 0xf1), (2, 0xc0, 0xe1), (0, 0x10, 0x90), (1, 0x90, 0xd0), (7, 0xfc, 0xfd)]
+            {
+                let [first, second] = [first, second].map(|byte| addresses.v6(&key, [byte; 16])[0]);
+                assert_eq!((first ^ second).leading_zeros(), shared, "{secret}");
+                assert!(first != MULTICAST_V6 && second != MULTICAST_V6);
+            }
+            for (shared, first, second) in [(0, 10, 192), (1, 172, 192), (3, 192, 208)] {
+                let [first, second] = [first, second].map(|byte| addresses.v4(&key, [byte; 4])[0]);
+                assert_eq!((first ^ second).leading_zeros(), shared, "{secret}");
+                assert!(first < NO_HOST && second < NO_HOST);
+            }
         }
     }
 
