@@ -346,7 +346,7 @@ impl<S: Sink> Observer<S> {
             None => self.connection(path, false),
         };
         let connection = self.connections.get(slot);
-        let is_rare = segment.flags.opens_or_ends() || connection.opening.is_some();
+        let is_rare = segment.flags.opens_or_ends() || connection.opening.is_some() || connection.is_closed();
         if !is_rare && self.ties.is_empty() && !connection.is_early(segment, direction) {
             // As nearly all are.
             let used = connection.framed.framing != Framing::Unknown;
@@ -366,6 +366,9 @@ impl<S: Sink> Observer<S> {
         let may_open = segment.flags.syn() || self.connections.get(slot).opening.is_some();
         if may_open && self.opening(slot, direction, segment, stamp) {
             return;
+        }
+        if self.connections.get(slot).is_followed_by(segment, direction) {
+            self.replace(slot);
         }
         if self.connections.get(slot).is_early(segment, direction) {
             let packet = TiedPacket::Segment(SegmentBuf::of(segment), stamp);
@@ -414,12 +417,7 @@ impl<S: Sink> Observer<S> {
             return true;
         }
         if other_start || confirmed.is_some() {
-            while self.release_first(Some(slot)) {}
-            let connection = self.connections.get(slot);
-            connection.end(&mut self.shared, &mut self.packets);
-            let ends = connection.ends();
-            *connection = Connection::new(self.numbered, ends, self.shared.smb2.decryption.is_some());
-            self.numbered += 1;
+            self.replace(slot);
         }
         if let Some(opening) = confirmed {
             let (syn, direction, stamp) = opening.segment();
@@ -427,6 +425,23 @@ impl<S: Sink> Observer<S> {
             connection.confirmed(&syn, direction, stamp, &mut self.shared, &mut self.packets);
         }
         false
+    }
+
+    /// Ends a connection; another one begins between the same ends.
+    #[cold]
+    fn replace(&mut self, slot: Slot) {
+        while self.release_first(Some(slot)) {}
+        let begins_late = self.begins_late();
+        let connection = self.connections.get(slot);
+        connection.end(&mut self.shared, &mut self.packets);
+        let (ends, decrypts) = (connection.ends(), self.shared.smb2.decryption.is_some());
+        *connection = Connection::new(self.numbered, ends, decrypts).begun(begins_late);
+        self.numbered += 1;
+    }
+
+    /// Whether the capture has been running for some time: a connection without a SYN may have lost packets.
+    fn begins_late(&self) -> bool {
+        self.span.1.saturating_sub(self.span.0) > LATE_NS
     }
 
     fn datagram(&mut self, path: &Path, datagram: Datagram<'_>) {
@@ -489,8 +504,8 @@ impl<S: Sink> Observer<S> {
             // None may wait in a place that another connection gets.
             self.release_all();
         }
+        let begins_late = self.begins_late();
         let (number, decrypts) = (&mut self.numbered, self.shared.smb2.decryption.is_some());
-        let begins_late = self.span.1.saturating_sub(self.span.0) > LATE_NS;
         let (slot, direction, evicted) = self.connections.find(path, udp, || {
             let source = Endpoint { ip: ip_address(path.source), port: path.source_port };
             let destination = Endpoint { ip: ip_address(path.destination), port: path.destination_port };

@@ -57,6 +57,23 @@ impl Connection {
         self.opening.take_if(confirms)
     }
 
+    /// Whether a segment belongs to another connection between the same ends, although its SYN was not captured: this one was broken off
+    /// or closed, and the numbers of both directions are far from where its streams ended. Otherwise the capture would seem to have dropped
+    /// all bytes between these numbers, hundreds of megabytes.
+    #[cold]
+    pub(crate) fn is_followed_by(&self, segment: &Segment<'_>, direction: usize) -> bool {
+        let is_far = |tcp_flow: &TcpFlow, seq: u32| {
+            tcp_flow.distance(seq).is_some_and(|distance| distance >= u64::from(CONFIRMED_WITHIN))
+        };
+        let flags = segment.flags;
+        self.is_closed()
+            && flags.ack()
+            && !flags.syn()
+            && !flags.rst()
+            && is_far(&self.tcp_flows[direction], segment.seq)
+            && is_far(&self.tcp_flows[1 - direction], segment.ack)
+    }
+
     /// Whether a SYN with an acknowledgement may be stray: it acknowledges data of this connection.
     pub(crate) fn is_acknowledged_by(&self, syn: &Segment<'_>, direction: usize) -> bool {
         is_near(&self.tcp_flows[1 - direction], syn.ack)

@@ -132,3 +132,30 @@ fn the_same_ports_again_are_another_connection() {
         (3, 0)
     );
 }
+
+/// Found in a capture that had lost SYNs: Linux numbers the next connection of the same ports from some hundred megabytes further on.
+#[test]
+fn the_same_ports_again_without_a_syn_are_another_connection_and_no_loss() {
+    for goes_on in [false, true] {
+        let mut capture = Capture::new();
+        let mut first = capture.connect(1, 7, true);
+        capture.traffic.all(&[first.rst(Side::Server)]);
+        capture.pass(2);
+        if goes_on {
+            capture.traffic.send(&mut first, Side::Client, &rpc::record(&rpc::getattr(8, b"handle")));
+            capture.answer(&mut first, 8);
+        } else {
+            let client = "10.0.0.1:1025".parse().unwrap();
+            let mut again = Tcp::new(client, "192.0.2.1:2049".parse().unwrap()).starting_at(200_000_000, 300_000_000);
+            again.handshake();
+            capture.traffic.send(&mut again, Side::Client, &rpc::record(&rpc::getattr(8, b"handle")));
+            capture.answer(&mut again, 8);
+        }
+        let observed = capture.end();
+        let connections: Vec<u32> = observed.sink.iter().map(|t| t.connection).collect();
+        assert_eq!(connections, if goes_on { [0, 0] } else { [0, 1] });
+        let coverage = &observed.coverage;
+        assert_eq!((coverage.packets.dropped_estimate, coverage.unseen.missing.operations), (0, 0), "{goes_on}");
+        assert_eq!(observed.sink.iter().filter(|t| t.outcome == Outcome::Succeeded).count(), 2);
+    }
+}
