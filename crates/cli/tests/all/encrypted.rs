@@ -181,7 +181,7 @@ fn the_report_tells_what_is_exact() {
         plimsoll(&["analyze", tap_name, "--full"]).1
     };
     let report = run(&["--encryption"]);
-    let found: BTreeMap<&str, bool> = ["Encrypted SMB 3 messages, not read:", "Little's law", "Estimates: percentiles"]
+    let found: BTreeMap<&str, bool> = ["Encrypted SMB 3 messages, not read:", "Little's law", "Estimated: percentiles"]
         .map(|text| (text, report.split_whitespace().collect::<Vec<_>>().join(" ").contains(text)))
         .into();
     assert!(found.values().all(|is_there| *is_there), "{found:?}\n{report}");

@@ -379,7 +379,7 @@ pub(super) fn cause_of(error: &std::io::Error) -> Cause {
         ErrorKind::UnexpectedEof | ErrorKind::NotConnected => Cause::ConnectionClosed,
         ErrorKind::TimedOut => Cause::TimedOut,
         // What RPC over TLS says of a server that does not offer it, or cannot be believed.
-        ErrorKind::Unsupported => Cause::NotOffered,
+        ErrorKind::Unsupported if error.raw_os_error().is_none() => Cause::NotOffered,
         ErrorKind::InvalidData => Cause::Untrusted,
         ErrorKind::HostUnreachable
         | ErrorKind::NetworkUnreachable

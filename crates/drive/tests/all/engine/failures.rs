@@ -59,7 +59,9 @@ fn nobody_connected_says_why() {
         (ErrorKind::NetworkUnreachable, Cause::Unreachable),
         (ErrorKind::HostUnreachable, Cause::Unreachable),
         (ErrorKind::AddrNotAvailable, Cause::OutOfResources),
-        (ErrorKind::Unsupported, Cause::RefusedBySystem),
+        (ErrorKind::Unsupported, Cause::NotOffered),
+        (ErrorKind::InvalidData, Cause::Untrusted),
+        (ErrorKind::Other, Cause::RefusedBySystem),
         (ErrorKind::ConnectionReset, Cause::ConnectionReset),
     ] {
         let toys = Toys::new(&TURN);
