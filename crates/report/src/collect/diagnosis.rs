@@ -77,7 +77,9 @@ fn found(evidence: &Evidence<'_>, waited_s: f64) -> Vec<Found> {
     let findings = evidence.findings;
     let (mut found, are_breaks) = beside_the_server(evidence, waited_s);
     let waits_for_break = |one: &Long| are_breaks && one.operation == Operation::Open;
-    let mut silence = silence::silence(evidence, waits_for_break);
+    // A server that is only slow acknowledges requests. If they are sent again and again, they did not arrive.
+    let mut silence = silence::silence(evidence, waits_for_break)
+        .filter(|silence| !explains_half(&found, Rule::Retransmission, silence));
     let slow_interval = times::slow_interval(evidence);
     let few = few::few_slow(findings, waited_s);
     let set_up = set_up::slow(evidence, waited_s);
@@ -94,7 +96,9 @@ fn found(evidence: &Evidence<'_>, waited_s: f64) -> Vec<Found> {
     let is_of_time = |one: &Found| slow_interval.as_ref().is_some_and(|when| 2.0 * when.explains >= one.explains);
     let slow_part = || operations::slow_part(evidence).filter(|one| queue.is_none() && !is_of_time(one));
     if !found.iter().any(|one| one.kind == Kind::Place) {
-        found.extend(operations::slow(evidence).or_else(slow_part));
+        let slow = operations::slow(evidence).or_else(slow_part);
+        // The requests of a client that reads slowly are slow, whatever the operation.
+        found.extend(slow.filter(|slow| !explains_half(&found, Rule::ZeroWindow, slow)));
     }
     durable::writes(evidence)
         .into_iter()
@@ -214,15 +218,21 @@ fn replace_places(found: &mut Vec<Found>, cause: Found) {
 
 /// Whether the network or the leases of other clients explain half of an interval's additional time: then it is the same cause.
 fn is_from_elsewhere(interval: &Found, found: &[Found]) -> bool {
-    const ELSEWHERE: [Rule; 6] = [
+    const ELSEWHERE: [Rule; 7] = [
         Rule::ZeroWindow,
         Rule::SmallWindow,
         Rule::DelayedAcknowledgement,
         Rule::NarrowPath,
         Rule::FarClient,
         Rule::LeaseBreaks,
+        Rule::Retransmission,
     ];
     found.iter().any(|one| ELSEWHERE.contains(&one.statement.rule) && 2.0 * one.explains >= interval.explains)
+}
+
+/// Whether a statement of this rule explains at least half of what another one does.
+fn explains_half(found: &[Found], rule: Rule, of: &Found) -> bool {
+    found.iter().any(|one| one.statement.rule == rule && 2.0 * one.explains >= of.explains)
 }
 
 /// Whether another sentence speaks of the same few requests, and says why they were slow.

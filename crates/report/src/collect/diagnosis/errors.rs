@@ -29,6 +29,8 @@ const AGAIN_SHARE: f64 = 0.05;
 const STORM: u64 = 50;
 /// Minimum fraction of these refusals among the requests for the same operation.
 const STORM_SHARE: f64 = 0.1;
+/// Maximum mean time between a refusal and the next such request for the same path, s, for a program that waits and tries again.
+const RETRY_S: f64 = 10.0;
 
 /// The status for a wrong signature, among other reasons; minimum number of such refusals of requests that need no permission.
 const ACCESS_DENIED: &str = "STATUS_ACCESS_DENIED";
@@ -297,14 +299,30 @@ fn of_meaning(evidence: &Evidence<'_>, meaning: &Meaning, refusals: &[Refusal]) 
     // Response times already contain the clients' waits; a few errors among many explain little.
     let is_trouble = is_many && among >= FEW_SHARE || began.as_ref().is_some_and(|began| began.is_much(evidence));
     let kind = if is_trouble && meaning.kind == Kind::Trouble { Kind::Trouble } else { Kind::Explanation };
-    // Of two problems, the one with more requests comes first, even if no client waits for either.
     let met = sum.count as f64 / all.iter().map(|one| one.count).sum::<u64>().max(1) as f64;
-    let paused = sum.paused_ns / (sum.paused_ns + evidence.waited_ns()).max(1.0);
+    let unseen = beside_responses(evidence, &sum, (kind == Kind::Trouble).then_some(met));
     Some(
         Found::new(kind, Rule::ErrorStatuses, waits.then_some(share), text)
-            .explaining(if kind == Kind::Trouble { share.max(met).max(paused) } else { share })
+            .explaining(share.max(unseen))
             .look(row.operation.label(), "client"),
     )
+}
+
+/// The part that it explains beside the waiting for these responses: the pauses before clients try again. Of two problems, the one that a
+/// larger part of the requests `met` comes first, even if no client waits for either.
+fn beside_responses(evidence: &Evidence<'_>, sum: &Sum<'_>, met: Option<f64>) -> f64 {
+    let paused = sum.paused_ns / (sum.paused_ns + evidence.waited_ns()).max(1.0);
+    match met {
+        Some(met) => met.max(paused),
+        None if are_retries(evidence, sum) => paused,
+        None => 0.0,
+    }
+}
+
+/// Whether programs repeat the requests soon, so that users wait. A repetition minutes later may be another attempt of theirs.
+fn are_retries(evidence: &Evidence<'_>, sum: &Sum<'_>) -> bool {
+    let is_soon = sum.paused_ns <= RETRY_S * 1e9 * sum.repeated as f64;
+    sum.repeated >= FEW && is_soon && sum.paused_ns >= evidence.least_ns()
 }
 
 /// The meaning of a refusal. A server that also refuses to end a session or the use of a share, which need no permission, could not

@@ -16,6 +16,8 @@ const HELD_SHARE: f64 = 0.05;
 const HELD_LEAST: u64 = 5;
 /// With at least this mean duration, s, closed windows need not be frequent: a receiver that reads all the time opens its window sooner.
 const CLOSED_S: f64 = 0.2;
+/// A client whose window is closed for at least this fraction of its time waits for nothing else.
+const CLOSED_TIME: f64 = 0.5;
 /// Minimum fraction of all waiting, for the round trip or a delay of each request.
 const ROUND_TRIP_SHARE: f64 = 0.5;
 /// Minimum round trip, s: within a building or a town it is shorter, and cannot be improved.
@@ -72,8 +74,9 @@ fn zero_window(evidence: &Evidence<'_>, waited_s: f64, requests: bool) -> Option
         });
     // A response may be under way behind a closed window, and its end is not captured.
     let said = (share <= 1.0).then_some(share);
+    let behind = reader_of_all(evidence).filter(|_| !requests);
     let text = format!(
-        "{}: a TCP window of 0 stopped {sender} from sending {}, for at least {} in all, {}.",
+        "{}: a TCP window of 0 stopped {sender} from sending {}, for at least {} in all, {}.{}",
         reader.unwrap_or_else(|| format!("{receiver} read too slowly")),
         times(count),
         duration(held_s),
@@ -81,8 +84,35 @@ fn zero_window(evidence: &Evidence<'_>, waited_s: f64, requests: bool) -> Option
             Some(share) => format!("{} of all waiting", percent(share)),
             None => format!("longer than all response times together ({})", duration(waited_s)),
         },
+        behind.filter(|(client, _)| is_mostly_service(evidence, *client)).map_or_else(String::new, |(_, waited)| format!(
+            " Responses that had not begun waited as well, and their service times include that: all requests of this client are {} of all \
+             waiting.",
+            percent(waited)
+        )),
     );
-    Some(Found::new(Kind::Explanation, Rule::ZeroWindow, said, text).explaining(share.min(1.0)).inferred())
+    let explains = behind.map_or(share, |(_, waited)| share.max(waited)).min(1.0);
+    Some(Found::new(Kind::Explanation, Rule::ZeroWindow, said, text).explaining(explains).inferred())
+}
+
+/// Whether at least half of a client's waiting is service time.
+fn is_mostly_service(evidence: &Evidence<'_>, client: IpAddr) -> bool {
+    let sum = evidence.tallies.map(|tallies| tallies.sum(|key| key.client == client).total());
+    sum.and_then(|sum| sum.service_share()).is_some_and(|share| share >= MOSTLY)
+}
+
+/// A client whose window was closed for most of its time: whatever it waits for, it waits for itself. Also returns the share of its
+/// requests in all waiting.
+pub(super) fn reader_of_all(evidence: &Evidence<'_>) -> Option<(IpAddr, f64)> {
+    let network = &evidence.coverage.network;
+    let (reader, closed_ns) = network.slow_reader.filter(|_| evidence.findings.source.filters.is_empty())?;
+    let tallies = evidence.tallies?;
+    let spans = tallies.places().iter().filter(|place| place.key.client == reader).map(|place| place.span_ns);
+    let (first_ns, last_ns) = spans.reduce(|all, one| (all.0.min(one.0), all.1.max(one.1)))?;
+    let is_nearly_all = closed_ns as f64 >= NEARLY_ALL * network.zero_window_ns[1] as f64;
+    let is_most = closed_ns as f64 >= CLOSED_TIME * last_ns.abs_diff(first_ns) as f64;
+    let waited_ns = tallies.sum(|key| key.client == reader).total().waited_ns as f64;
+    (is_nearly_all && is_most && network.zero_windows[1] >= HELD_LEAST)
+        .then(|| (reader, waited_ns / evidence.waited_ns()))
 }
 
 fn small_window(evidence: &Evidence<'_>, waited_s: f64, requests: bool) -> Option<Found> {

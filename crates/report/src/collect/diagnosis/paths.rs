@@ -11,6 +11,7 @@ use plimsoll_stats::tallies::{ByOperation, Excess, MIN_COMPARED, PathRow, sum_of
 use self::walk::{MAX_LEVELS, Noted, Walk, descend};
 use super::super::counts::plural;
 use super::few::Few;
+use super::network::reader_of_all;
 use super::places::{self, Place, SlowPlace, difference, times};
 use super::{CAUSE_SHARE, Evidence, Found, Kind, percent};
 use crate::findings::{Rule, Slow};
@@ -39,8 +40,12 @@ pub(super) fn beside(
     told: bool,
 ) -> Vec<Found> {
     let Some(tallies) = evidence.tallies else { return Vec::new() };
-    let mut path =
-        slowest(evidence, tallies).filter(|path| few.is_none_or(|few| path.stands_without(evidence, few, told)));
+    // Such a client is the cause of its own waiting, whatever it asks for.
+    let reader = reader_of_all(evidence).map(|(client, _)| client);
+    slow.retain(|one| reader.is_none_or(|reader| one.place != Place::Client(reader)));
+    let is_of_reader = |path: &SlowPath<'_>| reader.is_some() && path.rows.iter().all(|row| row.client == reader);
+    let mut path = slowest(evidence, tallies)
+        .filter(|path| few.is_none_or(|few| path.stands_without(evidence, few, told)) && !is_of_reader(path));
     slow.retain(|one| {
         let Some(found) = &path else { return true };
         match between(tallies, found, one.place) {

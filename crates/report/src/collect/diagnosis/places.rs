@@ -149,7 +149,10 @@ fn slowest(all: &All<'_>, kind: KindOf, least: f64) -> Option<SlowPlace> {
     let mut slow: Vec<(Place, Excess)> = places.iter().filter_map(slow).collect();
     slow.sort_by(|a, b| b.1.ns().total_cmp(&a.1.ns()));
     let (place, excess) = *slow.first()?;
-    Some(SlowPlace { place, excess, others: places.len() - 1, also_slow: slow.len() - 1, same: None })
+    let asks = |sum: &&ByOperation| sum.iter().any(|(operation, cell)| operation == excess.operation && cell.count > 0);
+    // Those without such requests were not compared.
+    let others = places.iter().filter(|(other, sums)| *other != place && sums.iter().any(asks)).count();
+    Some(SlowPlace { place, excess, others, also_slow: slow.len() - 1, same: None })
 }
 
 /// A client whose few requests are most of the waiting.

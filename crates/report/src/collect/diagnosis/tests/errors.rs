@@ -75,6 +75,23 @@ fn pauses_before_clients_try_again_are_added_up() {
 }
 
 #[test]
+fn conflicts_that_programs_try_again_after_come_before_what_little_is_slow() {
+    let retried = |pause_ms: i64| {
+        let mut traffic = Traffic::new();
+        for i in 0..300 {
+            traffic.request(read(), 2, DATA, &format!(r"dir{}\f", i % 2), if i % 2 == 0 { 8 * MS } else { MS });
+        }
+        for _ in 0..30 {
+            traffic.error(open(), 0xC000_0043, MS);
+            traffic.pause(pause_ms * MS);
+        }
+        traffic.rules()
+    };
+    assert_eq!(retried(600)[..2], [Rule::ErrorStatuses, Rule::SlowPath]);
+    assert_eq!(retried(15_000)[0], Rule::SlowPath, "15 s later users may try again themselves");
+}
+
+#[test]
 fn conflicts_are_said_where_clients_wait_for_them() {
     let mut traffic = healthy();
     (0..8).for_each(|_| traffic.error(open(), 0xC000_0043, 950 * MS));

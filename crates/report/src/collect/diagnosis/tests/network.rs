@@ -151,6 +151,33 @@ fn the_client_that_reads_slowly_is_named() {
     assert!(slow.rules().contains(&Rule::FewSlowRequests));
 }
 
+/// Reads of three clients, of which the second takes long.
+fn slow_second() -> Traffic {
+    let mut traffic = Traffic::new();
+    for i in 0..600 {
+        let client = (i % 3) as u8;
+        traffic.request(read(), client, DATA, &format!("f{client}"), if client == 2 { 30 * MS } else { MS });
+    }
+    traffic
+}
+
+#[test]
+fn a_client_that_reads_slowly_most_of_the_time_is_the_cause_of_its_waiting() {
+    let mut traffic = slow_second();
+    traffic.first(Rule::SlowClient);
+    let network = &mut traffic.coverage.network;
+    (network.zero_windows, network.zero_window_ns) = ([0, 70], [0, 4_000_000_000]);
+    network.slow_reader = Some(([10, 0, 0, 2].into(), 4_000_000_000));
+    let text = traffic.named_first(Rule::ZeroWindow);
+    assert!(text.ends_with("all requests of this client are 94 % of all waiting."), "{text}");
+    let rules = traffic.rules();
+    assert!(!rules.contains(&Rule::SlowClient) && !rules.contains(&Rule::SlowPath), "{rules:?}");
+    // A third of the time: the server may be slow for this client as well.
+    traffic.coverage.network.zero_window_ns = [0, 2_000_000_000];
+    traffic.coverage.network.slow_reader = Some(([10, 0, 0, 2].into(), 2_000_000_000));
+    assert!(traffic.rules().contains(&Rule::SlowClient), "{:#?}", traffic.diagnosis());
+}
+
 #[test]
 fn what_delays_each_request_alike_is_no_work() {
     let mut delayed = traffic(20 * MS);

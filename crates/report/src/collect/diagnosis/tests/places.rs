@@ -136,6 +136,11 @@ fn a_server_is_named_where_its_requests_are_those_of_a_share() {
         "{text}"
     );
     assert!(!traffic.rules().contains(&Rule::SlowShare));
+    assert!(text.contains("as long as for the other server (1.00 ms)"), "{text}");
+    // Not compared.
+    traffic.request(open(), 1, r"\\server3\c", "f", MS);
+    let text = traffic.first(Rule::SlowServer);
+    assert!(text.contains("as long as for the other server (1.00 ms)"), "{text}");
 }
 
 fn binding() -> Procedure {

@@ -256,6 +256,19 @@ fn several_silences_are_said_with_their_number_and_interval() {
     assert!(text.starts_with("The server sent no response 4 times") && !text.contains("about every"), "{text}");
 }
 
+#[test]
+fn a_server_that_gets_no_requests_is_not_silent() {
+    let mut traffic = pausing(&[3_000; 5]);
+    let network = &mut traffic.coverage.network;
+    (network.data_segments, network.resent_segments) = ([3_000, 5_000], [60, 0]);
+    network.resent_wait_ns = [10_000_000_000, 0];
+    let text = traffic.first(Rule::Retransmission);
+    assert!(text.contains("packets were lost after the capture point"), "{text}");
+    assert!(!traffic.rules().contains(&Rule::Burst), "{:#?}", traffic.diagnosis());
+    traffic.coverage.network.resent_wait_ns = [2_200_000_000, 0];
+    assert!(traffic.rules().contains(&Rule::Burst), "{:#?}", traffic.diagnosis());
+}
+
 /// Two clients wait for different slow files, two are answered all the time, and then all pause for 400 ms.
 fn overtaken() -> Traffic {
     let mut traffic = Traffic::new();
