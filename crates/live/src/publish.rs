@@ -35,7 +35,7 @@ impl Publish {
         let listener = http::listen("--listen", &self.listen, self.allow_remote)?;
         let address = listener.local_addr()?;
         let (browser, path) = Browser::start(listener, self.allow_remote, input)?;
-        // Printed even with --quiet, because nobody can open the page without the address.
+        // Printed even with --quiet, because the page cannot be opened without the address.
         shell::note(&format!("plimsoll: open http://{address}{path} in a browser"));
         Ok(Some(browser))
     }

@@ -111,7 +111,7 @@ fn ended(kind: ErrorKind) -> io::Error {
     io::Error::new(kind, "the server closed the connection in the TLS handshake")
 }
 
-/// `Interrupted` where bytes came, but no data: the caller may have a limit of its own.
+/// Returns `Interrupted` if bytes came but no data, so that the caller can check its own time limit.
 impl Read for Stream {
     fn read(&mut self, buffer: &mut [u8]) -> io::Result<usize> {
         match &mut self.session {

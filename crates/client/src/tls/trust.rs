@@ -28,7 +28,7 @@ pub enum Trust {
     Anyone,
 }
 
-/// Why there is nobody to believe.
+/// Why no authority can be used.
 #[derive(Debug, thiserror::Error)]
 pub enum TrustError {
     /// The host's name can be in no certificate.

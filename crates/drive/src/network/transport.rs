@@ -31,9 +31,9 @@ struct Secured {
     session: TlsSession,
     /// Our address, once the TCP connection is made.
     local: Option<SocketAddr>,
-    /// Why the handshake failed, until that was told.
+    /// Why the handshake failed; removed when the owner has been told.
     failed: Option<io::Error>,
-    /// The owner was told that the connection is made, or has failed.
+    /// Whether the owner knows that the connection was made, or that it failed.
     announced: bool,
     /// It is among those that are waiting.
     waits: bool,

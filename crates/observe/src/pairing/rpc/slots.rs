@@ -58,7 +58,7 @@ impl Slots {
         self.sessions.entry(id).or_insert_with(|| Session::new(client, now_ns)).request(slot, now_ns);
     }
 
-    /// The response frees it. `target` is the highest slot that the server wants to be used; `to_client_ns` the round trip between
+    /// The response frees it. `target` is the highest slot that the server asks the client to use; `to_client_ns` the round trip between
     /// capture and client.
     #[inline]
     pub(super) fn response(

@@ -16,7 +16,7 @@ const HELD_SHARE: f64 = 0.05;
 const HELD_LEAST: u64 = 5;
 /// With at least this mean duration, s, closed windows need not be frequent: a receiver that reads all the time opens its window sooner.
 const CLOSED_S: f64 = 0.2;
-/// A client whose window is closed for at least this fraction of its time waits for nothing else.
+/// Minimum fraction of a client's time with a closed window, for a client that causes all of its waiting.
 const CLOSED_TIME: f64 = 0.5;
 /// Minimum fraction of all waiting, for the round trip or a delay of each request.
 const ROUND_TRIP_SHARE: f64 = 0.5;

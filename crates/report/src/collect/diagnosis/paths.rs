@@ -40,7 +40,7 @@ pub(super) fn beside(
     told: bool,
 ) -> Vec<Found> {
     let Some(tallies) = evidence.tallies else { return Vec::new() };
-    // Such a client is the cause of its own waiting, whatever it asks for.
+    // A client that reads slowly causes its waiting itself, so no path of this client is to blame.
     let reader = reader_of_all(evidence).map(|(client, _)| client);
     slow.retain(|one| reader.is_none_or(|reader| one.place != Place::Client(reader)));
     let is_of_reader = |path: &SlowPath<'_>| reader.is_some() && path.rows.iter().all(|row| row.client == reader);

@@ -5,7 +5,7 @@ use plimsoll_model::{Procedure, Protocol, SlotWaits};
 use super::built::{MS, Traffic};
 use crate::findings::Rule;
 
-/// Reads of two clients, 4 ms each; client 1 waited for slots so many times, for this part of the time of its sessions.
+/// Reads of two clients, 4 ms each; client 1 waited for slots this many times, for this fraction of the time of its sessions.
 fn with_waits(waits: u64, part: f64) -> Traffic {
     let mut traffic = Traffic::new();
     let read = Procedure::of(Protocol::Nfs4, 25);

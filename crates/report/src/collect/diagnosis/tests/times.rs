@@ -227,7 +227,7 @@ fn stopped_for(procedure: Procedure, silence_ns: i64, path: impl Fn(i64) -> Stri
     traffic
 }
 
-/// Work of four clients, during which nothing is answered so many times, for 900 ms each, at these distances.
+/// Work of four clients. For each of these distances the server sends no response for 900 ms.
 fn pausing(distances_ms: &[i64]) -> Traffic {
     let mut traffic = Traffic::new();
     for (at, distance) in distances_ms.iter().enumerate() {

@@ -92,5 +92,5 @@ fn a_request_at_the_end_of_the_capture_waits_for_its_response() {
     assert!(!pipe.rules().contains(&Rule::NoResponse), "a pipe");
     let mut other = without_response(WaitEnd::Capture, &[("a", 1, 12)]);
     other.coverage.unfinished[0].server.port = 446;
-    assert!(!other.rules().contains(&Rule::NoResponse), "a server that responds to nobody");
+    assert!(!other.rules().contains(&Rule::NoResponse), "a server without any response");
 }
