@@ -1,4 +1,4 @@
-//! Targets: `smb://user:password@host:port/share/path`, `nfs://host:port/export/path?version=3|4.1|4.2&xprtsec=tls`, `file:///mounted/path`,
+//! Targets: `smb://user:password@host:port/share/path`, `nfs://host:port/export/path?version=3|4.0|4.1|4.2&xprtsec=tls`, `file:///mounted/path`,
 //! `embedded:smb`, `embedded:nfs`. Unambiguous spellings of other tools are accepted: `cifs://`, `\\server\share`, `//server/share`,
 //! `host:/export`.
 //!
@@ -85,6 +85,8 @@ pub struct NfsTarget {
 pub enum NfsVersion {
     /// NFS version 3.
     V3,
+    /// NFS version 4, minor version 0.
+    V40,
     /// NFS version 4, minor version 1.
     V41,
     /// NFS version 4, minor version 2.
@@ -93,16 +95,23 @@ pub enum NfsVersion {
 
 impl NfsVersion {
     /// All versions, oldest first.
-    pub const ALL: [Self; 3] = [Self::V3, Self::V41, Self::V42];
+    pub const ALL: [Self; 4] = [Self::V3, Self::V40, Self::V41, Self::V42];
 
     /// As it stands in a target and in reports.
     #[must_use]
     pub fn name(self) -> &'static str {
         match self {
             Self::V3 => "3",
+            Self::V40 => "4.0",
             Self::V41 => "4.1",
             Self::V42 => "4.2",
         }
+    }
+
+    /// Whether it has sessions, and therefore slots.
+    #[must_use]
+    pub fn has_sessions(self) -> bool {
+        matches!(self, Self::V41 | Self::V42)
     }
 
     /// The minor version; `None` of version 3.
@@ -110,6 +119,7 @@ impl NfsVersion {
     pub fn minor(self) -> Option<u32> {
         match self {
             Self::V3 => None,
+            Self::V40 => Some(0),
             Self::V41 => Some(1),
             Self::V42 => Some(2),
         }
@@ -140,7 +150,7 @@ pub enum TargetError {
     /// None of the forms.
     #[error(
         "unknown target format: expected smb://[user[:password]@]host[:port]/share[/path] (also \\\\host\\share), \
-         nfs://host[:port]/export[?version=3|4.1|4.2] (also host:/export), file:///path for a mounted directory, embedded:smb or embedded:nfs"
+         nfs://host[:port]/export[?version=3|4.0|4.1|4.2] (also host:/export), file:///path for a mounted directory, embedded:smb or embedded:nfs"
     )]
     Form,
     /// A part is missing or invalid.

@@ -3,10 +3,10 @@
 use plimsoll_model::{Outcome, Symbol};
 use plimsoll_wire::nfs::v3::write::Stable;
 use plimsoll_wire::nfs::v4::access::{ALL_RIGHTS, Access};
-use plimsoll_wire::nfs::v4::close::{Close, ReturnDelegation};
+use plimsoll_wire::nfs::v4::close::ReturnDelegation;
 use plimsoll_wire::nfs::v4::create::{Create, Kind};
 use plimsoll_wire::nfs::v4::getattr::{ChangeAttributes, GetAttributes};
-use plimsoll_wire::nfs::v4::lock::{Lock, Owner, Unlock};
+use plimsoll_wire::nfs::v4::lock::{Lock, Unlock};
 use plimsoll_wire::nfs::v4::names::{Link, Lookup, Remove, Rename};
 use plimsoll_wire::nfs::v4::open::{Claim, How, Open};
 use plimsoll_wire::nfs::v4::putfh::PutHandle;
@@ -19,6 +19,7 @@ use plimsoll_wire::nfs::v4::{FileHandle, GetHandle, Mask, ReadLink, Save, SetAtt
 use super::client::Nfs4Client;
 use super::file::File;
 use super::job::{Connecting, Goal, Job, Leaving, Opening};
+use super::owners::Sequenced;
 use super::sending::{Moved, identity};
 use super::shapes;
 use super::uncommitted::Piece;
@@ -53,11 +54,11 @@ impl Nfs4Client {
             job.reply = Some(Reply::Nothing);
         }
         while job.has_more() {
-            if self.holds_back(&job) {
+            if self.holds_back(&job) || self.waits_for_owner(&job) {
                 self.hold(id, &mut job, now, false);
                 break;
             }
-            let slot = match job.needs_no_slot() {
+            let slot = match job.needs_no_slot() || self.options.is_sessionless() {
                 true => None,
                 false if self.session.has_room() => self.session.take(false),
                 false => {
@@ -65,7 +66,7 @@ impl Nfs4Client {
                     break;
                 }
             };
-            let sent = Calling { client: self, id, now, out, slot, resent: false }.next(&mut job);
+            let sent = Calling { client: self, id, now, out, slot, resent: false, sequenced: None }.next(&mut job);
             if sent {
                 job.pending += 1;
                 continue;
@@ -139,6 +140,8 @@ pub(super) struct Calling<'a> {
     pub(super) slot: Option<Sequence>,
     /// It was sent before, on a connection that was lost.
     pub(super) resent: bool,
+    /// The sequence IDs that it uses, in 4.0.
+    pub(super) sequenced: Option<Sequenced>,
 }
 
 impl Calling<'_> {
@@ -164,7 +167,7 @@ impl Calling<'_> {
             Goal::Leave(leaving) => self.leave(leaving, job),
             Goal::Recover(recovery) => self.recover(recovery, job),
             Goal::Null => self.send(shapes::NULL, job.path, job.intended, |_| {}),
-            Goal::Renew => self.send(shapes::RENEWAL, job.path, None, |_| {}),
+            Goal::Renew => self.renew(),
             Goal::Space => self.about(shapes::GET_ATTRIBUTES, &root, job, |compound| {
                 compound.add(&GetAttributes(Mask::OF_FILE_SYSTEM));
             }),
@@ -181,9 +184,7 @@ impl Calling<'_> {
             Goal::Flush(_, handle, _) => self.about(shapes::COMMIT_FILE, handle, job, |compound| {
                 compound.add(&Commit);
             }),
-            Goal::Close { handle, state, .. } => self.about(shapes::CLOSE_FILE, handle, job, |compound| {
-                compound.add(&Close { state: *state });
-            }),
+            &Goal::Close { handle, state, owner, .. } => self.close(&handle, state, owner, job),
             Goal::Lock { .. } | Goal::Unlock { .. } => self.lock(job),
             Goal::Read { .. } | Goal::Write { .. } => self.transfer(job),
             Goal::Open(_) => self.open(job),
@@ -255,6 +256,9 @@ impl Calling<'_> {
     /// Opens a file. Returns an unwanted delegation, and truncates the file if OPEN cannot.
     fn open(&mut self, job: &mut Job) -> bool {
         let (Goal::Open(opening), Some(walk)) = (&mut job.goal, &job.walks[0]) else { return false };
+        if let (Some((handle, state, _)), true, Some(owner)) = (opening.opened, opening.unconfirmed, opening.owner) {
+            return self.confirm_open(&handle, state, owner, job);
+        }
         if let Some((handle, state, _)) = opening.opened {
             let delegation = opening.delegation;
             return match delegation {
@@ -272,6 +276,11 @@ impl Calling<'_> {
                 compound.add(&GetAttributes(Mask::USUAL));
             });
         }
+        if opening.any && self.client.options.is_sessionless() {
+            opening.any = false;
+            job.walks[0].iter_mut().for_each(|walk| self.client.back_to_directory(walk));
+            return self.next(job);
+        }
         let owner = *opening.owner.get_or_insert_with(|| self.client.owners.take());
         let fresh = SetAttributes::mode(FILE_MODE);
         let how = match opening.disposition {
@@ -283,10 +292,11 @@ impl Calling<'_> {
             }
         };
         let claim = if opening.any { Claim::Current } else { Claim::Name(walk.name()) };
-        let (access, client) = (opening.access, self.client.client_id.0);
+        let (access, client) = (self.share_access(opening.access), self.client.client_id.0);
+        let sequence = self.open_sequence(owner);
         let shape = if opening.any { shapes::OPEN_HANDLE } else { shapes::OPEN_NAME };
         self.about(shape, &walk.handle, job, |compound| {
-            compound.add(&Open { access, client, owner: &owner.to_be_bytes(), how, claim });
+            compound.add(&Open { access, sequence, client, owner: &owner.to_be_bytes(), how, claim });
             if shape == shapes::OPEN_NAME {
                 compound.add(&GetHandle);
             }
@@ -298,17 +308,17 @@ impl Calling<'_> {
         let (Goal::Lock { file, range, .. } | Goal::Unlock { file, range }) = job.goal else { return false };
         let Some(file) = self.client.files.get(file) else { return false };
         let (handle, lock, open) = (file.handle, file.lock, file.open);
-        let ((offset, length), client) = (range, self.client.client_id.0);
+        let (offset, length) = range;
         match (&job.goal, open, lock) {
-            (Goal::Unlock { .. }, _, Some(state)) => self.about(shapes::UNLOCK_RANGE, &handle, job, |compound| {
-                compound.add(&Unlock { state: state.latest(), offset, length });
-            }),
+            (Goal::Unlock { .. }, Some(open), Some(state)) => {
+                let sequence = self.lock_sequence(open.owner);
+                self.about(shapes::UNLOCK_RANGE, &handle, job, |compound| {
+                    compound.add(&Unlock { state, sequence, offset, length });
+                })
+            }
             (&Goal::Lock { exclusive, waits, .. }, Some(open), known) => {
                 let name = open.owner.to_be_bytes();
-                let owner = match known {
-                    Some(state) => Owner::Known(state.latest()),
-                    None => Owner::New { open: open.state.latest(), client, owner: &name },
-                };
+                let owner = self.lock_owner(open, known, &name);
                 self.about(shapes::LOCK_RANGE, &handle, job, |compound| {
                     compound.add(&Lock { exclusive, waits, reclaim: false, offset, length, owner });
                 })

@@ -1,6 +1,7 @@
 //! Handles responses: the results of a compound, and their effect on job and session.
 
 use plimsoll_model::{FileIdentity, Outcome};
+use plimsoll_wire::nfs::v4::open::Opened;
 use plimsoll_wire::nfs::v4::sequence::SequenceReply;
 use plimsoll_wire::nfs::v4::{Done, Reply as Results4};
 use plimsoll_wire::rpc::Verdict;
@@ -12,6 +13,7 @@ use super::job::{Connecting, GRACE, Goal, Job, Rest};
 use super::recovery::Stage;
 use super::request_context::RequestContext;
 use super::results::Results;
+use super::sessionless::{EXPIRED, OLD_STATEID, STATE_LOST};
 use super::shapes;
 use crate::calls::{Call, Ending};
 use crate::client::Events;
@@ -41,8 +43,9 @@ const COUNTED_BEFORE: [u32; 2] = [10_068, 10_076];
 const RECLAIM_NEEDED: u32 = 0x100;
 
 /// First stage of the recovery after a status of [`SESSION_LOST`].
-fn remedy(status: u32) -> Stage {
+fn remedy(status: u32, has_session: bool) -> Stage {
     match status {
+        _ if !has_session => Stage::Identify,
         // BADSESSION, DEADSESSION.
         10_052 | 10_078 => Stage::Create,
         // STALE_CLIENTID.
@@ -88,6 +91,7 @@ impl Nfs4Client {
         let ending = Ending { answered: Some(arrival.at), status, outcome, response_bytes, payload_bytes };
         self.report(call, job.as_ref().and_then(|job| job.tag), Some(&results), &ending, events);
         self.free_slot(call, &results);
+        self.count_sequence(call, &results, matches!(read, Ok(Some(_))));
         if let Some(mut job) = job {
             job.pending = job.pending.saturating_sub(1);
             if cause.is_none() && self.lost_at.is_some() && !matches!(job.goal, Goal::Recover(_) | Goal::Renew) {
@@ -120,20 +124,23 @@ impl Nfs4Client {
         }
         let mut reply = Results4::parse(bytes, length)?;
         let mut found = Found::default();
+        let shape = call.what.operations();
         for &code in shape {
             let Some(answered) = reply.next(code.into())? else { break };
             results.add(answered.status);
             match answered.result {
                 Done::Sequence(said) => self.sequenced(call, job, &said)?,
                 Done::Nothing | Done::Access(_) => {}
-                Done::State(state) => found.state = Some(state),
+                Done::State(state) => found.state = Some(self.as_sent(state)),
                 Done::Committed(verifier) => found.committed = Some(verifier),
                 Done::Attributes(attributes) => found.attributes = Some(attributes),
                 Done::Handle(handle) => {
                     results.file = Some(FileIdentity::of_handle(handle.as_bytes()));
                     found.handle = Some(handle);
                 }
-                Done::Opened(opened) => found.opened = Some(opened),
+                Done::Opened(opened) => {
+                    found.opened = Some(Opened { state: self.as_sent(opened.state), ..opened });
+                }
                 Done::Data(data) => {
                     results.payload = Some(data.count.into());
                     found.data = Some(data);
@@ -143,6 +150,7 @@ impl Nfs4Client {
                 Done::Written(written) => found.written = Some(written),
                 Done::Bound(bound) => found.bound = Some(bound),
                 Done::Client(client) => found.client = Some(client),
+                Done::Unconfirmed(unconfirmed) => found.unconfirmed = Some(unconfirmed),
                 Done::Session(session) => found.session = Some(session),
             }
         }
@@ -185,9 +193,14 @@ impl Nfs4Client {
     /// A call failed: its job fails, or repeats the request after a pause.
     fn failed(&mut self, call: &Call<RequestContext>, job: &mut Job, failure: Failure, now: i64) {
         let status = failure.status.unwrap_or(0);
-        let lost = call.what.slot.is_some() && SESSION_LOST.contains(&status);
+        let sessionless = self.options.is_sessionless();
+        let lost = match call.what.slot {
+            Some(_) => SESSION_LOST.contains(&status),
+            None => sessionless && STATE_LOST.contains(&status),
+        };
+        let later = LATER.contains(&status) || sessionless && status == OLD_STATEID;
         let denied = status == DENIED && matches!(job.goal, Goal::Lock { waits: true, .. });
-        if job.failure.is_none() && (LATER.contains(&status) || denied) {
+        if job.failure.is_none() && (later || denied) {
             return self.rest(call, job, failure, now);
         }
         if let Goal::Recover(recovery) = &mut job.goal
@@ -198,7 +211,9 @@ impl Nfs4Client {
             }
             return;
         }
-        if self.asks_anew(call, job, lost, status) || self.was_done(job, &failure) {
+        // In 4.0 a CLOSE says that the state is lost as other requests do.
+        let closed = sessionless && matches!(job.goal, Goal::Close { .. }) && self.was_done(job, &failure);
+        if closed || self.asks_anew(call, job, lost, status) || self.was_done(job, &failure) {
             return;
         }
         if MEANINGLESS.contains(&status) {
@@ -233,7 +248,8 @@ impl Nfs4Client {
                 self.doomed = Some(cause);
                 return false;
             }
-            self.broken = Some(match remedy(status) {
+            self.expired |= status == EXPIRED;
+            self.broken = Some(match remedy(status, call.what.slot.is_some()) {
                 stage @ (Stage::Create | Stage::Identify) => self.lost_with_others(stage),
                 stage => stage,
             });

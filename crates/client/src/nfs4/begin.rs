@@ -73,7 +73,7 @@ impl Nfs4Client {
     fn close(&mut self, file: crate::FileKey) -> Option<Goal> {
         let file = self.files.remove(file)?;
         let open = file.open?;
-        let (state, owner) = (open.state.latest(), open.owner);
+        let (state, owner) = (open.state, open.owner);
         Some(Goal::Close { handle: file.handle, state, owner, lost: file.unstable.is_lost() })
     }
 
@@ -191,5 +191,14 @@ fn opening(kind: Kind, disposition: Disposition, access: u32) -> Option<Goal> {
     }
     let empties = disposition == Disposition::Truncate;
     let any = kind == Kind::Any && disposition == Disposition::OpenExisting;
-    Some(Goal::Open(Opening { disposition, access, any, owner: None, opened: None, delegation: None, empties }))
+    Some(Goal::Open(Opening {
+        disposition,
+        access,
+        any,
+        owner: None,
+        opened: None,
+        unconfirmed: false,
+        delegation: None,
+        empties,
+    }))
 }

@@ -10,10 +10,11 @@ use plimsoll_wire::nfs::v4::{FileHandle, Reply as Results4};
 use plimsoll_wire::rpc::Verdict;
 use plimsoll_wire::xdr::Malformed;
 
-use super::file::{Files, Owners, open_states};
+use super::file::{Files, open_states};
 use super::found::Arrival;
 use super::job::{Connecting, Goal, Job, Jobs, Leaving};
 use super::options::{Agreed, Nfs4Options};
+use super::owners::Owners;
 use super::parted::Parted;
 use super::recoveries::Recoveries;
 use super::recovery::{Recovery, Stage};
@@ -89,6 +90,10 @@ pub struct Nfs4Client {
     pub(super) verifier: [u8; 8],
     /// Client ID, and the sequence ID of its next CREATE_SESSION.
     pub(super) client_id: (u64, u32),
+    /// The verifier that confirms the client ID, in 4.0.
+    pub(super) confirmation: [u8; 8],
+    /// The lease has ended, so the server has dropped all state, in 4.0.
+    pub(super) expired: bool,
     pub(super) session: Session,
     /// Jobs that wait for a slot, and the time since which they wait, ns.
     pub(super) waiting: VecDeque<(JobId, i64)>,
@@ -155,6 +160,8 @@ impl Nfs4Client {
             owner: owner.into_bytes().into(),
             verifier: number.to_be_bytes(),
             client_id: (0, 0),
+            confirmation: [0; 8],
+            expired: false,
             session: Session::default(),
             waiting: VecDeque::new(),
             resting: Vec::new(),
@@ -178,9 +185,14 @@ impl Nfs4Client {
 
     /// Sends jobs that wait for slots, as long as slots are free.
     fn pump(&mut self, now: i64, out: &mut Outbox, events: &mut dyn Events) {
-        while self.session.has_room()
-            && let Some((id, _)) = self.waiting.pop_front_if(|(id, _)| self.recovery.is_none_or(|one| one == *id))
-        {
+        // A job whose owner is busy waits again, behind the others.
+        for _ in 0..self.waiting.len() {
+            let next = self.waiting.pop_front_if(|(id, _)| self.recovery.is_none_or(|one| one == *id));
+            let Some((id, since)) = next else { break };
+            if !self.has_room() {
+                self.waiting.push_front((id, since));
+                break;
+            }
             if let Some(job) = self.jobs.get(id) {
                 job.waits = false;
             }
@@ -194,6 +206,7 @@ impl Nfs4Client {
         let ending = Ending { answered: None, status: None, outcome, response_bytes: None, payload_bytes: None };
         let operation = self.jobs.get(call.what.job).and_then(|job| job.tag);
         self.report(call, operation, None, &ending, events);
+        call.what.sequenced.into_iter().for_each(|sequenced| self.owners.lose(sequenced.owner()));
         if let Some(job) = self.jobs.get(call.what.job) {
             job.pending = job.pending.saturating_sub(1);
             job.fail(Failure { procedure: Some(shapes::about(call.what.shape)), status: None, outcome, cause });

@@ -22,6 +22,8 @@ pub(super) struct File {
     pub(super) unstable: Unstable,
     /// What a server that restarts may lose.
     pub(super) uncommitted: Uncommitted,
+    /// Directory and name under which it was opened, in 4.0.
+    pub(super) place: Option<Box<(FileHandle, Box<[u8]>)>>,
 }
 
 /// An open.
@@ -36,46 +38,17 @@ pub(super) struct Open {
 impl File {
     pub(super) fn new(handle: FileHandle, open: Option<Open>) -> Self {
         let (ranges, unstable, uncommitted) = Default::default();
-        Self { handle, open, lock: None, ranges, unstable, uncommitted }
+        Self { handle, open, lock: None, ranges, unstable, uncommitted, place: None }
     }
 
     /// What reads and writes belong to.
     pub(super) fn state(&self) -> StateId {
         let open = self.open.map(|open| open.state);
-        self.lock.or(open).map_or(StateId::ANONYMOUS, StateId::latest)
+        self.lock.or(open).unwrap_or(StateId::ANONYMOUS)
     }
 }
 
-/// The state of an open, for who gives all of them back.
-pub(super) fn open_states(files: &mut Files) -> Vec<(FileHandle, StateId)> {
-    files.iter_mut().filter_map(|file| Some((file.handle, file.open?.state.latest()))).collect()
-}
-
-/// The owners of opens. Each open file has one of its own, so that two opens of one file are two (RFC 8881 9.1.1); an owner whose
-/// file was closed opens the next one.
-#[derive(Debug)]
-pub(super) struct Owners {
-    free: Vec<u32>,
-    /// The last number, and how far numbers lie apart: other connections of the session have those in between.
-    made: u32,
-    step: u32,
-}
-
-impl Owners {
-    /// The owners of the connection `nth` of so many.
-    pub(super) fn new(nth: u32, connections: u32) -> Self {
-        let step = connections.max(1);
-        Self { free: Vec::new(), made: nth.wrapping_sub(step).wrapping_add(1), step }
-    }
-
-    pub(super) fn take(&mut self) -> u32 {
-        self.free.pop().unwrap_or_else(|| {
-            self.made = self.made.wrapping_add(self.step);
-            self.made
-        })
-    }
-
-    pub(super) fn give_back(&mut self, owner: u32) {
-        self.free.push(owner);
-    }
+/// The state of each open and its owner, for who gives all of them back.
+pub(super) fn open_states(files: &mut Files) -> Vec<(FileHandle, StateId, u32)> {
+    files.iter_mut().filter_map(|file| file.open.map(|open| (file.handle, open.state, open.owner))).collect()
 }

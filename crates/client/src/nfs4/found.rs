@@ -1,6 +1,7 @@
 //! A response, and the results in it.
 
 use plimsoll_wire::nfs::v4::bind::Bound;
+use plimsoll_wire::nfs::v4::client_id::Unconfirmed;
 use plimsoll_wire::nfs::v4::create_session::Session;
 use plimsoll_wire::nfs::v4::exchange_id::Client;
 use plimsoll_wire::nfs::v4::open::Opened;
@@ -34,6 +35,7 @@ pub(super) struct Found<'a> {
     pub(super) written: Option<Written>,
     pub(super) committed: Option<[u8; 8]>,
     pub(super) client: Option<Client<'a>>,
+    pub(super) unconfirmed: Option<Unconfirmed>,
     pub(super) session: Option<Session>,
     pub(super) bound: Option<Bound>,
 }

@@ -156,10 +156,10 @@ pub(super) enum Connecting {
     Limits,
 }
 
-/// Steps of leaving: close open files, destroy the session, destroy the client ID.
+/// Steps of leaving: close open files. With sessions also: destroy the session, destroy the client ID.
 #[derive(Debug)]
 pub(super) enum Leaving {
-    Files(Vec<(FileHandle, StateId)>),
+    Files(Vec<(FileHandle, StateId, u32)>),
     Session,
     Client,
 }
@@ -175,6 +175,8 @@ pub(super) struct Opening {
     pub(super) owner: Option<u32>,
     /// The file that was opened, and its size.
     pub(super) opened: Option<(FileHandle, StateId, u64)>,
+    /// The server asks for OPEN_CONFIRM, in 4.0.
+    pub(super) unconfirmed: bool,
     /// An unwanted delegation that must be returned.
     pub(super) delegation: Option<StateId>,
     /// The file must be truncated, which this OPEN does not do.

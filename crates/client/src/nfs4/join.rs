@@ -103,6 +103,9 @@ impl Nfs4Client {
         let idle = job.pending == 0 && !job.is_resting();
         let Goal::Recover(recovery) = &mut job.goal else { return };
         recovery.step(&self.files);
+        if self.options.is_sessionless() {
+            self.skip_steps(recovery);
+        }
         match recovery.stage {
             Stage::Join if idle => self.join_again(id, job, now),
             Stage::Complete if idle => self.complete(id, job, now),
@@ -173,6 +176,8 @@ impl Nfs4Client {
     /// What a leaving connection must return.
     pub(super) fn leaves(&mut self) -> Last {
         match &self.trunk {
+            // The server drops the client ID when its lease ends.
+            _ if self.options.is_sessionless() => Last { of_session: false, of_client: false },
             Some(trunk) if std::mem::take(&mut self.joined) => trunk.leave(self.member, self.trunk_session),
             _ => Last { of_session: true, of_client: true },
         }

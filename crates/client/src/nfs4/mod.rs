@@ -1,4 +1,4 @@
-//! The client of NFSv4.1 and 4.2.
+//! The client of NFSv4.0, 4.1 and 4.2. What follows is about versions with sessions; for 4.0 see `sessionless`.
 //!
 //! ```text
 //! begin ──► Job ── walk (LOOKUP) ──► slot ──► rpc::Connection ──► Outbox
@@ -40,6 +40,7 @@ mod found;
 mod job;
 mod join;
 mod options;
+mod owners;
 mod parted;
 mod ranges;
 mod reclaim;
@@ -50,6 +51,7 @@ mod results;
 mod rows;
 mod sending;
 mod session;
+mod sessionless;
 mod set_up;
 mod settle;
 mod shapes;

@@ -27,7 +27,7 @@ const SLOTS: u32 = 64;
 pub struct Nfs4Options {
     /// The directory in which paths begin: names separated by `/`, without a leading `/`; empty for the root of all exports.
     pub export: String,
-    /// Minor version: 1 or 2.
+    /// Minor version: 0, 1 or 2.
     pub minor_version: u32,
     /// Program, version and credential of every call.
     pub template: CallTemplate,
@@ -54,7 +54,7 @@ pub struct Nfs4Options {
 /// The values negotiated between client and server.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Agreed {
-    /// Maximum number of outstanding requests of a session.
+    /// Maximum number of outstanding requests of a session; 0 in 4.0, which has no sessions.
     pub slots: u32,
     /// Maximum size of a READ, bytes.
     pub read: u32,
@@ -80,6 +80,11 @@ impl Agreed {
     /// Values before the negotiation.
     pub(super) const UNKNOWN: Self =
         Self { slots: 1, read: 4_096, write: 4_096, directory: 4_096, back_channel: false, lease_seconds: LEASE };
+
+    /// Limits in 4.0, which has no sessions, without the limits of the file system.
+    pub(super) fn without_session(most: u32) -> Self {
+        Self { slots: 0, read: most, write: most, directory: most.min(PAGE), ..Self::UNKNOWN }
+    }
 
     /// Limits of a session, without the limits of the file system.
     pub(super) fn of(session: &Session, slots: u32) -> Self {
@@ -115,6 +120,11 @@ impl Nfs4Options {
         let number = self.made.fetch_add(1, Ordering::Relaxed);
         let owner = format!("plimsoll {:016x} {name}", self.run).into_bytes().into();
         Arc::new(Trunk::new(connections, owner, number.to_be_bytes()))
+    }
+
+    /// Whether this minor version has no sessions.
+    pub(super) fn is_sessionless(&self) -> bool {
+        self.minor_version == 0
     }
 
     /// A caller's calls below an export.

@@ -1,10 +1,10 @@
 //! The requests of a recovery, and the effect of their responses.
 
-use plimsoll_wire::nfs::v4::Mask;
 use plimsoll_wire::nfs::v4::close::ReturnDelegation;
 use plimsoll_wire::nfs::v4::getattr::GetAttributes;
-use plimsoll_wire::nfs::v4::lock::{Lock, Owner};
+use plimsoll_wire::nfs::v4::lock::Lock;
 use plimsoll_wire::nfs::v4::open::{Claim, How, Open, Opened};
+use plimsoll_wire::nfs::v4::{GetHandle, Mask};
 use plimsoll_wire::xdr::Malformed;
 
 use super::advance::Calling;
@@ -45,6 +45,10 @@ impl Calling<'_> {
             Some(Claimed::Return(handle, state)) => self.about(shapes::RETURN_DELEGATION, &handle, job, |compound| {
                 compound.add(&ReturnDelegation { state });
             }),
+            Some(Claimed::Confirm(key)) => {
+                let file = self.client.files.get(key).and_then(|file| Some((file.handle, file.open?)));
+                file.is_some_and(|(handle, open)| self.confirm_open(&handle, open.state, open.owner, job))
+            }
             Some(Claimed::Open(key)) => self.open_again(key, reclaim, job),
             Some(Claimed::Lock(key, range)) => self.lock_again(key, range, reclaim, job),
             None => false,
@@ -57,9 +61,19 @@ impl Calling<'_> {
         };
         let client = self.client.client_id.0;
         let claim = if reclaim { Claim::Previous } else { Claim::Current };
-        let (access, owner) = (open.access, open.owner.to_be_bytes());
+        let (access, owner) = (self.share_access(open.access), open.owner.to_be_bytes());
+        let sequence = self.open_sequence(open.owner);
+        // In 4.0 only reclaims open a file by its handle.
+        let place = self.client.files.get(key).and_then(|file| file.place.clone()).filter(|_| !reclaim);
+        if let Some((directory, name)) = place.as_deref() {
+            return self.about(shapes::OPEN_NAME, directory, job, |compound| {
+                let claim = Claim::Name(name);
+                compound.add(&Open { access, sequence, client, owner: &owner, how: How::Existing, claim });
+                compound.add(&GetHandle).add(&GetAttributes(Mask::USUAL));
+            });
+        }
         self.about(shapes::OPEN_HANDLE, &handle, job, |compound| {
-            compound.add(&Open { access, client, owner: &owner, how: How::Existing, claim });
+            compound.add(&Open { access, sequence, client, owner: &owner, how: How::Existing, claim });
             compound.add(&GetAttributes(Mask::USUAL));
         })
     }
@@ -68,11 +82,8 @@ impl Calling<'_> {
         let Some((file, open)) = self.client.files.get(key).and_then(|file| Some((file, file.open?))) else {
             return false;
         };
-        let (handle, name, client) = (file.handle, open.owner.to_be_bytes(), self.client.client_id.0);
-        let owner = match file.lock {
-            Some(state) => Owner::Known(state.latest()),
-            None => Owner::New { open: open.state.latest(), client, owner: &name },
-        };
+        let (handle, lock, name) = (file.handle, file.lock, open.owner.to_be_bytes());
+        let owner = self.lock_owner(open, lock, &name);
         let Range { offset, length, exclusive } = range;
         self.about(shapes::LOCK_RANGE, &handle, job, |compound| {
             compound.add(&Lock { exclusive, waits: false, reclaim, offset, length, owner });
@@ -84,17 +95,31 @@ impl Nfs4Client {
     /// Handles the success of a request of a recovery.
     pub(super) fn recovered(&mut self, recovery: &mut Recovery, found: &Found<'_>) -> Result<(), Malformed> {
         recovery.stage = match recovery.stage {
+            Stage::Bind if self.options.is_sessionless() => recovery.with_client_id(),
+            Stage::Create if self.options.is_sessionless() => {
+                self.confirmed();
+                recovery.with_client_id()
+            }
+            Stage::Identify if self.options.is_sessionless() => {
+                recovery.identified = true;
+                if self.identified(found.unconfirmed.ok_or(Malformed)?) {
+                    recovery.is_new = true;
+                    recovery.forget(&self.files);
+                    self.forget_state();
+                }
+                Stage::Create
+            }
             Stage::Bind => {
                 let bound = found.bound.filter(|bound| bound.session == self.session.id).ok_or(Malformed)?;
                 self.agreed.back_channel = bound.back_channel;
-                if recovery.forgotten { Stage::Claim } else { Stage::Over }
+                recovery.with_client_id()
             }
             Stage::End => self.lost_with_others(Stage::Create),
             Stage::Create => {
                 let session = found.session.ok_or(Malformed)?;
                 self.created(&session);
                 self.share_session(session, recovery.is_new);
-                if recovery.forgotten { Stage::Claim } else { Stage::Over }
+                recovery.with_client_id()
             }
             Stage::Identify => {
                 let client = found.client.ok_or(Malformed)?;
@@ -125,6 +150,15 @@ impl Nfs4Client {
         let anew = recovery.stage == Stage::Anew;
         match recovery.next().ok_or(Malformed)? {
             Claimed::Return(..) => recovery.delegation = None,
+            Claimed::Confirm(key) => {
+                let state = found.state.ok_or(Malformed)?;
+                if let Some(open) = self.files.get_mut(key).and_then(|file| file.open.as_mut()) {
+                    open.state = state;
+                }
+                recovery.unconfirmed = None;
+                let counts = &mut self.recoveries.opens;
+                *(if anew { &mut counts.anew } else { &mut counts.reclaimed }) += 1;
+            }
             Claimed::Lock(key, _) => {
                 let state = found.state.ok_or(Malformed)?;
                 if let Some(file) = self.files.get_mut(key) {
@@ -135,7 +169,13 @@ impl Nfs4Client {
                 recovery.locked();
             }
             Claimed::Open(key) => {
-                let Opened { state, delegation } = found.opened.ok_or(Malformed)?;
+                let Opened { state, unconfirmed, delegation } = found.opened.ok_or(Malformed)?;
+                let another = |file: &super::file::File| found.handle.is_some_and(|handle| handle != file.handle);
+                if self.files.get(key).is_some_and(another) {
+                    // The name leads to another file now. The lease's end closes it.
+                    self.lose_claimed(recovery);
+                    return Ok(());
+                }
                 let file = self.files.get_mut(key).map(|file| {
                     file.open = file.open.map(|open| super::file::Open { state, ..open });
                     file.lock = None;
@@ -143,6 +183,10 @@ impl Nfs4Client {
                 });
                 recovery.delegation = file.map(|file| file.handle).zip(delegation);
                 recovery.opened(file);
+                if unconfirmed && self.options.is_sessionless() {
+                    recovery.unconfirmed = Some(key);
+                    return Ok(());
+                }
                 let counts = &mut self.recoveries.opens;
                 *(if anew { &mut counts.anew } else { &mut counts.reclaimed }) += 1;
             }
@@ -184,6 +228,10 @@ impl Nfs4Client {
         let claims = recovery.stage == Stage::Claim;
         match recovery.next() {
             Some(Claimed::Return(..)) => recovery.delegation = None,
+            Some(Claimed::Confirm(key)) => {
+                recovery.unconfirmed = None;
+                self.lose_file(Some(key));
+            }
             Some(Claimed::Lock(key, range)) => {
                 if let Some(file) = self.files.get_mut(key) {
                     file.ranges.unlock(range.offset, range.length);
@@ -193,15 +241,23 @@ impl Nfs4Client {
             }
             Some(Claimed::Open(_)) if claims && status == NO_GRACE => recovery.nothing_claimed(),
             Some(Claimed::Open(_)) if claims && NOT_CLAIMED.contains(&status) => recovery.not_claimed(),
-            _ => {
-                if let Some(file) = recovery.lost().and_then(|key| self.files.get_mut(key)) {
-                    let owner = file.open.take().map(|open| open.owner);
-                    (file.lock, file.ranges) = (None, Default::default());
-                    owner.into_iter().for_each(|owner| self.owners.give_back(owner));
-                }
-                self.recoveries.opens.lost += 1;
-            }
+            _ => self.lose_claimed(recovery),
         }
+    }
+
+    /// The requested file is lost.
+    fn lose_claimed(&mut self, recovery: &mut Recovery) {
+        let key = recovery.lost();
+        self.lose_file(key);
+    }
+
+    fn lose_file(&mut self, key: Option<FileKey>) {
+        if let Some(file) = key.and_then(|key| self.files.get_mut(key)) {
+            let owner = file.open.take().map(|open| open.owner);
+            (file.lock, file.ranges) = (None, Default::default());
+            owner.into_iter().for_each(|owner| self.owners.give_back(owner));
+        }
+        self.recoveries.opens.lost += 1;
     }
 
     /// The server has lost all state of the client, so drop the state of outstanding operations.
@@ -209,7 +265,7 @@ impl Nfs4Client {
         for job in self.jobs.iter_mut() {
             match &mut job.goal {
                 Goal::Open(opening) if opening.opened.is_some() => {
-                    (opening.opened, opening.delegation) = (None, None);
+                    (opening.opened, opening.delegation, opening.unconfirmed) = (None, None, false);
                     // The file exists, because the first OPEN created it.
                     if opening.disposition == Disposition::CreateNew {
                         opening.disposition = Disposition::OpenOrCreate;

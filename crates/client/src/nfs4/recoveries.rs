@@ -83,8 +83,8 @@ impl Recoveries {
         }
         if resent + asked_anew > 0 {
             facts.push(format!(
-                "recovered requests: {resent} sent again in the same slot, {asked_anew} in a new session (the server had already executed \
-                {done_before} of them)"
+                "recovered requests: {resent} sent again in the same slot, {asked_anew} in a new session or without one (the server had \
+                already executed {done_before} of them)"
             ));
         }
         if self.rewritten > 0 {
@@ -117,7 +117,7 @@ mod tests {
             "recovered sessions: 0 on another connection, 2 as a new session, 2 after the server lost its state; longest outage 1.23 s, \
             longest recovery of session and state 0.01 s",
             "recovered opens: 6 reclaimed, 4 anew, 2 lost",
-            "recovered requests: 8 sent again in the same slot, 0 in a new session (the server had already executed 0 of them)",
+            "recovered requests: 8 sent again in the same slot, 0 in a new session or without one (the server had already executed 0 of them)",
         ];
         assert_eq!(all.facts(), said);
     }

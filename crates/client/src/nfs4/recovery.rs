@@ -64,6 +64,8 @@ pub(super) struct Recovery {
     anew: Vec<FileKey>,
     /// The file that was opened last, and its ranges to lock.
     opened: Option<(FileKey, Vec<Range>)>,
+    /// The file that was opened last, by an owner that must confirm it.
+    pub(super) unconfirmed: Option<FileKey>,
     /// An unwanted delegation that came with it.
     pub(super) delegation: Option<(FileHandle, StateId)>,
 }
@@ -71,6 +73,8 @@ pub(super) struct Recovery {
 /// A request of the claiming stages.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Claimed {
+    /// OPEN_CONFIRM, in 4.0.
+    Confirm(FileKey),
     Return(FileHandle, StateId),
     Lock(FileKey, Range),
     Open(FileKey),
@@ -81,8 +85,22 @@ impl Recovery {
     pub(super) fn new(stage: Stage, since: i64, session: u32, files: &Files) -> Self {
         let forgotten = matches!(stage, Stage::Claim | Stage::Anew);
         let (files, anew) = (if forgotten { open_files(files) } else { Vec::new() }, Vec::new());
-        let (identified, is_new, follows, opened, delegation) = (false, false, false, None, None);
-        Self { stage, since, session, forgotten, identified, is_new, follows, files, anew, opened, delegation }
+        let (identified, is_new, follows) = (false, false, false);
+        let (opened, unconfirmed, delegation) = (None, None, None);
+        Self {
+            stage,
+            since,
+            session,
+            forgotten,
+            identified,
+            is_new,
+            follows,
+            files,
+            anew,
+            opened,
+            unconfirmed,
+            delegation,
+        }
     }
 
     /// Starts again on another connection or with another session; some state may be reclaimed twice.
@@ -101,7 +119,7 @@ impl Recovery {
         self.forgotten = true;
         self.files = open_files(files);
         self.anew.clear();
-        (self.opened, self.delegation) = (None, None);
+        (self.opened, self.unconfirmed, self.delegation) = (None, None, None);
     }
 
     /// Goes to the next stage if nothing is left in this one. Files may have been closed in the meantime.
@@ -110,6 +128,7 @@ impl Recovery {
         if self.opened.as_ref().is_some_and(|(key, ranges)| ranges.is_empty() || !is_open(key)) {
             self.opened = None;
         }
+        self.unconfirmed.take_if(|key| !is_open(key));
         while let Stage::Claim | Stage::Anew = self.stage
             && self.next().is_none_or(|next| matches!(next, Claimed::Open(key) if !is_open(&key)))
         {
@@ -121,6 +140,9 @@ impl Recovery {
 
     /// The next request in the stages for files.
     pub(super) fn next(&self) -> Option<Claimed> {
+        if let Some(key) = self.unconfirmed {
+            return Some(Claimed::Confirm(key));
+        }
         if let Some((handle, state)) = self.delegation {
             return Some(Claimed::Return(handle, state));
         }
@@ -160,6 +182,11 @@ impl Recovery {
     /// The requested file is lost.
     pub(super) fn lost(&mut self) -> Option<FileKey> {
         self.files.pop()
+    }
+
+    /// The stage after the server knows the client.
+    pub(super) fn with_client_id(&self) -> Stage {
+        if self.forgotten { Stage::Claim } else { Stage::Over }
     }
 
     /// All reclaims are complete.

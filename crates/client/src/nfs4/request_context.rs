@@ -2,6 +2,7 @@
 
 use plimsoll_model::FileIdentity;
 
+use super::owners::Sequenced;
 use super::shapes::{self, Shape};
 use crate::nfs::JobId;
 use crate::rpc::Context;
@@ -25,14 +26,26 @@ pub(super) struct RequestContext {
     pub(super) session: u32,
     /// It was sent before with the same slot and sequence ID, on a connection that was lost.
     pub(super) resent: bool,
+    /// The sequence IDs that it uses, in 4.0.
+    pub(super) sequenced: Option<Sequenced>,
     /// Identities of the files of its handles, in order.
     pub(super) files: [Option<FileIdentity>; 2],
+}
+
+impl RequestContext {
+    /// The operations of its compound: without SEQUENCE if it has no slot.
+    pub(super) fn operations(&self) -> Shape {
+        if self.slot.is_some() { self.shape } else { shapes::without_session(self.shape) }
+    }
 }
 
 impl Context for RequestContext {
     /// Drop the data that a READ returns.
     fn results_kept(&self) -> Option<usize> {
-        (self.shape == shapes::READ_DATA && !self.keep).then_some(shapes::BEFORE_DATA)
+        (self.shape == shapes::READ_DATA && !self.keep).then_some(match self.slot {
+            Some(_) => shapes::BEFORE_DATA,
+            None => shapes::BEFORE_DATA - shapes::SEQUENCE_RESULT,
+        })
     }
 
     fn queued(&self) -> i64 {

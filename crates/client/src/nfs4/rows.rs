@@ -22,7 +22,7 @@ impl Nfs4Client {
         ending: &Ending,
         events: &mut dyn Events,
     ) {
-        let shape = call.what.shape;
+        let shape = call.what.operations();
         if shape.is_empty() {
             return events.transaction(operation, &self.connection.transaction(call, ending));
         }
@@ -82,7 +82,8 @@ fn files(
         match operation {
             shapes::PUTFH => current = given.next().flatten(),
             shapes::PUTROOTFH | shapes::LOOKUP | shapes::CREATE => current = found,
-            shapes::OPEN if shape == shapes::OPEN_NAME => current = found,
+            // Opened by its name.
+            shapes::OPEN if shape.contains(&shapes::GETFH) => current = found,
             shapes::SAVEFH => saved = current,
             _ => {}
         }

@@ -46,16 +46,19 @@ impl Calling<'_> {
         moved: Moved<'_>,
         add: impl FnOnce(&mut Compound<'_>),
     ) -> bool {
-        let Self { client, id, now, out, slot, resent } = self;
+        let Self { client, id, now, out, slot, resent, sequenced } = self;
         // NULL is 0, COMPOUND 1.
         let procedure = u32::from(!shape.is_empty());
         let about = About { procedure: Procedure::of(Protocol::Nfs4, procedure as u16), intended, path };
         let Moved { files, offset, count, keep, data } = moved;
         let slot = slot.map(|slot| Sequence { cache: shapes::is_kept(shape), ..slot });
         let taken = slot.map(|slot| slot.slot);
-        let (job, queued, session, resent) = (*id, *now, client.session.number, *resent);
-        let context = RequestContext { job, shape, offset, count, keep, queued, slot: taken, session, resent, files };
-        if slot.is_some() {
+        let (job, queued, session, resent, sequenced) = (*id, *now, client.session.number, *resent, *sequenced);
+        let context =
+            RequestContext { job, shape, offset, count, keep, queued, slot: taken, session, resent, sequenced, files };
+        let shape = context.operations();
+        sequenced.into_iter().for_each(|sequenced| client.owners.sent(sequenced.owner()));
+        if slot.is_some() || shape == shapes::CONFIRM_CLIENT_ID || shape == shapes::RENEW_LEASE {
             client.renewed = *now;
         }
         let (template, minor_version) = (&client.options.template, client.options.minor_version);

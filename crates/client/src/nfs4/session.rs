@@ -84,6 +84,11 @@ impl Session {
         }
     }
 
+    /// What follows without a session: another client ID, in 4.0.
+    pub(super) fn without_slots(&self) -> Self {
+        Self { number: self.number.wrapping_add(1), ..Self::default() }
+    }
+
     /// Takes the lowest free slot.
     pub(super) fn take(&mut self, cache: bool) -> Option<Sequence> {
         let slot = self.slots.iter().take(self.aim).position(|slot| !slot.taken)?;

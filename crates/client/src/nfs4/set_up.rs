@@ -2,7 +2,6 @@
 
 use plimsoll_model::Symbol;
 use plimsoll_wire::nfs::v4::bind::BindConnection;
-use plimsoll_wire::nfs::v4::close::Close;
 use plimsoll_wire::nfs::v4::create_session::{self, CreateSession};
 use plimsoll_wire::nfs::v4::exchange_id::{self, ExchangeId};
 use plimsoll_wire::nfs::v4::getattr::GetAttributes;
@@ -15,7 +14,7 @@ use super::session;
 use super::shapes;
 
 /// Program number of callbacks, as in Linux' client.
-const CALLBACK: u32 = 0x4000_0000;
+pub(super) const CALLBACK: u32 = 0x4000_0000;
 
 impl Calling<'_> {
     pub(super) fn connect(&mut self, stage: Connecting, job: &Job) -> bool {
@@ -39,6 +38,9 @@ impl Calling<'_> {
     }
 
     pub(super) fn bind(&mut self) -> bool {
+        if self.client.options.is_sessionless() {
+            return self.renew();
+        }
         let session = self.client.session.id;
         self.send(shapes::BIND, Symbol::NONE, None, |compound| {
             compound.add(&BindConnection(session));
@@ -46,6 +48,9 @@ impl Calling<'_> {
     }
 
     pub(super) fn exchange_id(&mut self) -> bool {
+        if self.client.options.is_sessionless() {
+            return self.set_client_id();
+        }
         let (verifier, owner) = (self.client.verifier, self.client.owner.clone());
         self.send(shapes::EXCHANGE_ID, Symbol::NONE, None, |compound| {
             compound.add(&ExchangeId { verifier, owner: &owner, flags: exchange_id::WITHOUT_PNFS });
@@ -53,6 +58,9 @@ impl Calling<'_> {
     }
 
     pub(super) fn create_session(&mut self) -> bool {
+        if self.client.options.is_sessionless() {
+            return self.confirm_client_id();
+        }
         let (client, sequence) = self.client.client_id;
         let options = &self.client.options;
         let (fore, back) = (session::fore(options.most, self.client.wanted_slots()), session::BACK);
@@ -79,10 +87,8 @@ impl Calling<'_> {
         let client = self.client.client_id.0;
         match leaving {
             Leaving::Files(files) => {
-                let Some(&(handle, state)) = files.last() else { return false };
-                self.about(shapes::CLOSE_FILE, &handle, job, |compound| {
-                    compound.add(&Close { state });
-                })
+                let Some(&(handle, state, owner)) = files.last() else { return false };
+                self.close(&handle, state, owner, job)
             }
             Leaving::Session => self.destroy_session(),
             Leaving::Client => self.send(shapes::DESTROY_CLIENTID, Symbol::NONE, None, |compound| {

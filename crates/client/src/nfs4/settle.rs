@@ -171,12 +171,17 @@ impl Nfs4Client {
             }
             return Ok(());
         }
-        if let Some(Opened { state, delegation }) = found.opened {
+        if let Some(Opened { state, unconfirmed, delegation }) = found.opened {
             let handle = found.handle.unwrap_or(walk.handle);
             let Facts { size, directory } = found.facts().ok_or(Malformed)?;
             opening.empties |= opening.disposition == Disposition::CreateOrTruncate && size > 0;
             (opening.opened, opening.delegation) = (Some((handle, state, size)), delegation);
+            opening.unconfirmed = unconfirmed && self.options.is_sessionless();
             self.handles.learn(&walk.path, handle, !directory);
+        } else if call.what.shape == shapes::CONFIRM_OPEN {
+            let state = found.state.ok_or(Malformed)?;
+            opening.unconfirmed = false;
+            opening.opened = opening.opened.map(|(handle, _, size)| (handle, state, size));
         } else if call.what.shape == shapes::RETURN_DELEGATION {
             opening.delegation = None;
         } else {
@@ -184,9 +189,10 @@ impl Nfs4Client {
             opening.opened = opening.opened.map(|(handle, state, _)| (handle, state, 0));
         }
         let (Some((handle, state, size)), Some(owner)) = (opening.opened, opening.owner) else { return Err(Malformed) };
-        if opening.delegation.is_none() && !opening.empties {
+        if !opening.unconfirmed && opening.delegation.is_none() && !opening.empties {
             let open = Open { owner, state, access: opening.access };
-            self.open(job, File::new(handle, Some(open)), Some(size));
+            let place = self.place_of(walk);
+            self.open(job, File { place, ..File::new(handle, Some(open)) }, Some(size));
         }
         Ok(())
     }
@@ -198,6 +204,15 @@ impl Nfs4Client {
             Connecting::Bind => {
                 let bound = found.bound.filter(|bound| bound.session == self.session.id).ok_or(Malformed)?;
                 self.agreed.back_channel = bound.back_channel;
+                Connecting::Root
+            }
+            Connecting::ExchangeId if self.options.is_sessionless() => {
+                self.identified(found.unconfirmed.ok_or(Malformed)?);
+                Connecting::CreateSession
+            }
+            Connecting::CreateSession if self.options.is_sessionless() => {
+                self.confirmed();
+                self.agreed = Agreed::without_session(self.options.most);
                 Connecting::Root
             }
             Connecting::ExchangeId => {

@@ -18,7 +18,7 @@ const COMMIT: u8 = 5;
 pub(super) const CREATE: u8 = 6;
 const DELEGRETURN: u8 = 8;
 const GETATTR: u8 = 9;
-const GETFH: u8 = 10;
+pub(super) const GETFH: u8 = 10;
 pub(super) const LINK: u8 = 11;
 const LOCK: u8 = 12;
 const LOCKU: u8 = 14;
@@ -27,6 +27,7 @@ pub(super) const OPEN: u8 = 18;
 pub(super) const PUTFH: u8 = 22;
 pub(super) const PUTROOTFH: u8 = 24;
 const READ: u8 = 25;
+const OPEN_CONFIRM: u8 = 20;
 const READDIR: u8 = 26;
 const READLINK: u8 = 27;
 const REMOVE: u8 = 28;
@@ -44,6 +45,10 @@ pub(super) const BIND: Shape = &[41];
 pub(super) const DESTROY_SESSION: Shape = &[44];
 pub(super) const DESTROY_CLIENTID: Shape = &[57];
 pub(super) const RECLAIM_COMPLETE: Shape = &[SEQUENCE, 58];
+/// In 4.0: SETCLIENTID, SETCLIENTID_CONFIRM and RENEW.
+pub(super) const SET_CLIENT_ID: Shape = &[35];
+pub(super) const CONFIRM_CLIENT_ID: Shape = &[36];
+pub(super) const RENEW_LEASE: Shape = &[30];
 /// Renews the lease.
 pub(super) const RENEWAL: Shape = &[SEQUENCE];
 pub(super) const ROOT: Shape = &[SEQUENCE, PUTROOTFH, GETFH, GETATTR];
@@ -55,6 +60,8 @@ pub(super) const READ_LINK: Shape = &[SEQUENCE, PUTFH, READLINK];
 pub(super) const READ_DIRECTORY: Shape = &[SEQUENCE, PUTFH, READDIR];
 pub(super) const OPEN_NAME: Shape = &[SEQUENCE, PUTFH, OPEN, GETFH, GETATTR];
 pub(super) const OPEN_HANDLE: Shape = &[SEQUENCE, PUTFH, OPEN, GETATTR];
+/// In 4.0.
+pub(super) const CONFIRM_OPEN: Shape = &[SEQUENCE, PUTFH, OPEN_CONFIRM];
 pub(super) const RETURN_DELEGATION: Shape = &[SEQUENCE, PUTFH, DELEGRETURN];
 pub(super) const CLOSE_FILE: Shape = &[SEQUENCE, PUTFH, CLOSE];
 pub(super) const READ_DATA: Shape = &[SEQUENCE, PUTFH, READ];
@@ -68,7 +75,17 @@ pub(super) const LOCK_RANGE: Shape = &[SEQUENCE, PUTFH, LOCK];
 pub(super) const UNLOCK_RANGE: Shape = &[SEQUENCE, PUTFH, LOCKU];
 
 /// Bytes of the results of [`READ_DATA`] before the data: status, tag and count; SEQUENCE; PUTFH; READ's eof and length.
-pub(super) const BEFORE_DATA: usize = 12 + 44 + 8 + 16;
+pub(super) const BEFORE_DATA: usize = 12 + SEQUENCE_RESULT + 8 + 16;
+/// Bytes of the result of SEQUENCE.
+pub(super) const SEQUENCE_RESULT: usize = 44;
+
+/// The operations of a compound in 4.0, which has no SEQUENCE.
+pub(super) fn without_session(shape: Shape) -> Shape {
+    match shape {
+        [SEQUENCE, operations @ ..] => operations,
+        _ => shape,
+    }
+}
 
 /// The row of an operation.
 pub(super) fn procedure(operation: u8) -> Procedure {
@@ -110,9 +127,14 @@ mod tests {
             (LINK_NAME, "LINK"),
             (RENEWAL, "SEQUENCE"),
             (RECLAIM_COMPLETE, "RECLAIM_COMPLETE"),
+            (SET_CLIENT_ID, "SETCLIENTID"),
+            (CONFIRM_CLIENT_ID, "SETCLIENTID_CONFIRM"),
+            (RENEW_LEASE, "RENEW"),
+            (CONFIRM_OPEN, "OPEN_CONFIRM"),
             (NULL, "NULL"),
         ] {
             assert_eq!(about(shape).name(), name);
+            assert!(name == "SEQUENCE" || about(without_session(shape)).name() == name, "the same in 4.0");
             assert!(shape.len() <= LONGEST);
         }
         assert!(is_kept(OPEN_NAME) && !is_kept(READ_DATA) && !is_kept(LOOK_UP));

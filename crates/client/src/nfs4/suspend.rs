@@ -36,6 +36,7 @@ impl Nfs4Client {
         let recovery = self.recovery.take();
         for call in self.connection.take_all() {
             self.report_parted(&call, events);
+            call.what.sequenced.into_iter().for_each(|sequenced| self.owners.parted(sequenced.owner()));
             if Some(call.what.job) == recovery {
                 continue;
             }
@@ -165,8 +166,8 @@ impl Nfs4Client {
         let Some(mut job) = self.jobs.take(id) else { return };
         job.ask_again(offset, count);
         let sequence: Option<Sequence> = self.session.again(slot);
-        let sent =
-            sequence.is_some() && Calling { client: self, id, now, out, slot: sequence, resent: true }.next(&mut job);
+        let sent = sequence.is_some()
+            && Calling { client: self, id, now, out, slot: sequence, resent: true, sequenced: None }.next(&mut job);
         match sent {
             true => self.recoveries.resent += 1,
             // The data of the request no longer exist, so it cannot be built again.

@@ -170,7 +170,7 @@ fn nfs(parts: &Parts<'_>) -> Result<Target, TargetError> {
         match key {
             "version" | "vers" => {
                 let known = NfsVersion::ALL.into_iter().find(|version| version.name() == value);
-                target.version = known.ok_or(wrong("version", "must be 3, 4.1 or 4.2"))?;
+                target.version = known.ok_or(wrong("version", "must be 3, 4.0, 4.1 or 4.2"))?;
             }
             "slots" => target.slots = Some(slot_count(value)?),
             "mountport" => target.mount_port = Some(port(value, "mountport")?),
@@ -180,16 +180,18 @@ fn nfs(parts: &Parts<'_>) -> Result<Target, TargetError> {
             _ => {
                 return Err(wrong(
                     "options after '?'",
-                    "must be version=3, 4.1 or 4.2, slots=NUMBER, mountport=PORT, portmapport=PORT, resvport or xprtsec=tls",
+                    "must be version=3, 4.0, 4.1 or 4.2, slots=NUMBER, mountport=PORT, portmapport=PORT, resvport or xprtsec=tls",
                 ));
             }
         }
     }
     match target.version {
-        NfsVersion::V3 if target.slots.is_some() => {
+        version if target.slots.is_some() && !version.has_sessions() => {
             Err(wrong("slots", "need a session: add version=4.1 or version=4.2, or remove slots"))
         }
-        NfsVersion::V41 | NfsVersion::V42 if target.mount_port.is_some() || target.portmap_port != PORTMAP_PORT => {
+        NfsVersion::V40 | NfsVersion::V41 | NfsVersion::V42
+            if target.mount_port.is_some() || target.portmap_port != PORTMAP_PORT =>
+        {
             Err(wrong("mountport and portmapport", "mean nothing in version 4, which has no MOUNT: remove them"))
         }
         _ => Ok(Target::Nfs(target)),

@@ -69,8 +69,9 @@ fn an_nfs_target_in_full() {
 }
 
 #[test]
-fn versions_of_nfs_with_sessions() {
+fn versions_of_nfs() {
     for (text, version, slots) in [
+        ("nfs://h/x?version=4.0", NfsVersion::V40, None),
         ("nfs://h/x?version=4.1", NfsVersion::V41, None),
         ("nfs://h/x?vers=4.2&slots=8", NfsVersion::V42, Some(8)),
         ("nfs://h/x?version=3", NfsVersion::V3, None),
@@ -84,8 +85,9 @@ fn versions_of_nfs_with_sessions() {
         "nfs://h:2049/x?version=4.2&slots=8&resvport"
     );
     for (wrong, says) in [
-        ("nfs://h/x?version=4", "must be 3, 4.1 or 4.2"),
-        ("nfs://h/x?version=4.0", "must be 3, 4.1 or 4.2"),
+        ("nfs://h/x?version=4", "must be 3, 4.0, 4.1 or 4.2"),
+        ("nfs://h/x?version=4.0&slots=4", "need a session"),
+        ("nfs://h/x?version=4.0&mountport=1", "has no MOUNT"),
         ("nfs://h/x?version=4.1&slots=0", "from 1 to 4096"),
         ("nfs://h/x?version=4.1&slots=4097", "from 1 to 4096"),
         ("nfs://h/x?slots=4", "need a session"),

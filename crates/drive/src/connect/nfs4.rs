@@ -1,4 +1,4 @@
-//! An NFSv4.1 or 4.2 server.
+//! An NFSv4 server.
 
 use std::collections::HashMap;
 use std::net::SocketAddr;
@@ -43,7 +43,9 @@ pub enum SessionError {
     #[error("NFS at {0}: {1}")]
     Connection(SocketAddr, std::io::Error),
     /// The server does not speak this minor version.
-    #[error("NFS at {0} does not offer version 4.{1}: give another one in the target, e.g. ?version=4.1 or ?version=3")]
+    #[error(
+        "NFS at {0} does not offer version 4.{1}: give another one in the target, e.g. ?version=4.1, ?version=4.0 or ?version=3"
+    )]
     Version(SocketAddr, u32),
     /// There is no such export, or it is not for this caller.
     #[error("cannot find the export {export} at {address}: {failure}{hint}")]
@@ -119,7 +121,9 @@ impl Connector for Nfs4Server {
 
     fn client(&self, info: &ConnectionInfo) -> Box<dyn Client> {
         let identity = info.identity(self.share, self.user);
-        if info.connections > 1 && info.client_index != NO_CLIENT {
+        // Without sessions, each connection is a client of its own.
+        let has_sessions = self.options.minor_version > 0;
+        if info.connections > 1 && info.client_index != NO_CLIENT && has_sessions {
             let (options, trunk) = (Arc::clone(&self.options), self.trunk(info));
             return Box::new(Composed::new(Nfs4Client::trunked(options, identity, trunk, info.connection_index)));
         }
@@ -135,7 +139,11 @@ impl Connector for Nfs4Server {
             facts.push("source ports below 1024".to_owned());
         }
         if let Some(Agreed { slots, read, write, back_channel, lease_seconds, .. }) = self.options.agreed.get() {
-            facts.push(format!("{slots} {} per session", if *slots == 1 { "slot" } else { "slots" }));
+            facts.push(match slots {
+                0 => "no sessions, no slots".to_owned(),
+                1 => "1 slot per session".to_owned(),
+                slots => format!("{slots} slots per session"),
+            });
             facts.push(format!("reads up to {} KiB, writes up to {} KiB", read >> 10, write >> 10));
             facts.push(if *back_channel { "back channel" } else { "no back channel" }.to_owned());
             facts.push(format!("lease of {lease_seconds} s"));

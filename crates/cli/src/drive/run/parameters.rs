@@ -85,7 +85,7 @@ impl VaryFlags {
 
 /// Refuses a varied parameter that the target lacks.
 pub(super) fn check(variants: &[Variant], target: &Target) -> Result<(), Usage> {
-    let has_slots = matches!(target, Target::Nfs(nfs) if nfs.version.minor().is_some());
+    let has_slots = matches!(target, Target::Nfs(nfs) if nfs.version.has_sessions());
     let wants_slots = |variant: &Variant| matches!(variant.load, Some((LoadParameter::Slots, _)));
     if variants.iter().any(wants_slots) && !has_slots {
         return Err(Usage("--vary slots needs a target nfs://host/export?version=4.1 (or 4.2)".to_owned()));

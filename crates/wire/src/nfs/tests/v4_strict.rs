@@ -4,6 +4,7 @@ use crate::nfs::v3::FileType;
 use crate::nfs::v3::write::Stable;
 use crate::nfs::v4::access::{ALL_RIGHTS, Access, Granted};
 use crate::nfs::v4::bind::{BindConnection, Bound};
+use crate::nfs::v4::client_id::{ConfirmOpen, Renew, SetClientId, Unconfirmed};
 use crate::nfs::v4::close::{Close, ReturnDelegation};
 use crate::nfs::v4::create::{Create, Kind};
 use crate::nfs::v4::create_session::{Channel, CreateSession, Session};
@@ -37,7 +38,7 @@ fn xdr_state() -> Xdr {
 /// Every request in one compound.
 fn everything(handle: &FileHandle) -> Vec<u8> {
     let attributes = SetAttributes { size: Some(0), mode: Some(0o644) };
-    let open = |how, claim| Open { access: 3 | NO_DELEGATION, client: 7, owner: b"who", how, claim };
+    let open = |how, claim| Open { access: 3 | NO_DELEGATION, sequence: 0, client: 7, owner: b"who", how, claim };
     let mut bytes = Vec::new();
     let mut compound = Compound::begin(1, &mut bytes);
     compound
@@ -54,7 +55,7 @@ fn everything(handle: &FileHandle) -> Vec<u8> {
         .add(&open(How::Unchecked(attributes), Claim::Current))
         .add(&open(How::Guarded(SetAttributes::mode(0o600)), Claim::Name(b"new")))
         .add(&open(How::Existing, Claim::Previous))
-        .add(&Close { state: STATE })
+        .add(&Close { state: STATE, sequence: 0 })
         .add(&ReturnDelegation { state: STATE })
         .add(&Read { state: STATE, offset: 1 << 40, count: 77 })
         .add(&Commit)
@@ -73,11 +74,18 @@ fn everything(handle: &FileHandle) -> Vec<u8> {
             reclaim: true,
             offset: 10,
             length: 20,
-            owner: Owner::New { open: STATE, client: 7, owner: b"who" },
+            owner: Owner::New { open: STATE, sequences: (0, 0), client: 7, owner: b"who" },
         })
-        .add(&Lock { exclusive: false, waits: true, reclaim: false, offset: 1, length: 2, owner: Owner::Known(STATE) })
+        .add(&Lock {
+            exclusive: false,
+            waits: true,
+            reclaim: false,
+            offset: 1,
+            length: 2,
+            owner: Owner::Known(STATE, 0),
+        })
         .add(&TestLock { exclusive: false, offset: 1, length: 2, client: 7, owner: b"who" })
-        .add(&Unlock { state: STATE, offset: 1, length: 2 })
+        .add(&Unlock { state: STATE, sequence: 0, offset: 1, length: 2 })
         .add(&ExchangeId { verifier: [1; 8], owner: b"owner", flags: 0 })
         .add(&CreateSession { client: 7, sequence: 1, flags: 2, fore: CHANNEL, back: CHANNEL, callback: 0x4000_0000 })
         .add(&ReclaimComplete)
@@ -128,7 +136,14 @@ fn what_is_said_is_what_an_observer_sees() {
 fn an_open_is_what_the_specification_says() {
     let mut bytes = Vec::new();
     let how = How::Unchecked(SetAttributes::mode(0o644));
-    Compound::begin(2, &mut bytes).add(&Open { access: 0x401, client: 1, owner: b"o", how, claim: Claim::Name(b"a") });
+    Compound::begin(2, &mut bytes).add(&Open {
+        access: 0x401,
+        sequence: 0,
+        client: 1,
+        owner: b"o",
+        how,
+        claim: Claim::Name(b"a"),
+    });
     let expected = Xdr::new()
         .opaque("")
         .words(&[2, 1, 18, 0, 0x401, 0])
@@ -144,8 +159,15 @@ fn an_open_is_what_the_specification_says() {
 fn what_is_claimed_again_is_what_the_specification_says() {
     let mut bytes = Vec::new();
     Compound::begin(1, &mut bytes)
-        .add(&Open { access: 3, client: 1, owner: b"o", how: How::Existing, claim: Claim::Previous })
-        .add(&Lock { exclusive: true, waits: false, reclaim: true, offset: 5, length: 6, owner: Owner::Known(STATE) })
+        .add(&Open { access: 3, sequence: 0, client: 1, owner: b"o", how: How::Existing, claim: Claim::Previous })
+        .add(&Lock {
+            exclusive: true,
+            waits: false,
+            reclaim: true,
+            offset: 5,
+            length: 6,
+            owner: Owner::Known(STATE, 0),
+        })
         .add(&BindConnection([0xA5; 16]));
     let expected = Xdr::new()
         .opaque("")
@@ -162,6 +184,80 @@ fn what_is_claimed_again_is_what_the_specification_says() {
         .fixed(16)
         .words(&[3, 0]);
     assert_eq!(bytes, expected.0);
+}
+
+/// RFC 7530 16.33.1, 16.34.1, 16.29.1, 16.18.1, 16.16.1, 16.2.1, 16.10.1 and 16.12.1 by hand: the operations of 4.0 with their sequence IDs.
+#[test]
+fn what_4_0_has_of_its_own_is_what_the_specification_says() {
+    let mut bytes = Vec::new();
+    let (how, claim) = (How::Existing, Claim::Name(b"a"));
+    Compound::begin(0, &mut bytes)
+        .add(&SetClientId { verifier: [0xA5; 8], owner: b"who", callback: 9 })
+        .add(&Unconfirmed { client: 7, verifier: [0xA5; 8] })
+        .add(&Renew(7))
+        .add(&Open { access: 1, sequence: 4, client: 7, owner: b"o", how, claim })
+        .add(&ConfirmOpen { state: STATE, sequence: 5 })
+        .add(&Lock {
+            exclusive: false,
+            waits: false,
+            reclaim: false,
+            offset: 1,
+            length: 2,
+            owner: Owner::New { open: STATE, sequences: (6, 70), client: 7, owner: b"o" },
+        })
+        .add(&Lock {
+            exclusive: true,
+            waits: false,
+            reclaim: false,
+            offset: 1,
+            length: 2,
+            owner: Owner::Known(STATE, 71),
+        })
+        .add(&Unlock { state: STATE, sequence: 72, offset: 1, length: 2 })
+        .add(&Close { state: STATE, sequence: 8 });
+    let expected = Xdr::new()
+        .opaque("")
+        .words(&[0, 9, 35])
+        .fixed(8)
+        .opaque("who")
+        .u32(9)
+        .opaque("tcp")
+        .opaque("0.0.0.0.0.0")
+        .words(&[1, 36])
+        .u64(7)
+        .fixed(8)
+        .u32(30)
+        .u64(7)
+        .words(&[18, 4, 1, 0])
+        .u64(7)
+        .opaque("o")
+        .words(&[0, 0])
+        .opaque("a")
+        .u32(20)
+        .then(xdr_state())
+        .words(&[5, 12, 1, 0])
+        .u64(1)
+        .u64(2)
+        .words(&[1, 6])
+        .then(xdr_state())
+        .u32(70)
+        .u64(7)
+        .opaque("o")
+        .words(&[12, 2, 0])
+        .u64(1)
+        .u64(2)
+        .u32(0)
+        .then(xdr_state())
+        .words(&[71, 14, 2, 72])
+        .then(xdr_state())
+        .u64(1)
+        .u64(2)
+        .words(&[4, 8])
+        .then(xdr_state());
+    assert_eq!(bytes, expected.0);
+    let mut seen = CompoundCall::new(&bytes).operations();
+    let codes: Vec<u32> = seen.by_ref().map(|operation| operation.code).collect();
+    assert_eq!((codes, seen.stopped()), (vec![35, 36, 30, 18, 20, 12, 12, 14, 4], None));
 }
 
 fn compound(status: u32, results: &[Xdr]) -> Vec<u8> {
@@ -205,11 +301,12 @@ fn answers() -> Vec<(u32, Xdr, Done<'static>)> {
     let state = Done::State(STATE);
     let (kind, size, mode) = (Some(FileType::Regular), Some(1_234), Some(0o644));
     let known = Attributes { kind, size, mode, ..Attributes::default() };
-    let opened = |delegation| Done::Opened(Opened { state: STATE, delegation });
+    let opened = |delegation| Done::Opened(Opened { state: STATE, unconfirmed: true, delegation });
     let open = || xdr_state().then(change()).words(&[2, 1, 0x12]);
     let session = Session { id: [0xA5; 16], sequence: 1, flags: 2, fore: CHANNEL, back: CHANNEL };
     let client = Client { id: 7, sequence: 1, flags: 0x0001_0000, implementation: Some(b"Ganesha") };
     let bound = |back_channel| Done::Bound(Bound { session: [0xA5; 16], back_channel });
+    let unconfirmed = Unconfirmed { client: 7, verifier: [0xA5; 8] };
     let written = Written { count: 4, committed: Stable::Unstable, verifier: [0xA5; 8] };
     vec![
         (3, Xdr::new().words(&[0x3F, 0x1F]), Done::Access(Granted { supported: 0x3F, granted: 0x1F })),
@@ -229,12 +326,16 @@ fn answers() -> Vec<(u32, Xdr, Done<'static>)> {
         (18, open().words(&[3, 2, 1]), opened(None)),
         (18, open().u32(1).then(xdr_state()).words(&[0, 0, 0, 0]).opaque("who"), opened(Some(STATE))),
         (18, open().u32(2).then(xdr_state()).words(&[0, 1, 0, 9, 0, 0, 0]).opaque(""), opened(Some(STATE))),
+        (20, xdr_state(), state),
         (22, Xdr::new(), Done::Nothing),
         (25, Xdr::new().u32(1).opaque("hello"), Done::Data(Data { count: 5, eof: true, kept: b"hello" })),
         (27, Xdr::new().opaque("some/where"), Done::Link(b"some/where")),
         (28, change(), Done::Nothing),
         (29, change().then(change()), Done::Nothing),
+        (30, Xdr::new(), Done::Nothing),
         (34, Xdr::new().words(&[1, 0x10]), Done::Nothing),
+        (35, Xdr::new().u64(7).fixed(8), Done::Unconfirmed(unconfirmed)),
+        (36, Xdr::new(), Done::Nothing),
         (38, Xdr::new().words(&[4, 0]).fixed(8), Done::Written(written)),
         (41, Xdr::new().fixed(16).words(&[1, 0]), bound(false)),
         (41, Xdr::new().fixed(16).words(&[3, 0]), bound(true)),
@@ -298,6 +399,9 @@ fn the_first_refusal_is_the_last_result() {
     };
     assert_eq!(refused(22, 70, Xdr::new()).unwrap()[1], Done::Nothing);
     assert_eq!(refused(34, 13, Xdr::new().words(&[1, 0])).unwrap()[1], Done::Nothing, "SETATTR says what it has set");
+    let taken = Xdr::new().opaque("tcp").opaque("10.0.0.1.3.4");
+    assert_eq!(refused(35, 10_017, taken.clone()).unwrap()[1], Done::Nothing, "whose the name is");
+    assert_eq!(refused(35, 10_018, taken), Err(Malformed));
     let denied = Xdr::new().u64(0).u64(9).u32(2).u64(7).opaque("other");
     assert_eq!(refused(12, 10_010, denied.clone()).unwrap()[1], Done::Nothing);
     assert_eq!(refused(12, 10_011, denied), Err(Malformed), "only a denied LOCK says whose lock is in the way");

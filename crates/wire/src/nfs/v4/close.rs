@@ -10,6 +10,8 @@ use crate::xdr::Emit;
 pub struct Close {
     /// The open.
     pub state: StateId,
+    /// Sequence ID of the open-owner in 4.0; 0 in later versions.
+    pub sequence: u32,
 }
 
 impl Call for Close {
@@ -17,7 +19,7 @@ impl Call for Close {
 
     #[inline]
     fn emit(&self, out: &mut Vec<u8>) {
-        out.put_u32(0);
+        out.put_u32(self.sequence);
         self.state.emit(out);
     }
 }

@@ -23,13 +23,15 @@ pub enum Owner<'a> {
     New {
         /// The open.
         open: StateId,
+        /// Sequence IDs of the open-owner and of the new owner in 4.0; 0 in later versions.
+        sequences: (u32, u32),
         /// The client's id.
         client: u64,
         /// The owner's name, unique within this client.
         owner: &'a [u8],
     },
-    /// An owner with a lock of this file.
-    Known(StateId),
+    /// An owner with a lock of this file: its locks, and its sequence ID in 4.0; 0 in later versions.
+    Known(StateId, u32),
 }
 
 /// LOCK.
@@ -59,18 +61,18 @@ impl Call for Lock<'_> {
         out.put_u64(self.offset);
         out.put_u64(self.length);
         match self.owner {
-            Owner::New { open, client, owner } => {
+            Owner::New { open, sequences, client, owner } => {
                 out.put_u32(1);
-                out.put_u32(0);
+                out.put_u32(sequences.0);
                 open.emit(out);
-                out.put_u32(0);
+                out.put_u32(sequences.1);
                 out.put_u64(client);
                 out.put_opaque(owner);
             }
-            Owner::Known(state) => {
+            Owner::Known(state, sequence) => {
                 out.put_u32(0);
                 state.emit(out);
-                out.put_u32(0);
+                out.put_u32(sequence);
             }
         }
     }
@@ -109,6 +111,8 @@ impl Call for TestLock<'_> {
 pub struct Unlock {
     /// The locks of this owner.
     pub state: StateId,
+    /// Sequence ID of the owner in 4.0; 0 in later versions.
+    pub sequence: u32,
     /// The first byte.
     pub offset: u64,
     /// How many.
@@ -122,7 +126,7 @@ impl Call for Unlock {
     fn emit(&self, out: &mut Vec<u8>) {
         // Any kind will do (RFC 8881 18.12.3).
         out.put_u32(kind(true, false));
-        out.put_u32(0);
+        out.put_u32(self.sequence);
         self.state.emit(out);
         out.put_u64(self.offset);
         out.put_u64(self.length);

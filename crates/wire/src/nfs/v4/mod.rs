@@ -21,6 +21,7 @@ mod stateid;
 
 pub mod access;
 pub mod bind;
+pub mod client_id;
 pub mod close;
 pub mod create;
 pub mod create_session;

@@ -1,6 +1,6 @@
 //! OPEN: a file, which may be made by it.
 //!
-//! Spec: RFC 8881 18.16
+//! Spec: RFC 7530 16.16, RFC 8881 18.16
 
 use super::attributes::{Mask, SetAttributes};
 use super::reply::skip_change;
@@ -33,7 +33,7 @@ pub enum How {
 pub enum Claim<'a> {
     /// The file with this name in the current directory (CLAIM_NULL).
     Name(&'a [u8]),
-    /// The current file handle (CLAIM_FH).
+    /// The current file handle (CLAIM_FH), from 4.1 on.
     Current,
     /// The current file handle, which this client had open when the server restarted, without a delegation (CLAIM_PREVIOUS).
     Previous,
@@ -44,6 +44,8 @@ pub enum Claim<'a> {
 pub struct Open<'a> {
     /// Access mode and delegation wishes. Other opens are not restricted (OPEN4_SHARE_DENY_NONE).
     pub access: u32,
+    /// Sequence ID of the open-owner in 4.0; 0 in later versions, whose sessions have sequence IDs (RFC 8881 8.8).
+    pub sequence: u32,
     /// The client's id.
     pub client: u64,
     /// The open-owner, unique within this client.
@@ -59,8 +61,7 @@ impl Call for Open<'_> {
 
     #[inline]
     fn emit(&self, out: &mut Vec<u8>) {
-        // Sessions have sequence ids, so opens need none (RFC 8881 8.8).
-        out.put_u32(0);
+        out.put_u32(self.sequence);
         out.put_u32(self.access);
         out.put_u32(0);
         out.put_u64(self.client);
@@ -95,6 +96,8 @@ impl Call for Open<'_> {
 pub struct Opened {
     /// The open.
     pub state: StateId,
+    /// The server asks for OPEN_CONFIRM, in 4.0 (OPEN4_RESULT_CONFIRM).
+    pub unconfirmed: bool,
     /// A delegation that came with it, wanted or not.
     pub delegation: Option<StateId>,
 }
@@ -102,9 +105,9 @@ pub struct Opened {
 pub(super) fn parse(reader: &mut Strict<'_>) -> Result<Opened, Malformed> {
     let state = StateId::parse(reader)?;
     skip_change(reader)?;
-    reader.u32()?;
+    let unconfirmed = reader.u32()? & 2 != 0;
     Mask::parse(reader)?;
-    Ok(Opened { state, delegation: parse_delegation(reader)? })
+    Ok(Opened { state, unconfirmed, delegation: parse_delegation(reader)? })
 }
 
 /// `open_delegation4`.

@@ -4,8 +4,8 @@
 
 use super::attributes::{Attributes, Mask};
 use super::{
-    FileHandle, StateId, access, bind, create_session, exchange_id, lock, open, operation, read, readdir, sequence,
-    write,
+    FileHandle, StateId, access, bind, client_id, create_session, exchange_id, lock, open, operation, read, readdir,
+    sequence, write,
 };
 use crate::xdr::{Malformed, Strict};
 
@@ -41,7 +41,7 @@ pub enum Done<'a> {
     Nothing,
     /// ACCESS.
     Access(access::Granted),
-    /// CLOSE, LOCK, LOCKU: the new state id.
+    /// CLOSE, LOCK, LOCKU, OPEN_CONFIRM: the new state id.
     State(StateId),
     /// COMMIT.
     Committed([u8; 8]),
@@ -63,6 +63,8 @@ pub enum Done<'a> {
     Bound(bind::Bound),
     /// EXCHANGE_ID.
     Client(exchange_id::Client<'a>),
+    /// SETCLIENTID.
+    Unconfirmed(client_id::Unconfirmed),
     /// CREATE_SESSION.
     Session(create_session::Session),
     /// SEQUENCE.
@@ -115,7 +117,7 @@ impl<'a> Reply<'a> {
         let reader = &mut self.reader;
         Ok(match asked {
             3 => Done::Access(access::parse(reader)?),
-            4 | 12 | 14 => Done::State(StateId::parse(reader)?),
+            4 | 12 | 14 | 20 => Done::State(StateId::parse(reader)?),
             5 => Done::Committed(reader.array()?),
             // CREATE: how the directory changed, and which attributes were set.
             6 => {
@@ -143,13 +145,15 @@ impl<'a> Reply<'a> {
                 Mask::parse(reader)?;
                 Done::Nothing
             }
+            35 => Done::Unconfirmed(client_id::parse(reader)?),
             38 => Done::Written(write::parse(reader)?),
             41 => Done::Bound(bind::parse(reader)?),
             42 => Done::Client(exchange_id::parse(reader)?),
             43 => Done::Session(create_session::parse(reader)?),
             53 => Done::Sequence(sequence::parse(reader)?),
-            // Operations without results: DELEGRETURN, LOCKT, LOOKUP, PUTFH, PUTROOTFH, RESTOREFH, SAVEFH, and the end of a session.
-            8 | 13 | 15 | 22 | 24 | 31 | 32 | 44 | 57 | 58 => Done::Nothing,
+            // Operations without results: DELEGRETURN, LOCKT, LOOKUP, PUTFH, PUTROOTFH, RENEW, RESTOREFH, SAVEFH, SETCLIENTID_CONFIRM, and
+            // the end of a session.
+            8 | 13 | 15 | 22 | 24 | 30 | 31 | 32 | 36 | 44 | 57 | 58 => Done::Nothing,
             _ => return Err(Malformed),
         })
     }
@@ -158,6 +162,7 @@ impl<'a> Reply<'a> {
     fn refused(&mut self, code: u32, status: u32) -> Result<Done<'a>, Malformed> {
         match (code, status) {
             (12 | 13, lock::DENIED) => lock::skip_denied(&mut self.reader)?,
+            (35, client_id::IN_USE) => client_id::skip_user(&mut self.reader)?,
             (34, _) => {
                 Mask::parse(&mut self.reader)?;
             }

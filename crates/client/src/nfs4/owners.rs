@@ -1,0 +1,167 @@
+//! The owners of opens and of locks, and their sequence IDs in 4.0.
+//!
+//! In 4.0 each request that changes an owner's state has the owner's next sequence ID, and an owner has one such request at a time. A
+//! request that is sent again on another connection has the same ID, so the server repeats its response. From 4.1 on, slots do this, and
+//! all sequence IDs are 0.
+//!
+//! Spec: RFC 7530 9.1.4, RFC 7530 9.1.7, RFC 8881 9.1.1
+
+/// The owners of opens. Each open file has one of its own, so that two opens of one file are two (RFC 8881 9.1.1); an owner whose
+/// file was closed opens the next one.
+#[derive(Debug)]
+pub(super) struct Owners {
+    free: Vec<u32>,
+    /// The last number, and how far numbers lie apart: other connections of the session have those in between.
+    made: u32,
+    step: u32,
+    /// In 4.0, by number.
+    sequences: Vec<Sequences>,
+}
+
+/// The sequence IDs of an open-owner, and of the lock-owner with the same name.
+#[derive(Clone, Copy, Debug, Default)]
+struct Sequences {
+    open: u32,
+    lock: u32,
+    /// A request is outstanding.
+    busy: bool,
+    /// Client and server may disagree about the IDs, so no other file gets this owner.
+    lost: bool,
+}
+
+/// The sequence IDs that a request uses.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Sequenced {
+    /// The ID of the open-owner.
+    Open(u32),
+    /// The ID of the lock-owner.
+    Lock(u32),
+    /// Both: the first lock of an open.
+    FirstLock(u32),
+}
+
+impl Sequenced {
+    pub(super) fn owner(self) -> u32 {
+        let (Self::Open(owner) | Self::Lock(owner) | Self::FirstLock(owner)) = self;
+        owner
+    }
+}
+
+/// NFS4ERR_BAD_SEQID.
+const BAD_SEQID: u32 = 10_026;
+/// Statuses after which a sequence ID is used again (RFC 7530 9.1.7): RESOURCE, MOVED, NOFILEHANDLE, STALE_CLIENTID, STALE_STATEID,
+/// BAD_STATEID, BAD_SEQID, BADXDR.
+const NOT_COUNTED: [u32; 8] = [10_018, 10_019, 10_020, 10_022, 10_023, 10_025, BAD_SEQID, 10_036];
+
+impl Owners {
+    /// The owners of the connection `nth` of so many.
+    pub(super) fn new(nth: u32, connections: u32) -> Self {
+        let step = connections.max(1);
+        Self { free: Vec::new(), made: nth.wrapping_sub(step).wrapping_add(1), step, sequences: Vec::new() }
+    }
+
+    pub(super) fn take(&mut self) -> u32 {
+        self.free.pop().unwrap_or_else(|| {
+            self.made = self.made.wrapping_add(self.step);
+            self.made
+        })
+    }
+
+    pub(super) fn give_back(&mut self, owner: u32) {
+        if !self.of(owner).lost {
+            self.free.push(owner);
+        }
+    }
+
+    /// The next sequence IDs of the open-owner and of the lock-owner.
+    pub(super) fn sequences(&self, owner: u32) -> (u32, u32) {
+        let Sequences { open, lock, .. } = self.of(owner);
+        (open, lock)
+    }
+
+    /// Whether the owner has an outstanding request.
+    pub(super) fn is_busy(&self, owner: u32) -> bool {
+        self.of(owner).busy
+    }
+
+    /// A request of the owner is sent.
+    pub(super) fn sent(&mut self, owner: u32) {
+        self.of_mut(owner).busy = true;
+    }
+
+    /// A request was answered, with this status of the owner's operation; `None` if the server did not get to it.
+    pub(super) fn answered(&mut self, sequenced: Sequenced, status: Option<u32>) {
+        let sequences = self.of_mut(sequenced.owner());
+        sequences.busy = false;
+        sequences.lost |= status == Some(BAD_SEQID);
+        if status.is_none_or(|status| NOT_COUNTED.contains(&status)) {
+            return;
+        }
+        if !matches!(sequenced, Sequenced::Lock(_)) {
+            sequences.open = sequences.open.wrapping_add(1);
+        }
+        if !matches!(sequenced, Sequenced::Open(_)) {
+            sequences.lock = sequences.lock.wrapping_add(1);
+        }
+    }
+
+    /// The connection with the owner's request was lost: the request is sent again with the same ID.
+    pub(super) fn parted(&mut self, owner: u32) {
+        self.of_mut(owner).busy = false;
+    }
+
+    /// A request of the owner was given up, or its response makes no sense.
+    pub(super) fn lose(&mut self, owner: u32) {
+        let sequences = self.of_mut(owner);
+        (sequences.busy, sequences.lost) = (false, true);
+    }
+
+    fn of(&self, owner: u32) -> Sequences {
+        self.sequences.get(owner as usize).copied().unwrap_or_default()
+    }
+
+    /// Owners have numbers from 1 on, so this is as large as the largest number of files that were open at the same time.
+    fn of_mut(&mut self, owner: u32) -> &mut Sequences {
+        let place = owner as usize;
+        if self.sequences.len() <= place {
+            self.sequences.resize(place + 1, Sequences::default());
+        }
+        &mut self.sequences[place]
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn an_owner_counts_what_the_server_counts() {
+        let mut owners = Owners::new(0, 1);
+        let owner = owners.take();
+        owners.sent(owner);
+        assert!(owners.is_busy(owner) && !owners.is_busy(owner + 1));
+        owners.answered(Sequenced::Open(owner), Some(0));
+        assert_eq!((owners.sequences(owner), owners.is_busy(owner)), ((1, 0), false));
+        owners.answered(Sequenced::FirstLock(owner), Some(10_010));
+        assert_eq!(owners.sequences(owner), (2, 1), "a refusal counts");
+        owners.answered(Sequenced::Lock(owner), Some(0));
+        for status in NOT_COUNTED.map(Some).into_iter().chain([None]) {
+            owners.answered(Sequenced::Open(owner), status);
+        }
+        assert_eq!((owners.sequences(owner), owners.sequences(owner + 1)), ((2, 2), (0, 0)));
+    }
+
+    #[test]
+    fn an_owner_that_is_out_of_step_opens_no_other_file() {
+        let mut owners = Owners::new(0, 1);
+        let (one, two, three) = (owners.take(), owners.take(), owners.take());
+        owners.sent(one);
+        owners.lose(one);
+        owners.answered(Sequenced::Open(two), Some(BAD_SEQID));
+        owners.sent(three);
+        owners.parted(three);
+        assert!([one, two, three].iter().all(|owner| !owners.is_busy(*owner)));
+        [one, two, three].into_iter().for_each(|owner| owners.give_back(owner));
+        assert_eq!((owners.take(), owners.take()), (three, three + 1));
+    }
+}
