@@ -76,11 +76,23 @@ fn every_misbehaviour_in_answer_to_every_operation_is_counted_as_what_it_is() {
 const LATER: [u32; 2] = [10_008, 10_013];
 /// Statuses after which session or state are made good again, and the operation succeeds.
 const MADE_GOOD: [u32; 10] = [10_011, 10_022, 10_052, 10_053, 10_055, 10_063, 10_068, 10_076, 10_077, 10_078];
+/// In 4.0: DELAY, GRACE and OLD_STATEID; EXPIRED, STALE_CLIENTID and STALE_STATEID.
+const WITHOUT_SESSIONS: ([u32; 3], [u32; 3]) = ([10_008, 10_013, 10_024], [10_011, 10_022, 10_023]);
 
 /// Every status of the protocol, at every operation of a compound, in answer to every operation of a user; the test states the expected
 /// results independently. Some 90 statuses in three or more places make more than 200 cases.
 #[test]
 fn every_status_in_every_place_has_its_outcome() {
+    statuses(1, &LATER, &MADE_GOOD);
+}
+
+#[test]
+fn every_status_in_every_place_has_its_outcome_without_sessions() {
+    let (later, made_good) = WITHOUT_SESSIONS;
+    statuses(0, &later, &made_good);
+}
+
+fn statuses(minor: u32, later: &[u32], made_good: &[u32]) {
     let content = Arc::new(Content::new(1));
     let statuses: Vec<u32> = (1..100).chain(10_001..10_100).filter(|&it| status_name(4, it).is_some()).collect();
     let (mut misbehaviours, mut cases) = (0, 0);
@@ -88,7 +100,7 @@ fn every_status_in_every_place_has_its_outcome() {
         let mut longest = 0;
         for number in 0..operations(FileKey(0), &content).len() {
             for place in 0..5 {
-                let mut play = Play::connected();
+                let mut play = Play::connected_in(minor);
                 let file = play.open();
                 play.begin(9, &operations(file, &content).swap_remove(number));
                 let call = play.calls.remove(0);
@@ -99,12 +111,12 @@ fn every_status_in_every_place_has_its_outcome() {
                 play.answer(&call, &call.failing(place, status));
                 let before = play.done(Tag(9));
                 let expected = match status {
-                    status if LATER.contains(&status) => {
+                    status if later.contains(&status) => {
                         assert!(before.is_none() && play.calls.is_empty(), "{what}");
                         play.wake();
                         None
                     }
-                    status if MADE_GOOD.contains(&status) => None,
+                    status if made_good.contains(&status) => None,
                     status => Some(status),
                 };
                 play.serve();
@@ -128,10 +140,14 @@ fn every_status_in_every_place_has_its_outcome() {
 /// A server that repeats one answer forever, whatever the request: every operation ends, at the latest after its timeout.
 #[test]
 fn a_server_that_always_says_the_same_ends_every_operation() {
+    [0, 1].into_iter().for_each(always_the_same);
+}
+
+fn always_the_same(minor: u32) {
     let content = Arc::new(Content::new(1));
     for status in (1..100).chain(10_001..10_100).filter(|&it| status_name(4, it).is_some()) {
         for place in [0, 1, usize::MAX] {
-            let mut play = Play::connected();
+            let mut play = Play::connected_in(minor);
             let file = play.open();
             for (tag, operation) in (100..).zip(operations(file, &content)) {
                 play.begin(tag, &operation);

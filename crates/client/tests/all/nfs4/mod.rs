@@ -1,8 +1,9 @@
-//! The NFSv4.1 client against a table-driven server.
+//! The NFSv4 client against a table-driven server.
 
 mod hostile;
 mod play;
 mod recovery;
 mod script;
+mod sessionless;
 mod table;
 mod trunk;

@@ -52,7 +52,12 @@ pub(crate) struct Play {
 impl Play {
     /// A client with a session.
     pub(crate) fn connected() -> Self {
-        let options = Arc::new(Nfs4Options::new("/", 1, &Caller::Nobody).unwrap());
+        Self::connected_in(1)
+    }
+
+    /// A client that is connected, in a minor version.
+    pub(crate) fn connected_in(minor: u32) -> Self {
+        let options = Arc::new(Nfs4Options::new("/", minor, &Caller::Nobody).unwrap());
         let mut play = Self::of(Nfs4Client::new(options, identity(), Some("one")));
         play.connect();
         play.serve();

@@ -89,6 +89,10 @@ impl Asked {
                 self.result(code, &mut results);
             } else if code == 34 {
                 results.put_u32(0);
+            } else if (code, status) == (35, 10_017) {
+                // Who has the client's name: network id and address.
+                results.put_opaque(b"tcp");
+                results.put_opaque(b"10.0.0.1.3.4");
             } else if (code, status) == (12, 10_010) {
                 // Whose lock is in the way: offset, length, kind, client, owner.
                 results.put_fixed(&[0; 28]);
@@ -102,7 +106,7 @@ impl Asked {
         let change = |out: &mut Vec<u8>| out.put_fixed(&[0; 20]);
         match code {
             3 => out.put_u64(0x3F_0000_003F),
-            4 | 12 | 14 => out.put_fixed(&[9; 16]),
+            4 | 12 | 14 | 20 => out.put_fixed(&[9; 16]),
             5 => out.put_u64(1),
             6 => {
                 change(out);
@@ -114,8 +118,9 @@ impl Asked {
             18 => {
                 out.put_fixed(&[8; 16]);
                 change(out);
-                // Flags; no attributes were set; no delegation.
-                [0, 0, 0].iter().for_each(|&word| out.put_u32(word));
+                // Flags, in 4.0 with OPEN4_RESULT_CONFIRM; no attributes were set; no delegation.
+                let flags = if self.arguments[4..8] == [0; 4] { 2 } else { 0 };
+                [flags, 0, 0].iter().for_each(|&word| out.put_u32(word));
             }
             25 => {
                 out.put_u32(0);
@@ -135,6 +140,7 @@ impl Asked {
                 change(out);
             }
             34 => out.put_u32(0),
+            35 => out.put_fixed(&[5; 16]),
             38 => {
                 out.put_u32(self.count);
                 out.put_u32(0);
