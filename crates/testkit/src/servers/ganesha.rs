@@ -190,7 +190,7 @@ impl Ganesha {
         format!("nfs://{}{}?version=3&mountport={}", self.address(), export.path(), self.mount)
     }
 
-    /// The same in a version with sessions: 4.1 or 4.2.
+    /// The same in version 4.0, 4.1 or 4.2.
     #[must_use]
     pub fn target_of(&self, export: Export, version: &str) -> String {
         format!("nfs://{}{}?version={version}", self.address(), export.path())

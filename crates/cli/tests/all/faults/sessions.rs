@@ -79,21 +79,29 @@ fn went_on(ended: &Ended) {
 
 #[test]
 fn a_restart_of_ganesha_is_survived_with_reclaim() {
-    let Some(ended) = restarted_with_grace(&[]) else { return };
+    let Some(ended) = restarted_with_grace("4.1", &[]) else { return };
     assert!(number(&fact(&ended, "recovered sessions: "), " after the server") >= 3);
+}
+
+/// The client ID is lost with the state, and each file is claimed by its owner.
+#[test]
+fn a_restart_of_ganesha_is_survived_with_reclaim_without_sessions() {
+    let Some(ended) = restarted_with_grace("4.0", &[]) else { return };
+    assert!(number(&fact(&ended, "recovered sessions: "), " after the server") >= 3);
+    assert!(succeeded(&ended, "SETCLIENTID_CONFIRM") >= 6 && succeeded(&ended, "SEQUENCE") == 0);
 }
 
 /// One connection of each client makes the next session, the other three are bound to it, and each of the four claims its own files.
 #[test]
 fn a_restart_of_ganesha_is_survived_by_several_connections() {
-    let Some(ended) = restarted_with_grace(&["--connections", "4"]) else { return };
+    let Some(ended) = restarted_with_grace("4.1", &["--connections", "4"]) else { return };
     let sessions = number(&fact(&ended, "recovered sessions: "), " after the server");
     let bound = number(&fact(&ended, "recovered connections: "), " bound");
     assert!(sessions >= 3 && bound >= 9, "{sessions} sessions, {bound} bound");
 }
 
 /// A run whose server is killed and started again: no action failed, and what was open was claimed.
-fn restarted_with_grace(more: &[&str]) -> Option<Ended> {
+fn restarted_with_grace(version: &str, more: &[&str]) -> Option<Ended> {
     let _alone = alone();
     let mut ganesha = match Ganesha::start_with_grace(4) {
         Ok(ganesha) => ganesha,
@@ -102,7 +110,7 @@ fn restarted_with_grace(more: &[&str]) -> Option<Ended> {
             return None;
         }
     };
-    let running = started(&ganesha.target_of(Export::Data, "4.1"), more);
+    let running = started(&ganesha.target_of(Export::Data, version), more);
     ganesha.kill();
     // Long enough that the outage is the longest silence, and shorter than the run's patience.
     std::thread::sleep(std::time::Duration::from_millis(300));
@@ -122,12 +130,32 @@ fn a_restart_without_a_grace_period_is_survived_by_opening_anew() {
         Ok(ganesha) => ganesha,
         Err(reason) => return skip(reason),
     };
-    let running = started(&ganesha.target_of(Export::Data, "4.2"), &[]);
-    ganesha.restart();
+    for version in ["4.0", "4.2"] {
+        let running = started(&ganesha.target_of(Export::Data, version), &[]);
+        ganesha.restart();
+        let ended = ended(running);
+        went_on(&ended);
+        let opens = fact(&ended, "recovered opens: ");
+        assert!(number(&opens, " anew") >= 3 && number(&opens, " lost") == 0, "{version}: {opens}");
+    }
+}
+
+/// RENEW tells that the server still knows the client; nothing is opened anew.
+#[test]
+fn a_client_id_goes_on_over_another_connection() {
+    let _alone = alone();
+    let ganesha = match Ganesha::start() {
+        Ok(ganesha) => ganesha,
+        Err(reason) => return skip(reason),
+    };
+    let mut proxy = Faulty::start(ganesha.address(), Framing::Rpc, Vec::new()).unwrap();
+    let running = started(&format!("nfs://{}{}?version=4.0", proxy.address(), Export::Data.path()), &[]);
+    proxy.down();
+    proxy.up().unwrap();
     let ended = ended(running);
     went_on(&ended);
-    let opens = fact(&ended, "recovered opens: ");
-    assert!(number(&opens, " anew") >= 3 && number(&opens, " lost") == 0, "{opens}");
+    assert!(number(&fact(&ended, "recovered sessions: "), " on another connection") >= 3);
+    assert!(succeeded(&ended, "RENEW") >= 3 && succeeded(&ended, "SETCLIENTID_CONFIRM") == 3);
 }
 
 /// How often a procedure succeeded.
