@@ -6,8 +6,10 @@ use plimsoll_wire::nfs::v4::{Done, Reply};
 use plimsoll_wire::xdr::Malformed;
 
 /// Operations that a client sends.
-const OPERATIONS: [u32; 32] =
-    [3, 4, 5, 6, 8, 9, 10, 11, 12, 13, 14, 15, 18, 20, 22, 24, 25, 26, 27, 28, 29, 30, 34, 35, 36, 38, 42, 43, 44, 53, 57, 58];
+const OPERATIONS: [u32; 32] = [
+    3, 4, 5, 6, 8, 9, 10, 11, 12, 13, 14, 15, 18, 20, 22, 24, 25, 26, 27, 28, 29, 30, 34, 35, 36, 38, 42, 43, 44, 53,
+    57, 58,
+];
 
 fn read(asked: &[u8], bytes: &[u8], dropped: usize) -> Result<(), Malformed> {
     let mut reply = Reply::parse(bytes, bytes.len() + dropped)?;

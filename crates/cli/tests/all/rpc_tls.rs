@@ -123,7 +123,7 @@ fn version_4_runs_over_tls() {
     };
     let tls = RpcTls::start(ganesha.address(), Manner::Serves).unwrap();
     let folder = folder();
-    for version in ["4.1", "4.2"] {
+    for version in ["4.0", "4.1", "4.2"] {
         let plain = ganesha.target_of(Export::Data, version);
         let target = format!("{plain}&xprtsec=tls").replace(&ganesha.address().to_string(), &tls.address().to_string());
         runs(folder.path(), &target);
