@@ -459,6 +459,8 @@ pub struct Coverage {
     pub unopened: Vec<Unopened>,
     /// Encrypted messages that were not read.
     pub encrypted: crate::Encrypted,
+    /// RPC over TLS, which was not read.
+    pub rpc_tls: crate::RpcTls,
     /// Time of the first packet, ns since the Unix epoch.
     pub first_ns: Option<i64>,
     /// Time of the last packet, ns since the Unix epoch.

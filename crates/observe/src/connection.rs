@@ -12,7 +12,7 @@ mod stuck;
 mod watch;
 mod windows;
 
-use plimsoll_model::{Anomaly, Coverage, Endpoint, PacketCounts, Sink};
+use plimsoll_model::{Anomaly, Coverage, Endpoint, Missing, PacketCounts, Sink};
 use serde::{Deserialize, Serialize};
 
 use crate::commands::{Commands, count_datagrams};
@@ -20,7 +20,7 @@ use crate::connection_context::ConnectionContext;
 use crate::message::{Framing, Message};
 use crate::missing::{Ledger, client_by_port};
 use crate::packet::{Segment, Stamp};
-use crate::pairing::{Pairing, Shared};
+use crate::pairing::{Account, Pairing, Shared};
 use crate::stream::{Counts, Over, TcpFlow};
 pub(crate) use client_paths::ClientPaths;
 pub(crate) use lives::Lives;
@@ -377,6 +377,17 @@ impl Connection {
         }
     }
 
+    /// Adds the TLS records of this connection, which hold operations that the numbers lack.
+    fn add_tls(&self, account: &mut Account) {
+        let Some(tls) = &self.framed.tls else { return };
+        let link = &self.paired.link;
+        let client = self.paired.pairing.client.or_else(|| client_by_port(&link.ends));
+        let Some(found) = client.and_then(|client| tls.finish(client, link)) else { return };
+        let (operations, high) = (found.requests, found.most_requests);
+        account.unseen.missing.add(&Missing { operations, low: 1, high: high.max(operations), unknown: 0 });
+        account.rpc_tls.add_connection(&found);
+    }
+
     /// Adds the missing data of this connection to the total.
     fn settle<S>(&mut self, shared: &mut Shared<S>) {
         let mut ledger = std::mem::take(&mut self.paired.ledger);
@@ -401,6 +412,7 @@ impl Connection {
         let (unseen, one_sided) =
             ledger.close(self.paired.pairing.client, ids, is_stream.then_some(&self.tcp_flows), &self.paired.link);
         account.unseen.add(&unseen);
+        self.add_tls(account);
         if let Some(client) = self.paired.pairing.client {
             let segments = [client, 1 - client].map(|direction| self.tcp_flows[direction].sizes().segments);
             let network = self.watch.found(client, self.paired.link.ends[client].ip, segments);

@@ -301,6 +301,7 @@ impl<S: Sink> Observer<S> {
             connections: self.connections_used,
             one_way: output.one_way,
             unknown_links: self.unknown_links,
+            rpc_tls: account.rpc_tls,
             one_sided: account.one_sided,
             one_sided_named: account.one_sided_named,
             ..Coverage::default()

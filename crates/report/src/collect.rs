@@ -20,6 +20,7 @@ mod links;
 pub(crate) mod missing;
 pub mod repeats;
 mod rows;
+mod rpc_tls;
 pub mod run;
 mod share_words;
 mod single;
@@ -94,6 +95,7 @@ impl Findings {
             client_paths: client_paths::client_paths(coverage),
             client_paths_left_out: coverage.client_paths.len().saturating_sub(MOST_PATHS) as u64,
             encrypted: encrypted::encrypted(coverage),
+            rpc_tls: rpc_tls::rpc_tls(coverage),
             channels: channels::channels(statistics, names, None),
             run: None,
             stages: Vec::new(),

@@ -31,6 +31,7 @@ pub mod ranking;
 mod repeats;
 mod report;
 mod rows;
+mod rpc_tls;
 mod run;
 mod server;
 mod single;
@@ -62,6 +63,7 @@ pub use plimsoll_model::{About, Reason, Validity, Verdict};
 pub use repeats::{REPEAT, RepeatedLevel, Spread, besides_repeat};
 pub use report::{Report, SCHEMA, TOOL, letter};
 pub use rows::{Breakdown, BreakdownRow, BreakdownSeries, Bucket, OperationRow, PercentilePoint, StatusCount};
+pub use rpc_tls::{RpcTls, RpcTlsConnection};
 pub use run::{Fairness, Generator, MovedNumber, Parameter, RoundTrip, Run};
 use serde::{Deserialize, Serialize};
 pub use server::ServerSide;
@@ -147,6 +149,9 @@ pub struct Findings {
     /// Encrypted SMB 3 messages that were not read; null if there are none.
     #[serde(default)]
     pub encrypted: Option<Encrypted>,
+    /// Connections with RPC over TLS, whose messages were not read; null if there are none.
+    #[serde(default)]
+    pub rpc_tls: Option<RpcTls>,
     /// Sessions with several connections; null if there are none, and for a run, whose load levels have it.
     #[serde(default)]
     pub channels: Option<Channels>,

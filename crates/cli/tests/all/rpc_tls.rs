@@ -7,9 +7,10 @@ use std::path::Path;
 use std::process::Command;
 
 use plimsoll_serve::{Embedded, Kind, Options};
-use plimsoll_testkit::command::output;
+use plimsoll_testkit::command::{Running, output};
 use plimsoll_testkit::servers::rpc_tls::{AUTHORITY, Manner, RpcTls};
 use plimsoll_testkit::servers::{Export, Ganesha, Scratch};
+use rustix::process::Signal;
 use serde_json::Value;
 
 use crate::{alone, held_to_schema, only_side};
@@ -174,4 +175,46 @@ fn the_check_can_be_left_out() {
     let target = format!("nfs://127.0.0.1:{port}/plimsoll?mountport={mount}&xprtsec=tls");
     let (code, said) = drive(folder.path(), &target, &["--tls-insecure", "--duration", "200ms"]);
     assert!(matches!(code, Some(0 | 4)), "{said}");
+}
+
+/// A capture of the network: TLS hides the operations, which the first lines say.
+#[test]
+fn a_capture_of_the_network_is_said_to_be_encrypted() {
+    let server = embedded();
+    let tls = RpcTls::start(server.address(), Manner::Serves).unwrap();
+    let folder = folder();
+    let (port, mount) = (tls.address().port(), server.address().port());
+    let mut command = Command::new("tcpdump");
+    command.args(["-i", "lo", "-U", "--immediate-mode", "-B", "16384", "-Z", "root", "-w", "net.pcap"]);
+    command.args(["tcp", "port", &port.to_string()]).current_dir(folder.path());
+    let Ok(mut tcpdump) = Running::start(&mut command) else { return println!("SKIPPED: needs tcpdump") };
+    let ended = tcpdump.wait_until(|running| running.said()[1].contains("listening on"));
+    if ended.is_some() {
+        return println!("SKIPPED: needs permission to capture on lo: {}", tcpdump.said()[1]);
+    }
+    let target = format!("nfs://127.0.0.1:{port}/plimsoll?mountport={mount}&xprtsec=tls");
+    let (code, said) = drive(folder.path(), &target, &["--tls-ca", "ca.pem", "--duration", "200ms"]);
+    assert!(matches!(code, Some(0 | 4)), "{said}");
+    // The run wrote 12 MiB of files; tcpdump may be late.
+    let is_there = || fs::metadata(folder.path().join("net.pcap")).is_ok_and(|file| file.len() > 2 << 20);
+    assert_eq!(tcpdump.wait_until(|_| is_there()), None, "{:?}", tcpdump.said());
+    tcpdump.signal(Signal::INT);
+    let _said = tcpdump.end();
+    let mut command = Command::new(env!("CARGO_BIN_EXE_plimsoll"));
+    let ran = output(command.args(["analyze", "net.pcap", "--json", "net.json"]).current_dir(folder.path()));
+    assert_eq!(ran.status.code(), Some(4), "no verdict: {}", String::from_utf8_lossy(&ran.stderr));
+    let bytes = fs::read(folder.path().join("net.json")).unwrap();
+    held_to_schema(&serde_json::from_slice(&bytes).unwrap());
+    let side = only_side(&bytes);
+    let found = &side["rpc_tls"];
+    assert!(found["connections"].as_u64() >= Some(1) && found["requests"].as_u64() > Some(0), "{found}");
+    assert!(found["request_bytes"].as_u64() > Some(1 << 20), "it wrote files: {found}");
+    assert_eq!(side["validity"]["verdict"], "invalid");
+    assert!(side["unseen"]["share_missing"].as_f64() > Some(0.5), "{}", side["unseen"]);
+    assert_eq!((&side["encrypted"], &side["unseen"]["encrypted"]), (&Value::Null, &0.into()), "those are of SMB");
+    let screen = String::from_utf8(ran.stdout).unwrap();
+    let words: Vec<&str> = screen.split_whitespace().take(120).collect();
+    let first = words.join(" ");
+    assert!(first.contains("RPC over TLS (RFC 9289)") && first.contains("--tap"), "{screen}");
+    assert!(first.contains(&format!("to 127.0.0.1:{port}")), "{screen}");
 }

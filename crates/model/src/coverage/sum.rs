@@ -44,6 +44,7 @@ impl Coverage {
         self.unfinished.truncate(Self::UNFINISHED);
         other.unopened.iter().for_each(|one| one.add_to(&mut self.unopened));
         self.encrypted.add(&other.encrypted);
+        self.rpc_tls.add(&other.rpc_tls);
         self.add_span(other);
         self.connections += other.connections;
         self.one_way += other.one_way;

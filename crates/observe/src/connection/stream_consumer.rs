@@ -7,6 +7,7 @@ use super::first_bytes::FirstBytes;
 use super::may_be_client;
 use crate::commands::Holes;
 use crate::connection_context::ConnectionContext;
+use crate::message::tls::{self, Taken, TlsRecords};
 use crate::message::{self, Content, Framer, Framing, Message};
 use crate::missing::{Ledger, client_by_port};
 use crate::pairing::{Pairing, Shared};
@@ -16,6 +17,8 @@ use crate::stream::{Chunk, Receiver};
 const MARK_LEN: u64 = 4;
 /// Segments that look like RPC replies before they are believed to be.
 const REPLIES: u8 = 3;
+/// The port of NFS, also over TLS (RFC 9289 7).
+const NFS: u16 = 2049;
 
 /// The messages in the streams of a connection.
 #[derive(Debug, Serialize, Deserialize)]
@@ -28,6 +31,8 @@ pub(crate) struct Framed {
     replies: u8,
     /// The snap length cut a segment while framing was unknown: a message may begin in the cut bytes.
     pub(super) cut_unread: bool,
+    /// The records of TLS, if messages are in them, or may be.
+    pub(super) tls: Option<Box<TlsRecords>>,
     /// Missing data per direction.
     pub(super) holes: [Holes; 2],
 }
@@ -63,6 +68,7 @@ impl Framed {
             first_bytes: Default::default(),
             replies: 0,
             cut_unread: false,
+            tls: None,
             holes: Default::default(),
         }
     }
@@ -107,7 +113,7 @@ impl<S: Sink> StreamConsumer<'_, S> {
                 self.framed.cut_unread |= chunk.bytes.len() < chunk.wire_len as usize;
                 return self.begins_in_small_segments(chunk);
             };
-            self.framed.framing = framing;
+            (self.framed.framing, self.framed.tls) = (framing, None);
             self.framed.first_bytes = Default::default();
         }
         true
@@ -117,6 +123,9 @@ impl<S: Sink> StreamConsumer<'_, S> {
     #[cold]
     fn begins_in_small_segments(&mut self, chunk: &Chunk<'_>) -> bool {
         let direction = self.messages.direction;
+        if self.shows_tls(chunk) {
+            return false;
+        }
         let held = &mut self.framed.first_bytes[direction];
         let Some(first) = held.take() else {
             *held = FirstBytes::new(chunk).map(Box::new);
@@ -126,7 +135,7 @@ impl<S: Sink> StreamConsumer<'_, S> {
             *held = first.joined(chunk).or_else(|| FirstBytes::new(chunk)).map(Box::new);
             return false;
         };
-        self.framed.framing = framing;
+        (self.framed.framing, self.framed.tls) = (framing, None);
         self.framed.first_bytes = Default::default();
         self.framed.framers[direction].restart(true);
         self.bytes(&first.chunk(), None);
@@ -137,6 +146,9 @@ impl<S: Sink> StreamConsumer<'_, S> {
     /// only this answer shows the hole, so it counts as a hole for the pairing, unless it was `noted` before.
     #[cold]
     pub(super) fn answered_unseen(&mut self, next: u64, acknowledged: u64, noted: bool) {
+        if self.framed.tls.as_ref().is_some_and(|tls| tls.is_certain()) {
+            return;
+        }
         let messages = &mut self.messages;
         messages.paired.link.holes[messages.direction] += u32::from(!noted);
         let at = messages.direction;
@@ -163,7 +175,9 @@ impl<S: Sink> StreamConsumer<'_, S> {
     /// Takes bytes in order. For bytes that filled a gap, also the time since which later ones were there.
     #[inline(always)]
     fn bytes(&mut self, chunk: &Chunk<'_>, gap_seen_ns: Option<i64>) {
-        if !self.is_recognised(chunk) {
+        if !self.is_recognised(chunk)
+            || ((self.framed.tls.is_some() || tls::may_begin_record(chunk.bytes)) && self.is_tls(chunk))
+        {
             return;
         }
         let messages = &mut self.messages;
@@ -191,6 +205,64 @@ impl<S: Sink> StreamConsumer<'_, S> {
     }
 }
 
+impl<S> StreamConsumer<'_, S> {
+    /// Takes bytes that may be in the midst of a TLS stream with NFS, the framing being unknown; returns whether they are.
+    #[cold]
+    fn shows_tls(&mut self, chunk: &Chunk<'_>) -> bool {
+        let direction = self.messages.direction;
+        if self.messages.paired.link.ends.iter().all(|end| end.port != NFS) {
+            return false;
+        }
+        if self.framed.tls.is_none() {
+            self.framed.tls = TlsRecords::supposed(chunk).map(Box::new);
+        }
+        let Some(tls) = &mut self.framed.tls else { return false };
+        if tls.take(chunk, direction) == Taken::NoTls {
+            self.framed.tls = None;
+        } else if tls.is_certain() {
+            self.framed.framing = Framing::Rpc;
+            self.framed.first_bytes = Default::default();
+            return true;
+        }
+        false
+    }
+
+    /// Takes bytes of a file server's connection that may be TLS; returns whether they are.
+    #[inline(never)]
+    fn is_tls(&mut self, chunk: &Chunk<'_>) -> bool {
+        let (direction, framed) = (self.messages.direction, &mut *self.framed);
+        if framed.tls.is_none() {
+            if framed.framers[direction].is_inside() || !self.messages.paired.pairing.asked_for_tls() {
+                return false;
+            }
+            framed.tls = Some(Box::new(TlsRecords::asked_for()));
+        }
+        let Some(tls) = &mut framed.tls else { return false };
+        match tls.take(chunk, direction) {
+            Taken::NoTls => framed.tls = None,
+            Taken::Records(begun) => {
+                let Paired { pairing, link, ledger } = &mut *self.messages.paired;
+                ledger.read_up_to(direction, chunk.end(), link.breaks[direction]);
+                let client = pairing.client.or_else(|| client_by_port(&link.ends));
+                count_data(begun, false, may_be_client(client, direction), self.packets);
+            }
+        }
+        true
+    }
+
+    /// Bytes of a TLS stream are missing; false for a stream without TLS.
+    #[cold]
+    fn tls_hole(&mut self, len: u64, acknowledged: bool) -> bool {
+        let direction = self.messages.direction;
+        let Some(tls) = &mut self.framed.tls else { return false };
+        tls.hole(len, direction);
+        if tls.is_certain() {
+            self.framed.holes[direction].add(len, acknowledged);
+        }
+        tls.is_certain()
+    }
+}
+
 impl<S: Sink> Receiver for StreamConsumer<'_, S> {
     #[inline(always)]
     fn data(&mut self, chunk: &Chunk<'_>) {
@@ -203,6 +275,9 @@ impl<S: Sink> Receiver for StreamConsumer<'_, S> {
     }
 
     fn hole(&mut self, len: u64, end: u64, acknowledged: bool) {
+        if self.tls_hole(len, acknowledged) {
+            return;
+        }
         let messages = &mut self.messages;
         messages.paired.link.holes[messages.direction] += 1;
         self.framed.holes[messages.direction].add(len, acknowledged);
@@ -212,6 +287,9 @@ impl<S: Sink> Receiver for StreamConsumer<'_, S> {
     }
 
     fn restart(&mut self) {
+        if let Some(tls) = &mut self.framed.tls {
+            tls.restart(self.messages.direction);
+        }
         self.messages.paired.ledger.restart(self.messages.direction);
         self.framed.framers[self.messages.direction].restart(false);
     }

@@ -6,6 +6,7 @@
 mod framing;
 mod prefix;
 mod signature;
+pub(crate) mod tls;
 
 use serde::{Deserialize, Serialize};
 

@@ -127,6 +127,12 @@ impl Ledger {
         flow.behind = Some(end);
     }
 
+    /// The stream's bytes up to `end` are known, although not as messages.
+    pub(crate) fn read_up_to(&mut self, direction: usize, end: u64, breaks: u32) {
+        let flow = &mut self.flows[direction];
+        (flow.behind, flow.breaks) = (Some(end), breaks);
+    }
+
     /// The stream restarted at another position.
     pub(crate) fn restart(&mut self, direction: usize) {
         self.flows[direction].behind = None;

@@ -22,7 +22,7 @@ pub(crate) use pipe::is_pipe_name;
 pub use request::{Answer, Pending};
 pub use status::{status_name, statuses_named};
 
-use plimsoll_model::{Network, OneSided, Sink, Unopened, Unseen};
+use plimsoll_model::{Network, OneSided, RpcTls, Sink, Unopened, Unseen};
 use serde::{Deserialize, Serialize};
 
 use crate::connection::{ClientPaths, Lives};
@@ -56,6 +56,8 @@ pub(crate) struct Account {
     /// Number of connections with only one captured direction, and the first of them.
     pub(crate) one_sided: u64,
     pub(crate) one_sided_named: Vec<OneSided>,
+    /// Connections with RPC over TLS.
+    pub(crate) rpc_tls: RpcTls,
     /// Waiting that TCP's headers tell of.
     pub(crate) network: Network,
     /// The same by client.
@@ -155,6 +157,11 @@ impl Pairing {
             (None, None, Some(rpc)) => Some(rpc.ids(direction)),
             _ => None,
         }
+    }
+
+    /// Whether a client asked whether the server speaks RPC over TLS.
+    pub(crate) fn asked_for_tls(&self) -> bool {
+        self.rpc.as_ref().is_some_and(|rpc| rpc.asked_for_tls())
     }
 
     /// Whether a request waits for its answer.

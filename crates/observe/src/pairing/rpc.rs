@@ -12,7 +12,7 @@ mod slots;
 
 use plimsoll_model::{Anomaly, Asked, Disposition, FileAccess, FileIdentity, Names, Outcome, Sink, Symbol};
 use plimsoll_wire::nfs::{self, Facts};
-use plimsoll_wire::rpc::{self, AcceptStat, Call, Credential, Protection, Reply};
+use plimsoll_wire::rpc::{self, AcceptStat, Call, Credential, Flavor, Protection, Reply};
 use serde::{Deserialize, Serialize};
 
 use recent_xids::RecentXids;
@@ -60,6 +60,7 @@ pub struct Rpc {
     /// Xids of calls, which some clients count up.
     ids: [Ids; 2],
     user: Option<(u32, Symbol)>,
+    asked_for_tls: bool,
 }
 
 impl Rpc {
@@ -99,6 +100,11 @@ impl Rpc {
         &self.ids[direction]
     }
 
+    /// Whether a client asked whether the server speaks RPC over TLS (RFC 9289 4.1).
+    pub(crate) fn asked_for_tls(&self) -> bool {
+        self.asked_for_tls
+    }
+
     /// Whether a request waits for its answer.
     pub(crate) fn has_waiting(&self) -> bool {
         self.waiting.iter().any(|waiting| !waiting.is_empty())
@@ -136,6 +142,7 @@ impl Rpc {
             output.anomalies.add(Anomaly::NegativeTime);
         }
         let parts = call.parts();
+        self.asked_for_tls |= parts.credential == Some(Credential::Flavor(Flavor::Tls));
         let mut waiting = self.make(call, parts.protection, message, direction, link);
         waiting.pending.user = self.user(parts.credential, output);
         if let Some(arguments) = parts.arguments {

@@ -15,6 +15,7 @@ mod hostile;
 mod loss;
 mod oracle;
 mod pairing_model;
+mod rpc_tls;
 mod small_segments;
 mod snaplen;
 mod stream_model;

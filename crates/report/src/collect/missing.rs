@@ -1,6 +1,7 @@
 //! Data missing from the numbers of a capture, with causes and remedies. Text, page and JSON use the same sentences.
 
 use super::counts::plural;
+use super::rpc_tls;
 use super::share_words::tenths;
 use crate::findings::{Findings, Unseen};
 use plimsoll_model::{Anomaly, Reason, Verdict};
@@ -70,6 +71,7 @@ pub(super) fn reasons(findings: &Findings) -> Vec<Reason> {
         cut_connections(findings),
         one_sided(unseen),
         unexplained(unseen),
+        rpc_tls::reason(findings),
         encrypted(findings),
         compressed(unseen),
     ]

@@ -6,8 +6,8 @@ use std::num::NonZeroU64;
 use plimsoll_model::{
     Anomalies, Anomaly, Asked, Breaks, ClientPath, ClockGranularity, Coverage, Credits, Disposition, Encrypted,
     Endpoint, FileAccess, FileIdentity, Frames, Missing, MostResent, NameLookup, NameServer, Network, OneSided,
-    Outcome, Pace, PacketCounts, Procedure, Protocol, Resent, Restart, RoundTrip, SlotWaits, SmallWindow, Stuck,
-    Symbol, Timeline, Transaction, Unfinished, Unopened, Unseen, Vantage, WaitEnd, Waited,
+    Outcome, Pace, PacketCounts, Procedure, Protocol, Resent, Restart, RoundTrip, RpcTls, RpcTlsConnection, SlotWaits,
+    SmallWindow, Stuck, Symbol, Timeline, Transaction, Unfinished, Unopened, Unseen, Vantage, WaitEnd, Waited,
 };
 
 use super::{Counter, Reader, State, StateError, Writer, fields};
@@ -323,6 +323,8 @@ fields!(
         interrupted,
     }
 );
+fields!("connection with RPC over TLS", RpcTlsConnection { client, server, records, bytes, requests, most_requests });
+fields!("RPC over TLS", RpcTls { connections, records, bytes, requests, named });
 fields!("resent", Resent { operations, wait_ns, brief_operations, brief_wait_ns, unknown });
 fields!(
     "coverage",
@@ -344,6 +346,7 @@ fields!(
         unfinished,
         unopened,
         encrypted,
+        rpc_tls,
         first_ns,
         last_ns,
         connections,

@@ -48,6 +48,7 @@ pub(crate) fn empty() -> Findings {
         client_paths: Vec::new(),
         client_paths_left_out: 0,
         encrypted: None,
+        rpc_tls: None,
         channels: None,
         run: None,
         stages: vec![],

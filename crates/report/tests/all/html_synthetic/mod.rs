@@ -241,6 +241,7 @@ fn make() -> Findings {
         client_paths: Vec::new(),
         client_paths_left_out: 0,
         encrypted: None,
+        rpc_tls: None,
         channels: None,
         run: None,
         stages: vec![],
