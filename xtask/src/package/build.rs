@@ -52,7 +52,12 @@ pub(super) fn program(tree: &Path, platform: &Platform, profile: &str) -> Result
     // The allocator contains the time at which C compiled it. Not the commit's time: what an earlier commit left compiled would have another.
     build.env("SOURCE_DATE_EPOCH", "0");
     process::run(&mut build)?;
-    Ok(target.join(triple).join(profile).join(platform.program))
+    let program = target.join(triple).join(profile).join(platform.program);
+    if let Some(strip) = platform.strip {
+        // Without this variable, it would write the present time into the program.
+        process::run(Command::new(strip).arg("--strip-all").arg(&program).env("SOURCE_DATE_EPOCH", "0"))?;
+    }
+    Ok(program)
 }
 
 fn cargo_home() -> PathBuf {

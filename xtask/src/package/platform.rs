@@ -23,6 +23,8 @@ pub(super) struct Platform {
     pub(super) rustflags: &'static [&'static str],
     /// Environment of the C build.
     pub(super) environment: &'static [(&'static str, &'static str)],
+    /// Removes the table of symbols that rustc leaves in the program.
+    pub(super) strip: Option<&'static str>,
     runner: Runner,
 }
 
@@ -52,6 +54,7 @@ const LINUX: Platform = Platform {
     needs: &[("musl-gcc", "musl-tools")],
     rustflags: &[],
     environment: &[],
+    strip: None,
     runner: Runner::Directly,
 };
 
@@ -84,6 +87,8 @@ const WINDOWS: Platform = Platform {
     needs: &[("x86_64-w64-mingw32-gcc", "gcc-mingw-w64-x86-64"), (WINE, "wine64"), ("zip", "zip")],
     // Or no two builds would be the same.
     rustflags: &["-Clink-arg=-Wl,--no-insert-timestamp"],
+    // The table names temporary files of the build.
+    strip: Some("x86_64-w64-mingw32-strip"),
     runner: Runner::Wine,
     ..LINUX
 };
