@@ -293,10 +293,10 @@ impl Calling<'_> {
         };
         let claim = if opening.any { Claim::Current } else { Claim::Name(walk.name()) };
         let (access, client) = (self.share_access(opening.access), self.client.client_id.0);
-        let sequence = self.open_sequence(owner);
+        let (sequence, name) = (self.open_sequence(owner), self.client.owners.name(owner));
         let shape = if opening.any { shapes::OPEN_HANDLE } else { shapes::OPEN_NAME };
         self.about(shape, &walk.handle, job, |compound| {
-            compound.add(&Open { access, sequence, client, owner: &owner.to_be_bytes(), how, claim });
+            compound.add(&Open { access, sequence, client, owner: &name, how, claim });
             if shape == shapes::OPEN_NAME {
                 compound.add(&GetHandle);
             }
@@ -317,7 +317,7 @@ impl Calling<'_> {
                 })
             }
             (&Goal::Lock { exclusive, waits, .. }, Some(open), known) => {
-                let name = open.owner.to_be_bytes();
+                let name = self.client.owners.name(open.owner);
                 let owner = self.lock_owner(open, known, &name);
                 self.about(shapes::LOCK_RANGE, &handle, job, |compound| {
                     compound.add(&Lock { exclusive, waits, reclaim: false, offset, length, owner });

@@ -16,6 +16,8 @@ pub(super) struct Owners {
     step: u32,
     /// In 4.0, by number.
     sequences: Vec<Sequences>,
+    /// Number of owners that got another name.
+    renamed: u32,
 }
 
 /// The sequence IDs of an open-owner, and of the lock-owner with the same name.
@@ -25,8 +27,10 @@ struct Sequences {
     lock: u32,
     /// A request is outstanding.
     busy: bool,
-    /// Client and server may disagree about the IDs, so no other file gets this owner.
+    /// Client and server may disagree about the IDs, so the next file gets an owner with another name.
     lost: bool,
+    /// That name; 0 if the number is the name.
+    name: u32,
 }
 
 /// The sequence IDs that a request uses.
@@ -57,7 +61,7 @@ impl Owners {
     /// The owners of the connection `nth` of so many.
     pub(super) fn new(nth: u32, connections: u32) -> Self {
         let step = connections.max(1);
-        Self { free: Vec::new(), made: nth.wrapping_sub(step).wrapping_add(1), step, sequences: Vec::new() }
+        Self { free: Vec::new(), made: nth.wrapping_sub(step).wrapping_add(1), step, sequences: Vec::new(), renamed: 0 }
     }
 
     pub(super) fn take(&mut self) -> u32 {
@@ -68,9 +72,21 @@ impl Owners {
     }
 
     pub(super) fn give_back(&mut self, owner: u32) {
-        if !self.of(owner).lost {
-            self.free.push(owner);
+        if self.of(owner).lost {
+            self.renamed = self.renamed.wrapping_add(1);
+            // Numbers count from 1 up, so these names belong to no other owner.
+            *self.of_mut(owner) = Sequences { name: u32::MAX.wrapping_sub(self.renamed), ..Sequences::default() };
         }
+        self.free.push(owner);
+    }
+
+    /// The owner's name in requests.
+    pub(super) fn name(&self, owner: u32) -> [u8; 4] {
+        match self.of(owner).name {
+            0 => owner,
+            name => name,
+        }
+        .to_be_bytes()
     }
 
     /// The next sequence IDs of the open-owner and of the lock-owner.
@@ -152,7 +168,7 @@ mod tests {
     }
 
     #[test]
-    fn an_owner_that_is_out_of_step_opens_no_other_file() {
+    fn an_owner_that_is_out_of_step_gets_another_name() {
         let mut owners = Owners::new(0, 1);
         let (one, two, three) = (owners.take(), owners.take(), owners.take());
         owners.sent(one);
@@ -162,6 +178,9 @@ mod tests {
         owners.parted(three);
         assert!([one, two, three].iter().all(|owner| !owners.is_busy(*owner)));
         [one, two, three].into_iter().for_each(|owner| owners.give_back(owner));
-        assert_eq!((owners.take(), owners.take()), (three, three + 1));
+        let names = [owners.take(), owners.take(), owners.take()].map(|owner| owners.name(owner));
+        assert_eq!(names, [three, u32::MAX - 2, u32::MAX - 1].map(u32::to_be_bytes), "from the last to the first");
+        assert_eq!(owners.sequences(two), (0, 0));
+        assert_eq!(owners.take(), three + 1);
     }
 }

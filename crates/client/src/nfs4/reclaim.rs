@@ -61,7 +61,7 @@ impl Calling<'_> {
         };
         let client = self.client.client_id.0;
         let claim = if reclaim { Claim::Previous } else { Claim::Current };
-        let (access, owner) = (self.share_access(open.access), open.owner.to_be_bytes());
+        let (access, owner) = (self.share_access(open.access), self.client.owners.name(open.owner));
         let sequence = self.open_sequence(open.owner);
         // In 4.0 only reclaims open a file by its handle.
         let place = self.client.files.get(key).and_then(|file| file.place.clone()).filter(|_| !reclaim);
@@ -82,7 +82,7 @@ impl Calling<'_> {
         let Some((file, open)) = self.client.files.get(key).and_then(|file| Some((file, file.open?))) else {
             return false;
         };
-        let (handle, lock, name) = (file.handle, file.lock, open.owner.to_be_bytes());
+        let (handle, lock, name) = (file.handle, file.lock, self.client.owners.name(open.owner));
         let owner = self.lock_owner(open, lock, &name);
         let Range { offset, length, exclusive } = range;
         self.about(shapes::LOCK_RANGE, &handle, job, |compound| {
