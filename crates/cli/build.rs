@@ -2,7 +2,7 @@
 
 use std::path::Path;
 
-#[path = "src/version/commit.rs"]
+#[path = "build/commit.rs"]
 mod commit;
 
 /// Set by those who build from an archive without a repository.
@@ -10,7 +10,7 @@ const COMMIT: &str = "PLIMSOLL_COMMIT";
 
 fn main() {
     println!("cargo::rerun-if-changed=build.rs");
-    println!("cargo::rerun-if-changed=src/version/commit.rs");
+    println!("cargo::rerun-if-changed=build/commit.rs");
     println!("cargo::rerun-if-env-changed={COMMIT}");
     let profile = std::env::var("PROFILE").unwrap_or_default();
     let release = profile == "release";

@@ -1,7 +1,5 @@
 //! The flags `--title`, `--label` and `--describe`.
 
-mod description;
-
 use std::path::{Path, PathBuf};
 
 use plimsoll_model::About;
@@ -29,7 +27,7 @@ impl AboutFlags {
     /// Reads the description and checks the labels.
     pub(crate) fn read(&self) -> anyhow::Result<About> {
         let labels = About::collect_labels(&self.labels).map_err(|why| Usage(format!("--label: {why}")))?;
-        let system = self.describe.as_deref().map(description::read).transpose()?;
+        let system = self.describe.as_deref().map(plimsoll_results::read_description).transpose()?;
         Ok(About { title: self.title.clone(), labels, system })
     }
 

@@ -24,9 +24,9 @@ use crate::exit::{Done, Usage, first_error};
 use crate::filter::Filter;
 use crate::keys::Keys;
 use crate::output::{OpenOutput, Output, finish_table};
-use crate::output_file::{Files, OutputFile};
-use crate::output_thread::OutputThread;
 use crate::record::RecordFlags;
+use plimsoll_console::output_file::{Files, OutputFile};
+use plimsoll_observe::output_thread::OutputThread;
 use plimsoll_results::record::{Capture, Measurement, SyncRecorder};
 
 /// What to find out, and where it goes, as flags.

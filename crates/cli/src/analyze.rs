@@ -12,11 +12,11 @@ use plimsoll_stats::{Options, Statistics};
 use crate::analysis::{Analysis, AnalysisFlags, Running, Sinks};
 use crate::chain::{Chain, ChainFlags};
 use crate::exit::{Done, Usage};
-use crate::progress::Bar;
-use crate::reading::read_in_thread;
 use crate::shell;
-use crate::tables::Tables;
 use crate::{interrupt, memory};
+use plimsoll_console::progress::Bar;
+use plimsoll_observe::capture::read_in_thread;
+use plimsoll_results::Tables;
 
 const EXAMPLES: &str = "Examples:
   plimsoll analyze trace.pcapng
@@ -82,7 +82,7 @@ fn analyze_tables(tables: Tables, analysis: Analysis, threads: Option<u16>) -> a
     let io = flags.output.has_io().then_some(Limits::CAPTURE);
     let statistics = Statistics::new(Options { slowest: flags.slowest, by, headline, tallies: true, io });
     let cube = flags.output.has_page().then(|| Cube::new(headline));
-    let Observed { sink, names, coverage } = tables.read(&flags.filter, (statistics, cube))?;
+    let Observed { sink, names, coverage } = flags.filter.read(tables, (statistics, cube))?;
     let (statistics, cube) = sink.sink;
     let drill = cube.map(|cube| DrillDown::collect(&cube, &names, &source, status_name));
     let findings = Findings::collect(&statistics, &coverage, &names, source, status_name).of_a_table();

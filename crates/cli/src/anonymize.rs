@@ -8,9 +8,9 @@ use plimsoll_observe::anonymize::{Counts, FirstPass, Key};
 use plimsoll_observe::capture::{Captures, Input};
 
 use crate::exit::{Done, Usage, unless_closed};
-use crate::output_file::{Files, Readers};
-use crate::progress::Bar;
 use crate::shell;
+use plimsoll_console::output_file::{Files, Readers};
+use plimsoll_console::progress::Bar;
 
 const EXAMPLES: &str = "Examples:
   plimsoll anonymize trace.pcapng to-send.pcapng

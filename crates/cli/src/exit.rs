@@ -6,8 +6,9 @@ use std::process::ExitCode;
 use plimsoll_model::Validity;
 pub(crate) use plimsoll_results::{Usage, first_reason};
 
-use crate::secrecy::{given, without_passwords};
 use crate::shell;
+use plimsoll_console::output_file::Refused;
+use plimsoll_console::secrecy::{given, without_passwords};
 
 /// The end of a subcommand, except by an error of its input.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -55,7 +56,7 @@ pub(crate) fn code(result: anyhow::Result<Done>) -> ExitCode {
         Err(error) if is_broken_pipe(&error) => ExitCode::SUCCESS,
         Err(error) => {
             tell(&error);
-            ExitCode::from(if error.is::<Usage>() { 2 } else { 3 })
+            ExitCode::from(if error.is::<Usage>() || error.is::<Refused>() { 2 } else { 3 })
         }
     }
 }

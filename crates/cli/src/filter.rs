@@ -4,12 +4,13 @@ use std::path::{Path, PathBuf};
 use std::time::Duration;
 
 use anyhow::Context as _;
-use plimsoll_model::Procedure;
+use plimsoll_model::{Procedure, Sink};
+use plimsoll_observe::Observed;
 use plimsoll_observe::filter::{Address, Criteria, Filtered, Moment, Pattern, Status, Term, Terms};
 use plimsoll_observe::names::HostsFile;
 use plimsoll_report::When;
 use plimsoll_report::safe::for_shell;
-use plimsoll_results::ProcedureSet;
+use plimsoll_results::{ProcedureSet, Tables};
 
 use crate::exit::Usage;
 
@@ -114,6 +115,16 @@ impl Filter {
             }
         }
         Ok(hosts)
+    }
+
+    /// Passes the wanted transactions of tables to `sink`.
+    pub(crate) fn read<S: Sink>(&self, tables: Tables, sink: S) -> anyhow::Result<Observed<Filtered<S>>> {
+        let (first, last) = tables.span_ns().unzip();
+        self.check(first, last)?;
+        let mut sink = self.before(sink);
+        let (names, mut coverage) = tables.read(&mut sink)?;
+        sink.narrow(&mut coverage);
+        Ok(Observed { sink, names, coverage })
     }
 
     /// A sink that lets the wanted transactions through to `sink`.

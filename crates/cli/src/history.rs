@@ -13,8 +13,8 @@ use plimsoll_results::history::{read, recordings};
 
 use crate::exit::{Done, Usage, first_error, unless_closed};
 use crate::output::show_instants;
-use crate::output_file::{Files, OutputFile, Readers};
 use crate::shell;
+use plimsoll_console::output_file::{Files, OutputFile, Readers};
 
 const EXAMPLES: &str = "Examples:
   plimsoll history recordings

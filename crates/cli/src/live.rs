@@ -2,9 +2,8 @@
 
 use std::sync::Arc;
 
-use plimsoll_drive::engine::Watch;
 use plimsoll_experiment::server_side::ServerSideWatch;
-use plimsoll_live::{Publish, RunView, Wanted};
+use plimsoll_live::{Publish, RunMonitor, Wanted};
 
 /// Who may look over HTTP, as flags.
 #[derive(Clone, Debug, clap::Args)]
@@ -45,15 +44,14 @@ impl PublishFlags {
 }
 
 impl WatchFlags {
-    /// Begins to show a run, `input` in words, if that is wanted. `prints`: a report goes to standard output.
-    pub(crate) fn start(
+    /// Shows a run, `input` in words, as wanted. `prints`: a report goes to standard output.
+    pub(crate) fn monitor(
         &self,
         input: &str,
         (quiet, prints): (bool, bool),
-        watch: &Arc<Watch>,
         server: Option<&Arc<ServerSideWatch>>,
-    ) -> anyhow::Result<Option<RunView>> {
+    ) -> anyhow::Result<RunMonitor> {
         let wanted = Wanted { watch: self.watch, publish: &self.publish.wanted(), quiet, prints };
-        RunView::start(&wanted, input, watch, server)
+        RunMonitor::watching(&wanted, input, server)
     }
 }

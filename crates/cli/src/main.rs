@@ -15,30 +15,21 @@ mod completions;
 mod drive;
 mod exit;
 mod filter;
-mod handover;
 mod history;
 mod keys;
 #[cfg(target_os = "linux")]
 mod live;
 mod man;
 mod output;
-mod output_file;
-mod output_thread;
-mod progress;
-mod reading;
 mod record;
 mod report;
-mod secrecy;
 mod shell;
-mod tables;
-#[cfg_attr(not(target_os = "linux"), path = "title/absent.rs")]
-mod title;
 mod version;
 #[cfg(target_os = "linux")]
 mod watch;
 
 use clap::{CommandFactory, Parser, Subcommand};
-use plimsoll_console::{interrupt, memory};
+use plimsoll_console::{interrupt, memory, title};
 
 /// The allocator of the packages: musl's own maps and unmaps memory again and again, which costs `analyze` a fifth of its speed.
 #[cfg(target_env = "musl")]

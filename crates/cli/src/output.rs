@@ -11,8 +11,8 @@ use plimsoll_report::text::{Section, Sections};
 use plimsoll_report::{Zone, html, json, text};
 
 use crate::exit::{Usage, first_error, unless_closed};
-use crate::output_file::{Files, OutputFile, Readers};
 use crate::shell;
+use plimsoll_console::output_file::{Files, OutputFile, Readers};
 
 /// Where the report goes, as flags.
 #[derive(Clone, Debug, clap::Args)]

@@ -5,7 +5,7 @@ use std::path::{Path, PathBuf};
 use clap::ValueEnum;
 use plimsoll_results::record::{RecordTo, Rows};
 
-use crate::secrecy;
+use plimsoll_console::secrecy;
 
 /// A recording, as flags.
 #[derive(Clone, Debug, clap::Args)]

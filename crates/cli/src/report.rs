@@ -8,7 +8,7 @@ use plimsoll_results::recording_findings::findings;
 
 use crate::exit::{Done, first_error};
 use crate::output::Output;
-use crate::output_file::{Files, Readers};
+use plimsoll_console::output_file::{Files, Readers};
 
 const EXAMPLES: &str = "Examples:
   plimsoll report monday

@@ -2,7 +2,7 @@
 
 use anstream::ColorChoice;
 
-pub(crate) use plimsoll_console::shell::{ascii_only, colours_output, columns, in_locale, note, shows_progress};
+pub(crate) use plimsoll_console::shell::{colours_output, columns, in_locale, note};
 
 /// How output looks, as a flag of every subcommand.
 #[derive(Clone, Copy, Debug, clap::Args)]

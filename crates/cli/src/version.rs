@@ -2,6 +2,7 @@
 
 /// Used by the build script.
 #[cfg(test)]
+#[path = "../build/commit.rs"]
 mod commit;
 
 /// The long form, behind the name of the command: version, commit, features.

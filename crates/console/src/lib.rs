@@ -1,5 +1,11 @@
-//! The process, its terminal and its signals: its memory, the capabilities of its outputs, and the effects of Ctrl-C.
+//! The process and its surroundings: its memory, its command line without secrets, its terminal, its output files, and the effects of
+//! Ctrl-C.
 
 pub mod interrupt;
 pub mod memory;
+pub mod output_file;
+pub mod progress;
+pub mod secrecy;
 pub mod shell;
+#[cfg_attr(not(target_os = "linux"), path = "title/absent.rs")]
+pub mod title;

@@ -5,8 +5,11 @@ mod browser;
 mod http;
 mod lines;
 mod metrics;
+mod pace;
+mod progress_file;
 mod publish;
 mod run;
+mod run_monitor;
 mod screen;
 mod terminal;
 mod view;
@@ -18,8 +21,11 @@ pub use beside::Beside;
 pub use browser::Browser;
 pub use lines::Lines;
 pub use metrics::Metrics;
+pub use pace::{LOOK, Pace};
+pub use progress_file::ProgressFile;
 pub use publish::Publish;
 pub use run::{RunView, Wanted};
+pub use run_monitor::RunMonitor;
 pub use screen::Screen;
 
 /// All live views of a watch or a run.

@@ -17,15 +17,12 @@ use plimsoll_stats::Headline;
 use plimsoll_stats::live::{Recent, Totals};
 use plimsoll_workload::fileset::JobProgress;
 
+use crate::pace::{BEHIND_NS, LOOK};
 use crate::publish::Publish;
 use crate::{Beside, Lines, LiveView, Metrics, Screen};
 
-/// Interval between two reads of the load threads' numbers.
-const LOOK: Duration = Duration::from_millis(100);
 /// Interval between two reads of the numbers of generator and server.
 const SLOW_LOOK: Duration = Duration::from_secs(1);
-/// Time by which the view's clock continues after the end of the run, ns, so that the last second becomes complete.
-const BEHIND_NS: i64 = 1_200_000_000;
 /// Number of reads from which a rate is calculated: two seconds.
 const RATE_LOOKS: usize = 20;
 

@@ -4,6 +4,7 @@
 mod captures;
 mod claimed_source;
 pub mod comparison;
+mod description;
 mod error;
 pub mod history;
 mod late_generator;
@@ -11,9 +12,12 @@ mod procedures;
 pub mod record;
 mod recorded_level;
 pub mod recording_findings;
+mod tables;
 
 pub use captures::{is_of_captures, merge as merge_captures};
+pub use description::read as read_description;
 pub use error::{Usage, all_of, first_reason};
 pub use late_generator::SentenceUnit;
 pub use procedures::ProcedureSet;
 pub use recorded_level::RecordedLevel;
+pub use tables::Tables;

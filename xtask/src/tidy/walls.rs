@@ -54,19 +54,19 @@ const WALLS: [Wall; 17] = [
     Wall {
         name: RESULTS,
         inside: &[MODEL, STATS, RECORDING, REPORT],
-        outside: Outside::Only(&["anyhow", "serde", "serde_json"]),
+        outside: Outside::Only(&["anyhow", "serde", "serde_json", "toml"]),
     },
     Wall {
         name: EXPERIMENT,
         inside: &[MODEL, CLIENT, WORKLOAD, DRIVE, STATS, RECORDING, REPORT, RESULTS, SERVE],
         outside: Outside::Only(&["anyhow", "procfs", "rustix", "serde", "serde_json", "ureq"]),
     },
-    // The process's own streams and signals, which other crates do not use.
+    // The process's own streams, files and signals, which other crates do not use.
     Wall { name: CONSOLE, inside: &[], outside: Outside::Any },
     Wall {
         name: LIVE,
         inside: &[MODEL, CLIENT, WORKLOAD, DRIVE, STATS, RECORDING, REPORT, RESULTS, EXPERIMENT, CONSOLE],
-        outside: Outside::Only(&["anyhow", "httparse", "rustix", "serde_json", "terminal_size"]),
+        outside: Outside::Only(&["anyhow", "httparse", "indicatif", "rustix", "serde_json", "terminal_size"]),
     },
     Wall {
         name: CLI,

@@ -17,7 +17,7 @@ pub(crate) use file::HandOver;
 
 use crate::analysis::Sinks;
 use crate::exit::Usage;
-use crate::output_file::{Files, OutputFile, Readers};
+use plimsoll_console::output_file::{Files, OutputFile, Readers};
 
 /// The files between jobs, as flags.
 #[derive(Clone, Debug, Default, clap::Args)]

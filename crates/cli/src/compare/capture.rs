@@ -3,19 +3,19 @@
 use std::path::Path;
 
 use anyhow::Context;
-use plimsoll_model::Validity;
 use plimsoll_observe::capture::{Captures, Input};
 use plimsoll_observe::filter::Filtered;
 use plimsoll_observe::{Observed, Observer, status_name};
 use plimsoll_report::collect::comparison::{Contestant, LevelRuns, MeasuredRun};
 use plimsoll_report::findings::{Findings, Source};
+use plimsoll_results::comparison::points::CurvePoint;
 use plimsoll_results::comparison::{ComparedSide, WHOLE_CAPTURE};
 use plimsoll_stats::{IntervalRecorder, Intervals, Options, Statistics};
 
 use crate::filter::Filter;
 use crate::keys::Keys;
-use crate::progress::Bar;
-use crate::tables::Tables;
+use plimsoll_console::progress::Bar;
+use plimsoll_results::Tables;
 
 /// How captures and tables are read.
 pub(super) struct Read<'a> {
@@ -30,17 +30,6 @@ struct Whole {
     observed: Observed<Filtered<(IntervalRecorder, Statistics)>>,
     vantage: &'static str,
     is_table: bool,
-}
-
-/// A point of a curve, as read.
-pub(super) struct ReadPoint {
-    /// Without names.
-    pub(super) statistics: Statistics,
-    pub(super) intervals: Intervals,
-    pub(super) span_ns: (i64, i64),
-    pub(super) connections: u64,
-    pub(super) validity: Validity,
-    pub(super) vantage: &'static str,
 }
 
 impl Read<'_> {
@@ -65,7 +54,7 @@ impl Read<'_> {
     }
 
     /// A point of a curve.
-    pub(super) fn point(&self, path: &Path) -> anyhow::Result<ReadPoint> {
+    pub(super) fn point(&self, path: &Path) -> anyhow::Result<CurvePoint> {
         // Names of different captures are of different sets: nothing with names is kept.
         let Whole { observed, vantage, is_table, .. } =
             self.whole(path, Options { slowest: 0, ..Options::default() })?;
@@ -73,7 +62,7 @@ impl Read<'_> {
         let (coverage, names) = (observed.coverage, observed.names);
         let findings = Findings::collect(&statistics, &coverage, &names, Source::default(), status_name);
         let findings = if is_table { findings.of_a_table() } else { findings };
-        Ok(ReadPoint {
+        Ok(CurvePoint {
             statistics,
             intervals: recorder.finish(),
             span_ns: (coverage.first_ns.unwrap_or(0), coverage.last_ns.unwrap_or(0)),
@@ -95,7 +84,7 @@ impl Read<'_> {
         let (vantage, headline) = (tables.vantage(), tables.headline());
         let statistics = Statistics::new(Options { headline, ..options });
         let recorder = IntervalRecorder::new(Intervals::growing()).of(headline);
-        let observed = tables.read(self.filter, (recorder, statistics))?;
+        let observed = self.filter.read(tables, (recorder, statistics))?;
         Ok(Whole { name: path.display().to_string(), observed, vantage, is_table: true })
     }
 

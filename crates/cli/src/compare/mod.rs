@@ -1,19 +1,20 @@
 //! `plimsoll compare`: recordings and captures side by side.
 
 mod capture;
-mod points;
 
 use std::path::{Path, PathBuf};
 
+use plimsoll_observe::status_name;
 use plimsoll_report::collect::comparison::{Contestant, Order, Unlike};
 use plimsoll_report::findings::{Findings, letter};
+use plimsoll_results::comparison::points;
 use plimsoll_results::comparison::{ComparedSide, Condition, Judgement, compare, read_recording};
 
 use crate::exit::{Done, NO_VERDICT, Usage, first_reason};
 use crate::filter::Filter;
 use crate::keys::Keys;
 use crate::output::{ComparisonOutput, OpenOutput};
-use crate::output_file::Files;
+use plimsoll_console::output_file::Files;
 
 const EXAMPLES: &str = "Examples:
   plimsoll compare before after
@@ -70,14 +71,14 @@ pub(crate) fn run(mut arguments: Arguments) -> anyhow::Result<Done> {
     let Arguments { filter, keys, output: ComparisonOutput { quiet, .. }, .. } = &arguments;
     let reader = capture::Read { filter, keys, quiet: *quiet };
     if let Some(points) = points {
-        let (sides, warnings) = points::sides(points, &reader)?;
+        let (sides, warnings) = points::sides(points, |file| reader.point(file), (&filter.describe(), status_name))?;
         let contestants = sides.into_iter().map(|side| side.contestant).collect();
         return finish(contestants, (Order::Apart, warnings), &arguments.conditions, output);
     }
     let read = |path: &PathBuf| {
         // Of a recording, statistics are of everything; filters look at its transactions.
         if path.is_dir() && !filtered {
-            return read_recording(path, plimsoll_observe::status_name);
+            return read_recording(path, status_name);
         }
         reader.side(path)
     };

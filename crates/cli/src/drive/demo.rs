@@ -11,11 +11,11 @@ use plimsoll_model::Names;
 use plimsoll_workload::Workload;
 use plimsoll_workload::{Load, Pause, Phases};
 
-use crate::drive::run::Terminal;
 use crate::exit::Done;
 use crate::output::Output;
-use crate::output_file::Files;
 use crate::shell;
+use plimsoll_console::output_file::Files;
+use plimsoll_live::RunMonitor;
 
 /// Load levels, clients. Few enough, with the pause between iterations, for a laptop that is client and server at once.
 const LEVELS: [u32; 3] = [1, 4, 16];
@@ -48,7 +48,7 @@ pub(crate) fn run(arguments: Arguments) -> anyhow::Result<Done> {
     let page = output.page_at_least(PAGE).display().to_string();
     let output = output.open(&mut Files::default())?;
     let workload = Workload::find("mixed")?;
-    let monitor = Terminal::new(quiet);
+    let monitor = RunMonitor::new(quiet);
     let timeout_ns = Plan::new(Load::Closed { clients: 1, think: Pause::None }).timeout_ns;
     let runner = Runner { interval_mode: IntervalMode::Transient, ..Runner::new(&workload, &monitor, timeout_ns) };
     let findings = drive_both(&runner)?.findings();

@@ -5,10 +5,10 @@ use plimsoll_experiment::RUNS;
 use plimsoll_report::collect::comparison::{Contestant, Order};
 
 use crate::compare::{self, Conditions};
-use crate::drive::run::Terminal;
 use crate::drive::two_sides::{DriveFlags, Sides};
 use crate::exit::Done;
 use crate::output::ComparisonOutput;
+use plimsoll_live::RunMonitor;
 
 const EXAMPLES: &str = "Examples:
   plimsoll duel smb://user@old/data smb://user@new/data
@@ -44,7 +44,7 @@ pub(crate) struct Arguments {
 pub(crate) fn run(arguments: Arguments) -> anyhow::Result<Done> {
     let Arguments { a, b, workload: name, rounds, drive, conditions, output } = arguments;
     let sides = Sides::read([&a, &b])?;
-    let terminal = Terminal::new(output.quiet);
+    let terminal = RunMonitor::new(output.quiet);
     let output = output.open(&mut drive.files(&sides, &name))?;
     let workload = drive.workload(&name)?;
     let mut both = drive.ready(&sides, (&name, &workload), &terminal, rounds)?;

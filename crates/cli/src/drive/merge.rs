@@ -9,8 +9,8 @@ use plimsoll_results::{is_of_captures, merge_captures};
 
 use crate::exit::{Done, Usage, first_error};
 use crate::output::Output;
-use crate::output_file::Files;
-use crate::secrecy;
+use plimsoll_console::output_file::Files;
+use plimsoll_console::secrecy;
 
 const EXAMPLES: &str = "Examples:
   plimsoll merge part-1 part-2 part-3 part-4

@@ -6,7 +6,7 @@ use plimsoll_experiment::server_side::{ServerMetrics, ServerSideWatch};
 
 use plimsoll_client::target::Target;
 
-use crate::secrecy;
+use plimsoll_console::secrecy;
 
 /// Where the server's own numbers come from, as flags.
 #[derive(Clone, Debug, Default, clap::Args)]

@@ -3,7 +3,6 @@
 mod arguments;
 mod diagnosis;
 mod input;
-mod pace;
 
 use std::sync::Arc;
 
@@ -21,8 +20,7 @@ use crate::shell;
 pub(crate) use arguments::Arguments;
 use diagnosis::DiagnosisSoFar;
 use input::Opened;
-use pace::Pace;
-use plimsoll_live::{Beside, Lines, LiveView, Metrics, Screen};
+use plimsoll_live::{Beside, Lines, LiveView, Metrics, Pace, Screen};
 
 /// Runs the subcommand.
 pub(crate) fn run(arguments: Arguments) -> anyhow::Result<Done> {
@@ -107,7 +105,7 @@ impl Watching {
         // A screen stays open after the end of a file.
         if self.view.stays() {
             while !self.stop.asked() && !self.look(captures.anomalies().reported_drops) {
-                std::thread::sleep(pace::LOOK);
+                std::thread::sleep(plimsoll_live::LOOK);
             }
         }
         Ok(())

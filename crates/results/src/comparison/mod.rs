@@ -3,6 +3,7 @@
 mod comparable;
 mod condition;
 mod judge;
+pub mod points;
 mod recording;
 
 use plimsoll_report::collect::comparison::{Contestant, Order, Unlike};

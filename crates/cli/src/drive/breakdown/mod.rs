@@ -9,11 +9,12 @@ use plimsoll_client::target::{NfsTarget, Target};
 use plimsoll_experiment::breakdown::{BreakdownSpec, CallSpec, CounterSource, measure};
 
 use crate::about::AboutFlags;
-use crate::drive::run::{AuthFlags, TARGETS, TargetFlags, Terminal, WishFlags};
+use crate::drive::run::{AuthFlags, TARGETS, TargetFlags, WishFlags};
 use crate::drive::server_side::ServerSideFlags;
 use crate::exit::{Done, Usage, first_error};
 use crate::output::Output;
-use crate::output_file::Files;
+use plimsoll_console::output_file::Files;
+use plimsoll_live::RunMonitor;
 
 const EXAMPLES: &str = "Examples:
   plimsoll breakdown smb://user@server/share
@@ -137,7 +138,7 @@ pub(crate) fn run(arguments: Arguments) -> anyhow::Result<Done> {
         remove_files: arguments.remove_files,
         about: arguments.about.read()?,
     };
-    let terminal = Terminal::new(arguments.output.quiet);
+    let terminal = RunMonitor::new(arguments.output.quiet);
     let (findings, besides) = match &arguments.capture {
         Some(capture) => measure(&spec, &terminal, Some(&|spans| captured::read(capture, spans)))?,
         None => measure(&spec, &terminal, None)?,

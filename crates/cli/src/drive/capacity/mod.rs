@@ -13,15 +13,13 @@ use plimsoll_stats::capacity::{Bounds, Grain};
 use plimsoll_workload::Load;
 
 use crate::about::AboutFlags;
-use crate::drive::run::{
-    LoadFlags, PhaseFlags, SetFlags, TargetFlags, Terminal, absolute, level_at, timeout_ns, usual,
-};
+use crate::drive::run::{LoadFlags, PhaseFlags, SetFlags, TargetFlags, absolute, level_at, timeout_ns, usual};
 use crate::drive::server_side::ServerSideFlags;
 use crate::exit::{Done, Usage, first_error};
 use crate::live::WatchFlags;
 use crate::output::Output;
-use crate::output_file::Files;
 use crate::record::RecordFlags;
+use plimsoll_console::output_file::Files;
 
 const EXAMPLES: &str = "Examples:
   plimsoll capacity mixed --target smb://user@server/share --hold \"p99 < 20ms\"
@@ -117,7 +115,7 @@ pub(crate) fn run(arguments: Arguments) -> anyhow::Result<Done> {
     let server_side = arguments.server_side.watch()?.map(Arc::new);
     let shown = format!("{} on {}", workload.name(), resolved.shown);
     let printed = (arguments.output.quiet, output.prints());
-    let terminal = Terminal::watching(&arguments.watch, &shown, printed, server_side.as_ref())?;
+    let terminal = arguments.watch.monitor(&shown, printed, server_side.as_ref())?;
     let monitor: &dyn Monitor = &terminal;
     let spec = RunSpec {
         target: resolved.shown.clone(),

@@ -17,13 +17,13 @@ use plimsoll_report::findings::comparison::Condition as JudgedCondition;
 use plimsoll_results::comparison::{Condition, compare};
 
 use crate::compare::Conditions;
-use crate::drive::run::Terminal;
 use crate::drive::two_sides::{DriveFlags, Sides};
 use crate::exit::{Done, Usage, first_error, unless_closed};
 use crate::output::{OpenOutput, show_instants};
-use crate::output_file::{Files, OutputFile};
 use crate::shell;
 use candidate::Candidate;
+use plimsoll_console::output_file::{Files, OutputFile};
+use plimsoll_live::RunMonitor;
 use recordings::Recordings;
 
 const EXAMPLES: &str = "Examples:
@@ -144,7 +144,7 @@ pub(crate) fn run(arguments: Arguments) -> anyhow::Result<Done> {
         }
     };
     let sides = Sides::read([baseline, candidate])?;
-    let terminal = Terminal::new(output.quiet);
+    let terminal = RunMonitor::new(output.quiet);
     let output = output.open(&mut drive.files(&sides, &name))?;
     let workload = drive.workload(&name)?;
     let mut both = drive.ready(&sides, (&name, &workload), &terminal, most_rounds)?;

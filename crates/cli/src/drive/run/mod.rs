@@ -5,10 +5,8 @@ mod load;
 mod parameters;
 mod part;
 mod phase_hook;
-mod progress_file;
 mod ranges;
 mod target;
-mod terminal;
 mod with;
 
 use std::collections::BTreeMap;
@@ -33,15 +31,14 @@ use crate::drive::server_side::ServerSideFlags;
 use crate::exit::{Done, Usage, first_error};
 use crate::live::WatchFlags;
 use crate::output::{Output, finish_table};
-use crate::output_file::{Files, OutputFile, Readers};
 use crate::record::RecordFlags;
+use plimsoll_console::output_file::{Files, OutputFile, Readers};
 
 pub(crate) use auth::AuthFlags;
 pub(crate) use load::{LoadFlags, level_at, levels_of, timeout_ns, usual};
 pub(crate) use parameters::{SetFlags, VaryFlags};
 pub(crate) use phase_hook::PhaseFlags;
 pub(crate) use target::{TARGETS, TargetFlags, WishFlags};
-pub(crate) use terminal::Terminal;
 
 /// Options that a recording already fixes.
 const FIXED_BY_A_RECORDING: [&str; 36] = [
@@ -221,7 +218,7 @@ fn drive(arguments: Arguments, quiet: bool) -> anyhow::Result<Done> {
     let named: Vec<&str> = std::iter::once(&first.workload).chain(&companions).map(Workload::name).collect();
     let shown = format!("{} on {}", named.join(" beside "), resolved.shown);
     let printed = (quiet, output.prints());
-    let terminal = Terminal::watching(&arguments.watch, &shown, printed, server_side.as_ref())?;
+    let terminal = arguments.watch.monitor(&shown, printed, server_side.as_ref())?;
     let terminal = terminal.and_file(arguments.part.progress_file()?);
     let monitor: &dyn Monitor = &terminal;
     let record_to = arguments.record.to();

@@ -8,7 +8,7 @@ use plimsoll_drive::engine::PlanPart;
 use plimsoll_experiment::{ResolvedTarget, RunSpec};
 use plimsoll_results::Usage;
 
-use super::progress_file::ProgressFile;
+use plimsoll_live::ProgressFile;
 
 /// One part of a load, as flags.
 #[derive(Clone, Debug, Default, clap::Args)]

@@ -13,9 +13,9 @@ use plimsoll_workload::Workload;
 use crate::about::AboutFlags;
 use crate::drive::run::{LoadFlags, SetFlags, timeout_ns};
 use crate::exit::first_error;
-use crate::output_file::Files;
 use crate::record::RecordFlags;
 use arm_flags::ArmFlags;
+use plimsoll_console::output_file::Files;
 
 /// The load on both sides, as flags.
 #[derive(Debug, clap::Args)]

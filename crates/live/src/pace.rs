@@ -5,12 +5,12 @@ use std::time::{Duration, Instant};
 /// Number of packets between two readings of the clock.
 const FRAMES: u32 = 256;
 /// Interval between two updates of the views.
-pub(super) const LOOK: Duration = Duration::from_millis(100);
+pub const LOOK: Duration = Duration::from_millis(100);
 /// If the last read is longer ago than this, this process did not run in the meantime, so there may be new packets.
 const STOPPED: Duration = Duration::from_millis(250);
 
 /// The pace of a watch.
-pub(super) struct Pace {
+pub struct Pace {
     frames: u32,
     next: Instant,
     over: Option<Instant>,
@@ -25,11 +25,12 @@ pub(super) struct Pace {
     ended: bool,
 }
 
-/// Time by which the clock continues after the last packet of an input that has ended, ns, so that the last second becomes complete.
-const BEHIND_NS: i64 = 1_200_000_000;
+/// Time by which the clock continues after the last packet of an input or a run that has ended, ns, so that the last second becomes complete.
+pub(crate) const BEHIND_NS: i64 = 1_200_000_000;
 
 impl Pace {
-    pub(super) fn new(duration: Option<Duration>) -> Self {
+    /// A watch that lasts this long, or until its input ends.
+    pub fn new(duration: Option<Duration>) -> Self {
         let now = Instant::now();
         let over = duration.and_then(|duration| now.checked_add(duration));
         Self { frames: 0, next: now, over, latest: None, latest_ns: None, asked: now, read_to: now, ended: false }
@@ -37,13 +38,13 @@ impl Pace {
 
     /// Notes a packet with this timestamp.
     #[inline]
-    pub(super) fn frame(&mut self, time_ns: Option<i64>) {
+    pub fn frame(&mut self, time_ns: Option<i64>) {
         self.latest_ns = time_ns.max(self.latest_ns);
     }
 
     /// Whether an update is due, after a packet.
     #[inline]
-    pub(super) fn is_due_after_frame(&mut self) -> bool {
+    pub fn is_due_after_frame(&mut self) -> bool {
         self.frames += 1;
         self.frames.is_multiple_of(FRAMES) && {
             let now = Instant::now();
@@ -53,7 +54,7 @@ impl Pace {
     }
 
     /// Whether an update is due, if the input had no packet.
-    pub(super) fn is_due_when_idle(&mut self) -> bool {
+    pub fn is_due_when_idle(&mut self) -> bool {
         self.is_due_when_idle_at(Instant::now())
     }
 
@@ -77,7 +78,7 @@ impl Pace {
     }
 
     /// Current time of the capturing machine, ns since the Unix epoch. It continues while no packets arrive.
-    pub(super) fn now_ns(&self) -> Option<i64> {
+    pub fn now_ns(&self) -> Option<i64> {
         if self.ended {
             return Some(self.latest_ns?.saturating_add(BEHIND_NS));
         }
@@ -87,12 +88,12 @@ impl Pace {
     }
 
     /// Notes the end of the input.
-    pub(super) fn end(&mut self) {
+    pub fn end(&mut self) {
         self.ended = true;
     }
 
     /// Whether --duration has passed.
-    pub(super) fn is_over(&self) -> bool {
+    pub fn is_over(&self) -> bool {
         self.over.is_some_and(|over| Instant::now() >= over)
     }
 }

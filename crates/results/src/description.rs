@@ -6,7 +6,7 @@ use plimsoll_model::SystemUnderTest;
 use serde::Deserialize;
 use toml::Spanned;
 
-use crate::exit::Usage;
+use crate::Usage;
 
 /// Largest description, bytes: a page of text.
 const LARGEST: u64 = 64 * 1024;
@@ -40,7 +40,7 @@ enum Lines {
 ///
 /// # Errors
 /// The file cannot be read, or is no description: the message names the line and the key.
-pub(super) fn read(file: &Path) -> Result<SystemUnderTest, Usage> {
+pub fn read(file: &Path) -> Result<SystemUnderTest, Usage> {
     let shown = file.display();
     let wrong = |why: String| Usage(format!("--describe {shown}: {why}"));
     let bytes = std::fs::metadata(file).map_err(|error| wrong(error.to_string()))?.len();

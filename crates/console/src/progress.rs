@@ -17,7 +17,7 @@ const RATE_WINDOW: Duration = Duration::from_secs(5);
 const SHORTEST_RATE: Duration = Duration::from_millis(500);
 
 /// The bar of a long input.
-pub(crate) struct Bar {
+pub struct Bar {
     started: Instant,
     wanted: bool,
     bar: Option<ProgressBar>,
@@ -27,14 +27,14 @@ pub(crate) struct Bar {
 
 impl Bar {
     /// A bar that shows itself on standard error when that is a terminal and the user does not want quiet.
-    pub(crate) fn new(quiet: bool) -> Self {
+    pub fn new(quiet: bool) -> Self {
         let wanted = !quiet && shell::shows_progress();
         Self { started: Instant::now(), wanted, bar: None, frames: 0, rate: Rate::default() }
     }
 
     /// One more frame; `position` tells the bytes read and, where known, their total.
     #[inline]
-    pub(crate) fn frame(&mut self, position: impl FnOnce() -> (u64, Option<u64>)) {
+    pub fn frame(&mut self, position: impl FnOnce() -> (u64, Option<u64>)) {
         self.frames += 1;
         if self.wanted && self.frames.is_multiple_of(FRAMES_A_LOOK) {
             self.look(position());
@@ -63,7 +63,7 @@ impl Bar {
     }
 
     /// Clears the bar away.
-    pub(crate) fn finish(self) {
+    pub fn finish(self) {
         if let Some(bar) = self.bar {
             bar.finish_and_clear();
         }
@@ -74,7 +74,7 @@ impl Bar {
 const NARROW: u16 = 60;
 
 /// How a bar looks in the characters of the locale, in a wide terminal and in a narrow one.
-pub(crate) fn style((wide, narrow): (&str, &str)) -> ProgressStyle {
+pub fn style((wide, narrow): (&str, &str)) -> ProgressStyle {
     let columns = terminal_size::terminal_size_of(std::io::stderr()).map_or(NARROW, |(width, _)| width.0);
     let template = if columns < NARROW { narrow } else { wide };
     // The template is ours; were it wrong, the plain bar would do.

@@ -3,28 +3,45 @@
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
 
-use plimsoll_observe::status_name;
+use plimsoll_model::Validity;
+use plimsoll_report::collect::StatusName;
 use plimsoll_report::collect::comparison::{Contestant, LevelRuns, LoadPoint, MeasuredRun};
 use plimsoll_report::collect::run::{About, Level};
 use plimsoll_report::findings::{Findings, Source};
-use plimsoll_results::comparison::ComparedSide;
 
-use super::capture::{Read, ReadPoint};
-use crate::exit::Usage;
-use crate::filter::Filter;
+use plimsoll_stats::{Intervals, Statistics};
+
+use super::ComparedSide;
+use crate::Usage;
 
 /// Maximum ratio of the lengths of one curve's captures: beyond it a short one may not show the same.
 const UNLIKE_LENGTHS: f64 = 2.0;
 
 /// One capture of a curve.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub(super) struct Point {
+pub struct Point {
     /// The curve: a server, say.
     name: String,
     /// Clients.
     load: u64,
     /// The capture.
     file: PathBuf,
+}
+
+/// A capture as a point of a curve.
+pub struct CurvePoint {
+    /// Without names.
+    pub statistics: Statistics,
+    /// The same by time.
+    pub intervals: Intervals,
+    /// Times of its first and its last packet, ns since the Unix epoch.
+    pub span_ns: (i64, i64),
+    /// Number of connections.
+    pub connections: u64,
+    /// Whether its numbers may be used.
+    pub validity: Validity,
+    /// Where its clock stood.
+    pub vantage: &'static str,
 }
 
 impl Point {
@@ -73,7 +90,7 @@ fn listed(list: &Path) -> Result<Vec<Point>, Usage> {
 ///
 /// # Errors
 /// Only some of the arguments are points, a point is given twice, or there is only one curve. The list is not readable.
-pub(super) fn points(arguments: &[PathBuf], list: Option<&Path>) -> Result<Option<Vec<Point>>, Usage> {
+pub fn points(arguments: &[PathBuf], list: Option<&Path>) -> Result<Option<Vec<Point>>, Usage> {
     let listed = list.map(listed).transpose()?;
     let found: Vec<_> = arguments.iter().map(|argument| Point::of(argument)).collect();
     if listed.is_none() && found.iter().all(Option::is_none) {
@@ -100,12 +117,20 @@ pub(super) fn points(arguments: &[PathBuf], list: Option<&Path>) -> Result<Optio
 }
 
 /// The files of points.
-pub(super) fn files(points: &[Point]) -> impl Iterator<Item = &Path> {
+pub fn files(points: &[Point]) -> impl Iterator<Item = &Path> {
     points.iter().map(|point| point.file.as_path())
 }
 
-/// Reads the points; a side for each curve, in the order in which their names came first. And what to know about them.
-pub(super) fn sides(points: Vec<Point>, reader: &Read<'_>) -> anyhow::Result<(Vec<ComparedSide>, Vec<String>)> {
+/// Reads the points with `read`, through these filters; a side for each curve, in the order in which their names came first. And what to
+/// know about them.
+///
+/// # Errors
+/// A capture cannot be read.
+pub fn sides(
+    points: Vec<Point>,
+    read: impl Fn(&Path) -> anyhow::Result<CurvePoint>,
+    (filters, status_name): (&[String], StatusName),
+) -> anyhow::Result<(Vec<ComparedSide>, Vec<String>)> {
     let mut names: Vec<String> = Vec::new();
     let mut curves: BTreeMap<String, Vec<Point>> = BTreeMap::new();
     for point in points {
@@ -118,9 +143,9 @@ pub(super) fn sides(points: Vec<Point>, reader: &Read<'_>) -> anyhow::Result<(Ve
     for name in names {
         let mut points = curves.remove(&name).unwrap_or_default();
         points.sort_by_key(|point| point.load);
-        let read = points.iter().map(|point| reader.point(&point.file)).collect::<anyhow::Result<Vec<_>>>()?;
+        let read = points.iter().map(|point| read(&point.file)).collect::<anyhow::Result<Vec<_>>>()?;
         warnings.extend(unlike_lengths(&name, &read));
-        sides.push(side(&name, points, read, reader.filter));
+        sides.push(side(&name, points, read, (filters, status_name)));
     }
     Ok((sides, warnings))
 }
@@ -129,7 +154,7 @@ fn seconds((first, last): (i64, i64)) -> f64 {
     last.saturating_sub(first).max(0) as f64 / 1e9
 }
 
-fn unlike_lengths(name: &str, read: &[ReadPoint]) -> Option<String> {
+fn unlike_lengths(name: &str, read: &[CurvePoint]) -> Option<String> {
     let lengths = || read.iter().map(|point| seconds(point.span_ns));
     let (shortest, longest) = (lengths().fold(f64::MAX, f64::min), lengths().fold(0.0, f64::max));
     (longest > shortest * UNLIKE_LENGTHS).then(|| {
@@ -141,8 +166,13 @@ fn unlike_lengths(name: &str, read: &[ReadPoint]) -> Option<String> {
 }
 
 /// A curve.
-fn side(name: &str, points: Vec<Point>, read: Vec<ReadPoint>, filter: &Filter) -> ComparedSide {
-    let about = |(point, read): (&Point, &ReadPoint)| About {
+fn side(
+    name: &str,
+    points: Vec<Point>,
+    read: Vec<CurvePoint>,
+    (filters, status_name): (&[String], StatusName),
+) -> ComparedSide {
+    let about = |(point, read): (&Point, &CurvePoint)| About {
         level: point.level(),
         clients: point.load,
         depth: 1,
@@ -159,7 +189,7 @@ fn side(name: &str, points: Vec<Point>, read: Vec<ReadPoint>, filter: &Filter) -
     let source = Source {
         tool: format!("plimsoll {}", env!("CARGO_PKG_VERSION")),
         inputs: points.iter().map(|point| point.file.display().to_string()).collect(),
-        filters: filter.describe(),
+        filters: filters.to_vec(),
         vantage: read.first().map_or("wire", |read| read.vantage).to_owned(),
         about: Default::default(),
     };

@@ -12,13 +12,13 @@ const HIDDEN: &str = "***";
 const SECRET: [&str; 2] = ["--smb-session-key", "--smb-session-keys"];
 
 /// The original command line of this process, as it was before its secrets were overwritten.
-pub(crate) fn given() -> &'static [String] {
+pub fn given() -> &'static [String] {
     static GIVEN: OnceLock<Vec<String>> = OnceLock::new();
     GIVEN.get_or_init(|| std::env::args_os().map(|word| word.to_string_lossy().into_owned()).collect())
 }
 
 /// Secrets on a command line: keys, and passwords in URLs of any option.
-pub(crate) fn secrets(words: &[String]) -> Vec<&str> {
+pub fn secrets(words: &[String]) -> Vec<&str> {
     let mut secret_follows = false;
     let secret = |word: &'_ String| -> Option<(usize, usize)> {
         if std::mem::take(&mut secret_follows) {
@@ -40,7 +40,7 @@ pub(crate) fn secrets(words: &[String]) -> Vec<&str> {
 }
 
 /// The words of a command line, without the passwords of URLs and without keys.
-pub(crate) fn command_line(words: impl Iterator<Item = String>) -> Vec<String> {
+pub fn command_line(words: impl Iterator<Item = String>) -> Vec<String> {
     let mut secret_follows = false;
     words
         .map(|word| {
@@ -57,7 +57,7 @@ pub(crate) fn command_line(words: impl Iterator<Item = String>) -> Vec<String> {
 }
 
 /// A word of the command line, or a URL as an argument: it may contain white space and quotes.
-pub(crate) fn in_word(word: &str) -> Cow<'_, str> {
+pub fn in_word(word: &str) -> Cow<'_, str> {
     let hidden = || {
         let (before, url) = word.split_once("://")?;
         Some(format!("{before}://{}", without_password(url)?))
@@ -66,7 +66,7 @@ pub(crate) fn in_word(word: &str) -> Cow<'_, str> {
 }
 
 /// Any text, such as an error, that may repeat a URL: `smb://user:secret@host` becomes `smb://user:***@host`.
-pub(crate) fn without_passwords(text: &str) -> Cow<'_, str> {
+pub fn without_passwords(text: &str) -> Cow<'_, str> {
     in_text(text, given())
 }
 

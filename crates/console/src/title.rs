@@ -10,7 +10,7 @@ use crate::secrecy;
 ///
 /// # Errors
 /// They are still there.
-pub(crate) fn hide_secrets() -> anyhow::Result<()> {
+pub fn hide_secrets() -> anyhow::Result<()> {
     let secrets = secrecy::secrets(secrecy::given());
     secrets.into_iter().try_for_each(hide).map_err(|error| {
         let what = "cannot hide a password or key from the process list; use --password-file, PLIMSOLL_PASSWORD or \

@@ -3,9 +3,8 @@
 use std::panic::resume_unwind;
 use std::thread;
 
-use plimsoll_observe::capture::{Batch, CaptureError, Captures};
-
-use crate::handover::{End, queue};
+use super::{Batch, CaptureError, Captures};
+use crate::thread_queue::{End, queue};
 
 /// Bytes of packets that were read and wait, at most. As much again may be in work.
 const WAITING_BYTES: usize = 4 << 20;
@@ -13,7 +12,10 @@ const WAITING_BYTES: usize = 4 << 20;
 const PACKET_BYTES: usize = 64;
 
 /// Reads captures in another thread, and passes their packets to `take` in this one.
-pub(crate) fn read_in_thread(captures: &mut Captures, mut take: impl FnMut(&Batch)) -> Result<(), CaptureError> {
+///
+/// # Errors
+/// A capture cannot be read, or is none.
+pub fn read_in_thread(captures: &mut Captures, mut take: impl FnMut(&Batch)) -> Result<(), CaptureError> {
     let (other_end, queue) = queue(WAITING_BYTES);
     thread::scope(|scope| {
         let reader = scope.spawn(move || read(captures, &other_end));

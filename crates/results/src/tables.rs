@@ -4,20 +4,17 @@ use std::path::{Path, PathBuf};
 
 use anyhow::Context;
 use plimsoll_model::{Coverage, Names, Sink, Transaction, Vantage};
-use plimsoll_observe::Observed;
-use plimsoll_observe::filter::Filtered;
 use plimsoll_recording::folder::Recording;
 use plimsoll_recording::{TableFormat, read_transactions};
 use plimsoll_stats::Headline;
 
-use crate::exit::Usage;
-use crate::filter::Filter;
+use crate::Usage;
 
 /// Maximum number of distinct connections; above it the count is a lower bound.
 const MOST_CONNECTIONS: usize = 1 << 20;
 
 /// Tables to read, with the facts found before filtering.
-pub(crate) struct Tables {
+pub struct Tables {
     files: Vec<PathBuf>,
     whole: Whole,
 }
@@ -37,7 +34,7 @@ impl Tables {
     /// # Errors
     /// The inputs mix tables and captures, a recording has only some of its transactions or several load levels, or a
     /// file cannot be read.
-    pub(crate) fn open(inputs: &[PathBuf]) -> anyhow::Result<Option<Self>> {
+    pub fn open(inputs: &[PathBuf]) -> anyhow::Result<Option<Self>> {
         let is_one = |path: &&PathBuf| path.is_dir() || TableFormat::of(path).is_ok();
         match inputs.iter().filter(is_one).count() {
             0 => return Ok(None),
@@ -60,32 +57,38 @@ impl Tables {
     }
 
     /// Where the clock stood.
-    pub(crate) fn vantage(&self) -> &'static str {
+    pub fn vantage(&self) -> &'static str {
         self.whole.vantage.unwrap_or(Vantage::Wire).label()
     }
 
     /// Which response time leads: that from the intended start where a schedule meant requests to start.
-    pub(crate) fn headline(&self) -> Headline {
+    pub fn headline(&self) -> Headline {
         if self.whole.planned { Headline::FromIntended } else { Headline::Response }
     }
 
-    /// Passes the transactions that match `filter` to `sink`.
-    pub(crate) fn read<S: Sink>(self, filter: &Filter, sink: S) -> anyhow::Result<Observed<Filtered<S>>> {
+    /// Times of the first and the last message, ns since the Unix epoch.
+    pub fn span_ns(&self) -> Option<(i64, i64)> {
+        self.whole.span
+    }
+
+    /// Passes all transactions to `sink`. Returns their names and the coverage.
+    ///
+    /// # Errors
+    /// A file cannot be read.
+    pub fn read(self, sink: &mut impl Sink) -> anyhow::Result<(Names, Coverage)> {
         let Whole { span, connections, .. } = self.whole;
-        filter.check(span.map(|(first, _)| first), span.map(|(_, last)| last))?;
-        let (mut sink, mut names) = (filter.before(sink), Names::default());
+        let mut names = Names::default();
         sink.begin(span.map_or(0, |(first, _)| first));
         for file in &self.files {
-            read_transactions(file, &mut names, &mut sink)?;
+            read_transactions(file, &mut names, sink)?;
         }
-        let mut coverage = Coverage {
+        let coverage = Coverage {
             first_ns: span.map(|(first, _)| first),
             last_ns: span.map(|(_, last)| last),
             connections: connections.len() as u64,
             ..Coverage::default()
         };
-        sink.narrow(&mut coverage);
-        Ok(Observed { sink, names, coverage })
+        Ok((names, coverage))
     }
 }
 

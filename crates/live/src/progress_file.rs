@@ -12,7 +12,7 @@ use plimsoll_workload::fileset::JobProgress;
 /// A file with one line, which is replaced as a whole:
 /// the level, the phase, clients, connected clients, operations and errors, separated by tabs. In the phase `files` the two numbers of
 /// clients are those of files.
-pub(crate) struct ProgressFile {
+pub struct ProgressFile {
     path: PathBuf,
 }
 
@@ -21,7 +21,7 @@ impl ProgressFile {
     ///
     /// # Errors
     /// It cannot be written.
-    pub(crate) fn begin(path: &Path) -> anyhow::Result<Self> {
+    pub fn begin(path: &Path) -> anyhow::Result<Self> {
         let file = Self { path: path.to_owned() };
         let written = file.write("", "waiting", [0; 4]);
         written.with_context(|| format!("--progress-file {}", path.display()))?;
@@ -29,7 +29,7 @@ impl ProgressFile {
     }
 
     /// Shows the progress of a level. The next one will be written, too, so an error is of no concern.
-    pub(crate) fn level(&self, level: &str, now: &Progress) {
+    pub fn level(&self, level: &str, now: &Progress) {
         let numbers = [u64::from(now.clients), u64::from(now.connected), now.actions, now.errors];
         // A part that is connected waits for the common start.
         let waits = now.phase == Phase::WarmUp && Clock::new().now() < now.since;
@@ -38,7 +38,7 @@ impl ProgressFile {
     }
 
     /// Shows how many files exist.
-    pub(crate) fn files(&self, what: &str, JobProgress { done, total }: JobProgress) {
+    pub fn files(&self, what: &str, JobProgress { done, total }: JobProgress) {
         let _tried = self.write(what, "files", [total, done, 0, 0]);
     }
 

@@ -5,7 +5,7 @@ use std::thread::JoinHandle;
 
 use plimsoll_model::{Names, Sink, Transaction};
 
-use crate::handover::{End, queue};
+use crate::thread_queue::{End, queue};
 
 /// Transactions that are handed over together: at some 350 bytes each they stay near the processor.
 const TOGETHER: usize = 256;
@@ -13,7 +13,7 @@ const TOGETHER: usize = 256;
 const WAITING: usize = 32 * TOGETHER;
 
 /// A sink that takes transactions, in their order.
-pub(crate) enum OutputThread<S> {
+pub enum OutputThread<S> {
     /// In this thread.
     Here(Box<S>),
     /// In another one.
@@ -21,7 +21,7 @@ pub(crate) enum OutputThread<S> {
 }
 
 /// Transactions on their way to the thread of their sink.
-pub(crate) struct Sender<S> {
+pub struct Sender<S> {
     piece: Piece,
     /// How many names were handed over.
     names: usize,
@@ -40,12 +40,12 @@ struct Piece {
 
 impl<S: Sink + Send + 'static> OutputThread<S> {
     /// In another thread if `there`.
-    pub(crate) fn new(sink: S, there: bool) -> Self {
+    pub fn new(sink: S, there: bool) -> Self {
         if there { Self::There(Box::new(Sender::new(sink))) } else { Self::Here(Box::new(sink)) }
     }
 
     /// All transactions have come.
-    pub(crate) fn finish(self, names: &Names) -> S {
+    pub fn finish(self, names: &Names) -> S {
         match self {
             Self::Here(sink) => *sink,
             Self::There(sender) => sender.finish(names),

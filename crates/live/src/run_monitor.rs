@@ -7,13 +7,12 @@ use indicatif::{ProgressBar, ProgressDrawTarget};
 use plimsoll_drive::engine::{Phase, Progress, Watch};
 use plimsoll_workload::fileset::JobProgress;
 
-use super::progress_file::ProgressFile;
-use crate::live::WatchFlags;
-use crate::progress::style;
-use crate::{interrupt, shell};
+use crate::progress_file::ProgressFile;
+use crate::{RunView, Wanted};
+use plimsoll_console::progress::style;
+use plimsoll_console::{interrupt, shell};
 use plimsoll_experiment::server_side::ServerSideWatch;
 use plimsoll_experiment::{Activity, LevelResult, LiveFeed, Monitor};
-use plimsoll_live::RunView;
 
 /// Interval between two reads of the run's progress.
 const CHECK_INTERVAL: Duration = Duration::from_millis(100);
@@ -21,7 +20,7 @@ const CHECK_INTERVAL: Duration = Duration::from_millis(100);
 const FILE_INTERVAL: Duration = Duration::from_millis(500);
 
 /// Shows the progress of an experiment in the terminal, and ends the experiment at Ctrl-C.
-pub(crate) struct Terminal {
+pub struct RunMonitor {
     /// Progress of the setup and the measured levels.
     watch: Arc<Watch>,
     /// Progress of the cleanup, which the first Ctrl-C does not stop.
@@ -34,43 +33,41 @@ pub(crate) struct Terminal {
     file: Option<ProgressFile>,
 }
 
-impl Terminal {
+impl RunMonitor {
     /// Shows progress if standard error is a terminal.
-    pub(crate) fn new(quiet: bool) -> Self {
+    pub fn new(quiet: bool) -> Self {
         let shown = !quiet && shell::shows_progress();
         Self { watch: Arc::default(), cleaning: Arc::default(), caught: OnceLock::new(), shown, view: None, file: None }
     }
 
-    /// Shows runs of `input` in the live views that the flags request.
-    pub(crate) fn watching(
-        flags: &WatchFlags,
-        input: &str,
-        (quiet, prints): (bool, bool),
-        server: Option<&Arc<ServerSideWatch>>,
-    ) -> anyhow::Result<Self> {
-        let plain = Self::new(quiet);
-        let view = flags.start(input, (quiet, prints), &plain.watch, server)?;
+    /// Shows runs of `input` in the live views that are wanted.
+    ///
+    /// # Errors
+    /// An address is not free, or not one of this machine.
+    pub fn watching(wanted: &Wanted<'_>, input: &str, server: Option<&Arc<ServerSideWatch>>) -> anyhow::Result<Self> {
+        let plain = Self::new(wanted.quiet);
+        let view = RunView::start(wanted, input, &plain.watch, server)?;
         let shown = plain.shown && !view.as_ref().is_some_and(|view| view.replaces_progress);
         Ok(Self { shown, view, ..plain })
     }
 
     /// The same, and shows progress in a file.
-    pub(crate) fn and_file(self, file: Option<ProgressFile>) -> Self {
+    pub fn and_file(self, file: Option<ProgressFile>) -> Self {
         Self { file, ..self }
     }
 
     /// Where load threads bring what is shown.
-    pub(crate) fn feed(&self) -> Option<&LiveFeed> {
+    pub fn feed(&self) -> Option<&LiveFeed> {
         self.view.as_ref().map(RunView::feed)
     }
 
     /// Ends the live view: restores the terminal before anything is printed.
-    pub(crate) fn end_view(&self) {
+    pub fn end_view(&self) {
         self.view.iter().for_each(RunView::end);
     }
 }
 
-impl Monitor for Terminal {
+impl Monitor for RunMonitor {
     /// From now on the first Ctrl-C (or SIGTERM) ends the phase and cleans up, and the second one ends without waiting. Earlier there is
     /// nothing to lose, so signals end the process as usual.
     fn catch(&self) -> anyhow::Result<()> {
@@ -136,7 +133,7 @@ impl Monitor for Terminal {
     }
 }
 
-impl Terminal {
+impl RunMonitor {
     fn with_bar(&self, what: &str, work: &mut (dyn FnMut() + Send), mut look: impl FnMut(&ProgressBar)) {
         if !self.shown && self.view.is_none() && self.file.is_none() {
             return work();

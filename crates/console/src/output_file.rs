@@ -7,13 +7,13 @@
 mod system;
 
 use std::ffi::{OsStr, OsString};
+use std::fmt;
 use std::fs::{self, File, Metadata, OpenOptions};
 use std::io;
 use std::path::{Path, PathBuf};
 
 use anyhow::{Context, anyhow};
 
-use crate::exit::Usage;
 use crate::interrupt;
 
 /// Links that are followed, at most: as many as Linux follows.
@@ -23,9 +23,21 @@ const NAME_BYTES: usize = 200;
 /// Maximum number of names to try for a temporary file, because earlier ones may have been left behind.
 const TRIES: u32 = 100;
 
+/// The user's choice of an output is invalid: why, and what to name instead.
+#[derive(Debug)]
+pub struct Refused(pub String);
+
+impl fmt::Display for Refused {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(&self.0)
+    }
+}
+
+impl std::error::Error for Refused {}
+
 /// Inputs and outputs of one command. No output replaces an input or another output.
 #[derive(Default)]
-pub(crate) struct Files {
+pub struct Files {
     inputs: Vec<(PathBuf, Identity)>,
     outputs: Vec<(String, Identity)>,
 }
@@ -42,7 +54,7 @@ struct Identity {
 
 /// Users who may read an output.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum Readers {
+pub enum Readers {
     /// As the umask says.
     Usual,
     /// Its owner: it holds something secret.
@@ -51,7 +63,7 @@ pub(crate) enum Readers {
 
 /// A file that is being written.
 #[derive(Debug)]
-pub(crate) struct OutputFile {
+pub struct OutputFile {
     /// The flag and the name as they were given, for messages.
     shown: String,
     file: File,
@@ -72,7 +84,7 @@ enum Target {
 
 impl Files {
     /// Of a command that reads these; `-` is standard input.
-    pub(crate) fn reading<'p>(inputs: impl IntoIterator<Item = &'p Path>) -> Self {
+    pub fn reading<'p>(inputs: impl IntoIterator<Item = &'p Path>) -> Self {
         let known = |path: &Path| {
             let identity = match path == Path::new("-") {
                 true => of_stdin(),
@@ -85,7 +97,7 @@ impl Files {
     }
 
     /// A folder that the command fills: no other output may be in it.
-    pub(crate) fn fills(&mut self, flag: &str, folder: Option<&Path>) {
+    pub fn fills(&mut self, flag: &str, folder: Option<&Path>) {
         if let Some(Ok(identity)) = folder.map(Identity::of) {
             self.outputs.push((flag.to_owned(), Identity { folder: true, ..identity }));
         }
@@ -95,9 +107,9 @@ impl Files {
     ///
     /// # Errors
     /// It is an input or another output, it lies in no folder, or it cannot be written.
-    pub(crate) fn open(&mut self, flag: &str, path: &Path, readers: Readers) -> anyhow::Result<OutputFile> {
+    pub fn open(&mut self, flag: &str, path: &Path, readers: Readers) -> anyhow::Result<OutputFile> {
         let shown = format!("{flag} {}", path.display());
-        let refuse = |why: String| -> anyhow::Error { Usage(format!("{shown}: {why}")).into() };
+        let refuse = |why: String| -> anyhow::Error { Refused(format!("{shown}: {why}")).into() };
         let failed = |error: io::Error| anyhow!("{shown}: cannot write: {error}; name a writable file");
         let target = Target::of(path).map_err(failed)?;
         let Target::Regular(real, there) = target else {
@@ -128,7 +140,7 @@ impl Files {
     }
 
     /// Opens an optional output.
-    pub(crate) fn open_if(&mut self, flag: &str, path: Option<&Path>) -> anyhow::Result<Option<OutputFile>> {
+    pub fn open_if(&mut self, flag: &str, path: Option<&Path>) -> anyhow::Result<Option<OutputFile>> {
         path.map(|path| self.open(flag, path, Readers::Usual)).transpose()
     }
 }
@@ -179,12 +191,12 @@ fn temporary_name(name: &OsStr, number: u32) -> OsString {
 
 impl OutputFile {
     /// Where to write.
-    pub(crate) fn file(&self) -> io::Result<File> {
+    pub fn file(&self) -> io::Result<File> {
         self.file.try_clone()
     }
 
     /// An error with the output's name and a remedy.
-    pub(crate) fn failed(&self, why: impl std::fmt::Display) -> anyhow::Error {
+    pub fn failed(&self, why: impl fmt::Display) -> anyhow::Error {
         anyhow!("{}: cannot write: {why}; free some space or name another file", self.shown)
     }
 
@@ -192,7 +204,7 @@ impl OutputFile {
     ///
     /// # Errors
     /// The system has no room for it after all, or does not rename it. An earlier file is still there then.
-    pub(crate) fn finish(mut self) -> anyhow::Result<()> {
+    pub fn finish(mut self) -> anyhow::Result<()> {
         let Some((temporary, real)) = &self.rename else { return Ok(()) };
         // Some file systems find out that they are full, or out of reach, only here.
         let named = self.file.sync_all().and_then(|()| fs::rename(temporary, real));
@@ -207,7 +219,7 @@ impl OutputFile {
     }
 
     /// The same after it was written by `write`; if that failed, it is removed.
-    pub(crate) fn write<E: Into<anyhow::Error>>(self, write: impl FnOnce(File) -> Result<(), E>) -> anyhow::Result<()> {
+    pub fn write<E: Into<anyhow::Error>>(self, write: impl FnOnce(File) -> Result<(), E>) -> anyhow::Result<()> {
         let file = self.file().with_context(|| self.shown.clone())?;
         match write(file) {
             Ok(()) => self.finish(),
@@ -364,20 +376,20 @@ mod tests {
         let mut files = Files::reading([capture.as_path(), &recording]);
         for same in ["a.pcap", "soft", "hard", "recording/../a.pcap", "recording/manifest.json"] {
             let error = files.open("--json", &name(same), Readers::Usual).unwrap_err();
-            assert!(error.is::<Usage>() && error.to_string().contains("input"), "{same}: {error}");
+            assert!(error.is::<Refused>() && error.to_string().contains("input"), "{same}: {error}");
         }
         let _first = files.open("--json", &name("new.json"), Readers::Usual).unwrap();
         files.fills("--record", Some(&name("kept")));
         for same in ["new.json", "dangling", "recording/../new.json", "kept"] {
             let error = files.open("--html", &name(same), Readers::Usual).unwrap_err();
             assert!(
-                error.is::<Usage>() && error.to_string().contains("writes to the same file or folder"),
+                error.is::<Refused>() && error.to_string().contains("writes to the same file or folder"),
                 "{same}: {error}"
             );
         }
         let error = files.open("--html", &name("missing/x"), Readers::Usual).unwrap_err();
-        assert!(error.is::<Usage>() && error.to_string().contains("no such folder"), "{error}");
-        assert!(files.open("--html", &recording, Readers::Usual).unwrap_err().is::<Usage>());
+        assert!(error.is::<Refused>() && error.to_string().contains("no such folder"), "{error}");
+        assert!(files.open("--html", &recording, Readers::Usual).unwrap_err().is::<Refused>());
         assert_eq!(fs::read_to_string(capture).unwrap(), "evidence");
     }
 
