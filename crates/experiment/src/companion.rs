@@ -44,11 +44,11 @@ impl CompanionSpec {
 }
 
 /// A workload with its load, one of several that run at the same time.
-pub struct Sharer {
+pub(crate) struct Sharer {
     /// What reports call it.
-    pub name: String,
+    pub(crate) name: String,
     /// Its load.
-    pub level: LevelSpec,
+    pub(crate) level: LevelSpec,
 }
 
 /// The levels of a run of several workloads, the run's own first. In every round each runs alone, and all of them at the same time. Every
@@ -56,7 +56,7 @@ pub struct Sharer {
 ///
 /// # Errors
 /// Their loads have no common end, or two have the same name.
-pub fn levels_of_sharers(sharers: &[Sharer], rounds: u32) -> Result<Vec<LevelSpec>, Usage> {
+pub(crate) fn levels_of_sharers(sharers: &[Sharer], rounds: u32) -> Result<Vec<LevelSpec>, Usage> {
     check(sharers)?;
     let Some((first, others)) = sharers.split_first() else { return Ok(Vec::new()) };
     let together = Turn::Together;

@@ -13,7 +13,7 @@ pub const RUNS: u32 = 2;
 
 /// Runs rounds until `over` returns true: it gets the number of complete rounds and the sides after each of them. Returns that number,
 /// and the error of an incomplete round.
-pub fn rounds(
+pub(crate) fn rounds(
     runner: &Runner<'_>,
     arms: &mut [Arm<'_>],
     names: &Arc<Names>,

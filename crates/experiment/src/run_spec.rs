@@ -8,7 +8,7 @@ use plimsoll_report::findings::{self, About, Run, Source};
 use plimsoll_results::Usage;
 use plimsoll_results::record::Measurement;
 use plimsoll_results::recording_findings::measured;
-use plimsoll_workload::{Parameter, Workload};
+use plimsoll_workload::{Builtin, Parameter, Workload};
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
 
@@ -92,6 +92,17 @@ pub struct VariantSpec {
     pub workload_sha256: String,
     /// The levels, in order.
     pub levels: Vec<LevelSpec>,
+}
+
+/// Absolute path of a workload file, or its built-in name.
+///
+/// # Errors
+/// The working directory is unknown.
+pub fn absolute_workload(workload: &str) -> anyhow::Result<String> {
+    match Builtin::named(workload) {
+        Some(_) => Ok(workload.to_owned()),
+        None => Ok(std::path::absolute(workload)?.display().to_string()),
+    }
 }
 
 impl RunSpec {

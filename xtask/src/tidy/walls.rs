@@ -59,7 +59,7 @@ const WALLS: [Wall; 17] = [
     Wall {
         name: EXPERIMENT,
         inside: &[MODEL, CLIENT, WORKLOAD, DRIVE, STATS, RECORDING, REPORT, RESULTS, SERVE],
-        outside: Outside::Only(&["anyhow", "procfs", "rustix", "serde", "serde_json", "ureq"]),
+        outside: Outside::Only(&["anyhow", "humantime", "procfs", "rustix", "serde", "serde_json", "ureq"]),
     },
     // The process's own streams, files and signals, which other crates do not use.
     Wall { name: CONSOLE, inside: &[], outside: Outside::Any },

@@ -1,32 +1,13 @@
 //! `plimsoll demo`: an introduction for new users.
 
-use std::sync::Arc;
-use std::time::Duration;
-
-use plimsoll_client::target::{Embedded, Target};
-use plimsoll_drive::connect::ConnectOptions;
-use plimsoll_drive::engine::Plan;
-use plimsoll_experiment::{IntervalMode, LevelSpec, ResolvedTarget, RunResult, RunSpec, Runner};
-use plimsoll_model::Names;
-use plimsoll_workload::Workload;
-use plimsoll_workload::{Load, Pause, Phases};
-
 use crate::exit::Done;
 use crate::output::Output;
 use crate::shell;
 use plimsoll_console::output_file::Files;
 use plimsoll_live::RunMonitor;
 
-/// Load levels, clients. Few enough, with the pause between iterations, for a laptop that is client and server at once.
-const LEVELS: [u32; 3] = [1, 4, 16];
-/// Mean pause of a client between iterations.
-const THINK: Duration = Duration::from_millis(10);
-/// Unmeasured and measured part of each level.
-const PHASES: (Duration, Duration) = (Duration::from_millis(500), Duration::from_secs(3));
 /// Default file of the page.
 const PAGE: &str = "plimsoll-demo.html";
-/// Seed of the random number generator.
-const SEED: u64 = 1;
 
 const EXAMPLES: &str = "Examples:
   plimsoll demo
@@ -47,11 +28,7 @@ pub(crate) fn run(arguments: Arguments) -> anyhow::Result<Done> {
     let quiet = output.quiet;
     let page = output.page_at_least(PAGE).display().to_string();
     let output = output.open(&mut Files::default())?;
-    let workload = Workload::find("mixed")?;
-    let monitor = RunMonitor::new(quiet);
-    let timeout_ns = Plan::new(Load::Closed { clients: 1, think: Pause::None }).timeout_ns;
-    let runner = Runner { interval_mode: IntervalMode::Transient, ..Runner::new(&workload, &monitor, timeout_ns) };
-    let findings = drive_both(&runner)?.findings();
+    let findings = plimsoll_experiment::demo(&RunMonitor::new(quiet))?;
     let done = Done::with(&findings.validity, output.prints());
     output.write(&findings.into())?;
     if !quiet {
@@ -59,46 +36,4 @@ pub(crate) fn run(arguments: Arguments) -> anyhow::Result<Done> {
         shell::note("Next: plimsoll run --target smb://user@server/share, and plimsoll run --help");
     }
     Ok(done)
-}
-
-fn drive_both<'a>(runner: &Runner<'a>) -> anyhow::Result<RunResult<'a>> {
-    let mut names = Names::default();
-    let mut prepared_targets = Vec::new();
-    for (which, name) in [(Embedded::Smb, "SMB"), (Embedded::Nfs, "NFS")] {
-        let resolved = ResolvedTarget::start(Target::Embedded(which))?;
-        let level_specs = level_specs(name, prepared_targets.len());
-        let prepared = runner.reach(&resolved, &ConnectOptions::default(), &level_specs, &mut names)?;
-        prepared_targets.push((resolved, prepared, level_specs));
-    }
-    let names = Arc::new(names);
-    let (mut levels, mut facts) = (Vec::new(), Vec::new());
-    for (resolved, prepared, level_specs) in prepared_targets {
-        let ran = runner.levels(&prepared, &names, level_specs)?;
-        facts.extend(ran.facts());
-        levels.extend(ran.ran);
-        facts.extend(prepared.server.facts());
-        drop(resolved);
-    }
-    let target = "an SMB and an NFS server in this process, in memory".to_owned();
-    let warmup_ns = nanoseconds(PHASES.0);
-    let spec = RunSpec { target, warmup_ns, ..RunSpec::new(runner.workload, SEED) };
-    Ok(RunResult { spec, workload: runner.workload, levels, names, facts })
-}
-
-/// The levels of one server, the `place`th one.
-fn level_specs(name: &str, place: usize) -> Vec<LevelSpec> {
-    let first = u32::try_from(place * LEVELS.len()).unwrap_or(0);
-    let level_spec = |(number, clients): (u32, u32)| {
-        let load = Load::Closed { clients, think: Pause::Exponential(nanoseconds(THINK)) };
-        let (warmup_ns, measured_ns) = (nanoseconds(PHASES.0), Some(nanoseconds(PHASES.1)));
-        let phases = Phases { warmup_ns, measured_ns, ..Phases::default() };
-        let plan = Plan { phases, seed: SEED, stage: Some(first + number), ..Plan::new(load) };
-        let words = format!("{name}, {clients} client{}", if clients == 1 { "" } else { "s" });
-        LevelSpec { plan, words, curve: Some(name.to_owned()), parameter: None, share: None }
-    };
-    (0..).zip(LEVELS).map(level_spec).collect()
-}
-
-fn nanoseconds(time: Duration) -> u64 {
-    u64::try_from(time.as_nanos()).unwrap_or(u64::MAX)
 }

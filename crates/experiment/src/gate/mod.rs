@@ -2,10 +2,12 @@
 //! the looking (`plimsoll_stats::comparison::confidence_sequence`).
 
 mod apart;
+mod decisions;
 mod earlier;
 mod observation;
 mod question;
 mod recorded;
+mod recordings;
 mod result;
 #[cfg(test)]
 mod simulation;
@@ -18,9 +20,11 @@ use plimsoll_report::collect::comparison::{Contestant, Order, Unlike};
 use plimsoll_stats::comparison::CONFIDENCE;
 
 pub use apart::Unit;
+pub use decisions::note_decisions;
 pub use earlier::{check_earlier, was_interrupted};
 pub use question::{Known, Question, Seen};
 pub use recorded::{RecordedSide, judge_recordings};
+pub use recordings::Recordings;
 pub use result::{Basis, GateResult, GateRun, shown};
 pub use summary::{GateSummary, line, why_ended};
 

@@ -2,6 +2,7 @@
 
 mod counters;
 mod exporter;
+mod here;
 mod process;
 
 use std::sync::atomic::{AtomicBool, Ordering::Relaxed};
@@ -16,6 +17,8 @@ use counters::{Counters, Sample, between};
 use exporter::Exporter;
 use plimsoll_results::Usage;
 use process::{Disks, Tree};
+
+pub use here::is_here;
 
 /// Between two looks at the server.
 const CHECK_INTERVAL: Duration = Duration::from_millis(500);

@@ -5,7 +5,9 @@ use std::sync::Arc;
 
 use anyhow::Context;
 use plimsoll_experiment::capacity::{CapacitySearch, Objectives, parse_objective};
-use plimsoll_experiment::{LevelResult, Monitor, RunRecording, RunResult, RunSpec, Runner, allow_open_files};
+use plimsoll_experiment::{
+    LevelResult, Monitor, RunRecording, RunResult, RunSpec, Runner, absolute_workload, allow_open_files,
+};
 use plimsoll_model::Names;
 use plimsoll_report::findings::Findings;
 use plimsoll_results::comparison::Condition;
@@ -13,7 +15,7 @@ use plimsoll_stats::capacity::{Bounds, Grain};
 use plimsoll_workload::Load;
 
 use crate::about::AboutFlags;
-use crate::drive::run::{LoadFlags, PhaseFlags, SetFlags, TargetFlags, absolute, level_at, timeout_ns, usual};
+use crate::drive::run::{LoadFlags, PhaseFlags, SetFlags, TargetFlags};
 use crate::drive::server_side::ServerSideFlags;
 use crate::exit::{Done, Usage, first_error};
 use crate::live::WatchFlags;
@@ -99,18 +101,12 @@ pub(crate) fn run(arguments: Arguments) -> anyhow::Result<Done> {
     let output = arguments.output.open(&mut files)?;
     let about = arguments.about.read()?;
     let workload = arguments.parameters.workload(&arguments.workload)?;
-    if arguments.load.levels.is_some() {
-        return Err(Usage(
-            "--levels does not apply to capacity, which chooses the load levels itself: remove --levels, and \
-        limit the search with --start and --most"
-                .to_owned(),
-        )
-        .into());
-    }
-    let load = usual(&arguments.load, workload.defaults())?;
+    refuse_levels(&arguments.load)?;
+    let options = arguments.load.options();
+    let load = options.load(workload.defaults())?;
     let objectives = Objectives::new(arguments.objectives.hold.clone(), &load)?;
     let bounds = arguments.bounds.of(&load)?;
-    let highest = [level_at(&arguments.load, workload.defaults(), ("--most", bounds.most), 0)?];
+    let highest = [options.level_at(workload.defaults(), ("--most", bounds.most), 0)?];
     let resolved = arguments.target.choose()?;
     let server_side = arguments.server_side.watch()?.map(Arc::new);
     let shown = format!("{} on {}", workload.name(), resolved.shown);
@@ -120,7 +116,7 @@ pub(crate) fn run(arguments: Arguments) -> anyhow::Result<Done> {
     let spec = RunSpec {
         target: resolved.shown.clone(),
         server: arguments.target.spec(),
-        workload: absolute(&arguments.workload)?,
+        workload: absolute_workload(&arguments.workload)?,
         settings: arguments.parameters.settings().to_vec(),
         file_set: arguments.load.file_set.clone(),
         warmup_ns: highest[0].plan.phases.warmup_ns,
@@ -139,14 +135,14 @@ pub(crate) fn run(arguments: Arguments) -> anyhow::Result<Done> {
         server_side: server_side.as_deref(),
         live: terminal.feed(),
         phase_hook: phase_hook.as_ref(),
-        ..Runner::new(&workload, monitor, timeout_ns(&arguments.load))
+        ..Runner::new(&workload, monitor, options.timeout_ns())
     };
     let found = (|| {
         let prepared = runner.reach(&resolved, &connect_options, &highest, &mut names)?;
         let names = Arc::new(names);
         let mut search = CapacitySearch::new(bounds, load, &objectives);
         // The highest load was checked above; lower ones are rounded if they must be integers.
-        let level = |load, number| level_at(&arguments.load, workload.defaults(), ("--most", load), number);
+        let level = |load, number| options.level_at(workload.defaults(), ("--most", load), number);
         let next = |ran: &[LevelResult]| search.next(ran, level);
         let results = runner.run_adaptive(&prepared, &names, next).with_context(|| resolved.shown.clone())?;
         let mut facts = prepared.server.facts();
@@ -164,6 +160,15 @@ pub(crate) fn run(arguments: Arguments) -> anyhow::Result<Done> {
     let done = ended(&findings, output.prints());
     first_error([output.write(&findings.into()), recording, besides])?;
     Ok(done)
+}
+
+fn refuse_levels(load: &LoadFlags) -> Result<(), Usage> {
+    if load.levels.is_some() {
+        let why = "--levels does not apply to capacity, which chooses the load levels itself: remove --levels, and \
+        limit the search with --start and --most";
+        return Err(Usage(why.to_owned()));
+    }
+    Ok(())
 }
 
 /// Missing the objective at the lowest load is a failed condition; a search without a result has no verdict.

@@ -1,7 +1,6 @@
 //! `plimsoll gate`: two servers in turns, until conditions are decided; or recordings, or a run against recordings.
 
 mod candidate;
-mod recordings;
 
 use std::io::Write as _;
 use std::path::PathBuf;
@@ -10,11 +9,10 @@ use std::time::Duration;
 use anyhow::{Context as _, bail};
 use clap::parser::ValueSource;
 use clap::{Args as _, CommandFactory as _};
-use plimsoll_experiment::gate::{Basis, Gate, GateResult, GateSpec, GateSummary, line, why_ended};
+use plimsoll_experiment::gate::{Gate, GateResult, GateSpec, GateSummary, Recordings, line, note_decisions, why_ended};
 use plimsoll_report::collect::comparison::Order;
 use plimsoll_report::findings::Report;
-use plimsoll_report::findings::comparison::Condition as JudgedCondition;
-use plimsoll_results::comparison::{Condition, compare};
+use plimsoll_results::comparison::compare;
 
 use crate::compare::Conditions;
 use crate::drive::two_sides::{DriveFlags, Sides};
@@ -24,7 +22,6 @@ use crate::shell;
 use candidate::Candidate;
 use plimsoll_console::output_file::{Files, OutputFile};
 use plimsoll_live::RunMonitor;
-use recordings::Recordings;
 
 const EXAMPLES: &str = "Examples:
   plimsoll gate nfs://old/export nfs://new/export mixed --fail-if \"read.p95 > +3%\"
@@ -38,10 +35,6 @@ Exit code 0: all conditions passed. 1: a condition failed. 4: none failed, but a
 const USAGE: &str = "plimsoll gate [OPTIONS] <BASELINE> <CANDIDATE> [WORKLOAD]
        plimsoll gate [OPTIONS] <RECORDING>... [-- <RECORDING>...]
        plimsoll gate [OPTIONS] <RECORDING>... -- run [WORKLOAD] --record <DIR> [OPTIONS OF RUN]";
-
-/// Note about the limited meaning of a stopped gate's numbers.
-const OPTIONAL_STOPPING: &str = "A gate stops as soon as its conditions are decided. Only the intervals of the conditions allow for early stopping; \
-    all other intervals and verdicts assume a fixed number of rounds";
 
 /// Drives a baseline and a candidate alternately (A B B A, repeated) until every --fail-if condition is decided or the
 /// budget is spent. The conditions' confidence intervals stay valid although the gate checks them after every round.
@@ -159,7 +152,7 @@ pub(crate) fn run(arguments: Arguments) -> anyhow::Result<Done> {
     let result = gate.finish(&both.arms);
     let kept = both.keep(came);
     let (mut report, _) = compare(contestants, (Order::InPairs, Vec::new()), &[], unlike)?;
-    let warnings = noted(&mut report, &result, wanted);
+    let warnings = note_decisions(&mut report, &result, wanted);
     let names = [0, 1].map(|side| report.sides.get(side).map(|side| side.name.clone()).unwrap_or_default());
     let sides = [names[0].as_str(), names[1].as_str()];
     let summary = GateSummary { gate: &result, conditions: wanted, sides, workload: &name, warnings: &warnings };
@@ -195,8 +188,9 @@ fn run_against(
 }
 
 fn judge(recordings: &Recordings, conditions: &Conditions, output: OpenGateOutput) -> anyhow::Result<Done> {
-    let (result, mut report) = recordings.judge(conditions)?;
-    let warnings = noted(&mut report, &result, conditions.wanted());
+    let (result, mut report) =
+        recordings.judge(conditions.wanted(), conditions.unlike(), plimsoll_observe::status_name)?;
+    let warnings = note_decisions(&mut report, &result, conditions.wanted());
     let names = recordings.names();
     let workload = report.sides.first().and_then(|side| Some(side.run.as_ref()?.workload.clone()));
     let summary = GateSummary {
@@ -240,29 +234,6 @@ fn done(result: &GateResult, report: &Report, conditions: &Conditions) -> Done {
         last.push_str(&format!(" ({})", why_ended(result)));
     }
     conditions.done(&judgement, refused)
-}
-
-/// Adds the decisions to the comparison's report; returns its earlier warnings.
-fn noted(report: &mut Report, gate: &GateResult, conditions: &[Condition]) -> Vec<String> {
-    let Some(comparison) = &mut report.comparison else { return Vec::new() };
-    let of = |condition: &Condition| {
-        let questions = || gate.questions.iter().filter(|question| question.condition == *condition);
-        JudgedCondition {
-            text: condition.text.clone(),
-            outcome: questions()
-                .map(|question| question.outcome)
-                .max()
-                .map_or("undecided", |worst| worst.label())
-                .to_owned(),
-            because: questions().map(line).collect(),
-        }
-    };
-    comparison.conditions = conditions.iter().map(of).collect();
-    let warnings = comparison.warnings.clone();
-    if gate.basis != Basis::Apart {
-        comparison.warnings.push(OPTIONAL_STOPPING.to_owned());
-    }
-    warnings
 }
 
 impl GateOutput {

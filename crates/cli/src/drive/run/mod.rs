@@ -5,7 +5,6 @@ mod load;
 mod parameters;
 mod part;
 mod phase_hook;
-mod ranges;
 mod target;
 mod with;
 
@@ -17,14 +16,14 @@ use anyhow::Context;
 use plimsoll_drive::tap::Tap;
 use plimsoll_experiment::server_side::ServerSideWatch;
 use plimsoll_experiment::{
-    CompanionSpec, IntervalMode, LevelResult, LevelSpec, Monitor, ResolvedTarget, RunRecording, RunSpec, Runner,
-    ServerSpec, Table, Variant, VariantSpec, Work, finished_levels, levels_of_variant, measure, measure_beside,
-    repeated,
+    CompanionSpec, IntervalMode, LevelResult, LevelSpec, Monitor, ROUNDS_BESIDE, ResolvedTarget, RunRecording, RunSpec,
+    Runner, ServerSpec, Table, Variant, VariantSpec, Work, absolute_workload, add_companions, check_slots,
+    finished_levels, levels_of_variant, measure, measure_beside, repeat_whole, repeated,
 };
 use plimsoll_model::{About, Names};
 use plimsoll_recording::TransactionsFile;
 use plimsoll_results::recording_findings;
-use plimsoll_workload::{Builtin, DataSource, Workload};
+use plimsoll_workload::{DataSource, Workload};
 
 use crate::about::AboutFlags;
 use crate::drive::server_side::ServerSideFlags;
@@ -35,7 +34,7 @@ use crate::record::RecordFlags;
 use plimsoll_console::output_file::{Files, OutputFile, Readers};
 
 pub(crate) use auth::AuthFlags;
-pub(crate) use load::{LoadFlags, level_at, levels_of, timeout_ns, usual};
+pub(crate) use load::LoadFlags;
 pub(crate) use parameters::{SetFlags, VaryFlags};
 pub(crate) use phase_hook::PhaseFlags;
 pub(crate) use target::{TARGETS, TargetFlags, WishFlags};
@@ -302,9 +301,9 @@ fn chosen(
 ) -> anyhow::Result<(ResolvedTarget, RunSpec)> {
     let resolved = target.choose()?;
     for one in resolved.all() {
-        parameters::check(variants, &one.target)?;
+        check_slots(variants, &one.target)?;
     }
-    arguments.part.check(&resolved)?;
+    arguments.part.options().check(&resolved)?;
     let server = ServerSpec { targets: resolved.targets(), ..spec.server };
     let target = resolved.shown.clone();
     Ok((resolved, RunSpec { target, server, ..spec }))
@@ -314,16 +313,16 @@ fn chosen(
 fn asked(arguments: &Arguments) -> anyhow::Result<(RunSpec, Vec<Variant>)> {
     if let Some(folder) = &arguments.from {
         let (mut spec, text) = RunSpec::read(folder)?;
-        part::repeat_whole(&mut spec, &folder.display().to_string())?;
+        repeat_whole(&mut spec, &folder.display().to_string())?;
         let variants = spec.variants(&text)?;
         return Ok((spec, variants));
     }
     let variants = arguments.parameters.variants(&arguments.workload, &arguments.vary)?;
     // With other workloads, rounds take the place of repeats.
-    let repeat = if arguments.with.is_some() { 1 } else { arguments.repeat.unwrap_or(1) };
+    let repeat = if arguments.with.with.is_empty() { arguments.repeat.unwrap_or(1) } else { 1 };
     let of = |(place, variant): (usize, &Variant)| {
-        let load = arguments.load.with(variant.load);
-        let levels = repeated(levels_of(&load, variant.workload.defaults())?, repeat);
+        let load = arguments.load.options().with(variant.load);
+        let levels = repeated(load.levels(variant.workload.defaults())?, repeat);
         let levels = levels_of_variant(levels, place, variant);
         let workload_sha256 = variant.workload.digest().to_owned();
         anyhow::Ok(VariantSpec { value: variant.value.clone(), workload_sha256, levels })
@@ -332,7 +331,7 @@ fn asked(arguments: &Arguments) -> anyhow::Result<(RunSpec, Vec<Variant>)> {
         // Set when the target is chosen, without a password.
         target: String::new(),
         server: arguments.target.spec(),
-        workload: absolute(&arguments.workload)?,
+        workload: absolute_workload(&arguments.workload)?,
         settings: arguments.parameters.settings().to_vec(),
         with: Vec::new(),
         file_set: arguments.load.file_set.clone(),
@@ -346,10 +345,15 @@ fn asked(arguments: &Arguments) -> anyhow::Result<(RunSpec, Vec<Variant>)> {
     };
     let level = spec.levels().next().map(|(_, level)| level.clone());
     if let Some((variant, level)) = variants.first().zip(level) {
-        let rounds = arguments.repeat.unwrap_or(with::ROUNDS);
-        arguments.with.put(&mut spec, (&variant.workload, level), (&arguments.load, rounds))?;
+        let rounds = arguments.repeat.unwrap_or(ROUNDS_BESIDE);
+        add_companions(
+            &arguments.with.with,
+            &mut spec,
+            (&variant.workload, level),
+            (&arguments.load.options(), rounds),
+        )?;
     }
-    arguments.part.put(&mut spec)?;
+    arguments.part.options().put(&mut spec)?;
     let warmup_ns = spec.levels().next().map(|(_, level)| level.plan.phases.warmup_ns);
     spec.warmup_ns = warmup_ns.unwrap_or(0);
     Ok((spec, variants))
@@ -361,14 +365,6 @@ fn about(arguments: &Arguments) -> anyhow::Result<About> {
     match arguments.record.folder() {
         Some(folder) if arguments.go_on && about.is_empty() => recording_findings::about(folder),
         _ => Ok(about),
-    }
-}
-
-/// Absolute path of a workload file, or its built-in name.
-pub(crate) fn absolute(workload: &str) -> anyhow::Result<String> {
-    match Builtin::named(workload) {
-        Some(_) => Ok(workload.to_owned()),
-        None => Ok(std::path::absolute(workload)?.display().to_string()),
     }
 }
 

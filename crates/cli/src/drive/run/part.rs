@@ -5,8 +5,7 @@ use std::time::{Duration, UNIX_EPOCH};
 
 use plimsoll_client::clock::Clock;
 use plimsoll_drive::engine::PlanPart;
-use plimsoll_experiment::{ResolvedTarget, RunSpec};
-use plimsoll_results::Usage;
+use plimsoll_experiment::PartOptions;
 
 use plimsoll_live::ProgressFile;
 
@@ -60,63 +59,11 @@ impl PartFlags {
         self.progress_file.as_deref().map(ProgressFile::begin).transpose()
     }
 
-    /// Puts them into the run.
-    ///
-    /// # Errors
-    /// It has levels whose starts are not known beforehand, or fewer clients than parts.
-    pub(crate) fn put(&self, spec: &mut RunSpec) -> Result<(), Usage> {
-        spec.clock_bound_ns = self.clock_bound.map(nanoseconds);
-        let levels = spec.levels().count();
-        if self.start_at.is_some() && levels > 1 {
-            let wrong = |what| Err(Usage(format!("--start-at with {levels} load levels: {what}")));
-            if spec.variants.len() > 1 {
-                return wrong("each value of --vary needs separate files; start a separate run for each value");
-            }
-            if spec.stop_above_s.is_some() {
-                return wrong("remove --stop-above: each part would stop at a different level");
-            }
-            if spec.levels().any(|(_, level)| level.plan.phases.measured_ns.is_none()) {
-                return wrong("expected a --duration");
-            }
-        }
-        let mut start = self.start_at;
-        for level in spec.variants.iter_mut().flat_map(|variant| &mut variant.levels) {
-            (level.plan.part, level.plan.start_at_ns) = (self.part, start);
-            level.plan.check().map_err(|error| Usage(error.to_string()))?;
-            let length = level.plan.phases.warmup_ns.saturating_add(level.plan.phases.measured_ns.unwrap_or(0));
-            let until_next = i64::try_from(length.saturating_add(nanoseconds(self.level_gap))).unwrap_or(i64::MAX);
-            start = start.map(|start| start.saturating_add(until_next));
-        }
-        Ok(())
+    /// What they ask for.
+    pub(super) fn options(&self) -> PartOptions {
+        let Self { part, start_at, level_gap, clock_bound, .. } = *self;
+        PartOptions { part, start_at, level_gap, clock_bound }
     }
-
-    /// Refuses embedded servers, because all parts need the same server.
-    pub(crate) fn check(&self, target: &ResolvedTarget) -> Result<(), Usage> {
-        match self.part {
-            Some(_) if target.is_embedded() => {
-                let shown = &target.shown;
-                Err(Usage(format!("--part: every process would have its own {shown}; start one with `plimsoll serve`")))
-            }
-            _ => Ok(()),
-        }
-    }
-}
-
-/// Changes a recorded run so that --from repeats the whole load now.
-pub(crate) fn repeat_whole(spec: &mut RunSpec, folder: &str) -> Result<(), Usage> {
-    for level in spec.variants.iter_mut().flat_map(|variant| &mut variant.levels) {
-        if let Some(part) = level.plan.part {
-            return Err(Usage(format!(
-                "--from {folder}: a recording of part {part}; expected one of a whole run, as `plimsoll merge` writes"
-            )));
-        }
-        level.plan.start_at_ns = None;
-    }
-    Ok(())
-}
-
-fn nanoseconds(time: Duration) -> u64 {
-    u64::try_from(time.as_nanos()).unwrap_or(u64::MAX)
 }
 
 /// Nanoseconds since the Unix epoch.

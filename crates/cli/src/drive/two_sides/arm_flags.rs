@@ -3,12 +3,14 @@
 use std::path::{Path, PathBuf};
 
 use clap::Parser;
-use plimsoll_experiment::{Arm, RUNS, RunSpec, Runner, VariantSpec, allow_open_files, repeated};
+use plimsoll_experiment::{
+    Arm, LoadOptions, RUNS, RunSpec, Runner, VariantSpec, absolute_workload, allow_open_files, repeated,
+};
 use plimsoll_model::Names;
 
 use super::DriveFlags;
 use crate::about::AboutFlags;
-use crate::drive::run::{AuthFlags, LoadFlags, TargetFlags, WishFlags, absolute, levels_of};
+use crate::drive::run::{AuthFlags, TargetFlags, WishFlags};
 use crate::exit::Usage;
 
 /// One side, parsed from a single argument. Options that it does not set come from the common flags.
@@ -71,15 +73,15 @@ impl ArmFlags {
         names: &mut Names,
     ) -> anyhow::Result<Arm<'a>> {
         let common = &flags.load;
-        let load = LoadFlags {
+        let load = LoadOptions {
             clients: self.clients.or(common.clients),
             rate: self.rate.or(common.rate),
             depth: self.depth.or(common.depth),
             connections: self.connections.unwrap_or(common.connections),
             channels: self.channels.unwrap_or(common.channels),
-            ..common.clone()
+            ..common.options()
         };
-        let level_specs = levels_of(&load, runner.workload.defaults())?;
+        let level_specs = load.levels(runner.workload.defaults())?;
         let target = self.target_flags();
         let resolved = target.choose()?;
         // Two sides, and two duels at once, must not look like one client computer.
@@ -94,7 +96,7 @@ impl ArmFlags {
         let spec = RunSpec {
             target: resolved.shown.clone(),
             server: target.spec(),
-            workload: absolute(workload)?,
+            workload: absolute_workload(workload)?,
             settings: flags.parameters.settings().to_vec(),
             with: Vec::new(),
             file_set: common.file_set.clone(),

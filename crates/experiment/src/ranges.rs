@@ -7,7 +7,7 @@ const ROUNDING: f64 = 1e-9;
 
 /// A part of a list.
 #[derive(Clone, Copy, Debug, PartialEq)]
-pub(super) enum Item<'a> {
+pub(crate) enum Item<'a> {
     /// An item that is not a range, unchanged.
     Written(&'a str),
     /// A number from a range.
@@ -23,7 +23,7 @@ enum Step {
 
 /// The items of a list, with ranges expanded; `read` parses a number. A range continues by one, by the step after a `/`, or by the factor
 /// after a `*`. It includes its end if the steps reach it.
-pub(super) fn items<'a>(text: &'a str, read: impl Fn(&str) -> Option<f64>) -> Result<Vec<Item<'a>>, String> {
+pub(crate) fn items<'a>(text: &'a str, read: impl Fn(&str) -> Option<f64>) -> Result<Vec<Item<'a>>, String> {
     let mut all = Vec::new();
     for part in text.split(',').map(str::trim) {
         let Some((from, rest)) = part.split_once("..") else {
@@ -72,11 +72,11 @@ fn range(part: &str, from: f64, to: f64, step: Step) -> Result<Vec<f64>, String>
     Ok(numbers.collect())
 }
 
-/// Load levels.
+/// Load levels, as a list with ranges.
 #[derive(Clone, Debug, Default, PartialEq)]
-pub(crate) struct Levels(pub(crate) Vec<f64>);
+pub struct LevelList(pub Vec<f64>);
 
-impl std::str::FromStr for Levels {
+impl std::str::FromStr for LevelList {
     type Err = String;
 
     fn from_str(text: &str) -> Result<Self, String> {
@@ -94,7 +94,7 @@ mod tests {
     use super::*;
 
     fn levels(text: &str) -> Result<Vec<f64>, String> {
-        text.parse::<Levels>().map(|levels| levels.0)
+        text.parse::<LevelList>().map(|levels| levels.0)
     }
 
     #[test]

@@ -2,14 +2,14 @@
 
 use std::path::{Path, PathBuf};
 
-use plimsoll_experiment::gate::{Basis, GateResult, RecordedSide, judge_recordings};
-use plimsoll_observe::status_name;
-use plimsoll_report::collect::comparison::{Contestant, Order};
+use plimsoll_report::collect::StatusName;
+use plimsoll_report::collect::comparison::{Contestant, Order, Unlike};
 use plimsoll_report::findings::{Report, letter};
-use plimsoll_results::comparison::{ComparedSide, compare, read_recording, read_runs};
+use plimsoll_results::Usage;
+use plimsoll_results::comparison::{ComparedSide, Condition, compare, read_recording, read_runs};
 
-use crate::compare::Conditions;
-use crate::exit::Usage;
+use super::recorded::{RecordedSide, judge_recordings};
+use super::result::{Basis, GateResult};
 
 /// Note about recordings that were not made alternately.
 const APART: &str = "The sides were not measured in turns (A B B A). Everything that changed between them, for example the machine's other \
@@ -19,11 +19,14 @@ const ONE_START: &str = "Each side has one recording, so the intervals do not in
 
 /// Recordings of the baseline and of the candidate.
 #[derive(Debug, PartialEq, Eq)]
-pub(super) struct Recordings([Vec<PathBuf>; 2]);
+pub struct Recordings([Vec<PathBuf>; 2]);
 
 impl Recordings {
     /// Those among the arguments, before and after `--`; `None` where the sides are targets.
-    pub(super) fn named(sides: &[String], candidates: &[PathBuf]) -> Result<Option<Self>, Usage> {
+    ///
+    /// # Errors
+    /// Only some of the arguments are recordings, or a side has none.
+    pub fn named(sides: &[String], candidates: &[PathBuf]) -> Result<Option<Self>, Usage> {
         let before: Vec<PathBuf> = sides.iter().map(PathBuf::from).collect();
         let (baseline, candidate) = match (candidates, before.split_last()) {
             ([], Some(_)) if !before.iter().take(2).any(|path| path.is_dir()) => return Ok(None),
@@ -46,7 +49,10 @@ impl Recordings {
     }
 
     /// The baseline's recordings.
-    pub(super) fn baseline(sides: &[String]) -> Result<Vec<PathBuf>, Usage> {
+    ///
+    /// # Errors
+    /// One of them is none.
+    pub fn baseline(sides: &[String]) -> Result<Vec<PathBuf>, Usage> {
         match sides.iter().find(|side| !Path::new(side).is_dir()) {
             Some(other) => Err(Usage(format!(
                 "{other}: not a recording; before `-- run` gate needs recordings of the baseline (plimsoll run … --record DIR)"
@@ -56,12 +62,12 @@ impl Recordings {
     }
 
     /// All recordings.
-    pub(super) fn paths(&self) -> impl Iterator<Item = &Path> {
+    pub fn paths(&self) -> impl Iterator<Item = &Path> {
         self.0.iter().flatten().map(PathBuf::as_path)
     }
 
     /// The names of the sides in outputs. The letters are those of the comparison.
-    pub(super) fn names(&self) -> [String; 2] {
+    pub fn names(&self) -> [String; 2] {
         let mut letters = (0..).map(letter);
         let only = self.0.iter().all(|side| side.len() == 1);
         let mut name = |path: &PathBuf| match letters.next().filter(|_| !only) {
@@ -73,20 +79,28 @@ impl Recordings {
     }
 
     /// Compares all recordings and judges the conditions.
-    pub(super) fn judge(&self, conditions: &Conditions) -> anyhow::Result<(GateResult, Report)> {
+    ///
+    /// # Errors
+    /// A recording cannot be read, or they have no load level in common.
+    pub fn judge(
+        &self,
+        conditions: &[Condition],
+        unlike: Unlike,
+        status_name: StatusName,
+    ) -> anyhow::Result<(GateResult, Report)> {
         let read = |path: &PathBuf| read_recording(path, status_name);
         let sides = self.0.iter().flatten().map(read).collect::<anyhow::Result<Vec<_>>>()?;
         let said =
             |(place, side): (usize, &ComparedSide)| Some(format!("{} {}", letter(place), side.unfinished.as_ref()?));
         let unfinished: Vec<String> = sides.iter().enumerate().filter_map(said).collect();
         let contestants: Vec<Contestant> = sides.into_iter().map(|side| side.contestant).collect();
-        let compared = |order| compare(contestants.clone(), (order, unfinished.clone()), &[], conditions.unlike());
+        let compared = |order| compare(contestants.clone(), (order, unfinished.clone()), &[], unlike);
         let (mut report, _) = compared(Order::Apart)?;
         let refused = report.comparison.as_ref().and_then(|comparison| comparison.refused.clone());
         let runs =
             |side: &Vec<PathBuf>| side.iter().map(|path| read_runs(path)).collect::<anyhow::Result<RecordedSide>>();
         let [baseline, candidate] = &self.0;
-        let result = judge_recordings(&[runs(baseline)?, runs(candidate)?], conditions.wanted(), refused)?;
+        let result = judge_recordings(&[runs(baseline)?, runs(candidate)?], conditions, refused)?;
         let single = baseline.len() + candidate.len() == 2;
         match result.basis {
             Basis::Rounds { .. } if single => report = compared(Order::InPairs)?.0,
