@@ -2,15 +2,13 @@
 
 use std::path::{Path, PathBuf};
 
+use plimsoll_observe::Observer;
 use plimsoll_observe::capture::{Captures, Carried, Frame, Input, Progress, StopReading};
-use plimsoll_observe::{Observed, Observer, status_name};
-use plimsoll_report::findings::{DrillDown, Findings, Source};
-use plimsoll_stats::cube::Cube;
-use plimsoll_stats::io::Limits;
-use plimsoll_stats::{Options, Statistics};
 
-use crate::analysis::{Analysis, AnalysisFlags, Running, Sinks};
-use crate::chain::{Chain, ChainFlags};
+use plimsoll_analysis::{Chain, Running, Sinks};
+
+use crate::analysis::{Analysis, AnalysisFlags, end};
+use crate::chain::ChainFlags;
 use crate::exit::{Done, Usage};
 use crate::shell;
 use crate::{interrupt, memory};
@@ -53,40 +51,32 @@ pub(crate) fn run(arguments: Arguments) -> anyhow::Result<Done> {
         return analyze_tables(tables, analysis, threads);
     }
     let keys = analysis.keys()?;
-    let carried = analysis.chain().map(Chain::carried).unwrap_or_default();
+    let carried = analysis.job.chain.as_mut().map(Chain::carried).unwrap_or_default();
     let opened = Captures::open_behind(inputs.iter().map(|path| input(path)).collect(), carried, stop.clone());
     let mut captures = opened.map_err(|error| match stop.asked() {
         true => anyhow::anyhow!("interrupted before the first packet: no report"),
         false => error.into(),
     })?;
     let threads = threads.map_or(1, usize::from);
-    let (mut observer, mut running) = analysis.begin(&inputs, keys, None, threads >= 3)?;
+    let Analysis { job, output, .. } = analysis;
+    let (mut observer, mut running) = job.begin(&inputs, keys, None, threads >= 3)?;
     memory::settle_down();
     observe(&mut captures, &mut observer, &mut running, threads, quiet)?;
     let observed = observer.finish();
     // The report needs neither the connections nor the code that read the packets.
     memory::give_back();
-    running.end(observed, &captures)
+    end(running, observed, &captures, output)
 }
 
 /// Analyses transactions tables, and recordings that hold all transactions.
 fn analyze_tables(tables: Tables, analysis: Analysis, threads: Option<u16>) -> anyhow::Result<Done> {
-    let Analysis { flags, hosts, source, output, .. } = analysis;
+    let Analysis { flags, job, output } = analysis;
     if flags.transactions.is_some() || flags.record.to().is_some() || flags.keys.given() || threads.is_some() {
         let why = "--transactions, --record, --threads and session keys apply to captures only, but the input is a transactions \
             table or a recording: remove these options";
         return Err(Usage(why.to_owned()).into());
     }
-    let source = Source { vantage: tables.vantage().to_owned(), ..source };
-    let (by, headline) = (flags.by, tables.headline());
-    let io = flags.output.has_io().then_some(Limits::CAPTURE);
-    let statistics = Statistics::new(Options { slowest: flags.slowest, by, headline, tallies: true, io });
-    let cube = flags.output.has_page().then(|| Cube::new(headline));
-    let Observed { sink, names, coverage } = flags.filter.read(tables, (statistics, cube))?;
-    let (statistics, cube) = sink.sink;
-    let drill = cube.map(|cube| DrillDown::collect(&cube, &names, &source, status_name));
-    let findings = Findings::collect(&statistics, &coverage, &names, source, status_name).of_a_table();
-    let findings = findings.with_host_names(|ip| hosts.name(ip));
+    let (findings, drill) = job.of_tables(tables)?;
     let done = Done::with(&findings.validity, output.prints());
     output.write_with(&findings.into(), drill.as_ref())?;
     Ok(done)
@@ -116,7 +106,7 @@ fn observe(
 ) -> anyhow::Result<()> {
     let mut packets = false;
     let mut bar = Bar::new(quiet);
-    let mut chain = running.chain();
+    let mut chain = running.chain.as_mut();
     let mut carried = chain.as_ref().filter(|chain| chain.has_next()).map(|_| Carried::default());
     let mut take = |frame: &Frame<'_>| match &mut carried {
         Some(carried) => carried.pass(frame, |frame| observer.frame(frame)),

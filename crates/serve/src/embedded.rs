@@ -76,6 +76,24 @@ impl Embedded {
         self.url(false)
     }
 
+    /// Example command of another client.
+    pub fn example(&self) -> String {
+        let (ip, port) = (self.address.ip(), self.address.port());
+        let shown = self.shown();
+        let path = shown.split('?').next().and_then(|url| url.rsplit('/').next()).unwrap_or_default();
+        match self.kind {
+            Kind::Smb => {
+                let who = if shown.contains('@') { "-U NAME" } else { "-N" };
+                format!("Example of another client: smbclient //{ip}/{path} -p {port} {who}")
+            }
+            Kind::Nfs => {
+                format!(
+                    "Example of another client: nfs-ls 'nfs://{ip}/{path}?nfsport={port}&mountport={port}&version=3'"
+                )
+            }
+        }
+    }
+
     fn url(&self, secret: bool) -> String {
         let Self { address, share, .. } = self;
         // The NFS server's MOUNT listens on the same port, so no portmapper at port 111 is needed.

@@ -31,6 +31,7 @@ const CONSOLE: &str = "plimsoll-console";
 const LIVE: &str = "plimsoll-live";
 const RESULTS: &str = "plimsoll-results";
 const SERVE: &str = "plimsoll-serve";
+const ANALYSIS: &str = "plimsoll-analysis";
 const EXPERIMENT: &str = "plimsoll-experiment";
 const TESTKIT: &str = "plimsoll-testkit";
 const CLI: &str = "plimsoll";
@@ -38,7 +39,7 @@ const CLI: &str = "plimsoll";
 /// The two halves never depend on each other: observe on one side; client, workload and drive on the other. A client does not depend on
 /// its driver; drive uses only the distribution of its own lags from stats; wire has no external dependencies, and model only serde and a
 /// table of names.
-const WALLS: [Wall; 17] = [
+const WALLS: [Wall; 18] = [
     Wall { name: MODEL, inside: &[], outside: Outside::Only(&["foldhash", "indexmap", "serde"]) },
     Wall { name: WIRE, inside: &[], outside: Outside::Only(&[]) },
     Wall { name: OBSERVE, inside: &[MODEL, WIRE], outside: Outside::Any },
@@ -61,6 +62,12 @@ const WALLS: [Wall; 17] = [
         inside: &[MODEL, CLIENT, WORKLOAD, DRIVE, STATS, RECORDING, REPORT, RESULTS, SERVE],
         outside: Outside::Only(&["anyhow", "humantime", "procfs", "rustix", "serde", "serde_json", "ureq"]),
     },
+    // What `experiment` is for the other half: no arguments and no text on the terminal.
+    Wall {
+        name: ANALYSIS,
+        inside: &[MODEL, OBSERVE, STATS, RECORDING, REPORT, RESULTS, CONSOLE],
+        outside: Outside::Only(&["anyhow", "humantime", "postcard", "serde", "zstd"]),
+    },
     // The process's own streams, files and signals, which other crates do not use.
     Wall { name: CONSOLE, inside: &[], outside: Outside::Any },
     Wall {
@@ -72,7 +79,7 @@ const WALLS: [Wall; 17] = [
         name: CLI,
         inside: &[
             MODEL, OBSERVE, CLIENT, WORKLOAD, DRIVE, EXPERIMENT, STATS, RECORDING, REPORT, RESULTS, SERVE, CONSOLE,
-            LIVE,
+            LIVE, ANALYSIS,
         ],
         outside: Outside::Any,
     },

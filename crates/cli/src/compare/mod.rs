@@ -1,17 +1,16 @@
 //! `plimsoll compare`: recordings and captures side by side.
 
-mod capture;
-
 use std::path::{Path, PathBuf};
 
+use plimsoll_analysis::SideReader;
 use plimsoll_observe::status_name;
 use plimsoll_report::collect::comparison::{Contestant, Order, Unlike};
-use plimsoll_report::findings::{Findings, letter};
+use plimsoll_report::findings::letter;
 use plimsoll_results::comparison::points;
-use plimsoll_results::comparison::{ComparedSide, Condition, Judgement, compare, read_recording};
+use plimsoll_results::comparison::{ComparedSide, Condition, Judgement, compare, invalid_sides, read_recording};
 
-use crate::exit::{Done, NO_VERDICT, Usage, first_reason};
-use crate::filter::Filter;
+use crate::exit::{Done, NO_VERDICT, Usage};
+use crate::filter::FilterFlags;
 use crate::keys::Keys;
 use crate::output::{ComparisonOutput, OpenOutput};
 use plimsoll_console::output_file::Files;
@@ -37,7 +36,7 @@ pub(crate) struct Arguments {
     #[command(flatten)]
     keys: Keys,
     #[command(flatten)]
-    filter: Filter,
+    filter: FilterFlags,
     #[command(flatten)]
     conditions: Conditions,
     #[command(flatten)]
@@ -45,8 +44,9 @@ pub(crate) struct Arguments {
 }
 
 /// Runs the subcommand.
-pub(crate) fn run(mut arguments: Arguments) -> anyhow::Result<Done> {
-    arguments.filter.resolve()?;
+pub(crate) fn run(arguments: Arguments) -> anyhow::Result<Done> {
+    let mut filter = arguments.filter.filter();
+    filter.resolve()?;
     let points = points::points(&arguments.subjects, arguments.points.as_deref())?;
     let subjects: Vec<&Path> = match &points {
         Some(points) => points::files(points).collect(),
@@ -63,13 +63,13 @@ pub(crate) fn run(mut arguments: Arguments) -> anyhow::Result<Done> {
         return Err(Usage("-: compare cannot read standard input: name a file".to_owned()).into());
     }
     let recordings = arguments.subjects.iter().filter(|path| path.is_dir()).count();
-    let filtered = !arguments.filter.describe().is_empty();
+    let filtered = !filter.describe().is_empty();
     if recordings > 0 && recordings == arguments.subjects.len() && arguments.keys.given() {
         let why = "session keys apply to captures only, but all inputs are recordings: remove the keys";
         return Err(Usage(why.to_owned()).into());
     }
-    let Arguments { filter, keys, output: ComparisonOutput { quiet, .. }, .. } = &arguments;
-    let reader = capture::Read { filter, keys, quiet: *quiet };
+    let keys = || arguments.keys.read();
+    let reader = SideReader { filter: &filter, keys: &keys, quiet: arguments.output.quiet };
     if let Some(points) = points {
         let (sides, warnings) = points::sides(points, |file| reader.point(file), (&filter.describe(), status_name))?;
         let contestants = sides.into_iter().map(|side| side.contestant).collect();
@@ -148,34 +148,15 @@ pub(crate) fn finish(
     let judged = conditions.done(&judgement, refused.as_deref());
     let printed = output.prints();
     output.write(&report)?;
-    Ok(match (judged, invalid(&report.sides, printed)) {
+    Ok(match (judged, invalid_sides(&report.sides, printed)) {
         (Done::Normally, Some(why)) => Done::NoVerdict(why),
         (judged, _) => judged,
     })
 }
 
-/// Names all sides with invalid numbers; `None` if there are none. The printed report has the reasons.
-fn invalid(sides: &[Findings], printed: bool) -> Option<String> {
-    let invalid: Vec<&Findings> = sides.iter().filter(|side| !side.validity.valid).collect();
-    let reason = |side: &Findings| first_reason(&side.validity.reasons);
-    let letters: Vec<&str> = invalid.iter().map(|side| side.letter.as_str()).collect();
-    let (last, others) = letters.split_last()?;
-    let names = if others.is_empty() { (*last).to_owned() } else { format!("{} and {last}", others.join(", ")) };
-    let why = match invalid.as_slice() {
-        _ if printed => String::new(),
-        [side] => format!(": {}", reason(side)),
-        several => {
-            let reasons = several.iter().map(|side| format!("{}: {}", side.letter, reason(side)));
-            format!(": {}", reasons.collect::<Vec<_>>().join("; "))
-        }
-    };
-    Some(format!("the numbers of {names} are INVALID{why}"))
-}
-
 #[cfg(test)]
 mod tests {
     use clap::Parser;
-    use plimsoll_model::Validity;
 
     use super::*;
 
@@ -189,19 +170,6 @@ mod tests {
         let lines = |all: &[&str]| all.iter().map(|line| (*line).to_owned()).collect();
         let judgement = Judgement { failed: lines(failed), undecided: lines(undecided) };
         Flags::parse_from([&["x", "--fail-if", "p99 > +5%"], flags].concat()).conditions.done(&judgement, None)
-    }
-
-    #[test]
-    fn all_sides_that_are_invalid_are_named() {
-        let side = |letter: &str, validity| Findings { letter: letter.to_owned(), validity, ..Findings::default() };
-        let late = || Validity::invalid("it was late");
-        let sides = [side("A", late()), side("B", Validity::default()), side("C", late()), side("D", late())];
-        assert_eq!(invalid(&sides[1..2], false), None);
-        assert_eq!(invalid(&sides[..2], true).as_deref(), Some("the numbers of A are INVALID"));
-        assert_eq!(invalid(&sides[..2], false).as_deref(), Some("the numbers of A are INVALID: it was late"));
-        let two = "the numbers of A and C are INVALID: A: it was late; C: it was late";
-        assert_eq!(invalid(&sides[..3], false).as_deref(), Some(two));
-        assert_eq!(invalid(&sides, true).as_deref(), Some("the numbers of A, C and D are INVALID"));
     }
 
     #[test]

@@ -105,26 +105,10 @@ pub(crate) fn run(arguments: Arguments) -> anyhow::Result<Done> {
     if open {
         shell::note(&format!("NFSv3 has no passwords: anyone who can reach this server can {can}."));
     }
-    shell::note(&format!("{}\nPress Ctrl-C to stop the server; all files are then lost.", example(kind, &server)));
+    shell::note(&format!("{}\nPress Ctrl-C to stop the server; all files are then lost.", server.example()));
     interruption.recv().context("cannot wait for Ctrl-C")?;
     drop(server);
     Ok(Done::Normally)
-}
-
-/// Example command for another client.
-fn example(kind: Kind, server: &Embedded) -> String {
-    let (ip, port) = (server.address().ip(), server.address().port());
-    let shown = server.shown();
-    let path = shown.split('?').next().and_then(|url| url.rsplit('/').next()).unwrap_or_default();
-    match kind {
-        Kind::Smb => {
-            let who = if shown.contains('@') { "-U NAME" } else { "-N" };
-            format!("Example of another client: smbclient //{ip}/{path} -p {port} {who}")
-        }
-        Kind::Nfs => {
-            format!("Example of another client: nfs-ls 'nfs://{ip}/{path}?nfsport={port}&mountport={port}&version=3'")
-        }
-    }
 }
 
 /// Wrong options are usage errors; refusals of the system are not.

@@ -1,24 +1,23 @@
 //! `plimsoll watch`: shows the response times of a server live.
 
 mod arguments;
-mod diagnosis;
 mod input;
 
 use std::sync::Arc;
 
+use plimsoll_analysis::{DiagnosisSoFar, Sinks};
 use plimsoll_observe::Observer;
 use plimsoll_observe::capture::interface::{Hole, InterfaceCounts};
 use plimsoll_observe::capture::{Captures, Next, StopReading};
 use plimsoll_report::findings::Source;
 use plimsoll_stats::live::{LiveLosses, Recent, Totals};
 
-use crate::analysis::{Analysis, Sinks};
+use crate::analysis::{Analysis, end};
 use crate::chain::ChainFlags;
 use crate::exit::Done;
 use crate::interrupt;
 use crate::shell;
 pub(crate) use arguments::Arguments;
-use diagnosis::DiagnosisSoFar;
 use input::Opened;
 use plimsoll_live::{Beside, Lines, LiveView, Metrics, Pace, Screen};
 
@@ -34,7 +33,7 @@ pub(crate) fn run(arguments: Arguments) -> anyhow::Result<Done> {
     })?;
     let mut analysis = Analysis::open(flags, &sources, &ChainFlags::default())?;
     if let Opened::Interface(interface) = &opened {
-        analysis.source.inputs = vec![Source::interface(interface.name())];
+        analysis.job.source.inputs = vec![Source::interface(interface.name())];
         if !quiet {
             shell::note(&format!(
                 "plimsoll: capturing {}; Ctrl-C ends the capture and prints the report",
@@ -42,7 +41,7 @@ pub(crate) fn run(arguments: Arguments) -> anyhow::Result<Done> {
             ));
         }
     }
-    let input = analysis.source.inputs.join(", ");
+    let input = analysis.job.source.inputs.join(", ");
     let publish = publish.wanted();
     let browser = publish.browser(&input)?;
     let metrics = publish.metrics(&input, quiet)?;
@@ -52,8 +51,9 @@ pub(crate) fn run(arguments: Arguments) -> anyhow::Result<Done> {
     // The report on standard output would appear in the middle of the screen.
     let screen = (analysis.output.prints() && !lines).then(|| Screen::open(&input)).flatten();
     let live = (Recent::new(), metrics.is_some().then(Totals::default));
-    let diagnosis = (screen.is_some() || browser.is_some()).then(|| DiagnosisSoFar::new(&analysis.source));
-    let (observer, running) = analysis.begin(&sources, keys, Some(Box::new(live)), false)?;
+    let diagnosis = (screen.is_some() || browser.is_some()).then(|| DiagnosisSoFar::new(&analysis.job.source));
+    let Analysis { job, output, .. } = analysis;
+    let (observer, running) = job.begin(&sources, keys, Some(Box::new(live)), false)?;
     let view = LiveView::new(screen, Lines::new(interval, quiet), browser);
     let pace = Pace::new(duration);
     let mut watching = Watching { observer, stop, counts, view, metrics, diagnosis, pace, ended: false, drops: 0 };
@@ -62,7 +62,7 @@ pub(crate) fn run(arguments: Arguments) -> anyhow::Result<Done> {
     // Restores the terminal before anything is printed.
     drop(view);
     anyhow::ensure!(pace.now_ns().is_some(), "no packets of a file server: check the interface and the ports (--port)");
-    running.end(observer.finish(), &captures)
+    end(running, observer.finish(), &captures, output)
 }
 
 /// A running watch.

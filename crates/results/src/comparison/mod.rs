@@ -2,6 +2,7 @@
 
 mod comparable;
 mod condition;
+mod invalid;
 mod judge;
 pub mod points;
 mod recording;
@@ -10,6 +11,7 @@ use plimsoll_report::collect::comparison::{Contestant, Order, Unlike};
 use plimsoll_report::findings::Report;
 
 pub use condition::{Condition, Outcome, Threshold};
+pub use invalid::invalid_sides;
 pub use judge::Judgement;
 pub use recording::{RecordedRun, read as read_recording, runs as read_runs};
 

@@ -8,20 +8,24 @@ use plimsoll_observe::filter::Filtered;
 use plimsoll_observe::{Observed, Observer, status_name};
 use plimsoll_report::collect::comparison::{Contestant, LevelRuns, MeasuredRun};
 use plimsoll_report::findings::{Findings, Source};
+use plimsoll_results::Tables;
 use plimsoll_results::comparison::points::CurvePoint;
 use plimsoll_results::comparison::{ComparedSide, WHOLE_CAPTURE};
 use plimsoll_stats::{IntervalRecorder, Intervals, Options, Statistics};
 
+use plimsoll_observe::decrypt::SessionKeys;
+
 use crate::filter::Filter;
-use crate::keys::Keys;
 use plimsoll_console::progress::Bar;
-use plimsoll_results::Tables;
 
 /// How captures and tables are read.
-pub(super) struct Read<'a> {
-    pub(super) filter: &'a Filter,
-    pub(super) keys: &'a Keys,
-    pub(super) quiet: bool,
+pub struct SideReader<'a> {
+    /// The transactions that count.
+    pub filter: &'a Filter,
+    /// Reads the keys of SMB 3 sessions.
+    pub keys: &'a dyn Fn() -> anyhow::Result<SessionKeys>,
+    /// Without progress.
+    pub quiet: bool,
 }
 
 /// A capture or a table, as read.
@@ -32,9 +36,12 @@ struct Whole {
     is_table: bool,
 }
 
-impl Read<'_> {
+impl SideReader<'_> {
     /// A side of the comparison, with the findings of `analyze`.
-    pub(super) fn side(&self, path: &Path) -> anyhow::Result<ComparedSide> {
+    ///
+    /// # Errors
+    /// It cannot be read.
+    pub fn side(&self, path: &Path) -> anyhow::Result<ComparedSide> {
         let whole = self.whole(path, Options { tallies: true, ..Options::default() })?;
         let (recorder, statistics) = whole.observed.sink.sink;
         let coverage = whole.observed.coverage;
@@ -54,7 +61,10 @@ impl Read<'_> {
     }
 
     /// A point of a curve.
-    pub(super) fn point(&self, path: &Path) -> anyhow::Result<CurvePoint> {
+    ///
+    /// # Errors
+    /// It cannot be read.
+    pub fn point(&self, path: &Path) -> anyhow::Result<CurvePoint> {
         // Names of different captures are of different sets: nothing with names is kept.
         let Whole { observed, vantage, is_table, .. } =
             self.whole(path, Options { slowest: 0, ..Options::default() })?;
@@ -92,7 +102,7 @@ impl Read<'_> {
         let name = path.display().to_string();
         let mut captures = Captures::open(vec![Input::File(path.to_owned())])?;
         let sinks = (IntervalRecorder::new(Intervals::growing()), Statistics::new(options));
-        let mut observer = Observer::new(self.filter.before(sinks)).with_session_keys(self.keys.read()?);
+        let mut observer = Observer::new(self.filter.before(sinks)).with_session_keys((self.keys)()?);
         let mut packets = false;
         let mut bar = Bar::new(self.quiet);
         while let Some(frame) = captures.next().with_context(|| name.clone())? {

@@ -5,7 +5,7 @@
 
 mod file;
 
-use std::path::{Path, PathBuf};
+use std::path::Path;
 
 use anyhow::Context;
 use plimsoll_model::{Names, Sink, Transaction};
@@ -13,39 +13,27 @@ use plimsoll_observe::Observer;
 use plimsoll_observe::capture::{CaptureAnomalies, Captures, Carried};
 use plimsoll_results::record::Link;
 
-pub(crate) use file::HandOver;
+use file::HandOver;
 
-use crate::analysis::Sinks;
-use crate::exit::Usage;
+use plimsoll_results::Usage;
+
+use crate::job::Sinks;
 use plimsoll_console::output_file::{Files, OutputFile, Readers};
 
-/// The files between jobs, as flags.
-#[derive(Clone, Debug, Default, clap::Args)]
-#[command(next_help_heading = "Capture in several files")]
-pub(crate) struct ChainFlags {
-    /// Continue the analysis of the previous capture file, from the FILE that its --hand-over-to wrote. The report then covers all files so
-    /// far; --record and --transactions cover only this file
-    #[arg(long, value_name = "FILE")]
-    hand_over_from: Option<PathBuf>,
-    /// Write open connections and all numbers so far to FILE, for the analysis of the next capture file. FILE contains packet data, so only
-    /// its owner may read it
-    #[arg(long, value_name = "FILE")]
-    hand_over_to: Option<PathBuf>,
-}
-
-impl ChainFlags {
-    /// Files that are read.
-    pub(crate) fn files(&self) -> Option<&Path> {
-        self.hand_over_from.as_deref()
-    }
-
-    fn given(&self) -> bool {
-        self.hand_over_from.is_some() || self.hand_over_to.is_some()
-    }
+/// The files between jobs.
+#[derive(Clone, Copy, Debug)]
+pub struct ChainOptions<'a> {
+    /// That of the previous job.
+    pub from: Option<&'a Path>,
+    /// That for the next job.
+    pub to: Option<&'a Path>,
+    /// This build: files of another one cannot be read.
+    pub build: &'static str,
 }
 
 /// A job in a chain of jobs.
-pub(crate) struct Chain {
+pub struct Chain {
+    build: &'static str,
     /// Flags that determine which transactions count: the same in all jobs.
     asked: String,
     /// This job's place.
@@ -61,16 +49,19 @@ pub(crate) struct Chain {
 impl Chain {
     /// Reads the file of the previous job, and opens the file for the next one; `None` without either. `asked` are the flags that
     /// determine which transactions count, in words.
-    pub(crate) fn open(flags: &ChainFlags, asked: String, files: &mut Files) -> anyhow::Result<Option<Self>> {
-        if !flags.given() {
+    ///
+    /// # Errors
+    /// The previous file is none, damaged, of another build or of other options, or the next one cannot be written.
+    pub fn open(options: ChainOptions<'_>, asked: String, files: &mut Files) -> anyhow::Result<Option<Self>> {
+        let ChainOptions { from, to, build } = options;
+        if from.is_none() && to.is_none() {
             return Ok(None);
         }
-        let from = flags.hand_over_from.as_deref().map(|path| read(path, &asked)).transpose()?;
-        let to = flags.hand_over_to.as_deref();
+        let from = from.map(|path| read(path, build, &asked)).transpose()?;
         let to = to.map(|path| files.open("--hand-over-to", path, Readers::Owner)).transpose()?;
         let link = Link::behind(from.as_ref().map(|from| &from.link));
         let before = from.as_ref().map(|from| from.anomalies).unwrap_or_default();
-        Ok(Some(Self { asked, link, from, to, before, inputs: Vec::new(), ready: None }))
+        Ok(Some(Self { build, asked, link, from, to, before, inputs: Vec::new(), ready: None }))
     }
 
     /// The data of the previous job, without its packets.
@@ -79,12 +70,12 @@ impl Chain {
     }
 
     /// The packets that it handed over.
-    pub(crate) fn carried(&mut self) -> Carried {
+    pub fn carried(&mut self) -> Carried {
         self.from.as_mut().map(|from| std::mem::take(&mut from.carried)).unwrap_or_default()
     }
 
     /// Whether there is a next job, which processes the last packets.
-    pub(crate) fn has_next(&self) -> bool {
+    pub fn has_next(&self) -> bool {
         self.to.is_some()
     }
 
@@ -100,7 +91,10 @@ impl Chain {
 
     /// All packets except the carried ones have been processed: stores the data for the next job. From now on transactions only go to the
     /// report.
-    pub(crate) fn prepare(
+    ///
+    /// # Errors
+    /// Reading was interrupted, or the state cannot be stored.
+    pub fn prepare(
         &mut self,
         observer: &mut Observer<Sinks>,
         carried: Carried,
@@ -129,17 +123,20 @@ impl Chain {
     }
 
     /// Writes the file after all other outputs of the job, so that its existence shows that they are complete.
-    pub(crate) fn finish(self) -> anyhow::Result<()> {
+    ///
+    /// # Errors
+    /// It cannot be written.
+    pub fn finish(self) -> anyhow::Result<()> {
         match (self.to, self.ready) {
-            (Some(to), Some(ready)) => to.write(|out| ready.write(out)),
+            (Some(to), Some(ready)) => to.write(|out| ready.write(out, self.build)),
             _ => Ok(()),
         }
     }
 }
 
-fn read(path: &Path, asked: &str) -> anyhow::Result<HandOver> {
+fn read(path: &Path, build: &str, asked: &str) -> anyhow::Result<HandOver> {
     let shown = format!("--hand-over-from {}", path.display());
-    let from = HandOver::read(path).with_context(|| shown.clone())?;
+    let from = HandOver::read(path, build).with_context(|| shown.clone())?;
     if from.asked != asked {
         let why = format!(
             "{shown}: it was written with other options ({}); use the same options for all files of the capture",
@@ -151,7 +148,7 @@ fn read(path: &Path, asked: &str) -> anyhow::Result<HandOver> {
 }
 
 /// A sink that can be closed.
-pub(crate) struct Valve<S> {
+pub struct Valve<S> {
     closed: bool,
     pub(crate) sink: S,
 }

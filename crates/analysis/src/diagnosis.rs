@@ -6,26 +6,27 @@ use plimsoll_model::Coverage;
 use plimsoll_observe::{Observer, status_name};
 use plimsoll_report::findings::{Findings, Source};
 
-use crate::analysis::Sinks;
+use crate::job::Sinks;
 
 /// Interval between two diagnoses.
 const EVERY: Duration = Duration::from_secs(5);
 
 /// The diagnosis so far.
-pub(super) struct DiagnosisSoFar {
+pub struct DiagnosisSoFar {
     source: Source,
     due: Instant,
     /// Its first sentence.
-    pub(super) text: Option<String>,
+    pub text: Option<String>,
 }
 
 impl DiagnosisSoFar {
-    pub(super) fn new(source: &Source) -> Self {
+    /// The first one is due soon.
+    pub fn new(source: &Source) -> Self {
         Self { source: source.clone(), due: Instant::now() + EVERY, text: None }
     }
 
     /// Makes a new diagnosis if the last one is too old. At the end of the input there is always a diagnosis.
-    pub(super) fn look(&mut self, observer: &mut Observer<Sinks>, now_ns: i64, ended: bool) {
+    pub fn look(&mut self, observer: &mut Observer<Sinks>, now_ns: i64, ended: bool) {
         let now = Instant::now();
         if now < self.due && !(ended && self.text.is_none()) {
             return;

@@ -10,11 +10,14 @@ use plimsoll_results::record::Link;
 use plimsoll_stats::Statistics;
 use serde::{Deserialize, Serialize};
 
-/// Its first line. The layout is that of this build's types.
-const HEAD: &str = concat!("plimsoll hand-over ", env!("CARGO_PKG_VERSION"), " ", env!("PLIMSOLL_BUILD_COMMIT"), "\n");
 const ZSTD_LEVEL: i32 = 3;
 /// Most bytes, unpacked: more than all bounds of the observer together allow.
 const MOST_BYTES: u64 = 8 << 30;
+
+/// Its first line. The layout is that of this build's types.
+fn head(build: &str) -> String {
+    format!("plimsoll hand-over {} {build}\n", env!("CARGO_PKG_VERSION"))
+}
 
 /// The data for the next job.
 #[derive(Serialize, Deserialize)]
@@ -38,8 +41,8 @@ pub(crate) struct HandOver {
 
 impl HandOver {
     /// Writes it.
-    pub(super) fn write(&self, mut out: File) -> anyhow::Result<()> {
-        out.write_all(HEAD.as_bytes())?;
+    pub(super) fn write(&self, mut out: File, build: &str) -> anyhow::Result<()> {
+        out.write_all(head(build).as_bytes())?;
         let mut packer = zstd::Encoder::new(BufWriter::new(out), ZSTD_LEVEL)?;
         packer.include_checksum(true)?;
         packer.write_all(&postcard::to_stdvec(self)?)?;
@@ -51,18 +54,19 @@ impl HandOver {
     ///
     /// # Errors
     /// The file is not there, is none or damaged, or another build wrote it.
-    pub(super) fn read(path: &Path) -> anyhow::Result<Self> {
+    pub(super) fn read(path: &Path, build: &str) -> anyhow::Result<Self> {
         let mut file = BufReader::new(File::open(path)?);
+        let expected = head(build);
         let mut head = Vec::new();
         // Byte by byte: nothing of what follows is taken.
-        for byte in file.by_ref().bytes().take(HEAD.len().max(200)) {
+        for byte in file.by_ref().bytes().take(expected.len().max(200)) {
             head.push(byte?);
             if head.ends_with(b"\n") {
                 break;
             }
         }
         anyhow::ensure!(head.starts_with(b"plimsoll hand-over "), "not a file written by --hand-over-to");
-        if head != HEAD.as_bytes() {
+        if head != expected.as_bytes() {
             let other = String::from_utf8_lossy(&head);
             let other = other.trim_end().trim_start_matches("plimsoll hand-over ").to_owned();
             anyhow::bail!("another build of plimsoll wrote it ({other}); use one build for all files of a capture");

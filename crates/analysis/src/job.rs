@@ -1,0 +1,224 @@
+//! A job that turns packets or tables into findings: its sinks, its outputs that hold transactions, and its place in a chain of jobs.
+
+use std::cell::RefCell;
+use std::collections::BTreeMap;
+use std::path::{Path, PathBuf};
+
+use anyhow::Context;
+use plimsoll_console::output_file::OutputFile;
+use plimsoll_model::Anomaly;
+use plimsoll_observe::capture::Captures;
+use plimsoll_observe::decrypt::SessionKeys;
+use plimsoll_observe::filter::Filtered;
+use plimsoll_observe::names::HostsFile;
+use plimsoll_observe::output_thread::OutputThread;
+use plimsoll_observe::{Observed, Observer, status_name};
+use plimsoll_recording::{Batched, RecordingError, Written};
+use plimsoll_report::findings::{About, DrillDown, Findings, Source};
+use plimsoll_results::Tables;
+use plimsoll_results::record::{Capture, Measurement, RecordTo, SyncRecorder};
+use plimsoll_stats::cube::Cube;
+use plimsoll_stats::io::Limits;
+use plimsoll_stats::live::{Recent, Totals};
+use plimsoll_stats::{Dimensions, Headline, Options, Statistics};
+
+use crate::chain::{Chain, Valve};
+use crate::filter::Filter;
+
+/// What an analysis is to find out.
+#[derive(Clone, Debug)]
+pub struct Wanted {
+    /// Keys of the groups.
+    pub by: Option<Dimensions>,
+    /// Number of slowest operations.
+    pub slowest: usize,
+    /// How files are read and written.
+    pub io: bool,
+    /// The data of a page's drill-down.
+    pub page: bool,
+    /// The transactions that count.
+    pub filter: Filter,
+    /// A recording.
+    pub record: Option<RecordTo>,
+}
+
+impl Wanted {
+    /// What determines which transactions count, in words: the same for all jobs of a chain.
+    pub fn describe(&self) -> String {
+        let by = self.by.iter().flat_map(|by| by.as_slice()).map(|dimension| dimension.label()).collect::<Vec<_>>();
+        let by = (!by.is_empty()).then(|| format!("--by {}", by.join(",")));
+        let io = self.io.then(|| "with --record or --json".to_owned());
+        let slowest = format!("--slowest {}", self.slowest);
+        [Some(slowest), by, io].into_iter().flatten().chain(self.filter.describe()).collect::<Vec<_>>().join(" ")
+    }
+}
+
+/// The sinks of transactions. A watch also has sinks for the last minutes, and for metrics.
+pub type Sinks = Filtered<((Statistics, Valve<OutputThread<Outputs>>), Option<Box<Live>>)>;
+/// The sinks for the page, the table and the recording.
+type Outputs = ((Option<Cube>, Option<Batched>), Option<SyncRecorder>);
+/// The additional sinks of a watch.
+pub type Live = (Recent, Option<Totals>);
+
+/// A job whose outputs are open.
+pub struct Job {
+    /// What it is to find out.
+    pub wanted: Wanted,
+    /// Names of hosts.
+    pub hosts: HostsFile,
+    /// Its input.
+    pub source: Source,
+    /// The table of transactions, and its file.
+    pub table: Option<(Batched, OutputFile)>,
+    /// Its place in a chain of jobs.
+    pub chain: Option<Chain>,
+}
+
+/// A job at work, beside its observer.
+pub struct Running {
+    filter: Filter,
+    hosts: HostsFile,
+    source: Source,
+    table: Option<OutputFile>,
+    /// Its place in a chain of jobs.
+    pub chain: Option<Chain>,
+}
+
+/// A finished job.
+pub struct Analyzed {
+    /// Its findings.
+    pub findings: Findings,
+    /// The data of a page's drill-down.
+    pub drill: Option<DrillDown>,
+    /// Whether the table of transactions was written.
+    pub table: anyhow::Result<()>,
+    /// Whether the recording was written.
+    pub recording: anyhow::Result<()>,
+    /// Its place in a chain of jobs, to be finished after all outputs.
+    pub chain: Option<Chain>,
+}
+
+impl Job {
+    /// Begins: the observer takes frames from now on. With `live`, that takes transactions too. Outputs that hold transactions may be filled
+    /// in another thread.
+    ///
+    /// # Errors
+    /// The state of the previous job is not usable, or a recording cannot be written.
+    pub fn begin(
+        self,
+        inputs: &[PathBuf],
+        keys: SessionKeys,
+        live: Option<Box<Live>>,
+        other_thread: bool,
+    ) -> anyhow::Result<(Observer<Sinks>, Running)> {
+        let Self { wanted, hosts, mut source, table, mut chain } = self;
+        let Wanted { by, slowest, filter, record, io, page } = wanted;
+        let options = Options { slowest, by, tallies: true, io: io.then_some(Limits::CAPTURE), ..Options::default() };
+        let before = chain.as_mut().and_then(Chain::take_from);
+        if let (Some(chain), before) = (&mut chain, &before) {
+            let earlier = before.iter().flat_map(|before| &before.inputs).cloned();
+            source.inputs = earlier.chain(source.inputs).collect();
+            chain.covers(&source.inputs);
+        }
+        // A page alone has room for it.
+        let cube = page.then(|| Cube::new(Headline::Response));
+        let (table, table_file) = table.unzip();
+        let recording = begin_recording(record.as_ref(), inputs, &source, chain.as_ref())?;
+        let has_outputs = cube.is_some() || table.is_some() || recording.is_some();
+        let outputs = OutputThread::new(((cube, table), recording), other_thread && has_outputs);
+        let sinks = |statistics| filter.before(((statistics, Valve::open(outputs)), live));
+        let observer = match before {
+            Some(before) => {
+                let sinks = sinks(before.statistics).of_state(before.filter);
+                Observer::of_state(&before.observer, sinks).context("--hand-over-from")?
+            }
+            None => Observer::new(sinks(Statistics::new(options))).with_session_keys(keys),
+        };
+        let running = Running { filter, hosts, source, table: table_file, chain };
+        Ok((observer, running))
+    }
+
+    /// Analyses transactions tables.
+    ///
+    /// # Errors
+    /// A time of the filter is not one of the tables, or a table cannot be read.
+    pub fn of_tables(self, tables: Tables) -> anyhow::Result<(Findings, Option<DrillDown>)> {
+        let Self { wanted: Wanted { by, slowest, io, page, filter, .. }, hosts, source, .. } = self;
+        let source = Source { vantage: tables.vantage().to_owned(), ..source };
+        let headline = tables.headline();
+        let io = io.then_some(Limits::CAPTURE);
+        let statistics = Statistics::new(Options { slowest, by, headline, tallies: true, io });
+        let cube = page.then(|| Cube::new(headline));
+        let Observed { sink, names, coverage } = filter.read(tables, (statistics, cube))?;
+        let (statistics, cube) = sink.sink;
+        let drill = cube.map(|cube| DrillDown::collect(&cube, &names, &source, status_name));
+        let findings = Findings::collect(&statistics, &coverage, &names, source, status_name).of_a_table();
+        Ok((findings.with_host_names(|ip| hosts.name(ip)), drill))
+    }
+
+    /// Describes the input.
+    pub fn source(inputs: &[PathBuf], filter: &Filter, about: About) -> Source {
+        Source {
+            tool: format!("plimsoll {}", env!("CARGO_PKG_VERSION")),
+            inputs: inputs.iter().map(|path| path.display().to_string()).collect(),
+            filters: filter.describe(),
+            vantage: "wire".to_owned(),
+            about,
+        }
+    }
+}
+
+impl Running {
+    /// All packets have been read: collects the findings and completes the outputs that hold transactions.
+    ///
+    /// # Errors
+    /// A time of the filter is not one of the capture.
+    pub fn end(self, observed: Observed<Sinks>, captures: &Captures) -> anyhow::Result<Analyzed> {
+        let Self { filter, hosts, source, table: table_file, chain } = self;
+        let Observed { sink: filtered, names, mut coverage } = observed;
+        let anomalies = chain.as_ref().map_or_else(|| captures.anomalies(), |chain| chain.anomalies(captures));
+        anomalies.add_to(&mut coverage.anomalies);
+        coverage.anomalies.add_many(Anomaly::ReadingInterrupted, u64::from(captures.interrupted()));
+        filter.check(coverage.first_ns, coverage.last_ns)?;
+        filtered.narrow(&mut coverage);
+        let span_ns = (coverage.first_ns, coverage.last_ns);
+        let ((statistics, outputs), _) = filtered.sink;
+        let ((cube, table), recording) = outputs.sink.finish(&names);
+        let table = table.zip(table_file).map_or(Ok(()), |(table, file)| finish_table(table.finish(&names), file));
+        let drill = cube.map(|cube| DrillDown::collect(&cube, &names, &source, status_name));
+        let findings = Findings::collect(&statistics, &coverage, &names, source, status_name);
+        let named = RefCell::new(BTreeMap::new());
+        let findings = findings.with_host_names(|ip| {
+            let name = hosts.name(ip).or_else(|| names.hosts.name(ip))?;
+            named.borrow_mut().insert(ip, name.to_owned());
+            Some(name)
+        });
+        let end = |recording: SyncRecorder| recording.end((&statistics, &coverage), span_ns, &names, named.take());
+        let recording = recording.map(end).transpose();
+        let recording =
+            recording.and_then(|recorder| recorder.map_or(Ok(()), |one| one.finish(captures.interrupted(), &findings)));
+        Ok(Analyzed { findings, drill, table, recording, chain })
+    }
+}
+
+/// Begins a recording, if one is wanted.
+fn begin_recording(
+    to: Option<&RecordTo>,
+    inputs: &[PathBuf],
+    source: &Source,
+    chain: Option<&Chain>,
+) -> anyhow::Result<Option<SyncRecorder>> {
+    let captures = inputs.iter().map(|path| Capture::of(Path::new(path))).collect();
+    let measured =
+        Measurement::Analyze { source: source.clone(), captures, link: chain.map(|chain| chain.link.clone()) };
+    let Some(to) = to else { return Ok(None) };
+    SyncRecorder::begin(to.begin(&measured, "the clock of the capture", 1)?).map(Some)
+}
+
+/// A table that all rows went to gets its name.
+fn finish_table(written: Result<Written, RecordingError>, file: OutputFile) -> anyhow::Result<()> {
+    match written {
+        Ok(_) => file.finish(),
+        Err(error) => Err(file.failed(error)),
+    }
+}

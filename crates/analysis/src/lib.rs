@@ -1,0 +1,14 @@
+//! Analyses of captures and tables: what is asked for, the sinks of the transactions, and the findings. This crate prints nothing but the
+//! progress of reading.
+
+mod chain;
+mod diagnosis;
+mod filter;
+mod job;
+mod side;
+
+pub use chain::{Chain, ChainOptions, Valve};
+pub use diagnosis::DiagnosisSoFar;
+pub use filter::Filter;
+pub use job::{Analyzed, Job, Live, Running, Sinks, Wanted};
+pub use side::SideReader;

@@ -1,0 +1,32 @@
+//! `--hand-over-from` and `--hand-over-to`: the flags.
+
+use std::path::{Path, PathBuf};
+
+use plimsoll_analysis::ChainOptions;
+
+/// The files between jobs, as flags.
+#[derive(Clone, Debug, Default, clap::Args)]
+#[command(next_help_heading = "Capture in several files")]
+pub(crate) struct ChainFlags {
+    /// Continue the analysis of the previous capture file, from the FILE that its --hand-over-to wrote. The report then covers all files so
+    /// far; --record and --transactions cover only this file
+    #[arg(long, value_name = "FILE")]
+    hand_over_from: Option<PathBuf>,
+    /// Write open connections and all numbers so far to FILE, for the analysis of the next capture file. FILE contains packet data, so only
+    /// its owner may read it
+    #[arg(long, value_name = "FILE")]
+    hand_over_to: Option<PathBuf>,
+}
+
+impl ChainFlags {
+    /// Files that are read.
+    pub(crate) fn files(&self) -> Option<&Path> {
+        self.hand_over_from.as_deref()
+    }
+
+    /// What they ask for.
+    pub(crate) fn options(&self) -> ChainOptions<'_> {
+        let (from, to) = (self.hand_over_from.as_deref(), self.hand_over_to.as_deref());
+        ChainOptions { from, to, build: env!("PLIMSOLL_BUILD_COMMIT") }
+    }
+}
