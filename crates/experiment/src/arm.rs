@@ -8,7 +8,7 @@ use plimsoll_report::collect::comparison::{Contestant, LevelRuns, LoadPoint};
 use plimsoll_report::findings::Findings;
 use plimsoll_workload::Workload;
 
-use crate::runner::findings_of;
+use crate::run_result::findings_of;
 use crate::{
     LevelResult, LevelSpec, PreparedTarget, ResolvedTarget, RunRecording, RunResult, RunSpec, Runner, repeat_of,
 };

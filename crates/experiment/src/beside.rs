@@ -13,11 +13,13 @@ use plimsoll_workload::Workload;
 use super::companion::threads;
 use super::level::{self, LevelResult};
 use super::level_spec::LevelSpec;
+use super::levels::{Levels, stopped_at};
 use super::open_files;
 use super::phase_hook::Moment;
 use super::resolved_target::ResolvedTarget;
+use super::run_result::RunResult;
 use super::run_spec::RunSpec;
-use super::runner::{Levels, PreparedTarget, RunResult, Runner, stopped_at};
+use super::runner::{PreparedTarget, Runner};
 use super::sink::SinkOptions;
 use plimsoll_results::all_of;
 

@@ -13,8 +13,9 @@ use plimsoll_workload::{Load, Pause, Phases, Workload};
 use crate::level_spec::LevelSpec;
 use crate::monitor::Monitor;
 use crate::resolved_target::ResolvedTarget;
+use crate::run_result::RunResult;
 use crate::run_spec::RunSpec;
-use crate::runner::{IntervalMode, RunResult, Runner};
+use crate::runner::{IntervalMode, Runner};
 
 /// Load levels, clients. Few enough, with the pause between iterations, for a laptop that is client and server at once.
 const LEVELS: [u32; 3] = [1, 4, 16];

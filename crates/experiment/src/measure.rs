@@ -10,11 +10,13 @@ use plimsoll_report::findings::Findings;
 
 use super::level::LevelResult;
 use super::level_spec::LevelSpec;
+use super::levels::{CurveCutoff, stopped_at};
 use super::open_files;
 use super::parameters::Variant;
 use super::resolved_target::ResolvedTarget;
+use super::run_result::RunResult;
 use super::run_spec::RunSpec;
-use super::runner::{CurveCutoff, PreparedTarget, RunResult, Runner, stopped_at};
+use super::runner::{PreparedTarget, Runner};
 
 /// All that is to be measured.
 pub struct Work<'a> {

@@ -9,22 +9,20 @@ use plimsoll_drive::connect::{self, ConnectOptions, Connector, Lease, Several, W
 use plimsoll_drive::engine::{Setup, Watch};
 use plimsoll_drive::tap::Tap;
 use plimsoll_model::{Names, Reason};
-use plimsoll_report::findings::calls::Calls;
-use plimsoll_report::findings::capacity::Capacity;
-use plimsoll_report::findings::{Findings, Run, WorkloadShare};
+use plimsoll_report::findings::WorkloadShare;
 use plimsoll_stats::Dimensions;
 use plimsoll_workload::{FileSet, Workload};
 
 use super::file_preparation::{Files, Maker};
 use super::level::{self, LevelResult};
 use super::level_spec::LevelSpec;
+use super::levels::{CurveCutoff, Levels};
 use super::live::LiveFeed;
 use super::monitor::Monitor;
 use super::phase_hook::{Moment, PhaseHook};
 use super::recording_channel::RecordingChannel;
 use super::resolved_target::ResolvedTarget;
 use super::run_recording::RunRecording;
-use super::run_spec::RunSpec;
 use super::sink::{SinkOptions, Table};
 use crate::server_side::ServerSideWatch;
 use plimsoll_results::all_of;
@@ -410,124 +408,6 @@ struct Level {
     whole: bool,
     /// Whether it went to the recording, where there is one.
     recorded: anyhow::Result<()>,
-}
-
-/// Results of the levels.
-pub struct Levels {
-    /// The results, in order.
-    pub ran: Vec<LevelResult>,
-    /// Their stages' numbers.
-    pub numbers: Vec<u32>,
-    /// How many there were to be; `None` where that depends on what is measured.
-    pub(super) planned: Option<usize>,
-    /// Somebody stopped it before all were begun.
-    pub stopped: bool,
-    /// Load curves that ended where the server had become too slow.
-    pub(super) cutoffs: Vec<CurveCutoff>,
-    /// What the workload has to tell besides.
-    pub(super) notes: Vec<String>,
-    /// Failures besides the measurement: of the recording, or of removing the files.
-    pub besides: anyhow::Result<()>,
-}
-
-impl Default for Levels {
-    fn default() -> Self {
-        let (cutoffs, notes) = (Vec::new(), Vec::new());
-        Self { ran: Vec::new(), numbers: Vec::new(), planned: None, stopped: false, cutoffs, notes, besides: Ok(()) }
-    }
-}
-
-impl Levels {
-    /// Further facts.
-    pub fn facts(&self) -> Vec<String> {
-        let stopped = || stopped_at(self.ran.len(), self.planned);
-        let cutoffs = self.cutoffs.iter().map(CurveCutoff::to_string);
-        self.stopped.then(stopped).into_iter().chain(cutoffs).chain(self.notes.iter().cloned()).collect()
-    }
-}
-
-/// Where a load curve ended because the server had become too slow.
-pub(super) struct CurveCutoff {
-    pub(super) curve: Option<String>,
-    level: String,
-    mean_s: f64,
-    limit_s: f64,
-}
-
-impl CurveCutoff {
-    /// `None` where the level was quick enough.
-    pub(super) fn after(ran: &LevelResult, limit_s: f64) -> Option<Self> {
-        let curve = ran.curve().map(str::to_owned);
-        let mean_s = ran.mean_response_s().filter(|mean_s| *mean_s > limit_s)?;
-        Some(Self { curve, level: ran.words().to_owned(), mean_s, limit_s })
-    }
-}
-
-impl std::fmt::Display for CurveCutoff {
-    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        let Self { curve, level, mean_s, limit_s } = self;
-        let curve = curve.as_ref().map_or_else(String::new, |curve| format!(" of {curve}"));
-        let (mean, limit) = (mean_s * 1e3, limit_s * 1e3);
-        write!(f, "no levels{curve} after {level}: its mean response time of {mean:.3} ms is above {limit} ms")
-    }
-}
-
-/// The note about a stopped run.
-pub(super) fn stopped_at(ran: usize, planned: Option<usize>) -> String {
-    let of = planned.map_or_else(String::new, |planned| format!(" of {planned}"));
-    format!("stopped by the user when {ran}{of} load levels were run")
-}
-
-/// Everything that a report tells of a run.
-pub struct RunResult<'a> {
-    /// All that was asked for.
-    pub spec: RunSpec,
-    /// The clients' workload.
-    pub workload: &'a Workload,
-    /// The levels, in order.
-    pub levels: Vec<LevelResult>,
-    /// Names of the results.
-    pub names: Arc<Names>,
-    /// Facts negotiated with servers.
-    pub facts: Vec<String>,
-}
-
-impl RunResult<'_> {
-    /// As reports want it.
-    pub fn findings(self) -> Findings {
-        self.findings_of(None)
-    }
-
-    /// The same of a search for a capacity.
-    pub fn findings_of(self, capacity: Option<Box<Capacity>>) -> Findings {
-        self.findings_with(|run| Run { capacity, ..run })
-    }
-
-    /// The same with where the time of calls goes.
-    pub fn findings_of_calls(self, calls: Calls) -> Findings {
-        self.findings_with(|run| Run { calls: Some(Box::new(calls)), ..run })
-    }
-
-    fn findings_with(self, more: impl FnOnce(Run) -> Run) -> Findings {
-        let levels: Vec<&LevelResult> = self.levels.iter().collect();
-        findings_of((&self.spec, self.workload), &levels, &self.names, self.facts, more)
-    }
-}
-
-/// The findings of these levels of a run of a workload.
-pub(crate) fn findings_of(
-    (spec, workload): (&RunSpec, &Workload),
-    ran: &[&LevelResult],
-    names: &Names,
-    facts: Vec<String>,
-    more: impl FnOnce(Run) -> Run,
-) -> Findings {
-    let threads = ran.iter().map(|level| level.recorded.threads).max().unwrap_or(0);
-    let run = more(spec.run(workload, facts, threads));
-    let levels: Vec<_> = ran.iter().map(|level| level.recorded.as_level()).collect();
-    let mut findings = Findings::collect_run(run, &levels, names, spec.source(), plimsoll_client::status_name);
-    findings.warnings.extend(ran.iter().flat_map(|level| level.recorded.cautions()));
-    findings
 }
 
 /// The directory of the share or export that contains the files. For an export it is the mounted one.

@@ -25,8 +25,8 @@ pub(crate) use result::PartResult;
 use crate::level::{self, LevelResult};
 use crate::level_spec::LevelSpec;
 use crate::run_recording::RunRecording;
+use crate::run_result::findings_of;
 use crate::run_spec::{RunSpec, VariantSpec};
-use crate::runner::findings_of;
 use crate::validity;
 
 /// Merges the parts of a run. `clock_difference` is the difference of their clocks after the run, if known; `to` is the folder for the

@@ -100,7 +100,7 @@ impl Simulated {
             }
         }
         let ran: Vec<&LevelResult> = levels.iter().collect();
-        let findings = crate::runner::findings_of((spec, &self.workload), &ran, &self.names, Vec::new(), |run| run);
+        let findings = crate::run_result::findings_of((spec, &self.workload), &ran, &self.names, Vec::new(), |run| run);
         recording.finish(false, Ok(&(findings, ()))).unwrap();
     }
 

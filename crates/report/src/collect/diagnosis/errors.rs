@@ -1,11 +1,12 @@
 //! Answers that mean trouble.
 
+mod meanings;
 mod subject;
 
 use std::net::IpAddr;
 
 use plimsoll_model::{Operation, StatusFamily, Symbol};
-use plimsoll_stats::tallies::{ErrorRow, FULL, Refusal};
+use plimsoll_stats::tallies::{ErrorRow, Refusal};
 
 use super::super::counts::{plural, thousands};
 use super::began::Began;
@@ -13,6 +14,7 @@ use super::{CAUSE_SHARE, Evidence, Found, Kind, NAMED, operations, percent};
 use crate::findings::{Findings, OperationRow, Rule};
 use crate::instant;
 use crate::text::duration;
+use meanings::{LOCKED, MEANINGS, Meaning, When};
 
 /// Minimum number of refusals, for statuses that are normal one at a time.
 const MANY: u64 = 20;
@@ -36,190 +38,6 @@ const RETRY_S: f64 = 10.0;
 const ACCESS_DENIED: &str = "STATUS_ACCESS_DENIED";
 const UNSIGNED: u64 = 2;
 const ALWAYS_ALLOWED: [&str; 3] = ["LOGOFF", "TREE_DISCONNECT", "ECHO"];
-
-/// From when on a status means trouble.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-enum When {
-    /// From the first on.
-    Once,
-    /// When there are many, or clients wait for it.
-    Many,
-    /// When most requests get it, or clients wait for it.
-    Storm,
-    /// When it comes again and again: people mistype once or twice.
-    Again,
-}
-
-/// Statuses that mean one thing.
-struct Meaning {
-    /// Its meaning, and the place to check.
-    text: &'static str,
-    when: When,
-    kind: Kind,
-    /// Advice if it began while clients worked.
-    changed: Option<&'static str>,
-    statuses: &'static [(StatusFamily, u32)],
-}
-
-use StatusFamily::{Dos, Errno, Mount, Nfs, Nlm, Nt};
-
-/// Refusals because of other clients' locks.
-const LOCKED: [(StatusFamily, u32); 6] = [
-    (Nt, 0xC000_0054),  // FILE_LOCK_CONFLICT
-    (Nt, 0xC000_0055),  // LOCK_NOT_GRANTED
-    (Dos, 0x0021_0001), // ERRDOS, ERRlock
-    (Nfs, 10_012),      // LOCKED
-    (Nfs, 10_010),      // DENIED
-    (Nlm, 1),           // DENIED
-];
-
-const MEANINGS: &[Meaning] = &[
-    Meaning {
-        text: "the file system of the server is full, or a quota is used up",
-        when: When::Once,
-        kind: Kind::Trouble,
-        changed: None,
-        statuses: &FULL,
-    },
-    Meaning {
-        text: "the server asks clients to try again later",
-        when: When::Many,
-        kind: Kind::Trouble,
-        changed: None,
-        statuses: &[(Nfs, 10_008), (Nfs, 10_013), (Nlm, 4)], // JUKEBOX or DELAY, GRACE, DENIED_GRACE_PERIOD
-    },
-    Meaning {
-        text: "clients use handles of files that were removed or exported again",
-        when: When::Many,
-        kind: Kind::Trouble,
-        changed: Some("whether the file system was replaced, restored or exported again"),
-        statuses: &[(Nfs, 70), (Nfs, 10_014), (Nlm, 7), (Errno, 116)], // STALE, FHEXPIRED, STALE_FH
-    },
-    Meaning {
-        text: "the server ended the session or removed the share",
-        when: When::Once,
-        kind: Kind::Trouble,
-        changed: None,
-        statuses: &[
-            (Nt, 0xC000_00C9), // NETWORK_NAME_DELETED
-            (Nt, 0xC000_0203), // USER_SESSION_DELETED
-            (Nt, 0xC000_035C), // NETWORK_SESSION_EXPIRED
-            (Nt, 0xC000_026E), // VOLUME_DISMOUNTED
-            (Nfs, 10_052),     // BADSESSION
-            (Nfs, 10_078),     // DEADSESSION
-        ],
-    },
-    Meaning {
-        text: "the server dropped the opens and locks of a client: its lease expired, or another client uses the same client ID",
-        when: When::Once,
-        kind: Kind::Trouble,
-        changed: None,
-        statuses: &[(Nfs, 10_011)], // EXPIRED
-    },
-    Meaning {
-        text: "the server lacks memory or other resources",
-        when: When::Once,
-        kind: Kind::Trouble,
-        changed: None,
-        statuses: &[
-            (Nt, 0xC000_009A),  // INSUFFICIENT_RESOURCES
-            (Nt, 0xC000_0205),  // INSUFF_SERVER_RESOURCES
-            (Nt, 0xC000_0017),  // NO_MEMORY
-            (Nt, 0xC000_00D0),  // REQUEST_NOT_ACCEPTED
-            (Nt, 0xC000_00CE),  // TOO_MANY_SESSIONS
-            (Nt, 0xC000_011F),  // TOO_MANY_OPENED_FILES
-            (Dos, 0x0059_0002), // ERRSRV, ERRnoresource
-            (Nfs, 10_018),      // RESOURCE
-            (Nlm, 2),           // DENIED_NOLOCKS
-        ],
-    },
-    Meaning {
-        text: "the server could not read or write its storage",
-        when: When::Once,
-        kind: Kind::Trouble,
-        changed: None,
-        statuses: &[
-            (Nt, 0xC000_00E9), // UNEXPECTED_IO_ERROR
-            (Nt, 0xC000_0185), // IO_DEVICE_ERROR
-            (Nt, 0xC000_003E), // DATA_ERROR
-            (Nt, 0xC000_003F), // CRC_ERROR
-            (Nt, 0xC000_0032), // DISK_CORRUPT_ERROR
-            (Nt, 0xC000_0102), // FILE_CORRUPT_ERROR
-            (Nt, 0xC000_00B5), // IO_TIMEOUT
-            (Nfs, 5),
-            (Nfs, 10_006), // SERVERFAULT
-            (Mount, 5),
-            (Errno, 5),
-        ],
-    },
-    Meaning {
-        text: "other clients have the files open, or hold locks on them",
-        when: When::Many,
-        kind: Kind::Mechanism,
-        changed: None,
-        statuses: &[
-            (Nt, 0xC000_0043),  // SHARING_VIOLATION
-            (Dos, 0x0020_0001), // ERRDOS, ERRbadshare
-            (Nfs, 10_015),      // SHARE_DENIED
-        ],
-    },
-    Meaning {
-        text: "other clients hold locks on the files",
-        when: When::Many,
-        kind: Kind::Mechanism,
-        changed: None,
-        statuses: &LOCKED,
-    },
-    Meaning {
-        text: "the server refuses repeated logons: a wrong or old password, or an account that is locked, expired or not allowed",
-        when: When::Again,
-        kind: Kind::Trouble,
-        changed: Some("the password, or the account"),
-        statuses: &[
-            (Nt, 0xC000_006D),  // LOGON_FAILURE
-            (Nt, 0xC000_006A),  // WRONG_PASSWORD
-            (Nt, 0xC000_0064),  // NO_SUCH_USER
-            (Nt, 0xC000_006E),  // ACCOUNT_RESTRICTION
-            (Nt, 0xC000_006F),  // INVALID_LOGON_HOURS
-            (Nt, 0xC000_0070),  // INVALID_WORKSTATION
-            (Nt, 0xC000_0071),  // PASSWORD_EXPIRED
-            (Nt, 0xC000_0072),  // ACCOUNT_DISABLED
-            (Nt, 0xC000_0193),  // ACCOUNT_EXPIRED
-            (Nt, 0xC000_0224),  // PASSWORD_MUST_CHANGE
-            (Nt, 0xC000_0234),  // ACCOUNT_LOCKED_OUT
-            (Nt, 0xC000_015B),  // LOGON_TYPE_NOT_GRANTED
-            (Nt, 0xC000_005E),  // NO_LOGON_SERVERS
-            (Nt, 0xC000_018D),  // TRUSTED_RELATIONSHIP_FAILURE
-            (Dos, 0x0002_0002), // ERRSRV, ERRbadpw
-        ],
-    },
-    Meaning {
-        text: "the server refuses repeated mounts: the export does not allow this client",
-        when: When::Again,
-        kind: Kind::Trouble,
-        changed: Some("the list of allowed clients, or the name service that the server asks for them"),
-        statuses: &[(Mount, 1), (Mount, 13)], // PERM, ACCES
-    },
-    Meaning {
-        text: "the share, the export or its file system allows no changes",
-        when: When::Storm,
-        kind: Kind::Trouble,
-        changed: Some("whether the export or the file system became read-only"),
-        statuses: &[
-            (Nt, 0xC000_00A2),  // MEDIA_WRITE_PROTECTED
-            (Dos, 0x0013_0003), // ERRHRD, ERRnowrite
-            (Nfs, 30),          // ROFS
-            (Errno, 30),
-        ],
-    },
-    Meaning {
-        text: "clients lack the permission and repeat the request",
-        when: When::Storm,
-        kind: Kind::Trouble,
-        changed: Some("permissions, the options of the export (e.g. root squash), or the account"),
-        statuses: &[(Nt, 0xC000_0022), (Nt, 0xC000_0061), (Dos, 0x0005_0001), (Nfs, 1), (Nfs, 13)],
-    },
-];
 
 /// Sums over the answers with one meaning.
 #[derive(Default)]
@@ -333,7 +151,7 @@ fn meaning_of(evidence: &Evidence<'_>, meaning: &Meaning) -> &'static str {
         ALWAYS_ALLOWED.contains(&row.procedure.as_str())
             && statuses.any(|status| status.name == ACCESS_DENIED && status.count >= UNSIGNED)
     };
-    let is_about_permission = meaning.statuses.contains(&(Nt, 0xC000_0022));
+    let is_about_permission = meaning.statuses.contains(&(StatusFamily::Nt, 0xC000_0022));
     match is_about_permission && evidence.findings.operations.iter().any(is_refused) {
         true => {
             "the server cannot verify the signatures of requests, because it refuses even LOGOFF or TREE_DISCONNECT, for which no \

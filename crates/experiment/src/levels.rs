@@ -1,0 +1,69 @@
+//! The results of the levels of a run, and what ended it early.
+
+use crate::level::LevelResult;
+
+/// Results of the levels.
+pub struct Levels {
+    /// The results, in order.
+    pub ran: Vec<LevelResult>,
+    /// Their stages' numbers.
+    pub numbers: Vec<u32>,
+    /// How many there were to be; `None` where that depends on what is measured.
+    pub(super) planned: Option<usize>,
+    /// Somebody stopped it before all were begun.
+    pub stopped: bool,
+    /// Load curves that ended where the server had become too slow.
+    pub(super) cutoffs: Vec<CurveCutoff>,
+    /// What the workload has to tell besides.
+    pub(super) notes: Vec<String>,
+    /// Failures besides the measurement: of the recording, or of removing the files.
+    pub besides: anyhow::Result<()>,
+}
+
+impl Default for Levels {
+    fn default() -> Self {
+        let (cutoffs, notes) = (Vec::new(), Vec::new());
+        Self { ran: Vec::new(), numbers: Vec::new(), planned: None, stopped: false, cutoffs, notes, besides: Ok(()) }
+    }
+}
+
+impl Levels {
+    /// Further facts.
+    pub fn facts(&self) -> Vec<String> {
+        let stopped = || stopped_at(self.ran.len(), self.planned);
+        let cutoffs = self.cutoffs.iter().map(CurveCutoff::to_string);
+        self.stopped.then(stopped).into_iter().chain(cutoffs).chain(self.notes.iter().cloned()).collect()
+    }
+}
+
+/// Where a load curve ended because the server had become too slow.
+pub(super) struct CurveCutoff {
+    pub(super) curve: Option<String>,
+    level: String,
+    mean_s: f64,
+    limit_s: f64,
+}
+
+impl CurveCutoff {
+    /// `None` where the level was quick enough.
+    pub(super) fn after(ran: &LevelResult, limit_s: f64) -> Option<Self> {
+        let curve = ran.curve().map(str::to_owned);
+        let mean_s = ran.mean_response_s().filter(|mean_s| *mean_s > limit_s)?;
+        Some(Self { curve, level: ran.words().to_owned(), mean_s, limit_s })
+    }
+}
+
+impl std::fmt::Display for CurveCutoff {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        let Self { curve, level, mean_s, limit_s } = self;
+        let curve = curve.as_ref().map_or_else(String::new, |curve| format!(" of {curve}"));
+        let (mean, limit) = (mean_s * 1e3, limit_s * 1e3);
+        write!(f, "no levels{curve} after {level}: its mean response time of {mean:.3} ms is above {limit} ms")
+    }
+}
+
+/// The note about a stopped run.
+pub(super) fn stopped_at(ran: usize, planned: Option<usize>) -> String {
+    let of = planned.map_or_else(String::new, |planned| format!(" of {planned}"));
+    format!("stopped by the user when {ran}{of} load levels were run")
+}
