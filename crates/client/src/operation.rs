@@ -121,6 +121,8 @@ pub enum Caching {
     Lease,
     /// A lease that the client uses: it delays closing, and does not ask again for cached attributes (SMB 2.1 and later).
     LeaseCached,
+    /// As lease-cached, and leases of directories: the client does not list a directory again while its lease holds (SMB 3.0 and later).
+    DirectoryCached,
     /// A durable handle, under a lease (SMB 2.0.2: batch oplock). After a lost connection, the client reopens its files.
     Durable,
     /// NFS: open without a request if the handle is known (Linux: `nocto`). SMB: no oplock, no lease.

@@ -124,8 +124,8 @@ impl<'a> Runner<'a> {
         level_specs: &[LevelSpec],
         names: &mut Names,
     ) -> anyhow::Result<PreparedTarget> {
-        let connect_options =
-            ConnectOptions { timeout: Duration::from_nanos(self.timeout_ns), ..connect_options.clone() };
+        let (timeout, directory_leases) = (Duration::from_nanos(self.timeout_ns), self.workload.caches_directories());
+        let connect_options = ConnectOptions { timeout, directory_leases, ..connect_options.clone() };
         let clients = level_specs.iter().map(|level_spec| level_spec.plan.load.clients()).max().unwrap_or(1);
         let mut places = Vec::new();
         for resolved in resolved.all() {

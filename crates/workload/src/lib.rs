@@ -209,6 +209,12 @@ impl Workload {
         self.work.source
     }
 
+    /// Whether SMB clients ask for leases of directories.
+    #[must_use]
+    pub fn caches_directories(&self) -> bool {
+        self.work.caching == Caching::DirectoryCached
+    }
+
     /// Files that a slot has open at most: those that it keeps open, and one of its own.
     #[must_use]
     pub fn open_files(&self) -> u64 {

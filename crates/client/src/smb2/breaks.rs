@@ -27,10 +27,12 @@ impl SmbClient {
                 Acknowledge::Oplock { file, level }
             }
             Notice::Lease { lease, acknowledge, .. } => {
-                let Some(held) = self.files.lease(lease.key) else { return Ok(()) };
+                let of_directory = self.directory_cache.as_ref().and_then(|cache| cache.lease(lease.key));
+                let held = self.files.lease(lease.key).or(of_directory);
+                let Some(held) = held else { return Ok(()) };
                 if !acknowledge {
                     self.files.set_lease(create::Lease { state: held.state & lease.state, ..lease });
-                    self.close_broken(lease.key, at, out);
+                    self.close_broken(lease, at, out);
                     return Ok(());
                 }
                 // Each break must remove a right, so the number of breaks is limited.
@@ -48,14 +50,20 @@ impl SmbClient {
         self.outgoing.add(RequestKind::BreakAcknowledgement, &call).map_err(|_| Cause::Malformed)?;
         self.submit(JobId::NONE, at, out);
         if let Acknowledge::Lease(lease) = call {
-            self.close_broken(lease.key, at, out);
+            self.close_broken(lease, at, out);
         }
         Ok(())
     }
 
-    /// Closes unused files with the broken lease.
-    fn close_broken(&mut self, key: [u8; 16], at: i64, out: &mut Outbox) {
-        let closing = self.lease_cache.broken(key, &mut self.files, self.connection.in_secondary_context());
-        closing.into_iter().for_each(|file| self.close(file, at, out));
+    /// Closes unused files, and an unused directory, with the broken lease; these rights remain.
+    fn close_broken(&mut self, create::Lease { key, state }: create::Lease, at: i64, out: &mut Outbox) {
+        let is_secondary = self.connection.in_secondary_context();
+        let closing = self.lease_cache.broken(key, &mut self.files, is_secondary);
+        let lease = create::Lease { key, state };
+        if let Some(cache) = self.directory_cache.as_mut().filter(|cache| cache.lease(key).is_none()) {
+            cache.file_broken();
+        }
+        let directory = self.directory_cache.as_mut().and_then(|cache| cache.broken(lease, is_secondary));
+        closing.into_iter().chain(directory).for_each(|file| self.close(file, at, out));
     }
 }

@@ -10,6 +10,7 @@ use plimsoll_wire::smb2::create;
 use super::auth::{Account, Auth};
 use super::channels::Channels;
 use super::connection::{Connection, KeptMessages, Outgoing, RequestContext};
+use super::directory_cache::{Changed, DirectoryCache};
 use super::durable::Durable;
 use super::files::Files;
 use super::jobs::{Job, JobId, Jobs, Kind, never_sent};
@@ -42,6 +43,8 @@ pub struct SmbClient {
     pub(super) files: Files,
     /// Cached facts that leases permit.
     pub(super) lease_cache: LeaseCache,
+    /// There where the client caches directories.
+    pub(super) directory_cache: Option<Box<DirectoryCache>>,
     /// Number of leases requested so far.
     pub(super) leases: u64,
     /// The client has already sent an ECHO to get more credits.
@@ -65,6 +68,9 @@ impl Drop for SmbClient {
         self.options.guarantees.lock().unwrap_or_else(PoisonError::into_inner).merge(&own);
         if let Some(durable) = &self.durable {
             self.options.reconnects.lock().unwrap_or_else(PoisonError::into_inner).add(&durable.counts);
+        }
+        if let Some(cache) = &self.directory_cache {
+            self.options.directory_leases.lock().unwrap_or_else(PoisonError::into_inner).add(&cache.counts);
         }
     }
 }
@@ -106,6 +112,7 @@ impl SmbClient {
             waiting: VecDeque::new(),
             files: Files::default(),
             lease_cache: LeaseCache::default(),
+            directory_cache: None,
             leases: 0,
             credit_probe_sent: false,
             outgoing: Outgoing::default(),
@@ -195,10 +202,24 @@ impl SmbClient {
         }
     }
 
+    /// Names in these directories change.
+    pub(super) fn note_changes(&mut self, changed: &Changed) {
+        if let Some(cache) = &mut self.directory_cache {
+            cache.note_changes(changed);
+        }
+    }
+
     /// Ends a job that has no further request.
     pub(super) fn finish(&mut self, id: JobId, at: i64, events: &mut dyn Events) {
         if let Some(mut job) = self.jobs.remove(id) {
             self.lease_cache.learn(&job, &self.files);
+            self.note_changes(&job.changed);
+            if let (Kind::List { listing, .. }, None, Some(cache)) =
+                (&mut job.kind, &job.failure, &mut self.directory_cache)
+                && let Some(listing) = listing.take()
+            {
+                cache.learn(*listing);
+            }
             if let Some(durable) = &mut self.durable {
                 durable.learn(&mut job, &self.files);
                 if self.state == State::Ready && job.failure.is_none() && job.tag != Tag::CONNECT {
@@ -236,6 +257,7 @@ impl SmbClient {
         }
         self.files.clear();
         self.lease_cache.clear();
+        self.directory_cache.iter_mut().for_each(|cache| cache.clear());
         for channel in 0..self.connections().count() as u32 {
             for call in self.on_mut(channel).take_all() {
                 self.abandon(channel, &call, cause, events);
@@ -418,6 +440,6 @@ impl Client for SmbClient {
     }
 
     fn requests_avoided(&self) -> u64 {
-        self.lease_cache.requests_avoided()
+        self.lease_cache.requests_avoided() + self.directory_cache.as_ref().map_or(0, |cache| cache.avoided)
     }
 }

@@ -7,6 +7,7 @@ use plimsoll_wire::smb2::FileId;
 use plimsoll_wire::smb2::query_directory::Class;
 
 use super::connection::Outgoing;
+use super::directory_cache::{Changed, Listing};
 use super::durable::Reopening;
 use crate::content::Content;
 use crate::operation::{Access, Cause, Failure, FileKey, Reply, Tag, Ticket};
@@ -37,6 +38,8 @@ pub(super) struct Job {
     pub(super) opening: Option<Box<Outgoing>>,
     /// It waits for credits, to send more of a transfer.
     pub(super) queued: bool,
+    /// The directories whose names it changes.
+    pub(super) changed: Changed,
     /// The first thing that went wrong.
     pub(super) failure: Option<Failure>,
 }
@@ -79,7 +82,7 @@ pub(super) enum Kind {
     /// Asking for the file system's size and free bytes.
     Space { found: Option<(u64, u64)> },
     /// Listing.
-    List { directory: Directory, entries: u64 },
+    List { directory: Directory, entries: u64, listing: Option<Box<Listing>> },
     /// Looking for names in a directory.
     Find { class: Class, entries: u64 },
     /// Waiting for a change.
@@ -184,7 +187,8 @@ pub(super) struct Copying {
 impl Job {
     pub(super) fn new(ticket: &Ticket, kind: Kind) -> Self {
         let Ticket { tag, intended, path } = *ticket;
-        Self { tag, intended, path, file: None, kind, pending: 0, opening: None, queued: false, failure: None }
+        let changed = Changed::Nothing;
+        Self { tag, intended, path, file: None, kind, pending: 0, opening: None, queued: false, changed, failure: None }
     }
 
     /// The same, about this file.

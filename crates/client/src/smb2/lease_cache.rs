@@ -1,8 +1,8 @@
 //! Facts that the client caches under leases, as real clients do: a closed file stays open for some time, its size is known, and data are
 //! not read twice. Requests avoided are counted.
 //!
-//! Bytes themselves are not kept: a read whose data are wanted is sent. Writes go to the server at once. Nothing is kept of
-//! directories, and nothing while another share or session than the primary one is in use.
+//! Bytes themselves are not kept: a read whose data are wanted is sent. Writes go to the server at once. Directories have
+//! their own cache ([`super::directory_cache`]). Nothing is kept while another share or session than the primary one is in use.
 //!
 //! Spec: MS-SMB2 3.2.4.3.8, 3.2.5.19.2
 
@@ -116,7 +116,7 @@ impl LeaseCache {
             return None;
         }
         let (reply, avoided) = match *operation {
-            Operation::Open { path, access, disposition, caching: Caching::LeaseCached } => {
+            Operation::Open { path, access, disposition, caching: Caching::LeaseCached | Caching::DirectoryCached } => {
                 (self.opened_again(path, access, disposition, open)?, 2)
             }
             // Its CLOSE is sent later, or becomes unnecessary through the next open.

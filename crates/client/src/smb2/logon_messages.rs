@@ -71,7 +71,9 @@ impl SmbClient {
             return 0;
         }
         let several = if self.channels.is_some() { negotiate::CAP_MULTI_CHANNEL } else { 0 };
-        negotiate::CAP_LEASING | negotiate::CAP_LARGE_MTU | negotiate::CAP_ENCRYPTION | several
+        let directories = if self.directory_cache.is_some() { negotiate::CAP_DIRECTORY_LEASING } else { 0 };
+        let always = negotiate::CAP_LEASING | negotiate::CAP_LARGE_MTU | negotiate::CAP_ENCRYPTION;
+        always | several | directories
     }
 
     /// Sends a message of the logon and adds it to the hash.
@@ -151,6 +153,7 @@ impl SmbClient {
         self.connection.limits = Limits {
             dialect,
             multi_credit,
+            directory_leases: dialect >= Dialect::V300 && chosen.capabilities & negotiate::CAP_DIRECTORY_LEASING != 0,
             max_transact: limit(chosen.max_transact),
             max_read: limit(chosen.max_read),
             max_write: limit(chosen.max_write),

@@ -23,6 +23,7 @@ mod channel_loss;
 mod channels;
 mod client;
 mod connection;
+mod directory_cache;
 mod durable;
 mod files;
 mod jobs;
@@ -46,5 +47,6 @@ mod waiting;
 
 pub use client::SmbClient;
 pub use connection::{keys, preauth, sealing, signing};
+pub use directory_cache::DirectoryLeases;
 pub use durable::Reconnects;
 pub use options::{Dialect, Negotiated, SmbOptions, Wish};

@@ -8,6 +8,7 @@ use plimsoll_model::Guarantees;
 use super::auth::{Account, Credentials};
 use super::connection::sealing::Cipher;
 use super::connection::signing::SigningAlgorithm;
+use super::directory_cache::DirectoryLeases;
 use super::durable::Reconnects;
 
 /// A version of the protocol.
@@ -97,6 +98,8 @@ pub struct SmbOptions {
     pub negotiated: OnceLock<Negotiated>,
     /// Counts of recovered files of clients that have ended; each client adds its own at its end.
     pub reconnects: Mutex<Reconnects>,
+    /// Counts of leases of directories of clients that have ended; each client adds its own at its end.
+    pub directory_leases: Mutex<DirectoryLeases>,
     /// Guarantees seen by clients that have ended; each client adds its own at its end.
     pub guarantees: Mutex<Guarantees>,
 }
@@ -121,6 +124,7 @@ impl SmbOptions {
             credits: 512,
             negotiated: OnceLock::new(),
             reconnects: Mutex::default(),
+            directory_leases: Mutex::default(),
             guarantees: Mutex::default(),
         }
     }

@@ -8,6 +8,7 @@ use plimsoll_wire::smb2::{Malformed, Reply, create};
 use super::answers::Found;
 use super::client::SmbClient;
 use super::connection::RequestContext;
+use super::directory_cache::Listing;
 use super::files::{Files, Open};
 use super::jobs::{Directory, Job, JobId, Kind};
 use super::receiving::outcome;
@@ -55,6 +56,13 @@ impl SmbClient {
             }
             (_, Found::Refused) => job.refused(call, reply.status()),
             (_, found) => {
+                if let (Kind::List { listing: Some(listing), .. }, Found::Opened(opened)) = (&job.kind, &found)
+                    && let (Some(cache), Some(granted)) = (&mut self.directory_cache, opened.granted.lease)
+                    && listing.key == Some(granted.lease.key)
+                    && !granted.breaking
+                {
+                    cache.opened(&listing.path, opened.file, granted.lease, at);
+                }
                 job.take(call, &found, &mut self.files, events)?;
                 self.switch(call.what.step, reply, &found)?;
             }
@@ -88,11 +96,14 @@ impl SmbClient {
     /// The same while nothing can be sent.
     pub(super) fn settle_without_sending(&mut self, id: JobId, at: i64, events: &mut dyn Events) {
         let Some(job) = self.jobs.get(id).filter(|job| job.pending == 0) else { return };
-        let open = match job.kind {
+        let open = match &job.kind {
             Kind::List { directory, .. } | Kind::Watch { directory } => directory.file(),
             _ => None,
         };
         if let Some(file) = open {
+            if let Some(cache) = &mut self.directory_cache {
+                cache.remove(file);
+            }
             self.close_later(file, at);
         }
         self.end(id, at, events);
@@ -164,13 +175,17 @@ impl Job {
             (Kind::List { directory, .. } | Kind::Watch { directory }, Found::Opened(opened)) => {
                 *directory = Directory::Open(opened.file);
             }
-            (Kind::List { entries, .. }, Found::Entries(buffer)) => {
-                *entries += tell(self.tag, buffer, ENTRIES, events).map_err(|_| Cause::Malformed)?;
+            (Kind::List { entries, listing, .. }, Found::Entries(buffer)) => {
+                let listing = listing.as_deref_mut();
+                *entries += tell(self.tag, buffer, ENTRIES, events, listing).map_err(|_| Cause::Malformed)?;
             }
             (Kind::Find { class, entries }, Found::Matches(buffer)) => {
-                *entries += tell(self.tag, buffer, *class, events).map_err(|_| Cause::Malformed)?;
+                *entries += tell(self.tag, buffer, *class, events, None).map_err(|_| Cause::Malformed)?;
             }
-            (Kind::List { directory, .. }, Found::End) => directory.used(),
+            (Kind::List { directory, listing, .. }, Found::End) => {
+                listing.iter_mut().for_each(|listing| listing.count());
+                directory.used();
+            }
             (Kind::Watch { directory }, Found::Nothing) => directory.used(),
             (Kind::Copy { copy }, Found::ResumeKey(key)) => copy.resume_key = Some(*key),
             (Kind::Copy { copy }, Found::Copied(bytes)) => {
@@ -186,7 +201,16 @@ impl Job {
 }
 
 /// Tells the names of entries, and how many there were but for the directory itself and its parent.
-fn tell(tag: Tag, buffer: &Buffer<'_>, class: Class, events: &mut dyn Events) -> Result<u64, Malformed> {
+fn tell(
+    tag: Tag,
+    buffer: &Buffer<'_>,
+    class: Class,
+    events: &mut dyn Events,
+    mut listing: Option<&mut Listing>,
+) -> Result<u64, Malformed> {
+    if let Some(listing) = &mut listing {
+        listing.count();
+    }
     let mut name = String::new();
     let mut count = 0;
     for entry in Entries::new(buffer, class) {
@@ -195,6 +219,9 @@ fn tell(tag: Tag, buffer: &Buffer<'_>, class: Class, events: &mut dyn Events) ->
         name.extend(entry.name.chars());
         if name != "." && name != ".." {
             events.entry(tag, &name);
+            if let Some(listing) = &mut listing {
+                listing.add(&name);
+            }
             count += 1;
         }
     }

@@ -29,7 +29,7 @@ fn connect(samba: &Samba, dialect: Dialect) -> Blocking<SmbClient> {
         let identity = Identity { client, server, connection: 0, share: Symbol::NONE, user: Symbol::NONE };
         let mut guid = [7; 16];
         guid[..2].copy_from_slice(&local.port().to_le_bytes());
-        SmbClient::new(Arc::new(options), identity, guid)
+        SmbClient::new(Arc::new(options), identity, guid).with_directory_leases(true)
     })
     .unwrap();
     assert_eq!(client.connect(), Ok(Reply::Nothing), "{}", samba.log());
@@ -93,6 +93,66 @@ fn a_kept_file_is_whole_for_everybody() {
         assert!(!samba.folder(Share::Data).unwrap().join("file").exists(), "{dialect:?}");
         assert_eq!((one.leave(), two.leave()), (Ok(Reply::Nothing), Ok(Reply::Nothing)));
     }
+}
+
+/// The names of a directory, as a listing gives them.
+fn names(client: &mut Blocking<SmbClient>, path: &str) -> Vec<String> {
+    let before = client.seen.entries.len();
+    let reply = client.act(&Operation::List { path });
+    let mut names: Vec<String> = client.seen.entries[before..].iter().map(|(_, name)| name.clone()).collect();
+    names.sort_unstable();
+    assert_eq!(reply, Ok(Reply::Listed { entries: names.len() as u64 }));
+    names
+}
+
+fn create(client: &mut Blocking<SmbClient>, path: &str) {
+    let (access, disposition) = (Access::ReadWrite, Disposition::CreateNew);
+    let (file, _) = opened(client, &Operation::Open { path, access, disposition, caching: Caching::None });
+    close(client, file);
+}
+
+/// One client keeps the listing of a directory, and another one changes the directory: once the server has broken the lease, the first
+/// client never gives the old listing. Samba sends the break at some time after it has answered the other client.
+#[test]
+fn a_listing_is_never_given_after_its_lease_is_broken() {
+    let samba = match Samba::start(&["smb3 directory leases = yes"]) {
+        Ok(samba) => samba,
+        Err(reason) => return skip(reason),
+    };
+    let (mut one, mut two) = (connect(&samba, Dialect::V311), connect(&samba, Dialect::V311));
+    assert_eq!(one.act(&Operation::Mkdir { path: "dir" }), Ok(Reply::Nothing));
+    create(&mut one, "dir/a");
+    assert_eq!(names(&mut one, "dir"), ["a"]);
+    if one.client.directory_leases().granted == 0 {
+        return skip("needs samba-4.22 (Debian: bookworm-backports), which grants leases of directories");
+    }
+    let before = one.seen.transactions.len();
+    assert_eq!(names(&mut one, "dir"), ["a"]);
+    assert_eq!(one.seen.transactions.len(), before, "no request while the lease holds");
+
+    let mut there = vec!["a".to_owned()];
+    let changes = [("dir/b", true), ("dir/c", true), ("dir/a", false), ("dir/b", false)];
+    for (round, (path, creates)) in (1..).zip(changes) {
+        assert_eq!(names(&mut one, "dir"), there);
+        let name = path.trim_start_matches("dir/").to_owned();
+        if creates {
+            create(&mut two, path);
+            there.push(name);
+        } else {
+            assert_eq!(two.act(&Operation::Remove { path }), Ok(Reply::Nothing));
+            there.retain(|other| *other != name);
+        }
+        let is_broken = (0..10_000).any(|_| {
+            one.run_for(Duration::from_millis(5));
+            one.client.directory_leases().broken >= round
+        });
+        assert!(is_broken, "{path}: the server did not break the lease");
+        assert_eq!(names(&mut one, "dir"), there, "{path}");
+    }
+    create(&mut one, "dir/own");
+    there.push("own".to_owned());
+    assert_eq!(names(&mut one, "dir"), there, "an own change is seen at once");
+    assert_eq!((one.leave(), two.leave()), (Ok(Reply::Nothing), Ok(Reply::Nothing)));
 }
 
 #[expect(clippy::print_stdout, reason = "the reason for skipping")]

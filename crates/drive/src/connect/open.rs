@@ -29,6 +29,8 @@ pub struct ConnectOptions {
     pub signing: Wish,
     /// SMB encryption of everything.
     pub encryption: Wish,
+    /// SMB clients ask for leases of directories, and cache listings.
+    pub directory_leases: bool,
     /// SMB users log on with Kerberos, with a ticket from here; `None`: with NTLM.
     pub kerberos: Option<Realm>,
     /// Seed of client GUIDs.
@@ -50,6 +52,7 @@ impl Default for ConnectOptions {
             dialects: Dialect::V202..=Dialect::V311,
             signing,
             encryption,
+            directory_leases: false,
             kerberos: None,
             seed: 0,
             trust: Trust::System,
@@ -192,6 +195,7 @@ fn smb(target: &SmbTarget, options: &ConnectOptions, names: &mut Names) -> Resul
         in_turn: if target.accounts.is_empty() { 0..1 } else { 1..1 + target.accounts.len() },
         users: all().map(|credentials| names.intern(&credentials.user)).collect(),
         seed: options.seed,
+        directory_leases: options.directory_leases,
     }))
 }
 

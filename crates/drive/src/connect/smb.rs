@@ -29,6 +29,8 @@ pub struct SmbServer {
     pub in_turn: Range<usize>,
     /// Seed of client GUIDs, which must differ between concurrent runs.
     pub seed: u64,
+    /// Clients ask for leases of directories.
+    pub directory_leases: bool,
 }
 
 impl SmbServer {
@@ -56,13 +58,14 @@ impl Connector for SmbServer {
         let user = self.users.get(account).copied().unwrap_or(Symbol::NONE);
         let identity = info.identity(self.share, user);
         let client = SmbClient::new(Arc::clone(&self.options), identity, self.guid(info));
-        Box::new(Composed::new(client.with_account(account as u32).with_channels(info.channels)))
+        let client = client.with_channels(info.channels).with_directory_leases(self.directory_leases);
+        Box::new(Composed::new(client.with_account(account as u32)))
     }
 
     fn for_files(&self) -> Option<Arc<dyn Connector>> {
         let Self { address, ref options, share, ref users, seed, .. } = *self;
         let (options, users) = (Arc::clone(options), users.clone());
-        Some(Arc::new(Self { address, options, share, users, in_turn: 0..1, seed }))
+        Some(Arc::new(Self { address, options, share, users, in_turn: 0..1, seed, directory_leases: false }))
     }
 
     fn facts(&self) -> Vec<String> {
@@ -87,6 +90,7 @@ impl Connector for SmbServer {
         facts.extend(guest.then(|| "logged on as a guest".to_owned()));
         facts.extend(anonymous.then(|| "anonymous logon".to_owned()));
         facts.extend(self.options.reconnects.lock().unwrap_or_else(PoisonError::into_inner).facts());
+        facts.extend(self.options.directory_leases.lock().unwrap_or_else(PoisonError::into_inner).fact());
         facts
     }
 

@@ -31,6 +31,8 @@ pub const REQUEST_OUTPUT_LENGTH: usize = header::LEN + 28;
 pub const REQUEST_END: usize = header::LEN + 32;
 /// SMB2_RESTART_SCANS: from the beginning.
 pub const FLAG_RESTART: u8 = 0x01;
+/// SMB2_REOPEN: from the beginning, perhaps with another pattern.
+pub const FLAG_REOPEN: u8 = 0x10;
 /// StructureSize of the response's body.
 pub const RESPONSE_SIZE: u16 = 9;
 /// Response: OutputBufferOffset, u16.

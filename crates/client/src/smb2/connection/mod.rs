@@ -63,6 +63,8 @@ pub(super) struct Limits {
     pub(super) dialect: Dialect,
     /// Requests of more than 64 KiB, for more than a credit.
     pub(super) multi_credit: bool,
+    /// Leases of directories.
+    pub(super) directory_leases: bool,
     pub(super) max_transact: u32,
     pub(super) max_read: u32,
     pub(super) max_write: u32,
@@ -101,7 +103,9 @@ pub(super) struct RequestContext {
 impl Connection {
     /// A new connection; `credits` is the target number of credits.
     pub(super) fn new(identity: Identity, dialect: Dialect, credits: u16) -> Self {
-        let limits = Limits { dialect, multi_credit: false, max_transact: CREDIT, max_read: CREDIT, max_write: CREDIT };
+        let (multi_credit, directory_leases) = (false, false);
+        let (max_transact, max_read, max_write) = (CREDIT, CREDIT, CREDIT);
+        let limits = Limits { dialect, multi_credit, directory_leases, max_transact, max_read, max_write };
         Self {
             identity,
             limits,

@@ -5,9 +5,9 @@
 use plimsoll_wire::smb2::attributes::Times;
 use plimsoll_wire::smb2::create::{
     ACCESS_DELETE, ACCESS_MAXIMUM_ALLOWED, ACCESS_READ_ATTRIBUTES, ACCESS_READ_DATA, ACCESS_SYNCHRONIZE,
-    ACCESS_WRITE_ATTRIBUTES, Create, DISPOSITION_CREATE, DISPOSITION_OPEN, IMPERSONATION_IMPERSONATION, OPLOCK_NONE,
-    OPTION_DELETE_ON_CLOSE, OPTION_DIRECTORY, OPTION_NON_DIRECTORY, OPTION_OPEN_REPARSE_POINT, SHARE_DELETE,
-    SHARE_READ, SHARE_WRITE,
+    ACCESS_WRITE_ATTRIBUTES, Context, Create, DISPOSITION_CREATE, DISPOSITION_OPEN, IMPERSONATION_IMPERSONATION,
+    OPLOCK_NONE, OPTION_DELETE_ON_CLOSE, OPTION_DIRECTORY, OPTION_NON_DIRECTORY, OPTION_OPEN_REPARSE_POINT,
+    SHARE_DELETE, SHARE_READ, SHARE_WRITE,
 };
 use plimsoll_wire::smb2::information::{self, FileBasic};
 use plimsoll_wire::smb2::query_directory::{Class, QueryDirectory};
@@ -100,7 +100,7 @@ impl SmbClient {
     /// Opens a directory and asks for the first entries that match.
     fn find(&mut self, path: &str, pattern: &str, class: InfoClass) -> Result<Kind, Cause> {
         let class = Class::ALL.into_iter().find(|known| known.code() == class.0).ok_or(Cause::Unsupported)?;
-        self.open_directory_as(RequestKind::Create, path)?;
+        self.add(RequestKind::Create, &existing(path, ACCESS_READ_DATA | ACCESS_READ_ATTRIBUTES, OPTION_DIRECTORY))?;
         let (directory, output_len) = (FILE, self.connection.limits.max_transact.min(CREDIT));
         self.add(RequestKind::Find, &QueryDirectory { directory, class, flags: 0, index: 0, pattern, output_len })?;
         Ok(Kind::Find { class, entries: 0 })
@@ -121,11 +121,18 @@ impl SmbClient {
 
     /// Builds the request that opens a directory to list or watch it.
     pub(super) fn open_directory(&mut self, path: &str) -> Result<(), Cause> {
-        self.open_directory_as(RequestKind::Open, path)
+        self.open_directory_with(path, OPLOCK_NONE, &[])
     }
 
-    fn open_directory_as(&mut self, step: RequestKind, path: &str) -> Result<(), Cause> {
-        self.add(step, &existing(path, ACCESS_READ_DATA | ACCESS_READ_ATTRIBUTES, OPTION_DIRECTORY))
+    /// The same, with a lease.
+    pub(super) fn open_directory_with(
+        &mut self,
+        path: &str,
+        oplock: u8,
+        contexts: &[Context<'_>],
+    ) -> Result<(), Cause> {
+        let call = existing(path, ACCESS_READ_DATA | ACCESS_READ_ATTRIBUTES, OPTION_DIRECTORY);
+        self.add(RequestKind::Open, &Create { oplock, contexts, ..call })
     }
 }
 

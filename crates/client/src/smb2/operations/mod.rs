@@ -3,6 +3,7 @@
 mod blocking;
 mod compounds;
 mod controls;
+mod directories;
 mod open;
 mod stages;
 mod transfer;
@@ -31,6 +32,9 @@ impl SmbClient {
         out: &mut Outbox,
         events: &mut dyn Events,
     ) {
+        if let Some(reply) = self.answer_from_listing(operation, ticket.tag, now, out, events) {
+            return events.done(crate::Done { tag: ticket.tag, at: now, result: Ok(reply) });
+        }
         if !self.connection.in_secondary_context() {
             let max_read = self.connection.limits.max_read;
             if let Some(reply) = self.lease_cache.answer(operation, &self.files, max_read, now) {
@@ -58,11 +62,14 @@ impl SmbClient {
             Operation::LogOn => self.log_on_secondary(ticket, now, out),
             _ => {
                 let file = self.file_of(operation);
+                // Names change at some time until the answer: listings from before and from meanwhile may be wrong.
+                let changed = self.directory_cache.as_mut().map(|cache| cache.changed(operation)).unwrap_or_default();
+                self.note_changes(&changed);
                 self.outgoing.clear();
                 self.first_message(operation, now).map(|kind| {
                     let lists = matches!(kind, Kind::List { .. } | Kind::Watch { .. });
                     let opening = (lists && self.durable.is_some()).then(|| Box::new(self.outgoing.clone()));
-                    let job = self.jobs.add(Job { opening, ..Job::new(ticket, kind).about(file) });
+                    let job = self.jobs.add(Job { opening, changed, ..Job::new(ticket, kind).about(file) });
                     self.submit(job, now, out);
                 })
             }
@@ -159,10 +166,7 @@ impl SmbClient {
                 self.open_directory(path)?;
                 Ok(Kind::Watch { directory: Directory::Opening })
             }
-            Operation::List { path } | Operation::ListNames { path } => {
-                self.open_directory(path)?;
-                Ok(Kind::List { directory: Directory::Opening, entries: 0 })
-            }
+            Operation::List { path } | Operation::ListNames { path } => self.list(path),
             Operation::Copy { from, to, length } => self.copy(from, to, length),
             Operation::Null => self.plain(RequestKind::Echo, &echo::Echo),
             Operation::Volume { .. }

@@ -35,6 +35,7 @@ impl SmbClient {
             Access::Write => (writes, false),
             Access::ReadWrite => (reads | writes, true),
         };
+        let caching = if caching == Caching::DirectoryCached { Caching::LeaseCached } else { caching };
         // Only the primary share has a lease cache.
         let caching = if caching == Caching::LeaseCached && self.connection.in_secondary_context() {
             Caching::None
@@ -44,7 +45,8 @@ impl SmbClient {
         let (oplock, lease) = self.oplock(caching, path);
         self.caching.0 += u64::from(oplock != create::OPLOCK_NONE);
         let guid = self.name_of_open(caching);
-        let contexts = self.contexts(caching, lease, guid);
+        let parent = self.directory_cache.as_ref().and_then(|cache| cache.parent_key(path));
+        let contexts = self.contexts(caching, (lease, parent), guid);
         let (deletes, deleting) =
             if delete_on_close { (create::ACCESS_DELETE, create::OPTION_DELETE_ON_CLOSE) } else { (0, 0) };
         let call = create::Create {
@@ -92,7 +94,7 @@ impl SmbClient {
     fn contexts(
         &self,
         caching: Caching,
-        lease: Option<[u8; 16]>,
+        (lease, parent): (Option<[u8; 16]>, Option<[u8; 16]>),
         guid: Option<[u8; 16]>,
     ) -> Vec<create::Context<'static>> {
         let mut contexts = Vec::new();
@@ -100,7 +102,7 @@ impl SmbClient {
             let state = create::LEASE_READ | create::LEASE_HANDLE | create::LEASE_WRITE;
             let lease = create::Lease { key, state };
             contexts.push(if self.connection.limits.dialect >= Dialect::V300 {
-                create::Context::Lease2 { lease, parent: None, epoch: 0 }
+                create::Context::Lease2 { lease, parent, epoch: 0 }
             } else {
                 create::Context::Lease(lease)
             });
@@ -125,9 +127,13 @@ impl SmbClient {
             // One for all opens of a file (MS-SMB2 3.2.4.3.8): one open does not break the lease of another, which would be lost with
             // its connection.
             Caching::Durable if leases => (create::OPLOCK_LEASE, Some(self.key_of_file(path))),
-            Caching::Lease | Caching::LeaseCached if leases => (create::OPLOCK_LEASE, Some(self.new_key())),
+            Caching::Lease | Caching::LeaseCached | Caching::DirectoryCached if leases => {
+                (create::OPLOCK_LEASE, Some(self.new_key()))
+            }
             // Dialect 2.0.2 has no leases.
-            Caching::Batch | Caching::Durable | Caching::Lease | Caching::LeaseCached => (create::OPLOCK_BATCH, None),
+            Caching::Batch | Caching::Durable | Caching::Lease | Caching::LeaseCached | Caching::DirectoryCached => {
+                (create::OPLOCK_BATCH, None)
+            }
         }
     }
 

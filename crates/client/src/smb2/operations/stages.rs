@@ -1,13 +1,11 @@
 //! Operations of several successive messages: selects the next message.
 
 use plimsoll_wire::smb2::ioctl::fsctl::{Chunk, Control, ResumeKey};
-use plimsoll_wire::smb2::query_directory::QueryDirectory;
 use plimsoll_wire::smb2::{FileId, change_notify, close, ioctl};
 
 use super::super::client::SmbClient;
-use super::super::connection::CREDIT;
 use super::super::jobs::{Copying, Directory, JobId, Kind};
-use super::super::request_kind::{ENTRIES, RequestKind};
+use super::super::request_kind::RequestKind;
 use crate::operation::Cause;
 use crate::outbox::Outbox;
 
@@ -26,6 +24,17 @@ impl SmbClient {
         self.outgoing.clear();
         let Some(job) = self.jobs.get(id) else { return false };
         let failed = job.failure.is_some();
+        if let Kind::List { directory, listing: Some(_), .. } = &mut job.kind
+            && let Some(file) = directory.file().filter(|file| failed || *directory == Directory::Used(*file))
+            && let Some(cache) = &mut self.directory_cache
+        {
+            if failed {
+                cache.remove(file);
+            } else if cache.keeps_open(file, now) {
+                *directory = Directory::Closed;
+                return false;
+            }
+        }
         let built = match &mut job.kind {
             Kind::List { directory, .. } | Kind::Watch { directory } => match *directory {
                 Directory::Open(file) if !failed => self.use_directory(id, file),
@@ -54,9 +63,7 @@ impl SmbClient {
                 change_notify::ChangeNotify { directory: file, tree: false, filter: ANY_CHANGE, output_len: CHANGES };
             return self.add(RequestKind::Watch, &call);
         }
-        let output_len = self.connection.limits.max_transact.min(CREDIT);
-        let call = QueryDirectory { directory: file, class: ENTRIES, flags: 0, index: 0, pattern: "*", output_len };
-        self.add(RequestKind::List, &call)
+        self.query_directory(file, 0)
     }
 
     fn copy_more(&mut self, copy: &Copying) -> Result<(), Cause> {

@@ -1,6 +1,6 @@
 //! A server that executes every request successfully.
 
-use plimsoll_wire::smb2::{Command, Header, compound::Members, header};
+use plimsoll_wire::smb2::{Command, Header, compound::Members, header, query_directory};
 
 use super::PREFIX;
 
@@ -104,6 +104,9 @@ impl Server {
         }
         if asked.command == Command::QueryDirectory {
             let file: [u8; 16] = asked.bytes[72..88].try_into().unwrap();
+            if asked.bytes[query_directory::FLAGS] & query_directory::FLAG_REOPEN != 0 {
+                self.listed.retain(|listed| *listed != file);
+            }
             if self.listed.contains(&file) {
                 status = NO_MORE;
             } else {
