@@ -8,7 +8,7 @@ use plimsoll_live::{Publish, RunMonitor, Wanted};
 /// Who may look over HTTP, as flags.
 #[derive(Clone, Debug, clap::Args)]
 pub(crate) struct PublishFlags {
-    /// Serve sums by server, share, operation and client as OpenMetrics text at http://HOST:PORT/metrics, e.g. for
+    /// Serve metrics by server, share, operation and client in OpenMetrics format at http://HOST:PORT/metrics, e.g. for
     /// Prometheus
     #[arg(long, value_name = "HOST:PORT")]
     metrics: Option<String>,

@@ -200,10 +200,10 @@ impl OutputFile {
         anyhow!("{}: cannot write: {why}; free some space or name another file", self.shown)
     }
 
-    /// Everything is written: it gets its name.
+    /// Writes the complete file to the disk and renames it to its final name.
     ///
     /// # Errors
-    /// The system has no room for it after all, or does not rename it. An earlier file is still there then.
+    /// The file system is full, or renaming fails. An earlier file of that name is still there then.
     pub fn finish(mut self) -> anyhow::Result<()> {
         let Some((temporary, real)) = &self.rename else { return Ok(()) };
         // Some file systems find out that they are full, or out of reach, only here.

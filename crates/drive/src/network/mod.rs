@@ -19,7 +19,7 @@ pub struct ConnectionKey(pub u32);
 /// An event on a connection.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Ready {
-    /// Which one.
+    /// The connection.
     pub key: ConnectionKey,
     /// Bytes, an end or an error can be read.
     pub readable: bool,

@@ -286,7 +286,7 @@ fn against(part: &PartRecording, found: &Measured, plan: &Plan, measured: (i64, 
     if plan.phases.measured_ns.is_some() && ran.measured != measured {
         let [part_s, whole_s] = [ran.measured, measured].map(|(from, to)| (to - from) as f64 / 1e9);
         reasons.push(Reason::invalid(format!(
-            "{} measured {part_s:.3} s of {whole_s:.3} s: the load was lower for the rest of the time",
+            "{} measured {part_s:.3} s of {whole_s:.3} s: the total load was lower for the rest of the time",
             named(part)
         )));
     }

@@ -25,7 +25,7 @@ struct State {
 }
 
 impl StopReading {
-    /// Asks to end.
+    /// Asks the reader to stop.
     pub fn ask(&self) {
         self.0.asked.store(true, Relaxed);
     }

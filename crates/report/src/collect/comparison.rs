@@ -336,7 +336,7 @@ fn method(levels: &[ComparedLevel], tested: u64) -> Method {
     if from(From::Paired) {
         notes.push(
             "Intervals come from pairs of runs made one right after the other (paired t). They include the effect of a \
-            restart, but not slow changes."
+            restart, but not slow drift of the servers."
                 .to_owned(),
         );
     }

@@ -21,6 +21,10 @@ pub(crate) fn headline(findings: &Findings) -> String {
         (Some(share), Some(low), Some(high)) if unseen.missing > 0 => {
             let (share, low, high) = (tenths(share), tenths(low), tenths(high));
             match findings.source.filters.is_empty() {
+                // What is known to be missing is often the best estimate as well.
+                true if share == low => {
+                    format!("{low} to {high} of the operations are missing from these numbers (95 % interval).")
+                }
                 true => format!(
                     "About {share} of the operations are missing from these numbers (95 % interval: {low} to {high})."
                 ),
@@ -171,8 +175,8 @@ fn cut(findings: &Findings) -> Option<String> {
     let headers = count(findings, Anomaly::HeaderCutShort);
     (halves > 0 || headers > 0).then(|| {
         format!(
-            "The snap length cut {} short, with {} in them: the request or the response of {} is missing. Use a snap length of at \
-            least {} bytes, the largest packet (tcpdump -s 0: no limit).",
+            "The snap length truncated {}. {} were cut off with it, so the request or the response of {} is missing. Use a snap \
+            length of at least {} bytes, the largest packet (tcpdump -s 0: no limit).",
             plural(packets.truncated, "packet"),
             plural(headers, "message header"),
             plural(halves, "operation"),
@@ -229,7 +233,8 @@ fn encrypted(findings: &Findings) -> Option<String> {
         )
     } else {
         "give the session keys with --smb-session-key or --smb-session-keys. Samba logs session keys with `debug encryption = \
-        yes`, and `smbinfo keys` prints the keys of a Linux mount. Without keys, --full shows their rate and mean response time."
+        yes`, and `smbinfo keys` prints the keys of a Linux mount. Without keys, --full still shows the rate and the mean \
+        response time of the encrypted messages."
             .to_owned()
     };
     Some(format!("About {} encrypted and could not be read{SEVERAL}: {remedy}", are(encrypted, MESSAGE)))

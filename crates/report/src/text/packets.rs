@@ -74,7 +74,7 @@ pub(super) fn draw(page: &mut Page<'_>, findings: &Findings) -> fmt::Result {
     Ok(())
 }
 
-/// From the first to the last instant, as Appendix A writes it.
+/// The time from the first to the last packet, in the format of Swartz (1997), Appendix A.
 pub(super) fn elapsed(page: &mut Page<'_>, span: &Span) -> fmt::Result {
     match span.elapsed_s {
         Some(elapsed) => {

@@ -16,7 +16,7 @@ use super::auth::AuthFlags;
 #[command(next_help_heading = "Server")]
 pub(crate) struct TargetFlags {
     /// The targets.
-    #[arg(long, value_name = "URL", default_value = "embedded:smb", help = format!("{TARGETS}. Give it several times for several servers of one protocol, which get the clients in turn"))]
+    #[arg(long, value_name = "URL", default_value = "embedded:smb", help = format!("{TARGETS}. Repeat it to drive several servers of one protocol; clients are assigned to them in turn"))]
     target: Vec<String>,
     /// File whose first line is the password [default: environment variable PLIMSOLL_PASSWORD, then the target's
     /// password]

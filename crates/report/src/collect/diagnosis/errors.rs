@@ -167,8 +167,8 @@ fn pauses(evidence: &Evidence<'_>, sum: &Sum<'_>) -> String {
         return String::new();
     }
     format!(
-        " After {} of them the client sent such a request for the same path again, {} later on average: {} in all, which response times \
-         and the shares of all waiting do not include.",
+        " The client retried {} of them on the same path, {} later on average. These pauses ({} in all) are neither in the response \
+         times nor in the shares of all waiting.",
         thousands(sum.repeated),
         seconds(sum.paused_ns / sum.repeated as f64),
         seconds(sum.paused_ns),

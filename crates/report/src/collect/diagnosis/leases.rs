@@ -26,8 +26,9 @@ pub(super) fn credits(evidence: &Evidence<'_>, waited_s: f64) -> Option<Found> {
         return None;
     }
     let text = format!(
-        "Clients ran out of SMB2 credits {}, and sent the next request as soon as the server granted more. For {} of the time \
-        of the connections concerned, credits limited the outstanding requests; response times do not include this wait. Let the server grant more credits.",
+        "Clients ran out of SMB2 credits {}, and sent the next request as soon as the server granted more. Credits \
+        limited the outstanding requests of the affected connections for {} of their time; response times do not include this wait. Let the \
+        server grant more credits.",
         plural(credits.waits, "time"),
         percent(time),
     );

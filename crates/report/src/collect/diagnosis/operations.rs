@@ -103,7 +103,7 @@ pub(super) fn operation(findings: &Findings, waited_s: f64, first: &Operation<'_
     let each = match first.mean_s() {
         // A mean over some of the requests must not be multiplied by all of them.
         Some(mean_s) if first.timed.0 != first.count => {
-            format!("; {} of them took {} each on average", thousands(first.timed.0), duration(mean_s))
+            format!("; mean of the {} with a known response time: {}", thousands(first.timed.0), duration(mean_s))
         }
         Some(mean_s) if first.count > 1 => format!(", {} each on average", duration(mean_s)),
         _ => String::new(),

@@ -48,7 +48,7 @@ pub(super) fn restart(evidence: &Evidence<'_>, waited_s: f64, statuses: &[Found]
         _ => format!("{} to {} later", duration(least), duration(longest)),
     };
     let text = format!(
-        "Server {} restarted, or its service did: from {} on it closed {} of {} within {}. {} connected again, {after}; response times do \
+        "Server {} or its service restarted: at {} it closed {} of {} within {}. {} connected again, {after}; response times do \
         not include this time.{}",
         most.server,
         instant::second(from_ns),

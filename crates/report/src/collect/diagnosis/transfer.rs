@@ -64,7 +64,7 @@ pub(super) fn lost_behind(evidence: &Evidence<'_>, waited_s: f64) -> Option<Foun
     }
     let text = format!(
         "TCP retransmitted {}: packets were lost after the capture point.{} The delays from the \
-        first copies to the retransmissions add up to at least {}: as much as {}.",
+        first copies to the retransmissions add up to at least {}, equal to {}.",
         lossy.iter().map(|&at| segments(evidence, at)).collect::<Vec<_>>().join(" and "),
         most_resent(evidence),
         duration(delays_s),

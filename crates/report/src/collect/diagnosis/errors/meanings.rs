@@ -77,7 +77,7 @@ pub(super) const MEANINGS: &[Meaning] = &[
         ],
     },
     Meaning {
-        text: "the server dropped the opens and locks of a client: its lease expired, or another client uses the same client ID",
+        text: "the server dropped the opens and locks of a client, because its lease expired or another client uses the same client ID",
         when: When::Once,
         kind: Kind::Trouble,
         changed: None,
