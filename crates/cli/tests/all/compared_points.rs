@@ -79,7 +79,7 @@ fn bad_points_are_errors_that_say_why() {
     for (arguments, code, why) in [
         (vec!["a@1=missing-1.pcap", "b@1=missing-2.pcap"], 3, "missing-1.pcap"),
         (vec!["a@1=x.pcap", "a@1=y.pcap", "b@1=z.pcap"], 2, "a@1: given twice"),
-        (vec!["a@1=x.pcap", "y.pcap"], 2, "all inputs must be NAME@LOAD=FILE"),
+        (vec!["a@1=x.pcap", "y.pcap"], 2, "expected NAME@LOAD=FILE, as for the other inputs"),
         (vec!["a@x=x.pcap", "b@1=y.pcap"], 2, "expected NAME@LOAD=FILE"),
     ] {
         let compared = plimsoll(&[&["compare"], &arguments[..]].concat());

@@ -144,12 +144,13 @@ impl MeasuredPhase<'_> {
         match (self.server_cpu_source, cores) {
             (ServerCpuSource::Nowhere, _) => Source::missing("needs --server-pid or --server-metrics"),
             (_, None) => Source::missing(why()),
-            (ServerCpuSource::Process, Some(cores)) => {
-                Source::measured(cores * whole_s, "CPU time of the server's processes (/proc), divided by the calls")
-            }
+            (ServerCpuSource::Process, Some(cores)) => Source::measured(
+                cores * whole_s,
+                "CPU time of the server's processes (/proc), divided by the number of calls",
+            ),
             (ServerCpuSource::Machine, Some(cores)) => Source::measured(
                 cores * whole_s,
-                "CPU time of the whole server machine (exporter), divided by the calls",
+                "CPU time of the whole server machine (exporter), divided by the number of calls",
             ),
             (ServerCpuSource::ThisProcess, Some(cores)) => match cores * whole_s - client_cpu_s {
                 left if left < 0.0 => {
@@ -169,7 +170,7 @@ impl MeasuredPhase<'_> {
             (Some(0.0), _) => Source::measured(0.0, "no reads from disks"),
             (Some(busy), _) => Source::inferred(
                 busy * whole_s,
-                "time of all reads from the machine's disks (/proc/diskstats or exporter), times the server's share of the bytes, divided by the calls",
+                "time of all reads from the machine's disks (/proc/diskstats or exporter), times the server's share of the bytes, divided by the number of calls",
             ),
             (None, Some(_)) => {
                 Source::missing("the server read from storage, but its machine reports no read times of disks")

@@ -53,10 +53,11 @@ fn facts(slow: &Slow, findings: &Findings, scale: TimeScale, before_time: Option
     let time = |seconds| scale.with_unit(seconds);
     let mut facts = format!("{} {}", slow.protocol, slow.procedure);
     if let Some(before) = before_time {
-        facts = format!("{before}{} {facts}", time(slow.headline_s(findings.headline)));
+        let mut response = time(slow.headline_s(findings.headline));
         if findings.headline.is_from_intended() && slow.response_time_from_intended_s.is_some() {
-            facts.push_str(&format!(" from the intended start, uncorrected {}", time(slow.response_time_s)));
+            response.push_str(&format!(" from the intended start (uncorrected: {}),", time(slow.response_time_s)));
         }
+        facts = format!("{before}{response} {facts}");
     }
     if let Some(service) = slow.service_time_s {
         facts.push_str(&format!(", service {}", time(service)));

@@ -98,7 +98,9 @@ pub fn points(arguments: &[PathBuf], list: Option<&Path>) -> Result<Option<Vec<P
     }
     if let Some(other) = found.iter().position(Option::is_none).and_then(|place| arguments.get(place)) {
         let text = other.display();
-        return Err(Usage(format!("{text}: all inputs must be NAME@LOAD=FILE if one is")));
+        return Err(Usage(format!(
+            "{text}: expected NAME@LOAD=FILE, as for the other inputs; use one form for all inputs"
+        )));
     }
     let points = found.into_iter().flatten().collect::<Result<Vec<_>, _>>()?;
     let points: Vec<Point> = points.into_iter().chain(listed.into_iter().flatten()).collect();
@@ -238,7 +240,10 @@ mod tests {
     fn what_makes_no_curves_says_why() {
         for (arguments, why) in [
             (vec!["a@20=x.pcap", "a@20=y.pcap", "b@20=z.pcap"], "a@20: given twice"),
-            (vec!["a@20=x.pcap", "y.pcap"], "y.pcap: all inputs must be NAME@LOAD=FILE if one is"),
+            (
+                vec!["a@20=x.pcap", "y.pcap"],
+                "y.pcap: expected NAME@LOAD=FILE, as for the other inputs; use one form for all inputs",
+            ),
             (vec!["a@20=x.pcap", "a@40=y.pcap"], "a: a comparison needs two curves"),
             (vec!["a@0=x.pcap", "b@1=y.pcap"], "a@0=x.pcap: expected NAME@LOAD=FILE"),
             (vec!["a@many=x.pcap", "b@1=y.pcap"], "expected NAME@LOAD=FILE"),
@@ -276,7 +281,7 @@ mod tests {
             ("old@0=x.pcap\n", &[], "line 1: old@0=x.pcap: expected NAME@LOAD=FILE"),
             ("# none\n", &[], "lists no capture"),
             ("old@20=x.pcap\n", &[], "a comparison needs two curves"),
-            ("old@20=x.pcap\n", &["y.pcap"], "all inputs must be NAME@LOAD=FILE"),
+            ("old@20=x.pcap\n", &["y.pcap"], "expected NAME@LOAD=FILE, as for the other inputs"),
         ] {
             let said = read(text, arguments).unwrap_err();
             assert!(said.contains(problem), "{said}");
