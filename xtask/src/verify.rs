@@ -143,6 +143,12 @@ const PROOFS: &[Proof] = &[
         needs: None,
     },
     Proof {
+        claim: "directory leases: a client never gives a listing from its cache after the server broke the lease (Samba 4.22 or later)",
+        arguments: &program("leases::"),
+        needs: Some((&["smbd"], "samba")),
+        figures: &["test ", "SKIPPED"],
+    },
+    Proof {
         claim: "packages: each platform's packages are installed, run and removed; its reports are alike; a fresh clone makes the same bits",
         arguments: &["xtask", "package", "--reproduce"],
         needs: None,

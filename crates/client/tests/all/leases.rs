@@ -114,6 +114,7 @@ fn create(client: &mut Blocking<SmbClient>, path: &str) {
 /// One client keeps the listing of a directory, and another one changes the directory: once the server has broken the lease, the first
 /// client never gives the old listing. Samba sends the break at some time after it has answered the other client.
 #[test]
+#[ignore = "long proof: cargo xtask verify \"directory leases\""]
 fn a_listing_is_never_given_after_its_lease_is_broken() {
     let samba = match Samba::start(&["smb3 directory leases = yes"]) {
         Ok(samba) => samba,

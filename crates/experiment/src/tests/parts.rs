@@ -175,7 +175,7 @@ fn whatever_becomes_of_a_part_is_said_and_the_others_are_whole() {
     let (said, requests) = with("short", &|folder| {
         simulated.record(&spec, folder, |ran, _| (ran.measured.1, ran.stopped) = (ran.measured.1 - 50_000_000, true));
     });
-    assert!(said.contains("measured 0.050 s of 0.100 s: the load was lower"), "{said}");
+    assert!(said.contains("measured 0.050 s of 0.100 s: the total load was lower"), "{said}");
     assert_eq!(requests, all);
     let (said, requests) = with("stolen", &|folder| {
         simulated.record(&spec, folder, |ran, _| ran.generator.stolen_ns = Some(100_000_000));

@@ -206,8 +206,8 @@ fn a_path_that_drops_large_packets_is_named() {
     let text = with_black_hole(25_000_000_000, 610).first(Rule::BlackHole);
     assert!(
         text.starts_with(
-            "The path to client 10.0.0.2 drops large packets: TCP sent 2 segments of 1.45 kB or more again and again, up to 7 times, and it \
-             acknowledged none of more than 610 B."
+            "The path to client 10.0.0.2 drops large packets: TCP sent 2 segments of at least 1.45 kB up to 7 times without an \
+             acknowledgement, and it acknowledged only segments of at most 610 B."
         ),
         "{text}"
     );
@@ -221,7 +221,7 @@ fn a_path_that_drops_large_packets_from_an_instant_on_is_named() {
     let mut traffic = with_black_hole(25_000_000_000, 1_448);
     traffic.coverage.client_paths[1].largest_since_stuck[1] = 610;
     let text = traffic.first(Rule::BlackHole);
-    assert!(text.contains("and it acknowledged none of more than 610 B since then."), "{text}");
+    assert!(text.contains("and it acknowledged only segments of at most 610 B since then."), "{text}");
     traffic.coverage.client_paths[1].largest_since_stuck[1] = 1_448;
     assert!(!traffic.rules().contains(&Rule::BlackHole), "others of this size still arrive");
 }

@@ -67,7 +67,7 @@ fn pauses_before_clients_try_again_are_added_up() {
     let text = retried(5_000);
     assert!(
         text.contains(
-            "After 20 of them the client sent such a request for the same path again, 5.00 s later on average: 100 s in all"
+            "The client retried 20 of them on the same path, 5.00 s later on average. These pauses (100 s in all) are neither"
         ),
         "{text}"
     );

@@ -273,7 +273,8 @@ fn clients_without_credits_are_said() {
     (credits.waits, credits.wait_ns, credits.connections_ns) = (900, 4_000_000_000, 5_000_000_000);
     let text = held.first(Rule::CreditsExhausted);
     assert!(
-        text.starts_with("Clients ran out of SMB2 credits 900 times") && text.contains("For 80 % of the time"),
+        text.starts_with("Clients ran out of SMB2 credits 900 times")
+            && text.contains("the affected connections for 80 % of their time"),
         "{text}"
     );
     held.coverage.credits.waits = 49;
@@ -293,7 +294,7 @@ fn segments_lost_behind_the_capture_are_said() {
     assert!(
         text.starts_with(
             "TCP retransmitted 100 segments of responses (2.0 %): packets were lost after the capture point. Most belong to client \
-             10.0.0.2. The delays from the first copies to the retransmissions add up to at least 2.20 s: as much as 50 % of all waiting."
+             10.0.0.2. The delays from the first copies to the retransmissions add up to at least 2.20 s, equal to 50 % of all waiting."
         ),
         "{text}"
     );
@@ -340,7 +341,7 @@ fn credits_come_instead_of_the_round_trip_that_they_make_count() {
     (far.coverage.network.handshakes, far.coverage.network.to_server_ns) = (2, Some(18_000_000));
     let credits = &mut far.coverage.credits;
     (credits.waits, credits.wait_ns, credits.connections_ns) = (100, 4_000_000_000, 5_000_000_000);
-    assert!(far.first(Rule::CreditsExhausted).contains("For 80 % of the time of the connections concerned"));
+    assert!(far.first(Rule::CreditsExhausted).contains("of the affected connections for 80 % of their time"));
     assert!(!far.rules().contains(&Rule::RoundTrip));
     far.coverage.credits.wait_ns = 10_000_000;
     far.coverage.credits.connections_ns = 20_000_000;

@@ -34,7 +34,7 @@ fn a_server_that_closed_all_connections_at_once_restarted() {
     let text = traffic.first(Rule::Restart);
     assert_eq!(
         text,
-        "Server 10.0.1.49:445 restarted, or its service did: from 2023-11-14 22:13:20 UTC on it closed 3 connections of 3 clients within \
+        "Server 10.0.1.49:445 or its service restarted: at 2023-11-14 22:13:20 UTC it closed 3 connections of 3 clients within \
          10.0 ms. 3 clients connected again, 1.00 s to 2.00 s later; response times do not include this time."
     );
     assert!(!restarted(1, 2_000_000_000).rules().contains(&Rule::Restart), "one connection");

@@ -251,7 +251,7 @@ fn several_silences_are_said_with_their_number_and_interval() {
         text.starts_with("The server sent no response 5 times, for ") && text.contains("each time, about every 3."),
         "{text}"
     );
-    assert!(text.contains("while at least 20 requests of 4 clients waited"), "{text}");
+    assert!(text.contains("Meanwhile, at least 20 requests of 4 clients waited"), "{text}");
     let text = pausing(&[3_000, 6_000, 1_500, 5_000]).first(Rule::Burst);
     assert!(text.starts_with("The server sent no response 4 times") && !text.contains("about every"), "{text}");
 }
@@ -288,7 +288,7 @@ fn a_server_that_answers_nobody_is_said_with_since_when() {
     let text = stopped(1_300 * MS, |i| format!("g{i}")).first(Rule::Burst);
     assert!(text.starts_with("The server sent no response for 1."), "{text}");
     assert!(
-        text.contains("s from 2023-11-14 22:13:20 UTC on, while at least 4 requests of 4 clients waited, 8"),
+        text.contains("s from 2023-11-14 22:13:20 UTC on. Meanwhile, at least 4 requests of 4 clients waited: 8"),
         "{text}"
     );
     let silent = |traffic: &Traffic| {
