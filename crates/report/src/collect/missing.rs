@@ -21,6 +21,7 @@ pub(crate) fn headline(findings: &Findings) -> String {
         (Some(share), Some(low), Some(high)) if unseen.missing > 0 => {
             let (share, low, high) = (tenths(share), tenths(low), tenths(high));
             match findings.source.filters.is_empty() {
+                true if low == high => format!("{share} of the operations are missing from these numbers."),
                 // What is known to be missing is often the best estimate as well.
                 true if share == low => {
                     format!("{low} to {high} of the operations are missing from these numbers (95 % interval).")
@@ -175,8 +176,8 @@ fn cut(findings: &Findings) -> Option<String> {
     let headers = count(findings, Anomaly::HeaderCutShort);
     (halves > 0 || headers > 0).then(|| {
         format!(
-            "The snap length truncated {}. {} were cut off with it, so the request or the response of {} is missing. Use a snap \
-            length of at least {} bytes, the largest packet (tcpdump -s 0: no limit).",
+            "The snap length truncated {} and cut off {}: the request or the response of {} is missing. Use a snap length of at \
+            least {} bytes, the largest packet (tcpdump -s 0: no limit).",
             plural(packets.truncated, "packet"),
             plural(headers, "message header"),
             plural(halves, "operation"),
