@@ -10,7 +10,7 @@ pub struct Levels {
     pub numbers: Vec<u32>,
     /// How many there were to be; `None` where that depends on what is measured.
     pub(super) planned: Option<usize>,
-    /// Somebody stopped it before all were begun.
+    /// It was stopped before all were begun.
     pub stopped: bool,
     /// Load curves that ended where the server had become too slow.
     pub(super) cutoffs: Vec<CurveCutoff>,

@@ -6,7 +6,7 @@
 //!
 //! Spec: RFC 7530 9.1.4, RFC 7530 9.1.7, RFC 8881 9.1.1
 
-/// The owners of opens. Each open file has one of its own, so that two opens of one file are two (RFC 8881 9.1.1); an owner whose
+/// The owners of opens. Each open file has a separate one, so that two opens of one file are two (RFC 8881 9.1.1); an owner whose
 /// file was closed opens the next one.
 #[derive(Debug)]
 pub(super) struct Owners {
@@ -58,7 +58,7 @@ const BAD_SEQID: u32 = 10_026;
 const NOT_COUNTED: [u32; 8] = [10_018, 10_019, 10_020, 10_022, 10_023, 10_025, BAD_SEQID, 10_036];
 
 impl Owners {
-    /// The owners of the connection `nth` of so many.
+    /// The owners of connection number `nth`.
     pub(super) fn new(nth: u32, connections: u32) -> Self {
         let step = connections.max(1);
         Self { free: Vec::new(), made: nth.wrapping_sub(step).wrapping_add(1), step, sequences: Vec::new(), renamed: 0 }

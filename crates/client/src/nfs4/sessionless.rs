@@ -1,7 +1,7 @@
-//! What differs in 4.0, which has no sessions: the client ID is confirmed and renewed by operations of its own, a new open-owner confirms its
+//! What differs in 4.0, which has no sessions: separate operations confirm and renew the client ID, a new open-owner confirms its
 //! first open, and owners have sequence IDs (see `owners`). Nothing but the connection limits the number of outstanding requests.
 //!
-//! Each connection has a client ID of its own. A lost connection ends no operation: RENEW tells on the next one whether the server still
+//! Each connection has a separate client ID. A lost connection ends no operation: RENEW tells on the next one whether the server still
 //! knows the client, and requests without a response are sent again, those of owners with the same sequence IDs. Where the server has
 //! lost the state (STALE_CLIENTID, STALE_STATEID, EXPIRED), the client gets another client ID and claims its files and locks, or opens them
 //! anew by their names.

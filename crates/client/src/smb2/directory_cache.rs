@@ -1,8 +1,8 @@
 //! Listings that the client caches under leases of directories, as real clients do: a listed directory stays open for some time, and is not
 //! listed again while the server promises that it has not changed. Requests avoided are counted.
 //!
-//! Only names are kept, no sizes or times. The client drops a listing when the server breaks the lease, and at each change of its own:
-//! the server does not break a lease for an open that names it as its ParentLeaseKey.
+//! Only names are kept, no sizes or times. The client drops a listing when the server breaks the lease, and whenever it changes the
+//! directory itself: the server does not break a lease for an open that names it as its ParentLeaseKey.
 //!
 //! Spec: MS-SMB2 3.2.4.3.8, 3.2.5.19.2, 3.3.4.7
 

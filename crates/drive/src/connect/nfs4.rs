@@ -121,7 +121,7 @@ impl Connector for Nfs4Server {
 
     fn client(&self, info: &ConnectionInfo) -> Box<dyn Client> {
         let identity = info.identity(self.share, self.user);
-        // Without sessions, each connection is a client of its own.
+        // Without sessions, each connection is a separate client.
         let has_sessions = self.options.minor_version > 0;
         if info.connections > 1 && info.client_index != NO_CLIENT && has_sessions {
             let (options, trunk) = (Arc::clone(&self.options), self.trunk(info));

@@ -100,7 +100,7 @@ pub struct SmallWindow {
 pub struct MostResent {
     /// The client that leads.
     pub client: Option<IpAddr>,
-    /// It has at least so many retransmissions.
+    /// The least number of retransmissions that it has.
     pub lead: u64,
 }
 

@@ -151,7 +151,7 @@ fn a_lease_is_renewed_by_a_request_of_its_own() {
     play.begin(2, &Operation::Fsinfo);
     play.serve();
     play.wake();
-    assert!(play.now - before <= 60_000_000_000, "two thirds of 90 s, whatever else was asked");
+    assert!(play.now - before <= 60_000_000_000, "two thirds of 90 s, also among other requests");
     let call = play.calls.remove(0);
     assert_eq!(call.operations, [30], "RENEW");
     let again = play.client.wakes_at();
@@ -197,7 +197,7 @@ fn a_lost_connection_repeats_requests_with_their_sequence_ids() {
     play.check_rows("lost connection");
 }
 
-/// A server that has restarted, and knows nobody.
+/// A server that has restarted, and knows no client.
 struct Server {
     /// The life of the server for which the client has an ID.
     known: bool,

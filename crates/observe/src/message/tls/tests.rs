@@ -40,7 +40,7 @@ fn link() -> ConnectionContext {
 }
 
 #[test]
-fn the_handshake_does_not_count_whatever_the_segments() {
+fn the_handshake_does_not_count_in_any_segments() {
     for segment in [1, 3, 7, 100, 1_448, 60_000] {
         let mut records = TlsRecords::asked_for();
         records.flows.iter_mut().for_each(|flow| flow.place = Place::Header);

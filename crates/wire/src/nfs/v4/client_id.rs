@@ -29,7 +29,7 @@ impl Call for SetClientId<'_> {
         out.put_fixed(&self.verifier);
         out.put_opaque(self.owner);
         out.put_u32(self.callback);
-        // An address that nobody can call, so the server grants no delegations (RFC 7530 16.33.5).
+        // An address that the server cannot call, so it grants no delegations (RFC 7530 16.33.5).
         out.put_opaque(b"tcp");
         out.put_opaque(b"0.0.0.0.0.0");
         out.put_u32(1);
