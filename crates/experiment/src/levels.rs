@@ -14,9 +14,9 @@ pub struct Levels {
     pub stopped: bool,
     /// Load curves that ended where the server had become too slow.
     pub(super) cutoffs: Vec<CurveCutoff>,
-    /// What the workload has to tell besides.
+    /// Further remarks of the workload, for the report.
     pub(super) notes: Vec<String>,
-    /// Failures besides the measurement: of the recording, or of removing the files.
+    /// Whether the recording was written and the files were removed; a failure there does not change the measurement.
     pub besides: anyhow::Result<()>,
 }
 

@@ -138,7 +138,7 @@ pub fn check_slots(variants: &[Variant], target: &Target) -> Result<(), Usage> {
 /// Parses `NAME=VALUE`.
 ///
 /// # Errors
-/// It is something else.
+/// The text has no `=`.
 pub fn parse_setting(text: &str) -> Result<Parameter, String> {
     let (name, value) = text.split_once('=').ok_or("expected NAME=VALUE")?;
     Ok(Parameter { name: name.trim().to_owned(), value: value.trim().to_owned() })

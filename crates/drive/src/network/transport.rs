@@ -31,7 +31,7 @@ struct Secured {
     session: TlsSession,
     /// Our address, once the TCP connection is made.
     local: Option<SocketAddr>,
-    /// Why the handshake failed; removed when the owner has been told.
+    /// Why the handshake failed, until the owner is told.
     failed: Option<io::Error>,
     /// Whether the owner knows that the connection was made, or that it failed.
     announced: bool,

@@ -190,6 +190,28 @@ fn a_recovery_that_is_interrupted_anywhere_begins_again() {
 /// success unless the connection is given up for it or the operation itself is refused.
 #[test]
 fn every_status_in_answer_to_every_request_of_a_recovery_ends_it() {
+    let serve = |server: &mut Server, play: &mut Play, most: usize| {
+        server.serve(play, most);
+    };
+    let cases = refused_recoveries(holder, Server::restarted, serve, |play, ends, what| {
+        let refused = |end: &Result<Reply, Failure>| matches!(end, Err(failure) if failure.cause == Cause::Status);
+        match play.client.over() {
+            Some(over) => assert!(matches!(over, Cause::SessionLost), "{what}: {over:?}"),
+            // A lost lock cannot be unlocked; no other operation may fail.
+            None => assert!(ends.iter().all(|end| end.is_ok() || refused(end) || unsent(end)), "{what}: {ends:?}"),
+        }
+    });
+    assert!(cases > 2_000, "{cases}");
+}
+
+/// Recoveries in which a request gets each status, at each place of its compound, while two operations wait: both end, and `check` judges
+/// how. The number of recoveries.
+pub(super) fn refused_recoveries<S>(
+    holder: fn() -> (Play, FileKey),
+    restarted: fn(bool) -> S,
+    serve: impl Fn(&mut S, &mut Play, usize),
+    check: impl Fn(&Play, &[Result<Reply, Failure>; 2], &str),
+) -> u32 {
     let mut cases = 0;
     for status in (1..100).chain(10_001..10_100).filter(|&it| status_name(4, it).is_some()) {
         for (step, place, grace) in
@@ -200,16 +222,16 @@ fn every_status_in_answer_to_every_request_of_a_recovery_ends_it() {
             play.begin(9, &Operation::Getattr { path: "other" });
             play.begin(10, &Operation::Unlock { file, offset: 0, length: 9 });
             assert!(play.lose());
-            let mut server = Server::restarted(grace);
+            let mut server = restarted(grace);
             play.rejoin();
-            server.serve(&mut play, step);
+            serve(&mut server, &mut play, step);
             let Some(call) = (!play.calls.is_empty()).then(|| play.calls.remove(0)) else { continue };
             if place >= call.operations.len() {
                 continue;
             }
             play.answer(&call, &call.failing(place, status));
             for _ in 0..200 {
-                server.serve(&mut play, 1_000);
+                serve(&mut server, &mut play, 1_000);
                 let ended = play.done(Tag(9)).is_some() && play.done(Tag(10)).is_some();
                 if ended || play.client.over().is_some() {
                     break;
@@ -217,18 +239,13 @@ fn every_status_in_answer_to_every_request_of_a_recovery_ends_it() {
                 play.wake();
             }
             let ends = [9, 10].map(|tag| play.done(Tag(tag)).unwrap_or_else(|| panic!("{what}: {tag} never ends")));
-            let refused = |end: &Result<Reply, Failure>| matches!(end, Err(failure) if failure.cause == Cause::Status);
-            match play.client.over() {
-                Some(over) => assert!(matches!(over, Cause::SessionLost), "{what}: {over:?}"),
-                // A lost lock cannot be unlocked; no other operation may fail.
-                None => assert!(ends.iter().all(|end| end.is_ok() || refused(end) || unsent(end)), "{what}: {ends:?}"),
-            }
+            check(&play, &ends, &what);
             assert_eq!(play.client.outstanding(), 0, "{what}");
             play.check_rows(&what);
             cases += 1;
         }
     }
-    assert!(cases > 2_000, "{cases}");
+    cases
 }
 
 /// It was not sent: its file has no state any more.

@@ -3,9 +3,9 @@
 use plimsoll_client::operation::{Access, Caching, Cause, Disposition};
 use plimsoll_client::{Client, Failure, FileKey, Operation, Reply, Tag};
 use plimsoll_model::Outcome;
-use plimsoll_wire::nfs::status_name;
 
 use super::play::Play;
+use super::recovery::refused_recoveries;
 use super::script::Asked;
 
 const STALE_CLIENTID: u32 = 10_022;
@@ -328,44 +328,15 @@ fn a_recovery_that_is_interrupted_anywhere_begins_again() {
 /// Every status in answer to every request of a recovery, at every place of its compound: the operations that wait for it end.
 #[test]
 fn every_status_in_answer_to_every_request_of_a_recovery_ends_it() {
-    let mut cases = 0;
-    for status in (1..100).chain(10_001..10_100).filter(|&it| status_name(4, it).is_some()) {
-        for (step, place, grace) in
-            (0..8).flat_map(|step| (0..3).flat_map(move |at| [(step, at, true), (step, at, false)]))
-        {
-            let what = format!("status {status} at {place} of request {step}, {grace}");
-            let (mut play, file) = holder();
-            play.begin(9, &Operation::Getattr { path: "other" });
-            play.begin(10, &Operation::Unlock { file, offset: 0, length: 9 });
-            assert!(play.lose());
-            let mut server = Server::restarted(grace);
-            play.rejoin();
-            server.serve(&mut play, step);
-            let Some(call) = (!play.calls.is_empty()).then(|| play.calls.remove(0)) else { continue };
-            if place >= call.operations.len() {
-                continue;
-            }
-            play.answer(&call, &call.failing(place, status));
-            for _ in 0..200 {
-                server.serve(&mut play, 1_000);
-                if play.client.over().is_some() || [9, 10].iter().all(|tag| play.done(Tag(*tag)).is_some()) {
-                    break;
-                }
-                play.wake();
-            }
-            let ends = [9, 10].map(|tag| play.done(Tag(tag)).unwrap_or_else(|| panic!("{what}: {tag} never ends")));
-            // A lost lock cannot be unlocked; no other operation may fail.
-            let fits = |end: &Result<Reply, Failure>| match end {
-                Ok(_) => true,
-                Err(failure) => matches!(failure.cause, Cause::Status | Cause::SessionLost),
-            };
-            assert!(ends.iter().all(fits), "{what}: {ends:?}");
-            assert!(matches!(play.client.over(), None | Some(Cause::SessionLost)), "{what}: {:?}", play.client.over());
-            assert_eq!(play.client.outstanding(), 0, "{what}");
-            play.check_rows(&what);
-            cases += 1;
-        }
-    }
+    let cases = refused_recoveries(holder, Server::restarted, Server::serve, |play, ends, what| {
+        // A lost lock cannot be unlocked; no other operation may fail.
+        let fits = |end: &Result<Reply, Failure>| match end {
+            Ok(_) => true,
+            Err(failure) => matches!(failure.cause, Cause::Status | Cause::SessionLost),
+        };
+        assert!(ends.iter().all(fits), "{what}: {ends:?}");
+        assert!(matches!(play.client.over(), None | Some(Cause::SessionLost)), "{what}: {:?}", play.client.over());
+    });
     assert!(cases > 1_000, "{cases}");
 }
 
