@@ -16,7 +16,7 @@ pub struct Levels {
     pub(super) cutoffs: Vec<CurveCutoff>,
     /// Further remarks of the workload, for the report.
     pub(super) notes: Vec<String>,
-    /// Whether the recording was written and the files were removed; a failure there does not change the measurement.
+    /// Failures that do not change the measurement, such as of the recording.
     pub besides: anyhow::Result<()>,
 }
 

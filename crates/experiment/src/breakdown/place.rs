@@ -114,7 +114,7 @@ pub(super) struct Place<'a> {
 pub(super) struct Ran<'a> {
     pub(super) levels: Vec<(&'a Phase, LevelResult)>,
     pub(super) facts: Vec<String>,
-    /// Whether files were removed; a failure there does not change the measurement.
+    /// Failures that do not change the measurement.
     pub(super) besides: anyhow::Result<()>,
 }
 
