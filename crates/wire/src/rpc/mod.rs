@@ -1,13 +1,14 @@
 //! ONC RPC version 2: record marks, calls and replies, as a passive observer sees them, and as a client writes ([`CallTemplate`]) and
 //! strictly reads them ([`Verdict`]).
 //!
-//! Spec: RFC 5531; RFC 9289 4.1 (the start of TLS)
+//! Spec: RFC 5531; RFC 9289 4.1 (the start of TLS); RFC 2203 (RPCSEC_GSS)
 //!
 //! The views borrow the bytes and allocate nothing. Fields that were not captured are `None`. [`Call`] needs 24 bytes and [`Reply`] needs
 //! 8, so a capture with a short snap length pairs as well as a whole one.
 
 mod call;
 mod credential;
+pub mod gss;
 mod marks;
 mod plausible;
 mod program;
