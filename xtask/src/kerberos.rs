@@ -5,7 +5,7 @@ use crate::{Outcome, process, test};
 const PACKAGES: [&str; 3] = ["plimsoll-client", "plimsoll-drive", "plimsoll"];
 const FEATURE: &str = "plimsoll/kerberos";
 
-/// Runs Clippy and the tests, with a private KDC and Samba.
+/// Runs Clippy and the tests, with a private KDC, Samba and Ganesha.
 pub(crate) fn run() -> Outcome {
     let packages = PACKAGES.iter().flat_map(|package| ["--package", package]);
     let mut clippy = process::cargo(&["clippy", "--all-targets", "--features", FEATURE]);
@@ -16,7 +16,7 @@ pub(crate) fn run() -> Outcome {
         features: owned(&[FEATURE]),
         lib: true,
         tests: owned(&["all"]),
-        filters: owned(&["kerberos::"]),
+        filters: owned(&["kerberos::", "gss::"]),
         for_programs: owned(&["--test-threads", "1"]),
         ..test::Arguments::default()
     })

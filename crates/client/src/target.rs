@@ -1,6 +1,6 @@
-//! Targets: `smb://user:password@host:port/share/path`, `nfs://host:port/export/path?version=3|4.0|4.1|4.2&xprtsec=tls`, `file:///mounted/path`,
-//! `embedded:smb`, `embedded:nfs`. Unambiguous spellings of other tools are accepted: `cifs://`, `\\server\share`, `//server/share`,
-//! `host:/export`.
+//! Targets: `smb://user:password@host:port/share/path`, `nfs://host:port/export/path?version=3|4.0|4.1|4.2&xprtsec=tls`,
+//! `nfs://user@host/export?sec=krb5|krb5i|krb5p`, `file:///mounted/path`, `embedded:smb`, `embedded:nfs`. Unambiguous spellings of other
+//! tools are accepted: `cifs://`, `\\server\share`, `//server/share`, `host:/export`.
 //!
 //! A password may be in the URL, in a file, or in the environment ([`Target::find_password`]), those of many accounts in a file
 //! ([`Target::find_accounts`]). No output contains it: `Display` leaves it out, `Debug` prints `Secret(..)`, and no error repeats a part
@@ -19,10 +19,15 @@ use std::os::unix::ffi::OsStrExt;
 use std::path::PathBuf;
 
 use percent_encoding::{AsciiSet, NON_ALPHANUMERIC, percent_encode};
+use plimsoll_wire::rpc::Protection;
 
-use crate::smb2::auth::Credentials;
+use crate::credentials::Credentials;
 
 pub use password::PASSWORD_VARIABLE;
+
+/// What a build without Kerberos says.
+pub(crate) const NOT_BUILT: &str =
+    "this build lacks Kerberos: rebuild with `cargo build --release -p plimsoll --features kerberos`";
 
 /// Port of SMB over TCP (MS-SMB2 1.9).
 pub const SMB_PORT: u16 = 445;
@@ -78,6 +83,10 @@ pub struct NfsTarget {
     pub reserved_port: bool,
     /// Call over TLS (RFC 9289).
     pub tls: bool,
+    /// Authenticate calls with Kerberos, and protect them so; `None`: AUTH_SYS.
+    pub security: Option<Protection>,
+    /// The account for Kerberos; anonymous without.
+    pub credentials: Credentials,
 }
 
 /// Version of NFS.
@@ -161,6 +170,9 @@ pub enum TargetError {
         /// The error, and the correct form.
         problem: &'static str,
     },
+    /// This build lacks Kerberos.
+    #[error("the target's sec={0}: {NOT_BUILT}")]
+    Kerberos(&'static str),
     /// The file of accounts cannot be used. The problem does not repeat the file's content.
     #[error("accounts file {}: {problem}", file.display())]
     AccountsFile {
@@ -243,7 +255,11 @@ impl fmt::Display for Target {
                 parts.into_iter().try_for_each(|part| write!(f, "/{}", escaped(part.as_bytes())))
             }
             Target::Nfs(target) => {
-                write!(f, "nfs://{}", target.server)?;
+                f.write_str("nfs://")?;
+                if !target.credentials.user.is_empty() {
+                    write!(f, "{}@", escaped(target.credentials.user.as_bytes()))?;
+                }
+                write!(f, "{}", target.server)?;
                 target.export.split('/').skip(1).try_for_each(|part| write!(f, "/{}", escaped(part.as_bytes())))?;
                 write!(f, "?version={}", target.version.name())?;
                 target.slots.map_or(Ok(()), |slots| write!(f, "&slots={slots}"))?;
@@ -252,7 +268,8 @@ impl fmt::Display for Target {
                     write!(f, "&portmapport={}", target.portmap_port)?;
                 }
                 f.write_str(if target.reserved_port { "&resvport" } else { "" })?;
-                f.write_str(if target.tls { "&xprtsec=tls" } else { "" })
+                f.write_str(if target.tls { "&xprtsec=tls" } else { "" })?;
+                target.security.map_or(Ok(()), |security| write!(f, "&sec={}", security.kerberos_name()))
             }
             Target::Path(path) => {
                 f.write_str("file://")?;

@@ -1,4 +1,4 @@
-//! `plimsoll run --auth`: with Kerberos built in, and without.
+//! `plimsoll run --auth` and `?sec=krb5`: with Kerberos built in, and without.
 #![allow(clippy::unwrap_used, reason = "a test may stop where it stands")]
 
 use std::process::{Command, Output};
@@ -31,13 +31,16 @@ fn flags_that_make_no_sense() {
 #[test]
 fn a_build_without_it_says_how_to_get_one() {
     usage(&["--target", "smb://u@h/s", "--auth", "kerberos"], "--features kerberos");
+    for security in ["krb5", "krb5i", "krb5p"] {
+        usage(&["--target", &format!("nfs://u@h/e?sec={security}")], "--features kerberos");
+    }
 }
 
 #[cfg(feature = "kerberos")]
 mod with_a_kdc {
     use std::path::Path;
 
-    use plimsoll_testkit::servers::{Kdc, Samba, Share, Unavailable};
+    use plimsoll_testkit::servers::{Ganesha, Kdc, Samba, Share, Unavailable};
     use serde_json::Value;
 
     use super::*;
@@ -88,6 +91,51 @@ mod with_a_kdc {
         let said = String::from_utf8_lossy(&output.stderr);
         assert!(matches!(output.status.code(), Some(0 | 4)), "{said}");
         assert_eq!(kdc.issued(), (2, 2), "{}", kdc.log());
+    }
+
+    #[test]
+    fn nfs_runs_with_one_ticket_in_every_protection() {
+        let start = || -> Result<_, Unavailable> {
+            let kdc = Kdc::start()?;
+            let ganesha = Ganesha::start_with_kerberos(&kdc)?;
+            Ok((kdc, ganesha))
+        };
+        let (kdc, ganesha) = match start() {
+            Ok(both) => both,
+            Err(reason) => return println!("SKIPPED: {reason}"),
+        };
+        let (port, mount, at) = (ganesha.address().port(), ganesha.mount_port(), kdc.address().to_string());
+        for (version, security) in [("3", "krb5"), ("4.0", "krb5i"), ("4.1", "krb5p"), ("4.2", "krb5")] {
+            let mount = if version == "3" { format!("&mountport={mount}") } else { String::new() };
+            let target = format!("nfs://{}@localhost:{port}/data?version={version}{mount}&sec={security}", Samba::USER);
+            let (_, before) = kdc.issued();
+            let mut command = Command::new(env!("CARGO_BIN_EXE_plimsoll"));
+            command.args([
+                "run",
+                "mixed",
+                "--target",
+                &target,
+                "--realm",
+                Kdc::REALM,
+                "--kdc",
+                &at,
+                "--json",
+                "-",
+                "-q",
+            ]);
+            command.args(["--duration", "400ms", "--warmup", "100ms", "--clients", "20"]);
+            command.env("PLIMSOLL_PASSWORD", Samba::PASSWORD).env_remove("KRB5_CONFIG");
+            let output = command::output(&mut command);
+            let said = String::from_utf8_lossy(&output.stderr);
+            assert!(matches!(output.status.code(), Some(0 | 4)), "{version} {security}: {said}\n{}", ganesha.log());
+            let report: Value = crate::only_side(&output.stdout);
+            let stage = &report["stages"][0];
+            assert_eq!((&stage["errors"], stage["clients"].as_u64()), (&Value::from(0), Some(20)), "{stage:#}");
+            assert_eq!(stage["failures"].as_array().unwrap().len(), 0, "{}", stage["failures"]);
+            let facts = report["run"]["facts"].to_string();
+            assert!(facts.contains(&format!("Kerberos ({security})")), "{facts}");
+            assert_eq!(kdc.issued().1, before + 1, "one ticket for 20 clients:\n{}", kdc.log());
+        }
     }
 
     #[test]

@@ -27,7 +27,7 @@ use super::client::{NfsClient, RequestContext};
 use super::job::{Goal, Job};
 use crate::client::Events;
 use crate::content::Content;
-use crate::nfs::JobId;
+use crate::nfs::{JobId, never_sent};
 use crate::operation::{Cause, Disposition, Done, Failure};
 use crate::outbox::Outbox;
 use crate::rpc::{About, Data};
@@ -46,7 +46,12 @@ impl NfsClient {
     /// Sends the next call of a job, or ends the job if none is left.
     pub(super) fn advance(&mut self, id: JobId, now: i64, out: &mut Outbox, events: &mut dyn Events) {
         let Some(mut job) = self.jobs.take(id) else { return };
-        let room = job.window().saturating_sub(job.pending);
+        let allowed = u32::try_from(self.connection.room()).unwrap_or(u32::MAX);
+        let room = job.window().saturating_sub(job.pending).min(allowed);
+        if job.failure.is_none() && job.reply.is_none() && job.pending == 0 && room == 0 {
+            self.waiting.push_back((id, now));
+            return self.jobs.put(id, job);
+        }
         if job.failure.is_none() && job.reply.is_none() && room > 0 {
             let before = self.connection.outstanding();
             Calling { client: self, id, now, out, room }.next(&mut job);
@@ -102,7 +107,9 @@ impl Calling<'_> {
         let (path, intended) = (job.path, job.intended);
         let root = self.client.handles.root();
         match &job.goal {
+            Goal::Connect if self.client.connection.needs_context() => self.begin_context(job),
             Goal::Connect => self.say(&FsInfo { root: &root }, path, intended),
+            Goal::Leave => self.end_context(job),
             Goal::Null => self.say(&Null, path, intended),
             Goal::Space => self.say(&FsStat { root: &root }, path, intended),
             Goal::GetAttributesOf(handle) => self.say(&GetAttr { object: handle }, path, intended),
@@ -113,6 +120,27 @@ impl Calling<'_> {
             Goal::Read { .. } | Goal::Write { .. } => self.transfer(job),
             _ => self.act_on_path(job),
         }
+    }
+
+    fn begin_context(&mut self, job: &mut Job) {
+        let (about, context) = self.null(job);
+        let Self { client, now, out, .. } = self;
+        if let Err(cause) = client.connection.begin_context(&about, context, *now, out) {
+            job.fail(never_sent(Some(about.procedure), cause));
+        }
+    }
+
+    fn end_context(&mut self, job: &Job) {
+        let (about, context) = self.null(job);
+        self.client.connection.end_context(&about, context, self.out);
+    }
+
+    /// A call of NULL, which begins or ends a context.
+    fn null(&self, job: &Job) -> (About, RequestContext) {
+        let procedure = Procedure::of(Protocol::Nfs3, Null::PROCEDURE as u16);
+        let about = About { procedure, intended: job.intended, path: job.path };
+        let (job, queued) = (self.id, self.now);
+        (about, RequestContext { job, procedure: Null::PROCEDURE, offset: 0, count: 0, keep: false, queued })
     }
 
     /// The call of an operation whose paths were walked.
@@ -226,8 +254,8 @@ impl Calling<'_> {
         let data = data.map(|(content, key)| Data { content, key, offset, length: count });
         let context = RequestContext { job: *id, procedure: C::PROCEDURE, offset, count, keep, queued: *now };
         let template = &client.options.template;
-        client.connection.send(&About { procedure, intended, path }, data, context, out, |xid, bytes| {
-            template.begin(xid, C::PROCEDURE, bytes);
+        let about = About { procedure, intended, path };
+        client.connection.send((template, C::PROCEDURE), &about, data, context, out, |bytes| {
             let arguments = bytes.len();
             call.emit(bytes);
             asked(C::PROCEDURE, bytes.get(arguments..).unwrap_or_default())

@@ -86,6 +86,25 @@ impl NfsClient {
         read.map(|_| ())
     }
 
+    /// An answer that is not the server's, or a refusal of the context: the call failed.
+    pub(super) fn rejected(
+        &mut self,
+        call: &Call<RequestContext>,
+        cause: Cause,
+        arrival: &Arrival<'_>,
+        events: &mut dyn Events,
+    ) {
+        let outcome = if cause == Cause::LogonRefused { Outcome::Refused } else { Outcome::Failed };
+        let (answered, response_bytes) = (Some(arrival.at), Some(arrival.length as u64));
+        let ending = Ending { answered, status: None, outcome, response_bytes, payload_bytes: None };
+        let tag = self.jobs.find(call.what.job).map(|job| job.tag);
+        self.report(call, tag, &ending, events);
+        if let Some(job) = self.jobs.get(call.what.job) {
+            job.pending = job.pending.saturating_sub(1);
+            job.fail(Failure { procedure: Some(call.procedure), status: None, outcome, cause });
+        }
+    }
+
     /// Reads results; returns the status at their start. `length` is their full length, including dropped bytes.
     fn results(
         &mut self,
@@ -100,7 +119,8 @@ impl NfsClient {
         let Some(job) = job else { return Err(Malformed) };
         let status = match call.what.procedure {
             0 => null::parse(results).map(|()| {
-                job.reply = Some(Reply::Nothing);
+                // The call for a Kerberos context is the first of two.
+                job.reply = (!matches!(job.goal, Goal::Connect)).then_some(Reply::Nothing);
                 0
             })?,
             1 => settle(getattr::parse(results)?, |attributes| job.facts(facts(attributes), &mut self.files)),

@@ -1,6 +1,7 @@
 //! The client: its state and its interface.
 
 use std::cell::RefCell;
+use std::collections::VecDeque;
 use std::sync::{Arc, PoisonError};
 
 use plimsoll_model::{FileIdentity, Guarantees, Outcome, Symbol};
@@ -11,7 +12,7 @@ use plimsoll_wire::xdr::Malformed;
 use super::answers::Arrival;
 use super::file::Files;
 use super::job::{Goal, Job, Jobs};
-use super::options::{NfsLimits, NfsOptions};
+use super::options::{NfsLimits, NfsOptions, PROGRAM, VERSION};
 use crate::calls::{Call, Ending, Identity};
 use crate::client::{Arrived, Client, Events, Framing};
 use crate::nfs::{Handles, JobId, never_sent};
@@ -39,6 +40,8 @@ pub struct NfsClient {
     pub(super) without_plus: bool,
     /// Guarantees that the server gave this client.
     pub(super) guarantees: Guarantees,
+    /// Jobs that wait because a Kerberos context allows no more calls, and since when, ns.
+    pub(super) waiting: VecDeque<(JobId, i64)>,
 }
 
 impl Drop for NfsClient {
@@ -78,7 +81,7 @@ impl NfsClient {
     #[must_use]
     pub fn new(options: Arc<NfsOptions>, identity: Identity) -> Self {
         Self {
-            connection: Connection::new(identity),
+            connection: Connection::new(identity, (PROGRAM, VERSION), options.security.as_ref()),
             over: None,
             jobs: Jobs::default(),
             handles: Handles::new(options.root),
@@ -87,6 +90,7 @@ impl NfsClient {
             limits: options.limits.get().copied().unwrap_or(NfsLimits::UNKNOWN),
             without_plus: false,
             guarantees: Guarantees::default(),
+            waiting: VecDeque::new(),
             options,
         }
     }
@@ -120,6 +124,7 @@ impl NfsClient {
             return;
         }
         self.over = Some(cause);
+        self.waiting.clear();
         for call in self.connection.take_all() {
             self.abandon(&call, cause, events);
         }
@@ -130,7 +135,10 @@ impl NfsClient {
     }
 
     /// Takes a record.
-    fn arrived(&mut self, record: &Arrived<'_>, out: &mut Outbox, events: &mut dyn Events) -> Result<(), Malformed> {
+    ///
+    /// # Errors
+    /// The cause for which the connection is of no use any more.
+    fn arrived(&mut self, record: &Arrived<'_>, out: &mut Outbox, events: &mut dyn Events) -> Result<(), Cause> {
         thread_local! {
             /// One for all clients of a thread: records of several fragments are rare.
             static SCRATCH: RefCell<Vec<u8>> = const { RefCell::new(Vec::new()) };
@@ -144,18 +152,31 @@ impl NfsClient {
         taken
     }
 
-    fn reply(&mut self, arrival: &Arrival<'_>, out: &mut Outbox, events: &mut dyn Events) -> Result<(), Malformed> {
-        let (xid, verdict) = Verdict::parse(arrival.kept)?;
+    fn reply(&mut self, arrival: &Arrival<'_>, out: &mut Outbox, events: &mut dyn Events) -> Result<(), Cause> {
+        let (xid, verdict) = Verdict::parse(arrival.kept).map_err(|Malformed| Cause::Malformed)?;
         let Some(mut call) = self.connection.ended_by(xid) else { return Ok(()) };
+        let opened = match self.connection.open(call.id, arrival.kept, verdict) {
+            Ok(opened) => opened,
+            Err(cause) => {
+                self.rejected(&call, cause, arrival, events);
+                return Err(cause);
+            }
+        };
+        let verdict = opened.verdict();
         if let (None, Verdict::Success(results)) = (call.asked.file, verdict) {
             // Asked for by its name: the answer says which it is.
             call.asked.file = v3::results(call.what.procedure, results).handle.map(FileIdentity::of_handle);
         }
-        self.answered(&call, verdict, arrival, events)?;
+        self.answered(&call, verdict, arrival, events).map_err(|Malformed| Cause::Malformed)?;
         if let Some(job) = self.jobs.get(call.what.job) {
             job.due_at(arrival.at.1);
         }
         self.advance(call.what.job, arrival.at.1, out, events);
+        while self.connection.room() > 0
+            && let Some((id, _)) = self.waiting.pop_front()
+        {
+            self.advance(id, arrival.at.1, out, events);
+        }
         Ok(())
     }
 }
@@ -192,8 +213,10 @@ impl Client for NfsClient {
     }
 
     fn message(&mut self, message: Arrived<'_>, out: &mut Outbox, events: &mut dyn Events) {
-        if self.over.is_none() && self.arrived(&message, out, events).is_err() {
-            self.give_up(message.last, Cause::Malformed, events);
+        if self.over.is_none()
+            && let Err(cause) = self.arrived(&message, out, events)
+        {
+            self.give_up(message.last, cause, events);
         }
     }
 
@@ -215,15 +238,26 @@ impl Client for NfsClient {
                 self.end(id, job, now, events);
             }
         }
+        while let Some((id, _)) = self.waiting.pop_front_if(|(_, since)| *since < before) {
+            let Some(mut job) = self.jobs.take(id) else { continue };
+            job.fail(never_sent(None, Cause::TimedOut));
+            self.end(id, job, now, events);
+        }
     }
 
-    /// NFSv3 has nothing to take leave of: the export is unmounted once for the whole run.
-    fn leave(&mut self, now: i64, _: &mut Outbox, events: &mut dyn Events) {
-        events.done(Done { tag: Tag::LEAVE, at: now, result: Ok(crate::operation::Reply::Nothing) });
+    /// NFSv3 has nothing to take leave of but a Kerberos context: the export is unmounted once for the whole run.
+    fn leave(&mut self, now: i64, out: &mut Outbox, events: &mut dyn Events) {
+        if self.over.is_some() || !self.connection.has_context() {
+            let result = Ok(crate::operation::Reply::Nothing);
+            return events.done(Done { tag: Tag::LEAVE, at: now, result });
+        }
+        let ticket = Ticket { tag: Tag::LEAVE, intended: None, path: Symbol::NONE };
+        let job = self.jobs.add(Job::new(&ticket, Goal::Leave));
+        self.advance(job, now, out, events);
     }
 
     fn outstanding(&self) -> usize {
-        self.connection.outstanding()
+        self.connection.outstanding() + self.waiting.len()
     }
 
     fn unmatched_responses(&self) -> u64 {

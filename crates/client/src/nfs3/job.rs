@@ -42,8 +42,10 @@ pub(super) struct Job {
 /// The main part of an operation, after its paths are walked.
 #[derive(Debug)]
 pub(super) enum Goal {
-    /// FSINFO, to begin with.
+    /// FSINFO, to begin with, after a call for the Kerberos context.
     Connect,
+    /// The end of the Kerberos context.
+    Leave,
     /// Only an answer.
     Null,
     Open {

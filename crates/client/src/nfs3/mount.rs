@@ -13,7 +13,7 @@ use plimsoll_wire::nfs::portmap::{GetPort, TCP, parse_port};
 use plimsoll_wire::nfs::status_name;
 use plimsoll_wire::nfs::v3::lookup::{self, Lookup};
 use plimsoll_wire::nfs::v3::{Answer, Call, FileHandle, Place};
-use plimsoll_wire::rpc::{CallTemplate, Caller, CallerError, Verdict};
+use plimsoll_wire::rpc::{CallTemplate, Caller, CallerError, Protection, Verdict};
 
 use super::options::{PROGRAM, VERSION};
 use crate::reserved;
@@ -31,7 +31,7 @@ const NULL: u32 = 0;
 const LONGEST: usize = 64 << 10;
 /// Pieces that an answer comes in, at most.
 const FRAGMENTS: usize = 1024;
-/// AUTH_NONE and AUTH_SYS: what we can say. (RFC 5531 8.1)
+/// AUTH_NONE and AUTH_SYS: what calls have without Kerberos. (RFC 5531 8.1)
 const FLAVORS: [u32; 2] = [0, 1];
 /// MNT3ERR_NOENT, MNT3ERR_ACCES, MNT3ERR_NOTDIR: the path may lie below an export.
 const PERHAPS_BELOW: [u32; 3] = [2, 13, 20];
@@ -67,6 +67,8 @@ pub struct Ports {
     pub reserved: bool,
     /// How long mounting may take, from asking the portmapper to the handle.
     pub timeout: Duration,
+    /// The protection of NFS calls with Kerberos, which the export must accept.
+    pub security: Option<Protection>,
 }
 
 /// Why an export cannot be mounted.
@@ -107,11 +109,13 @@ pub enum MountError {
     },
     /// The server requires other kinds of credentials.
     #[error(
-        "{path} does not accept AUTH_SYS, the only NFS authentication that Plimsoll supports; the server accepts flavors {flavors:?} (390003 to 390005: Kerberos)"
+        "{path} does not accept sec={asked}; the server accepts flavors {flavors:?} (1: sys, 390003: krb5, 390004: krb5i, 390005: krb5p)"
     )]
     Flavors {
         /// The path.
         path: String,
+        /// The option `sec` of the target.
+        asked: &'static str,
         /// The server's flavors: 6 and 390,003 to 390,005 are Kerberos (RFC 2623 2.1).
         flavors: Vec<u32>,
     },
@@ -124,6 +128,16 @@ pub enum MountError {
         path: String,
         /// The status, by name.
         status: String,
+    },
+    /// Below an export, with Kerberos.
+    #[error(
+        "{path} lies below the export {export}: with sec=krb5, krb5i or krb5p and NFS 3, give the export itself, or version=4.1"
+    )]
+    BelowWithKerberos {
+        /// The export.
+        export: String,
+        /// The path.
+        path: String,
     },
     /// The credential cannot be said.
     #[error(transparent)]
@@ -156,8 +170,13 @@ pub fn mount(
     let mut export = path;
     loop {
         match ask_handle(&mount, export, caller)? {
-            wire::Mounted::Root(_, flavors) if !flavors.is_empty() && !flavors.iter().any(|f| FLAVORS.contains(f)) => {
-                return Err(MountError::Flavors { path: export.to_owned(), flavors });
+            wire::Mounted::Root(_, flavors) if !accepts(&flavors, ports.security) => {
+                let asked = ports.security.map_or("sys", Protection::kerberos_name);
+                return Err(MountError::Flavors { path: export.to_owned(), asked, flavors });
+            }
+            // Looking up what is below would need a context.
+            wire::Mounted::Root(..) if ports.security.is_some() && export != path => {
+                return Err(MountError::BelowWithKerberos { export: export.to_owned(), path: path.to_owned() });
             }
             wire::Mounted::Root(handle, _) => {
                 let root = look_up(&server, handle, export, path, caller)?;
@@ -189,6 +208,15 @@ pub fn unmount(mounted: &Mounted, caller: &Caller<'_>) -> Result<(), MountError>
     let server = Server { what: "MOUNT", address, program: MOUNT, reserved_port, limit, tls: None };
     let results = server.call(call.procedure(), caller, |out| call.emit(out))?;
     wire::parse_nothing(&results).map_err(|error| server.answer(error.to_string()))
+}
+
+/// Whether an export with these flavors takes the calls. A server that lists none leaves it open.
+fn accepts(flavors: &[u32], security: Option<Protection>) -> bool {
+    let ours = |flavor: &u32| match security {
+        None => FLAVORS.contains(flavor),
+        Some(protection) => *flavor == protection.kerberos_flavor(),
+    };
+    flavors.is_empty() || flavors.iter().any(ours)
 }
 
 fn ask_port(host: IpAddr, ports: &Ports, limit: Limit) -> Result<u16, MountError> {

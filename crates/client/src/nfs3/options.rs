@@ -6,6 +6,8 @@ use plimsoll_model::Guarantees;
 use plimsoll_wire::nfs::v3::{FileHandle, fsinfo};
 use plimsoll_wire::rpc::{CallTemplate, Caller, CallerError};
 
+use crate::rpc::Gss;
+
 /// What all clients of a run have in common.
 #[derive(Debug)]
 pub struct NfsOptions {
@@ -13,6 +15,8 @@ pub struct NfsOptions {
     pub root: FileHandle,
     /// Program, version and credential of every call.
     pub template: CallTemplate,
+    /// The Kerberos security of every call; `None`: the template's credential.
+    pub security: Option<Gss>,
     /// Maximum number of bytes per READ or WRITE, even if the server allows more.
     pub most: u32,
     /// The server's limits, from the first client's connection.
@@ -65,6 +69,6 @@ impl NfsOptions {
     /// The credential exceeds a limit of AUTH_SYS.
     pub fn new(root: FileHandle, caller: &Caller<'_>) -> Result<Self, CallerError> {
         let template = CallTemplate::new(PROGRAM, VERSION, caller)?;
-        Ok(Self { root, template, most: MOST, limits: OnceLock::new(), guarantees: Mutex::default() })
+        Ok(Self { root, template, security: None, most: MOST, limits: OnceLock::new(), guarantees: Mutex::default() })
     }
 }

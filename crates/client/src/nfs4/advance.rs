@@ -25,7 +25,7 @@ use super::shapes;
 use super::uncommitted::Piece;
 use crate::client::Events;
 use crate::nfs::{JobId, never_sent};
-use crate::operation::{Cause, Disposition, Done, Failure, FileKey, Reply};
+use crate::operation::{Cause, Disposition, Done, Failure, FileKey};
 use crate::outbox::Outbox;
 use crate::rpc::Data;
 
@@ -51,11 +51,16 @@ impl Nfs4Client {
         }
         // Other connections are still using the session.
         if let (Goal::Leave(Leaving::Session), false) = (&job.goal, self.last.of_session) {
-            job.reply = Some(Reply::Nothing);
+            self.leave_context(&mut job);
         }
         while job.has_more() {
-            if self.holds_back(&job) || self.waits_for_owner(&job) {
+            if self.holds_back(&job) || self.waits_for_owner(&job) || self.connection.room() == 0 {
                 self.hold(id, &mut job, now, false);
+                break;
+            }
+            if self.connection.needs_context() {
+                let calling = Calling { client: self, id, now, out, slot: None, resent: false, sequenced: None };
+                job.pending += u32::from(calling.begin_context(&mut job));
                 break;
             }
             let slot = match job.needs_no_slot() || self.options.is_sessionless() {

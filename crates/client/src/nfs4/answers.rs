@@ -106,6 +106,26 @@ impl Nfs4Client {
         read.map(|_| ())
     }
 
+    /// An answer that is not the server's, or a refusal of the Kerberos context: the call failed.
+    pub(super) fn rejected(
+        &mut self,
+        call: &Call<RequestContext>,
+        cause: Cause,
+        arrival: &Arrival<'_>,
+        events: &mut dyn Events,
+    ) {
+        let outcome = if cause == Cause::LogonRefused { Outcome::Refused } else { Outcome::Failed };
+        let (answered, response_bytes) = (Some(arrival.at), Some(arrival.length as u64));
+        let ending = Ending { answered, status: None, outcome, response_bytes, payload_bytes: None };
+        let tag = self.jobs.find(call.what.job).and_then(|job| job.tag);
+        self.report(call, tag, None, &ending, events);
+        if let Some(job) = self.jobs.get(call.what.job) {
+            job.pending = job.pending.saturating_sub(1);
+            let procedure = Some(shapes::about(call.what.shape));
+            job.fail(Failure { procedure, status: None, outcome, cause });
+        }
+    }
+
     /// Reads results, and returns their status. `length` is their full length, even if only a part was stored.
     fn results(
         &mut self,
@@ -119,7 +139,9 @@ impl Nfs4Client {
         let Some(job) = job else { return Err(Malformed) };
         let shape = call.what.shape;
         if shape.is_empty() {
-            job.reply = Some(crate::operation::Reply::Nothing);
+            // The call for a Kerberos context precedes the others of these jobs.
+            let begins = matches!(job.goal, Goal::Connect(_) | Goal::Recover(_));
+            job.reply = (!begins).then_some(crate::operation::Reply::Nothing);
             return if bytes.is_empty() && length == 0 { Ok(0) } else { Err(Malformed) };
         }
         let mut reply = Results4::parse(bytes, length)?;

@@ -13,7 +13,7 @@ use plimsoll_wire::xdr::Malformed;
 use super::file::{Files, open_states};
 use super::found::Arrival;
 use super::job::{Connecting, Goal, Job, Jobs, Leaving};
-use super::options::{Agreed, Nfs4Options};
+use super::options::{Agreed, Nfs4Options, PROGRAM, VERSION};
 use super::owners::Owners;
 use super::parted::Parted;
 use super::recoveries::Recoveries;
@@ -126,7 +126,7 @@ impl Nfs4Client {
             None => format!("plimsoll {:016x} control {number}", options.run),
         };
         Self {
-            connection: Connection::new(identity),
+            connection: Connection::new(identity, (PROGRAM, VERSION), options.security.as_ref()),
             over: None,
             doomed: None,
             connected: false,
@@ -236,7 +236,10 @@ impl Nfs4Client {
     }
 
     /// Takes a record.
-    fn arrived(&mut self, record: &Arrived<'_>, out: &mut Outbox, events: &mut dyn Events) -> Result<(), Malformed> {
+    ///
+    /// # Errors
+    /// The cause for which the connection is of no use any more.
+    fn arrived(&mut self, record: &Arrived<'_>, out: &mut Outbox, events: &mut dyn Events) -> Result<(), Cause> {
         thread_local! {
             /// One buffer for all clients of a thread, because records of several fragments are rare.
             static SCRATCH: RefCell<Vec<u8>> = const { RefCell::new(Vec::new()) };
@@ -250,12 +253,20 @@ impl Nfs4Client {
         taken
     }
 
-    fn reply(&mut self, arrival: &Arrival<'_>, out: &mut Outbox, events: &mut dyn Events) -> Result<(), Malformed> {
-        let (xid, verdict) = Verdict::parse(arrival.kept)?;
+    fn reply(&mut self, arrival: &Arrival<'_>, out: &mut Outbox, events: &mut dyn Events) -> Result<(), Cause> {
+        let (xid, verdict) = Verdict::parse(arrival.kept).map_err(|Malformed| Cause::Malformed)?;
         let at = arrival.at.1;
         match self.connection.ended_by(xid) {
             Some(call) => {
-                self.answered(&call, verdict, arrival, events)?;
+                let opened = match self.connection.open(call.id, arrival.kept, verdict) {
+                    Ok(opened) => opened,
+                    Err(cause) => {
+                        self.rejected(&call, cause, arrival, events);
+                        return Err(cause);
+                    }
+                };
+                let answered = self.answered(&call, opened.verdict(), arrival, events);
+                answered.map_err(|Malformed| Cause::Malformed)?;
                 if let Some(job) = self.jobs.get(call.what.job) {
                     job.due_at(at);
                 }
@@ -271,7 +282,10 @@ impl Nfs4Client {
                 }
                 self.advance(call.what.job, at, out, events);
             }
-            None => self.session.found(xid, was_counted(verdict)),
+            None => {
+                let opened = self.connection.open_late(xid, arrival.kept, verdict);
+                self.session.found(xid, opened.is_some_and(|opened| was_counted(opened.verdict())));
+            }
         }
         self.pump(at, out, events);
         self.give_up_if_doomed(at, events);
@@ -355,8 +369,10 @@ impl Client for Nfs4Client {
     }
 
     fn message(&mut self, message: Arrived<'_>, out: &mut Outbox, events: &mut dyn Events) {
-        if self.over.is_none() && self.arrived(&message, out, events).is_err() {
-            self.give_up(message.last, Cause::Malformed, events);
+        if self.over.is_none()
+            && let Err(cause) = self.arrived(&message, out, events)
+        {
+            self.give_up(message.last, cause, events);
         }
     }
 

@@ -162,6 +162,8 @@ pub(super) enum Leaving {
     Files(Vec<(FileHandle, StateId, u32)>),
     Session,
     Client,
+    /// Ends the Kerberos context.
+    Context,
 }
 
 /// State of an OPEN.
@@ -263,7 +265,7 @@ impl Job {
         match &self.goal {
             Goal::Null
             | Goal::Connect(Connecting::Join | Connecting::Bind | Connecting::ExchangeId | Connecting::CreateSession)
-            | Goal::Leave(Leaving::Session | Leaving::Client) => true,
+            | Goal::Leave(Leaving::Session | Leaving::Client | Leaving::Context) => true,
             Goal::Recover(recovery) => {
                 matches!(recovery.stage, Stage::Bind | Stage::Join | Stage::End | Stage::Create | Stage::Identify)
             }

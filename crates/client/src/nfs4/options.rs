@@ -12,11 +12,12 @@ use plimsoll_wire::rpc::{CallTemplate, Caller, CallerError};
 use super::recoveries::Recoveries;
 use super::session::HEADS;
 use super::trunk::Trunk;
+use crate::rpc::Gss;
 
 /// Number of the NFS program (RFC 8881 16.1).
-const PROGRAM: u32 = 100_003;
+pub(super) const PROGRAM: u32 = 100_003;
 /// NFS version.
-const VERSION: u32 = 4;
+pub(super) const VERSION: u32 = 4;
 /// Largest rsize and wsize of kernel clients: 1 MiB.
 const MOST: u32 = 1 << 20;
 /// Slots that kernel clients request (Linux: `max_session_slots`).
@@ -31,6 +32,8 @@ pub struct Nfs4Options {
     pub minor_version: u32,
     /// Program, version and credential of every call.
     pub template: CallTemplate,
+    /// The Kerberos security of every call; `None`: the template's credential.
+    pub security: Option<Gss>,
     /// Maximum number of bytes of a READ or WRITE, even if the server allows more.
     pub most: u32,
     /// Slots to request for a session.
@@ -136,6 +139,7 @@ impl Nfs4Options {
             export: export.trim_matches('/').to_owned(),
             minor_version,
             template: CallTemplate::new(PROGRAM, VERSION, caller)?,
+            security: None,
             most: MOST,
             slots: SLOTS,
             agreed: OnceLock::new(),

@@ -9,6 +9,7 @@ use super::advance::Calling;
 use super::job::Job;
 use super::request_context::RequestContext;
 use super::shapes::{self, Shape};
+use crate::nfs::never_sent;
 use crate::rpc::{About, Data};
 
 impl Calling<'_> {
@@ -62,8 +63,7 @@ impl Calling<'_> {
             client.renewed = *now;
         }
         let (template, minor_version) = (&client.options.template, client.options.minor_version);
-        client.connection.send(&about, data, context, out, |xid, bytes| {
-            template.begin(xid, procedure, bytes);
+        client.connection.send((template, procedure), &about, data, context, out, |bytes| {
             if procedure == 0 {
                 return Asked::default();
             }
@@ -76,6 +76,46 @@ impl Calling<'_> {
             asked(bytes.get(arguments..).unwrap_or_default(), shape)
         });
         true
+    }
+
+    /// Asks for a Kerberos context. False if that is impossible.
+    pub(super) fn begin_context(self, job: &mut Job) -> bool {
+        let (about, context) = self.null(job);
+        let Self { client, now, out, .. } = self;
+        match client.connection.begin_context(&about, context, now, out) {
+            Ok(()) => true,
+            Err(cause) => {
+                job.fail(never_sent(Some(about.procedure), cause));
+                false
+            }
+        }
+    }
+
+    /// Gives the Kerberos context back.
+    pub(super) fn end_context(&mut self, job: &Job) -> bool {
+        let (about, context) = self.null(job);
+        self.client.connection.end_context(&about, context, self.out);
+        true
+    }
+
+    /// A call of NULL, which begins or ends a context.
+    fn null(&self, job: &Job) -> (About, RequestContext) {
+        let about = About { procedure: Procedure::of(Protocol::Nfs4, 0), intended: job.intended, path: job.path };
+        let (job, queued, session) = (self.id, self.now, self.client.session.number);
+        let context = RequestContext {
+            job,
+            shape: shapes::NULL,
+            offset: 0,
+            count: 0,
+            keep: false,
+            queued,
+            slot: None,
+            session,
+            resent: false,
+            sequenced: None,
+            files: [None; 2],
+        };
+        (about, context)
     }
 }
 

@@ -91,6 +91,7 @@ impl Calling<'_> {
                 self.close(&handle, state, owner, job)
             }
             Leaving::Session => self.destroy_session(),
+            Leaving::Context => self.end_context(job),
             Leaving::Client => self.send(shapes::DESTROY_CLIENTID, Symbol::NONE, None, |compound| {
                 compound.add(&DestroyClient(client));
             }),

@@ -271,11 +271,19 @@ impl Nfs4Client {
                     *leaving = Leaving::Session;
                 }
             }
-            Leaving::Session if !self.last.of_client => job.reply = Some(Reply::Nothing),
-            Leaving::Session => *leaving = Leaving::Client,
-            Leaving::Client => job.reply = Some(Reply::Nothing),
+            Leaving::Session if self.last.of_client => *leaving = Leaving::Client,
+            Leaving::Session | Leaving::Client => self.leave_context(job),
+            Leaving::Context => job.reply = Some(Reply::Nothing),
         }
         true
+    }
+
+    /// Session and client ID are given back: only a Kerberos context may be left.
+    pub(super) fn leave_context(&self, job: &mut Job) {
+        match self.connection.has_context() {
+            true => job.goal = Goal::Leave(Leaving::Context),
+            false => job.reply = Some(Reply::Nothing),
+        }
     }
 
     /// Handles the response to a WRITE.

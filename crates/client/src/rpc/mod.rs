@@ -1,20 +1,25 @@
 //! A connection of RPC calls: xids, calls that wait for answers, records. It knows no program: any version of NFS can stand on it.
 //!
-//! Spec: RFC 5531
+//! Spec: RFC 5531; RFC 2203 (`gss`)
 
 mod framing;
+mod gss;
 
 use std::hash::{BuildHasher, RandomState};
 
 use plimsoll_model::{Asked, Endpoint, Procedure, Symbol, Transaction};
-use plimsoll_wire::rpc::CallTemplate;
+use plimsoll_wire::rpc::{CallTemplate, Verdict};
 use plimsoll_wire::xdr::padding;
 
 use crate::calls::{Call, Calls, Ending, Identity};
 use crate::content::Content;
+use crate::operation::Cause;
 use crate::outbox::Outbox;
 
 pub(crate) use framing::{marks, unmarked};
+use gss::{GssContext, Opened, Written};
+
+pub use gss::Gss;
 
 /// A client's data about a call.
 pub(crate) trait Context {
@@ -32,6 +37,8 @@ pub(crate) struct Connection<C> {
     /// Number of the next call; its low half is the xid.
     next_id: u64,
     unmatched_responses: u64,
+    /// The Kerberos context of all calls, with `sec=krb5` and its like.
+    gss: Option<Box<GssContext>>,
 }
 
 /// Facts about a call for its transaction, besides times and outcome.
@@ -55,35 +62,61 @@ pub(crate) struct Data<'a> {
 impl<C: Context> Connection<C> {
     /// One that was just made. Its xids begin anywhere: a server that remembers calls by address, port and xid must not take it for a
     /// connection that was there before, in this run or in another.
-    pub(crate) fn new(identity: Identity) -> Self {
+    pub(crate) fn new(identity: Identity, program: (u32, u32), gss: Option<&Gss>) -> Self {
+        let gss = gss.map(|gss| Box::new(GssContext::new(gss, program)));
         let first = RandomState::new().hash_one(identity.connection);
         // In the lower half, so that a connection has 2 billion calls before its numbers come round.
-        Self { identity, calls: Calls::default(), next_id: first & 0x7FFF_FFFF, unmatched_responses: 0 }
+        Self { identity, calls: Calls::default(), next_id: first & 0x7FFF_FFFF, unmatched_responses: 0, gss }
     }
 
-    /// Adds a call to the outbox and stores it. `emit` writes it with its xid, and returns the requested object.
+    /// Adds a call to the outbox and stores it. `emit` writes its arguments, and returns the requested object.
     pub(crate) fn send(
         &mut self,
+        (template, procedure): (&CallTemplate, u32),
         about: &About,
         data: Option<Data<'_>>,
         context: C,
         out: &mut Outbox,
-        emit: impl FnOnce(u32, &mut Vec<u8>) -> Asked,
+        emit: impl FnOnce(&mut Vec<u8>) -> Asked,
+    ) {
+        let (id, begins) = (self.next_id, out.end());
+        let (start, asked) = match &mut self.gss {
+            Some(gss) => gss.write(Written { id, procedure, data, emit }, out),
+            None => {
+                let mut asked = Asked::default();
+                let start = out.write(|bytes| {
+                    template.begin(id as u32, procedure, bytes);
+                    asked = emit(bytes);
+                });
+                if let Some(data) = &data {
+                    gss::share(data, out);
+                    out.put(&[0; 3][..padding(data.length as usize)]);
+                }
+                (start, asked)
+            }
+        };
+        self.add((begins, start), about, data, context, out, asked);
+    }
+
+    /// Stores a call that was written, and sets its record mark.
+    fn add(
+        &mut self,
+        (begins, start): (u64, usize),
+        about: &About,
+        data: Option<Data<'_>>,
+        context: C,
+        out: &mut Outbox,
+        asked: Asked,
     ) {
         let id = self.next_id;
         self.next_id += 1;
-        let begins = out.end();
-        // The low half of the number is the xid; it comes round after 4 billion calls.
-        let mut asked = Asked::default();
-        let start = out.write(|bytes| asked = emit(id as u32, bytes));
-        let length = data.map_or(0, |data| data.length as usize);
+        // Data that are shared stand between our own bytes.
+        let own = out.patch(start).len();
+        let shared = usize::try_from(out.end() - begins).unwrap_or(usize::MAX).saturating_sub(own);
         // Nothing that we send comes near the 2 GiB that a fragment can hold.
-        let request_bytes = CallTemplate::finish(out.patch(start), length + padding(length)).unwrap_or(u32::MAX);
-        if let Some(Data { content, key, offset, .. }) = data {
-            content.pieces(key, offset, length).for_each(|piece| out.share(content.block(), piece));
-            out.put(&[0; 3][..padding(length)]);
-        }
+        let request_bytes = CallTemplate::finish(out.patch(start), shared).unwrap_or(u32::MAX);
         let About { procedure, intended, path } = *about;
+        // The low half of the number is the xid; it comes round after 4 billion calls.
         self.calls.add(Call {
             id,
             procedure,
@@ -101,6 +134,64 @@ impl<C: Context> Connection<C> {
             long_lived: false,
             what: context,
         });
+    }
+
+    /// Checks an answer to a call that is not waited for any more.
+    pub(crate) fn open_late<'a>(&mut self, xid: u32, bytes: &'a [u8], verdict: Verdict<'a>) -> Option<Opened<'a>> {
+        self.open(self.id_of(xid), bytes, verdict).ok()
+    }
+
+    /// Whether the next call must be [`Connection::begin_context`].
+    pub(crate) fn needs_context(&self) -> bool {
+        self.gss.as_ref().is_some_and(|gss| gss.is_new())
+    }
+
+    /// Whether [`Connection::end_context`] gives a context back.
+    pub(crate) fn has_context(&self) -> bool {
+        self.gss.as_ref().is_some_and(|gss| gss.is_ready())
+    }
+
+    /// Asks the server for a context, by a call of NULL at `now`, ns since the Unix epoch.
+    ///
+    /// # Errors
+    /// It cannot be written: this machine has no random numbers.
+    pub(crate) fn begin_context(&mut self, about: &About, context: C, now: i64, out: &mut Outbox) -> Result<(), Cause> {
+        let (id, begins) = (self.next_id, out.end());
+        let Some(gss) = &mut self.gss else { return Ok(()) };
+        let mut call = Vec::new();
+        gss.init(id, now, &mut call)?;
+        let start = out.write(|bytes| bytes.append(&mut call));
+        self.add((begins, start), about, None, context, out, Asked::default());
+        Ok(())
+    }
+
+    /// Gives the context back, by a call of NULL.
+    pub(crate) fn end_context(&mut self, about: &About, context: C, out: &mut Outbox) {
+        let (id, begins) = (self.next_id, out.end());
+        let Some(gss) = &mut self.gss else { return };
+        let start = out.write(|bytes| gss.destroy(id, bytes));
+        self.add((begins, start), about, None, context, out, Asked::default());
+    }
+
+    /// Checks an answer to the call `id` against the context, if there is one.
+    ///
+    /// # Errors
+    /// The connection is of no use: the answer is not the server's, or there is no context.
+    pub(crate) fn open<'a>(&mut self, id: u64, bytes: &'a [u8], verdict: Verdict<'a>) -> Result<Opened<'a>, Cause> {
+        match &mut self.gss {
+            Some(gss) => gss.open(id, bytes, verdict),
+            None => Ok(Opened::Plain(verdict)),
+        }
+    }
+
+    /// Whether results can only be read whole.
+    fn hides_results(&self) -> bool {
+        self.gss.as_ref().is_some_and(|gss| gss.hides_results())
+    }
+
+    /// Calls that may be sent before others are answered.
+    pub(crate) fn room(&self) -> usize {
+        self.gss.as_ref().map_or(usize::MAX, |gss| gss.window().saturating_sub(self.calls.len()))
     }
 
     /// The kernel took every byte before `through`.
@@ -126,6 +217,9 @@ impl<C: Context> Connection<C> {
     /// The calls of before were taken out; those that follow go over another connection.
     pub(crate) fn moved(&mut self, local: Endpoint, connection: u32) {
         (self.identity.client, self.identity.connection) = (local, connection);
+        if let Some(gss) = &mut self.gss {
+            gss.renew();
+        }
     }
 
     /// Takes the calls since before `before`.

@@ -4,7 +4,8 @@ use std::path::Path;
 
 use super::password::read_secret;
 use super::{Target, TargetError};
-use crate::smb2::auth::{Credentials, Secret};
+use crate::credentials::Credentials;
+use crate::secret::Secret;
 
 /// The largest file, bytes: some 100,000 accounts.
 const LARGEST: u64 = 16 << 20;
@@ -21,7 +22,7 @@ impl Target {
     pub fn find_accounts(&mut self, file: &Path) -> Result<(), TargetError> {
         let problem = |problem: String| TargetError::AccountsFile { file: file.to_owned(), problem };
         let Target::Smb(target) = self else {
-            return Err(problem("only smb:// targets log on".to_owned()));
+            return Err(problem("only clients of smb:// targets log on with several accounts".to_owned()));
         };
         let bytes = read_secret(file, LARGEST).map_err(|error| problem(error.to_string()))?;
         if bytes.len() as u64 > LARGEST {
@@ -153,6 +154,6 @@ mod tests {
             let error = found("smb://h/s", content).unwrap_err();
             assert!(error.contains(expected) && !error.contains("hunter2"), "{error}");
         }
-        assert!(found("nfs://h/e", b"anna:one").unwrap_err().contains("only smb:// targets log on"));
+        assert!(found("nfs://h/e", b"anna:one").unwrap_err().contains("only clients of smb:// targets"));
     }
 }

@@ -7,12 +7,14 @@ use std::os::unix::ffi::OsStringExt;
 use std::path::PathBuf;
 
 use percent_encoding::percent_decode_str;
+use plimsoll_wire::rpc::Protection;
 use zeroize::Zeroizing;
 
 use super::{
     Embedded, NFS_PORT, NfsTarget, NfsVersion, PORTMAP_PORT, SMB_PORT, Server, SmbTarget, Target, TargetError,
 };
-use crate::smb2::auth::{Credentials, Secret};
+use crate::credentials::Credentials;
+use crate::secret::Secret;
 
 /// The longest name of a share or part of a path, bytes (NAME_MAX; MS-FSCC 2.1.5.3 counts 255 characters).
 const LONGEST_PART: usize = 255;
@@ -151,12 +153,7 @@ fn credentials(text: &str) -> Result<Credentials, TargetError> {
 }
 
 fn nfs(parts: &Parts<'_>) -> Result<Target, TargetError> {
-    if parts.user.is_some() {
-        return Err(wrong(
-            "user",
-            "is not allowed for nfs://, which sends the numeric user ID of the plimsoll process: remove the user",
-        ));
-    }
+    let credentials = parts.user.map_or_else(|| Ok(Credentials::anonymous()), credentials)?;
     let server = server(parts.host, NFS_PORT)?;
     let names = parts.names(&['/'])?;
     if !parts.path.starts_with('/') {
@@ -165,7 +162,19 @@ fn nfs(parts: &Parts<'_>) -> Result<Target, TargetError> {
     let export = format!("/{}", names.join("/"));
     let (mount_port, portmap_port, reserved_port, tls) = (None, PORTMAP_PORT, false, false);
     let (version, slots) = (NfsVersion::V3, None);
-    let mut target = NfsTarget { server, export, version, slots, mount_port, portmap_port, reserved_port, tls };
+    let security = None;
+    let mut target = NfsTarget {
+        server,
+        export,
+        version,
+        slots,
+        mount_port,
+        portmap_port,
+        reserved_port,
+        tls,
+        security,
+        credentials,
+    };
     for (key, value) in parts.query.split('&').filter(|option| !option.is_empty()).map(option) {
         match key {
             "version" | "vers" => {
@@ -177,15 +186,23 @@ fn nfs(parts: &Parts<'_>) -> Result<Target, TargetError> {
             "portmapport" => target.portmap_port = port(value, "portmapport")?,
             "resvport" if value.is_empty() => target.reserved_port = true,
             "xprtsec" => target.tls = transport(value)?,
+            "sec" => target.security = security_flavor(value)?,
             _ => {
                 return Err(wrong(
                     "options after '?'",
-                    "must be version=3, 4.0, 4.1 or 4.2, slots=NUMBER, mountport=PORT, portmapport=PORT, resvport or xprtsec=tls",
+                    "must be version=3, 4.0, 4.1 or 4.2, slots=NUMBER, mountport=PORT, portmapport=PORT, resvport, xprtsec=tls or sec=krb5, krb5i or krb5p",
                 ));
             }
         }
     }
     match target.version {
+        _ if target.security.is_none() && parts.user.is_some() => Err(wrong(
+            "user",
+            "is not allowed for nfs:// without Kerberos, which sends the numeric user ID of the plimsoll process: remove the user, or add ?sec=krb5",
+        )),
+        _ if target.security.is_some() && target.credentials.user.is_empty() => {
+            Err(wrong("user", "is missing: sec=krb5 needs an account, nfs://user@host/export?sec=krb5"))
+        }
         version if target.slots.is_some() && !version.has_sessions() => {
             Err(wrong("slots", "need a session: add version=4.1 or version=4.2, or remove slots"))
         }
@@ -204,6 +221,16 @@ fn transport(security: &str) -> Result<bool, TargetError> {
         "none" => Ok(false),
         "tls" => Ok(true),
         _ => Err(wrong("xprtsec", "must be tls or none")),
+    }
+}
+
+/// As nfs(5) has it.
+fn security_flavor(security: &str) -> Result<Option<Protection>, TargetError> {
+    match Protection::ALL.into_iter().find(|flavor| flavor.kerberos_name() == security) {
+        Some(flavor) if !cfg!(feature = "kerberos") => Err(TargetError::Kerberos(flavor.kerberos_name())),
+        Some(flavor) => Ok(Some(flavor)),
+        None if security == "sys" => Ok(None),
+        None => Err(wrong("sec", "must be sys, krb5, krb5i or krb5p")),
     }
 }
 

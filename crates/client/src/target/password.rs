@@ -8,7 +8,7 @@ use std::path::Path;
 use zeroize::Zeroizing;
 
 use super::{Target, TargetError};
-use crate::smb2::auth::Secret;
+use crate::secret::Secret;
 
 /// The environment variable that may hold the password.
 pub const PASSWORD_VARIABLE: &str = "PLIMSOLL_PASSWORD";
@@ -23,11 +23,14 @@ impl Target {
     /// # Errors
     /// The file cannot be read, or a password is given where none can be used, or in two places.
     pub fn find_password(&mut self, file: Option<&Path>, variable: Option<OsString>) -> Result<(), TargetError> {
-        let Target::Smb(target) = self else {
-            let unused = "this target does not use a password: remove the password file (only smb:// targets log on)";
-            return file.map_or(Ok(()), |_| Err(TargetError::Password(unused)));
+        let credentials = match self {
+            Target::Smb(target) => &mut target.credentials,
+            Target::Nfs(target) if target.security.is_some() => &mut target.credentials,
+            _ => {
+                let unused = "this target does not use a password: remove the password file (only smb:// targets, and nfs:// targets with sec=krb5, log on)";
+                return file.map_or(Ok(()), |_| Err(TargetError::Password(unused)));
+            }
         };
-        let credentials = &mut target.credentials;
         if credentials.is_anonymous() {
             let nobody = "a password file needs a user in the target: smb://user@host/share";
             return file.map_or(Ok(()), |_| Err(TargetError::Password(nobody)));

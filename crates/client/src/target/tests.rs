@@ -288,3 +288,41 @@ proptest! {
         prop_assert_eq!(format!("{:?}", target), format!("{:?}", again), "{}", shown);
     }
 }
+
+#[cfg(feature = "kerberos")]
+#[test]
+fn kerberos_is_an_option_of_nfs_and_needs_a_user() {
+    for (name, protection) in ["krb5", "krb5i", "krb5p"].into_iter().zip(Protection::ALL) {
+        let url = format!("nfs://anna%40WORK:geheim@h/x?version=4.1&sec={name}");
+        let target = nfs(&url);
+        assert_eq!((target.security, target.credentials.user.as_str()), (Some(protection), "anna@WORK"));
+        let shown = Target::Nfs(target).to_string();
+        assert_eq!(shown, format!("nfs://anna%40WORK@h:2049/x?version=4.1&sec={name}"));
+    }
+    let mut target = Target::parse("nfs://anna@h/x?sec=krb5p").unwrap();
+    target.find_password(None, Some("geheim".into())).unwrap();
+    let Target::Nfs(target) = target else { panic!("NFS") };
+    assert_eq!(target.credentials.password.expose(), "geheim");
+    let refused = |url: &str| Target::parse(url).unwrap_err().to_string();
+    assert!(refused("nfs://h/x?sec=krb5").contains("nfs://user@host/export?sec=krb5"));
+}
+
+#[cfg(not(feature = "kerberos"))]
+#[test]
+fn a_build_without_kerberos_refuses_it() {
+    for name in ["krb5", "krb5i", "krb5p"] {
+        let said = Target::parse(&format!("nfs://anna@h/x?sec={name}")).unwrap_err().to_string();
+        assert!(said.contains(name) && said.contains("--features kerberos"), "{said}");
+    }
+}
+
+#[test]
+fn calls_are_unprotected_unless_the_target_says_so() {
+    assert_eq!(nfs("nfs://h/x?sec=sys").security, None);
+    let refused = |url: &str| Target::parse(url).unwrap_err().to_string();
+    assert!(refused("nfs://h/x?sec=geheim").contains("must be sys, krb5, krb5i or krb5p"));
+    for url in ["nfs://anna@h/x", "nfs://anna:geheim@h/x?sec=sys"] {
+        let said = refused(url);
+        assert!(said.contains("without Kerberos") && !said.contains("geheim"), "{said}");
+    }
+}

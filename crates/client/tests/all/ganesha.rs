@@ -33,7 +33,7 @@ pub(crate) fn ganesha() -> Option<Ganesha> {
 }
 
 fn ports(ganesha: &Ganesha) -> Ports {
-    Ports { mount: Some(ganesha.mount_port()), portmap: 111, reserved: false, timeout: PATIENCE }
+    Ports { mount: Some(ganesha.mount_port()), portmap: 111, reserved: false, timeout: PATIENCE, security: None }
 }
 
 fn mounted(ganesha: &Ganesha, export: Export) -> Arc<NfsOptions> {

@@ -5,9 +5,9 @@ use std::sync::{Arc, PoisonError};
 
 use plimsoll_client::nfs3::{Mounted, NfsClient, NfsLimits, NfsOptions, unmount};
 use plimsoll_client::tls::Tls;
-use plimsoll_client::{Client, Composed};
+use plimsoll_client::{Client, Composed, Gss};
 use plimsoll_model::{Guarantees, Symbol};
-use plimsoll_wire::rpc::Caller;
+use plimsoll_wire::rpc::{Caller, Protection};
 
 use super::Connector;
 use crate::engine::ConnectionInfo;
@@ -48,7 +48,7 @@ impl Connector for NfsServer {
     }
 
     fn facts(&self) -> Vec<String> {
-        let mut facts = vec!["NFS 3".to_owned(), "AUTH_SYS".to_owned()];
+        let mut facts = vec!["NFS 3".to_owned(), authentication(self.options.security.as_ref())];
         facts.extend(self.tls.as_ref().and_then(|tls| tls.agreed()).map(str::to_owned));
         if self.mounted.reserved_port {
             facts.push("source ports below 1024".to_owned());
@@ -61,7 +61,11 @@ impl Connector for NfsServer {
 
     fn take_guarantees(&self) -> Guarantees {
         let seen = std::mem::take(&mut *self.options.guarantees.lock().unwrap_or_else(PoisonError::into_inner));
-        Guarantees { dialect: Some("NFS 3".to_owned()), encryption: cipher(self.tls.as_ref()), ..seen }
+        Guarantees {
+            dialect: Some("NFS 3".to_owned()),
+            encryption: cipher(self.tls.as_ref(), self.options.security.as_ref()),
+            ..seen
+        }
     }
 }
 
@@ -72,9 +76,18 @@ impl Drop for NfsServer {
     }
 }
 
-/// The cipher of TLS, for the report. Without TLS nothing is said, as of NFS in general.
-pub(super) fn cipher(tls: Option<&Arc<Tls>>) -> Option<String> {
-    tls.and_then(|tls| tls.cipher()).map(str::to_owned)
+/// The cipher of TLS or of Kerberos, for the report. Without them nothing is said, as of NFS in general.
+pub(super) fn cipher(tls: Option<&Arc<Tls>>, security: Option<&Gss>) -> Option<String> {
+    let kerberos = security.filter(|gss| gss.protection() == Protection::Privacy).map(Gss::encryption);
+    tls.and_then(|tls| tls.cipher()).or(kerberos).map(str::to_owned)
+}
+
+/// How calls are authenticated, for the report.
+pub(super) fn authentication(security: Option<&Gss>) -> String {
+    match security {
+        None => "AUTH_SYS".to_owned(),
+        Some(gss) => format!("Kerberos ({})", gss.protection().kerberos_name()),
+    }
 }
 
 /// The caller: the user who runs Plimsoll.

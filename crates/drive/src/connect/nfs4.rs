@@ -14,7 +14,7 @@ use plimsoll_model::{Guarantees, Symbol};
 
 use super::Connector;
 use super::control_client::{ControlClient, NO_CLIENT, Trouble};
-use super::nfs::cipher;
+use super::nfs::{authentication, cipher};
 use crate::engine::ConnectionInfo;
 
 /// An NFSv4 server whose export was seen.
@@ -133,7 +133,8 @@ impl Connector for Nfs4Server {
     }
 
     fn facts(&self) -> Vec<String> {
-        let mut facts = vec![format!("NFS 4.{}", self.options.minor_version), "AUTH_SYS".to_owned()];
+        let mut facts =
+            vec![format!("NFS 4.{}", self.options.minor_version), authentication(self.options.security.as_ref())];
         facts.extend(self.tls.as_ref().and_then(|tls| tls.agreed()).map(str::to_owned));
         if self.reserved_port {
             facts.push("source ports below 1024".to_owned());
@@ -158,6 +159,6 @@ impl Connector for Nfs4Server {
     fn take_guarantees(&self) -> Guarantees {
         let seen = std::mem::take(&mut *self.options.guarantees.lock().unwrap_or_else(PoisonError::into_inner));
         let dialect = Some(format!("NFS 4.{}", self.options.minor_version));
-        Guarantees { dialect, encryption: cipher(self.tls.as_ref()), ..seen }
+        Guarantees { dialect, encryption: cipher(self.tls.as_ref(), self.options.security.as_ref()), ..seen }
     }
 }

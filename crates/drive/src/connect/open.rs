@@ -8,6 +8,7 @@ use std::path::{Path, PathBuf};
 use std::sync::{Arc, Mutex};
 use std::time::Duration;
 
+use plimsoll_client::Gss;
 use plimsoll_client::local::{Reading, Root};
 use plimsoll_client::nfs3::{self, MountError, NfsOptions, Ports};
 use plimsoll_client::nfs4::Nfs4Options;
@@ -15,7 +16,7 @@ use plimsoll_client::smb2::auth::{Account, Authentication, Credentials, Realm, T
 use plimsoll_client::smb2::{Dialect, SmbOptions, Wish};
 use plimsoll_client::target::{NfsTarget, NfsVersion, Server, SmbTarget, Target};
 use plimsoll_client::tls::{Tls, Trust, TrustError};
-use plimsoll_model::Names;
+use plimsoll_model::{Names, Symbol};
 
 use super::nfs::caller;
 use super::{Connector, Nfs4Server, NfsServer, PathServer, SessionError, SmbServer};
@@ -31,7 +32,7 @@ pub struct ConnectOptions {
     pub encryption: Wish,
     /// SMB clients ask for leases of directories, and cache listings.
     pub directory_leases: bool,
-    /// SMB users log on with Kerberos, with a ticket from here; `None`: with NTLM.
+    /// SMB users log on with Kerberos, with a ticket from here; `None`: with NTLM. NFS targets with `sec=krb5` get their ticket from here.
     pub kerberos: Option<Realm>,
     /// Seed of client GUIDs.
     pub seed: u64,
@@ -138,6 +139,7 @@ fn nfs(target: &NfsTarget, connect: &ConnectOptions, names: &mut Names) -> Resul
     let timeout = connect.timeout;
     let address = resolve(&target.server, timeout)?;
     let caller = caller();
+    let security = security(target, connect)?;
     let tls = target.tls.then(|| {
         let version = if target.version == NfsVersion::V3 { 3 } else { 4 };
         Tls::new(&target.server.host, (PROGRAM, version), &connect.trust).map(Arc::new)
@@ -146,8 +148,9 @@ fn nfs(target: &NfsTarget, connect: &ConnectOptions, names: &mut Names) -> Resul
     if let Some(minor) = target.version.minor() {
         let mut options = Nfs4Options::new(&target.export, minor, &caller).map_err(MountError::from)?;
         options.slots = connect.slots.or(target.slots).unwrap_or(options.slots);
+        options.security = security;
         let share = names.intern(&target.export);
-        let user = names.intern(&rustix::process::geteuid().as_raw().to_string());
+        let user = user(target, names);
         let (options, reserved_port) = (Arc::new(options), target.reserved_port);
         let trunks = Mutex::default();
         let server = Nfs4Server { address, options, share, user, reserved_port, tls, trunks };
@@ -155,12 +158,28 @@ fn nfs(target: &NfsTarget, connect: &ConnectOptions, names: &mut Names) -> Resul
         return Ok(Box::new(server));
     }
     let NfsTarget { mount_port: mount, portmap_port: portmap, reserved_port: reserved, .. } = *target;
-    let ports = Ports { mount, portmap, reserved, timeout };
+    let ports = Ports { mount, portmap, reserved, timeout, security: target.security };
     let mounted = nfs3::mount(address, &target.export, &ports, tls.as_ref(), &caller)?;
-    let options = NfsOptions::new(mounted.root, &caller).map_err(MountError::from)?;
+    let mut options = NfsOptions::new(mounted.root, &caller).map_err(MountError::from)?;
+    options.security = security;
     let share = names.intern(&target.export);
-    let user = names.intern(&rustix::process::geteuid().as_raw().to_string());
+    let user = user(target, names);
     Ok(Box::new(NfsServer { address, options: Arc::new(options), share, user, mounted, tls }))
+}
+
+/// Asks for the ticket of all calls, where the target wants Kerberos.
+fn security(target: &NfsTarget, connect: &ConnectOptions) -> Result<Option<Gss>, TicketError> {
+    let Some(protection) = target.security else { return Ok(None) };
+    let realm = connect.kerberos.clone().unwrap_or_default();
+    Gss::request(&target.credentials, &realm, &target.server.host, protection).map(Some)
+}
+
+/// The caller's name in transactions: the account, or the user id.
+fn user(target: &NfsTarget, names: &mut Names) -> Symbol {
+    match target.security {
+        Some(_) => names.intern(&target.credentials.user),
+        None => names.intern(&rustix::process::geteuid().as_raw().to_string()),
+    }
 }
 
 fn directory(path: &Path, reading: Reading, names: &mut Names) -> Result<Box<dyn Connector>, ConnectError> {

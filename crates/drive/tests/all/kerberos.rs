@@ -9,6 +9,7 @@ use std::time::Duration;
 use plimsoll_client::blocking::Blocking;
 use plimsoll_client::calls::Identity;
 use plimsoll_client::content::Content;
+use plimsoll_client::kerberos::Purpose;
 use plimsoll_client::operation::{Access, Caching, Cause, Disposition};
 use plimsoll_client::smb2::auth::kerberos::ServiceTicket;
 use plimsoll_client::smb2::auth::{Authentication, Credentials, Realm, Secret, TicketError};
@@ -48,7 +49,7 @@ fn at(kdc: SocketAddr) -> Realm {
 }
 
 fn ticket(kdc: &Kdc, service: &str) -> Arc<ServiceTicket> {
-    let ticket = ServiceTicket::request(&user(Samba::PASSWORD), &at(kdc.address()), service);
+    let ticket = ServiceTicket::request(&user(Samba::PASSWORD), &at(kdc.address()), service, Purpose::Smb);
     Arc::new(ticket.unwrap_or_else(|error| panic!("{error}\n{}", kdc.log())))
 }
 
@@ -144,7 +145,7 @@ fn a_target_is_reached_with_a_ticket_of_its_own() {
 }
 
 fn refusal(credentials: &Credentials, realm: &Realm, service: &str) -> String {
-    match ServiceTicket::request(credentials, realm, service) {
+    match ServiceTicket::request(credentials, realm, service, Purpose::Smb) {
         Err(error @ TicketError::Refused { .. }) => {
             let text = error.to_string();
             assert!(!format!("{text} {error:?}").contains("Load-line"), "{text}");
@@ -169,7 +170,9 @@ fn who_gets_no_ticket_is_told_why() {
     }
     let elsewhere = Realm { name: Some("ELSEWHERE.TEST".into()), ..realm.clone() };
     refusal(&right, &elsewhere, SERVICE);
-    let none = |credentials: &Credentials, realm: &Realm| ServiceTicket::request(credentials, realm, SERVICE).err();
+    let none = |credentials: &Credentials, realm: &Realm| {
+        ServiceTicket::request(credentials, realm, SERVICE, Purpose::Smb).err()
+    };
     assert_eq!(none(&Credentials::anonymous(), &realm), Some(TicketError::NoAccount));
     assert_eq!(none(&user(""), &realm), Some(TicketError::NoAccount));
     assert_eq!(none(&right, &Realm { name: None, ..realm.clone() }), Some(TicketError::NoRealm));
@@ -205,7 +208,7 @@ fn a_kdc_that_is_not_there_or_makes_no_sense() {
     }
     let nonsense = Server { host: "a b".into(), port: 88 };
     let realm = Realm { name: Some("X".into()), kdc: Some(nonsense) };
-    assert!(ServiceTicket::request(&right, &realm, SERVICE).is_err());
+    assert!(ServiceTicket::request(&right, &realm, SERVICE, Purpose::Smb).is_err());
 }
 
 #[test]

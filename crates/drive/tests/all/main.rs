@@ -4,4 +4,6 @@
 mod engine;
 #[cfg(feature = "kerberos")]
 mod kerberos;
+#[cfg(feature = "kerberos")]
+mod nfs_kerberos;
 mod workloads;

@@ -9,7 +9,7 @@ use std::time::{Duration, Instant};
 
 use crate::command::output;
 
-use super::{ATTEMPTS, Scratch, Unavailable, free_port, program_exists};
+use super::{ATTEMPTS, Kdc, Scratch, Unavailable, free_port, program_exists};
 
 /// An export of the server.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -70,8 +70,17 @@ pub struct Ganesha {
     process: Option<Child>,
     /// A private D-Bus, on which it publishes its counters.
     bus: Option<Bus>,
+    /// The realm whose tickets it takes, and no others' calls.
+    kerberos: Option<Realm>,
     /// After a restart it waits this number of seconds for its clients to reclaim their state.
     grace_s: Option<u32>,
+}
+
+/// The files of a Kerberos server.
+#[derive(Clone, Debug)]
+struct Realm {
+    keytab: PathBuf,
+    configuration: PathBuf,
 }
 
 /// Maximum time until Ganesha's first answer, on a busy machine.
@@ -89,7 +98,18 @@ impl Ganesha {
     /// # Panics
     /// It was started and does not answer: the message has its log.
     pub fn start() -> Result<Self, Unavailable> {
-        Self::start_with(false, None)
+        Self::start_with(false, None, None)
+    }
+
+    /// The same, for calls with the tickets of a realm: [`Export::Data`] takes krb5, krb5i and krb5p, and [`Export::ReadOnly`] krb5p alone.
+    ///
+    /// # Errors
+    /// As [`Ganesha::start`].
+    ///
+    /// # Panics
+    /// As [`Ganesha::start`].
+    pub fn start_with_kerberos(kdc: &Kdc) -> Result<Self, Unavailable> {
+        Self::start_with(false, None, Some(Realm { keytab: kdc.keytab(), configuration: kdc.configuration() }))
     }
 
     /// The same with counters, which it publishes on a private D-Bus ([`Ganesha::bus`]).
@@ -103,7 +123,7 @@ impl Ganesha {
         if !program_exists("dbus-daemon") || !program_exists("dbus-send") {
             return Err(Unavailable("needs dbus-daemon and dbus-send (Debian: dbus)"));
         }
-        Self::start_with(true, None)
+        Self::start_with(true, None, None)
     }
 
     /// The same, with a grace period of at most `seconds` after each start.
@@ -114,10 +134,10 @@ impl Ganesha {
     /// # Panics
     /// As [`Ganesha::start`].
     pub fn start_with_grace(seconds: u32) -> Result<Self, Unavailable> {
-        Self::start_with(false, Some(seconds))
+        Self::start_with(false, Some(seconds), None)
     }
 
-    fn start_with(counting: bool, grace_s: Option<u32>) -> Result<Self, Unavailable> {
+    fn start_with(counting: bool, grace_s: Option<u32>, kerberos: Option<Realm>) -> Result<Self, Unavailable> {
         if !program_exists("ganesha.nfsd") {
             return Err(Unavailable("needs ganesha.nfsd (Debian: nfs-ganesha, nfs-ganesha-vfs, nfs-ganesha-mem)"));
         }
@@ -130,11 +150,16 @@ impl Ganesha {
         start_rpcbind();
         let mut scratch = Scratch::new("ganesha");
         for export in Export::ALL {
-            let _ = scratch.folder(export.folder());
+            let folder = scratch.folder(export.folder());
+            if kerberos.is_some() {
+                // Accounts of the realm are not users of this machine: they act as nobody.
+                let everybody = std::os::unix::fs::PermissionsExt::from_mode(0o777);
+                std::fs::set_permissions(folder, everybody).expect("a scratch folder is ours");
+            }
         }
         let small = scratch.small_file_system(Export::Small.folder(), Self::SMALL).is_some();
         let bus = counting.then(|| Bus::start(&scratch));
-        let mut ganesha = Self { scratch, nfs: 0, mount: 0, small, process: None, bus, grace_s };
+        let mut ganesha = Self { scratch, nfs: 0, mount: 0, small, process: None, bus, kerberos, grace_s };
         // If another program takes the port before Ganesha does, Ganesha ends at once.
         let answered = (0..ATTEMPTS).any(|_| {
             ganesha.nfs = free_port().expect("loopback has free ports");
@@ -249,12 +274,24 @@ impl Ganesha {
              NFSV4 {{ {grace} RecoveryRoot = \"{home}/recovery\"; }}\n\
              LOG {{ Default_Log_Level = EVENT; }}\n"
         );
+        let realm = |Realm { keytab, .. }: &Realm| {
+            let keytab = keytab.display();
+            format!(
+                "NFS_KRB5 {{ PrincipalName = nfs; KeytabPath = {keytab}; CCacheDir = {home}; Active_krb5 = true; }}\n"
+            )
+        };
+        text += &self.kerberos.as_ref().map(realm).unwrap_or_default();
         let there = Export::ALL.into_iter().filter(|export| *export != Export::Small || self.small);
         for (number, export) in (1..).zip(there) {
             let (folder, path, settings) = (export.folder(), export.path(), export.settings());
+            let security = match (&self.kerberos, export) {
+                (None, _) => "sys",
+                (Some(_), Export::ReadOnly) => "krb5p",
+                (Some(_), _) => "krb5, krb5i, krb5p",
+            };
             text += &format!(
                 "EXPORT {{ Export_Id = {number}; Filesystem_Id = {number}.{number}; Path = {home}/{folder}; Pseudo = {path};\n\
-                 Squash = No_Root_Squash; SecType = sys; Protocols = 3, 4; Transports = TCP; {settings} }}\n"
+                 Squash = No_Root_Squash; SecType = {security}; Protocols = 3, 4; Transports = TCP; {settings} }}\n"
             );
         }
         let file = self.scratch.path().join("ganesha.conf");
@@ -274,6 +311,9 @@ impl Ganesha {
         command.arg("-p").arg(home.join("pid")).stdin(Stdio::null()).stdout(stdio()).stderr(stdio());
         if let Some(bus) = self.bus() {
             command.env("DBUS_SYSTEM_BUS_ADDRESS", bus);
+        }
+        if let Some(realm) = &self.kerberos {
+            command.env("KRB5_CONFIG", &realm.configuration).env("KRB5_KTNAME", &realm.keytab);
         }
         let mut process = command.spawn().expect("ganesha.nfsd starts");
         let until = Instant::now() + PATIENCE;

@@ -8,7 +8,7 @@ use std::time::{Duration, Instant};
 
 use super::{ATTEMPTS, Samba, Scratch, Unavailable, free_port, program_exists};
 
-/// krb5kdc on a port of loopback, with Samba's account and keys for two names of its service. Ended, with everything that it
+/// krb5kdc on a port of loopback, with Samba's account and keys for the names of two services, SMB's and NFS'. Ended, with everything that it
 /// wrote, when dropped.
 #[derive(Debug)]
 pub struct Kdc {
@@ -73,8 +73,14 @@ impl Kdc {
         [
             format!("realm = {}", Self::REALM),
             "kerberos method = dedicated keytab".to_owned(),
-            format!("dedicated keytab file = {}", self.scratch.path().join("keytab").display()),
+            format!("dedicated keytab file = {}", self.keytab().display()),
         ]
+    }
+
+    /// The keys of the servers.
+    #[must_use]
+    pub fn keytab(&self) -> PathBuf {
+        self.scratch.path().join("keytab")
     }
 
     /// How many tickets it gave out so far: for accounts, and for services.
@@ -111,14 +117,16 @@ impl Kdc {
 
     fn make_realm(&self) {
         self.run("kdb5_util", &["create", "-s", "-P", "a key that protects nothing"]);
-        let keytab = self.scratch.path().join("keytab");
+        let keytab = self.keytab();
         let user = format!("addprinc -pw \"{}\" {}", Samba::PASSWORD, Samba::USER);
         self.run("kadmin.local", &["-q", &user]);
         for server in Self::SERVERS.into_iter().chain([Self::STRANGER]) {
             self.run("kadmin.local", &["-q", &format!("addprinc -randkey cifs/{server}")]);
+            self.run("kadmin.local", &["-q", &format!("addprinc -randkey nfs/{server}")]);
         }
         for server in Self::SERVERS {
             self.run("kadmin.local", &["-q", &format!("ktadd -k {} cifs/{server}", keytab.display())]);
+            self.run("kadmin.local", &["-q", &format!("ktadd -k {} nfs/{server}", keytab.display())]);
         }
     }
 

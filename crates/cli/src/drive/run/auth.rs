@@ -13,11 +13,11 @@ use crate::exit::Usage;
 #[derive(Clone, Debug, clap::Args)]
 #[command(next_help_heading = "Server")]
 pub(crate) struct AuthFlags {
-    /// Logon protocol for SMB: ntlm, or kerberos in builds with that feature. With kerberos, Plimsoll gets one ticket
+    /// Logon protocol for SMB: ntlm, or kerberos in builds with that feature (for NFS, see sec in --target). With kerberos, Plimsoll gets one ticket
     /// per account before the run, and uses it for all logons of the account
     #[arg(long, value_name = "HOW", value_parser = parse_how, default_value = "ntlm")]
     auth: How,
-    /// Kerberos realm (default: REALM in smb://user%40REALM@host/share)
+    /// Kerberos realm (default: REALM in smb://user%40REALM@host/share and nfs://user%40REALM@host/export?sec=krb5)
     #[arg(long, value_name = "REALM")]
     realm: Option<String>,
     /// Address of the KDC, e.g. kdc.example.com:88 [default: the first KDC in krb5.conf]
@@ -43,9 +43,14 @@ impl AuthFlags {
     /// Whether the flags fit the target.
     pub(crate) fn check(&self, target: &Target) -> Result<(), Usage> {
         let wrong = match (self.auth, target) {
-            (How::Ntlm, _) if self.realm.is_some() || self.kdc.is_some() => "--realm and --kdc need --auth kerberos",
+            (_, Target::Nfs(target)) if target.security.is_some() => return Ok(()),
+            (How::Ntlm, _) if self.realm.is_some() || self.kdc.is_some() => {
+                "--realm and --kdc need --auth kerberos, or a target nfs://user@host/export?sec=krb5"
+            }
             (How::Ntlm, _) | (How::Kerberos, Target::Smb(_)) => return Ok(()),
-            (How::Kerberos, _) => "--auth kerberos needs an SMB target with a user: smb://user@host/share",
+            (How::Kerberos, _) => {
+                "--auth kerberos needs an SMB target with a user: smb://user@host/share (for NFS: nfs://user@host/export?sec=krb5)"
+            }
         };
         Err(Usage(wrong.to_owned()))
     }
@@ -58,7 +63,7 @@ impl AuthFlags {
     /// Settings for the recording; `None`: NTLM.
     pub(crate) fn spec(&self) -> Option<KerberosSpec> {
         let kdc = self.kdc.as_ref().map(ToString::to_string);
-        (self.auth == How::Kerberos).then(|| KerberosSpec { realm: self.realm.clone(), kdc })
+        self.realm().is_some().then(|| KerberosSpec { realm: self.realm.clone(), kdc })
     }
 
     /// Flags from a recording.
@@ -70,10 +75,10 @@ impl AuthFlags {
         Ok(Self { auth: parse_how("kerberos")?, realm: realm.clone(), kdc, accounts })
     }
 
-    /// The realm of the tickets, if Kerberos is requested.
+    /// The realm of the tickets, if SMB logs on with Kerberos, or if NFS needs a certain one.
     pub(crate) fn realm(&self) -> Option<Realm> {
         let realm = || Realm { name: self.realm.clone(), kdc: self.kdc.clone() };
-        (self.auth == How::Kerberos).then(realm)
+        (self.auth == How::Kerberos || self.realm.is_some() || self.kdc.is_some()).then(realm)
     }
 }
 

@@ -10,7 +10,9 @@ use rand::rngs::StdRng;
 #[cfg(feature = "kerberos")]
 use super::kerberos::{Kerberos, ServiceTicket};
 use super::{Auth, Credentials, Ntlm, Randomness};
-use crate::target::Server;
+#[cfg(feature = "kerberos")]
+use crate::kerberos::Purpose;
+use crate::kerberos::{Realm, TicketError};
 
 /// The authentication method of users.
 #[derive(Clone, Debug, Default)]
@@ -21,44 +23,6 @@ pub enum Authentication {
     /// Kerberos, with a ticket that was got before: all of a run's logons share it, and none asks the KDC.
     #[cfg(feature = "kerberos")]
     Kerberos(Arc<ServiceTicket>),
-}
-
-/// Where an account is known.
-#[derive(Clone, Debug, Default, PartialEq, Eq)]
-pub struct Realm {
-    /// The realm; `None`: the account contains it (`user@REALM`, or its domain).
-    pub name: Option<String>,
-    /// Its KDC; `None`: the first that `krb5.conf` names for the realm.
-    pub kdc: Option<Server>,
-}
-
-/// Why there is no ticket.
-#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
-pub enum TicketError {
-    /// The build lacks the feature.
-    #[error("this build lacks Kerberos: rebuild with `cargo build --release -p plimsoll --features kerberos`")]
-    NotBuilt,
-    /// The logon is anonymous.
-    #[error(
-        "Kerberos needs an account with a password: smb://user@host/share, and a password file or PLIMSOLL_PASSWORD"
-    )]
-    NoAccount,
-    /// No realm is named.
-    #[error("Kerberos needs a realm: give --realm, or the user as user%40REALM")]
-    NoRealm,
-    /// The KDC's address is malformed.
-    #[error("expected the KDC as HOST or HOST:PORT")]
-    Kdc,
-    /// The KDC refused, or cannot be reached. Its message is untrusted text.
-    #[error("no Kerberos ticket for {service} in realm {realm}: {problem}")]
-    Refused {
-        /// `cifs/server`.
-        service: String,
-        /// The realm of the KDC.
-        realm: String,
-        /// Why.
-        problem: String,
-    },
 }
 
 impl Authentication {
@@ -73,7 +37,7 @@ impl Authentication {
     #[cfg_attr(not(feature = "kerberos"), expect(unused_variables, reason = "nobody is asked"))]
     pub fn kerberos(credentials: &Credentials, realm: &Realm, service: &str) -> Result<Self, TicketError> {
         #[cfg(feature = "kerberos")]
-        return Ok(Self::Kerberos(Arc::new(ServiceTicket::request(credentials, realm, service)?)));
+        return Ok(Self::Kerberos(Arc::new(ServiceTicket::request(credentials, realm, service, Purpose::Smb)?)));
         #[cfg(not(feature = "kerberos"))]
         Err(TicketError::NotBuilt)
     }

@@ -4,20 +4,18 @@
 
 mod account;
 mod authentication;
-mod credentials;
-mod der;
 #[cfg(feature = "kerberos")]
 pub mod kerberos;
 mod ntlm;
-mod secret;
 mod spnego;
 
 pub use super::keys::SessionKey;
+pub use crate::credentials::Credentials;
+pub use crate::kerberos::{Realm, TicketError};
+pub use crate::secret::Secret;
 pub use account::Account;
-pub use authentication::{Authentication, Realm, TicketError};
-pub use credentials::Credentials;
+pub use authentication::Authentication;
 pub use ntlm::{Ntlm, Randomness};
-pub use secret::Secret;
 
 /// One logon, as a sequence of tokens.
 ///

@@ -3,7 +3,9 @@
 //! Spec: RFC 4178 4.2; MS-SPNG 2.2.1; X.690 (DER)
 
 use super::AuthError;
-use super::der::{ENUMERATED, OBJECT, OCTETS, SEQUENCE, application, field, optional, sole, wrap};
+use crate::der::{ENUMERATED, OBJECT, OCTETS, SEQUENCE, application, field, optional, sole, wrap};
+#[cfg(feature = "kerberos")]
+use crate::kerberos::KERBEROS;
 
 /// A server's response: a NegTokenResp.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -30,10 +32,6 @@ pub(super) enum Mechanism {
     #[cfg(feature = "kerberos")]
     Kerberos,
 }
-
-/// 1.2.840.113554.1.2.2, Kerberos 5.
-#[cfg(feature = "kerberos")]
-pub(super) const KERBEROS: &[u8] = &[0x2A, 0x86, 0x48, 0x86, 0xF7, 0x12, 0x01, 0x02, 0x02];
 
 impl Mechanism {
     fn object(self) -> &'static [u8] {

@@ -77,7 +77,7 @@ fn found(xid: u32, handle: &[u8]) -> Vec<u8> {
 fn mounted(address: SocketAddr, path: &str) -> Result<Mounted, MountError> {
     // Asks the portmapper, which this server is too.
     let timeout = Duration::from_secs(60);
-    let ports = Ports { mount: None, portmap: address.port(), reserved: false, timeout };
+    let ports = Ports { mount: None, portmap: address.port(), reserved: false, timeout, security: None };
     mount(address, path, &ports, None, &Caller::Nobody)
 }
 
@@ -147,7 +147,7 @@ fn silence_is_given_up_after_the_time_that_was_asked_for() {
     let address = silent.local_addr().unwrap();
     for mount_port in [None, Some(address.port())] {
         let timeout = Duration::from_millis(120);
-        let ports = Ports { mount: mount_port, portmap: address.port(), reserved: false, timeout };
+        let ports = Ports { mount: mount_port, portmap: address.port(), reserved: false, timeout, security: None };
         let error = mount(address, "/x", &ports, None, &Caller::Nobody).unwrap_err();
         assert!(error.to_string().ends_with("no answer within 120ms"), "{error}");
     }

@@ -1,32 +1,20 @@
-//! Kerberos: a ticket once, and from then on one message each way a logon.
+//! A Kerberos logon inside SPNEGO: AP-REQ, and the server's AP-REP. The messages are in `crate::kerberos`.
 //!
-//! ```text
-//! before the run:   password ─ sspi ⇄ KDC (AS, TGS) ─► ServiceTicket
-//! each logon:       ServiceTicket ─► AP-REQ ─► server ─► AP-REP ─► key
-//! ```
-//!
-//! `sspi` talks with the KDC and ends each of its conversations in one AP-REQ; it has no way to make a second one of the same
-//! ticket. So its AP-REQ becomes the template of ours. Why: docs/decisions/0013-kerberos.md.
-//!
-//! Spec: RFC 4120 3.2, RFC 4121 4.1, RFC 3961 (key usages)
+//! Spec: RFC 4120 3.2, RFC 4121 4.1, RFC 4178 (SPNEGO)
 
-mod encryption;
-mod kdc;
-mod message;
-mod request;
 #[cfg(test)]
 mod tests;
-mod ticket;
 
 use std::sync::Arc;
 
 use zeroize::Zeroizing;
 
-use self::message::Sent;
 use super::spnego::{self, Mechanism};
 use super::{Auth, AuthError, SessionKey};
+use crate::kerberos::TokenError;
+use crate::kerberos::message::{self, Sent};
 
-pub use ticket::ServiceTicket;
+pub use crate::kerberos::ServiceTicket;
 
 /// A Kerberos logon inside SPNEGO: AP-REQ, and the server's AP-REP.
 pub struct Kerberos {
@@ -51,11 +39,19 @@ impl Kerberos {
     /// A logon at `now`, ns since the Unix epoch.
     #[must_use]
     pub fn new(ticket: Arc<ServiceTicket>, generator: &mut impl rand::CryptoRng, now: i64) -> Self {
-        let mut subkey = Zeroizing::new(vec![0; ticket.key().len()]);
-        generator.fill_bytes(&mut subkey);
-        // 30 bits, as MIT's: peers that read it as a signed number see the same one.
-        let sequence = generator.next_u32() >> 2;
+        let (subkey, sequence) = ticket.draw(generator);
         Self { ticket, subkey, sequence, now, step: AuthStep::Begin }
+    }
+}
+
+impl From<TokenError> for AuthError {
+    fn from(error: TokenError) -> Self {
+        match error {
+            TokenError::Rejected => AuthError::Rejected,
+            TokenError::Malformed(problem) => AuthError::Malformed(problem),
+            TokenError::BadProof => AuthError::BadProof,
+            TokenError::Encryption => AuthError::Encryption,
+        }
     }
 }
 

@@ -6,28 +6,48 @@ use sspi::{
     Sspi as _, SspiImpl as _, Username,
 };
 
-use super::ServiceTicket;
 use super::kdc::Network;
+use super::{Realm, ServiceTicket, TicketError};
 use crate::clock::Clock;
-use crate::smb2::auth::{Credentials, Realm, TicketError};
+use crate::credentials::Credentials;
 use crate::target::Server;
 
 /// The client's workstation name. Tickets with only this address are valid from any host.
 const WORKSTATION: &str = "PLIMSOLL";
 
-/// Requested GSS-API features: mutual authentication, and a subkey for SMB's signing and encryption.
-const WANTED: ClientRequestFlags = ClientRequestFlags::MUTUAL_AUTH
-    .union(ClientRequestFlags::INTEGRITY)
-    .union(ClientRequestFlags::REPLAY_DETECT)
-    .union(ClientRequestFlags::SEQUENCE_DETECT);
+/// The protocol that a ticket is for.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Purpose {
+    /// SMB, inside SPNEGO.
+    Smb,
+    /// NFS, inside RPCSEC_GSS.
+    Rpc,
+}
+
+impl Purpose {
+    /// Requested GSS-API features: mutual authentication, and a subkey to sign and encrypt with.
+    fn wanted(self) -> ClientRequestFlags {
+        let both = ClientRequestFlags::MUTUAL_AUTH | ClientRequestFlags::INTEGRITY;
+        match self {
+            Self::Smb => both | ClientRequestFlags::REPLAY_DETECT | ClientRequestFlags::SEQUENCE_DETECT,
+            // RPCSEC_GSS has sequence numbers, and forbids those of GSS-API (RFC 2203 5.2.2).
+            Self::Rpc => both | ClientRequestFlags::CONFIDENTIALITY,
+        }
+    }
+}
 
 impl ServiceTicket {
-    /// Asks the realm's KDC for a ticket of an account for `service` (`cifs/server`). Blocks for as long as that takes: three
+    /// Asks the realm's KDC for a ticket of an account for `service` (`cifs/server` or `nfs/server`). Blocks for as long as that takes: three
     /// questions, of 10 s each at most.
     ///
     /// # Errors
     /// There is none, and why.
-    pub fn request(credentials: &Credentials, realm: &Realm, service: &str) -> Result<Self, TicketError> {
+    pub fn request(
+        credentials: &Credentials,
+        realm: &Realm,
+        service: &str,
+        purpose: Purpose,
+    ) -> Result<Self, TicketError> {
         let (user, name) = principal(credentials, realm)?;
         let config = configuration(realm.kdc.as_ref())?;
         let refused = |error: sspi::Error| TicketError::Refused {
@@ -40,7 +60,7 @@ impl ServiceTicket {
         let password = credentials.password.expose().to_owned().into();
         let identity = AuthIdentity { username, password };
         let mut kerberos = Kerberos::new_client_from_config(config).map_err(refused)?;
-        let (token, now) = first_token(&mut kerberos, identity, service).map_err(refused)?;
+        let (token, now) = first_token(&mut kerberos, identity, service, purpose).map_err(refused)?;
         // Before the server's answer it is the ticket's own key.
         let keys = kerberos.query_context_session_key().map_err(refused)?;
         let shown = format!("{user}@{name} for {service}");
@@ -83,7 +103,12 @@ fn configuration(kdc: Option<&Server>) -> Result<KerberosConfig, TicketError> {
 }
 
 /// The token and its creation time, ns since the Unix epoch.
-fn first_token(kerberos: &mut Kerberos, identity: AuthIdentity, service: &str) -> sspi::Result<(Vec<u8>, i64)> {
+fn first_token(
+    kerberos: &mut Kerberos,
+    identity: AuthIdentity,
+    service: &str,
+    purpose: Purpose,
+) -> sspi::Result<(Vec<u8>, i64)> {
     let mut credentials = kerberos
         .acquire_credentials_handle()
         .with_credential_use(CredentialUse::Outbound)
@@ -95,7 +120,7 @@ fn first_token(kerberos: &mut Kerberos, identity: AuthIdentity, service: &str) -
     let mut builder = kerberos
         .initialize_security_context()
         .with_credentials_handle(&mut credentials)
-        .with_context_requirements(WANTED)
+        .with_context_requirements(purpose.wanted())
         .with_target_data_representation(DataRepresentation::Native)
         .with_target_name(service)
         .with_input(&mut input)

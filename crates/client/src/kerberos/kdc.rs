@@ -18,7 +18,7 @@ const LONGEST: u32 = 1 << 20;
 
 /// Sends the requests of `sspi`.
 #[derive(Debug)]
-pub(super) struct Network;
+pub(crate) struct Network;
 
 impl NetworkClient for Network {
     fn send(&self, request: &NetworkRequest) -> sspi::Result<Vec<u8>> {

@@ -9,12 +9,11 @@ use zeroize::Zeroizing;
 
 use super::encryption::{Cipher, Usage};
 use super::ticket::ServiceTicket;
-use crate::smb2::auth::AuthError;
-use crate::smb2::auth::der::{self, OCTETS, SEQUENCE, application, field, optional, sole, wrap};
-use crate::smb2::auth::spnego::KERBEROS;
+use super::{KERBEROS, TokenError};
+use crate::der::{self, OCTETS, SEQUENCE, application, field, optional, sole, wrap};
 
 /// TOK_ID of an AP-REQ.
-pub(super) const REQUEST: [u8; 2] = [1, 0];
+pub(crate) const REQUEST: [u8; 2] = [1, 0];
 /// TOK_ID of an AP-REP.
 const REPLY: [u8; 2] = [2, 0];
 /// TOK_ID of a KRB-ERROR.
@@ -28,7 +27,7 @@ const TIME: u8 = 0x18;
 
 /// Values that an AP-REP must repeat.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub(super) struct Sent {
+pub(crate) struct Sent {
     /// ctime.
     time: Vec<u8>,
     /// cusec.
@@ -36,14 +35,14 @@ pub(super) struct Sent {
 }
 
 /// An EncryptedData.
-pub(super) struct Encrypted<'a> {
+pub(crate) struct Encrypted<'a> {
     /// The encryption type's number.
-    pub(super) kind: u8,
-    pub(super) text: &'a [u8],
+    pub(crate) kind: u8,
+    pub(crate) text: &'a [u8],
 }
 
 impl<'a> Encrypted<'a> {
-    pub(super) fn read(bytes: &'a [u8]) -> Option<Self> {
+    pub(crate) fn read(bytes: &'a [u8]) -> Option<Self> {
         let mut rest = sole(bytes, SEQUENCE)?;
         let kind = u8::try_from(integer(optional(&mut rest, field(0))?)?).ok()?;
         // The version of the key.
@@ -54,13 +53,13 @@ impl<'a> Encrypted<'a> {
 }
 
 /// An AP-REQ with a new authenticator, created at `now`, ns since the Unix epoch.
-pub(super) fn request(
+pub(crate) fn request(
     ticket: &ServiceTicket,
     subkey: &[u8],
     sequence: u32,
     now: i64,
-) -> Result<(Vec<u8>, Sent), AuthError> {
-    let sent = Sent::at(ticket.stamp(now)).ok_or(AuthError::Encryption)?;
+) -> Result<(Vec<u8>, Sent), TokenError> {
+    let sent = Sent::at(ticket.stamp(now)).ok_or(TokenError::Encryption)?;
     let kind = wrap(field(0), &number(u32::from(ticket.cipher.number())));
     let key = Zeroizing::new([&kind[..], &wrap(field(1), &wrap(OCTETS, subkey))].concat());
     let fields = [
@@ -71,7 +70,7 @@ pub(super) fn request(
         &wrap(field(7), &number(sequence)),
     ];
     let plain = Zeroizing::new(wrap(application(2), &wrap(SEQUENCE, &Zeroizing::new(fields.concat()))));
-    let text = ticket.cipher.encrypt(Usage::Authenticator, &plain).ok_or(AuthError::Encryption)?;
+    let text = ticket.cipher.encrypt(Usage::Authenticator, &plain).ok_or(TokenError::Encryption)?;
     let sealed = wrap(SEQUENCE, &[kind, wrap(field(2), &wrap(OCTETS, &text))].concat());
     let message = wrap(SEQUENCE, &[&ticket.request[..], &wrap(field(4), &sealed)].concat());
     let message = [&wrap(der::OBJECT, KERBEROS)[..], &REQUEST, &wrap(application(14), &message)].concat();
@@ -79,20 +78,20 @@ pub(super) fn request(
 }
 
 /// Checks an AP-REP; the subkey that it brings, if it does.
-pub(super) fn reply(
+pub(crate) fn reply(
     ticket: &ServiceTicket,
     sent: &Sent,
     token: &[u8],
-) -> Result<Option<Zeroizing<Vec<u8>>>, AuthError> {
+) -> Result<Option<Zeroizing<Vec<u8>>>, TokenError> {
     if is_error(token) {
-        return Err(AuthError::Rejected);
+        return Err(TokenError::Rejected);
     }
-    let sealed = read_reply(token).ok_or(AuthError::Malformed("no AP-REP"))?;
-    let plain = ticket.cipher.decrypt(Usage::Reply, sealed.text).ok_or(AuthError::BadProof)?;
-    let (said, subkey) = read_inside(&plain).ok_or(AuthError::Malformed("no EncAPRepPart"))?;
+    let sealed = read_reply(token).ok_or(TokenError::Malformed("no AP-REP"))?;
+    let plain = ticket.cipher.decrypt(Usage::Reply, sealed.text).ok_or(TokenError::BadProof)?;
+    let (said, subkey) = read_inside(&plain).ok_or(TokenError::Malformed("no EncAPRepPart"))?;
     // Without this, the answer to another logon with the same ticket would do.
     if said != *sent {
-        return Err(AuthError::BadProof);
+        return Err(TokenError::BadProof);
     }
     Ok(subkey)
 }
@@ -119,28 +118,28 @@ fn read_inside(plain: &[u8]) -> Option<(Sent, Option<Zeroizing<Vec<u8>>>)> {
 }
 
 /// Whether a token is a KRB-ERROR.
-pub(super) fn is_error(token: &[u8]) -> bool {
+pub(crate) fn is_error(token: &[u8]) -> bool {
     inner(token, ERROR).is_some()
 }
 
 /// The content of a Kerberos InitialContextToken with this TOK_ID.
-pub(super) fn inner(token: &[u8], kind: [u8; 2]) -> Option<&[u8]> {
+pub(crate) fn inner(token: &[u8], kind: [u8; 2]) -> Option<&[u8]> {
     let mut rest = sole(token, application(0))?;
     (optional(&mut rest, der::OBJECT)? == KERBEROS).then_some(())?;
     rest.strip_prefix(&kind)
 }
 
 /// Checks the server's MIC over `text`.
-pub(super) fn check_proof(key: &[u8], of_acceptor: bool, text: &[u8], proof: &[u8]) -> Result<(), AuthError> {
-    let (head, sum) = proof.split_at_checked(16).ok_or(AuthError::BadProof)?;
+pub(crate) fn check_proof(key: &[u8], of_acceptor: bool, text: &[u8], proof: &[u8]) -> Result<(), TokenError> {
+    let (head, sum) = proof.split_at_checked(16).ok_or(TokenError::BadProof)?;
     // SentByAcceptor, and AcceptorSubkey where the key is the server's own.
     let flags = if of_acceptor { 5 } else { 1 };
     if !head.starts_with(&[PROOF[0], PROOF[1], flags, 0xFF, 0xFF, 0xFF, 0xFF, 0xFF]) {
-        return Err(AuthError::BadProof);
+        return Err(TokenError::BadProof);
     }
-    let cipher = Cipher::new(key).ok_or(AuthError::BadProof)?;
-    let expected = cipher.sign(Usage::AcceptorSignature, &[text, head].concat()).ok_or(AuthError::BadProof)?;
-    constant_time::verify_slices_are_equal(sum, &expected).map_err(|_| AuthError::BadProof)
+    let cipher = Cipher::new(key).ok_or(TokenError::BadProof)?;
+    let expected = cipher.sign(Usage::AcceptorSignature, &[text, head].concat()).ok_or(TokenError::BadProof)?;
+    constant_time::verify_slices_are_equal(sum, &expected).map_err(|_| TokenError::BadProof)
 }
 
 impl Sent {
@@ -157,7 +156,7 @@ impl Sent {
 }
 
 /// Seconds since the Unix epoch of a GeneralizedTime.
-pub(super) fn seconds(bytes: &[u8]) -> Option<i64> {
+pub(crate) fn seconds(bytes: &[u8]) -> Option<i64> {
     let digits = std::str::from_utf8(sole(bytes, TIME)?).ok()?.strip_suffix('Z')?;
     let part = |from: usize, length: usize| digits.get(from..from + length);
     let (year, month, day) = (part(0, 4)?, part(4, 2)?, part(6, 2)?);
@@ -176,7 +175,7 @@ fn number(value: u32) -> Vec<u8> {
 }
 
 /// The value of an INTEGER that is not negative and has at most 32 bits, written shortly or not.
-pub(super) fn integer(bytes: &[u8]) -> Option<u32> {
+pub(crate) fn integer(bytes: &[u8]) -> Option<u32> {
     let digits = sole(bytes, INTEGER)?;
     let value = digits.iter().try_fold(0_u32, |sum, byte| sum.checked_mul(256)?.checked_add(u32::from(*byte)))?;
     (!digits.is_empty()).then_some(value)

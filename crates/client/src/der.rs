@@ -2,30 +2,30 @@
 //!
 //! Spec: X.690 8.1, 10.1 (DER)
 
-pub(super) const OCTETS: u8 = 0x04;
-pub(super) const OBJECT: u8 = 0x06;
-pub(super) const ENUMERATED: u8 = 0x0A;
-pub(super) const SEQUENCE: u8 = 0x30;
+pub(crate) const OCTETS: u8 = 0x04;
+pub(crate) const OBJECT: u8 = 0x06;
+pub(crate) const ENUMERATED: u8 = 0x0A;
+pub(crate) const SEQUENCE: u8 = 0x30;
 
 /// The tag of the field `[n]`.
-pub(super) const fn field(n: u8) -> u8 {
+pub(crate) const fn field(n: u8) -> u8 {
     0xA0 | n
 }
 
 /// The tag of `[APPLICATION n]`.
-pub(super) const fn application(n: u8) -> u8 {
+pub(crate) const fn application(n: u8) -> u8 {
     0x60 | n
 }
 
 /// The content of the element, if `bytes` contain exactly one.
-pub(super) fn sole(mut bytes: &[u8], tag: u8) -> Option<&[u8]> {
+pub(crate) fn sole(mut bytes: &[u8], tag: u8) -> Option<&[u8]> {
     let content = optional(&mut bytes, tag)?;
     bytes.is_empty().then_some(content)
 }
 
 /// The content of the next element; `bytes` then begin after it. `None` if the element has another tag or is truncated; `bytes` are then
 /// unchanged, so a later read reports the truncated element.
-pub(super) fn optional<'a>(bytes: &mut &'a [u8], tag: u8) -> Option<&'a [u8]> {
+pub(crate) fn optional<'a>(bytes: &mut &'a [u8], tag: u8) -> Option<&'a [u8]> {
     let (&found, rest) = bytes.split_first()?;
     let (&short, rest) = rest.split_first()?;
     let (length, rest) = match short {
@@ -44,7 +44,7 @@ pub(super) fn optional<'a>(bytes: &mut &'a [u8], tag: u8) -> Option<&'a [u8]> {
 
 /// The elements before the first one with this tag, and the rest; `None` if no element has this tag.
 #[cfg(feature = "kerberos")]
-pub(super) fn before(bytes: &[u8], tag: u8) -> Option<(&[u8], &[u8])> {
+pub(crate) fn before(bytes: &[u8], tag: u8) -> Option<(&[u8], &[u8])> {
     let mut rest = bytes;
     while *rest.first()? != tag {
         let found = *rest.first()?;
@@ -54,7 +54,7 @@ pub(super) fn before(bytes: &[u8], tag: u8) -> Option<(&[u8], &[u8])> {
 }
 
 /// An element of a content.
-pub(super) fn wrap(tag: u8, content: &[u8]) -> Vec<u8> {
+pub(crate) fn wrap(tag: u8, content: &[u8]) -> Vec<u8> {
     let mut bytes = vec![tag];
     match u8::try_from(content.len()) {
         Ok(short @ 0..=0x7F) => bytes.push(short),

@@ -2,19 +2,21 @@
 
 use std::sync::atomic::{AtomicI64, Ordering};
 
+use zeroize::Zeroizing;
+
 use super::encryption::{Cipher, Usage};
 use super::message::{self, Encrypted};
-use crate::smb2::auth::der::{self, SEQUENCE, application, field, optional, sole};
+use crate::der::{self, SEQUENCE, application, field, optional, sole};
 
 /// A ticket of one account for one server, for any number of logons during its lifetime.
 pub struct ServiceTicket {
     /// Account and service, for messages.
     name: String,
     /// An AP-REQ up to its authenticator: version, type, options (mutual authentication), ticket.
-    pub(super) request: Vec<u8>,
+    pub(crate) request: Vec<u8>,
     /// The authenticator before its time: version, realm, name, and GSS-API flags (RFC 4121 4.1.1).
-    pub(super) authenticator: Vec<u8>,
-    pub(super) cipher: Cipher,
+    pub(crate) authenticator: Vec<u8>,
+    pub(crate) cipher: Cipher,
     /// Offset of the KDC's clock from this machine's clock, µs.
     ahead: i64,
     /// The time of the last authenticator, µs: no two may have the same (RFC 4120 3.2.2).
@@ -24,7 +26,7 @@ pub struct ServiceTicket {
 impl ServiceTicket {
     /// Parses the first AP-REQ of a ticket. `token` is an InitialContextToken that this machine created at `now`, ns since the Unix epoch;
     /// `None` if it is malformed.
-    pub(super) fn take(name: String, token: &[u8], key: &[u8], now: i64) -> Option<Self> {
+    pub(crate) fn take(name: String, token: &[u8], key: &[u8], now: i64) -> Option<Self> {
         let fields = sole(sole(message::inner(token, message::REQUEST)?, application(14))?, SEQUENCE)?;
         let (request, rest) = der::before(fields, field(4))?;
         let sealed = Encrypted::read(sole(rest, field(4))?)?;
@@ -40,12 +42,20 @@ impl ServiceTicket {
     }
 
     /// The key that client and server share.
-    pub(super) fn key(&self) -> &[u8] {
+    pub(crate) fn key(&self) -> &[u8] {
         self.cipher.key()
     }
 
+    /// A subkey of the length that the ticket's key has, and the first sequence number of an AP-REQ.
+    pub(crate) fn draw(&self, generator: &mut impl rand::CryptoRng) -> (Zeroizing<Vec<u8>>, u32) {
+        let mut subkey = Zeroizing::new(vec![0; self.key().len()]);
+        generator.fill_bytes(&mut subkey);
+        // 30 bits, as MIT's: peers that read it as a signed number see the same one.
+        (subkey, generator.next_u32() >> 2)
+    }
+
     /// Time for an authenticator created at `now`, ns since the Unix epoch: in µs of the KDC's clock, and later than all earlier ones.
-    pub(super) fn stamp(&self, now: i64) -> i64 {
+    pub(crate) fn stamp(&self, now: i64) -> i64 {
         let wanted = now / 1_000 + self.ahead;
         let later = |last: i64| wanted.max(last.saturating_add(1));
         match self.last.fetch_update(Ordering::Relaxed, Ordering::Relaxed, |last| Some(later(last))) {

@@ -1,6 +1,6 @@
 //! User name, domain and password.
 
-use super::Secret;
+use crate::secret::Secret;
 
 /// An account and its password.
 #[derive(Clone, Debug, Default)]

@@ -2,31 +2,38 @@
 //!
 //! Spec: RFC 3962 (AES with HMAC-SHA1-96), RFC 4120 7.5.1 and RFC 4121 2 (key usages)
 
+use aws_lc_rs::hmac;
 use picky_krb::crypto::CipherSuite;
-use picky_krb::crypto::aes::{AesSize, checksum_sha_aes};
+use picky_krb::crypto::aes::{AesSize, checksum_sha_aes, derive_key};
 use zeroize::Zeroizing;
 
 /// The usage of a key.
 #[derive(Clone, Copy, Debug)]
-pub(super) enum Usage {
+pub(crate) enum Usage {
     /// The authenticator of an AP-REQ.
     Authenticator = 11,
     /// EncAPRepPart.
     Reply = 12,
+    /// A Wrap token of the side that accepts.
+    AcceptorSeal = 22,
     /// A MIC of the side that accepts.
     AcceptorSignature = 23,
+    /// A Wrap token of the side that initiates.
+    InitiatorSeal = 24,
+    /// A MIC of the side that initiates.
+    InitiatorSignature = 25,
 }
 
 /// An encryption type with its key: aes128- or aes256-cts-hmac-sha1-96, which is all that `sspi` asks for.
 #[derive(Clone)]
-pub(super) struct Cipher {
+pub(crate) struct Cipher {
     size: AesSize,
     key: Zeroizing<Vec<u8>>,
 }
 
 impl Cipher {
     /// Selects the encryption type by the length of the key; `None` if no supported type has this length.
-    pub(super) fn new(key: &[u8]) -> Option<Self> {
+    pub(crate) fn new(key: &[u8]) -> Option<Self> {
         let size = match key.len() {
             16 => AesSize::Aes128,
             32 => AesSize::Aes256,
@@ -36,15 +43,23 @@ impl Cipher {
     }
 
     /// The encryption type's number.
-    pub(super) fn number(&self) -> u8 {
+    pub(crate) fn number(&self) -> u8 {
         match self.size {
             AesSize::Aes128 => 17,
             AesSize::Aes256 => 18,
         }
     }
 
+    /// The encryption type's name (RFC 3962 6).
+    pub(crate) fn name(&self) -> &'static str {
+        match self.size {
+            AesSize::Aes128 => "aes128-cts-hmac-sha1-96",
+            AesSize::Aes256 => "aes256-cts-hmac-sha1-96",
+        }
+    }
+
     /// The key.
-    pub(super) fn key(&self) -> &[u8] {
+    pub(crate) fn key(&self) -> &[u8] {
         &self.key
     }
 
@@ -55,17 +70,25 @@ impl Cipher {
         }
     }
 
-    pub(super) fn encrypt(&self, usage: Usage, text: &[u8]) -> Option<Vec<u8>> {
+    pub(crate) fn encrypt(&self, usage: Usage, text: &[u8]) -> Option<Vec<u8>> {
         self.suite().cipher().encrypt(&self.key, usage as i32, text).ok()
     }
 
     /// `None` where it was not encrypted with this key, or changed since.
-    pub(super) fn decrypt(&self, usage: Usage, text: &[u8]) -> Option<Zeroizing<Vec<u8>>> {
+    pub(crate) fn decrypt(&self, usage: Usage, text: &[u8]) -> Option<Zeroizing<Vec<u8>>> {
         self.suite().cipher().decrypt(&self.key, usage as i32, text).ok().map(Zeroizing::new)
     }
 
+    /// The key of signatures for one usage: [`Cipher::sign`] derives it anew each time.
+    pub(crate) fn signing_key(&self, usage: Usage) -> Option<hmac::Key> {
+        // RFC 3961 5.3: Kc is derived from the usage and 0x99.
+        let constant = [0, 0, 0, usage as u8, 0x99];
+        let key = Zeroizing::new(derive_key(&self.key, &constant, &self.size).ok()?);
+        Some(hmac::Key::new(hmac::HMAC_SHA1_FOR_LEGACY_USE_ONLY, &key))
+    }
+
     /// HMAC-SHA1-96.
-    pub(super) fn sign(&self, usage: Usage, text: &[u8]) -> Option<Vec<u8>> {
+    pub(crate) fn sign(&self, usage: Usage, text: &[u8]) -> Option<Vec<u8>> {
         checksum_sha_aes(&self.key, usage as i32, text, &self.size).ok()
     }
 }
