@@ -9,6 +9,7 @@ use super::rpc::Slots;
 use super::unfinished::UnfinishedOnes;
 use super::{Answer, ConnectionContext, Pending};
 use crate::missing::Tally;
+use crate::packet::Stamp;
 
 /// Where transactions and counts go.
 #[derive(Debug, Serialize, Deserialize)]
@@ -73,17 +74,7 @@ impl<S: Sink> Output<S> {
         answer: &Answer,
         resent_wait_ns: Option<u64>,
     ) {
-        let mut transaction = transaction(link, id, request);
-        transaction.status = answer.status;
-        transaction.outcome = answer.outcome.with_status(request.procedure, answer.status);
-        transaction.payload_bytes = answer.payload.or(request.payload);
-        transaction.response_bytes = answer.bytes;
-        transaction.response_packets = Some(answer.packets);
-        transaction.resent_wait_ns = resent_wait_ns;
-        transaction.timeline.response_first = Some(answer.first.time_ns);
-        transaction.timeline.response_last = answer.last.map(|stamp| stamp.time_ns);
-        transaction.frames.response_first = NonZeroU64::new(answer.first.frame);
-        transaction.frames.response_last = answer.last.and_then(|stamp| NonZeroU64::new(stamp.frame));
+        let mut transaction = transaction(link, id, request, Some((answer, resent_wait_ns)));
         if request.first.frame < self.jumped_at {
             self.behind_jump(&mut transaction, request);
         }
@@ -120,14 +111,14 @@ impl<S: Sink> Output<S> {
     /// Hands on a part of an unanswered request.
     pub fn unanswered_member(&mut self, link: &ConnectionContext, id: Option<u64>, request: &Pending) {
         self.unfinished.unanswered(link, request);
-        self.sink.transaction(&transaction(link, id, request), &self.names);
+        self.sink.transaction(&transaction(link, id, request, None), &self.names);
     }
 
     /// Reports a request that was not carried out, as the answer to another request shows: a command of an AndX chain after the one that
     /// failed.
     pub fn not_carried_out(&mut self, link: &ConnectionContext, id: Option<u64>, request: &Pending) {
         self.count_missing_ends(request, None);
-        let transaction = Transaction { outcome: Outcome::Failed, ..transaction(link, id, request) };
+        let transaction = Transaction { outcome: Outcome::Failed, ..transaction(link, id, request, None) };
         self.sink.transaction(&transaction, &self.names);
     }
 
@@ -172,13 +163,26 @@ fn resent_wait_ns(link: &ConnectionContext, request: &Pending, answer: &Answer) 
     (ends && !sent_again).then(|| asking.saturating_add(answering))
 }
 
-/// The request's half of a transaction.
-fn transaction(link: &ConnectionContext, id: Option<u64>, request: &Pending) -> Transaction {
+/// A request with its answer, if it got one, and how long both waited for resent bytes. Sets each field once, because it runs for each
+/// operation.
+#[inline(always)]
+fn transaction(
+    link: &ConnectionContext,
+    id: Option<u64>,
+    request: &Pending,
+    answer: Option<(&Answer, Option<u64>)>,
+) -> Transaction {
+    let (answer, resent_wait_ns) = answer.unzip();
     let from = usize::from(request.direction);
+    let (client, server) = (link.ends[from], link.ends[1 - from]);
+    let frame = |stamp: Stamp| NonZeroU64::new(stamp.frame);
+    let response_last = answer.and_then(|answer| answer.last);
+    let outcome =
+        answer.map_or(Outcome::Unanswered, |answer| answer.outcome.with_status(request.procedure, answer.status));
     Transaction {
         procedure: request.procedure,
-        client: link.ends[from],
-        server: link.ends[1 - from],
+        client,
+        server,
         connection: link.connection,
         session: request.session,
         share: request.share,
@@ -186,33 +190,33 @@ fn transaction(link: &ConnectionContext, id: Option<u64>, request: &Pending) -> 
         user: request.user,
         id,
         compound_position: request.compound_position,
-        status: None,
-        outcome: Outcome::Unanswered,
-        payload_bytes: request.payload,
+        status: answer.and_then(|answer| answer.status),
+        outcome,
+        payload_bytes: answer.and_then(|answer| answer.payload).or(request.payload),
         request_bytes: request.bytes,
-        response_bytes: None,
+        response_bytes: answer.and_then(|answer| answer.bytes),
         request_packets: request.packets,
-        response_packets: None,
+        response_packets: answer.map(|answer| answer.packets),
         timeline: Timeline {
             intended: None,
             request_first: Some(request.first.time_ns),
             request_last: request.last.map(|stamp| stamp.time_ns),
             interim: request.interim,
-            response_first: None,
-            response_last: None,
+            response_first: answer.map(|answer| answer.first.time_ns),
+            response_last: response_last.map(|stamp| stamp.time_ns),
         },
         frames: Frames {
-            request_first: NonZeroU64::new(request.first.frame),
-            request_last: request.last.and_then(|stamp| NonZeroU64::new(stamp.frame)),
-            response_first: None,
-            response_last: None,
+            request_first: frame(request.first),
+            request_last: request.last.and_then(frame),
+            response_first: answer.and_then(|answer| frame(answer.first)),
+            response_last: response_last.and_then(frame),
         },
         vantage: Vantage::Wire,
         stage: None,
         long_lived: request.long_lived,
         counted: request.counted,
-        resent_wait_ns: None,
-        asked: Asked { file: request.asked.file.map(|file| file.on(link.ends[1 - from].ip)), ..request.asked },
+        resent_wait_ns: resent_wait_ns.flatten(),
+        asked: Asked { file: request.asked.file.map(|file| file.on(server.ip)), ..request.asked },
         client_index: None,
     }
 }
