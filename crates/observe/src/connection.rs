@@ -138,7 +138,7 @@ impl Connection {
         packets: &mut PacketCounts,
     ) {
         let mut counted = PacketCounts::default();
-        self.rare_segment(syn, direction, stamp, shared, &mut counted);
+        self.rare_segment(*syn, direction, stamp, shared, &mut counted);
         Commands::of(&counted).add_to(packets);
     }
 
@@ -153,9 +153,9 @@ impl Connection {
         packets: &mut PacketCounts,
     ) {
         if self.paired.pairing.client.is_some() {
-            self.take_segment(segment, direction, stamp, shared, packets);
+            self.take_segment(*segment, direction, stamp, shared, packets);
         } else {
-            self.rare_segment(segment, direction, stamp, shared, packets);
+            self.rare_segment(*segment, direction, stamp, shared, packets);
         }
     }
 
@@ -165,7 +165,7 @@ impl Connection {
     #[inline(never)]
     pub(crate) fn rare_segment<S: Sink>(
         &mut self,
-        segment: &Segment<'_>,
+        segment: Segment<'_>,
         direction: usize,
         stamp: Stamp,
         shared: &mut Shared<S>,
@@ -181,23 +181,19 @@ impl Connection {
     #[inline(always)]
     fn take_segment<S: Sink>(
         &mut self,
-        segment: &Segment<'_>,
+        mut segment: Segment<'_>,
         direction: usize,
         stamp: Stamp,
         shared: &mut Shared<S>,
         packets: &mut PacketCounts,
     ) {
         if segment.flags.ends() {
-            self.one_end_closed(segment, direction, stamp.time_ns);
+            self.one_end_closed(segment.flags.rst(), direction, stamp.time_ns);
         }
-        let reset;
-        let segment = if segment.flags.rst() {
+        if segment.flags.rst() {
             // The payload of a RST is a text for people (RFC 9293 3.10.7), not part of the stream.
-            reset = Segment { payload: &[], wire_len: 0, ..*segment };
-            &reset
-        } else {
-            segment
-        };
+            (segment.payload, segment.wire_len) = (&[], 0);
+        }
         if segment.flags.syn() {
             self.paired.link.from_start = true;
             self.framed.framers[direction].restart(true);
@@ -228,8 +224,10 @@ impl Connection {
         }
         consumer.messages.direction = direction;
         let from_client = may_be_client(consumer.messages.paired.pairing.client, direction);
-        let counts = tcp_flow.segment(segment, stamp, acknowledges, &mut consumer);
-        if let (Some(tracer), Some(offset)) = (&mut shared.tracer, tcp_flow.offset_of(segment)) {
+        let counts = tcp_flow.segment(&segment, stamp, acknowledges, &mut consumer);
+        if let Some(tracer) = &mut shared.tracer
+            && let Some(offset) = tcp_flow.offset_of(segment)
+        {
             tracer.segment(stamp.frame, self.paired.link.connection, direction, offset);
         }
         if segment.flags.syn() {
@@ -240,12 +238,12 @@ impl Connection {
         }
         let now_ns = stamp.time_ns;
         if segment.wire_len == 0 {
-            if self.watch.sees_empty(segment, direction, now_ns, acknowledges_all) {
+            if self.watch.sees_empty(&segment, direction, now_ns, acknowledges_all) {
                 let is_inside = self.framed.framers[1 - direction].is_inside();
                 self.watch.empty(segment, direction, now_ns, (acknowledges_all, is_inside));
                 self.paired.link.to_client_ns = self.watch.to_client_ns();
             }
-            count_empty(segment, acknowledged_new, from_client, packets);
+            count_empty(&segment, acknowledged_new, from_client, packets);
             return;
         }
         packets.tcp_data += 1;
@@ -256,14 +254,14 @@ impl Connection {
                 self.acknowledgements[direction].data(end, segment.wire_len, now_ns);
             }
         }
-        self.watch.data(segment, direction, now_ns, self.tcp_flows[direction].largest());
+        self.watch.data(&segment, direction, now_ns, self.tcp_flows[direction].largest());
     }
 
     /// One end closes the connection, or breaks it off.
     #[cold]
-    fn one_end_closed(&mut self, segment: &Segment<'_>, direction: usize, now_ns: i64) {
+    fn one_end_closed(&mut self, is_reset: bool, direction: usize, now_ns: i64) {
         self.watch.ends(direction, now_ns);
-        if segment.flags.rst() || self.tcp_flows[1 - direction].finished {
+        if is_reset || self.tcp_flows[1 - direction].finished {
             self.closed_ns.get_or_insert(now_ns);
         }
     }
@@ -274,7 +272,7 @@ impl Connection {
     fn unexpected<S>(
         &mut self,
         fresh: &Counts,
-        segment: &Segment<'_>,
+        segment: Segment<'_>,
         direction: usize,
         now_ns: i64,
         shared: &mut Shared<S>,
@@ -293,7 +291,7 @@ impl Connection {
         if needed > 0 {
             let end = segment.seq.wrapping_add(segment.wire_len);
             let is_newest = self.tcp_flows[direction].next().is_some_and(|next| next as u32 == end);
-            self.watch.retransmitted(segment, needed, direction, now_ns, is_newest);
+            self.watch.retransmitted(&segment, needed, direction, now_ns, is_newest);
         }
         if may_be_client(self.paired.pairing.client, direction)
             && fresh.retransmitted + fresh.keep_alive + fresh.late > 0

@@ -147,8 +147,8 @@ impl<S: Sink> Observer<S> {
         if self.ties.are_over_at(time_ns) {
             self.release_all();
         }
-        match packet::decode_plain_tcp(frame.link, frame.captured) {
-            Some((path, segment)) => self.segment(&path, &segment, stamp),
+        match &packet::decode_plain_tcp(frame.link, frame.captured) {
+            Some((path, segment)) => self.segment(path, segment, stamp),
             None => self.other_frame(frame, stamp),
         }
     }
@@ -344,7 +344,7 @@ impl<S: Sink> Observer<S> {
         self.packets.tcp += 1;
         let (slot, direction) = match self.connections.find_again(path, false) {
             Some(found) => found,
-            None => self.connection(path, false),
+            None => self.connection(*path, false),
         };
         let connection = self.connections.get(slot);
         let is_rare = segment.flags.opens_or_ends() || connection.opening.is_some() || connection.is_closed();
@@ -357,13 +357,14 @@ impl<S: Sink> Observer<S> {
             }
             return;
         }
-        self.rare_segment((slot, direction), segment, stamp);
+        self.rare_segment((slot, direction), *segment, stamp);
     }
 
     /// Takes a segment that may open a connection or end it, an early segment, and any segment while others wait.
     #[cold]
     #[inline(never)]
-    fn rare_segment(&mut self, (slot, direction): (Slot, usize), segment: &Segment<'_>, stamp: Stamp) {
+    fn rare_segment(&mut self, (slot, direction): (Slot, usize), segment: Segment<'_>, stamp: Stamp) {
+        let segment = &segment;
         let may_open = segment.flags.syn() || self.connections.get(slot).opening.is_some();
         if may_open && self.opening(slot, direction, segment, stamp) {
             return;
@@ -386,7 +387,7 @@ impl<S: Sink> Observer<S> {
     fn take_rare(&mut self, slot: Slot, direction: usize, segment: &Segment<'_>, stamp: Stamp) {
         let connection = self.connections.get(slot);
         let used = connection.framed.framing != Framing::Unknown;
-        connection.rare_segment(segment, direction, stamp, &mut self.shared, &mut self.packets);
+        connection.rare_segment(*segment, direction, stamp, &mut self.shared, &mut self.packets);
         let is_closed = segment.flags.ends() && connection.is_closed();
         if !used && connection.framed.framing != Framing::Unknown {
             self.first_message(slot);
@@ -460,7 +461,7 @@ impl<S: Sink> Observer<S> {
             }
             return;
         }
-        let (slot, direction) = self.connection(path, true);
+        let (slot, direction) = self.connection(*path, true);
         let connection = self.connections.get(slot);
         if connection.framed.framing == Framing::Unknown {
             connection.framed.framing = Framing::Rpc;
@@ -496,7 +497,7 @@ impl<S: Sink> Observer<S> {
     }
 
     #[inline(never)]
-    fn connection(&mut self, path: &Path, udp: bool) -> (Slot, usize) {
+    fn connection(&mut self, path: Path, udp: bool) -> (Slot, usize) {
         if self.ties.is_empty() {
             if self.span.1.saturating_sub(self.swept_ns) > SWEEP_NS {
                 self.end_closed();
@@ -507,7 +508,7 @@ impl<S: Sink> Observer<S> {
         }
         let begins_late = self.begins_late();
         let (number, decrypts) = (&mut self.numbered, self.shared.smb2.decryption.is_some());
-        let (slot, direction, evicted) = self.connections.find(path, udp, || {
+        let (slot, direction, evicted) = self.connections.find(&path, udp, || {
             let source = Endpoint { ip: ip_address(path.source), port: path.source_port };
             let destination = Endpoint { ip: ip_address(path.destination), port: path.destination_port };
             let low_first = (path.source, path.source_port) <= (path.destination, path.destination_port);

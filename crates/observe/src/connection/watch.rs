@@ -88,11 +88,12 @@ impl Watch {
     #[cold]
     pub(super) fn empty(
         &mut self,
-        segment: &Segment<'_>,
+        segment: Segment<'_>,
         direction: usize,
         now_ns: i64,
         (acknowledges_all, is_inside): (bool, bool),
     ) {
+        let segment = &segment;
         self.answered(segment, direction);
         if segment.flags.syn() {
             self.syn(segment, direction, now_ns);
@@ -121,7 +122,7 @@ impl Watch {
     #[inline(always)]
     pub(super) fn data(&mut self, segment: &Segment<'_>, direction: usize, now_ns: i64, largest: u32) {
         if self.is_active || segment.window == 0 {
-            self.rare_data(segment, direction, now_ns, largest);
+            self.rare_data(*segment, direction, now_ns, largest);
         }
         self.windows.segment(segment, direction);
         self.last_data_ns[direction] = Some(now_ns);
@@ -129,7 +130,8 @@ impl Watch {
 
     #[cold]
     #[inline(never)]
-    fn rare_data(&mut self, segment: &Segment<'_>, direction: usize, now_ns: i64, largest: u32) {
+    fn rare_data(&mut self, segment: Segment<'_>, direction: usize, now_ns: i64, largest: u32) {
+        let segment = &segment;
         self.answered(segment, direction);
         self.handshake_ends(direction, now_ns);
         self.windows.data(direction, now_ns, GOES_ON_NS);

@@ -33,7 +33,7 @@ impl TcpFlags {
     }
 }
 
-/// A TCP segment.
+/// A TCP segment. Functions that few segments reach take it by value: a reference would make the compiler write every segment to memory.
 #[derive(Clone, Copy, Debug)]
 pub struct Segment<'a> {
     /// Sequence number of the first payload byte (of the SYN, where there is one).

@@ -97,7 +97,7 @@ impl TcpFlow {
     }
 
     /// Where the data of a segment stand that this flow has taken.
-    pub fn offset_of(&self, segment: &Segment<'_>) -> Option<u64> {
+    pub fn offset_of(&self, segment: Segment<'_>) -> Option<u64> {
         let seq = segment.seq.wrapping_add(u32::from(segment.flags.syn()));
         (self.known && segment.wire_len > 0).then(|| offset::nearest(seq, self.next))
     }
@@ -167,15 +167,15 @@ impl TcpFlow {
             return None;
         }
         let before = self.counts;
-        self.other_segment(segment, stamp, acknowledges, out);
+        self.other_segment(*segment, stamp, acknowledges, out);
         Some(self.counts.since(&before))
     }
 
     /// Handles a segment that opens a stream, does not continue it, or continues it up to stored data.
     #[cold]
     #[inline(never)]
-    fn other_segment(&mut self, segment: &Segment<'_>, stamp: Stamp, acknowledges: u64, out: &mut impl Receiver) {
-        let start = self.start(segment, out);
+    fn other_segment(&mut self, segment: Segment<'_>, stamp: Stamp, acknowledges: u64, out: &mut impl Receiver) {
+        let start = self.start(&segment, out);
         self.finished |= segment.flags.fin();
         if segment.wire_len == 0 {
             if !segment.flags.rst() && start.saturating_sub(self.next) <= JUMP_MAX {
@@ -183,7 +183,7 @@ impl TcpFlow {
             }
             return;
         }
-        let chunk = Chunk::of(segment, start, stamp, acknowledges);
+        let chunk = Chunk::of(&segment, start, stamp, acknowledges);
         if start == self.next {
             self.continuing(&chunk, out)
         } else {
