@@ -27,8 +27,8 @@ const EXAMPLES: &str = "Examples:
 #[derive(Debug, clap::Args)]
 #[command(after_help = EXAMPLES)]
 pub(crate) struct Arguments {
-    /// Captures; - reads standard input. Several captures are read in the order of their first timestamps. Transactions
-    /// tables (written with --transactions) and recordings made with --record-transactions all are accepted too
+    /// Captures; - reads standard input. Several captures are read in the order of their first timestamps. Also
+    /// accepted: transactions tables (written with --transactions), and recordings made with `--record-transactions all`
     #[arg(required = true, value_name = "CAPTURE")]
     captures: Vec<PathBuf>,
     /// Maximum number of threads [default: 1]. With 2, one thread reads and decompresses the captures while the other analyzes

@@ -12,7 +12,7 @@ pub(crate) struct ChainFlags {
     /// far; --record and --transactions cover only this file
     #[arg(long, value_name = "FILE")]
     hand_over_from: Option<PathBuf>,
-    /// Write open connections and all numbers so far to FILE, for the analysis of the next capture file. FILE contains packet data, so only
+    /// Write the state of open connections and all results so far to FILE, for the analysis of the next capture file. FILE contains packet data, so only
     /// its owner may read it
     #[arg(long, value_name = "FILE")]
     hand_over_to: Option<PathBuf>,

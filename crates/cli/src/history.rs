@@ -37,7 +37,7 @@ pub(crate) struct Arguments {
     /// Print all series, numbers and changes [default: at most 40 lines]
     #[arg(long, conflicts_with = "quiet", help_heading = "Output")]
     full: bool,
-    /// Show instants in UTC [default: local time]
+    /// Show dates and times in UTC [default: local time]
     #[arg(long, help_heading = "Output")]
     utc: bool,
     /// Print no history; `--json -` still prints JSON

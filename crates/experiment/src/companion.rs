@@ -97,8 +97,8 @@ fn check(sharers: &[Sharer]) -> Result<(), Usage> {
         let Sharer { name, level } = sharer;
         if level.plan.phases.measured_ns.is_none() {
             return Err(Usage(format!(
-                "--with: the workload {name} ends by itself, so it cannot run at the same time as another workload; remove its number of \
-                passes, or run it alone"
+                "--with: the workload {name} ends by itself, so it cannot run at the same time as another workload; remove `plays`, \
+                or run it alone"
             )));
         }
         if sharers.iter().take(place).any(|other| other.name == *name) {

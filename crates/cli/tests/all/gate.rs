@@ -126,8 +126,8 @@ fn recordings_of_a_gate_are_judged_as_the_gate_was() {
     let turned = again(["kept/B", "kept/A"]);
     let text = String::from_utf8(turned.stdout).unwrap();
     let report: serde_json::Value = serde_json::from_str(&read(scratch.path(), "again.json")).unwrap();
-    assert!(text.contains(", from recorded runs: ") && text.contains("were not measured in turns"), "{text}");
-    assert!(report["comparison"]["warnings"].to_string().contains("were not measured in turns"), "{report}");
+    assert!(text.contains(", from recorded runs: ") && text.contains("were not measured alternately"), "{text}");
+    assert!(report["comparison"]["warnings"].to_string().contains("were not measured alternately"), "{report}");
     if text.starts_with("PASSED") {
         assert!(text.contains("getattr.mean at 2 clients: -9"), "30 ms against 1 ms: {text}");
     }
@@ -172,11 +172,7 @@ fn recordings_of_captures_are_judged() {
     // A single recording per side does not show the effect of a restart, and the same one given twice is still single.
     let single = judge(&["a", "slow"]);
     assert_eq!(single.status.code(), Some(4), "{}", words(&single));
-    assert!(
-        words(&single).contains("no interval (needs 3 runs of each side, or 4 of both together)"),
-        "{}",
-        words(&single)
-    );
+    assert!(words(&single).contains("no interval (needs 3 runs of each side, or 4 in total)"), "{}", words(&single));
     let twice = judge(&["a", "b", "b", "slow"]);
     assert!(words(&twice).contains("undecided from 0 and 0 runs"), "{}", words(&twice));
     assert!(

@@ -44,7 +44,7 @@ fn a_candidate_measured_now_is_judged_as_its_recording_would_be() {
     assert_eq!((measured.status.code(), &first), (again.status.code(), &second));
     assert_eq!(decided(&String::from_utf8_lossy(&measured.stdout)).len(), 1, "{first}");
     assert!(first.contains(": 3 of the baseline, 1 of the candidate"), "{first}");
-    assert!(first.contains("! The sides were not measured in turns (A B B A)"), "{first}");
+    assert!(first.contains("! The sides were not measured alternately (A B B A)"), "{first}");
     if measured.status.code() == Some(1) {
         assert!(first.starts_with("FAILED: 1 of 1 condition, from recorded runs"), "{first}");
         assert!(first.contains("failed from 3 and 1 recordings"), "{first}");
@@ -88,11 +88,11 @@ fn another_load_or_load_generator_is_refused_before_anything_is_measured() {
     let said = refused(&recordings, &[&recorded[..], &["--threads", "many"]].concat());
     assert!(said.contains("-- run: invalid value 'many' for '--threads"), "{said}");
     let said = refused(&[&recordings[..], &["--budget", "1m"]].concat(), &recorded);
-    assert!(said.contains("--budget: without effect, because the candidate is measured once"), "{said}");
+    assert!(said.contains("--budget: without effect, because the command after `--` defines the load"), "{said}");
     let said = refused(&["nfs://server/export"], &recorded);
     assert!(said.contains("nfs://server/export: not a recording; before `-- run`"), "{said}");
     let said = refused(&recordings, &[&recorded[..], &["--continue"]].concat());
-    assert!(said.contains("--continue: gate measures the candidate from its start"), "{said}");
+    assert!(said.contains("--continue: gate measures the candidate from the start"), "{said}");
     let capture = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../captures/planted/healthy-samba.pcap.zst");
     let analyzed = plimsoll(scratch.path(), &["analyze", &capture.display().to_string(), "--record", "captured", "-q"]);
     assert!(analyzed.status.success(), "{}", text(&analyzed.stderr));

@@ -225,7 +225,8 @@ impl TlsSession {
 
 /// Whether the whole answer has arrived, and is yes.
 fn is_yes(answer: &[u8]) -> io::Result<bool> {
-    let length = StartTls::length(answer).map_err(|_| broken("the server's answer makes no sense"))?;
+    let length =
+        StartTls::length(answer).map_err(|_| broken("the server's answer to the AUTH_TLS probe is invalid"))?;
     let Some(length) = length.filter(|length| *length <= answer.len()) else { return Ok(false) };
     let (answer, more) = answer.split_at(length);
     let message = answer.get(4..).unwrap_or_default();
@@ -233,10 +234,10 @@ fn is_yes(answer: &[u8]) -> io::Result<bool> {
         // TLS begins with the client, so whatever follows was not sent by the server, or before it was asked.
         Ok(StartTls::Yes) if more.is_empty() => return Ok(true),
         Ok(StartTls::Yes) => return Err(broken("the server sent data before the handshake")),
-        Ok(StartTls::Unknown) => "it answers the question for it as a call without".to_owned(),
+        Ok(StartTls::Unknown) => "it answers the AUTH_TLS probe like an ordinary call".to_owned(),
         Ok(StartTls::Rejected(status)) => format!("it rejects AUTH_TLS with auth_stat {status}"),
-        Ok(StartTls::Failed) => "its RPC layer rejects the question for it".to_owned(),
-        Err(_) => return Err(broken("the server's answer makes no sense")),
+        Ok(StartTls::Failed) => "its RPC layer rejects the AUTH_TLS probe".to_owned(),
+        Err(_) => return Err(broken("the server's answer to the AUTH_TLS probe is invalid")),
     };
     let words = format!("the server does not offer RPC over TLS ({problem}): omit xprtsec=tls");
     Err(io::Error::new(ErrorKind::Unsupported, words))

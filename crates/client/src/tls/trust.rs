@@ -32,7 +32,7 @@ pub enum Trust {
 #[derive(Debug, thiserror::Error)]
 pub enum TrustError {
     /// The host's name can be in no certificate.
-    #[error("{0} is no name or address that a certificate can have")]
+    #[error("{0} is not a name or address that a certificate can contain")]
     Name(String),
     /// The file has no usable certificates.
     #[error("{}: {problem}", file.display())]
@@ -73,7 +73,7 @@ fn read(file: &Path) -> Result<RootCertStore, TrustError> {
     // Bundles of systems have certificates that are of no use here.
     let (usable, _) = authorities.add_parsable_certificates(found);
     if usable == 0 {
-        return Err(failed("has no certificate of an authority in PEM (-----BEGIN CERTIFICATE-----)".to_owned()));
+        return Err(failed("contains no certificate authority in PEM format (-----BEGIN CERTIFICATE-----)".to_owned()));
     }
     Ok(authorities)
 }

@@ -111,7 +111,7 @@ impl Question {
         reason.filter(|_| self.outcome == Outcome::Undecided).cloned()
     }
 
-    /// All there is, of sides that were not measured in turns: it is judged once.
+    /// All there is, of sides that were not measured alternately: it is judged once.
     pub(super) fn judge_apart(&mut self, apart: Result<Apart, String>) {
         match apart {
             Ok(apart) => {

@@ -12,7 +12,7 @@ use super::recorded::{RecordedSide, judge_recordings};
 use super::result::{Basis, GateResult};
 
 /// Note about recordings that were not made alternately.
-const APART: &str = "The sides were not measured in turns (A B B A). Everything that changed between them, for example the machine's other \
+const APART: &str = "The sides were not measured alternately (A B B A). Everything that changed between them, for example the machine's other \
     load, counts as a difference between the servers";
 /// Note about single recordings with repeats.
 const ONE_START: &str = "Each side has one recording, so the intervals do not include the effect of a restart of the server: record several";

@@ -37,7 +37,7 @@ pub enum Basis {
 
 /// One load level of one run of a gate.
 pub struct GateRun {
-    /// Its round, from 1; `None` where the sides were not measured in turns.
+    /// Its round, from 1; `None` where the sides were not measured alternately.
     pub round: Option<u32>,
     /// Its place among the runs of the round, from 1; without rounds, among all runs at its load level.
     pub turn: u32,

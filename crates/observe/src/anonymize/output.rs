@@ -28,7 +28,7 @@ pub enum OutputError {
     Time(u64),
     /// Its link type cannot be written.
     #[error(
-        "packet {0} has another link type than the packets before it, but a pcap file has only one: convert the capture to pcapng"
+        "packet {0} has a different link type from the packets before it, but a pcap file has only one: convert the capture to pcapng"
     )]
     Link(u64),
     /// Its link type has no number.

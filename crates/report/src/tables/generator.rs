@@ -96,7 +96,7 @@ fn notes(place: &Place<'_>) -> Vec<Note> {
     }
     for (prefix, stage) in stages().filter(|(_, stage)| stage.generator.requests_avoided > 0) {
         let (count, level) = (stage.generator.requests_avoided, stage.words());
-        let text = format!("At {prefix}{level}, leases saved {count} requests, including the warm-up.");
+        let text = format!("At {prefix}{level}, leases avoided {count} requests, including the warm-up.");
         notes.push(Note { weight: Weight::Plain, text, page: false });
     }
     notes

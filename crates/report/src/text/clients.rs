@@ -65,7 +65,7 @@ pub(crate) fn unjudged(stage: &Stage) -> Option<String> {
         format!(
             "{count} of {} clients were not judged: their threads ran fewer than four clients each, and clients of different \
             threads cannot be compared, because the threads' run-queue delays or wake-up lags differ or are unknown. Use \
-            --threads 1, or pin each thread to a processor of its own.",
+            --threads 1, or pin each thread to a separate CPU.",
             stage.clients
         )
     })

@@ -65,12 +65,12 @@ fn explained(found: &Encrypted) -> String {
         };
         text += &format!(
             " {} without a request (interim responses, lease breaks, or responses to requests before the capture): {mean} Percentiles are \
-            too low, because Plimsoll takes each of these for the response to an outstanding request.",
+            too low, because Plimsoll treats each of these as the response to an outstanding request.",
             plural(found.besides, "response"),
         );
     }
     if found.cancels > 0 {
-        text += &format!(" {} taken for CANCEL, which has no response.", are(found.cancels, "request"));
+        text += &format!(" {} counted as CANCEL, which has no response.", are(found.cancels, "request"));
     }
     if found.unanswered > 0 {
         text += &format!(

@@ -66,9 +66,9 @@ pub(super) fn draw(page: &mut Page<'_>, findings: &Findings) -> fmt::Result {
 pub(crate) fn overhead(own: &Overhead) -> String {
     let network = own
         .network_ratio
-        .map_or_else(String::new, |ratio| format!(", all packets with their headers {} times", significant(ratio)));
+        .map_or_else(String::new, |ratio| format!(", and {} bytes in packets with their headers", significant(ratio)));
     format!(
-        "Protocol overhead: requests and responses are {} times the file data{network}.",
+        "Protocol overhead: for each byte of file data, {} bytes in requests and responses{network}.",
         significant(own.message_ratio)
     )
 }

@@ -60,7 +60,7 @@ fn the_overhead_of_a_protocol_is_messages_and_packets_over_file_data() {
     );
     let words = text.split_whitespace().collect::<Vec<_>>().join(" ");
     assert!(
-        words.contains("responses are 1.15 times the file data, all packets with their headers 1.40 times."),
+        words.contains("for each byte of file data, 1.15 bytes in requests and responses, and 1.40 bytes in packets with their headers."),
         "{words}"
     );
     // The packets include the traffic that a filter left out; without packets it is unknown.

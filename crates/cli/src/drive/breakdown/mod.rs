@@ -46,7 +46,7 @@ pub(crate) struct Arguments {
     /// unix:path=/run/bus. Ganesha's NFS_CORE_PARAM block must enable Enable_NFS_Stats and Enable_FULLV3_Stats
     #[arg(long, value_name = "BUS", help_heading = "Server", conflicts_with = "samba_conf")]
     ganesha_bus: Option<String>,
-    /// For file:// targets: the capture of the mount's connection that tcpdump is writing (tcpdump -U -w FILE).
+    /// For file:// targets: capture file of the mount's connection, while tcpdump writes it (tcpdump -U -w FILE).
     /// Plimsoll counts the requests per call in this capture
     #[arg(long, value_name = "FILE", help_heading = "Server")]
     capture: Option<PathBuf>,

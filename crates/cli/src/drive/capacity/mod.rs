@@ -85,7 +85,7 @@ struct BoundFlags {
     /// created for this number of clients or users
     #[arg(long, value_name = "LOAD")]
     most: Option<f64>,
-    /// Maximum width of the result's interval, in percent of its lower end
+    /// Width to which the search narrows the interval around the capacity, in percent of the interval's lower end
     #[arg(long, value_name = "PER_CENT", default_value_t = 2.0)]
     resolution: f64,
     /// Maximum number of runs

@@ -46,7 +46,7 @@ impl Candidate {
         })?;
         let Measurement::Run(arguments) = parsed.measurement;
         if arguments.continues() {
-            return Err(Usage("--continue: gate measures the candidate from its start; leave it out".to_owned()));
+            return Err(Usage("--continue: gate measures the candidate from the start; remove --continue".to_owned()));
         }
         Ok(Some(Self(arguments)))
     }

@@ -176,7 +176,7 @@ fn run_against(
     output: &GateOutput,
 ) -> anyhow::Result<Done> {
     refuse_load_options(
-        "because the candidate is measured once, by the command after `--`; give load options to that command",
+        "because the command after `--` defines the load, and runs once; give load options to that command",
     )?;
     let folders = Recordings::baseline(baseline)?;
     let open = output.open(&mut Files::reading(folders.iter().map(PathBuf::as_path)))?;

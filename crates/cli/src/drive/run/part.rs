@@ -13,8 +13,8 @@ use plimsoll_live::ProgressFile;
 #[derive(Clone, Debug, Default, clap::Args)]
 #[command(next_help_heading = "Load")]
 pub(crate) struct PartFlags {
-    /// Drive only part K of N parts of the load, e.g. 2/4. One process for each part, with otherwise equal options, drives
-    /// the whole load; `plimsoll merge` joins their recordings
+    /// Drive only part K of N parts of the load, e.g. 2/4. Start one process per part, with otherwise equal
+    /// options; `plimsoll merge` joins their recordings
     #[arg(
         long, value_name = "K/N", requires_all = ["start_at", "clock_bound", "record"],
         conflicts_with_all = ["remove_files", "server_pid", "server_metrics"]

@@ -63,7 +63,9 @@ pub enum AuthError {
     Missing(&'static str),
     /// The server's mechListMIC does not match the mechanisms (they were changed on the way, or the keys differ), or its response to a
     /// Kerberos ticket does not prove that it decrypted the ticket.
-    #[error("the server's proof of the logon is wrong: the proof was changed on its way, or comes from another server")]
+    #[error(
+        "the server's proof of the logon is wrong: the proof was modified in transit, or comes from another server"
+    )]
     BadProof,
     /// A name is too long for the message.
     #[error("{0} is too long for a logon")]

@@ -94,7 +94,7 @@ pub enum SealError {
     #[error("encrypted message with flags {0:#x}: expected 1")]
     Flags(u16),
     /// The authentication tag does not match: the message was changed on its way, or encrypted with another key.
-    #[error("the encrypted message is not authentic: changed on its way, or encrypted with another key")]
+    #[error("the encrypted message is not authentic: modified in transit, or encrypted with another key")]
     Refused,
     /// Every nonce of this key has been used.
     #[error("the session has encrypted as many messages as its key allows; log on again")]

@@ -86,7 +86,7 @@ pub(super) fn difference(question: &Question) -> String {
             (Seen::Rounds(_), _) => rounds(fewest_of_a_sequence(1.0 - question.confidence)),
             (Seen::Apart(_, unit), Threshold::Value(_)) => format!("{fewest} {} of the candidate", units(unit)),
             (Seen::Apart(_, unit), _) => {
-                format!("{fewest} {} of each side, or {FEWEST_IN_ALL} of both together", units(unit))
+                format!("{fewest} {} of each side, or {FEWEST_IN_ALL} in total", units(unit))
             }
         };
         return format!("no interval (needs {needs})");

@@ -117,7 +117,7 @@ pub(super) fn no_response(evidence: &Evidence<'_>, waited_s: f64) -> Option<Foun
     let requests = plural(hung.iter().map(|one| one.requests).sum(), "request");
     let text = format!(
         "{} of {} got no response, for up to {}, the first from {} on; the server responded to others meanwhile.{} Response times do not \
-         include this wait, which is {} of the sum of both.",
+         include this wait, which is {} of the sum of this wait and all response times.",
         requests,
         clients::named(evidence, &concerned),
         duration(longest as f64 / 1e9),

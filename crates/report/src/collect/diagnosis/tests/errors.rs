@@ -342,10 +342,10 @@ fn the_client_that_wrote_most_before_a_disk_was_full_is_named() {
     let text = filled([90, 10]);
     assert!(
         text.contains(
-            "Until the first of these responses of server 10.0.1.49, client 10.0.0.5 had written most, as far as the capture shows: 90 % of 100 MB."
+            "Until the first of these responses of server 10.0.1.49, client 10.0.0.5 had written the most data, as far as the capture shows: 90 % of 100 MB."
         ),
         "{text}"
     );
-    assert!(!filled([60, 40]).contains("had written most"), "two of them");
-    assert!(!filled([0, 40]).contains("had written most"), "there is nobody to tell it from");
+    assert!(!filled([60, 40]).contains("had written the most data"), "two of them");
+    assert!(!filled([0, 40]).contains("had written the most data"), "there is nobody to tell it from");
 }
