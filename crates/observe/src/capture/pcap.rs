@@ -111,8 +111,9 @@ impl Pcap {
         (format, u64::from(self.fraction_ns))
     }
 
-    /// The first record of the window, if it is complete and valid.
-    #[inline]
+    /// The first record of the window, if it is complete and valid. Always inlined: in a command with several loops over packets the
+    /// compiler makes it a function, which takes 2 % more instructions for small packets.
+    #[inline(always)]
     pub(super) fn peek(&self, window: &[u8]) -> Option<Record> {
         let header = window.first_chunk::<RECORD_HEADER>()?;
         let [seconds, fraction, captured, original_len] = self.order.four_u32(header);
