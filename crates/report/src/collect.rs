@@ -104,6 +104,7 @@ impl Findings {
             repeats: Vec::new(),
             interference: Vec::new(),
         };
+        findings.set_rates();
         findings.validity = validity::judge(statistics, coverage, &findings);
         findings.warnings = validity::warnings(&findings, coverage);
         let evidence = diagnosis::Evidence {
@@ -120,6 +121,14 @@ impl Findings {
 }
 
 impl Findings {
+    /// Sets the rates of `--by`, which are over the time of the whole.
+    fn set_rates(&mut self) {
+        let measured_s = self.measured_s();
+        if let Some(breakdown) = &mut self.breakdown {
+            breakdown::set_rates(breakdown, measured_s);
+        }
+    }
+
     /// The same with names of hosts beside the addresses of `--by`; `keys` stay addresses.
     #[must_use]
     pub fn with_host_names<'n>(mut self, name: impl Fn(IpAddr) -> Option<&'n str>) -> Findings {

@@ -73,6 +73,20 @@ fn a_row_is_the_report_of_its_key() {
     }
 }
 
+/// Bytes per second, times the length of the capture, are the bytes.
+#[test]
+fn a_row_has_its_data_rate() {
+    let whole = analyze("smb2-samba", &["--by", "user"]);
+    let elapsed_s = whole["span"]["elapsed_s"].as_f64().unwrap();
+    let rows = whole["breakdown"]["rows"].as_array().unwrap();
+    let moved = |row: &Value| row["payload_bytes"].as_f64().unwrap();
+    for row in rows {
+        let rate = row["bytes_per_s"].as_f64().unwrap();
+        assert!((rate * elapsed_s - moved(row)).abs() < 1.0, "{rate} B/s for {elapsed_s} s: {row}");
+    }
+    assert!(rows.iter().map(moved).sum::<f64>() > 9e5, "{rows:?}");
+}
+
 #[test]
 fn a_row_has_its_series() {
     let whole = analyze("netbench-samba", &["--by", "client"]);
@@ -126,10 +140,13 @@ fn values_that_mean_nothing_are_refused() {
     }
 }
 
-/// Names of hosts are in captures alone; `keys` are addresses everywhere.
-fn without_host_names(mut report: Value) -> Value {
+/// Without what only captures know: names of hosts (`keys` are addresses everywhere), and rates over the time from the first packet. (A
+/// table begins with its first request.)
+fn comparable(mut report: Value) -> Value {
     for row in report["breakdown"]["rows"].as_array_mut().into_iter().flatten() {
-        row.as_object_mut().unwrap().remove("key");
+        for only_of_captures in ["key", "bytes_per_s"] {
+            assert!(row.as_object_mut().unwrap().remove(only_of_captures).is_some());
+        }
     }
     report
 }
@@ -152,9 +169,9 @@ fn tables_and_recordings_answer_as_their_capture() {
             &["--slower-than", "1ms", "--by", "path", "--operation", "!session"],
             &["--from", "10ms", "--status", "succeeded"],
         ] {
-            let of_capture = without_host_names(analyze(name, filters));
+            let of_capture = comparable(analyze(name, filters));
             for input in [&parquet, &csv, &folder] {
-                let of_table = without_host_names(report(input, filters));
+                let of_table = comparable(report(input, filters));
                 for part in
                     ["operations", "groups", "long_lived", "members", "breakdown", "queue_depth", "series", "heat_maps"]
                 {

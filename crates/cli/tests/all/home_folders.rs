@@ -126,6 +126,10 @@ fn the_scale_is_a_parameter() {
     let load = ["--users", "1", "--every", "100ms", "--warmup", "0s", "--duration", "1s", "--target", "embedded:smb"];
     let written = |scale: &str| {
         let ran = report(&[&["run", "home-folders-2008", "--json", "-", "-q", "--set", scale][..], &load].concat());
+        // One user: its data are those of all.
+        let number = |name: &str| ran["stages"][0][name].as_f64().unwrap();
+        let all = number("read_bytes_per_s") + number("write_bytes_per_s");
+        assert_eq!(ran["stages"][0]["users"]["bytes_per_s"].as_f64(), Some(all));
         let parameters = ran["run"]["parameters"].as_array().unwrap().clone();
         let shown = parameters.iter().find(|one| one["name"] == "scale").unwrap()["value"].clone();
         let sizes: Vec<u64> = ran["stages"][0]["operations"]

@@ -37,6 +37,7 @@ pub(super) fn breakdown(statistics: &Statistics, names: &Names, status_name: Sta
             key: in_one_line(&keys),
             keys,
             waited_share: share(stats),
+            bytes_per_s: None,
             series,
             row: rows::of_key(stats, total),
         }
@@ -53,6 +54,13 @@ pub(super) fn breakdown(statistics: &Statistics, names: &Names, status_name: Sta
         bin_s: frame.width_ns() as f64 / SECOND,
         bins: frame.iter().len() as u64,
     })
+}
+
+/// Sets the rates over the measured time.
+pub(super) fn set_rates(breakdown: &mut Breakdown, measured_s: Option<f64>) {
+    for BreakdownRow { bytes_per_s, row, .. } in &mut breakdown.rows {
+        *bytes_per_s = row.payload_bytes.zip(measured_s).map(|(bytes, seconds)| bytes as f64 / seconds);
+    }
 }
 
 /// Writes names beside the addresses of clients and servers.

@@ -131,6 +131,7 @@ impl Findings {
         findings.channels = None;
         findings.stages =
             (0..).zip(levels).map(|(number, level)| stage(number, level, names, status_name)).collect::<Vec<_>>();
+        findings.set_rates();
         if let Some(capacity) = &run.capacity {
             // Loads that break the objective are expected: they do not invalidate the result, and no curve includes them. A search
             // repeats loads to confirm them, and its short runs are not repeats of the full ones.
@@ -230,11 +231,14 @@ fn stage(number: u32, level: &Level<'_>, names: &Names, status_name: StatusName)
     let about = level.about.clone();
     let answered = about.answered.unwrap_or_else(|| meant(level.statistics, &sum));
     let duration_s = span.elapsed_s.zip(about.overtime_s).map(|(phase, more)| phase + more);
-    let users = about.users.map(|users| Users::of(users, about.generator.never_sent, &about.iterations, duration_s));
     let mut failures = about.failures;
     failures.sort_by_key(|(cause, count)| (std::cmp::Reverse(*count), cause.clone()));
     let operations = rows::operations(level.statistics, status_name);
     let moved_per_s = rate(answered.read_bytes) + rate(answered.written_bytes);
+    let users = about.users.map(|users| {
+        let users = Users::of(users, about.generator.never_sent, &about.iterations, duration_s);
+        users.with_data(seconds.map(|_| moved_per_s))
+    });
     let overhead = Overhead::of(&operations).map(|own| own.with_server(about.server.as_ref(), moved_per_s));
     Stage {
         number,

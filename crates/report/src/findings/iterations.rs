@@ -44,6 +44,9 @@ pub struct Users {
     /// length, s; null in recordings from before this was counted.
     #[serde(default)]
     pub duration_s: Option<f64>,
+    /// File data that a user read and wrote per second, on average, bytes/s; null where nothing was measured.
+    #[serde(default)]
+    pub bytes_per_s: Option<f64>,
 }
 
 impl Users {
@@ -54,7 +57,14 @@ impl Users {
         let (due, late, failed) =
             (sum(|kind| kind.ended) + not_ended, sum(|kind| kind.late) + not_ended, sum(|kind| kind.failed));
         let share = |count: u64| if due > 0 { count as f64 / due as f64 } else { 0.0 };
-        Users { users, due, late, overload: share(late), failed, failed_share: share(failed), duration_s }
+        let (overload, failed_share) = (share(late), share(failed));
+        Users { users, due, late, overload, failed, failed_share, duration_s, bytes_per_s: None }
+    }
+
+    /// With the file data of all users together, bytes/s.
+    pub(crate) fn with_data(self, bytes_per_s: Option<f64>) -> Users {
+        let each = bytes_per_s.filter(|_| self.users > 0).map(|all| all / self.users as f64);
+        Users { bytes_per_s: each, ..self }
     }
 }
 
@@ -70,5 +80,15 @@ mod tests {
         assert_eq!((users.due, users.late, users.failed), (20, 8, 1));
         assert_eq!((users.overload, users.failed_share), (0.4, 0.05));
         assert_eq!(Users::of(5, 0, &[], None).overload, 0.0);
+    }
+
+    #[test]
+    fn each_user_has_its_part_of_the_data() {
+        let users = Users::of(5, 0, &[], None);
+        assert_eq!(users.with_data(Some(1e6)).bytes_per_s, Some(2e5));
+        assert_eq!(
+            (users.with_data(None).bytes_per_s, Users::default().with_data(Some(1e6)).bytes_per_s),
+            (None, None)
+        );
     }
 }

@@ -186,6 +186,10 @@ pub struct BreakdownRow {
     /// Its fraction of all waiting, 0..=1; null without waiting.
     #[serde(default)]
     pub waited_share: Option<f64>,
+    /// File data read and written per second of the measured time, bytes/s: a lower bound where `payload_unknown` is not 0; null where
+    /// nothing is known, or no time passed.
+    #[serde(default)]
+    pub bytes_per_s: Option<f64>,
     /// Its numbers over time.
     #[serde(default)]
     pub series: BreakdownSeries,

@@ -1,8 +1,8 @@
 //! The main tables: operations, groups, long-lived requests and a breakdown, one shape for all four.
 
-use super::units::{UNKNOWN, count, data, milliseconds, optional, percentage};
+use super::units::{UNKNOWN, bytes, count, data, milliseconds, optional, percentage};
 use super::untrusted::Untrusted;
-use crate::findings::{Findings, OperationRow, Overhead, Times};
+use crate::findings::{BreakdownRow, Findings, OperationRow, Overhead, Times};
 use crate::shares::{self, Percentage};
 use maud::{Markup, html};
 
@@ -12,10 +12,10 @@ const COLUMNS: usize = 18;
 /// Sums over groups and subgroups. `id` is unique in the page.
 pub(super) fn groups(id: &str, rows: &[OperationRow]) -> Option<Markup> {
     (!rows.is_empty()).then(|| {
-        table((id, from(rows)), "Groups of operations. Other is the sum of its three subgroups.", "Group", &html! {
+        table((id, from(rows), false), "Groups of operations. Other is the sum of its three subgroups.", "Group", &html! {
             tbody { @for (row, share) in rows.iter().zip(shares::of_rows(rows)) {
                 @let (name, sub) = row.group.split_once('.').map_or((row.group.as_str(), false), |(_, sub)| (sub, true));
-                (line(&html! { (Untrusted(name)) }, row, share, sub))
+                (line(&html! { (Untrusted(name)) }, row, share, sub, None))
             } }
         })
     })
@@ -25,7 +25,7 @@ pub(super) fn groups(id: &str, rows: &[OperationRow]) -> Option<Markup> {
 pub(super) fn operations(id: &str, rows: &[OperationRow]) -> Option<Markup> {
     (!rows.is_empty()).then(|| {
         table(
-            (id, from(rows)),
+            (id, from(rows), false),
             "Every procedure found. The line of a command includes its subcommands, which follow it.",
             "Operation",
             &procedures(rows),
@@ -37,7 +37,7 @@ pub(super) fn operations(id: &str, rows: &[OperationRow]) -> Option<Markup> {
 pub(super) fn long_lived(findings: &Findings) -> Option<Markup> {
     (!findings.long_lived.is_empty()).then(|| {
         table(
-            ("long-lived", from(&findings.long_lived)),
+            ("long-lived", from(&findings.long_lived), false),
             "Requests that wait by design (change notification, blocking locks, reads of pipes). All other numbers exclude them.",
             "Operation",
             &procedures(&findings.long_lived),
@@ -49,7 +49,7 @@ pub(super) fn long_lived(findings: &Findings) -> Option<Markup> {
 pub(super) fn members(findings: &Findings) -> Option<Markup> {
     (!findings.members.is_empty()).then(|| {
         table(
-            ("members", from(&findings.members)),
+            ("members", from(&findings.members), false),
             "NFSv4 compounds and their other operations. All other numbers exclude them: a compound counts as its main \
             operation. Shares: share of the compounds.",
             "Operation",
@@ -63,9 +63,9 @@ pub(super) fn breakdown(findings: &Findings) -> Option<Markup> {
     let breakdown = findings.breakdown.as_ref()?;
     let shares = shares::of(&breakdown.rows.iter().map(|entry| entry.row.share).collect::<Vec<_>>(), 1.0);
     Some(html! {
-        (table(("breakdown", ""), &format!("Operations by {}, longest waiting first.", breakdown.dimensions.join(", ")), &breakdown.by, &html! {
+        (table(("breakdown", "", true), &format!("Operations by {}, longest waiting first.", breakdown.dimensions.join(", ")), &breakdown.by, &html! {
             tbody { @for (entry, share) in breakdown.rows.iter().zip(shares) {
-                (line(&html! { bdi { (Untrusted(&entry.key)) } }, &entry.row, share, false))
+                (line(&html! { bdi { (Untrusted(&entry.key)) } }, &entry.row, share, false, Some(&data_rate(entry))))
             } }
         }))
         @if breakdown.others > 0 {
@@ -83,7 +83,7 @@ fn procedures(rows: &[OperationRow]) -> Markup {
                     tr.heading { th scope="rowgroup" colspan=(COLUMNS) { (Untrusted(&first.protocol)) } }
                 }
                 @for (row, share) in protocol {
-                    @if is_asynchronous(row) { (unanswerable(row)) } @else { (line(&procedure(short_name(row), row), row, *share, row.parent.is_some())) }
+                    @if is_asynchronous(row) { (unanswerable(row)) } @else { (line(&procedure(short_name(row), row), row, *share, row.parent.is_some(), None)) }
                 }
             }
         }
@@ -120,7 +120,13 @@ fn procedure(name: &str, row: &OperationRow) -> Markup {
     }
 }
 
-fn line(name: &Markup, row: &OperationRow, share: Option<Percentage>, sub: bool) -> Markup {
+/// File data per second, of a row of `--by`.
+fn data_rate(entry: &BreakdownRow) -> String {
+    let rate = optional(entry.bytes_per_s, |rate| format!("{}/s", bytes(rate)));
+    if entry.row.payload_unknown > 0 && entry.bytes_per_s.is_some() { format!("≥ {rate}") } else { rate }
+}
+
+fn line(name: &Markup, row: &OperationRow, share: Option<Percentage>, sub: bool, rate: Option<&str>) -> Markup {
     let response = |of: fn(&Times) -> f64| optional(row.headline_time().as_ref(), |t| milliseconds(of(t)));
     let service = |of: fn(&Times) -> f64| optional(row.service_time.as_ref(), |t| milliseconds(of(t)));
     let stddev = row.headline_time().as_ref().and_then(|t| t.stddev_s);
@@ -144,6 +150,7 @@ fn line(name: &Markup, row: &OperationRow, share: Option<Percentage>, sub: bool)
             td { (service(|t| t.p50_s)) }
             td { (service(|t| t.p99_s)) }
             td { (data(row.payload_bytes, row.payload_unknown)) }
+            @if let Some(rate) = rate { td { (rate) } }
         }
     }
 }
@@ -158,7 +165,8 @@ fn alarming(n: u64) -> Markup {
     html! { td.alarming[n > 0].nought[n == 0] { (count(n)) } }
 }
 
-fn table((id, from): (&str, &str), caption: &str, first: &str, body: &Markup) -> Markup {
+/// `rates`: with a column of file data per second.
+fn table((id, from, rates): (&str, &str, bool), caption: &str, first: &str, body: &Markup) -> Markup {
     html! {
         div.scroll tabindex="0" role="region" aria-labelledby={ (id) "-caption" } {
             table.operations {
@@ -170,6 +178,7 @@ fn table((id, from): (&str, &str), caption: &str, first: &str, body: &Markup) ->
                         th scope="colgroup" colspan="9" { "Response time" (from) ", ms" }
                         th scope="colgroup" colspan="2" { "Service time, ms" }
                         th scope="col" rowspan="2" { "File data" }
+                        @if rates { th scope="col" rowspan="2" { "Per second" } }
                     }
                     tr {
                         @for name in [

@@ -17,6 +17,7 @@ pub(crate) fn users(sides: &[Findings]) -> Option<Table> {
                 Cell::Count(users.failed),
                 Cell::Share(Some(users.failed_share)),
                 Cell::Number(users.duration_s.map(|s| s * 1e3), 0, ""),
+                Cell::Number(users.bytes_per_s.map(|bytes| bytes / 1e3), 1, ""),
             ],
         })
     };
@@ -28,7 +29,7 @@ pub(crate) fn users(sides: &[Findings]) -> Option<Table> {
             "Each user has a schedule. Overload: share of iterations that had not ended when the user's next iteration \
         was due, or never began. Iterations: iterations that ended in the measured phase. Failed: iterations with a failed action. \
         Duration: from the start of the measured phase until the last iteration that was due in it had ended, or Plimsoll stopped \
-        waiting for it."
+        waiting for it. Data per user: file data that a user read and wrote per second, on average."
                 .to_owned(),
         columns: vec![
             Column::new("Users", "Users"),
@@ -37,12 +38,14 @@ pub(crate) fn users(sides: &[Findings]) -> Option<Table> {
             Column::new("Failed", "Failed"),
             Column::new("Failed, share", "Failed [%]"),
             Column::new("Duration, ms", "Duration [ms]"),
+            Column::new("Data per user, kB/s", "kB/s/user"),
         ],
         rows: with.iter().filter_map(row).collect(),
         notes: vec![Note::quiet(
             "Overload: share of iterations that had not ended when the user's next iteration was due, or never began. \
             Iterations/s: iterations that ended in the measured phase. Failed: iterations with a failed action. Duration: from the start of \
-            the measured phase until the last iteration that was due in it had ended, or Plimsoll stopped waiting for it.",
+            the measured phase until the last iteration that was due in it had ended, or Plimsoll stopped waiting for it. kB/s/user: file \
+            data that a user read and wrote per second, on average.",
         )],
     })
 }

@@ -3,7 +3,7 @@
 use super::page::{Page, Role};
 use super::spark::spark;
 use super::table::Table;
-use super::units::{NONE, percentage, time};
+use super::units::{NONE, UNKNOWN, at_least, percentage, significant, time};
 use crate::collect::plural;
 use crate::findings::{Breakdown, BreakdownRow, Findings, Times};
 use crate::{safe, shares};
@@ -11,7 +11,7 @@ use std::fmt;
 
 /// Keys shown; the JSON report has more.
 const SHOWN: usize = 25;
-/// Columns of a sparkline.
+/// Columns of a sparkline; half of them beside a column of rates.
 const SPARK: usize = 16;
 
 pub(super) fn draw(page: &mut Page<'_>, findings: &Findings) -> fmt::Result {
@@ -25,15 +25,20 @@ pub(super) fn draw_rows(page: &mut Page<'_>, findings: &Findings, rows: usize) -
     let scale = page.scale();
     page.heading(&format!("By {}, longest waiting first, times {}:", breakdown.by, scale.words()))?;
     page.blank()?;
-    let mut table = Table::new().left(9);
-    table.head(&["Key", "Count", "Errors", "p50", "p95", "p99", "Max", "Waited", "% Wait", "Over time"]);
+    let rates = has_rates(breakdown);
+    let mut table = Table::new().left(9 + usize::from(rates));
+    let mut head = vec!["Key", "Count", "Errors", "p50", "p95", "p99", "Max", "Waited", "% Wait", "Over time"];
+    if rates {
+        head.insert(3, "MB/s");
+    }
+    table.head(&head);
     let parts: Vec<f64> = breakdown.rows.iter().map(|entry| entry.waited_share.unwrap_or(0.0)).collect();
     let shares = shares::of(&parts, if parts.iter().sum::<f64>() > 0.0 { 1.0 } else { 0.0 });
     for (entry, share) in breakdown.rows.iter().zip(shares).take(shown) {
         let row = &entry.row;
         let took = row.headline_time();
         let time = |pick: fn(&Times) -> f64| scale.show_maybe(took.as_ref().map(pick));
-        table.row(vec![
+        let mut cells = vec![
             key(entry, page.width()),
             row.count.to_string(),
             row.errors.to_string(),
@@ -44,10 +49,25 @@ pub(super) fn draw_rows(page: &mut Page<'_>, findings: &Findings, rows: usize) -
             scale.show(row.waited_s),
             percentage(share),
             over_time(entry, breakdown),
-        ]);
+        ];
+        if rates {
+            cells.insert(3, data_rate(entry));
+        }
+        table.row(cells);
     }
     page.table(&table)?;
     notes(page, breakdown, shown)
+}
+
+/// Whether there is a column of file data per second: for users and clients; other breakdowns have it in JSON and on the page.
+fn has_rates(breakdown: &Breakdown) -> bool {
+    breakdown.dimensions.iter().any(|dimension| matches!(dimension.as_str(), "user" | "client"))
+}
+
+/// File data per second, MB/s.
+fn data_rate(entry: &BreakdownRow) -> String {
+    let shown = |rate: f64| at_least(significant(rate / 1e6), entry.row.payload_unknown);
+    entry.bytes_per_s.map_or_else(|| UNKNOWN.to_owned(), shown)
 }
 
 /// The keys in one line; of one that is too long, its longest part loses its beginning.
@@ -73,15 +93,22 @@ fn over_time(entry: &BreakdownRow, breakdown: &Breakdown) -> String {
     if sums.iter().all(|sum| *sum == 0.0) { NONE.to_owned() } else { spark(&sums).trim_end().to_owned() }
 }
 
+fn spark_columns(breakdown: &Breakdown) -> usize {
+    if has_rates(breakdown) { SPARK / 2 } else { SPARK }
+}
+
 fn bins_each(breakdown: &Breakdown) -> usize {
-    usize::try_from(breakdown.bins).unwrap_or(usize::MAX).div_ceil(SPARK).max(1)
+    usize::try_from(breakdown.bins).unwrap_or(usize::MAX).div_ceil(spark_columns(breakdown)).max(1)
 }
 
 fn columns(breakdown: &Breakdown) -> usize {
-    usize::try_from(breakdown.bins).unwrap_or(0).div_ceil(bins_each(breakdown)).min(SPARK)
+    usize::try_from(breakdown.bins).unwrap_or(0).div_ceil(bins_each(breakdown)).min(spark_columns(breakdown))
 }
 
 fn notes(page: &mut Page<'_>, breakdown: &Breakdown, shown: usize) -> fmt::Result {
+    if has_rates(breakdown) {
+        page.paragraph(Role::Quiet, "", "MB/s: file data read and written per second of the whole time.")?;
+    }
     if breakdown.bins > 0 {
         let width = time(breakdown.bin_s * bins_each(breakdown) as f64);
         let text = format!("Over time: time waited, one column for each {width}; the height is relative to the row.");

@@ -267,6 +267,7 @@ fn retransmissions_failures_and_keys_are_told_where_they_matter() {
         key: key.to_owned(),
         keys: vec![Some(key.to_owned())],
         waited_share: None,
+        bytes_per_s: None,
         series: BreakdownSeries::default(),
         row: OperationRow { share, waited_s, ..without_numbers() },
     };

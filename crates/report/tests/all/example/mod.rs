@@ -401,6 +401,7 @@ fn breakdown() -> Breakdown {
         key: format!("{}, delete", key.unwrap_or("(unknown)")),
         keys: vec![key.map(str::to_owned), Some("delete".into())],
         waited_share: Some(waited_share),
+        bytes_per_s: Some(n as f64 * 100.0),
         series: BreakdownSeries {
             first_bin: 1,
             operations: vec![n - 1, 0, 1],
@@ -578,6 +579,7 @@ fn stage(rich: &Findings, number: u32, clients: u64, reasons: &[&str]) -> Stage 
             failed: 1,
             failed_share: 0.025,
             duration_s: Some(4.5),
+            bytes_per_s: Some(81_250.0),
         }),
         iterations: vec![IterationKind {
             name: "upload, unmapped".into(),

@@ -550,6 +550,7 @@ fn by_path(key: &str, row: &OperationRow) -> BreakdownRow {
         key: key.into(),
         keys: vec![Some(key.into())],
         waited_share: None,
+        bytes_per_s: None,
         series: BreakdownSeries::default(),
         row: row.clone(),
     }
