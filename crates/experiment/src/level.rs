@@ -6,7 +6,9 @@ use plimsoll_report::collect::clients::spread;
 use plimsoll_report::collect::comparison::MeasuredRun;
 use plimsoll_report::collect::run::{About, Answered, operations_together};
 use plimsoll_report::collect::times_of;
-use plimsoll_report::findings::{Interruption, IterationKind, MovedNumber, OUTSIDE_THE_PHASE, ServerSide, Times};
+use plimsoll_report::findings::{
+    Interruption, IterationKind, MovedNumber, OUTSIDE_THE_PHASE, ServerCounters, ServerSide, Times,
+};
 use plimsoll_results::RecordedLevel;
 use plimsoll_stats::{Headline, IntervalWidth, Intervals, Options, SharedDepth, Statistics};
 use plimsoll_workload::{DataSource, Load, Workload};
@@ -82,6 +84,12 @@ impl LevelResult {
     pub(super) fn beside(mut self, watch: Option<&ServerSideWatch>) -> LevelResult {
         let answered = self.answered().requests;
         self.recorded.about.server = watch.map(|watch| watch.during(self.recorded.span_ns, answered));
+        self
+    }
+
+    /// Adds the server's own counters, if there are any.
+    pub(super) fn counted(mut self, counters: Option<ServerCounters>) -> LevelResult {
+        self.recorded.about.counters = counters;
         self
     }
 
@@ -408,6 +416,7 @@ fn judged(
         spread: spread(&clients.iter().map(share).collect::<Vec<_>>(), alike(&generator, response)),
         failures: failures(&clients),
         server: None,
+        counters: None,
         guarantees: None,
         connections: plan.connections_in_all(),
         validity: Validity::of(reasons.clone()),

@@ -36,6 +36,7 @@ mod run_recording;
 mod run_result;
 mod run_spec;
 mod runner;
+pub mod server_counters;
 pub mod server_side;
 mod sink;
 mod tallies;

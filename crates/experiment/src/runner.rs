@@ -24,6 +24,7 @@ use super::recording_channel::RecordingChannel;
 use super::resolved_target::ResolvedTarget;
 use super::run_recording::RunRecording;
 use super::sink::{SinkOptions, Table};
+use crate::server_counters::CounterWatch;
 use crate::server_side::ServerSideWatch;
 use plimsoll_results::all_of;
 
@@ -53,6 +54,8 @@ pub struct Runner<'a> {
     pub remove_files: bool,
     /// The watch of the server's own metrics.
     pub server_side: Option<&'a ServerSideWatch>,
+    /// The server's own counters.
+    pub counters: Option<&'a CounterWatch>,
     /// The command to run when a level begins and ends.
     pub phase_hook: Option<&'a PhaseHook>,
     /// The client's CPU usage does not invalidate a level, because it is part of the measurement.
@@ -96,7 +99,7 @@ impl<'a> Runner<'a> {
     /// Drives with this workload, and nothing besides: no table, tap or recording, no numbers by time, files left in place.
     pub fn new(workload: &'a Workload, monitor: &'a dyn Monitor, timeout_ns: u64) -> Self {
         let (table, tap, recording, live, server_side, stop_above_s) = (None, None, None, None, None, None);
-        let phase_hook = None;
+        let (phase_hook, counters) = (None, None);
         let (interval_mode, file_set, remove_files, client_is_measured) = (IntervalMode::Off, None, false, false);
         Self {
             workload,
@@ -111,6 +114,7 @@ impl<'a> Runner<'a> {
             file_set,
             remove_files,
             server_side,
+            counters,
             phase_hook,
             client_is_measured,
         }
@@ -356,6 +360,9 @@ impl<'a> Runner<'a> {
         if let Some(live) = self.live.filter(|_| level_spec.share.as_ref().is_none_or(WorkloadShare::is_watched)) {
             live.begin(level_spec, names);
         }
+        if let Some(counters) = self.counters {
+            counters.begin(level_spec);
+        }
         // Preparing the files is no part of the level.
         drop(prepared.server.take_guarantees());
         Ok(feed)
@@ -383,6 +390,7 @@ impl<'a> Runner<'a> {
         let ran = if self.interval_mode == IntervalMode::Retained { ran } else { ran.without_intervals() };
         let ran = if self.client_is_measured { ran.without_busy_client() } else { ran };
         let ran = ran.on(level_spec).claiming(self.workload.source()).named(self.workload).beside(self.server_side);
+        let ran = ran.counted(self.counters.and_then(|counters| counters.end(level_spec)));
         let ran = ran.guaranteed(prepared.server.take_guarantees());
         self.monitor.level_over(&ran);
         let recorded = match self.recording.zip(feed) {

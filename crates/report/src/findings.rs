@@ -66,7 +66,7 @@ pub use rows::{Breakdown, BreakdownRow, BreakdownSeries, Bucket, OperationRow, P
 pub use rpc_tls::{RpcTls, RpcTlsConnection};
 pub use run::{Fairness, Generator, MovedNumber, Parameter, RoundTrip, Run};
 use serde::{Deserialize, Serialize};
-pub use server::ServerSide;
+pub use server::{ServerCounters, ServerSide};
 pub use single::Slow;
 pub use sizes::{SizeCurve, SizePoint};
 pub use span::Span;

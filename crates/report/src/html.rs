@@ -295,9 +295,9 @@ fn sections<'a>(report: &'a Report, drill: Option<&DrillDown>) -> Vec<Section<'a
 fn level_tables(sides: &[Findings]) -> Vec<Markup> {
     let levels = tables::levels(sides).into_iter().chain(tables::highest_data(sides));
     let first = drawn::draw(levels.chain(tables::repeats(sides)));
-    let users =
-        tables::users(sides).into_iter().chain(tables::late_iterations(sides)).chain(tables::server_side(sides));
-    [first, load_groups::section(sides), drawn::draw(users)].concat()
+    let users = tables::users(sides).into_iter().chain(tables::late_iterations(sides));
+    let server = tables::server_side(sides).into_iter().chain(tables::server_counters(sides));
+    [first, load_groups::section(sides), drawn::draw(users.chain(server))].concat()
 }
 
 /// The data for the validity of the levels of all sides, as tables.

@@ -1,7 +1,8 @@
-//! `--server-pid`, `--server-metrics`: the flags.
+//! `--server-pid`, `--server-metrics`, `--samba-conf`, `--ganesha-bus`: the flags.
 
 use plimsoll_client::target::Target;
 use plimsoll_experiment::server_side::{ServerMetrics, ServerSideWatch, is_here};
+use plimsoll_experiment::{ResolvedTarget, server_counters::CounterSource};
 
 use plimsoll_console::secrecy;
 
@@ -21,11 +22,8 @@ pub(crate) struct ServerSideFlags {
 impl ServerSideFlags {
     /// Where they come from, if they are wanted.
     pub(crate) fn metrics(&self) -> Option<ServerMetrics> {
-        let exporter = self
-            .server_metrics
-            .as_ref()
-            .map(|url| ServerMetrics::Exporter { url: url.clone(), shown: secrecy::in_word(url).into_owned() });
-        self.server_pid.map(ServerMetrics::Process).or(exporter)
+        let of = |url: &String| ServerMetrics::Exporter { url: url.clone(), shown: secrecy::in_word(url).into_owned() };
+        self.server_pid.map(ServerMetrics::Process).or(self.server_metrics.as_ref().map(of))
     }
 
     /// Like [`Self::watch`], for a workload that states where its data come from. Without flags for the server's counters, and if the server
@@ -47,5 +45,26 @@ impl ServerSideFlags {
     /// There is nothing to look at.
     pub(crate) fn watch(&self) -> anyhow::Result<Option<ServerSideWatch>> {
         self.metrics().as_ref().map(ServerSideWatch::start).transpose()
+    }
+}
+
+/// Where the server's own counters come from, as flags.
+#[derive(Clone, Debug, Default, clap::Args)]
+#[command(next_help_heading = "Server")]
+pub(crate) struct CounterFlags {
+    /// Report the counters of a Samba server on this machine, given its smb.conf; smb.conf must set `smbd profiling
+    /// level` to `on` or `count`. Reading them takes 1 to 6 s before and after a level
+    #[arg(long, value_name = "FILE")]
+    pub(crate) samba_conf: Option<std::path::PathBuf>,
+    /// Report the counters of an NFS-Ganesha server, given its D-Bus: `system`, or an address such as
+    /// unix:path=/run/bus. Ganesha's NFS_CORE_PARAM block must enable Enable_NFS_Stats and Enable_FULLV3_Stats
+    #[arg(long, value_name = "BUS", conflicts_with = "samba_conf")]
+    ganesha_bus: Option<String>,
+}
+
+impl CounterFlags {
+    /// The source of the counters, if requested.
+    pub(crate) fn source(&self, resolved: &ResolvedTarget) -> anyhow::Result<Option<CounterSource>> {
+        CounterSource::chosen(self.samba_conf.as_deref(), self.ganesha_bus.as_deref(), resolved)
     }
 }

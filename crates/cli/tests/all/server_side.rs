@@ -6,7 +6,7 @@ use std::net::TcpListener;
 use std::process::Command;
 
 use plimsoll_testkit::command::{Running, output};
-use plimsoll_testkit::servers::Scratch;
+use plimsoll_testkit::servers::{Samba, Scratch, Share};
 use serde_json::Value;
 
 /// `plimsoll serve nfs` in a separate process, and its URL.
@@ -97,4 +97,58 @@ fn nothing_to_look_at_is_said_before_the_run() {
         let told = String::from_utf8_lossy(&output.stderr);
         assert!(output.status.code() == Some(code) && told.contains(says), "{flags:?}: {told}");
     }
+}
+
+/// Samba counts as many reads as the clients sent: no other client uses it, and only the warm-up and the drain lie outside of the phase.
+#[test]
+fn a_server_with_counters() {
+    let samba = match Samba::start(&["smbd profiling level = on"]) {
+        Ok(samba) => samba,
+        Err(reason) => return println!("SKIPPED: {reason}"),
+    };
+    let target = format!("smb://{}@{}/{}", Samba::USER, samba.address(), Share::Data.name());
+    let scratch = Scratch::new("server-counters");
+    let (report, table) = (scratch.path().join("report.json"), scratch.path().join("all.csv"));
+    let mut command = Command::new(env!("CARGO_BIN_EXE_plimsoll"));
+    command.args([
+        "run",
+        "random-read",
+        "--target",
+        &target,
+        "--levels",
+        "1,2",
+        "--duration",
+        "500ms",
+        "--warmup",
+        "100ms",
+        "--full",
+    ]);
+    command.arg("--samba-conf").arg(samba.configuration()).arg("--json").arg(&report).arg("--transactions").arg(&table);
+    let output = output(command.env("PLIMSOLL_PASSWORD", Samba::PASSWORD));
+    let text = String::from_utf8_lossy(&output.stdout).into_owned() + &String::from_utf8_lossy(&output.stderr);
+    assert!(matches!(output.status.code(), Some(0 | 4)), "{text}");
+    let json = crate::only_side(&std::fs::read(&report).unwrap());
+    let counted = |stage: &Value| -> u64 {
+        let counters = &stage["counters"];
+        assert!(counters["why_missing"].is_null(), "{counters}");
+        let all = counters["counters"].as_array().unwrap();
+        let read = all.iter().find(|one| one["name"] == "smb2_read").unwrap();
+        let (mean, waiting) = (read["mean_s"].as_f64().unwrap(), read["waiting_mean_s"].as_f64().unwrap());
+        assert!(mean > 0.0 && (0.0..=mean).contains(&waiting), "{read}");
+        read["count"].as_u64().unwrap()
+    };
+    let of_levels: Vec<u64> = json["stages"].as_array().unwrap().iter().map(counted).collect();
+    let rows = std::fs::read_to_string(&table).unwrap();
+    let sent = rows.lines().filter(|line| line.split(',').nth(1) == Some("READ")).count() as u64;
+    assert_eq!((of_levels.len(), of_levels.iter().sum::<u64>()), (2, sent), "{of_levels:?}");
+    assert!(text.contains("The server's own counters") && text.contains("smb2_read"), "{text}");
+}
+
+/// A server that cannot be asked ends the run before anything is measured.
+#[test]
+fn a_server_without_counters() {
+    let mut command = Command::new(env!("CARGO_BIN_EXE_plimsoll"));
+    let output =
+        output(command.args(["run", "getattr", "--target", "embedded:smb", "--samba-conf", "/nowhere/smb.conf"]));
+    assert_eq!(output.status.code(), Some(3), "{}", String::from_utf8_lossy(&output.stderr));
 }

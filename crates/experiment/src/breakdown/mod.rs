@@ -6,16 +6,12 @@
 //! | `place.rs` | the target and the local directory: connects, and runs every phase |
 //! | `parts.rs` | the parts of a call, from what was measured of its phase |
 //! | `requests.rs`, `path_requests.rs` | requests of a call by the depth of its path: of our clients, of a mounted directory's |
-//! | `counters.rs`, `samba.rs`, `ganesha.rs` | the server's own counters |
 
 mod calls;
-mod counters;
-mod ganesha;
 mod parts;
 mod path_requests;
 mod place;
 mod requests;
-mod samba;
 
 use std::sync::Arc;
 use std::time::Duration;
@@ -32,11 +28,10 @@ use crate::monitor::Monitor;
 use crate::resolved_target::ResolvedTarget;
 use crate::run_result::RunResult;
 use crate::run_spec::RunSpec;
+use crate::server_counters::{CounterSource, Counters};
 use crate::server_side::ServerMetrics;
 pub use calls::CallSpec;
 use calls::Phase;
-pub use counters::CounterSource;
-use counters::Counters;
 use parts::{MeasuredPhase, beside_above, beside_local};
 pub use path_requests::{ReadCapture, RequestSpans};
 use place::{Local, Place, ServerCpuSource, this_process};

@@ -7,7 +7,7 @@ use serde::{Deserialize, Serialize};
 use super::{SECOND, StatusName, answers, channels, curves, depth, interference, repeats, rows, sizes, span};
 use crate::findings::{
     ClientSpread, Fairness, Findings, Generator, Interruption, Interval, IterationKind, Kind, Overhead, Parameter,
-    QueueDepth, Run, ServerSide, ShortReads, Silence, Source, Stage, Users, Validity, WorkloadShare,
+    QueueDepth, Run, ServerCounters, ServerSide, ShortReads, Silence, Source, Stage, Users, Validity, WorkloadShare,
 };
 
 /// One load level as it was measured.
@@ -80,6 +80,9 @@ pub struct About {
     /// The server's own metrics, if requested.
     #[serde(default)]
     pub server: Option<ServerSide>,
+    /// The server's own counters, if requested.
+    #[serde(default)]
+    pub counters: Option<ServerCounters>,
     /// The server's guarantees; `None` in recordings from before they were recorded.
     #[serde(default)]
     pub guarantees: Option<Guarantees>,
@@ -280,6 +283,7 @@ fn stage(number: u32, level: &Level<'_>, names: &Names, status_name: StatusName)
         fairness: about.fairness,
         spread: about.spread,
         server: about.server,
+        counters: about.counters,
         channels: channels::channels(level.statistics, names, Some(level.span_ns)),
         guarantees: about.guarantees,
         silence: about.silence,

@@ -146,4 +146,7 @@ pub struct ServerCounter {
     pub count: u64,
     /// Mean time of the counted operations, s; null if the server does not time them.
     pub mean_s: Option<f64>,
+    /// Mean part of it in which they waited inside the server, s; null if the server does not tell waiting and service apart.
+    #[serde(default)]
+    pub waiting_mean_s: Option<f64>,
 }

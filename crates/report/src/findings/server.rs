@@ -2,6 +2,8 @@
 
 use serde::{Deserialize, Serialize};
 
+use super::calls::ServerCounter;
+
 /// The server's own metrics over a load level's measured phase. Null if it does not report them.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 pub struct ServerSide {
@@ -30,5 +32,17 @@ pub struct ServerSide {
     #[serde(default)]
     pub disk_writes_per_s: Option<f64>,
     /// Why there are no numbers at all; null where there are.
+    pub why_missing: Option<String>,
+}
+
+/// The server's own counters at a load level: from before its clients connected until after they had logged off, for all clients of the
+/// server.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+pub struct ServerCounters {
+    /// Where they come from.
+    pub source: String,
+    /// Those that grew.
+    pub counters: Vec<ServerCounter>,
+    /// Why there are none; null where they are known.
     pub why_missing: Option<String>,
 }

@@ -15,7 +15,7 @@ use super::outage::{Interruption, ShortReads, Silence};
 use super::overhead::Overhead;
 use super::rows::OperationRow;
 use super::run::{Fairness, Generator, Parameter};
-use super::server::ServerSide;
+use super::server::{ServerCounters, ServerSide};
 use super::span::Span;
 use super::times::Times;
 
@@ -116,6 +116,9 @@ pub struct Stage {
     pub iterations: Vec<IterationKind>,
     /// The server's own metrics; null if not requested.
     pub server: Option<ServerSide>,
+    /// The server's own counters; null if not requested.
+    #[serde(default)]
+    pub counters: Option<ServerCounters>,
     /// Sessions with several connections; null if there are none.
     #[serde(default)]
     pub channels: Option<Channels>,

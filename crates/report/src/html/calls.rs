@@ -170,12 +170,13 @@ fn counters(calls: &Calls) -> Option<Markup> {
             div.scroll tabindex="0" role="region" aria-labelledby="calls-counters-caption" {
                 table {
                     caption #calls-counters-caption { "The server's own counters, over all phases including their preparation." }
-                    thead { tr { th scope="col" { "Counter" } th scope="col" { "Count" } th scope="col" { "Mean" } } }
+                    thead { tr { th scope="col" { "Counter" } th scope="col" { "Count" } th scope="col" { "Mean" } th scope="col" { "Waiting, mean" } } }
                     tbody { @for counter in all {
                         tr {
                             th scope="row" { (Untrusted(&counter.name)) }
                             td { (count(counter.count)) }
                             td { (optional(counter.mean_s, duration)) }
+                            td { (optional(counter.waiting_mean_s, duration)) }
                         }
                     } }
                 }

@@ -10,6 +10,7 @@ mod interference;
 mod levels;
 mod outages;
 mod repeats;
+mod server_counters;
 mod server_side;
 mod users;
 
@@ -22,6 +23,7 @@ pub(crate) use interference::{interference, interval, shown, signed};
 pub(crate) use levels::levels;
 pub(crate) use outages::outages;
 pub(crate) use repeats::repeats;
+pub(crate) use server_counters::server_counters;
 pub(crate) use server_side::server_side;
 pub(crate) use users::{late_iterations, users};
 

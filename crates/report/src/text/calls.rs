@@ -241,10 +241,18 @@ fn counters(page: &mut Page<'_>, counters: &[ServerCounter]) -> fmt::Result {
     page.heading("The server's own counters (over all phases including their preparation):")?;
     page.blank()?;
     let mut table = Table::new();
-    table.head(&["Counter", "Count", "Mean"]);
-    for counter in counters {
-        let mean = counter.mean_s.map_or_else(|| NONE.to_owned(), time);
-        table.row(vec![counter.name.clone(), counter.count.to_string(), mean]);
+    table.head(&["Counter", "Count", "Mean", "Waiting"]);
+    let shown = |seconds: Option<f64>| seconds.map_or_else(|| NONE.to_owned(), time);
+    for ServerCounter { name, count, mean_s, waiting_mean_s } in counters {
+        table.row(vec![name.clone(), count.to_string(), shown(*mean_s), shown(*waiting_mean_s)]);
     }
-    page.table(&table)
+    page.table(&table)?;
+    match counters.iter().any(|counter| counter.waiting_mean_s.is_some()) {
+        true => page.paragraph(
+            Role::Quiet,
+            "",
+            "Waiting: the part of the mean in which the request waited inside the server.",
+        ),
+        false => Ok(()),
+    }
 }

@@ -572,6 +572,7 @@ fn a_run_shows_its_load_levels_and_no_packets() {
         overhead: None,
         pace: vec!["no think time".to_owned(), "time-out 30.0 s".to_owned()],
         server: None,
+        counters: None,
         guarantees: None,
         channels: None,
         number: 0,

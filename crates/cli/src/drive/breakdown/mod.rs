@@ -5,13 +5,12 @@ mod captured;
 use std::path::PathBuf;
 use std::time::Duration;
 
-use plimsoll_client::target::{NfsTarget, Target};
-use plimsoll_experiment::breakdown::{BreakdownSpec, CallSpec, CounterSource, measure};
+use plimsoll_experiment::breakdown::{BreakdownSpec, CallSpec, measure};
 
 use crate::about::AboutFlags;
 use crate::drive::run::{AuthFlags, TARGETS, TargetFlags, WishFlags};
-use crate::drive::server_side::ServerSideFlags;
-use crate::exit::{Done, Usage, first_error};
+use crate::drive::server_side::{CounterFlags, ServerSideFlags};
+use crate::exit::{Done, first_error};
 use crate::output::Output;
 use plimsoll_console::output_file::Files;
 use plimsoll_live::RunMonitor;
@@ -38,14 +37,8 @@ pub(crate) struct Arguments {
     connect_options: WishFlags,
     #[command(flatten)]
     server_side: ServerSideFlags,
-    /// Report the counters of a Samba server on this machine, given its smb.conf; smb.conf must set `smbd profiling
-    /// level` to `on` or `count`
-    #[arg(long, value_name = "FILE", help_heading = "Server")]
-    samba_conf: Option<PathBuf>,
-    /// Report the counters of an NFS-Ganesha server, given its D-Bus: `system`, or an address such as
-    /// unix:path=/run/bus. Ganesha's NFS_CORE_PARAM block must enable Enable_NFS_Stats and Enable_FULLV3_Stats
-    #[arg(long, value_name = "BUS", help_heading = "Server", conflicts_with = "samba_conf")]
-    ganesha_bus: Option<String>,
+    #[command(flatten)]
+    counters: CounterFlags,
     /// For file:// targets: capture file of the mount's connection, while tcpdump writes it (tcpdump -U -w FILE).
     /// Plimsoll counts the requests per call in this capture
     #[arg(long, value_name = "FILE", help_heading = "Server")]
@@ -116,25 +109,21 @@ impl CallFlags {
 
 /// Runs the subcommand.
 pub(crate) fn run(arguments: Arguments) -> anyhow::Result<Done> {
-    let inputs = arguments.capture.iter().chain(&arguments.samba_conf).chain(&arguments.password_file);
+    let inputs = arguments.capture.iter().chain(&arguments.counters.samba_conf).chain(&arguments.password_file);
     let inputs = inputs.map(PathBuf::as_path).chain(arguments.auth.accounts()).chain(arguments.about.files());
     let output = arguments.output.open(&mut Files::reading(inputs))?;
     let calls = arguments.calls.spec();
     calls.check()?;
     let Arguments { target, password_file, auth, connect_options, .. } = &arguments;
-    check_counters(&arguments)?;
     let flags = TargetFlags::new(target.clone(), password_file.clone(), auth.clone(), connect_options.clone());
+    let target = flags.choose()?;
     let spec = BreakdownSpec {
-        target: flags.choose()?,
+        counters: arguments.counters.source(&target)?,
+        target,
         connect_options: flags.connect_options(calls.seed ^ u64::from(std::process::id()) << 32),
         local: arguments.calls.local.clone(),
         calls,
         server_metrics: arguments.server_side.metrics(),
-        counters: match (&arguments.samba_conf, &arguments.ganesha_bus) {
-            (Some(configuration), _) => Some(CounterSource::Samba(configuration.clone())),
-            (None, Some(bus)) => Some(CounterSource::Ganesha(bus.clone())),
-            (None, None) => None,
-        },
         remove_files: arguments.remove_files,
         about: arguments.about.read()?,
     };
@@ -146,16 +135,6 @@ pub(crate) fn run(arguments: Arguments) -> anyhow::Result<Done> {
     let done = Done::with(&findings.validity, output.prints());
     first_error([output.write(&findings.into()), besides])?;
     Ok(done)
-}
-
-/// NFS-Ganesha counts by procedure for version 3 alone.
-fn check_counters(arguments: &Arguments) -> Result<(), Usage> {
-    let sessions = |target| matches!(target, Target::Nfs(NfsTarget { version, .. }) if version.minor().is_some());
-    if arguments.ganesha_bus.is_some() && Target::parse(&arguments.target).is_ok_and(sessions) {
-        let problem = "--ganesha-bus: NFS-Ganesha counts only requests of NFS 3; give the target with ?version=3, or omit the option";
-        return Err(Usage(problem.to_owned()));
-    }
-    Ok(())
 }
 
 fn nanoseconds(time: Duration) -> u64 {

@@ -14,19 +14,19 @@ use std::sync::{Arc, Mutex};
 
 use anyhow::Context;
 use plimsoll_drive::tap::Tap;
-use plimsoll_experiment::server_side::ServerSideWatch;
 use plimsoll_experiment::{
     CompanionSpec, IntervalMode, LevelResult, LevelSpec, Monitor, ROUNDS_BESIDE, ResolvedTarget, RunRecording, RunSpec,
     Runner, ServerSpec, Table, Variant, VariantSpec, Work, absolute_workload, add_companions, check_slots,
     finished_levels, levels_of_variant, measure, measure_beside, repeat_whole, repeated,
 };
+use plimsoll_experiment::{server_counters::CounterWatch, server_side::ServerSideWatch};
 use plimsoll_model::{About, Names};
 use plimsoll_recording::TransactionsFile;
 use plimsoll_results::recording_findings;
 use plimsoll_workload::{DataSource, Workload};
 
 use crate::about::AboutFlags;
-use crate::drive::server_side::ServerSideFlags;
+use crate::drive::server_side::{CounterFlags, ServerSideFlags};
 use crate::exit::{Done, Usage, first_error};
 use crate::live::WatchFlags;
 use crate::output::{Output, finish_table};
@@ -96,6 +96,8 @@ pub(crate) struct Arguments {
     #[command(flatten)]
     server_side: ServerSideFlags,
     #[command(flatten)]
+    counters: CounterFlags,
+    #[command(flatten)]
     load: LoadFlags,
     #[command(flatten)]
     part: part::PartFlags,
@@ -130,7 +132,7 @@ pub(crate) struct Arguments {
     #[command(flatten)]
     record: RecordFlags,
     /// Repeat the run recorded in DIR with the same target, workload and load. Options for
-    /// outputs, the password, --server-pid and --server-metrics are not in the recording: give them again
+    /// outputs, the password, and options for the server's metrics and counters are not in the recording: give them again
     #[arg(long, value_name = "DIR", conflicts_with_all = FIXED_BY_A_RECORDING)]
     from: Option<PathBuf>,
     /// Continue the recording in the folder of --record: run only the missing levels. Workload, target, seed and levels
@@ -214,6 +216,7 @@ fn drive(arguments: Arguments, quiet: bool) -> anyhow::Result<Done> {
     let spec = RunSpec { about: about(&arguments)?, ..spec };
     let companions = spec.with.iter().map(CompanionSpec::workload).collect::<Result<Vec<_>, _>>()?;
     let server_side = server_side(&arguments, &variants, &companions, &resolved)?;
+    let counters = arguments.counters.source(&resolved)?.map(CounterWatch::start).transpose()?;
     let named: Vec<&str> = std::iter::once(&first.workload).chain(&companions).map(Workload::name).collect();
     let shown = format!("{} on {}", named.join(" beside "), resolved.shown);
     let printed = (quiet, output.prints());
@@ -230,21 +233,19 @@ fn drive(arguments: Arguments, quiet: bool) -> anyhow::Result<Done> {
     let phase_hook = arguments.phases.hook();
     let points: usize = work.iter().map(|(_, level_specs)| level_specs.len()).sum();
     let runner = Runner {
-        workload: &first.workload,
-        monitor,
         table: table.as_ref(),
         tap: tap.as_ref(),
         recording: recording.as_ref(),
         // A load curve needs the confidence intervals of its points.
         interval_mode: if points > 1 { IntervalMode::Transient } else { IntervalMode::Off },
-        timeout_ns: level.plan.timeout_ns,
         stop_above_s: spec.stop_above_s,
         file_set: spec.file_set.as_deref(),
         remove_files: arguments.remove_files,
         server_side: server_side.as_deref(),
+        counters: counters.as_ref(),
         live: terminal.feed(),
         phase_hook: phase_hook.as_ref(),
-        client_is_measured: false,
+        ..Runner::new(&first.workload, monitor, level.plan.timeout_ns)
     };
     // Two simultaneous runs must not look like the same client computer.
     let connect_options = target.connect_options(spec.seed ^ u64::from(std::process::id()) << 32);
@@ -272,7 +273,7 @@ fn drive(arguments: Arguments, quiet: bool) -> anyhow::Result<Done> {
 /// Input files and the output folder.
 fn files(arguments: &Arguments) -> Files {
     let read = arguments.target.files().chain([Path::new(&arguments.workload)]).chain(arguments.from.as_deref());
-    let mut files = Files::reading(read.chain(arguments.about.files()));
+    let mut files = Files::reading(read.chain(arguments.about.files()).chain(arguments.counters.samba_conf.as_deref()));
     files.fills("--record", arguments.record.folder());
     files
 }

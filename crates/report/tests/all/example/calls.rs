@@ -51,7 +51,12 @@ pub(crate) fn calls() -> Calls {
             local_s: Some(0.000002),
             procedures: vec!["LOOKUP".into(), "LOOKUP".into(), "GETATTR".into()],
         }],
-        counters: vec![ServerCounter { name: "smb2_read".into(), count: 12_345, mean_s: Some(12e-6) }],
+        counters: vec![ServerCounter {
+            name: "smb2_read".into(),
+            count: 12_345,
+            mean_s: Some(12e-6),
+            waiting_mean_s: Some(2e-6),
+        }],
         missing: vec!["no <b>luck</b>".into()],
     }
 }

@@ -4,6 +4,7 @@ pub(crate) mod bless;
 mod calls;
 mod channels;
 
+use plimsoll_report::findings::calls::ServerCounter;
 use plimsoll_report::findings::*;
 
 use calls::calls;
@@ -516,6 +517,20 @@ fn anomaly(kind: &str, count: u64, text: &str) -> AnomalyCount {
 }
 
 /// A server's own metrics.
+fn server_counters() -> ServerCounters {
+    let counter =
+        |name: &str, count, mean_s, waiting_mean_s| ServerCounter { name: name.into(), count, mean_s, waiting_mean_s };
+    ServerCounters {
+        source: "smbstatus --profile".into(),
+        counters: vec![
+            counter("smb2_close", 3, None, None),
+            counter("smb2_read", 12_345, Some(12e-6), Some(2e-6)),
+            counter("syscall_pread", 12_345, Some(9e-6), None),
+        ],
+        why_missing: None,
+    }
+}
+
 fn server() -> ServerSide {
     ServerSide {
         source: "process 7 and its children".into(),
@@ -565,6 +580,7 @@ fn stage(rich: &Findings, number: u32, clients: u64, reasons: &[&str]) -> Stage 
         fairness: fairness(clients, number == 0),
         spread: if clients > 1 { spread() } else { ClientSpread::default() },
         server: (number == 0).then(server),
+        counters: (number == 0).then(server_counters),
         guarantees: None,
         channels: (number == 1).then(channels),
         silence: Silence::default(),

@@ -43,7 +43,8 @@ fn read(configuration: &Path) -> anyhow::Result<Counters> {
     Ok(counters)
 }
 
-/// Lines `smb2_read_count: 12` and `smb2_read_time: 345`, µs.
+/// Lines `smb2_read_count: 12`, `smb2_read_time: 345` and `smb2_read_idle: 67`, µs. The time includes the idle time, in which smbd waited
+/// for something else, such as a thread or another client.
 fn parse(text: &str) -> Counters {
     let mut all = Counters::default();
     for line in text.lines() {
@@ -56,6 +57,8 @@ fn parse(text: &str) -> Counters {
             all.count(name, value);
         } else if let Some(name) = name.strip_suffix("_time") {
             all.time(name, value as f64 / 1e6);
+        } else if let Some(name) = name.strip_suffix("_idle") {
+            all.waiting(name, value as f64 / 1e6);
         }
     }
     all
@@ -71,12 +74,13 @@ mod tests {
     fn what_smbstatus_prints_is_read() {
         let before = "smb2_read_count: 10\nsmb2_read_time: 100\nconnect_count: 7\n";
         let after = "****  SMB2 Calls\nsmb2_read_count:      110\nsmb2_read_time:      2100\nsmb2_close_count: 3\n\
-                     smb2_close_time: 0\nsmb2_read_idle: 5\nconnect_count: 9\nsyscall_fstat_count: 0\n";
+                     smb2_close_time: 0\nsmb2_read_idle: 500\nconnect_count: 9\nsyscall_fstat_count: 0\n";
         let counted = parse(after).since(&parse(before));
-        let close = ServerCounter { name: "smb2_close".into(), count: 3, mean_s: None };
+        let close = ServerCounter { name: "smb2_close".into(), count: 3, ..ServerCounter::default() };
         let [first, read] = &counted[..] else { panic!("{counted:?}") };
         assert_eq!((first, read.name.as_str(), read.count), (&close, "smb2_read", 100));
         assert!(read.mean_s.is_some_and(|mean| (mean / 20e-6 - 1.0).abs() < 1e-9), "{read:?}");
+        assert!(read.waiting_mean_s.is_some_and(|mean| (mean / 5e-6 - 1.0).abs() < 1e-9), "{read:?}");
         assert_eq!(parse(before).since(&parse(after)), [], "smbd was restarted");
     }
 
