@@ -20,7 +20,7 @@ use super::pace::pace;
 use super::parameters;
 use super::parts::PartResult;
 use super::sink::{MeasuringSink, SinkOptions};
-use super::tallies::{alike, answered_in_it, failures, fairness, keeping_up, share, turn_kind};
+use super::tallies::{alike, answered_in_it, failures, fairness, keeping_up, session_requests, share, turn_kind};
 use super::validity;
 use crate::server_side::ServerSideWatch;
 
@@ -426,6 +426,7 @@ fn judged(
         users,
         overtime_s: scheduled.then_some(generator.overtime_ns as f64 / 1e9),
         iterations: kinds.iter().map(turn_kind).collect(),
+        session_requests: session_requests(&generator.session_requests),
     };
     let iterations = clients.iter().map(|client| client.iterations).sum();
     let threads = u32::try_from(generator.workers.len()).unwrap_or(u32::MAX);

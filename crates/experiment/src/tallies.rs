@@ -6,7 +6,9 @@ use plimsoll_drive::engine::{self, ClientTally, IterationTally, WorkerCpu};
 use plimsoll_report::collect::run::Answered;
 use plimsoll_report::collect::times_of;
 use plimsoll_report::findings::{CONNECTION_ATTEMPT, KEPT_OPERATIONS, LOST_CONNECTION};
-use plimsoll_report::findings::{Fairness, Generator, IterationKind, OUTSIDE_THE_PHASE, RoundTrip, Times};
+use plimsoll_report::findings::{
+    Fairness, Generator, IterationKind, OUTSIDE_THE_PHASE, OutsidePhase, RoundTrip, SessionRequests, Times,
+};
 use plimsoll_stats::curve::ClientTotals;
 
 use super::lateness;
@@ -26,6 +28,33 @@ pub(super) fn turn_kind(tally: &IterationTally) -> IterationKind {
         overrun_mean_s: seconds(tally.overrun_sum_ns, tally.late),
         overrun_max_s: (tally.late > 0).then_some(tally.overrun_max_ns as f64 / 1e9),
     }
+}
+
+/// Session requests outside of the measured phase, in the order of their first use.
+pub(super) fn session_requests(counted: &engine::SessionRequests) -> Vec<SessionRequests> {
+    let mut all: Vec<SessionRequests> = Vec::new();
+    let phases = [&counted.before, &counted.after];
+    for (after, tally) in
+        phases.into_iter().enumerate().flat_map(|(at, tallies)| tallies.iter().map(move |one| (at > 0, one)))
+    {
+        let seconds = |ns: f64| ns / 1e9;
+        let outside = OutsidePhase {
+            requests: tally.requests,
+            errors: tally.errors,
+            unanswered: tally.unanswered,
+            response_mean_s: tally.responses.mean_ns().map(seconds),
+            response_max_s: tally.responses.max_ns().map(|ns| seconds(ns as f64)),
+        };
+        let known = all.iter().position(|one| one.procedure == tally.procedure);
+        let at = known.unwrap_or_else(|| {
+            all.push(SessionRequests { procedure: tally.procedure.clone(), ..SessionRequests::default() });
+            all.len() - 1
+        });
+        if let Some(row) = all.get_mut(at) {
+            *(if after { &mut row.after } else { &mut row.before }) = outside;
+        }
+    }
+    all
 }
 
 /// Whether the load generator kept up, as far as numbers tell.

@@ -297,6 +297,7 @@ fn level_tables(sides: &[Findings]) -> Vec<Markup> {
     let first = drawn::draw(levels.chain(tables::repeats(sides)));
     let users = tables::users(sides).into_iter().chain(tables::late_iterations(sides));
     let server = tables::server_side(sides).into_iter().chain(tables::server_counters(sides));
+    let server = tables::session_requests(sides).into_iter().chain(server);
     [first, load_groups::section(sides), drawn::draw(users.chain(server))].concat()
 }
 

@@ -211,3 +211,23 @@ fn users_who_cannot_keep_their_schedules_are_an_overload() {
     let table = ["Users  Overload  Iterations/s  Failed  Failed [%]  Duration [ms]", "100.0%", "a long look"];
     assert!(table.iter().all(|part| shown.contains(part)), "{shown}");
 }
+
+/// Each client logs on before the measured phase and off after it; these requests are in no other number.
+#[test]
+fn logons_outside_of_the_phase_are_numbers_of_their_own() {
+    let load = ["--clients", "3", "--warmup", "0s", "--duration", "300ms", "--target", "embedded:smb"];
+    let ran = report(&[&["run", "getattr", "--json", "-", "-q"][..], &load].concat());
+    let stage = &ran["stages"][0];
+    let requests = stage["session_requests"].as_array().unwrap();
+    let of = |name: &str, phase: &str| {
+        let row = requests.iter().find(|row| row["procedure"] == name).unwrap();
+        assert_eq!((&row[phase]["errors"], &row[phase]["unanswered"]), (&0.into(), &0.into()), "{row}");
+        row[phase]["requests"].as_u64().unwrap()
+    };
+    let counts =
+        [of("NEGOTIATE", "before"), of("SESSION_SETUP", "before"), of("TREE_CONNECT", "before"), of("LOGOFF", "after")];
+    assert_eq!(counts, [3, 6, 3, 3], "{requests:?}");
+    assert_eq!([of("SESSION_SETUP", "after"), of("LOGOFF", "before")], [0, 0]);
+    let measured = stage["operations"].as_array().unwrap();
+    assert!(measured.iter().all(|row| row["group"] != "Session"), "{measured:?}");
+}

@@ -5,6 +5,7 @@ use serde::{Deserialize, Serialize};
 
 use super::encoded;
 use super::lateness::Lateness;
+use super::session_requests::SessionRequests;
 use super::tally::{Answered, Unanswered};
 use crate::network::RoundTrip;
 
@@ -58,6 +59,9 @@ pub struct Generator {
     /// Connections that were lost while their session continued on others, whole run.
     #[serde(default)]
     pub channels_lost: u64,
+    /// Session requests outside of the measured phase.
+    #[serde(default)]
+    pub session_requests: SessionRequests,
     /// Requests that went out again because the connection that they had gone out on was lost, whole run.
     #[serde(default)]
     pub sent_again: u64,
@@ -86,6 +90,7 @@ impl Generator {
         self.left_rudely += other.left_rudely;
         self.channels_lost += other.channels_lost;
         self.sent_again += other.sent_again;
+        self.session_requests.add(&other.session_requests);
     }
 }
 

@@ -12,7 +12,7 @@ use super::silence::{Gap, Gaps};
 use super::slot::{Slot, State};
 use crate::engine::lateness::beyond_waking;
 use crate::engine::partition::WorkerPartition;
-use crate::engine::{Answered, ClientTally, ConnectionFailure, Lateness, Unanswered};
+use crate::engine::{Answered, ClientTally, ConnectionFailure, Lateness, SessionRequests, Unanswered};
 
 /// Slots, tallies, and where transactions go.
 pub(crate) struct Accounting<'a, S> {
@@ -31,6 +31,8 @@ pub(crate) struct Accounting<'a, S> {
     pub(crate) answered: Answered,
     /// Unanswered requests that were due in the phase.
     pub(crate) unanswered: Unanswered,
+    /// Session requests outside of the phase.
+    pub(crate) session_requests: SessionRequests,
     /// Gaps between the answers in the phase.
     pub(crate) gaps: Gaps,
     /// Effect of the generator's own lateness on the measurements of the phase.
@@ -75,7 +77,11 @@ impl<S: Sink> Events for Accounting<'_, S> {
                 self.gaps.push(Gap { from, to: at, wanted });
             }
         }
-        let measured = timeline.intended.or(timeline.request_first).is_some_and(|at| self.measures(at));
+        let due = timeline.intended.or(timeline.request_first);
+        let measured = due.is_some_and(|at| self.measures(at));
+        if let (Some(at), false) = (due, measured) {
+            self.session_requests.count(transaction, at >= self.window.1);
+        }
         let stage = self.stage.filter(|_| measured);
         if measured && transaction.counted {
             self.note_lateness(operation, transaction);
@@ -127,6 +133,7 @@ impl<'a, S: Sink> Accounting<'a, S> {
             window: (i64::MAX, i64::MAX),
             answered: Answered::default(),
             unanswered: Unanswered::default(),
+            session_requests: SessionRequests::default(),
             gaps: Gaps::default(),
             lateness: Lateness::default(),
             scheduled: false,

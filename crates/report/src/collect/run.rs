@@ -7,7 +7,8 @@ use serde::{Deserialize, Serialize};
 use super::{SECOND, StatusName, answers, channels, curves, depth, interference, repeats, rows, sizes, span};
 use crate::findings::{
     ClientSpread, Fairness, Findings, Generator, Interruption, Interval, IterationKind, Kind, Overhead, Parameter,
-    QueueDepth, Run, ServerCounters, ServerSide, ShortReads, Silence, Source, Stage, Users, Validity, WorkloadShare,
+    QueueDepth, Run, ServerCounters, ServerSide, SessionRequests, ShortReads, Silence, Source, Stage, Users, Validity,
+    WorkloadShare,
 };
 
 /// One load level as it was measured.
@@ -109,6 +110,9 @@ pub struct About {
     /// Iterations by kind.
     #[serde(default)]
     pub iterations: Vec<IterationKind>,
+    /// Session requests outside of the measured phase.
+    #[serde(default)]
+    pub session_requests: Vec<SessionRequests>,
 }
 
 impl Findings {
@@ -292,6 +296,7 @@ fn stage(number: u32, level: &Level<'_>, names: &Names, status_name: StatusName)
         failures: failures.into_iter().map(|(cause, count)| crate::findings::FailureCount { cause, count }).collect(),
         users,
         iterations: about.iterations,
+        session_requests: about.session_requests,
     }
 }
 

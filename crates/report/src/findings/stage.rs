@@ -16,6 +16,7 @@ use super::overhead::Overhead;
 use super::rows::OperationRow;
 use super::run::{Fairness, Generator, Parameter};
 use super::server::{ServerCounters, ServerSide};
+use super::session_requests::SessionRequests;
 use super::span::Span;
 use super::times::Times;
 
@@ -114,6 +115,9 @@ pub struct Stage {
     pub users: Option<Users>,
     /// Iterations by kind, in the workload's order; kinds without due iterations are left out.
     pub iterations: Vec<IterationKind>,
+    /// Session requests outside of the measured phase, by procedure; all other numbers are without them.
+    #[serde(default)]
+    pub session_requests: Vec<SessionRequests>,
     /// The server's own metrics; null if not requested.
     pub server: Option<ServerSide>,
     /// The server's own counters; null if not requested.

@@ -12,6 +12,7 @@ mod outages;
 mod repeats;
 mod server_counters;
 mod server_side;
+mod session_requests;
 mod users;
 
 pub(crate) use channels::channels;
@@ -25,6 +26,7 @@ pub(crate) use outages::outages;
 pub(crate) use repeats::repeats;
 pub(crate) use server_counters::server_counters;
 pub(crate) use server_side::server_side;
+pub(crate) use session_requests::session_requests;
 pub(crate) use users::{late_iterations, users};
 
 use crate::findings::Findings;

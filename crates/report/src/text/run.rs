@@ -58,6 +58,7 @@ fn other_tables(page: &mut Page<'_>, sides: &[Findings]) -> fmt::Result {
     drawn::draw(page, tables::highest_data(sides))?;
     let users = tables::users(sides).into_iter().chain(tables::late_iterations(sides));
     drawn::draw(page, users.chain(tables::repeats(sides)).chain(tables::server_side(sides)))?;
+    drawn::draw(page, tables::session_requests(sides))?;
     drawn::draw(page, tables::server_counters(sides))?;
     drawn::draw(page, tables::channels(sides))?;
     drawn::draw(page, tables::generators(sides))

@@ -573,6 +573,7 @@ fn a_run_shows_its_load_levels_and_no_packets() {
         pace: vec!["no think time".to_owned(), "time-out 30.0 s".to_owned()],
         server: None,
         counters: None,
+        session_requests: Vec::new(),
         guarantees: None,
         channels: None,
         number: 0,

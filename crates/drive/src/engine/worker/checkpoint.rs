@@ -46,7 +46,8 @@ impl<'a, S: Sink, N: Network> Worker<'a, S, N> {
         // The same function judges finished levels.
         let (answered, unanswered, lateness) =
             (self.accounting.answered, self.accounting.unanswered, self.accounting.lateness.clone());
-        let mut generator = Generator { answered, unanswered, lateness, ..self.generator.clone() };
+        let session_requests = self.accounting.session_requests.clone();
+        let mut generator = Generator { answered, unanswered, lateness, session_requests, ..self.generator.clone() };
         if self.phase == Phase::Measured {
             let due = self.arrival_queues.iter().map(ArrivalQueue::next).filter(|due| *due < end).min();
             self.accounting.end_gaps(&mut gaps, end, due);

@@ -51,6 +51,7 @@ impl<S: Sink, N: Network> Worker<'_, S, N> {
                 answered: self.accounting.answered,
                 unanswered: self.accounting.unanswered,
                 lateness: self.accounting.lateness,
+                session_requests: self.accounting.session_requests,
                 ..self.generator
             },
             gaps: self.accounting.gaps.take(),

@@ -517,6 +517,17 @@ fn anomaly(kind: &str, count: u64, text: &str) -> AnomalyCount {
 }
 
 /// A server's own metrics.
+fn session_requests() -> SessionRequests {
+    let before = OutsidePhase {
+        requests: 22,
+        errors: 1,
+        unanswered: 1,
+        response_mean_s: Some(0.004),
+        response_max_s: Some(0.02),
+    };
+    SessionRequests { procedure: "TREE_CONNECT".into(), before, after: OutsidePhase::default() }
+}
+
 fn server_counters() -> ServerCounters {
     let counter =
         |name: &str, count, mean_s, waiting_mean_s| ServerCounter { name: name.into(), count, mean_s, waiting_mean_s };
@@ -608,6 +619,7 @@ fn stage(rich: &Findings, number: u32, clients: u64, reasons: &[&str]) -> Stage 
             overrun_mean_s: Some(1.5),
             overrun_max_s: Some(6.0),
         }],
+        session_requests: vec![session_requests()],
     }
 }
 

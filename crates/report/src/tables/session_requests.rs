@@ -1,0 +1,51 @@
+//! Logons and other session requests outside of the measured phase, one line per load level and procedure.
+
+use super::{Cell, Column, Note, Row, Table, stages};
+use crate::findings::{Findings, OutsidePhase};
+
+/// The table; None without such requests.
+pub(crate) fn session_requests(sides: &[Findings]) -> Option<Table> {
+    let seen = stages(sides, |_, stage| !stage.session_requests.is_empty());
+    let rows: Vec<Row> = seen
+        .iter()
+        .flat_map(|(prefix, stage)| {
+            stage.session_requests.iter().map(move |of| Row {
+                name: format!("{prefix}{}", stage.words()),
+                invalid: false,
+                cells: [vec![Cell::Words(of.procedure.clone())], cells(&of.before), cells(&of.after)].concat(),
+            })
+        })
+        .collect();
+    (!rows.is_empty()).then(|| Table {
+        id: "session-requests".to_owned(),
+        title: "Logons and logoffs outside of the measured phase".to_owned(),
+        scaled: None,
+        caption: format!("Logons and logoffs outside of the measured phase. {EXPLANATION}"),
+        columns: vec![
+            Column::new("Level", "Level"),
+            Column::words("Request", "Request"),
+            Column::new("Before the phase", "Before"),
+            Column::new("Errors", "Errors"),
+            Column::new("Mean", "Mean"),
+            Column::new("Max", "Max"),
+            Column::new("After the phase", "After"),
+            Column::new("Errors", "Errors"),
+            Column::new("Mean", "Mean"),
+            Column::new("Max", "Max"),
+        ],
+        rows,
+        notes: vec![Note::quiet(EXPLANATION)],
+    })
+}
+
+const EXPLANATION: &str = "Session requests that were due before the measured phase (logons, warm-up) or after it (drain, logoffs), and \
+    their response times. Errors: refused, failed and unanswered requests. No other number of the clients contains them.";
+
+fn cells(of: &OutsidePhase) -> Vec<Cell> {
+    vec![
+        Cell::Count(of.requests),
+        Cell::Count(of.errors.saturating_add(of.unanswered)),
+        Cell::Time(of.response_mean_s),
+        Cell::Time(of.response_max_s),
+    ]
+}
