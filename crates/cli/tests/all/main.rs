@@ -81,6 +81,11 @@ mod workloads;
 /// One test at a time drives a separate server under a time limit: two cores are too few for two servers and two clients.
 static ALONE: std::sync::Mutex<()> = std::sync::Mutex::new(());
 
+/// The program of long proofs that measure it.
+fn measured_program() -> std::path::PathBuf {
+    std::env::var_os("PLIMSOLL_BINARY").unwrap_or_else(|| env!("CARGO_BIN_EXE_plimsoll").into()).into()
+}
+
 fn alone() -> std::sync::MutexGuard<'static, ()> {
     ALONE.lock().unwrap_or_else(std::sync::PoisonError::into_inner)
 }

@@ -1,7 +1,7 @@
 //! Four processes that drive parts of a load measure the distribution of response times that one process measures.
 //!
 //! On an otherwise idle machine. Whether parts ask for the same operations is in `parts.rs`; that their statistics are
-//! equal bit for bit, under a virtual clock, in plimsoll-experiment.
+//! equal bit for bit, under a virtual clock, in plimsoll-experiment. `PLIMSOLL_BINARY` is the program that is measured.
 #![allow(clippy::unwrap_used, clippy::print_stdout, reason = "a test may stop where it stands, and prints its figures")]
 
 use std::path::Path;
@@ -14,7 +14,7 @@ use plimsoll_testkit::servers::{Scratch, delaying_proxy};
 use rustix::process::Signal;
 use serde_json::Value;
 
-use crate::exports;
+use crate::{exports, measured_program};
 
 /// Each of as many clients as there are parts has a connection; iterations per second of all.
 const LOAD: [&str; 15] = [
@@ -43,7 +43,7 @@ const DELAY: Duration = Duration::from_millis(20);
 const ALLOWED: f64 = 0.01;
 
 fn plimsoll(folder: &Path) -> Command {
-    let mut command = Command::new(env!("CARGO_BIN_EXE_plimsoll"));
+    let mut command = Command::new(measured_program());
     command.current_dir(folder);
     command
 }

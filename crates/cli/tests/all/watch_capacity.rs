@@ -15,6 +15,8 @@ use plimsoll_testkit::replay::Replay;
 use plimsoll_testkit::servers::Scratch;
 use rustix::process::Signal;
 
+use crate::measured_program;
+
 const PER_SECOND: u64 = 200_000;
 const SECONDS: u64 = 600;
 /// Most processor time for a packet, and most memory beside the ring.
@@ -25,11 +27,6 @@ const FULL: u64 = 330;
 const GROWTH: u64 = 2 << 20;
 /// The generator keeps its rate as far as this.
 const RATE_KEPT: f64 = 0.99;
-
-/// The program that is measured.
-pub(crate) fn binary() -> PathBuf {
-    std::env::var_os("PLIMSOLL_BINARY").unwrap_or_else(|| env!("CARGO_BIN_EXE_plimsoll").into()).into()
-}
 
 /// Packets per second and seconds, where all of it is wanted.
 fn wanted() -> Option<(u64, u64)> {
@@ -82,7 +79,7 @@ struct Part {
 fn watch(place: &Namespace, replay: &mut Replay, rate: (u64, u64)) -> (serde_json::Value, (u64, f64), Vec<Part>) {
     let scratch = Scratch::new("watch-capacity");
     let json = scratch.path().join("watch.json");
-    let mut command = Command::new(binary());
+    let mut command = Command::new(measured_program());
     command.args(["watch", "lo", "--lines", "--utc", "--json"]).arg(&json);
     let mut watching = place.within(|| Running::start(&mut command)).unwrap();
     assert_eq!(
@@ -153,7 +150,7 @@ fn judge(place: &Namespace, replay: &mut Replay, name: &str, (per_second, second
     let (rate, dropped) = (sent as f64 / took, crate::watch::lost(&report));
     println!(
         "capacity {name}: {} for {took:.0} s: {rate:.0} packets/s of {} bytes, {:.0} operations/s; the filter passes {:.1} %; {dropped} dropped",
-        binary().display(),
+        measured_program().display(),
         replay.mean_length(),
         operations as f64 / took,
         (captured + dropped) as f64 / sent as f64 * 100.0

@@ -13,7 +13,7 @@ use plimsoll_testkit::servers::{Samba, Share};
 use rustix::process::Signal;
 use serde_json::Value;
 
-use crate::watch_capacity::binary;
+use crate::measured_program;
 
 /// Rounds of four runs each, and the length of a run.
 const ROUNDS: usize = 12;
@@ -33,14 +33,14 @@ struct Watched {
 /// Operations per second of a run, and of a watch meanwhile the share of a processor that it took.
 fn throughput(place: &Namespace, watched: &Watched, with_watch: bool) -> (f64, f64) {
     let watching = with_watch.then(|| {
-        let mut command = Command::new(binary());
+        let mut command = Command::new(measured_program());
         command.args(["watch", "lo", "--lines", "--utc", "--json", "-", "--port", &watched.port.to_string()]);
         let mut watching = place.within(|| Running::start(&mut command)).unwrap();
         let is_ready = |running: &Running| running.said()[1].contains("capturing lo");
         assert_eq!(watching.wait_until(is_ready), None, "{:?}", watching.said());
         watching
     });
-    let mut run = Command::new(binary());
+    let mut run = Command::new(measured_program());
     run.args([
         "run",
         watched.workload,
@@ -100,7 +100,7 @@ fn measure(place: &Namespace, watched: &Watched) {
             "not known to 3 %"
         },
         percent(shares.iter().sum::<f64>() / shares.len() as f64),
-        binary().display()
+        measured_program().display()
     );
 }
 
@@ -123,7 +123,7 @@ fn the_cost_to_the_watched_is_measured_in_turns() {
         Err(reason) => println!("SKIPPED: {reason}"),
     }
     // In a process of its own, as a server is.
-    let mut serve = Command::new(binary());
+    let mut serve = Command::new(measured_program());
     let mut serving = place.within(|| Running::start(serve.args(["serve", "nfs", "--listen", "127.0.0.1:0"]))).unwrap();
     let target = serving.first_line();
     let port = target.split(':').nth(2).and_then(|rest| rest.split('/').next()).unwrap().parse().unwrap();
