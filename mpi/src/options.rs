@@ -3,10 +3,10 @@
 use std::path::PathBuf;
 use std::time::Duration;
 
-const USAGE: &str = "usage: mpirun -n RANKS plimsoll-mpi [OPTIONS] run|sweep WORKLOAD --target URL --record DIR …
+const USAGE: &str = "usage: mpirun -n RANKS plimsoll-mpi [OPTIONS] run|sweep|capacity WORKLOAD --target URL --record DIR …
 
-Each rank drives one part of the run (`plimsoll run --part`, with --levels too); DIR/part-K has the recording of part K, DIR/all the recording
-of all parts together.
+Each rank drives one part of the load (`plimsoll run --part`, also for each level of a sweep or a search for a capacity); DIR/part-K has the
+recording of part K, DIR/all the recording of all parts together.
 All ranks need `plimsoll` and the same folder DIR.
 
       --plimsoll PATH        Program to start [default: plimsoll in this program's folder, otherwise from PATH]
@@ -27,7 +27,7 @@ pub(crate) struct Options {
     pub(crate) round_trips: u32,
     pub(crate) only_clocks: bool,
     pub(crate) quiet: bool,
-    /// `run` or `sweep`, and its options, but for those below.
+    /// `run`, `sweep` or `capacity`, and its options, but for those below.
     pub(crate) run: Vec<String>,
     pub(crate) record: PathBuf,
     /// Options of the report.
@@ -90,13 +90,17 @@ impl Options {
             }
         }
         let command = options.run.first().map_or("", String::as_str);
+        let complete = matches!(command, "run" | "sweep" | "capacity") && !options.record.as_os_str().is_empty();
         anyhow::ensure!(
-            command != "capacity",
-            "capacity has no parts: it chooses each load after the one before\n{USAGE}"
+            complete || options.only_clocks,
+            "expected `run`, `sweep` or `capacity`, with --record DIR\n{USAGE}"
         );
-        let complete = matches!(command, "run" | "sweep") && !options.record.as_os_str().is_empty();
-        anyhow::ensure!(complete || options.only_clocks, "expected `run` or `sweep`, with --record DIR\n{USAGE}");
         Ok(options)
+    }
+
+    /// Whether the ranks search for a capacity.
+    pub(crate) fn is_search(&self) -> bool {
+        self.run.first().is_some_and(|command| command == "capacity")
     }
 
     /// Folder for the recording of a part.
@@ -133,6 +137,9 @@ mod tests {
         assert_eq!(options.part_folder(2), PathBuf::from("all/part-2"));
         let sweep = self::options("-q sweep mixed --levels 1,2 --record all").unwrap();
         assert_eq!((sweep.run.join(" ").as_str(), sweep.quiet), ("sweep mixed --levels 1,2", true));
+        let search = self::options("capacity mixed --hold bytes>1MB/s --record all").unwrap();
+        assert!(search.is_search() && !sweep.is_search());
+        assert_eq!(search.run, ["capacity", "mixed", "--hold", "bytes>1MB/s"]);
     }
 
     #[test]
@@ -142,6 +149,5 @@ mod tests {
         {
             assert!(options(given).is_err(), "{given}");
         }
-        assert!(options("capacity mixed --record all").unwrap_err().to_string().contains("capacity has no parts"));
     }
 }

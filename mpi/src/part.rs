@@ -7,6 +7,8 @@ use std::thread::sleep;
 use std::time::{Duration, UNIX_EPOCH};
 
 use anyhow::Context;
+use rustix::io::Errno;
+use rustix::process::{Signal, getppid, set_parent_process_death_signal};
 
 use crate::options::Options;
 
@@ -39,7 +41,23 @@ pub(crate) fn drive(
         .arg("--quiet")
         // If a rank dies, MPI ends all ranks. In a separate process group, the other parts still complete their recordings.
         .process_group(0);
+    if options.is_search() {
+        stop_with_this_process(&mut plimsoll);
+    }
     end_with(&mut plimsoll, &options.plimsoll, look)
+}
+
+/// Stops the program, as Ctrl-C does, when this process ends: a search has no end that is known beforehand, and would go on for long.
+fn stop_with_this_process(plimsoll: &mut Command) {
+    let this = std::process::id();
+    let ask = move || {
+        set_parent_process_death_signal(Some(Signal::INT))?;
+        // It may have ended before that.
+        let parent = getppid().map(|parent| parent.as_raw_nonzero().get().unsigned_abs());
+        if parent == Some(this) { Ok(()) } else { Err(Errno::SRCH.into()) }
+    };
+    // SAFETY: between fork and exec the closure makes two system calls, and allocates nothing.
+    unsafe { plimsoll.pre_exec(ask) };
 }
 
 /// Merges the recordings; returns the exit code.

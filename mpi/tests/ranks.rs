@@ -211,10 +211,7 @@ fn a_part_that_is_killed_is_named() {
     mpirun.args(["sh", "-c", &run(&plimsoll, &server, &scratch.0)]).stdout(Stdio::null()).stderr(Stdio::piped());
     let running = mpirun.spawn().unwrap();
     let progress = scratch.0.join("all/part-2/stage-0000.partial/progress.zst");
-    let begun = Instant::now();
-    while !progress.exists() && begun.elapsed() < Duration::from_secs(100) {
-        std::thread::sleep(Duration::from_millis(20));
-    }
+    wait_for(&progress);
     let part = process_with(&["--part", "2/2", &scratch.0.join("all/part-2").display().to_string()]).unwrap();
     assert!(Command::new("kill").args(["-KILL", &part]).status().unwrap().success());
     let ended = running.wait_with_output().unwrap();
@@ -224,6 +221,107 @@ fn a_part_that_is_killed_is_named() {
     assert!(report.contains("did not finish: its process was killed, or is still running"), "{report}");
     let first = Command::new(&plimsoll).arg("report").arg(scratch.0.join("all/part-1")).output().unwrap();
     assert!(matches!(first.status.code(), Some(0 | 4)), "{}", said(&first));
+}
+
+/// A search in two ranks for the highest of 2 to 4 clients; any response time meets the objective, so the search does not depend on speed.
+fn capacity(plimsoll: &Path, server: &Server, folder: &Path) -> Command {
+    let [plimsoll, folder] = [plimsoll, folder].map(|path| path.display().to_string());
+    let mut mpirun = mpirun("2");
+    mpirun.args([program(), "--plimsoll", &plimsoll, "--start-in", "8s", "--record", &format!("{folder}/all")]);
+    mpirun.args(["--json", &format!("{folder}/all.json"), "--html", &format!("{folder}/all.html")]);
+    mpirun.args(["capacity", "random-read", "--set", "size=64KiB", "--target", &server.1, "--hold", "p50 < 1000s"]);
+    mpirun.args(["--clients", "1", "--most", "4", "--think", "50ms", "--threads", "1", "--level-gap", "8s"]);
+    mpirun.args(["--warmup", "200ms", "--duration", "1s"]);
+    mpirun
+}
+
+/// Waits until a file or folder exists.
+fn wait_for(path: &Path) {
+    let begun = Instant::now();
+    while !path.exists() && begun.elapsed() < Duration::from_secs(200) {
+        std::thread::sleep(Duration::from_millis(20));
+    }
+    assert!(path.exists(), "{}", path.display());
+}
+
+/// All ranks drive each level of a search, and the merged report has its answer.
+#[test]
+fn ranks_search_for_a_capacity() {
+    let Some(plimsoll) = plimsoll() else { return };
+    let scratch = Scratch::new("capacity");
+    let server = Server::start(&plimsoll);
+    let ended = capacity(&plimsoll, &server, &scratch.0).output().unwrap();
+    let (text, printed) = (said(&ended), String::from_utf8_lossy(&ended.stdout).into_owned());
+    assert_eq!(ended.status.code(), Some(0), "{printed}{text}");
+    let report = fs::read_to_string(scratch.0.join("all.json")).unwrap();
+    for part in
+        ["\"outcome\": \"at least\"", "\"low\": 4", "the upper limit of the search (--most) meets the objective"]
+    {
+        assert!(report.contains(part), "{part}: {report}");
+    }
+    let answer = "4 clients meet the objective";
+    assert!(printed.contains(answer), "{printed}{text}");
+    assert!(fs::read_to_string(scratch.0.join("all.html")).unwrap().contains(answer));
+    let again = Command::new(&plimsoll).arg("report").arg(scratch.0.join("all/all")).output().unwrap();
+    assert!(again.status.success() && String::from_utf8_lossy(&again.stdout).contains(answer), "{}", said(&again));
+    // One run of two clients, and seven of four: six of them confirm.
+    for part in ["part-1", "part-2"] {
+        let stage = |number: u32| scratch.0.join(format!("all/{part}/stage-{number:04}/part.zst"));
+        assert!(stage(7).exists() && !stage(8).exists(), "{text}");
+    }
+}
+
+/// The process of a part is killed: the search ends, and there is no capacity from the other part.
+#[test]
+fn a_search_ends_with_the_part_that_is_killed() {
+    let Some(plimsoll) = plimsoll() else { return };
+    let scratch = Scratch::new("capacity-killed");
+    let server = Server::start(&plimsoll);
+    let mut mpirun = capacity(&plimsoll, &server, &scratch.0);
+    let running = mpirun.stdout(Stdio::piped()).stderr(Stdio::piped()).spawn().unwrap();
+    wait_for(&scratch.0.join("all/part-2/stage-0001.partial"));
+    let part = process_with(&["--part", "2/2", &scratch.0.join("all/part-2").display().to_string()]).unwrap();
+    assert!(Command::new("kill").args(["-KILL", &part]).status().unwrap().success());
+    let ended = running.wait_with_output().unwrap();
+    let text = said(&ended);
+    assert_eq!(ended.status.code(), Some(4), "{text}");
+    assert!(text.contains("part 2/2: ") && text.contains("killed by signal 9"), "{text}");
+    assert!(text.contains("the search ended: at 4 clients: part 2/2 ("), "{text}");
+    let report = fs::read_to_string(scratch.0.join("all.json")).unwrap();
+    for part in ["\"outcome\": \"unfinished\"", "\"low\": null", "did not finish: its process was killed"] {
+        assert!(report.contains(part), "{part}: {report}");
+    }
+    assert!(scratch.0.join("all/all/stage-0000/statistics.zst").exists(), "the level of both is whole: {text}");
+}
+
+/// A rank is killed, and MPI ends the others: the parts of a search stop, too, and leave their recordings.
+#[test]
+fn a_search_stops_with_its_ranks() {
+    let Some(plimsoll) = plimsoll() else { return };
+    let scratch = Scratch::new("capacity-stopped");
+    let server = Server::start(&plimsoll);
+    let mut mpirun = capacity(&plimsoll, &server, &scratch.0);
+    let mut running = mpirun.stdout(Stdio::null()).stderr(Stdio::null()).spawn().unwrap();
+    wait_for(&scratch.0.join("all/part-2/stage-0001.partial"));
+    let part = |number: u32| process_with(&["--part", &format!("{number}/2"), "--quiet", "capacity", &server.1]);
+    let rank = parent_of(&part(2).unwrap());
+    assert!(Command::new("kill").args(["-KILL", &rank]).status().unwrap().success());
+    assert!(!running.wait().unwrap().success());
+    let begun = Instant::now();
+    while (part(1).is_some() || part(2).is_some()) && begun.elapsed() < Duration::from_secs(100) {
+        std::thread::sleep(Duration::from_millis(20));
+    }
+    for number in [1, 2] {
+        assert_eq!(part(number), None, "part {number} goes on");
+        let manifest = fs::read_to_string(scratch.0.join(format!("all/part-{number}/manifest.json"))).unwrap();
+        assert!(manifest.contains("\"state\": \"interrupted\""), "{manifest}");
+    }
+}
+
+/// The process that started this one.
+fn parent_of(id: &str) -> String {
+    let status = fs::read_to_string(format!("/proc/{id}/status")).unwrap();
+    status.lines().find_map(|line| line.strip_prefix("PPid:")).unwrap().trim().to_owned()
 }
 
 /// The process that was started with all of these arguments.

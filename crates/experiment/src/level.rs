@@ -18,7 +18,7 @@ use super::disruption;
 use super::level_spec::LevelSpec;
 use super::pace::pace;
 use super::parameters;
-use super::parts::PartResult;
+use super::part_result::PartResult;
 use super::sink::{MeasuringSink, SinkOptions};
 use super::tallies::{alike, answered_in_it, failures, fairness, keeping_up, session_requests, share, turn_kind};
 use super::validity;

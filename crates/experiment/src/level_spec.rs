@@ -2,7 +2,7 @@
 
 use plimsoll_drive::engine::Plan;
 use plimsoll_report::findings::{REPEAT, WorkloadShare};
-use plimsoll_workload::Parameter;
+use plimsoll_workload::{Load, Parameter};
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
 
@@ -40,6 +40,18 @@ impl LevelSpec {
         level.curve = None;
         (level.plan.seed, level.plan.stage, level.plan.start_at_ns) = (0, None, None);
         level.decisive()
+    }
+
+    /// The lowest number of clients or users of a level like this, or iterations per second: each part needs a client (with
+    /// --clients-per-connection: a connection).
+    pub(crate) fn least_load(&self) -> u32 {
+        let parts = self.plan.part.map_or(1, |part| part.parts());
+        match self.plan.load {
+            Load::Open { .. } => 0,
+            Load::Closed { .. } | Load::Partly { .. } => {
+                (parts - 1).saturating_mul(self.plan.clients_per_connection).saturating_add(1)
+            }
+        }
     }
 
     /// Its load in words, and its curve.

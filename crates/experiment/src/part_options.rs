@@ -5,6 +5,7 @@ use std::time::Duration;
 use plimsoll_drive::engine::PlanPart;
 use plimsoll_results::Usage;
 
+use crate::level_spec::LevelSpec;
 use crate::resolved_target::ResolvedTarget;
 use crate::run_spec::RunSpec;
 
@@ -27,7 +28,7 @@ impl PartOptions {
     /// # Errors
     /// It has levels whose starts are not known beforehand, or fewer clients than parts.
     pub fn put(&self, spec: &mut RunSpec) -> Result<(), Usage> {
-        spec.clock_bound_ns = self.clock_bound.map(nanoseconds);
+        spec.clock_bound_ns = self.clock_bound_ns();
         let levels = spec.levels().count();
         if self.start_at.is_some() && levels > 1 {
             let wrong = |what| Err(Usage(format!("--start-at with {levels} load levels: {what}")));
@@ -50,6 +51,26 @@ impl PartOptions {
             start = start.map(|start| start.saturating_add(until_next));
         }
         Ok(())
+    }
+
+    /// The bound of the clocks, ns.
+    pub(crate) fn clock_bound_ns(&self) -> Option<u64> {
+        self.clock_bound.map(nanoseconds)
+    }
+
+    /// Puts them into the first level of a search, which chooses the start of each later one.
+    ///
+    /// # Errors
+    /// It has a start without parts, no known length, or fewer clients than parts.
+    pub(crate) fn put_level(&self, level: &mut LevelSpec) -> Result<(), Usage> {
+        if self.start_at.is_some() && self.part.is_none() {
+            return Err(Usage("--start-at: capacity has a common start only with --part".to_owned()));
+        }
+        if self.part.is_some() && level.plan.phases.measured_ns.is_none() {
+            return Err(Usage("--part: expected a --duration".to_owned()));
+        }
+        (level.plan.part, level.plan.start_at_ns) = (self.part, self.start_at);
+        level.plan.check().map_err(|error| Usage(error.to_string()))
     }
 
     /// Refuses embedded servers, because all parts need the same server.

@@ -1,7 +1,8 @@
 //! A run's recording: a stage a load level.
 
+use std::path::{Path, PathBuf};
 use std::sync::atomic::{AtomicBool, Ordering::Relaxed};
-use std::sync::{Arc, Mutex, PoisonError};
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 use plimsoll_drive::engine::so_far;
 use plimsoll_model::{Coverage, Names};
@@ -13,18 +14,27 @@ use plimsoll_workload::Workload;
 
 use super::level::{LevelResult, headline, unfinished};
 use super::level_spec::LevelSpec;
-use super::parts::PartResult;
+use super::part_result::PartResult;
 use super::run_spec::RunSpec;
 use crate::recording_channel::{DescribeStage, RecordingChannel, WorkerCheckpoint};
 
 /// The recording of a run.
 pub struct RunRecording<'a> {
-    spec: RunSpec,
     workload: &'a Workload,
+    folder: PathBuf,
     // Levels run in sequence, on another thread than the progress display.
-    recorder: Mutex<Recorder>,
+    state: Mutex<State>,
     /// A stage could not be recorded.
     failed: AtomicBool,
+}
+
+/// What changes from level to level.
+struct State {
+    recorder: Recorder,
+    /// The levels of a search become known one after the other.
+    spec: RunSpec,
+    /// Facts negotiated with servers.
+    facts: Vec<String>,
 }
 
 const CLOCK: &str = "the client's monotonic clock, set once to the time since the Unix epoch";
@@ -37,7 +47,7 @@ impl<'a> RunRecording<'a> {
     pub fn begin(to: Option<&RecordTo>, spec: &RunSpec, workload: &'a Workload) -> anyhow::Result<Option<Self>> {
         let Some(to) = to else { return Ok(None) };
         let recorder = to.begin(&measured(spec, workload, spec.run(workload, Vec::new(), 0))?, CLOCK, spec.seed)?;
-        Ok(Some(Self { spec: spec.clone(), workload, recorder: Mutex::new(recorder), failed: AtomicBool::new(false) }))
+        Ok(Some(Self::new(to, recorder, spec, workload)))
     }
 
     /// Goes on with one, if one is wanted, with the stages that `keeps` keeps.
@@ -51,7 +61,43 @@ impl<'a> RunRecording<'a> {
     ) -> anyhow::Result<Option<Self>> {
         let Some(to) = to else { return Ok(None) };
         let recorder = to.resume(spec.seed, |stage| keeps(stage.number))?;
-        Ok(Some(Self { spec: spec.clone(), workload, recorder: Mutex::new(recorder), failed: AtomicBool::new(false) }))
+        Ok(Some(Self::new(to, recorder, spec, workload)))
+    }
+
+    fn new(to: &RecordTo, recorder: Recorder, spec: &RunSpec, workload: &'a Workload) -> Self {
+        let state = Mutex::new(State { recorder, spec: spec.clone(), facts: Vec::new() });
+        Self { workload, folder: to.folder.clone(), state, failed: AtomicBool::new(false) }
+    }
+
+    /// Its folder.
+    pub(crate) fn folder(&self) -> &Path {
+        &self.folder
+    }
+
+    /// Adds the next level of a search, which other processes may wait for.
+    ///
+    /// # Errors
+    /// The manifest cannot be written.
+    pub(crate) fn announce(&self, level_spec: &LevelSpec) -> anyhow::Result<()> {
+        let mut state = self.state();
+        if let Some(variant) = state.spec.variants.first_mut() {
+            variant.levels.push(level_spec.clone());
+        }
+        self.describe(&mut state)?;
+        let written = state.recorder.writer.publish();
+        self.failed.fetch_or(written.is_err(), Relaxed);
+        Ok(written?)
+    }
+
+    fn state(&self) -> MutexGuard<'_, State> {
+        self.state.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    /// Describes the measurement in the manifest that is written next.
+    fn describe(&self, state: &mut State) -> anyhow::Result<()> {
+        let run = state.spec.run(self.workload, state.facts.clone(), 0);
+        state.recorder.writer.describe(serde_json::to_value(measured(&state.spec, self.workload, run)?)?);
+        Ok(())
     }
 
     /// Begins a stage.
@@ -73,10 +119,10 @@ impl<'a> RunRecording<'a> {
         names: &Arc<Names>,
     ) -> anyhow::Result<RecordingChannel> {
         let width = level_spec.plan.phases.measured_ns.map(IntervalWidth::of_phase);
-        let recorder = self.recorder.lock().unwrap_or_else(PoisonError::into_inner);
+        let State { recorder, spec, .. } = &*self.state();
         let stage = recorder.writer.begin(level_spec.plan.stage.unwrap_or(0), width)?;
         // As for levels that end: a load curve says how sure its points are.
-        let with_intervals = self.spec.levels().count() > 1;
+        let with_intervals = spec.search.is_none() && spec.levels().count() > 1;
         let options = (width, headline(&level_spec.plan), with_intervals);
         RecordingChannel::begin(stage, recorder.sample, options, names, describe(workload, level_spec, names))
     }
@@ -103,10 +149,7 @@ impl<'a> RunRecording<'a> {
         fill: impl FnOnce(&mut StageWriter),
     ) -> anyhow::Result<()> {
         let width = level_spec.plan.phases.measured_ns.map(IntervalWidth::of_phase);
-        let begun = {
-            let recorder = self.recorder.lock().unwrap_or_else(PoisonError::into_inner);
-            recorder.writer.begin(level_spec.plan.stage.unwrap_or(0), width)
-        };
+        let begun = self.state().recorder.writer.begin(level_spec.plan.stage.unwrap_or(0), width);
         let added = begun.map_err(Into::into).and_then(|mut stage| {
             fill(&mut stage);
             self.write(stage, level, Vec::new(), names)
@@ -117,24 +160,21 @@ impl<'a> RunRecording<'a> {
 
     fn write(&self, stage: StageWriter, level: &LevelResult, facts: Vec<String>, names: &Names) -> anyhow::Result<()> {
         let finished = finished(level, names)?;
-        let mut recorder = self.recorder.lock().unwrap_or_else(PoisonError::into_inner);
-        recorder.writer.describe(serde_json::to_value(self.measured(self.spec.run(self.workload, facts, 0))?)?);
-        Ok(recorder.writer.end(stage, finished, names)?)
-    }
-
-    fn measured(&self, run: Run) -> anyhow::Result<Measurement> {
-        measured(&self.spec, self.workload, run)
+        let mut state = self.state();
+        state.facts = facts;
+        self.describe(&mut state)?;
+        Ok(state.recorder.writer.end(stage, finished, names)?)
     }
 
     /// Ends the recording; `found` is the content of its report.
     pub fn finish<T>(self, stopped: bool, found: Result<&(Findings, T), &anyhow::Error>) -> anyhow::Result<()> {
         // The stored stages are complete, but the measurement is not.
         let stopped = stopped || self.failed.load(Relaxed);
-        let mut recorder = self.recorder.into_inner().unwrap_or_else(PoisonError::into_inner);
+        let State { mut recorder, spec, .. } = self.state.into_inner().unwrap_or_else(PoisonError::into_inner);
         match found {
             Ok((findings, _)) => {
                 if let Some(run) = &findings.run {
-                    let measured = measured(&self.spec, self.workload, run.clone())?;
+                    let measured = measured(&spec, self.workload, run.clone())?;
                     recorder.writer.describe(serde_json::to_value(measured)?);
                 }
                 recorder.finish(stopped, findings)

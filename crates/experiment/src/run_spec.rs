@@ -15,6 +15,7 @@ use serde_json::Value;
 use super::companion::CompanionSpec;
 use super::level_spec::LevelSpec;
 use super::parameters::{self, LoadParameter, Variant};
+use super::search_spec::SearchSpec;
 
 /// All that was asked for of a run, but for its outputs.
 #[derive(Clone, Debug, Serialize, Deserialize)]
@@ -43,7 +44,10 @@ pub struct RunSpec {
     /// Maximum offset between this machine's clock and those of the others, ns, if several processes drive parts of the run.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub clock_bound_ns: Option<u64>,
-    /// The variants of the workload, and their levels; empty for a search, whose levels follow from its measurements.
+    /// The search, if this is one part of a search: its variant has the levels that were begun, and the next one.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub search: Option<SearchSpec>,
+    /// The variants of the workload, and their levels; empty for a search in one process, whose levels follow from its measurements.
     pub variants: Vec<VariantSpec>,
     /// The user's title, labels and description: a recording stores it as part of its source, because it may differ between equal runs.
     #[serde(skip)]
@@ -120,9 +124,17 @@ impl RunSpec {
             no_cpu_idle: false,
             stop_above_s: None,
             clock_bound_ns: None,
+            search: None,
             variants: Vec::new(),
             about: About::default(),
         }
+    }
+
+    /// The same run as one part of a search, of which only the first level is known.
+    pub(crate) fn searching(self, first: LevelSpec, search: &SearchSpec, workload: &Workload) -> Self {
+        let (value, workload_sha256) = (None, workload.digest().to_owned());
+        let variants = vec![VariantSpec { value, workload_sha256, levels: vec![first] }];
+        Self { search: Some(search.clone()), variants, ..self }
     }
 
     /// The run for reports. `facts` were negotiated with servers, `threads` is the number of load threads.
@@ -202,7 +214,7 @@ impl RunSpec {
         if let Measurement::Run { spec, workload_text, .. } = measured(&recording)? {
             let spec = Self::of_manifest(spec)?;
             // The levels of a search follow from its measurements.
-            if !spec.variants.is_empty() {
+            if !spec.variants.is_empty() && spec.search.is_none() {
                 return Ok((spec, workload_text));
             }
         }
@@ -278,12 +290,16 @@ impl RunSpec {
         if self.seed != ours.seed {
             return Some(format!("its seed is {}, not {}", self.seed, ours.seed));
         }
-        let (many, asked) = (self.levels().count(), ours.levels().count());
-        if many != asked {
-            return Some(format!("it has {many} load levels, not {asked}"));
-        }
         if let Some(options) = self.other_server_options(ours) {
             return Some(options);
+        }
+        if let Some(search) = self.other_search(ours) {
+            return Some(search);
+        }
+        let (many, asked) = (self.levels().count(), ours.levels().count());
+        // One part of a search may have ended before another.
+        if many != asked && self.search.is_none() {
+            return Some(format!("it has {many} load levels, not {asked}"));
         }
         self.levels().zip(ours.levels()).find_map(|((their_variant, theirs), (our_variant, ours))| {
             if (&theirs.words, &theirs.curve) != (&ours.words, &ours.curve) {
@@ -296,6 +312,16 @@ impl RunSpec {
             let (was, is) = (theirs.decisive(), ours.decisive());
             (was != is).then(|| format!("at {} its settings are {was}, not {is}", ours.shown()))
         })
+    }
+
+    /// Whether it is another search, or only one of both is a search.
+    fn other_search(&self, ours: &Self) -> Option<String> {
+        match (&self.search, &ours.search) {
+            (None, None) => None,
+            (Some(_), None) => Some("it is of a search for a capacity".to_owned()),
+            (None, Some(_)) => Some("it is not of a search for a capacity".to_owned()),
+            (Some(its), Some(our)) => its.differs(our),
+        }
     }
 
     /// Whether workloads besides its own run.

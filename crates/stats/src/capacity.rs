@@ -33,8 +33,8 @@ pub fn sustained_load(load: f64, slack: f64) -> f64 {
 pub enum Grain {
     /// Any: a rate.
     Any,
-    /// Whole numbers: clients, users.
-    Whole,
+    /// Whole numbers from this one on: clients, users.
+    Whole(u32),
 }
 
 /// Range and resolution of the search.
@@ -281,7 +281,7 @@ impl Search {
 
     /// Nothing lower can be tried.
     fn lowest(&self, load: f64) -> bool {
-        self.halvings >= MOST_HALVINGS || (self.bounds.grain == Grain::Whole && load <= 1.0)
+        self.halvings >= MOST_HALVINGS || matches!(self.bounds.grain, Grain::Whole(least) if load <= f64::from(least))
     }
 
     /// The gap between the ends as a part of the lower one; 0 where no load lies between.
@@ -305,14 +305,14 @@ fn grained(grain: Grain, load: f64) -> f64 {
                 _ => (load / scale).round() * scale,
             }
         }
-        Grain::Whole => load.floor().max(1.0),
+        Grain::Whole(least) => load.floor().max(f64::from(least)),
     }
 }
 
 /// The middle of a gap, in proportion.
 fn between(grain: Grain, held: f64, broken: f64) -> f64 {
     let middle = grained(grain, (held * broken).sqrt());
-    if grain == Grain::Whole { middle.max(held + 1.0) } else { middle }
+    if grain == Grain::Any { middle } else { middle.max(held + 1.0) }
 }
 
 /// The next load outside of an end, by the resolution.
@@ -321,8 +321,8 @@ fn outward(bounds: &Bounds, load: f64, low: bool) -> f64 {
     match (bounds.grain, low) {
         (Grain::Any, true) => grained(bounds.grain, load / factor),
         (Grain::Any, false) => grained(bounds.grain, load * factor).min(bounds.most),
-        (Grain::Whole, true) => (load / factor).floor().min(load - 1.0).max(1.0),
-        (Grain::Whole, false) => (load * factor).ceil().max(load + 1.0).min(bounds.most),
+        (Grain::Whole(least), true) => (load / factor).floor().min(load - 1.0).max(f64::from(least)),
+        (Grain::Whole(_), false) => (load * factor).ceil().max(load + 1.0).min(bounds.most),
     }
 }
 
@@ -358,16 +358,39 @@ mod tests {
     #[test]
     fn whole_loads_are_found_exactly() {
         for capacity in [1.0, 2.0, 7.0, 63.0, 64.0, 65.0] {
-            let (answer, _) = found(Bounds { grain: Grain::Whole, ..BOUNDS }, |load| load <= capacity);
+            let (answer, _) = found(Bounds { grain: Grain::Whole(1), ..BOUNDS }, |load| load <= capacity);
             assert_eq!(answer, Answer::Between { held: capacity, broken: capacity + 1.0 });
         }
+    }
+
+    #[test]
+    fn no_load_below_the_least_is_tried() {
+        let bounds = |start| Bounds { start, grain: Grain::Whole(4), ..BOUNDS };
+        for (start, capacity) in [(4.0, 3.0), (64.0, 3.0), (64.0, 0.0)] {
+            let mut least = f64::INFINITY;
+            let holds = |load: f64| {
+                least = least.min(load);
+                load <= capacity
+            };
+            let (answer, _) = found(bounds(start), holds);
+            assert_eq!((answer, least), (Answer::Nothing(4.0), 4.0), "from {start}");
+        }
+        assert_eq!(found(bounds(1.0), |load| load <= 5.0).0, Answer::Between { held: 5.0, broken: 6.0 });
+        // A load that held at first does not hold later, whatever its size.
+        let mut runs = 0;
+        let fickle = |load: f64| {
+            runs += 1;
+            assert!(load >= 4.0, "{load}");
+            runs <= 2
+        };
+        assert_eq!(found(bounds(4.0), fickle).0, Answer::Nothing(4.0));
     }
 
     #[test]
     fn what_always_holds_and_what_never_does_are_said() {
         assert_eq!(found(BOUNDS, |_| true).0, Answer::AtLeast(1e6, Limit::Most));
         assert!(matches!(found(BOUNDS, |_| false).0, Answer::Nothing(_)));
-        assert_eq!(found(Bounds { grain: Grain::Whole, ..BOUNDS }, |_| false).0, Answer::Nothing(1.0));
+        assert_eq!(found(Bounds { grain: Grain::Whole(1), ..BOUNDS }, |_| false).0, Answer::Nothing(1.0));
         let few = found(Bounds { runs: 5, ..BOUNDS }, |load| load <= 500.0);
         assert_eq!(few, (Answer::Undecided { held: Some(160.0), broken: None }, 5));
     }
@@ -395,7 +418,7 @@ mod tests {
     #[test]
     fn what_the_generator_cannot_make_leaves_a_lower_end() {
         // The server meets any load, and the generator's limit is this.
-        for (grain, able) in [(Grain::Any, 700.0), (Grain::Whole, 700.0), (Grain::Any, 11.0)] {
+        for (grain, able) in [(Grain::Any, 700.0), (Grain::Whole(1), 700.0), (Grain::Any, 11.0)] {
             let mut search = Search::new(Bounds { grain, ..BOUNDS });
             let answer = loop {
                 match search.next() {
@@ -410,7 +433,7 @@ mod tests {
         // Nothing is known to hold.
         assert!(!Search::new(BOUNDS).could_not());
         // A load that held once cannot be generated again, nor half of it: the search ends.
-        let mut search = Search::new(Bounds { grain: Grain::Whole, most: 40.0, ..BOUNDS });
+        let mut search = Search::new(Bounds { grain: Grain::Whole(1), most: 40.0, ..BOUNDS });
         search.saw(true);
         while search.could_not() {}
         assert_eq!(search.carried(), None);

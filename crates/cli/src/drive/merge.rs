@@ -7,6 +7,7 @@ use plimsoll_experiment::merge_parts;
 use plimsoll_results::record::{RecordTo, Rows};
 use plimsoll_results::{is_of_captures, merge_captures};
 
+use super::capacity::ended;
 use crate::exit::{Done, Usage, first_error};
 use crate::output::Output;
 use plimsoll_console::output_file::Files;
@@ -60,7 +61,7 @@ pub(crate) fn run(arguments: Arguments) -> anyhow::Result<Done> {
         true => merge_captures(&arguments.folders, to, plimsoll_observe::status_name)?,
         false => merge_parts(&arguments.folders, arguments.clock_difference, to)?,
     };
-    let done = Done::with(&findings.validity, output.prints());
+    let done = ended(&findings, output.prints());
     first_error([output.write(&findings.into()), recorded])?;
     Ok(done)
 }

@@ -253,6 +253,20 @@ fn what_parts_cannot_do_is_usage() {
         assert_eq!(ended.status.code(), Some(2), "{arguments:?}: {said}");
         assert!(said.contains(says), "{arguments:?}: {said}");
     }
+    let part = ["--part", "1/4", "--record", "r"];
+    for (arguments, says) in [
+        (&[&part[..], &start, &nfs, &["--start", "2"]].concat()[..], "of at least 4, one client per part,"),
+        (&[&part[..], &start, &nfs, &["--most", "3"]].concat(), "at most as many parts as clients"),
+        (&[&part[..], &start, &nfs, &["--remove-files"]].concat(), "cannot be used with"),
+        (&[&part[..], &start].concat(), "start one with `plimsoll serve`"),
+        (&["--start-at", "2026-11-23T10:00:00Z"], "only with --part"),
+    ] {
+        let objective = ["capacity", "random-read", "--clients", "1", "--hold", "p99 < 1ms"];
+        let ended = output(plimsoll(scratch.path()).args(objective).args(arguments));
+        let said = String::from_utf8_lossy(&ended.stderr).into_owned();
+        assert_eq!(ended.status.code(), Some(2), "{arguments:?}: {said}");
+        assert!(said.contains(says), "{arguments:?}: {said}");
+    }
     let ended = output(plimsoll(scratch.path()).args(["merge", "nothing"]));
     assert_eq!(ended.status.code(), Some(2));
     assert!(String::from_utf8_lossy(&ended.stderr).contains("no recording of a part to merge"));

@@ -4,13 +4,14 @@ mod objectives;
 mod trials;
 
 use plimsoll_report::findings::capacity::Capacity;
-use plimsoll_stats::capacity::{Bounds, Next, Search};
-use plimsoll_workload::Load;
+use plimsoll_results::Usage;
+use plimsoll_stats::capacity::{Next, Search};
 
 use crate::level::LevelResult;
 use crate::level_spec::LevelSpec;
-use objectives::Outcome;
-pub use objectives::{Objectives, parse as parse_objective};
+use crate::search_spec::SearchSpec;
+pub use objectives::parse as parse_objective;
+use objectives::{Objectives, Outcome};
 use trials::Trials;
 
 /// Runs in a row at one load in which the load generator may be the bottleneck, before the search gives that load up.
@@ -23,31 +24,38 @@ const BRIEF_FRACTION: u64 = 4;
 const BRIEF_MIN_NS: u64 = 1_000_000_000;
 
 /// A search for the highest load that meets its objectives.
-pub struct CapacitySearch<'a> {
-    objectives: &'a Objectives,
+pub(crate) struct CapacitySearch<'a> {
+    spec: &'a SearchSpec,
+    objectives: Objectives,
     search: Search,
     trials: Trials,
     /// Runs in a row that do not count, because the load generator was the bottleneck.
     invalid_trials: u32,
     /// Number of times that the search was limited to lower loads.
     caps: u32,
+    /// Why it could not go on.
+    ended: Option<String>,
 }
 
 impl<'a> CapacitySearch<'a> {
-    /// A search that has seen no run yet, of loads like `load`.
-    pub fn new(bounds: Bounds, load: Load, objectives: &'a Objectives) -> Self {
-        Self { objectives, search: Search::new(bounds), trials: Trials::new(load), invalid_trials: 0, caps: 0 }
-    }
-
-    /// Judges the last run, if there is one, and plans the next: `level_at` makes the level of a load and a number.
+    /// A search that has seen no run yet.
     ///
     /// # Errors
-    /// Those of `level_at`.
-    pub fn next(
-        &mut self,
-        ran: &[LevelResult],
-        level_at: impl Fn(f64, u32) -> anyhow::Result<LevelSpec>,
-    ) -> anyhow::Result<Option<LevelSpec>> {
+    /// An objective is not valid.
+    pub(crate) fn new(spec: &'a SearchSpec) -> Result<Self, Usage> {
+        let objectives = Objectives::parse(&spec.objectives)?;
+        let (search, trials) = (Search::new(spec.bounds()), Trials::new(spec.most.plan.load));
+        Ok(Self { spec, objectives, search, trials, invalid_trials: 0, caps: 0, ended: None })
+    }
+
+    /// Judges the last run, if there is one, and plans the next.
+    ///
+    /// # Errors
+    /// The next load cannot be generated.
+    pub(crate) fn next(&mut self, ran: &[LevelResult]) -> anyhow::Result<Option<LevelSpec>> {
+        if self.ended.is_some() {
+            return Ok(None);
+        }
         // One that was cut short says nothing of its load.
         if let Some(last) = ran.last().filter(|last| last.complete()) {
             self.judge(last);
@@ -61,7 +69,7 @@ impl<'a> CapacitySearch<'a> {
         }
         let Next::Run { load, brief } = self.search.next() else { return Ok(None) };
         let number = u32::try_from(ran.len()).unwrap_or(u32::MAX);
-        let mut level = level_at(load, number)?;
+        let mut level = self.spec.level_at(load, number)?;
         if let (true, Some(whole)) = (brief, &mut level.plan.phases.measured_ns) {
             *whole = (*whole / BRIEF_FRACTION).max(BRIEF_MIN_NS).min(*whole);
         }
@@ -71,9 +79,19 @@ impl<'a> CapacitySearch<'a> {
         Ok(Some(level))
     }
 
+    /// The search cannot go on.
+    pub(crate) fn end(&mut self, why: String) {
+        self.ended = Some(why);
+    }
+
     /// The result after `ran` runs.
-    pub fn summary(self, ran: usize) -> Capacity {
-        self.trials.summary(&self.search, self.objectives, ran)
+    pub(crate) fn summary(self, ran: usize) -> Capacity {
+        let found = self.trials.summary(&self.search, &self.objectives, ran);
+        match self.ended {
+            // Loads that all confirming runs carried are known in any case.
+            Some(why) => Capacity { outcome: "unfinished".to_owned(), why: Some(why), high: None, ..found },
+            None => found,
+        }
     }
 
     fn judge(&mut self, last: &LevelResult) {

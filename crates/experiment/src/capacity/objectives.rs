@@ -4,7 +4,6 @@ use plimsoll_report::collect::times_of;
 use plimsoll_report::findings::{MovedNumber, Times};
 use plimsoll_stats::Accumulator;
 use plimsoll_stats::comparison::{Metric, Scope};
-use plimsoll_workload::Load;
 
 use crate::lateness::FROM_INTENDED;
 use crate::level::LevelResult;
@@ -14,7 +13,7 @@ use plimsoll_results::comparison::{Condition, Threshold};
 
 /// Service-level objectives. Always among them: no failed operation, and no iteration of the schedule late or never started.
 #[derive(Clone, Debug, Default)]
-pub struct Objectives {
+pub(super) struct Objectives {
     /// Those that were given.
     given: Vec<Condition>,
 }
@@ -39,15 +38,12 @@ pub fn parse(text: &str) -> Result<Condition, String> {
 }
 
 impl Objectives {
-    /// The objectives for a load.
+    /// The objectives with these conditions.
     ///
     /// # Errors
-    /// None is given and the load has no schedule: then more load would always be fine.
-    pub fn new(given: Vec<Condition>, load: &Load) -> Result<Self, Usage> {
-        let scheduled = matches!(load, Load::Partly { .. });
-        if given.is_empty() && !scheduled {
-            return Err(Usage("capacity needs an objective, e.g. --hold \"p99 < 20ms\"".to_owned()));
-        }
+    /// A condition is not valid.
+    pub(super) fn parse(conditions: &[String]) -> Result<Self, Usage> {
+        let given = conditions.iter().map(|condition| parse(condition)).collect::<Result<_, _>>().map_err(Usage)?;
         Ok(Self { given })
     }
 

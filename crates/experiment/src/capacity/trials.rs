@@ -128,7 +128,7 @@ mod tests {
 
     /// The generator's limit is twenty clients. Returns the search and its trials.
     fn bottleneck() -> (Search, Trials) {
-        let bounds = Bounds { start: 10.0, most: 1e3, grain: Grain::Whole, resolution: 0.02, runs: 100 };
+        let bounds = Bounds { start: 10.0, most: 1e3, grain: Grain::Whole(1), resolution: 0.02, runs: 100 };
         let mut search = Search::new(bounds);
         let mut trials = Trials::new(Load::Closed { clients: 1, think: Pause::None });
         while let Next::Run { load, brief } = search.next() {
@@ -155,7 +155,7 @@ mod tests {
 
     #[test]
     fn a_search_without_an_end_says_what_was_confirmed() {
-        let bounds = Bounds { start: 10.0, most: 1e3, grain: Grain::Whole, resolution: 0.02, runs: 100 };
+        let bounds = Bounds { start: 10.0, most: 1e3, grain: Grain::Whole(1), resolution: 0.02, runs: 100 };
         let mut search = Search::new(bounds);
         let trials = Trials::new(Load::Closed { clients: 1, think: Pause::None });
         assert_eq!(trials.outcome(&search, "clients").1, None);

@@ -3,31 +3,30 @@
 //! Everything that a level is judged from is a sum: statistics and intervals of cells, tallies of clients, lags of workers. So the
 //! whole is put together from the parts and judged as one process would have judged it (docs/decisions/0034-parts.md).
 
+mod beside;
 mod depth;
 mod part_recording;
-mod result;
+mod planned_levels;
+mod whole;
 
 use std::path::PathBuf;
 use std::time::Duration;
 
-use plimsoll_drive::engine::{self, Plan};
 use plimsoll_model::{Names, Reason};
-use plimsoll_recording::folder::StageWriter;
+use plimsoll_report::findings::capacity::Capacity;
 use plimsoll_report::findings::{Findings, Run};
-use plimsoll_results::record::{RecordTo, Rows};
+use plimsoll_results::record::RecordTo;
 use plimsoll_results::{Usage, all_of};
-use plimsoll_stats::{Intervals, QueueDepth, Statistics};
-use plimsoll_workload::{Load, Workload};
 
-use part_recording::{Measured, PartRecording};
-pub(crate) use result::PartResult;
+pub(crate) use beside::{PartBeside, beside};
+use part_recording::{Measured, PartRecording, joined, named};
+use planned_levels::PlannedLevels;
+use whole::Whole;
 
-use crate::level::{self, LevelResult};
+use crate::level::LevelResult;
 use crate::level_spec::LevelSpec;
 use crate::run_recording::RunRecording;
 use crate::run_result::findings_of;
-use crate::run_spec::{RunSpec, VariantSpec};
-use crate::validity;
 
 /// Merges the parts of a run. `clock_difference` is the difference of their clocks after the run, if known; `to` is the folder for the
 /// merged recording, if any. Other failures are reasons in the findings.
@@ -39,47 +38,95 @@ pub fn merge(
     clock_difference: Option<Duration>,
     to: Option<RecordTo>,
 ) -> anyhow::Result<(Findings, anyhow::Result<()>)> {
-    let (parts, mut reasons) = opened(folders);
+    let (parts, reasons) = opened(folders);
     let Some(first) = parts.first() else {
         return Err(Usage(format!("no recording of a part to merge: {}", joined(&reasons))).into());
     };
-    reasons.extend(missing(&parts));
-    let mut names = Names::default();
-    let whole = Whole::of(first)?;
-    let mut levels = Vec::new();
-    let (mut recording, mut facts, mut added) = (None, Vec::new(), Ok(()));
-    let mut to = Some(to);
-    for level_spec in &whole.level_specs {
-        let (measured, not_measured) = measured(&parts, level_spec, &mut names);
-        let mut reasons = [reasons.clone(), not_measured].concat();
-        if let Some(to) = to.take() {
-            // If no part measured the first level, there is no report, as for a run.
-            anyhow::ensure!(!measured.is_empty(), "no part measured anything: {}", joined(&reasons));
-            facts = facts_of(&measured);
-            recording = whole.begin(to, &measured)?;
-        }
-        reasons.extend(clock_difference.and_then(|difference| apart(&parts, difference)));
-        let depth = match depth::common(&measured) {
-            Ok(depth) => depth,
-            Err(error) => {
-                if let Some(recording) = recording {
-                    recording.finish::<()>(false, Err(&error))?;
-                }
-                return Err(error);
-            }
-        };
-        let (level, intervals) = whole.level(level_spec, &measured, depth, reasons);
-        if let Some(recording) = &recording {
-            added = all_of([added, add(recording, level_spec, (&level, &intervals), &measured, &names)]);
-        }
-        levels.push(level);
-    }
-    let with = |run: Run| Run { facts: facts.clone(), ..run };
-    let ran: Vec<&LevelResult> = levels.iter().collect();
-    let findings = findings_of((&whole.spec, &whole.workload), &ran, &names, Vec::new(), with);
-    let found = Ok((findings, ()));
+    let apart = clock_difference.and_then(|difference| apart(&parts, difference));
+    let (whole, mut names, mut recording) = (Whole::of(first)?, Names::default(), None);
+    let merged = Merge { parts: &parts, whole: &whole, reasons, apart }.levels(to, &mut recording, &mut names);
+    let found = merged.map(|Merged { levels, facts, capacity, added }| {
+        let ran: Vec<&LevelResult> = levels.iter().collect();
+        let with = |run: Run| Run { facts, capacity: capacity.map(Box::new), ..run };
+        (findings_of((&whole.spec, &whole.workload), &ran, &names, Vec::new(), with), added)
+    });
     let ended = recording.map_or(Ok(()), |recording| recording.finish(false, found.as_ref()));
-    found.map(|(findings, ())| (findings, all_of([added, ended])))
+    found.map(|(findings, added)| (findings, all_of([added, ended])))
+}
+
+/// One level of a search, from the recordings of all parts.
+///
+/// # Errors
+/// It is not the whole load for the whole time; the error names the part.
+pub(crate) fn merge_level(folders: &[PathBuf], level_spec: &LevelSpec) -> anyhow::Result<LevelResult> {
+    let (parts, reasons) = opened(folders);
+    let Some(first) = parts.first() else { anyhow::bail!("no recording of a part: {}", joined(&reasons)) };
+    let whole = Whole::of(first)?;
+    let (measured, not_measured) = measured(&parts, level_spec, &mut Names::default());
+    let reasons = [reasons, not_measured].concat();
+    let (level, _) = whole.level(level_spec, &measured, depth::common(&measured)?, reasons.clone());
+    match whole::incomplete(&reasons, &measured, level_spec, &level) {
+        Some(why) => anyhow::bail!("{why}"),
+        None => Ok(level),
+    }
+}
+
+/// The parts of a run, and all that is wrong with them.
+struct Merge<'a> {
+    parts: &'a [PartRecording],
+    whole: &'a Whole,
+    /// Parts that are missing, or are not of this run.
+    reasons: Vec<Reason>,
+    /// Their clocks differed.
+    apart: Option<Reason>,
+}
+
+/// The merged levels.
+struct Merged {
+    levels: Vec<LevelResult>,
+    facts: Vec<String>,
+    /// Of a search.
+    capacity: Option<Capacity>,
+    /// Whether all are in the recording, if there is one.
+    added: anyhow::Result<()>,
+}
+
+impl<'a> Merge<'a> {
+    /// Merges level after level, into a recording if there is to be one.
+    fn levels(
+        &self,
+        to: Option<RecordTo>,
+        recording: &mut Option<RunRecording<'a>>,
+        names: &mut Names,
+    ) -> anyhow::Result<Merged> {
+        let mut planned = PlannedLevels::of(self.whole)?;
+        let (mut levels, mut facts, mut added, mut to) = (Vec::new(), Vec::new(), Ok(()), Some(to));
+        while let Some(level_spec) = planned.next(&levels)? {
+            let (measured, not_measured) = measured(self.parts, &level_spec, names);
+            let mut reasons = [self.reasons.clone(), not_measured].concat();
+            if let Some(to) = to.take() {
+                // If no part measured the first level, there is no report, as for a run.
+                anyhow::ensure!(!measured.is_empty(), "no part measured anything: {}", joined(&reasons));
+                facts = whole::facts_of(&measured);
+                *recording = self.whole.begin(to, &measured)?;
+            } else if measured.is_empty() && planned.end_search(&joined(&reasons)) {
+                break;
+            }
+            let failed = reasons.clone();
+            reasons.extend(self.apart.clone());
+            let (level, intervals) = self.whole.level(&level_spec, &measured, depth::common(&measured)?, reasons);
+            if let Some(recording) = recording {
+                let added_now = whole::add(recording, &level_spec, (&level, &intervals), &measured, names);
+                added = all_of([added, added_now]);
+            }
+            if let Some(why) = whole::incomplete(&failed, &measured, &level_spec, &level) {
+                planned.end_search(&why);
+            }
+            levels.push(level);
+        }
+        let capacity = planned.capacity(levels.len(), self.apart.as_ref());
+        Ok(Merged { levels, facts, capacity, added })
+    }
 }
 
 /// The parts that measured a level, and a reason for each part that did not.
@@ -98,11 +145,7 @@ fn measured<'a>(
     (measured, reasons)
 }
 
-fn joined(reasons: &[Reason]) -> String {
-    reasons.iter().map(|reason| reason.text.as_str()).collect::<Vec<_>>().join("; ")
-}
-
-/// The parts that can be opened and belong to the same run, in order, and the reasons against the whole.
+/// The parts that can be opened and belong to the same run, in order, and the reasons against the whole: also for each part that is missing.
 fn opened(folders: &[PathBuf]) -> (Vec<PartRecording>, Vec<Reason>) {
     let (mut parts, mut reasons) = (Vec::<PartRecording>::new(), Vec::new());
     for folder in folders {
@@ -123,6 +166,7 @@ fn opened(folders: &[PathBuf]) -> (Vec<PartRecording>, Vec<Reason>) {
         }
     }
     parts.sort_by_key(|part| part.part);
+    reasons.extend(missing(&parts));
     (parts, reasons)
 }
 
@@ -149,158 +193,4 @@ fn apart(parts: &[PartRecording], difference: Duration) -> Option<Reason> {
             format!("the clocks of the parts differed by {difference} after the run, more than --clock-bound {bound}");
         Reason::invalid(why)
     })
-}
-
-/// Name of a part in messages.
-fn named(part: &PartRecording) -> String {
-    format!("part {} ({})", part.part, part.shown)
-}
-
-/// The whole run.
-struct Whole {
-    spec: RunSpec,
-    level_specs: Vec<LevelSpec>,
-    workload: Workload,
-}
-
-impl Whole {
-    /// The whole run, from the specification of one part.
-    fn of(part: &PartRecording) -> anyhow::Result<Self> {
-        let variants = part.spec.variants(&part.workload_text)?;
-        let workload = variants.into_iter().next().map(|variant| variant.workload);
-        let workload = workload.ok_or_else(|| Usage(format!("{}: no workload", part.shown)))?;
-        let whole_level = |level: &LevelSpec| LevelSpec { plan: level.plan.whole(), ..level.clone() };
-        let level_specs: Vec<LevelSpec> = part.spec.levels().map(|(_, level)| whole_level(level)).collect();
-        let whole = |variant: &VariantSpec| VariantSpec { levels: level_specs.clone(), ..variant.clone() };
-        let spec = RunSpec {
-            clock_bound_ns: None,
-            variants: part.spec.variants.iter().map(whole).collect(),
-            about: part.source.about.clone(),
-            ..part.spec.clone()
-        };
-        Ok(Self { spec, level_specs, workload })
-    }
-
-    /// A level of the whole, with its intervals.
-    fn level(
-        &self,
-        level_spec: &LevelSpec,
-        parts: &[(&PartRecording, Measured)],
-        depth: QueueDepth,
-        mut reasons: Vec<Reason>,
-    ) -> (LevelResult, Option<Intervals>) {
-        let plan = &level_spec.plan;
-        if parts.is_empty() {
-            let level = LevelResult::not_run(plan, level_spec.words.clone(), &joined(&reasons));
-            return (level.on(level_spec).named(&self.workload), None);
-        }
-        let mut sums: Option<(Statistics, Intervals)> = None;
-        for (_, Measured { statistics, intervals, .. }) in parts {
-            match &mut sums {
-                Some((all, by_time)) => {
-                    all.merge(statistics);
-                    by_time.merge(intervals);
-                }
-                None => sums = Some((statistics.clone(), intervals.clone())),
-            }
-        }
-        let (statistics, intervals) = sums.unzip();
-        let statistics = statistics.unwrap_or_else(|| level::no_statistics(plan)).with_queue_depth(depth);
-        let ran = engine::merged(plan, parts.iter().map(|(_, measured)| measured.result.ran.clone()).collect());
-        reasons.extend(parts.iter().flat_map(|(part, found)| against(part, found, plan, ran.measured)));
-        // A load curve needs the confidence intervals of its points.
-        let for_the_curve = intervals.clone().filter(|_| self.level_specs.len() > 1);
-        let level = level::ended(statistics, for_the_curve, ran, plan, &level_spec.words).without_intervals();
-        let level = reasons.into_iter().fold(level, |level, reason| level.against(Some(reason)));
-        let guarantees = parts.iter().map(|(_, found)| &found.level.about.guarantees);
-        let alike = guarantees.clone().all(|one| Some(one) == guarantees.clone().next());
-        let level = match guarantees.clone().next().filter(|_| alike) {
-            Some(Some(same)) => level.guaranteed(same.clone()),
-            _ => level,
-        };
-        (level.on(level_spec).named(&self.workload), intervals)
-    }
-
-    /// Creates the recording of the whole, if requested; its rows are the rows of the parts.
-    fn begin(
-        &self,
-        to: Option<RecordTo>,
-        parts: &[(&PartRecording, Measured)],
-    ) -> anyhow::Result<Option<RunRecording<'_>>> {
-        let rows = parts.first().map(|(part, _)| part.recording.manifest.transactions.which.as_str());
-        let rows = match rows {
-            Some("all") => Rows::All,
-            Some("none") | None => Rows::None,
-            Some(_) => Rows::Sample,
-        };
-        let to = to.map(|to| RecordTo { rows, ..to });
-        RunRecording::begin(to.as_ref(), &self.spec, &self.workload)
-    }
-}
-
-/// Adds a level to the recording of the whole, with the rows of the parts.
-fn add(
-    recording: &RunRecording<'_>,
-    level_spec: &LevelSpec,
-    (level, intervals): (&LevelResult, &Option<Intervals>),
-    parts: &[(&PartRecording, Measured)],
-    names: &Names,
-) -> anyhow::Result<()> {
-    let fill = |stage: &mut StageWriter| {
-        intervals.iter().for_each(|intervals| stage.rest(intervals));
-        parts.iter().for_each(|(part, found)| stage.adopt(&part.recording, &found.stage));
-    };
-    recording.add(level_spec, level, names, fill)
-}
-
-/// Facts of all parts (negotiated settings, client machines), without duplicates, and the bound of the clocks.
-fn facts_of(parts: &[(&PartRecording, Measured)]) -> Vec<String> {
-    let mut facts: Vec<String> = Vec::new();
-    for fact in parts.iter().flat_map(|(part, _)| &part.run.facts) {
-        if !facts.contains(fact) {
-            facts.push(fact.clone());
-        }
-    }
-    let bounds = parts.iter().filter_map(|(part, _)| part.spec.clock_bound_ns);
-    if let Some(bound) = bounds.max() {
-        let (count, bound) = (parts.len(), plimsoll_report::duration(bound as f64 / 1e9));
-        facts.push(format!("merged from {count} parts, clocks within {bound} (--clock-bound)"));
-    }
-    facts
-}
-
-/// Reasons against the whole because of a part: its clock, its machine, and its measured time.
-fn against(part: &PartRecording, found: &Measured, plan: &Plan, measured: (i64, i64)) -> Vec<Reason> {
-    let PartResult { ran, besides, clock_moved_ns, .. } = &found.result;
-    let mut reasons: Vec<Reason> =
-        besides.iter().map(|text| Reason::invalid(format!("{}: {text}", named(part)))).collect();
-    let bound = part.spec.clock_bound_ns.unwrap_or(0);
-    if clock_moved_ns.unsigned_abs() > bound {
-        let [moved, bound] =
-            [clock_moved_ns.unsigned_abs(), bound].map(|ns| plimsoll_report::duration(ns as f64 / 1e9));
-        reasons.push(Reason::invalid(format!(
-            "{}: its clock was set by {moved} during the run, more than --clock-bound {bound}",
-            named(part)
-        )));
-    }
-    if plan.phases.measured_ns.is_some() && ran.measured != measured {
-        let [part_s, whole_s] = [ran.measured, measured].map(|(from, to)| (to - from) as f64 / 1e9);
-        reasons.push(Reason::invalid(format!(
-            "{} measured {part_s:.3} s of {whole_s:.3} s: the total load was lower for the rest of the time",
-            named(part)
-        )));
-    }
-    let level = validity::Level {
-        generator: &ran.generator,
-        clients: &ran.clients,
-        users: matches!(plan.load, Load::Partly { .. }),
-        response: level::response(&found.statistics),
-        seconds: (ran.measured.1 - ran.measured.0) as f64 / 1e9,
-        lanes: ran.clients.len() as u64 * u64::from(plan.depth),
-        processors: found.result.processors,
-    };
-    let of_the_generator = validity::reasons_of_the_generator(&level).into_iter();
-    reasons
-        .extend(of_the_generator.map(|reason| Reason { text: format!("{}: {}", named(part), reason.text), ..reason }));
-    reasons
 }

@@ -4,7 +4,7 @@ use std::path::Path;
 
 use anyhow::Context;
 use plimsoll_drive::engine::PlanPart;
-use plimsoll_model::Names;
+use plimsoll_model::{Names, Reason};
 use plimsoll_recording::folder::{Progress, Recording, Stage};
 use plimsoll_report::findings::{Run, Source};
 use plimsoll_results::RecordedLevel;
@@ -12,8 +12,8 @@ use plimsoll_results::record::Measurement;
 use plimsoll_results::recording_findings::measured;
 use plimsoll_stats::{Intervals, Statistics};
 
-use super::PartResult;
 use crate::level_spec::LevelSpec;
+use crate::part_result::PartResult;
 use crate::run_spec::RunSpec;
 
 /// The recording of one part of a run, complete or not.
@@ -84,6 +84,10 @@ impl PartRecording {
                 (None, _) => anyhow::bail!("it was stopped before it measured anything"),
             }
         };
+        let own = self.spec.levels().map(|(_, level)| level).find(|level| level.plan.stage == Some(number));
+        if let Some(own) = own.filter(|own| (own.load(), own.plan.seed) != (level_spec.load(), level_spec.plan.seed)) {
+            anyhow::bail!("its level {number} is {}, not {}", own.words, level_spec.words);
+        }
         let Some(part) = self.recording.part(stage)? else {
             let level = RecordedLevel::read(&stage.about)?;
             let why = level.about.validity.reasons.first().map_or("part.zst is missing", String::as_str);
@@ -95,4 +99,14 @@ impl PartRecording {
         let level = RecordedLevel::read(&stage.about)?;
         Ok(Measured { statistics, intervals, result, level, stage: stage.clone() })
     }
+}
+
+/// Name of a part in messages.
+pub(super) fn named(part: &PartRecording) -> String {
+    format!("part {} ({})", part.part, part.shown)
+}
+
+/// Reasons as one text.
+pub(super) fn joined(reasons: &[Reason]) -> String {
+    reasons.iter().map(|reason| reason.text.as_str()).collect::<Vec<_>>().join("; ")
 }

@@ -6,5 +6,6 @@ mod outliers;
 mod parts;
 mod ranking;
 mod sameness;
+mod searches;
 mod simulated;
 mod starvation;

@@ -31,7 +31,7 @@ const UNLIKE: u32 = 64;
 /// A workload on a server whose mount was found once: no run waits for a socket.
 pub(super) struct Simulated {
     server: Box<dyn Connector>,
-    names: Arc<Names>,
+    pub(super) names: Arc<Names>,
     set: Arc<FileSet>,
     pub(super) workload: Workload,
     /// Rows of the recordings.
@@ -105,7 +105,7 @@ impl Simulated {
     }
 
     /// One level of it.
-    fn level(
+    pub(super) fn level(
         &self,
         level_spec: &LevelSpec,
         recording: &RunRecording<'_>,

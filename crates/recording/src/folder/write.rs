@@ -85,9 +85,17 @@ impl RecordingWriter {
         Ok(Self { folder: folder.to_owned(), manifest, _lock: lock })
     }
 
-    /// Updates the description of the measurement; it is written with the next stage.
+    /// Updates the description of the measurement; it is written with the next stage, or by [`RecordingWriter::publish`].
     pub fn describe(&mut self, measured: Value) {
         self.manifest.measured = measured;
+    }
+
+    /// Writes the manifest now.
+    ///
+    /// # Errors
+    /// When it cannot be written.
+    pub fn publish(&self) -> Result<(), FolderError> {
+        self.manifest.write(&self.folder)
     }
 
     /// Begins a stage. `width` is that of the intervals it will get; `None` where these are [`Intervals::growing`].

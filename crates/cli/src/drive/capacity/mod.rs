@@ -3,21 +3,16 @@
 use std::path::Path;
 use std::sync::Arc;
 
-use anyhow::Context;
-use plimsoll_experiment::capacity::{CapacitySearch, Objectives, parse_objective};
 use plimsoll_experiment::{
-    LevelResult, Monitor, RunRecording, RunResult, RunSpec, Runner, absolute_workload, allow_open_files,
+    Monitor, RunRecording, RunSpec, Runner, SearchOptions, absolute_workload, find_capacity, parse_objective, searching,
 };
-use plimsoll_model::Names;
 use plimsoll_report::findings::Findings;
 use plimsoll_results::comparison::Condition;
-use plimsoll_stats::capacity::{Bounds, Grain};
-use plimsoll_workload::Load;
 
 use crate::about::AboutFlags;
-use crate::drive::run::{LoadFlags, PhaseFlags, SetFlags, TargetFlags};
+use crate::drive::run::{LoadFlags, PartFlags, PhaseFlags, SetFlags, TargetFlags};
 use crate::drive::server_side::ServerSideFlags;
-use crate::exit::{Done, Usage, first_error};
+use crate::exit::{Done, first_error};
 use crate::live::WatchFlags;
 use crate::output::Output;
 use crate::record::RecordFlags;
@@ -47,6 +42,8 @@ pub(crate) struct Arguments {
     bounds: BoundFlags,
     #[command(flatten)]
     load: LoadFlags,
+    #[command(flatten)]
+    part: PartFlags,
     #[command(flatten)]
     phases: PhaseFlags,
     /// Delete the workload's files at the end, also after Ctrl-C [default: leave them for the next run]
@@ -95,23 +92,23 @@ struct BoundFlags {
 
 /// Runs the subcommand.
 pub(crate) fn run(arguments: Arguments) -> anyhow::Result<Done> {
+    arguments.part.set_clock()?;
     let mut files =
         Files::reading(arguments.target.files().chain([Path::new(&arguments.workload)]).chain(arguments.about.files()));
     files.fills("--record", arguments.record.folder());
     let output = arguments.output.open(&mut files)?;
     let about = arguments.about.read()?;
     let workload = arguments.parameters.workload(&arguments.workload)?;
-    refuse_levels(&arguments.load)?;
-    let options = arguments.load.options();
-    let load = options.load(workload.defaults())?;
-    let objectives = Objectives::new(arguments.objectives.hold.clone(), &load)?;
-    let bounds = arguments.bounds.of(&load)?;
-    let highest = [options.level_at(workload.defaults(), ("--most", bounds.most), 0)?];
+    let (options, part) = (arguments.load.options(), arguments.part.options());
+    let asked = (&options, workload.defaults());
+    let search = arguments.bounds.options().search(asked, &arguments.objectives.hold, &part)?;
     let resolved = arguments.target.choose()?;
+    part.check(&resolved)?;
     let server_side = arguments.server_side.watch()?.map(Arc::new);
     let shown = format!("{} on {}", workload.name(), resolved.shown);
     let printed = (arguments.output.quiet, output.prints());
     let terminal = arguments.watch.monitor(&shown, printed, server_side.as_ref())?;
+    let terminal = terminal.and_file(arguments.part.progress_file()?);
     let monitor: &dyn Monitor = &terminal;
     let spec = RunSpec {
         target: resolved.shown.clone(),
@@ -119,14 +116,14 @@ pub(crate) fn run(arguments: Arguments) -> anyhow::Result<Done> {
         workload: absolute_workload(&arguments.workload)?,
         settings: arguments.parameters.settings().to_vec(),
         file_set: arguments.load.file_set.clone(),
-        warmup_ns: highest[0].plan.phases.warmup_ns,
+        warmup_ns: search.most.plan.phases.warmup_ns,
         no_cpu_idle: arguments.load.no_cpu_idle,
         about,
         ..RunSpec::new(&workload, arguments.load.seed)
     };
-    let (mut names, phase_hook) = (Names::default(), arguments.phases.hook());
+    let spec = searching(spec, &search, &part, &workload)?;
+    let phase_hook = arguments.phases.hook();
     let connect_options = arguments.target.connect_options(spec.seed ^ u64::from(std::process::id()) << 32);
-    allow_open_files(resolved.open_files(&highest, &workload))?;
     let recording = RunRecording::begin(arguments.record.to().as_ref(), &spec, &workload)?;
     let runner = Runner {
         recording: recording.as_ref(),
@@ -137,23 +134,10 @@ pub(crate) fn run(arguments: Arguments) -> anyhow::Result<Done> {
         phase_hook: phase_hook.as_ref(),
         ..Runner::new(&workload, monitor, options.timeout_ns())
     };
-    let found = (|| {
-        let prepared = runner.reach(&resolved, &connect_options, &highest, &mut names)?;
-        let names = Arc::new(names);
-        let mut search = CapacitySearch::new(bounds, load, &objectives);
-        // The highest load was checked above; lower ones are rounded if they must be integers.
-        let level = |load, number| options.level_at(workload.defaults(), ("--most", load), number);
-        let next = |ran: &[LevelResult]| search.next(ran, level);
-        let results = runner.run_adaptive(&prepared, &names, next).with_context(|| resolved.shown.clone())?;
-        let mut facts = prepared.server.facts();
-        facts.extend(results.facts());
-        let result = RunResult { spec: spec.clone(), workload: &workload, levels: results.ran, names, facts };
-        let capacity = search.summary(result.levels.len());
-        anyhow::Ok((result.findings_of(Some(Box::new(capacity))), results.besides))
-    })();
+    let found = find_capacity(&runner, &resolved, &connect_options, (&spec, &search, part.level_gap));
     terminal.end_view();
     let recording = recording.map_or(Ok(()), |recording| recording.finish(monitor.stopped(), found.as_ref()));
-    let (findings, besides): (Findings, _) = match found {
+    let (findings, besides) = match found {
         Ok(found) => found,
         Err(error) => return first_error([Err(error), recording]).map(|()| Done::Normally),
     };
@@ -162,17 +146,8 @@ pub(crate) fn run(arguments: Arguments) -> anyhow::Result<Done> {
     Ok(done)
 }
 
-fn refuse_levels(load: &LoadFlags) -> Result<(), Usage> {
-    if load.levels.is_some() {
-        let why = "--levels does not apply to capacity, which chooses the load levels itself: remove --levels, and \
-        limit the search with --start and --most";
-        return Err(Usage(why.to_owned()));
-    }
-    Ok(())
-}
-
 /// Missing the objective at the lowest load is a failed condition; a search without a result has no verdict.
-fn ended(findings: &Findings, printed: bool) -> Done {
+pub(super) fn ended(findings: &Findings, printed: bool) -> Done {
     let capacity = findings.run.as_ref().and_then(|run| run.capacity.as_deref());
     match capacity.filter(|capacity| capacity.outcome == "none") {
         Some(none) => Done::Failed(format!(
@@ -185,18 +160,8 @@ fn ended(findings: &Findings, printed: bool) -> Done {
 }
 
 impl BoundFlags {
-    fn of(&self, load: &Load) -> Result<Bounds, Usage> {
-        let (grain, most, start) = match load {
-            Load::Open { .. } => (Grain::Any, 1e6, 100.0),
-            Load::Closed { .. } | Load::Partly { .. } => (Grain::Whole, 1e3, 1.0),
-        };
-        let (most, start) = (self.most.unwrap_or(most), self.start.unwrap_or(start));
-        if !(start > 0.0 && start <= most) {
-            return Err(Usage(format!("--start {start}: expected a number above 0 and at most {most} (--most)")));
-        }
-        if !(0.1..=50.0).contains(&self.resolution) {
-            return Err(Usage(format!("--resolution {}: expected 0.1 to 50 (percent)", self.resolution)));
-        }
-        Ok(Bounds { start, most, grain, resolution: self.resolution / 100.0, runs: self.runs })
+    fn options(&self) -> SearchOptions {
+        let Self { start, most, resolution, runs } = *self;
+        SearchOptions { start, most, resolution, runs }
     }
 }

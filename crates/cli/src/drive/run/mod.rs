@@ -36,6 +36,7 @@ use plimsoll_console::output_file::{Files, OutputFile, Readers};
 pub(crate) use auth::AuthFlags;
 pub(crate) use load::LoadFlags;
 pub(crate) use parameters::{SetFlags, VaryFlags};
+pub(crate) use part::PartFlags;
 pub(crate) use phase_hook::PhaseFlags;
 pub(crate) use target::{TARGETS, TargetFlags, WishFlags};
 
@@ -100,7 +101,7 @@ pub(crate) struct Arguments {
     #[command(flatten)]
     load: LoadFlags,
     #[command(flatten)]
-    part: part::PartFlags,
+    part: PartFlags,
     #[command(flatten)]
     parameters: SetFlags,
     #[command(flatten)]
@@ -341,6 +342,7 @@ fn asked(arguments: &Arguments) -> anyhow::Result<(RunSpec, Vec<Variant>)> {
         no_cpu_idle: arguments.load.no_cpu_idle,
         stop_above_s: arguments.stop_above.map(|limit| limit.as_secs_f64()),
         clock_bound_ns: None,
+        search: None,
         variants: variants.iter().enumerate().map(of).collect::<anyhow::Result<_>>()?,
         about: About::default(),
     };

@@ -1,0 +1,57 @@
+//! A search for a capacity from its first run to its answer, in one process or as one part of several.
+
+use std::sync::Arc;
+use std::time::Duration;
+
+use anyhow::Context;
+use plimsoll_drive::connect::ConnectOptions;
+use plimsoll_model::Names;
+use plimsoll_report::findings::Findings;
+
+use crate::capacity::CapacitySearch;
+use crate::joint_search::JointSearch;
+use crate::level::LevelResult;
+use crate::open_files;
+use crate::resolved_target::ResolvedTarget;
+use crate::run_result::RunResult;
+use crate::run_spec::RunSpec;
+use crate::runner::Runner;
+use crate::search_spec::SearchSpec;
+
+/// The report's data, and failures besides the measurement. `gap` is the time from the choice of a load to its start, if this process
+/// drives one part of it: then the report is of that part, and the merge of all parts has the answer.
+///
+/// # Errors
+/// Nothing was measured, or a part cannot go on.
+pub fn find_capacity(
+    runner: &Runner<'_>,
+    resolved: &ResolvedTarget,
+    connect_options: &ConnectOptions,
+    (spec, search, gap): (&RunSpec, &SearchSpec, Duration),
+) -> anyhow::Result<(Findings, anyhow::Result<()>)> {
+    let highest = std::slice::from_ref(&search.most);
+    open_files::allow(resolved.open_files(highest, runner.workload))?;
+    let mut names = Names::default();
+    let prepared = runner.reach(resolved, connect_options, highest, &mut names)?;
+    let names = Arc::new(names);
+    let mut whole = CapacitySearch::new(search)?;
+    let recording = runner.recording.filter(|_| search.has_parts());
+    let mut joint = recording.map(|recording| JointSearch::new(recording, search, gap, runner.monitor)).transpose()?;
+    let next = |ran: &[LevelResult]| match &mut joint {
+        Some(joint) => joint.next(),
+        None => whole.next(ran),
+    };
+    let levels = runner.run_adaptive(&prepared, &names, next).with_context(|| resolved.shown.clone())?;
+    let mut facts = prepared.server.facts();
+    facts.extend(levels.facts());
+    let capacity = match search.most.plan.part {
+        None => Some(Box::new(whole.summary(levels.ran.len()))),
+        Some(part) => {
+            facts.push(format!("part {part} of a search for a capacity: `plimsoll merge` of all parts has the answer"));
+            None
+        }
+    };
+    let (workload, besides) = (runner.workload, levels.besides);
+    let result = RunResult { spec: spec.clone(), workload, levels: levels.ran, names, facts };
+    Ok((result.findings_of(capacity), besides))
+}
