@@ -2,6 +2,7 @@
 //!
 //! Spec: RFC 5531; RFC 2203 (`gss`)
 
+mod data;
 mod framing;
 mod gss;
 
@@ -12,10 +13,10 @@ use plimsoll_wire::rpc::{CallTemplate, Verdict};
 use plimsoll_wire::xdr::padding;
 
 use crate::calls::{Call, Calls, Ending, Identity};
-use crate::content::Content;
 use crate::operation::Cause;
 use crate::outbox::Outbox;
 
+pub(crate) use data::Data;
 pub(crate) use framing::{marks, unmarked};
 use gss::{GssContext, Opened, Written};
 
@@ -48,15 +49,6 @@ pub(crate) struct About {
     /// When it is due, ns; `None` without a schedule.
     pub(crate) intended: Option<i64>,
     pub(crate) path: Symbol,
-}
-
-/// File data that ends a call.
-#[derive(Clone, Copy, Debug)]
-pub(crate) struct Data<'a> {
-    pub(crate) content: &'a Content,
-    pub(crate) key: u64,
-    pub(crate) offset: u64,
-    pub(crate) length: u32,
 }
 
 impl<C: Context> Connection<C> {

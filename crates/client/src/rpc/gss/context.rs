@@ -20,7 +20,7 @@ use crate::kerberos::message;
 use crate::kerberos::{Purpose, Realm, ServiceTicket, TicketError};
 use crate::operation::Cause;
 use crate::outbox::Outbox;
-use crate::rpc::Data;
+use crate::rpc::data::Data;
 
 /// The security of an NFS client's calls: a ticket, which all clients share, and the protection.
 #[derive(Clone, Debug)]

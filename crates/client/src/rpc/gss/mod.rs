@@ -22,7 +22,7 @@ mod tests;
 use plimsoll_model::Asked;
 use plimsoll_wire::rpc::Verdict;
 
-use super::Data;
+use super::data::Data;
 use crate::outbox::Outbox;
 
 #[cfg(not(feature = "kerberos"))]
