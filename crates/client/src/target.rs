@@ -71,8 +71,10 @@ pub struct NfsTarget {
     pub server: Server,
     /// The directory that MOUNT is asked for, or that is looked up from the root (version 4), with its leading `/`.
     pub export: String,
-    /// Version of NFS.
-    pub version: NfsVersion,
+    /// Version of NFS; `None`: the highest that the server offers.
+    pub version: Option<NfsVersion>,
+    /// The version was found by asking the server.
+    pub version_found: bool,
     /// Slots that a session of version 4 asks for; `None` for the usual number.
     pub slots: Option<u32>,
     /// Port of MOUNT; `None`: the portmapper is asked.
@@ -121,6 +123,12 @@ impl NfsVersion {
     #[must_use]
     pub fn has_sessions(self) -> bool {
         matches!(self, Self::V41 | Self::V42)
+    }
+
+    /// The version of the RPC program.
+    #[must_use]
+    pub fn program_version(self) -> u32 {
+        if self == Self::V3 { 3 } else { 4 }
     }
 
     /// The minor version; `None` of version 3.
@@ -225,6 +233,27 @@ impl Target {
     }
 }
 
+impl NfsTarget {
+    /// The options of the URL that differ from the usual.
+    fn options(&self) -> Vec<String> {
+        let mut options = Vec::new();
+        options.extend(self.version.map(|version| format!("version={}", version.name())));
+        options.extend(self.slots.map(|slots| format!("slots={slots}")));
+        options.extend(self.mount_port.map(|port| format!("mountport={port}")));
+        options.extend((self.portmap_port != PORTMAP_PORT).then(|| format!("portmapport={}", self.portmap_port)));
+        options.extend(self.reserved_port.then(|| "resvport".to_owned()));
+        options.extend(self.tls.then(|| "xprtsec=tls".to_owned()));
+        options.extend(self.security.map(|security| format!("sec={}", security.kerberos_name())));
+        options
+    }
+
+    /// Whether it has a version with sessions.
+    #[must_use]
+    pub fn has_sessions(&self) -> bool {
+        self.version.is_some_and(NfsVersion::has_sessions)
+    }
+}
+
 /// As the host stands in a URL, with the port.
 impl fmt::Display for Server {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
@@ -261,15 +290,11 @@ impl fmt::Display for Target {
                 }
                 write!(f, "{}", target.server)?;
                 target.export.split('/').skip(1).try_for_each(|part| write!(f, "/{}", escaped(part.as_bytes())))?;
-                write!(f, "?version={}", target.version.name())?;
-                target.slots.map_or(Ok(()), |slots| write!(f, "&slots={slots}"))?;
-                target.mount_port.map_or(Ok(()), |port| write!(f, "&mountport={port}"))?;
-                if target.portmap_port != PORTMAP_PORT {
-                    write!(f, "&portmapport={}", target.portmap_port)?;
-                }
-                f.write_str(if target.reserved_port { "&resvport" } else { "" })?;
-                f.write_str(if target.tls { "&xprtsec=tls" } else { "" })?;
-                target.security.map_or(Ok(()), |security| write!(f, "&sec={}", security.kerberos_name()))
+                target
+                    .options()
+                    .iter()
+                    .zip(std::iter::once('?').chain(std::iter::repeat('&')))
+                    .try_for_each(|(option, before)| write!(f, "{before}{option}"))
             }
             Target::Path(path) => {
                 f.write_str("file://")?;

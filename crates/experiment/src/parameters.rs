@@ -127,7 +127,7 @@ fn with(name: &str, settings: &[Parameter], one_more: Option<&Parameter>) -> Res
 /// # Errors
 /// The target lacks it.
 pub fn check_slots(variants: &[Variant], target: &Target) -> Result<(), Usage> {
-    let has_slots = matches!(target, Target::Nfs(nfs) if nfs.version.has_sessions());
+    let has_slots = matches!(target, Target::Nfs(nfs) if nfs.has_sessions());
     let wants_slots = |variant: &Variant| matches!(variant.load, Some((LoadParameter::Slots, _)));
     if variants.iter().any(wants_slots) && !has_slots {
         return Err(Usage("--vary slots needs a target nfs://host/export?version=4.1 (or 4.2)".to_owned()));

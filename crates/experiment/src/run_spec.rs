@@ -1,8 +1,10 @@
 //! All that was asked for of a run: a recording keeps it, so that the run can be continued and repeated.
 
 use std::path::{Path, PathBuf};
+use std::time::Duration;
 
 use anyhow::Context;
+use plimsoll_drive::connect::ConnectOptions;
 use plimsoll_recording::folder::{FolderError, Recording};
 use plimsoll_report::findings::{self, About, Run, Source};
 use plimsoll_results::Usage;
@@ -225,6 +227,12 @@ impl RunSpec {
     pub(super) fn of_manifest(spec: Value) -> anyhow::Result<Self> {
         serde_json::from_value(spec)
             .context("manifest.json: unknown format of `measured`, written by another version of plimsoll")
+    }
+
+    /// Timeout of a request, and for finding the server: that of the first level.
+    pub fn timeout(&self) -> Duration {
+        let of = |(_, level): (_, &LevelSpec)| Duration::from_nanos(level.plan.timeout_ns);
+        self.levels().next().map_or(ConnectOptions::default().timeout, of)
     }
 
     /// The variants of the workload; `text` is the workload's.

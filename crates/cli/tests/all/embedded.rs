@@ -33,6 +33,15 @@ fn reached(server: &Embedded, wishes: &ConnectOptions) -> Box<dyn Connector> {
     connect::open(&Target::parse(&server.target()).unwrap(), wishes, &mut Names::default()).unwrap()
 }
 
+/// The NFS server has version 3 alone, and says so when it is asked for others.
+#[test]
+fn the_highest_version_of_the_nfs_server_is_3() {
+    let server = embedded(Kind::Nfs);
+    let mut target = Target::parse(&format!("nfs://{}/plimsoll", server.address())).unwrap();
+    connect::find_version(&mut target, &ConnectOptions::default()).unwrap();
+    assert_eq!(target.to_string(), format!("nfs://{}/plimsoll?version=3", server.address()));
+}
+
 fn connect(server: &dyn Connector) -> Driven {
     let address = server.address().unwrap();
     let mut client = Blocking::open(address, PATIENCE, |local| {

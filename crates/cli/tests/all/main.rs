@@ -37,6 +37,7 @@ mod labels;
 mod laddis;
 mod lossy_wire;
 mod netbench;
+mod nfs_version;
 mod old_kernels;
 mod page_commands;
 mod parts;

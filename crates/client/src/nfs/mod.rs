@@ -1,6 +1,7 @@
 //! Common parts of the NFS clients of all versions: path walks, jobs, and data transfers.
 
 mod handles;
+mod highest_version;
 mod jobs;
 mod transfer;
 mod unstable;
@@ -8,6 +9,7 @@ mod walk;
 mod wanted;
 
 pub(crate) use handles::Handles;
+pub use highest_version::{VersionError, VersionQuestion};
 pub(crate) use jobs::{JobId, Jobs, Release, never_sent};
 pub(crate) use transfer::Transfer;
 pub(crate) use unstable::{Unstable, durability};

@@ -2,10 +2,10 @@
 //!
 //! Spec: RFC 1813 5, RFC 1833 3
 
-use std::io::{self, Read, Write};
-use std::net::{IpAddr, SocketAddr, TcpStream};
+use std::io;
+use std::net::{IpAddr, SocketAddr};
 use std::sync::Arc;
-use std::time::{Duration, Instant};
+use std::time::Duration;
 
 use plimsoll_wire::nfs::mount::{self as wire, MountCall};
 use plimsoll_wire::nfs::mount_status_name;
@@ -16,8 +16,8 @@ use plimsoll_wire::nfs::v3::{Answer, Call, FileHandle, Place};
 use plimsoll_wire::rpc::{CallTemplate, Caller, CallerError, Protection, Verdict};
 
 use super::options::{PROGRAM, VERSION};
-use crate::reserved;
-use crate::tls::{Stream, Tls};
+use crate::rpc::{CallError, Limit, SequentialCalls};
+use crate::tls::Tls;
 
 /// The portmapper's program and version.
 const PORTMAP: (u32, u32) = (100_000, 2);
@@ -27,10 +27,6 @@ const MOUNT: (u32, u32) = (100_005, 3);
 const LONGEST_UNMOUNT: Duration = Duration::from_secs(5);
 /// NULL of any program.
 const NULL: u32 = 0;
-/// The longest answer, bytes.
-const LONGEST: usize = 64 << 10;
-/// Pieces that an answer comes in, at most.
-const FRAGMENTS: usize = 1024;
 /// AUTH_NONE and AUTH_SYS: what calls have without Kerberos. (RFC 5531 8.1)
 const FLAVORS: [u32; 2] = [0, 1];
 /// MNT3ERR_NOENT, MNT3ERR_ACCES, MNT3ERR_NOTDIR: the path may lie below an export.
@@ -272,43 +268,6 @@ struct Server<'a> {
     tls: Option<&'a Arc<Tls>>,
 }
 
-/// When calls are given up.
-#[derive(Clone, Copy)]
-struct Limit {
-    /// The caller's timeout, for the message.
-    timeout: Duration,
-    until: Instant,
-}
-
-impl Limit {
-    fn new(timeout: Duration) -> Self {
-        let now = Instant::now();
-        // A limit beyond the clock's range is replaced by a day, which is long enough.
-        let until = now.checked_add(timeout).unwrap_or(now + Duration::from_secs(86_400));
-        Self { timeout, until }
-    }
-
-    /// The time that is left.
-    fn left(&self) -> io::Result<Duration> {
-        let left = self.until.saturating_duration_since(Instant::now());
-        if left.is_zero() { Err(self.expired()) } else { Ok(left) }
-    }
-
-    fn expired(&self) -> io::Error {
-        io::Error::new(io::ErrorKind::TimedOut, format!("no answer within {:?}", self.timeout))
-    }
-
-    /// Adds the timeout to an error that it caused.
-    fn told(&self, error: io::Error) -> io::Error {
-        match error.kind() {
-            // It says more.
-            _ if error.get_ref().is_some() => error,
-            io::ErrorKind::WouldBlock | io::ErrorKind::TimedOut => self.expired(),
-            _ => error,
-        }
-    }
-}
-
 impl Server<'_> {
     /// Calls a procedure over a new connection; returns its results.
     fn call(
@@ -317,69 +276,19 @@ impl Server<'_> {
         caller: &Caller<'_>,
         arguments: impl FnOnce(&mut Vec<u8>),
     ) -> Result<Vec<u8>, MountError> {
-        const XID: u32 = 0x506C_696D;
-        let mut call = Vec::new();
-        CallTemplate::new(self.program.0, self.program.1, caller)?.begin(XID, procedure, &mut call);
-        arguments(&mut call);
-        // A call of a path and a credential fits into a fragment.
-        let _ = CallTemplate::finish(&mut call, 0);
-        let reply = self.exchange(&call).map_err(|source| {
-            let (Self { what, address, .. }, source) = (*self, self.limit.told(source));
-            MountError::Connection { what, address, source }
-        })?;
-        match Verdict::parse(&reply) {
-            Ok((XID, Verdict::Success(results))) => Ok(results.to_vec()),
-            Ok((XID, verdict)) => Err(self.answer(format!("{verdict:?}"))),
-            Ok(_) => Err(self.answer("the response belongs to a different call".to_owned())),
-            Err(error) => Err(self.answer(error.to_string())),
+        let Self { what, address, program: (program, version), reserved_port, limit, tls } = *self;
+        let template = CallTemplate::new(program, version, caller)?;
+        let lost = |source| MountError::Connection { what, address, source };
+        let mut calls = SequentialCalls::connect(address, reserved_port, tls, limit).map_err(lost)?;
+        match calls.call(&template, procedure, arguments) {
+            Ok(Verdict::Success(results)) => Ok(results.to_vec()),
+            Ok(verdict) => Err(self.answer(format!("{verdict:?}"))),
+            Err(CallError::Connection(source)) => Err(lost(source)),
+            Err(CallError::Answer(problem)) => Err(self.answer(problem)),
         }
-    }
-
-    /// Sends a record, and reads one.
-    fn exchange(&self, call: &[u8]) -> io::Result<Vec<u8>> {
-        let socket = match self.reserved_port {
-            true => reserved::connected(&self.address, self.limit.left()?)?,
-            false => TcpStream::connect_timeout(&self.address, self.limit.left()?)?,
-        };
-        let mut stream = match self.tls {
-            Some(tls) => Stream::secured(socket, tls, self.limit.left()?)?,
-            None => Stream::plain(socket),
-        };
-        stream.socket().set_write_timeout(Some(self.limit.left()?))?;
-        stream.write_all(call)?;
-        let mut reply = Vec::new();
-        for _ in 0..FRAGMENTS {
-            let mut mark = [0; 4];
-            read_until(&mut stream, self.limit, &mut mark)?;
-            let mark = u32::from_be_bytes(mark);
-            let (start, length) = (reply.len(), (mark & 0x7FFF_FFFF) as usize);
-            if start + length > LONGEST {
-                break;
-            }
-            reply.resize(start + length, 0);
-            read_until(&mut stream, self.limit, reply.get_mut(start..).unwrap_or_default())?;
-            if mark & 0x8000_0000 != 0 {
-                return Ok(reply);
-            }
-        }
-        Err(io::Error::new(io::ErrorKind::InvalidData, "the response is too long"))
     }
 
     fn answer(&self, problem: String) -> MountError {
         MountError::Answer { what: self.what, address: self.address, problem }
     }
-}
-
-/// Fills a buffer, however slowly its bytes come, but not for ever.
-fn read_until(stream: &mut Stream, limit: Limit, mut buffer: &mut [u8]) -> io::Result<()> {
-    while !buffer.is_empty() {
-        stream.socket().set_read_timeout(Some(limit.left()?))?;
-        match stream.read(buffer) {
-            Ok(0) => return Err(io::ErrorKind::UnexpectedEof.into()),
-            Ok(count) => buffer = buffer.get_mut(count..).unwrap_or_default(),
-            Err(error) if error.kind() == io::ErrorKind::Interrupted => {}
-            Err(error) => return Err(error),
-        }
-    }
-    Ok(())
 }

@@ -5,6 +5,7 @@
 mod data;
 mod framing;
 mod gss;
+mod sequential;
 
 use std::hash::{BuildHasher, RandomState};
 
@@ -19,6 +20,7 @@ use crate::outbox::Outbox;
 pub(crate) use data::Data;
 pub(crate) use framing::{marks, unmarked};
 use gss::{GssContext, Opened, Written};
+pub(crate) use sequential::{CallError, Limit, SequentialCalls};
 
 pub use gss::Gss;
 

@@ -161,12 +161,13 @@ fn nfs(parts: &Parts<'_>) -> Result<Target, TargetError> {
     }
     let export = format!("/{}", names.join("/"));
     let (mount_port, portmap_port, reserved_port, tls) = (None, PORTMAP_PORT, false, false);
-    let (version, slots) = (NfsVersion::V3, None);
+    let (version, version_found, slots) = (None, false, None);
     let security = None;
     let mut target = NfsTarget {
         server,
         export,
         version,
+        version_found,
         slots,
         mount_port,
         portmap_port,
@@ -179,7 +180,7 @@ fn nfs(parts: &Parts<'_>) -> Result<Target, TargetError> {
         match key {
             "version" | "vers" => {
                 let known = NfsVersion::ALL.into_iter().find(|version| version.name() == value);
-                target.version = known.ok_or(wrong("version", "must be 3, 4.0, 4.1 or 4.2"))?;
+                target.version = Some(known.ok_or(wrong("version", "must be 3, 4.0, 4.1 or 4.2"))?);
             }
             "slots" => target.slots = Some(slot_count(value)?),
             "mountport" => target.mount_port = Some(port(value, "mountport")?),
@@ -195,23 +196,34 @@ fn nfs(parts: &Parts<'_>) -> Result<Target, TargetError> {
             }
         }
     }
-    match target.version {
-        _ if target.security.is_none() && parts.user.is_some() => Err(wrong(
+    if target.security.is_none() && parts.user.is_some() {
+        return Err(wrong(
             "user",
             "is not allowed for nfs:// without Kerberos, which sends the numeric user ID of the plimsoll process: remove the user, or add ?sec=krb5",
-        )),
-        _ if target.security.is_some() && target.credentials.user.is_empty() => {
-            Err(wrong("user", "is missing: sec=krb5 needs an account, nfs://user@host/export?sec=krb5"))
-        }
-        version if target.slots.is_some() && !version.has_sessions() => {
+        ));
+    }
+    if target.security.is_some() && target.credentials.user.is_empty() {
+        return Err(wrong("user", "is missing: sec=krb5 needs an account, nfs://user@host/export?sec=krb5"));
+    }
+    version_of_options(&mut target)?;
+    Ok(Target::Nfs(target))
+}
+
+/// MOUNT and the portmapper belong to version 3, slots to versions with sessions. Where no version is given, their options choose it.
+fn version_of_options(target: &mut NfsTarget) -> Result<(), TargetError> {
+    let of_3 = target.mount_port.is_some() || target.portmap_port != PORTMAP_PORT;
+    let version = target.version.or_else(|| of_3.then_some(NfsVersion::V3));
+    match version {
+        Some(version) if target.slots.is_some() && !version.has_sessions() => {
             Err(wrong("slots", "need a session: add version=4.1 or version=4.2, or remove slots"))
         }
-        NfsVersion::V40 | NfsVersion::V41 | NfsVersion::V42
-            if target.mount_port.is_some() || target.portmap_port != PORTMAP_PORT =>
-        {
+        Some(NfsVersion::V40 | NfsVersion::V41 | NfsVersion::V42) if of_3 => {
             Err(wrong("mountport and portmapport", "mean nothing in version 4, which has no MOUNT: remove them"))
         }
-        _ => Ok(Target::Nfs(target)),
+        _ => {
+            target.version = version;
+            Ok(())
+        }
     }
 }
 

@@ -36,7 +36,7 @@ fn what_is_left_out_is_as_usual() {
     assert_eq!((target.server.port, target.path.as_str()), (445, ""));
     assert!(target.credentials.is_anonymous());
     let target = nfs("nfs://host/");
-    assert_eq!((target.server.port, target.export.as_str(), target.version), (2049, "/", NfsVersion::V3));
+    assert_eq!((target.server.port, target.export.as_str(), target.version), (2049, "/", None));
     assert_eq!((target.mount_port, target.portmap_port), (None, 111));
 }
 
@@ -65,20 +65,26 @@ fn an_nfs_target_in_full() {
     let target = nfs("nfs://10.0.0.1:12049/export/a%3Fb?version=3&mountport=20048&portmapport=1111");
     assert_eq!((target.export.as_str(), target.mount_port, target.portmap_port), ("/export/a?b", Some(20048), 1111));
     assert!(!target.reserved_port && nfs("nfs://h/x?resvport").reserved_port);
-    assert_eq!(Target::parse("nfs://h/x?resvport").unwrap().to_string(), "nfs://h:2049/x?version=3&resvport");
+    assert_eq!(Target::parse("nfs://h/x?resvport").unwrap().to_string(), "nfs://h:2049/x?resvport");
+    assert_eq!(Target::parse("nfs://h/x").unwrap().to_string(), "nfs://h:2049/x");
 }
 
 #[test]
 fn versions_of_nfs() {
     for (text, version, slots) in [
-        ("nfs://h/x?version=4.0", NfsVersion::V40, None),
-        ("nfs://h/x?version=4.1", NfsVersion::V41, None),
-        ("nfs://h/x?vers=4.2&slots=8", NfsVersion::V42, Some(8)),
-        ("nfs://h/x?version=3", NfsVersion::V3, None),
-        ("nfs://h/x", NfsVersion::V3, None),
+        ("nfs://h/x?version=4.0", Some(NfsVersion::V40), None),
+        ("nfs://h/x?version=4.1", Some(NfsVersion::V41), None),
+        ("nfs://h/x?vers=4.2&slots=8", Some(NfsVersion::V42), Some(8)),
+        ("nfs://h/x?version=3", Some(NfsVersion::V3), None),
+        ("nfs://h/x", None, None),
+        ("nfs://h/x?slots=4", None, Some(4)),
+        // Only version 3 has MOUNT.
+        ("nfs://h/x?mountport=20048", Some(NfsVersion::V3), None),
+        ("nfs://h/x?portmapport=1111", Some(NfsVersion::V3), None),
     ] {
         let target = nfs(text);
-        assert_eq!((target.version, target.slots), (version, slots), "{text}");
+        assert_eq!((target.version, target.slots, target.version_found), (version, slots, false), "{text}");
+        assert_eq!(nfs(&Target::Nfs(target).to_string()).version, version, "{text}");
     }
     assert_eq!(
         Target::parse("nfs://h/x?slots=8&version=4.2&resvport").unwrap().to_string(),
@@ -90,7 +96,8 @@ fn versions_of_nfs() {
         ("nfs://h/x?version=4.0&mountport=1", "has no MOUNT"),
         ("nfs://h/x?version=4.1&slots=0", "from 1 to 4096"),
         ("nfs://h/x?version=4.1&slots=4097", "from 1 to 4096"),
-        ("nfs://h/x?slots=4", "need a session"),
+        ("nfs://h/x?version=3&slots=4", "need a session"),
+        ("nfs://h/x?mountport=1&slots=4", "need a session"),
         ("nfs://h/x?version=4.1&mountport=20048", "has no MOUNT"),
         ("nfs://h/x?version=4.2&portmapport=1111", "has no MOUNT"),
     ] {

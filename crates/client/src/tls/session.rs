@@ -7,7 +7,7 @@ use std::sync::Arc;
 use plimsoll_wire::rpc::{StartTls, start_tls};
 use rustls::{CipherSuite, ClientConnection};
 
-use super::{Tls, broken};
+use super::{Tls, VersionNotOffered, broken};
 
 /// The xid of the question, which is the connection's first call.
 const XID: u32 = 0x506C_696D;
@@ -238,6 +238,7 @@ fn is_yes(answer: &[u8]) -> io::Result<bool> {
         Ok(StartTls::Rejected(status)) => format!("it rejects AUTH_TLS with auth_stat {status}"),
         Ok(StartTls::Failed) => "its RPC layer rejects the AUTH_TLS probe".to_owned(),
         Err(_) => return Err(broken("the server's answer to the AUTH_TLS probe is invalid")),
+        Ok(StartTls::NoVersion) => return Err(io::Error::new(ErrorKind::Unsupported, VersionNotOffered)),
     };
     let words = format!("the server does not offer RPC over TLS ({problem}): omit xprtsec=tls");
     Err(io::Error::new(ErrorKind::Unsupported, words))

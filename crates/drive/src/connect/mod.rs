@@ -14,6 +14,7 @@ mod owner;
 mod path;
 mod several;
 mod smb;
+mod version;
 
 use std::net::SocketAddr;
 use std::sync::Arc;
@@ -32,6 +33,7 @@ pub use open::{ConnectError, ConnectOptions, open};
 pub use path::PathServer;
 pub use several::Several;
 pub use smb::SmbServer;
+pub use version::find_version;
 
 /// A server that was found.
 pub trait Connector: Send + Sync {

@@ -12,6 +12,9 @@ use plimsoll_wire::rpc::{Caller, Protection};
 use super::Connector;
 use crate::engine::ConnectionInfo;
 
+/// The fact about a version that was found, in reports.
+pub(super) const HIGHEST: &str = "highest version the server speaks";
+
 /// An NFS server with an export that is mounted; unmounted when dropped.
 #[derive(Debug)]
 pub struct NfsServer {
@@ -19,6 +22,8 @@ pub struct NfsServer {
     pub address: SocketAddr,
     /// How clients call.
     pub options: Arc<NfsOptions>,
+    /// The version was found by asking the server.
+    pub version_found: bool,
     /// The export's name in transactions.
     pub share: Symbol,
     /// The caller's name in transactions: its user id.
@@ -48,7 +53,9 @@ impl Connector for NfsServer {
     }
 
     fn facts(&self) -> Vec<String> {
-        let mut facts = vec!["NFS 3".to_owned(), authentication(self.options.security.as_ref())];
+        let mut facts = vec!["NFS 3".to_owned()];
+        facts.extend(self.version_found.then(|| HIGHEST.to_owned()));
+        facts.push(authentication(self.options.security.as_ref()));
         facts.extend(self.tls.as_ref().and_then(|tls| tls.agreed()).map(str::to_owned));
         if self.mounted.reserved_port {
             facts.push("source ports below 1024".to_owned());

@@ -14,7 +14,7 @@ use plimsoll_model::{Guarantees, Symbol};
 
 use super::Connector;
 use super::control_client::{ControlClient, NO_CLIENT, Trouble};
-use super::nfs::{authentication, cipher};
+use super::nfs::{HIGHEST, authentication, cipher};
 use crate::engine::ConnectionInfo;
 
 /// An NFSv4 server whose export was seen.
@@ -24,6 +24,8 @@ pub struct Nfs4Server {
     pub address: SocketAddr,
     /// How clients call.
     pub options: Arc<Nfs4Options>,
+    /// The version was found by asking the server.
+    pub version_found: bool,
     /// The export's name in transactions.
     pub share: Symbol,
     /// The caller's name in transactions: its user id.
@@ -67,6 +69,10 @@ pub enum SessionError {
 /// Advice for a refusal.
 const FROM_BELOW: &str = "; the server may accept only source ports below 1024 (default on Linux): add &resvport to the target and run as root";
 
+/// Advice where version 4 was not asked for.
+const OTHER_PATH: &str =
+    "; the path of an export may be different in NFS 4 and NFS 3: for the path of NFS 3 add ?version=3 to the target";
+
 impl Nfs4Server {
     /// Opens a session and finds the export, once, before anything is timed.
     pub(super) fn try_out(&self, timeout: Duration) -> Result<(), SessionError> {
@@ -75,8 +81,11 @@ impl Nfs4Server {
         let refused = |failure: Failure| match failure.cause {
             Cause::NotOffered => SessionError::Version(address, minor),
             Cause::ShareRefused => {
-                let hint = if self.reserved_port { "" } else { FROM_BELOW };
-                let hint = if matches!(failure.status, Some(1 | 13)) { hint } else { "" };
+                let hint = match failure.status {
+                    Some(1 | 13) if !self.reserved_port => FROM_BELOW,
+                    Some(2) if self.version_found => OTHER_PATH,
+                    _ => "",
+                };
                 SessionError::Export { address, export: format!("/{}", self.options.export), failure, hint }
             }
             _ => SessionError::Failed(address, failure),
@@ -133,8 +142,9 @@ impl Connector for Nfs4Server {
     }
 
     fn facts(&self) -> Vec<String> {
-        let mut facts =
-            vec![format!("NFS 4.{}", self.options.minor_version), authentication(self.options.security.as_ref())];
+        let mut facts = vec![format!("NFS 4.{}", self.options.minor_version)];
+        facts.extend(self.version_found.then(|| HIGHEST.to_owned()));
+        facts.push(authentication(self.options.security.as_ref()));
         facts.extend(self.tls.as_ref().and_then(|tls| tls.agreed()).map(str::to_owned));
         if self.reserved_port {
             facts.push("source ports below 1024".to_owned());

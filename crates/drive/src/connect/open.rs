@@ -9,16 +9,18 @@ use std::sync::{Arc, Mutex};
 use std::time::Duration;
 
 use plimsoll_client::Gss;
+use plimsoll_client::VersionError;
 use plimsoll_client::local::{Reading, Root};
 use plimsoll_client::nfs3::{self, MountError, NfsOptions, Ports};
 use plimsoll_client::nfs4::Nfs4Options;
 use plimsoll_client::smb2::auth::{Account, Authentication, Credentials, Realm, TicketError};
 use plimsoll_client::smb2::{Dialect, SmbOptions, Wish};
-use plimsoll_client::target::{NfsTarget, NfsVersion, Server, SmbTarget, Target};
-use plimsoll_client::tls::{Tls, Trust, TrustError};
+use plimsoll_client::target::{NfsTarget, Server, SmbTarget, Target};
+use plimsoll_client::tls::{Trust, TrustError};
 use plimsoll_model::{Names, Symbol};
 
 use super::nfs::caller;
+use super::version::{self, tls_of};
 use super::{Connector, Nfs4Server, NfsServer, PathServer, SessionError, SmbServer};
 
 /// Connection options besides the target's.
@@ -83,6 +85,9 @@ pub enum ConnectError {
         /// Why not.
         source: io::Error,
     },
+    /// No version of NFS was found.
+    #[error(transparent)]
+    Version(#[from] VersionError),
     /// Its export cannot be mounted.
     #[error(transparent)]
     Mount(#[from] MountError),
@@ -114,7 +119,7 @@ pub fn open(target: &Target, options: &ConnectOptions, names: &mut Names) -> Res
 }
 
 /// The address of a server: of several, the first that takes a connection. Where none does, the first: connecting then says why.
-fn resolve(server: &Server, timeout: Duration) -> Result<SocketAddr, ConnectError> {
+pub(super) fn resolve(server: &Server, timeout: Duration) -> Result<SocketAddr, ConnectError> {
     let failed = |source| ConnectError::Resolve { host: server.host.clone(), source };
     let addresses = server.resolve().map_err(failed)?;
     first_to_answer(&addresses, timeout).ok_or_else(|| failed(io::Error::new(io::ErrorKind::NotFound, "no address")))
@@ -131,21 +136,23 @@ fn first_to_answer(addresses: &[SocketAddr], timeout: Duration) -> Option<Socket
 }
 
 /// NFS (RFC 1813 5).
-const PROGRAM: u32 = 100_003;
+pub(super) const PROGRAM: u32 = 100_003;
 /// How long an address of a server with several may take to accept a connection.
 const PROBE: Duration = Duration::from_secs(3);
 
 fn nfs(target: &NfsTarget, connect: &ConnectOptions, names: &mut Names) -> Result<Box<dyn Connector>, ConnectError> {
     let timeout = connect.timeout;
+    let Some(version) = target.version else {
+        let mut found = target.clone();
+        version::find(&mut found, connect)?;
+        return nfs(&found, connect, names);
+    };
+    let version_found = target.version_found;
     let address = resolve(&target.server, timeout)?;
     let caller = caller();
     let security = security(target, connect)?;
-    let tls = target.tls.then(|| {
-        let version = if target.version == NfsVersion::V3 { 3 } else { 4 };
-        Tls::new(&target.server.host, (PROGRAM, version), &connect.trust).map(Arc::new)
-    });
-    let tls = tls.transpose()?;
-    if let Some(minor) = target.version.minor() {
+    let tls = tls_of(target, version.program_version(), connect)?;
+    if let Some(minor) = version.minor() {
         let mut options = Nfs4Options::new(&target.export, minor, &caller).map_err(MountError::from)?;
         options.slots = connect.slots.or(target.slots).unwrap_or(options.slots);
         options.security = security;
@@ -153,7 +160,7 @@ fn nfs(target: &NfsTarget, connect: &ConnectOptions, names: &mut Names) -> Resul
         let user = user(target, names);
         let (options, reserved_port) = (Arc::new(options), target.reserved_port);
         let trunks = Mutex::default();
-        let server = Nfs4Server { address, options, share, user, reserved_port, tls, trunks };
+        let server = Nfs4Server { address, options, version_found, share, user, reserved_port, tls, trunks };
         server.try_out(timeout)?;
         return Ok(Box::new(server));
     }
@@ -164,7 +171,7 @@ fn nfs(target: &NfsTarget, connect: &ConnectOptions, names: &mut Names) -> Resul
     options.security = security;
     let share = names.intern(&target.export);
     let user = user(target, names);
-    Ok(Box::new(NfsServer { address, options: Arc::new(options), share, user, mounted, tls }))
+    Ok(Box::new(NfsServer { address, options: Arc::new(options), version_found, share, user, mounted, tls }))
 }
 
 /// Asks for the ticket of all calls, where the target wants Kerberos.

@@ -72,7 +72,9 @@ impl CounterSource {
 
     fn counts(&self, target: &Target) -> bool {
         match (self, target) {
-            (Self::Ganesha(_), Target::Nfs(NfsTarget { version, .. })) => version.minor().is_none(),
+            (Self::Ganesha(_), Target::Nfs(NfsTarget { version, .. })) => {
+                version.is_some_and(|version| version.minor().is_none())
+            }
             _ => true,
         }
     }

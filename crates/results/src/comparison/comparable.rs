@@ -66,11 +66,12 @@ fn differences(a: &Findings, b: &Findings) -> impl Iterator<Item = String> {
 }
 
 /// The facts that are terms of the measurement. Results are not terms: the results of a load file, the number of waits for a slot,
-/// recoveries; that an operation was not supported is a term, but not how often.
+/// recoveries; nor is whether the version was given or found. That an operation was not supported is a term, but not how often.
 fn terms(one: &Findings) -> Vec<&str> {
     let result = |fact: &&String| {
         let of_load_file = fact.starts_with("load file of ") || fact.starts_with("load file begun ");
-        of_load_file || fact.starts_with("waits for a slot: ") || fact.starts_with("recovered ")
+        let found = fact.ends_with("highest version the server speaks");
+        of_load_file || found || fact.starts_with("waits for a slot: ") || fact.starts_with("recovered ")
     };
     let term = |fact| match fact {
         fact if str::starts_with(fact, "load file") => fact.rsplit_once(": ").map_or(fact, |(what, _)| what),

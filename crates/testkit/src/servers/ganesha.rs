@@ -74,6 +74,8 @@ pub struct Ganesha {
     kerberos: Option<Realm>,
     /// After a restart it waits this number of seconds for its clients to reclaim their state.
     grace_s: Option<u32>,
+    /// The minor versions of NFS 4 that it offers.
+    minor_versions: &'static str,
 }
 
 /// The files of a Kerberos server.
@@ -82,6 +84,8 @@ struct Realm {
     keytab: PathBuf,
     configuration: PathBuf,
 }
+
+const ALL_MINOR_VERSIONS: &str = "0, 1, 2";
 
 /// Maximum time until Ganesha's first answer, on a busy machine.
 const PATIENCE: Duration = Duration::from_secs(60);
@@ -98,7 +102,7 @@ impl Ganesha {
     /// # Panics
     /// It was started and does not answer: the message has its log.
     pub fn start() -> Result<Self, Unavailable> {
-        Self::start_with(false, None, None)
+        Self::start_with(false, None, None, ALL_MINOR_VERSIONS)
     }
 
     /// The same, for calls with the tickets of a realm: [`Export::Data`] takes krb5, krb5i and krb5p, and [`Export::ReadOnly`] krb5p alone.
@@ -109,7 +113,12 @@ impl Ganesha {
     /// # Panics
     /// As [`Ganesha::start`].
     pub fn start_with_kerberos(kdc: &Kdc) -> Result<Self, Unavailable> {
-        Self::start_with(false, None, Some(Realm { keytab: kdc.keytab(), configuration: kdc.configuration() }))
+        Self::start_with(
+            false,
+            None,
+            Some(Realm { keytab: kdc.keytab(), configuration: kdc.configuration() }),
+            ALL_MINOR_VERSIONS,
+        )
     }
 
     /// The same with counters, which it publishes on a private D-Bus ([`Ganesha::bus`]).
@@ -123,7 +132,7 @@ impl Ganesha {
         if !program_exists("dbus-daemon") || !program_exists("dbus-send") {
             return Err(Unavailable("needs dbus-daemon and dbus-send (Debian: dbus)"));
         }
-        Self::start_with(true, None, None)
+        Self::start_with(true, None, None, ALL_MINOR_VERSIONS)
     }
 
     /// The same, with a grace period of at most `seconds` after each start.
@@ -134,10 +143,26 @@ impl Ganesha {
     /// # Panics
     /// As [`Ganesha::start`].
     pub fn start_with_grace(seconds: u32) -> Result<Self, Unavailable> {
-        Self::start_with(false, Some(seconds), None)
+        Self::start_with(false, Some(seconds), None, ALL_MINOR_VERSIONS)
     }
 
-    fn start_with(counting: bool, grace_s: Option<u32>, kerberos: Option<Realm>) -> Result<Self, Unavailable> {
+    /// The same, with only these minor versions of NFS 4, e.g. `0, 1`.
+    ///
+    /// # Errors
+    /// As [`Ganesha::start`].
+    ///
+    /// # Panics
+    /// As [`Ganesha::start`].
+    pub fn start_offering(minor_versions: &'static str) -> Result<Self, Unavailable> {
+        Self::start_with(false, None, None, minor_versions)
+    }
+
+    fn start_with(
+        counting: bool,
+        grace_s: Option<u32>,
+        kerberos: Option<Realm>,
+        minor_versions: &'static str,
+    ) -> Result<Self, Unavailable> {
         if !program_exists("ganesha.nfsd") {
             return Err(Unavailable("needs ganesha.nfsd (Debian: nfs-ganesha, nfs-ganesha-vfs, nfs-ganesha-mem)"));
         }
@@ -159,7 +184,8 @@ impl Ganesha {
         }
         let small = scratch.small_file_system(Export::Small.folder(), Self::SMALL).is_some();
         let bus = counting.then(|| Bus::start(&scratch));
-        let mut ganesha = Self { scratch, nfs: 0, mount: 0, small, process: None, bus, kerberos, grace_s };
+        let mut ganesha =
+            Self { scratch, nfs: 0, mount: 0, small, process: None, bus, kerberos, grace_s, minor_versions };
         // If another program takes the port before Ganesha does, Ganesha ends at once.
         let answered = (0..ATTEMPTS).any(|_| {
             ganesha.nfs = free_port().expect("loopback has free ports");
@@ -261,7 +287,7 @@ impl Ganesha {
 
     fn write_configuration(&self) -> PathBuf {
         let home = self.scratch.path().display();
-        let Self { nfs, mount, bus, .. } = self;
+        let Self { nfs, mount, bus, minor_versions, .. } = self;
         let count = bus.is_some();
         let grace = match self.grace_s {
             None => "Graceless = true;".to_owned(),
@@ -271,7 +297,7 @@ impl Ganesha {
         let mut text = format!(
             "NFS_CORE_PARAM {{ Enable_NFS_Stats = {count}; Enable_FULLV3_Stats = {count}; NFS_Port = {nfs}; MNT_Port = {mount}; Bind_addr = 127.0.0.1; Protocols = 3, 4;\n\
              Enable_NLM = false; Enable_RQUOTA = false; mount_path_pseudo = true; }}\n\
-             NFSV4 {{ {grace} RecoveryRoot = \"{home}/recovery\"; }}\n\
+             NFSV4 {{ {grace} Minor_Versions = {minor_versions}; RecoveryRoot = \"{home}/recovery\"; }}\n\
              LOG {{ Default_Log_Level = EVENT; }}\n"
         );
         let realm = |Realm { keytab, .. }: &Realm| {

@@ -22,7 +22,9 @@ pub enum StartTls {
     Unknown,
     /// It rejects the call: its auth_stat, 1 for a flavor that it does not know.
     Rejected(u32),
-    /// It does not offer the program in this version, or could not answer.
+    /// It does not offer the program in this version.
+    NoVersion,
+    /// It could not answer.
     Failed,
 }
 
@@ -65,6 +67,8 @@ impl StartTls {
                 Ok(match reader.u32()? {
                     0 if flavor == AUTH_NONE && magic => StartTls::Yes,
                     0 => StartTls::Unknown,
+                    // PROG_UNAVAIL, PROG_MISMATCH.
+                    1 | 2 => StartTls::NoVersion,
                     _ => StartTls::Failed,
                 })
             }
@@ -99,7 +103,9 @@ mod tests {
         assert_eq!(accepted(0, "", 0), Ok(StartTls::Unknown));
         assert_eq!(accepted(0, "STARTTLs", 0), Ok(StartTls::Unknown));
         assert_eq!(accepted(1, "STARTTLS", 0), Ok(StartTls::Unknown), "the verifier's flavor is AUTH_NONE");
-        assert_eq!(accepted(0, "STARTTLS", 1), Ok(StartTls::Failed), "no such program");
+        assert_eq!(accepted(0, "STARTTLS", 1), Ok(StartTls::NoVersion), "PROG_UNAVAIL");
+        assert_eq!(accepted(0, "", 2), Ok(StartTls::NoVersion), "PROG_MISMATCH");
+        assert_eq!(accepted(0, "STARTTLS", 5), Ok(StartTls::Failed), "SYSTEM_ERR");
         let denied = |words: &[u32]| StartTls::parse(Xdr::new().words(words).bytes(), 9);
         assert_eq!(denied(&[9, 1, 1, 1, 1]), Ok(StartTls::Rejected(1)));
         assert_eq!(denied(&[9, 1, 1, 0, 2, 2]), Ok(StartTls::Failed));

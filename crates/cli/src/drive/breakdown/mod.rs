@@ -116,7 +116,7 @@ pub(crate) fn run(arguments: Arguments) -> anyhow::Result<Done> {
     calls.check()?;
     let Arguments { target, password_file, auth, connect_options, .. } = &arguments;
     let flags = TargetFlags::new(target.clone(), password_file.clone(), auth.clone(), connect_options.clone());
-    let target = flags.choose()?;
+    let target = flags.choose(arguments.calls.timeout)?;
     let spec = BreakdownSpec {
         counters: arguments.counters.source(&target)?,
         target,

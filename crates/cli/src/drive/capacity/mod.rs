@@ -102,7 +102,7 @@ pub(crate) fn run(arguments: Arguments) -> anyhow::Result<Done> {
     let (options, part) = (arguments.load.options(), arguments.part.options());
     let asked = (&options, workload.defaults());
     let search = arguments.bounds.options().search(asked, &arguments.objectives.hold, &part)?;
-    let resolved = arguments.target.choose()?;
+    let resolved = arguments.target.choose(arguments.load.timeout)?;
     part.check(&resolved)?;
     let server_side = arguments.server_side.watch()?.map(Arc::new);
     let shown = format!("{} on {}", workload.name(), resolved.shown);

@@ -301,7 +301,7 @@ fn chosen(
     variants: &[Variant],
     spec: RunSpec,
 ) -> anyhow::Result<(ResolvedTarget, RunSpec)> {
-    let resolved = target.choose()?;
+    let resolved = target.choose(spec.timeout())?;
     for one in resolved.all() {
         check_slots(variants, &one.target)?;
     }

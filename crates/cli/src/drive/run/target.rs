@@ -1,11 +1,12 @@
 //! Flags of the target.
 
 use std::path::{Path, PathBuf};
+use std::time::Duration;
 
 use plimsoll_client::smb2::{Dialect, Wish};
 use plimsoll_client::target::{PASSWORD_VARIABLE, Target};
 use plimsoll_client::tls::{Trust, authorities};
-use plimsoll_drive::connect::ConnectOptions;
+use plimsoll_drive::connect::{ConnectOptions, find_version};
 use plimsoll_experiment::{ResolvedTarget, RunSpec, ServerSpec};
 use plimsoll_results::Usage;
 
@@ -31,7 +32,7 @@ pub(crate) struct TargetFlags {
 /// Help text of a target.
 pub(crate) const TARGETS: &str = "Server to drive: smb://user@host[:port]/share[/path] (also cifs:// and \\\\host\\share), \
      nfs://host[:port]/export[?OPTIONS] (also host:/export), file:///path, embedded:smb or embedded:nfs. OPTIONS, joined with &: \
-     version=3|4.0|4.1|4.2, slots=NUMBER (per session, with 4.1 and 4.2), resvport (source ports below 1024), xprtsec=tls (RPC over TLS, see --tls-ca), sec=krb5|krb5i|krb5p (Kerberos: nfs://user@host/export, in builds with that feature), mountport=PORT, portmapport=PORT";
+     version=3|4.0|4.1|4.2 (default: the highest that the server speaks; 3 with mountport or portmapport), slots=NUMBER (per session, with 4.1 and 4.2), resvport (source ports below 1024), xprtsec=tls (RPC over TLS, see --tls-ca), sec=krb5|krb5i|krb5p (Kerberos: nfs://user@host/export, in builds with that feature), mountport=PORT, portmapport=PORT";
 
 /// Requirements on a server.
 #[derive(Clone, Debug, Default, clap::Args)]
@@ -71,14 +72,15 @@ impl TargetFlags {
         files.chain(self.connect_options.tls_ca.as_deref())
     }
 
-    /// The target with its password. Starts the server of an embedded target.
-    pub(crate) fn choose(&self) -> anyhow::Result<ResolvedTarget> {
-        let mut resolved = self.target.iter().map(|target| self.resolve(target));
+    /// The target with its password, and with the highest version where it names none. Starts the server of an embedded target.
+    pub(crate) fn choose(&self, timeout: Duration) -> anyhow::Result<ResolvedTarget> {
+        let options = ConnectOptions { timeout, ..self.connect_options.with_seed(0) };
+        let mut resolved = self.target.iter().map(|target| self.resolve(target, &options));
         let first = resolved.next().ok_or_else(|| Usage("--target: expected a URL".to_owned()))??;
         Ok(first.with_others(resolved.collect::<anyhow::Result<_>>()?)?)
     }
 
-    fn resolve(&self, target: &str) -> anyhow::Result<ResolvedTarget> {
+    fn resolve(&self, target: &str, options: &ConnectOptions) -> anyhow::Result<ResolvedTarget> {
         let mut target = Target::parse(target).map_err(|error| Usage(error.to_string()))?;
         self.auth.check(&target)?;
         let variable = std::env::var_os(PASSWORD_VARIABLE);
@@ -86,6 +88,7 @@ impl TargetFlags {
         if let Some(file) = self.auth.accounts() {
             target.find_accounts(file).map_err(|error| Usage(error.to_string()))?;
         }
+        find_version(&mut target, options)?;
         ResolvedTarget::start(target)
     }
 

@@ -83,7 +83,7 @@ impl ArmFlags {
         };
         let level_specs = load.levels(runner.workload.defaults())?;
         let target = self.target_flags();
-        let resolved = target.choose()?;
+        let resolved = target.choose(common.timeout)?;
         // Two sides, and two duels at once, must not look like one client computer.
         let connect_options = target.connect_options(common.seed ^ u64::from(std::process::id()) << 32 ^ place << 31);
         allow_open_files(resolved.open_files(&level_specs, runner.workload))?;

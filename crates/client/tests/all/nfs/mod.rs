@@ -6,3 +6,4 @@ mod hostile;
 mod mounting;
 pub(crate) mod script;
 mod steady;
+mod version;
