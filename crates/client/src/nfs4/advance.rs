@@ -121,6 +121,7 @@ impl Nfs4Client {
             }
             _ => {}
         }
+        self.to_retransmit.retain(|one| one.job != id);
         let done = job.tag.map(|tag| Done { tag, at, result: job.result() });
         for mut walk in job.walks.iter_mut().filter_map(Option::take) {
             if self.spare.len() < SPARE && walk.path.len() <= SPARE_LENGTH {

@@ -49,6 +49,8 @@ pub struct Nfs4Client {
     pub(super) rejoined: bool,
     /// Requests that were outstanding when the connection was lost.
     pub(super) parted: Vec<Parted>,
+    /// Of them those that will be sent again with their xids, in 4.0.
+    pub(super) to_retransmit: Vec<Parted>,
     /// The job that recovers a lost session, while it runs.
     pub(super) recovery: Option<JobId>,
     /// First stage of a recovery that has not begun, or was interrupted by the loss of a connection.
@@ -135,6 +137,7 @@ impl Nfs4Client {
             lost_at: None,
             rejoined: false,
             parted: Vec::new(),
+            to_retransmit: Vec::new(),
             recovery: None,
             broken: None,
             interrupted: None,

@@ -1,6 +1,6 @@
 //! A request whose connection was lost.
 
-use plimsoll_model::Outcome;
+use plimsoll_model::{FileIdentity, Outcome};
 
 use super::shapes::{self, Shape};
 use crate::nfs::JobId;
@@ -17,6 +17,8 @@ pub(super) struct Parted {
     pub(super) slot: Option<u32>,
     pub(super) session: u32,
     pub(super) xid: u32,
+    /// Identities of the files of its handles.
+    pub(super) files: [Option<FileIdentity>; 2],
     /// Time at which it was first sent, ns.
     pub(super) since: i64,
     /// At least one byte was sent.
@@ -24,6 +26,11 @@ pub(super) struct Parted {
 }
 
 impl Parted {
+    /// Whether this request of a job, which is about to be sent, is the same one.
+    pub(super) fn is(&self, job: JobId, shape: Shape, data: (u64, u32), files: &[Option<FileIdentity>; 2]) -> bool {
+        (self.job, self.shape, self.data, &self.files) == (job, shape, data, files)
+    }
+
     /// The failure of its operation if the request is not sent again.
     pub(super) fn failure(&self, cause: Cause) -> Failure {
         let outcome = if self.sent { Outcome::Unanswered } else { Outcome::NeverSent };

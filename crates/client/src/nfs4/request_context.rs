@@ -26,6 +26,8 @@ pub(super) struct RequestContext {
     pub(super) session: u32,
     /// It was sent before with the same slot and sequence ID, on a connection that was lost.
     pub(super) resent: bool,
+    /// The xid that it had on a lost connection, in 4.0.
+    pub(super) earlier_xid: Option<u32>,
     /// The sequence IDs that it uses, in 4.0.
     pub(super) sequenced: Option<Sequenced>,
     /// Identities of the files of its handles, in order.
@@ -50,5 +52,9 @@ impl Context for RequestContext {
 
     fn queued(&self) -> i64 {
         self.queued
+    }
+
+    fn earlier_xid(&self) -> Option<u32> {
+        self.earlier_xid
     }
 }

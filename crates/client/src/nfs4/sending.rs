@@ -55,8 +55,21 @@ impl Calling<'_> {
         let slot = slot.map(|slot| Sequence { cache: shapes::is_kept(shape), ..slot });
         let taken = slot.map(|slot| slot.slot);
         let (job, queued, session, resent, sequenced) = (*id, *now, client.session.number, *resent, *sequenced);
-        let context =
-            RequestContext { job, shape, offset, count, keep, queued, slot: taken, session, resent, sequenced, files };
+        let earlier_xid = client.take_earlier_xid(job, shape, (offset, count), &files);
+        let context = RequestContext {
+            job,
+            shape,
+            offset,
+            count,
+            keep,
+            queued,
+            slot: taken,
+            session,
+            resent,
+            earlier_xid,
+            sequenced,
+            files,
+        };
         let shape = context.operations();
         sequenced.into_iter().for_each(|sequenced| client.owners.sent(sequenced.owner()));
         if slot.is_some() || shape == shapes::CONFIRM_CLIENT_ID || shape == shapes::RENEW_LEASE {
@@ -112,6 +125,7 @@ impl Calling<'_> {
             slot: None,
             session,
             resent: false,
+            earlier_xid: None,
             sequenced: None,
             files: [None; 2],
         };

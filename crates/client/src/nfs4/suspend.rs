@@ -2,11 +2,11 @@
 //!
 //! A request without an answer may have been done. In the same session it is sent again with the slot and the number that it had, and
 //! the server answers what it answered before (RFC 8881 2.10.6.2). In another session nobody can tell: it is asked anew, and a refusal
-//! that only its own first sending explains counts as success.
+//! that only its own first sending explains counts as success. In 4.0, which has no sessions, it is sent again with the same xid.
 
 use std::sync::atomic::Ordering::Relaxed;
 
-use plimsoll_model::{Endpoint, Outcome};
+use plimsoll_model::{Endpoint, FileIdentity, Outcome};
 use plimsoll_wire::nfs::v4::sequence::Sequence;
 
 use super::advance::Calling;
@@ -15,12 +15,13 @@ use super::job::{Goal, Job};
 use super::parted::Parted;
 use super::recovery::{Recovery, Stage};
 use super::request_context::RequestContext;
-use super::shapes;
+use super::shapes::{self, Shape};
 use crate::calls::{Call, Ending};
 use crate::client::Events;
 use crate::nfs::JobId;
 use crate::operation::{Cause, Tag};
 use crate::outbox::Outbox;
+use crate::rpc::xid_of;
 
 impl Nfs4Client {
     /// Stores the outstanding requests; false if there is no session.
@@ -40,10 +41,10 @@ impl Nfs4Client {
             if Some(call.what.job) == recovery {
                 continue;
             }
-            let RequestContext { job, shape, offset, count, queued, slot, session, .. } = call.what;
+            let RequestContext { job, shape, offset, count, queued, slot, session, files, .. } = call.what;
             let since = call.sent.map_or(queued, |(first, _)| first);
-            let (xid, sent) = (call.id as u32, call.sent.is_some());
-            self.parted.push(Parted { job, shape, data: (offset, count), slot, session, xid, since, sent });
+            let (xid, sent) = (xid_of(call.id, &call.what), call.sent.is_some());
+            self.parted.push(Parted { job, shape, data: (offset, count), slot, session, xid, files, since, sent });
         }
         if let Some(id) = recovery {
             self.interrupt(id);
@@ -146,6 +147,12 @@ impl Nfs4Client {
                 self.resend(one.job, one.data, slot, now, out);
             }
         }
+        if recovery.forgotten {
+            // With other state IDs they are other requests.
+            self.to_retransmit.clear();
+        } else if self.options.is_sessionless() {
+            self.to_retransmit.extend(parted.iter().filter(|one| one.sent).copied());
+        }
         // They come before the jobs that already wait, in their old order.
         let number = self.session.number;
         parted.iter().rev().filter(|one| same(one, number).is_none()).for_each(|one| self.ask_anew(one));
@@ -226,6 +233,23 @@ impl Nfs4Client {
                 job.fail(parted.failure(cause));
             }
         }
+    }
+
+    /// The xid that a request had on a lost connection, if it is sent again. A server without sessions knows the request by it, and
+    /// answers what it answered before (RFC 7530 3.1.1).
+    pub(super) fn take_earlier_xid(
+        &mut self,
+        job: JobId,
+        shape: Shape,
+        data: (u64, u32),
+        files: &[Option<FileIdentity>; 2],
+    ) -> Option<u32> {
+        // With Kerberos it has another sequence number, and is not the same message.
+        if self.options.security.is_some() {
+            return None;
+        }
+        let at = self.to_retransmit.iter().position(|one| one.is(job, shape, data, files))?;
+        Some(self.to_retransmit.remove(at).xid)
     }
 
     /// Whether a job must wait for a connection or session.

@@ -30,6 +30,10 @@ pub(crate) trait Context {
     fn results_kept(&self) -> Option<usize>;
     /// When it was put into the outbox, ns.
     fn queued(&self) -> i64;
+    /// The xid that it had on a lost connection, where it is sent again; `None`: the next one.
+    fn earlier_xid(&self) -> Option<u32> {
+        None
+    }
 }
 
 /// A connection to a server.
@@ -37,8 +41,10 @@ pub(crate) trait Context {
 pub(crate) struct Connection<C> {
     identity: Identity,
     calls: Calls<C>,
-    /// Number of the next call; its low half is the xid.
+    /// Number of the next call; its low half is the xid, unless the call is sent again.
     next_id: u64,
+    /// Calls that are sent again with the xid that they had on a lost connection: this xid, and their number here.
+    again: Vec<(u32, u64)>,
     unmatched_responses: u64,
     /// The Kerberos context of all calls, with `sec=krb5` and its like.
     gss: Option<Box<GssContext>>,
@@ -60,7 +66,8 @@ impl<C: Context> Connection<C> {
         let gss = gss.map(|gss| Box::new(GssContext::new(gss, program)));
         let first = RandomState::new().hash_one(identity.connection);
         // In the lower half, so that a connection has 2 billion calls before its numbers come round.
-        Self { identity, calls: Calls::default(), next_id: first & 0x7FFF_FFFF, unmatched_responses: 0, gss }
+        let next_id = first & 0x7FFF_FFFF;
+        Self { identity, calls: Calls::default(), next_id, again: Vec::new(), unmatched_responses: 0, gss }
     }
 
     /// Adds a call to the outbox and stores it. `emit` writes its arguments, and returns the requested object.
@@ -77,9 +84,9 @@ impl<C: Context> Connection<C> {
         let (start, asked) = match &mut self.gss {
             Some(gss) => gss.write(Written { id, procedure, data, emit }, out),
             None => {
-                let mut asked = Asked::default();
+                let (xid, mut asked) = (xid_of(id, &context), Asked::default());
                 let start = out.write(|bytes| {
-                    template.begin(id as u32, procedure, bytes);
+                    template.begin(xid, procedure, bytes);
                     asked = emit(bytes);
                 });
                 if let Some(data) = &data {
@@ -104,13 +111,15 @@ impl<C: Context> Connection<C> {
     ) {
         let id = self.next_id;
         self.next_id += 1;
+        if context.earlier_xid().is_some() {
+            self.again.push((xid_of(id, &context), id));
+        }
         // Data that are shared stand between our own bytes.
         let own = out.patch(start).len();
         let shared = usize::try_from(out.end() - begins).unwrap_or(usize::MAX).saturating_sub(own);
         // Nothing that we send comes near the 2 GiB that a fragment can hold.
         let request_bytes = CallTemplate::finish(out.patch(start), shared).unwrap_or(u32::MAX);
         let About { procedure, intended, path } = *about;
-        // The low half of the number is the xid; it comes round after 4 billion calls.
         self.calls.add(Call {
             id,
             procedure,
@@ -196,15 +205,19 @@ impl<C: Context> Connection<C> {
     /// The call that an answer with this xid ends; `None`, and counted, where there is none.
     pub(crate) fn ended_by(&mut self, xid: u32) -> Option<Call<C>> {
         let id = self.id_of(xid);
-        // An answer to a call that was not sent yet is forged.
-        let asked = self.calls.find(id).is_some_and(|call| call.sent.is_some());
+        // An answer to a call that was not sent yet, or has another xid, is forged.
+        let asked = self.calls.find(id).is_some_and(|call| call.sent.is_some() && xid_of(id, &call.what) == xid);
         let call = asked.then(|| self.calls.take(id)).flatten();
         self.unmatched_responses += u64::from(call.is_none());
+        if call.is_some() {
+            self.again.retain(|(_, again)| *again != id);
+        }
         call
     }
 
     /// Takes every call, in the order in which they were made: the connection is over.
     pub(crate) fn take_all(&mut self) -> Vec<Call<C>> {
+        self.again.clear();
         self.calls.take_where(|_| true)
     }
 
@@ -225,7 +238,7 @@ impl<C: Context> Connection<C> {
     /// The transaction of a call that ended.
     pub(crate) fn transaction(&self, call: &Call<C>, ending: &Ending) -> Transaction {
         let mut transaction = call.transaction(&self.identity, ending);
-        transaction.id = transaction.id.map(|id| id & u64::from(u32::MAX));
+        transaction.id = Some(xid_of(call.id, &call.what).into());
         transaction
     }
 
@@ -241,9 +254,17 @@ impl<C: Context> Connection<C> {
 
     /// The number of the call that has this xid, were it on its way.
     fn id_of(&self, xid: u32) -> u64 {
+        if let Some((_, id)) = self.again.iter().find(|(again, _)| *again == xid) {
+            return *id;
+        }
         let high = self.next_id & !u64::from(u32::MAX);
         let id = high | u64::from(xid);
         // Those sent before the numbers came round.
         if id >= self.next_id { id.wrapping_sub(1 << 32) } else { id }
     }
+}
+
+/// The xid of the call with this number: the low half, which comes round after 4 billion calls, or that of its earlier sending.
+pub(crate) fn xid_of(id: u64, context: &impl Context) -> u32 {
+    context.earlier_xid().unwrap_or(id as u32)
 }

@@ -7,6 +7,7 @@ use plimsoll_model::Outcome;
 use super::play::Play;
 use super::recovery::refused_recoveries;
 use super::script::Asked;
+use crate::nfs::script::record;
 
 const STALE_CLIENTID: u32 = 10_022;
 const STALE_STATEID: u32 = 10_023;
@@ -181,13 +182,16 @@ fn a_lost_connection_repeats_requests_with_their_sequence_ids() {
     play.begin(9, &lock(file));
     play.begin(10, &Operation::Remove { path: "gone" });
     let sent = sequences(&play.calls[0]);
+    let xids = [play.calls[0].xid, play.calls[1].xid];
     assert!(play.lose());
     play.rejoin();
     let renewal = play.calls.remove(0);
     assert_eq!((renewal.operations.as_slice(), play.calls.len()), (&[30][..], 0), "RENEW, and all else waits");
     play.answer(&renewal, &renewal.fine());
+    assert!(!xids.contains(&renewal.xid), "it was not asked before");
     assert_eq!(play.calls.len(), 2);
     assert_eq!(sequences(&play.calls[0]), sent);
+    assert_eq!([play.calls[0].xid, play.calls[1].xid], xids, "RFC 7530 3.1.1");
     let removal = play.calls.remove(1);
     // The server had removed it.
     play.answer(&removal, &removal.failing(1, 2));
@@ -195,6 +199,97 @@ fn a_lost_connection_repeats_requests_with_their_sequence_ids() {
     assert!(play.done(Tag(9)).unwrap().is_ok() && play.done(Tag(10)).unwrap().is_ok());
     assert_eq!((play.connected_again(), play.client.outstanding()), (1, 0));
     play.check_rows("lost connection");
+}
+
+/// The outstanding requests: xid, operations and arguments of each.
+fn said(play: &Play) -> Vec<(u32, Vec<u32>, Vec<u8>)> {
+    let mut said: Vec<_> =
+        play.calls.iter().map(|call| (call.xid, call.operations.clone(), call.arguments.clone())).collect();
+    said.sort();
+    said
+}
+
+/// The connection is lost again and again, with each request of some operations outstanding: each is sent again as it was, with its xid.
+#[test]
+fn requests_are_sent_again_with_the_same_xid_as_often_as_the_connection_is_lost() {
+    let mut play = Play::connected_in(0);
+    let file = play.open();
+    for (tag, operation) in (20..).zip([
+        Operation::Read { file, offset: 0, length: 5, keep: false },
+        Operation::Rename { from: "a/b", to: "a/c" },
+        Operation::Mkdir { path: "d" },
+        open_of("other"),
+        lock(file),
+    ]) {
+        play.begin(tag, &operation);
+        let (mut requests, mut seen) = (0, Vec::new());
+        while play.done(Tag(tag)).is_none() {
+            let before = said(&play);
+            assert!(before.iter().all(|(xid, ..)| !seen.contains(xid)), "{operation:?}: a new request has a new xid");
+            for _ in 0..3 {
+                assert!(play.lose());
+                play.rejoin();
+                let renewal = play.calls.remove(0);
+                assert!(!seen.contains(&renewal.xid) && before.iter().all(|(xid, ..)| *xid != renewal.xid));
+                play.answer(&renewal, &renewal.fine());
+                assert_eq!(said(&play), before, "{operation:?}");
+                // The number that the first one has in the client's list was not sent.
+                let (unmatched, outstanding) = (play.client.unmatched_responses(), play.client.outstanding());
+                play.feed(&record(renewal.xid.wrapping_add(1), &[]));
+                assert_eq!(play.client.unmatched_responses(), unmatched + 1);
+                assert_eq!(play.client.outstanding(), outstanding);
+            }
+            let (call, unmatched) = (play.calls.remove(0), play.client.unmatched_responses());
+            seen.push(call.xid);
+            play.answer(&call, &call.fine());
+            assert_eq!(play.client.unmatched_responses(), unmatched);
+            requests += 1;
+        }
+        assert!(play.done(Tag(tag)).unwrap().is_ok() && requests > 0, "{operation:?}: {:?}", play.done(Tag(tag)));
+    }
+    let rows = &play.seen.rows;
+    let sent_again = |row: &&plimsoll_model::Transaction| row.counted && row.outcome == Outcome::Unanswered;
+    assert!(rows.iter().filter(sent_again).all(|row| {
+        rows.iter()
+            .any(|other| other.id == row.id && other.connection != row.connection && other.procedure == row.procedure)
+    }));
+    play.check_rows("the same xid");
+}
+
+/// A server that has restarted has forgotten what it answered, and state IDs are others: these are other requests.
+#[test]
+fn after_a_restart_a_request_has_another_xid() {
+    let (mut play, file) = holder();
+    play.begin(9, &Operation::Unlock { file, offset: 0, length: 9 });
+    let xid = play.calls[0].xid;
+    assert!(play.lose());
+    play.rejoin();
+    let mut server = Server::restarted(true);
+    while play.calls.iter().all(|call| call.operations != [22, UNLOCK]) {
+        server.serve(&mut play, 1);
+    }
+    assert_ne!(play.calls[0].xid, xid);
+    play.serve();
+    assert!(play.done(Tag(9)).unwrap().is_ok());
+}
+
+/// An operation that ends without being sent again leaves its xid to no other.
+#[test]
+fn a_request_that_timed_out_leaves_its_xid_to_no_other() {
+    let mut play = Play::connected_in(0);
+    play.begin(9, &Operation::Remove { path: "gone" });
+    let xid = play.calls[0].xid;
+    assert!(play.lose());
+    play.time_out();
+    assert_eq!(play.done(Tag(9)).unwrap().unwrap_err().cause, Cause::TimedOut);
+    play.rejoin();
+    let renewal = play.calls.remove(0);
+    play.answer(&renewal, &renewal.fine());
+    play.begin(10, &Operation::Remove { path: "gone" });
+    assert_eq!(play.calls.len(), 1);
+    assert_ne!(play.calls[0].xid, xid);
+    play.serve();
+    assert!(play.done(Tag(10)).unwrap().is_ok());
 }
 
 /// A server that has restarted, and knows no client.
