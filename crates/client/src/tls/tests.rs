@@ -162,7 +162,7 @@ fn only_the_right_name_and_authority_are_believed() {
     let file = folder.path().join("empty.pem");
     std::fs::write(&file, "no certificate").unwrap();
     let error = Tls::new("localhost", (100_003, 3), &Trust::File(file)).unwrap_err().to_string();
-    assert!(error.contains("empty.pem") && error.contains("no certificate of an authority"), "{error}");
+    assert!(error.contains("empty.pem") && error.contains("no certificate authority"), "{error}");
 }
 
 /// A bit turned over anywhere in the server's handshake: an error, or a handshake that never ends. Never a panic, never a connection.

@@ -87,7 +87,7 @@ const EXAMPLES: &str = "Examples:
 
 /// Drives a server with a workload and reports response times and throughput.
 #[derive(Debug, clap::Args)]
-#[command(after_help = EXAMPLES)]
+#[command(after_help = EXAMPLES, mut_arg("part", |part| part.conflicts_with_all(["samba_conf", "ganesha_bus"])))]
 pub(crate) struct Arguments {
     /// Workload: a name from `plimsoll workloads list`, or a workload file
     #[arg(default_value = "mixed")]

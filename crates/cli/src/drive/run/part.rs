@@ -17,7 +17,7 @@ pub(crate) struct PartFlags {
     /// options; `plimsoll merge` joins their recordings
     #[arg(
         long, value_name = "K/N", requires_all = ["start_at", "clock_bound", "record"],
-        conflicts_with_all = ["remove_files", "server_pid", "server_metrics", "samba_conf", "ganesha_bus"]
+        conflicts_with_all = ["remove_files", "server_pid", "server_metrics"]
     )]
     part: Option<PlanPart>,
     /// Start the warm-up at this time (UTC), e.g. 2026-11-23T10:00:00Z [default: when all clients are connected]
