@@ -30,6 +30,8 @@ mod watch;
 
 use clap::{CommandFactory, Parser, Subcommand};
 use plimsoll_console::{interrupt, memory, title};
+#[cfg(target_env = "musl")]
+use plimsoll_musl as _;
 
 /// The allocator of the packages: musl's own maps and unmaps memory again and again, which costs `analyze` a fifth of its speed.
 #[cfg(target_env = "musl")]

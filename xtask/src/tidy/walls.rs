@@ -33,13 +33,14 @@ const RESULTS: &str = "plimsoll-results";
 const SERVE: &str = "plimsoll-serve";
 const ANALYSIS: &str = "plimsoll-analysis";
 const EXPERIMENT: &str = "plimsoll-experiment";
+const MUSL: &str = "plimsoll-musl";
 const TESTKIT: &str = "plimsoll-testkit";
 const CLI: &str = "plimsoll";
 
 /// The two halves never depend on each other: observe on one side; client, workload and drive on the other. A client does not depend on
 /// its driver; drive uses only the distribution of its own lags from stats; wire has no external dependencies, and model only serde and a
 /// table of names.
-const WALLS: [Wall; 18] = [
+const WALLS: [Wall; 19] = [
     Wall { name: MODEL, inside: &[], outside: Outside::Only(&["foldhash", "indexmap", "serde"]) },
     Wall { name: WIRE, inside: &[], outside: Outside::Only(&[]) },
     Wall { name: OBSERVE, inside: &[MODEL, WIRE], outside: Outside::Any },
@@ -51,6 +52,7 @@ const WALLS: [Wall; 18] = [
     Wall { name: REPORT, inside: &[MODEL, STATS], outside: Outside::Any },
     Wall { name: SERVE, inside: &[WIRE], outside: Outside::Any },
     Wall { name: TESTKIT, inside: &[MODEL, WIRE], outside: Outside::Any },
+    Wall { name: MUSL, inside: &[], outside: Outside::Only(&[]) },
     // No arguments and no terminal: those are the command's.
     Wall {
         name: RESULTS,
@@ -79,7 +81,7 @@ const WALLS: [Wall; 18] = [
         name: CLI,
         inside: &[
             MODEL, OBSERVE, CLIENT, WORKLOAD, DRIVE, EXPERIMENT, STATS, RECORDING, REPORT, RESULTS, SERVE, CONSOLE,
-            LIVE, ANALYSIS,
+            LIVE, ANALYSIS, MUSL,
         ],
         outside: Outside::Any,
     },
