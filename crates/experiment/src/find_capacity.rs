@@ -18,7 +18,7 @@ use crate::run_spec::RunSpec;
 use crate::runner::Runner;
 use crate::search_spec::SearchSpec;
 
-/// The report's data, and failures besides the measurement. `gap` is the time from the choice of a load to its start, if this process
+/// Returns the findings, and errors of everything but the measurement, such as writing a recording or deleting files. `gap` is the time from the choice of a load to its start, if this process
 /// drives one part of it: then the report is of that part, and the merge of all parts has the answer.
 ///
 /// # Errors

@@ -28,7 +28,7 @@ pub struct Work<'a> {
     pub names: Names,
 }
 
-/// The report's data, and failures besides the measurement.
+/// Returns the findings, and errors of everything but the measurement, such as writing a recording or deleting files.
 pub fn measure(
     work: Work<'_>,
     runner: &Runner<'_>,

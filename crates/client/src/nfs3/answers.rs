@@ -16,21 +16,12 @@ use crate::calls::{Call, Ending};
 use crate::client::Events;
 use crate::nfs::{Facts, never_sent};
 use crate::operation::{Cause, Disposition, Failure, Reply};
+use crate::rpc::Arrival;
 
 /// NFS3ERR_STALE and NFS3ERR_BADHANDLE: a handle means nothing any more.
 const MEANINGLESS: [u32; 2] = [70, 10_001];
 /// NFS3ERR_NOTSUPP.
 pub(super) const NOT_SUPPORTED: u32 = 10_004;
-
-/// An answer as it arrived.
-pub(super) struct Arrival<'a> {
-    /// As much of the message as was kept, without record marks.
-    pub(super) kept: &'a [u8],
-    /// How long the message was.
-    pub(super) length: usize,
-    /// First and last byte, ns.
-    pub(super) at: (i64, i64),
-}
 
 impl NfsClient {
     /// Handles the answer of a call: passes its facts to the job, and makes the transaction.
@@ -94,14 +85,12 @@ impl NfsClient {
         arrival: &Arrival<'_>,
         events: &mut dyn Events,
     ) {
-        let outcome = if cause == Cause::LogonRefused { Outcome::Refused } else { Outcome::Failed };
-        let (answered, response_bytes) = (Some(arrival.at), Some(arrival.length as u64));
-        let ending = Ending { answered, status: None, outcome, response_bytes, payload_bytes: None };
+        let ending = arrival.rejects(cause);
         let tag = self.jobs.find(call.what.job).map(|job| job.tag);
         self.report(call, tag, &ending, events);
         if let Some(job) = self.jobs.get(call.what.job) {
             job.pending = job.pending.saturating_sub(1);
-            job.fail(Failure { procedure: Some(call.procedure), status: None, outcome, cause });
+            job.fail(Failure { procedure: Some(call.procedure), status: None, outcome: ending.outcome, cause });
         }
     }
 

@@ -9,7 +9,6 @@ use plimsoll_wire::nfs::v3::{self, FileHandle, read::BEFORE_DATA};
 use plimsoll_wire::rpc::Verdict;
 use plimsoll_wire::xdr::Malformed;
 
-use super::answers::Arrival;
 use super::file::Files;
 use super::job::{Goal, Job, Jobs};
 use super::options::{NfsLimits, NfsOptions, PROGRAM, VERSION};
@@ -18,7 +17,7 @@ use crate::client::{Arrived, Client, Events, Framing};
 use crate::nfs::{Handles, JobId, never_sent};
 use crate::operation::{Cause, Done, Failure, Operation, Tag, Ticket};
 use crate::outbox::Outbox;
-use crate::rpc::{self, Connection, Context};
+use crate::rpc::{self, Arrival, Connection, Context};
 
 /// The procedure number of READ.
 const READ: u32 = 6;

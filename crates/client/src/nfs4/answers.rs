@@ -8,7 +8,7 @@ use plimsoll_wire::rpc::Verdict;
 use plimsoll_wire::xdr::Malformed;
 
 use super::client::Nfs4Client;
-use super::found::{Arrival, Found};
+use super::found::Found;
 use super::job::{Connecting, GRACE, Goal, Job, Rest};
 use super::recovery::Stage;
 use super::request_context::RequestContext;
@@ -18,6 +18,7 @@ use super::shapes;
 use crate::calls::{Call, Ending};
 use crate::client::Events;
 use crate::operation::{Cause, Failure};
+use crate::rpc::Arrival;
 
 /// NFS4ERR_DELAY, NFS4ERR_GRACE: repeat the request later.
 const LATER: [u32; 2] = [10_008, GRACE];
@@ -114,15 +115,13 @@ impl Nfs4Client {
         arrival: &Arrival<'_>,
         events: &mut dyn Events,
     ) {
-        let outcome = if cause == Cause::LogonRefused { Outcome::Refused } else { Outcome::Failed };
-        let (answered, response_bytes) = (Some(arrival.at), Some(arrival.length as u64));
-        let ending = Ending { answered, status: None, outcome, response_bytes, payload_bytes: None };
+        let ending = arrival.rejects(cause);
         let tag = self.jobs.find(call.what.job).and_then(|job| job.tag);
         self.report(call, tag, None, &ending, events);
         if let Some(job) = self.jobs.get(call.what.job) {
             job.pending = job.pending.saturating_sub(1);
             let procedure = Some(shapes::about(call.what.shape));
-            job.fail(Failure { procedure, status: None, outcome, cause });
+            job.fail(Failure { procedure, status: None, outcome: ending.outcome, cause });
         }
     }
 

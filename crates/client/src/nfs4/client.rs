@@ -11,7 +11,6 @@ use plimsoll_wire::rpc::Verdict;
 use plimsoll_wire::xdr::Malformed;
 
 use super::file::{Files, open_states};
-use super::found::Arrival;
 use super::job::{Connecting, Goal, Job, Jobs, Leaving};
 use super::options::{Agreed, Nfs4Options, PROGRAM, VERSION};
 use super::owners::Owners;
@@ -27,7 +26,7 @@ use crate::client::{Arrived, Client, Events, Framing};
 use crate::nfs::{Handles, JobId, never_sent};
 use crate::operation::{Cause, Done, Failure, Operation, Tag, Ticket};
 use crate::outbox::Outbox;
-use crate::rpc::{self, Connection};
+use crate::rpc::{self, Arrival, Connection};
 
 /// A connection with a session.
 #[derive(Debug)]

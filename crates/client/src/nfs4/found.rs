@@ -12,16 +12,6 @@ use plimsoll_wire::nfs::v4::{Attributes, FileHandle, StateId};
 
 use crate::nfs::Facts;
 
-/// A response as it arrived.
-pub(super) struct Arrival<'a> {
-    /// The stored part of the message, without record marks.
-    pub(super) kept: &'a [u8],
-    /// Length of the whole message.
-    pub(super) length: usize,
-    /// Times of the first and last byte, ns.
-    pub(super) at: (i64, i64),
-}
-
 /// Results of a compound.
 #[derive(Debug, Default)]
 pub(super) struct Found<'a> {

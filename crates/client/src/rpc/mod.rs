@@ -2,6 +2,7 @@
 //!
 //! Spec: RFC 5531; RFC 2203 (`gss`)
 
+mod arrival;
 mod data;
 mod framing;
 mod gss;
@@ -17,6 +18,7 @@ use crate::calls::{Call, Calls, Ending, Identity};
 use crate::operation::Cause;
 use crate::outbox::Outbox;
 
+pub(crate) use arrival::Arrival;
 pub(crate) use data::Data;
 pub(crate) use framing::{marks, unmarked};
 use gss::{GssContext, Opened, Written};

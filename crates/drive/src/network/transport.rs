@@ -31,7 +31,7 @@ struct Secured {
     session: TlsSession,
     /// Our address, once the TCP connection is made.
     local: Option<SocketAddr>,
-    /// Why the handshake failed, until the owner is told.
+    /// Why the handshake failed; `None` after the owner got the error.
     failed: Option<io::Error>,
     /// Whether the owner knows that the connection was made, or that it failed.
     announced: bool,

@@ -177,7 +177,7 @@ impl Ganesha {
         for export in Export::ALL {
             let folder = scratch.folder(export.folder());
             if kerberos.is_some() {
-                // Accounts of the realm are not users of this machine: they act as nobody.
+                // This machine has no users with the names of the realm, so Ganesha maps them to `nobody`.
                 let everybody = std::os::unix::fs::PermissionsExt::from_mode(0o777);
                 std::fs::set_permissions(folder, everybody).expect("a scratch folder is ours");
             }

@@ -1,7 +1,7 @@
 //! From an export's path to its handle, with servers that say one thing or another.
 
-use std::io::{Read, Write};
-use std::net::{Ipv4Addr, SocketAddr, TcpListener, TcpStream};
+use std::io::Write;
+use std::net::{Ipv4Addr, SocketAddr, TcpListener};
 use std::time::Duration;
 
 use plimsoll_client::nfs3::{MountError, Mounted, Ports, mount, unmount};
@@ -9,6 +9,7 @@ use plimsoll_wire::nfs::v3::FileHandle;
 use plimsoll_wire::rpc::{Call, Caller};
 use plimsoll_wire::xdr::{Emit, Strict};
 
+use super::call;
 use super::script::{record, rejection};
 
 const PORTMAP: u32 = 100_000;
@@ -40,14 +41,6 @@ fn server(answer: impl Fn(u32, u32, &str, u32, u16) -> Vec<u8> + Send + 'static)
         }
     });
     address
-}
-
-fn call(stream: &mut TcpStream) -> Option<Vec<u8>> {
-    let mut mark = [0; 4];
-    stream.read_exact(&mut mark).ok()?;
-    let mut message = vec![0; (u32::from_be_bytes(mark) & 0x7FFF_FFFF) as usize];
-    stream.read_exact(&mut message).ok()?;
-    Some(message)
 }
 
 fn words(xid: u32, words: &[u32]) -> Vec<u8> {

@@ -1,8 +1,8 @@
 //! The highest version of a server, with servers that say one thing or another.
 
 use std::collections::VecDeque;
-use std::io::{Read, Write};
-use std::net::{Ipv4Addr, SocketAddr, TcpListener, TcpStream};
+use std::io::Write;
+use std::net::{Ipv4Addr, SocketAddr, TcpListener};
 use std::sync::Arc;
 use std::sync::mpsc::{Receiver, channel};
 use std::time::Duration;
@@ -14,6 +14,7 @@ use plimsoll_wire::nfs::v4::CompoundCall;
 use plimsoll_wire::rpc::{Call, Caller};
 use plimsoll_wire::xdr::Emit;
 
+use super::call;
 use super::script::record;
 
 const MINOR_VERS_MISMATCH: u32 = 10_021;
@@ -71,14 +72,6 @@ fn server(answers: &[Said]) -> (SocketAddr, Receiver<(usize, String)>) {
 fn question(call: &Call<'_>) -> String {
     let minor = (call.procedure() == 1).then(|| CompoundCall::new(call.arguments().unwrap()).minor_version.unwrap());
     minor.map_or_else(|| call.version().to_string(), |minor| format!("{}.{minor}", call.version()))
-}
-
-fn call(stream: &mut TcpStream) -> Option<Vec<u8>> {
-    let mut mark = [0; 4];
-    stream.read_exact(&mut mark).ok()?;
-    let mut message = vec![0; (u32::from_be_bytes(mark) & 0x7FFF_FFFF) as usize];
-    stream.read_exact(&mut message).ok()?;
-    Some(message)
 }
 
 fn reply(xid: u32, said: Said) -> Vec<u8> {

@@ -347,5 +347,5 @@ fn the_client_that_wrote_most_before_a_disk_was_full_is_named() {
         "{text}"
     );
     assert!(!filled([60, 40]).contains("had written the most data"), "two of them");
-    assert!(!filled([0, 40]).contains("had written the most data"), "there is nobody to tell it from");
+    assert!(!filled([0, 40]).contains("had written the most data"), "no other client to compare with");
 }
