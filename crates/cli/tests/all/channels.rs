@@ -49,8 +49,16 @@ fn drive(folder: &Path, address: SocketAddr, workload: &str, more: &[&str]) -> V
     side
 }
 
-/// The only session of a capture or table, and its traffic by the client's address: requests, bytes of data, unanswered.
-fn channels(folder: &Path, input: &str) -> BTreeMap<String, [u64; 3]> {
+/// The traffic of a connection. The data of an answer that was cut off are unknown.
+#[derive(Debug, PartialEq)]
+struct Traffic {
+    requests: u64,
+    data_bytes: Option<u64>,
+    unanswered: u64,
+}
+
+/// The only session of a capture or table: its traffic by the client's address.
+fn channels(folder: &Path, input: &str) -> BTreeMap<String, Traffic> {
     let (code, said) = plimsoll(folder, &["analyze", input, "--json", "read.json", "-q"]);
     assert_eq!(code, Some(0), "{said}");
     let side = only_side(&fs::read(folder.join("read.json")).unwrap());
@@ -59,10 +67,13 @@ fn channels(folder: &Path, input: &str) -> BTreeMap<String, [u64; 3]> {
     by_client(&found["sessions"][0])
 }
 
-fn by_client(session: &Value) -> BTreeMap<String, [u64; 3]> {
-    let number = |channel: &Value, key: &str| channel[key].as_u64().unwrap();
+fn by_client(session: &Value) -> BTreeMap<String, Traffic> {
     let all = session["channels"].as_array().unwrap().iter();
-    let of = |one: &Value| ["requests", "data_bytes", "unanswered"].map(|key| number(one, key));
+    let of = |one: &Value| Traffic {
+        requests: one["requests"].as_u64().unwrap(),
+        data_bytes: one["data_bytes"].as_u64(),
+        unanswered: one["unanswered"].as_u64().unwrap(),
+    };
     all.map(|one| (one["client"].as_str().unwrap().to_owned(), of(one))).collect()
 }
 
@@ -79,7 +90,9 @@ fn four_channels_carry_the_same() {
     assert_eq!((&stage["connections"], &found["sessions_with_several"]), (&4.into(), &1.into()), "{run}");
     let session = &found["sessions"][0];
     assert_eq!(session["channels"].as_array().unwrap().len(), 4, "{session}");
-    assert!(session["balance"].as_f64().unwrap() <= 1.2, "{session}");
+    println!("balance of 4 channels: {}", session["balance"]);
+    // 1.1 to 1.2 on a quiet machine. A channel that answers faster gets more requests.
+    assert!(session["balance"].as_f64().unwrap() <= 1.5, "{session}");
     assert_eq!((&session["user"], &found["idle_channels"]), (&Samba::USER.into(), &0.into()));
     // Little's law, compared with the load's numbers.
     let depths = session["channels"].as_array().unwrap().iter().map(|one| one["depth_mean"].as_f64().unwrap());
@@ -111,7 +124,7 @@ fn four_channels_carry_the_same() {
         }
     }
     assert_eq!(bindings, 2 * 3, "a token and the answer to the challenge, for each further connection");
-    assert_eq!(seen, observed.iter().map(|(client, [requests, ..])| (client.clone(), *requests)).collect());
+    assert_eq!(seen, observed.iter().map(|(client, traffic)| (client.clone(), traffic.requests)).collect());
 }
 
 /// Client's port, commands, binding and signature of each request.
@@ -161,8 +174,8 @@ fn a_channel_that_is_lost_fails_nothing() {
         let (lost, again) = (&stage["generator"]["channels_lost"], stage["generator"]["sent_again"].as_u64().unwrap());
         assert_eq!(lost, 2, "{workload}: {places:?}");
         let driven = channels(folder, "run.parquet");
-        let requests = |all: &BTreeMap<String, [u64; 3]>| -> Vec<(String, u64)> {
-            all.iter().map(|(client, [requests, ..])| (client.clone(), *requests)).collect()
+        let requests = |all: &BTreeMap<String, Traffic>| -> Vec<(String, u64)> {
+            all.iter().map(|(client, traffic)| (client.clone(), traffic.requests)).collect()
         };
         // `analyze` has no keys to decrypt the capture.
         if wish != ["--encryption"] {
@@ -170,7 +183,7 @@ fn a_channel_that_is_lost_fails_nothing() {
         }
         // Two were reconnected; on a busy machine the run may end before the second one carries a request.
         assert!((5..=6).contains(&driven.len()), "{workload}: {driven:?}");
-        let unanswered: u64 = driven.values().map(|[_, _, unanswered]| unanswered).sum();
+        let unanswered: u64 = driven.values().map(|traffic| traffic.unanswered).sum();
         // A reset comes in the middle of an answer, whose beginning is in the capture. Requests that the server could not accept were
         // answered, and sent again.
         assert!(unanswered >= 2 && again >= unanswered, "{workload}: {unanswered} {again}");

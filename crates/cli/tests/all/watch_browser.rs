@@ -202,9 +202,13 @@ fn save(browser: &mut Browser, folder: &Path) {
     browser.click("document.getElementById('save')");
     let end = Instant::now() + LIMIT;
     let saved = loop {
-        let files = std::fs::read_dir(folder).unwrap().map(|file| file.unwrap().path());
-        if let Some(file) = files.into_iter().find(|file| file.extension().is_some_and(|end| end == "html")) {
-            break std::fs::read_to_string(file).unwrap();
+        let mut files = std::fs::read_dir(folder).unwrap().map(|file| file.unwrap().path());
+        let page = files.find(|file| file.extension().is_some_and(|end| end == "html"));
+        // Chromium makes the file before it writes the page.
+        if let Some(whole) =
+            page.map(|page| std::fs::read_to_string(page).unwrap()).filter(|text| text.contains("</html>"))
+        {
+            break whole;
         }
         assert!(Instant::now() < end, "nothing was saved");
         std::thread::sleep(Duration::from_millis(50));

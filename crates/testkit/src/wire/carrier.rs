@@ -119,7 +119,8 @@ impl Carrier {
             let begun_ns = wall_ns();
             self.ends[passage.from.other() as usize].write_all(&passage.packet)?;
             let arrived = &mut self.directions[passage.from as usize].arrived;
-            passage.deliveries.push(Delivery { place: *arrived, begun_ns, ended_ns: wall_ns() });
+            let took = (due - passage.delay).elapsed();
+            passage.deliveries.push(Delivery { place: *arrived, took, begun_ns, ended_ns: wall_ns() });
             *arrived += 1;
         }
         Ok(())

@@ -53,6 +53,8 @@ pub struct Passage {
 pub struct Delivery {
     /// How many arrived at this end before.
     pub place: usize,
+    /// How long the wire kept it, by the monotonic clock: the clock of captures may be set meanwhile.
+    pub took: Duration,
     /// Just before the wire gave the packet to the kernel of the other end.
     pub begun_ns: i64,
     /// After it.

@@ -91,11 +91,6 @@ fn assert_order_and_delays(log: &Log, at: Side, delay: Duration) {
     assert!(in_order.is_sorted(), "{at:?}");
     assert!(!arrived.iter().map(|(passage, _)| passage.taken_ns).is_sorted(), "some are held back");
     for (passage, delivery) in arrived {
-        let took = delivery.ended_ns - passage.taken_ns;
-        // The clock of captures may be adjusted meanwhile, by 0.05 %.
-        assert!(
-            passage.delay >= delay && took as f64 >= passage.delay.as_nanos() as f64 * 0.999,
-            "{took} {delivery:?}"
-        );
+        assert!(passage.delay >= delay && delivery.took >= passage.delay, "{:?} {delivery:?}", passage.delay);
     }
 }
