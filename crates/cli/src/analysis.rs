@@ -27,7 +27,7 @@ pub(crate) struct AnalysisFlags {
     /// connection, operation, status, protocol, second, minute, hour
     #[arg(long, value_name = "KEY[,KEY]", value_parser = parse_dimensions)]
     pub(crate) by: Option<Dimensions>,
-    /// Number of slowest operations to list; the list of unanswered operations has the same limit
+    /// Maximum length of the list of slowest operations, and of the list of unanswered operations
     #[arg(long, value_name = "COUNT", default_value_t = 20)]
     pub(crate) slowest: usize,
     /// Write one row per transaction to FILE.parquet or FILE.csv

@@ -112,11 +112,13 @@ fn summary(counts: &Counts, output: &Path) -> String {
         messages.rpc,
     );
     if not_understood > 0 {
-        text += &format!("{not_understood} TCP and UDP packets carry neither SMB nor NFS: their payload is zero\n");
+        text += &format!(
+            "{not_understood} TCP and UDP packets carry neither SMB nor NFS: their payload is zero in the copy\n"
+        );
     }
     if not_ip > 0 {
         text += &format!(
-            "{not_ip} packets are neither TCP nor UDP: everything after their link-layer or IP header is zero\n"
+            "{not_ip} packets are neither TCP nor UDP: everything after their link-layer or IP header is zero in the copy\n"
         );
     }
     text

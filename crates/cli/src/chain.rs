@@ -8,8 +8,8 @@ use plimsoll_analysis::ChainOptions;
 #[derive(Clone, Debug, Default, clap::Args)]
 #[command(next_help_heading = "Capture in several files")]
 pub(crate) struct ChainFlags {
-    /// Continue the analysis of the previous capture file, from the FILE that its --hand-over-to wrote. The report then covers all files so
-    /// far; --record and --transactions cover only this file
+    /// Continue from the state in FILE, which the analysis of the previous capture file wrote with --hand-over-to. The report
+    /// then covers all capture files so far; --record and --transactions cover only the current one
     #[arg(long, value_name = "FILE")]
     hand_over_from: Option<PathBuf>,
     /// Write the state of open connections and all results so far to FILE, for the analysis of the next capture file. FILE contains packet data, so only

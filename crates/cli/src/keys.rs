@@ -12,9 +12,9 @@ use crate::exit::Usage;
 /// Keys of SMB 3 sessions, as flags.
 #[derive(Clone, Debug, Default, clap::Args)]
 pub(crate) struct Keys {
-    /// Decrypt an SMB 3 session, given its session ID (8 bytes in wire order) and session key (16 bytes; AES-256 with
-    /// Kerberos: 32), both in hexadecimal as in Wireshark's smb2_seskey_list; may be repeated. Other local users can
-    /// see command lines: prefer --smb-session-keys. For SMB 3.1.1 the capture must include the logon
+    /// Decrypt the SMB 3 session with this session ID (8 bytes in wire order) and session key (16 bytes; 32 for AES-256 with
+    /// Kerberos), both in hexadecimal as in Wireshark's smb2_seskey_list; may be repeated. Other local users can see command
+    /// lines: prefer --smb-session-keys. For SMB 3.1.1 the capture must include the logon
     #[arg(long, value_name = "SESSIONID:KEY", value_parser = secret)]
     smb_session_key: Vec<Secret>,
     /// Decrypt the SMB 3 sessions listed in FILE: one SESSIONID:KEY per line, # starts a comment; may be repeated

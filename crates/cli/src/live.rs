@@ -8,7 +8,7 @@ use plimsoll_live::{Publish, RunMonitor, Wanted};
 /// Who may look over HTTP, as flags.
 #[derive(Clone, Debug, clap::Args)]
 pub(crate) struct PublishFlags {
-    /// Serve metrics by server, share, operation and client in OpenMetrics format at http://HOST:PORT/metrics, e.g. for
+    /// Serve metrics per server, share, operation and client in OpenMetrics format at http://HOST:PORT/metrics, e.g. for
     /// Prometheus
     #[arg(long, value_name = "HOST:PORT")]
     metrics: Option<String>,
@@ -28,7 +28,7 @@ pub(crate) struct PublishFlags {
 #[derive(Clone, Debug, clap::Args)]
 #[command(next_help_heading = "Live view")]
 pub(crate) struct WatchFlags {
-    /// Show the run while it goes on: in a terminal an interactive screen, otherwise one line per second
+    /// Show live numbers during the run: an interactive screen in a terminal, otherwise one line per second
     #[arg(long, conflicts_with = "quiet")]
     watch: bool,
     #[command(flatten)]

@@ -69,13 +69,13 @@ enum Command {
     Completions(completions::Arguments),
     #[command(flatten)]
     Drive(drive::Command),
-    /// Show recordings of a workload over time, and when their numbers changed.
+    /// Show the numbers of a workload's recordings over time, and when they changed.
     History(history::Arguments),
     /// Print a manual page, or write the pages of all subcommands into a folder.
     Man(man::Arguments),
     /// Print the report of a recording again.
     Report(report::Arguments),
-    /// Watch a file server live: capture an interface or read a pipe, and show response times while traffic goes on.
+    /// Watch a file server live: capture an interface or read a pipe, and show current response times.
     #[cfg(target_os = "linux")]
     Watch(Box<watch::Arguments>),
 }

@@ -102,7 +102,7 @@ pub(crate) struct Conditions {
     #[arg(long, value_name = "CODE", requires = "wanted")]
     exit_undecided: Option<u8>,
     /// Rank and judge servers even if their guarantees differ in signing, encryption, stable writes or granted caching
-    /// [default: no ranking, and exit code 4]
+    /// [default: no ranking, and exit code 4, if they differ]
     #[arg(long)]
     ignore_guarantees: bool,
 }

@@ -19,11 +19,11 @@ const EXAMPLES: &str = "Examples:
 #[derive(Debug, clap::Args)]
 #[command(after_help = EXAMPLES)]
 pub(crate) struct Arguments {
-    /// Side A, the baseline: a target. Options that apply only to this side follow it in the same argument, e.g. "smb://u@old/data
-    /// --dialect 2.1"
+    /// Side A, the baseline: a target. Options that apply only to this side follow the target in the same argument, e.g.
+    /// "smb://u@old/data --dialect 2.1"
     #[arg(value_name = "A")]
     a: String,
-    /// Side B: a target. Options that apply only to this side follow it in the same argument, e.g. "smb://u@new/data --depth 4"
+    /// Side B: a target. Options that apply only to this side follow the target in the same argument, e.g. "smb://u@new/data --depth 4"
     #[arg(value_name = "B")]
     b: String,
     /// Workload: a name from `plimsoll workloads list`, or a workload file

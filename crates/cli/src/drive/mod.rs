@@ -23,7 +23,7 @@ pub(crate) const HAS_KERBEROS: bool = Authentication::HAS_KERBEROS;
 
 #[derive(Debug, clap::Subcommand)]
 pub(crate) enum Command {
-    /// Show how much of a call's time the client, the network, the server and the disk take.
+    /// Show how much of a call's time is spent in the client, the network, the server and the disk.
     Breakdown(Box<breakdown::Arguments>),
     /// Find the highest load at which a server meets a service-level objective.
     Capacity(Box<capacity::Arguments>),

@@ -53,7 +53,7 @@ impl ServerSideFlags {
 #[command(next_help_heading = "Server")]
 pub(crate) struct CounterFlags {
     /// Report the counters of a Samba server on this machine, given its smb.conf; smb.conf must set `smbd profiling
-    /// level` to `on` or `count`. Reading them takes 1 to 6 s before and after a level
+    /// level` to `on` or `count`. Reading the counters takes 1 to 6 s before and after each level
     #[arg(long, value_name = "FILE")]
     pub(crate) samba_conf: Option<std::path::PathBuf>,
     /// Report the counters of an NFS-Ganesha server, given its D-Bus: `system`, or an address such as

@@ -28,7 +28,7 @@ impl Opened {
             return Ok(Self::Captures);
         };
         if sources.len() > 1 {
-            return Err(Usage(format!("{name}: expected one network interface, and no files beside it")).into());
+            return Err(Usage(format!("{name}: expected one network interface, and no files in addition")).into());
         }
         if flags.port.len() > MAX_PORTS - 4 {
             return Err(Usage(format!("--port: expected at most {} ports", MAX_PORTS - 4)).into());

@@ -39,8 +39,8 @@ pub(crate) struct Arguments {
     server_side: ServerSideFlags,
     #[command(flatten)]
     counters: CounterFlags,
-    /// For file:// targets: capture file of the mount's connection, while tcpdump writes it (tcpdump -U -w FILE).
-    /// Plimsoll counts the requests per call in this capture
+    /// For file:// targets: capture of the mount's connection, which tcpdump writes during the run (tcpdump -U -w FILE). Plimsoll
+    /// counts the requests per call in this capture
     #[arg(long, value_name = "FILE", help_heading = "Server")]
     capture: Option<PathBuf>,
     #[command(flatten)]

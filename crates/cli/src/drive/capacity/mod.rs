@@ -63,8 +63,8 @@ pub(crate) struct Arguments {
 #[derive(Clone, Debug, clap::Args)]
 #[command(next_help_heading = "Objective")]
 struct ObjectiveFlags {
-    /// Service-level objective, e.g. "p99 < 20ms", "read.mean < 5ms" or "bytes > 80MB/s"; may be repeated. A run with
-    /// an error, or with an iteration still running when its user's next one is due, always misses the objective
+    /// Service-level objective, e.g. "p99 < 20ms", "read.mean < 5ms" or "bytes > 80MB/s"; may be repeated. A run also misses the
+    /// objective if it has an error, or if an iteration is still running when the user's next one is due
     #[arg(long, value_name = "CONDITION", value_parser = parse_objective)]
     hold: Vec<Condition>,
 }
@@ -78,11 +78,11 @@ struct BoundFlags {
     /// without these, in --clients
     #[arg(long, value_name = "LOAD")]
     start: Option<f64>,
-    /// Upper limit of the search [default: 1000 clients or users, 1000000 iterations per second]. Private files are
-    /// created for this number of clients or users
+    /// Upper limit of the search [default: 1000 clients or users, 1000000 iterations per second]. Plimsoll creates private files
+    /// for this number of clients or users
     #[arg(long, value_name = "LOAD")]
     most: Option<f64>,
-    /// Width to which the search narrows the interval around the capacity, in percent of the interval's lower end
+    /// End the search when the interval that contains the capacity is at most this wide, in percent of its lower end
     #[arg(long, value_name = "PER_CENT", default_value_t = 2.0)]
     resolution: f64,
     /// Maximum number of runs

@@ -44,16 +44,16 @@ const USAGE: &str = "plimsoll gate [OPTIONS] <BASELINE> <CANDIDATE> [WORKLOAD]
 #[derive(Debug, clap::Args)]
 #[command(after_help = EXAMPLES, override_usage = USAGE)]
 pub(crate) struct Arguments {
-    /// Baseline, candidate and workload [default workload: mixed]. Baseline and candidate are targets. Options that apply only to one side
-    /// follow it in the same argument, e.g. "smb://u@old/data --depth 4". Or recordings: the last one is the candidate, the others are the
-    /// baseline
+    /// Baseline, candidate and workload [default workload: mixed]. Baseline and candidate are targets. Options that apply only to
+    /// one side follow its target in the same argument, e.g. "smb://u@old/data --depth 4". Or recordings: the last one is the
+    /// candidate, the others are the baseline
     #[arg(required = true, value_name = "SIDE")]
     sides: Vec<String>,
     /// Recordings of the candidate; all recordings before `--` are then the baseline. Or `run` with its arguments, to measure the candidate
     /// now. Options of gate go before `--`
     #[arg(last = true, value_name = "RECORDING")]
     candidates: Vec<PathBuf>,
-    /// Time limit, e.g. 10m: the gate starts no round that would probably end after the limit, except the first round
+    /// Time limit, e.g. 10m. After the first round, the gate starts a round only if it will probably end within the limit
     #[arg(long, value_name = "TIME", default_value = "10m", value_parser = humantime::parse_duration)]
     budget: Duration,
     /// Maximum number of rounds; each round has four runs (A B B A)

@@ -41,8 +41,8 @@ pub(crate) struct LoadFlags {
     /// Spacing of scheduled starts: constant or poisson [default: from the workload, or constant]
     #[arg(long, value_name = "HOW")]
     pub(crate) arrivals: Option<Arrivals>,
-    /// TCP connections per client (like the mount option nconnect), which share its --depth; --depth must be at least
-    /// COUNT
+    /// TCP connections per client, like the mount option nconnect. --depth is the total over a client's connections, and must be
+    /// at least COUNT
     #[arg(long, value_name = "COUNT", default_value_t = 1)]
     pub(crate) connections: u32,
     /// TCP connections per SMB session (multichannel): each request takes the connection with the fewest credits in use. SMB 3

@@ -47,7 +47,7 @@ pub(crate) struct WishFlags {
     /// Require SMB encryption
     #[arg(long)]
     encryption: bool,
-    /// File of certificate authorities (PEM) that servers of RPC over TLS are checked against [default: those of this system]
+    /// File of certificate authorities (PEM) that must have signed the certificates of servers of RPC over TLS [default: those of this system]
     #[arg(long, value_name = "FILE")]
     tls_ca: Option<PathBuf>,
     /// Do not check the certificates of servers of RPC over TLS
