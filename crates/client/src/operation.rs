@@ -105,7 +105,7 @@ pub struct InfoClass(pub u8);
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Default, Deserialize, Serialize, JsonSchema)]
 #[serde(rename_all = "kebab-case")]
 #[schemars(
-    description = "Oplock, lease or durable handle that each open requests; protocols without it ignore the setting"
+    description = "Oplock, lease or durable handle to ask for in each open; protocols without it ignore the setting"
 )]
 pub enum Caching {
     /// No oplock, no lease.

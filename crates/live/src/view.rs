@@ -257,9 +257,9 @@ mod tests {
         assert!(inside.contains("by share in the last minute, within client 10.0.0.1"), "{inside}");
         view.typed(Typed::Character('o'));
         view.typed(Typed::Character('t'));
-        assert!(text(&mut view, &recent, &names).contains("Service times, a column per second"));
+        assert!(text(&mut view, &recent, &names).contains("Service times, one column per second"));
         view.typed(Typed::Character('t'));
-        assert!(text(&mut view, &recent, &names).contains("Response times, a column per second"));
+        assert!(text(&mut view, &recent, &names).contains("Response times, one column per second"));
         assert!(text(&mut view, &recent, &names).contains("> read"));
         view.typed(Typed::Backspace);
         view.typed(Typed::Left);

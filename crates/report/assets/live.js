@@ -64,7 +64,7 @@
       ['interface', 'packets lost by the interface'], ['downs', 'times the interface was down']]
       .filter(([id]) => lost[id] > 0).map(([id, text]) => lost[id] + ' ' + text);
     at('losses').hidden = said.length === 0;
-    say('losses', 'INCOMPLETE: ' + said.join(', ') + '. Seconds with losses are hatched; percentiles with * are of a part of the operations.');
+    say('losses', 'INCOMPLETE: ' + said.join(', ') + '. Seconds with losses are hatched; percentiles with * cover only a part of the operations.');
     at('tile-lost').hidden = state.losses === null;
   }
   // What goes on in a run, and the levels that are over.

@@ -200,7 +200,7 @@ pub(super) enum Order {
     /// At random by weight, independently of earlier iterations.
     #[default]
     Random,
-    /// From a shuffled list, repeated, that holds the kinds in proportion to their weights: fractions are exact.
+    /// From a shuffled list that holds the kinds in exact proportion to their weights; the client repeats the list.
     Shuffled,
 }
 

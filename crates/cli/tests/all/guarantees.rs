@@ -41,7 +41,7 @@ fn refused(folder: &Path, name: &str, parts: &[&str]) {
     let (code, said, comparison) = compare(folder, &["--full", "--fail-if", "all.throughput < -99%"]);
     assert_eq!(code, Some(4), "{said}");
     let why = comparison["refused"].as_str().unwrap();
-    assert!(why.starts_with("The sides guarantee different things") && why.contains(name), "{why}");
+    assert!(why.starts_with("The sides give different guarantees") && why.contains(name), "{why}");
     assert!(comparison["ranking"].is_null() && comparison["conditions"][0]["outcome"] == "undecided");
     assert!(parts.iter().all(|part| said.contains(part)), "{parts:?}: {said}");
     assert!(said.contains("Server guarantees:") && said.contains("--ignore-guarantees"), "{said}");

@@ -134,7 +134,7 @@ fn runs_have_series_by_their_plan() {
         assert_eq!(run["counted"], run["validity"]["valid"], "{run:#}");
     }
     assert!(!history.to_string().contains("NaN"));
-    assert!(succeeds(folder, &["history", "H", "--full"]).contains("a change needs at least 6"));
+    assert!(succeeds(folder, &["history", "H", "--full"]).contains("at least 6 are needed"));
 }
 
 #[test]

@@ -58,7 +58,7 @@ fn the_screen_shows_level_pace_and_generator_and_then_comes_the_report() {
     running.type_keys("o");
     wait_for(&running, "Time waited by operation");
     running.type_keys("t");
-    wait_for(&running, "Service times, a column per second");
+    wait_for(&running, "Service times, one column per second");
     running.wait_until(|bytes| {
         let text = seen(bytes).screen().contents();
         text.contains("Load generator: on time, ") || text.contains("Load generator: NOT RELIABLE: ")

@@ -72,7 +72,7 @@ impl Recoveries {
         )];
         for (what, Reclaims { reclaimed, anew, lost }) in [("opens", self.opens), ("locks", self.locks)] {
             if reclaimed + anew + lost > 0 {
-                facts.push(format!("recovered {what}: {reclaimed} reclaimed, {anew} anew, {lost} lost"));
+                facts.push(format!("recovered {what}: {reclaimed} reclaimed, {anew} requested again, {lost} lost"));
             }
         }
         if self.bound_again > 0 {
@@ -116,7 +116,7 @@ mod tests {
         let said = [
             "recovered sessions: 0 on another connection, 2 as a new session, 2 after the server lost its state; longest outage 1.23 s, \
             longest recovery of session and state 0.01 s",
-            "recovered opens: 6 reclaimed, 4 anew, 2 lost",
+            "recovered opens: 6 reclaimed, 4 requested again, 2 lost",
             "recovered requests: 8 sent again in the same slot, 0 in a new session or without one (the server had already executed 0 of them)",
         ];
         assert_eq!(all.facts(), said);

@@ -63,7 +63,7 @@ fn of_what(findings: &Findings) -> &'static str {
         Anomaly::LinkTypeUnknown,
     ];
     let is_unread = |kind: &Anomaly| findings.anomalies.iter().any(|one| one.kind == kind.label());
-    if unread.iter().any(is_unread) { " in what was read" } else { "" }
+    if unread.iter().any(is_unread) { " in the part that was read" } else { "" }
 }
 
 /// The reasons why a capture is partial or invalid: the missing amount, and every cause with its remedy.

@@ -44,8 +44,7 @@ pub(super) fn reason(findings: &Findings) -> Option<String> {
     let more = found.connections.saturating_sub(named.len() as u64);
     let more = if more > 0 { format!(" and {more} more") } else { String::new() };
     Some(format!(
-        "{} RPC over TLS (RFC 9289), which Plimsoll does not decrypt ({}{more}): {} with {} from clients, {} with {} to clients, \
-        about {}. For a run of Plimsoll, analyze the file of --tap, which has the decrypted messages; otherwise capture a mount without \
+        "{} RPC over TLS (RFC 9289), which Plimsoll does not decrypt ({}{more}). Clients sent {} of {}, and received {} of {}: about {}. For a run of Plimsoll, analyze the file of --tap, which has the decrypted messages; otherwise capture a mount without \
         xprtsec=tls.",
         if found.connections == 1 {
             "1 connection uses".to_owned()

@@ -20,7 +20,7 @@ pub struct Statement {
     pub rule: Rule,
     /// The sentence.
     pub text: String,
-    /// The fraction of all waiting that it explains, 0..=1; null if it is about something else.
+    /// The fraction of all time waited that it explains, 0..=1; null if it is about something else.
     pub share: Option<f64>,
     /// Whether it follows from the numbers alone.
     pub confidence: Confidence,
@@ -32,9 +32,9 @@ pub struct Statement {
 pub enum Rule {
     /// Which operation clients waited for longest.
     Operation,
-    /// Few requests that are a large part of all waiting.
+    /// Few requests that are a large part of all time waited.
     FewSlowRequests,
-    /// A short period with a large part of all waiting, or without any answer.
+    /// A short period with a large part of all time waited, or without any answer.
     Burst,
     /// The minute with the most waiting.
     WorstMinute,
@@ -44,7 +44,7 @@ pub enum Rule {
     Retransmission,
     /// Requests that failed.
     Failures,
-    /// A key of `--by` that is a large part of all waiting.
+    /// A key of `--by` that is a large part of all time waited.
     Key,
     /// A client whose requests take longer than those of others.
     SlowClient,

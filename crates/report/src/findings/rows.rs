@@ -161,7 +161,7 @@ pub struct Breakdown {
     /// How long clients waited for them, s.
     #[serde(default)]
     pub others_waited_s: f64,
-    /// Their fraction of all waiting, 0..=1; null without waiting.
+    /// Their fraction of all time waited, 0..=1; null without waiting.
     #[serde(default)]
     pub others_waited_share: Option<f64>,
     /// Where the first bin of the rows' series begins, ns since the Unix epoch.
@@ -183,7 +183,7 @@ pub struct BreakdownRow {
     /// One text for each dimension; null where it is not known.
     #[serde(default)]
     pub keys: Vec<Option<String>>,
-    /// Its fraction of all waiting, 0..=1; null without waiting.
+    /// Its fraction of all time waited, 0..=1; null without waiting.
     #[serde(default)]
     pub waited_share: Option<f64>,
     /// File data read and written per second of the measured time, bytes/s: a lower bound where `payload_unknown` is not 0; null where

@@ -46,7 +46,7 @@ fn spread<'a>(findings: &'a Findings) -> Option<Figure<'a>> {
     ];
     let said = |(stage, [min, max, _]): &(&Stage, [f64; 3])| format!("{} {min:.2} to {max:.2}", stage.words());
     let summary = format!(
-        "Mean response times of the clients divided by their mean: {}.",
+        "Mean response time of each client, divided by the mean of all clients: {}.",
         several.iter().map(said).collect::<Vec<_>>().join("; ")
     );
     let x = Axis::names(several.iter().map(|(stage, _)| stage.words()).collect());

@@ -249,7 +249,7 @@ fn fairness<'a>(curves: &[Curve<'_>]) -> Option<Figure<'a>> {
         format!("{} {min:.2} to {max:.2}{}{}", stage.words(), jain(stage), mark(stage))
     };
     let summary = format!(
-        "Iterations of each client divided by their mean: {}.",
+        "Iterations of each client, divided by the mean of all clients: {}.",
         shared.iter().map(text).collect::<Vec<_>>().join("; ")
     );
     let names = shared.iter().map(|(stage, ..)| format!("{}{}", stage.words(), mark(stage))).collect();

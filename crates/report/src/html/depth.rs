@@ -98,7 +98,7 @@ fn summary(depth: &QueueDepth) -> Markup {
         p {
             "Mean depth over time " strong { (optional(depth.mean, |n| format!("{n:.2}"))) } ", highest "
             strong { (optional(depth.max, count)) } ". Long-lived requests are not counted."
-            @if depth.entered_late > 0 { " Requests outstanding while about 32,768 other requests ended: " (count(depth.entered_late)) ". \
+            @if depth.entered_late > 0 { " Requests that were outstanding while about 32,768 other requests ended: " (count(depth.entered_late)) ". \
                 Only the last part of their time counts." }
         }
     }

@@ -78,5 +78,5 @@ fn summary(levels: &[Level<'_>]) -> String {
         format!("{}: {}", level.words, ranges.join(", "))
     };
     let all: Vec<String> = levels.iter().map(of).collect();
-    format!("Iterations of each client divided by their mean: {}.", all.join("; "))
+    format!("Iterations of each client, divided by the mean of all clients: {}.", all.join("; "))
 }

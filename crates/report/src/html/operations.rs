@@ -26,7 +26,7 @@ pub(super) fn operations(id: &str, rows: &[OperationRow]) -> Option<Markup> {
     (!rows.is_empty()).then(|| {
         table(
             (id, from(rows), false),
-            "Every procedure found. The line of a command includes its subcommands, which follow it.",
+            "All procedures in the input. The row of a command includes its subcommands, which have the rows below it.",
             "Operation",
             &procedures(rows),
         )

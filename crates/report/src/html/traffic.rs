@@ -34,7 +34,7 @@ pub(super) fn packets(findings: &Findings) -> Option<Markup> {
         ("Continuation of a request with a response", p.command_continued_sync),
         ("Continuation without a response (Write_Raw)", p.command_continued_async),
         ("Acknowledging only", p.command_ack),
-        ("Sent again, or acknowledging again", p.command_retry),
+        ("Retransmissions and repeated acknowledgements", p.command_retry),
     ];
     lines.extend(parts(from_clients, p.commands));
     (p.total > 0).then(|| {

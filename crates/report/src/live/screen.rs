@@ -47,7 +47,7 @@ fn whole(live: &LiveScreen, columns: usize, rows: usize) -> Vec<String> {
         lines.push(format!("{label:<LABEL$}{:pad$}{}", "", chart::sparkline(&values)));
     }
     let lossy = if live.losses.is_some() { "; /: packets were lost" } else { "" };
-    lines.push(format!("{}, a column per second (darker: more{lossy})", live.heat_of.label()));
+    lines.push(format!("{}, one column per second (darker: more{lossy})", live.heat_of.label()));
     let map = &live.heat[live.heat.len().saturating_sub(seconds)..];
     let lossy: Vec<bool> = history.iter().map(|second| second.lost_packets > 0).collect();
     lines.extend(

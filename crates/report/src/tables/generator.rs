@@ -80,7 +80,7 @@ fn notes(place: &Place<'_>) -> Vec<Note> {
     let stages = || place.stages.iter();
     let mut notes = vec![Note::quiet(
         "Lag: schedule lag, actual minus scheduled start. Wake: wake-up lag, user-space read minus kernel receive timestamp. \
-        Jain, min, max: iterations of each client divided by the mean.",
+        Jain: Jain's index of the clients' iterations (1: all equal). Min, max: iterations of a client, divided by the mean of all clients.",
     )];
     let most = stages().filter_map(|(_, stage)| stage.generator.polling_share).fold(0.0, f64::max);
     // Where it rounds to nothing, it is nothing to speak of.

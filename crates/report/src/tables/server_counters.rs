@@ -40,8 +40,7 @@ pub(crate) fn server_counters(sides: &[Findings]) -> Option<Table> {
     })
 }
 
-const EXPLANATION: &str = "They count all clients of the server, from before the clients of the level connected until after they had logged \
-    off, with warm-up and logons. Waiting: the part of the mean in which the request waited inside the server.";
+const EXPLANATION: &str = "They count the requests of all clients of the server, from before the clients of the level connected until after they had logged off, so also logons and warm-up. Waiting: part of the mean time in which the request waited inside the server.";
 
 fn row(level: &str, counter: &ServerCounter) -> Row {
     Row {

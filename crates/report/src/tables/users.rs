@@ -94,8 +94,7 @@ pub(crate) fn late_iterations(sides: &[Findings]) -> Option<Table> {
         ],
         rows,
         notes: vec![Note::quiet(
-            "Took: mean time from the due time of an iteration to its end. Over: time by which late iterations ended after the \
-            next one was due. Too long: begun in time, but longer than the interval. Begun late: the previous iteration had not ended, or no connection was free.",
+            "Took: mean time from the due time of an iteration to its end. Over: time from when the next iteration was due to the end of the late one. Too long: begun in time, but longer than the interval. Begun late: the previous iteration had not ended, or no connection was free.",
         )],
     })
 }

@@ -133,5 +133,5 @@ fn notes(page: &mut Page<'_>, breakdown: &Breakdown, shown: usize) -> fmt::Resul
 
 fn of_waiting(share: f64) -> String {
     let shown = shares::of(&[share], 1.0).first().copied().flatten();
-    format!("{} of all waiting", percentage(shown))
+    format!("{} of all time waited", percentage(shown))
 }

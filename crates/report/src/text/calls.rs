@@ -251,7 +251,7 @@ fn counters(page: &mut Page<'_>, counters: &[ServerCounter]) -> fmt::Result {
         true => page.paragraph(
             Role::Quiet,
             "",
-            "Waiting: the part of the mean in which the request waited inside the server.",
+            "Waiting: part of the mean time in which the request waited inside the server.",
         ),
         false => Ok(()),
     }

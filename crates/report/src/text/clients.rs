@@ -23,7 +23,7 @@ pub(super) fn draw(page: &mut Page<'_>, findings: &Findings) -> fmt::Result {
 fn spread(page: &mut Page<'_>, stages: &[&Stage]) -> fmt::Result {
     let scale = page.scale();
     page.heading(&format!(
-        "Spread between clients (mean time of an action {}; std dev, min and max divided by it):",
+        "Spread between clients (mean time of an action {}; std dev, min and max are divided by the mean):",
         scale.words()
     ))?;
     page.blank()?;
@@ -76,7 +76,7 @@ pub(crate) fn sentence(odd: &OutlierClient) -> String {
     let OutlierClient { client, how, mean_s, usual_s, errors, attempts, .. } = odd;
     match how.as_str() {
         "lossy" => format!(
-            "client {client} is lossy: {errors} of its {attempts} operations failed, far more than for the other clients."
+            "client {client} has far more errors than the other clients: {errors} of its {attempts} operations failed."
         ),
         _ => {
             let shown = |seconds: &Option<f64>| seconds.map_or_else(|| NONE.to_owned(), time);

@@ -74,15 +74,14 @@ fn explained(found: &Encrypted) -> String {
     }
     if found.unanswered > 0 {
         text += &format!(
-            " {} left without a response: each makes the times of later requests too long.",
+            " {} left without a response: each of them makes the response times of later requests too long.",
             are(found.unanswered, "request")
         );
     }
     if found.interrupted > 0 {
         let timed = found.all.count.saturating_add(found.unanswered).saturating_add(found.cancels);
         text += &format!(
-            " The capture lacks bytes in {}. After each, the times exclude requests until the connection has been quiet for a second: {} \
-            in all, with those outstanding at the loss.",
+            " The capture lacks bytes in {}. After each such place, Plimsoll measures no request until the connection has been quiet for a second. This leaves out {} in all, including those outstanding at the loss.",
             plural(found.interrupted, "place"),
             plural(found.requests.saturating_sub(timed), "request"),
         );

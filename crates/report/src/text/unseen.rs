@@ -98,8 +98,8 @@ pub(crate) fn rows(unseen: &Unseen) -> [(&'static str, u64, bool); 14] {
         ("responses on connections captured in one direction", unseen.responses_one_sided, false),
         ("encrypted messages with requests, not read", unseen.encrypted, false),
         ("compressed messages with requests, not read", unseen.compressed, false),
-        ("requests still waiting, nothing lost", unseen.requests_waiting, true),
-        ("responses to requests before the start", unseen.responses_before_start, true),
+        ("requests without a response, although nothing was lost", unseen.requests_waiting, true),
+        ("responses to requests from before the capture", unseen.responses_before_start, true),
         ("requests without a response, unknown cause", unseen.requests_unexplained, false),
         ("responses without a request, unknown cause", unseen.responses_unexplained, false),
     ]

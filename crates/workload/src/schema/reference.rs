@@ -20,9 +20,9 @@ plimsoll workloads schema > plimsoll.workload.schema.json
 taplo lint --schema \"file://$PWD/plimsoll.workload.schema.json\" mine.toml
 ```
 
-or with this first line in the file: `#:schema ./plimsoll.workload.schema.json`.
+Or begin the file with this line: `#:schema ./plimsoll.workload.schema.json`.
 
-A parameter's name (`\"$block\"`) can replace any value. `[parameters]` has its default; `--set block=8KiB` changes it.
+A parameter's name (`\"$block\"`) can replace any value. `[parameters]` has the parameter's default; `--set block=8KiB` changes the value.
 
 Plimsoll generates this page from its source code; do not edit it. To generate it again:
 `PLIMSOLL_BLESS=1 cargo test -p plimsoll-workload schema`

@@ -136,7 +136,7 @@ fn a_restart_without_a_grace_period_is_survived_by_opening_anew() {
         let ended = ended(running);
         went_on(&ended);
         let opens = fact(&ended, "recovered opens: ");
-        assert!(number(&opens, " anew") >= 3 && number(&opens, " lost") == 0, "{version}: {opens}");
+        assert!(number(&opens, " requested again") >= 3 && number(&opens, " lost") == 0, "{version}: {opens}");
     }
 }
 

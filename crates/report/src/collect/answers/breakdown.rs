@@ -37,7 +37,7 @@ fn largest(phase: &CallPhase) -> Option<Statement> {
     let second = others.first().filter(|part| share(part) >= NAMED_FROM);
     let second = second.map_or_else(String::new, |part| format!(", {} is {}", part.part, percent(share(part))));
     let text = format!(
-        "{}: a call takes {}; {} is {} of it{second}.",
+        "{}: a call takes {}. Of this time, {} is {}{second}.",
         phase.call,
         duration(phase.whole_s),
         first.part,
@@ -59,8 +59,7 @@ fn unlike_caches(calls: &Calls) -> Option<Statement> {
     let named: Vec<String> = unlike.map(shares).collect();
     (!named.is_empty()).then(|| {
         let text = format!(
-            "Not comparable with the local directory, because the share of the data from disks differs or is unknown on the server and \
-            locally: {}. Give --server-pid or --server-metrics, and --empty-caches or a --size larger than the server's memory.",
+            "The times on the server and in the local directory are not comparable, because the share of the data that came from disks differs or is unknown: {}. Give --server-pid or --server-metrics, and --empty-caches or a --size larger than the server's memory.",
             named.join(", ")
         );
         measured(Rule::Local, text)

@@ -6,7 +6,7 @@ use crate::findings::capacity::{Capacity, Trial};
 use crate::findings::{Diagnosis, Findings, Rule, Stage, Statement};
 use crate::text::{duration, exact_load, load_words};
 
-/// An operation that is named beside a missed objective has this part of all waiting there.
+/// An operation that is named beside a missed objective has this part of all time waited there.
 const NAMED_FROM: f64 = 0.3;
 
 /// The answer; nothing where the search had none.
@@ -80,7 +80,7 @@ fn operation(stage: &Stage) -> Option<Statement> {
     let (label, most) = waited.into_iter().max_by(|a, b| a.1.total_cmp(&b.1))?;
     (all > 0.0 && most >= NAMED_FROM * all).then(|| {
         let (at, share) = (stage.words(), percent(most / all));
-        let text = format!("At {at}, {share} of all waiting was for the operation {label}.");
+        let text = format!("At {at}, {share} of all time waited was for the operation {label}.");
         measured(Rule::Operation, text)
     })
 }

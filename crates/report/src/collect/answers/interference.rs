@@ -28,7 +28,7 @@ fn of_workload(found: &Interference) -> Option<Statement> {
     } else {
         let first = telling().next()?;
         format!(
-            "Beside {others}, {name} has {}; fewer than 3 rounds give no interval: use --repeat 5.",
+            "At the same time as {others}, {name} has {}. Fewer than 3 rounds give no confidence interval: use --repeat 5.",
             of_number(first)
         )
     };
@@ -77,6 +77,6 @@ mod tests {
             said(Some("no difference shown"))
                 .starts_with("No effect of stream-read on home (4 clients) was shown in 5 rounds: p95")
         );
-        assert!(said(None).contains("fewer than 3 rounds give no interval"));
+        assert!(said(None).contains("Fewer than 3 rounds give no confidence interval"));
     }
 }

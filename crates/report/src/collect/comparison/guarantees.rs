@@ -46,7 +46,10 @@ pub(super) fn refusal(rows: &[ComparedGuarantee]) -> Option<String> {
     };
     let unlike: Vec<String> = rows.iter().filter(|row| row.unlike).map(one).collect();
     (!unlike.is_empty()).then(|| {
-        format!("The sides guarantee different things, so no side is called faster than another: {}", unlike.join(", "))
+        format!(
+            "The sides give different guarantees, so Plimsoll calls no side faster than another: {}",
+            unlike.join(", ")
+        )
     })
 }
 

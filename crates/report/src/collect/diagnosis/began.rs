@@ -92,7 +92,7 @@ impl Began {
         };
         let changed = changed.map_or_else(String::new, |changed| format!(" Check what changed then: {changed}."));
         format!(
-            " Such requests of {whose}{user} succeeded before ({at_least}{}); the server refused {since} of them from {} on.{changed}",
+            " Such requests of {whose}{user} succeeded at first ({at_least}{}). From {} on, the server refused {since} such requests.{changed}",
             plural(self.before, "request"),
             instant::second(self.first_ns),
         )

@@ -24,10 +24,9 @@ pub(super) fn black_hole(evidence: &Evidence<'_>, waited_s: f64) -> Option<Found
     if share < CAUSE_SHARE || (stuck.ns as f64) < evidence.least_ns() {
         return None;
     }
-    let (way, receiver) = if at == 0 { ("from", "the server") } else { ("to", "it") };
+    let (way, receiver) = if at == 0 { ("from", "The server") } else { ("to", "The client") };
     let text = format!(
-        "The path {way} client {} drops large packets: TCP sent {} of at least {} up to {} times without an acknowledgement, and {receiver} \
-        acknowledged only segments of at most {}{began}. The retransmissions lasted {}; response times do not show this time. Check the MTU of the path, and whether a firewall drops ICMP messages (\"fragmentation needed\", \"packet too big\").",
+        "The path {way} client {} drops large packets: TCP sent {} of {} or more again and again, up to {} times, but no acknowledgement came. {receiver} acknowledged only segments of up to {}{began}. The retransmissions lasted {}. Response times do not include this time. Check the MTU of the path, and whether a firewall drops ICMP messages (\"fragmentation needed\", \"packet too big\").",
         path.client,
         plural(stuck.segments, "segment"),
         size(u64::from(stuck.bytes)),

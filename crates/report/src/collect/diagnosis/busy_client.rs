@@ -12,7 +12,7 @@ use crate::instant;
 
 /// Minimum fraction of a busy client's requests among all requests.
 const REQUESTS: f64 = 0.75;
-/// Minimum fraction of its waiting in all waiting.
+/// Minimum fraction of its waiting in all time waited.
 const WAITING: f64 = 0.75;
 /// Minimum rate while it is active, requests per second: a program, not a person.
 const PER_SECOND: f64 = 100.0;
@@ -55,15 +55,14 @@ pub(super) fn busy_client(evidence: &Evidence<'_>) -> Option<Found> {
         .collect();
     let asks = named.join(", ");
     let text = format!(
-        "Client {ip} makes most of the load: {} of all requests ({}: {asks}), {} per second{}; {} at most {} per second. Its \
-         requests are {} of all waiting. Check which program runs there, e.g. an indexer, a backup or a search.",
+        "Client {ip} makes most of the load: {} of all requests ({} requests: {asks}), at {} requests per second{}. {} at most {} per second. The requests of client {ip} account for {} of all time waited. Check which program runs there, e.g. an indexer, a backup or a search.",
         percent(requests),
         thousands(own.count),
         thousands(rate.round() as u64),
         since(evidence, span_ns.0),
         match clients::all(evidence).len() {
-            2 => "the other client has".to_owned(),
-            count => format!("each of the {} has", plural(count as u64 - 1, "other client")),
+            2 => "The other client sends".to_owned(),
+            count => format!("Each of the {} sends", plural(count as u64 - 1, "other client")),
         },
         thousands(most.round() as u64),
         percent(waiting),

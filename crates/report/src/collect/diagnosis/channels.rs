@@ -21,7 +21,8 @@ pub(super) fn channels(evidence: &Evidence<'_>) -> Option<Found> {
     let (session, sentence) = said.first()?;
     let user = session.user.as_deref().map_or_else(String::new, |user| format!(" of user {user}"));
     let others = said.len() as u64 - 1;
-    let more = if others == 0 { String::new() } else { format!(" {} alike.", are(others)) };
+    let more =
+        if others == 0 { String::new() } else { format!(" The same is true of {}.", plural(others, "other session")) };
     let text = format!("Session {}{user}: {sentence}{more}", session.id);
     Some(Found::new(Kind::Remark, Rule::UnevenChannels, None, text))
 }
@@ -32,7 +33,7 @@ fn sentence(session: &Session) -> Option<String> {
     if requests < REQUESTS_LEAST || depth < DEPTH_LEAST {
         return None;
     }
-    let outstanding = format!("although it had {} requests outstanding on average", significant(depth));
+    let outstanding = format!("although the session had {} requests outstanding on average", significant(depth));
     let idle: Vec<&Channel> = session.channels.iter().filter(|channel| channel.is_idle).collect();
     let count = session.channels.len();
     if !idle.is_empty() {
@@ -41,7 +42,7 @@ fn sentence(session: &Session) -> Option<String> {
         let more = if more == 0 { String::new() } else { format!(" and {more} more") };
         let verb = if idle.len() == 1 { "carries" } else { "carry" };
         return Some(format!(
-            "{} of its {count} connections {verb} nearly nothing ({}{more}), {outstanding}.",
+            "{} of its {count} connections {verb} almost no requests ({}{more}), {outstanding}.",
             idle.len(),
             names.join(", ")
         ));
@@ -54,8 +55,4 @@ fn sentence(session: &Session) -> Option<String> {
         thousands(busiest.requests),
         significant(balance)
     ))
-}
-
-fn are(others: u64) -> String {
-    format!("{} {}", plural(others, "other session"), if others == 1 { "is" } else { "are" })
 }

@@ -32,7 +32,7 @@ const EVEN_SPREAD: f64 = 0.7;
 const NARROW_BYTES_PER_S: f64 = 15e6;
 /// Maximum fraction of retransmitted segments on a narrow path.
 const LOSSY: f64 = 0.05;
-/// Minimum fraction of transfers in all waiting, for a narrow path.
+/// Minimum fraction of transfers in all time waited, for a narrow path.
 const NARROW_SHARE: f64 = 0.1;
 /// From this part of the transfers on data were on the way to the receiver.
 const MOSTLY_ON_THE_WAY: f64 = 0.9;
@@ -134,8 +134,7 @@ fn far(evidence: &Evidence<'_>, waited_s: f64) -> Option<(Found, IpAddr)> {
         false => String::new(),
     };
     let text = format!(
-        "Client {ip} is far away: its shortest round trip is {}, {others} {}. The round trips of its {} add about {}, {} of the time \
-         in which this client was active. Response times exclude this delay: they are measured at the capture point.{transfers}{}",
+        "Client {ip} is far away: its shortest round trip takes {}; {others} is {}. The round trips of its {} add about {}, which is {} of the time in which this client was active. Response times do not include this delay, because they are measured at the capture point.{transfers}{}",
         duration(trip_s),
         duration(usual_s),
         plural(client.requests, "request"),
@@ -252,9 +251,7 @@ fn narrow(evidence: &Evidence<'_>, waited_s: f64) -> Option<(Found, Vec<IpAddr>)
             )
         });
         let text = format!(
-            "The path from the capture to {} {}{more} is narrow: data pass at an even rate, and acknowledgements come late.{delay} The path \
-            passed data for {}; response times contain {} of that, because they end at the capture. The path or the client is the \
-            limit, not the server.",
+            "The path from the capture to {} {}{more} is narrow: the data move at an even rate, and acknowledgements come late.{delay} Data were on the path for {}. Response times include {} of this time, because they end at the capture point. The limit is the path or the client, not the server.",
             whose,
             named.join(", "),
             duration(cost_s),
@@ -273,10 +270,10 @@ fn narrow(evidence: &Evidence<'_>, waited_s: f64) -> Option<(Found, Vec<IpAddr>)
     };
     let why = match all.iter().all(|one| one.is_path) {
         true => "The network path is the limit: it has no more bandwidth.".to_owned(),
-        false => format!("The network path has no more bandwidth, or {sender} sends no faster."),
+        false => format!("Either the network path has no more bandwidth, or {sender} sends no faster."),
     };
     let text = format!(
-        "The path {what} {} {}{more} is narrow: large messages pass at an even rate{trip}. {doing} took {}, {} of all waiting. {why}",
+        "The path {what} {} {}{more} is narrow: the data of large messages move at an even rate{trip}. {doing} took {}, {} of all time waited. {why}",
         whose,
         named.join(", "),
         duration(cost_s),

@@ -18,7 +18,7 @@ const LEAST: u64 = 50;
 const SMALL_BYTES: f64 = 32_768.0;
 /// Minimum mean time of these writes, ns: a short processor load causes as much.
 const EACH_NS: f64 = 2_000_000.0;
-/// Minimum fraction of these writes in all waiting.
+/// Minimum fraction of these writes in all time waited.
 const SHARE: f64 = 0.25;
 /// A client or share with at least this fraction of the writes is named.
 const NEARLY_ALL: f64 = 0.9;
@@ -45,8 +45,7 @@ pub(super) fn writes(evidence: &Evidence<'_>) -> Option<Found> {
     };
     let text = format!(
         "Each small write waits for stable storage: {} of {} on average ask the server to store their data before it answers (NFS \
-        FILE_SYNC or DATA_SYNC, SMB write-through){}. They took {} each on average{compared}, {} of all waiting. Unstable writes with one \
-        flush at the end wait once; the same data would fit into {} of {}.",
+        FILE_SYNC or DATA_SYNC, SMB write-through){}. They took {} each on average{compared}, together {} of all time waited. Unstable writes with one flush at the end would wait only once. The same data would fit into {} of {}.",
         plural(all.count, "write request"),
         size(each.round() as u64),
         whose(evidence, tallies, &all),

@@ -97,7 +97,7 @@ fn of_meaning(evidence: &Evidence<'_>, meaning: &Meaning, refusals: &[Refusal]) 
     let waited = match waits {
         true => {
             format!(
-                " Clients waited {} for these responses: {} of all waiting.",
+                " Clients waited {} for these responses: {} of all time waited.",
                 seconds(sum.waited_ns),
                 percent(share)
             )
@@ -167,8 +167,7 @@ fn pauses(evidence: &Evidence<'_>, sum: &Sum<'_>) -> String {
         return String::new();
     }
     format!(
-        " The client retried {} of them on the same path, {} later on average. These pauses ({} in all) are neither in the response \
-         times nor in the shares of all waiting.",
+        " Clients retried {} of these requests on the same path, {} later on average. Response times and shares of all time waited do not include these pauses ({} in all).",
         thousands(sum.repeated),
         seconds(sum.paused_ns / sum.repeated as f64),
         seconds(sum.paused_ns),

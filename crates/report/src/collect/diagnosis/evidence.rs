@@ -7,7 +7,7 @@ use plimsoll_stats::{Tallies, Waiting};
 use crate::collect::StatusName;
 use crate::findings::Findings;
 
-/// A place or an error is a cause from this part of all waiting on.
+/// A place or an error is a cause from this part of all time waited on.
 pub(super) const CAUSE_SHARE: f64 = 0.05;
 /// Minimum additional time per request, ns: half a revolution of a disk at 7,200 rpm. A short processor load adds a millisecond or two,
 /// which users do not notice and cannot fix.

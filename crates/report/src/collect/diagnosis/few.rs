@@ -1,4 +1,4 @@
-//! Few requests that are a large part of all waiting.
+//! Few requests that are a large part of all time waited.
 
 use std::collections::BTreeSet;
 use std::net::IpAddr;
@@ -11,7 +11,7 @@ use crate::findings::{Findings, Rule, Slow};
 use crate::instant;
 use crate::text::duration;
 
-/// Minimum fraction of all waiting, for few slow requests together.
+/// Minimum fraction of all time waited, for few slow requests together.
 const FEW_SHARE: f64 = 0.25;
 /// Maximum fraction of few slow requests among the requests for the same operation.
 const FEW_AMONG: f64 = 0.2;
@@ -31,7 +31,7 @@ pub(super) const ALMOST: f64 = 1.05;
 /// Few requests that made clients wait long, of one procedure.
 pub(super) struct Few<'f> {
     pub(super) alike: Vec<&'f Slow>,
-    /// Their part of all waiting.
+    /// Their part of all time waited.
     pub(super) share: f64,
     /// Whether they are all slow requests.
     are_all: bool,
@@ -103,7 +103,7 @@ pub(super) fn sentence(evidence: &Evidence<'_>, few: &Few<'_>) -> Option<Found> 
         (_, false) => format!("{} to {}", duration(least), duration(most)),
     };
     let text = format!(
-        "{}{} took {took}: {} of all waiting. {}.{}",
+        "{}{} took {took}: {} of all time waited. {}.{}",
         if few.are_all { "" } else { "At least " },
         plural(alike.len() as u64, &format!("{} request", alike.first()?.procedure)),
         percent(share),
@@ -195,8 +195,7 @@ fn transfer_of(evidence: &Evidence<'_>, alike: &[&Slow]) -> Option<String> {
     let payload = alike.iter().map(|one| payload_of(evidence, one)).sum::<Option<f64>>()?;
     (transfer_s >= TRANSFER * response_s).then(|| {
         format!(
-            " Of this time, {} was sending and receiving, about {:.1} Mbit/s: the network path or the client is slow, or the server takes \
-             data slowly.",
+            " Of this time, {} was sending and receiving, at about {:.1} Mbit/s: the network path or the client is slow, or the server accepts data slowly.",
             percent(transfer_s / response_s),
             payload * 8.0 / transfer_s / 1e6,
         )

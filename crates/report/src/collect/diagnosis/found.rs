@@ -27,7 +27,7 @@ pub(super) enum Kind {
 /// The result of a rule.
 pub(super) struct Found {
     pub(super) kind: Kind,
-    /// The part of all waiting that it explains.
+    /// The part of all time waited that it explains.
     pub(super) explains: f64,
     pub(super) statement: Statement,
     pub(super) look: Option<Look>,

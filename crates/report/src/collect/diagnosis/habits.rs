@@ -10,7 +10,7 @@ use super::{Evidence, FELT_NS, Found, Kind, percent};
 use crate::findings::Rule;
 use crate::text::{duration, size};
 
-/// A habit of clients is worth saying from this part of all waiting on.
+/// A habit of clients is worth saying from this part of all time waited on.
 const HABIT_SHARE: f64 = 0.25;
 /// Minimum number of requests for missing names.
 const ABSENT_LEAST: u64 = 100;
@@ -30,7 +30,7 @@ const SMALL_PER_FILE: u64 = 100;
 const SMALL_NOTES: u32 = 20;
 /// Minimum fraction of the requests that are for such files.
 const SMALL_PART: f64 = 0.75;
-/// Minimum fraction of small requests in all waiting.
+/// Minimum fraction of small requests in all time waited.
 const SMALL_SHARE: f64 = 0.5;
 /// Size of the requests that they are compared with, bytes.
 const LARGE: u64 = 65_536;
@@ -53,7 +53,7 @@ pub(super) fn habits(evidence: &Evidence<'_>) -> Vec<Found> {
     rules.into_iter().filter_map(|rule| rule(evidence, tallies)).chain(small).collect()
 }
 
-/// The part of all waiting, if it is worth saying.
+/// The part of all time waited, if it is worth saying.
 fn share_of(evidence: &Evidence<'_>, waited_ns: u64) -> Option<f64> {
     let share = waited_ns as f64 / evidence.waited_ns();
     (share >= HABIT_SHARE && waited_ns as f64 >= evidence.least_ns()).then_some(share)
@@ -80,8 +80,7 @@ fn absent(evidence: &Evidence<'_>, tallies: &Tallies) -> Option<Found> {
     }
     let (operation, _) = tallies.absent().iter().max_by_key(|(_, cell)| cell.count)?;
     let text = format!(
-        "Clients look for names that do not exist: {}, {} of the requests for these operations ({} each on average), {} of all waiting. \
-         A program that searches for files in several folders makes such requests.",
+        "Clients look for names that do not exist: {} ({} of the requests for these operations) took {} each on average, together {} of all time waited. A program that searches several folders for a file makes such requests.",
         plural(absent.count, "request"),
         percent(part),
         duration(absent.mean_ns() / 1e9),
@@ -100,8 +99,7 @@ fn flushes(evidence: &Evidence<'_>, tallies: &Tallies) -> Option<Found> {
         return None;
     }
     let text = format!(
-        "Clients flush after every few writes: {} for {} ({} and {} each on average). The flushes are {} of all waiting; each waits until \
-         the data are on stable storage.",
+        "Clients flush after every few writes: {} for {} ({} and {} each on average). The flushes account for {} of all time waited, because each waits until the data are on stable storage.",
         plural(flush.count, "flush request"),
         plural(write.count, "write request"),
         duration(flush.mean_ns() / 1e9),
@@ -128,7 +126,7 @@ fn small(evidence: &Evidence<'_>, tallies: &Tallies, operation: Operation) -> Op
         return None;
     }
     let text = format!(
-        "Clients {} in small pieces, one at a time: {} of {} on average ({} each), {} of all waiting. Files get {SMALL_PER_FILE} such \
+        "Clients {} in small pieces, one at a time: {} of {} on average took {} each, together {} of all time waited. Files get {SMALL_PER_FILE} such \
          requests or more. The same data would fit into {} of {}.",
         operation.label(),
         plural(cell.count, &format!("{} request", operation.label())),
@@ -167,7 +165,7 @@ fn listing(evidence: &Evidence<'_>, tallies: &Tallies) -> Option<Found> {
     let what =
         if is_long { "Listing a long directory takes time" } else { "Clients list the same directory many times" };
     let text = format!(
-        "{what}: {} for {path}{on} returned {} in all and took {} each on average, {} of all waiting.",
+        "{what}: {} for {path}{on} returned {} in all and took {} each on average, together {} of all time waited.",
         plural(cell.count, "list request"),
         size(*bytes),
         duration(cell.mean_ns() / 1e9),
@@ -192,8 +190,7 @@ fn reconnects(evidence: &Evidence<'_>, tallies: &Tallies) -> Option<Found> {
     let (path, sessions, all) = costs.max_by_key(|(_, sessions, _)| sessions.waited_ns)?;
     let share = share_of(evidence, sessions.waited_ns)?;
     let text = format!(
-        "Client {} connects again and again: {} new connections with {:.0} requests each on average, {} of them to negotiate, log on or \
-         connect to shares. Clients waited {} for the latter, {} of all waiting.",
+        "Client {} connects again and again: {} new connections with {:.0} requests each on average. Of these requests, {} negotiate, log on or connect to shares. The client waited {} for them, {} of all time waited.",
         path.client,
         thousands(path.handshakes),
         all.count as f64 / path.handshakes as f64,

@@ -27,8 +27,7 @@ pub(super) fn late(evidence: &Evidence<'_>, waited_s: f64) -> Option<Found> {
     let named: Vec<String> = paths.iter().take(NAMED).map(|path| path.client.to_string()).collect();
     let more = if paths.len() > NAMED { format!(" and {} more", paths.len() - NAMED) } else { String::new() };
     let text = format!(
-        "{} {}{more} opened {count} of {} late, after {} on average ({} in all): TCP sent the first packet (SYN) or the answer to it \
-         again.{} Response times do not include this. Packets were lost, or the server did not accept connections in time.",
+        "{} {}{more} opened {count} of {} late, after {} on average ({} in all), because TCP sent the first packet (SYN) or the answer to the SYN again.{} Response times do not include this time. Packets were lost, or the server did not accept connections in time.",
         if paths.len() == 1 { "Client" } else { "Clients" },
         named.join(", "),
         plural(paths.iter().map(|path| path.connections).sum(), "connection"),

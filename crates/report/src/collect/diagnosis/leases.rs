@@ -11,7 +11,7 @@ use crate::text::duration;
 const CREDIT_WAITS: u64 = 50;
 /// Minimum fraction of the time of its connections in waits for credits.
 const CREDIT_TIME: f64 = 0.2;
-/// Minimum fraction of these waits in all waiting. Two to 32 requests wait meanwhile.
+/// Minimum fraction of these waits in all time waited. Two to 32 requests wait meanwhile.
 const CREDIT_WAITING: f64 = 0.02;
 
 /// Clients that have fewer credits than they have requests to send.
@@ -26,8 +26,7 @@ pub(super) fn credits(evidence: &Evidence<'_>, waited_s: f64) -> Option<Found> {
         return None;
     }
     let text = format!(
-        "Clients ran out of SMB2 credits {}, and sent the next request as soon as the server granted more. Credits \
-        limited the outstanding requests of the affected connections for {} of their time; response times do not include this wait. Let the \
+        "Clients ran out of SMB2 credits {}, and sent the next request as soon as the server granted more credits. The affected connections lacked credits for {} of their time. Response times do not include this wait. Let the \
         server grant more credits.",
         plural(credits.waits, "time"),
         percent(time),
@@ -58,7 +57,7 @@ pub(super) fn breaks(evidence: &Evidence<'_>, waited_s: f64) -> Option<Found> {
         ),
     };
     let text = format!(
-        "{} waited for other clients to give up a lease or oplock, {}{}, {} of all waiting. The server sent {} and \
+        "{} waited for other clients to give up a lease or oplock, {}{}, together {} of all time waited. The server sent {} and \
         delayed the opens until the clients acknowledged or a timeout expired.{longest}",
         plural(breaks.opens, "open request"),
         duration(held_s / breaks.opens.max(1) as f64),
@@ -78,7 +77,7 @@ fn unanswered(evidence: &Evidence<'_>, breaks: &Breaks) -> String {
     }
     let others = match breaks.unanswered {
         0 | 1 => String::new(),
-        all => format!(" This was so for {}.", plural(all, "open request")),
+        all => format!(" In all, this happened to {}.", plural(all, "open request")),
     };
     format!(
         " The client neither acknowledged the break nor closed the file before the server answered the open request: check whether this \

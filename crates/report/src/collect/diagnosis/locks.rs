@@ -31,7 +31,7 @@ pub(super) fn waits(evidence: &Evidence<'_>, waited_s: f64) -> Option<Found> {
         return None;
     }
     let text = format!(
-        "Clients waited {} in {} for byte-range locks{}. Response times exclude these waits, and so do the shares of all waiting.",
+        "Clients waited {} in {} for byte-range locks{}. Response times and shares of all time waited do not include these waits.",
         duration(sum_s),
         plural(requests, "LOCK request"),
         file(evidence, most, sum_ns).unwrap_or_default(),
@@ -52,7 +52,7 @@ fn file(evidence: &Evidence<'_>, most: &LockWaits, sum_ns: f64) -> Option<String
             percent(*ns as f64 / waited_ns),
             match part.is_empty() {
                 true => "this time",
-                false => "the time waited for it",
+                false => "the time waited for this file",
             }
         )
     });
@@ -76,8 +76,7 @@ pub(super) fn refused(evidence: &Evidence<'_>, waited_s: f64) -> Option<Found> {
     let status = (evidence.status_name)(most.protocol, most.status);
     let clients: BTreeSet<IpAddr> = all.iter().flat_map(|one| one.clients.iter().copied()).collect();
     let text = format!(
-        "Clients wait for byte-range locks{}: the server refused {}{}, the first at {}. {} tried for {} in all and for {} at most, until the \
-         lock was granted or the client gave up.{} Response times do not include this time.",
+        "Clients wait for byte-range locks{}: the server refused {}{}, the first at {}. {} repeated the requests for {} in all, and for at most {} at a time, until the lock was granted or the client gave up.{} Response times do not include this time.",
         path.map_or_else(String::new, |path| format!(" on {path}{on}{}", holder(evidence, most))),
         plural(requests, "request"),
         status.map_or_else(String::new, |status| format!(" ({status})")),
@@ -106,7 +105,7 @@ fn holder(evidence: &Evidence<'_>, of: &LockRefusals) -> String {
     }
     let user = evidence.names.text(user).filter(|_| met(ip).count() == 1);
     format!(
-        ", which client {ip}{} held at {} of these requests",
+        ", on which client {ip}{} held a lock at {} of the refusals",
         user.map_or_else(String::new, |user| format!(" (user {user})")),
         percent(count(ip) as f64 / of.requests as f64),
     )

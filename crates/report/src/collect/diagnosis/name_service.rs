@@ -53,12 +53,11 @@ pub(super) fn waits(evidence: &Evidence<'_>, waited_s: f64) -> Option<Found> {
         false => format!("waited before {} to file servers", plural(waits.times, "connection")),
     };
     let of_all = match is_server {
-        true => format!("These waits are {} of all waiting.", percent(share)),
+        true => format!("These waits are {} of all time waited.", percent(share)),
         false => "Response times do not include this wait.".to_owned(),
     };
     let text = format!(
-        "{}. {whose} asks it{}, and {what}: {} in all, {} at most. {of_all} Check the DNS servers in the configuration of {asker}, and \
-         whether they can be reached from there.",
+        "{}. {whose} asks this server{}, and {what}: {} in all, at most {} each. {of_all} Check the DNS servers in the configuration of {asker}, and whether {asker} can reach them.",
         name_servers(evidence, &waits),
         names(evidence, &waits),
         duration(sum_s),

@@ -10,7 +10,7 @@ use super::{Evidence, Found, Kind, percent};
 use crate::findings::{DepthShare, Rule};
 use crate::text::{duration, size};
 
-/// Minimum fraction of all waiting, for closed windows and delayed acknowledgements.
+/// Minimum fraction of all time waited, for closed windows and delayed acknowledgements.
 const HELD_SHARE: f64 = 0.05;
 /// Minimum number of closed windows or delayed acknowledgements.
 const HELD_LEAST: u64 = 5;
@@ -18,7 +18,7 @@ const HELD_LEAST: u64 = 5;
 const CLOSED_S: f64 = 0.2;
 /// Minimum fraction of a client's time with a closed window, for a client that causes all of its waiting.
 const CLOSED_TIME: f64 = 0.5;
-/// Minimum fraction of all waiting, for the round trip or a delay of each request.
+/// Minimum fraction of all time waited, for the round trip or a delay of each request.
 const ROUND_TRIP_SHARE: f64 = 0.5;
 /// Minimum round trip, s: within a building or a town it is shorter, and cannot be improved.
 pub(super) const ROUND_TRIP_S: f64 = 0.005;
@@ -70,23 +70,22 @@ fn zero_window(evidence: &Evidence<'_>, waited_s: f64, requests: bool) -> Option
     let reader =
         network.slow_reader.filter(|_| !requests).map(|(ip, closed_ns)| match closed_ns as f64 / 1e9 / held_s {
             part if part >= NEARLY_ALL => format!("Client {ip} reads too slowly"),
-            part => format!("Clients read too slowly, most of all {ip} ({} of this waiting)", percent(part)),
+            part => format!("Clients read too slowly, most of all {ip} ({} of this time)", percent(part)),
         });
     // A response may be under way behind a closed window, and its end is not captured.
     let said = (share <= 1.0).then_some(share);
     let behind = reader_of_all(evidence).filter(|_| !requests);
     let text = format!(
-        "{}: a TCP window of 0 stopped {sender} from sending {}, for at least {} in all, {}.{}",
+        "{}: a TCP window of 0 stopped {sender} {}, for at least {} in all: {}.{}",
         reader.unwrap_or_else(|| format!("{receiver} read too slowly")),
         times(count),
         duration(held_s),
         match said {
-            Some(share) => format!("{} of all waiting", percent(share)),
+            Some(share) => format!("{} of all time waited", percent(share)),
             None => format!("longer than all response times together ({})", duration(waited_s)),
         },
         behind.filter(|(client, _)| is_mostly_service(evidence, *client)).map_or_else(String::new, |(_, waited)| format!(
-            " Responses that had not begun waited as well, and their service times include that: all requests of this client are {} of all \
-             waiting.",
+            " Responses that had not begun waited too, and their service times include this wait. All requests of this client account for {} of all time waited.",
             percent(waited)
         )),
     );
@@ -101,7 +100,7 @@ fn is_mostly_service(evidence: &Evidence<'_>, client: IpAddr) -> bool {
 }
 
 /// A client whose window was closed for most of its time: whatever it waits for, it waits for itself. Also returns the share of its
-/// requests in all waiting.
+/// requests in all time waited.
 pub(super) fn reader_of_all(evidence: &Evidence<'_>) -> Option<(IpAddr, f64)> {
     let network = &evidence.coverage.network;
     let (reader, closed_ns) = network.slow_reader.filter(|_| evidence.findings.source.filters.is_empty())?;
@@ -133,11 +132,11 @@ fn small_window(evidence: &Evidence<'_>, waited_s: f64, requests: bool) -> Optio
         return Some(found);
     }
     let part = most.wait_ns as f64 / 1e9 / held_s;
-    let part = if part >= NEARLY_ALL { String::new() } else { format!(" ({} of this waiting)", percent(part)) };
+    let part = if part >= NEARLY_ALL { String::new() } else { format!(" ({} of this time)", percent(part)) };
     let window = size(u64::from(most.bytes));
     let text = format!(
         "TCP receive windows {whose} are too small: {sender} filled them {} and waited {} in all for acknowledgements, {} of \
-        all waiting. Client {}{part}: a window of {window} and a mean wait of {} allow at most {}/s. Give the receiver a larger buffer.",
+        all time waited. For client {}{part}, a window of {window} and a mean wait of {} allow at most {}/s. Give the receiver a larger buffer.",
         times(count),
         duration(held_s),
         percent(share),
@@ -158,8 +157,7 @@ fn full_window(evidence: &Evidence<'_>, most: &SmallWindow, (count, held_s, shar
         return None;
     }
     let text = format!(
-        "The TCP receive window of client {}, {}, was full {}, though never 0, and stopped the server from sending for {} in \
-        all, {} of all waiting. A stop took {} on average, but a round trip only {}: the client reads too slowly, or its network path has little bandwidth. A larger \
+        "The TCP receive window of client {} ({}) was full {}, but never 0. The full window stopped the server for {} in all, {} of all time waited. A stop lasted {} on average, but a round trip only {}: the client reads too slowly, or its network path has little bandwidth. A larger \
          buffer would not help.",
         most.client,
         size(u64::from(most.bytes)),
@@ -183,8 +181,7 @@ fn delayed_ack(evidence: &Evidence<'_>, waited_s: f64, requests: bool) -> Option
     let (what, sender, receiver) =
         if requests { ("requests", "clients", "the server") } else { ("responses", "the server", "clients") };
     let text = format!(
-        "The last segment of {what} waits for a delayed acknowledgement: {}, {} each on average, {} of all waiting. Set TCP_NODELAY on {sender} (Nagle's \
-         algorithm holds the segment), or quick acknowledgements on {receiver}.",
+        "The last segment of {what} waits for a delayed acknowledgement: {}, {} each time on average, together {} of all time waited. Set TCP_NODELAY on {sender} (Nagle's algorithm delays the segment), or quick acknowledgements on {receiver}.",
         times(count),
         duration(held_s / count as f64),
         percent(share),
@@ -203,7 +200,7 @@ fn round_trip(evidence: &Evidence<'_>, waited_s: f64) -> Option<Found> {
         return None;
     }
     let text = format!(
-        "The network round trip to the server, {} (from {}), is at least {} of all waiting: each of {} waits for one.{}{}",
+        "The network round trip to the server takes {} (measured in {}). This is at least {} of all time waited, because each of {} waits for one round trip.{}{}",
         duration(round_trip_s),
         plural(network.handshakes, "handshake"),
         percent(share),
@@ -231,8 +228,13 @@ fn most_asked(evidence: &Evidence<'_>) -> String {
     let named = most.filter(|&(_, count)| tallies.paths().are_all() && count as f64 >= MOSTLY * cell.count as f64);
     let text = |symbol: Symbol| evidence.names.text(symbol);
     let path = named
-        .and_then(|((share, path), _)| Some(format!(", most of these on {} of share {}", text(path)?, text(share)?)));
-    format!(" {} of them are for the operation {}{}.", percent(part), operation.label(), path.unwrap_or_default())
+        .and_then(|((share, path), _)| Some(format!(", most of them on {} of share {}", text(path)?, text(share)?)));
+    format!(
+        " Of these requests, {} are for the operation {}{}.",
+        percent(part),
+        operation.label(),
+        path.unwrap_or_default()
+    )
 }
 
 /// Whether clients send one request after the other on each connection, `beyond_s` passes outside of each response time, and round trips
@@ -274,7 +276,7 @@ fn chain(evidence: &Evidence<'_>, waited_s: f64, trips_s: f64) -> String {
     let requests = evidence.tallies.map_or(0, |tallies| tallies.sum(|_| true).total().count) as f64;
     let quicker = waited_s - trips_s + requests * 0.0001;
     format!(
-        " The requests come one at a time: with a round trip of 100 µs they would take {} instead of {}.",
+        " Clients send the requests one at a time: with a round trip of 100 µs, all requests together would take {} instead of {}.",
         duration(quicker),
         duration(waited_s)
     )
@@ -298,8 +300,7 @@ fn fixed_delay(evidence: &Evidence<'_>, waited_s: f64) -> Option<Found> {
         None => String::new(),
     };
     let text = format!(
-        "Each request is delayed by {}: no request of any of {} operations took less{handshake}. The delay is {} of all waiting. Its \
-        source is the server, a filter in it, a proxy or the network.",
+        "Each request has a delay of {}: of {} operations, no request took less{handshake}. The delay is {} of all time waited. It comes from the server, a filter in the server, a proxy or the network.",
         duration(least),
         times.len(),
         percent(share),
@@ -320,8 +321,7 @@ fn far_client(evidence: &Evidence<'_>) -> Option<Found> {
         return None;
     }
     let text = format!(
-        "Clients wait longer than the response times: the capture was taken near the server, and the round trip to the nearest \
-        client adds {} per request (from {}).",
+        "Clients wait longer than the response times show, because the capture was taken near the server. The round trip to the nearest client adds {} per request (measured in {}).",
         duration(to_client),
         plural(network.handshakes, "handshake"),
     );

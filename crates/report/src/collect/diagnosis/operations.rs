@@ -17,7 +17,7 @@ use crate::findings::{Findings, OperationRow, Rule};
 use crate::text::duration;
 pub(super) use slow_part::slow_part;
 
-/// An operation that leads alone has this part of all waiting.
+/// An operation that leads alone has this part of all time waited.
 const OPERATION_SHARE: f64 = 0.5;
 
 /// Minimum mean and typical (geometric mean) time of a slow operation, ns: two accesses of a disk at 7,200 rpm (a seek of 8.5 ms and half
@@ -77,7 +77,7 @@ fn is_child(child: &OperationRow, row: &OperationRow) -> bool {
     child.protocol == row.protocol && child.parent.as_ref().is_some_and(|parent| *parent == row.procedure)
 }
 
-/// Whether it is more than half of all waiting.
+/// Whether it is more than half of all time waited.
 pub(super) fn leads_alone(first: &Operation<'_>, waited_s: f64) -> bool {
     first.waited_s / waited_s >= OPERATION_SHARE
 }
@@ -109,7 +109,7 @@ pub(super) fn operation(findings: &Findings, waited_s: f64, first: &Operation<'_
         _ => String::new(),
     };
     let text = format!(
-        "Clients waited {} for {requests}: {} of it for the operation {} ({}{each}).",
+        "Clients waited {} for {requests}: {} of this time for the operation {} ({}{each}).",
         duration(waited_s),
         percent(lead),
         first.label,
@@ -139,11 +139,10 @@ pub(super) fn slow(evidence: &Evidence<'_>) -> Option<Found> {
     let rows: Vec<&PathRow> = rows.collect();
     let only = if clients.len() > 1 { by_one(&rows) } else { None };
     let text = format!(
-        "The operation {} is slow, {}: {} on average ({}), {} as long as all other operations ({}). The time is \
-        service time, and {} of all waiting.{}",
+        "The operation {} is slow {}: it took {} on average ({}), {} as long as all other operations ({}). This time is service time, and {} of all time waited.{}",
         operation.label(),
         match only {
-            Some(client) => format!("and only client {client} asks for it"),
+            Some(client) => format!("(only client {client} requests it)"),
             None => for_whom(evidence, operation, mean),
         },
         duration(mean / 1e9),
@@ -169,8 +168,8 @@ fn for_whom(evidence: &Evidence<'_>, operation: Kinds, mean_ns: f64) -> String {
     let is_each = cells.iter().all(|&(_, own_ns)| own_ns >= mean_ns / 2.0);
     match clients::all_of(evidence, &asking).filter(|_| is_each) {
         Some(all) => format!("for {all}"),
-        None if is_each && asking.len() > 1 => format!("for all {} clients that ask for it", asking.len()),
-        None => "whoever asks for it".to_owned(),
+        None if is_each && asking.len() > 1 => format!("for all {} clients that request it", asking.len()),
+        None => "for the clients that request it".to_owned(),
     }
 }
 
@@ -186,7 +185,7 @@ fn directory(evidence: &Evidence<'_>, rows: &[&PathRow]) -> String {
     let directory =
         first.as_bytes()[..end].iter().rposition(|byte| matches!(byte, b'/' | b'\\')).map(|at| &first[..at]);
     match directory.filter(|path| !path.is_empty() && known().all(|(other, _)| other == share)) {
-        Some(path) => format!(" All of it is in the directory {path}."),
+        Some(path) => format!(" All these requests are for paths in the directory {path}."),
         None => String::new(),
     }
 }

@@ -173,8 +173,7 @@ fn sentence(evidence: &Evidence<'_>, tallies: &Tallies, slow: &SlowPath<'_>) -> 
         slow.rows.iter().any(|row| evidence.names.text(row.path).is_some_and(|path| path.len() > slow.path.len() + 1));
     let on = evidence.names.text(slow.share).map_or_else(String::new, |name| format!(" on share {name}"));
     let text = format!(
-        "Requests {} {}{on} are slow: {} took {about}{} on average ({about}{}), {} as long as elsewhere ({}). {}All \
-        requests there are {about}{} of all waiting.{}",
+        "Requests {} {}{on} are slow: {} took {about}{} on average ({about}{}), {} as long as elsewhere ({}). {}All requests there account for {about}{} of all time waited.{}",
         if is_directory { "in the directory" } else { "for" },
         slow.path,
         excess.operation.label(),

@@ -13,7 +13,7 @@ use super::{CAUSE_SHARE, Evidence, FELT_NS, Found, Kind, percent};
 use crate::findings::{Breakdown, Findings, Rule};
 use crate::text::duration;
 
-/// A key of `--by`: this part of all waiting, and twice its part of the requests.
+/// A key of `--by`: this part of all time waited, and twice its part of the requests.
 const KEY_SHARE: f64 = 0.3;
 /// From this part of the difference on it is service time, or is not.
 const MOST: f64 = 0.75;
@@ -230,8 +230,7 @@ pub(super) fn sentence(evidence: &Evidence<'_>, slow: &SlowPlace) -> Found {
         return found;
     }
     let text = format!(
-        "Requests of {word} {} are slow: {} took {} on average ({}), {} as long as for the other {} ({}). {}All its requests \
-        are {} of all waiting.{also}{same}",
+        "Requests of {word} {} are slow: {} took {} on average ({}), {} as long as for the other {} ({}). {}All requests of this {word} account for {} of all time waited.{also}{same}",
         slow.place.name(evidence),
         excess.operation.label(),
         duration(excess.mean_ns / 1e9),
@@ -267,8 +266,7 @@ fn address(evidence: &Evidence<'_>, slow: &SlowPlace, share: f64) -> Option<Stri
     let others: Vec<&str> = all.iter().filter(|one| **one != own).copied().collect();
     let is_path = excess.service_share.is_some_and(|service| service <= 1.0 - MOST);
     Some(format!(
-        "Connections to the address {own} are slow: {} took {} on average ({}), {} as long as over {} ({}), {} of the same server, which the \
-         same sessions use. {}All requests to this address are {} of all waiting. {}",
+        "Connections to the address {own} are slow: {} took {} on average ({}), {} as long as over {} ({}), {} of the same server in the same sessions. {}All requests to this address account for {} of all time waited. {}",
         excess.operation.label(),
         duration(excess.mean_ns / 1e9),
         plural(excess.count, "request"),
@@ -295,7 +293,9 @@ fn receiving(evidence: &Evidence<'_>, slow: &SlowPlace) -> Option<&'static str> 
     (matches!(slow.place, Place::Client(_))
         && least >= MOST
         && slow.excess.service_share.is_some_and(|share| share <= 1.0 - MOST))
-    .then_some("The client spends the time receiving responses: it or its network path is slow, not the server. ")
+    .then_some(
+        "The client spends this time receiving responses: the client or its network path is slow, not the server. ",
+    )
 }
 
 /// Whether the service time makes the difference.
@@ -330,7 +330,7 @@ pub(super) fn key(findings: &Findings, waited_s: f64) -> Option<Found> {
     let named = |(dimension, key): (&String, &Option<String>)| Some(format!("{dimension} {}", key.as_deref()?));
     let named: Option<Vec<String>> = breakdown.dimensions.iter().zip(&most.keys).map(named).collect();
     let text = format!(
-        "{}: {} of all waiting with {} of the requests.",
+        "{}: {} of all time waited, but only {} of the requests.",
         named?.join(", "),
         percent(share),
         percent(most.row.share)

@@ -48,8 +48,7 @@ pub(super) fn restart(evidence: &Evidence<'_>, waited_s: f64, statuses: &[Found]
         _ => format!("{} to {} later", duration(least), duration(longest)),
     };
     let text = format!(
-        "Server {} or its service restarted: at {} it closed {} of {} within {}. {} connected again, {after}; response times do \
-        not include this time.{}",
+        "Server {} or its service restarted: at {} it closed {} of {} within {}. {} connected again, {after}. Response times do not include this time.{}",
         most.server,
         instant::second(from_ns),
         plural(most.connections, "connection"),

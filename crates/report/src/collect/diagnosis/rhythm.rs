@@ -41,7 +41,7 @@ pub(super) fn after_pause(evidence: &Evidence<'_>) -> Option<Found> {
     let share = one.after.waited_ns as f64 / evidence.waited_ns();
     let text = format!(
         "The first {label} after a pause is slow: {} to {place}, each sent at least {} after the last {label} there, took {} on average, \
-         {} as long as the other {} ({}). They are {} of all waiting. Possible causes: a disk that stops when it is idle, or data that \
+         {} as long as the other {} requests ({}). They account for {} of all time waited. Possible causes: a disk that stops when it is idle, or data that \
          the server must load again.",
         plural(one.after.count, &format!("{label} request")),
         duration(one.least_ns as f64 / 1e9),
@@ -90,7 +90,7 @@ pub(super) fn periodic(evidence: &Evidence<'_>) -> Option<Found> {
         return None;
     }
     let text = format!(
-        "Requests are slow at regular intervals: every {}, {} from {}. {} took {} or longer, {} of all waiting. Look for something \
+        "Requests are slow at regular intervals: every {}, {} since {}. {} took {} or longer, together {} of all time waited. Look for something \
          that runs at this interval, e.g. a flush of the server's cache, a snapshot or a scheduled job.",
         duration(found.interval_ns as f64 / 1e9),
         plural(found.stalls, "time"),

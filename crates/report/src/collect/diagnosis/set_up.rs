@@ -76,7 +76,7 @@ pub(super) fn slow(evidence: &Evidence<'_>, waited_s: f64) -> Option<Found> {
         })
         .collect();
     let text = format!(
-        "Setting up connections is slow{}, and nothing else: {}, {} as long as all other requests ({}). These are {} of all waiting. {}",
+        "Only setting up connections is slow{}: {}, {} as long as all other requests ({}). These requests account for {} of all time waited. {}",
         whose(evidence),
         named.join(", "),
         times(sum_s / count.max(1) as f64 / usual_s.max(f64::MIN_POSITIVE)),

@@ -58,7 +58,7 @@ pub(super) fn silence(evidence: &Evidence<'_>, is_explained: impl Fn(&Long) -> b
     let held: usize = all.iter().map(|one| one.held.len()).sum();
     let clients: BTreeSet<IpAddr> = all.iter().flat_map(|one| one.clients.iter().copied()).collect();
     let text = format!(
-        "The server sent no response {}. Meanwhile, at least {} of {} waited: {} of all waiting.",
+        "The server sent no response {}. During this time, at least {} of {} waited: {} of all time waited.",
         when(&all, longest),
         // Those that came later waited as well, and the list of long requests may be too short.
         plural(held as u64, "request"),

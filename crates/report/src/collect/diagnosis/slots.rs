@@ -10,7 +10,7 @@ use crate::findings::Rule;
 const WAITS: u64 = 50;
 /// Minimum fraction of the time of its sessions in such waits. They are from 2 slots on, which alone are no lack of them.
 const TIME: f64 = 0.5;
-/// Minimum fraction of these waits in all waiting. Two to 32 requests wait meanwhile.
+/// Minimum fraction of these waits in all time waited. Two to 32 requests wait meanwhile.
 const WAITING: f64 = 0.02;
 
 /// The client that waited longest.
@@ -26,8 +26,7 @@ pub(super) fn exhausted(evidence: &Evidence<'_>) -> Option<Found> {
     let own_ns = tallies.sum(|key| key.client == most.client).total().waited_ns as f64;
     let share = own_ns / evidence.waited_ns();
     let text = format!(
-        "Client {} ran out of slots: all {} slots of {} were taken for {} of the time, and {} the client sent its next request as soon as \
-         one was free.{} Slots limit its outstanding requests; response times do not include its wait for a slot. Check the number of \
+        "Client {} ran out of slots: all {} slots of {} were in use for {} of the time, and {} the client sent its next request as soon as a slot was free.{} Slots limit the client's outstanding requests. Response times do not include the wait for a slot. Check the number of \
          session slots at the client and at the server.",
         most.client,
         most.slots,
@@ -39,7 +38,7 @@ pub(super) fn exhausted(evidence: &Evidence<'_>) -> Option<Found> {
         plural(most.waits, "time"),
         match others {
             0 => String::new(),
-            others => format!(" So did {}.", plural(others, "other client")),
+            others => format!(" The same is true of {}.", plural(others, "other client")),
         },
     );
     let found = Found::new(Kind::Explanation, Rule::SlotsExhausted, None, text);

@@ -129,7 +129,7 @@ fn the_operation_that_clients_waited_for_longest_leads() {
     let lead = &diagnosis.statements[0].text;
     assert_eq!(
         lead,
-        "Clients waited 1.90 s for 2,000 requests: 53 % of it for the operation read (1,000 requests, 1.00 ms each on average)."
+        "Clients waited 1.90 s for 2,000 requests: 53 % of this time for the operation read (1,000 requests, 1.00 ms each on average)."
     );
     assert_eq!(diagnosis.next.as_deref(), Some(r"plimsoll analyze 'it'\''s.pcap' --operation read --by client"));
     // How long clients waited for responses that were not seen is not known.
@@ -143,7 +143,9 @@ fn the_operation_that_clients_waited_for_longest_leads() {
     findings.operations.extend([row("control", "TRANSACTION2", 12, 5.5), child]);
     let lead = text(&findings, Rule::Operation);
     assert!(
-        lead.starts_with("Clients waited 7.40 s for 2,012 requests: 68 % of it for the operation list (10 requests"),
+        lead.starts_with(
+            "Clients waited 7.40 s for 2,012 requests: 68 % of this time for the operation list (10 requests"
+        ),
         "{lead}"
     );
 }
@@ -182,7 +184,7 @@ fn the_mean_is_of_all_requests_though_clients_wait_for_some_with_others() {
     let lead = text(&findings, Rule::Operation);
     assert_eq!(
         lead,
-        "Clients waited 190 ms for 2,000 requests: 53 % of it for the operation read (1,000 requests, 1.00 ms each on average)."
+        "Clients waited 190 ms for 2,000 requests: 53 % of this time for the operation read (1,000 requests, 1.00 ms each on average)."
     );
 }
 
@@ -191,7 +193,7 @@ fn few_slow_requests_are_named() {
     let mut findings = even();
     findings.slowest = vec![slow("READ", 0.26), slow("READ", 0.25), slow("WRITE", 0.01)];
     let said = text(&findings, Rule::FewSlowRequests);
-    let expected = "2 READ requests took 255 ms each on average: 27 % of all waiting. The first began at 2023-11-14 22:13:20 UTC; status \
+    let expected = "2 READ requests took 255 ms each on average: 27 % of all time waited. The first began at 2023-11-14 22:13:20 UTC; status \
                     STATUS_SHARING_VIOLATION; client 10.0.0.1 on 1 connection; path a.txt. Of this time, 100 % was service time.";
     assert_eq!(said, expected);
     findings.slowest.pop();
@@ -217,7 +219,7 @@ fn a_burst_is_many_requests_in_a_short_time() {
     let said = text(&findings, Rule::Burst);
     assert_eq!(
         said,
-        "About 68 % of all waiting was for requests that ended within 1.00 s from 2023-11-14 22:13:23 UTC."
+        "About 68 % of all time waited was for requests that ended within 1.00 s from 2023-11-14 22:13:23 UTC on."
     );
     findings.slowest = vec![slow("READ", 1.1)];
     assert!(!rules(&findings).contains(&Rule::Burst), "one request is no burst");
@@ -230,8 +232,7 @@ fn the_worst_minute_of_a_long_capture_is_named() {
     (findings.series.operations, findings.series.response_mean_s) = (vec![100; 150], vec![Some(0.001); 150]);
     assert!(!rules(&findings).contains(&Rule::WorstMinute), "all minutes are alike");
     findings.series.response_mean_s[70..76].fill(Some(0.004));
-    let expected = "The worst minute: of all waiting, 15 % was for 800 requests that ended within 64.0 s from 2023-11-14 22:22:40 UTC; 3.25 ms \
-                    each on average. A minute has 5.3 % of it on average.";
+    let expected = "The worst minute: of all time waited, 15 % was for 800 requests that ended within 64.0 s from 2023-11-14 22:22:40 UTC on (3.25 ms each on average). An average minute has 5.3 % of all time waited.";
     assert_eq!(text(&findings, Rule::WorstMinute), expected);
     findings.series.bin_s = 1.0;
     assert!(!rules(&findings).contains(&Rule::WorstMinute), "150 s");
@@ -247,7 +248,8 @@ fn retransmissions_failures_and_keys_are_told_where_they_matter() {
     assert!(!rules(&findings).contains(&Rule::Retransmission), "of all traffic, not of what a filter leaves");
     findings.source.filters.clear();
     assert!(
-        text(&findings, Rule::Retransmission).starts_with("Of all waiting, 20 % (380 ms in 3 requests) was for TCP")
+        text(&findings, Rule::Retransmission)
+            .starts_with("Of all time waited, 20 % (380 ms in 3 requests) was for TCP")
     );
 
     assert!(!rules(&findings).contains(&Rule::Failures));
@@ -278,7 +280,7 @@ fn retransmissions_failures_and_keys_are_told_where_they_matter() {
     findings.breakdown = breakdown(vec![key("10.0.0.1", 0.8, 1.0), key("10.0.0.9", 0.2, 0.9)]);
     assert!(!rules(&findings).contains(&Rule::Key), "most of the waiting, and most of the requests");
     findings.breakdown = breakdown(vec![key("10.0.0.1", 0.8, 0.9), key("10.0.0.9", 0.2, 1.0)]);
-    assert_eq!(text(&findings, Rule::Key), "client 10.0.0.9: 53 % of all waiting with 20 % of the requests.");
+    assert_eq!(text(&findings, Rule::Key), "client 10.0.0.9: 53 % of all time waited, but only 20 % of the requests.");
     assert_eq!(
         diagnosed(&findings).next.as_deref(),
         Some(r"plimsoll analyze 'it'\''s.pcap' --operation read --by path")

@@ -13,7 +13,7 @@ use crate::findings::Rule;
 use crate::instant;
 use crate::text::duration;
 
-/// Minimum fraction of all waiting in one bin of the series, for a burst.
+/// Minimum fraction of all time waited in one bin of the series, for a burst.
 const BURST_SHARE: f64 = 0.25;
 /// Minimum mean time of requests that set connections up, ns: users do not notice a shorter single request (R. B. Miller, 1968).
 const SET_UP_NS: f64 = 100_000_000.0;
@@ -48,7 +48,7 @@ const EVEN_LEAST: u64 = 100;
 const EVEN: f64 = 0.9;
 /// Maximum ratio between their mean and the fastest request, in either direction.
 const EVEN_NEAR: f64 = 1.5;
-/// Minimum fraction of the operation in all waiting.
+/// Minimum fraction of the operation in all time waited.
 const EVEN_SHARE: f64 = 0.5;
 
 /// Since when requests take longer, or in which part of the time.
@@ -74,7 +74,7 @@ pub(super) fn slow_interval(evidence: &Evidence<'_>) -> Option<Found> {
         (false, false) => format!("For {lasted} from {}", instant::second(from)),
     };
     let text = format!(
-        "{when}, responses came late: {} took {} on average ({}), {} as long as at other times ({}). {}All requests of this time are {} of all waiting.",
+        "{when}, responses came late: {} took {} on average ({}), {} as long as at other times ({}). {}All requests of this time account for {} of all time waited.",
         excess.operation.label(),
         duration(excess.mean_ns / 1e9),
         plural(excess.count, "request"),
@@ -112,7 +112,7 @@ fn whose(evidence: &Evidence<'_>, excess: &Excess, (from_ns, to_ns): (i64, i64))
     match (share, client) {
         (None, None) => String::new(),
         (share, client) => {
-            format!("Nearly all of the slow ones were{}{}. ", share.unwrap_or_default(), client.unwrap_or_default())
+            format!("Nearly all slow requests were{}{}. ", share.unwrap_or_default(), client.unwrap_or_default())
         }
     }
 }
@@ -126,8 +126,7 @@ pub(super) fn load(evidence: &Evidence<'_>) -> Option<Found> {
         return None;
     }
     let text = format!(
-        "Requests take longer under load: with {many:.0} requests outstanding on average ({} responses per second) {} took {}, with {} ({} \
-         per second) it took {}.",
+        "Requests take longer under load: with {many:.0} requests outstanding on average ({} responses per second), {} took {}; with {} requests ({} responses per second), it took {}.",
         thousands(most.round() as u64),
         busy.excess.operation.label(),
         duration(busy.excess.mean_ns / 1e9),
@@ -150,8 +149,7 @@ pub(super) fn queue(evidence: &Evidence<'_>) -> Option<Found> {
         return None;
     }
     let text = format!(
-        "The server is busy: with {many:.0} requests outstanding on average {} took {}, with {} it took {}, but the \
-        rate of its responses hardly changed ({most:.0} and {least:.0} per second).{}",
+        "The server is busy: with {many:.0} requests outstanding on average, {} took {}; with {} requests, it took {}. The rate of responses hardly changed ({most:.0} and {least:.0} per second).{}",
         busy.excess.operation.label(),
         duration(busy.excess.mean_ns / 1e9),
         on_average(few),
@@ -169,7 +167,7 @@ fn is_each(excess: &Excess) -> bool {
     excess.typical >= (1.0 + (excess.times() - 1.0) / BUSY_PART).powf(BUSY_PART)
 }
 
-/// The part of all waiting that requests for an operation take beyond their mean without load.
+/// The part of all time waited that requests for an operation take beyond their mean without load.
 fn beyond_quiet(evidence: &Evidence<'_>, excess: &Excess) -> Option<f64> {
     let all = evidence.tallies?.sum(|_| true);
     let (_, cell) = all.iter().find(|(operation, _)| *operation == excess.operation)?;
@@ -199,9 +197,7 @@ pub(super) fn limit(evidence: &Evidence<'_>) -> Option<(Found, &'static str)> {
         false => String::new(),
     };
     let text = format!(
-        "Requests queue in the server, which has reached its limit for the operation {label}: with {many:.0} requests outstanding \
-        on average {label} took {}, with {} it took {}. It took {} as long, but the rate of its responses is only {} as high ({most:.0} \
-        and {least:.0} per second).{others}{}",
+        "Requests queue in the server, which has reached its limit for the operation {label}: with {many:.0} requests outstanding on average, {label} took {}; with {} requests, it took {}. So {label} took {} as long, but the rate of responses was only {} as high ({most:.0} and {least:.0} per second).{others}{}",
         duration(excess.mean_ns / 1e9),
         on_average(few),
         duration(excess.others_ns / 1e9),
@@ -248,7 +244,7 @@ pub(super) fn one_by_one(evidence: &Evidence<'_>) -> Option<Found> {
         return None;
     }
     let text = format!(
-        "The server is busy and carries out one request at a time: it answers one {} every {}; the quickest took {}. \
+        "The server is busy and carries out one request at a time: it answers one {} every {}, and the fastest took {}. \
         A request took {} on average, mostly in the queue.{}",
         operation.label(),
         duration(each_s),
@@ -270,7 +266,7 @@ fn crowd(evidence: &Evidence<'_>, operation: Operation) -> String {
     let Some((ip, part)) = of_clients.max_by(|a, b| a.1.total_cmp(&b.1)).filter(|(_, part)| *part >= CROWD) else {
         return String::new();
     };
-    format!(" Of the outstanding {} requests, {} on average are of client {ip}.", operation.label(), percent(part))
+    format!(" Of the outstanding {} requests, {} on average belong to client {ip}.", operation.label(), percent(part))
 }
 
 /// Whether as many requests as a busy server has are outstanding for half of the time in which any is.
@@ -315,7 +311,7 @@ pub(super) fn burst(evidence: &Evidence<'_>) -> Option<Found> {
     }
     let at = series.start_ns.checked_add((bin as f64 * series.bin_s * 1e9) as i64)?;
     let text = format!(
-        "About {} of all waiting was for requests that ended within {} from {}.",
+        "About {} of all time waited was for requests that ended within {} from {} on.",
         percent(share),
         duration(series.bin_s),
         instant::second(at)

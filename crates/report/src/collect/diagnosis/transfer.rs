@@ -7,14 +7,14 @@ use super::{Evidence, Found, Kind, percent};
 use crate::findings::{Findings, Rule};
 use crate::text::duration;
 
-/// Retransmission: this part of all waiting.
+/// Retransmission: this part of all time waited.
 const RESENT_SHARE: f64 = 0.05;
 
 /// Minimum fraction of retransmissions of captured segments among the data segments of a direction.
 const LOST_PART: f64 = 0.01;
 /// Minimum number of these retransmissions.
 const LOST_LEAST: u64 = 10;
-/// The delays before them are at least this fraction of all waiting or of the elapsed time.
+/// The delays before them are at least this fraction of all time waited or of the elapsed time.
 const LOST_DELAY: f64 = 0.1;
 /// A client waits for sending and receiving if its service time is at most this part of its waiting.
 const MOSTLY_TRANSFER: f64 = 0.25;
@@ -29,7 +29,7 @@ pub(super) fn retransmission(findings: &Findings, waited_s: f64) -> Option<Found
         return None;
     }
     let text = format!(
-        "Of all waiting, {} ({} in {}) was for TCP retransmissions: the network loses packets.",
+        "Of all time waited, {} ({} in {}) was for TCP retransmissions: the network loses packets.",
         percent(share),
         duration(wait_s),
         plural(operations, "request")
@@ -64,12 +64,12 @@ pub(super) fn lost_behind(evidence: &Evidence<'_>, waited_s: f64) -> Option<Foun
     }
     let text = format!(
         "TCP retransmitted {}: packets were lost after the capture point.{} The delays from the \
-        first copies to the retransmissions add up to at least {}, equal to {}.",
+        first copies to the retransmissions add up to at least {}, as much as {}.",
         lossy.iter().map(|&at| segments(evidence, at)).collect::<Vec<_>>().join(" and "),
         most_resent(evidence),
         duration(delays_s),
         if share <= 1.0 {
-            format!("{} of all waiting", percent(share))
+            format!("{} of all time waited", percent(share))
         } else {
             format!("{} of the elapsed time", percent(of_elapsed))
         },
@@ -100,7 +100,7 @@ fn most_resent(evidence: &Evidence<'_>) -> String {
     } else {
         String::new()
     };
-    format!(" {part} belong to client {client}{of_its}.")
+    format!(" {part} of them belong to client {client}{of_its}.")
 }
 
 /// A client whose waiting is mostly sending and receiving, and whose packets are lost, waits because of that.
@@ -128,7 +128,7 @@ pub(super) fn split(waiting: Waiting) -> Option<Found> {
     let (share, sending) = waiting.service_share().zip(waiting.sending_share())?;
     let receiving = (1.0 - share - sending).max(0.0);
     let text = format!(
-        "Of all waiting, {} was service time (from the last byte of the request to the first of the response): the server, \
+        "Of all time waited, {} was service time (from the last byte of the request to the first of the response): the server, \
         and the network between it and the capture. Sending requests took {}, receiving responses {}.",
         percent(share),
         percent(sending),

@@ -50,8 +50,7 @@ fn too_large(paths: &[&ClientPath]) -> String {
         return String::new();
     }
     format!(
-        " Before, the server had acknowledged segments of up to {}, none as large: a path that drops large packets shows the same (check its \
-         MTU).",
+        " Before, the server had acknowledged only smaller segments, of up to {}. A path that drops large packets has the same effect: check its MTU.",
         size(u64::from(passed)),
     )
 }

@@ -41,7 +41,7 @@ pub(super) fn cut_off(evidence: &Evidence<'_>) -> Option<Found> {
     let requests: u64 = cuts.iter().map(|one| one.requests).sum();
     let text = format!(
         "Server {server} ended {} of {} while requests waited, from {} to {}: {} got no response.{} Response times do not show this. The \
-         server's process may have crashed, or something ends connections in its name (a firewall): check the server's logs at these times.",
+         server's process may have crashed, or another device (a firewall) ended the connections: check the server's logs at these times.",
         plural(cuts.len() as u64, "connection"),
         clients::named(evidence, &concerned),
         instant::second(first),
@@ -116,8 +116,7 @@ pub(super) fn no_response(evidence: &Evidence<'_>, waited_s: f64) -> Option<Foun
     let concerned: BTreeSet<IpAddr> = hung.iter().map(|one| one.client).collect();
     let requests = plural(hung.iter().map(|one| one.requests).sum(), "request");
     let text = format!(
-        "{} of {} got no response, for up to {}, the first from {} on; the server responded to others meanwhile.{} Response times do not \
-         include this wait, which is {} of the sum of this wait and all response times.",
+        "{} of {} got no response for up to {}. The first was sent at {}. The server responded to other requests during this time.{} Response times do not include this wait. It is {} of the sum of this wait and all response times.",
         requests,
         clients::named(evidence, &concerned),
         duration(longest as f64 / 1e9),

@@ -42,12 +42,11 @@ pub(super) fn unopened(evidence: &Evidence<'_>, waited_s: f64) -> Option<Found> 
     }
     let how = match (refused, all - refused) {
         (_, 0) => "the server refused each (RST)".to_owned(),
-        (0, _) => format!("it did not answer, though TCP sent the SYN again for {} in all", duration(wait_s)),
-        (refused, unanswered) => format!("it refused {refused} (RST) and did not answer {unanswered}"),
+        (0, _) => format!("the server did not answer, though TCP sent the SYN again for {} in all", duration(wait_s)),
+        (refused, unanswered) => format!("the server refused {refused} (RST) and did not answer {unanswered}"),
     };
     let text = format!(
-        "{} could not connect to {server}: {}, from {} to {}; {how}. Response times do not show this. Check whether the service runs \
-         there, and whether a firewall is in between.",
+        "{} could not open {} to {server}, from {} to {}: {how}. Response times do not show this. Check whether the service runs there, and whether a firewall is in between.",
         capital(&clients::named(evidence, &concerned)),
         plural(all, "connection"),
         instant::second(rows.iter().map(|one| one.first_ns).min()?),

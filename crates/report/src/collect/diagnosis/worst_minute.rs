@@ -37,7 +37,7 @@ pub(super) fn worst_minute(evidence: &Evidence<'_>) -> Option<Found> {
     let from = series.start_ns.checked_add((first as f64 * series.bin_s * 1e9) as i64)?;
     let share = most / sum;
     let text = format!(
-        "The worst minute: of all waiting, {} was for {} that ended within {} from {}; {} each on average. A minute has {} of it on average.",
+        "The worst minute: of all time waited, {} was for {} that ended within {} from {} on ({} each on average). An average minute has {} of all time waited.",
         percent(share),
         plural(requests, "request"),
         duration(length_s),

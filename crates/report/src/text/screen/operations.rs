@@ -1,4 +1,4 @@
-//! Groups and their operations in one table: count, share of all waiting, percentiles.
+//! Groups and their operations in one table: count, share of all time waited, percentiles.
 
 use super::super::commands::is_asynchronous;
 use super::super::page::Page;

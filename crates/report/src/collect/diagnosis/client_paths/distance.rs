@@ -47,7 +47,7 @@ pub(in crate::collect::diagnosis) fn explained(evidence: &Evidence<'_>, ip: IpAd
         return None;
     }
     let text = format!(
-        "Client {ip} is far away: its round trip is {}, {} {}. This explains why {} took it {} on average, {} as long as the others ({}). \
+        "Client {ip} is far away: its round trip takes {}; {} is {}. This explains why the operation {} took {} on average for this client, {} as long as for the others ({}). \
          The server is not slow for this client.",
         duration(trip_s),
         if others.len() == 1 { "that of the other client" } else { "the median of the other clients" },

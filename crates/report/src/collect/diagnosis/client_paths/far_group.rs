@@ -38,14 +38,13 @@ pub(super) fn far_group(evidence: &Evidence<'_>, waited_s: f64) -> Option<Found>
     }
     let [far_ips, near_ips] = [far, near].map(|all| all.iter().map(|(_, path)| path.client).collect::<Vec<IpAddr>>());
     let text = format!(
-        "{} are far away: their shortest round trips are {} to {}, {} at most {}. The round trips of their {} add about {}. Response \
-        times exclude this delay: they are measured at the capture point.",
+        "{} are far away: their shortest round trips take {} to {}; {} at most {}. The round trips of their {} add about {}. Response times do not include this delay, because they are measured at the capture point.",
         named(&far_ips, &near_ips),
         duration(least_s),
         duration(most_s),
         match near.len() {
-            1 => "that of the other client".to_owned(),
-            count => format!("those of the {count} other clients"),
+            1 => "that of the other client takes".to_owned(),
+            count => format!("those of the {count} other clients take"),
         },
         duration(usual_s),
         plural(requests, "request"),

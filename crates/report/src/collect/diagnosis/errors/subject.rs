@@ -69,7 +69,7 @@ fn writer(evidence: &Evidence<'_>, meaning: &Meaning) -> Option<String> {
     let second = full.written.get(1)?.1 as f64;
     (part >= MOSTLY && bytes as f64 >= LEADS * second).then(|| {
         format!(
-            " Until the first of these responses of server {}, client {client} had written the most data, as far as the capture shows: {} of {}.",
+            " Before the first of these responses of server {}, client {client} had written the most data in this capture: {} of {}.",
             full.server,
             percent(part),
             size(all),

@@ -56,8 +56,7 @@ pub(in super::super) fn slow_part(evidence: &Evidence<'_>) -> Option<Found> {
     let whose: BTreeSet<IpAddr> = slow.iter().map(|one| one.client).collect();
     let share = slow_ns / evidence.waited_ns();
     let text = format!(
-        "Many requests for the operation {} are slow, for {}{}: {} of {} took {} on average, all other requests {}. The time is service \
-         time, and {} of all waiting.{}",
+        "Many requests for the operation {} are slow for {}{}: {} of {} took {} on average, but all other requests took {}. The time of the slow requests is service time, and {} of all time waited.{}",
         operation.label(),
         clients::named(evidence, &whose),
         on_shares(&slow),

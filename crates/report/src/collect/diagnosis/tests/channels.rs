@@ -23,7 +23,7 @@ fn with_session(requests: &[u64], depth: f64, balance: Option<f64>) -> Findings 
 #[test]
 fn idle_connections_are_named() {
     let text = text(&with_session(&[5_000, 0, 3, 4_800], 4.0, None), Rule::UnevenChannels);
-    let expected = "Session 0x9 of user anna: 2 of its 4 connections carry nearly nothing (10.0.0.7:5001, 10.0.0.7:5002), although it had 4 \
+    let expected = "Session 0x9 of user anna: 2 of its 4 connections carry almost no requests (10.0.0.7:5001, 10.0.0.7:5002), although the session had 4 \
     requests outstanding on average.";
     let words = |text: &str| text.split_whitespace().collect::<Vec<_>>().join(" ");
     assert_eq!(words(&text).replace("4.00", "4"), words(expected));

@@ -44,7 +44,10 @@ fn a_client_that_asks_for_little_again_and_again_is_far_at_a_shorter_distance() 
         traffic
     };
     let text = near(512).first(Rule::FarClient);
-    assert!(text.contains("its shortest round trip is 4.00 ms") && text.contains("100 % are reads of 512 B"), "{text}");
+    assert!(
+        text.contains("its shortest round trip takes 4.00 ms") && text.contains("100 % are reads of 512 B"),
+        "{text}"
+    );
     assert!(!near(65_536).rules().contains(&Rule::FarClient), "large reads");
 }
 
@@ -53,11 +56,11 @@ fn a_client_that_is_far_away_is_named_with_both_round_trips() {
     let text = with_far_client(90_000_000, 150 * MS).first(Rule::FarClient);
     assert!(
         text.starts_with(
-            "Client 10.0.0.2 is far away: its shortest round trip is 90.0 ms, the median of the 2 other clients 200 µs."
+            "Client 10.0.0.2 is far away: its shortest round trip takes 90.0 ms; the median of the 2 other clients is 200 µs."
         ),
         "{text}"
     );
-    assert!(text.contains("The round trips of its 50 requests add about 4.50 s, 6"), "{text}");
+    assert!(text.contains("The round trips of its 50 requests add about 4.50 s, which is 6"), "{text}");
 }
 
 #[test]
@@ -132,13 +135,15 @@ fn a_narrow_path_is_said_with_its_rate() {
     let even = |_| (5_000, 40_000_000);
     let text = with_narrow_path(even, true).first(Rule::NarrowPath);
     assert!(
-        text.starts_with("The path to client 10.0.0.2 (1.0 Mbit/s) is narrow: large messages pass at an even"),
+        text.starts_with(
+            "The path to client 10.0.0.2 (1.0 Mbit/s) is narrow: the data of large messages move at an even"
+        ),
         "{text}"
     );
     assert!(text.contains("Receiving responses took 16.0 s, 8"), "{text}");
     assert!(text.ends_with("The network path is the limit: it has no more bandwidth."), "{text}");
     let text = with_narrow_path(even, false).first(Rule::NarrowPath);
-    assert!(text.ends_with("The network path has no more bandwidth, or the server sends no faster."), "{text}");
+    assert!(text.ends_with("Either the network path has no more bandwidth, or the server sends no faster."), "{text}");
 }
 
 /// The capture has responses of 100 ms, and the path behind it passes data at 1 Mbit/s for 16 s.
@@ -163,9 +168,8 @@ fn a_narrow_path_behind_the_capture_is_in_no_response_time() {
     let text = with_path_behind_the_capture(120_000_000).first(Rule::NarrowPath);
     assert!(
         text.starts_with(
-            "The path from the capture to client 10.0.0.2 (1.0 Mbit/s) is narrow: data pass at an even rate, and acknowledgements \
-            come late. Acknowledgements of client 10.0.0.2 took 120 ms (median), at least 10.0 ms. The path passed data for 16.0 s; \
-            response times contain 0 s of that, because they end at the capture."
+            "The path from the capture to client 10.0.0.2 (1.0 Mbit/s) is narrow: the data move at an even rate, and acknowledgements \
+            come late. Acknowledgements of client 10.0.0.2 took 120 ms (median), at least 10.0 ms. Data were on the path for 16.0 s. Response times include 0 s of this time, because they end at the capture point."
         ),
         "{text}"
     );
@@ -206,8 +210,7 @@ fn a_path_that_drops_large_packets_is_named() {
     let text = with_black_hole(25_000_000_000, 610).first(Rule::BlackHole);
     assert!(
         text.starts_with(
-            "The path to client 10.0.0.2 drops large packets: TCP sent 2 segments of at least 1.45 kB up to 7 times without an \
-             acknowledgement, and it acknowledged only segments of at most 610 B."
+            "The path to client 10.0.0.2 drops large packets: TCP sent 2 segments of 1.45 kB or more again and again, up to 7 times, but no acknowledgement came. The client acknowledged only segments of up to 610 B."
         ),
         "{text}"
     );
@@ -221,7 +224,7 @@ fn a_path_that_drops_large_packets_from_an_instant_on_is_named() {
     let mut traffic = with_black_hole(25_000_000_000, 1_448);
     traffic.coverage.client_paths[1].largest_since_stuck[1] = 610;
     let text = traffic.first(Rule::BlackHole);
-    assert!(text.contains("and it acknowledged only segments of at most 610 B since then."), "{text}");
+    assert!(text.contains("The client acknowledged only segments of up to 610 B since then."), "{text}");
     traffic.coverage.client_paths[1].largest_since_stuck[1] = 1_448;
     assert!(!traffic.rules().contains(&Rule::BlackHole), "others of this size still arrive");
 }
@@ -246,8 +249,7 @@ fn clients_of_a_network_that_is_far_away_are_named_together() {
     let text = traffic.first(Rule::FarClient);
     assert!(
         text.starts_with(
-            "The 3 clients of network 10.0.9.0/24 are far away: their shortest round trips are 70.0 ms to 90.0 ms, those of the 3 other clients \
-             at most 900 µs. The round trips of their 150 requests add about 12.0 s."
+            "The 3 clients of network 10.0.9.0/24 are far away: their shortest round trips take 70.0 ms to 90.0 ms; those of the 3 other clients take at most 900 µs. The round trips of their 150 requests add about 12.0 s."
         ),
         "{text}"
     );
@@ -281,8 +283,7 @@ fn a_client_whose_times_are_its_round_trip_is_far_and_not_slow() {
     let said = diagnosis.statements.iter().find(|one| one.rule == Rule::FarClient);
     assert!(
         said.is_some_and(|one| one.text.starts_with(
-            "Client 10.0.0.2 is far away: its round trip is 12.0 ms, the median of the other clients 220 µs. This explains why read took it \
-             25.0 ms on average, 25 times as long as the others (1.00 ms). The server is not slow for this client."
+            "Client 10.0.0.2 is far away: its round trip takes 12.0 ms; the median of the other clients is 220 µs. This explains why the operation read took 25.0 ms on average for this client, 25 times as long as for the others (1.00 ms). The server is not slow for this client."
         )),
         "{diagnosis:#?}"
     );

@@ -67,7 +67,7 @@ fn pauses_before_clients_try_again_are_added_up() {
     let text = retried(5_000);
     assert!(
         text.contains(
-            "The client retried 20 of them on the same path, 5.00 s later on average. These pauses (100 s in all) are neither"
+            "Clients retried 20 of these requests on the same path, 5.00 s later on average. Response times and shares of all time waited do not include these pauses (100 s in all)."
         ),
         "{text}"
     );
@@ -240,16 +240,19 @@ fn a_refusal_that_begins_for_what_worked_before_is_said_with_its_instant() {
     let text = refused_later(1, 24, 0, new).first(Rule::ErrorStatuses);
     assert!(text.starts_with("24 write requests got 0xd: clients lack the permission"), "{text}");
     assert!(
+        text.contains("Such requests of client 10.0.0.4 succeeded at first (60 requests). From 2023-11-14 22:13:"),
+        "{text}"
+    );
+    assert!(
         text.contains(
-            "Such requests of client 10.0.0.4 succeeded before (60 requests); the server refused all of them from 2023-11-14 22:13:"
+            " on, the server refused all such requests. Check what changed then: permissions, the options of the export"
         ),
         "{text}"
     );
-    assert!(text.contains("Check what changed then: permissions, the options of the export"), "{text}");
     assert!(!text.contains("All by client"), "{text}");
     let text = refused_later(3, 4, 0, new).first(Rule::ErrorStatuses);
     assert!(
-        text.contains("requests of 3 clients (10.0.0.4, 10.0.0.5, 10.0.0.6) succeeded before (180 requests)"),
+        text.contains("requests of 3 clients (10.0.0.4, 10.0.0.5, 10.0.0.6) succeeded at first (180 requests)"),
         "{text}"
     );
 }
@@ -272,9 +275,9 @@ fn an_account_that_can_no_longer_log_on_is_said_to_have_been_able_to() {
     (0..6).for_each(|_| traffic.request(session(), 1, DATA, "", 9 * MS));
     (0..6).for_each(|_| traffic.error(session(), 0xC000_006D, 9 * MS));
     let text = traffic.first(Rule::ErrorStatuses);
-    assert!(text.contains("Such requests of client 10.0.0.1 succeeded before (6 requests)"), "{text}");
+    assert!(text.contains("Such requests of client 10.0.0.1 succeeded at first (6 requests)"), "{text}");
     (0..2).for_each(|_| traffic.request(session(), 1, DATA, "", 9 * MS));
-    assert!(!traffic.first(Rule::ErrorStatuses).contains("succeeded before"), "it can again");
+    assert!(!traffic.first(Rule::ErrorStatuses).contains("succeeded at first"), "it can again");
 }
 
 #[test]
@@ -300,7 +303,9 @@ fn refusals_of_several_users_in_one_directory_name_all_of_them() {
     }
     let text = traffic.first(Rule::ErrorStatuses);
     assert!(
-        text.contains("requests of 3 clients (10.0.0.4, 10.0.0.5, 10.0.0.6), users 1004, 1005, 1006 succeeded before"),
+        text.contains(
+            "requests of 3 clients (10.0.0.4, 10.0.0.5, 10.0.0.6), users 1004, 1005, 1006 succeeded at first"
+        ),
         "{text}"
     );
     assert!(text.contains(" All in the directory hr/payroll."), "{text}");
@@ -342,7 +347,7 @@ fn the_client_that_wrote_most_before_a_disk_was_full_is_named() {
     let text = filled([90, 10]);
     assert!(
         text.contains(
-            "Until the first of these responses of server 10.0.1.49, client 10.0.0.5 had written the most data, as far as the capture shows: 90 % of 100 MB."
+            "Before the first of these responses of server 10.0.1.49, client 10.0.0.5 had written the most data in this capture: 90 % of 100 MB."
         ),
         "{text}"
     );

@@ -26,7 +26,7 @@ fn names_that_do_not_exist_are_said_where_most_look_ups_are_for_them() {
     let text = said(&many, Rule::AbsentNames).unwrap();
     assert!(
         text.starts_with(
-            "Clients look for names that do not exist: 600 requests, 75 % of the requests for these operations (2.00 ms each on average), 75 % of all waiting."
+            "Clients look for names that do not exist: 600 requests (75 % of the requests for these operations) took 2.00 ms each on average, together 75 % of all time waited."
         ),
         "{text}"
     );
@@ -69,7 +69,7 @@ fn small_pieces_of_large_files_are_said() {
     let text = pieces(512, 3).first(Rule::SmallRequests);
     assert!(
         text.starts_with(
-            "Clients read in small pieces, one at a time: 3,000 read requests of 512 B on average (1.00 ms each), 100 % of all waiting."
+            "Clients read in small pieces, one at a time: 3,000 read requests of 512 B on average took 1.00 ms each, together 100 % of all time waited."
         ),
         "{text}"
     );
@@ -119,7 +119,7 @@ fn a_client_that_connects_for_every_few_requests_is_named() {
     let text = connected(240).unwrap();
     assert!(
         text.starts_with(
-            "Client 10.0.0.7 connects again and again: 240 new connections with 4 requests each on average, 75 % of them"
+            "Client 10.0.0.7 connects again and again: 240 new connections with 4 requests each on average. Of these requests, 75 %"
         ),
         "{text}"
     );
@@ -155,7 +155,7 @@ fn small_writes_that_wait_for_stable_storage_are_the_cause_not_their_directory()
         text.contains(r"write-through), by client 10.0.0.1, on share \\server1\data. They took 8.00 ms each"),
         "{text}"
     );
-    assert!(text.contains("on average (other writes: 500 µs), 84 % of all waiting."), "{text}");
+    assert!(text.contains("on average (other writes: 500 µs), together 84 % of all time waited."), "{text}");
     let rules = traffic.rules();
     assert!(!rules.contains(&Rule::SlowClient) && !rules.contains(&Rule::SlowPath), "{rules:?}");
 }

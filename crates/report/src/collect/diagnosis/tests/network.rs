@@ -43,7 +43,7 @@ fn windows_and_acknowledgements_are_said_with_who_waits_for_whom() {
     let text = slow.first(Rule::DelayedAcknowledgement);
     assert!(
         text.starts_with(
-            "The last segment of responses waits for a delayed acknowledgement: 90 times, 40.0 ms each on average, 8"
+            "The last segment of responses waits for a delayed acknowledgement: 90 times, 40.0 ms each time on average, together 8"
         ),
         "{text}"
     );
@@ -51,9 +51,7 @@ fn windows_and_acknowledgements_are_said_with_who_waits_for_whom() {
     (full.coverage.network.zero_windows, full.coverage.network.zero_window_ns) = ([50, 0], [2_000_000_000, 0]);
     let text = full.first(Rule::ZeroWindow);
     assert!(
-        text.starts_with(
-            "The server read too slowly: a TCP window of 0 stopped clients from sending 50 times, for at least 2.00 s"
-        ),
+        text.starts_with("The server read too slowly: a TCP window of 0 stopped clients 50 times, for at least 2.00 s"),
         "{text}"
     );
 }
@@ -66,13 +64,11 @@ fn a_window_that_is_closed_for_seconds_need_not_be_often() {
         traffic.coverage.network.slow_reader = Some(([10, 0, 0, 2].into(), closed_ns));
         traffic
     };
-    assert!(
-        closed(2, 3_000_000_000).first(Rule::ZeroWindow).starts_with(
-            "Client 10.0.0.2 reads too slowly: a TCP window of 0 stopped the server from sending 2 times, for at least 3.00 s in all, 6"
-        )
-    );
+    assert!(closed(2, 3_000_000_000).first(Rule::ZeroWindow).starts_with(
+        "Client 10.0.0.2 reads too slowly: a TCP window of 0 stopped the server 2 times, for at least 3.00 s in all: 6"
+    ));
     let text = closed(1, 9_000_000_000).first(Rule::ZeroWindow);
-    assert!(text.contains("for at least 9.00 s in all, longer than all response times together (4."), "{text}");
+    assert!(text.contains("for at least 9.00 s in all: longer than all response times together (4."), "{text}");
     assert!(!closed(1, 100_000_000).rules().contains(&Rule::ZeroWindow), "0.1 s of 4 s");
     assert!(!closed(4, 600_000_000).rules().contains(&Rule::ZeroWindow), "seldom and soon opened");
 }
@@ -83,17 +79,19 @@ fn the_round_trip_is_said_where_it_is_most_of_the_waiting() {
     (far.coverage.network.handshakes, far.coverage.network.to_server_ns) = (2, Some(18_000_000));
     let text = far.first(Rule::RoundTrip);
     assert!(
-        text.starts_with("The network round trip to the server, 18.0 ms (from 2 handshakes), is at least 8"),
+        text.starts_with(
+            "The network round trip to the server takes 18.0 ms (measured in 2 handshakes). This is at least 8"
+        ),
         "{text}"
     );
     assert!(
-        text.contains("each of 300 requests waits for one. The requests come one at a time: with a round trip"),
+        text.contains("each of 300 requests waits for one round trip. Clients send the requests one at a time: with"),
         "{text}"
     );
     assert!(!far.rules().contains(&Rule::FixedDelay), "it is explained");
     let mut beyond = spaced(16 * MS);
     (beyond.coverage.network.to_server_ns, beyond.coverage.network.to_client_ns) = (Some(20_000), Some(15_000_000));
-    assert!(beyond.first(Rule::RoundTrip).starts_with("Clients wait longer than the response times"));
+    assert!(beyond.first(Rule::RoundTrip).starts_with("Clients wait longer than the response times show"));
 }
 
 /// 300 reads of 0.2 ms by one client, one per `every_ns`.
@@ -138,13 +136,10 @@ fn the_client_that_reads_slowly_is_named() {
     (network.zero_windows, network.zero_window_ns) = ([0, 70], [0, 1_500_000_000]);
     network.slow_reader = Some(([10, 0, 0, 2].into(), 1_450_000_000));
     let text = slow.first(Rule::ZeroWindow);
-    assert!(
-        text.starts_with("Client 10.0.0.2 reads too slowly: a TCP window of 0 stopped the server from sending 70"),
-        "{text}"
-    );
+    assert!(text.starts_with("Client 10.0.0.2 reads too slowly: a TCP window of 0 stopped the server 70"), "{text}");
     slow.coverage.network.slow_reader = Some(([10, 0, 0, 2].into(), 600_000_000));
     let text = slow.first(Rule::ZeroWindow);
-    assert!(text.starts_with("Clients read too slowly, most of all 10.0.0.2 (40 % of this waiting): a TCP"), "{text}");
+    assert!(text.starts_with("Clients read too slowly, most of all 10.0.0.2 (40 % of this time): a TCP"), "{text}");
     // A window explains the one long read that it is part of.
     slow.request(read(), 2, DATA, "film", 8_000 * MS);
     slow.first(Rule::ZeroWindow);
@@ -169,7 +164,7 @@ fn a_client_that_reads_slowly_most_of_the_time_is_the_cause_of_its_waiting() {
     (network.zero_windows, network.zero_window_ns) = ([0, 70], [0, 4_000_000_000]);
     network.slow_reader = Some(([10, 0, 0, 2].into(), 4_000_000_000));
     let text = traffic.named_first(Rule::ZeroWindow);
-    assert!(text.ends_with("all requests of this client are 94 % of all waiting."), "{text}");
+    assert!(text.ends_with("All requests of this client account for 94 % of all time waited."), "{text}");
     let rules = traffic.rules();
     assert!(!rules.contains(&Rule::SlowClient) && !rules.contains(&Rule::SlowPath), "{rules:?}");
     // A third of the time: the server may be slow for this client as well.
@@ -184,7 +179,7 @@ fn what_delays_each_request_alike_is_no_work() {
     delayed.coverage.network.to_server_ns = Some(200_000);
     let text = delayed.first(Rule::FixedDelay);
     assert!(
-        text.starts_with("Each request is delayed by 20.0 ms: no request of any of 3 operations took less, although"),
+        text.starts_with("Each request has a delay of 20.0 ms: of 3 operations, no request took less, although"),
         "{text}"
     );
     let mixed = varied();
@@ -199,7 +194,7 @@ fn opens_that_wait_for_leases_are_said() {
     let text = traffic.first(Rule::LeaseBreaks);
     assert!(
         text.starts_with(
-            "8 open requests waited for other clients to give up a lease or oplock, 200 ms each on average"
+            "8 open requests waited for other clients to give up a lease or oplock, 200 ms each on average, together"
         ),
         "{text}"
     );
@@ -250,7 +245,7 @@ fn waits_for_byte_range_locks_are_said_with_the_file_and_the_holder() {
     let text = locked(20, 40).first(Rule::LockWaits);
     assert_eq!(
         text,
-        r"Clients waited 19.2 s in 20 LOCK requests for byte-range locks on ledger.dbf of share \\server1\data; client 10.0.0.1 held a lock on this file for 99.9 % of this time. Response times exclude these waits, and so do the shares of all waiting."
+        r"Clients waited 19.2 s in 20 LOCK requests for byte-range locks on ledger.dbf of share \\server1\data; client 10.0.0.1 held a lock on this file for 99.9 % of this time. Response times and shares of all time waited do not include these waits."
     );
     let short = locked(20, 960);
     assert!(!short.rules().contains(&Rule::LockWaits), "40 ms each: {:#?}", short.diagnosis());
@@ -274,7 +269,7 @@ fn clients_without_credits_are_said() {
     let text = held.first(Rule::CreditsExhausted);
     assert!(
         text.starts_with("Clients ran out of SMB2 credits 900 times")
-            && text.contains("the affected connections for 80 % of their time"),
+            && text.contains("The affected connections lacked credits for 80 % of their time"),
         "{text}"
     );
     held.coverage.credits.waits = 49;
@@ -293,8 +288,8 @@ fn segments_lost_behind_the_capture_are_said() {
     let text = lossy.first(Rule::Retransmission);
     assert!(
         text.starts_with(
-            "TCP retransmitted 100 segments of responses (2.0 %): packets were lost after the capture point. Most belong to client \
-             10.0.0.2. The delays from the first copies to the retransmissions add up to at least 2.20 s, equal to 50 % of all waiting."
+            "TCP retransmitted 100 segments of responses (2.0 %): packets were lost after the capture point. Most of them belong to client \
+             10.0.0.2. The delays from the first copies to the retransmissions add up to at least 2.20 s, as much as 50 % of all time waited."
         ),
         "{text}"
     );
@@ -310,7 +305,10 @@ fn segments_lost_behind_the_capture_are_said() {
     (path.data_segments, path.resent_segments) = ([1_000, 5_000], [0, 90]);
     lossy.coverage.client_paths = vec![ClientPath::new([10, 0, 0, 1].into()), path];
     let text = lossy.first(Rule::Retransmission);
-    assert!(text.contains("Most belong to client 10.0.0.2: 1.5 % of the segments on its connections."), "{text}");
+    assert!(
+        text.contains("Most of them belong to client 10.0.0.2: 1.5 % of the segments on its connections."),
+        "{text}"
+    );
     path.data_segments[1] = 10_000;
     lossy.coverage.client_paths[1] = path;
     assert!(!lossy.rules().contains(&Rule::Retransmission), "1 in 111 of its own");
@@ -341,7 +339,9 @@ fn credits_come_instead_of_the_round_trip_that_they_make_count() {
     (far.coverage.network.handshakes, far.coverage.network.to_server_ns) = (2, Some(18_000_000));
     let credits = &mut far.coverage.credits;
     (credits.waits, credits.wait_ns, credits.connections_ns) = (100, 4_000_000_000, 5_000_000_000);
-    assert!(far.first(Rule::CreditsExhausted).contains("of the affected connections for 80 % of their time"));
+    assert!(
+        far.first(Rule::CreditsExhausted).contains("The affected connections lacked credits for 80 % of their time")
+    );
     assert!(!far.rules().contains(&Rule::RoundTrip));
     far.coverage.credits.wait_ns = 10_000_000;
     far.coverage.credits.connections_ns = 20_000_000;
@@ -357,7 +357,9 @@ fn what_most_round_trips_are_for_is_said() {
     (far.coverage.network.handshakes, far.coverage.network.to_server_ns) = (2, Some(18_000_000));
     let text = far.first(Rule::RoundTrip);
     assert!(
-        text.contains(r" 75 % of them are for the operation list, most of these on queue of share \\server1\data."),
+        text.contains(
+            r" Of these requests, 75 % are for the operation list, most of them on queue of share \\server1\data."
+        ),
         "{text}"
     );
     // Of many operations and files none is most.
@@ -385,7 +387,7 @@ fn a_small_window_is_said_with_the_client_and_what_it_allows() {
         "{text}"
     );
     assert!(
-        text.contains("Client 10.0.0.2: a window of 5.84 kB and a mean wait of 40.0 ms allow at most 146 kB/s."),
+        text.contains("For client 10.0.0.2, a window of 5.84 kB and a mean wait of 40.0 ms allow at most 146 kB/s."),
         "{text}"
     );
     assert!(!small(4).rules().contains(&Rule::SmallWindow), "4 times");
@@ -397,11 +399,13 @@ fn a_small_window_is_said_with_the_client_and_what_it_allows() {
     full.coverage.client_paths[0].round_trips[1].least_ns = Some(200_000);
     let text = full.first(Rule::SmallWindow);
     assert!(
-        text.starts_with("The TCP receive window of client 10.0.0.2, 5.84 kB, was full 50 times, though never 0"),
+        text.starts_with("The TCP receive window of client 10.0.0.2 (5.84 kB) was full 50 times, but never 0"),
         "{text}"
     );
     assert!(
-        text.contains("A stop took 40.0 ms on average, but a round trip only 300 µs: the client reads too slowly, or"),
+        text.contains(
+            "A stop lasted 40.0 ms on average, but a round trip only 300 µs: the client reads too slowly, or"
+        ),
         "{text}"
     );
     let mut closed = small(50);

@@ -23,7 +23,7 @@ fn flushes(took_ns: impl Fn(i64) -> i64) -> Traffic {
 #[test]
 fn an_operation_that_is_slow_for_all_is_accused() {
     let text = flushes(|i| (60 + i % 7) * MS).first(Rule::SlowOperation);
-    assert!(text.starts_with("The operation flush is slow, for all 3 clients: 62."), "{text}");
+    assert!(text.starts_with("The operation flush is slow for all 3 clients: it took 62."), "{text}");
     assert!(text.contains("(50 requests), 63 times as long as all other operations (1.00 ms)"), "{text}");
 }
 
@@ -64,7 +64,7 @@ fn a_part_of_an_operation_that_is_slow_for_all_is_accused() {
     // Of all clients, on both shares, all the time.
     let text = partly_slow(|i| (i / 8 + i % 4) % 4 == 3, 60).first(Rule::SlowOperation);
     assert!(
-        text.starts_with("Many requests for the operation open are slow, for all 4 clients on 2 shares: 60 of 240 requests took 60.0 ms on average, all other requests 1.00 ms."),
+        text.starts_with("Many requests for the operation open are slow for all 4 clients on 2 shares: 60 of 240 requests took 60.0 ms on average, but all other requests took 1.00 ms."),
         "{text}"
     );
 }
@@ -94,6 +94,6 @@ fn storm(pause_ms: i64) -> Traffic {
 #[test]
 fn a_client_that_makes_nearly_all_of_the_load_is_named() {
     let text = storm(0).first(Rule::BusyClient);
-    assert!(text.starts_with("Client 10.0.0.7 makes most of the load: 85 % of all requests (500: list 100 %), 332 per second from 2023-11-14 22:13:22 UTC on; each of the 3 other clients has at most 13 per second. Its requests are 94 % of all waiting."), "{text}");
+    assert!(text.starts_with("Client 10.0.0.7 makes most of the load: 85 % of all requests (500 requests: list 100 %), at 332 requests per second from 2023-11-14 22:13:22 UTC on. Each of the 3 other clients sends at most 13 per second. The requests of client 10.0.0.7 account for 94 % of all time waited."), "{text}");
     assert!(!storm(10).rules().contains(&Rule::BusyClient), "it pauses: {:#?}", storm(10).diagnosis());
 }

@@ -47,7 +47,7 @@ fn a_client_is_slow_whose_requests_take_longer_than_those_of_the_others() {
     assert_eq!(
         traffic.first(Rule::SlowClient),
         "Requests of client 10.0.0.3 are slow: read took 10.1 ms on average (100 requests), 9.5 times as long as for the other 4 \
-         clients (1.06 ms). The difference is service time. All its requests are 57 % of all waiting."
+         clients (1.06 ms). The difference is service time. All requests of this client account for 57 % of all time waited."
     );
     assert!(!traffic.rules().contains(&Rule::SlowShare) && !traffic.rules().contains(&Rule::SlowPath));
     assert_eq!(
@@ -90,7 +90,7 @@ fn a_client_on_a_narrow_path_is_accused_of_few_requests() {
         text.starts_with("Requests of client 10.0.0.2 are slow: read took 300 ms on average (12 requests), 150"),
         "{text}"
     );
-    assert!(text.contains("The client spends the time receiving responses"), "{text}");
+    assert!(text.contains("The client spends this time receiving responses"), "{text}");
     assert!(!four_clients(16 * MS).rules().contains(&Rule::SlowClient), "8 times as long is too little of 12 requests");
 }
 

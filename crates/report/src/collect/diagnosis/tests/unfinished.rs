@@ -76,8 +76,7 @@ fn a_request_that_gets_no_response_while_others_do_is_said_with_its_path() {
         let text = without_response(end, &[("hung.iso", 1, 12)]).first(Rule::NoResponse);
         assert!(
             text.starts_with(
-                "1 request of client 10.0.0.2 got no response, for up to 11.0 s, the first from 2023-11-14 22:13:21 UTC on; the server \
-                 responded to others meanwhile. The last request on each of them was READ of hung.iso on share"
+                "1 request of client 10.0.0.2 got no response for up to 11.0 s. The first was sent at 2023-11-14 22:13:21 UTC. The server responded to other requests during this time. The last request on each of them was READ of hung.iso on share"
             ),
             "{text}"
         );

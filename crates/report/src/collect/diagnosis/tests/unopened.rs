@@ -31,12 +31,11 @@ fn connections_that_cannot_be_opened_are_said_with_the_server_and_the_reason() {
     let text = refused(445, 4, 0).first(Rule::Unopened);
     assert_eq!(
         text,
-        "Client 10.0.0.2 could not connect to 10.0.1.9:445: 4 connections, from 2023-11-14 22:13:20 UTC to 2023-11-14 22:13:29 UTC; the \
-         server refused each (RST). Response times do not show this. Check whether the service runs there, and whether a firewall is in \
+        "Client 10.0.0.2 could not open 4 connections to 10.0.1.9:445, from 2023-11-14 22:13:20 UTC to 2023-11-14 22:13:29 UTC: the server refused each (RST). Response times do not show this. Check whether the service runs there, and whether a firewall is in \
          between."
     );
     let text = refused(2049, 0, 3).first(Rule::Unopened);
-    assert!(text.contains("; it did not answer, though TCP sent the SYN again for 9.00 s in all."), "{text}");
+    assert!(text.contains(": the server did not answer, though TCP sent the SYN again for 9.00 s in all."), "{text}");
 }
 
 #[test]
