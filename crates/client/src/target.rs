@@ -1,6 +1,6 @@
 //! Targets: `smb://user:password@host:port/share/path`, `nfs://host:port/export/path?version=3|4.0|4.1|4.2&xprtsec=tls`,
-//! `nfs://user@host/export?sec=krb5|krb5i|krb5p`, `file:///mounted/path`, `embedded:smb`, `embedded:nfs`. Unambiguous spellings of other
-//! tools are accepted: `cifs://`, `\\server\share`, `//server/share`, `host:/export`.
+//! `nfs://user@host/export?sec=krb5|krb5i|krb5p`, `file:///mounted/path`, `embedded:smb`, `embedded:nfs?version=3|4.1|4.2`. Unambiguous
+//! spellings of other tools are accepted: `cifs://`, `\\server\share`, `//server/share`, `host:/export`.
 //!
 //! A password may be in the URL, in a file, or in the environment ([`Target::find_password`]), those of many accounts in a file
 //! ([`Target::find_accounts`]). No output contains it: `Display` leaves it out, `Debug` prints `Secret(..)`, and no error repeats a part
@@ -148,8 +148,18 @@ impl NfsVersion {
 pub enum Embedded {
     /// The SMB server.
     Smb,
-    /// The NFS server.
-    Nfs,
+    /// The NFS server, which speaks 3, 4.1 and 4.2.
+    Nfs {
+        /// The version that clients speak; `None`: 3.
+        version: Option<NfsVersion>,
+        /// Slots that a session asks for; `None` for the usual number.
+        slots: Option<u32>,
+    },
+}
+
+impl Embedded {
+    /// The NFS server with version 3.
+    pub const NFS: Self = Self::Nfs { version: None, slots: None };
 }
 
 /// A name or address, and a port.
@@ -167,7 +177,7 @@ pub enum TargetError {
     /// None of the forms.
     #[error(
         "unknown target format: expected smb://[user[:password]@]host[:port]/share[/path] (also \\\\host\\share), \
-         nfs://host[:port]/export[?version=3|4.0|4.1|4.2] (also host:/export), file:///path for a mounted directory, embedded:smb or embedded:nfs"
+         nfs://host[:port]/export[?version=3|4.0|4.1|4.2] (also host:/export), file:///path for a mounted directory, embedded:smb or embedded:nfs[?version=3|4.1|4.2]"
     )]
     Form,
     /// A part is missing or invalid.
@@ -302,7 +312,15 @@ impl fmt::Display for Target {
                 parts.into_iter().try_for_each(|part| write!(f, "/{}", escaped(part)))
             }
             Target::Embedded(Embedded::Smb) => f.write_str("embedded:smb"),
-            Target::Embedded(Embedded::Nfs) => f.write_str("embedded:nfs"),
+            Target::Embedded(Embedded::Nfs { version, slots }) => {
+                f.write_str("embedded:nfs")?;
+                let options = [
+                    version.map(|version| format!("version={}", version.name())),
+                    slots.map(|slots| format!("slots={slots}")),
+                ];
+                let before = std::iter::once('?').chain(std::iter::repeat('&'));
+                options.iter().flatten().zip(before).try_for_each(|(option, before)| write!(f, "{before}{option}"))
+            }
         }
     }
 }

@@ -40,7 +40,7 @@ pub fn demo(monitor: &dyn Monitor) -> anyhow::Result<Findings> {
 fn drive_both<'a>(runner: &Runner<'a>) -> anyhow::Result<RunResult<'a>> {
     let mut names = Names::default();
     let mut prepared_targets = Vec::new();
-    for (which, name) in [(Embedded::Smb, "SMB"), (Embedded::Nfs, "NFS")] {
+    for (which, name) in [(Embedded::Smb, "SMB"), (Embedded::NFS, "NFS")] {
         let resolved = ResolvedTarget::start(Target::Embedded(which))?;
         let level_specs = level_specs(name, prepared_targets.len());
         let prepared = runner.reach(&resolved, &ConnectOptions::default(), &level_specs, &mut names)?;

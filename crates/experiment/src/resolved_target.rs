@@ -1,6 +1,6 @@
 //! The target of an experiment, and an embedded server where none is named.
 
-use plimsoll_client::target::Target;
+use plimsoll_client::target::{Embedded as Which, NfsVersion, Target};
 use plimsoll_results::Usage;
 use plimsoll_serve::{Account, Embedded, Kind, Options};
 use plimsoll_stats::{Dimension, Dimensions};
@@ -49,12 +49,19 @@ impl ResolvedTarget {
             return Ok(Self { target, shown, embedded: None, others: Vec::new() });
         };
         let (kind, account) = match which {
-            plimsoll_client::target::Embedded::Smb => (Kind::Smb, Some(Account::random()?)),
-            plimsoll_client::target::Embedded::Nfs => (Kind::Nfs, None),
+            Which::Smb => (Kind::Smb, Some(Account::random()?)),
+            Which::Nfs { .. } => (Kind::Nfs, None),
         };
         let server = Embedded::start(kind, Options { account, ..Options::default() })?;
+        let url = match which {
+            Which::Nfs { version, slots } => match version.and_then(NfsVersion::minor) {
+                Some(minor) => server.target_of_4(minor, slots),
+                None => server.target(),
+            },
+            Which::Smb => server.target(),
+        };
         // Our own URL, which parses.
-        let target = Target::parse(&server.target())?;
+        let target = Target::parse(&url)?;
         Ok(Self { target, shown, embedded: Some(server), others: Vec::new() })
     }
 

@@ -2,7 +2,6 @@
 
 use std::fmt::Write as _;
 use std::net::SocketAddr;
-use std::sync::Arc;
 use std::time::Duration;
 
 use tokio::net::{TcpListener, TcpSocket};
@@ -52,8 +51,9 @@ impl Embedded {
             Kind::Nfs => {
                 let listener = runtime.block_on(async { listen(options.listen) })?;
                 let address = local(&listener, options.listen)?;
-                let export = format!("/{}", options.share);
-                drop(runtime.spawn(nfs::serve(listener, Arc::new(system), export, options.read_only)));
+                let servers = nfs::Servers::new(system, &options.share, options.read_only);
+                let servers = servers.map_err(|_| ServeError::Size(options.size))?;
+                drop(runtime.spawn(nfs::serve(listener, servers)));
                 address
             }
         };
@@ -71,12 +71,19 @@ impl Embedded {
         self.url(true)
     }
 
+    /// The target's URL of an NFS server for version 4, with this minor version and this number of slots. [`Embedded::target`] is for
+    /// version 3.
+    pub fn target_of_4(&self, minor: u32, slots: Option<u32>) -> String {
+        let slots = slots.map_or_else(String::new, |slots| format!("&slots={slots}"));
+        format!("nfs://{}/{}?version=4.{minor}{slots}", self.address, self.share)
+    }
+
     /// The target's URL without the password: for people.
     pub fn shown(&self) -> String {
         self.url(false)
     }
 
-    /// Example command of another client.
+    /// Example command of another client, and the target for the other versions of NFS.
     pub fn example(&self) -> String {
         let (ip, port) = (self.address.ip(), self.address.port());
         let shown = self.shown();
@@ -87,8 +94,10 @@ impl Embedded {
                 format!("Example of another client: smbclient //{ip}/{path} -p {port} {who}")
             }
             Kind::Nfs => {
+                let of_4 = self.target_of_4(1, None);
                 format!(
-                    "Example of another client: nfs-ls 'nfs://{ip}/{path}?nfsport={port}&mountport={port}&version=3'"
+                    "Target for NFS 4.1 (or 4.2): {of_4}\n\
+                     Example of another client: nfs-ls 'nfs://{ip}/{path}?nfsport={port}&mountport={port}&version=3'"
                 )
             }
         }
@@ -167,6 +176,9 @@ mod tests {
         let address = open.address();
         assert_eq!(open.target(), format!("nfs://{address}/x?mountport={}", address.port()));
         assert_eq!(open.shown(), open.target());
+        assert_eq!(open.target_of_4(1, None), format!("nfs://{address}/x?version=4.1"));
+        assert_eq!(open.target_of_4(2, Some(8)), format!("nfs://{address}/x?version=4.2&slots=8"));
+        assert!(open.example().contains(&open.target_of_4(1, None)));
         assert_ne!(Account::random().unwrap().password, Account::random().unwrap().password);
     }
 

@@ -12,8 +12,8 @@ pub enum ServeError {
         "other machines can reach {0}, but this server is only for tests: listen on 127.0.0.1, or allow other machines (--allow-remote)"
     )]
     Remote(SocketAddr),
-    /// NFSv3 knows no passwords.
-    #[error("NFSv3 has no passwords: remove the user name and the password, which only SMB uses")]
+    /// The NFS server takes every caller as it is.
+    #[error("NFS has no passwords: remove the user name and the password, which only SMB uses")]
     NoPasswords,
     /// Any client that can connect could read and write.
     #[error("an SMB server that other machines can reach needs a user and a password (--user, --password-file)")]

@@ -7,6 +7,7 @@ mod embedded;
 mod error;
 mod memory;
 mod nfs;
+mod nfs4;
 mod options;
 mod smb;
 

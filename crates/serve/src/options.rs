@@ -11,7 +11,7 @@ use crate::ServeError;
 pub enum Kind {
     /// SMB 2 and 3 on one TCP port, without NetBIOS.
     Smb,
-    /// NFSv3 with MOUNT and a separate portmapper, all on one TCP port.
+    /// NFS 3, 4.1 and 4.2, with MOUNT and a separate portmapper, all on one TCP port.
     Nfs,
 }
 

@@ -26,7 +26,7 @@ const NFS_PORT: u16 = 20_490;
     The server stores all files in memory; they are lost when it exits."
 )]
 pub(crate) struct Arguments {
-    /// Protocol to serve
+    /// Protocol to serve (nfs: versions 3, 4.1 and 4.2 on one port)
     #[arg(value_enum)]
     protocol: Protocol,
     /// Address and port to listen on; port 0 picks a free port [default: 127.0.0.1:4450 (smb), 127.0.0.1:20490 (nfs)]
@@ -103,7 +103,7 @@ pub(crate) fn run(arguments: Arguments) -> anyhow::Result<Done> {
     let mut out = anstream::stdout();
     writeln!(out, "{}", server.shown()).and_then(|()| out.flush()).context("standard output")?;
     if open {
-        shell::note(&format!("NFSv3 has no passwords: anyone who can reach this server can {can}."));
+        shell::note(&format!("NFS has no passwords: anyone who can reach this server can {can}."));
     }
     shell::note(&format!("{}\nPress Ctrl-C to stop the server; all files are then lost.", server.example()));
     interruption.recv().context("cannot wait for Ctrl-C")?;

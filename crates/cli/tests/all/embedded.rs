@@ -30,16 +30,19 @@ fn embedded(kind: Kind) -> Embedded {
 
 /// Connector by its own URL, as a run reaches it.
 fn reached(server: &Embedded, wishes: &ConnectOptions) -> Box<dyn Connector> {
-    connect::open(&Target::parse(&server.target()).unwrap(), wishes, &mut Names::default()).unwrap()
+    reached_by(&server.target(), wishes)
 }
 
-/// The NFS server has version 3 alone, and says so when it is asked for others.
+fn reached_by(target: &str, wishes: &ConnectOptions) -> Box<dyn Connector> {
+    connect::open(&Target::parse(target).unwrap(), wishes, &mut Names::default()).unwrap()
+}
+
 #[test]
-fn the_highest_version_of_the_nfs_server_is_3() {
+fn the_highest_version_of_the_nfs_server_is_4_2() {
     let server = embedded(Kind::Nfs);
     let mut target = Target::parse(&format!("nfs://{}/plimsoll", server.address())).unwrap();
     connect::find_version(&mut target, &ConnectOptions::default()).unwrap();
-    assert_eq!(target.to_string(), format!("nfs://{}/plimsoll?version=3", server.address()));
+    assert_eq!(target.to_string(), format!("nfs://{}/plimsoll?version=4.2", server.address()));
 }
 
 fn connect(server: &dyn Connector) -> Driven {
@@ -201,6 +204,50 @@ fn every_action_on_the_embedded_nfs_server() {
     assert_eq!(client.leave(), FINE);
 }
 
+/// There already; not there; not empty: each a compound and the operation in it.
+const NFS4_REFUSALS: [&str; 6] = ["COMPOUND 11", "OPEN 11", "COMPOUND 2", "LOOKUP 2", "COMPOUND 42", "REMOVE 42"];
+
+#[test]
+fn every_action_on_the_embedded_nfs_server_in_version_4() {
+    for minor in [1, 2] {
+        let server = embedded(Kind::Nfs);
+        let reached = reached_by(&server.target_of_4(minor, None), &ConnectOptions::default());
+        let mut client = connect(&*reached);
+        tour(&mut client, &Arc::new(Content::new(1)));
+        rows_are_sound(&client, &NFS4_REFUSALS);
+        listing(&mut client);
+        assert_eq!(client.act(&Operation::Symlink { path: "soft", text: "many" }), FINE);
+        assert_eq!(client.act(&Operation::Readlink { path: "soft" }), Ok(Reply::Text("many".to_owned())));
+        assert_eq!(client.act(&Operation::Link { from: "soft", to: "hard" }), FINE);
+        assert_eq!(client.act(&Operation::Readlink { path: "hard" }), Ok(Reply::Text("many".to_owned())));
+        locks(&mut client, &mut connect(&*reached));
+        // The servers of both versions have the same files.
+        let mut of_3 = connect(&*reached_by(&server.target(), &ConnectOptions::default()));
+        assert_eq!(of_3.act(&Operation::Readlink { path: "hard" }), Ok(Reply::Text("many".to_owned())));
+        assert_eq!(client.leave(), FINE);
+    }
+}
+
+/// The locks of two clients exclude each other; that of a file that is closed is gone.
+fn locks(one: &mut Driven, two: &mut Driven) {
+    /// NFS4ERR_DENIED.
+    const DENIED: Option<u32> = Some(10_010);
+    let file = open(one, "locked", Disposition::OpenOrCreate, Caching::None);
+    let other = open(two, "locked", Disposition::OpenOrCreate, Caching::None);
+    let lock = |file, exclusive| Operation::Lock { file, offset: 0, length: 10, exclusive, wait: false };
+    let unlock = |file| Operation::Unlock { file, offset: 0, length: 10 };
+    assert_eq!(one.act(&lock(file, true)), FINE);
+    assert_eq!(two.act(&lock(other, false)).unwrap_err().status, DENIED);
+    assert_eq!(one.act(&unlock(file)), FINE);
+    assert_eq!(two.act(&lock(other, false)), FINE);
+    assert_eq!(one.act(&lock(file, false)), FINE, "both read");
+    assert_eq!(one.act(&lock(file, true)).unwrap_err().status, DENIED);
+    assert_eq!(two.act(&Operation::Close { file: other }), FINE);
+    assert_eq!(one.act(&lock(file, true)), FINE);
+    assert_eq!(one.act(&Operation::Close { file }), FINE);
+    assert_eq!(two.leave(), FINE);
+}
+
 #[test]
 fn every_action_on_the_embedded_smb_server_in_every_dialect() {
     for dialect in Dialect::ALL {
@@ -276,9 +323,10 @@ fn the_embedded_smb_server_signs_and_encrypts() {
 
 #[test]
 fn many_connections_and_many_calls_outstanding() {
-    for kind in [Kind::Smb, Kind::Nfs] {
+    for (kind, minor) in [(Kind::Smb, None), (Kind::Nfs, None), (Kind::Nfs, Some(1))] {
         let server = embedded(kind);
-        let reached = reached(&server, &ConnectOptions::default());
+        let target = minor.map_or_else(|| server.target(), |minor| server.target_of_4(minor, None));
+        let reached = reached_by(&target, &ConnectOptions::default());
         let content = Arc::new(Content::new(4));
         let mut clients: Vec<Driven> = (0..64).map(|_| connect(&*reached)).collect();
         std::thread::scope(|scope| {
@@ -305,10 +353,11 @@ fn many_connections_and_many_calls_outstanding() {
 
 #[test]
 fn a_full_embedded_server_says_so() {
-    for kind in [Kind::Smb, Kind::Nfs] {
+    for (kind, minor) in [(Kind::Smb, None), (Kind::Nfs, None), (Kind::Nfs, Some(1))] {
         let account = (kind == Kind::Smb).then(|| Account::random().unwrap());
         let server = Embedded::start(kind, Options { account, size: 1 << 20, ..Options::default() }).unwrap();
-        let mut client = connect(&*reached(&server, &ConnectOptions::default()));
+        let target = minor.map_or_else(|| server.target(), |minor| server.target_of_4(minor, None));
+        let mut client = connect(&*reached_by(&target, &ConnectOptions::default()));
         let content = Arc::new(Content::new(5));
         let file = open(&mut client, "large", Disposition::CreateNew, Caching::None);
         let write = Operation::Write { file, offset: 0, length: 4 << 20, content: &content, key: 1 };

@@ -8,6 +8,7 @@ use std::path::{Path, PathBuf};
 use std::process::{Command, Output};
 
 use crate::{alone, ganesha};
+use plimsoll_serve::{Embedded, Kind, Options};
 use plimsoll_testkit::command::{Running, output};
 use plimsoll_testkit::servers::{Export, Ganesha, Samba, Scratch, Share};
 use serde_json::Value;
@@ -133,9 +134,25 @@ fn beside_tcpdump(workload: &str, target: &str, address: SocketAddr) {
     if target.contains("version=4") {
         tshark_reads_everything(&capture, address.port());
     }
+    same_requests(workload, &capture, &client, &wire);
+}
+
+/// The same beside the program's own tap.
+fn beside_the_tap(workload: &str, target: &str, port: u16) {
+    let scratch = Scratch::new("tap");
+    let [capture, client, wire] = ["a.pcapng", "client.csv", "wire.csv"].map(|name| scratch.path().join(name));
+    run(workload, target, &[]);
+    let kept = ["--transactions", client.to_str().unwrap(), "--tap", capture.to_str().unwrap(), "--rate", "500"];
+    run(workload, target, &kept);
+    tshark_reads_everything(&capture, port);
+    same_requests(workload, &capture, &client, &wire);
+}
+
+/// What the client says of its requests is what `analyze` says of the capture.
+fn same_requests(workload: &str, capture: &Path, client: &Path, wire: &Path) {
     let analyzed = plimsoll(&["analyze", capture.to_str().unwrap(), "-q", "--transactions", wire.to_str().unwrap()]);
     assert_eq!(analyzed.status.code(), Some(0), "{}", String::from_utf8_lossy(&analyzed.stderr));
-    let (client, wire) = (rows(&client), rows(&wire));
+    let (client, wire) = (rows(client), rows(wire));
     assert!(client.len() > 50, "{workload} did little: {}", client.len());
     for (key, row) in &client {
         let seen = wire.get(key).unwrap_or_else(|| panic!("{workload}: not on the wire: {row:?}"));
@@ -249,6 +266,28 @@ fn every_workload_on_ganesha_in_version_4() {
     let narrow = format!("{}&slots=2", ganesha.target_of(Export::Data, "4.1"));
     let report = run("random-read", &narrow, &["--depth", "8"]);
     let facts = report["run"]["facts"].to_string();
+    assert!(facts.contains("2 slots per session") && facts.contains("waits for a slot: "), "{facts}");
+}
+
+#[test]
+fn every_workload_on_the_embedded_nfs_server_in_version_4() {
+    let _alone = alone();
+    for (minor, version) in [(1, "4.1"), (2, "4.2")] {
+        for workload in WORKLOADS {
+            let report = run(workload, &format!("embedded:nfs?version={version}"), &[]);
+            let facts = report["run"]["facts"].to_string();
+            assert!(facts.contains(&format!("NFS {version}")) && facts.contains("64 slots per session"), "{facts}");
+        }
+        let server = Embedded::start(Kind::Nfs, Options::default()).unwrap();
+        let target = server.target_of_4(minor, None);
+        run("random-read", &target, &["--connections", "2", "--depth", "4"]);
+        for workload in ["mixed", "metadata"] {
+            beside_the_tap(workload, &target, server.address().port());
+            beside_tcpdump(workload, &target, server.address());
+        }
+    }
+    let narrow = run("random-read", "embedded:nfs?version=4.1&slots=2", &["--depth", "8"]);
+    let facts = narrow["run"]["facts"].to_string();
     assert!(facts.contains("2 slots per session") && facts.contains("waits for a slot: "), "{facts}");
 }
 

@@ -37,7 +37,7 @@ impl Target {
         let (scheme, rest) = url.split_once(':').ok_or(TargetError::Form)?;
         match (scheme.to_ascii_lowercase().as_str(), rest) {
             ("embedded", "smb") => Ok(Target::Embedded(Embedded::Smb)),
-            ("embedded", "nfs") => Ok(Target::Embedded(Embedded::Nfs)),
+            ("embedded", nfs) if nfs == "nfs" || nfs.starts_with("nfs?") => embedded_nfs(nfs.get(4..).unwrap_or("")),
             ("file", rest) => path(rest.strip_prefix("//").ok_or(TargetError::Form)?),
             ("smb" | "cifs", rest) => smb(&Parts::of(rest)?),
             ("nfs", rest) => nfs(&Parts::of(rest)?),
@@ -207,6 +207,26 @@ fn nfs(parts: &Parts<'_>) -> Result<Target, TargetError> {
     }
     version_of_options(&mut target)?;
     Ok(Target::Nfs(target))
+}
+
+/// The options of `embedded:nfs`.
+fn embedded_nfs(query: &str) -> Result<Target, TargetError> {
+    let (mut version, mut slots) = (None, None);
+    for (key, value) in query.split('&').filter(|option| !option.is_empty()).map(option) {
+        match key {
+            "version" | "vers" => {
+                let spoken = NfsVersion::ALL.into_iter().filter(|version| *version != NfsVersion::V40);
+                let known = spoken.into_iter().find(|version| version.name() == value);
+                version = Some(known.ok_or(wrong("version", "must be 3, 4.1 or 4.2, the versions of embedded:nfs"))?);
+            }
+            "slots" => slots = Some(slot_count(value)?),
+            _ => return Err(wrong("options after '?'", "must be version=3, 4.1 or 4.2, or slots=NUMBER")),
+        }
+    }
+    if slots.is_some() && !version.is_some_and(NfsVersion::has_sessions) {
+        return Err(wrong("slots", "need a session: add version=4.1 or version=4.2, or remove slots"));
+    }
+    Ok(Target::Embedded(Embedded::Nfs { version, slots }))
 }
 
 /// MOUNT and the portmapper belong to version 3, slots to versions with sessions. Where no version is given, their options choose it.

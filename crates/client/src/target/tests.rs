@@ -152,7 +152,26 @@ fn paths_and_embedded_servers() {
     assert_eq!(path("file:///mnt/a%20b/@x"), Path::new("/mnt/a b/@x"));
     assert_eq!(path("file://localhost/mnt"), Path::new("/mnt"));
     assert!(matches!(Target::parse("embedded:smb"), Ok(Target::Embedded(Embedded::Smb))));
-    assert!(matches!(Target::parse("embedded:nfs"), Ok(Target::Embedded(Embedded::Nfs))));
+    for (url, expected) in [
+        ("embedded:nfs", Embedded::NFS),
+        ("embedded:nfs?version=3", Embedded::Nfs { version: Some(NfsVersion::V3), slots: None }),
+        ("embedded:nfs?version=4.1", Embedded::Nfs { version: Some(NfsVersion::V41), slots: None }),
+        ("embedded:nfs?version=4.2&slots=8", Embedded::Nfs { version: Some(NfsVersion::V42), slots: Some(8) }),
+    ] {
+        let target = Target::parse(url).unwrap();
+        assert!(matches!(target, Target::Embedded(embedded) if embedded == expected), "{url}: {target:?}");
+        assert_eq!(target.to_string(), url);
+    }
+    for (url, advice) in [
+        ("embedded:nfs?version=4.0", "3, 4.1 or 4.2"),
+        ("embedded:nfs?slots=8", "version=4.1"),
+        ("embedded:nfs?version=3&slots=8", "version=4.1"),
+        ("embedded:nfs?resvport", "slots=NUMBER"),
+        ("embedded:nfs/x", "embedded:nfs"),
+    ] {
+        let refusal = Target::parse(url).unwrap_err().to_string();
+        assert!(refusal.contains(advice), "{url}: {refusal}");
+    }
 }
 
 /// Each holds the word "geheim" where a password may have got to.

@@ -8,6 +8,7 @@ mod attributes;
 mod budget;
 mod content;
 mod directory;
+mod linking;
 mod moving;
 mod node;
 mod system;
@@ -15,6 +16,7 @@ mod system;
 mod tests;
 
 pub(crate) use attributes::{Change, Set};
+pub(crate) use linking::TOP;
 pub(crate) use moving::Replace;
 pub(crate) use node::{Kind, Node, Stat};
 pub(crate) use system::{FileSystem, New};
@@ -46,6 +48,8 @@ pub(crate) enum Trouble {
     TooLarge,
     /// The node has no name any more.
     Stale,
+    /// The node has all the names that it can have.
+    TooManyNames,
 }
 
 /// Bytes of a name, as on most file systems.

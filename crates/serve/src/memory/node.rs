@@ -35,10 +35,12 @@ pub(crate) struct Node {
 pub(super) struct Inner {
     pub(super) attributes: Attributes,
     pub(super) body: Body,
-    /// Whether it has a name; without one it lives as long as its references.
-    pub(super) named: bool,
+    /// How many names it has; without one it lives as long as its references.
+    pub(super) names: u32,
     /// The verifier of its exclusive creation (RFC 1813 3.3.8): a repeated call finds the same file.
     pub(super) verifier: Option<[u8; 8]>,
+    /// Memory of all names but the first.
+    pub(super) further: Option<Share>,
 }
 
 #[derive(Debug)]
@@ -62,6 +64,10 @@ impl Node {
         self.id
     }
 
+    pub(crate) fn kind(&self) -> Kind {
+        self.kind
+    }
+
     pub(crate) fn is_directory(&self) -> bool {
         self.kind == Kind::Directory
     }
@@ -83,11 +89,11 @@ impl Node {
     pub(crate) fn stat(&self) -> Stat {
         let inner = self.look();
         let (size, used, links) = match &inner.body {
-            Body::File(content) => (content.size(), content.used(), 1),
+            Body::File(content) => (content.size(), content.used(), inner.names),
+            Body::Directory(_) if inner.names == 0 => (4096, 4096, 0),
             Body::Directory(entries) => (4096, 4096, 2 + entries.directories()),
-            Body::Link(text) => (text.len() as u64, text.len() as u64, 1),
+            Body::Link(text) => (text.len() as u64, text.len() as u64, inner.names),
         };
-        let links = if inner.named { links } else { 0 };
         Stat { id: self.id, kind: self.kind, size, used, links, attributes: inner.attributes }
     }
 
@@ -175,7 +181,7 @@ impl Inner {
     /// The entries, for a change: of a directory that is still there.
     pub(super) fn entries_mut(&mut self) -> Result<&mut Entries, Trouble> {
         match &mut self.body {
-            Body::Directory(_) if !self.named => Err(Trouble::Stale),
+            Body::Directory(_) if self.names == 0 => Err(Trouble::Stale),
             Body::Directory(entries) => Ok(entries),
             Body::File(_) | Body::Link(_) => Err(Trouble::NotADirectory),
         }

@@ -14,7 +14,7 @@ use super::node::{Body, Inner, Node};
 use super::{LONGEST_LINK, LONGEST_NAME, Trouble};
 
 /// Memory per node besides its bytes: itself, its entries in three maps, and the longest name; rounded up.
-const NODE: u64 = 768;
+pub(super) const NODE: u64 = 768;
 /// Shards of the table of numbers, so that threads seldom meet.
 const SHARDS: usize = 16;
 
@@ -25,7 +25,7 @@ pub(crate) struct FileSystem {
     /// All named nodes, by number, which an NFS file handle contains.
     nodes: [RwLock<HashMap<u64, Arc<Node>>>; SHARDS],
     next: AtomicU64,
-    budget: Arc<Budget>,
+    pub(super) budget: Arc<Budget>,
     /// Held while two directories change, or one is removed.
     pub(super) moving: Mutex<()>,
 }
@@ -48,7 +48,7 @@ impl FileSystem {
     pub(crate) fn new(limit: u64) -> Result<Self, Trouble> {
         let budget = Budget::new(limit);
         let body = Body::Directory(Entries::new());
-        let inner = Inner { attributes: Attributes::new(0o777), body, named: true, verifier: None };
+        let inner = Inner { attributes: Attributes::new(0o777), body, names: 1, verifier: None, further: None };
         let root = Node::new(1, inner, budget.take(NODE)?);
         let nodes: [RwLock<HashMap<u64, Arc<Node>>>; SHARDS] = Default::default();
         let system = Self { root: Arc::clone(&root), nodes, next: AtomicU64::new(2), budget, moving: Mutex::new(()) };
@@ -114,7 +114,7 @@ impl FileSystem {
         Ok(())
     }
 
-    /// Takes the last name of a node; of a directory only if it is empty. `moving` is held.
+    /// Takes a name of a node; of a directory only if it is empty. `moving` is held.
     pub(super) fn forget(&self, node: &Node) -> Result<(), Trouble> {
         let mut inner = node.change();
         if let Body::Directory(entries) = &inner.body
@@ -122,8 +122,11 @@ impl FileSystem {
         {
             return Err(Trouble::NotEmpty);
         }
-        inner.named = false;
+        inner.names = inner.names.saturating_sub(1);
         inner.attributes.changed = std::time::SystemTime::now();
+        if inner.names > 0 {
+            return Ok(());
+        }
         drop(inner);
         self.shard(node.id()).write().remove(&node.id());
         Ok(())
@@ -149,7 +152,7 @@ impl FileSystem {
             New::Link(text) => Body::Link(text.into()),
         };
         let verifier = if let New::Exclusive(verifier) = new { Some(verifier) } else { None };
-        let inner = Inner { attributes, body, named: true, verifier };
+        let inner = Inner { attributes, body, names: 1, verifier, further: None };
         Ok(Node::new(self.next.fetch_add(1, Ordering::Relaxed), inner, share))
     }
 

@@ -22,6 +22,7 @@ pub(super) fn status(trouble: Trouble) -> nfsstat3 {
         Trouble::NoSpace => nfsstat3::NFS3ERR_NOSPC,
         Trouble::TooLarge => nfsstat3::NFS3ERR_FBIG,
         Trouble::Stale => nfsstat3::NFS3ERR_STALE,
+        Trouble::TooManyNames => nfsstat3::NFS3ERR_MLINK,
     }
 }
 

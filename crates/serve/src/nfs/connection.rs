@@ -16,6 +16,8 @@ const MARK: usize = 4;
 #[derive(Debug)]
 pub(super) struct Connection {
     stream: TcpStream,
+    /// Bytes that were read before, and how many of them were passed on.
+    early: (Vec<u8>, usize),
     incoming: Records,
     /// A record mark that was written and waits for its record: each alone would be a system call and a packet.
     mark: Vec<u8>,
@@ -24,15 +26,28 @@ pub(super) struct Connection {
 }
 
 impl Connection {
-    pub(super) fn new(stream: TcpStream) -> Self {
-        Self { stream, incoming: Records::default(), mark: Vec::with_capacity(MARK), sent: 0 }
+    /// `early`: what was read of the stream already.
+    pub(super) fn new(stream: TcpStream, early: Vec<u8>) -> Self {
+        let incoming = Records::default();
+        Self { stream, early: (early, 0), incoming, mark: Vec::with_capacity(MARK), sent: 0 }
     }
 }
 
 impl AsyncRead for Connection {
     fn poll_read(mut self: Pin<&mut Self>, cx: &mut Context<'_>, buffer: &mut ReadBuf<'_>) -> Poll<io::Result<()>> {
         let before = buffer.filled().len();
-        ready!(Pin::new(&mut self.stream).poll_read(cx, buffer))?;
+        let (early, passed) = &mut self.early;
+        match early.get(*passed..) {
+            Some(rest) if !rest.is_empty() => {
+                let count = rest.len().min(buffer.remaining());
+                buffer.put_slice(rest.get(..count).unwrap_or(rest));
+                *passed += count;
+                if *passed == early.len() {
+                    self.early = (Vec::new(), 0);
+                }
+            }
+            _ => ready!(Pin::new(&mut self.stream).poll_read(cx, buffer))?,
+        }
         let fresh = buffer.filled().get(before..).unwrap_or_default();
         Poll::Ready(self.incoming.check(fresh))
     }

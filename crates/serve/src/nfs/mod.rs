@@ -1,6 +1,6 @@
-//! The NFSv3 server: `nfs3_server` answers, with the memory file system.
+//! The NFS server: version 3 is answered by `nfs3_server`, version 4 by [`crate::nfs4`], both with the memory file system and on one port.
 //!
-//! Limits: no LINK and no MKNOD (PROC_UNAVAIL); FSSTAT always reports 1 TiB; READDIR, but not READDIRPLUS, ends with BAD_COOKIE when the
+//! Limits of version 3: no LINK and no MKNOD (PROC_UNAVAIL); FSSTAT always reports 1 TiB; READDIR, but not READDIRPLUS, ends with BAD_COOKIE when the
 //! directory changes meanwhile; REMOVE and RMDIR accept either kind of object. MOUNT and a portmapper that only knows this port answer on
 //! the same port.
 //! Spec: RFC 1813.
@@ -14,10 +14,12 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use nfs3_server::test_reexports::{RPCContext, TransactionTracker, process_socket};
+use tokio::io::AsyncReadExt;
 use tokio::net::{TcpListener, TcpStream};
 use tokio::sync::Semaphore;
 
-use crate::memory::FileSystem;
+use crate::memory::{FileSystem, Trouble};
+use crate::nfs4;
 use backend::Backend;
 use connection::Connection;
 
@@ -32,9 +34,28 @@ const MOST_REMEMBERED: usize = 1024;
 /// Pause after a failed accept (no file descriptors left): open connections continue, and may end.
 const PAUSE: Duration = Duration::from_millis(20);
 
+/// The servers of NFS 3 and 4 on one file system.
+pub(crate) struct Servers {
+    context: RPCContext<Backend>,
+    version_4: Arc<nfs4::Server>,
+}
+
+impl Servers {
+    /// Servers of the export with this name.
+    ///
+    /// # Errors
+    /// The file system has no room for one more directory.
+    pub(crate) fn new(system: FileSystem, export: &str, read_only: bool) -> Result<Self, Trouble> {
+        let system = Arc::new(system);
+        let version_4 = Arc::new(nfs4::Server::new(Arc::clone(&system), export, read_only)?);
+        let context = RPCContext::test_ctx(&format!("/{export}"), Arc::new(Backend::new(system, read_only)));
+        Ok(Self { context, version_4 })
+    }
+}
+
 /// Serves until it is dropped.
-pub(crate) async fn serve(listener: TcpListener, system: Arc<FileSystem>, export: String, read_only: bool) {
-    let mut context = RPCContext::test_ctx(&export, Arc::new(Backend::new(system, read_only)));
+pub(crate) async fn serve(listener: TcpListener, servers: Servers) {
+    let Servers { mut context, version_4 } = servers;
     context.local_port = listener.local_addr().map_or(0, |address| address.port());
     let room = Arc::new(Semaphore::new(MOST_CONNECTIONS));
     loop {
@@ -43,9 +64,10 @@ pub(crate) async fn serve(listener: TcpListener, system: Arc<FileSystem>, export
             Ok((stream, peer)) => {
                 let mut context = context.clone();
                 context.client_addr = peer.to_string();
+                let version_4 = Arc::clone(&version_4);
                 tokio::spawn(async move {
                     // The client knows more about the reason for the end.
-                    let _ended = converse(stream, context).await;
+                    let _ended = converse(stream, context, &version_4).await;
                     drop(place);
                 });
             }
@@ -54,9 +76,22 @@ pub(crate) async fn serve(listener: TcpListener, system: Arc<FileSystem>, export
     }
 }
 
-/// One connection. It remembers its own calls: ports are used again, and xids begin anywhere.
-async fn converse(stream: TcpStream, mut context: RPCContext<Backend>) -> io::Result<()> {
+/// One connection. Its first call decides the version; calls of version 3 may follow those of version 4, not the other way round.
+/// The server of version 3 remembers the calls of this connection only: ports are used again, and xids begin anywhere.
+async fn converse(mut stream: TcpStream, mut context: RPCContext<Backend>, server: &nfs4::Server) -> io::Result<()> {
     stream.set_nodelay(true)?;
+    let mut early = Vec::new();
+    let is_version_4 = loop {
+        if stream.read_buf(&mut early).await? == 0 {
+            return Ok(());
+        }
+        if let Some(found) = nfs4::begins_version_4(&early) {
+            break found;
+        }
+    };
+    if is_version_4 && nfs4::converse(&mut stream, server, &mut early).await? {
+        return Ok(());
+    }
     context.transaction_tracker = Arc::new(TransactionTracker::new(REMEMBERED, AT_WORK, MOST_REMEMBERED));
-    process_socket(Connection::new(stream), context).await.map_err(io::Error::other)
+    process_socket(Connection::new(stream, early), context).await.map_err(io::Error::other)
 }

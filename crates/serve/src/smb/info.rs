@@ -23,7 +23,7 @@ pub(super) fn error(trouble: Trouble) -> SmbError {
         Trouble::NotEmpty => SmbError::NotEmpty,
         Trouble::InvalidName | Trouble::NameTooLong => SmbError::NameInvalid,
         Trouble::IntoItself => SmbError::AccessDenied,
-        Trouble::NoSpace | Trouble::TooLarge => SmbError::DiskFull,
+        Trouble::NoSpace | Trouble::TooLarge | Trouble::TooManyNames => SmbError::DiskFull,
     }
 }
 

@@ -25,7 +25,8 @@ pub struct Channel {
 }
 
 impl Channel {
-    fn emit(&self, out: &mut Vec<u8>) {
+    /// Appends it.
+    pub fn emit(&self, out: &mut Vec<u8>) {
         // No padding before headers.
         out.put_u32(0);
         let Self { request, response, cached, operations, slots } = *self;
@@ -34,7 +35,11 @@ impl Channel {
         out.put_u32(0);
     }
 
-    fn parse(reader: &mut Strict<'_>) -> Result<Self, Malformed> {
+    /// Reads it.
+    ///
+    /// # Errors
+    /// The bytes end before, or violate the specification.
+    pub fn parse(reader: &mut Strict<'_>) -> Result<Self, Malformed> {
         reader.u32()?;
         let (request, response, cached) = (reader.u32()?, reader.u32()?, reader.u32()?);
         let (operations, slots) = (reader.u32()?, reader.u32()?);

@@ -23,13 +23,18 @@ impl StateId {
         Self { sequence: 0, ..self }
     }
 
+    /// Reads it.
+    ///
+    /// # Errors
+    /// The bytes end before.
     #[inline]
-    pub(super) fn parse(reader: &mut Strict<'_>) -> Result<Self, Malformed> {
+    pub fn parse(reader: &mut Strict<'_>) -> Result<Self, Malformed> {
         Ok(Self { sequence: reader.u32()?, other: reader.array()? })
     }
 
+    /// Appends it.
     #[inline]
-    pub(super) fn emit(&self, out: &mut Vec<u8>) {
+    pub fn emit(&self, out: &mut Vec<u8>) {
         out.put_u32(self.sequence);
         out.put_fixed(&self.other);
     }
