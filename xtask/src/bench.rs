@@ -26,10 +26,13 @@ pub(crate) struct Arguments {
     /// Measure only the client's CPU time per operation
     #[arg(long, group = "part")]
     cost: bool,
+    /// Measure only what signing, encryption, TLS and Kerberos cost client, server and users
+    #[arg(long, group = "part")]
+    protection: bool,
     /// Measure only `plimsoll analyze` with one and with two threads
     #[arg(long, group = "part")]
     threads: bool,
-    /// Number of rounds of the comparison, the CPU time measurement and the threads, whose medians are printed
+    /// Number of rounds of the comparison, the CPU time measurements and the threads, whose medians are printed
     #[arg(long, default_value_t = 3, value_parser = rounds)]
     rounds: usize,
     /// Arguments for the bench programs of the crates
@@ -45,6 +48,9 @@ fn rounds(text: &str) -> Result<usize, String> {
 pub(crate) fn run(wanted: &Arguments) -> Outcome {
     if wanted.threads {
         return threads::run(wanted.rounds);
+    }
+    if wanted.protection {
+        return cost::missing().map_or_else(|| cost::protection(wanted.rounds), Err);
     }
     let all = !(wanted.stages || wanted.comparison || wanted.cost);
     if all || wanted.stages {
@@ -108,7 +114,9 @@ mod tests {
         assert_eq!(parse("--rounds 5").unwrap().rounds, 5);
         assert_eq!(parse("").unwrap().rounds, 3);
         assert!(parse("--cost --rounds 2").unwrap().cost);
-        for bad in ["--rounds", "--rounds 0", "--rounds x", "--stages --comparison", "--cost --stages"] {
+        for bad in
+            ["--rounds", "--rounds 0", "--rounds x", "--stages --comparison", "--cost --stages", "--cost --protection"]
+        {
             assert!(parse(bad).is_err(), "{bad}");
         }
     }

@@ -39,6 +39,8 @@ struct Hand {
     first: Vec<u8>,
     /// The close.
     second: Vec<u8>,
+    /// The slots of the session, if there is one.
+    slots: Option<Slots>,
     /// The number of the next request.
     number: u64,
     offset: u64,
@@ -65,7 +67,7 @@ impl Hand {
         let Reply::Opened { file, .. } = client.act(&open).map_err(said)? else { return Err("not opened".into()) };
         let request = match operation {
             Case::SmbCreateClose => open,
-            Case::NfsGetattr => Operation::GetattrOpen { file },
+            Case::NfsGetattr | Case::Nfs41Getattr => Operation::GetattrOpen { file },
             _ => read(operation, file),
         };
         let first = written(&mut client, &request);
@@ -73,8 +75,9 @@ impl Hand {
         let stream = client.into_stream();
         stream.set_nonblocking(false)?;
         let number = number(operation, &first)?;
+        let slots = operation.has_session().then(|| Slots::of(&first)).transpose()?;
         let inbox = vec![0; 1 << 20];
-        Ok(Self { operation, stream, first, second, number, offset: 0, out: Vec::new(), inbox, have: 0 })
+        Ok(Self { operation, stream, first, second, slots, number, offset: 0, out: Vec::new(), inbox, have: 0 })
     }
 
     /// Does `count` operations.
@@ -117,6 +120,9 @@ impl Hand {
         let start = self.out.len();
         self.out.extend_from_slice(&self.first);
         self.stamp(start)?;
+        if let Some(slots) = &mut self.slots {
+            slots.stamp(&mut self.out, start)?;
+        }
         let length = u64::from(self.operation.length());
         if length > 0 {
             // READ: MS-SMB2 2.2.19; RFC 1813 3.3.6, where a count of four bytes is behind it.
@@ -152,6 +158,9 @@ impl Hand {
         if status != Some(&[0; 4]) {
             return Err(format!("refused: {:02x?}", message.get(..at + 4)).into());
         }
+        if let Some(slots) = &mut self.slots {
+            slots.free.push(word(message, RESULTS + 40)?);
+        }
         if self.operation == Case::SmbCreateClose && message.get(MARK + 12) == Some(&CREATE) {
             let file = message.get(BODY + 64..BODY + 80).ok_or("a short answer to a create")?;
             let start = self.out.len();
@@ -162,6 +171,48 @@ impl Hand {
         }
         Ok(true)
     }
+}
+
+/// The slots of a session.
+struct Slots {
+    /// Where SEQUENCE has its sequence id in a request; the slot and the highest slot in use are behind it.
+    at: usize,
+    /// The last sequence id of each slot.
+    sequences: Vec<u32>,
+    /// Slots without a request.
+    free: Vec<u32>,
+}
+
+/// As many as Plimsoll asks for.
+const SLOTS: u32 = 64;
+/// Where the results of a compound begin in an accepted answer with an empty verifier: status, tag, number of operations; SEQUENCE, its
+/// status, the session's id of 16 bytes, the sequence id, and the slot (RFC 8881 16.2, 18.46).
+const RESULTS: usize = MARK + 24;
+
+impl Slots {
+    /// From a request of the client's that was not sent: the other slots of a client that never had two requests at once are unused.
+    fn of(request: &[u8]) -> Result<Self, Box<dyn Error>> {
+        // RFC 5531 9: xid, CALL, three versions, the procedure, the flavor, and the length of the credential; its verifier is empty.
+        let credential = word(request, MARK + 28)? as usize;
+        // Behind the tag, the minor version, the number of operations, and SEQUENCE's own number and session.
+        let at = MARK + 32 + credential + 8 + 16 + 16;
+        let mut sequences = vec![0; SLOTS as usize];
+        let slot = word(request, at + 4)? as usize;
+        *sequences.get_mut(slot).ok_or("no such slot")? = word(request, at)?.wrapping_sub(1);
+        Ok(Self { at, sequences, free: (0..SLOTS).rev().collect() })
+    }
+
+    fn stamp(&mut self, out: &mut [u8], start: usize) -> Result<(), Box<dyn Error>> {
+        let slot = self.free.pop().ok_or("no slot is free")?;
+        let sequence = self.sequences.get_mut(slot as usize).ok_or("no such slot")?;
+        *sequence = sequence.wrapping_add(1);
+        let words = [*sequence, slot, SLOTS - 1].map(u32::to_be_bytes).concat();
+        put(out, start + self.at, &words)
+    }
+}
+
+fn word(bytes: &[u8], at: usize) -> Result<u32, Box<dyn Error>> {
+    Ok(u32::from_be_bytes(bytes.get(at..at + 4).ok_or("a short message")?.try_into()?))
 }
 
 /// Bytes in front of a message, of both protocols: its length.

@@ -76,7 +76,8 @@ fn round(
     if operation.is_smb() {
         let address = servers.smb_address().to_string();
         costs.add("smb2", &own("smb2", &[&address, servers.share(), servers.user(), servers.password()])?);
-    } else if let Some(libnfs) = libnfs {
+    } else if let Some(libnfs) = libnfs.filter(|_| !operation.has_session()) {
+        // libnfs has no sessions.
         let what = if operation.length() > 0 { "read" } else { "getattr" };
         for (name, manner) in [("libnfs", "as-is"), ("libnfs, no delay", "no-delay")] {
             let mut command = Command::new(libnfs);

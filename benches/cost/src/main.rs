@@ -10,6 +10,7 @@ mod libnfs;
 mod measured;
 mod operation;
 mod plimsoll;
+mod protection;
 mod servers;
 mod smb2_crate;
 mod stream;
@@ -28,10 +29,12 @@ fn main() -> ExitCode {
         [] => all(3),
         ["--rounds", rounds] => rounds.parse().map_err(Into::into).and_then(all),
         ["--streams"] => servers::Servers::start().and_then(|servers| stream::run(&servers, 3)),
+        ["--protection"] => protection::run(5),
+        ["--protection", "--rounds", rounds] => rounds.parse().map_err(Into::into).and_then(protection::run),
         ["servers"] => servers::keep(),
         ["echo-server", request, answer] => echo_server(request, answer),
         ["client", program, operation, depth, count, rest @ ..] => client(program, operation, depth, count, rest),
-        _ => Err("arguments: [--rounds NUMBER]".into()),
+        _ => Err("arguments: [--protection] [--rounds NUMBER]".into()),
     };
     match result {
         Ok(()) => ExitCode::SUCCESS,

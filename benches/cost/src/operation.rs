@@ -13,10 +13,24 @@ pub enum Case {
     NfsGetattr,
     /// NFS3 READ of 8 KiB.
     NfsRead8k,
+    /// NFS 4.1 GETATTR of a known handle, in a session.
+    Nfs41Getattr,
+    /// NFS 4.1 READ of 8 KiB, in a session.
+    Nfs41Read8k,
     /// Consecutive SMB2 READs of 1 MiB.
     SmbStream,
     /// Consecutive NFS3 READs of 1 MiB.
     NfsStream,
+    /// SMB2 QUERY_INFO of an open file.
+    SmbGetattr,
+    /// SMB2 READ of 64 KiB.
+    SmbRead64k,
+    /// SMB2 READ of 1 MiB.
+    SmbRead1m,
+    /// NFS READ of 64 KiB.
+    NfsRead64k,
+    /// NFS READ of 1 MiB.
+    NfsRead1m,
 }
 
 /// The file that is read.
@@ -30,8 +44,15 @@ pub const BIG_SIZE: u64 = 1 << 30;
 
 impl Case {
     /// Those whose cost is measured by the operation.
-    pub const ALL: [Case; 5] =
-        [Case::SmbRead1, Case::SmbRead8k, Case::SmbCreateClose, Case::NfsGetattr, Case::NfsRead8k];
+    pub const ALL: [Case; 7] = [
+        Case::SmbRead1,
+        Case::SmbRead8k,
+        Case::SmbCreateClose,
+        Case::NfsGetattr,
+        Case::NfsRead8k,
+        Case::Nfs41Getattr,
+        Case::Nfs41Read8k,
+    ];
 
     /// Its name, on the command line and in the table.
     pub fn name(self) -> &'static str {
@@ -41,8 +62,15 @@ impl Case {
             Case::SmbCreateClose => "smb-create-close",
             Case::NfsGetattr => "nfs-getattr",
             Case::NfsRead8k => "nfs-read-8k",
+            Case::Nfs41Getattr => "nfs41-getattr",
+            Case::Nfs41Read8k => "nfs41-read-8k",
             Case::SmbStream => "smb-stream",
             Case::NfsStream => "nfs-stream",
+            Case::SmbGetattr => "smb-getattr",
+            Case::SmbRead64k => "smb-read-64k",
+            Case::SmbRead1m => "smb-read-1m",
+            Case::NfsRead64k => "nfs-read-64k",
+            Case::NfsRead1m => "nfs-read-1m",
         }
     }
 
@@ -54,7 +82,12 @@ impl Case {
 
     /// Whether the server is an SMB server.
     pub fn is_smb(self) -> bool {
-        !matches!(self, Case::NfsGetattr | Case::NfsRead8k | Case::NfsStream)
+        self.name().starts_with("smb")
+    }
+
+    /// Whether each request has a slot of a session.
+    pub fn has_session(self) -> bool {
+        matches!(self, Case::Nfs41Getattr | Case::Nfs41Read8k)
     }
 
     /// Exchanges on the wire.
@@ -66,9 +99,10 @@ impl Case {
     pub fn length(self) -> u32 {
         match self {
             Case::SmbRead1 => 1,
-            Case::SmbRead8k | Case::NfsRead8k => 8192,
-            Case::SmbCreateClose | Case::NfsGetattr => 0,
-            Case::SmbStream | Case::NfsStream => 1 << 20,
+            Case::SmbRead8k | Case::NfsRead8k | Case::Nfs41Read8k => 8192,
+            Case::SmbRead64k | Case::NfsRead64k => 64 << 10,
+            Case::SmbCreateClose | Case::SmbGetattr | Case::NfsGetattr | Case::Nfs41Getattr => 0,
+            Case::SmbStream | Case::NfsStream | Case::SmbRead1m | Case::NfsRead1m => 1 << 20,
         }
     }
 

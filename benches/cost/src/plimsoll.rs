@@ -6,8 +6,8 @@ use std::time::Duration;
 
 use plimsoll_client::operation::{Access, Caching, Disposition, Done, FileKey, Operation, Reply};
 use plimsoll_client::target::Target;
+use plimsoll_drive::connect::{self, ConnectOptions, Connector, Work};
 use plimsoll_drive::engine::{Plan, Watch, run as run_plan};
-use plimsoll_drive::connect::{self, ConnectOptions, Work};
 use plimsoll_model::{Group, Names, Sink, Symbol, Transaction};
 use plimsoll_workload::scenario::{Scenario, ScenarioStep, Verdict};
 use plimsoll_workload::{Load, Pause, Phases};
@@ -19,34 +19,53 @@ use crate::operation::Case;
 pub fn run(operation: Case, target: &str, depth: usize, count: u64) -> Result<Measured, Box<dyn Error>> {
     let mut names = Names::default();
     let server = connect::open(&Target::parse(target)?, &ConnectOptions::default(), &mut names)?;
-    let each = total(count, depth) / depth as u64;
+    let extent = Extent { depth, slot_operations: total(count, depth) / depth as u64, measured_ns: None };
+    let (sizes, measured) = drive::<Sizes>(operation, &*server, names, &extent)?;
+    let (request, answer) = (sizes.requests / sizes.count, sizes.answers / sizes.count);
+    Ok(Measured { request, answer, ..measured })
+}
+
+/// How much is done.
+pub struct Extent {
+    /// Operations that are outstanding at the same time.
+    pub depth: usize,
+    /// Operations of each slot, the last one ends the run.
+    pub slot_operations: u64,
+    /// Length of the measured phase; `None`: until the last operation.
+    pub measured_ns: Option<u64>,
+}
+
+/// One client on one thread.
+pub fn drive<S: Sink + Default + Send>(
+    operation: Case,
+    server: &dyn Connector,
+    names: Names,
+    extent: &Extent,
+) -> Result<(S, Measured), Box<dyn Error>> {
+    let (depth, each) = (extent.depth, extent.slot_operations);
     let scenarios =
         Box::new(move |_, slot, _| Box::new(ScriptSlot::new(operation, slot, depth as u64, each)) as Box<dyn Scenario>);
-    let work = Work { server: &*server, scenarios, names: Arc::new(names) };
+    let work = Work { server, scenarios, names: Arc::new(names) };
     let plan = Plan {
         depth: u32::try_from(depth)?,
         threads: 1,
         stage: Some(0),
-        // It ends when every slot has finished.
-        phases: Phases { warmup_ns: WARMUP_NS, measured_ns: None, ..Phases::default() },
+        // Without a length it ends when every slot has finished.
+        phases: Phases { warmup_ns: WARMUP_NS, measured_ns: extent.measured_ns, ..Phases::default() },
         ..Plan::new(Load::Closed { clients: 1, think: Pause::None })
     };
-    let ran = run_plan(&plan, &work, |_| Sizes::default(), &Watch::new())?;
-    let sizes = ran.sinks.into_iter().next().ok_or("no worker")?;
+    let ran = run_plan(&plan, &work, |_| S::default(), &Watch::new())?;
+    let sink = ran.sinks.into_iter().next().ok_or("no worker")?;
     let iterations: u64 = ran.clients.iter().map(|client| client.iterations).sum();
     let errors: u64 = ran.clients.iter().map(|client| client.error_count()).sum();
     if errors > 0 || iterations == 0 {
-        return Err(format!("{errors} errors, {iterations} operations").into());
+        let causes: Vec<_> = ran.clients.iter().map(|client| &client.errors).collect();
+        return Err(format!("{errors} errors, {iterations} operations: {causes:?}").into());
     }
     let cpu = ran.generator.workers.iter().map(|worker| worker.user_ns + worker.system_ns).sum();
     let elapsed = u64::try_from(ran.measured.1 - ran.measured.0)?;
-    Ok(Measured {
-        operations: iterations,
-        cpu: Duration::from_nanos(cpu),
-        elapsed: Duration::from_nanos(elapsed),
-        request: sizes.requests / sizes.count,
-        answer: sizes.answers / sizes.count,
-    })
+    let (cpu, elapsed) = (Duration::from_nanos(cpu), Duration::from_nanos(elapsed));
+    Ok((sink, Measured { operations: iterations, cpu, elapsed, request: 0, answer: 0 }))
 }
 
 /// How many operations are done in all, so that about `count` are measured.
@@ -106,16 +125,17 @@ impl Scenario for ScriptSlot {
         let (path, size) = self.operation.file();
         let Some(file) = self.file else {
             let (access, disposition) = (Access::Read, Disposition::OpenExisting);
-            return ScenarioStep::Act(Operation::Open { path, access, disposition, caching: Caching::None }, Symbol::NONE);
+            return ScenarioStep::Act(
+                Operation::Open { path, access, disposition, caching: Caching::None },
+                Symbol::NONE,
+            );
         };
         let length = self.operation.length();
         let offset = self.number * u64::from(length) % size;
         let operation = match self.operation {
-            Case::SmbRead1 | Case::SmbRead8k | Case::NfsRead8k | Case::SmbStream | Case::NfsStream => {
-                Operation::Read { file, offset, length, keep: false }
-            }
             Case::SmbCreateClose => Operation::Close { file },
-            Case::NfsGetattr => Operation::GetattrOpen { file },
+            Case::SmbGetattr | Case::NfsGetattr | Case::Nfs41Getattr => Operation::GetattrOpen { file },
+            _ => Operation::Read { file, offset, length, keep: false },
         };
         ScenarioStep::Act(operation, Symbol::NONE)
     }

@@ -50,6 +50,8 @@ impl Servers {
     pub fn target(&self, operation: Case) -> String {
         if operation.is_smb() {
             format!("smb://{}@{}/{}", self.user(), self.samba.address(), self.share())
+        } else if operation.has_session() {
+            self.ganesha.target_of(Export::Data, "4.1")
         } else {
             self.ganesha.target(Export::Data)
         }
@@ -108,21 +110,26 @@ impl Servers {
     /// Processor time that the server of an operation has taken so far, with the processes that it started.
     pub fn cpu(&self, operation: Case) -> Result<Duration, Box<dyn Error>> {
         let leader = if operation.is_smb() { self.samba.process_id() } else { self.ganesha.process_id() };
-        let leader = leader.ok_or("the server has ended")?.to_string();
-        let mut ticks = 0;
-        for process in std::fs::read_dir("/proc")? {
-            let Ok(stat) = std::fs::read_to_string(process?.path().join("stat")) else { continue };
-            // proc(5): after the name in parentheses: state, ppid, pgrp, … utime and stime are fields 14 and 15, and those of ended
-            // children 16 and 17.
-            let Some((_, fields)) = stat.rsplit_once(") ") else { continue };
-            let fields: Vec<&str> = fields.split(' ').collect();
-            let own = stat.split(' ').next() == Some(&leader);
-            if own || (operation.is_smb() && fields.get(2) == Some(&leader.as_str())) {
-                let times = fields.get(11..if own { 15 } else { 13 }).unwrap_or_default();
-                ticks += times.iter().filter_map(|time| time.parse::<u64>().ok()).sum::<u64>();
-            }
-        }
-        let a_second = rustix::param::clock_ticks_per_second();
-        Ok(Duration::from_secs_f64(ticks as f64 / a_second as f64))
+        cpu_of(leader.ok_or("the server has ended")?, operation.is_smb())
     }
+}
+
+/// Processor time that a process has taken so far; with `group`, also that of the processes in the group that it leads.
+pub fn cpu_of(leader: u32, group: bool) -> Result<Duration, Box<dyn Error>> {
+    let leader = leader.to_string();
+    let mut ticks = 0;
+    for process in std::fs::read_dir("/proc")? {
+        let Ok(stat) = std::fs::read_to_string(process?.path().join("stat")) else { continue };
+        // proc(5): after the name in parentheses: state, ppid, pgrp, … utime and stime are fields 14 and 15, and those of ended
+        // children 16 and 17.
+        let Some((_, fields)) = stat.rsplit_once(") ") else { continue };
+        let fields: Vec<&str> = fields.split(' ').collect();
+        let own = stat.split(' ').next() == Some(&leader);
+        if own || (group && fields.get(2) == Some(&leader.as_str())) {
+            let times = fields.get(11..if own { 15 } else { 13 }).unwrap_or_default();
+            ticks += times.iter().filter_map(|time| time.parse::<u64>().ok()).sum::<u64>();
+        }
+    }
+    let a_second = rustix::param::clock_ticks_per_second();
+    Ok(Duration::from_secs_f64(ticks as f64 / a_second as f64))
 }

@@ -20,12 +20,21 @@ const NEEDED: [(&str, &str); 4] = [
     ("nfs-cat", "libnfs-utils"),
 ];
 
-/// Builds the program for release, in a separate folder, and runs it.
+/// The client compared with other clients.
 pub(crate) fn run(rounds: usize) -> Outcome {
+    start(&[], &["--rounds", &rounds.to_string()])
+}
+
+/// What signing, encryption, TLS and Kerberos cost: docs/protection-cost.md.
+pub(crate) fn protection(rounds: usize) -> Outcome {
+    start(&["--features", "kerberos"], &["--protection", "--rounds", &rounds.to_string()])
+}
+
+/// Builds the program for release, in a separate folder, and runs it.
+fn start(features: &[&str], arguments: &[&str]) -> Outcome {
     let (source, target) = (workspace::root().join("benches/cost"), workspace::root().join("target/cost"));
     let mut build = process::cargo(&["build", "--release", "--manifest-path"]);
-    build.arg(source.join("Cargo.toml")).arg("--target-dir").arg(&target);
+    build.arg(source.join("Cargo.toml")).arg("--target-dir").arg(&target).args(features);
     process::run(&mut build)?;
-    let mut command = std::process::Command::new(target.join("release/plimsoll-cost"));
-    process::run(command.args(["--rounds", &rounds.to_string()]))
+    process::run(std::process::Command::new(target.join("release/plimsoll-cost")).args(arguments))
 }
