@@ -1,5 +1,6 @@
 //! Completeness of the observed traffic: captured and missing parts.
 
+mod lease_breaks;
 mod network;
 mod slots;
 mod sum;
@@ -12,6 +13,7 @@ use serde::{Deserialize, Serialize};
 
 use crate::{Anomalies, ClientPath, Endpoint};
 
+pub use lease_breaks::{CachingRight, LeaseBreaks};
 pub use network::{MostResent, Network, Resent, SmallWindow};
 pub use slots::SlotWaits;
 pub use unfinished::{Unfinished, WaitEnd};
@@ -102,6 +104,8 @@ pub struct Breaks {
     pub is_longest_unanswered: bool,
     /// Opens that waited for 1 s or longer for a break that was not answered until they were.
     pub unanswered: u64,
+    /// Acknowledgements of clients that no known notification demanded.
+    pub unsolicited: u64,
 }
 
 /// Times that an SMB2 client had used up its credits, over connections of which all messages were seen and that had none left for at
@@ -171,6 +175,8 @@ pub struct Coverage {
     pub name_servers: Vec<crate::NameServer>,
     /// Opens that waited for other clients' leases and oplocks.
     pub breaks: Breaks,
+    /// The breaks by client, share, kind and states, in the order of their first notification; at most [`Coverage::LEASE_BREAKS`].
+    pub lease_breaks: Vec<LeaseBreaks>,
     /// Waiting for SMB2 credits.
     pub credits: Credits,
     /// Waiting for slots of NFSv4.1 sessions, by client; at most [`Coverage::SLOT_CLIENTS`], those that waited longest.
@@ -211,6 +217,8 @@ impl Coverage {
     pub const LOOKUPS: usize = 1024;
     /// Restarts that are kept, at most.
     pub const RESTARTS: usize = 16;
+    /// Kinds of breaks that are kept in `lease_breaks`, at most.
+    pub const LEASE_BREAKS: usize = 256;
     /// Clients that are kept in `slots`, at most.
     pub const SLOT_CLIENTS: usize = 64;
     /// Connections that are kept in `unfinished`, at most.

@@ -262,7 +262,8 @@ impl<S: Sink> Observer<S> {
         let Shared { mut output, mut smb2, mut account, .. } = self.shared;
         smb2.end(&mut output);
         let encrypted = std::mem::take(&mut smb2.sealed).finish();
-        let (breaks, credits) = (smb2.breaks.counts, smb2.credits);
+        let (breaks, lease_breaks) = smb2.breaks.finish();
+        let credits = smb2.credits;
         let unseen = output.tally.take();
         account.unseen.add(&unseen);
         let asynchronous = unseen.requests_after_gap + unseen.requests_after_cut;
@@ -291,6 +292,7 @@ impl<S: Sink> Observer<S> {
             name_servers,
             without_path,
             breaks,
+            lease_breaks,
             credits,
             slots,
             unfinished,

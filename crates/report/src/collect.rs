@@ -16,6 +16,7 @@ mod file_io;
 pub mod history;
 mod input;
 mod interference;
+mod lease_breaks;
 mod links;
 pub(crate) mod missing;
 pub mod repeats;
@@ -96,6 +97,7 @@ impl Findings {
             client_paths_left_out: coverage.client_paths.len().saturating_sub(MOST_PATHS) as u64,
             encrypted: encrypted::encrypted(coverage),
             rpc_tls: rpc_tls::rpc_tls(coverage),
+            lease_breaks: lease_breaks::lease_breaks(coverage, names),
             channels: channels::channels(statistics, names, None),
             run: None,
             stages: Vec::new(),

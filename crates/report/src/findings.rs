@@ -23,6 +23,7 @@ mod headline;
 pub mod history;
 mod interference;
 mod iterations;
+mod lease_breaks;
 mod octave;
 mod outage;
 mod over_time;
@@ -56,6 +57,7 @@ pub use file_io::{CacheShare, FileIo, IoDirection, RunShare, SizeShare, WorkingS
 pub use headline::Headline;
 pub use interference::{InterferedNumber, Interference, WorkloadShare};
 pub use iterations::{IterationKind, Users};
+pub use lease_breaks::{LeaseBreakRow, LeaseBreaks};
 pub use octave::{Octave, SHARED};
 pub use outage::{Interruption, ShortReads, Silence};
 pub use over_time::{HeatMap, Series};
@@ -154,6 +156,9 @@ pub struct Findings {
     /// Connections with RPC over TLS, whose messages were not read; null if there are none.
     #[serde(default)]
     pub rpc_tls: Option<RpcTls>,
+    /// Leases and oplocks that servers broke; null if there are none, and for a run, which has no packets.
+    #[serde(default)]
+    pub lease_breaks: Option<LeaseBreaks>,
     /// Sessions with several connections; null if there are none, and for a run, whose load levels have it.
     #[serde(default)]
     pub channels: Option<Channels>,

@@ -79,6 +79,7 @@ fn write_side(page: &mut Page<'_>, findings: &Findings, style: &Style) -> fmt::R
                 if findings.run.is_none() {
                     drawn::draw(page, crate::tables::channels(std::slice::from_ref(findings)))?;
                 }
+                drawn::draw(page, crate::tables::lease_breaks(std::slice::from_ref(findings)))?;
                 encrypted::draw(page, findings)?;
             }
             Section::Run => run::draw(page, findings)?,

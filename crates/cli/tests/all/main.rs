@@ -5,6 +5,7 @@ mod accounts;
 mod anonymize;
 mod bisect;
 mod breakdown;
+mod broken_leases;
 mod capacity;
 mod captures;
 mod chained;

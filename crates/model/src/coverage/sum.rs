@@ -30,6 +30,13 @@ impl Coverage {
         other.name_servers.iter().for_each(|server| add_server(&mut self.name_servers, server));
         self.name_servers.truncate(Self::LOOKUPS);
         self.breaks.add(&other.breaks);
+        for breaks in &other.lease_breaks {
+            match self.lease_breaks.iter_mut().find(|mine| mine.is_like(breaks)) {
+                Some(mine) => mine.add(breaks),
+                None => self.lease_breaks.push(*breaks),
+            }
+        }
+        self.lease_breaks.truncate(Self::LEASE_BREAKS);
         self.credits.add(&other.credits);
         for waits in &other.slots {
             match self.slots.iter_mut().find(|mine| mine.client == waits.client) {
@@ -156,6 +163,7 @@ impl Breaks {
             opens: self.opens + other.opens,
             wait_ns: self.wait_ns.saturating_add(other.wait_ns),
             unanswered: self.unanswered + other.unanswered,
+            unsolicited: self.unsolicited + other.unsolicited,
             ..longest
         };
     }

@@ -233,9 +233,8 @@ impl Smb2 {
         self.ids.message_id(key, header.credit_charge(), link.breaks[direction]);
         let is_whole = link.from_start && link.holes == [0; 2];
         self.balance.request(header.credit_charge(), part.message.first.time_ns, is_whole);
-        if !shared.breaks.is_empty() {
-            shared.breaks.requested(part.member, link.ends[1 - direction].ip, link.ends[direction].ip);
-        }
+        let ends = (link.ends[1 - direction].ip, link.ends[direction].ip);
+        shared.breaks.requested(part.member, ends, part.message.first.time_ns);
         let command = header.command_code();
         let mut pending = Pending::of(part.message, direction, link, Procedure::of(Protocol::Smb2, command));
         if pending.procedure.is_unknown() {
@@ -295,13 +294,8 @@ impl Smb2 {
             },
         };
         let Some(mut waiting) = waiting else { return output.orphan(&link, direction) };
-        if header.command() == Command::Create && !shared.breaks.is_empty() {
-            shared.breaks.opened(
-                link.ends[1 - usize::from(waiting.pending.direction)].ip,
-                &waiting.pending,
-                part.message,
-            );
-        }
+        let server = link.ends[1 - usize::from(waiting.pending.direction)].ip;
+        shared.breaks.responded(server, &waiting.pending, part.message, part.member);
         let mut answer = Answer::of(part.message, status, outcome(status));
         answer.bytes = Some(part.member.len as u64);
         context::note_response(&mut waiting, part.member, &link, &mut answer, &mut shared.names);

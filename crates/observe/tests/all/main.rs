@@ -12,6 +12,7 @@ mod decrypt;
 mod encapsulations;
 mod hand_over;
 mod hostile;
+mod lease_breaks;
 mod loss;
 mod oracle;
 mod pairing_model;

@@ -4,10 +4,11 @@ use std::net::{IpAddr, Ipv4Addr, Ipv6Addr};
 use std::num::NonZeroU64;
 
 use plimsoll_model::{
-    Anomalies, Anomaly, Asked, Breaks, ClientPath, ClockGranularity, Coverage, Credits, Disposition, Encrypted,
-    Endpoint, FileAccess, FileIdentity, Frames, Missing, MostResent, NameLookup, NameServer, Network, OneSided,
-    Outcome, Pace, PacketCounts, Procedure, Protocol, Resent, Restart, RoundTrip, RpcTls, RpcTlsConnection, SlotWaits,
-    SmallWindow, Stuck, Symbol, Timeline, Transaction, Unfinished, Unopened, Unseen, Vantage, WaitEnd, Waited,
+    Anomalies, Anomaly, Asked, Breaks, CachingRight, ClientPath, ClockGranularity, Coverage, Credits, Disposition,
+    Encrypted, Endpoint, FileAccess, FileIdentity, Frames, LeaseBreaks, Missing, MostResent, NameLookup, NameServer,
+    Network, OneSided, Outcome, Pace, PacketCounts, Procedure, Protocol, Resent, Restart, RoundTrip, RpcTls,
+    RpcTlsConnection, SlotWaits, SmallWindow, Stuck, Symbol, Timeline, Transaction, Unfinished, Unopened, Unseen,
+    Vantage, WaitEnd, Waited,
 };
 
 use super::{Counter, Reader, State, StateError, Writer, fields};
@@ -119,6 +120,24 @@ impl State for FileIdentity {
 
     fn take(from: &mut Reader<'_>) -> Result<Self, StateError> {
         FileIdentity::of_number(u64::take(from)?).ok_or_else(|| from.no("file"))
+    }
+}
+
+impl State for CachingRight {
+    fn put(&self, out: &mut Writer) {
+        match *self {
+            CachingRight::Lease(state) => (false, state).put(out),
+            CachingRight::Oplock(level) => (true, u32::from(level)).put(out),
+        }
+    }
+
+    fn take(from: &mut Reader<'_>) -> Result<Self, StateError> {
+        let (is_oplock, number) = (bool::take(from)?, u32::take(from)?);
+        match (is_oplock, u8::try_from(number)) {
+            (false, _) => Ok(CachingRight::Lease(number)),
+            (true, Ok(level)) => Ok(CachingRight::Oplock(level)),
+            (true, Err(_)) => Err(from.no("oplock level")),
+        }
     }
 }
 
@@ -301,7 +320,25 @@ fields!("name server", NameServer { server, questions, answers });
 fields!("restart", Restart { server, closed_ns, connections, clients, back, back_after_ns, away_ns });
 fields!(
     "breaks of leases",
-    Breaks { notified, opens, wait_ns, longest_ns, holder, path, is_longest_unanswered, unanswered }
+    Breaks { notified, opens, wait_ns, longest_ns, holder, path, is_longest_unanswered, unanswered, unsolicited }
+);
+fields!(
+    "breaks of a kind",
+    LeaseBreaks {
+        client,
+        share,
+        is_directory,
+        from,
+        to,
+        notified,
+        acknowledged,
+        acknowledged_ns,
+        longest_ns,
+        closed,
+        unanswered,
+        waits,
+        wait_ns,
+    } if |one| Counter::all(&[one.notified, one.acknowledged, one.closed, one.unanswered, one.waits])
 );
 fields!("times of encrypted messages", Waited { count, sum_ns, bytes, percentiles_ns, longest_ns });
 fields!(
@@ -341,6 +378,7 @@ fields!(
         name_lookups,
         name_servers,
         breaks,
+        lease_breaks,
         credits,
         slots,
         unfinished,

@@ -3,6 +3,7 @@
 //! Spec: MS-SMB2 2.2.13, 2.2.14
 
 pub mod context;
+mod granted;
 mod reply;
 mod request;
 

@@ -98,6 +98,16 @@ fn secret(member: &Member<'_>) -> core::ops::Range<usize> {
     }
 }
 
+/// A lease that a CREATE response grants; its key is the same in the breaks of the lease.
+fn mark_lease(member: &Member<'_>, marks: &mut Marks<'_>) -> Option<()> {
+    let (read, key) = create::Response::new(member.bytes)?.lease_places();
+    let end = member.offset + member.bytes.len();
+    let place = |range: core::ops::Range<usize>| (member.offset + range.start)..(member.offset + range.end).min(end);
+    read.into_iter().for_each(|range| marks.range(place(range), Mark::Number));
+    marks.range(place(key?), Mark::Id);
+    Some(())
+}
+
 fn mark_variable(member: &Member<'_>, is_response: bool, marks: &mut Marks<'_>) -> Option<()> {
     let bytes = member.bytes;
     match (member.header.command(), is_response) {
@@ -108,6 +118,7 @@ fn mark_variable(member: &Member<'_>, is_response: bool, marks: &mut Marks<'_>) 
             ntlmssp::mark(session_setup::Response::new(bytes)?.security_buffer()?, marks);
         }
         (Command::TreeConnect, false) => marks.part(tree_connect::Request::new(bytes)?.path()?.0, Mark::Wide),
+        (Command::Create, true) => mark_lease(member, marks)?,
         (Command::Create, false) => marks.part(create::Request::new(bytes)?.name()?.0, Mark::Wide),
         (Command::QueryDirectory, false) => marks.part(query_directory::Request::new(bytes)?.pattern()?.0, Mark::Wide),
         (Command::SetInfo, false) => {
@@ -125,6 +136,12 @@ fn mark_variable(member: &Member<'_>, is_response: bool, marks: &mut Marks<'_>) 
         (Command::Write, false) => {
             let at = usize::from(write::Request::new(bytes)?.data_offset()?);
             marks.part(pipe::call_header(bytes.get(at..)?), Mark::Number);
+        }
+        (Command::OplockBreak, _) => {
+            let key = (member.offset + header::LEN + LEASE_KEY.start)..(member.offset + header::LEN + LEASE_KEY.end);
+            if secret(member) == LEASE_KEY && key.end <= member.offset + bytes.len() {
+                marks.range(key, Mark::Id);
+            }
         }
         (Command::Read, true) => {
             let at = usize::from(read::Response::new(bytes)?.data_offset()?);

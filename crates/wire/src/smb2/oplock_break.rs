@@ -137,6 +137,47 @@ pub fn parse<'a>(reply: &Reply<'a>) -> Result<Answer<'a, Acknowledge>, Malformed
     })
 }
 
+/// A break as far as it was captured: a notification or an acknowledgement.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Captured {
+    /// The oplock form.
+    pub is_oplock: bool,
+    /// FileId of an oplock, LeaseKey of a lease.
+    pub key: Option<[u8; 16]>,
+    /// Notification of a lease: its state until then.
+    pub from: Option<u32>,
+    /// The remaining OplockLevel or LeaseState.
+    pub to: Option<u32>,
+    /// Notification of a lease: whether the server waits for an acknowledgement.
+    pub acknowledge: Option<bool>,
+}
+
+impl Captured {
+    /// Reads a member that is known to be a break. None without its form.
+    #[must_use]
+    pub fn new(member: &[u8]) -> Option<Self> {
+        let array = |at: usize| member.get(at..)?.first_chunk().copied();
+        let u32_at = |at: usize| array(at).map(u32::from_le_bytes);
+        let size = u16::from_le_bytes(*member.get(header::LEN..)?.first_chunk()?);
+        let key = |at: usize| member.get(at..)?.first_chunk().copied();
+        match size {
+            OPLOCK_SIZE => {
+                let to = member.get(OPLOCK_LEVEL).map(|&level| level.into());
+                Some(Self { is_oplock: true, key: key(FILE_ID), to, ..Self::default() })
+            }
+            LEASE_NOTIFICATION_SIZE => Some(Self {
+                is_oplock: false,
+                key: key(LEASE_KEY),
+                from: u32_at(LEASE_STATE),
+                to: u32_at(NEW_LEASE_STATE),
+                acknowledge: u32_at(LEASE_FLAGS).map(|flags| flags & FLAG_ACK_REQUIRED != 0),
+            }),
+            LEASE_SIZE => Some(Self { key: key(LEASE_KEY), to: u32_at(LEASE_STATE), ..Self::default() }),
+            _ => None,
+        }
+    }
+}
+
 /// The StructureSize tells the forms apart.
 fn is_oplock(body: &Body<'_>) -> Result<bool, Malformed> {
     Ok(body.u16(header::LEN, "StructureSize")? == OPLOCK_SIZE)
@@ -176,6 +217,24 @@ mod tests {
         }
         let other = Message::response(6, 0).u16(24).fill(22).bytes();
         assert_eq!(notice(&whole(&other)).unwrap_err().field, "Command");
+    }
+
+    /// Hand-assembled from 2.2.23 and 2.2.24.
+    #[test]
+    fn captured_breaks_have_the_fields_that_were_captured() {
+        let oplock = Message::response(18, 0).u16(24).u8(OPLOCK_BATCH).u8(0).u32(0).put(&[3; 16]).bytes();
+        let lease = Message::response(18, 0).u16(44).u16(9).u32(1).put(&[4; 16]).u32(7).u32(3).u32(0).u64(0).bytes();
+        let call = Message::request(18).u16(36).u16(0).u32(0).put(&[4; 16]).u32(3).u64(0).bytes();
+        let found = Captured { is_oplock: true, key: Some([3; 16]), to: Some(9), ..Captured::default() };
+        assert_eq!(Captured::new(&oplock), Some(found));
+        let of_lease = Captured { key: Some([4; 16]), to: Some(3), ..Captured::default() };
+        let found = Captured { from: Some(7), acknowledge: Some(true), ..of_lease };
+        assert_eq!(Captured::new(&lease), Some(found));
+        assert_eq!(Captured::new(&call), Some(of_lease));
+        assert_eq!(Captured::new(&lease[..NEW_LEASE_STATE]), Some(Captured { to: None, ..found }));
+        assert_eq!(Captured::new(&lease[..LEASE_KEY + 15]).and_then(|cut| cut.key), None);
+        assert_eq!(Captured::new(&Message::response(18, 0).u16(9).u64(0).bytes()), None, "an error");
+        assert_eq!(Captured::new(&oplock[..header::LEN]), None);
     }
 
     /// Hand-assembled from 2.2.25.1 and 2.2.25.2.

@@ -2,15 +2,20 @@
 //!
 //! Spec: MS-SMB2 2.2.23, 2.2.24, 3.3.4.6, 3.3.4.7.
 
+mod kinds;
+mod rights;
+
 use std::collections::{HashMap, VecDeque};
 use std::net::IpAddr;
 
-use plimsoll_model::{Breaks, Symbol};
+use plimsoll_model::{Breaks, LeaseBreaks, Symbol};
 use plimsoll_wire::smb2::compound::Member;
-use plimsoll_wire::smb2::oplock_break::{FILE_ID, OPLOCK_SIZE};
-use plimsoll_wire::smb2::{Command, close, header};
+use plimsoll_wire::smb2::oplock_break::Captured;
+use plimsoll_wire::smb2::{Command, close};
 use serde::{Deserialize, Serialize};
 
+use self::kinds::Kinds;
+use self::rights::{Right, Rights};
 use super::Pending;
 use crate::message::Message;
 
@@ -37,18 +42,26 @@ struct Break {
     is_oplock: bool,
     /// The client acknowledged it, or closed the file.
     is_answered: bool,
-}
-
-/// The file id of the oplock form, or the key of the lease form, which is at the same place; and whether it is an oplock.
-fn key_of(member: &[u8]) -> (Option<[u8; 16]>, bool) {
-    let key = member.get(FILE_ID..FILE_ID + 16).and_then(|key| key.try_into().ok());
-    (key, member.get(header::LEN..header::LEN + 2) == Some(&OPLOCK_SIZE.to_le_bytes()))
+    /// What the open of the holder tells of it.
+    right: Option<Right>,
+    /// Its kind, if it is counted by kind.
+    kind: Option<usize>,
 }
 
 impl Break {
     /// Whether an open of that file, asked for at that time, came while another waited for this break.
     fn delays(&self, file: (Symbol, Symbol), asked_ns: i64) -> bool {
         self.file.is_some_and(|(share, path, until_ns)| (share, path) == file && asked_ns < until_ns)
+    }
+
+    /// Whether it is known to be of that file.
+    fn is_of(&self, (share, path): (Symbol, Symbol)) -> bool {
+        path.is_some() && self.right.is_some_and(|right| (right.share, right.path) == (share, path))
+    }
+
+    /// Whether an open of a file may wait for it: a change in a directory breaks the lease of the directory, and does not wait.
+    fn may_delay(&self, file: (Symbol, Symbol)) -> bool {
+        self.right.is_none_or(|right| right.is_directory != Some(true)) || self.is_of(file)
     }
 }
 
@@ -58,18 +71,30 @@ pub(crate) struct BreakTimes {
     /// The last ones of each server, in the order of the capture.
     recent: HashMap<IpAddr, VecDeque<Break>>,
     /// The counts.
-    pub(crate) counts: Breaks,
+    counts: Breaks,
+    /// The counts by kind.
+    kinds: Kinds,
+    /// What clients hold.
+    rights: Rights,
 }
 
 impl BreakTimes {
-    pub(super) fn is_empty(&self) -> bool {
-        self.recent.is_empty()
+    /// The counts, and those by kind.
+    pub(crate) fn finish(self) -> (Breaks, Vec<LeaseBreaks>) {
+        (self.counts, self.kinds.finish())
     }
 
     /// The server told the holder that its lease or oplock is broken.
     #[cold]
     pub(super) fn notified(&mut self, server: IpAddr, holder: IpAddr, at_ns: i64, member: &[u8]) {
         self.counts.notified += 1;
+        let broken = Captured::new(member).unwrap_or_default();
+        let id = broken.key.map(|key| (server, broken.is_oplock, key));
+        let right = id.and_then(|id| self.rights.of(&id));
+        let kind = self.kinds.notified((id, right), holder, at_ns, &broken);
+        if let (Some(id), Some(state)) = (id, kinds::states(&broken, right).1) {
+            self.rights.set_state(&id, state);
+        }
         if self.recent.len() >= SERVERS_MAX && !self.recent.contains_key(&server) {
             return;
         }
@@ -77,36 +102,45 @@ impl BreakTimes {
         if recent.len() >= BREAKS_MAX {
             recent.pop_front();
         }
-        let (key, is_oplock) = key_of(member);
-        recent.push_back(Break { at_ns, holder, file: None, key, is_oplock, is_answered: false });
+        let Captured { key, is_oplock, .. } = broken;
+        recent.push_back(Break { at_ns, holder, file: None, key, is_oplock, is_answered: false, right, kind });
     }
 
     /// A client asks for something: perhaps it answers a break.
     #[inline]
-    pub(super) fn requested(&mut self, member: &Member<'_>, server: IpAddr, client: IpAddr) {
+    pub(super) fn requested(&mut self, member: &Member<'_>, ends: (IpAddr, IpAddr), at_ns: i64) {
         match member.header.command() {
-            Command::OplockBreak => self.acknowledged(server, client, member.bytes),
-            Command::Close => self.closed(server, client, member.bytes),
+            Command::OplockBreak => self.acknowledged(ends, at_ns, member.bytes),
+            Command::Close if !self.recent.is_empty() => self.closed(ends, member.bytes),
             _ => {}
         }
     }
 
     /// A client acknowledges a break; over another channel of its session too.
     #[cold]
-    fn acknowledged(&mut self, server: IpAddr, client: IpAddr, member: &[u8]) {
-        let key = key_of(member);
-        self.answered(server, |one| match one.key.zip(key.0) {
-            Some((theirs, own)) => (theirs, one.is_oplock) == (own, key.1),
+    fn acknowledged(&mut self, (server, client): (IpAddr, IpAddr), at_ns: i64, member: &[u8]) {
+        let Captured { key, is_oplock, .. } = Captured::new(member).unwrap_or_default();
+        let is_known = key.is_some_and(|key| self.kinds.acknowledged(&(server, is_oplock, key), at_ns));
+        self.counts.unsolicited += u64::from(key.is_some() && !is_known);
+        self.answered(server, |one| match one.key.zip(key) {
+            Some((theirs, own)) => (theirs, one.is_oplock) == (own, is_oplock),
             None => one.holder == client,
         });
     }
 
     /// A client closes a file, which gives up its oplock, and perhaps the last one with a lease.
     #[cold]
-    fn closed(&mut self, server: IpAddr, client: IpAddr, member: &[u8]) {
+    fn closed(&mut self, (server, client): (IpAddr, IpAddr), member: &[u8]) {
         let file = close::Request::new(member).and_then(|request| request.file_id());
+        let file = file.filter(|file| !file.is_previous()).map(|file| file.0);
+        let lease = file.and_then(|file| self.rights.lease_of(server, file));
+        for (is_oplock, key) in [(true, file), (false, lease)] {
+            if let Some(key) = key {
+                self.kinds.closed(&(server, is_oplock, key));
+            }
+        }
         self.answered(server, |one| match (one.is_oplock, one.key, file) {
-            (true, Some(theirs), Some(own)) if !own.is_previous() => theirs == own.0,
+            (true, Some(theirs), Some(own)) => theirs == own,
             _ => one.holder == client,
         });
     }
@@ -116,17 +150,35 @@ impl BreakTimes {
         recent.filter(|one| is_it(one)).for_each(|one| one.is_answered = true);
     }
 
+    /// A request was answered that may wait for a break.
+    #[inline]
+    pub(super) fn responded(&mut self, server: IpAddr, request: &Pending, answer: &Message<'_>, member: &Member<'_>) {
+        match member.header.command() {
+            Command::Create => {
+                if !self.recent.is_empty() {
+                    self.opened(server, request, answer);
+                }
+                self.rights.opened(server, (request.share, request.path), member);
+            }
+            Command::SetInfo if !self.recent.is_empty() => self.changed(server, request, answer),
+            _ => {}
+        }
+    }
+
     /// An open was answered. It waited if the server sent a notification after the open came, or if it asked for the same file while
-    /// another open waited. It caused the first of several notifications; the later ones belong to later opens.
+    /// another open waited. It caused the first of several notifications, of its file if there is one; the later ones belong to later
+    /// opens.
     #[cold]
-    pub(super) fn opened(&mut self, server: IpAddr, request: &Pending, answer: &Message<'_>) {
+    fn opened(&mut self, server: IpAddr, request: &Pending, answer: &Message<'_>) {
         let Some(recent) = self.recent.get_mut(&server) else { return };
-        let asked_ns = request.last.map_or(request.first.time_ns, |last| last.time_ns);
+        let asked_ns = asked_ns(request);
         let answered_ns = answer.first.time_ns;
         let file = (request.share, request.path);
         let is_known = request.path.is_some();
         let behind = recent.iter().position(|one| is_known && one.delays(file, asked_ns));
-        let Some(at) = behind.or_else(|| recent.iter().position(|one| one.at_ns >= asked_ns)) else { return };
+        let since = |one: &Break| one.at_ns >= asked_ns && one.may_delay(file);
+        let own = || recent.iter().position(|one| since(one) && one.is_of(file));
+        let Some(at) = behind.or_else(own).or_else(|| recent.iter().position(since)) else { return };
         let Some(cause) = recent.get_mut(at) else { return };
         let waited_ns = answered_ns.saturating_sub(cause.at_ns.max(asked_ns));
         if waited_ns < WAITED_NS {
@@ -135,9 +187,12 @@ impl BreakTimes {
         if behind.is_none() && is_known {
             cause.file = Some((file.0, file.1, answered_ns));
         }
-        let holder = cause.holder;
+        let (holder, kind) = (cause.holder, cause.kind);
         let is_unanswered = !cause.is_answered && waited_ns >= UNANSWERED_NS;
         let waited_ns = waited_ns.unsigned_abs();
+        if let Some(kind) = kind {
+            self.kinds.waited(kind, waited_ns);
+        }
         let counts = &mut self.counts;
         counts.unanswered += u64::from(is_unanswered);
         counts.opens += 1;
@@ -147,4 +202,22 @@ impl BreakTimes {
             counts.is_longest_unanswered = is_unanswered;
         }
     }
+
+    /// A rename or another change of a file was answered: it waited if the server broke another client's lease of this file meanwhile.
+    #[cold]
+    fn changed(&mut self, server: IpAddr, request: &Pending, answer: &Message<'_>) {
+        let asked_ns = asked_ns(request);
+        let recent = self.recent.get(&server).into_iter().flatten();
+        let mut causes = recent.filter(|one| one.at_ns >= asked_ns && one.is_of((request.share, request.path)));
+        let Some((kind, at_ns)) = causes.next().and_then(|cause| Some((cause.kind?, cause.at_ns))) else { return };
+        let waited_ns = answer.first.time_ns.saturating_sub(at_ns);
+        if waited_ns >= WAITED_NS {
+            self.kinds.waited(kind, waited_ns.unsigned_abs());
+        }
+    }
+}
+
+/// When all of the request was seen.
+fn asked_ns(request: &Pending) -> i64 {
+    request.last.map_or(request.first.time_ns, |last| last.time_ns)
 }

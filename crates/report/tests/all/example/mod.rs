@@ -50,6 +50,7 @@ pub(crate) fn empty() -> Findings {
         client_paths_left_out: 0,
         encrypted: None,
         rpc_tls: None,
+        lease_breaks: None,
         channels: None,
         run: None,
         stages: vec![],

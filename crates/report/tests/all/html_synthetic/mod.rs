@@ -242,6 +242,7 @@ fn make() -> Findings {
         client_paths_left_out: 0,
         encrypted: None,
         rpc_tls: None,
+        lease_breaks: None,
         channels: None,
         run: None,
         stages: vec![],

@@ -1,0 +1,124 @@
+//! Leases and oplocks that clients hold, known from the responses to their opens.
+//!
+//! Spec: MS-SMB2 2.2.14, 2.2.14.2.10
+
+use std::collections::HashMap;
+use std::hash::Hash;
+use std::net::IpAddr;
+
+use plimsoll_model::{CachingRight, Symbol};
+use plimsoll_wire::smb2::compound::Member;
+use plimsoll_wire::smb2::create;
+use serde::{Deserialize, Serialize};
+
+/// Entries of a generation, some 100 bytes each. The last ones are known in any case, and at most twice as many.
+const GENERATION: usize = 32_768;
+
+/// The id of an oplock (a file id) or of a lease (its key) on a server.
+pub(super) type RightId = (IpAddr, bool, [u8; 16]);
+
+/// A lease or oplock that was granted.
+#[derive(Clone, Copy, Debug, Serialize, Deserialize)]
+pub(super) struct Right {
+    pub(super) share: Symbol,
+    pub(super) path: Symbol,
+    pub(super) is_directory: Option<bool>,
+    pub(super) state: CachingRight,
+}
+
+/// The leases and oplocks that were granted last.
+#[derive(Debug, Default, Serialize, Deserialize)]
+pub(super) struct Rights {
+    granted: Recent<RightId, Right>,
+    /// The lease keys of handles.
+    leases: Recent<(IpAddr, [u8; 16]), [u8; 16]>,
+}
+
+impl Rights {
+    /// A client opened a file.
+    pub(super) fn opened(&mut self, server: IpAddr, (share, path): (Symbol, Symbol), member: &Member<'_>) {
+        let Some(response) = create::Response::new(member.bytes) else { return };
+        let (Some(level), Some(handle)) = (response.oplock_level(), response.file_id()) else { return };
+        let (id, state) = match level {
+            create::OPLOCK_NONE => return,
+            create::OPLOCK_LEASE => {
+                // Anonymised captures had no keys once.
+                let Some(lease) = response.lease().filter(|lease| lease.key != [0; 16]) else { return };
+                self.leases.insert((server, handle.0), lease.key);
+                ((server, false, lease.key), CachingRight::Lease(lease.state))
+            }
+            level => ((server, true, handle.0), CachingRight::Oplock(level)),
+        };
+        self.granted.insert(id, Right { share, path, is_directory: response.is_directory(), state });
+    }
+
+    /// The lease or oplock of this id.
+    pub(super) fn of(&self, id: &RightId) -> Option<Right> {
+        self.granted.get(id)
+    }
+
+    /// The lease or oplock is now in this state.
+    pub(super) fn set_state(&mut self, id: &RightId, state: CachingRight) {
+        if let Some(right) = self.granted.get_mut(id) {
+            right.state = state;
+        }
+    }
+
+    /// The key of the lease that this handle has.
+    pub(super) fn lease_of(&self, server: IpAddr, handle: [u8; 16]) -> Option<[u8; 16]> {
+        self.leases.get(&(server, handle))
+    }
+}
+
+/// A map that forgets what was inserted long ago.
+#[derive(Debug, Serialize, Deserialize)]
+#[serde(bound(
+    serialize = "K: Serialize, V: Serialize",
+    deserialize = "K: Deserialize<'de> + Eq + Hash, V: Deserialize<'de>"
+))]
+struct Recent<K, V> {
+    young: HashMap<K, V, foldhash::fast::RandomState>,
+    old: HashMap<K, V, foldhash::fast::RandomState>,
+}
+
+impl<K, V> Default for Recent<K, V> {
+    fn default() -> Self {
+        Self { young: HashMap::default(), old: HashMap::default() }
+    }
+}
+
+impl<K: Eq + Hash, V: Copy> Recent<K, V> {
+    fn insert(&mut self, key: K, value: V) {
+        if self.young.len() >= GENERATION && !self.young.contains_key(&key) {
+            self.old = std::mem::take(&mut self.young);
+        }
+        self.young.insert(key, value);
+    }
+
+    fn get(&self, key: &K) -> Option<V> {
+        self.young.get(key).or_else(|| self.old.get(key)).copied()
+    }
+
+    fn get_mut(&mut self, key: &K) -> Option<&mut V> {
+        match self.young.get_mut(key) {
+            Some(value) => Some(value),
+            None => self.old.get_mut(key),
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_last_entries_are_known_and_the_number_of_entries_has_a_bound() {
+        let mut recent = Recent::default();
+        for key in 0..5 * GENERATION {
+            recent.insert(key, key);
+            assert!(recent.young.len() + recent.old.len() <= 2 * GENERATION);
+            assert_eq!(recent.get(&key.saturating_sub(GENERATION - 1)), Some(key.saturating_sub(GENERATION - 1)));
+        }
+        assert_eq!(recent.get(&0), None);
+    }
+}

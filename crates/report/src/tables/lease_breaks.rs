@@ -1,0 +1,102 @@
+//! Leases and oplocks that servers broke, a line for each client, share and kind.
+
+use super::{Cell, Column, Note, Row, Table, Weight, prefix};
+use crate::findings::{Findings, LeaseBreakRow, LeaseBreaks};
+
+/// Lines of a table.
+const MOST_ROWS: usize = 40;
+
+/// The tables; none without breaks.
+pub(crate) fn lease_breaks(sides: &[Findings]) -> Vec<Table> {
+    let of = |(number, side): (usize, &Findings)| {
+        side.lease_breaks.as_ref().map(|found| table(found, &prefix(sides, side), number))
+    };
+    sides.iter().enumerate().filter_map(of).collect()
+}
+
+fn table(found: &LeaseBreaks, prefix: &str, number: usize) -> Table {
+    let shown = &found.rows[..found.rows.len().min(MOST_ROWS)];
+    let mut rows = Vec::new();
+    let mut last = None;
+    for row in shown {
+        let place = Some((&row.client, &row.share));
+        if last != place {
+            rows.push(head(row));
+            last = place;
+        }
+        rows.push(line(row));
+    }
+    Table {
+        id: format!("lease-breaks-{number}"),
+        title: format!("{prefix}Lease and oplock breaks"),
+        scaled: None,
+        caption: format!("{prefix}Leases and oplocks of SMB2 clients that servers broke. {EXPLANATION}"),
+        columns: vec![
+            Column::new("Client, share, and broken state", "Client and break"),
+            Column::new("Breaks", "Breaks"),
+            Column::new("Acknowledged", "Acked"),
+            Column::new("Mean time", "Mean"),
+            Column::new("Max", "Max"),
+            Column::new("Closed instead", "Closed"),
+            Column::new("Unanswered", "Unansw."),
+            Column::new("Requests that waited", "Waits"),
+            Column::new("Waited in all", "Waited"),
+        ],
+        rows,
+        notes: notes(found),
+    }
+}
+
+const EXPLANATION: &str = "Breaks: notifications of the server. Acked: acknowledged by the client, and the time from the notification to \
+    the acknowledgement. Closed: not acknowledged, but the client closed the file. Unanswered: neither until the end of the capture. Other \
+    breaks demand no acknowledgement. Waits: opens, renames and other changes by other clients that the server delayed meanwhile, 5 ms or \
+    longer, and their waiting in all. R, W, H: read, write and handle caching.";
+
+/// The client and the share.
+fn head(row: &LeaseBreakRow) -> Row {
+    let share = row.share.as_deref().map_or_else(|| "unknown share".to_owned(), str::to_owned);
+    Row { name: format!("{} on {share}", row.client), invalid: false, cells: vec![Cell::Words(String::new()); 8] }
+}
+
+fn line(row: &LeaseBreakRow) -> Row {
+    Row {
+        name: format!("  {}", words(row)),
+        invalid: false,
+        cells: vec![
+            Cell::Count(row.notified),
+            Cell::Count(row.acknowledged),
+            Cell::Time(row.acknowledged_mean_s),
+            Cell::Time(row.acknowledged_max_s),
+            Cell::Count(row.closed),
+            Cell::Count(row.unanswered),
+            Cell::Count(row.waits),
+            Cell::Time((row.waits > 0).then_some(row.wait_s)),
+        ],
+    }
+}
+
+/// "directory lease RH to none".
+fn words(row: &LeaseBreakRow) -> String {
+    let unknown = || "unknown".to_owned();
+    let right = row.right.as_deref().unwrap_or("lease or oplock");
+    let of = row.of.as_deref().map_or_else(String::new, |of| format!("{of} "));
+    let [from, to] = [&row.from, &row.to].map(|state| state.clone().unwrap_or_else(unknown));
+    format!("{of}{right} {from} to {to}")
+}
+
+fn notes(found: &LeaseBreaks) -> Vec<Note> {
+    let plural = crate::collect::plural;
+    let mut notes = Vec::new();
+    let hidden: u64 = found.rows.iter().skip(MOST_ROWS).map(|row| row.notified).sum();
+    let left_out = hidden.saturating_add(found.notified_left_out);
+    if left_out > 0 {
+        notes.push(Note::of(Weight::Plain, format!("Not listed: {} of further kinds.", plural(left_out, "break"))));
+    }
+    if found.unsolicited > 0 {
+        let text =
+            format!("Clients sent {} that no captured break demanded.", plural(found.unsolicited, "acknowledgement"));
+        notes.push(Note::of(Weight::Plain, text));
+    }
+    notes.push(Note::quiet(EXPLANATION));
+    notes
+}
