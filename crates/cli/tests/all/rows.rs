@@ -81,6 +81,7 @@ impl Servers {
             "shared" => (!repository().join("../shared/captures").is_dir()).then_some("../shared/captures"),
             "zstd" => (!is_there("zstd")).then_some("zstd"),
             "editcap" => (!is_there("editcap")).then_some("editcap (Debian: wireshark-common)"),
+            "text2pcap" => (!is_there("text2pcap")).then_some("text2pcap (Debian: wireshark-common)"),
             other => panic!("{}, {}: needs {other}?", row.document, row.place),
         })
     }
