@@ -3,6 +3,7 @@
 use std::path::Path;
 use std::sync::Arc;
 
+use plimsoll_experiment::server_counters::CounterWatch;
 use plimsoll_experiment::{
     Monitor, RunRecording, RunSpec, Runner, SearchOptions, absolute_workload, find_capacity, parse_objective, searching,
 };
@@ -11,7 +12,7 @@ use plimsoll_results::comparison::Condition;
 
 use crate::about::AboutFlags;
 use crate::drive::run::{LoadFlags, PartFlags, PhaseFlags, SetFlags, TargetFlags};
-use crate::drive::server_side::ServerSideFlags;
+use crate::drive::server_side::{CounterFlags, ServerSideFlags};
 use crate::exit::{Done, first_error};
 use crate::live::WatchFlags;
 use crate::output::Output;
@@ -25,7 +26,7 @@ const EXAMPLES: &str = "Examples:
 /// Finds the highest load at which a server meets a service-level objective. Doubles the load until the server misses
 /// the objective, bisects, and confirms both ends of the interval with alternating runs.
 #[derive(Debug, clap::Args)]
-#[command(after_help = EXAMPLES)]
+#[command(after_help = EXAMPLES, mut_arg("part", |part| part.conflicts_with_all(["samba_conf", "ganesha_bus"])))]
 pub(crate) struct Arguments {
     /// Workload: a name from `plimsoll workloads list`, or a workload file
     #[arg(default_value = "mixed")]
@@ -36,6 +37,8 @@ pub(crate) struct Arguments {
     target: TargetFlags,
     #[command(flatten)]
     server_side: ServerSideFlags,
+    #[command(flatten)]
+    counters: CounterFlags,
     #[command(flatten)]
     objectives: ObjectiveFlags,
     #[command(flatten)]
@@ -93,18 +96,21 @@ struct BoundFlags {
 /// Runs the subcommand.
 pub(crate) fn run(arguments: Arguments) -> anyhow::Result<Done> {
     arguments.part.set_clock()?;
-    let mut files =
-        Files::reading(arguments.target.files().chain([Path::new(&arguments.workload)]).chain(arguments.about.files()));
+    let read = arguments.target.files().chain([Path::new(&arguments.workload)]).chain(arguments.about.files());
+    let mut files = Files::reading(read.chain(arguments.counters.samba_conf.as_deref()));
     files.fills("--record", arguments.record.folder());
     let output = arguments.output.open(&mut files)?;
     let about = arguments.about.read()?;
     let workload = arguments.parameters.workload(&arguments.workload)?;
     let (options, part) = (arguments.load.options(), arguments.part.options());
     let asked = (&options, workload.defaults());
-    let search = arguments.bounds.options().search(asked, &arguments.objectives.hold, &part)?;
+    let BoundFlags { start, most, resolution, runs } = arguments.bounds;
+    let bounds = SearchOptions { start, most, resolution, runs };
+    let search = bounds.search(asked, &arguments.objectives.hold, &part)?;
     let resolved = arguments.target.choose(arguments.load.timeout)?;
     part.check(&resolved)?;
     let server_side = arguments.server_side.watch()?.map(Arc::new);
+    let counters = arguments.counters.source(&resolved)?.map(CounterWatch::start).transpose()?;
     let shown = format!("{} on {}", workload.name(), resolved.shown);
     let printed = (arguments.output.quiet, output.prints());
     let terminal = arguments.watch.monitor(&shown, printed, server_side.as_ref())?;
@@ -130,6 +136,7 @@ pub(crate) fn run(arguments: Arguments) -> anyhow::Result<Done> {
         file_set: arguments.load.file_set.as_deref(),
         remove_files: arguments.remove_files,
         server_side: server_side.as_deref(),
+        counters: counters.as_ref(),
         live: terminal.feed(),
         phase_hook: phase_hook.as_ref(),
         ..Runner::new(&workload, monitor, options.timeout_ns())
@@ -156,12 +163,5 @@ pub(super) fn ended(findings: &Findings, printed: bool) -> Done {
             none.why.as_deref().unwrap_or("not met at any load")
         )),
         None => Done::with(&findings.validity, printed),
-    }
-}
-
-impl BoundFlags {
-    fn options(&self) -> SearchOptions {
-        let Self { start, most, resolution, runs } = *self;
-        SearchOptions { start, most, resolution, runs }
     }
 }
