@@ -152,6 +152,11 @@ impl<W> Calls<W> {
         self.waiting.iter().flatten()
     }
 
+    /// The id of the call that waits longest.
+    pub fn oldest(&self) -> Option<u64> {
+        self.iter().next().map(|call| call.id)
+    }
+
     /// How many wait.
     pub fn len(&self) -> usize {
         self.live

@@ -194,9 +194,12 @@ impl<C: Context> Connection<C> {
         self.gss.as_ref().is_some_and(|gss| gss.hides_results())
     }
 
-    /// Calls that may be sent before others are answered.
+    /// Calls that may be sent before the oldest is answered. It is their numbers that count, not how many are outstanding: the server may
+    /// look at the oldest last, and drops it if its number is then below the window.
     pub(crate) fn room(&self) -> usize {
-        self.gss.as_ref().map_or(usize::MAX, |gss| gss.window().saturating_sub(self.calls.len()))
+        let Some(gss) = &self.gss else { return usize::MAX };
+        let oldest = self.calls.oldest().unwrap_or(self.next_id);
+        gss.window().saturating_sub(usize::try_from(self.next_id - oldest).unwrap_or(usize::MAX))
     }
 
     /// The kernel took every byte before `through`.

@@ -109,7 +109,8 @@ impl GssContext {
         self.gss.protection != Protection::None
     }
 
-    /// How many calls may be outstanding (RFC 2203 5.3.3.1: the server drops those below its window in silence).
+    /// How many numbers from that of the oldest outstanding call on may be used (RFC 2203 5.3.3.1: the server drops a call below its window
+    /// in silence).
     pub(crate) fn window(&self) -> usize {
         match &self.stage {
             Stage::Ready(ready) => ready.window as usize,
