@@ -138,6 +138,51 @@ mod with_a_kdc {
         }
     }
 
+    /// A connection has one context; from 4.1 on, the connections of a client share a session. More requests are outstanding than the
+    /// sequence window of Ganesha has numbers (32).
+    #[test]
+    fn nfs_runs_over_several_connections_and_beyond_the_window() {
+        let start = || -> Result<_, Unavailable> {
+            let kdc = Kdc::start()?;
+            let ganesha = Ganesha::start_with_kerberos(&kdc)?;
+            Ok((kdc, ganesha))
+        };
+        let (kdc, ganesha) = match start() {
+            Ok(both) => both,
+            Err(reason) => return println!("SKIPPED: {reason}"),
+        };
+        let (port, mount, at) = (ganesha.address().port(), ganesha.mount_port(), kdc.address().to_string());
+        for (version, security, connections) in [
+            ("version=3", "krb5i", "4"),
+            ("version=4.0", "krb5", "4"),
+            ("version=4.1", "krb5p", "4"),
+            ("", "krb5i", "4"),
+            ("version=3", "krb5p", "1"),
+            ("version=4.0", "krb5i", "1"),
+            ("version=4.1", "krb5", "1"),
+        ] {
+            let mount = if version == "version=3" { format!("&mountport={mount}") } else { String::new() };
+            let target = format!("nfs://{}@localhost:{port}/data?{version}{mount}&sec={security}", Samba::USER);
+            let target = target.replace("?&", "?");
+            let mut command = Command::new(env!("CARGO_BIN_EXE_plimsoll"));
+            command.args(["run", "random-read", "--target", &target, "--realm", Kdc::REALM, "--kdc", &at]);
+            command.args(["--json", "-", "-q", "--connections", connections, "--clients", "3", "--depth", "64"]);
+            command.args(["--duration", "2s", "--warmup", "100ms"]);
+            command.env("PLIMSOLL_PASSWORD", Samba::PASSWORD).env_remove("KRB5_CONFIG");
+            let output = command::output(&mut command);
+            let said = String::from_utf8_lossy(&output.stderr);
+            assert!(matches!(output.status.code(), Some(0 | 4)), "{target}: {said}\n{}", ganesha.log());
+            let report: Value = crate::only_side(&output.stdout);
+            let stage = &report["stages"][0];
+            assert_eq!((&stage["errors"], stage["clients"].as_u64()), (&Value::from(0), Some(3)), "{stage:#}");
+            assert_eq!(stage["failures"].as_array().unwrap().len(), 0, "{}", stage["failures"]);
+            assert!(stage["count"].as_u64().unwrap() > 0, "{stage:#}");
+            let facts = report["run"]["facts"].to_string();
+            assert!(facts.contains(&format!("Kerberos ({security})")), "{facts}");
+            assert_eq!(facts.contains("NFS 4.2"), version.is_empty(), "{facts}");
+        }
+    }
+
     #[test]
     fn without_a_ticket_nothing_runs() {
         let Some((kdc, samba)) = realm() else { return };

@@ -12,7 +12,7 @@ use std::time::Duration;
 use plimsoll_wire::nfs::v4::{Compound, CompoundReply, PutRoot};
 use plimsoll_wire::rpc::{CallTemplate, Caller, CallerError, Verdict};
 
-use crate::rpc::{CallError, Limit, SequentialCalls};
+use crate::rpc::{CallError, Gss, Limit, SequentialCalls};
 use crate::target::NfsVersion;
 use crate::tls::{Tls, VersionNotOffered};
 
@@ -34,7 +34,9 @@ pub struct VersionQuestion<'a> {
     pub with_sessions: bool,
     /// TLS for version 4, and for version 3; `None`: without TLS.
     pub tls: Option<[&'a Arc<Tls>; 2]>,
-    /// The caller.
+    /// The Kerberos protection of the questions; `None`: they are asked as `caller`.
+    pub security: Option<&'a Gss>,
+    /// The caller without Kerberos.
     pub caller: Caller<'a>,
     /// How long all of it may take.
     pub timeout: Duration,
@@ -113,18 +115,26 @@ impl VersionQuestion<'_> {
             }
             connected => connected.map_err(|source| self.lost(source))?,
         };
+        let version = self.highest(&mut calls);
+        calls.leave();
+        version
+    }
+
+    /// Asks over a connection on which there may be version 4.
+    fn highest(&self, calls: &mut SequentialCalls) -> Result<NfsVersion, VersionError> {
+        calls.secure(self.security, (PROGRAM, 4));
         for version in NfsVersion::ALL.into_iter().rev() {
             let Some(minor) = version.minor() else { break };
             if self.with_sessions && !version.has_sessions() {
                 break;
             }
-            match self.offer_of_4(&mut calls, minor)? {
+            match self.offer_of_4(calls, minor)? {
                 Offer::Yes => return Ok(version),
                 Offer::OtherMinor => {}
                 Offer::No(_) => break,
             }
         }
-        self.version_3(&mut calls)
+        self.version_3(calls)
     }
 
     /// Whether there is version 3, after it was seen that there is nothing higher.
@@ -132,6 +142,7 @@ impl VersionQuestion<'_> {
         if self.with_sessions {
             return Err(VersionError::NoSessions(self.address));
         }
+        calls.secure(self.security, (PROGRAM, 3));
         let template = CallTemplate::new(PROGRAM, 3, &Caller::Nobody)?;
         match self.verdict(calls.call(&template, NULL, |_| {}))? {
             Offer::No(offers) => Err(VersionError::NoCommon { address: self.address, offers }),

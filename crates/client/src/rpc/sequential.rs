@@ -3,15 +3,20 @@
 use std::io::{self, Read, Write};
 use std::net::{SocketAddr, TcpStream};
 use std::sync::Arc;
-use std::time::{Duration, Instant};
+use std::time::{Duration, Instant, SystemTime, UNIX_EPOCH};
 
+use plimsoll_model::Asked;
 use plimsoll_wire::rpc::{CallTemplate, Verdict};
 
+use super::gss::{GssContext, Opened, Written};
+use crate::operation::Cause;
+use crate::outbox::Outbox;
 use crate::reserved;
+use crate::rpc::Gss;
 use crate::tls::{Stream, Tls};
 
 /// The xid of a connection's first call.
-const FIRST_XID: u32 = 0x506C_696D;
+const FIRST_XID: u64 = 0x506C_696D;
 /// The longest answer, bytes.
 const LONGEST: usize = 64 << 10;
 /// Pieces that an answer comes in, at most.
@@ -21,8 +26,13 @@ const FRAGMENTS: usize = 1024;
 pub(crate) struct SequentialCalls {
     stream: Stream,
     limit: Limit,
-    next_xid: u32,
+    /// Number of the next call; its low half is the xid.
+    next_id: u64,
     reply: Vec<u8>,
+    /// The Kerberos context of the calls.
+    context: Option<Box<GssContext>>,
+    /// Results that were encrypted.
+    decrypted: Vec<u8>,
 }
 
 /// Why a call has no verdict.
@@ -61,28 +71,113 @@ impl SequentialCalls {
             }
         };
         let stream = connect().map_err(|error| limit.told(error))?;
-        Ok(Self { stream, limit, next_xid: FIRST_XID, reply: Vec::new() })
+        let (reply, decrypted) = (Vec::new(), Vec::new());
+        Ok(Self { stream, limit, next_id: FIRST_XID, reply, context: None, decrypted })
     }
 
-    /// Calls a procedure, and waits for the answer.
+    /// From now on, calls are made in a new Kerberos context for a program's version, if there is `security`.
+    pub(crate) fn secure(&mut self, security: Option<&Gss>, program: (u32, u32)) {
+        self.leave();
+        self.context = security.map(|gss| Box::new(GssContext::new(gss, program)));
+    }
+
+    /// Calls a procedure, and waits for the answer. The credential of the template is not used in a Kerberos context.
     pub(crate) fn call(
         &mut self,
         template: &CallTemplate,
         procedure: u32,
         arguments: impl FnOnce(&mut Vec<u8>),
     ) -> Result<Verdict<'_>, CallError> {
-        let (xid, mut call) = (self.next_xid, Vec::new());
-        self.next_xid = xid.wrapping_add(1);
-        template.begin(xid, procedure, &mut call);
-        arguments(&mut call);
+        if self.begins_context()? {
+            return self.verdict();
+        }
+        let id = self.number();
+        let mut call = Vec::new();
+        match &mut self.context {
+            None => {
+                template.begin(id as u32, procedure, &mut call);
+                arguments(&mut call);
+            }
+            Some(context) => {
+                let (mut out, mut slices) = (Outbox::new(), Vec::new());
+                let emit = |bytes: &mut Vec<u8>| {
+                    arguments(bytes);
+                    Asked::default()
+                };
+                context.write(Written { id, procedure, data: None, emit }, &mut out);
+                out.slices(usize::MAX, &mut slices);
+                slices.iter().for_each(|slice| call.extend_from_slice(slice));
+            }
+        }
+        self.send(call)?;
+        self.open(id)
+    }
+
+    /// Asks the server for the context, if there is none yet. True if the answer, which is in `reply`, says that the server does not have
+    /// this version of the program: then there can be no context for it.
+    fn begins_context(&mut self) -> Result<bool, CallError> {
+        if !self.context.as_ref().is_some_and(|context| context.is_new()) {
+            return Ok(false);
+        }
+        let (id, mut call) = (self.number(), Vec::new());
+        let epoch = SystemTime::now().duration_since(UNIX_EPOCH).unwrap_or_default();
+        let now = i64::try_from(epoch.as_nanos()).unwrap_or(i64::MAX);
+        let begun = self.context.as_mut().map_or(Ok(()), |context| context.init(id, now, &mut call));
+        begun.map_err(|cause| CallError::Answer(cause.label().to_owned()))?;
+        self.send(call)?;
+        if matches!(self.verdict()?, Verdict::ProgramMismatch { .. } | Verdict::ProgramUnavailable) {
+            return Ok(true);
+        }
+        self.open(id)?;
+        Ok(false)
+    }
+
+    /// Gives the context back. The answer does not matter: a server forgets contexts in time.
+    pub(crate) fn leave(&mut self) {
+        let id = self.number();
+        if let Some(context) = self.context.as_mut().filter(|context| context.is_ready()) {
+            let mut call = Vec::new();
+            context.destroy(id, &mut call);
+            let _ = self.send(call);
+        }
+    }
+
+    fn number(&mut self) -> u64 {
+        let id = self.next_id;
+        self.next_id += 1;
+        id
+    }
+
+    /// Sends a call without the length in its record mark, and receives the answer.
+    fn send(&mut self, mut call: Vec<u8>) -> Result<(), CallError> {
         // A call of a path and a credential fits into a fragment.
         let _ = CallTemplate::finish(&mut call, 0);
         self.exchange(&call).map_err(|error| CallError::Connection(self.limit.told(error)))?;
         match Verdict::parse(&self.reply) {
-            Ok((of, verdict)) if of == xid => Ok(verdict),
+            Ok((xid, _)) if u64::from(xid) == self.next_id - 1 => Ok(()),
             Ok(_) => Err(CallError::Answer("the response belongs to a different call".to_owned())),
             Err(error) => Err(CallError::Answer(error.to_string())),
         }
+    }
+
+    /// The verdict of the answer, checked against the context.
+    fn open(&mut self, id: u64) -> Result<Verdict<'_>, CallError> {
+        let (_, verdict) = Verdict::parse(&self.reply).map_err(|error| CallError::Answer(error.to_string()))?;
+        let Some(context) = &mut self.context else { return Ok(verdict) };
+        let problem = |cause: Cause| CallError::Answer(format!("{} (Kerberos)", cause.label()));
+        match context.open(id, &self.reply, verdict).map_err(problem)? {
+            Opened::Plain(verdict) => Ok(verdict),
+            Opened::Decrypted(results) => {
+                self.decrypted = results;
+                Ok(Verdict::Success(&self.decrypted))
+            }
+        }
+    }
+
+    /// The verdict of the answer, unchecked.
+    fn verdict(&self) -> Result<Verdict<'_>, CallError> {
+        let parsed = Verdict::parse(&self.reply);
+        parsed.map(|(_, verdict)| verdict).map_err(|error| CallError::Answer(error.to_string()))
     }
 
     /// Sends a record, and reads one.

@@ -175,7 +175,7 @@ fn nfs(target: &NfsTarget, connect: &ConnectOptions, names: &mut Names) -> Resul
 }
 
 /// Asks for the ticket of all calls, where the target wants Kerberos.
-fn security(target: &NfsTarget, connect: &ConnectOptions) -> Result<Option<Gss>, TicketError> {
+pub(super) fn security(target: &NfsTarget, connect: &ConnectOptions) -> Result<Option<Gss>, TicketError> {
     let Some(protection) = target.security else { return Ok(None) };
     let realm = connect.kerberos.clone().unwrap_or_default();
     Gss::request(&target.credentials, &realm, &target.server.host, protection).map(Some)

@@ -8,7 +8,7 @@ use plimsoll_client::tls::{Tls, TrustError};
 
 use super::ConnectOptions;
 use super::nfs::caller;
-use super::open::{ConnectError, PROGRAM, resolve};
+use super::open::{ConnectError, PROGRAM, resolve, security};
 
 /// Asks the server of an NFS target without a version for the highest version that it offers, and puts it into the target. Any other target
 /// stays as it is.
@@ -26,6 +26,7 @@ pub(super) fn find(target: &mut NfsTarget, options: &ConnectOptions) -> Result<(
     if target.version.is_some() {
         return Ok(());
     }
+    let security = security(target, options)?;
     let tls = |version| tls_of(target, version, options);
     let tls = tls(4)?.zip(tls(3)?);
     let question = VersionQuestion {
@@ -33,6 +34,7 @@ pub(super) fn find(target: &mut NfsTarget, options: &ConnectOptions) -> Result<(
         reserved_port: target.reserved_port,
         with_sessions: target.slots.is_some(),
         tls: tls.as_ref().map(|(of_4, of_3)| [of_4, of_3]),
+        security: security.as_ref(),
         caller: caller(),
         timeout: options.timeout,
     };

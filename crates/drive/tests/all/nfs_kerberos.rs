@@ -1,19 +1,23 @@
 //! NFS with Kerberos (RPCSEC_GSS): MIT's KDC, and Ganesha with its keytab.
 #![allow(clippy::unwrap_used, reason = "a test")]
 
+use std::io::{Read as _, Write as _};
+use std::net::{SocketAddr, TcpListener, TcpStream};
 use std::sync::Arc;
+use std::sync::mpsc::{Receiver, channel};
 use std::time::Duration;
 
 use plimsoll_client::blocking::Blocking;
 use plimsoll_client::content::Content;
 use plimsoll_client::operation::{Access, Caching, Cause, Disposition};
 use plimsoll_client::smb2::auth::{Realm, TicketError};
-use plimsoll_client::target::{Server, Target};
+use plimsoll_client::target::{NfsVersion, Server, Target};
 use plimsoll_client::{Client, Operation, Reply};
 use plimsoll_drive::connect::{self, ConnectError, ConnectOptions, Connector};
 use plimsoll_drive::engine::ConnectionInfo;
 use plimsoll_model::{Endpoint, Names, Outcome};
 use plimsoll_testkit::servers::{Export, Ganesha, Kdc, Samba, Unavailable};
+use plimsoll_wire::rpc::{Call, Credential, Flavor, Protection};
 
 /// Longer than any operation takes on a busy machine.
 const PATIENCE: Duration = Duration::from_secs(60);
@@ -43,11 +47,15 @@ fn target(ganesha: &Ganesha, export: Export, version: &str, security: &str) -> T
     target
 }
 
-fn connect(target: &Target, kdc: &Kdc) -> Result<Box<dyn Connector>, ConnectError> {
+fn options(kdc: &Kdc) -> ConnectOptions {
     let address = kdc.address();
     let at = Server { host: address.ip().to_string(), port: address.port() };
     let kerberos = Some(Realm { name: Some(Kdc::REALM.to_owned()), kdc: Some(at) });
-    connect::open(target, &ConnectOptions { kerberos, ..ConnectOptions::default() }, &mut Names::default())
+    ConnectOptions { kerberos, ..ConnectOptions::default() }
+}
+
+fn connect(target: &Target, kdc: &Kdc) -> Result<Box<dyn Connector>, ConnectError> {
+    connect::open(target, &options(kdc), &mut Names::default())
 }
 
 fn client(server: &dyn Connector, index: u32) -> Blocking<Box<dyn Client>> {
@@ -165,4 +173,67 @@ fn a_server_without_the_key_is_refused() {
     let target = target(&plain, Export::Data, "4.1", "krb5");
     let refused = connect(&target, &kdc).err().unwrap();
     assert!(refused.to_string().contains(Cause::LogonRefused.label()), "{refused}");
+}
+
+/// Passes one connection on, and gives the records that the client sends.
+fn relay(to: SocketAddr) -> (SocketAddr, Receiver<Vec<u8>>) {
+    let listener = TcpListener::bind("127.0.0.1:0").unwrap();
+    let address = listener.local_addr().unwrap();
+    let (sender, records) = channel();
+    std::thread::spawn(move || {
+        let (mut client, _) = listener.accept().unwrap();
+        let mut server = TcpStream::connect(to).unwrap();
+        let (mut back, mut answers) = (client.try_clone().unwrap(), server.try_clone().unwrap());
+        // Either side may reset the connection at its end.
+        std::thread::spawn(move || drop(std::io::copy(&mut answers, &mut back)));
+        let mut mark = [0; 4];
+        while client.read_exact(&mut mark).is_ok() {
+            let mut record = vec![0; (u32::from_be_bytes(mark) & 0x7FFF_FFFF) as usize];
+            client.read_exact(&mut record).unwrap();
+            server.write_all(&[&mark[..], &record].concat()).unwrap();
+            sender.send(record).unwrap();
+        }
+        let _ended = server.shutdown(std::net::Shutdown::Both);
+    });
+    (address, records)
+}
+
+/// The server is asked for its version with the protection of the target, and no call says who calls without Kerberos.
+#[test]
+fn the_version_is_found_with_the_protection_of_the_target() {
+    let Some((kdc, ganesha)) = realm() else { return };
+    for (security, protection) in
+        [("krb5", Protection::None), ("krb5i", Protection::Integrity), ("krb5p", Protection::Privacy)]
+    {
+        let (address, records) = relay(ganesha.address());
+        let Target::Nfs(mut nfs) = target(&ganesha, Export::Data, "4.1", security) else { panic!("NFS") };
+        (nfs.server.port, nfs.version) = (address.port(), None);
+        let mut asked = Target::Nfs(nfs);
+        connect::find_version(&mut asked, &options(&kdc)).unwrap_or_else(|error| panic!("{error}\n{}", ganesha.log()));
+        let Target::Nfs(mut found) = asked else { panic!("NFS") };
+        assert_eq!(found.version, Some(NfsVersion::V42));
+        let records: Vec<Vec<u8>> = records.into_iter().collect();
+        // The context, the question, the end of the context.
+        assert_eq!(records.len(), 3);
+        for record in &records {
+            let call = Call::new(record).unwrap();
+            assert_eq!((call.program(), call.version(), call.flavor()), (100_003, 4, Some(Flavor::Gss)));
+            let Some(Credential::Gss(gss)) = call.credential() else { panic!("{security}") };
+            assert_eq!(gss.protection, Some(protection));
+        }
+        // What follows uses the version that was found.
+        found.server.port = ganesha.address().port();
+        let server = connect(&Target::Nfs(found), &kdc).unwrap();
+        assert!(travel(&mut client(&*server, 0), security) > 10);
+        assert_eq!(
+            server.facts()[..3],
+            ["NFS 4.2", "highest version the server speaks", &format!("Kerberos ({security})")]
+        );
+    }
+    // A server without the key says nothing about its version.
+    let plain = Ganesha::start().unwrap();
+    let Target::Nfs(mut nfs) = target(&plain, Export::Data, "4.1", "krb5") else { panic!("NFS") };
+    nfs.version = None;
+    let refused = connect(&Target::Nfs(nfs), &kdc).err().unwrap().to_string();
+    assert!(refused.contains("cannot find the NFS version") && refused.contains("?version=4.1"), "{refused}");
 }

@@ -74,7 +74,7 @@ impl TargetFlags {
 
     /// The target with its password, and with the highest version where it names none. Starts the server of an embedded target.
     pub(crate) fn choose(&self, timeout: Duration) -> anyhow::Result<ResolvedTarget> {
-        let options = ConnectOptions { timeout, ..self.connect_options.with_seed(0) };
+        let options = ConnectOptions { timeout, ..self.connect_options(0) };
         let mut resolved = self.target.iter().map(|target| self.resolve(target, &options));
         let first = resolved.next().ok_or_else(|| Usage("--target: expected a URL".to_owned()))??;
         Ok(first.with_others(resolved.collect::<anyhow::Result<_>>()?)?)

@@ -97,7 +97,7 @@ fn reply(xid: u32, said: Said) -> Vec<u8> {
 
 fn ask(address: SocketAddr, with_sessions: bool) -> Result<NfsVersion, VersionError> {
     let (caller, timeout) = (Caller::Nobody, Duration::from_secs(60));
-    VersionQuestion { address, reserved_port: false, with_sessions, tls: None, caller, timeout }.ask()
+    VersionQuestion { address, reserved_port: false, with_sessions, tls: None, security: None, caller, timeout }.ask()
 }
 
 /// What was asked, all over the first connection.
@@ -181,8 +181,15 @@ fn silence_is_given_up_after_the_time_that_was_asked_for() {
     for answers in [&[Said::Silence][..], &[Said::Status(MINOR_VERS_MISMATCH), Said::Silence]] {
         let (address, _seen) = server(answers);
         let (caller, timeout) = (Caller::Nobody, Duration::from_millis(120));
-        let question =
-            VersionQuestion { address, reserved_port: false, with_sessions: false, tls: None, caller, timeout };
+        let question = VersionQuestion {
+            address,
+            reserved_port: false,
+            with_sessions: false,
+            tls: None,
+            security: None,
+            caller,
+            timeout,
+        };
         let error = question.ask().unwrap_err().to_string();
         assert!(error.contains("no answer within 120ms"), "{error}");
     }
@@ -204,7 +211,15 @@ fn over_tls_a_server_without_version_4_is_asked_for_version_3() {
         let (address, seen) = server(answers);
         let timeout = if matches!(answers, [Silence]) { Duration::from_millis(120) } else { Duration::from_secs(60) };
         let (caller, tls) = (Caller::Nobody, Some([&of_4, &of_3]));
-        let question = VersionQuestion { address, reserved_port: false, with_sessions: false, tls, caller, timeout };
+        let question = VersionQuestion {
+            address,
+            reserved_port: false,
+            with_sessions: false,
+            tls,
+            security: None,
+            caller,
+            timeout,
+        };
         let error = question.ask().unwrap_err().to_string();
         assert!(error.contains(says), "{answers:?}: {error}");
         let seen: Vec<(usize, String)> = seen.try_iter().collect();
