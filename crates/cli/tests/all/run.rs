@@ -10,7 +10,7 @@ use std::process::{Command, Output};
 use crate::{alone, ganesha};
 use plimsoll_serve::{Embedded, Kind, Options};
 use plimsoll_testkit::command::{Running, output};
-use plimsoll_testkit::servers::{Export, Ganesha, Samba, Scratch, Share};
+use plimsoll_testkit::servers::{Export, GANESHA_FOLDER, Ganesha, Samba, Scratch, Share};
 use serde_json::Value;
 
 /// The workloads that come with the program.
@@ -122,19 +122,23 @@ fn rows(csv: &Path) -> Rows {
     lines.map(row).collect()
 }
 
-/// A workload beside tcpdump: the same requests, one for one, and never slower on the wire than in the client.
-fn beside_tcpdump(workload: &str, target: &str, address: SocketAddr) {
+/// A workload beside tcpdump: the same requests, one for one, and never slower on the wire than in the client. Returns their number; 0
+/// without tcpdump.
+fn beside_tcpdump(workload: &str, target: &str, address: SocketAddr) -> usize {
     let scratch = Scratch::new("tcpdump");
     let [capture, client, wire] = ["a.pcap", "client.csv", "wire.csv"].map(|name| scratch.path().join(name));
     // Creates its files first, so that their creation is not in the table.
     run(workload, target, &[]);
-    let Some(dump) = Dump::start(address, &capture) else { return skip("needs tcpdump, and root to start it") };
+    let Some(dump) = Dump::start(address, &capture) else {
+        skip("needs tcpdump, and root to start it");
+        return 0;
+    };
     run(workload, target, &["--transactions", client.to_str().unwrap(), "--rate", "500"]);
     dump.stop();
     if target.contains("version=4") {
         tshark_reads_everything(&capture, address.port());
     }
-    same_requests(workload, &capture, &client, &wire);
+    same_requests(workload, &capture, &client, &wire)
 }
 
 /// The same beside the program's own tap.
@@ -148,8 +152,8 @@ fn beside_the_tap(workload: &str, target: &str, port: u16) {
     same_requests(workload, &capture, &client, &wire);
 }
 
-/// What the client says of its requests is what `analyze` says of the capture.
-fn same_requests(workload: &str, capture: &Path, client: &Path, wire: &Path) {
+/// What the client says of its requests is what `analyze` says of the capture. Returns how many there are.
+fn same_requests(workload: &str, capture: &Path, client: &Path, wire: &Path) -> usize {
     let analyzed = plimsoll(&["analyze", capture.to_str().unwrap(), "-q", "--transactions", wire.to_str().unwrap()]);
     assert_eq!(analyzed.status.code(), Some(0), "{}", String::from_utf8_lossy(&analyzed.stderr));
     let (client, wire) = (rows(client), rows(wire));
@@ -175,6 +179,7 @@ fn same_requests(workload: &str, capture: &Path, client: &Path, wire: &Path) {
     let clients: std::collections::HashSet<&String> = client.keys().map(|(client, _, _)| client).collect();
     let unknown = wire.keys().filter(|(client, _, _)| clients.contains(client)).count();
     assert_eq!(unknown, client.len(), "{workload}: requests on the wire that the client does not know of");
+    client.len()
 }
 
 /// tshark finds compounds in a capture, and none that is malformed.
@@ -267,6 +272,45 @@ fn every_workload_on_ganesha_in_version_4() {
     let report = run("random-read", &narrow, &["--depth", "8"]);
     let facts = report["run"]["facts"].to_string();
     assert!(facts.contains("2 slots per session") && facts.contains("waits for a slot: "), "{facts}");
+}
+
+/// Workloads with steps that only SMB has.
+const ONLY_SMB: [&str; 2] = ["home-folders", "home-folders-2008"];
+
+#[test]
+#[ignore = "long proof: cargo xtask verify \"another Ganesha\""]
+fn every_workload_on_another_ganesha() {
+    let _alone = alone();
+    let folder = std::env::var_os(GANESHA_FOLDER);
+    assert!(folder.is_some(), "{GANESHA_FOLDER}: expected the folder into which the packages were unpacked (dpkg -x)");
+    let ganesha = Ganesha::start().unwrap();
+    let list = String::from_utf8(plimsoll(&["workloads", "list"]).stdout).unwrap();
+    let shipped = list.lines().filter_map(|line| line.split_whitespace().next());
+    let workloads: Vec<&str> = shipped.filter(|name| !ONLY_SMB.contains(name)).collect();
+    assert!(WORKLOADS.iter().all(|known| workloads.contains(known)), "{list}");
+    for version in ["3", "4.0", "4.1", "4.2"] {
+        let target = match version {
+            "3" => ganesha.target(Export::Data),
+            _ => ganesha.target_of(Export::Data, version),
+        };
+        let mut requests = 0;
+        for workload in &workloads {
+            let report = run(workload, &target, &[]);
+            let facts = report["run"]["facts"].to_string();
+            assert!(facts.contains(&format!("NFS {version}")), "{facts}");
+            requests += report["stages"][0]["count"].as_u64().unwrap();
+        }
+        run("random-read", &target, &["--connections", "2", "--depth", "4"]);
+        let compared =
+            ["mixed", "metadata", "random-read"].map(|name| beside_tcpdump(name, &target, ganesha.address()));
+        assert!(compared.iter().all(|compared| *compared > 0), "needs tcpdump");
+        println!(
+            "Ganesha {}, NFS {version}: {} workloads, {requests} operations, no error; {} rows of the client equal those of tcpdump",
+            ganesha.version(),
+            workloads.len(),
+            compared.iter().sum::<usize>()
+        );
+    }
 }
 
 #[test]

@@ -9,7 +9,7 @@ mod samba;
 mod scratch;
 pub mod scripted;
 
-pub use ganesha::{Export, Ganesha};
+pub use ganesha::{Export, GANESHA_FOLDER, Ganesha};
 pub use kdc::Kdc;
 pub use samba::{Samba, Share};
 pub use scratch::Scratch;

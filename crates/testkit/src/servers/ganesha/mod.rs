@@ -1,8 +1,13 @@
 //! NFS-Ganesha with its own configuration and exports.
 
+mod counters;
+mod export;
+mod portmapper;
+mod program;
+
 use std::collections::BTreeMap;
 use std::fs::File;
-use std::net::{Ipv4Addr, SocketAddr, TcpStream};
+use std::net::{Ipv4Addr, SocketAddr};
 use std::path::PathBuf;
 use std::process::{Child, Command, Stdio};
 use std::time::{Duration, Instant};
@@ -10,59 +15,17 @@ use std::time::{Duration, Instant};
 use crate::command::output;
 
 use super::{ATTEMPTS, Kdc, Scratch, Unavailable, free_port, program_exists};
+use counters::{Bus, counted};
+use portmapper::{connects, one_at_a_time, start_rpcbind};
+use program::Program;
 
-/// An export of the server.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Export {
-    /// A folder, to read and write.
-    Data,
-    /// A folder, to read alone.
-    ReadOnly,
-    /// On a file system of [`Ganesha::SMALL`] bytes. Not there where it could not be mounted.
-    Small,
-    /// In the server's memory.
-    Memory,
-    /// A folder, to read and write, for calls from source ports below 1024.
-    Privileged,
-    /// A folder, to read and write; every write is on stable storage before it is answered.
-    Synchronous,
-}
-
-impl Export {
-    const ALL: [Export; 6] =
-        [Export::Data, Export::ReadOnly, Export::Small, Export::Memory, Export::Privileged, Export::Synchronous];
-
-    /// The path that MOUNT is asked for.
-    #[must_use]
-    pub fn path(self) -> &'static str {
-        match self {
-            Export::Data => "/data",
-            Export::ReadOnly => "/readonly",
-            Export::Small => "/small",
-            Export::Memory => "/memory",
-            Export::Privileged => "/privileged",
-            Export::Synchronous => "/synchronous",
-        }
-    }
-
-    fn folder(self) -> &'static str {
-        self.path().trim_start_matches('/')
-    }
-
-    fn settings(self) -> &'static str {
-        match self {
-            Export::Data | Export::Small => "Access_Type = RW; FSAL { Name = VFS; }",
-            Export::ReadOnly => "Access_Type = RO; FSAL { Name = VFS; }",
-            Export::Memory => "Access_Type = RW; FSAL { Name = MEM; }",
-            Export::Privileged => "Access_Type = RW; PrivilegedPort = true; FSAL { Name = VFS; }",
-            Export::Synchronous => "Access_Type = RW; NFS_Commit = true; FSAL { Name = VFS; }",
-        }
-    }
-}
+pub use export::Export;
+pub use program::GANESHA_FOLDER;
 
 /// Ganesha on ports of loopback. Ended, with everything it wrote, when dropped.
 #[derive(Debug)]
 pub struct Ganesha {
+    program: Program,
     scratch: Scratch,
     nfs: u16,
     mount: u16,
@@ -163,9 +126,7 @@ impl Ganesha {
         kerberos: Option<Realm>,
         minor_versions: &'static str,
     ) -> Result<Self, Unavailable> {
-        if !program_exists("ganesha.nfsd") {
-            return Err(Unavailable("needs ganesha.nfsd (Debian: nfs-ganesha, nfs-ganesha-vfs, nfs-ganesha-mem)"));
-        }
+        let program = Program::find()?;
         if !program_exists("rpcbind") {
             return Err(Unavailable("needs rpcbind"));
         }
@@ -185,7 +146,7 @@ impl Ganesha {
         let small = scratch.small_file_system(Export::Small.folder(), Self::SMALL).is_some();
         let bus = counting.then(|| Bus::start(&scratch));
         let mut ganesha =
-            Self { scratch, nfs: 0, mount: 0, small, process: None, bus, kerberos, grace_s, minor_versions };
+            Self { program, scratch, nfs: 0, mount: 0, small, process: None, bus, kerberos, grace_s, minor_versions };
         // If another program takes the port before Ganesha does, Ganesha ends at once.
         let answered = (0..ATTEMPTS).any(|_| {
             ganesha.nfs = free_port().expect("loopback has free ports");
@@ -194,6 +155,15 @@ impl Ganesha {
         });
         assert!(answered, "ganesha.nfsd does not answer:\n{}", ganesha.log());
         Ok(ganesha)
+    }
+
+    /// Its version, e.g. `4.3`.
+    ///
+    /// # Panics
+    /// It does not say.
+    #[must_use]
+    pub fn version(&self) -> String {
+        self.program.version()
     }
 
     /// Where NFS listens.
@@ -288,7 +258,7 @@ impl Ganesha {
     fn write_configuration(&self) -> PathBuf {
         let home = self.scratch.path().display();
         let Self { nfs, mount, bus, minor_versions, .. } = self;
-        let count = bus.is_some();
+        let (count, backends) = (bus.is_some(), self.program.setting());
         let grace = match self.grace_s {
             None => "Graceless = true;".to_owned(),
             // No lease may outlive the grace period.
@@ -296,7 +266,7 @@ impl Ganesha {
         };
         let mut text = format!(
             "NFS_CORE_PARAM {{ Enable_NFS_Stats = {count}; Enable_FULLV3_Stats = {count}; NFS_Port = {nfs}; MNT_Port = {mount}; Bind_addr = 127.0.0.1; Protocols = 3, 4;\n\
-             Enable_NLM = false; Enable_RQUOTA = false; mount_path_pseudo = true; }}\n\
+             Enable_NLM = false; Enable_RQUOTA = false; mount_path_pseudo = true; {backends} }}\n\
              NFSV4 {{ {grace} Minor_Versions = {minor_versions}; RecoveryRoot = \"{home}/recovery\"; }}\n\
              LOG {{ Default_Log_Level = EVENT; }}\n"
         );
@@ -332,7 +302,7 @@ impl Ganesha {
         // Removes the log of the previous start.
         let _ = std::fs::remove_file(home.join("log"));
         let stdio = || File::create(home.join("output")).map_or_else(|_| Stdio::null(), Stdio::from);
-        let mut command = Command::new("ganesha.nfsd");
+        let mut command = self.program.command();
         command.arg("-F").arg("-f").arg(self.write_configuration()).arg("-L").arg(home.join("log"));
         command.arg("-p").arg(home.join("pid")).stdin(Stdio::null()).stdout(stdio()).stderr(stdio());
         if let Some(bus) = self.bus() {
@@ -356,89 +326,6 @@ impl Ganesha {
             self.kill();
         }
         answered
-    }
-}
-
-/// A D-Bus for one server. Ended when dropped.
-#[derive(Debug)]
-struct Bus {
-    address: String,
-    process: Child,
-}
-
-/// Any user who can open the socket has all rights.
-const POLICY: &str = "<policy context=\"default\"><allow send_destination=\"*\" eavesdrop=\"true\"/><allow eavesdrop=\"true\"/><allow own=\"*\"/></policy>";
-
-impl Bus {
-    fn start(scratch: &Scratch) -> Self {
-        let folder = scratch.folder("bus");
-        let (configuration, socket) = (folder.join("bus.conf"), folder.join("socket"));
-        let address = format!("unix:path={}", socket.display());
-        let text = format!(
-            "<!DOCTYPE busconfig PUBLIC \"-//freedesktop//DTD D-Bus Bus Configuration 1.0//EN\" \
-             \"http://www.freedesktop.org/standards/dbus/1.0/busconfig.dtd\">\n\
-             <busconfig><type>system</type><listen>{address}</listen><auth>EXTERNAL</auth>{POLICY}</busconfig>\n"
-        );
-        std::fs::write(&configuration, text).expect("a scratch folder can be written to");
-        let mut command = Command::new("dbus-daemon");
-        command.arg("--config-file").arg(&configuration).args(["--nofork", "--nopidfile"]);
-        command.stdin(Stdio::null()).stdout(Stdio::null()).stderr(Stdio::null());
-        let process = command.spawn().expect("dbus-daemon starts");
-        let until = Instant::now() + PATIENCE;
-        while !socket.exists() {
-            assert!(Instant::now() < until, "dbus-daemon does not listen");
-            std::thread::sleep(Duration::from_millis(20));
-        }
-        Self { address, process }
-    }
-}
-
-impl Drop for Bus {
-    fn drop(&mut self) {
-        let _ = self.process.kill();
-        let _ = self.process.wait();
-    }
-}
-
-/// The counts in an answer: `string "GETATTR"`, and the first number behind it.
-fn counted(answer: &str) -> BTreeMap<String, i64> {
-    let mut words = answer.lines().map(str::trim);
-    let mut counts = BTreeMap::new();
-    while let Some(word) = words.next() {
-        let name = word.strip_prefix("string \"").and_then(|rest| rest.strip_suffix('"'));
-        let count = |word: &str| word.strip_prefix("uint64 ")?.parse().ok();
-        if let Some((name, count)) = name.and_then(|name| Some((name, count(words.next()?)?))) {
-            counts.insert(name.trim().to_owned(), count);
-        }
-    }
-    counts
-}
-
-fn connects(port: u16) -> bool {
-    TcpStream::connect_timeout(&(Ipv4Addr::LOCALHOST, port).into(), Duration::from_secs(1)).is_ok()
-}
-
-/// Held while a Ganesha starts. Each start replaces the NFS entries in the machine's portmapper; if another one adds its entries in
-/// between, Ganesha ends ("Cannot register NFS V3 on UDP").
-fn one_at_a_time() -> File {
-    let file = std::env::temp_dir().join("plimsoll-ganesha-starts.lock");
-    let lock =
-        File::options().create(true).append(true).open(&file).expect("a file in the folder for such can be made");
-    lock.lock().expect("a file can be locked");
-    lock
-}
-
-/// Ganesha does not start without a portmapper. One that was not there is started and stays: it is the machine's, and
-/// another test may have begun to use it.
-fn start_rpcbind() {
-    if connects(111) {
-        return;
-    }
-    let _ = std::fs::create_dir_all("/run/rpcbind");
-    let _ = Command::new("rpcbind").stdin(Stdio::null()).stdout(Stdio::null()).stderr(Stdio::null()).status();
-    let until = Instant::now() + PATIENCE;
-    while !connects(111) && Instant::now() < until {
-        std::thread::sleep(Duration::from_millis(50));
     }
 }
 
