@@ -10,6 +10,8 @@ use super::{LONGEST_NAME, Trouble};
 
 /// Names of one file, at most, as on ext4.
 const MOST_NAMES: u32 = 65_000;
+/// Memory of a further name, bytes: the name twice, and its entries in two maps.
+const NAME: u64 = LONGEST_NAME as u64 + 129;
 /// Number of the directory above the root.
 pub(crate) const TOP: u64 = u64::MAX;
 
@@ -52,16 +54,21 @@ impl FileSystem {
 }
 
 impl Inner {
-    /// Takes memory for one more name. It is returned with the node.
+    /// Takes memory for one more name.
     fn pay_for_name(&mut self, budget: &Arc<super::budget::Budget>) -> Result<(), Trouble> {
-        // The name twice, and its entries in two maps.
-        const NAME: u64 = LONGEST_NAME as u64 + 129;
         match &mut self.further {
             Some(share) => share.grow(NAME),
             none => {
                 *none = Some(budget.take(NAME)?);
                 Ok(())
             }
+        }
+    }
+
+    /// Returns the memory of one further name.
+    pub(super) fn refund_name(&mut self) {
+        if let Some(share) = &mut self.further {
+            share.shrink(NAME);
         }
     }
 }

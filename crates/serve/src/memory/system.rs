@@ -125,6 +125,7 @@ impl FileSystem {
         inner.names = inner.names.saturating_sub(1);
         inner.attributes.changed = std::time::SystemTime::now();
         if inner.names > 0 {
+            inner.refund_name();
             return Ok(());
         }
         drop(inner);

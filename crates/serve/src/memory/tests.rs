@@ -169,6 +169,20 @@ fn memory_is_bounded_and_given_back() {
 }
 
 #[test]
+fn a_further_name_is_paid_for_as_long_as_it_is_there() {
+    let system = FileSystem::new(1 << 20).unwrap();
+    let root = system.root();
+    let node = file(&system, root, "0");
+    let (_, free) = system.space();
+    for number in 0..10_000 {
+        system.link(&node, root, format!("{}", number + 1).as_bytes()).unwrap();
+        assert!(system.space().1 < free);
+        system.remove(root, format!("{number}").as_bytes()).unwrap();
+        assert_eq!(system.space().1, free);
+    }
+}
+
+#[test]
 fn the_same_verifier_finds_its_own_file() {
     let system = system();
     let root = system.root();
