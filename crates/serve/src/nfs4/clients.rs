@@ -139,8 +139,9 @@ impl Clients {
         if sequence != record.sequence.wrapping_add(1) {
             return Err(Status::SEQ_MISORDERED);
         }
+        // It lives, so that waiting would not help.
         if record.sessions.len() >= MOST_SESSIONS {
-            return Err(Status::DELAY);
+            return Err(Status::NOSPC);
         }
         let mut session = [0; 16];
         let (client, number) = session.split_at_mut(8);
@@ -171,12 +172,14 @@ impl Clients {
         }
     }
 
-    /// DESTROY_CLIENTID.
+    /// DESTROY_CLIENTID. The caller holds the opens, so that none is inserted meanwhile.
     pub(super) fn destroy(&mut self, id: u64) -> Done {
         let record = self.records.get(&id).ok_or(Status::STALE_CLIENTID)?;
         if !record.sessions.is_empty() || record.client.states.load(Ordering::Relaxed) > 0 {
             return Err(Status::CLIENTID_BUSY);
         }
+        // A compound of a session that has ended may still be running.
+        record.client.gone.store(true, Ordering::Relaxed);
         self.remove(id);
         Ok(())
     }
@@ -257,7 +260,7 @@ mod tests {
         for sequence in 3..=MOST_SESSIONS as u32 {
             let _ = confirm(&mut clients, id, sequence);
         }
-        assert!(matches!(clients.begin_session(id, MOST_SESSIONS as u32 + 1), Err(Status::DELAY)), "bounded");
+        assert!(matches!(clients.begin_session(id, MOST_SESSIONS as u32 + 1), Err(Status::NOSPC)), "bounded");
     }
 
     #[test]

@@ -39,7 +39,7 @@ impl Server {
             for id in record.sessions() {
                 let _ended = self.sessions.remove(id);
             }
-            self.opens.write().forget(record.client.id);
+            self.opens.write().forget(&record.client);
         }
     }
 
@@ -101,6 +101,17 @@ impl Compound<'_, '_> {
         if flags & !SESSION_FLAGS != 0 {
             return Err(Status::INVAL);
         }
+        match self.new_session(id, sequence, &fore, &back) {
+            // Clients whose lease has expired may hold all slots.
+            Err(Status::DELAY) => {
+                self.server.expire();
+                self.new_session(id, sequence, &fore, &back)
+            }
+            created => created,
+        }
+    }
+
+    fn new_session(&mut self, id: u64, sequence: u32, fore: &Channel, back: &Channel) -> Done {
         // Held to the end, so that two equal requests create one session.
         let mut clients = self.server.clients.lock();
         let (session, client) = match clients.begin_session(id, sequence)? {
@@ -111,7 +122,7 @@ impl Compound<'_, '_> {
             Creation::New(session, client) => (session, client),
         };
         client.renew(self.server.now());
-        let granted = self.server.sessions.create(session, client, &fore)?;
+        let granted = self.server.sessions.create(session, client, fore)?;
         let start = self.out.len();
         self.out.put_fixed(&session);
         self.out.put_u32(sequence);
@@ -161,7 +172,9 @@ impl Compound<'_, '_> {
         if self.session.as_ref().is_some_and(|session| session.client.id == id) {
             return Err(Status::CLIENTID_BUSY);
         }
-        self.server.clients.lock().destroy(id)
+        let mut clients = self.server.clients.lock();
+        let _opens = self.server.opens.write();
+        clients.destroy(id)
     }
 
     /// There is nothing to reclaim: the files of an earlier server are lost.

@@ -81,6 +81,12 @@ impl Ranges {
         self.0.push(Range { span: whole, exclusive, state });
     }
 
+    /// Whether unlocking a range makes two locks of one.
+    pub(super) fn splits(&self, span: Span, state: u64) -> bool {
+        let is_around = |range: &Range| range.span.first < span.first && range.span.last > span.last;
+        self.0.iter().any(|range| range.state == state && is_around(range))
+    }
+
     /// Unlocks a range of an owner; what remains of a lock before and behind it stays.
     pub(super) fn unlock(&mut self, span: Span, state: u64) {
         let mut rest = Vec::new();

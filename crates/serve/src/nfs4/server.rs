@@ -51,6 +51,12 @@ impl Server {
         u32::try_from(self.begin.elapsed().as_secs()).unwrap_or(u32::MAX)
     }
 
+    /// As if this many seconds had passed.
+    #[cfg(test)]
+    pub(super) fn pass(&mut self, seconds: u64) {
+        self.begin -= std::time::Duration::from_secs(seconds);
+    }
+
     /// The node of a handle. A file without a name lives as long as it is open.
     pub(super) fn node(&self, handle: &[u8]) -> Done<Arc<Node>> {
         let (boot, number) = handle.split_first_chunk::<8>().ok_or(Status::BADHANDLE)?;

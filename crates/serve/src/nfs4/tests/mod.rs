@@ -2,6 +2,7 @@
 
 mod damaged;
 mod files;
+mod limits;
 mod sessions;
 
 use std::sync::Arc;
@@ -94,9 +95,12 @@ impl<'s> Client<'s> {
     }
 
     fn create(server: &Server, client: u64, sequence: u32) -> Vec<u8> {
+        Self::create_with(server, client, sequence, CHANNEL)
+    }
+
+    fn create_with(server: &Server, client: u64, sequence: u32, fore: Channel) -> Vec<u8> {
         answer(server, 1, |compound| {
-            let (fore, back) = (CHANNEL, CHANNEL);
-            compound.add(&CreateSession { client, sequence, flags: 0, fore, back, callback: 1 });
+            compound.add(&CreateSession { client, sequence, flags: 0, fore, back: CHANNEL, callback: 1 });
         })
     }
 
