@@ -126,11 +126,11 @@ impl Server {
                 Kind::Link => 5,
             }),
             // fh_expire_type: FH4_PERSISTENT. rdattr_error and aclsupport: none. named_attr, case_insensitive, chown_restricted: no.
-            2 | 7 | ERROR | 13 | 15..=16 | 18 => out.put_u32(0),
+            2 | 7 | ERROR | 13 | 16 | 18 => out.put_u32(0),
             3 => out.put_u64(change(stat)),
             4 => out.put_u64(stat.size),
-            // link_support, symlink_support, unique_handles, case_preserving, homogeneous, no_trunc.
-            5 | 6 | 9 | 17 | 26 | 34 => out.put_u32(1),
+            // link_support, symlink_support, unique_handles, cansettime, case_preserving, homogeneous, no_trunc.
+            5 | 6 | 9 | 15 | 17 | 26 | 34 => out.put_u32(1),
             // fsid: major and minor.
             8 => [1, 0].iter().for_each(|&half| out.put_u64(half)),
             10 => out.put_u32(LEASE),

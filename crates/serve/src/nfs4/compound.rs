@@ -108,6 +108,9 @@ impl Compound<'_, '_> {
     fn refuse(&mut self, code: u32, status: Status) -> Status {
         self.out.put_u32(code);
         self.out.put_u32(status.0);
+        if code == SETATTR {
+            put_no_attributes(self.out);
+        }
         self.results += 1;
         status
     }
@@ -139,6 +142,9 @@ impl Compound<'_, '_> {
             }
             Ok(Turn::Again(None)) => {
                 self.sequence_result(&session, &sequence);
+                if self.left == 0 {
+                    return Status::OK;
+                }
                 let code = self.reader.u32().unwrap_or(codes::ILLEGAL);
                 return self.refuse(code, Status::RETRY_UNCACHED_REP);
             }
@@ -203,8 +209,11 @@ impl Compound<'_, '_> {
         if at + SMALL > limit && codes::changes(code) {
             return Err(too_big);
         }
-        self.operation(code)?;
-        if self.out.len() > limit { Err(too_big) } else { Ok(()) }
+        match self.operation(code) {
+            // A denied lock names its holder, and has changed nothing.
+            Ok(()) | Err(Status::DENIED) if self.out.len() > limit => Err(too_big),
+            done => done,
+        }
     }
 
     /// The result of an operation that failed: mostly its status alone.
@@ -214,7 +223,7 @@ impl Compound<'_, '_> {
             self.out.truncate(at + 8);
         }
         if code == SETATTR {
-            self.out.put_u32(0);
+            put_no_attributes(self.out);
         }
         if let Some(place) = self.out.get_mut(at + 4..at + 8) {
             place.copy_from_slice(&status.0.to_be_bytes());
@@ -235,6 +244,11 @@ impl Compound<'_, '_> {
     pub(super) fn go(&mut self, node: Arc<Node>) {
         self.current = Some(Place { node, state: None });
     }
+}
+
+/// `attrsset` of a SETATTR that failed, which is there with any status (RFC 8881 18.30.2): an empty bitmap.
+fn put_no_attributes(out: &mut Vec<u8>) {
+    out.put_u32(0);
 }
 
 /// SEQUENCE's arguments.

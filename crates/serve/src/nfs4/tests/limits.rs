@@ -1,11 +1,19 @@
-//! What happens at the limits of the server.
+//! What happens at the limits of the server and of a session.
 
+use plimsoll_wire::nfs::v4::getattr::ChangeAttributes;
 use plimsoll_wire::nfs::v4::lock::Unlock;
 
 use super::*;
 use crate::memory::{Change, New};
 use crate::nfs4::opens::Share;
 use crate::nfs4::ranges::Span;
+
+/// The first request of a slot of another session, whose answer need not be kept.
+fn another_session(client: &Client<'_>, sequence: u32, fore: Channel) -> Sequence {
+    let results = Client::create_with(client.server, client.id, sequence, fore);
+    let [Done::Session(session)] = done(&results, &[43])[..] else { panic!("{results:?}") };
+    Sequence { session: session.id, sequence: 1, slot: 0, highest: 0, cache: false }
+}
 
 #[test]
 fn a_new_session_gets_the_slots_of_silent_clients() {
@@ -80,4 +88,70 @@ fn a_file_full_of_locks_can_be_unlocked() {
     assert_eq!((unlock(28, 2), unlock(20, 2)), (Status::OK, Status::OK), "it gets shorter");
     assert_eq!((unlock(40, 10), unlock(24, 2)), (Status::OK, Status::OK), "there is room again");
     assert_eq!((unlock(64, 2), unlock(0, u64::MAX)), (Status::DELAY, Status::OK));
+}
+
+#[test]
+fn a_denied_lock_obeys_the_limits_of_the_answer() {
+    let server = server();
+    let (mut one, mut two) = (Client::new(&server, b"one"), Client::new(&server, b"two"));
+    let lock = |open, owner| {
+        let owner = Owner::New { open, sequences: (0, 0), client: 0, owner };
+        Lock { exclusive: true, waits: false, reclaim: false, offset: 0, length: 9, owner }
+    };
+    let (open, handle) = one.open(b"o", b"file", 3).unwrap();
+    assert_eq!(one.on(&handle, &lock(open, &[b'a'; 1000])), Status::OK);
+    let (open, _) = two.open(b"o", b"file", 3).unwrap();
+    assert_eq!(two.on(&handle, &lock(open, b"b")), Status::REP_TOO_BIG_TO_CACHE);
+    for (sequence, response, expected) in [(2, 1024, Status::REP_TOO_BIG), (3, 2048, Status::DENIED)] {
+        let slot = another_session(&two, sequence, Channel { response, ..CHANNEL });
+        let results = answer(&server, 1, |compound| {
+            compound.add(&slot).add(&PutHandle(&handle)).add(&lock(open, b"b"));
+        });
+        assert_eq!(statuses(&results), (expected.0, vec![53, 22, 12]));
+        assert_eq!(results.len() > 1024, expected == Status::DENIED);
+    }
+}
+
+#[test]
+fn an_answer_that_was_not_kept_has_as_many_results_as_operations() {
+    let server = server();
+    let client = Client::new(&server, b"one");
+    let slot = another_session(&client, 2, Channel { cached: 0, ..CHANNEL });
+    let ask = || {
+        answer(&server, 1, |compound| {
+            compound.add(&slot);
+        })
+    };
+    let first = ask();
+    assert_eq!((statuses(&first), ask()), ((0, vec![53]), first));
+}
+
+#[test]
+fn a_setattr_that_is_not_tried_says_that_it_set_nothing() {
+    let server = server();
+    let client = Client::new(&server, b"one");
+    let set = ChangeAttributes { state: StateId::ANONYMOUS, attributes: SetAttributes::size(0) };
+    let alone = answer(&server, 1, |compound| {
+        compound.add(&set);
+    });
+    assert_eq!(alone[12..], [&34_u32.to_be_bytes()[..], &Status::OP_NOT_IN_SESSION.0.to_be_bytes(), &[0; 4]].concat());
+    let slot = another_session(&client, 2, Channel { cached: 0, ..CHANNEL });
+    let ask = || {
+        answer(&server, 1, |compound| {
+            compound.add(&slot).add(&set);
+        })
+    };
+    assert_eq!(statuses(&ask()), (Status::NOFILEHANDLE.0, vec![53, 34]));
+    let again = ask();
+    assert_eq!(statuses(&again), (Status::RETRY_UNCACHED_REP.0, vec![53, 34]));
+    assert!(again.ends_with(&[0; 4]), "no attributes");
+}
+
+#[test]
+fn times_can_be_set_and_the_server_says_so() {
+    let server = server();
+    let mut out = Vec::new();
+    server.put_attributes(server.system.root(), [1 << 15, 0, 0], &mut out);
+    // A bitmap of one word with cansettime, and four bytes: true.
+    assert_eq!(out, [1_u32, 1 << 15, 4, 1].map(u32::to_be_bytes).concat());
 }
