@@ -147,7 +147,7 @@ pub(super) struct Load {
     pub(super) every: Option<Time>,
     /// Distribution of the gaps between scheduled starts; only with `rate` or `users`.
     pub(super) arrivals: Arrivals,
-    /// Queue depth: number of iterations that each client runs at the same time.
+    /// Number of iterations that each client runs at the same time.
     #[schemars(example = 1)]
     pub(super) depth: u32,
     /// Length of the warm-up before the measured phase.

@@ -281,8 +281,9 @@ const ONLY_SMB: [&str; 2] = ["home-folders", "home-folders-2008"];
 #[ignore = "long proof: cargo xtask verify \"another Ganesha\""]
 fn every_workload_on_another_ganesha() {
     let _alone = alone();
-    let folder = std::env::var_os(GANESHA_FOLDER);
-    assert!(folder.is_some(), "{GANESHA_FOLDER}: expected the folder into which the packages were unpacked (dpkg -x)");
+    if std::env::var_os(GANESHA_FOLDER).is_none() {
+        return skip(&format!("needs {GANESHA_FOLDER}: the folder into which the packages were unpacked (dpkg -x)"));
+    }
     let ganesha = Ganesha::start().unwrap();
     let list = String::from_utf8(plimsoll(&["workloads", "list"]).stdout).unwrap();
     let shipped = list.lines().filter_map(|line| line.split_whitespace().next());

@@ -133,7 +133,7 @@ pub struct InitResults<'a> {
     pub major: u32,
     /// The mechanism's minor status.
     pub minor: u32,
-    /// Sequence numbers that the server remembers, at least 1: no more calls may be outstanding.
+    /// Sequence numbers that the server remembers, at least 1. It drops a call whose number is that much below the highest it has seen.
     pub window: u32,
     /// The server's token.
     pub token: &'a [u8],

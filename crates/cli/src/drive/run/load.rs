@@ -19,7 +19,7 @@ pub(crate) struct LoadFlags {
     /// Iterations to start per second, over all clients, e.g. 500; the rate does not drop when the server falls behind
     #[arg(long, value_name = "PER_SECOND", conflicts_with = "think")]
     pub(crate) rate: Option<f64>,
-    /// Queue depth: maximum outstanding operations per client, over all its connections [default: from the workload]
+    /// Depth: maximum outstanding operations per client, over all its connections [default: from the workload]
     #[arg(long, value_name = "COUNT")]
     pub(crate) depth: Option<u32>,
     /// Load levels to run in order: clients (with --users: users; with --rate: iterations/s), e.g. 1,2,4 or 1..15 or
@@ -38,7 +38,7 @@ pub(crate) struct LoadFlags {
     /// Mean time between the starts of one user's iterations, e.g. 11s
     #[arg(long, value_name = "TIME", value_parser = humantime::parse_duration)]
     pub(crate) every: Option<Duration>,
-    /// Spacing of scheduled starts: constant or poisson [default: from the workload, or constant]
+    /// Spacing of scheduled starts: constant or poisson [default: from the workload; constant if it has no schedule]
     #[arg(long, value_name = "HOW")]
     pub(crate) arrivals: Option<Arrivals>,
     /// TCP connections per client, like the mount option nconnect. --depth is the total over a client's connections, and must be
@@ -55,8 +55,8 @@ pub(crate) struct LoadFlags {
     /// Load threads; 0 = one per core (file://: one per client)
     #[arg(long, value_name = "COUNT", default_value_t = 0)]
     pub(crate) threads: u32,
-    /// Prevent CPU idle states with one SCHED_IDLE spinning thread per CPU. This lowers the wake-up latency, and
-    /// appears as CPU use in --server-metrics of this host
+    /// Keep the CPUs out of idle states, for a lower wake-up latency: one thread per CPU spins with scheduling policy
+    /// SCHED_IDLE. If --server-metrics reads this host, these threads count as CPU use
     #[arg(long)]
     pub(crate) no_cpu_idle: bool,
     /// Timeout for a request, and for connecting and logging on, e.g. 10s; the report counts timeouts

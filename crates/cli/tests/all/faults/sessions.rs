@@ -58,7 +58,9 @@ fn went_on(ended: &Ended) {
         rows.map(|row| (row["request_first_ns"].parse().ok(), row["response_last_ns"].parse().ok())).collect();
     let mut answers: Vec<i64> = spans.iter().filter_map(|(_, last)| *last).collect();
     answers.sort_unstable();
-    let stated = ended.stage()["silence"]["longest_s"].as_f64().unwrap();
+    // None is stated where other connections were answered meanwhile, and none was as long as 10 ms.
+    let longest = ended.stage()["silence"]["longest_s"].as_f64();
+    let stated = longest.unwrap_or(0.01);
     let seconds = |ns: i64| ns as f64 / 1e9;
     let long =
         answers.windows(2).map(|pair| (pair[0], pair[1])).filter(|(from, to)| seconds(to - from) >= stated / 2.0);
@@ -70,7 +72,7 @@ fn went_on(ended: &Ended) {
             Some((seconds(to - from.max(wanted)) - 0.01, seconds(to - from) + 0.01))
         })
         .collect();
-    let fits = silences.iter().any(|(least, most)| (*least..=*most).contains(&stated));
+    let fits = longest.is_none() || silences.iter().any(|(least, most)| (*least..=*most).contains(&stated));
     assert!(
         fits && silences.iter().all(|(least, _)| *least <= stated),
         "stated {stated} s, in the rows {silences:?} s"

@@ -7,7 +7,7 @@ pub enum Export {
     Data,
     /// A folder, to read alone.
     ReadOnly,
-    /// On a file system of [`Ganesha::SMALL`] bytes. Not there where it could not be mounted.
+    /// On a file system of [`super::Ganesha::SMALL`] bytes. Not there where it could not be mounted.
     Small,
     /// In the server's memory.
     Memory,
