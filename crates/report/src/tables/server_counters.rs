@@ -12,10 +12,11 @@ pub(crate) fn server_counters(sides: &[Findings]) -> Option<Table> {
     let seen = stages(sides, |side, stage| stage.counters.is_some() && !side.is_local(stage));
     let all = || seen.iter().filter_map(|(prefix, stage)| Some((prefix, *stage, stage.counters.as_ref()?)));
     let loads = loads(sides);
-    let rows = |(name, counters): &(String, Vec<ServerCounter>)| {
-        longest(counters).into_iter().take(SHOWN).map(|counter| row(name, counter)).collect::<Vec<_>>()
+    let rows = |load: &Load| {
+        let counters: Vec<ServerCounter> = load.sums.iter().map(Sum::counter).collect();
+        longest(&counters).into_iter().take(SHOWN).map(|counter| row(&load.name, counter)).collect::<Vec<_>>()
     };
-    let hidden: usize = loads.iter().map(|(_, counters)| counters.len().saturating_sub(SHOWN)).sum();
+    let hidden: usize = loads.iter().map(|load| load.sums.len().saturating_sub(SHOWN)).sum();
     let mut sources: Vec<&str> = all().map(|(_, _, counters)| counters.source.as_str()).collect();
     sources.dedup();
     let mut more = format!(" Source: {}.", sources.join(", "));
@@ -26,6 +27,7 @@ pub(crate) fn server_counters(sides: &[Findings]) -> Option<Table> {
         more.push_str(&format!(" Counters in the JSON report only: {hidden}."));
     }
     let notes = [Note::quiet(format!("{EXPLANATION}{more}"))];
+    let incomplete = loads.iter().filter_map(partly).map(|text| Note::of(Weight::Plain, text));
     let missing = all().filter_map(|(prefix, stage, counters)| {
         Some(Note::of(Weight::Bad, format!("{prefix}{}: {}", stage.words(), counters.why_missing.as_ref()?)))
     });
@@ -42,7 +44,7 @@ pub(crate) fn server_counters(sides: &[Findings]) -> Option<Table> {
             Column::new("Waiting, mean", "Waiting"),
         ],
         rows: loads.iter().flat_map(rows).collect(),
-        notes: notes.into_iter().chain(missing).collect(),
+        notes: notes.into_iter().chain(incomplete).chain(missing).collect(),
     })
 }
 
@@ -50,32 +52,101 @@ fn is_search(side: &Findings) -> bool {
     side.run.as_ref().is_some_and(|run| run.capacity.is_some())
 }
 
+/// A load level with its counters.
+#[derive(Debug, Default)]
+struct Load {
+    name: String,
+    sums: Vec<Sum>,
+}
+
+/// A mean over the runs that have one.
+#[derive(Clone, Copy, Debug, Default)]
+struct Mean {
+    sum_s: f64,
+    count: u64,
+    runs: usize,
+}
+
+impl Mean {
+    fn add(&mut self, mean_s: Option<f64>, count: u64) {
+        let Some(mean_s) = mean_s.filter(|_| count > 0) else { return };
+        self.sum_s += mean_s * count as f64;
+        self.count = self.count.saturating_add(count);
+        self.runs += 1;
+    }
+
+    fn of(&self) -> Option<f64> {
+        (self.count > 0).then(|| self.sum_s / self.count as f64)
+    }
+}
+
+/// A counter over the runs with the same load.
+#[derive(Debug)]
+struct Sum {
+    name: String,
+    count: u64,
+    mean: Mean,
+    waiting: Mean,
+    /// Runs in which it counted something.
+    runs: usize,
+}
+
+impl Sum {
+    fn add(&mut self, counter: &ServerCounter) {
+        self.count = self.count.saturating_add(counter.count);
+        self.mean.add(counter.mean_s, counter.count);
+        self.waiting.add(counter.waiting_mean_s, counter.count);
+        self.runs += usize::from(counter.count > 0);
+    }
+
+    fn counter(&self) -> ServerCounter {
+        let (name, count) = (self.name.clone(), self.count);
+        ServerCounter { name, count, mean_s: self.mean.of(), waiting_mean_s: self.waiting.of() }
+    }
+
+    /// Some runs have a mean, and others do not.
+    fn is_partly(&self) -> bool {
+        [self.mean, self.waiting].iter().any(|mean| mean.runs > 0 && mean.runs < self.runs)
+    }
+}
+
 /// Load levels with their counters; of a search, loads with the sums over their runs.
-fn loads(sides: &[Findings]) -> Vec<(String, Vec<ServerCounter>)> {
-    let mut loads: Vec<(String, Vec<ServerCounter>)> = Vec::new();
+fn loads(sides: &[Findings]) -> Vec<Load> {
+    let mut loads: Vec<Load> = Vec::new();
     for side in sides {
         let is_search = is_search(side);
         let before = loads.len();
         for stage in side.remote_stages() {
             let Some(counters) = &stage.counters else { continue };
             let name = format!("{}{}", prefix(sides, side), stage.words());
-            match loads.iter_mut().skip(before).find(|(known, _)| is_search && *known == name) {
-                Some((_, sums)) => counters.counters.iter().for_each(|counter| add(sums, counter)),
-                None => loads.push((name, counters.counters.clone())),
+            let known = loads.iter().skip(before).position(|load| is_search && load.name == name);
+            let at = known.map_or(loads.len(), |at| before + at);
+            if known.is_none() {
+                loads.push(Load { name, sums: Vec::new() });
             }
+            let Some(load) = loads.get_mut(at) else { continue };
+            counters.counters.iter().for_each(|counter| add(&mut load.sums, counter));
         }
     }
     loads
 }
 
-/// Adds a counter; means are over all that it counted.
-fn add(sums: &mut Vec<ServerCounter>, counter: &ServerCounter) {
-    let Some(sum) = sums.iter_mut().find(|sum| sum.name == counter.name) else { return sums.push(counter.clone()) };
-    let (mine, theirs) = (sum.count as f64, counter.count as f64);
-    let mean = |one: Option<f64>, other: Option<f64>| Some((one? * mine + other? * theirs) / (mine + theirs).max(1.0));
-    sum.mean_s = mean(sum.mean_s, counter.mean_s);
-    sum.waiting_mean_s = mean(sum.waiting_mean_s, counter.waiting_mean_s);
-    sum.count = sum.count.saturating_add(counter.count);
+fn add(sums: &mut Vec<Sum>, counter: &ServerCounter) {
+    if let Some(sum) = sums.iter_mut().find(|sum| sum.name == counter.name) {
+        return sum.add(counter);
+    }
+    let (mean, waiting) = (Mean::default(), Mean::default());
+    let mut sum = Sum { name: counter.name.clone(), count: 0, mean, waiting, runs: 0 };
+    sum.add(counter);
+    sums.push(sum);
+}
+
+/// Which means lack runs.
+fn partly(load: &Load) -> Option<String> {
+    let names: Vec<&str> = load.sums.iter().filter(|sum| sum.is_partly()).map(|sum| sum.name.as_str()).collect();
+    let text =
+        || format!("{}: some runs have no mean times of {}. The means are of the others.", load.name, names.join(", "));
+    (!names.is_empty()).then(text)
 }
 
 const EXPLANATION: &str = "They count the requests of all clients of the server, from before the clients of the level connected until after they had logged off, so also logons and warm-up. Waiting: part of the mean time in which the request waited inside the server.";
@@ -111,11 +182,20 @@ mod tests {
             let waiting_mean_s = mean_s;
             ServerCounter { name: name.into(), count, mean_s, waiting_mean_s }
         };
-        let mut sums = vec![counter("read", 1, Some(1.0)), counter("untimed", 1, None)];
+        let mut load = Load { name: "8 clients".to_owned(), sums: Vec::new() };
+        let first = [counter("read", 1, Some(1.0)), counter("untimed", 1, None)];
         let more = [counter("read", 3, Some(2.0)), counter("untimed", 2, None), counter("new", 4, Some(0.5))];
-        more.iter().for_each(|one| add(&mut sums, one));
-        let expected = [counter("read", 4, Some(1.75)), counter("untimed", 3, None), counter("new", 4, Some(0.5))];
-        assert_eq!(sums, expected);
+        first.iter().chain(&more).for_each(|one| add(&mut load.sums, one));
+        let sums = |load: &Load| load.sums.iter().map(Sum::counter).collect::<Vec<_>>();
+        let others = [counter("untimed", 3, None), counter("new", 4, Some(0.5))];
+        assert_eq!(sums(&load), [&[counter("read", 4, Some(1.75))][..], &others].concat());
+        assert_eq!(partly(&load), None);
+        add(&mut load.sums, &counter("read", 0, None));
+        assert_eq!(partly(&load), None, "a run without such requests has no mean");
+        add(&mut load.sums, &counter("read", 5, None));
+        assert_eq!(sums(&load), [&[counter("read", 9, Some(1.75))][..], &others].concat());
+        let text = "8 clients: some runs have no mean times of read. The means are of the others.";
+        assert_eq!(partly(&load).as_deref(), Some(text));
     }
 
     #[test]
