@@ -106,6 +106,8 @@ pub struct Breaks {
     pub unanswered: u64,
     /// Acknowledgements of clients that no known notification demanded.
     pub unsolicited: u64,
+    /// Acknowledgements of which it is not known whether a notification demanded them.
+    pub unmatched: u64,
 }
 
 /// Times that an SMB2 client had used up its credits, over connections of which all messages were seen and that had none left for at

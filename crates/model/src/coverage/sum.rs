@@ -164,6 +164,7 @@ impl Breaks {
             wait_ns: self.wait_ns.saturating_add(other.wait_ns),
             unanswered: self.unanswered + other.unanswered,
             unsolicited: self.unsolicited + other.unsolicited,
+            unmatched: self.unmatched + other.unmatched,
             ..longest
         };
     }

@@ -269,7 +269,7 @@ impl Smb2 {
         if is_break_notification(header) {
             output.one_way += 1;
             let (server, holder) = (link.ends[direction].ip, link.ends[1 - direction].ip);
-            shared.breaks.notified(server, holder, part.message.first.time_ns, part.member.bytes);
+            shared.breaks.notified((server, holder), link.connection, part.message.first.time_ns, part.member.bytes);
             return;
         }
         let (key, _) = self.id(header, link, output);
@@ -294,8 +294,7 @@ impl Smb2 {
             },
         };
         let Some(mut waiting) = waiting else { return output.orphan(&link, direction) };
-        let server = link.ends[1 - usize::from(waiting.pending.direction)].ip;
-        shared.breaks.responded(server, &waiting.pending, part.message, part.member);
+        shared.breaks.responded(&link, &waiting.pending, part.message, part.member);
         let mut answer = Answer::of(part.message, status, outcome(status));
         answer.bytes = Some(part.member.len as u64);
         context::note_response(&mut waiting, part.member, &link, &mut answer, &mut shared.names);

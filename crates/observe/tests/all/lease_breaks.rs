@@ -107,6 +107,19 @@ impl Scene {
         self.says(&smb2::response(OPLOCK_BREAK, self.id, 0).body(&body));
     }
 
+    /// A break or an acknowledgement with a key that is a number.
+    fn numbered(&mut self, number: u32, is_break: bool) {
+        let key = [&number.to_le_bytes()[..], &[1; 12]].concat();
+        if is_break {
+            let states = [&7_u32.to_le_bytes()[..], &3_u32.to_le_bytes(), &[0; 12]].concat();
+            let body = [&[44, 0, 0, 0, 1, 0, 0, 0][..], &key, &states].concat();
+            return self.says(&smb2::response(OPLOCK_BREAK, u64::MAX, 0).body(&body));
+        }
+        self.id += 1;
+        let body = [&[36, 0, 0, 0, 0, 0, 0, 0][..], &key, &3_u32.to_le_bytes(), &[0; 8]].concat();
+        self.asks(&smb2::request(OPLOCK_BREAK, self.id).body(&body));
+    }
+
     fn closes(&mut self, file: u8) {
         self.id += 1;
         self.asks(&smb2::close(self.id, smb2::file(file)));
@@ -238,8 +251,77 @@ fn endless_breaks_have_a_bound() {
     }
     let (coverage, _) = scene.seen();
     assert_eq!((coverage.breaks.notified, coverage.lease_breaks.len()), (400, Coverage::LEASE_BREAKS));
-    let unanswered: u64 = coverage.lease_breaks.iter().map(|one| one.unanswered).sum();
-    assert_eq!(unanswered, 1, "a further break of a lease follows only on an answer");
+    let unanswered = |coverage: &Coverage| coverage.lease_breaks.iter().map(|one| one.unanswered).sum::<u64>();
+    assert_eq!(unanswered(&coverage), 0, "the last one has no row");
+    scene.breaks_lease(5, (0, 0), true);
+    let (coverage, _) = scene.seen();
+    assert_eq!(unanswered(&coverage), 1, "a further break of a lease follows only on an answer");
+}
+
+#[test]
+fn of_too_many_breaks_the_oldest_are_forgotten_and_their_acknowledgements_are_not_called_unsolicited() {
+    const MOST: u32 = 16_384;
+    let mut scene = Scene::new();
+    scene.opens_with_lease("file", 1, 5, 7, false);
+    scene.breaks_lease(5, (7, 3), true);
+    scene.closes(1);
+    (0..MOST + 1).for_each(|number| scene.numbered(number, true));
+    // The closed one and the first one were forgotten; the second and the last one are known.
+    let (coverage, _) = scene.seen();
+    assert_eq!(coverage.lease_breaks.iter().map(|one| one.closed).sum::<u64>(), 1);
+    assert_eq!(coverage.lease_breaks[1].unanswered, u64::from(MOST));
+    [0, 1, MOST].into_iter().for_each(|number| scene.numbered(number, false));
+    let (coverage, _) = scene.seen();
+    let found = coverage.lease_breaks[1];
+    assert_eq!((found.notified, found.acknowledged, found.unanswered), (16_385, 2, 16_382));
+    assert_eq!((coverage.breaks.unsolicited, coverage.breaks.unmatched), (0, 1));
+}
+
+#[test]
+fn acknowledgements_of_breaks_without_a_row_or_a_known_demand_are_not_unsolicited() {
+    let counts = |scene: &Scene| scene.seen().0.breaks;
+    let mut scene = Scene::new();
+    (0..Coverage::LEASE_BREAKS as u32).for_each(|from| scene.breaks_lease(9, (from, 0), false));
+    scene.breaks_lease(5, (999, 0), true);
+    scene.acknowledges_lease(5, 0);
+    assert_eq!((counts(&scene).unsolicited, counts(&scene).unmatched), (0, 0), "no row");
+    let mut scene = Scene::new();
+    scene.breaks_oplock(9, 0);
+    scene.acknowledges_oplock(9, 0);
+    assert_eq!(
+        (counts(&scene).unsolicited, counts(&scene).unmatched, scene.only().acknowledged),
+        (0, 0, 1),
+        "an oplock"
+    );
+    let mut scene = Scene::new();
+    scene.says(&smb2::response(OPLOCK_BREAK, u64::MAX, 0));
+    scene.acknowledges_lease(5, 0);
+    assert_eq!((counts(&scene).unsolicited, counts(&scene).unmatched), (0, 1), "cut off");
+}
+
+#[test]
+fn an_acknowledgement_over_other_addresses_is_of_the_only_break_with_its_key() {
+    let elsewhere = || Tcp::new(([10, 0, 1, 1], 900).into(), ([10, 0, 1, 2], 445).into());
+    let mut scene = Scene::new();
+    scene.opens_with_lease("file", 1, 5, 7, false);
+    let mut first = std::mem::replace(&mut scene.holder, elsewhere());
+    scene.breaks_lease(5, (7, 3), true);
+    let found = scene.only();
+    assert!(found.share.is_some() && found.unanswered == 1, "the lease is known: {found:?}");
+    std::mem::swap(&mut scene.holder, &mut first);
+    scene.acknowledges_lease(5, 3);
+    let found = scene.only();
+    assert_eq!((found.acknowledged, found.unanswered, scene.seen().0.breaks.unsolicited), (1, 0, 0));
+    // Two clients with the same key.
+    scene.breaks_lease(5, (7, 3), true);
+    std::mem::swap(&mut scene.holder, &mut first);
+    scene.breaks_lease(5, (7, 3), true);
+    scene.holder = Tcp::new(([10, 0, 2, 1], 901).into(), ([10, 0, 2, 2], 445).into());
+    scene.acknowledges_lease(5, 3);
+    let (coverage, _) = scene.seen();
+    let sum = |of: fn(&LeaseBreaks) -> u64| coverage.lease_breaks.iter().map(of).sum::<u64>();
+    assert_eq!((sum(|one| one.notified), sum(|one| one.acknowledged), sum(|one| one.unanswered)), (3, 1, 0));
+    assert_eq!((coverage.breaks.unsolicited, coverage.breaks.unmatched), (0, 1));
 }
 
 /// Another client opens `name`, or renames the file that it has open as `name`, while the holder's lease is broken.
@@ -272,6 +354,20 @@ fn opens_and_renames_wait_for_the_breaks_of_their_file() {
     assert_eq!(waits(found), (1, 1));
     assert_eq!(waits(delayed(false, "held", true)), (1, 0), "a rename is no open");
     assert_eq!(waits(delayed(false, "other", true)), (0, 0), "another file");
+    assert_eq!(waits(delayed(false, "other", false)), (0, 0), "an open of another file");
     assert_eq!(waits(delayed(true, "held", false)), (1, 1), "the directory itself");
     assert_eq!(waits(delayed(true, r"held\file", false)), (0, 0), "a change in a directory does not wait");
+}
+
+#[test]
+fn the_holder_does_not_wait_for_its_own_break() {
+    let mut scene = Scene::new();
+    scene.opens_with_lease("held", 1, 5, 3, false);
+    scene.asks(&smb2::create(90, "held"));
+    scene.breaks_lease(5, (3, 1), true);
+    scene.waits(20 * MS);
+    scene.acknowledges_lease(5, 1);
+    scene.says(&smb2::created(90, smb2::file(2)));
+    let (coverage, _) = scene.seen();
+    assert_eq!((coverage.lease_breaks[0].waits, coverage.breaks.opens), (0, 0));
 }

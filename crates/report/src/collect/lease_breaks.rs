@@ -10,7 +10,7 @@ use crate::findings::{LeaseBreakRow, LeaseBreaks};
 /// `None` without breaks.
 pub(super) fn lease_breaks(coverage: &Coverage, names: &Names) -> Option<LeaseBreaks> {
     let breaks = &coverage.breaks;
-    if breaks.notified == 0 && breaks.unsolicited == 0 {
+    if breaks.notified == 0 && breaks.unsolicited == 0 && breaks.unmatched == 0 {
         return None;
     }
     let mut sums: Vec<&Sums> = coverage.lease_breaks.iter().collect();
@@ -39,6 +39,7 @@ pub(super) fn lease_breaks(coverage: &Coverage, names: &Names) -> Option<LeaseBr
         notified: breaks.notified,
         notified_left_out: breaks.notified.saturating_sub(listed),
         unsolicited: breaks.unsolicited,
+        unmatched: breaks.unmatched,
         rows: sums.into_iter().map(|one| row(one, names)).collect(),
     })
 }
@@ -111,12 +112,12 @@ mod tests {
             Sums { notified: 1, waits: 1, wait_ns: 5, ..of(1, 3, 0) },
             Sums { notified: 1, waits: 2, wait_ns: 4, ..of(2, 3, 0) },
         ];
-        let breaks = Breaks { notified: 20, unsolicited: 1, ..Breaks::default() };
+        let breaks = Breaks { notified: 20, unsolicited: 1, unmatched: 2, ..Breaks::default() };
         let coverage = Coverage { breaks, lease_breaks, ..Coverage::default() };
         let found = super::lease_breaks(&coverage, &names).unwrap();
         let order: Vec<_> = found.rows.iter().map(|row| (row.client.as_str(), row.to.as_deref().unwrap())).collect();
         assert_eq!(order, [("10.0.0.1", "none"), ("10.0.0.1", "RH"), ("10.0.0.2", "none"), ("10.0.0.2", "RH")]);
-        assert_eq!((found.notified, found.notified_left_out, found.unsolicited), (20, 7, 1));
+        assert_eq!((found.notified, found.notified_left_out, found.unsolicited, found.unmatched), (20, 7, 1, 2));
         let last = &found.rows[3];
         assert_eq!((last.acknowledged_mean_s, last.acknowledged_max_s), (Some(15e-9), Some(20e-9)));
         assert_eq!(

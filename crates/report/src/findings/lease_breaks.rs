@@ -11,8 +11,10 @@ pub struct LeaseBreaks {
     pub notified_left_out: u64,
     /// Acknowledgements that no captured notification demanded.
     pub unsolicited: u64,
-    /// One row for each client, share, kind and change of state; together those of a client and share, first those for which other clients
-    /// waited longest.
+    /// Acknowledgements of which it is not known which notification demanded them, or whether one did.
+    pub unmatched: u64,
+    /// One row for each client, share, kind and change of state; together those of a client and share, first those with the
+    /// longest waits.
     pub rows: Vec<LeaseBreakRow>,
 }
 
@@ -44,7 +46,7 @@ pub struct LeaseBreakRow {
     pub closed: u64,
     /// Notifications that demand an acknowledgement, and after which the client did neither until the end of the capture.
     pub unanswered: u64,
-    /// Opens and changes of files by other clients that waited for it 5 ms or longer.
+    /// Opens and changes of files over other connections that waited for it 5 ms or longer.
     pub waits: u64,
     /// How long they waited in all, s.
     pub wait_s: f64,

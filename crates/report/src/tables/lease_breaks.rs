@@ -48,9 +48,9 @@ fn table(found: &LeaseBreaks, prefix: &str, number: usize) -> Table {
 }
 
 const EXPLANATION: &str = "Breaks: notifications of the server. Acked: acknowledged by the client, and the time from the notification to \
-    the acknowledgement. Closed: not acknowledged, but the client closed the file. Unanswered: neither until the end of the capture. Other \
-    breaks demand no acknowledgement. Waits: opens, renames and other changes by other clients that the server delayed meanwhile, 5 ms or \
-    longer, and their waiting in all. R, W, H: read, write and handle caching.";
+    the acknowledgement. Closed: not acknowledged, but the client closed the file. Unanswered: neither until the end of the capture. The \
+    others demand no acknowledgement, or it is not known whether they were answered. Waits: opens, renames and other changes over other \
+    connections that the server delayed meanwhile, 5 ms or longer, and their waiting in all. R, W, H: read, write and handle caching.";
 
 /// The client and the share.
 fn head(row: &LeaseBreakRow) -> Row {
@@ -97,6 +97,24 @@ fn notes(found: &LeaseBreaks) -> Vec<Note> {
             format!("Clients sent {} that no captured break demanded.", plural(found.unsolicited, "acknowledgement"));
         notes.push(Note::of(Weight::Plain, text));
     }
+    if found.unmatched > 0 {
+        let text = format!("It is not known which break demanded {}.", plural(found.unmatched, "acknowledgement"));
+        notes.push(Note::of(Weight::Plain, text));
+    }
     notes.push(Note::quiet(EXPLANATION));
     notes
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn what_is_not_known_of_acknowledgements_is_not_called_unsolicited() {
+        let texts = |found: &LeaseBreaks| notes(found).into_iter().map(|note| note.text).collect::<Vec<_>>();
+        let found = texts(&LeaseBreaks { unmatched: 2, ..LeaseBreaks::default() });
+        assert_eq!(found, ["It is not known which break demanded 2 acknowledgements.", EXPLANATION]);
+        let found = texts(&LeaseBreaks { unsolicited: 1, ..LeaseBreaks::default() });
+        assert_eq!(found, ["Clients sent 1 acknowledgement that no captured break demanded.", EXPLANATION]);
+    }
 }

@@ -320,7 +320,18 @@ fields!("name server", NameServer { server, questions, answers });
 fields!("restart", Restart { server, closed_ns, connections, clients, back, back_after_ns, away_ns });
 fields!(
     "breaks of leases",
-    Breaks { notified, opens, wait_ns, longest_ns, holder, path, is_longest_unanswered, unanswered, unsolicited }
+    Breaks {
+        notified,
+        opens,
+        wait_ns,
+        longest_ns,
+        holder,
+        path,
+        is_longest_unanswered,
+        unanswered,
+        unsolicited,
+        unmatched
+    }
 );
 fields!(
     "breaks of a kind",

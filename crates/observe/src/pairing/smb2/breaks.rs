@@ -3,6 +3,7 @@
 //! Spec: MS-SMB2 2.2.23, 2.2.24, 3.3.4.6, 3.3.4.7.
 
 mod kinds;
+mod outstanding;
 mod rights;
 
 use std::collections::{HashMap, VecDeque};
@@ -14,10 +15,11 @@ use plimsoll_wire::smb2::oplock_break::Captured;
 use plimsoll_wire::smb2::{Command, close};
 use serde::{Deserialize, Serialize};
 
-use self::kinds::Kinds;
-use self::rights::{Right, Rights};
+use self::kinds::{Acknowledged, Kinds};
+use self::rights::{Place, Right, Rights};
 use super::Pending;
 use crate::message::Message;
+use crate::pairing::ConnectionContext;
 
 /// Servers of which breaks are remembered.
 const SERVERS_MAX: usize = 1024;
@@ -35,6 +37,8 @@ struct Break {
     at_ns: i64,
     /// The client that is to give up its lease or oplock.
     holder: IpAddr,
+    /// The connection of the notification.
+    connection: u32,
     /// The file, known from the first open that waited for it, and when that was answered.
     file: Option<(Symbol, Symbol, i64)>,
     /// The file id of an oplock, or the key of a lease.
@@ -59,9 +63,12 @@ impl Break {
         path.is_some() && self.right.is_some_and(|right| (right.share, right.path) == (share, path))
     }
 
-    /// Whether an open of a file may wait for it: a change in a directory breaks the lease of the directory, and does not wait.
+    /// Whether an open of a file may wait for it, unless it is known to be of another file. A change in a directory breaks the lease of
+    /// the directory, and does not wait.
     fn may_delay(&self, file: (Symbol, Symbol)) -> bool {
-        self.right.is_none_or(|right| right.is_directory != Some(true)) || self.is_of(file)
+        let differ = |one: Symbol, other: Symbol| one.is_some() && other.is_some() && one != other;
+        let is_other = |right: Right| differ(right.share, file.0) || differ(right.path, file.1);
+        self.is_of(file) || self.right.is_none_or(|right| right.is_directory != Some(true) && !is_other(right))
     }
 }
 
@@ -86,10 +93,11 @@ impl BreakTimes {
 
     /// The server told the holder that its lease or oplock is broken.
     #[cold]
-    pub(super) fn notified(&mut self, server: IpAddr, holder: IpAddr, at_ns: i64, member: &[u8]) {
+    pub(super) fn notified(&mut self, place: Place, connection: u32, at_ns: i64, member: &[u8]) {
         self.counts.notified += 1;
-        let broken = Captured::new(member).unwrap_or_default();
-        let id = broken.key.map(|key| (server, broken.is_oplock, key));
+        let (server, holder) = place;
+        let broken = captured(member);
+        let id = broken.key.map(|key| ((broken.is_oplock, key), place));
         let right = id.and_then(|id| self.rights.of(&id));
         let kind = self.kinds.notified((id, right), holder, at_ns, &broken);
         if let (Some(id), Some(state)) = (id, kinds::states(&broken, right).1) {
@@ -103,12 +111,13 @@ impl BreakTimes {
             recent.pop_front();
         }
         let Captured { key, is_oplock, .. } = broken;
-        recent.push_back(Break { at_ns, holder, file: None, key, is_oplock, is_answered: false, right, kind });
+        let file = None;
+        recent.push_back(Break { at_ns, holder, connection, file, key, is_oplock, is_answered: false, right, kind });
     }
 
     /// A client asks for something: perhaps it answers a break.
     #[inline]
-    pub(super) fn requested(&mut self, member: &Member<'_>, ends: (IpAddr, IpAddr), at_ns: i64) {
+    pub(super) fn requested(&mut self, member: &Member<'_>, ends: Place, at_ns: i64) {
         match member.header.command() {
             Command::OplockBreak => self.acknowledged(ends, at_ns, member.bytes),
             Command::Close if !self.recent.is_empty() => self.closed(ends, member.bytes),
@@ -118,25 +127,36 @@ impl BreakTimes {
 
     /// A client acknowledges a break; over another channel of its session too.
     #[cold]
-    fn acknowledged(&mut self, (server, client): (IpAddr, IpAddr), at_ns: i64, member: &[u8]) {
-        let Captured { key, is_oplock, .. } = Captured::new(member).unwrap_or_default();
-        let is_known = key.is_some_and(|key| self.kinds.acknowledged(&(server, is_oplock, key), at_ns));
-        self.counts.unsolicited += u64::from(key.is_some() && !is_known);
-        self.answered(server, |one| match one.key.zip(key) {
+    fn acknowledged(&mut self, (server, client): Place, at_ns: i64, member: &[u8]) {
+        let Captured { key, is_oplock, .. } = captured(member);
+        let id = key.map(|key| ((is_oplock, key), (server, client)));
+        let found = id.map_or(Acknowledged::Unknown, |id| self.kinds.acknowledged(&id, at_ns));
+        self.counts.unsolicited += u64::from(found == Acknowledged::Unsolicited);
+        self.counts.unmatched += u64::from(found == Acknowledged::Unknown);
+        let is_it = |one: &Break| match one.key.zip(key) {
             Some((theirs, own)) => (theirs, one.is_oplock) == (own, is_oplock),
             None => one.holder == client,
-        });
+        };
+        match found {
+            Acknowledged::Of((other, _)) if other != server => self.answered(other, is_it),
+            // It may be of a break of another server: that one is not to be called unanswered.
+            Acknowledged::Unknown => {
+                let all = self.recent.values_mut().flatten();
+                all.filter(|one| is_it(one)).for_each(|one| one.is_answered = true);
+            }
+            _ => self.answered(server, is_it),
+        }
     }
 
     /// A client closes a file, which gives up its oplock, and perhaps the last one with a lease.
     #[cold]
-    fn closed(&mut self, (server, client): (IpAddr, IpAddr), member: &[u8]) {
+    fn closed(&mut self, (server, client): Place, member: &[u8]) {
         let file = close::Request::new(member).and_then(|request| request.file_id());
         let file = file.filter(|file| !file.is_previous()).map(|file| file.0);
         let lease = file.and_then(|file| self.rights.lease_of(server, file));
         for (is_oplock, key) in [(true, file), (false, lease)] {
             if let Some(key) = key {
-                self.kinds.closed(&(server, is_oplock, key));
+                self.kinds.closed(&((is_oplock, key), (server, client)));
             }
         }
         self.answered(server, |one| match (one.is_oplock, one.key, file) {
@@ -152,31 +172,41 @@ impl BreakTimes {
 
     /// A request was answered that may wait for a break.
     #[inline]
-    pub(super) fn responded(&mut self, server: IpAddr, request: &Pending, answer: &Message<'_>, member: &Member<'_>) {
+    pub(super) fn responded(
+        &mut self,
+        link: &ConnectionContext,
+        request: &Pending,
+        answer: &Message<'_>,
+        member: &Member<'_>,
+    ) {
+        let client = usize::from(request.direction);
+        let place = (link.ends[1 - client].ip, link.ends[client].ip);
+        let asker = (place.0, link.connection);
         match member.header.command() {
             Command::Create => {
                 if !self.recent.is_empty() {
-                    self.opened(server, request, answer);
+                    self.opened(asker, request, answer);
                 }
-                self.rights.opened(server, (request.share, request.path), member);
+                self.rights.opened(place, (request.share, request.path), member);
             }
-            Command::SetInfo if !self.recent.is_empty() => self.changed(server, request, answer),
+            Command::SetInfo if !self.recent.is_empty() => self.changed(asker, request, answer),
             _ => {}
         }
     }
 
-    /// An open was answered. It waited if the server sent a notification after the open came, or if it asked for the same file while
+    /// An open was answered, of another connection than the holder's. It waited if the server sent a notification after the open came, or if it asked for the same file while
     /// another open waited. It caused the first of several notifications, of its file if there is one; the later ones belong to later
     /// opens.
     #[cold]
-    fn opened(&mut self, server: IpAddr, request: &Pending, answer: &Message<'_>) {
+    fn opened(&mut self, (server, connection): (IpAddr, u32), request: &Pending, answer: &Message<'_>) {
         let Some(recent) = self.recent.get_mut(&server) else { return };
         let asked_ns = asked_ns(request);
         let answered_ns = answer.first.time_ns;
         let file = (request.share, request.path);
         let is_known = request.path.is_some();
-        let behind = recent.iter().position(|one| is_known && one.delays(file, asked_ns));
-        let since = |one: &Break| one.at_ns >= asked_ns && one.may_delay(file);
+        let is_others = |one: &Break| one.connection != connection;
+        let behind = recent.iter().position(|one| is_known && is_others(one) && one.delays(file, asked_ns));
+        let since = |one: &Break| is_others(one) && one.at_ns >= asked_ns && one.may_delay(file);
         let own = || recent.iter().position(|one| since(one) && one.is_of(file));
         let Some(at) = behind.or_else(own).or_else(|| recent.iter().position(since)) else { return };
         let Some(cause) = recent.get_mut(at) else { return };
@@ -205,9 +235,10 @@ impl BreakTimes {
 
     /// A rename or another change of a file was answered: it waited if the server broke another client's lease of this file meanwhile.
     #[cold]
-    fn changed(&mut self, server: IpAddr, request: &Pending, answer: &Message<'_>) {
+    fn changed(&mut self, (server, connection): (IpAddr, u32), request: &Pending, answer: &Message<'_>) {
         let asked_ns = asked_ns(request);
         let recent = self.recent.get(&server).into_iter().flatten();
+        let recent = recent.filter(|one| one.connection != connection);
         let mut causes = recent.filter(|one| one.at_ns >= asked_ns && one.is_of((request.share, request.path)));
         let Some((kind, at_ns)) = causes.next().and_then(|cause| Some((cause.kind?, cause.at_ns))) else { return };
         let waited_ns = answer.first.time_ns.saturating_sub(at_ns);
@@ -215,6 +246,12 @@ impl BreakTimes {
             self.kinds.waited(kind, waited_ns.unsigned_abs());
         }
     }
+}
+
+/// The break. Captures that were anonymised once have no keys.
+fn captured(member: &[u8]) -> Captured {
+    let broken = Captured::new(member).unwrap_or_default();
+    Captured { key: broken.key.filter(|key| *key != [0; 16]), ..broken }
 }
 
 /// When all of the request was seen.

@@ -57,7 +57,7 @@ pub(super) fn breaks(evidence: &Evidence<'_>, waited_s: f64) -> Option<Found> {
         ),
     };
     let text = format!(
-        "{} waited for other clients to give up a lease or oplock, {}{}, together {} of all time waited. The server sent {} and \
+        "{} waited until a client gave up a lease or oplock, {}{}, together {} of all time waited. The server sent {} and \
         delayed the opens until the clients acknowledged or a timeout expired.{longest}",
         plural(breaks.opens, "open request"),
         duration(held_s / breaks.opens.max(1) as f64),

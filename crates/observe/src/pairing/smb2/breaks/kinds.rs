@@ -1,6 +1,5 @@
 //! Breaks counted by client, share and states, and the time until they are acknowledged.
 
-use std::collections::HashMap;
 use std::net::IpAddr;
 
 use plimsoll_model::{CachingRight, Coverage, LeaseBreaks, Symbol};
@@ -8,24 +7,27 @@ use plimsoll_wire::smb2::create::{OPLOCK_BATCH, OPLOCK_EXCLUSIVE, OPLOCK_II};
 use plimsoll_wire::smb2::oplock_break::Captured;
 use serde::{Deserialize, Serialize};
 
-use super::rights::{Right, RightId};
+use super::outstanding::{Found, Outstanding, Table};
+use super::rights::{Place, Right, RightId};
 
-/// Breaks without an acknowledgement that are remembered.
-const OUTSTANDING_MAX: usize = 16_384;
-
-/// A break that its client is to acknowledge.
-#[derive(Clone, Copy, Debug, Serialize, Deserialize)]
-struct Outstanding {
-    kind: usize,
-    at_ns: i64,
-    is_closed: bool,
+/// What is known of an acknowledgement.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Acknowledged {
+    /// It is of the break of that place.
+    Of(Place),
+    /// No captured break demanded it.
+    Unsolicited,
+    /// A break may have demanded it that is not known any more, or not known enough.
+    Unknown,
 }
 
 /// The breaks by kind.
 #[derive(Debug, Default, Serialize, Deserialize)]
 pub(super) struct Kinds {
     kinds: Vec<LeaseBreaks>,
-    outstanding: HashMap<RightId, Outstanding>,
+    outstanding: Table,
+    /// Breaks were forgotten or replaced, or captured without a key.
+    is_incomplete: bool,
 }
 
 impl Kinds {
@@ -41,50 +43,74 @@ impl Kinds {
         let share = right.map_or(Symbol::NONE, |right| right.share);
         // Servers grant oplocks of files only.
         let is_directory = right.and_then(|right| right.is_directory).or(broken.is_oplock.then_some(false));
-        let kind = self.kind(LeaseBreaks::of(client, share, is_directory, from, to))?;
-        let of_kind = self.kinds.get_mut(kind)?;
-        of_kind.notified += 1;
-        let has_room = self.outstanding.len() < OUTSTANDING_MAX;
-        if let Some(id) = id.filter(|_| has_room && demands(broken, from, to) == Some(true)) {
-            let before = self.outstanding.insert(id, Outstanding { kind, at_ns, is_closed: false });
-            // The server sends another break of the same lease only after the first was answered: that answer was not captured.
-            let unknown = before.filter(|before| !before.is_closed);
-            if let Some(before) = unknown.and_then(|before| self.kinds.get_mut(before.kind)) {
-                before.unanswered -= 1;
+        let kind = self.kind(LeaseBreaks::of(client, share, is_directory, from, to));
+        self.of(kind, |one| one.notified += 1);
+        let demands = demands(broken, from, to);
+        self.is_incomplete |= id.is_none();
+        if let Some(id) = id.filter(|_| demands != Some(false)) {
+            let one = Outstanding::new(kind, at_ns, demands == Some(true));
+            if one.is_demanded {
+                self.of(kind, |one| one.unanswered += 1);
             }
-            self.kinds.get_mut(kind)?.unanswered += 1;
+            let (before, dropped) = self.outstanding.insert(id, one);
+            // The server sends another break of the same lease only after the first was answered: that answer was not captured.
+            before.into_iter().for_each(|before| self.forget(&before));
+            dropped.into_iter().for_each(|dropped| self.forget(&dropped));
+            self.is_incomplete |= dropped.is_some() || before.is_some_and(|before| !before.is_closed);
         }
-        Some(kind)
+        kind
     }
 
-    /// A client acknowledges the break of that id. Returns whether one is known.
-    pub(super) fn acknowledged(&mut self, id: &RightId, at_ns: i64) -> bool {
-        let Some(one) = self.outstanding.remove(id) else { return false };
-        let Some(of_kind) = self.kinds.get_mut(one.kind) else { return false };
-        let waited_ns = at_ns.saturating_sub(one.at_ns).max(0).unsigned_abs();
-        *if one.is_closed { &mut of_kind.closed } else { &mut of_kind.unanswered } -= 1;
-        of_kind.acknowledged += 1;
-        of_kind.acknowledged_ns = of_kind.acknowledged_ns.saturating_add(waited_ns);
-        of_kind.longest_ns = of_kind.longest_ns.max(waited_ns);
-        true
+    /// A client acknowledges the break of that id.
+    pub(super) fn acknowledged(&mut self, id: &RightId, at_ns: i64) -> Acknowledged {
+        match self.outstanding.take(id) {
+            Found::One(place, one) => {
+                let waited_ns = at_ns.saturating_sub(one.at_ns).max(0).unsigned_abs();
+                self.of(one.kind, |of_kind| {
+                    of_kind.unanswered -= u64::from(one.is_unanswered());
+                    of_kind.closed -= u64::from(one.is_demanded && one.is_closed);
+                    of_kind.acknowledged += 1;
+                    of_kind.acknowledged_ns = of_kind.acknowledged_ns.saturating_add(waited_ns);
+                    of_kind.longest_ns = of_kind.longest_ns.max(waited_ns);
+                });
+                Acknowledged::Of(place)
+            }
+            Found::Doubtful(all) => {
+                all.iter().for_each(|one| self.forget(one));
+                self.is_incomplete = true;
+                Acknowledged::Unknown
+            }
+            Found::Nothing if self.is_incomplete => Acknowledged::Unknown,
+            Found::Nothing => Acknowledged::Unsolicited,
+        }
     }
 
     /// A client closes a file of that id.
     pub(super) fn closed(&mut self, id: &RightId) {
-        let Some(one) = self.outstanding.get_mut(id).filter(|one| !one.is_closed) else { return };
-        one.is_closed = true;
-        if let Some(of_kind) = self.kinds.get_mut(one.kind) {
+        let Some(one) = self.outstanding.close(id).filter(|one| one.is_demanded) else { return };
+        self.of(one.kind, |of_kind| {
             of_kind.unanswered -= 1;
             of_kind.closed += 1;
+        });
+    }
+
+    /// It will not be known whether the client answers.
+    fn forget(&mut self, one: &Outstanding) {
+        self.of(one.kind, |of_kind| of_kind.unanswered -= u64::from(one.is_unanswered()));
+    }
+
+    fn of(&mut self, kind: Option<usize>, change: impl FnOnce(&mut LeaseBreaks)) {
+        if let Some(of_kind) = kind.and_then(|kind| self.kinds.get_mut(kind)) {
+            change(of_kind);
         }
     }
 
     /// An operation waited for a break of that kind.
     pub(super) fn waited(&mut self, kind: usize, wait_ns: u64) {
-        if let Some(of_kind) = self.kinds.get_mut(kind) {
+        self.of(Some(kind), |of_kind| {
             of_kind.waits += 1;
             of_kind.wait_ns = of_kind.wait_ns.saturating_add(wait_ns);
-        }
+        });
     }
 
     /// The kinds.

@@ -194,7 +194,7 @@ fn opens_that_wait_for_leases_are_said() {
     let text = traffic.first(Rule::LeaseBreaks);
     assert!(
         text.starts_with(
-            "8 open requests waited for other clients to give up a lease or oplock, 200 ms each on average, together"
+            "8 open requests waited until a client gave up a lease or oplock, 200 ms each on average, together"
         ),
         "{text}"
     );
