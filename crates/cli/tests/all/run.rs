@@ -282,7 +282,7 @@ const ONLY_SMB: [&str; 2] = ["home-folders", "home-folders-2008"];
 fn every_workload_on_another_ganesha() {
     let _alone = alone();
     if std::env::var_os(GANESHA_FOLDER).is_none() {
-        return skip(&format!("needs {GANESHA_FOLDER}: the folder into which the packages were unpacked (dpkg -x)"));
+        return skip(format!("needs {GANESHA_FOLDER}: the folder into which the packages were unpacked (dpkg -x)"));
     }
     let ganesha = Ganesha::start().unwrap();
     let list = String::from_utf8(plimsoll(&["workloads", "list"]).stdout).unwrap();
