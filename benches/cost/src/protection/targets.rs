@@ -139,7 +139,7 @@ impl Targets {
         Ok(rows)
     }
 
-    /// Processor time that the server of a row has taken so far, where it can be told from ours.
+    /// Processor time that the server of a row has used so far; `None` if the server runs in our own process.
     pub fn server_cpu(&self, row: &Protected) -> Result<Option<Duration>, Box<dyn Error>> {
         let process = match row.served_by {
             Served::Samba => self.samba.process_id(),

@@ -20,7 +20,7 @@ pub struct Statement {
     pub rule: Rule,
     /// The sentence.
     pub text: String,
-    /// The fraction of all time waited that it explains, 0..=1; null if it is about something else.
+    /// The fraction of all time waited that this statement explains, 0..=1; null if the statement is not about waiting.
     pub share: Option<f64>,
     /// Whether it follows from the numbers alone.
     pub confidence: Confidence,

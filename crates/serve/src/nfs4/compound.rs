@@ -246,7 +246,7 @@ impl Compound<'_, '_> {
     }
 }
 
-/// `attrsset` of a SETATTR that failed, which is there with any status (RFC 8881 18.30.2): an empty bitmap.
+/// An empty `attrsset`. Each answer to SETATTR has one, also with an error status (RFC 8881 18.30.2).
 fn put_no_attributes(out: &mut Vec<u8>) {
     out.put_u32(0);
 }

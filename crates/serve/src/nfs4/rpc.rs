@@ -25,7 +25,7 @@ const AUTH_BADCRED: u32 = 1;
 pub(super) enum Next<'a> {
     /// A record, and its bytes with its marks.
     Record(Cow<'a, [u8]>, usize),
-    /// A part of a record, of which at least so many bytes are missing.
+    /// An incomplete record, and the least number of bytes that it still needs.
     Missing(usize),
     /// A record that is too long.
     TooLong,
