@@ -93,17 +93,19 @@ mod with_a_kdc {
         assert_eq!(kdc.issued(), (2, 2), "{}", kdc.log());
     }
 
-    #[test]
-    fn nfs_runs_with_one_ticket_in_every_protection() {
+    /// A realm with an NFS server.
+    fn realm_of_nfs() -> Option<(Kdc, Ganesha)> {
         let start = || -> Result<_, Unavailable> {
             let kdc = Kdc::start()?;
             let ganesha = Ganesha::start_with_kerberos(&kdc)?;
             Ok((kdc, ganesha))
         };
-        let (kdc, ganesha) = match start() {
-            Ok(both) => both,
-            Err(reason) => return println!("SKIPPED: {reason}"),
-        };
+        start().map_err(|reason| println!("SKIPPED: {reason}")).ok()
+    }
+
+    #[test]
+    fn nfs_runs_with_one_ticket_in_every_protection() {
+        let Some((kdc, ganesha)) = realm_of_nfs() else { return };
         let (port, mount, at) = (ganesha.address().port(), ganesha.mount_port(), kdc.address().to_string());
         for (version, security) in [("3", "krb5"), ("4.0", "krb5i"), ("4.1", "krb5p"), ("4.2", "krb5")] {
             let mount = if version == "3" { format!("&mountport={mount}") } else { String::new() };
@@ -142,15 +144,7 @@ mod with_a_kdc {
     /// sequence window of Ganesha has numbers (32).
     #[test]
     fn nfs_runs_over_several_connections_and_beyond_the_window() {
-        let start = || -> Result<_, Unavailable> {
-            let kdc = Kdc::start()?;
-            let ganesha = Ganesha::start_with_kerberos(&kdc)?;
-            Ok((kdc, ganesha))
-        };
-        let (kdc, ganesha) = match start() {
-            Ok(both) => both,
-            Err(reason) => return println!("SKIPPED: {reason}"),
-        };
+        let Some((kdc, ganesha)) = realm_of_nfs() else { return };
         let (port, mount, at) = (ganesha.address().port(), ganesha.mount_port(), kdc.address().to_string());
         for (version, security, connections) in [
             ("version=3", "krb5i", "4"),
