@@ -1,5 +1,5 @@
 //! The diagnosis of reports other than captures: a run, a search for a capacity, a breakdown, a comparison. Rules with thresholds, as for
-//! captures (`diagnosis`); they are in MEASUREMENT.md, "Diagnosis".
+//! captures (`diagnosis`); they are in docs/diagnosis.md.
 
 mod breakdown;
 mod capacity;

@@ -1,4 +1,4 @@
-//! The diagnosis of a capture: rules over its findings, each with a threshold. They are in MEASUREMENT.md, "Diagnosis".
+//! The diagnosis of a capture: rules over its findings, each with a threshold. They are in docs/diagnosis.md.
 //!
 //! Each file contains the rules of a family; each rule returns what it [`Found`], or nothing.
 

@@ -26,7 +26,7 @@ pub struct Statement {
     pub confidence: Confidence,
 }
 
-/// The rules, each with its threshold in MEASUREMENT.md.
+/// The rules, each with its threshold in docs/diagnosis.md.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Rule {
