@@ -1,5 +1,6 @@
 //! Common parts of the NFS clients of all versions: path walks, jobs, and data transfers.
 
+mod entries;
 mod handles;
 mod highest_version;
 mod jobs;
