@@ -5,7 +5,7 @@
 //!   pcap file of them.
 //! - [`Tcp`] keeps the sequence numbers of a connection right. It makes [`Segment`]s; a test sends one now, later
 //!   (reordered), twice (retransmitted) or not at all (dropped).
-//! - [`smb1`], [`smb2`], [`rpc`] and [`nbss()`] build messages, minimal but valid.
+//! - [`smb1`], [`smb2`], [`rpc`] and [`nbss()`] build messages, minimal but valid; [`nfs4`] reads NFSv4 calls and builds their results.
 //! - [`browser`] is Chromium without a network, for pages.
 //! - [`command`] runs programs within a time limit, and keeps what they say.
 //! - [`system_calls`] takes the newer ones away, as an older kernel would.
@@ -35,7 +35,7 @@ mod transaction;
 pub mod wire;
 
 pub use frame::{Frame, Link, pcap, pcap_big_endian_micros};
-pub use messages::{nbss, rpc, smb1, smb2};
+pub use messages::{nbss, nfs4, rpc, smb1, smb2};
 pub use random::Random;
 pub use tcp::{Segment, Side, Tcp};
 pub use traffic::Traffic;

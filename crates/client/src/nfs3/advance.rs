@@ -94,6 +94,9 @@ struct Calling<'a> {
 impl Calling<'_> {
     /// The next LOOKUP of a path, or the main call of the operation.
     fn next(&mut self, job: &mut Job) {
+        if self.client.connection.needs_context() {
+            return self.begin_context(job);
+        }
         let Some(walk) = job.walking() else { return self.act(job) };
         let Some(part) = walk.part() else { return };
         // A handle on the way belongs to another path than the operation.
@@ -107,7 +110,6 @@ impl Calling<'_> {
         let (path, intended) = (job.path, job.intended);
         let root = self.client.handles.root();
         match &job.goal {
-            Goal::Connect if self.client.connection.needs_context() => self.begin_context(job),
             Goal::Connect => self.say(&FsInfo { root: &root }, path, intended),
             Goal::Leave => self.end_context(job),
             Goal::Null => self.say(&Null, path, intended),

@@ -94,6 +94,21 @@ impl NfsClient {
         }
     }
 
+    /// The server refused a call because the Kerberos context has expired: the job sends it again in another context.
+    pub(super) fn refused_context(
+        &mut self,
+        call: &Call<RequestContext>,
+        arrival: &Arrival<'_>,
+        events: &mut dyn Events,
+    ) {
+        let tag = self.jobs.find(call.what.job).map(|job| job.tag);
+        self.report(call, tag, &arrival.rejects(Cause::LogonRefused), events);
+        if let Some(job) = self.jobs.get(call.what.job) {
+            job.pending = job.pending.saturating_sub(1);
+            job.ask_again(call.what.offset, call.what.count);
+        }
+    }
+
     /// Reads results; returns the status at their start. `length` is their full length, including dropped bytes.
     fn results(
         &mut self,
@@ -109,7 +124,7 @@ impl NfsClient {
         let status = match call.what.procedure {
             0 => null::parse(results).map(|()| {
                 // The call for a Kerberos context is the first of two.
-                job.reply = (!matches!(job.goal, Goal::Connect)).then_some(Reply::Nothing);
+                job.reply = (!self.connection.context_began_by(call.id)).then_some(Reply::Nothing);
                 0
             })?,
             1 => settle(getattr::parse(results)?, |attributes| job.facts(facts(attributes), &mut self.files)),

@@ -17,7 +17,7 @@ use crate::client::{Arrived, Client, Events, Framing};
 use crate::nfs::{Handles, JobId, never_sent};
 use crate::operation::{Cause, Done, Failure, Operation, Tag, Ticket};
 use crate::outbox::Outbox;
-use crate::rpc::{self, Arrival, Connection, Context};
+use crate::rpc::{self, Arrival, Connection, Context, Opened};
 
 /// The procedure number of READ.
 const READ: u32 = 6;
@@ -161,6 +161,13 @@ impl NfsClient {
                 return Err(cause);
             }
         };
+        let at = arrival.at.1;
+        if let Opened::Expired(_) = opened {
+            self.refused_context(&call, arrival, events);
+            self.advance(call.what.job, at, out, events);
+            self.pump(at, out, events);
+            return Ok(());
+        }
         let verdict = opened.verdict();
         if let (None, Verdict::Success(results)) = (call.asked.file, verdict) {
             // Asked for by its name: the answer says which it is.
@@ -168,15 +175,20 @@ impl NfsClient {
         }
         self.answered(&call, verdict, arrival, events).map_err(|Malformed| Cause::Malformed)?;
         if let Some(job) = self.jobs.get(call.what.job) {
-            job.due_at(arrival.at.1);
+            job.due_at(at);
         }
-        self.advance(call.what.job, arrival.at.1, out, events);
+        self.advance(call.what.job, at, out, events);
+        self.pump(at, out, events);
+        Ok(())
+    }
+
+    /// Sends jobs that wait for room.
+    fn pump(&mut self, at: i64, out: &mut Outbox, events: &mut dyn Events) {
         while self.connection.room() > 0
             && let Some((id, _)) = self.waiting.pop_front()
         {
-            self.advance(id, arrival.at.1, out, events);
+            self.advance(id, at, out, events);
         }
-        Ok(())
     }
 }
 

@@ -138,6 +138,15 @@ impl Job {
         }
     }
 
+    /// A request of a transfer was not executed: it is sent again.
+    pub(super) fn ask_again(&mut self, offset: u64, count: u32) {
+        if let Goal::Read { transfer, .. } | Goal::Write { transfer, .. } = &mut self.goal
+            && count > 0
+        {
+            transfer.ask_again(offset, count);
+        }
+    }
+
     /// Something went wrong. Only the first counts.
     pub(super) fn fail(&mut self, failure: Failure) {
         self.failure.get_or_insert(failure);

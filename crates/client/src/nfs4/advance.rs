@@ -55,7 +55,9 @@ impl Nfs4Client {
         }
         while job.has_more() {
             if self.holds_back(&job) || self.waits_for_owner(&job) || self.connection.room() == 0 {
-                self.hold(id, &mut job, now, false);
+                // A recovery takes the first free place.
+                let first = matches!(job.goal, Goal::Recover(_));
+                self.hold(id, &mut job, now, first);
                 break;
             }
             if self.connection.needs_context() {

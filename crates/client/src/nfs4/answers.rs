@@ -10,6 +10,7 @@ use plimsoll_wire::xdr::Malformed;
 use super::client::Nfs4Client;
 use super::found::Found;
 use super::job::{Connecting, GRACE, Goal, Job, Rest};
+use super::parted::Parted;
 use super::recovery::Stage;
 use super::request_context::RequestContext;
 use super::results::Results;
@@ -125,6 +126,28 @@ impl Nfs4Client {
         }
     }
 
+    /// The server refused a call because the Kerberos context has expired: the job sends it again in another context.
+    pub(super) fn refused_context(
+        &mut self,
+        call: &Call<RequestContext>,
+        arrival: &Arrival<'_>,
+        events: &mut dyn Events,
+    ) {
+        let tag = self.jobs.find(call.what.job).and_then(|job| job.tag);
+        self.report(call, tag, None, &arrival.rejects(Cause::LogonRefused), events);
+        if call.what.resent && call.what.session == self.session.number {
+            // Whether the server has used its sequence ID before is still unknown.
+            self.parted.push_back(Parted::of(call));
+            return;
+        }
+        self.free_slot(call, &Results::default());
+        call.what.sequenced.into_iter().for_each(|sequenced| self.owners.answered(sequenced, None));
+        if let Some(job) = self.jobs.get(call.what.job) {
+            job.pending = job.pending.saturating_sub(1);
+            job.ask_again(call.what.offset, call.what.count);
+        }
+    }
+
     /// Reads results, and returns their status. `length` is their full length, even if only a part was stored.
     fn results(
         &mut self,
@@ -138,8 +161,8 @@ impl Nfs4Client {
         let Some(job) = job else { return Err(Malformed) };
         let shape = call.what.shape;
         if shape.is_empty() {
-            // The call for a Kerberos context precedes the others of these jobs.
-            let begins = matches!(job.goal, Goal::Connect(_) | Goal::Recover(_));
+            // The call for a Kerberos context precedes the calls of a job.
+            let begins = self.connection.context_began_by(call.id);
             job.reply = (!begins).then_some(crate::operation::Reply::Nothing);
             return if bytes.is_empty() && length == 0 { Ok(0) } else { Err(Malformed) };
         }

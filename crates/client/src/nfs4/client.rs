@@ -26,7 +26,7 @@ use crate::client::{Arrived, Client, Events, Framing};
 use crate::nfs::{Handles, JobId, never_sent};
 use crate::operation::{Cause, Done, Failure, Operation, Tag, Ticket};
 use crate::outbox::Outbox;
-use crate::rpc::{self, Arrival, Connection};
+use crate::rpc::{self, Arrival, Connection, Opened};
 
 /// A connection with a session.
 #[derive(Debug)]
@@ -46,8 +46,8 @@ pub struct Nfs4Client {
     pub(super) lost_at: Option<i64>,
     /// Late responses to abandoned requests cannot arrive any more, because they were sent on another connection.
     pub(super) rejoined: bool,
-    /// Requests that were outstanding when the connection was lost.
-    pub(super) parted: Vec<Parted>,
+    /// Requests that were outstanding when the connection was lost, and were not sent again yet.
+    pub(super) parted: VecDeque<Parted>,
     /// Of them those that will be sent again with their xids, in 4.0.
     pub(super) to_retransmit: Vec<Parted>,
     /// The job that recovers a lost session, while it runs.
@@ -135,7 +135,7 @@ impl Nfs4Client {
             suspended: None,
             lost_at: None,
             rejoined: false,
-            parted: Vec::new(),
+            parted: VecDeque::new(),
             to_retransmit: Vec::new(),
             recovery: None,
             broken: None,
@@ -187,6 +187,7 @@ impl Nfs4Client {
 
     /// Sends jobs that wait for slots, as long as slots are free.
     fn pump(&mut self, now: i64, out: &mut Outbox, events: &mut dyn Events) {
+        self.send_parted(now, out);
         // A job whose owner is busy waits again, behind the others.
         for _ in 0..self.waiting.len() {
             let next = self.waiting.pop_front_if(|(id, _)| self.recovery.is_none_or(|one| one == *id));
@@ -267,8 +268,13 @@ impl Nfs4Client {
                         return Err(cause);
                     }
                 };
-                let answered = self.answered(&call, opened.verdict(), arrival, events);
-                answered.map_err(|Malformed| Cause::Malformed)?;
+                match opened {
+                    Opened::Expired(_) => self.refused_context(&call, arrival, events),
+                    opened => {
+                        let answered = self.answered(&call, opened.verdict(), arrival, events);
+                        answered.map_err(|Malformed| Cause::Malformed)?;
+                    }
+                }
                 if let Some(job) = self.jobs.get(call.what.job) {
                     job.due_at(at);
                 }

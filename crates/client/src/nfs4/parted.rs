@@ -2,9 +2,12 @@
 
 use plimsoll_model::{FileIdentity, Outcome};
 
+use super::request_context::RequestContext;
 use super::shapes::{self, Shape};
+use crate::calls::Call;
 use crate::nfs::JobId;
 use crate::operation::{Cause, Failure};
+use crate::rpc::xid_of;
 
 /// A request whose connection was lost before the response arrived.
 #[derive(Clone, Copy, Debug)]
@@ -26,6 +29,13 @@ pub(super) struct Parted {
 }
 
 impl Parted {
+    pub(super) fn of(call: &Call<RequestContext>) -> Self {
+        let RequestContext { job, shape, offset, count, queued, slot, session, files, .. } = call.what;
+        let since = call.sent.map_or(queued, |(first, _)| first);
+        let (xid, sent) = (xid_of(call.id, &call.what), call.sent.is_some());
+        Self { job, shape, data: (offset, count), slot, session, xid, files, since, sent }
+    }
+
     /// Whether this request of a job, which is about to be sent, is the same one.
     pub(super) fn is(&self, job: JobId, shape: Shape, data: (u64, u32), files: &[Option<FileIdentity>; 2]) -> bool {
         (self.job, self.shape, self.data, &self.files) == (job, shape, data, files)

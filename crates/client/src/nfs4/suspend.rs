@@ -21,7 +21,6 @@ use crate::client::Events;
 use crate::nfs::JobId;
 use crate::operation::{Cause, Tag};
 use crate::outbox::Outbox;
-use crate::rpc::xid_of;
 
 impl Nfs4Client {
     /// Stores the outstanding requests; false if there is no session.
@@ -35,17 +34,17 @@ impl Nfs4Client {
         (self.suspended, self.rejoined) = (Some(at), true);
         self.lost_at.get_or_insert(at);
         let recovery = self.recovery.take();
+        // Requests that still waited to be sent again come after those that were sent.
+        let mut waited = std::mem::take(&mut self.parted);
         for call in self.connection.take_all() {
             self.report_parted(&call, events);
             call.what.sequenced.into_iter().for_each(|sequenced| self.owners.parted(sequenced.owner()));
             if Some(call.what.job) == recovery {
                 continue;
             }
-            let RequestContext { job, shape, offset, count, queued, slot, session, files, .. } = call.what;
-            let since = call.sent.map_or(queued, |(first, _)| first);
-            let (xid, sent) = (xid_of(call.id, &call.what), call.sent.is_some());
-            self.parted.push(Parted { job, shape, data: (offset, count), slot, session, xid, files, since, sent });
+            self.parted.push_back(Parted::of(&call));
         }
+        self.parted.append(&mut waited);
         if let Some(id) = recovery {
             self.interrupt(id);
         }
@@ -136,26 +135,58 @@ impl Nfs4Client {
         // Slots of timed-out requests whose responses cannot arrive any more; whether the server used their sequence IDs is unknown.
         let lost: Vec<u32> = if self.rejoined { self.session.take_lost().collect() } else { Vec::new() };
         self.rejoined = false;
-        for slot in lost {
-            let id = self.jobs.add(Job { pending: 1, ..Job::unasked(None, Goal::Renew) });
-            self.resend(id, (0, 0), slot, now, out);
-        }
+        let asked: Vec<Parted> = lost.into_iter().map(|slot| self.renewal(slot, now)).collect();
         let parted = std::mem::take(&mut self.parted);
-        let same = |parted: &Parted, number| parted.slot.filter(|_| parted.session == number);
-        for one in &parted {
-            if let Some(slot) = same(one, self.session.number) {
-                self.resend(one.job, one.data, slot, now, out);
-            }
-        }
         if recovery.forgotten {
             // With other state IDs they are other requests.
             self.to_retransmit.clear();
         } else if self.options.is_sessionless() {
             self.to_retransmit.extend(parted.iter().filter(|one| one.sent).copied());
         }
-        // They come before the jobs that already wait, in their old order.
         let number = self.session.number;
-        parted.iter().rev().filter(|one| same(one, number).is_none()).for_each(|one| self.ask_anew(one));
+        let (same, other): (Vec<Parted>, Vec<Parted>) =
+            parted.into_iter().partition(|one| one.slot.is_some() && one.session == number);
+        self.parted.extend(asked.into_iter().chain(same));
+        self.send_parted(now, out);
+        // They come before the jobs that already wait, in their old order.
+        other.iter().rev().for_each(|one| self.ask_anew(one));
+    }
+
+    /// A request for a slot that asks whether the server has used its sequence ID.
+    fn renewal(&mut self, slot: u32, now: i64) -> Parted {
+        let job = self.jobs.add(Job { pending: 1, ..Job::unasked(None, Goal::Renew) });
+        let (shape, session, files) = (shapes::RENEWAL, self.session.number, [None; 2]);
+        Parted { job, shape, data: (0, 0), slot: Some(slot), session, xid: 0, files, since: now, sent: false }
+    }
+
+    /// Sends requests of a lost connection again, oldest first, as long as the window of the Kerberos context has room.
+    pub(super) fn send_parted(&mut self, now: i64, out: &mut Outbox) {
+        while self.resends()
+            && self.connection.room() > 0
+            && let Some(one) = self.parted.pop_front()
+        {
+            if self.connection.needs_context() {
+                self.parted.push_front(one);
+                return self.renew_context(one.job, now, out);
+            }
+            match one.slot.filter(|_| one.session == self.session.number) {
+                Some(slot) => self.resend(one.job, one.data, slot, now, out),
+                None => self.ask_anew(&one),
+            }
+        }
+    }
+
+    /// The context has expired: asks for another one.
+    fn renew_context(&mut self, id: JobId, now: i64, out: &mut Outbox) {
+        let Some(mut job) = self.jobs.take(id) else { return };
+        let calling = Calling { client: self, id, now, out, slot: None, resent: false, sequenced: None };
+        job.pending += u32::from(calling.begin_context(&mut job));
+        self.jobs.put(id, job);
+    }
+
+    /// Whether requests of a lost connection wait to be sent again on this one; new requests come after them.
+    pub(super) fn resends(&self) -> bool {
+        self.suspended.is_none() && self.recovery.is_none() && !self.parted.is_empty()
     }
 
     /// An operation succeeded after a loss. The outage continues as long as the server refuses other operations in its grace period.
@@ -212,12 +243,19 @@ impl Nfs4Client {
 
     /// Fails operations whose requests are overdue and have no connection. The state of their slots is checked later.
     pub(super) fn fail_parted(&mut self, before: i64, now: i64, events: &mut dyn Events) {
-        let (late, rest) = self.parted.iter().copied().partition(|parted| parted.since < before);
-        self.parted = rest;
-        let late: Vec<Parted> = late;
+        let all = std::mem::take(&mut self.parted);
+        let (late, rest): (Vec<Parted>, Vec<Parted>) = all.into_iter().partition(|parted| parted.since < before);
+        self.parted = rest.into();
+        let connected = self.suspended.is_none() && self.recovery.is_none();
         for parted in late {
-            if let Some(slot) = parted.slot.filter(|_| parted.session == self.session.number) {
-                self.session.lose(parted.xid, slot);
+            match parted.slot.filter(|_| parted.session == self.session.number) {
+                // The connection is there, and only the window has no room yet.
+                Some(slot) if connected => {
+                    let renewal = self.renewal(slot, now);
+                    self.parted.push_back(renewal);
+                }
+                Some(slot) => self.session.lose(parted.xid, slot),
+                None => {}
             }
             let Some(mut job) = self.jobs.take(parted.job) else { continue };
             job.pending = job.pending.saturating_sub(1);
@@ -254,7 +292,7 @@ impl Nfs4Client {
 
     /// Whether a job must wait for a connection or session.
     pub(super) fn holds_back(&self, job: &Job) -> bool {
-        (self.suspended.is_some() || self.recovery.is_some()) && !matches!(job.goal, Goal::Recover(_))
+        (self.suspended.is_some() || self.recovery.is_some() || self.resends()) && !matches!(job.goal, Goal::Recover(_))
     }
 
     /// A job waits for a slot.

@@ -21,7 +21,8 @@ use crate::outbox::Outbox;
 pub(crate) use arrival::Arrival;
 pub(crate) use data::Data;
 pub(crate) use framing::{marks, unmarked};
-use gss::{GssContext, Opened, Written};
+pub(crate) use gss::Opened;
+use gss::{GssContext, Written};
 pub(crate) use sequential::{CallError, Limit, SequentialCalls};
 
 pub use gss::Gss;
@@ -148,7 +149,12 @@ impl<C: Context> Connection<C> {
 
     /// Whether the next call must be [`Connection::begin_context`].
     pub(crate) fn needs_context(&self) -> bool {
-        self.gss.as_ref().is_some_and(|gss| gss.is_new())
+        self.gss.as_ref().is_some_and(|gss| gss.is_new() || gss.has_expired() && self.calls.is_empty())
+    }
+
+    /// Whether this call asked for the context.
+    pub(crate) fn context_began_by(&self, id: u64) -> bool {
+        self.gss.as_ref().is_some_and(|gss| gss.began_by(id))
     }
 
     /// Whether [`Connection::end_context`] gives a context back.
@@ -198,6 +204,10 @@ impl<C: Context> Connection<C> {
     /// look at the oldest last, and drops it if its number is then below the window.
     pub(crate) fn room(&self) -> usize {
         let Some(gss) = &self.gss else { return usize::MAX };
+        if gss.has_expired() {
+            // The next call asks for another context. It would invalidate the keys for outstanding answers.
+            return usize::from(self.calls.is_empty());
+        }
         let oldest = self.calls.oldest().unwrap_or(self.next_id);
         gss.window().saturating_sub(usize::try_from(self.next_id - oldest).unwrap_or(usize::MAX))
     }

@@ -166,7 +166,7 @@ impl SequentialCalls {
         let Some(context) = &mut self.context else { return Ok(verdict) };
         let problem = |cause: Cause| CallError::Answer(format!("{} (Kerberos)", cause.label()));
         match context.open(id, &self.reply, verdict).map_err(problem)? {
-            Opened::Plain(verdict) => Ok(verdict),
+            Opened::Plain(verdict) | Opened::Expired(verdict) => Ok(verdict),
             Opened::Decrypted(results) => {
                 self.decrypted = results;
                 Ok(Verdict::Success(&self.decrypted))

@@ -55,7 +55,7 @@ impl Connector for NfsServer {
     fn facts(&self) -> Vec<String> {
         let mut facts = vec!["NFS 3".to_owned()];
         facts.extend(self.version_found.then(|| HIGHEST.to_owned()));
-        facts.push(authentication(self.options.security.as_ref()));
+        facts.extend(authentication(self.options.security.as_ref()));
         facts.extend(self.tls.as_ref().and_then(|tls| tls.agreed()).map(str::to_owned));
         if self.mounted.reserved_port {
             facts.push("source ports below 1024".to_owned());
@@ -90,11 +90,12 @@ pub(super) fn cipher(tls: Option<&Arc<Tls>>, security: Option<&Gss>) -> Option<S
 }
 
 /// How calls are authenticated, for the report.
-pub(super) fn authentication(security: Option<&Gss>) -> String {
-    match security {
-        None => "AUTH_SYS".to_owned(),
-        Some(gss) => format!("Kerberos ({})", gss.protection().kerberos_name()),
-    }
+pub(super) fn authentication(security: Option<&Gss>) -> Vec<String> {
+    let Some(gss) = security else { return vec!["AUTH_SYS".to_owned()] };
+    let mut facts = vec![format!("Kerberos ({})", gss.protection().kerberos_name())];
+    let renewed = gss.renewed();
+    facts.extend((renewed > 0).then(|| format!("expired Kerberos contexts replaced: {renewed}")));
+    facts
 }
 
 /// The caller: the user who runs Plimsoll.

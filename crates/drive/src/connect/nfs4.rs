@@ -144,7 +144,7 @@ impl Connector for Nfs4Server {
     fn facts(&self) -> Vec<String> {
         let mut facts = vec![format!("NFS 4.{}", self.options.minor_version)];
         facts.extend(self.version_found.then(|| HIGHEST.to_owned()));
-        facts.push(authentication(self.options.security.as_ref()));
+        facts.extend(authentication(self.options.security.as_ref()));
         facts.extend(self.tls.as_ref().and_then(|tls| tls.agreed()).map(str::to_owned));
         if self.reserved_port {
             facts.push("source ports below 1024".to_owned());

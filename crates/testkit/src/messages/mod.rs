@@ -1,5 +1,6 @@
 //! Messages, minimal but valid.
 
+pub mod nfs4;
 pub mod rpc;
 pub mod smb1;
 pub mod smb2;

@@ -28,6 +28,12 @@ impl Gss {
         match *self {}
     }
 
+    /// Number of contexts that replaced an expired one.
+    #[must_use]
+    pub fn renewed(&self) -> u64 {
+        match *self {}
+    }
+
     /// The encryption of the contexts.
     #[must_use]
     pub fn encryption(&self) -> &'static str {
@@ -48,6 +54,14 @@ impl GssContext {
     }
 
     pub(crate) fn is_ready(&self) -> bool {
+        match *self {}
+    }
+
+    pub(crate) fn has_expired(&self) -> bool {
+        match *self {}
+    }
+
+    pub(crate) fn began_by(&self, _: u64) -> bool {
         match *self {}
     }
 

@@ -3,10 +3,11 @@
 //! Spec: RFC 2203 5.2 (context), 5.3 (data), 5.4 (end)
 
 use std::sync::Arc;
+use std::sync::atomic::{AtomicU64, Ordering::Relaxed};
 
 use aws_lc_rs::rand::fill;
 use plimsoll_model::Asked;
-use plimsoll_wire::rpc::gss::{GssCall, RPCSEC_GSS, put_verifier, reply_verifier};
+use plimsoll_wire::rpc::gss::{CONTEXT_PROBLEM, CREDENTIAL_PROBLEM, GssCall, RPCSEC_GSS, put_verifier, reply_verifier};
 use plimsoll_wire::rpc::{GssProcedure, Protection, RecordMark, Verdict};
 use plimsoll_wire::xdr::{Emit, Malformed, padding};
 use rand::SeedableRng as _;
@@ -27,7 +28,12 @@ use crate::rpc::data::Data;
 pub struct Gss {
     ticket: Arc<ServiceTicket>,
     protection: Protection,
+    /// Contexts that replaced an expired one, of all clients.
+    renewed: Arc<AtomicU64>,
 }
+
+/// Maximum number of contexts in a row that expire before a call in them succeeds.
+const MOST_RENEWALS: u32 = 3;
 
 impl Gss {
     /// Asks the realm's KDC for a ticket of an account for NFS on `host`.
@@ -48,13 +54,19 @@ impl Gss {
     /// With a ticket that was got before, for the purpose [`Purpose::Rpc`].
     #[must_use]
     pub fn new(ticket: Arc<ServiceTicket>, protection: Protection) -> Self {
-        Self { ticket, protection }
+        Self { ticket, protection, renewed: Arc::default() }
     }
 
     /// The protection of arguments and results.
     #[must_use]
     pub fn protection(&self) -> Protection {
         self.protection
+    }
+
+    /// Number of contexts that replaced an expired one, of all clients.
+    #[must_use]
+    pub fn renewed(&self) -> u64 {
+        self.renewed.load(Relaxed)
     }
 
     /// The encryption of the contexts.
@@ -75,6 +87,10 @@ pub(crate) struct GssContext {
     first: u64,
     /// The number of the call that ends it.
     last: Option<u64>,
+    /// The server has refused a call because the context has expired.
+    expired: bool,
+    /// Contexts in a row that replaced an expired one, without a call that succeeded.
+    renewals: u32,
 }
 
 #[derive(Debug)]
@@ -86,7 +102,7 @@ enum Stage {
 
 impl GssContext {
     pub(crate) fn new(gss: &Gss, program: (u32, u32)) -> Self {
-        Self { gss: gss.clone(), program, stage: Stage::New, first: 0, last: None }
+        Self { gss: gss.clone(), program, stage: Stage::New, first: 0, last: None, expired: false, renewals: 0 }
     }
 
     /// Nobody asked for it yet.
@@ -96,12 +112,22 @@ impl GssContext {
 
     /// Calls may be sent, and the context must be given back.
     pub(crate) fn is_ready(&self) -> bool {
-        matches!(self.stage, Stage::Ready(_)) && self.last.is_none()
+        matches!(self.stage, Stage::Ready(_)) && self.last.is_none() && !self.expired
+    }
+
+    /// No further call may be sent in it, and another context must replace it.
+    pub(crate) fn has_expired(&self) -> bool {
+        self.expired
+    }
+
+    /// Whether this call asked for it.
+    pub(crate) fn began_by(&self, id: u64) -> bool {
+        id == self.first && !self.is_new()
     }
 
     /// The next connection gets another context: the server may have restarted, and forgotten this one.
     pub(crate) fn renew(&mut self) {
-        (self.stage, self.last) = (Stage::New, None);
+        (self.stage, self.last, self.expired) = (Stage::New, None, false);
     }
 
     /// Results must be received whole to be checked.
@@ -126,6 +152,8 @@ impl GssContext {
         let (token, sent) =
             message::request(&self.gss.ticket, &subkey, sequence, now).map_err(|_| Cause::OutOfResources)?;
         (self.first, self.last) = (id, None);
+        self.renewals += u32::from(std::mem::take(&mut self.expired));
+        self.stage = Stage::New;
         self.head(id, 0, GssProcedure::Init, out);
         out.put_opaque(&token);
         self.stage = Stage::Asked(Box::new(InitRequest { sent, subkey, sequence }));
@@ -191,16 +219,26 @@ impl GssContext {
             let Verdict::Success(results) = verdict else { return Err(Cause::LogonRefused) };
             let ready = established(&self.gss.ticket, request, verifier, results)?;
             self.stage = Stage::Ready(Box::new(ready));
+            self.gss.renewed.fetch_add(u64::from(self.renewals > 0), Relaxed);
             return Ok(Opened::Plain(Verdict::Success(&[])));
         }
         // A denied call has no verifier: the server does not accept the call, so there is nothing to believe.
-        let Some((flavor, signature)) = verifier else { return Ok(Opened::Plain(verdict)) };
+        let Some((flavor, signature)) = verifier else {
+            let expires = matches!(verdict, Verdict::AuthError(CREDENTIAL_PROBLEM | CONTEXT_PROBLEM));
+            let ours = matches!(self.stage, Stage::Ready(_)) && id > self.first && self.last != Some(id);
+            if !expires || !ours || self.renewals >= MOST_RENEWALS {
+                return Ok(Opened::Plain(verdict));
+            }
+            self.expired = true;
+            return Ok(Opened::Expired(verdict));
+        };
         let Stage::Ready(ready) = &self.stage else { return Err(Cause::Untrusted) };
         let sequence = self.sequence(id);
         let proven = ready.keys.verify(&sequence.to_be_bytes(), signature).is_ok();
         if flavor != RPCSEC_GSS || !proven || id <= self.first {
             return Err(Cause::Untrusted);
         }
+        self.renewals = 0;
         match verdict {
             // RFC 2203 5.4 leaves open whether the empty results of DESTROY are wrapped: Ganesha wraps them.
             Verdict::Success([]) if self.last == Some(id) => Ok(Opened::Plain(verdict)),

@@ -6,6 +6,9 @@
 //! DESTROY   at the end
 //! ```
 //!
+//! A server that refuses a call because the context has expired gets no further call in it. When the outstanding ones are answered, the
+//! client asks for another context, and sends the refused calls again.
+//!
 //! No call goes out without the context, and no answer is accepted without the server's signature.
 //!
 //! Spec: RFC 2203 5, RFC 4121 4
@@ -50,6 +53,9 @@ pub(crate) struct Written<'a, E: FnOnce(&mut Vec<u8>) -> Asked> {
 pub(crate) enum Opened<'a> {
     /// As it arrived, or signed.
     Plain(Verdict<'a>),
+    /// The context has expired, so the call was not executed: it must be sent again in another one.
+    #[cfg_attr(not(feature = "kerberos"), expect(dead_code, reason = "no context expires"))]
+    Expired(Verdict<'a>),
     /// Successful, with results that were encrypted.
     #[cfg_attr(not(feature = "kerberos"), expect(dead_code, reason = "nothing is decrypted"))]
     Decrypted(Vec<u8>),
@@ -58,7 +64,7 @@ pub(crate) enum Opened<'a> {
 impl Opened<'_> {
     pub(crate) fn verdict(&self) -> Verdict<'_> {
         match self {
-            Opened::Plain(verdict) => *verdict,
+            Opened::Plain(verdict) | Opened::Expired(verdict) => *verdict,
             Opened::Decrypted(results) => Verdict::Success(results),
         }
     }

@@ -1,12 +1,14 @@
 //! A client with a server that has the ticket's key: calls as the server sees them, and servers that are wrong in every way.
 #![allow(clippy::unwrap_used, reason = "a test")]
 
+mod resent;
+
 use std::io::IoSlice;
 use std::sync::Arc;
 
 use plimsoll_model::{Asked, Endpoint, Outcome, Procedure, Protocol, Symbol};
 use plimsoll_wire::nfs::v3::FileHandle;
-use plimsoll_wire::rpc::gss::put_verifier;
+use plimsoll_wire::rpc::gss::{CONTEXT_PROBLEM, CREDENTIAL_PROBLEM, put_verifier};
 use plimsoll_wire::rpc::{Call, CallTemplate, Caller, Credential, GssCredential, GssProcedure, Protection};
 use plimsoll_wire::xdr::{Cursor, Emit};
 
@@ -52,13 +54,26 @@ enum Wrong {
     Window,
 }
 
+/// A call that the server has checked.
+struct Taken {
+    xid: u32,
+    /// NULL is 0.
+    number: u32,
+    purpose: GssProcedure,
+    sequence: u32,
+    /// Its plain arguments, or the token that asks for a context.
+    arguments: Vec<u8>,
+}
+
 /// A server with one context.
 struct Server {
     acceptor: Acceptor,
     protection: Protection,
+    window: u32,
     /// The results of DESTROY are wrapped, too.
     wraps_end: bool,
-    /// Sequence numbers seen.
+    contexts: u32,
+    /// Sequence numbers seen in the current context.
     seen: Vec<u32>,
     /// The arguments of the last call, or its purpose.
     last: (GssProcedure, Vec<u8>),
@@ -67,11 +82,18 @@ struct Server {
 impl Server {
     fn new(protection: Protection) -> Self {
         let last = (GssProcedure::Init, Vec::new());
-        Self { acceptor: Acceptor::new(&SUBKEY), protection, wraps_end: false, seen: Vec::new(), last }
+        let (acceptor, window) = (Acceptor::new(&SUBKEY), WINDOW);
+        Self { acceptor, protection, window, wraps_end: false, contexts: 0, seen: Vec::new(), last }
     }
 
     /// Checks a call, and answers it with results.
     fn answer(&mut self, record: &[u8], results: &[u8], wrong: Wrong) -> Vec<u8> {
+        let taken = self.take(record);
+        self.reply(&taken, results, wrong)
+    }
+
+    /// Checks a call.
+    fn take(&mut self, record: &[u8]) -> Taken {
         let call = Call::new(&record[4..]).unwrap();
         let Some(Credential::Gss(gss)) = call.credential() else { panic!("no RPCSEC_GSS: {record:?}") };
         let GssCredential { procedure, sequence, protection, handle, version } = gss;
@@ -83,7 +105,11 @@ impl Server {
         if procedure == GssProcedure::Init {
             assert_eq!((flavor, signature.len(), handle, call.procedure()), (0, 0, Some(&[][..]), 0));
             self.last = (procedure, Vec::new());
-            return self.begin(call.xid(), rest.opaque().unwrap(), wrong);
+            // A new context has new keys and numbers.
+            (self.acceptor, self.contexts) = (Acceptor::new(&SUBKEY), self.contexts + 1);
+            self.seen.clear();
+            let token = rest.opaque().unwrap().to_vec();
+            return Taken { xid: call.xid(), number: 0, purpose: procedure, sequence, arguments: token };
         }
         assert_eq!((flavor, handle), (6, Some(&b"the context"[..])));
         assert!(self.acceptor.verify(head, signature), "the call is not authentic");
@@ -91,13 +117,23 @@ impl Server {
         self.seen.push(sequence);
         let wraps = procedure == GssProcedure::Data;
         let arguments = if wraps { self.arguments(rest, sequence) } else { rest.rest().to_vec() };
-        self.last = (procedure, arguments);
+        self.last = (procedure, arguments.clone());
+        Taken { xid: call.xid(), number: call.procedure(), purpose: procedure, sequence, arguments }
+    }
+
+    /// Answers a call with results.
+    fn reply(&mut self, call: &Taken, results: &[u8], wrong: Wrong) -> Vec<u8> {
+        let Taken { xid, purpose, sequence, .. } = *call;
+        if purpose == GssProcedure::Init {
+            return self.begin(xid, &call.arguments, wrong);
+        }
+        let wraps = purpose == GssProcedure::Data;
         let mut out = Vec::new();
         if let Wrong::Denied(status) = wrong {
-            [call.xid(), 1, 1, 1, status].iter().for_each(|&word| out.put_u32(word));
+            [xid, 1, 1, 1, status].iter().for_each(|&word| out.put_u32(word));
             return marked(out);
         }
-        [call.xid(), 1, 0].iter().for_each(|&word| out.put_u32(word));
+        [xid, 1, 0].iter().for_each(|&word| out.put_u32(word));
         let of = if wrong == Wrong::Number { sequence + 1 } else { sequence };
         let mut signature = self.acceptor.sign(&of.to_be_bytes());
         match wrong {
@@ -122,7 +158,7 @@ impl Server {
         if wrong == Wrong::CutToken {
             token.pop();
         }
-        let window = if wrong == Wrong::NoWindow { 0 } else { WINDOW };
+        let window = if wrong == Wrong::NoWindow { 0 } else { self.window };
         let mut out = Vec::new();
         if let Wrong::Denied(status) = wrong {
             [xid, 1, 1, 1, status].iter().for_each(|&word| out.put_u32(word));
@@ -211,6 +247,7 @@ struct World {
     server: Server,
     out: Outbox,
     seen: Collected,
+    gss: Gss,
 }
 
 fn identity() -> Identity {
@@ -227,9 +264,10 @@ impl World {
     fn new(protection: Protection) -> Self {
         let root = FileHandle::new(b"root").unwrap();
         let mut options = NfsOptions::new(root, &Caller::Nobody).unwrap();
-        options.security = Some(Gss::new(ticket(), protection));
+        let gss = Gss::new(ticket(), protection);
+        options.security = Some(gss.clone());
         let client = NfsClient::new(Arc::new(options), identity());
-        Self { client, server: Server::new(protection), out: Outbox::new(), seen: Collected::default() }
+        Self { client, server: Server::new(protection), out: Outbox::new(), seen: Collected::default(), gss }
     }
 
     /// The next call, with the answer to it.
@@ -327,17 +365,72 @@ fn answers_that_are_not_the_servers_end_the_connection() {
     }
 }
 
+const AUTH_TOO_WEAK: u32 = 5;
+
 #[test]
 fn a_denied_call_fails_alone() {
     for protection in ALL {
         let mut world = World::connected(protection);
         for tag in 1..3 {
             world.null(tag);
-            world.exchange(&[], Wrong::Denied(plimsoll_wire::rpc::gss::CONTEXT_PROBLEM));
+            world.exchange(&[], Wrong::Denied(AUTH_TOO_WEAK));
             assert_eq!(world.seen.take_done(Tag(tag)), Some(failed(Cause::CallRejected, Outcome::Refused)));
         }
         assert_eq!(world.client.over(), None);
     }
+}
+
+/// Calls that the server refuses because the context has expired are sent again in another one, when those that it answered in the old
+/// one are read.
+#[test]
+fn an_expired_context_is_replaced_without_a_failed_operation() {
+    for (protection, status) in ALL.into_iter().flat_map(|one| [(one, CREDENTIAL_PROBLEM), (one, CONTEXT_PROBLEM)]) {
+        let mut world = World::connected(protection);
+        (1..=4).for_each(|tag| world.null(tag));
+        let bytes = taken(&mut world.out);
+        world.client.sent(world.out.end(), NOW);
+        let calls: Vec<Taken> = records(&bytes).iter().map(|record| world.server.take(record)).collect();
+        assert_eq!(calls.len(), WINDOW as usize);
+        // The refusal overtakes the answer.
+        let answers = [(1, Wrong::Denied(status)), (0, Wrong::Nothing)];
+        for (at, wrong) in answers {
+            assert!(taken(&mut world.out).is_empty(), "no call in the old context");
+            let answer = world.server.reply(&calls[at], &[], wrong);
+            world.arrive(&answer);
+        }
+        assert_eq!(world.seen.take_done(Tag(1)), Some(Ok(Reply::Nothing)));
+        while world.client.outstanding() > 0 {
+            let bytes = taken(&mut world.out);
+            world.client.sent(world.out.end(), NOW);
+            for record in records(&bytes) {
+                let answer = world.server.answer(&record, &[], Wrong::Nothing);
+                world.arrive(&answer);
+            }
+        }
+        (2..=4).for_each(|tag| assert_eq!(world.seen.take_done(Tag(tag)), Some(Ok(Reply::Nothing))));
+        assert_eq!((world.client.over(), world.server.contexts, world.gss.renewed()), (None, 2, 1));
+        let refused = world.seen.transactions.iter().filter(|row| row.outcome == Outcome::Refused);
+        assert_eq!((refused.count(), world.seen.transactions.len()), (1, 2 + 5 + 1), "each call has a row");
+    }
+}
+
+/// A server that refuses every context: the operation fails after a few.
+#[test]
+fn contexts_that_expire_at_once_are_requested_a_few_times() {
+    let mut world = World::connected(Protection::Integrity);
+    world.null(1);
+    let mut refused = 0;
+    while world.seen.transactions.len() < 20 && world.client.outstanding() > 0 {
+        let call = world.server.take(&taken(&mut world.out));
+        world.client.sent(world.out.end(), NOW);
+        let begins = call.purpose == GssProcedure::Init;
+        refused += u32::from(!begins);
+        let wrong = if begins { Wrong::Nothing } else { Wrong::Denied(CONTEXT_PROBLEM) };
+        let answer = world.server.reply(&call, &[], wrong);
+        world.arrive(&answer);
+    }
+    assert_eq!(world.seen.take_done(Tag(1)), Some(failed(Cause::CallRejected, Outcome::Refused)));
+    assert_eq!((refused, world.server.contexts, world.client.over()), (4, 4, None));
 }
 
 #[test]

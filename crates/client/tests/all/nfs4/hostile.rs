@@ -6,10 +6,10 @@ use std::sync::Arc;
 use plimsoll_client::content::Content;
 use plimsoll_client::operation::{Access, Caching, Cause, Disposition};
 use plimsoll_client::{Client, FileKey, Operation, Reply, Tag};
+use plimsoll_testkit::nfs4::SLOTS;
 use plimsoll_wire::nfs::status_name;
 
 use super::play::Play;
-use super::script::SLOTS;
 use super::table::{End, last, table};
 use crate::nfs::script::{REJECTIONS, rejection};
 

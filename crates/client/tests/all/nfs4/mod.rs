@@ -3,7 +3,6 @@
 mod hostile;
 mod play;
 mod recovery;
-mod script;
 mod sessionless;
 mod table;
 mod trunk;

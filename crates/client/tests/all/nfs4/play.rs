@@ -6,9 +6,9 @@ use plimsoll_client::nfs4::{Nfs4Client, Nfs4Options};
 use plimsoll_client::operation::{Access, Caching, Cause, Disposition, Failure, Ticket};
 use plimsoll_client::{Arrived, Client, Done, Events, FileKey, Framing, Operation, Outbox, Reply, Tag};
 use plimsoll_model::{Endpoint, Outcome, Symbol, Transaction};
+use plimsoll_testkit::nfs4::{self, Asked};
 use plimsoll_wire::rpc::Caller;
 
-use super::script::{Asked, taken};
 use crate::nfs::script::{identity, record};
 
 /// The timeout of an operation, ns.
@@ -94,7 +94,11 @@ impl Play {
     /// Delivers the client's messages to the server.
     pub(crate) fn receive(&mut self) {
         self.now += 10;
-        let (calls, replies) = taken(&mut self.out);
+        let mut slices = Vec::new();
+        self.out.slices(1_024, &mut slices);
+        let bytes: Vec<u8> = slices.iter().flat_map(|slice| slice.to_vec()).collect();
+        self.out.consume(bytes.len());
+        let (calls, replies) = nfs4::sent(&bytes);
         self.client.sent(self.out.sent(), self.now);
         self.asked += calls.len();
         self.calls.extend(calls);

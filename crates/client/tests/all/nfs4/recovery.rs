@@ -7,10 +7,10 @@ use plimsoll_client::content::Content;
 use plimsoll_client::operation::{Access, Caching, Cause, Disposition};
 use plimsoll_client::{Client, Failure, FileKey, Operation, Reply, Tag};
 use plimsoll_model::Outcome;
+use plimsoll_testkit::nfs4::{Asked, SESSION};
 use plimsoll_wire::nfs::status_name;
 
 use super::play::Play;
-use super::script::{Asked, SESSION};
 
 const BADSESSION: u32 = 10_052;
 const STALE_CLIENTID: u32 = 10_022;

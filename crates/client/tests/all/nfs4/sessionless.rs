@@ -4,9 +4,10 @@ use plimsoll_client::operation::{Access, Caching, Cause, Disposition};
 use plimsoll_client::{Client, Failure, FileKey, Operation, Reply, Tag};
 use plimsoll_model::Outcome;
 
+use plimsoll_testkit::nfs4::Asked;
+
 use super::play::Play;
 use super::recovery::refused_recoveries;
-use super::script::Asked;
 use crate::nfs::script::record;
 
 const STALE_CLIENTID: u32 = 10_022;

@@ -3,8 +3,9 @@
 use plimsoll_client::Client;
 use plimsoll_client::operation::{Cause, Operation};
 
+use plimsoll_testkit::nfs4::{Asked, recall};
+
 use super::play::Play;
-use super::script::{Asked, recall};
 use crate::nfs::script::record;
 
 /// How an operation ends, and whether the connection is over with it.

@@ -6,12 +6,12 @@ use plimsoll_client::nfs4::{Nfs4Client, Nfs4Options, Trunk};
 use plimsoll_client::operation::Cause;
 use plimsoll_client::{Client, Failure, Operation, Reply, Tag};
 use plimsoll_model::Outcome;
+use plimsoll_testkit::nfs4::SESSION;
 use plimsoll_wire::nfs::status_name;
 use plimsoll_wire::rpc::Caller;
 
 use super::play::Play;
 use super::recovery::Server;
-use super::script::SESSION;
 use crate::nfs::script::identity;
 
 fn shared() -> (Arc<Nfs4Options>, Arc<Trunk>) {

@@ -1,77 +1,85 @@
-//! A server that knows how results of compounds look, and has no files.
+//! NFSv4 calls as a server reads them, and results for them: everything exists, or one operation fails. There are no files.
 
-use plimsoll_client::Outbox;
 use plimsoll_wire::nfs::v4::CompoundCall;
 use plimsoll_wire::rpc::Call;
 use plimsoll_wire::xdr::Emit;
 
 /// The first session's id; each later one has the next byte.
-pub(crate) const SESSION: [u8; 16] = [7; 16];
+pub const SESSION: [u8; 16] = [7; 16];
 /// Slots of the session.
-pub(crate) const SLOTS: u32 = 4;
+pub const SLOTS: u32 = 4;
 
 /// A call that came.
 #[derive(Clone, Debug)]
-pub(crate) struct Asked {
-    pub(crate) xid: u32,
+pub struct Asked {
+    /// Its xid.
+    pub xid: u32,
     /// Its operations; none of NULL.
-    pub(crate) operations: Vec<u32>,
+    pub operations: Vec<u32>,
     /// Slot and sequence id.
-    pub(crate) slot: Option<(u32, u32)>,
+    pub slot: Option<(u32, u32)>,
     /// Session, where there is one.
-    pub(crate) session: Option<[u8; 16]>,
+    pub session: Option<[u8; 16]>,
     /// Everything that it says, without the head of the call.
-    pub(crate) arguments: Vec<u8>,
-    /// Of READ and WRITE.
+    pub arguments: Vec<u8>,
+    /// Bytes of READ and WRITE.
     count: u32,
 }
 
-/// Takes the calls, and answers to the server's own, that wait in an outbox.
-pub(crate) fn taken(out: &mut Outbox) -> (Vec<Asked>, Vec<Vec<u8>>) {
-    let mut slices = Vec::new();
-    out.slices(1_024, &mut slices);
-    let bytes: Vec<u8> = slices.iter().flat_map(|slice| slice.to_vec()).collect();
-    out.consume(bytes.len());
+/// The calls, and the answers to the server's own, in what a client sends. It ends with a whole record.
+///
+/// # Panics
+/// A call is none of NFSv4, or an observer cannot read its compound.
+#[must_use]
+pub fn sent(mut bytes: &[u8]) -> (Vec<Asked>, Vec<Vec<u8>>) {
     let (mut calls, mut replies) = (Vec::new(), Vec::new());
-    let mut rest = bytes.as_slice();
-    while let Some((mark, behind)) = rest.split_first_chunk() {
+    while let Some((mark, behind)) = bytes.split_first_chunk() {
         let length = (u32::from_be_bytes(*mark) & 0x7FFF_FFFF) as usize;
         let (message, next) = behind.split_at(length);
-        rest = next;
+        bytes = next;
         match Call::new(message) {
-            Some(call) => calls.push(asked(&call)),
+            Some(call) => {
+                assert_eq!((call.program(), call.version()), (100_003, 4));
+                let arguments = call.arguments().unwrap_or_default();
+                calls.push(Asked::new(call.xid(), call.procedure(), arguments));
+            }
             None => replies.push(message.to_vec()),
         }
     }
     (calls, replies)
 }
 
-fn asked(call: &Call<'_>) -> Asked {
-    assert_eq!((call.program(), call.version()), (100_003, 4));
-    let (mut operations, mut slot, mut session, mut count) = (Vec::new(), None, None, 0);
-    if call.procedure() == 1 {
-        let compound = CompoundCall::new(call.arguments().unwrap());
-        let mut members = compound.operations();
-        for member in members.by_ref() {
-            operations.push(member.code);
-            slot = slot.or(member.facts.slot.map(|slot| (slot.slot, slot.sequence)));
-            session = session.or(member.facts.slot.map(|slot| slot.session.try_into().unwrap()));
-            count = member.facts.payload.or(member.facts.count.map(|count| count as u32)).unwrap_or(count);
-        }
-        assert_eq!(members.stopped(), None, "a compound that an observer cannot read");
-    }
-    let arguments = call.arguments().unwrap_or_default().to_vec();
-    Asked { xid: call.xid(), operations, slot, session, arguments, count }
-}
-
 impl Asked {
+    /// A call with this xid, of NULL (0) or a compound (1).
+    ///
+    /// # Panics
+    /// An observer cannot read the compound.
+    #[must_use]
+    pub fn new(xid: u32, procedure: u32, arguments: &[u8]) -> Self {
+        let (mut operations, mut slot, mut session, mut count) = (Vec::new(), None, None, 0);
+        if procedure == 1 {
+            let compound = CompoundCall::new(arguments);
+            let mut members = compound.operations();
+            for member in members.by_ref() {
+                operations.push(member.code);
+                slot = slot.or(member.facts.slot.map(|slot| (slot.slot, slot.sequence)));
+                session = session.or(member.facts.slot.and_then(|slot| slot.session.try_into().ok()));
+                count = member.facts.payload.or(member.facts.count.map(|count| count as u32)).unwrap_or(count);
+            }
+            assert_eq!(members.stopped(), None, "a compound that an observer cannot read");
+        }
+        Self { xid, operations, slot, session, arguments: arguments.to_vec(), count }
+    }
+
     /// Correct results: everything exists, everything succeeds.
-    pub(crate) fn fine(&self) -> Vec<u8> {
+    #[must_use]
+    pub fn fine(&self) -> Vec<u8> {
         self.failing(usize::MAX, 0)
     }
 
     /// The same up to an operation, which fails.
-    pub(crate) fn failing(&self, place: usize, status: u32) -> Vec<u8> {
+    #[must_use]
+    pub fn failing(&self, place: usize, status: u32) -> Vec<u8> {
         let mut results = Vec::new();
         if self.operations.is_empty() {
             return results;
@@ -160,15 +168,15 @@ impl Asked {
             43 => {
                 // The number of the session in the call, behind the client's id.
                 let number = self.arguments[27];
-                out.put_fixed(&[SESSION[0] + number - 1; 16]);
+                out.put_fixed(&[SESSION[0].wrapping_add(number).wrapping_sub(1); 16]);
                 [number.into(), 2].iter().for_each(|&word| out.put_u32(word));
                 for slots in [SLOTS, 1] {
                     [0, 1 << 20, 1 << 20, 4_096, 8, slots, 0].iter().for_each(|&word| out.put_u32(word));
                 }
             }
             53 => {
-                let (slot, sequence) = self.slot.unwrap();
-                out.put_fixed(&self.session.unwrap());
+                let (slot, sequence) = self.slot.unwrap_or_default();
+                out.put_fixed(&self.session.unwrap_or_default());
                 [sequence, slot, SLOTS - 1, SLOTS - 1, 0].iter().for_each(|&word| out.put_u32(word));
             }
             _ => {}
@@ -188,7 +196,8 @@ fn put_attributes(out: &mut Vec<u8>) {
 }
 
 /// A call of the server: CB_SEQUENCE and CB_RECALL.
-pub(crate) fn recall(xid: u32) -> Vec<u8> {
+#[must_use]
+pub fn recall(xid: u32) -> Vec<u8> {
     let mut arguments = Vec::new();
     arguments.put_opaque(b"");
     // Minor version, callback_ident, and two operations.
