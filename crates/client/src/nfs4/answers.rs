@@ -96,8 +96,8 @@ impl Nfs4Client {
         self.count_sequence(call, &results, matches!(read, Ok(Some(_))));
         if let Some(mut job) = job {
             job.pending = job.pending.saturating_sub(1);
-            if cause.is_none() && self.lost_at.is_some() && !matches!(job.goal, Goal::Recover(_) | Goal::Renew) {
-                self.note_outage(arrival.at.1);
+            if cause.is_none() && self.has_outage() && !matches!(job.goal, Goal::Recover(_) | Goal::Renew) {
+                self.end_outage(arrival.at.1);
             }
             if let Some(cause) = cause {
                 let failure = Failure { procedure: Some(shapes::about(call.what.shape)), status, outcome, cause };
@@ -311,7 +311,7 @@ impl Nfs4Client {
         // The end of a grace period ends an outage, so keep this pause short.
         let longest = if failure.status == Some(GRACE) { PAUSE.0 } else { PAUSE.1 };
         if failure.status == Some(GRACE) && self.connected {
-            self.lost_at.get_or_insert(now);
+            self.continue_outage(now);
         }
         let already = job.is_resting();
         let (since, pause) = match &job.rest {

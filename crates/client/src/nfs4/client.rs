@@ -42,8 +42,12 @@ pub struct Nfs4Client {
     pub(super) leaving: bool,
     /// Time at which the connection was lost, ns.
     pub(super) suspended: Option<i64>,
-    /// Time since which operations wait for a session, for its state or for the end of a grace period, ns.
+    /// Start of the last outage: from then on operations waited for a session, for its state or for the end of a grace period, ns.
     pub(super) lost_at: Option<i64>,
+    /// Its end, unless the server refuses another operation in the same grace period, ns.
+    pub(super) served_at: Option<i64>,
+    /// Time of the last response, ns.
+    pub(super) answered_at: i64,
     /// Late responses to abandoned requests cannot arrive any more, because they were sent on another connection.
     pub(super) rejoined: bool,
     /// Requests that were outstanding when the connection was lost, and were not sent again yet.
@@ -134,6 +138,8 @@ impl Nfs4Client {
             leaving: false,
             suspended: None,
             lost_at: None,
+            served_at: None,
+            answered_at: i64::MIN,
             rejoined: false,
             parted: VecDeque::new(),
             to_retransmit: Vec::new(),
@@ -259,6 +265,7 @@ impl Nfs4Client {
     fn reply(&mut self, arrival: &Arrival<'_>, out: &mut Outbox, events: &mut dyn Events) -> Result<(), Cause> {
         let (xid, verdict) = Verdict::parse(arrival.kept).map_err(|Malformed| Cause::Malformed)?;
         let at = arrival.at.1;
+        self.answered_at = at;
         match self.connection.ended_by(xid) {
             Some(call) => {
                 let opened = match self.connection.open(call.id, arrival.kept, verdict) {
@@ -279,7 +286,7 @@ impl Nfs4Client {
                     job.due_at(at);
                 }
                 if let Some(stage) = self.broken.take().filter(|_| self.doomed.is_none()) {
-                    self.lost_at.get_or_insert(at);
+                    self.begin_outage(at);
                     self.recover(
                         Box::new(Recovery::new(stage, at, self.session.number, &self.files)),
                         None,

@@ -255,11 +255,6 @@ impl Job {
         self.rest.as_ref().is_some_and(|rest| rest.waits)
     }
 
-    /// Whether it waits for the end of a grace period.
-    pub(super) fn is_in_grace(&self) -> bool {
-        self.rest.as_ref().is_some_and(|rest| rest.failure.status == Some(GRACE))
-    }
-
     /// Whether its next request is about the session itself, and needs no slot.
     pub(super) fn needs_no_slot(&self) -> bool {
         match &self.goal {

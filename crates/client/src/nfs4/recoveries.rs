@@ -13,7 +13,8 @@ pub struct Recoveries {
     pub bound_again: u64,
     /// The longest time from a loss until session and state were recovered, ns.
     pub recovery_ns: u64,
-    /// The longest time from a loss until operations succeeded again, including operations that the server refused in its grace period, ns.
+    /// The longest time from the last response before a loss until operations succeeded again and the server refused none in its grace
+    /// period, ns.
     pub outage_ns: u64,
     /// Opens that were reclaimed after a restart, opened anew, or lost.
     pub opens: Reclaims,

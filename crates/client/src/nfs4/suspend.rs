@@ -32,7 +32,8 @@ impl Nfs4Client {
             return false;
         }
         (self.suspended, self.rejoined) = (Some(at), true);
-        self.lost_at.get_or_insert(at);
+        let silent_since = self.silent_since(at);
+        self.begin_outage(silent_since);
         let recovery = self.recovery.take();
         // Requests that still waited to be sent again come after those that were sent.
         let mut waited = std::mem::take(&mut self.parted);
@@ -189,14 +190,41 @@ impl Nfs4Client {
         self.suspended.is_none() && self.recovery.is_none() && !self.parted.is_empty()
     }
 
-    /// An operation succeeded after a loss. The outage continues as long as the server refuses other operations in its grace period.
-    pub(super) fn note_outage(&mut self, at: i64) {
+    /// Start of the outage of a connection whose loss was detected at `at`: the last response, or the oldest outstanding request if that
+    /// was sent later. Without outstanding requests nothing was missed before.
+    fn silent_since(&self, at: i64) -> i64 {
+        let oldest = self.connection.oldest_sent();
+        oldest.map_or(at, |sent| sent.max(self.answered_at))
+    }
+
+    /// Session, state or connection are lost.
+    pub(super) fn begin_outage(&mut self, since: i64) {
+        if !self.has_outage() {
+            (self.lost_at, self.served_at) = (Some(since), None);
+        }
+    }
+
+    /// The server refused an operation in its grace period. A period after a loss belongs to the same outage, also if other operations
+    /// succeeded before; it is no longer than a lease.
+    pub(super) fn continue_outage(&mut self, at: i64) {
+        let lease = i64::from(self.agreed.lease_seconds).saturating_mul(1_000_000_000);
+        match (self.lost_at, self.served_at) {
+            (Some(_), Some(until)) if at.saturating_sub(until) <= lease => self.served_at = None,
+            _ => self.begin_outage(at),
+        }
+    }
+
+    /// Whether an outage has begun, and not ended.
+    pub(super) fn has_outage(&self) -> bool {
+        self.lost_at.is_some() && self.served_at.is_none()
+    }
+
+    /// An operation succeeded, which ends the outage.
+    pub(super) fn end_outage(&mut self, at: i64) {
         let Some(since) = self.lost_at else { return };
+        self.served_at = Some(at);
         let lasted = u64::try_from(at.saturating_sub(since)).unwrap_or(0);
         self.recoveries.outage_ns = self.recoveries.outage_ns.max(lasted);
-        if !self.jobs.iter_mut().any(|job| job.is_in_grace()) {
-            self.lost_at = None;
-        }
     }
 
     /// Sends the outstanding request of a slot again.

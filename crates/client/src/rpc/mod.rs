@@ -257,6 +257,11 @@ impl<C: Context> Connection<C> {
         transaction
     }
 
+    /// When the oldest call without an answer was sent, ns.
+    pub(crate) fn oldest_sent(&self) -> Option<i64> {
+        self.calls.iter().find_map(|call| call.sent).map(|(first, _)| first)
+    }
+
     /// Calls without an answer.
     pub(crate) fn outstanding(&self) -> usize {
         self.calls.len()

@@ -114,7 +114,12 @@ impl Ended {
 
     /// The transactions: the columns' names, and rows.
     pub(crate) fn rows(&self) -> Vec<std::collections::HashMap<String, String>> {
-        let text = text(&self.folder.path().join("rows.csv"));
+        self.rows_of("rows.csv")
+    }
+
+    /// The same of another table in the folder.
+    pub(crate) fn rows_of(&self, table: &str) -> Vec<std::collections::HashMap<String, String>> {
+        let text = text(&self.folder.path().join(table));
         let mut lines = text.lines();
         let names: Vec<&str> = lines.next().unwrap_or_default().split(',').collect();
         // No field of these servers holds a comma.

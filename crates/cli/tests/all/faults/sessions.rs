@@ -1,5 +1,7 @@
 //! NFS sessions that outlive a connection, and those that do not outlive their server: the run goes on, and no operation fails.
 
+use std::collections::{BTreeSet, HashMap};
+
 use plimsoll_testkit::servers::faulty::{Faulty, Framing};
 use plimsoll_testkit::servers::{Export, Ganesha};
 use rustix::process::Signal;
@@ -79,9 +81,64 @@ fn went_on(ended: &Ended) {
     );
 }
 
+/// The longest outage of a client on the wire, s, from the run's capture: from its last response on a connection that was lost (or from the
+/// oldest outstanding request, if that was sent later) until the first action that succeeded with no GRACE after it.
+fn outage_on_the_wire(ended: &Ended) -> f64 {
+    let mut command = std::process::Command::new(env!("CARGO_BIN_EXE_plimsoll"));
+    command.args(["analyze", "tap.pcapng", "--quiet", "--transactions", "wire.csv"]).current_dir(ended.folder.path());
+    let analyzed = plimsoll_testkit::command::output(&mut command);
+    assert!(analyzed.status.success(), "{}", String::from_utf8_lossy(&analyzed.stderr));
+    let wire = ended.rows_of("wire.csv");
+    // Which connections are one client's, only the run knows.
+    let indices: HashMap<String, String> = ended
+        .rows()
+        .into_iter()
+        .map(|mut row| (row.remove("client").unwrap(), row.remove("client_index").unwrap()))
+        .collect();
+    let clients: BTreeSet<&String> = indices.values().collect();
+    let longest = clients.into_iter().map(|client| {
+        let rows = wire.iter().filter(|row| indices.get(&row["client"]) == Some(client) && row["counted"] == "true");
+        longest_outage(&rows.collect::<Vec<_>>())
+    });
+    longest.max().unwrap() as f64 / 1e9
+}
+
+/// The longest outage of a client, ns, from the rows of its connections, which follow each other.
+fn longest_outage(rows: &[&HashMap<String, String>]) -> i64 {
+    let time = |row: &HashMap<String, String>, column: &str| row[column].parse::<i64>().ok();
+    let mut connections: HashMap<&str, Vec<&HashMap<String, String>>> = HashMap::new();
+    rows.iter().for_each(|row| connections.entry(&row["client"]).or_default().push(row));
+    let mut connections: Vec<_> = connections.into_values().collect();
+    connections.sort_by_key(|rows| rows.iter().filter_map(|row| time(row, "request_first_ns")).min());
+    let outages = connections.windows(2).map(|pair| {
+        let last = pair[0].iter().filter_map(|row| time(row, "response_last_ns")).max();
+        let unanswered = pair[0].iter().filter(|row| time(row, "response_last_ns").is_none());
+        let oldest = unanswered.filter_map(|row| time(row, "request_first_ns")).min();
+        let refused = pair[1].iter().filter(|row| row["status"] == GRACE);
+        let refused = refused.filter_map(|row| time(row, "response_last_ns")).max();
+        // Before the last refusal there are also the requests of the recovery.
+        let of_action = |row: &&&HashMap<String, String>| match refused {
+            Some(_) => row["procedure"] != "SEQUENCE",
+            None => row["procedure"] == "READ",
+        };
+        let served = pair[1].iter().filter(of_action).filter(|row| row["outcome"] == "succeeded");
+        let served = served.filter_map(|row| time(row, "response_last_ns"));
+        let until = served.filter(|at| refused.is_none_or(|refused| *at > refused)).min();
+        until.unwrap() - last.max(oldest).unwrap()
+    });
+    outages.max().unwrap()
+}
+
+/// NFS4ERR_GRACE.
+const GRACE: &str = "10013";
+
 #[test]
 fn a_restart_of_ganesha_is_survived_with_reclaim() {
     let Some(ended) = restarted_with_grace("4.1", &[]) else { return };
+    let recovered = fact(&ended, "recovered sessions: ");
+    let stated = recovered.split_once("longest outage ").unwrap().1.split_once(" s").unwrap().0;
+    let (stated, wire) = (stated.parse::<f64>().unwrap(), outage_on_the_wire(&ended));
+    assert!((stated - wire).abs() <= 0.01, "{recovered}; on the wire: {wire} s");
     assert!(number(&fact(&ended, "recovered sessions: "), " after the server") >= 3);
 }
 
