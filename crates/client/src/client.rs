@@ -10,7 +10,7 @@ use crate::outbox::Outbox;
 /// Events that a client reports.
 pub trait Events {
     /// A request ended, of that operation where it was of one. Its stage is not set yet.
-    fn transaction(&mut self, operation: Option<Tag>, transaction: &Transaction);
+    fn transaction(&mut self, operation: Option<Tag>, transaction: Transaction);
     /// An operation ended: exactly once for each that was begun, and for [`Tag::CONNECT`] and [`Tag::LEAVE`].
     fn done(&mut self, done: Done);
     /// A piece of the data that a read with `keep` brought, in order, before its `done`.

@@ -102,7 +102,7 @@ impl NfsClient {
         ending: &Ending,
         events: &mut dyn Events,
     ) {
-        events.transaction(operation, &self.connection.transaction(call, ending));
+        events.transaction(operation, self.connection.transaction(call, ending));
     }
 
     /// A call that gets no answer any more.

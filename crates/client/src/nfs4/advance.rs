@@ -67,11 +67,13 @@ impl Nfs4Client {
             }
             let slot = match job.needs_no_slot() || self.options.is_sessionless() {
                 true => None,
-                false if self.session.has_room() => self.session.take(false),
-                false => {
-                    self.wait_for_slot(id, &mut job, now);
-                    break;
-                }
+                false => match self.session.take(false) {
+                    None => {
+                        self.wait_for_slot(id, &mut job, now);
+                        break;
+                    }
+                    slot => slot,
+                },
             };
             let sent = Calling { client: self, id, now, out, slot, resent: false, sequenced: None }.next(&mut job);
             if sent {

@@ -12,6 +12,8 @@ use crate::rpc::Context;
 pub(super) struct RequestContext {
     pub(super) job: JobId,
     pub(super) shape: Shape,
+    /// Position of its main operation in [`RequestContext::operations`].
+    pub(super) principal: u8,
     /// Offset, if the call belongs to a transfer.
     pub(super) offset: u64,
     /// Maximum number of bytes, if the call belongs to a transfer.

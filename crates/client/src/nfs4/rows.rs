@@ -24,10 +24,10 @@ impl Nfs4Client {
     ) {
         let shape = call.what.operations();
         if shape.is_empty() {
-            return events.transaction(operation, &self.connection.transaction(call, ending));
+            return events.transaction(operation, self.connection.transaction(call, ending));
         }
-        let principal = shapes::principal(shape);
-        let about = shapes::about(shape);
+        let principal = usize::from(call.what.principal);
+        let about = shape.get(principal).map_or(call.procedure, |&main| shapes::procedure(main));
         let outcome = ending.outcome.with_status(about, ending.status);
         let whole = self.connection.transaction(call, &Ending { outcome, ..*ending });
         let (files, current) = files(shape, call.what.files, results.and_then(|results| results.file));
@@ -38,7 +38,7 @@ impl Nfs4Client {
             None => current,
         };
         let asked = Asked { file: on_server(file), ..Asked::default() };
-        events.transaction(operation, &Transaction { counted: false, asked, ..whole.clone() });
+        events.transaction(operation, Transaction { counted: false, asked, ..whole.clone() });
         for (place, &code) in shape.iter().enumerate() {
             let counted = place == principal;
             let (status, own) = match results.and_then(|results| results.of(place)) {
@@ -63,7 +63,7 @@ impl Nfs4Client {
                 asked: Asked { file, ..asked },
                 ..whole.clone()
             };
-            events.transaction(operation, &row);
+            events.transaction(operation, row);
         }
     }
 }

@@ -1,9 +1,10 @@
 //! Puts calls into the outbox.
 
 use plimsoll_model::{self as model, Asked, FileAccess, FileIdentity, Procedure, Protocol, Symbol};
+use plimsoll_wire::nfs::Facts;
 use plimsoll_wire::nfs::v4::putfh::PutHandle;
 use plimsoll_wire::nfs::v4::sequence::Sequence;
-use plimsoll_wire::nfs::v4::{Compound, CompoundCall, FileHandle};
+use plimsoll_wire::nfs::v4::{Compound, FileHandle};
 
 use super::advance::Calling;
 use super::job::Job;
@@ -56,9 +57,13 @@ impl Calling<'_> {
         let taken = slot.map(|slot| slot.slot);
         let (job, queued, session, resent, sequenced) = (*id, *now, client.session.number, *resent, *sequenced);
         let earlier_xid = client.take_earlier_xid(job, shape, (offset, count), &files);
+        let sent = if taken.is_some() { shape } else { shapes::without_session(shape) };
+        let principal = shapes::principal(sent);
         let context = RequestContext {
             job,
             shape,
+            // A compound has at most LONGEST operations.
+            principal: principal as u8,
             offset,
             count,
             keep,
@@ -70,9 +75,8 @@ impl Calling<'_> {
             sequenced,
             files,
         };
-        let shape = context.operations();
         sequenced.into_iter().for_each(|sequenced| client.owners.sent(sequenced.owner()));
-        if slot.is_some() || shape == shapes::CONFIRM_CLIENT_ID || shape == shapes::RENEW_LEASE {
+        if slot.is_some() || sent == shapes::CONFIRM_CLIENT_ID || sent == shapes::RENEW_LEASE {
             client.renewed = *now;
         }
         let (template, minor_version) = (&client.options.template, client.options.minor_version);
@@ -80,13 +84,12 @@ impl Calling<'_> {
             if procedure == 0 {
                 return Asked::default();
             }
-            let arguments = bytes.len();
-            let mut compound = Compound::begin(minor_version, bytes);
+            let mut compound = Compound::begin(minor_version, bytes).marking(principal as u32);
             if let Some(slot) = &slot {
                 compound.add(slot);
             }
             add(&mut compound);
-            asked(bytes.get(arguments..).unwrap_or_default(), shape)
+            compound.marked().map_or(Asked::default(), |operation| asked(&operation.facts))
         });
         true
     }
@@ -118,6 +121,7 @@ impl Calling<'_> {
         let context = RequestContext {
             job,
             shape: shapes::NULL,
+            principal: 0,
             offset: 0,
             count: 0,
             keep: false,
@@ -139,16 +143,15 @@ pub(super) fn identity(handle: &FileHandle) -> FileIdentity {
 }
 
 /// Fields of the request for the columns of the transactions table, from the main operation. The file comes from its handles.
-fn asked(arguments: &[u8], shape: Shape) -> Asked {
-    let operation = CompoundCall::new(arguments).operations().nth(shapes::principal(shape));
-    operation.map_or(Asked::default(), |operation| Asked {
-        offset: operation.facts.offset,
-        bytes: operation.facts.asked_bytes(),
-        disposition: operation.facts.disposition().and_then(model::Disposition::of_number),
-        access: operation.facts.access.map(FileAccess::of_share_access),
-        durable: operation.facts.stable.map(|stable| stable > 0),
+fn asked(facts: &Facts<'_>) -> Asked {
+    Asked {
+        offset: facts.offset,
+        bytes: facts.asked_bytes(),
+        disposition: facts.disposition().and_then(model::Disposition::of_number),
+        access: facts.access.map(FileAccess::of_share_access),
+        durable: facts.stable.map(|stable| stable > 0),
         ..Asked::default()
-    })
+    }
 }
 
 /// Subject of a call, and its part of a transfer.

@@ -12,7 +12,10 @@ pub(super) struct Session {
     pub(super) id: SessionId,
     /// Number of the session for this client, to detect responses of earlier sessions.
     pub(super) number: u32,
-    slots: Vec<Slot>,
+    /// For each slot of this connection, the sequence ID of the outstanding or next request.
+    sequences: Vec<u32>,
+    /// A bit for each of these slots, from the lowest: it has an outstanding request.
+    taken: Vec<u64>,
     /// The slots of this connection.
     part: Part,
     /// Number of slots of the session, including those of other connections.
@@ -56,14 +59,7 @@ impl Part {
     }
 }
 
-#[derive(Clone, Copy, Debug)]
-struct Slot {
-    /// Sequence ID of the outstanding or next request.
-    sequence: u32,
-    taken: bool,
-}
-
-/// Maximum number of slots, even if the server grants more: each takes 8 bytes.
+/// Maximum number of slots, even if the server grants more: each takes 4 bytes and a bit.
 pub(super) const MOST: u32 = 4_096;
 
 impl Session {
@@ -71,11 +67,11 @@ impl Session {
     pub(super) fn next(&self, created: &Created, wanted: u32, part: Part) -> Self {
         let total = created.fore.slots.min(wanted).clamp(1, MOST);
         let count = part.below(total).max(1);
-        let slots = vec![Slot { sequence: 1, taken: false }; count];
         Self {
             id: created.id,
             number: self.number.wrapping_add(1),
-            slots,
+            sequences: vec![1; count],
+            taken: vec![0; count.div_ceil(64)],
             part,
             total,
             aim: count,
@@ -91,11 +87,10 @@ impl Session {
 
     /// Takes the lowest free slot.
     pub(super) fn take(&mut self, cache: bool) -> Option<Sequence> {
-        let slot = self.slots.iter().take(self.aim).position(|slot| !slot.taken)?;
-        let found = self.slots.get_mut(slot)?;
-        found.taken = true;
+        let slot = self.lowest_free()?;
+        let sequence = *self.sequences.get(slot)?;
+        *self.taken.get_mut(slot / 64)? |= 1 << (slot % 64);
         self.highest = self.highest.max(slot + 1);
-        let sequence = found.sequence;
         Some(Sequence {
             session: self.id,
             sequence,
@@ -107,33 +102,45 @@ impl Session {
 
     /// The slot's request, to send it again on another connection with the same sequence ID.
     pub(super) fn again(&self, slot: u32) -> Option<Sequence> {
-        let sequence = self.slots.get(self.part.place(slot)).filter(|slot| slot.taken)?.sequence;
+        let place = self.part.place(slot);
+        let sequence = *self.sequences.get(place).filter(|_| self.is_taken(place))?;
         let highest = self.highest_number();
         Some(Sequence { session: self.id, sequence, slot, highest, cache: false })
     }
 
     /// Whether [`Session::take`] would find a slot.
     pub(super) fn has_room(&self) -> bool {
-        self.slots.iter().take(self.aim).any(|slot| !slot.taken)
+        self.lowest_free().is_some()
+    }
+
+    /// The lowest slot without a request, if the server allows its use.
+    fn lowest_free(&self) -> Option<usize> {
+        let (at, word) = self.taken.iter().enumerate().find(|(_, word)| **word != u64::MAX)?;
+        Some(at * 64 + word.trailing_ones() as usize).filter(|&slot| slot < self.aim)
+    }
+
+    fn is_taken(&self, place: usize) -> bool {
+        self.taken.get(place / 64).is_some_and(|word| word & (1 << (place % 64)) != 0)
     }
 
     /// Frees a slot. `counted`: the server has used the sequence ID; otherwise the next request has the same one.
     pub(super) fn free(&mut self, slot: u32, counted: bool) {
-        if let Some(found) = self.slots.get_mut(self.part.place(slot)) {
-            found.taken = false;
-            found.sequence = found.sequence.wrapping_add(u32::from(counted));
+        let place = self.part.place(slot);
+        if let (Some(sequence), Some(taken)) = (self.sequences.get_mut(place), self.taken.get_mut(place / 64)) {
+            *taken &= !(1 << (place % 64));
+            *sequence = sequence.wrapping_add(u32::from(counted));
         }
-        while self.highest > 0 && self.slots.get(self.highest - 1).is_some_and(|slot| !slot.taken) {
+        while self.highest > 0 && !self.is_taken(self.highest - 1) {
             self.highest -= 1;
         }
     }
 
     /// Applies the server's result of SEQUENCE. False if it does not belong to the request.
     pub(super) fn confirms(&mut self, asked: u32, said: &SequenceReply) -> bool {
-        let sequence = self.slots.get(self.part.place(asked)).map(|slot| slot.sequence);
+        let sequence = self.sequences.get(self.part.place(asked)).copied();
         // The target may rise again, but not above the granted number. One of several connections keeps at least one slot.
         let least = usize::from(self.part.step > 1);
-        self.aim = self.part.below(said.target.saturating_add(1)).clamp(least, self.slots.len());
+        self.aim = self.part.below(said.target.saturating_add(1)).clamp(least, self.sequences.len());
         said.session == self.id && said.slot == asked && Some(said.sequence) == sequence
     }
 
@@ -157,7 +164,7 @@ impl Session {
 
     /// Whether all slots belong to timed-out requests.
     pub(super) fn is_spent(&self) -> bool {
-        !self.slots.is_empty() && self.lost.len() >= self.aim.max(1)
+        !self.sequences.is_empty() && self.lost.len() >= self.aim.max(1)
     }
 
     /// Number of slots of the session, including those of other connections.
@@ -222,6 +229,22 @@ mod tests {
             Some((1, 1, 1)),
             "what was not counted is asked again with its number"
         );
+    }
+
+    #[test]
+    fn the_lowest_of_many_slots_is_taken() {
+        let mut session = session(130, 130);
+        let taken: Vec<u32> = std::iter::from_fn(|| session.take(false)).map(|taken| taken.slot).collect();
+        assert_eq!(taken, (0..130).collect::<Vec<_>>());
+        for slot in [129, 128, 64, 63] {
+            session.free(slot, true);
+        }
+        assert_eq!(numbers(session.take(false)), Some((63, 2, 127)), "all above are free");
+        let said = SequenceReply { session: [7; 16], sequence: 1, slot: 1, highest: 129, target: 63, flags: 0 };
+        assert!(session.confirms(1, &said) && !session.has_room(), "the server wants no slot above 63");
+        let said = SequenceReply { target: 128, ..said };
+        assert!(session.confirms(1, &said));
+        assert_eq!([(); 3].map(|()| numbers(session.take(false))), [Some((64, 2, 127)), Some((128, 2, 128)), None]);
     }
 
     #[test]

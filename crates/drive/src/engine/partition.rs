@@ -115,10 +115,10 @@ impl WorkerPartition {
         Tag((u64::from(client_index) << 32) | (slot as u64 % u64::from(self.depth)))
     }
 
-    /// The number in the whole run of the client that a request on one of our connections is from. What belongs to no slot (logging on)
-    /// is the client's where it alone has the connection.
+    /// The number in the whole run of the client that a request on one of our connections is from: that of its slot's tag. A request without
+    /// a slot (logging on) is the client's where it alone has the connection.
     pub(crate) fn asks(&self, tag: Option<Tag>, connection: u32) -> Option<u32> {
-        match tag.filter(|tag| self.slot(*tag).is_some()) {
+        match tag {
             Some(tag) => Some((tag.0 >> 32) as u32),
             None => (self.clients_per_connection == 1).then(|| self.owner(connection).0),
         }

@@ -64,13 +64,15 @@ pub(crate) struct Fresh {
 }
 
 impl<S: Sink> Events for Accounting<'_, S> {
-    fn transaction(&mut self, operation: Option<Tag>, transaction: &Transaction) {
-        let timeline = &transaction.timeline;
-        let slot = operation.and_then(|tag| self.partition.slot(tag)).and_then(|slot| self.slots.get_mut(slot));
-        slot.into_iter().for_each(|slot| slot.has_asked = true);
+    fn transaction(&mut self, operation: Option<Tag>, mut transaction: Transaction) {
+        let timeline = transaction.timeline;
+        let slot = operation.and_then(|tag| self.partition.slot(tag));
+        if let Some(slot) = slot.and_then(|slot| self.slots.get_mut(slot)) {
+            slot.has_asked = true;
+        }
         // A compound's main operation stands for the whole compound.
         if let Some(at) = timeline.response_last.filter(|&at| transaction.counted && self.measures(at)) {
-            self.answered.count(transaction);
+            self.answered.count(&transaction);
             // A request that waits by design is no wait for the server.
             if let Some((from, failed)) = self.gaps.answered(self.window.0, at).filter(|_| !transaction.long_lived) {
                 let wanted = self.wanted_since(failed);
@@ -80,14 +82,14 @@ impl<S: Sink> Events for Accounting<'_, S> {
         let due = timeline.intended.or(timeline.request_first);
         let measured = due.is_some_and(|at| self.measures(at));
         if let (Some(at), false) = (due, measured) {
-            self.session_requests.count(transaction, at >= self.window.1);
+            self.session_requests.count(&transaction, at >= self.window.1);
         }
-        let stage = self.stage.filter(|_| measured);
         if measured && transaction.counted {
-            self.note_lateness(operation, transaction);
+            self.note_lateness(slot, &transaction);
         }
-        let client_index = self.partition.asks(operation, self.caller);
-        self.sink.transaction(&Transaction { stage, client_index, ..transaction.clone() }, self.names);
+        transaction.stage = self.stage.filter(|_| measured);
+        transaction.client_index = self.partition.asks(operation.filter(|_| slot.is_some()), self.caller);
+        self.sink.transaction(&transaction, self.names);
     }
 
     fn done(&mut self, done: Done) {
@@ -182,7 +184,7 @@ impl<'a, S: Sink> Accounting<'a, S> {
     }
 
     /// Notes how much of an answered request's times was the generator's.
-    fn note_lateness(&mut self, operation: Option<Tag>, transaction: &Transaction) {
+    fn note_lateness(&mut self, slot: Option<usize>, transaction: &Transaction) {
         let timeline = &transaction.timeline;
         let (Some(first), Some(last)) = (timeline.request_first, timeline.response_last) else { return };
         if transaction.long_lived {
@@ -191,7 +193,7 @@ impl<'a, S: Sink> Accounting<'a, S> {
         let read = self.wake_ns.map_or(0, beyond_waking);
         // A delay cannot be longer than the time that it is part of.
         let read = read.min(u64::try_from(last - first).unwrap_or(0));
-        let slot = operation.and_then(|tag| self.partition.slot(tag)).and_then(|slot| self.slots.get_mut(slot));
+        let slot = slot.and_then(|slot| self.slots.get_mut(slot));
         let start = slot.map_or(0, |slot| {
             slot.delay.read(last, read);
             // Further requests of the operation are due when the answers before them were read.

@@ -34,8 +34,8 @@ struct Collected {
 }
 
 impl Events for Collected {
-    fn transaction(&mut self, _: Option<Tag>, transaction: &Transaction) {
-        self.transactions.push(transaction.clone());
+    fn transaction(&mut self, _: Option<Tag>, transaction: Transaction) {
+        self.transactions.push(transaction);
     }
     fn done(&mut self, done: Done) {
         self.done.push(done);

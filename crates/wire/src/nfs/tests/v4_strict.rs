@@ -37,10 +37,15 @@ fn xdr_state() -> Xdr {
 
 /// Every request in one compound.
 fn everything(handle: &FileHandle) -> Vec<u8> {
+    let mut bytes = Vec::new();
+    add_everything(handle, &mut Compound::begin(1, &mut bytes));
+    bytes.extend(b"data");
+    bytes
+}
+
+fn add_everything(handle: &FileHandle, compound: &mut Compound<'_>) {
     let attributes = SetAttributes { size: Some(0), mode: Some(0o644) };
     let open = |how, claim| Open { access: 3 | NO_DELEGATION, sequence: 0, client: 7, owner: b"who", how, claim };
-    let mut bytes = Vec::new();
-    let mut compound = Compound::begin(1, &mut bytes);
     compound
         .add(&Sequence { session: [5; 16], sequence: 9, slot: 2, highest: 4, cache: true })
         .add(&PutRoot)
@@ -93,8 +98,26 @@ fn everything(handle: &FileHandle) -> Vec<u8> {
         .add(&DestroySession([5; 16]))
         .add(&DestroyClient(7))
         .add(&Write { state: STATE, offset: 8, count: 4, stable: Stable::FileSync });
-    bytes.extend(b"data");
-    bytes
+}
+
+#[test]
+fn a_marked_operation_is_read_as_an_observer_reads_it() {
+    let handle = FileHandle::new(b"a handle").unwrap();
+    let bytes = everything(&handle);
+    let mut seen: Vec<_> = CompoundCall::new(&bytes).operations().collect();
+    // Its data follow the compound.
+    let write = seen.pop().unwrap();
+    let marked = |position, check: &dyn Fn(Option<crate::nfs::v4::Operation<'_>>)| {
+        let mut bytes = Vec::new();
+        let mut compound = Compound::begin(1, &mut bytes).marking(position);
+        add_everything(&handle, &mut compound);
+        check(compound.marked());
+    };
+    for operation in seen {
+        marked(operation.position, &|marked| assert_eq!(marked, Some(operation)));
+    }
+    marked(write.position, &|marked| assert_eq!(marked.map(|marked| marked.facts.offset), Some(Some(8))));
+    marked(write.position + 1, &|marked| assert_eq!(marked, None, "not written"));
 }
 
 /// The view finds each request with its fields, and nothing after the last.

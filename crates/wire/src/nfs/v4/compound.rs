@@ -107,6 +107,15 @@ pub struct Operation<'a> {
     pub facts: Facts<'a>,
 }
 
+impl<'a> Operation<'a> {
+    /// The operation of a COMPOUND's arguments that stands at the beginning of these bytes.
+    #[inline]
+    pub(super) fn of_arguments(position: u32, bytes: &'a [u8]) -> Option<Self> {
+        let one = Operations::new(Cursor::new(bytes), Some(1), Table::Arguments).next()?;
+        Some(Self { position, ..one })
+    }
+}
+
 /// Why a walk over operations ended before the compound did.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Stop {

@@ -2,6 +2,7 @@
 //!
 //! Spec: RFC 8881 16.2.3
 
+use super::compound::Operation;
 use crate::xdr::Emit;
 
 /// The arguments of one operation.
@@ -19,6 +20,8 @@ pub struct Compound<'o> {
     /// Where the number of its operations stands.
     count_at: usize,
     count: u32,
+    /// The position of an operation, and where its bytes begin.
+    marked: Option<(u32, usize)>,
 }
 
 impl<'o> Compound<'o> {
@@ -29,12 +32,32 @@ impl<'o> Compound<'o> {
         out.put_u32(minor_version);
         let count_at = out.len();
         out.put_u32(0);
-        Self { out, count_at, count: 0 }
+        Self { out, count_at, count: 0, marked: None }
+    }
+
+    /// Marks the operation at a position, from 0, to read it with [`Compound::marked`].
+    #[inline]
+    #[must_use]
+    pub fn marking(self, position: u32) -> Self {
+        Self { marked: Some((position, usize::MAX)), ..self }
+    }
+
+    /// The marked operation as it was written, if it was.
+    #[inline]
+    #[must_use]
+    pub fn marked(&self) -> Option<Operation<'_>> {
+        let (position, at) = self.marked?;
+        Operation::of_arguments(position, self.out.get(at..)?)
     }
 
     /// Appends an operation.
     #[inline]
     pub fn add<C: Call>(&mut self, call: &C) -> &mut Self {
+        if let Some((position, at)) = &mut self.marked
+            && *position == self.count
+        {
+            *at = self.out.len();
+        }
         self.out.put_u32(C::OPERATION);
         call.emit(self.out);
         self.count += 1;
