@@ -422,7 +422,7 @@ impl Cause {
             Cause::Unexpected => "not the result that the script expects",
             Cause::Unsupported => "not supported",
             Cause::TooFewCredits => "needs more SMB2 credits than the server grants (Samba: smb2 max credits)",
-            Cause::Ended => "ended before it was sent",
+            Cause::Ended => "not sent before the measurement ended",
             Cause::LogonRefused => "logon refused",
             Cause::ShareRefused => "share refused",
             Cause::NotOffered => "dialect, signing or encryption not offered",

@@ -65,5 +65,5 @@ impl std::fmt::Display for CurveCutoff {
 /// The note about a stopped run.
 pub(super) fn stopped_at(ran: usize, planned: Option<usize>) -> String {
     let of = planned.map_or_else(String::new, |planned| format!(" of {planned}"));
-    format!("stopped by the user when {ran}{of} load levels were run")
+    format!("the user stopped the run after {ran}{of} load levels")
 }

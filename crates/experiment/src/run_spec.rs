@@ -280,7 +280,7 @@ impl RunSpec {
                 }
                 if their_variant.workload_sha256 != our_variant.workload_sha256 {
                     return Some(format!(
-                        "its workload is another one ({} instead of {})",
+                        "its workload ({}) differs from that of this run ({})",
                         self.workload, ours.workload
                     ));
                 }
@@ -318,7 +318,7 @@ impl RunSpec {
                 return Some(format!("at {} its workload differs (SHA-256 {digest})", ours.shown()));
             }
             let (was, is) = (theirs.decisive(), ours.decisive());
-            (was != is).then(|| format!("at {} its settings are {was}, not {is}", ours.shown()))
+            first_difference("", &was, &is).map(|differs| format!("at {} {differs}", ours.shown()))
         })
     }
 
@@ -347,7 +347,7 @@ impl RunSpec {
 }
 
 /// The first value in which two plans differ, with its path: `its phases.measure_ns is 2, not 3`.
-fn first_difference(path: &str, theirs: &Value, ours: &Value) -> Option<String> {
+pub(crate) fn first_difference(path: &str, theirs: &Value, ours: &Value) -> Option<String> {
     match (theirs, ours) {
         (Value::Object(these), Value::Object(those)) if these.keys().eq(those.keys()) => {
             these.iter().zip(those.values()).find_map(|((key, this), that)| {

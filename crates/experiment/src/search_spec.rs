@@ -6,6 +6,7 @@ use plimsoll_workload::Load;
 use serde::{Deserialize, Serialize};
 
 use super::level_spec::LevelSpec;
+use super::run_spec::first_difference;
 
 /// A search for a capacity. The recording of a part stores it, so that the merge can make the same search.
 #[derive(Clone, Debug, Serialize, Deserialize)]
@@ -53,15 +54,21 @@ impl SearchSpec {
 
     /// Why this differs from the search of another part; `None` if it is the same one.
     pub(crate) fn differs(&self, ours: &Self) -> Option<String> {
-        let (was, is) = (self.most.decisive(), ours.most.decisive());
-        if was != is {
-            return Some(format!("its search has at most {was}, not {is}"));
+        if let Some(differs) = first_difference("", &self.most.decisive(), &ours.most.decisive()) {
+            return Some(format!("at the highest load of its search, {differs}"));
         }
         if self.objectives != ours.objectives {
             let [was, is] = [self, ours].map(|search| search.objectives.join(", "));
             return Some(format!("its objectives are {was}, not {is}"));
         }
         let (was, is) = (self.bounds(), ours.bounds());
-        (was != is).then(|| format!("its search has the limits {was:?}, not {is:?}"))
+        (was != is).then(|| format!("its search has {}, not {}", self.limits(), ours.limits()))
+    }
+
+    /// The limits in words.
+    fn limits(&self) -> String {
+        let Bounds { start, most, resolution, runs, .. } = self.bounds();
+        let (least, percent) = (self.least, 100.0 * resolution);
+        format!("loads from {least} to {most}, the first load {start}, resolution {percent} %, and at most {runs} runs")
     }
 }

@@ -124,7 +124,7 @@ fn nfs_in_this_process() {
     }
     assert!(text.contains("Where the time of a call goes") && text.contains("Remote and local"), "{text}");
     assert!(
-        text.contains("Incremental from the call before") && text.contains("Time per call, by the depth of its path"),
+        text.contains("Difference from the call before") && text.contains("Time per call, by the depth of its path"),
         "{text}"
     );
     // The server has its files in memory, the local directory on a disk.

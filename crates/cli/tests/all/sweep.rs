@@ -118,7 +118,7 @@ fn a_sweep_that_was_killed_goes_on() {
         (&["sweep", "mixed", "--levels", "1,2,3,4"], "its workload differs"),
         (&["sweep", "getattr", "--levels", "1,2,3,4", "--target", "embedded:nfs"], "its target is embedded:smb"),
         (&["sweep", "getattr", "--levels", "1,2,3,4", "--record-transactions", "all"], "it was made with"),
-        (&["sweep", "getattr", "--levels", "1,2,3,4", "--depth", "2"], "its settings are"),
+        (&["sweep", "getattr", "--levels", "1,2,3,4", "--depth", "2"], "its plan.depth is 1, not 2"),
     ] {
         let (code, said) = plimsoll(folder, &[other, &LEVELS[4..], &["--continue"]].concat());
         assert_eq!(code, Some(2), "{said}");

@@ -36,7 +36,7 @@ impl Recordings {
         let mut all = baseline.iter().chain(&candidate);
         if let Some(other) = all.find(|path| !path.is_dir()) {
             return Err(Usage(format!(
-                "{}: not a recording, but other arguments are: measure the candidate with a command after the recordings (-- run WORKLOAD --target URL --record DIR), record both sides first, or give two targets",
+                "{}: not a recording, but other arguments are recordings; give recordings of both sides, or two targets, or only recordings of the baseline and then the candidate's command (-- run WORKLOAD --target URL --record DIR)",
                 other.display()
             )));
         }

@@ -26,7 +26,7 @@ fn table(place: &Place<'_>) -> Table {
             Column::new("Slowest", "Slowest"),
             Column::new("Longest silence", "Silence"),
             Column::new("Outages", "Outages"),
-            Column::new("Without a response", "No resp."),
+            Column::new("Length of all outages", "Outage time"),
             Column::new("Unanswered", "Unansw."),
             Column::new("Short reads", "Short"),
             Column::new("Empty reads", "Empty"),
@@ -34,7 +34,7 @@ fn table(place: &Place<'_>) -> Table {
         rows: place.stages.iter().map(|(prefix, stage)| row(prefix, stage)).collect(),
         notes: [Note::quiet(
             "Silence: longest time without a response while a request was outstanding or due. Outages: \
-            silences of at least 1 s and at least 10 times the usual response time. No resp.: length of all outages together. \
+            silences of at least 1 s and at least 10 times the usual response time. Outage time: length of all outages together. \
             Unansw.: requests without a response before the timeout or the loss of their connection. Short, empty: reads that returned fewer bytes than requested, or none.",
         )]
         .into_iter()

@@ -79,7 +79,7 @@ fn increments(page: &mut Page<'_>, phases: &[&CallPhase]) -> fmt::Result {
     }
     let all = later.iter().flat_map(|phase| &phase.parts).filter_map(|part| part.over_above_s);
     let scale = TimeScale::of(all.chain(later.iter().filter_map(|phase| phase.over_above_s)).map(f64::abs));
-    page.heading(&format!("Incremental from the call before ({}):", scale.words()))?;
+    page.heading(&format!("Difference from the call before ({}):", scale.words()))?;
     page.blank()?;
     let mut table = Table::new();
     table.head(&std::iter::once("Part").chain(later.iter().map(|phase| phase.call.as_str())).collect::<Vec<_>>());
@@ -91,7 +91,10 @@ fn increments(page: &mut Page<'_>, phases: &[&CallPhase]) -> fmt::Result {
     table.row(std::iter::once("whole".to_owned()).chain(whole).collect());
     page.table(&table)?;
     let order: Vec<&str> = phases.iter().map(|phase| phase.call.as_str()).collect();
-    let note = format!("Each call minus the one before it: {}. Negative: less than the call before.", order.join(", "));
+    let note = format!(
+        "Each number is the time of the call minus the time of the call before it, in this order: {}. It is negative if the call took less time.",
+        order.join(", ")
+    );
     page.paragraph(Role::Quiet, "", &note)
 }
 

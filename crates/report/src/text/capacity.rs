@@ -54,7 +54,7 @@ pub(crate) fn rests_on(capacity: &Capacity) -> String {
     words.push('.');
     if let Some(slack) = capacity.slack.filter(|&slack| slack > 0.0 && capacity.low.is_some()) {
         words.push_str(&format!(
-            " The lower end is {:.2} % below the tested load: within one run, a queue that grows so slowly would not miss an objective.",
+            " The lower end is {:.2} % below the tested load, because a queue that grows this slowly does not miss the objective within one run.",
             100.0 * slack / (1.0 + slack)
         ));
     }

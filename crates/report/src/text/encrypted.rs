@@ -74,8 +74,8 @@ fn explained(found: &Encrypted) -> String {
     }
     if found.unanswered > 0 {
         text += &format!(
-            " {} left without a response: each of them makes the response times of later requests too long.",
-            are(found.unanswered, "request")
+            " {} without a response: each makes the response times of later requests too long.",
+            plural(found.unanswered, "request")
         );
     }
     if found.interrupted > 0 {

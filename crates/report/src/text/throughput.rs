@@ -48,8 +48,8 @@ pub(super) fn draw(page: &mut Page<'_>, findings: &Findings) -> fmt::Result {
     }
     if all.answered < all.count {
         let (without, count) = (all.count - all.answered, all.count);
-        let what = if findings.run.is_some() { "a response" } else { "a captured response" };
-        let text = format!("op/s counts answered requests only. Without {what}: {without} of {count} requests.");
+        let what = if findings.run.is_some() { "no response" } else { "no captured response" };
+        let text = format!("op/s counts answered requests only: {without} of {count} requests have {what}.");
         page.paragraph(Role::Quiet, "", &text)?;
     }
     if all.payload_unknown > 0 {

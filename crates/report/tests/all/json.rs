@@ -75,3 +75,20 @@ fn json_reads_back_and_keeps_names_as_they_are() {
     }
     assert_eq!(written(&report, Layout::Compact).lines().count(), 1);
 }
+
+/// Each rule of the schema has a section, a row or a paragraph of its page.
+#[test]
+fn the_page_of_the_diagnosis_has_every_rule() {
+    let page = include_str!("../../../../docs/diagnosis.md");
+    let schema: Value = serde_json::from_str(SCHEMA).unwrap();
+    let rules =
+        schema.pointer("/$defs/side/properties/diagnosis/properties/statements/items/properties/rule/enum").unwrap();
+    let is_in = |line: &str, rule: &str| {
+        let mut words = line.split(|c: char| !c.is_alphanumeric() && c != '_');
+        let is_heading = line.starts_with("### ") && words.any(|word| word == rule);
+        is_heading || line.starts_with(&format!("| {rule} |")) || line.starts_with(&format!("**{rule}**"))
+    };
+    for rule in rules.as_array().unwrap().iter().map(|rule| rule.as_str().unwrap()) {
+        assert!(page.lines().any(|line| is_in(line, rule)), "{rule}");
+    }
+}

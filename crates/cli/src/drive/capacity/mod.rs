@@ -77,8 +77,8 @@ struct ObjectiveFlags {
 #[command(next_help_heading = "Search")]
 struct BoundFlags {
     /// Load of the first run: clients, users (with --users) or iterations per second (with --rate) [default: 1 client
-    /// or user, 100 iterations per second]. Replaces the number in --users or --rate or,
-    /// without these, in --clients
+    /// or user, 100 iterations per second]. Replaces the number given to --users, --rate or
+    /// --clients
     #[arg(long, value_name = "LOAD")]
     start: Option<f64>,
     /// Upper limit of the search [default: 1000 clients or users, 1000000 iterations per second]. Plimsoll creates private files

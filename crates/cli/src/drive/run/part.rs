@@ -23,8 +23,8 @@ pub(crate) struct PartFlags {
     /// Start the warm-up at this time (UTC), e.g. 2026-11-23T10:00:00Z [default: when all clients are connected]
     #[arg(long, value_name = "TIME", value_parser = parse_start)]
     start_at: Option<i64>,
-    /// With --start-at and several load levels: time between the end of a level and the next level's warm-up. With `capacity`, it
-    /// begins when the next load has been chosen
+    /// With --start-at and several load levels: time between the end of a level and the next level's warm-up. With `capacity`, this
+    /// time begins when the next load is chosen
     #[arg(long, value_name = "TIME", value_parser = humantime::parse_duration, default_value = "10s", requires = "start_at")]
     level_gap: Duration,
     /// Largest difference between this machine's clock and the clocks of the other parts, as the time service (chrony, PTP)

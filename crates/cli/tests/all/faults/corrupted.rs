@@ -124,7 +124,7 @@ fn by_cause(protocol: &str, senseless: &[u64], each: u64) {
         let broken = corrupted.run(TENTH, Fault::Flipped(*bit), "1", QUICK);
         let (all, malformed) = counts(&broken, "malformed answer");
         // On a busy machine the phase may end before a client has reconnected.
-        let ended = broken.failures("ended before it was sent");
+        let ended = broken.failures("not sent before the measurement ended");
         assert!(malformed == 8 && all == 8 + ended && ended <= 4, "{}", broken.stage()["failures"]);
     }
     let cut = corrupted.run(TENTH, Fault::Cut(30), "1", LONG);
@@ -171,7 +171,7 @@ fn a_single_connection_that_makes_no_sense_is_made_again() {
         }]);
         let ended = corrupted.drive_with("1", "1", QUICK);
         let (all, malformed) = counts(&ended, "malformed answer");
-        let sent_no_more = ended.failures("ended before it was sent");
+        let sent_no_more = ended.failures("not sent before the measurement ended");
         assert!(malformed == 2 && all == 2 + sent_no_more && sent_no_more <= 1, "{}", ended.stage()["failures"]);
         assert!(ended.stage()["count"].as_u64() > Some(20), "{}", ended.stage()["count"]);
     }

@@ -168,8 +168,9 @@ fn for_whom(evidence: &Evidence<'_>, operation: Kinds, mean_ns: f64) -> String {
     let is_each = cells.iter().all(|&(_, own_ns)| own_ns >= mean_ns / 2.0);
     match clients::all_of(evidence, &asking).filter(|_| is_each) {
         Some(all) => format!("for {all}"),
-        None if is_each && asking.len() > 1 => format!("for all {} clients that request it", asking.len()),
-        None => "for the clients that request it".to_owned(),
+        None if asking.len() == 1 => format!("for {}", clients::named(evidence, &asking)),
+        None if is_each => format!("for all {} clients that request it", asking.len()),
+        None => format!("for some of the {} clients that request it", asking.len()),
     }
 }
 

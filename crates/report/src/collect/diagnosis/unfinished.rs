@@ -78,9 +78,10 @@ fn is_one_restart(evidence: &Evidence<'_>, cuts: &[&Unfinished]) -> bool {
 fn in_common(evidence: &Evidence<'_>, cuts: &[&Unfinished]) -> String {
     let all = cuts.len();
     let is_most = |count: usize| count as f64 >= NEARLY_ALL * all as f64;
-    let said = |count: usize, what: String| {
-        let on = if count == all { "each of them".to_owned() } else { format!("{count} of them") };
-        format!(" The last request on {on} was {what}.")
+    let said = |count: usize, what: String| match (all, count) {
+        (1, _) => format!(" The last request was {what}."),
+        (_, count) if count == all => format!(" On each of these connections the last request was {what}."),
+        (_, count) => format!(" On {count} of these connections the last request was {what}."),
     };
     let on_path = |like: &Unfinished| {
         cuts.iter()
@@ -114,10 +115,12 @@ pub(super) fn no_response(evidence: &Evidence<'_>, waited_s: f64) -> Option<Foun
     let wait_s = hung.iter().map(|one| one.end_ns.abs_diff(one.first_ns) as f64 / 1e9).sum::<f64>();
     let longest = hung.iter().map(|one| one.end_ns.abs_diff(one.first_ns)).max()?;
     let concerned: BTreeSet<IpAddr> = hung.iter().map(|one| one.client).collect();
-    let requests = plural(hung.iter().map(|one| one.requests).sum(), "request");
+    let requests: u64 = hung.iter().map(|one| one.requests).sum();
+    let (up_to, which) = if requests == 1 { ("", "The request") } else { ("up to ", "The first of them") };
+    let on = if hung.len() > 1 { format!(" on {} connections", hung.len()) } else { String::new() };
     let text = format!(
-        "{} of {} got no response for up to {}. The first was sent at {}. The server responded to other requests during this time.{} Response times do not include this wait. It is {} of the sum of this wait and all response times.",
-        requests,
+        "{} of {}{on} got no response for {up_to}{}. {which} was sent at {}. The server responded to other requests during this time.{} Response times do not include this wait. If they did, it would be {} of all time waited.",
+        plural(requests, "request"),
         clients::named(evidence, &concerned),
         duration(longest as f64 / 1e9),
         instant::second(first.first_ns),

@@ -28,6 +28,24 @@ fn an_operation_that_is_slow_for_all_is_accused() {
 }
 
 #[test]
+fn the_clients_of_a_slow_operation_are_said() {
+    let some = flushes(|i| if i % 3 == 0 { 40 * MS } else { 200 * MS }).first(Rule::SlowOperation);
+    assert!(
+        some.starts_with("The operation flush is slow for some of the 3 clients that request it: it took"),
+        "{some}"
+    );
+    let mut traffic = Traffic::new();
+    for i in 0..200 {
+        traffic.request(read(), 1, DATA, &format!("f{}", i % 40), MS);
+        if i % 4 == 0 {
+            traffic.request(Procedure::of(Protocol::Smb2, 7), 1, DATA, &format!("f{}", i % 40), 60 * MS);
+        }
+    }
+    let one = traffic.first(Rule::SlowOperation);
+    assert!(one.starts_with("The operation flush is slow for client 10.0.0.1: it took 60.0 ms"), "{one}");
+}
+
+#[test]
 fn a_disk_that_needs_a_turn_for_it_is_not_accused() {
     for (took_ms, why) in [(25, "two accesses to a disk"), (3, "quick")] {
         let rules = flushes(|_| took_ms * MS).rules();
