@@ -2,7 +2,9 @@
 //! rules are pure functions over [`Package`]s and [`Source`]s.
 
 mod cycles;
+mod documents;
 mod examples;
+mod links;
 mod local_names;
 mod map;
 mod purity;
@@ -17,12 +19,13 @@ use crate::{Outcome, tidy::source::Source};
 
 /// Checks every rule, prints notices and problems.
 pub(crate) fn run() -> Outcome {
-    let sources = source::read_all(&workspace::files()?)?;
+    let files = workspace::files()?;
+    let sources = source::read_all(&files)?;
     let packages = workspace::packages()?;
     for notice in sizes::notices(&sources) {
         println!("notice: {notice}");
     }
-    let problems = problems(&packages, &sources);
+    let problems = problems(&packages, &sources, &files);
     for problem in &problems {
         println!("{problem}");
     }
@@ -36,7 +39,7 @@ pub(crate) fn run() -> Outcome {
     }
 }
 
-fn problems(packages: &[Package], sources: &[Source]) -> Vec<String> {
+fn problems(packages: &[Package], sources: &[Source], files: &[String]) -> Vec<String> {
     let mut problems = walls::breaches(packages);
     problems.extend(walls::undeclared_paths(sources));
     problems.extend(walls::workloads_that_know_clients(sources));
@@ -47,6 +50,8 @@ fn problems(packages: &[Package], sources: &[Source]) -> Vec<String> {
     problems.extend(examples::problems(sources));
     problems.extend(local_names::problems(sources));
     problems.extend(words::problems(sources));
+    problems.extend(documents::problems(sources));
+    problems.extend(links::problems(sources, files));
     problems.extend(map::missing_crates(packages, sources));
     problems.extend(map::vague_names(sources));
     problems
