@@ -1,5 +1,5 @@
 //! Paths with their handles, shared by all clients of a thread: clients of one load use the same files, and 10,000 clients that know 1,000
-//! handles each would otherwise take 2 GB.
+//! handles each would otherwise take 3 GB.
 
 use std::borrow::Borrow;
 use std::cell::RefCell;
