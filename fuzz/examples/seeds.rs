@@ -19,6 +19,7 @@ fn main() -> Written {
     save("rpc", "exchange", &exchange(&rpc_messages(), 0))?;
     procedures()?;
     tunnels()?;
+    nfs4_client()?;
     // `arbitrary` reads a script out of any bytes.
     let plain: Vec<u8> = (0..600u32).map(|at| (at.wrapping_mul(0x9e37_79b1) >> 24) as u8).collect();
     save("stream", "spread", &plain)?;
@@ -208,6 +209,25 @@ fn frames() -> Written {
             bytes.extend(&frame.bytes);
         }
         save("observer", &format!("{link:?}").to_lowercase(), &bytes)?;
+    }
+    Ok(())
+}
+
+/// Each minor version: files are opened, locked, read and written; then a session is lost, the server restarts with a grace period, and a
+/// connection is lost.
+fn nfs4_client() -> Written {
+    let work = [0, 0, 2, 0, 2, 0, 0, 9, 2, 0, 0, 4, 0, 6, 2, 0, 2, 0, 2, 0, 2, 0, 2, 0];
+    let losses: [(&str, &[u8]); 5] = [
+        ("restart", &[10, 0, 0, 8, 11, 0, 5, 0, 0, 2, 5, 0, 0, 4, 2, 0, 2, 0, 5, 0, 2, 0, 2, 0]),
+        ("session", &[0, 8, 0, 12, 5, 0, 0, 2, 5, 0, 0, 3, 2, 0, 2, 0, 12, 0]),
+        ("connection", &[0, 4, 0, 6, 10, 0, 11, 0, 2, 0, 14, 1, 10, 0, 13, 0, 11, 0, 2, 0]),
+        ("late", &[0, 4, 13, 0, 0, 17, 5, 1, 1, 0, 12, 0, 9, 1, 30, 7, 9, 0]),
+        ("leave", &[2, 0, 2, 0, 2, 0, 2, 0, 15, 0, 2, 0, 15, 1]),
+    ];
+    for minor in 0..3u8 {
+        for (name, loss) in losses {
+            save("nfs4_client", &format!("4.{minor}-{name}"), &[&[minor], &work[..], loss].concat())?;
+        }
     }
     Ok(())
 }
