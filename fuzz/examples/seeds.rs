@@ -226,7 +226,7 @@ fn nfs4_client() -> Written {
     ];
     for minor in 0..3u8 {
         for (name, loss) in losses {
-            save("nfs4_client", &format!("4.{minor}-{name}"), &[&[minor], &work[..], loss].concat())?;
+            save("nfs4_client", &format!("4.{minor}-{name}"), &[&[minor][..], &work[..], loss].concat())?;
         }
     }
     Ok(())
