@@ -77,6 +77,8 @@ pub struct NfsTarget {
     pub version_found: bool,
     /// Slots that a session of version 4 asks for; `None` for the usual number.
     pub slots: Option<u32>,
+    /// Ask for read delegations, from 4.1 on.
+    pub delegations: bool,
     /// Port of MOUNT; `None`: the portmapper is asked.
     pub mount_port: Option<u16>,
     /// Port of the portmapper.
@@ -154,12 +156,14 @@ pub enum Embedded {
         version: Option<NfsVersion>,
         /// Slots that a session asks for; `None` for the usual number.
         slots: Option<u32>,
+        /// Clients ask for read delegations.
+        delegations: bool,
     },
 }
 
 impl Embedded {
     /// The NFS server with version 3.
-    pub const NFS: Self = Self::Nfs { version: None, slots: None };
+    pub const NFS: Self = Self::Nfs { version: None, slots: None, delegations: false };
 }
 
 /// A name or address, and a port.
@@ -249,6 +253,7 @@ impl NfsTarget {
         let mut options = Vec::new();
         options.extend(self.version.map(|version| format!("version={}", version.name())));
         options.extend(self.slots.map(|slots| format!("slots={slots}")));
+        options.extend(self.delegations.then(|| DELEGATIONS.to_owned()));
         options.extend(self.mount_port.map(|port| format!("mountport={port}")));
         options.extend((self.portmap_port != PORTMAP_PORT).then(|| format!("portmapport={}", self.portmap_port)));
         options.extend(self.reserved_port.then(|| "resvport".to_owned()));
@@ -263,6 +268,9 @@ impl NfsTarget {
         self.version.is_some_and(NfsVersion::has_sessions)
     }
 }
+
+/// The option that asks for delegations.
+const DELEGATIONS: &str = "delegations=yes";
 
 /// As the host stands in a URL, with the port.
 impl fmt::Display for Server {
@@ -312,11 +320,12 @@ impl fmt::Display for Target {
                 parts.into_iter().try_for_each(|part| write!(f, "/{}", escaped(part)))
             }
             Target::Embedded(Embedded::Smb) => f.write_str("embedded:smb"),
-            Target::Embedded(Embedded::Nfs { version, slots }) => {
+            Target::Embedded(Embedded::Nfs { version, slots, delegations }) => {
                 f.write_str("embedded:nfs")?;
                 let options = [
                     version.map(|version| format!("version={}", version.name())),
                     slots.map(|slots| format!("slots={slots}")),
+                    delegations.then(|| DELEGATIONS.to_owned()),
                 ];
                 let before = std::iter::once('?').chain(std::iter::repeat('&'));
                 options.iter().flatten().zip(before).try_for_each(|(option, before)| write!(f, "{before}{option}"))

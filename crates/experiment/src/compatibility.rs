@@ -1,7 +1,7 @@
 //! Whether a workload can be done on a target at all: said before anything is sent.
 
 use plimsoll_client::reserved;
-use plimsoll_client::target::Target;
+use plimsoll_client::target::{NfsTarget, Target};
 use plimsoll_workload::Workload;
 
 use super::level_spec::LevelSpec;
@@ -28,6 +28,13 @@ pub(super) fn check(workload: &Workload, target: &Target, level_specs: &[LevelSp
         let channels = level_spec.plan.channels;
         return Err(Usage(format!(
             "--channels {channels}: only SMB sessions have several connections; give an smb:// target, or use --connections"
+        )));
+    }
+    let shared = level_specs.iter().find(|level_spec| level_spec.plan.connections > 1);
+    if let (Target::Nfs(NfsTarget { delegations: true, .. }), Some(level_spec)) = (target, shared) {
+        let connections = level_spec.plan.connections;
+        return Err(Usage(format!(
+            "--connections {connections}: delegations need one connection per client; remove delegations from the target, or --connections"
         )));
     }
     let most = level_specs.iter().map(|level_spec| level_spec.plan.connections_in_all()).max().unwrap_or(0);

@@ -54,14 +54,17 @@ impl ResolvedTarget {
         };
         let server = Embedded::start(kind, Options { account, ..Options::default() })?;
         let url = match which {
-            Which::Nfs { version, slots } => match version.and_then(NfsVersion::minor) {
+            Which::Nfs { version, slots, .. } => match version.and_then(NfsVersion::minor) {
                 Some(minor) => server.target_of_4(minor, slots),
                 None => server.target(),
             },
             Which::Smb => server.target(),
         };
         // Our own URL, which parses.
-        let target = Target::parse(&url)?;
+        let mut target = Target::parse(&url)?;
+        if let (Target::Nfs(nfs), Which::Nfs { delegations, .. }) = (&mut target, which) {
+            nfs.delegations = delegations;
+        }
         Ok(Self { target, shown, embedded: Some(server), others: Vec::new() })
     }
 

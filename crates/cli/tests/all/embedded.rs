@@ -21,7 +21,7 @@ use plimsoll_serve::{Account, Embedded, Kind, Options};
 const PATIENCE: Duration = Duration::from_secs(60);
 const FINE: Result<Reply, Failure> = Ok(Reply::Nothing);
 
-type Driven = Blocking<Box<dyn Client>>;
+pub(crate) type Driven = Blocking<Box<dyn Client>>;
 
 fn embedded(kind: Kind) -> Embedded {
     let account = (kind == Kind::Smb).then(|| Account::random().unwrap());
@@ -33,7 +33,7 @@ fn reached(server: &Embedded, wishes: &ConnectOptions) -> Box<dyn Connector> {
     reached_by(&server.target(), wishes)
 }
 
-fn reached_by(target: &str, wishes: &ConnectOptions) -> Box<dyn Connector> {
+pub(crate) fn reached_by(target: &str, wishes: &ConnectOptions) -> Box<dyn Connector> {
     connect::open(&Target::parse(target).unwrap(), wishes, &mut Names::default()).unwrap()
 }
 
@@ -45,7 +45,7 @@ fn the_highest_version_of_the_nfs_server_is_4_2() {
     assert_eq!(target.to_string(), format!("nfs://{}/plimsoll?version=4.2", server.address()));
 }
 
-fn connect(server: &dyn Connector) -> Driven {
+pub(crate) fn connect(server: &dyn Connector) -> Driven {
     let address = server.address().unwrap();
     let mut client = Blocking::open(address, PATIENCE, |local| {
         let (client, server_end) = (end(local), end(address));

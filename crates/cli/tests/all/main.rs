@@ -17,6 +17,7 @@ mod compared_recordings;
 mod compared_sweeps;
 mod comparing;
 mod counted;
+mod delegations;
 mod documents;
 mod drill_down;
 mod durable;

@@ -3,12 +3,12 @@
 use plimsoll_model::{Outcome, Symbol};
 use plimsoll_wire::nfs::v3::write::Stable;
 use plimsoll_wire::nfs::v4::access::{ALL_RIGHTS, Access};
-use plimsoll_wire::nfs::v4::close::ReturnDelegation;
+use plimsoll_wire::nfs::v4::close::{FreeState, ReturnDelegation};
 use plimsoll_wire::nfs::v4::create::{Create, Kind};
 use plimsoll_wire::nfs::v4::getattr::{ChangeAttributes, GetAttributes};
 use plimsoll_wire::nfs::v4::lock::{Lock, Unlock};
 use plimsoll_wire::nfs::v4::names::{Link, Lookup, Remove, Rename};
-use plimsoll_wire::nfs::v4::open::{Claim, How, Open};
+use plimsoll_wire::nfs::v4::open::{self, Claim, How, Open};
 use plimsoll_wire::nfs::v4::putfh::PutHandle;
 use plimsoll_wire::nfs::v4::read::Read;
 use plimsoll_wire::nfs::v4::readdir::ReadDir;
@@ -17,7 +17,7 @@ use plimsoll_wire::nfs::v4::write::{Commit, Write};
 use plimsoll_wire::nfs::v4::{FileHandle, GetHandle, Mask, ReadLink, Save, SetAttributes, StateId};
 
 use super::client::Nfs4Client;
-use super::file::File;
+use super::delegations::Returning;
 use super::job::{Connecting, Goal, Job, Leaving, Opening};
 use super::owners::Sequenced;
 use super::sending::{Moved, identity};
@@ -55,8 +55,8 @@ impl Nfs4Client {
         }
         while job.has_more() {
             if self.holds_back(&job) || self.waits_for_owner(&job) || self.connection.room() == 0 {
-                // A recovery takes the first free place.
-                let first = matches!(job.goal, Goal::Recover(_));
+                // A recovery takes the first free place, and so does the return of a delegation.
+                let first = matches!(job.goal, Goal::Recover(_) | Goal::Return(_));
                 self.hold(id, &mut job, now, first);
                 break;
             }
@@ -117,7 +117,9 @@ impl Nfs4Client {
         match &job.goal {
             // The file was not opened, so the owner is free for another file.
             Goal::Open(Opening { owner: Some(owner), .. }) if job.failure.is_some() => self.owners.give_back(*owner),
+            Goal::Lock { owner: Some(owner), .. } => self.owners.give_back(*owner),
             Goal::Close { owner, .. } => self.owners.give_back(*owner),
+            Goal::Return(returning) if job.failure.is_some() => self.return_failed(returning),
             // Without a recovered session no other request can be sent.
             Goal::Recover(_) => {
                 self.recovery = None;
@@ -178,6 +180,7 @@ impl Calling<'_> {
             Goal::Recover(recovery) => self.recover(recovery, job),
             Goal::Null => self.send(shapes::NULL, job.path, job.intended, |_| {}),
             Goal::Renew => self.renew(),
+            Goal::Return(returning) => self.give_back(returning, job),
             Goal::Space => self.about(shapes::GET_ATTRIBUTES, &root, job, |compound| {
                 compound.add(&GetAttributes(Mask::OF_FILE_SYSTEM));
             }),
@@ -185,7 +188,7 @@ impl Calling<'_> {
                 compound.add(&GetAttributes(Mask::USUAL));
             }),
             Goal::Set(handle, file, attributes) => {
-                let state = self.client.files.get(*file).map_or(StateId::ANONYMOUS, File::state);
+                let state = self.client.state_of(*file);
                 self.about(shapes::SET_ATTRIBUTES, handle, job, |compound| {
                     compound.add(&ChangeAttributes { state, attributes: *attributes });
                 })
@@ -314,10 +317,40 @@ impl Calling<'_> {
         })
     }
 
-    fn lock(&mut self, job: &Job) -> bool {
+    /// Returns a delegation, or makes the server forget one that it has revoked.
+    fn give_back(&mut self, returning: &Returning, job: &Job) -> bool {
+        let Returning { handle, state, frees, .. } = *returning;
+        if frees {
+            return self.send(shapes::FREE_STATE, Symbol::NONE, None, |compound| {
+                compound.add(&FreeState { state });
+            });
+        }
+        self.about(shapes::RETURN_DELEGATION, &handle, job, |compound| {
+            compound.add(&ReturnDelegation { state });
+        })
+    }
+
+    /// Opens a file that was opened under a delegation, because a lock needs an open with a separate owner.
+    fn open_to_lock(&mut self, job: &mut Job) -> bool {
+        let Goal::Lock { file, owner, .. } = &mut job.goal else { return false };
+        let Some(handle) = self.client.files.get(*file).map(|file| file.handle) else { return false };
+        let owner = *owner.get_or_insert_with(|| self.client.owners.take());
+        let (name, client) = (self.client.owners.name(owner), self.client.client_id.0);
+        let access = open::READ | open::NO_DELEGATION;
+        self.about(shapes::OPEN_HANDLE, &handle, job, |compound| {
+            let (how, claim) = (How::Existing, Claim::Current);
+            compound.add(&Open { access, sequence: 0, client, owner: &name, how, claim });
+            compound.add(&GetAttributes(Mask::USUAL));
+        })
+    }
+
+    fn lock(&mut self, job: &mut Job) -> bool {
         let (Goal::Lock { file, range, .. } | Goal::Unlock { file, range }) = job.goal else { return false };
         let Some(file) = self.client.files.get(file) else { return false };
         let (handle, lock, open) = (file.handle, file.lock, file.open);
+        if open.is_none() && file.base.is_some() {
+            return self.open_to_lock(job);
+        }
         let (offset, length) = range;
         match (&job.goal, open, lock) {
             (Goal::Unlock { .. }, Some(open), Some(state)) => {
@@ -341,7 +374,7 @@ impl Calling<'_> {
     fn rewrite(&mut self, file: FileKey, handle: &FileHandle, pieces: &[Piece], job: &Job) -> bool {
         let Some(Piece { offset, length, key, content }) = pieces.last() else { return false };
         let (offset, count) = (*offset, (*length).min(self.client.agreed.write));
-        let state = self.client.files.get(file).map_or(StateId::ANONYMOUS, File::state);
+        let state = self.client.state_of(file);
         let data = Some(Data { content, key: *key, offset, length: count });
         let moved = Moved { files: [Some(identity(handle)), None], offset, count, keep: false, data };
         self.send_about(shapes::WRITE_DATA, job.path, job.intended, moved, |compound| {
@@ -355,7 +388,7 @@ impl Calling<'_> {
         let agreed = self.client.agreed;
         let (Goal::Read { file, .. } | Goal::Write { file, .. }) = job.goal else { return false };
         // If the file was closed in the meantime, read the rest with the anonymous state ID.
-        let state = self.client.files.get(file).map_or(StateId::ANONYMOUS, File::state);
+        let state = self.client.state_of(file);
         match &mut job.goal {
             Goal::Read { transfer, keep, .. } => {
                 let Some((offset, count)) = transfer.take(agreed.read) else { return false };

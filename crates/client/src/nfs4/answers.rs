@@ -99,6 +99,9 @@ impl Nfs4Client {
             if cause.is_none() && self.has_outage() && !matches!(job.goal, Goal::Recover(_) | Goal::Renew) {
                 self.end_outage(arrival.at.1);
             }
+            if cause.is_none() {
+                self.returned(&mut job, arrival.at.1);
+            }
             if let Some(cause) = cause {
                 let failure = Failure { procedure: Some(shapes::about(call.what.shape)), status, outcome, cause };
                 self.failed(call, &mut job, failure, arrival.at.1);
@@ -225,6 +228,7 @@ impl Nfs4Client {
         if !call.what.slot.is_some_and(|slot| self.session.confirms(slot, said)) {
             return Err(Malformed);
         }
+        self.note_revocation(said.flags);
         let begins =
             self.connected && self.trunk.is_none() && self.recovery.is_none() && !matches!(job.goal, Goal::Leave(_));
         if said.flags & RECLAIM_NEEDED != 0 && begins && self.reclaimed != Some(self.session.number) {
@@ -273,8 +277,11 @@ impl Nfs4Client {
             _ => failure.cause,
         };
         let ignored = matches!(job.goal, Goal::Leave(_)) && failure.status.is_some();
-        if ignored && self.left(job) {
+        if ignored && self.left(job, false) {
             return;
+        }
+        if matches!(job.goal, Goal::Return(_)) && failure.status.is_some() {
+            return self.return_refused(job, status, now);
         }
         job.fail(Failure { cause, ..failure });
     }

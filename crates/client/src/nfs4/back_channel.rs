@@ -1,4 +1,4 @@
-//! Responses to calls of the server. The client has no delegations and no layouts, so the server cannot recall any.
+//! Responses to calls of the server. It may recall delegations; the client has no layouts.
 //!
 //! Spec: RFC 8881 20, RFC 5531 9
 
@@ -14,7 +14,6 @@ const CB_RECALL_ANY: u32 = 8;
 const CB_RECALL_SLOT: u32 = 10;
 const CB_SEQUENCE: u32 = 11;
 
-const NFS4ERR_BADHANDLE: u32 = 10_001;
 const NFS4ERR_NOTSUPP: u32 = 10_004;
 const NFS4ERR_BADSESSION: u32 = 10_052;
 const NFS4ERR_OP_NOT_IN_SESSION: u32 = 10_071;
@@ -29,12 +28,14 @@ const MOST: usize = 16;
 
 impl Nfs4Client {
     /// Answers a call of the server; false if the message is not a call.
-    pub(super) fn called_back(&self, message: &[u8], out: &mut Outbox) -> bool {
+    pub(super) fn called_back(&mut self, message: &[u8], now: i64, out: &mut Outbox) -> bool {
         let Some(call) = Call::new(message) else { return false };
         let (mut results, mut verdict) = (Vec::new(), SUCCESS);
         match (call.procedure(), call.arguments()) {
             (PROCEDURE_NULL, _) => {}
-            (PROCEDURE_COMPOUND, Some(arguments)) => self.compound(&CompoundCall::callback(arguments), &mut results),
+            (PROCEDURE_COMPOUND, Some(arguments)) => {
+                self.compound(&CompoundCall::callback(arguments), now, &mut results);
+            }
             (PROCEDURE_COMPOUND, None) => verdict = GARBAGE_ARGUMENTS,
             _ => verdict = PROCEDURE_UNAVAILABLE,
         }
@@ -49,7 +50,7 @@ impl Nfs4Client {
         true
     }
 
-    fn compound(&self, call: &CompoundCall<'_>, out: &mut Vec<u8>) {
+    fn compound(&mut self, call: &CompoundCall<'_>, now: i64, out: &mut Vec<u8>) {
         let (mut status, mut count) = (0, 0_u32);
         let mut results = Vec::new();
         for operation in call.operations().take(MOST) {
@@ -58,9 +59,12 @@ impl Nfs4Client {
                 (CB_SEQUENCE, Some(slot)) if count == 0 && slot.session == self.session.id => 0,
                 (CB_SEQUENCE, _) => NFS4ERR_BADSESSION,
                 _ if count == 0 => NFS4ERR_OP_NOT_IN_SESSION,
-                // The client has no delegations.
-                (CB_RECALL, _) => NFS4ERR_BADHANDLE,
-                (CB_RECALL_ANY | CB_RECALL_SLOT, _) => 0,
+                (CB_RECALL, _) => self.recalled(&operation, now),
+                (CB_RECALL_ANY, _) => {
+                    self.recalled_any();
+                    0
+                }
+                (CB_RECALL_SLOT, _) => 0,
                 _ => NFS4ERR_NOTSUPP,
             };
             count += 1;

@@ -49,7 +49,7 @@ impl Nfs4Client {
         self.advance(id, now, out, events);
     }
 
-    /// Operations without a request: opening and closing a file with a known handle (`Caching::Handle`).
+    /// Operations without a request: opening and closing a file with a known handle (`Caching::Handle`), or under a delegation.
     fn without_asking(&mut self, operation: &Operation<'_>) -> Option<Result<Reply, Failure>> {
         match operation {
             Operation::Open { path, disposition: Disposition::OpenExisting, caching: Caching::Handle, .. } => {
@@ -60,8 +60,12 @@ impl Nfs4Client {
                 };
                 (known == path.len()).then(opened)
             }
-            Operation::Close { file } if self.files.get(*file).is_some_and(|file| file.open.is_none()) => {
+            Operation::Open { path, disposition: Disposition::OpenExisting, access: Access::Read, .. } => {
+                self.open_locally(path)
+            }
+            Operation::Close { file } if self.files.get(*file).is_some_and(|file| self.closes_locally(file)) => {
                 let file = self.files.remove(*file)?;
+                self.close_shared(file.base);
                 // The client never committed these writes, so the close reports their loss.
                 let lost = file.unstable.is_lost();
                 Some(if lost { Err(never_sent(None, Cause::LostWrites)) } else { Ok(Reply::Nothing) })
@@ -72,7 +76,7 @@ impl Nfs4Client {
 
     fn close(&mut self, file: crate::FileKey) -> Option<Goal> {
         let file = self.files.remove(file)?;
-        let open = file.open?;
+        let open = file.open.or_else(|| self.close_shared(file.base))?;
         let (state, owner) = (open.state, open.owner);
         Some(Goal::Close { handle: file.handle, state, owner, lost: file.unstable.is_lost() })
     }
@@ -81,9 +85,13 @@ impl Nfs4Client {
     fn goal(&self, operation: &Operation<'_>) -> Option<Goal> {
         let open = |file| self.files.get(file);
         Some(match *operation {
-            Operation::Open { disposition, access, .. } => opening(Kind::File, disposition, share(access))?,
+            Operation::Open { disposition, access, .. } => {
+                opening(Kind::File, disposition, self.wanting(share(access), disposition))?
+            }
             Operation::OpenEntry { delete_on_close: true, .. } => return None,
-            Operation::OpenEntry { kind, disposition, .. } => opening(kind, disposition, share(Access::ReadWrite))?,
+            Operation::OpenEntry { kind, disposition, .. } => {
+                opening(kind, disposition, self.wanting(share(Access::ReadWrite), disposition))?
+            }
             Operation::Read { file, offset, length, keep } => {
                 Goal::Read { file, transfer: Transfer::new(open(file)?.handle, offset, length)?, keep }
             }
@@ -104,8 +112,11 @@ impl Nfs4Client {
             Operation::SetattrOpen { file, mode } => Goal::Set(open(file)?.handle, file, SetAttributes::mode(mode)),
             Operation::Truncate { file, size } => Goal::Set(open(file)?.handle, file, SetAttributes::size(size)),
             Operation::Lock { file, offset, length, exclusive, wait } => {
-                open(file)?.open?;
-                Goal::Lock { file, exclusive, waits: wait, range: (offset, length) }
+                let known = open(file)?;
+                if known.open.is_none() && known.base.is_none() {
+                    return None;
+                }
+                Goal::Lock { file, exclusive, waits: wait, range: (offset, length), owner: None }
             }
             Operation::Unlock { file, offset, length } => {
                 open(file)?.lock?;
@@ -170,12 +181,11 @@ fn on_a_path(operation: &Operation<'_>) -> Option<Goal> {
 }
 
 fn share(access: Access) -> u32 {
-    let share = match access {
+    match access {
         Access::Read => open::READ,
         Access::Write => open::WRITE,
         Access::ReadWrite => open::READ | open::WRITE,
-    };
-    share | open::NO_DELEGATION
+    }
 }
 
 /// Parameters of an OPEN; `None` if OPEN cannot express the request.
@@ -199,6 +209,7 @@ fn opening(kind: Kind, disposition: Disposition, access: u32) -> Option<Goal> {
         opened: None,
         unconfirmed: false,
         delegation: None,
+        granted: None,
         empties,
     }))
 }

@@ -10,6 +10,7 @@ use plimsoll_wire::nfs::v4::{FileHandle, Reply as Results4};
 use plimsoll_wire::rpc::Verdict;
 use plimsoll_wire::xdr::Malformed;
 
+use super::delegations::Delegations;
 use super::file::{Files, open_states};
 use super::job::{Connecting, Goal, Job, Jobs, Leaving};
 use super::options::{Agreed, Nfs4Options, PROGRAM, VERSION};
@@ -86,6 +87,8 @@ pub struct Nfs4Client {
     pub(super) jobs: Jobs,
     pub(super) handles: Handles<FileHandle>,
     pub(super) files: Files,
+    /// Delegations, if it asks for them.
+    pub(super) delegations: Option<Box<Delegations>>,
     pub(super) owners: Owners,
     /// Empty strings for reuse as paths.
     pub(super) spare: Vec<String>,
@@ -116,6 +119,10 @@ impl Drop for Nfs4Client {
         self.options.guarantees.lock().unwrap_or_else(PoisonError::into_inner).merge(&self.guarantees);
         if self.counts {
             self.options.recoveries.lock().unwrap_or_else(PoisonError::into_inner).add(&self.recoveries);
+        }
+        if let Some(delegations) = &self.delegations {
+            let counts = delegations.counts_at_end();
+            self.options.delegation_counts.lock().unwrap_or_else(PoisonError::into_inner).add(&counts);
         }
     }
 }
@@ -162,6 +169,7 @@ impl Nfs4Client {
             jobs: Jobs::default(),
             handles: Handles::new(FileHandle::EMPTY),
             files: Files::default(),
+            delegations: (options.delegations && options.minor_version > 0 && name.is_some()).then(Box::default),
             owners: Owners::new(0, 1),
             spare: Vec::new(),
             agreed: options.agreed.get().copied().unwrap_or(Agreed::UNKNOWN),
@@ -187,6 +195,8 @@ impl Nfs4Client {
         (client.owner, client.verifier) = trunk.name();
         (client.part, client.owners) = (Part { first: nth % step, step }, Owners::new(nth % step, step));
         client.member = nth % step;
+        // The server may recall over any connection of the session, and only one of them knows the delegation.
+        client.delegations = None;
         client.trunk = Some(trunk);
         client
     }
@@ -244,6 +254,12 @@ impl Nfs4Client {
         self.recovery = None;
     }
 
+    /// The step of leaving that closes open files, or the next one.
+    pub(super) fn leaving_files(&mut self) -> Leaving {
+        let files = open_states(&mut self.files);
+        if files.is_empty() { Leaving::Session } else { Leaving::Files(files) }
+    }
+
     /// Takes a record.
     ///
     /// # Errors
@@ -257,7 +273,11 @@ impl Nfs4Client {
         let kept = rpc::unmarked(record.head, &mut scratch);
         let length = usize::try_from(record.length).unwrap_or(usize::MAX).saturating_sub(rpc::marks(record.head));
         let arrival = Arrival { kept, length, at: (record.first, record.last) };
-        let taken = if self.called_back(kept, out) { Ok(()) } else { self.reply(&arrival, out, events) };
+        let at = arrival.at.1;
+        let taken = if self.called_back(kept, at, out) { Ok(()) } else { self.reply(&arrival, out, events) };
+        if taken.is_ok() && self.over.is_none() {
+            self.return_due(at, out, events);
+        }
         SCRATCH.set(scratch);
         taken
     }
@@ -463,8 +483,8 @@ impl Client for Nfs4Client {
         }
         self.leaving = true;
         self.last = self.leaves();
-        let files = open_states(&mut self.files);
-        let leaving = if files.is_empty() { Leaving::Session } else { Leaving::Files(files) };
+        let delegations = self.delegations.as_mut().map(|delegations| delegations.take_all()).unwrap_or_default();
+        let leaving = if delegations.is_empty() { self.leaving_files() } else { Leaving::Delegations(delegations) };
         let job = self.jobs.add(Job::unasked(Some(Tag::LEAVE), Goal::Leave(leaving)));
         self.advance(job, now, out, events);
     }

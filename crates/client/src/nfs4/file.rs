@@ -5,6 +5,7 @@ use plimsoll_wire::nfs::v4::{FileHandle, StateId};
 use super::ranges::Ranges;
 use super::uncommitted::Uncommitted;
 use crate::nfs::Unstable;
+use crate::operation::FileKey;
 
 /// The open files of a connection.
 pub(super) type Files = crate::files::Files<File>;
@@ -15,6 +16,8 @@ pub(super) struct File {
     pub(super) handle: FileHandle,
     /// Who has it open, and the open; `None` of a directory, and of a file that is used without one.
     pub(super) open: Option<Open>,
+    /// The file whose open on the server it shares, because it was opened under a delegation.
+    pub(super) base: Option<FileKey>,
     /// Its locks.
     pub(super) lock: Option<StateId>,
     /// What they lock.
@@ -38,7 +41,12 @@ pub(super) struct Open {
 impl File {
     pub(super) fn new(handle: FileHandle, open: Option<Open>) -> Self {
         let (ranges, unstable, uncommitted) = Default::default();
-        Self { handle, open, lock: None, ranges, unstable, uncommitted, place: None }
+        Self { handle, open, base: None, lock: None, ranges, unstable, uncommitted, place: None }
+    }
+
+    /// A file that shares the open of another one.
+    pub(super) fn sharing(handle: FileHandle, base: FileKey) -> Self {
+        Self { base: Some(base), ..Self::new(handle, None) }
     }
 
     /// What reads and writes belong to.

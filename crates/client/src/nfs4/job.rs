@@ -6,6 +6,7 @@ use plimsoll_model::Symbol;
 use plimsoll_wire::nfs::v3::write::Stable;
 use plimsoll_wire::nfs::v4::{FileHandle, Mask, SetAttributes, StateId};
 
+use super::delegations::Returning;
 use super::recovery::{Recovery, Stage};
 use super::uncommitted::Piece;
 use crate::content::Content;
@@ -73,6 +74,8 @@ pub(super) enum Goal {
     Recover(Box<Recovery>),
     /// Renews the lease.
     Renew,
+    /// Returns a delegation.
+    Return(Returning),
     /// An empty request.
     Null,
     Open(Opening),
@@ -134,6 +137,8 @@ pub(super) enum Goal {
         exclusive: bool,
         waits: bool,
         range: (u64, u64),
+        /// The owner of the open that the file still needs, because it was opened under a delegation.
+        owner: Option<u32>,
     },
     Unlock {
         file: FileKey,
@@ -156,9 +161,10 @@ pub(super) enum Connecting {
     Limits,
 }
 
-/// Steps of leaving: close open files. With sessions also: destroy the session, destroy the client ID.
+/// Steps of leaving: return delegations, close open files. With sessions also: destroy the session, destroy the client ID.
 #[derive(Debug)]
 pub(super) enum Leaving {
+    Delegations(Vec<(FileHandle, StateId)>),
     Files(Vec<(FileHandle, StateId, u32)>),
     Session,
     Client,
@@ -181,6 +187,8 @@ pub(super) struct Opening {
     pub(super) unconfirmed: bool,
     /// An unwanted delegation that must be returned.
     pub(super) delegation: Option<StateId>,
+    /// A wanted one.
+    pub(super) granted: Option<StateId>,
     /// The file must be truncated, which this OPEN does not do.
     pub(super) empties: bool,
 }

@@ -21,11 +21,12 @@
 //!   slot and number. A session that is lost is made anew, and what the server has forgotten is reclaimed. See `recovery`;
 //! * DELAY, and DENIED for a lock that is to be waited for, are asked again after 0.1 s, then after twice as long, up to 15 s; GRACE
 //!   every 0.1 s; each answer is a row. An operation for which that lasts longer than the timeout fails with the status;
-//! * an open has an owner of its own, wants no delegation, and keeps nobody out. A file is opened by its name in its directory. One
+//! * an open has an owner of its own, and keeps nobody out. It wants no delegation, unless the target asks for read delegations: see
+//!   `delegations`. A file is opened by its name in its directory. One
 //!   that is opened with [`Caching::Handle`](crate::operation::Caching::Handle), and whose handle is known, is not opened at all:
 //!   what is read and written belongs to no open then (RFC 8881 8.2.3). A directory that is opened has no state;
 //! * a lease is renewed after two thirds of it, if nothing else has renewed it;
-//! * the server may call on the connection: it is answered that there is nothing to be recalled.
+//! * the server may call on the connection: it recalls delegations there.
 //!
 //! Spec: RFC 8881, RFC 7862, RFC 5531
 
@@ -34,6 +35,8 @@ mod answers;
 mod back_channel;
 mod begin;
 mod client;
+mod delegation_counts;
+mod delegations;
 mod done_before;
 mod file;
 mod found;
@@ -60,6 +63,7 @@ mod trunk;
 mod uncommitted;
 
 pub use client::Nfs4Client;
+pub use delegation_counts::DelegationCounts;
 pub use options::{Agreed, Nfs4Options};
 pub use recoveries::{Reclaims, Recoveries};
 pub use trunk::Trunk;

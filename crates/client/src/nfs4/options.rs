@@ -9,6 +9,7 @@ use plimsoll_wire::nfs::v4::Attributes;
 use plimsoll_wire::nfs::v4::create_session::{self, Session};
 use plimsoll_wire::rpc::{CallTemplate, Caller, CallerError};
 
+use super::delegation_counts::DelegationCounts;
 use super::recoveries::Recoveries;
 use super::session::HEADS;
 use super::trunk::Trunk;
@@ -38,6 +39,8 @@ pub struct Nfs4Options {
     pub most: u32,
     /// Slots to request for a session.
     pub slots: u32,
+    /// Ask for a read delegation with each open for reading, from 4.1 on. Not by clients with several connections.
+    pub delegations: bool,
     /// The values negotiated by the first client.
     pub agreed: OnceLock<Agreed>,
     /// Maximum number of slots that the server grants: the number that the first client got, which requested 4,096.
@@ -48,6 +51,8 @@ pub struct Nfs4Options {
     pub guarantees: Mutex<Guarantees>,
     /// Recoveries of clients that have ended; each client adds its own at its end.
     pub recoveries: Mutex<Recoveries>,
+    /// Delegations of clients that have ended; each client adds its own at its end.
+    pub delegation_counts: Mutex<DelegationCounts>,
     /// Distinguishes the clients of this run from clients of other runs.
     pub(super) run: u64,
     /// Number of clients created so far.
@@ -142,11 +147,13 @@ impl Nfs4Options {
             security: None,
             most: MOST,
             slots: SLOTS,
+            delegations: false,
             agreed: OnceLock::new(),
             server_slots: OnceLock::new(),
             slot_waits: AtomicU64::new(0),
             guarantees: Mutex::default(),
             recoveries: Mutex::default(),
+            delegation_counts: Mutex::default(),
             run: RandomState::new().hash_one(export),
             made: AtomicU64::new(0),
         })

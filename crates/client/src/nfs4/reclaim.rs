@@ -181,7 +181,8 @@ impl Nfs4Client {
                     file.lock = None;
                     &*file
                 });
-                recovery.delegation = file.map(|file| file.handle).zip(delegation);
+                let unwanted = delegation.map(|delegation| delegation.state);
+                recovery.delegation = file.map(|file| file.handle).zip(unwanted);
                 recovery.opened(file);
                 if unconfirmed && self.options.is_sessionless() {
                     recovery.unconfirmed = Some(key);
@@ -265,7 +266,8 @@ impl Nfs4Client {
         for job in self.jobs.iter_mut() {
             match &mut job.goal {
                 Goal::Open(opening) if opening.opened.is_some() => {
-                    (opening.opened, opening.delegation, opening.unconfirmed) = (None, None, false);
+                    (opening.opened, opening.unconfirmed) = (None, false);
+                    (opening.delegation, opening.granted) = (None, None);
                     // The file exists, because the first OPEN created it.
                     if opening.disposition == Disposition::CreateNew {
                         opening.disposition = Disposition::OpenOrCreate;

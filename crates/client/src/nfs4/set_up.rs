@@ -2,6 +2,7 @@
 
 use plimsoll_model::Symbol;
 use plimsoll_wire::nfs::v4::bind::BindConnection;
+use plimsoll_wire::nfs::v4::close::ReturnDelegation;
 use plimsoll_wire::nfs::v4::create_session::{self, CreateSession};
 use plimsoll_wire::nfs::v4::exchange_id::{self, ExchangeId};
 use plimsoll_wire::nfs::v4::getattr::GetAttributes;
@@ -86,6 +87,12 @@ impl Calling<'_> {
     pub(super) fn leave(&mut self, leaving: &Leaving, job: &Job) -> bool {
         let client = self.client.client_id.0;
         match leaving {
+            Leaving::Delegations(list) => {
+                let Some(&(handle, state)) = list.last() else { return false };
+                self.about(shapes::RETURN_DELEGATION, &handle, job, |compound| {
+                    compound.add(&ReturnDelegation { state });
+                })
+            }
             Leaving::Files(files) => {
                 let Some(&(handle, state, owner)) = files.last() else { return false };
                 self.close(&handle, state, owner, job)

@@ -3,7 +3,7 @@
 use plimsoll_model::Outcome;
 use plimsoll_wire::nfs::v3::write::Stable;
 use plimsoll_wire::nfs::v4::create_session::Session as Created;
-use plimsoll_wire::nfs::v4::open::Opened;
+use plimsoll_wire::nfs::v4::open::{self, Opened};
 use plimsoll_wire::nfs::v4::readdir::Page;
 use plimsoll_wire::nfs::v4::{FileHandle, StateId};
 use plimsoll_wire::xdr::Malformed;
@@ -45,7 +45,7 @@ impl Nfs4Client {
                 self.connecting(stage, job, found)?;
             }
             Goal::Leave(_) => {
-                self.left(job);
+                self.left(job, true);
             }
             Goal::Open(_) => self.opened(call, job, found)?,
             Goal::OpenDirectory { .. } => {
@@ -76,6 +76,7 @@ impl Nfs4Client {
             Goal::Write { .. } => self.written(call, job, found)?,
             Goal::Rewrite { .. } => self.rewritten(call, job, found)?,
             Goal::Flush(..) => self.committed(job, found.committed.ok_or(Malformed)?),
+            Goal::Lock { .. } if call.what.shape == shapes::OPEN_HANDLE => self.opened_to_lock(job, found)?,
             Goal::Lock { file, .. } | Goal::Unlock { file, .. } => {
                 if let Some(file) = self.files.get_mut(*file) {
                     file.locked(found.state.ok_or(Malformed)?, &job.goal);
@@ -86,8 +87,8 @@ impl Nfs4Client {
                 self.names_changed(job);
                 job.reply = Some(Reply::Nothing);
             }
-            // Handled above.
-            Goal::Recover(_) => {}
+            // Handled above, and when the time of the response is known.
+            Goal::Recover(_) | Goal::Return(_) => {}
             Goal::Renew
             | Goal::Null
             | Goal::Set(..)
@@ -174,8 +175,14 @@ impl Nfs4Client {
         if let Some(Opened { state, unconfirmed, delegation }) = found.opened {
             let handle = found.handle.unwrap_or(walk.handle);
             let Facts { size, directory } = found.facts().ok_or(Malformed)?;
+            let sorted = self.sort_delegation(&handle, opening.access, delegation);
             opening.empties |= opening.disposition == Disposition::CreateOrTruncate && size > 0;
-            (opening.opened, opening.delegation) = (Some((handle, state, size)), delegation);
+            opening.opened = Some((handle, state, size));
+            match sorted {
+                Some(Ok(wanted)) => opening.granted = Some(wanted),
+                Some(Err(unwanted)) => opening.delegation = Some(unwanted),
+                None => {}
+            }
             opening.unconfirmed = unconfirmed && self.options.is_sessionless();
             self.handles.learn(&walk.path, handle, !directory);
         } else if call.what.shape == shapes::CONFIRM_OPEN {
@@ -190,9 +197,26 @@ impl Nfs4Client {
         }
         let (Some((handle, state, size)), Some(owner)) = (opening.opened, opening.owner) else { return Err(Malformed) };
         if !opening.unconfirmed && opening.delegation.is_none() && !opening.empties {
-            let open = Open { owner, state, access: opening.access };
-            let place = self.place_of(walk);
-            self.open(job, File { place, ..File::new(handle, Some(open)) }, Some(size));
+            // A recovery asks for no delegation.
+            let access = opening.access & !open::READ_DELEGATION | open::NO_DELEGATION;
+            let (open, place, granted) = (Open { owner, state, access }, self.place_of(walk), opening.granted);
+            let file = File { place, ..File::new(handle, Some(open)) };
+            match granted {
+                Some(delegation) => self.open_delegated(job, file, delegation, size),
+                None => self.open(job, file, Some(size)),
+            }
+        }
+        Ok(())
+    }
+
+    /// A file that shared an open has a separate one, with which it can be locked.
+    fn opened_to_lock(&mut self, job: &mut Job, found: &Found<'_>) -> Result<(), Malformed> {
+        let state = found.opened.ok_or(Malformed)?.state;
+        let Goal::Lock { file, owner, .. } = &mut job.goal else { return Err(Malformed) };
+        if let Some((file, owner)) = self.files.get_mut(*file).zip(owner.take()) {
+            file.open = Some(Open { owner, state, access: open::READ | open::NO_DELEGATION });
+            let base = file.base.take();
+            self.opened_alone(base);
         }
         Ok(())
     }
@@ -262,9 +286,17 @@ impl Nfs4Client {
     }
 
     /// Handles the end of a step of leaving, successful or not. Always true, as a convenience for the caller.
-    pub(super) fn left(&mut self, job: &mut Job) -> bool {
+    pub(super) fn left(&mut self, job: &mut Job, succeeded: bool) -> bool {
         let Goal::Leave(leaving) = &mut job.goal else { return false };
         match leaving {
+            Leaving::Delegations(list) => {
+                if let Some(((handle, _), delegations)) = list.pop().zip(self.delegations.as_mut()) {
+                    delegations.left(&handle, succeeded);
+                }
+                if list.is_empty() {
+                    *leaving = self.leaving_files();
+                }
+            }
             Leaving::Files(files) => {
                 files.pop();
                 if files.is_empty() {

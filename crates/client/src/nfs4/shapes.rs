@@ -63,6 +63,7 @@ pub(super) const OPEN_HANDLE: Shape = &[SEQUENCE, PUTFH, OPEN, GETATTR];
 /// In 4.0.
 pub(super) const CONFIRM_OPEN: Shape = &[SEQUENCE, PUTFH, OPEN_CONFIRM];
 pub(super) const RETURN_DELEGATION: Shape = &[SEQUENCE, PUTFH, DELEGRETURN];
+pub(super) const FREE_STATE: Shape = &[SEQUENCE, 45];
 pub(super) const CLOSE_FILE: Shape = &[SEQUENCE, PUTFH, CLOSE];
 pub(super) const READ_DATA: Shape = &[SEQUENCE, PUTFH, READ];
 pub(super) const WRITE_DATA: Shape = &[SEQUENCE, PUTFH, WRITE];
@@ -104,7 +105,7 @@ pub(super) fn about(shape: Shape) -> Procedure {
 
 /// Whether executing the call twice differs from executing it once. The server must then cache the response.
 pub(super) fn is_kept(shape: Shape) -> bool {
-    const ONCE: [u8; 9] = [CLOSE, CREATE, LINK, LOCK, LOCKU, OPEN, REMOVE, RENAME, SETATTR];
+    const ONCE: [u8; 10] = [CLOSE, CREATE, DELEGRETURN, LINK, LOCK, LOCKU, OPEN, REMOVE, RENAME, SETATTR];
     shape.iter().any(|operation| ONCE.contains(operation))
 }
 
@@ -120,6 +121,8 @@ mod tests {
             (OPEN_NAME, "OPEN"),
             (OPEN_HANDLE, "OPEN"),
             (CLOSE_FILE, "CLOSE"),
+            (RETURN_DELEGATION, "DELEGRETURN"),
+            (FREE_STATE, "FREE_STATEID"),
             (READ_DATA, "READ"),
             (WRITE_DATA, "WRITE"),
             (MAKE, "CREATE"),

@@ -139,6 +139,7 @@ impl Nfs4Client {
         let asked: Vec<Parted> = lost.into_iter().map(|slot| self.renewal(slot, now)).collect();
         let parted = std::mem::take(&mut self.parted);
         if recovery.forgotten {
+            self.lose_delegations();
             // With other state IDs they are other requests.
             self.to_retransmit.clear();
         } else if self.options.is_sessionless() {
@@ -325,8 +326,8 @@ impl Nfs4Client {
 
     /// A job waits for a slot.
     pub(super) fn wait_for_slot(&mut self, id: JobId, job: &mut Job, now: i64) {
-        // A recovery takes the first free slot.
-        let first = matches!(job.goal, Goal::Recover(_));
+        // A recovery takes the first free slot, and so does the return of a delegation.
+        let first = matches!(job.goal, Goal::Recover(_) | Goal::Return(_));
         self.hold(id, job, now, first);
         self.options.slot_waits.fetch_add(1, Relaxed);
     }

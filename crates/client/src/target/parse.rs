@@ -161,7 +161,7 @@ fn nfs(parts: &Parts<'_>) -> Result<Target, TargetError> {
     }
     let export = format!("/{}", names.join("/"));
     let (mount_port, portmap_port, reserved_port, tls) = (None, PORTMAP_PORT, false, false);
-    let (version, version_found, slots) = (None, false, None);
+    let (version, version_found, slots, delegations) = (None, false, None, false);
     let security = None;
     let mut target = NfsTarget {
         server,
@@ -169,6 +169,7 @@ fn nfs(parts: &Parts<'_>) -> Result<Target, TargetError> {
         version,
         version_found,
         slots,
+        delegations,
         mount_port,
         portmap_port,
         reserved_port,
@@ -183,6 +184,7 @@ fn nfs(parts: &Parts<'_>) -> Result<Target, TargetError> {
                 target.version = Some(known.ok_or(wrong("version", "must be 3, 4.0, 4.1 or 4.2"))?);
             }
             "slots" => target.slots = Some(slot_count(value)?),
+            "delegations" => target.delegations = wants_delegations(value)?,
             "mountport" => target.mount_port = Some(port(value, "mountport")?),
             "portmapport" => target.portmap_port = port(value, "portmapport")?,
             "resvport" if value.is_empty() => target.reserved_port = true,
@@ -191,7 +193,7 @@ fn nfs(parts: &Parts<'_>) -> Result<Target, TargetError> {
             _ => {
                 return Err(wrong(
                     "options after '?'",
-                    "must be version=3, 4.0, 4.1 or 4.2, slots=NUMBER, mountport=PORT, portmapport=PORT, resvport, xprtsec=tls or sec=krb5, krb5i or krb5p",
+                    "must be version=3, 4.0, 4.1 or 4.2, slots=NUMBER, delegations=yes or no, mountport=PORT, portmapport=PORT, resvport, xprtsec=tls or sec=krb5, krb5i or krb5p",
                 ));
             }
         }
@@ -211,7 +213,7 @@ fn nfs(parts: &Parts<'_>) -> Result<Target, TargetError> {
 
 /// The options of `embedded:nfs`.
 fn embedded_nfs(query: &str) -> Result<Target, TargetError> {
-    let (mut version, mut slots) = (None, None);
+    let (mut version, mut slots, mut delegations) = (None, None, false);
     for (key, value) in query.split('&').filter(|option| !option.is_empty()).map(option) {
         match key {
             "version" | "vers" => {
@@ -220,13 +222,20 @@ fn embedded_nfs(query: &str) -> Result<Target, TargetError> {
                 version = Some(known.ok_or(wrong("version", "must be 3, 4.1 or 4.2, the versions of embedded:nfs"))?);
             }
             "slots" => slots = Some(slot_count(value)?),
-            _ => return Err(wrong("options after '?'", "must be version=3, 4.1 or 4.2, or slots=NUMBER")),
+            "delegations" => delegations = wants_delegations(value)?,
+            _ => {
+                let known = "must be version=3, 4.1 or 4.2, slots=NUMBER, or delegations=yes or no";
+                return Err(wrong("options after '?'", known));
+            }
         }
     }
     if slots.is_some() && !version.is_some_and(NfsVersion::has_sessions) {
         return Err(wrong("slots", "need a session: add version=4.1 or version=4.2, or remove slots"));
     }
-    Ok(Target::Embedded(Embedded::Nfs { version, slots }))
+    if delegations && !version.is_some_and(NfsVersion::has_sessions) {
+        return Err(NO_DELEGATIONS);
+    }
+    Ok(Target::Embedded(Embedded::Nfs { version, slots, delegations }))
 }
 
 /// MOUNT and the portmapper belong to version 3, slots to versions with sessions. Where no version is given, their options choose it.
@@ -237,6 +246,7 @@ fn version_of_options(target: &mut NfsTarget) -> Result<(), TargetError> {
         Some(version) if target.slots.is_some() && !version.has_sessions() => {
             Err(wrong("slots", "need a session: add version=4.1 or version=4.2, or remove slots"))
         }
+        Some(version) if target.delegations && !version.has_sessions() => Err(NO_DELEGATIONS),
         Some(NfsVersion::V40 | NfsVersion::V41 | NfsVersion::V42) if of_3 => {
             Err(wrong("mountport and portmapport", "mean nothing in version 4, which has no MOUNT: remove them"))
         }
@@ -263,6 +273,18 @@ fn security_flavor(security: &str) -> Result<Option<Protection>, TargetError> {
         Some(flavor) => Ok(Some(flavor)),
         None if security == "sys" => Ok(None),
         None => Err(wrong("sec", "must be sys, krb5, krb5i or krb5p")),
+    }
+}
+
+/// Without a session the server would call the client over another connection, which Plimsoll does not offer.
+const NO_DELEGATIONS: TargetError =
+    wrong("delegations", "need a session: add version=4.1 or version=4.2, or remove delegations");
+
+fn wants_delegations(value: &str) -> Result<bool, TargetError> {
+    match value {
+        "yes" => Ok(true),
+        "no" => Ok(false),
+        _ => Err(wrong("delegations", "must be yes or no")),
     }
 }
 

@@ -90,10 +90,17 @@ fn versions_of_nfs() {
         Target::parse("nfs://h/x?slots=8&version=4.2&resvport").unwrap().to_string(),
         "nfs://h:2049/x?version=4.2&slots=8&resvport"
     );
+    let wants = "nfs://h:2049/x?version=4.1&delegations=yes";
+    assert!(nfs(wants).delegations && Target::parse(wants).unwrap().to_string() == wants);
+    assert!(nfs("nfs://h/x?delegations=yes").delegations, "the version is found by asking the server");
+    assert_eq!(nfs("nfs://h/x?version=3&delegations=no").version, Some(NfsVersion::V3));
     for (wrong, says) in [
         ("nfs://h/x?version=4", "must be 3, 4.0, 4.1 or 4.2"),
         ("nfs://h/x?version=4.0&slots=4", "need a session"),
         ("nfs://h/x?version=4.0&mountport=1", "has no MOUNT"),
+        ("nfs://h/x?version=4.0&delegations=yes", "need a session"),
+        ("nfs://h/x?mountport=1&delegations=yes", "need a session"),
+        ("nfs://h/x?version=4.1&delegations", "must be yes or no"),
         ("nfs://h/x?version=4.1&slots=0", "from 1 to 4096"),
         ("nfs://h/x?version=4.1&slots=4097", "from 1 to 4096"),
         ("nfs://h/x?version=3&slots=4", "need a session"),
@@ -154,9 +161,16 @@ fn paths_and_embedded_servers() {
     assert!(matches!(Target::parse("embedded:smb"), Ok(Target::Embedded(Embedded::Smb))));
     for (url, expected) in [
         ("embedded:nfs", Embedded::NFS),
-        ("embedded:nfs?version=3", Embedded::Nfs { version: Some(NfsVersion::V3), slots: None }),
-        ("embedded:nfs?version=4.1", Embedded::Nfs { version: Some(NfsVersion::V41), slots: None }),
-        ("embedded:nfs?version=4.2&slots=8", Embedded::Nfs { version: Some(NfsVersion::V42), slots: Some(8) }),
+        ("embedded:nfs?version=3", Embedded::Nfs { version: Some(NfsVersion::V3), slots: None, delegations: false }),
+        ("embedded:nfs?version=4.1", Embedded::Nfs { version: Some(NfsVersion::V41), slots: None, delegations: false }),
+        (
+            "embedded:nfs?version=4.1&delegations=yes",
+            Embedded::Nfs { version: Some(NfsVersion::V41), slots: None, delegations: true },
+        ),
+        (
+            "embedded:nfs?version=4.2&slots=8",
+            Embedded::Nfs { version: Some(NfsVersion::V42), slots: Some(8), delegations: false },
+        ),
     ] {
         let target = Target::parse(url).unwrap();
         assert!(matches!(target, Target::Embedded(embedded) if embedded == expected), "{url}: {target:?}");
@@ -165,6 +179,7 @@ fn paths_and_embedded_servers() {
     for (url, advice) in [
         ("embedded:nfs?version=4.0", "3, 4.1 or 4.2"),
         ("embedded:nfs?slots=8", "version=4.1"),
+        ("embedded:nfs?delegations=yes", "version=4.1"),
         ("embedded:nfs?version=3&slots=8", "version=4.1"),
         ("embedded:nfs?resvport", "slots=NUMBER"),
         ("embedded:nfs/x", "embedded:nfs"),

@@ -162,6 +162,11 @@ impl Connector for Nfs4Server {
         facts.extend(self.options.server_slots.get().map(|limit| format!("server limit: {limit} slots per session")));
         let waits = self.options.slot_waits.load(Relaxed);
         facts.extend((waits > 0).then(|| format!("waits for a slot: {waits}")));
+        if self.options.delegations {
+            facts.push("read delegations requested".to_owned());
+            let counts = self.options.delegation_counts.lock().unwrap_or_else(PoisonError::into_inner);
+            facts.extend(counts.facts());
+        }
         facts.extend(self.options.recoveries.lock().unwrap_or_else(PoisonError::into_inner).facts());
         facts
     }

@@ -156,6 +156,7 @@ fn nfs(target: &NfsTarget, connect: &ConnectOptions, names: &mut Names) -> Resul
         let mut options = Nfs4Options::new(&target.export, minor, &caller).map_err(MountError::from)?;
         options.slots = connect.slots.or(target.slots).unwrap_or(options.slots);
         options.security = security;
+        options.delegations = target.delegations;
         let share = names.intern(&target.export);
         let user = user(target, names);
         let (options, reserved_port) = (Arc::new(options), target.reserved_port);

@@ -32,7 +32,7 @@ pub(super) fn find(target: &mut NfsTarget, options: &ConnectOptions) -> Result<(
     let question = VersionQuestion {
         address: resolve(&target.server, options.timeout)?,
         reserved_port: target.reserved_port,
-        with_sessions: target.slots.is_some(),
+        with_sessions: target.slots.is_some() || target.delegations,
         tls: tls.as_ref().map(|(of_4, of_3)| [of_4, of_3]),
         security: security.as_ref(),
         caller: caller(),

@@ -27,14 +27,16 @@ pub(super) struct Client {
     pub(super) reclaimed: AtomicBool,
     /// Its opens and locks.
     pub(super) states: AtomicUsize,
+    /// Its delegations that were revoked, and that it has not freed.
+    pub(super) revoked: AtomicUsize,
     /// It was forgotten: what it still asks leaves no state.
     pub(super) gone: AtomicBool,
 }
 
 impl Client {
     pub(super) fn new(id: u64, now: u32) -> Self {
-        let (seen, states) = (AtomicU32::new(now), AtomicUsize::new(0));
-        Self { id, seen, reclaimed: AtomicBool::new(false), states, gone: AtomicBool::new(false) }
+        let (seen, states, revoked) = (AtomicU32::new(now), AtomicUsize::new(0), AtomicUsize::new(0));
+        Self { id, seen, reclaimed: AtomicBool::new(false), states, revoked, gone: AtomicBool::new(false) }
     }
 
     /// Renews its lease.
@@ -163,6 +165,11 @@ impl Clients {
         named.unconfirmed = None;
         let old = named.confirmed.replace(id)?;
         self.records.remove(&old)
+    }
+
+    /// The sessions of a client.
+    pub(super) fn sessions_of(&self, client: u64) -> Vec<SessionId> {
+        self.records.get(&client).map(|record| record.sessions.clone()).unwrap_or_default()
     }
 
     /// DESTROY_SESSION.

@@ -3,11 +3,13 @@
 //! Spec: RFC 8881 16.2, RFC 8881 2.10.6
 
 use std::sync::Arc;
+use std::sync::atomic::Ordering;
 
 use plimsoll_wire::nfs::v4::StateId;
 use plimsoll_wire::nfs::v4::sequence::Sequence;
 use plimsoll_wire::xdr::{Emit, Malformed, Strict};
 
+use super::back_channel::Link;
 use super::clients::Client;
 use super::codes::{self, SEQUENCE, SETATTR};
 use super::limits::REPLY_HEAD;
@@ -20,12 +22,16 @@ use crate::memory::Node;
 const LONGEST_TAG: usize = 1024;
 /// Bytes of the result of any operation without data, attributes or names.
 const SMALL: usize = 256;
+/// SEQ4_STATUS_RECALLABLE_STATE_REVOKED.
+const RECALLABLE_STATE_REVOKED: u32 = 0x40;
 /// Operations of a compound without a session: those have one only.
 const ALONE: u32 = 1;
 
 /// A compound in execution.
 pub(super) struct Compound<'s, 'a> {
     pub(super) server: &'s Server,
+    /// The connection, if the server may call over it.
+    pub(super) link: Option<&'s Link>,
     pub(super) reader: Strict<'a>,
     /// The message; results are appended.
     pub(super) out: &'s mut Vec<u8>,
@@ -54,7 +60,7 @@ pub(super) struct Place {
 }
 
 /// Carries a compound out. Fails only where not even its head can be read.
-pub(super) fn run(server: &Server, arguments: &[u8], out: &mut Vec<u8>) -> Result<(), Malformed> {
+pub(super) fn run(server: &Server, link: Option<&Link>, arguments: &[u8], out: &mut Vec<u8>) -> Result<(), Malformed> {
     let mut reader = Strict::new(arguments);
     let (tag, minor, count) = (reader.opaque(LONGEST_TAG)?, reader.u32()?, reader.u32()?);
     let start = out.len();
@@ -64,7 +70,8 @@ pub(super) fn run(server: &Server, arguments: &[u8], out: &mut Vec<u8>) -> Resul
     out.put_u32(0);
     let limit = (usize::MAX, Status::REP_TOO_BIG);
     let (session, current, saved, left, results) = (None, None, None, count, 0);
-    let mut compound = Compound { server, reader, out, minor, session, current, saved, left, start, results, limit };
+    let mut compound =
+        Compound { server, link, reader, out, minor, session, current, saved, left, start, results, limit };
     let status = match minor {
         1 | 2 => compound.begin(arguments.len()),
         _ => Status::MINOR_VERS_MISMATCH,
@@ -177,7 +184,9 @@ impl Compound<'_, '_> {
         let highest = session.fore.slots - 1;
         self.out.put_u64(u64::from(SEQUENCE) << 32);
         self.out.put_fixed(&session.id);
-        [sequence.sequence, sequence.slot, highest, highest, 0].iter().for_each(|&word| self.out.put_u32(word));
+        let revoked = session.client.revoked.load(Ordering::Relaxed) > 0;
+        let flags = if revoked { RECALLABLE_STATE_REVOKED } else { 0 };
+        [sequence.sequence, sequence.slot, highest, highest, flags].iter().for_each(|&word| self.out.put_u32(word));
         self.results += 1;
         self.left -= 1;
     }

@@ -48,6 +48,7 @@ impl Compound<'_, '_> {
         let file = self.file()?;
         self.server.may_change(&file)?;
         self.may(&file, state, WRITE)?;
+        self.recall(&file)?;
         // No more than LONGEST_DATA; the client writes the rest again.
         let data = data.get(..LONGEST_DATA as usize).unwrap_or(data);
         if !data.is_empty() {

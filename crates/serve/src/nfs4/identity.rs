@@ -5,11 +5,12 @@
 
 use std::sync::atomic::Ordering;
 
-use plimsoll_wire::nfs::v4::create_session::Channel;
+use plimsoll_wire::nfs::v4::create_session::{BACK_CHANNEL, Channel};
 use plimsoll_wire::nfs::v4::exchange_id::WITHOUT_PNFS;
 use plimsoll_wire::nfs::v4::sequence::SessionId;
 use plimsoll_wire::xdr::{Emit, Strict};
 
+use super::back_channel::BackChannel;
 use super::clients::{Creation, Record};
 use super::compound::Compound;
 use super::limits::LONGEST_OWNER;
@@ -24,7 +25,7 @@ const CONFIRMED: u32 = 0x8000_0000;
 const FLAGS: u32 = 0x0007_0103 | UPDATES;
 /// Name of this server to its clients.
 const NAME: &[u8] = b"plimsoll";
-/// Flags of CREATE_SESSION: persistent, back channel, RDMA. None is granted.
+/// Flags of CREATE_SESSION: persistent, back channel, RDMA. Only the back channel is granted.
 const SESSION_FLAGS: u32 = 7;
 /// CDFC4_FORE and CDFC4_FORE_OR_BOTH.
 const FORE: [u32; 2] = [1, 3];
@@ -96,22 +97,24 @@ impl Compound<'_, '_> {
         let (id, sequence, flags) = (self.reader.u64()?, self.reader.u32()?, self.reader.u32()?);
         let fore = Channel::parse(&mut self.reader)?;
         let back = Channel::parse(&mut self.reader)?;
-        self.reader.u32()?;
-        skip_callback_security(&mut self.reader)?;
+        let program = self.reader.u32()?;
+        let credential = callback_credential(&mut self.reader)?;
         if flags & !SESSION_FLAGS != 0 {
             return Err(Status::INVAL);
         }
-        match self.new_session(id, sequence, &fore, &back) {
+        let link = self.link.filter(|_| flags & BACK_CHANNEL != 0);
+        let caller = credential.map(|credential| (program, credential));
+        match self.new_session(id, sequence, [&fore, &back], BackChannel::new(link, caller.clone(), self.minor)) {
             // Clients whose lease has expired may hold all slots.
             Err(Status::DELAY) => {
                 self.server.expire();
-                self.new_session(id, sequence, &fore, &back)
+                self.new_session(id, sequence, [&fore, &back], BackChannel::new(link, caller, self.minor))
             }
             created => created,
         }
     }
 
-    fn new_session(&mut self, id: u64, sequence: u32, fore: &Channel, back: &Channel) -> Done {
+    fn new_session(&mut self, id: u64, sequence: u32, [fore, back]: [&Channel; 2], back_channel: BackChannel) -> Done {
         // Held to the end, so that two equal requests create one session.
         let mut clients = self.server.clients.lock();
         let (session, client) = match clients.begin_session(id, sequence)? {
@@ -122,11 +125,12 @@ impl Compound<'_, '_> {
             Creation::New(session, client) => (session, client),
         };
         client.renew(self.server.now());
-        let granted = self.server.sessions.create(session, client, fore)?;
+        let flags = if back_channel.is_up() { BACK_CHANNEL } else { 0 };
+        let granted = self.server.sessions.create(session, client, fore, back_channel)?;
         let start = self.out.len();
         self.out.put_fixed(&session);
         self.out.put_u32(sequence);
-        self.out.put_u32(0);
+        self.out.put_u32(flags);
         granted.emit(self.out);
         back.emit(self.out);
         let answer = self.out.get(start..).unwrap_or_default();
@@ -142,16 +146,21 @@ impl Compound<'_, '_> {
         let rdma = self.reader.boolean()?;
         let session = self.server.sessions.get(&id)?;
         session.client.renew(self.server.now());
-        // There is no back channel: it is refused alone, and left out where both would do.
-        if !FORE.contains(&direction) && direction != BACK[1] {
-            return Err(if direction == BACK[0] { Status::NOTSUPP } else { Status::INVAL });
-        }
-        if rdma {
+        if rdma || !FORE.contains(&direction) && !BACK.contains(&direction) {
             return Err(Status::INVAL);
         }
+        let calls = direction != FORE[0] && self.link.is_some_and(|link| session.bind(link));
+        // Where the client named no credential for calls, the back channel is refused alone, and left out where both would do.
+        if direction == BACK[0] && !calls {
+            return Err(Status::NOTSUPP);
+        }
         self.out.put_fixed(&id);
-        // CDFS4_FORE, no RDMA.
-        self.out.put_u32(1);
+        // CDFS4_FORE, CDFS4_BACK, CDFS4_BOTH; no RDMA.
+        self.out.put_u32(match (calls, direction == BACK[0]) {
+            (false, _) => 1,
+            (true, true) => 2,
+            (true, false) => 3,
+        });
         self.out.put_u32(0);
         Ok(())
     }
@@ -187,28 +196,37 @@ impl Compound<'_, '_> {
     }
 }
 
-/// `callback_sec_parms4<>`: how the client would be called.
-fn skip_callback_security(reader: &mut Strict<'_>) -> Done {
+/// `callback_sec_parms4<>`: how the client would be called. The first credential that we have: AUTH_NONE, or what the client says of
+/// AUTH_SYS. `None`: it wants RPCSEC_GSS alone.
+fn callback_credential(reader: &mut Strict<'_>) -> Done<Option<Box<[u8]>>> {
+    let mut found = None;
     for _ in 0..reader.u32()? {
+        let mut credential = Vec::new();
         match reader.u32()? {
-            0 => {}
+            0 => credential.put_u64(0),
             1 => {
-                reader.u32()?;
-                reader.opaque(255)?;
-                reader.fixed(8)?;
+                let mut body = Vec::new();
+                body.put_u32(reader.u32()?);
+                body.put_opaque(reader.opaque(255)?);
+                body.put_fixed(reader.fixed(8)?);
                 let groups = reader.u32()?;
                 if groups > 16 {
                     return Err(Status::BADXDR);
                 }
-                reader.fixed(groups as usize * 4)?;
+                body.put_u32(groups);
+                body.put_fixed(reader.fixed(groups as usize * 4)?);
+                credential.put_u32(1);
+                credential.put_opaque(&body);
             }
             6 => {
                 reader.u32()?;
                 reader.opaque(LONGEST_OWNER)?;
                 reader.opaque(LONGEST_OWNER)?;
+                continue;
             }
             _ => return Err(Status::BADXDR),
         }
+        found.get_or_insert(credential.into());
     }
-    Ok(())
+    Ok(found)
 }

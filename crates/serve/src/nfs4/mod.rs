@@ -1,12 +1,13 @@
 //! The NFSv4.1 server, on the memory file system.
 //!
 //! Minor versions 1 and 2: sessions with a reply cache, opens with share reservations, byte-range locks. Of the optional operations of 4.2
-//! there is none. No delegations, no layouts, no callbacks. Callers are not authenticated, as in version 3.
+//! there is none. Read delegations, for clients that ask for them and can be called over their connection; no layouts. Callers are not authenticated, as in version 3.
 //!
 //! All tables are bounded ([`clients`], [`opens`]). A client that does not renew its lease loses its state when another client needs it.
 //! Spec: RFC 8881, RFC 7862
 
 mod attributes;
+mod back_channel;
 mod clients;
 mod codes;
 mod compound;

@@ -113,9 +113,15 @@ impl Compound<'_, '_> {
         let directory = self.directory()?;
         self.server.may_change(&directory)?;
         let before = change_id(&directory);
+        self.recall_named(&directory, name)?;
         self.server.system.remove(&directory, name)?;
         put_change(self.out, before, change_id(&directory));
         Ok(())
+    }
+
+    /// Recalls the delegations of the file with this name, if there is one.
+    fn recall_named(&self, directory: &Node, name: &[u8]) -> Done {
+        directory.lookup(name).map_or(Ok(()), |node| self.recall(&node))
     }
 
     pub(super) fn rename(&mut self) -> Done {
@@ -128,6 +134,8 @@ impl Compound<'_, '_> {
         self.server.may_change(&source)?;
         self.server.may_change(&target)?;
         let before = [change_id(&source), change_id(&target)];
+        self.recall_named(&source, from)?;
+        self.recall_named(&target, to)?;
         let moved = self.server.system.rename((&source, from), (&target, to), Replace::Alike);
         moved.map_err(|trouble| match trouble {
             // RFC 8881 18.26.3: an object that cannot be replaced is reported as existing.
@@ -144,6 +152,7 @@ impl Compound<'_, '_> {
         let directory = self.directory()?;
         let node = Arc::clone(&self.saved()?.node);
         self.server.may_change(&directory)?;
+        self.recall(&node)?;
         let before = change_id(&directory);
         self.server.system.link(&node, &directory, name)?;
         put_change(self.out, before, change_id(&directory));

@@ -11,9 +11,9 @@ use plimsoll_wire::xdr::{Emit, Strict};
 use super::compound::{Compound, Place};
 use super::limits::LONGEST_OWNER;
 use super::names::{change_id, name, put_change};
-use super::opens::{Kind as StateKind, Share};
+use super::opens::{Kind as StateKind, Refusal, Share};
 use super::set_attributes::Wanted;
-use super::state_checks::WRITE;
+use super::state_checks::{READ, WRITE};
 use super::status::{Done, Status};
 use crate::memory::{Change, Kind, New, Node};
 
@@ -22,6 +22,9 @@ const SHARE: u32 = 3;
 /// The wish for a delegation, and bits beside it that a client may set.
 const WISH: u32 = 0xFF00;
 const SIGNALS: u32 = 0x3_0000;
+/// OPEN4_SHARE_ACCESS_WANT_READ_DELEG, OPEN4_SHARE_ACCESS_WANT_ANY_DELEG.
+const READ_DELEGATION: u32 = 0x0100;
+const ANY_DELEGATION: u32 = 0x0300;
 /// OPEN4_SHARE_ACCESS_WANT_NO_DELEG.
 const NO_DELEGATION: u32 = 0x0400;
 /// OPEN4_RESULT_LOCKTYPE_POSIX.
@@ -51,6 +54,8 @@ struct Opening<'a> {
     owner: &'a [u8],
     how: How,
     claim: Claim<'a>,
+    /// The delegation under which the client has it open already.
+    delegation: Option<StateId>,
 }
 
 impl<'a> Opening<'a> {
@@ -71,19 +76,39 @@ impl<'a> Opening<'a> {
             },
             _ => return Err(Status::BADXDR),
         };
+        let mut delegation = None;
+        let mut delegated = |reader: &mut Strict<'a>| -> Done {
+            delegation = Some(StateId::parse(reader)?);
+            Ok(())
+        };
         let claim = match reader.u32()? {
             0 => Claim::Name(name(reader)?),
-            // Nothing survives a restart of the server, and there are no delegations.
+            // Nothing survives a restart of the server.
             1 => return Err(Status::NO_GRACE),
-            2 | 3 | 5 | 6 => return Err(Status::NOTSUPP),
+            2 => {
+                delegated(reader)?;
+                Claim::Name(name(reader)?)
+            }
+            3 | 6 => return Err(Status::NOTSUPP),
             4 => Claim::Current,
+            5 => {
+                delegated(reader)?;
+                Claim::Current
+            }
             _ => return Err(Status::BADXDR),
         };
         if access & !(SHARE | WISH | SIGNALS) != 0 || access & SHARE == 0 || deny & !SHARE != 0 {
             return Err(Status::INVAL);
         }
         let share = Share { access: access & SHARE, deny };
-        Ok(Self { share, wish: access & WISH, owner, how, claim })
+        Ok(Self { share, wish: access & WISH, owner, how, claim, delegation })
+    }
+}
+
+impl Opening<'_> {
+    /// Whether it may change the size of a file that exists.
+    fn empties(&self) -> bool {
+        matches!(&self.how, How::Unchecked(wanted) if wanted.change.size.is_some())
     }
 }
 
@@ -107,6 +132,9 @@ impl Compound<'_, '_> {
         if opening.share.access & WRITE != 0 || truncates.is_some() {
             self.server.may_change(&node)?;
         }
+        if let Some(id) = opening.delegation {
+            self.holds(&node, id)?;
+        }
         let state = self.admit(&node, &opening)?;
         if let Some(change) = truncates {
             node.set(&change)?;
@@ -118,7 +146,7 @@ impl Compound<'_, '_> {
             Some(wanted) => wanted.put_mask(self.out),
             None => self.out.put_u32(0),
         }
-        put_no_delegation(opening.wish, self.out);
+        self.put_delegation(&node, &opening)?;
         self.current = Some(Place { node, state: Some(state) });
         Ok(())
     }
@@ -126,6 +154,9 @@ impl Compound<'_, '_> {
     /// Opens; clients whose lease has expired do not stand in the way.
     fn admit(&self, node: &Arc<Node>, opening: &Opening<'_>) -> Done<StateId> {
         let client = self.client()?;
+        if opening.share.access & WRITE != 0 || opening.share.deny & READ != 0 || opening.empties() {
+            self.recall(node)?;
+        }
         let open = || self.server.opens.write().open(client, opening.owner, node, opening.share);
         match open() {
             Err(Status::SHARE_DENIED | Status::DELAY) => {
@@ -134,6 +165,34 @@ impl Compound<'_, '_> {
             }
             opened => opened,
         }
+    }
+
+    /// Whether the client has this delegation of the file.
+    fn holds(&self, node: &Node, id: StateId) -> Done {
+        let id = self.meant(id)?;
+        let opens = self.server.opens.read();
+        let (_, state) = opens.find(self.client()?.id, id)?;
+        let is = matches!(state.kind, StateKind::Delegation(_)) && state.node.id() == node.id();
+        if is { Ok(()) } else { Err(Status::BAD_STATEID) }
+    }
+
+    /// Grants a read delegation of a file that is only read, if the client asks for one and can be called.
+    fn put_delegation(&mut self, node: &Arc<Node>, opening: &Opening<'_>) -> Done {
+        let wants = [READ_DELEGATION, ANY_DELEGATION].contains(&opening.wish) && opening.share.access == READ;
+        if !wants || opening.delegation.is_some() {
+            put_no_delegation(opening.wish, None, self.out);
+            return Ok(());
+        }
+        let is_up = self.session.as_ref().is_some_and(|session| session.back.lock().is_up());
+        let granted = match is_up {
+            true => self.server.opens.write().delegate(self.client()?, node, self.server.now()),
+            false => Err(Refusal::Resource),
+        };
+        match granted {
+            Ok(state) => put_read_delegation(state, self.out),
+            Err(refusal) => put_no_delegation(opening.wish, Some(refusal), self.out),
+        }
+        Ok(())
     }
 
     /// The file, which attributes were set, and a change that must wait until it is open.
@@ -207,21 +266,33 @@ impl Compound<'_, '_> {
     }
 }
 
+/// `open_read_delegation4`.
+fn put_read_delegation(state: StateId, out: &mut Vec<u8>) {
+    /// OPEN_DELEGATE_READ.
+    const READ: u32 = 1;
+    out.put_u32(READ);
+    state.emit(out);
+    // It is not recalled yet; nfsace4: for nobody in particular.
+    [0; 5].iter().for_each(|&word| out.put_u32(word));
+}
+
 fn truncation(wanted: &Wanted) -> Option<Change> {
     let change = wanted.only_size().change;
     change.size.map(|_| change)
 }
 
 /// `open_delegation4`: none, and why, if the client said what it wants.
-fn put_no_delegation(wish: u32, out: &mut Vec<u8>) {
+fn put_no_delegation(wish: u32, refusal: Option<Refusal>, out: &mut Vec<u8>) {
     /// OPEN_DELEGATE_NONE_EXT.
     const WHY: u32 = 3;
     /// WND4_NOT_WANTED, WND4_NOT_SUPP_FTYPE.
     const NOT_WANTED: u32 = 0;
     const NOT_SUPPORTED: u32 = 3;
-    match wish {
-        0 => out.put_u32(0),
-        NO_DELEGATION => [WHY, NOT_WANTED].iter().for_each(|&word| out.put_u32(word)),
-        _ => [WHY, NOT_SUPPORTED].iter().for_each(|&word| out.put_u32(word)),
+    match (wish, refusal) {
+        (0, _) => out.put_u32(0),
+        (NO_DELEGATION, _) => [WHY, NOT_WANTED].iter().for_each(|&word| out.put_u32(word)),
+        // The server will not say when there is one.
+        (_, Some(refusal)) => [WHY, refusal as u32, 0].iter().for_each(|&word| out.put_u32(word)),
+        (_, None) => [WHY, NOT_SUPPORTED].iter().for_each(|&word| out.put_u32(word)),
     }
 }

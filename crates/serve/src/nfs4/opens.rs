@@ -2,6 +2,8 @@
 //!
 //! Spec: RFC 8881 8.2, RFC 8881 9
 
+mod delegations;
+
 use std::collections::HashMap;
 use std::sync::Arc;
 use std::sync::atomic::Ordering;
@@ -10,8 +12,13 @@ use plimsoll_wire::nfs::v4::StateId;
 
 use super::clients::Client;
 use super::ranges::{Range, Ranges, Span};
+use super::state_checks::READ;
 use super::status::{Done, Status};
 use crate::memory::Node;
+use delegations::Delegation;
+#[cfg(test)]
+pub(super) use delegations::TIME_TO_RETURN;
+pub(super) use delegations::{Recall, Refusal};
 
 /// Opens and lock owners of all clients, at most.
 const MOST: usize = 1 << 20;
@@ -24,7 +31,16 @@ struct Key {
     client: u64,
     owner: Arc<[u8]>,
     node: u64,
-    locks: bool,
+    class: Class,
+}
+
+/// The kinds of state of an owner.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+enum Class {
+    Open,
+    Locks,
+    /// Its owner is the client.
+    Delegation,
 }
 
 /// An open, or the locks of an owner.
@@ -44,6 +60,8 @@ pub(super) enum Kind {
     Open(Share),
     /// Locks that belong to the open with this number.
     Locks(u64),
+    /// A read delegation.
+    Delegation(Delegation),
 }
 
 /// A share reservation: bit 0 is reading, bit 1 writing.
@@ -64,6 +82,7 @@ impl Share {
 struct File {
     node: Arc<Node>,
     opens: Vec<u64>,
+    delegations: Vec<u64>,
     /// Owners with locks.
     lockers: Vec<u64>,
     ranges: Ranges,
@@ -83,13 +102,19 @@ pub(super) struct Opens {
     states: HashMap<u64, State>,
     keys: HashMap<Key, u64>,
     files: HashMap<u64, File>,
+    /// When delegations of a file were recalled, seconds after the server's start.
+    recalled: HashMap<u64, u32>,
     last: u64,
 }
 
 impl State {
     fn key(&self) -> Key {
-        let locks = matches!(self.kind, Kind::Locks(_));
-        Key { client: self.client.id, owner: Arc::clone(&self.owner), node: self.node.id(), locks }
+        let class = match self.kind {
+            Kind::Open(_) => Class::Open,
+            Kind::Locks(_) => Class::Locks,
+            Kind::Delegation(_) => Class::Delegation,
+        };
+        Key { client: self.client.id, owner: Arc::clone(&self.owner), node: self.node.id(), class }
     }
 
     fn next(&mut self, number: u64) -> StateId {
@@ -115,7 +140,7 @@ impl Opens {
 
     /// Opens a file, or extends what its owner has open already.
     pub(super) fn open(&mut self, client: &Arc<Client>, owner: &[u8], node: &Arc<Node>, share: Share) -> Done<StateId> {
-        let key = Key { client: client.id, owner: owner.into(), node: node.id(), locks: false };
+        let key = Key { client: client.id, owner: owner.into(), node: node.id(), class: Class::Open };
         let own = self.keys.get(&key).copied();
         if self.opens_of(node.id()).any(|(number, other)| Some(number) != own && other.excludes(share)) {
             return Err(Status::SHARE_DENIED);
@@ -127,7 +152,10 @@ impl Opens {
             return self.next(number);
         }
         let number = self.insert(client, key, node, Kind::Open(share))?;
-        let new = || File { node: Arc::clone(node), opens: Vec::new(), lockers: Vec::new(), ranges: Ranges::default() };
+        let new = || {
+            let (node, ranges) = (Arc::clone(node), Ranges::default());
+            File { node, opens: Vec::new(), delegations: Vec::new(), lockers: Vec::new(), ranges }
+        };
         self.files.entry(node.id()).or_insert_with(new).opens.push(number);
         self.next(number)
     }
@@ -155,7 +183,7 @@ impl Opens {
         let opens = self.files.get(&node).map_or(&[][..], |file| &file.opens);
         opens.iter().filter_map(|number| match self.states.get(number)?.kind {
             Kind::Open(share) => Some((*number, share)),
-            Kind::Locks(_) => None,
+            Kind::Locks(_) | Kind::Delegation(_) => None,
         })
     }
 
@@ -184,6 +212,7 @@ impl Opens {
                 Some(Kind::Open(share)) => share,
                 _ => Share { access: 0, deny: 0 },
             },
+            Kind::Delegation(_) => Share { access: READ, deny: 0 },
         }
     }
 
@@ -210,12 +239,14 @@ impl Opens {
             file.lockers.retain(|locks| !gone.contains(locks));
             gone.iter().for_each(|&locks| file.ranges.forget(locks));
         }
-        if file.opens.is_empty()
-            && let Some(node) = node
-        {
+        node.into_iter().for_each(|node| self.drop_unused(node));
+        gone.into_iter().for_each(|number| self.remove(number));
+    }
+
+    fn drop_unused(&mut self, node: u64) {
+        if self.files.get(&node).is_some_and(|file| file.opens.is_empty() && file.delegations.is_empty()) {
             self.files.remove(&node);
         }
-        gone.into_iter().for_each(|number| self.remove(number));
     }
 
     fn remove(&mut self, number: u64) {
@@ -235,6 +266,7 @@ impl Opens {
         let opens: Vec<u64> =
             self.states.iter().filter(|(_, state)| is_open(state)).map(|(&number, _)| number).collect();
         opens.into_iter().for_each(|number| self.close(number));
+        self.delegations_of(client.id).into_iter().for_each(|number| self.return_delegation(number));
     }
 
     /// LOCK by an owner: of an open (`Kind::Open`), or one that has locks of the file already.
@@ -256,7 +288,7 @@ impl Opens {
         let number = match (locks, owner) {
             (Some(number), _) => number,
             (None, Some(owner)) => {
-                let key = Key { client: client.id, owner: owner.into(), node: node.id(), locks: true };
+                let key = Key { client: client.id, owner: owner.into(), node: node.id(), class: Class::Locks };
                 self.insert(&client, key, &node, Kind::Locks(from))?
             }
             (None, None) => return Err(Status::BAD_STATEID),
@@ -285,6 +317,9 @@ impl Opens {
     /// FREE_STATEID: only of an owner that has no locks left.
     pub(super) fn free(&mut self, number: u64) -> Done {
         let state = self.states.get(&number).ok_or(Status::BAD_STATEID)?;
+        if let Kind::Delegation(delegation) = state.kind {
+            return self.free_delegation(number, delegation);
+        }
         let file = self.files.get_mut(&state.node.id()).ok_or(Status::BAD_STATEID)?;
         if matches!(state.kind, Kind::Open(_)) || file.ranges.has(number) {
             return Err(Status::LOCKS_HELD);
@@ -296,7 +331,7 @@ impl Opens {
 
     /// The locks that an owner has of a file.
     pub(super) fn locks_of(&self, client: u64, owner: &[u8], node: u64) -> Option<u64> {
-        self.keys.get(&Key { client, owner: owner.into(), node, locks: true }).copied()
+        self.keys.get(&Key { client, owner: owner.into(), node, class: Class::Locks }).copied()
     }
 
     /// Whose lock excludes this one.

@@ -16,6 +16,7 @@ impl Compound<'_, '_> {
             4 => self.close(),
             5 => self.commit(),
             6 => self.create(),
+            8 => self.return_delegation(),
             9 => self.get_attributes(),
             10 => self.get_handle(),
             11 => self.link(),
@@ -54,7 +55,7 @@ impl Compound<'_, '_> {
             55 => self.test_states(),
             57 => self.destroy_client(),
             58 => self.reclaim_complete(),
-            // Delegations, layouts, named attributes, the back channel, operations of 4.0, and the optional ones of 4.2.
+            // Delegations of directories, layouts, named attributes, the back channel of 4.0, operations of 4.0, and the optional ones of 4.2.
             _ => Err(Status::NOTSUPP),
         }
     }

@@ -8,6 +8,7 @@ use plimsoll_wire::nfs::v4::{PROCEDURE_COMPOUND, PROCEDURE_NULL};
 use plimsoll_wire::rpc::{Call, Credential, Flavor};
 use plimsoll_wire::xdr::Emit;
 
+use super::back_channel::Link;
 use super::compound;
 use super::limits::LONGEST_RECORD;
 use super::server::Server;
@@ -72,17 +73,20 @@ fn is_ours(call: &Call<'_>) -> bool {
 /// What became of a record.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Answer {
-    /// The answer was appended.
+    /// The answer was appended, or it is one.
     Given,
     /// It is a call of another program, or of NFS 3.
     NotOurs,
-    /// It is not a call.
+    /// It is neither a call nor the answer to one of ours.
     Puzzling,
 }
 
 /// Appends the answer to a record, with its record mark.
-pub(super) fn answer(server: &Server, record: &[u8], out: &mut Vec<u8>) -> Answer {
-    let Some(call) = Call::new(record) else { return Answer::Puzzling };
+pub(super) fn answer(server: &Server, link: Option<&Link>, record: &[u8], out: &mut Vec<u8>) -> Answer {
+    let Some(call) = Call::new(record) else {
+        let ours = link.is_some_and(|link| link.answered(server, record));
+        return if ours { Answer::Given } else { Answer::Puzzling };
+    };
     if !is_ours(&call) {
         return Answer::NotOurs;
     }
@@ -96,7 +100,7 @@ pub(super) fn answer(server: &Server, record: &[u8], out: &mut Vec<u8>) -> Answe
         let parts = call.parts();
         match (parts.credential, parts.arguments) {
             (Some(Credential::Flavor(Flavor::None) | Credential::Sys(_)), Some(arguments)) => {
-                procedure(server, call.procedure(), arguments, out);
+                procedure(server, link, call.procedure(), arguments, out);
             }
             (Some(Credential::Flavor(Flavor::None) | Credential::Sys(_)), None) => accepted(out, &[GARBAGE_ARGS]),
             _ => {
@@ -123,12 +127,12 @@ fn accepted(out: &mut Vec<u8>, words: &[u32]) {
     words.iter().for_each(|&word| out.put_u32(word));
 }
 
-fn procedure(server: &Server, number: u32, arguments: &[u8], out: &mut Vec<u8>) {
+fn procedure(server: &Server, link: Option<&Link>, number: u32, arguments: &[u8], out: &mut Vec<u8>) {
     let results = out.len();
     match number {
         PROCEDURE_NULL => {}
         PROCEDURE_COMPOUND => {
-            if compound::run(server, arguments, out).is_err() {
+            if compound::run(server, link, arguments, out).is_err() {
                 out.truncate(results);
                 accepted(out, &[GARBAGE_ARGS]);
             }

@@ -9,6 +9,7 @@ use parking_lot::{Mutex, RwLock};
 use plimsoll_wire::nfs::v4::create_session::Channel;
 use plimsoll_wire::nfs::v4::sequence::{Sequence, SessionId};
 
+use super::back_channel::BackChannel;
 use super::clients::Client;
 use super::limits::LONGEST_RECORD;
 use super::status::{Done, Status};
@@ -30,6 +31,7 @@ pub(super) struct Session {
     pub(super) id: SessionId,
     pub(super) client: Arc<Client>,
     pub(super) fore: Channel,
+    pub(super) back: Mutex<BackChannel>,
     slots: Box<[Mutex<Slot>]>,
 }
 
@@ -94,7 +96,13 @@ impl Sessions {
     }
 
     /// Creates a session with limits near the requested ones.
-    pub(super) fn create(&self, id: SessionId, client: Arc<Client>, wanted: &Channel) -> Done<Channel> {
+    pub(super) fn create(
+        &self,
+        id: SessionId,
+        client: Arc<Client>,
+        wanted: &Channel,
+        back: BackChannel,
+    ) -> Done<Channel> {
         let mut in_all = self.slots.lock();
         let room = u32::try_from(MOST_SLOTS_IN_ALL - *in_all).unwrap_or(MOST_SLOTS);
         if wanted.request < LEAST || wanted.response < LEAST {
@@ -116,7 +124,7 @@ impl Sessions {
         };
         let slots: Box<[_]> = (0..fore.slots).map(|_| Mutex::default()).collect();
         *in_all += slots.len();
-        self.table.write().insert(id, Arc::new(Session { id, client, fore, slots }));
+        self.table.write().insert(id, Arc::new(Session { id, client, fore, back: Mutex::new(back), slots }));
         Ok(fore)
     }
 

@@ -115,6 +115,7 @@ impl Compound<'_, '_> {
                 Kind::Link => return Err(Status::INVAL),
             }
         }
+        self.recall(&node)?;
         node.set(&wanted.change)?;
         wanted.put_mask(self.out);
         Ok(())

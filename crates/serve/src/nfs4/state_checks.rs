@@ -6,7 +6,7 @@ use plimsoll_wire::nfs::v4::StateId;
 use plimsoll_wire::xdr::Emit;
 
 use super::compound::Compound;
-use super::opens::State;
+use super::opens::{Kind, State};
 use super::status::{Done, Status};
 use crate::memory::Node;
 
@@ -42,7 +42,32 @@ impl Compound<'_, '_> {
         if state.node.id() != node.id() {
             return Err(Status::BAD_STATEID);
         }
+        if state.is_revoked() {
+            return Err(Status::DELEG_REVOKED);
+        }
         if opens.share(state).access & access == 0 { Err(Status::OPENMODE) } else { Ok(()) }
+    }
+
+    /// Recalls the delegations that other clients have of a file which this client is about to change. DELAY until it may.
+    pub(super) fn recall(&self, node: &Node) -> Done {
+        let client = self.session.as_ref().map(|session| session.client.id);
+        if self.server.opens.read().is_free(node.id(), client) {
+            return Ok(());
+        }
+        // Clients whose lease has expired do not stand in the way.
+        self.server.expire();
+        let mut calls = Vec::new();
+        let done = self.server.opens.write().recall(node.id(), client, self.server.now(), &mut calls);
+        self.server.send(calls);
+        done
+    }
+
+    /// DELEGRETURN.
+    pub(super) fn return_delegation(&mut self) -> Done {
+        let id = StateId::parse(&mut self.reader)?;
+        let number = self.state(id, |state| matches!(state.kind, Kind::Delegation(_)))?;
+        self.server.opens.write().return_delegation(number);
+        Ok(())
     }
 
     /// The number of a state of the current file.
@@ -52,6 +77,9 @@ impl Compound<'_, '_> {
         let (number, state) = opens.find(self.client()?.id, id)?;
         if state.node.id() != self.current()?.id() || !of(state) {
             return Err(Status::BAD_STATEID);
+        }
+        if state.is_revoked() {
+            return Err(Status::DELEG_REVOKED);
         }
         Ok(number)
     }
@@ -66,7 +94,12 @@ impl Compound<'_, '_> {
         let opens = self.server.opens.read();
         for _ in 0..count {
             let id = StateId::parse(&mut self.reader)?;
-            self.out.put_u32(opens.find(client, id).err().unwrap_or(Status::OK).0);
+            let status = match opens.find(client, id) {
+                Ok((_, state)) if state.is_revoked() => Status::DELEG_REVOKED,
+                Ok(_) => Status::OK,
+                Err(status) => status,
+            };
+            self.out.put_u32(status.0);
         }
         Ok(())
     }

@@ -79,6 +79,7 @@ statuses! {
     BAD_HIGH_SLOT = 10_077;
     NOT_ONLY_OP = 10_081;
     WRONG_TYPE = 10_083;
+    DELEG_REVOKED = 10_087;
 }
 
 impl From<Malformed> for Status {

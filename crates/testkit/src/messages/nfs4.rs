@@ -24,7 +24,12 @@ pub struct Asked {
     pub arguments: Vec<u8>,
     /// Bytes of READ and WRITE.
     count: u32,
+    /// An OPEN that asks for a read delegation.
+    wants: bool,
 }
+
+/// The state ID of the delegation that comes with an OPEN that asks for one.
+pub const DELEGATION: [u8; 16] = [6; 16];
 
 /// The calls, and the answers to the server's own, in what a client sends. It ends with a whole record.
 ///
@@ -57,18 +62,20 @@ impl Asked {
     #[must_use]
     pub fn new(xid: u32, procedure: u32, arguments: &[u8]) -> Self {
         let (mut operations, mut slot, mut session, mut count) = (Vec::new(), None, None, 0);
+        let mut wants = false;
         if procedure == 1 {
             let compound = CompoundCall::new(arguments);
             let mut members = compound.operations();
             for member in members.by_ref() {
                 operations.push(member.code);
                 slot = slot.or(member.facts.slot.map(|slot| (slot.slot, slot.sequence)));
+                wants |= member.facts.access.is_some_and(|access| access & 0x0100 != 0);
                 session = session.or(member.facts.slot.and_then(|slot| slot.session.try_into().ok()));
                 count = member.facts.payload.or(member.facts.count.map(|count| count as u32)).unwrap_or(count);
             }
             assert_eq!(members.stopped(), None, "a compound that an observer cannot read");
         }
-        Self { xid, operations, slot, session, arguments: arguments.to_vec(), count }
+        Self { xid, operations, slot, session, arguments: arguments.to_vec(), count, wants }
     }
 
     /// Correct results: everything exists, everything succeeds.
@@ -126,9 +133,14 @@ impl Asked {
             18 => {
                 out.put_fixed(&[8; 16]);
                 change(out);
-                // Flags, in 4.0 with OPEN4_RESULT_CONFIRM; no attributes were set; no delegation.
+                // Flags, in 4.0 with OPEN4_RESULT_CONFIRM; no attributes were set; OPEN_DELEGATE_READ or NONE.
                 let flags = if self.arguments[4..8] == [0; 4] { 2 } else { 0 };
-                [flags, 0, 0].iter().for_each(|&word| out.put_u32(word));
+                [flags, 0, u32::from(self.wants)].iter().for_each(|&word| out.put_u32(word));
+                if self.wants {
+                    out.put_fixed(&DELEGATION);
+                    // It is not recalled; for whom: nothing.
+                    [0; 5].iter().for_each(|&word| out.put_u32(word));
+                }
             }
             25 => {
                 out.put_u32(0);
@@ -195,9 +207,15 @@ fn put_attributes(out: &mut Vec<u8>) {
     out.put_opaque(&values);
 }
 
-/// A call of the server: CB_SEQUENCE and CB_RECALL.
+/// A call of the server: CB_SEQUENCE and CB_RECALL, of a delegation that nobody has.
 #[must_use]
 pub fn recall(xid: u32) -> Vec<u8> {
+    recall_of(xid, [1; 16])
+}
+
+/// The same of this delegation.
+#[must_use]
+pub fn recall_of(xid: u32, state: [u8; 16]) -> Vec<u8> {
     let mut arguments = Vec::new();
     arguments.put_opaque(b"");
     // Minor version, callback_ident, and two operations.
@@ -205,7 +223,7 @@ pub fn recall(xid: u32) -> Vec<u8> {
     arguments.put_fixed(&SESSION);
     // Sequence id, slot, highest slot, whether to keep the answer, no referring calls; CB_RECALL.
     [1, 0, 0, 0, 0, 4].iter().for_each(|&word| arguments.put_u32(word));
-    arguments.put_fixed(&[1; 16]);
+    arguments.put_fixed(&state);
     arguments.put_u32(0);
     arguments.put_opaque(b"a handle");
     let mut bytes = Vec::new();

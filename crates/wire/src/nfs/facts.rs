@@ -81,6 +81,10 @@ pub struct Facts<'a> {
     pub access: Option<u32>,
     /// SEQUENCE and CB_SEQUENCE: the session and its slot.
     pub slot: Option<Slot<'a>>,
+    /// Results of OPEN: the kind of delegation that came with it (`open_delegation_type4`).
+    pub delegation_kind: Option<u32>,
+    /// Results of OPEN, arguments of DELEGRETURN and CB_RECALL: the state ID of a delegation, 16 bytes.
+    pub delegation: Option<&'a [u8]>,
     /// Results of SEQUENCE: the highest slot that the server wants the client to use.
     pub target_slot: Option<u32>,
 }

@@ -9,6 +9,8 @@ use crate::xdr::Cursor;
 const MAX_HANDLE: usize = 128;
 /// Bytes of a session id (NFS4_SESSIONID_SIZE).
 const SESSION_ID: usize = 16;
+/// Bytes of a state ID (`stateid4`).
+const STATE_ID: usize = 16;
 
 /// A sequence of items.
 pub(crate) type Layout = &'static [Field];
@@ -50,6 +52,10 @@ pub(crate) enum Field {
     Slot,
     /// The highest slot that the server wants to be used.
     TargetSlot,
+    /// The state ID of a delegation.
+    Delegation,
+    /// `open_delegation_type4`, and what follows each.
+    Delegating(&'static [(u32, Layout)]),
     /// `createmode`, and what follows each.
     Creating(&'static [(u32, Layout)]),
     /// `opentype4`, and what follows OPEN4_CREATE.
@@ -115,6 +121,12 @@ pub(crate) fn walk<'a>(layout: Layout, cursor: &mut Cursor<'a>, facts: &mut Fact
                 facts.slot = Some(Slot { session, sequence: cursor.u32()?, slot: cursor.u32()? });
             }
             Field::TargetSlot => facts.target_slot = Some(cursor.u32()?),
+            Field::Delegation => facts.delegation = Some(cursor.take(STATE_ID)?),
+            Field::Delegating(arms) => {
+                let mut ahead = *cursor;
+                facts.delegation_kind = ahead.u32();
+                choice(arms, Otherwise::Unknown, cursor, facts)?;
+            }
             Field::Payload => payload(cursor, facts)?,
             Field::Creating(arms) => creating(arms, cursor, facts)?,
             Field::Opening(inner) => opening(inner, cursor, facts)?,

@@ -84,6 +84,8 @@ pub(super) fn walk(layout: Layout, cursor: &mut Cursor<'_>, marks: &mut Marks<'_
                 }
             }
             Field::TargetSlot => cursor.skip(4)?,
+            Field::Delegation => take(cursor, 16, Mark::Number, marks)?,
+            Field::Delegating(arms) => choice(arms, Otherwise::Unknown, cursor, marks)?,
             Field::Choice(arms, otherwise) => choice(arms, otherwise, cursor, marks)?,
         }
     }

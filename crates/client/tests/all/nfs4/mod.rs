@@ -1,5 +1,6 @@
 //! The NFSv4 client against a table-driven server.
 
+mod delegations;
 mod hostile;
 mod play;
 mod recovery;

@@ -57,7 +57,11 @@ impl Play {
 
     /// A client that is connected, in a minor version.
     pub(crate) fn connected_in(minor: u32) -> Self {
-        let options = Arc::new(Nfs4Options::new("/", minor, &Caller::Nobody).unwrap());
+        Self::connected_with(Nfs4Options::new("/", minor, &Caller::Nobody).unwrap().into())
+    }
+
+    /// The same with these options.
+    pub(crate) fn connected_with(options: Arc<Nfs4Options>) -> Self {
         let mut play = Self::of(Nfs4Client::new(options, identity(), Some("one")));
         play.connect();
         play.serve();

@@ -41,7 +41,7 @@ fn damaged_compounds_are_answered() {
     let mut answered = 0;
     let mut check = |arguments: &[u8]| {
         let mut out = Vec::new();
-        if compound::run(&server, arguments, &mut out).is_ok() {
+        if compound::run(&server, None, arguments, &mut out).is_ok() {
             let reply = CompoundReply::new(&out);
             let mut operations = reply.operations();
             let last = operations.by_ref().last();
@@ -78,7 +78,7 @@ fn every_operation_has_a_result() {
             arguments.put_u32(code);
             arguments.extend([byte; 256]);
             let mut out = Vec::new();
-            compound::run(&server, &arguments, &mut out).unwrap();
+            compound::run(&server, None, &arguments, &mut out).unwrap();
             let (_, codes) = statuses(&out);
             let expected = if code > 75 { 10_044 } else { code };
             assert_eq!(codes, [53, 24, expected]);
@@ -96,7 +96,7 @@ fn records_and_calls_are_told_apart() {
     };
     let of = |record: &[u8]| {
         let mut out = Vec::new();
-        let answer = rpc::answer(&server, record, &mut out);
+        let answer = rpc::answer(&server, None, record, &mut out);
         let words = out.chunks(4).map(|word| u32::from_be_bytes(word.try_into().unwrap()));
         (answer, words.collect::<Vec<_>>())
     };

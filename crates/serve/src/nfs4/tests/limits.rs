@@ -17,7 +17,7 @@ fn another_session(client: &Client<'_>, sequence: u32, fore: Channel) -> Sequenc
 
 #[test]
 fn a_new_session_gets_the_slots_of_silent_clients() {
-    let mut server = server();
+    let server = server();
     let identify = |server: &Server, owner: &[u8]| {
         let results = answer(server, 1, |compound| {
             compound.add(&ExchangeId { verifier: [1; 8], owner, flags: 0 });

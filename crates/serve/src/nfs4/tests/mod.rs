@@ -1,6 +1,7 @@
 //! Compounds of our own writer on the server, read by our own strict reader; and what only a broken client sends.
 
 mod damaged;
+mod delegations;
 mod files;
 mod limits;
 mod sessions;
@@ -27,6 +28,7 @@ use plimsoll_wire::nfs::v4::{
 };
 use plimsoll_wire::xdr::Emit;
 
+use super::back_channel::Link;
 use super::status::Status;
 use super::{Server, compound, rpc};
 use crate::memory::FileSystem;
@@ -39,9 +41,14 @@ fn server() -> Server {
 
 /// The results of a compound, as bytes.
 fn answer(server: &Server, minor: u32, add: impl FnOnce(&mut Compound<'_>)) -> Vec<u8> {
+    answer_over(server, None, minor, add)
+}
+
+/// The same over a connection that the server may use for calls.
+fn answer_over(server: &Server, link: Option<&Link>, minor: u32, add: impl FnOnce(&mut Compound<'_>)) -> Vec<u8> {
     let (mut arguments, mut out) = (Vec::new(), Vec::new());
     add(&mut Compound::begin(minor, &mut arguments));
-    compound::run(server, &arguments, &mut out).unwrap();
+    compound::run(server, link, &arguments, &mut out).unwrap();
     out
 }
 

@@ -46,7 +46,7 @@ fn an_answer_that_is_too_long_to_keep_says_so() {
     });
     arguments.resize(arguments.len() + 4000, 7);
     let mut out = Vec::new();
-    compound::run(&server, &arguments, &mut out).unwrap();
+    compound::run(&server, None, &arguments, &mut out).unwrap();
     assert_eq!(status(&out), Status::OK);
     let read = Read { state, offset: 0, count: 4000 };
     let ask = |sequence| {

@@ -5,14 +5,14 @@ use crate::nfs::v3::write::Stable;
 use crate::nfs::v4::access::{ALL_RIGHTS, Access, Granted};
 use crate::nfs::v4::bind::{BindConnection, Bound};
 use crate::nfs::v4::client_id::{ConfirmOpen, Renew, SetClientId, Unconfirmed};
-use crate::nfs::v4::close::{Close, ReturnDelegation};
+use crate::nfs::v4::close::{Close, FreeState, ReturnDelegation};
 use crate::nfs::v4::create::{Create, Kind};
 use crate::nfs::v4::create_session::{Channel, CreateSession, Session};
 use crate::nfs::v4::exchange_id::{Client, ExchangeId};
 use crate::nfs::v4::getattr::{ChangeAttributes, GetAttributes};
 use crate::nfs::v4::lock::{Lock, Owner, TestLock, Unlock};
 use crate::nfs::v4::names::{Link, Lookup, Remove, Rename};
-use crate::nfs::v4::open::{Claim, How, NO_DELEGATION, Open, Opened};
+use crate::nfs::v4::open::{Claim, Delegation, How, NO_DELEGATION, Open, Opened};
 use crate::nfs::v4::putfh::PutHandle;
 use crate::nfs::v4::read::{Data, Read};
 use crate::nfs::v4::readdir::ReadDir;
@@ -62,6 +62,7 @@ fn add_everything(handle: &FileHandle, compound: &mut Compound<'_>) {
         .add(&open(How::Existing, Claim::Previous))
         .add(&Close { state: STATE, sequence: 0 })
         .add(&ReturnDelegation { state: STATE })
+        .add(&FreeState { state: STATE })
         .add(&Read { state: STATE, offset: 1 << 40, count: 77 })
         .add(&Commit)
         .add(&ChangeAttributes { state: STATE, attributes: SetAttributes::size(5) })
@@ -133,8 +134,8 @@ fn what_is_said_is_what_an_observer_sees() {
     assert_eq!(seen.len() as u32, call.announced.unwrap());
     let codes: Vec<u32> = seen.iter().map(|operation| operation.code).collect();
     let expected = [
-        53, 24, 22, 15, 10, 9, 9, 32, 31, 18, 18, 18, 18, 4, 8, 25, 5, 34, 26, 6, 6, 28, 29, 11, 27, 3, 12, 12, 13, 14,
-        42, 43, 58, 41, 44, 57, 38,
+        53, 24, 22, 15, 10, 9, 9, 32, 31, 18, 18, 18, 18, 4, 8, 45, 25, 5, 34, 26, 6, 6, 28, 29, 11, 27, 3, 12, 12, 13,
+        14, 42, 43, 58, 41, 44, 57, 38,
     ];
     assert_eq!(codes, expected);
     let facts =
@@ -147,6 +148,9 @@ fn what_is_said_is_what_an_observer_sees() {
     assert_eq!((read.offset, read.count), (Some(1 << 40), Some(77)));
     let write = facts(38).next().unwrap();
     assert_eq!((write.offset, write.payload, write.stable), (Some(8), Some(4), Some(2)));
+    let mut state = Vec::new();
+    STATE.emit(&mut state);
+    assert_eq!(facts(8).next().unwrap().delegation, Some(&state[..]));
     let renamed = facts(29).next().unwrap();
     assert_eq!((renamed.name, renamed.to_name), (Some(&b"from"[..]), Some(&b"to"[..])));
     assert_eq!(facts(6).map(|made| made.name).collect::<Vec<_>>(), [Some(&b"made"[..]), Some(b"link")]);
@@ -325,6 +329,7 @@ fn answers() -> Vec<(u32, Xdr, Done<'static>)> {
     let (kind, size, mode) = (Some(FileType::Regular), Some(1_234), Some(0o644));
     let known = Attributes { kind, size, mode, ..Attributes::default() };
     let opened = |delegation| Done::Opened(Opened { state: STATE, unconfirmed: true, delegation });
+    let delegation = |writes| Some(Delegation { state: STATE, recalled: false, writes });
     let open = || xdr_state().then(change()).words(&[2, 1, 0x12]);
     let session = Session { id: [0xA5; 16], sequence: 1, flags: 2, fore: CHANNEL, back: CHANNEL };
     let client = Client { id: 7, sequence: 1, flags: 0x0001_0000, implementation: Some(b"Ganesha") };
@@ -347,8 +352,8 @@ fn answers() -> Vec<(u32, Xdr, Done<'static>)> {
         (18, open().u32(0), opened(None)),
         (18, open().words(&[3, 0]), opened(None)),
         (18, open().words(&[3, 2, 1]), opened(None)),
-        (18, open().u32(1).then(xdr_state()).words(&[0, 0, 0, 0]).opaque("who"), opened(Some(STATE))),
-        (18, open().u32(2).then(xdr_state()).words(&[0, 1, 0, 9, 0, 0, 0]).opaque(""), opened(Some(STATE))),
+        (18, open().u32(1).then(xdr_state()).words(&[0, 0, 0, 0]).opaque("who"), opened(delegation(false))),
+        (18, open().u32(2).then(xdr_state()).words(&[0, 1, 0, 9, 0, 0, 0]).opaque(""), opened(delegation(true))),
         (20, xdr_state(), state),
         (22, Xdr::new(), Done::Nothing),
         (25, Xdr::new().u32(1).opaque("hello"), Done::Data(Data { count: 5, eof: true, kept: b"hello" })),
@@ -376,6 +381,7 @@ fn answers() -> Vec<(u32, Xdr, Done<'static>)> {
         ),
         (43, Xdr::new().fixed(16).words(&[1, 2]).then(channel()).then(channel()), Done::Session(session)),
         (44, Xdr::new(), Done::Nothing),
+        (45, Xdr::new(), Done::Nothing),
         (
             53,
             Xdr::new().fixed(16).words(&[9, 2, 63, 31, 0]),

@@ -4,8 +4,8 @@
 
 use super::operation::{FIRST, ILLEGAL};
 use crate::nfs::layout::Field::{
-    Access, Bitmap, Choice, Count, Count64, Creating, Handle, List, Lock, Name, NewAttributes, Offset, Opaque, Opening,
-    Optional, Payload, Skip, Slot, Stable, ToName,
+    Access, Bitmap, Choice, Count, Count64, Creating, Delegation, Handle, List, Lock, Name, NewAttributes, Offset,
+    Opaque, Opening, Optional, Payload, Skip, Slot, Stable, ToName,
 };
 use crate::nfs::layout::{Field, Layout, Otherwise};
 
@@ -76,7 +76,7 @@ pub(super) static LAYOUTS: [(u32, Layout); 73] = [
     (5, &[Offset, Count]),
     (6, &[CREATE_TYPE, Name, Bitmap, Opaque]),
     (7, &[LONG]),
-    (8, &[STATEID]),
+    (8, &[Delegation]),
     (9, &[Bitmap]),
     (10, NOTHING),
     (11, &[ToName]),

@@ -8,7 +8,7 @@
 use super::arguments::{LONG, SESSION, STATEID, WORD};
 use super::operation::{FIRST, ILLEGAL};
 use super::results::{PUSHED, WRITE_RESPONSE};
-use crate::nfs::layout::Field::{Bitmap, Choice, Count64, Handle, List, Offset, Opaque, Skip, Slot};
+use crate::nfs::layout::Field::{Bitmap, Choice, Count64, Delegation, Handle, List, Offset, Opaque, Skip, Slot};
 use crate::nfs::layout::{Field, Layout, Otherwise};
 
 const NOTHING: Layout = &[];
@@ -49,7 +49,7 @@ pub(super) fn results(code: u32, status: u32) -> Option<Layout> {
 /// By operation, from CB_GETATTR (3) to CB_OFFLOAD (15).
 static ARGUMENTS: [Layout; 13] = [
     &[Handle, Bitmap],
-    &[STATEID, WORD, Handle],
+    &[Delegation, WORD, Handle],
     &[WORD, WORD, WORD, RECALLED],
     &[STATEID, Handle, NOTIFICATIONS],
     PUSHED,

@@ -1,6 +1,6 @@
-//! CLOSE, and DELEGRETURN: state that is given back.
+//! CLOSE, DELEGRETURN and FREE_STATEID: state that is given back.
 //!
-//! Spec: RFC 8881 18.2, RFC 8881 18.6
+//! Spec: RFC 8881 18.2, RFC 8881 18.6, RFC 8881 18.38
 
 use super::{Call, StateId};
 use crate::xdr::Emit;
@@ -33,6 +33,22 @@ pub struct ReturnDelegation {
 
 impl Call for ReturnDelegation {
     const OPERATION: u32 = 8;
+
+    #[inline]
+    fn emit(&self, out: &mut Vec<u8>) {
+        self.state.emit(out);
+    }
+}
+
+/// FREE_STATEID: of a state that the server has revoked, from 4.1 on.
+#[derive(Clone, Copy, Debug)]
+pub struct FreeState {
+    /// The revoked state.
+    pub state: StateId,
+}
+
+impl Call for FreeState {
+    const OPERATION: u32 = 45;
 
     #[inline]
     fn emit(&self, out: &mut Vec<u8>) {

@@ -14,6 +14,8 @@ const LONGEST_OWNER: usize = 1_024;
 pub const READ: u32 = 1;
 /// OPEN4_SHARE_ACCESS_WRITE.
 pub const WRITE: u32 = 2;
+/// OPEN4_SHARE_ACCESS_WANT_READ_DELEG, from 4.1 on.
+pub const READ_DELEGATION: u32 = 0x0100;
 /// OPEN4_SHARE_ACCESS_WANT_NO_DELEG, from 4.1 on.
 pub const NO_DELEGATION: u32 = 0x0400;
 
@@ -99,7 +101,18 @@ pub struct Opened {
     /// The server asks for OPEN_CONFIRM, in 4.0 (OPEN4_RESULT_CONFIRM).
     pub unconfirmed: bool,
     /// A delegation that came with it, wanted or not.
-    pub delegation: Option<StateId>,
+    pub delegation: Option<Delegation>,
+}
+
+/// A delegation of a file to the client.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Delegation {
+    /// Its state.
+    pub state: StateId,
+    /// The server recalls it already.
+    pub recalled: bool,
+    /// It is for writing, too (OPEN_DELEGATE_WRITE).
+    pub writes: bool,
 }
 
 pub(super) fn parse(reader: &mut Strict<'_>) -> Result<Opened, Malformed> {
@@ -111,7 +124,7 @@ pub(super) fn parse(reader: &mut Strict<'_>) -> Result<Opened, Malformed> {
 }
 
 /// `open_delegation4`.
-fn parse_delegation(reader: &mut Strict<'_>) -> Result<Option<StateId>, Malformed> {
+fn parse_delegation(reader: &mut Strict<'_>) -> Result<Option<Delegation>, Malformed> {
     let kind = reader.u32()?;
     match kind {
         0 => return Ok(None),
@@ -125,14 +138,14 @@ fn parse_delegation(reader: &mut Strict<'_>) -> Result<Option<StateId>, Malforme
         }
         _ => return Err(Malformed),
     }
-    let state = StateId::parse(reader)?;
-    reader.boolean()?;
-    if kind == 2 {
+    let (state, recalled) = (StateId::parse(reader)?, reader.boolean()?);
+    let writes = kind == 2;
+    if writes {
         // nfs_space_limit4: its kind, and eight bytes whichever that is.
         reader.fixed(12)?;
     }
     // nfsace4: type, flags, mask, who.
     reader.fixed(12)?;
     reader.opaque(LONGEST_OWNER)?;
-    Ok(Some(state))
+    Ok(Some(Delegation { state, recalled, writes }))
 }

@@ -151,9 +151,9 @@ impl<'a> Reply<'a> {
             42 => Done::Client(exchange_id::parse(reader)?),
             43 => Done::Session(create_session::parse(reader)?),
             53 => Done::Sequence(sequence::parse(reader)?),
-            // Operations without results: DELEGRETURN, LOCKT, LOOKUP, PUTFH, PUTROOTFH, RENEW, RESTOREFH, SAVEFH, SETCLIENTID_CONFIRM, and
-            // the end of a session.
-            8 | 13 | 15 | 22 | 24 | 30 | 31 | 32 | 36 | 44 | 57 | 58 => Done::Nothing,
+            // Operations without results: DELEGRETURN, FREE_STATEID, LOCKT, LOOKUP, PUTFH, PUTROOTFH, RENEW, RESTOREFH, SAVEFH,
+            // SETCLIENTID_CONFIRM, and the end of a session.
+            8 | 13 | 15 | 22 | 24 | 30 | 31 | 32 | 36 | 44 | 45 | 57 | 58 => Done::Nothing,
             _ => return Err(Malformed),
         })
     }

@@ -7,8 +7,8 @@ use super::arguments::{
 };
 use super::operation::{FIRST, ILLEGAL};
 use crate::nfs::layout::Field::{
-    Bitmap, Chain, Choice, Count, Count64, Handle, List, Name, Opaque, Optional, Payload, Skip, Slot, Stable,
-    TargetSlot,
+    Bitmap, Chain, Choice, Count, Count64, Delegating, Delegation, Handle, List, Name, Opaque, Optional, Payload, Skip,
+    Slot, Stable, TargetSlot,
 };
 use crate::nfs::layout::{Field, Layout, Otherwise};
 
@@ -17,21 +17,18 @@ const NOTHING: Layout = &[];
 const CHANGE: Field = Skip(20);
 /// `nfsace4`.
 const ACE: [Field; 2] = [Skip(12), Opaque];
-const READ_DELEGATION: Layout = &[STATEID, WORD, ACE[0], ACE[1]];
+const READ_DELEGATION: Layout = &[Delegation, WORD, ACE[0], ACE[1]];
 /// Its `nfs_space_limit4` is eight bytes after its kind, whichever that is.
-const WRITE_DELEGATION: Layout = &[STATEID, WORD, WORD, LONG, ACE[0], ACE[1]];
+const WRITE_DELEGATION: Layout = &[Delegation, WORD, WORD, LONG, ACE[0], ACE[1]];
 /// `open_delegation4`. 4 and 5 are those that come with attributes (RFC 9754).
-const DELEGATION: Field = Choice(
-    &[
-        (0, NOTHING),
-        (1, READ_DELEGATION),
-        (2, WRITE_DELEGATION),
-        (3, &[Choice(&[(1, &[WORD]), (2, &[WORD])], Otherwise::Nothing)]),
-        (4, READ_DELEGATION),
-        (5, WRITE_DELEGATION),
-    ],
-    Otherwise::Unknown,
-);
+const DELEGATION: Field = Delegating(&[
+    (0, NOTHING),
+    (1, READ_DELEGATION),
+    (2, WRITE_DELEGATION),
+    (3, &[Choice(&[(1, &[WORD]), (2, &[WORD])], Otherwise::Nothing)]),
+    (4, READ_DELEGATION),
+    (5, WRITE_DELEGATION),
+]);
 /// `LOCK4denied`: whose lock is in the way.
 const DENIED: Layout = &[LONG, LONG, WORD, LONG, Opaque];
 /// `secinfo4<>`.

@@ -1,0 +1,98 @@
+//! Counts of read delegations, over all clients of a run.
+
+/// Counts of read delegations.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct DelegationCounts {
+    /// Delegations that the server granted and the client held.
+    pub granted: u64,
+    /// Opens without a request, because the client held a delegation of the file.
+    pub local_opens: u64,
+    /// Delegations that the server recalled.
+    pub recalled: u64,
+    /// Delegations that the server took back.
+    pub returned: u64,
+    /// Of these, recalled ones, with the time from the recall to the server's answer to DELEGRETURN, ns: number, sum, maximum.
+    pub recall_ns: (u64, u64, u64),
+    /// Delegations whose return the server refused, because it had revoked them or lost the file.
+    pub revoked: u64,
+    /// Delegations that were lost with the server's state: it restarted, or the lease expired.
+    pub lost: u64,
+    /// Delegations whose return failed or got no answer, or whose connection ended before.
+    pub unreturned: u64,
+    /// Recalls of delegations that the client did not hold.
+    pub unknown_recalls: u64,
+}
+
+impl DelegationCounts {
+    /// Adds the counts of another client.
+    pub(super) fn add(&mut self, other: &Self) {
+        let (count, sum, longest) = other.recall_ns;
+        self.granted += other.granted;
+        self.local_opens += other.local_opens;
+        self.recalled += other.recalled;
+        self.returned += other.returned;
+        self.recall_ns.0 += count;
+        self.recall_ns.1 = self.recall_ns.1.saturating_add(sum);
+        self.recall_ns.2 = self.recall_ns.2.max(longest);
+        self.revoked += other.revoked;
+        self.lost += other.lost;
+        self.unreturned += other.unreturned;
+        self.unknown_recalls += other.unknown_recalls;
+    }
+
+    /// Counts a delegation that was returned after a recall.
+    pub(super) fn returned_after(&mut self, took: i64) {
+        let took = u64::try_from(took).unwrap_or(0);
+        self.recall_ns = (self.recall_ns.0 + 1, self.recall_ns.1.saturating_add(took), self.recall_ns.2.max(took));
+    }
+
+    /// The counts as facts for the report.
+    #[must_use]
+    pub fn facts(&self) -> Vec<String> {
+        let Self { granted, local_opens, recalled, returned, revoked, lost, unreturned, unknown_recalls, .. } = *self;
+        let mut facts = vec![format!(
+            "delegations: {granted} granted, {local_opens} opens without a request, {recalled} recalled, {returned} returned"
+        )];
+        if let (count @ 1.., sum, longest) = self.recall_ns {
+            let [mean_ms, longest_ms] = [sum as f64 / count as f64, longest as f64].map(|ns| ns / 1e6);
+            facts.push(format!(
+                "delegation recalls: {count} answered by a return, mean {mean_ms:.2} ms, longest {longest_ms:.2} ms"
+            ));
+        }
+        if revoked + lost + unreturned > 0 {
+            facts.push(format!(
+                "delegations not returned: {revoked} refused or revoked by the server, {lost} lost with the server's state, {unreturned} without a \
+                successful return"
+            ));
+        }
+        if unknown_recalls > 0 {
+            facts.push(format!(
+                "delegation recalls refused: {unknown_recalls} of a delegation that the client did not hold"
+            ));
+        }
+        facts
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn facts_have_the_sums_and_what_did_not_happen_is_left_out() {
+        let none = DelegationCounts::default();
+        assert_eq!(none.facts(), ["delegations: 0 granted, 0 opens without a request, 0 recalled, 0 returned"]);
+        let mut one = DelegationCounts { granted: 3, local_opens: 9, recalled: 2, returned: 2, revoked: 1, ..none };
+        one.returned_after(1_000_000);
+        one.returned_after(3_000_000);
+        let mut all = DelegationCounts { lost: 1, unreturned: 2, unknown_recalls: 4, ..one };
+        all.add(&one);
+        let said = [
+            "delegations: 6 granted, 18 opens without a request, 4 recalled, 4 returned",
+            "delegation recalls: 4 answered by a return, mean 2.00 ms, longest 3.00 ms",
+            "delegations not returned: 2 refused or revoked by the server, 1 lost with the server's state, 2 without a successful return",
+            "delegation recalls refused: 4 of a delegation that the client did not hold",
+        ];
+        assert_eq!(all.facts(), said);
+    }
+}

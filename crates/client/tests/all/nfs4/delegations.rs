@@ -1,0 +1,345 @@
+//! Read delegations: used, recalled, revoked, and lost, against a server that grants one with every OPEN that asks for it.
+
+use std::sync::Arc;
+
+use plimsoll_client::nfs4::{DelegationCounts, Nfs4Options};
+use plimsoll_client::operation::{Access, Caching, Disposition};
+use plimsoll_client::{Client, FileKey, Operation, Reply, Tag};
+use plimsoll_testkit::nfs4::{Asked, DELEGATION, SLOTS, recall, recall_of};
+use plimsoll_wire::rpc::Caller;
+
+use super::play::Play;
+
+const OPEN: u32 = 18;
+const CLOSE: u32 = 4;
+const READ: u32 = 25;
+const RETURN: u32 = 8;
+const FREE: u32 = 45;
+/// No request.
+const NONE: [u32; 0] = [];
+
+/// A client that asks for delegations.
+fn wanting() -> (Play, Arc<Nfs4Options>) {
+    let mut options = Nfs4Options::new("/", 1, &Caller::Nobody).unwrap();
+    options.delegations = true;
+    let options = Arc::new(options);
+    (Play::connected_with(options.clone()), options)
+}
+
+const TO_READ: Operation<'static> = Operation::Open {
+    path: "file",
+    access: Access::Read,
+    disposition: Disposition::OpenExisting,
+    caching: Caching::None,
+};
+
+fn opened(play: &Play, tag: u64) -> FileKey {
+    match play.done(Tag(tag)) {
+        Some(Ok(Reply::Opened { file, .. })) => file,
+        other => panic!("{other:?}"),
+    }
+}
+
+/// A client that holds a delegation, and the file that it opened.
+fn holder() -> (Play, Arc<Nfs4Options>, FileKey) {
+    let (mut play, options) = wanting();
+    play.begin(1, &TO_READ);
+    play.serve();
+    let file = opened(&play, 1);
+    (play, options, file)
+}
+
+/// The main operation of a call.
+fn about(call: &Asked) -> u32 {
+    let known = [OPEN, RETURN, CLOSE, READ, FREE];
+    *call.operations.iter().find(|code| known.contains(code)).unwrap_or(call.operations.last().unwrap())
+}
+
+/// Answers everything as it should be; the main operations of the calls.
+fn served(play: &mut Play) -> Vec<u32> {
+    let mut seen = Vec::new();
+    while !play.calls.is_empty() {
+        let call = play.calls.remove(0);
+        seen.push(about(&call));
+        play.answer(&call, &call.fine());
+    }
+    seen
+}
+
+/// What a request does to the server.
+fn asks(play: &mut Play, tag: u64, operation: &Operation<'_>) -> Vec<u32> {
+    play.begin(tag, operation);
+    let seen = served(play);
+    assert!(play.done(Tag(tag)).unwrap().is_ok(), "{operation:?}: {:?}", play.done(Tag(tag)));
+    seen
+}
+
+/// Statuses of the answers to the server's calls.
+fn statuses(play: &Play) -> Vec<u32> {
+    let status = |reply: &Vec<u8>| u32::from_be_bytes(reply[24..28].try_into().unwrap());
+    play.replies.iter().map(status).collect()
+}
+
+/// Ends the client, and gives its counts.
+fn counts(play: Play, options: &Nfs4Options) -> DelegationCounts {
+    drop(play);
+    *options.delegation_counts.lock().unwrap()
+}
+
+fn leave(play: &mut Play) -> Vec<u32> {
+    play.client.leave(play.now, &mut play.out, &mut play.seen);
+    play.receive();
+    served(play)
+}
+
+#[test]
+fn a_delegated_file_is_opened_and_closed_without_a_request() {
+    let (mut play, options, file) = holder();
+    assert_eq!(asks(&mut play, 2, &TO_READ), NONE);
+    let second = opened(&play, 2);
+    assert_ne!(file, second);
+    let read = |file| Operation::Read { file, offset: 0, length: 5, keep: false };
+    let mut states = Vec::new();
+    for (tag, file) in [(3, file), (4, second)] {
+        play.begin(tag, &read(file));
+        states.push(play.calls[0].arguments[play.calls[0].arguments.len() - 28..][..16].to_vec());
+        assert_eq!(served(&mut play), [READ]);
+    }
+    assert_eq!(states, [[0, 0, 0, 0, 8, 8, 8, 8, 8, 8, 8, 8, 8, 8, 8, 8]; 2], "that of the one open on the server");
+    assert_eq!(asks(&mut play, 5, &Operation::Close { file }), NONE);
+    assert_eq!(asks(&mut play, 6, &Operation::Close { file: second }), NONE);
+    assert_eq!(asks(&mut play, 7, &TO_READ), NONE, "it stays open on the server");
+    // Another access, and a file that may have to be made, go to the server, and ask for no delegation.
+    for (tag, access) in [(8, Access::Write), (9, Access::ReadWrite)] {
+        let open =
+            Operation::Open { path: "file", access, disposition: Disposition::OpenExisting, caching: Caching::None };
+        assert_eq!(asks(&mut play, tag, &open), [OPEN]);
+    }
+    assert_eq!(leave(&mut play), [RETURN, CLOSE, CLOSE, CLOSE, 44, 57]);
+    play.check_rows("used");
+    let expected = DelegationCounts { granted: 1, local_opens: 2, returned: 1, ..DelegationCounts::default() };
+    assert_eq!(counts(play, &options), expected);
+}
+
+#[test]
+fn a_client_that_asks_for_none_opens_every_file_on_the_server() {
+    let mut play = Play::connected();
+    assert_eq!(asks(&mut play, 1, &TO_READ), [OPEN]);
+    assert_eq!(asks(&mut play, 2, &TO_READ), [OPEN]);
+}
+
+#[test]
+fn a_recall_is_answered_and_the_delegation_returned_at_once() {
+    let (mut play, options, file) = holder();
+    let before = play.now;
+    play.feed(&recall_of(77, DELEGATION));
+    assert_eq!((statuses(&play), about(&play.calls[0])), (vec![0], RETURN));
+    // Until it is returned, nothing is opened without a request, and what is open can be read.
+    play.begin(2, &TO_READ);
+    play.begin(3, &Operation::Read { file, offset: 0, length: 5, keep: false });
+    assert_eq!(play.calls.iter().map(about).collect::<Vec<_>>(), [RETURN, OPEN, READ]);
+    assert_eq!(served(&mut play), [RETURN, OPEN, READ], "the open is still shared, so it stays");
+    let second = opened(&play, 2);
+    assert_eq!(asks(&mut play, 4, &Operation::Read { file, offset: 0, length: 5, keep: false }), [READ]);
+    assert_eq!(asks(&mut play, 5, &Operation::Close { file }), [CLOSE], "the last one that shared it");
+    // The second open got the next delegation.
+    assert_eq!(asks(&mut play, 6, &Operation::Close { file: second }), NONE);
+    play.feed(&recall_of(78, DELEGATION));
+    assert_eq!(served(&mut play), [RETURN, CLOSE], "nothing shared it any more");
+    assert_eq!(asks(&mut play, 7, &TO_READ), [OPEN]);
+    let now = play.now;
+    play.check_rows("recalled");
+    let counts = counts(play, &options);
+    let DelegationCounts { granted, local_opens, recalled, returned, recall_ns: (count, sum, longest), .. } = counts;
+    assert_eq!((granted, local_opens, recalled, returned, count, counts.unreturned), (3, 0, 2, 2, 2, 1));
+    assert!(longest > 0 && longest <= sum && sum < 2 * (now - before) as u64);
+}
+
+#[test]
+fn what_the_client_does_not_hold_it_cannot_return() {
+    let (mut play, options) = wanting();
+    play.feed(&recall_of(1, DELEGATION));
+    play.begin(1, &TO_READ);
+    // The OPEN that gets it may be the one that has no answer yet.
+    play.feed(&recall_of(2, DELEGATION));
+    play.serve();
+    play.feed(&recall(3));
+    play.feed(&recall_of(4, DELEGATION));
+    assert_eq!(statuses(&play), [10_001, 10_008, 10_001, 0]);
+    assert_eq!(served(&mut play), [RETURN]);
+    let counts = counts(play, &options);
+    assert_eq!((counts.recalled, counts.returned, counts.unknown_recalls), (1, 1, 2));
+}
+
+#[test]
+fn a_storm_of_recalls_is_one_return() {
+    let (mut play, options, _) = holder();
+    for xid in 0..200 {
+        play.feed(&recall_of(xid, DELEGATION));
+    }
+    assert_eq!((statuses(&play), served(&mut play)), (vec![0; 200], vec![RETURN]));
+    for xid in 200..400 {
+        play.feed(&recall_of(xid, DELEGATION));
+    }
+    assert!(play.calls.is_empty() && statuses(&play)[200..] == [10_001; 200]);
+    let counts = counts(play, &options);
+    assert_eq!((counts.recalled, counts.returned, counts.unknown_recalls), (1, 1, 200));
+}
+
+#[test]
+fn a_return_takes_the_first_free_slot() {
+    let (mut play, _options, file) = holder();
+    for tag in 10..10 + 3 * u64::from(SLOTS) {
+        play.begin(tag, &Operation::GetattrOpen { file });
+    }
+    assert_eq!(play.calls.len() as u32, SLOTS);
+    play.feed(&recall_of(1, DELEGATION));
+    let first = play.calls.remove(0);
+    play.answer(&first, &first.fine());
+    assert_eq!(about(play.calls.last().unwrap()), RETURN);
+    served(&mut play);
+    assert!((10..10 + 3 * u64::from(SLOTS)).all(|tag| play.done(Tag(tag)).unwrap().is_ok()));
+}
+
+/// Whatever the server answers to DELEGRETURN and FREE_STATEID: the client does not use the delegation again, and does not hang.
+#[test]
+fn every_status_in_answer_to_a_return_is_an_outcome() {
+    for status in (1..100).chain(10_001..10_100) {
+        for place in [0, 1, usize::MAX] {
+            let (mut play, options, file) = holder();
+            play.feed(&recall_of(1, DELEGATION));
+            let begun = play.now;
+            let (mut answers, mut freed) = (0, false);
+            while play.client.over().is_none() && (play.client.outstanding() > 0 || !play.calls.is_empty()) {
+                answers += 1;
+                assert!(answers < 10_000, "status {status} at {place}: it asks for ever");
+                if play.now > begun + 40_000_000_000 {
+                    play.time_out();
+                }
+                match play.calls.pop() {
+                    Some(call) if [RETURN, FREE].contains(&about(&call)) => {
+                        freed |= about(&call) == FREE;
+                        let last = call.operations.len() - 1;
+                        play.answer(&call, &call.failing(place.min(last), status));
+                    }
+                    Some(call) => play.answer(&call, &call.fine()),
+                    None => play.wake(),
+                }
+            }
+            if play.client.over().is_none() {
+                assert_eq!(asks(&mut play, 2, &TO_READ), [OPEN], "status {status} at {place}");
+                assert!(asks(&mut play, 3, &Operation::Read { file, offset: 0, length: 5, keep: false }) == [READ]);
+            }
+            assert_eq!(freed, status == 10_087 && play.client.over().is_none(), "status {status} at {place}");
+            let counts = counts(play, &options);
+            let DelegationCounts { granted, returned, revoked, lost, unreturned, .. } = counts;
+            assert_eq!(granted, returned + revoked + lost + unreturned, "status {status} at {place}: {counts:?}");
+            assert_eq!(returned, 0, "status {status} at {place}");
+        }
+    }
+}
+
+#[test]
+fn a_return_without_an_answer_is_given_up() {
+    let (mut play, options, file) = holder();
+    play.feed(&recall_of(1, DELEGATION));
+    play.calls.clear();
+    play.time_out();
+    assert_eq!(play.client.over(), None);
+    assert_eq!(asks(&mut play, 2, &TO_READ), [OPEN]);
+    assert_eq!(asks(&mut play, 3, &Operation::Close { file }), [CLOSE]);
+    let counts = counts(play, &options);
+    assert_eq!((counts.returned, counts.unreturned), (0, 2), "the second one is still held");
+}
+
+#[test]
+fn a_revocation_returns_all_and_makes_the_server_forget_them() {
+    let (mut play, options, _) = holder();
+    play.begin(2, &Operation::Fsinfo);
+    let call = play.calls.remove(0);
+    let mut results = call.fine();
+    // sr_status_flags: SEQ4_STATUS_RECALLABLE_STATE_REVOKED.
+    results[52..56].copy_from_slice(&0x40_u32.to_be_bytes());
+    play.answer(&call, &results);
+    let back = play.calls.remove(0);
+    assert_eq!(about(&back), RETURN);
+    play.answer(&back, &back.failing(2, 10_087));
+    assert_eq!(served(&mut play), [FREE]);
+    assert_eq!(asks(&mut play, 3, &TO_READ), [OPEN]);
+    assert_eq!((counts(play, &options).revoked, 0), (1, 0));
+}
+
+#[test]
+fn a_lost_connection_returns_the_delegation_on_the_next_one() {
+    for after_answer in [false, true] {
+        let (mut play, options, _) = holder();
+        play.feed(&recall_of(1, DELEGATION));
+        assert!(play.lose());
+        // Without a connection nobody can say that the delegation is still held.
+        play.begin(2, &TO_READ);
+        assert!(play.done(Tag(2)).is_none());
+        play.rejoin();
+        let bind = play.calls.remove(0);
+        play.answer(&bind, &bind.fine());
+        let back = play.calls.remove(0);
+        assert_eq!(about(&back), RETURN, "in the slot that it had");
+        match after_answer {
+            // The server has executed it before, and has not kept its answer.
+            true => {
+                play.answer(&back, &back.failing(0, 10_068));
+                let again = play.calls.iter().position(|call| about(call) == RETURN).unwrap();
+                let again = play.calls.remove(again);
+                play.answer(&again, &again.failing(2, 10_025));
+            }
+            false => play.answer(&back, &back.fine()),
+        }
+        served(&mut play);
+        opened(&play, 2);
+        let counts = counts(play, &options);
+        assert_eq!((counts.recalled, counts.returned, counts.recall_ns.0), (1, 1, 1), "{after_answer}: {counts:?}");
+    }
+}
+
+#[test]
+fn a_recall_in_a_recovery_is_answered_and_the_return_follows_it() {
+    let (mut play, options, _) = holder();
+    assert!(play.lose());
+    play.rejoin();
+    play.feed(&recall_of(1, DELEGATION));
+    assert_eq!((statuses(&play), play.calls.len()), (vec![0], 1));
+    assert_eq!(served(&mut play), [41, RETURN]);
+    assert_eq!(counts(play, &options).returned, 1);
+}
+
+#[test]
+fn a_session_that_is_lost_keeps_the_delegation_and_a_restart_loses_it() {
+    for restarts in [false, true] {
+        let (mut play, options, file) = holder();
+        play.begin(2, &Operation::GetattrOpen { file });
+        let call = play.calls.remove(0);
+        // BADSESSION, or STALE_CLIENTID: EXCHANGE_ID finds another client ID.
+        play.answer(&call, &call.failing(0, if restarts { 10_022 } else { 10_052 }));
+        while let Some(call) = (!play.calls.is_empty()).then(|| play.calls.remove(0)) {
+            let mut results = call.fine();
+            if call.operations == [42] {
+                results[20..28].copy_from_slice(&6_u64.to_be_bytes());
+            }
+            play.answer(&call, &results);
+        }
+        assert!(play.done(Tag(2)).unwrap().is_ok());
+        let expected: &[u32] = if restarts { &[OPEN] } else { &[] };
+        assert_eq!(asks(&mut play, 3, &TO_READ), expected);
+        assert_eq!(asks(&mut play, 4, &Operation::Read { file, offset: 0, length: 5, keep: false }), [READ]);
+        assert_eq!(counts(play, &options).lost, u64::from(restarts));
+    }
+}
+
+#[test]
+fn a_lock_of_a_delegated_file_opens_it_first() {
+    let (mut play, _options, file) = holder();
+    let lock = Operation::Lock { file, offset: 0, length: 9, exclusive: false, wait: false };
+    assert_eq!(asks(&mut play, 2, &lock), [OPEN, 12]);
+    assert_eq!(asks(&mut play, 3, &Operation::Unlock { file, offset: 0, length: 9 }), [14]);
+    assert_eq!(asks(&mut play, 4, &Operation::Close { file }), [CLOSE]);
+    assert_eq!(asks(&mut play, 5, &TO_READ), NONE, "the delegation is still held");
+}
