@@ -1,5 +1,6 @@
 //! Completeness of the observed traffic: captured and missing parts.
 
+mod delegations;
 mod lease_breaks;
 mod network;
 mod slots;
@@ -13,6 +14,7 @@ use serde::{Deserialize, Serialize};
 
 use crate::{Anomalies, ClientPath, Endpoint};
 
+pub use delegations::Delegations;
 pub use lease_breaks::{CachingRight, LeaseBreaks};
 pub use network::{MostResent, Network, Resent, SmallWindow};
 pub use slots::SlotWaits;
@@ -179,6 +181,10 @@ pub struct Coverage {
     pub breaks: Breaks,
     /// The breaks by client, share, kind and states, in the order of their first notification; at most [`Coverage::LEASE_BREAKS`].
     pub lease_breaks: Vec<LeaseBreaks>,
+    /// Delegations of NFS 4 by client and server, those with most recalls first; at most [`Coverage::DELEGATIONS`].
+    pub delegations: Vec<Delegations>,
+    /// Delegations that were granted to further clients.
+    pub delegations_left_out: u64,
     /// Waiting for SMB2 credits.
     pub credits: Credits,
     /// Waiting for slots of NFSv4.1 sessions, by client; at most [`Coverage::SLOT_CLIENTS`], those that waited longest.
@@ -221,6 +227,8 @@ impl Coverage {
     pub const RESTARTS: usize = 16;
     /// Kinds of breaks that are kept in `lease_breaks`, at most.
     pub const LEASE_BREAKS: usize = 256;
+    /// Pairs of client and server that are kept in `delegations`, at most.
+    pub const DELEGATIONS: usize = 256;
     /// Clients that are kept in `slots`, at most.
     pub const SLOT_CLIENTS: usize = 64;
     /// Connections that are kept in `unfinished`, at most.

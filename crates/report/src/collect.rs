@@ -8,6 +8,7 @@ pub mod clients;
 pub mod comparison;
 mod counts;
 pub mod curves;
+mod delegations;
 mod depth;
 mod diagnosis;
 mod drill_down;
@@ -98,6 +99,7 @@ impl Findings {
             encrypted: encrypted::encrypted(coverage),
             rpc_tls: rpc_tls::rpc_tls(coverage),
             lease_breaks: lease_breaks::lease_breaks(coverage, names),
+            delegations: delegations::delegations(coverage),
             channels: channels::channels(statistics, names, None),
             run: None,
             stages: Vec::new(),

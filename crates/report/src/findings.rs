@@ -13,6 +13,7 @@ mod clients;
 pub(crate) mod compact;
 pub mod comparison;
 mod curve;
+mod delegations;
 mod depth;
 mod diagnosis;
 mod drill_down;
@@ -47,6 +48,7 @@ pub use channels::{Channel, Channels, MOST_LISTED, MOST_SESSIONS, Session};
 pub use client_path::{ClientPathRow, MOST_PATHS, RoundTripTimes};
 pub use clients::{ClientErrors, ClientRow, ClientSpread, MOST_CLIENT_ROWS, MOST_CLIENTS, OutlierClient};
 pub use curve::{CurveMaximum, CurvePoint, FittedLaw, Interval, Knee, LOADS, LoadCurve};
+pub use delegations::{DelegationRow, Delegations};
 pub use depth::{DepthShare, QueueDepth};
 pub use diagnosis::{Confidence, Diagnosis, Rule, Statement};
 pub use drill_down::{DrillCommand, DrillDimension, DrillDown, DrillKey};
@@ -159,6 +161,9 @@ pub struct Findings {
     /// Leases and oplocks that servers broke; null if there are none, and for a run, which has no packets.
     #[serde(default)]
     pub lease_breaks: Option<LeaseBreaks>,
+    /// Delegations of NFS 4; null if no client asked for one and no server granted or recalled one, and for a run, whose facts have them.
+    #[serde(default)]
+    pub delegations: Option<Delegations>,
     /// Sessions with several connections; null if there are none, and for a run, whose load levels have it.
     #[serde(default)]
     pub channels: Option<Channels>,

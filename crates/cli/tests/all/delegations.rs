@@ -74,6 +74,18 @@ fn numbers(fact: &str) -> Vec<u64> {
     fact.split(|c: char| !c.is_ascii_digit()).filter_map(|digits| digits.parse().ok()).collect()
 }
 
+/// The delegations in the capture of a run: those granted, recalled and returned, opens without one, and the report's text.
+fn analyzed(folder: &Path) -> ([u64; 4], String) {
+    let text = plimsoll(folder, &["analyze", "tap.pcapng", "--json", "seen.json", "--html", "page.html", "--full"]);
+    let bytes = fs::read(folder.join("seen.json")).unwrap();
+    held_to_schema(&serde_json::from_slice(&bytes).unwrap());
+    let side = only_side(&bytes);
+    let rows = side["delegations"]["rows"].as_array().cloned().unwrap_or_default();
+    let sum = |name: &str| rows.iter().map(|row| row[name].as_u64().unwrap()).sum();
+    assert_eq!(sum("granted_write"), 0);
+    (["granted_read", "recalled", "returned", "refused"].map(sum), text)
+}
+
 /// Granted read delegations, recalls and returns of a capture by tshark; `None` without tshark.
 fn tshark(folder: &Path, port: u16) -> Option<[u64; 3]> {
     let mut command = Command::new("tshark");
@@ -157,6 +169,11 @@ fn delegations_of_the_embedded_server_are_used_and_recalled() {
     assert!(answered <= recalled, "{report}");
     let failures = report["stages"][0]["failures"].as_array().unwrap();
     assert!(failures.is_empty(), "the clients that had to wait did not fail: {report}");
+    let ([seen_granted, seen_recalled, seen_returned, _], text) = analyzed(scratch.path());
+    assert_eq!([seen_granted, seen_recalled, seen_returned], [granted, recalled, returned], "the capture has the same");
+    assert!(text.contains("NFS 4 delegations") && text.contains("127.0.0.1 at 127.0.0.1"), "{text}");
+    let page = fs::read_to_string(scratch.path().join("page.html")).unwrap();
+    assert!(page.contains("NFS 4 delegations"));
     match tshark(scratch.path(), server.address().port()) {
         Some(seen) => assert_eq!(seen, [granted, recalled, returned], "tshark counts the same"),
         None => println!("SKIPPED: needs tshark"),
@@ -177,6 +194,8 @@ fn a_server_that_grants_no_delegation_is_said_to_grant_none() {
         let report = run(scratch.path(), &target);
         let said = fact(&report, "delegations: ").unwrap();
         assert_eq!(said, "delegations: 0 granted, 0 opens without a request, 0 recalled, 0 returned");
+        let ([granted, recalled, returned, refused], _) = analyzed(scratch.path());
+        assert_eq!(([granted, recalled, returned], refused > 0), ([0; 3], true));
     }
 }
 

@@ -5,7 +5,7 @@ use std::num::NonZeroU64;
 use plimsoll_model::{Anomalies, Anomaly, Asked, Frames, Names, Outcome, Resent, Sink, Timeline, Transaction, Vantage};
 use serde::{Deserialize, Serialize};
 
-use super::rpc::Slots;
+use super::rpc::{Delegations, Slots};
 use super::unfinished::UnfinishedOnes;
 use super::{Answer, ConnectionContext, Pending};
 use crate::missing::Tally;
@@ -34,13 +34,16 @@ pub struct Output<S> {
     pub(crate) unfinished: UnfinishedOnes,
     /// Waits for slots of NFSv4.1 sessions.
     pub(crate) slots: Slots,
+    /// Delegations of NFS 4.
+    pub(crate) delegations: Delegations,
 }
 
 impl<S> Output<S> {
     /// The same with another sink.
     pub(crate) fn with_sink<T>(self, sink: T) -> Output<T> {
-        let Self { sink: _, names, anomalies, tally, resent, one_way, jumped_at, unfinished, slots } = self;
-        Output { sink, names, anomalies, tally, resent, one_way, jumped_at, unfinished, slots }
+        let Self { sink: _, names, anomalies, tally, resent, one_way, jumped_at, unfinished, slots, delegations } =
+            self;
+        Output { sink, names, anomalies, tally, resent, one_way, jumped_at, unfinished, slots, delegations }
     }
 }
 

@@ -6,6 +6,7 @@
 //! Spec: RFC 5531 9.
 
 mod compound;
+mod delegations;
 mod procedure;
 mod recent_xids;
 mod slots;
@@ -15,6 +16,7 @@ use plimsoll_wire::nfs::{self, Facts};
 use plimsoll_wire::rpc::{self, AcceptStat, Call, Credential, Flavor, Protection, Reply};
 use serde::{Deserialize, Serialize};
 
+pub(crate) use delegations::Delegations;
 use recent_xids::RecentXids;
 pub(crate) use slots::Slots;
 

@@ -3,6 +3,7 @@
 
 mod channels;
 mod clients;
+mod delegations;
 mod failures;
 mod generator;
 mod highest_data;
@@ -18,6 +19,7 @@ mod users;
 
 pub(crate) use channels::channels;
 pub(crate) use clients::{clients, is_shared};
+pub(crate) use delegations::delegations;
 pub(crate) use failures::failures;
 pub(crate) use generator::{generators, unattributable};
 pub(crate) use highest_data::{Most, highest, highest_data};

@@ -4,11 +4,11 @@ use std::net::{IpAddr, Ipv4Addr, Ipv6Addr};
 use std::num::NonZeroU64;
 
 use plimsoll_model::{
-    Anomalies, Anomaly, Asked, Breaks, CachingRight, ClientPath, ClockGranularity, Coverage, Credits, Disposition,
-    Encrypted, Endpoint, FileAccess, FileIdentity, Frames, LeaseBreaks, Missing, MostResent, NameLookup, NameServer,
-    Network, OneSided, Outcome, Pace, PacketCounts, Procedure, Protocol, Resent, Restart, RoundTrip, RpcTls,
-    RpcTlsConnection, SlotWaits, SmallWindow, Stuck, Symbol, Timeline, Transaction, Unfinished, Unopened, Unseen,
-    Vantage, WaitEnd, Waited,
+    Anomalies, Anomaly, Asked, Breaks, CachingRight, ClientPath, ClockGranularity, Coverage, Credits, Delegations,
+    Disposition, Encrypted, Endpoint, FileAccess, FileIdentity, Frames, LeaseBreaks, Missing, MostResent, NameLookup,
+    NameServer, Network, OneSided, Outcome, Pace, PacketCounts, Procedure, Protocol, Resent, Restart, RoundTrip,
+    RpcTls, RpcTlsConnection, SlotWaits, SmallWindow, Stuck, Symbol, Timeline, Transaction, Unfinished, Unopened,
+    Unseen, Vantage, WaitEnd, Waited,
 };
 
 use super::{Counter, Reader, State, StateError, Writer, fields};
@@ -351,6 +351,24 @@ fields!(
         wait_ns,
     } if |one| Counter::all(&[one.notified, one.acknowledged, one.closed, one.unanswered, one.waits])
 );
+fields!(
+    "delegations",
+    Delegations {
+        client,
+        server,
+        granted_read,
+        granted_write,
+        refused,
+        recalled,
+        repeated,
+        returned,
+        after_recall,
+        after_recall_ns,
+        longest_ns,
+        unreturned,
+    } if |one| Counter::all(&[one.granted_read, one.granted_write, one.refused, one.recalled, one.repeated, one.returned])
+        && Counter::all(&[one.after_recall, one.unreturned])
+);
 fields!("times of encrypted messages", Waited { count, sum_ns, bytes, percentiles_ns, longest_ns });
 fields!(
     "encrypted messages",
@@ -390,6 +408,8 @@ fields!(
         name_servers,
         breaks,
         lease_breaks,
+        delegations,
+        delegations_left_out,
         credits,
         slots,
         unfinished,

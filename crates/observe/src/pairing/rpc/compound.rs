@@ -8,6 +8,8 @@
 //!
 //! Spec: RFC 8881 16.2, 20.2.
 
+use std::net::IpAddr;
+
 use plimsoll_model::{Anomaly, Asked, FileIdentity, Outcome, Procedure, Protocol, Sink, Symbol};
 use plimsoll_wire::nfs::Facts;
 use plimsoll_wire::nfs::v4::{CompoundCall, CompoundReply};
@@ -21,6 +23,7 @@ use crate::names::{Handles, Object};
 const MEMBERS_MAX: usize = 128;
 
 const OP_CREATE: u32 = 6;
+const OP_DELEGRETURN: u32 = 8;
 const OP_LINK: u32 = 11;
 const OP_LOOKUP: u32 = 15;
 const OP_LOOKUPP: u32 = 16;
@@ -31,6 +34,8 @@ const OP_RENAME: u32 = 29;
 const OP_RESTOREFH: u32 = 31;
 const OP_SAVEFH: u32 = 32;
 const OP_COPY: u32 = 60;
+/// Of callbacks.
+const CB_RECALL: u32 = 4;
 const OP_CLONE: u32 = 71;
 
 /// Marks a member that works on a second file. No compound changes its file handle this often.
@@ -48,6 +53,10 @@ pub(super) struct Member {
     changes: u16,
     payload: Option<u64>,
     asked: Asked,
+    /// Of OPEN: `share_access`.
+    access: Option<u32>,
+    /// Of DELEGRETURN: the delegation.
+    delegation: Option<[u8; 16]>,
 }
 
 impl Member {
@@ -86,6 +95,15 @@ pub(super) fn note<S: Sink>(
             let client = link.ends[usize::from(waiting.pending.direction)].ip;
             output.slots.request(slot.session, slot.slot, client, waiting.pending.first.time_ns);
         }
+        let delegation = facts.delegation.filter(|_| callback || operation.code == OP_DELEGRETURN);
+        if let Some(state) = delegation {
+            let place = place(link, waiting.pending.direction, callback);
+            match (callback, operation.code) {
+                (true, CB_RECALL) => output.delegations.recall(place, state, waiting.pending.first.time_ns),
+                (true, _) => {}
+                (false, _) => output.delegations.returns(place, state),
+            }
+        }
         match (operation.code, facts.handle, facts.name) {
             _ if callback => {}
             (OP_PUTFH, Some(handle), _) => current = handles.object(handle, &mut output.names),
@@ -108,14 +126,45 @@ pub(super) fn note<S: Sink>(
         }
         let payload = facts.payload.map(u64::from);
         let (position, procedure) = (operation.position as u16, procedure(callback, operation.code));
-        let code = operation.code;
-        waiting.members.push(Member { code, position, procedure, object, changes: own, payload, asked });
+        let (code, access) = (operation.code, facts.access);
+        let delegation = delegation.and_then(|state| state.try_into().ok());
+        let changes = own;
+        waiting.members.push(Member { code, position, procedure, object, changes, payload, asked, access, delegation });
     }
     // The compound gets the name of its last file.
     waiting.pending.share = current.share;
     waiting.pending.path = current.path;
     waiting.pending.asked.file = current.file;
     waiting.pending.payload = waiting.members.iter().find_map(|member| member.payload);
+}
+
+/// Client and server of a message in this direction. Servers send callbacks.
+fn place(link: &ConnectionContext, direction: u8, callback: bool) -> (IpAddr, IpAddr) {
+    let sender = usize::from(direction) & 1;
+    let [sender, receiver] = [sender, 1 - sender].map(|end| link.ends[end].ip);
+    if callback { (receiver, sender) } else { (sender, receiver) }
+}
+
+/// Notes what the result of an operation tells of delegations.
+#[inline]
+fn note_delegation<S: Sink>(
+    waiting: &Waiting,
+    member: &Member,
+    facts: &Facts<'_>,
+    link: &ConnectionContext,
+    output: &mut Output<S>,
+) {
+    match (member.code, member.delegation) {
+        (OP_OPEN, _) => {
+            let place = place(link, waiting.pending.direction, false);
+            output.delegations.opened(place, facts.delegation_kind, member.access);
+        }
+        (OP_DELEGRETURN, Some(state)) => {
+            let place = place(link, waiting.pending.direction, false);
+            output.delegations.returned(place, &state, waiting.pending.first.time_ns, facts.status);
+        }
+        _ => {}
+    }
 }
 
 /// Whether an operation makes another file the current one.
@@ -163,7 +212,7 @@ pub(super) fn pair<S: Sink>(
     let mut members = match &reply {
         Some(reply) => {
             free_slot(reply, answer, link, output);
-            answered(waiting, reply, answer, handles, output)
+            answered(waiting, reply, answer, link, handles, output)
         }
         None => Vec::new(),
     };
@@ -218,6 +267,7 @@ fn answered<S: Sink>(
     waiting: &mut Waiting,
     reply: &CompoundReply<'_>,
     answer: &mut Answer,
+    link: &ConnectionContext,
     handles: &mut Handles,
     output: &mut Output<S>,
 ) -> Vec<(Member, Answer)> {
@@ -238,7 +288,12 @@ fn answered<S: Sink>(
             changes: 0,
             payload: None,
             asked: Asked::default(),
+            access: None,
+            delegation: None,
         });
+        if !callback {
+            note_delegation(waiting, &member, &operation.facts, link, output);
+        }
         if let Some(handle) = operation.facts.handle.filter(|_| asked.is_some()) {
             let file = match member.object.path.is_some() {
                 true => handles.learn(handle, member.object),

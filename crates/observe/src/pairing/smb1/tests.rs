@@ -44,6 +44,7 @@ impl Bench {
             jumped_at: 0,
             unfinished: Default::default(),
             slots: Default::default(),
+            delegations: Default::default(),
         };
         let link = ConnectionContext {
             connection: 0,

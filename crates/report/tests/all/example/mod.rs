@@ -51,6 +51,7 @@ pub(crate) fn empty() -> Findings {
         encrypted: None,
         rpc_tls: None,
         lease_breaks: None,
+        delegations: None,
         channels: None,
         run: None,
         stages: vec![],

@@ -243,6 +243,7 @@ fn make() -> Findings {
         encrypted: None,
         rpc_tls: None,
         lease_breaks: None,
+        delegations: None,
         channels: None,
         run: None,
         stages: vec![],
