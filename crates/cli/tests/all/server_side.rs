@@ -6,7 +6,7 @@ use std::net::TcpListener;
 use std::process::Command;
 
 use plimsoll_testkit::command::{Running, output};
-use plimsoll_testkit::servers::{Samba, Scratch, Share};
+use plimsoll_testkit::servers::{Export, Ganesha, Samba, Scratch, Share};
 use serde_json::Value;
 
 /// `plimsoll serve nfs` in a separate process, and its URL.
@@ -144,20 +144,32 @@ fn a_server_with_counters() {
     assert!(text.contains("The server's own counters") && text.contains("smb2_read"), "{text}");
 }
 
-/// Each run of a search has Samba's counters; the table in the terminal adds up the runs with the same load.
 #[test]
-fn a_search_with_counters() {
+fn a_search_with_counters_of_samba() {
     let samba = match Samba::start(&["smbd profiling level = on"]) {
         Ok(samba) => samba,
         Err(reason) => return println!("SKIPPED: {reason}"),
     };
     let target = format!("smb://{}@{}/{}", Samba::USER, samba.address(), Share::Data.name());
+    search_with_counters(&target, ["--samba-conf", samba.configuration().to_str().unwrap()], "smb2_read");
+}
+
+#[test]
+fn a_search_with_counters_of_ganesha() {
+    let ganesha = match Ganesha::start_counting() {
+        Ok(ganesha) => ganesha,
+        Err(reason) => return println!("SKIPPED: {reason}"),
+    };
+    search_with_counters(&ganesha.target(Export::Data), ["--ganesha-bus", ganesha.bus().unwrap()], "READ");
+}
+
+/// Each run of a search has the server's counters; the table in the terminal adds up the runs with the same load.
+fn search_with_counters(target: &str, flags: [&str; 2], name: &str) {
     let scratch = Scratch::new("search-counters");
     let report = scratch.path().join("report.json");
     let mut command = Command::new(env!("CARGO_BIN_EXE_plimsoll"));
-    command.args(["capacity", "random-read", "--target", &target, "--most", "2", "--runs", "3", "--hold", "p50 < 20s"]);
-    command.args(["--duration", "300ms", "--warmup", "0s", "--full", "--samba-conf"]);
-    command.arg(samba.configuration()).arg("--json").arg(&report);
+    command.args(["capacity", "random-read", "--target", target, "--most", "2", "--runs", "3", "--hold", "p50 < 20s"]);
+    command.args(["--duration", "300ms", "--warmup", "0s", "--full"]).args(flags).arg("--json").arg(&report);
     let output = output(command.env("PLIMSOLL_PASSWORD", Samba::PASSWORD));
     let text = String::from_utf8_lossy(&output.stdout).into_owned() + &String::from_utf8_lossy(&output.stderr);
     assert!(matches!(output.status.code(), Some(0 | 4)), "{text}");
@@ -166,7 +178,7 @@ fn a_search_with_counters() {
     let mut sums = std::collections::BTreeMap::<&str, u64>::new();
     for stage in stages {
         let counters = stage["counters"]["counters"].as_array().unwrap();
-        let read = counters.iter().find(|one| one["name"] == "smb2_read").unwrap()["count"].as_u64().unwrap();
+        let read = counters.iter().find(|one| one["name"] == name).unwrap()["count"].as_u64().unwrap();
         let rows = stage["operations"].as_array().unwrap().iter().filter(|row| row["procedure"] == "READ");
         let sent: u64 = rows.map(|row| row["count"].as_u64().unwrap()).sum();
         // Each of the two clients may send one more before and after the measured phase.
@@ -176,7 +188,7 @@ fn a_search_with_counters() {
     assert_eq!(stages.len(), 3, "{text}");
     let lines: Vec<Vec<&str>> = text.lines().map(|line| line.split_whitespace().collect()).collect();
     for (level, sum) in sums {
-        let expected: Vec<&str> = level.split_whitespace().chain(["smb2_read"]).collect();
+        let expected: Vec<&str> = level.split_whitespace().chain([name]).collect();
         let found: Vec<_> = lines.iter().filter(|line| line.starts_with(&expected)).collect();
         assert!(found.len() == 1 && found[0][expected.len()] == sum.to_string(), "{level} {sum}: {text}");
     }
