@@ -27,6 +27,7 @@ mod exports;
 mod faults;
 mod file_io;
 mod first_screen;
+mod from_disk;
 mod ganesha;
 mod gate;
 mod gate_run;

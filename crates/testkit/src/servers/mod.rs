@@ -4,6 +4,7 @@ pub mod delaying_proxy;
 pub mod faulty;
 mod ganesha;
 mod kdc;
+mod memory_limit;
 pub mod rpc_tls;
 mod samba;
 mod scratch;
@@ -11,6 +12,7 @@ pub mod scripted;
 
 pub use ganesha::{Export, GANESHA_FOLDER, Ganesha};
 pub use kdc::Kdc;
+pub use memory_limit::MemoryLimit;
 pub use samba::{Samba, Share};
 pub use scratch::Scratch;
 

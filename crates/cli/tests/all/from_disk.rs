@@ -1,0 +1,58 @@
+//! `source=disk`: a file set beyond the server's memory, on a Samba whose memory is limited.
+#![allow(clippy::unwrap_used, reason = "a test may stop where it stands")]
+
+use std::process::Command;
+
+use plimsoll_testkit::command::output;
+use plimsoll_testkit::servers::{MemoryLimit, Samba, Scratch, Share};
+use serde_json::Value;
+
+/// The server's memory, with its cache.
+const MEMORY: u64 = 64 << 20;
+
+/// One level of stream-read, and the text of its report in one line.
+fn stream_read(samba: &Samba, size: &str, scratch: &Scratch) -> (Value, String) {
+    let target = format!("smb://{}@{}/{}", Samba::USER, samba.address(), Share::Data.name());
+    let (pid, report) = (samba.process_id().unwrap().to_string(), scratch.path().join("report.json"));
+    let mut command = Command::new(env!("CARGO_BIN_EXE_plimsoll"));
+    command.args(["run", "stream-read", "--target", &target, "--clients", "1", "--set", size, "--set", "source=disk"]);
+    command.args(["--duration", "4s", "--warmup", "500ms", "--server-pid", &pid, "--full", "--json"]).arg(&report);
+    let output = output(command.env("PLIMSOLL_PASSWORD", Samba::PASSWORD));
+    let text = String::from_utf8_lossy(&output.stdout).into_owned() + &String::from_utf8_lossy(&output.stderr);
+    // Whether the run is valid depends on other work of the machine.
+    assert!(matches!(output.status.code(), Some(0 | 4)), "{text}");
+    let json = crate::only_side(&std::fs::read(&report).unwrap());
+    (json["stages"][0].clone(), text.split_whitespace().collect::<Vec<_>>().join(" "))
+}
+
+/// Sectors that all block devices of this machine have read so far.
+fn sectors() -> u64 {
+    let devices = std::fs::read_to_string("/proc/diskstats").unwrap();
+    devices.lines().map(|line| line.split_whitespace().nth(5).unwrap().parse::<u64>().unwrap()).sum()
+}
+
+#[test]
+fn a_set_beyond_the_servers_memory_is_read_from_disk() {
+    let limit = match MemoryLimit::new(MEMORY) {
+        Ok(limit) => limit,
+        Err(reason) => return println!("SKIPPED: {reason}"),
+    };
+    // It ends before its limit does.
+    let Some(samba) = crate::samba(&[]) else { return };
+    let _alone = crate::alone();
+    limit.hold(samba.process_id().unwrap());
+    let (scratch, warning) = (Scratch::new("from-disk"), "source=disk, but the server's disks read only");
+    let before = sectors();
+    // 600 MiB in eight files.
+    let (stage, text) = stream_read(&samba, "size=75MiB", &scratch);
+    let number = |value: &Value| value.as_f64().unwrap_or_else(|| panic!("{stage:#}"));
+    let (disk, read) = (number(&stage["server"]["disk_read_bytes_per_s"]), number(&stage["read_bytes_per_s"]));
+    assert!(read > 0.0 && disk / read > 0.8, "{disk} of {read} bytes per second came from the disk: {text}");
+    assert!(!text.contains(warning) && text.contains("Read from disks, as a percentage"), "{text}");
+    // The block devices agree (the report has the counter of the server's processes).
+    let (seconds, bytes) = (number(&stage["span"]["elapsed_s"]), (sectors() - before) * 512);
+    assert!(bytes as f64 > 0.8 * read * seconds, "{bytes} from the disks: {read} for {seconds} s");
+    // The same check of a set that fits into the cache.
+    let (stage, text) = stream_read(&samba, "size=1MiB", &scratch);
+    assert!(text.contains(warning), "{stage:#} {text}");
+}
