@@ -27,13 +27,14 @@ impl Package {
     }
 }
 
-const PACKAGES: [Package; 26] = [
+const PACKAGES: [Package; 27] = [
     package("tshark", "tshark", "comparing pairs and speed with Wireshark's"),
     package("tcpdump", "tcpdump", "recording captures"),
     package("iproute2", "ip", "network interfaces of a test's own"),
     package("samba", "smbd", "driving a real SMB server, and captures of it"),
     package("samba-testsuite", "smbtorture", "the NetBench load"),
     package("smbclient", "smbclient", "a real SMB client"),
+    package("linux-perf", "perf", "profiles of servers"),
     package("krb5-kdc", "krb5kdc", "Kerberos logons (cargo xtask kerberos)"),
     package("krb5-admin-server", "kadmin.local", "Kerberos logons (cargo xtask kerberos)"),
     package("nfs-ganesha", "ganesha.nfsd", "driving a real NFS server"),

@@ -6,9 +6,11 @@ mod diagnosis;
 mod filter;
 mod job;
 mod side;
+mod single_capture;
 
 pub use chain::{Chain, ChainOptions, Valve};
 pub use diagnosis::DiagnosisSoFar;
 pub use filter::Filter;
 pub use job::{Analyzed, Job, Live, Running, Sinks, Wanted};
 pub use side::SideReader;
+pub use single_capture::read_capture;

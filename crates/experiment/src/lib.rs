@@ -30,6 +30,7 @@ mod part_options;
 mod part_result;
 mod parts;
 mod phase_hook;
+mod profile;
 mod ranges;
 mod recording_channel;
 mod resolved_target;

@@ -29,6 +29,7 @@ mod octave;
 mod outage;
 mod over_time;
 mod overhead;
+pub mod profile;
 pub mod ranking;
 mod repeats;
 mod report;

@@ -38,6 +38,7 @@ mod over_time;
 mod particulars;
 mod picture;
 mod policy;
+mod profile;
 mod service;
 mod sizes;
 mod summary;
@@ -239,7 +240,8 @@ fn sections<'a>(report: &'a Report, drill: Option<&DrillDown>) -> Vec<Section<'a
         Section::new("capacity", "Capacity").text(only().flat_map(capacity::section)),
         Section::new("calls", "Where the time goes")
             .figures(only().flat_map(calls::figure))
-            .text(only().flat_map(calls::section)),
+            .text(only().flat_map(calls::section))
+            .text(only().flat_map(profile::section)),
         Section::new("interference", "Interference").text(drawn::draw(tables::interference(sides))),
         Section::new("levels", "Load levels")
             .figures(curves::figures(sides))

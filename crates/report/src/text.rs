@@ -24,6 +24,7 @@ mod names;
 mod packets;
 mod page;
 mod percentiles;
+mod profile;
 mod queue_depth;
 mod ranking;
 mod run;

@@ -236,3 +236,91 @@ fn what_makes_no_sense_is_said() {
     let (code, text) = said(&["--samba-conf", "/nowhere/smb.conf"]);
     assert_eq!(code, Some(3), "{text}");
 }
+
+/// Why perf takes no samples here, if it takes none.
+fn without_perf() -> Option<&'static str> {
+    let mut command = Command::new("perf");
+    command.args(["record", "--event", "cpu-clock", "--output", "/dev/null", "true"]);
+    match command.output() {
+        Err(_) => Some("needs perf (Debian: linux-perf)"),
+        Ok(output) => (!output.status.success()).then_some("the kernel does not allow perf to take samples"),
+    }
+}
+
+fn sum(counts: &Value) -> u64 {
+    counts.as_array().unwrap().iter().map(|count| count.as_u64().unwrap()).sum()
+}
+
+/// The samples of a side: every sample has a function, a kind and a place in the tree.
+fn profile<'a>(calls: &'a Value, side: &str) -> &'a Value {
+    let profiles = calls["profiles"].as_array().unwrap();
+    let profile = profiles.iter().find(|one| one["side"] == side).unwrap_or_else(|| panic!("{side}: {calls:#}"));
+    let list = |name: &str| profile[name].as_array().unwrap();
+    let of_calls: Vec<u64> = list("calls").iter().map(|call| call["samples"].as_u64().unwrap()).collect();
+    let samples: u64 = of_calls.iter().sum();
+    assert!(samples > 0, "{profile:#}");
+    let functions: u64 = list("functions").iter().map(|function| sum(&function["samples"])).sum();
+    assert_eq!(functions + profile["other_functions"].as_u64().unwrap(), samples);
+    assert_eq!(list("kinds").iter().map(|kind| sum(&kind["samples"])).sum::<u64>(), samples, "root sees the kernel");
+    let roots = list("frames").iter().filter(|frame| frame["depth"] == 0);
+    assert_eq!(roots.map(|frame| frame["samples"].as_u64().unwrap()).collect::<Vec<_>>(), of_calls);
+    assert!(list("functions").iter().any(|function| function["module"] == "kernel" && !function["name"].is_null()));
+    profile
+}
+
+#[test]
+fn a_profile_of_samba_and_its_client() {
+    let samba = match Samba::start(&[]) {
+        Ok(samba) => samba,
+        Err(reason) => return skip(reason),
+    };
+    if let Some(reason) = without_perf() {
+        return skip(reason);
+    }
+    let scratch = Scratch::new("breakdown-profile");
+    let target = format!("smb://{}@{}/{}", Samba::USER, samba.address(), Share::Data.name());
+    let pid = samba.process_id().unwrap().to_string();
+    let (calls, text) = breakdown(&target, &["--server-pid", &pid, "--profile"], &scratch);
+    // smbd serves a connection in a process that it starts after perf has begun.
+    let server = profile(&calls, "server");
+    let modules: Vec<&str> =
+        server["frames"].as_array().unwrap().iter().filter_map(|frame| frame["module"].as_str()).collect();
+    assert!(modules.iter().any(|module| module.contains("smbd")) && !modules.contains(&"plimsoll"), "{modules:?}");
+    let client = profile(&calls, "client");
+    let frames = client["frames"].as_array().unwrap();
+    assert!(frames.iter().any(|frame| frame["module"] == "plimsoll"), "{client:#}");
+    for words in ["CPU time of the server by function", "CPU time of the client by kind of work", "without a symbol"] {
+        assert!(text.contains(words), "{words}: {text}");
+    }
+    let page = std::fs::read_to_string(scratch.path().join("report.html")).unwrap();
+    assert!(page.contains("Flame graph of the server") && page.contains("Flame graph of the client"));
+    assert!(calls["missing"].as_array().unwrap().is_empty(), "{calls:#}");
+}
+
+#[test]
+fn a_profile_of_both_sides_in_one_process() {
+    if let Some(reason) = without_perf() {
+        return skip(reason);
+    }
+    let scratch = Scratch::new("breakdown-profile-embedded");
+    let (calls, _) = breakdown("embedded:nfs", &["--profile"], &scratch);
+    assert_eq!(calls["profiles"].as_array().unwrap().len(), 1);
+    profile(&calls, "client and server");
+}
+
+#[test]
+fn a_profile_that_cannot_be_taken_ends_the_run_before_it_begins() {
+    let scratch = Scratch::new("breakdown-no-profile");
+    let perf = scratch.folder("programs").join("perf");
+    let refusing = "#!/bin/sh\n[ \"$1\" = version ] && exit 0\necho 'Access is limited.' >&2\nexit 255\n";
+    std::fs::write(&perf, refusing).unwrap();
+    std::fs::set_permissions(&perf, std::os::unix::fs::PermissionsExt::from_mode(0o755)).unwrap();
+    let path = format!("{}:/usr/bin:/bin", perf.parent().unwrap().display());
+    let mut command = Command::new(env!("CARGO_BIN_EXE_plimsoll"));
+    let output = output(command.args(["breakdown", "embedded:nfs", "--profile"]).env("PATH", path));
+    let said = String::from_utf8_lossy(&output.stderr);
+    assert_eq!(output.status.code(), Some(3), "{said}");
+    let expected = "--profile: perf takes no samples of the processes";
+    assert!(said.contains(expected) && said.contains("Access is limited."), "{said}");
+    assert!(output.stdout.is_empty());
+}

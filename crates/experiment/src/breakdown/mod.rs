@@ -19,12 +19,13 @@ use std::time::Duration;
 use plimsoll_client::target::Target;
 use plimsoll_drive::connect::ConnectOptions;
 use plimsoll_model::Names;
-use plimsoll_report::findings::calls::Calls;
+use plimsoll_report::findings::calls::{CallPhase, Calls};
 use plimsoll_report::findings::{About, Findings, Parameter};
 use plimsoll_workload::Workload;
 
 use crate::level::LevelResult;
 use crate::monitor::Monitor;
+use crate::profile::{Profiler, Span};
 use crate::resolved_target::ResolvedTarget;
 use crate::run_result::RunResult;
 use crate::run_spec::RunSpec;
@@ -51,6 +52,8 @@ pub struct BreakdownSpec {
     pub server_metrics: Option<ServerMetrics>,
     /// Where the server's counters come from.
     pub counters: Option<CounterSource>,
+    /// Samples show which functions of both sides take processor time.
+    pub profile: bool,
     /// The files are removed at the end.
     pub remove_files: bool,
     /// The user's title, labels and description.
@@ -75,6 +78,7 @@ pub fn measure(
     let server_cpu_source = ServerCpuSource::of(&spec.target, metrics);
     let watches = [server_cpu_source.watch(metrics)?, Some(this_process()?)];
     let before = spec.counted()?;
+    let profiler = spec.profile.then(|| Profiler::start(&spec.target, metrics)).transpose()?;
     let mut names = Names::default();
     let mut places = Vec::new();
     for ((resolved, phases), watch) in [&spec.target, &local.resolved].into_iter().zip(&phases).zip(&watches) {
@@ -85,10 +89,11 @@ pub fn measure(
     }
     let names = Arc::new(names);
     let (levels, calls, facts) = (Vec::new(), Calls::default(), Vec::new());
-    let mut breakdown = Breakdown { spec, server_cpu_source, levels, calls, facts };
+    let mut breakdown = Breakdown { spec, server_cpu_source, levels, calls, facts, profiler };
     let mut besides = Vec::new();
     for place in &places {
         let added = breakdown.add(place, &names);
+        breakdown.stop_profiler();
         let over = added.is_err() || monitor.stopped();
         besides.push(added);
         if over {
@@ -103,6 +108,7 @@ pub fn measure(
         breakdown.requests(places.first(), &local.resolved.target, read);
     }
     breakdown.counters(before);
+    breakdown.profile();
     Ok((breakdown.findings(&workload, &phases[0], names), all_of(besides)))
 }
 
@@ -120,6 +126,7 @@ struct Breakdown<'a> {
     levels: Vec<LevelResult>,
     calls: Calls,
     facts: Vec<String>,
+    profiler: Option<Profiler>,
 }
 
 impl Breakdown<'_> {
@@ -175,6 +182,31 @@ impl Breakdown<'_> {
                 self.calls.counters = both.map_or_else(Vec::new, |(after, before)| after.since(&before));
             }
             Err(why) => self.calls.missing.push(format!("the server's own counters: {why:#}")),
+        }
+    }
+
+    /// The first place is the target: of the calls in the local directory no samples are taken.
+    fn stop_profiler(&mut self) {
+        if let Some(Err(why)) = self.profiler.as_mut().map(Profiler::stop) {
+            self.calls.missing.push(format!("profile: {why:#}"));
+            self.profiler = None;
+        }
+    }
+
+    /// The functions that took processor time on both sides.
+    fn profile(&mut self) {
+        let Some(profiler) = &self.profiler else { return };
+        let remote = self.calls.phases.iter().zip(&self.levels).filter(|(phase, _)| !phase.local);
+        let span = |(phase, level): (&CallPhase, &LevelResult)| Span {
+            call: phase.call.clone(),
+            span_ns: level.recorded().span_ns,
+        };
+        match profiler.read(&remote.map(span).collect::<Vec<_>>()) {
+            Ok((profiles, missing)) => {
+                self.calls.profiles = profiles;
+                self.calls.missing.extend(missing);
+            }
+            Err(why) => self.calls.missing.push(format!("profile: {why:#}")),
         }
     }
 

@@ -19,6 +19,7 @@ use plimsoll_results::Usage;
 use process::{Disks, Tree};
 
 pub use here::is_here;
+pub(crate) use process::tree;
 
 /// Between two looks at the server.
 const CHECK_INTERVAL: Duration = Duration::from_millis(500);

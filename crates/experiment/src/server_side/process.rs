@@ -49,6 +49,12 @@ impl Tree {
     }
 }
 
+/// A process and its descendants, as they are now.
+pub(crate) fn tree(pid: u32) -> anyhow::Result<BTreeSet<u32>> {
+    let tree = Tree::new(pid)?.descendants(&all()?);
+    Ok(tree.into_iter().filter_map(|pid| u32::try_from(pid).ok()).collect())
+}
+
 /// Attempts to read a tree that does not change meanwhile.
 const ATTEMPTS: u32 = 8;
 

@@ -2,6 +2,8 @@
 
 use serde::{Deserialize, Serialize};
 
+use super::profile::Profile;
+
 /// Parts of the time of calls: the duration of each part, and its source.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 pub struct Calls {
@@ -13,6 +15,9 @@ pub struct Calls {
     pub requests: Vec<PathRequests>,
     /// The server's own counters over all phases, those that grew.
     pub counters: Vec<ServerCounter>,
+    /// Processor time by function, of each side.
+    #[serde(default)]
+    pub profiles: Vec<Profile>,
     /// Unavailable data with reasons, in sentences.
     pub missing: Vec<String>,
 }

@@ -3,6 +3,7 @@
 use std::fmt;
 
 use super::page::{Page, Role};
+use super::profile;
 use super::run::optional;
 use super::table::Table;
 use super::units::{NONE, TimeScale, percent, significant, time};
@@ -20,6 +21,7 @@ pub(super) fn draw(page: &mut Page<'_>, calls: Option<&Calls>) -> fmt::Result {
     beside_local(page, calls)?;
     requests(page, &calls.requests)?;
     counters(page, &calls.counters)?;
+    profile::draw(page, &calls.profiles)?;
     calls.missing.iter().try_for_each(|why| page.paragraph(Role::Bad, "Missing: ", why))
 }
 

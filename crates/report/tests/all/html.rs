@@ -820,3 +820,22 @@ fn a_search_leads_with_the_capacity() {
     assert!(story.starts_with("><strong>Capacity: 12 clients (95 % interval 12 to 13)."), "{story}");
     assert!(!summary.contains("Highest throughput") && !summary.contains("The highest throughput was"), "{summary}");
 }
+
+/// Names of functions come from the programs that were sampled.
+#[test]
+fn a_flame_graph_is_a_picture_without_scripts() {
+    let page = crate::page(&crate::example::run());
+    assert_eq!(page.matches("</script>").count(), 4);
+    let graph = page.split_once("id=\"flame-server\"").unwrap().1.split_once("</figure>").unwrap().0;
+    // The whole width for both calls; a frame begins where the one before it in its row ends, below its caller's left edge.
+    for frame in [
+        "<svg class=\"s7\" x=\"0.0\" y=\"34\" width=\"720.0\" height=\"17\"><title>getattr: 60 samples, 60.0 %</title>",
+        "<svg class=\"s7\" x=\"720.0\" y=\"34\" width=\"480.0\" height=\"17\"><title>ahead: 40 samples, 40.0 %</title>",
+        "<svg class=\"s1\" x=\"960.0\" y=\"0\" width=\"120.0\" height=\"17\"><title>tcp_sendmsg (kernel): 10 samples, 10.0 %</title>",
+        "<svg class=\"s4\" x=\"1140.0\" y=\"17\" width=\"60.0\" height=\"17\"><title>(no symbol) (smbd): 5 samples, 5.0 %</title>",
+        "<text x=\"3\" y=\"12.5\">&lt;script&gt;alert(7)&lt;/script&gt;\\u{1b}[2J\\u{202e}</text>",
+    ] {
+        assert!(graph.contains(frame), "{frame}: {graph}");
+    }
+    assert!(graph.contains("5 of 100 samples (5.0 %) are in functions without a symbol."));
+}

@@ -57,6 +57,7 @@ pub(crate) fn calls() -> Calls {
             mean_s: Some(12e-6),
             waiting_mean_s: Some(2e-6),
         }],
+        profiles: vec![super::profile::profile()],
         missing: vec!["no <b>luck</b>".into()],
     }
 }

@@ -3,6 +3,7 @@
 pub(crate) mod bless;
 mod calls;
 mod channels;
+mod profile;
 
 use plimsoll_report::findings::calls::ServerCounter;
 use plimsoll_report::findings::*;

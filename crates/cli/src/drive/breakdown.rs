@@ -1,7 +1,5 @@
 //! `plimsoll breakdown`: where the time of a call goes.
 
-mod captured;
-
 use std::path::PathBuf;
 use std::time::Duration;
 
@@ -43,6 +41,10 @@ pub(crate) struct Arguments {
     /// counts the requests per call in this capture
     #[arg(long, value_name = "FILE", help_heading = "Server")]
     capture: Option<PathBuf>,
+    /// Show which functions of client and server take CPU time: perf takes samples of this process and of the process of
+    /// --server-pid. Calls are slower meanwhile
+    #[arg(long, help_heading = "Server")]
+    profile: bool,
     #[command(flatten)]
     calls: CallFlags,
     /// Delete the workload's files at the end, also after Ctrl-C [default: leave them for the next run]
@@ -124,12 +126,13 @@ pub(crate) fn run(arguments: Arguments) -> anyhow::Result<Done> {
         local: arguments.calls.local.clone(),
         calls,
         server_metrics: arguments.server_side.metrics(),
+        profile: arguments.profile,
         remove_files: arguments.remove_files,
         about: arguments.about.read()?,
     };
     let terminal = RunMonitor::new(arguments.output.quiet);
     let (findings, besides) = match &arguments.capture {
-        Some(capture) => measure(&spec, &terminal, Some(&|spans| captured::read(capture, spans)))?,
+        Some(capture) => measure(&spec, &terminal, Some(&|spans| plimsoll_analysis::read_capture(capture, spans)))?,
         None => measure(&spec, &terminal, None)?,
     };
     let done = Done::with(&findings.validity, output.prints());
