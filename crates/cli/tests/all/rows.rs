@@ -8,7 +8,7 @@ use std::process::{Command, Output};
 use std::time::Instant;
 
 use plimsoll_testkit::command::output;
-use plimsoll_testkit::servers::{Export, Ganesha, Samba, Scratch, Share};
+use plimsoll_testkit::servers::{Export, Ganesha, MemoryLimit, Samba, Scratch, Share};
 use serde::Deserialize;
 
 /// Rows that a reading of the documents found.
@@ -58,15 +58,18 @@ fn rows() -> Vec<Row> {
 struct Servers {
     samba: Option<Samba>,
     ganesha: Option<Ganesha>,
+    /// A control group that holds no server yet.
+    limit: Option<MemoryLimit>,
 }
 
 impl Servers {
     fn none() -> Self {
-        Self { samba: None, ganesha: None }
+        Self { samba: None, ganesha: None, limit: None }
     }
 
     fn start() -> Self {
-        Self { samba: Samba::start(&["smbd profiling level = on"]).ok(), ganesha: Ganesha::start_counting().ok() }
+        let samba = Samba::start(&["smbd profiling level = on"]).ok();
+        Self { samba, ganesha: Ganesha::start_counting().ok(), limit: MemoryLimit::new(64 << 20).ok() }
     }
 
     /// Why a row cannot run here.
@@ -79,6 +82,8 @@ impl Servers {
             "samba" => self.samba.is_none().then_some("smbd, and root to start it"),
             "ganesha" => self.ganesha.is_none().then_some("ganesha.nfsd, and root to start it"),
             "shared" => (!repository().join("../shared/captures").is_dir()).then_some("../shared/captures"),
+            "limit" => self.limit.is_none().then_some("control groups for memory, and root"),
+            "perf" => (!is_there("perf")).then_some("perf (Debian: linux-perf)"),
             "zstd" => (!is_there("zstd")).then_some("zstd"),
             "editcap" => (!is_there("editcap")).then_some("editcap (Debian: wireshark-common)"),
             "text2pcap" => (!is_there("text2pcap")).then_some("text2pcap (Debian: wireshark-common)"),
@@ -101,6 +106,9 @@ impl Servers {
         if let Some(samba) = &self.samba {
             sh.env("SMB", format!("smb://{}@{}/{}", Samba::USER, samba.address(), Share::Data.name()));
             sh.env("SMB_PID", samba.process_id().unwrap().to_string()).env("SMB_CONF", samba.configuration());
+        }
+        if let Some(limit) = &self.limit {
+            sh.env("LIMIT", limit.folder());
         }
         if let Some(ganesha) = &self.ganesha {
             sh.env("NFS", ganesha.target(Export::Data)).env("NFS_BUS", ganesha.bus().unwrap());
