@@ -352,7 +352,7 @@ pub(super) struct ReadText {
     /// Position of the reads.
     #[serde(default)]
     pub(super) at: At,
-    /// Number of requests; absent: 1. Not with `whole`.
+    /// Number of requests: 1 if absent. Not with `whole`.
     #[schemars(example = 4)]
     pub(super) count: Option<u32>,
     /// Read the whole file. Not with `count`.
@@ -377,7 +377,7 @@ pub(super) struct WriteText {
     /// Position of the writes; in the iteration's own file always sequential.
     #[serde(default)]
     pub(super) at: At,
-    /// Number of requests; absent: 1. Not with `whole` or `total`.
+    /// Number of requests: 1 if absent. Not with `whole` or `total`.
     #[schemars(example = 2)]
     pub(super) count: Option<u32>,
     /// Write the whole file. Not with `count` or `total`.

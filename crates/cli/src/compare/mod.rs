@@ -27,7 +27,7 @@ const EXAMPLES: &str = "Examples:
 #[command(after_help = EXAMPLES)]
 pub(crate) struct Arguments {
     /// Two or more recordings (folders written with --record) or captures; the first is the baseline. NAME@LOAD=FILE is a
-    /// capture with LOAD clients, a point of the load curve NAME
+    /// capture with LOAD clients, one point of the load curve NAME
     #[arg(required_unless_present = "points", num_args = 2.., value_name = "RECORDING|CAPTURE")]
     subjects: Vec<PathBuf>,
     /// File with one NAME@LOAD=FILE per line, for many points. Paths of captures are relative to the folder of FILE

@@ -30,7 +30,7 @@ fn table(found: &LeaseBreaks, prefix: &str, number: usize) -> Table {
         id: format!("lease-breaks-{number}"),
         title: format!("{prefix}Lease and oplock breaks"),
         scaled: None,
-        caption: format!("{prefix}Leases and oplocks of SMB2 clients that servers broke. {EXPLANATION}"),
+        caption: format!("{prefix}Leases and oplocks that servers broke (SMB2 only). {EXPLANATION}"),
         columns: vec![
             Column::new("Client, share, and broken state", "Client and break"),
             Column::new("Breaks", "Breaks"),

@@ -25,7 +25,7 @@ pub(super) fn draw(page: &mut Page<'_>, findings: &Findings) -> fmt::Result {
 /// Service times of every operation, for each load level.
 pub(super) fn each(page: &mut Page<'_>, findings: &Findings) -> fmt::Result {
     for (level, rows) in levels(findings) {
-        page.heading(&format!("Service times{level} in powers of two, each operation ({LINE}):"))?;
+        page.heading(&format!("Service times of each operation{level}, counted in powers of two ({LINE}):"))?;
         for row in rows.iter().filter(|row| !row.service_octaves.is_empty()) {
             octaves(page, row, rows)?;
         }

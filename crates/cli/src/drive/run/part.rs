@@ -31,8 +31,8 @@ pub(crate) struct PartFlags {
     /// or a launcher measured it, e.g. 50us
     #[arg(long, value_name = "TIME", value_parser = humantime::parse_duration, requires = "part")]
     clock_bound: Option<Duration>,
-    /// Offset in nanoseconds of the parts' common clock from this machine's monotonic clock, as measured by a launcher such as
-    /// plimsoll-mpi [default: each machine's time of day is the common clock]
+    /// Common clock of all parts minus this machine's monotonic clock, in nanoseconds. A launcher such as plimsoll-mpi measures
+    /// and sets it [default: each machine's time of day is the common clock]
     #[arg(long, value_name = "NS", requires = "part", allow_negative_numbers = true)]
     clock_origin: Option<i64>,
     /// Replace FILE about twice per second with the progress of this part: one line with load level, phase, clients, connected

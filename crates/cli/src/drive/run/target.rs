@@ -47,7 +47,7 @@ pub(crate) struct WishFlags {
     /// Require SMB encryption
     #[arg(long)]
     encryption: bool,
-    /// File of certificate authorities (PEM) that must have signed the certificates of servers of RPC over TLS [default: those of this system]
+    /// PEM file of the certificate authorities that are trusted for RPC over TLS [default: those of this system]
     #[arg(long, value_name = "FILE")]
     tls_ca: Option<PathBuf>,
     /// Do not check the certificates of servers of RPC over TLS

@@ -76,7 +76,7 @@ pub(super) fn slow(evidence: &Evidence<'_>, waited_s: f64) -> Option<Found> {
         })
         .collect();
     let text = format!(
-        "Only setting up connections is slow{}: {}, {} as long as all other requests ({}). These requests account for {} of all time waited. {}",
+        "Only connection set-up is slow{}: {}. A request of the set-up takes {} as long as another request ({} on average). The set-up accounts for {} of all time waited. {}",
         whose(evidence),
         named.join(", "),
         times(sum_s / count.max(1) as f64 / usual_s.max(f64::MIN_POSITIVE)),

@@ -232,7 +232,7 @@ fn the_worst_minute_of_a_long_capture_is_named() {
     (findings.series.operations, findings.series.response_mean_s) = (vec![100; 150], vec![Some(0.001); 150]);
     assert!(!rules(&findings).contains(&Rule::WorstMinute), "all minutes are alike");
     findings.series.response_mean_s[70..76].fill(Some(0.004));
-    let expected = "The worst minute: of all time waited, 15 % was for 800 requests that ended within 64.0 s from 2023-11-14 22:22:40 UTC on (3.25 ms each on average). An average minute has 5.3 % of all time waited.";
+    let expected = "The worst 64.0 s began at 2023-11-14 22:22:40 UTC: the 800 requests that ended in it took 15 % of all time waited (3.25 ms each on average). An average interval of this length takes 5.3 %.";
     assert_eq!(text(&findings, Rule::WorstMinute), expected);
     findings.series.bin_s = 1.0;
     assert!(!rules(&findings).contains(&Rule::WorstMinute), "150 s");

@@ -37,11 +37,11 @@ pub(super) fn worst_minute(evidence: &Evidence<'_>) -> Option<Found> {
     let from = series.start_ns.checked_add((first as f64 * series.bin_s * 1e9) as i64)?;
     let share = most / sum;
     let text = format!(
-        "The worst minute: of all time waited, {} was for {} that ended within {} from {} on ({} each on average). An average minute has {} of all time waited.",
-        percent(share),
-        plural(requests, "request"),
+        "The worst {} began at {}: the {} that ended in it took {} of all time waited ({} each on average). An average interval of this length takes {}.",
         duration(length_s),
         instant::second(from),
+        plural(requests, "request"),
+        percent(share),
         duration(most / requests.max(1) as f64),
         percent(usual / sum),
     );
