@@ -9,7 +9,7 @@ use plimsoll_wire::xdr::Emit;
 
 use super::compound::Compound;
 use super::limits::{LONGEST_DATA, LONGEST_RECORD};
-use super::state_checks::{READ, WRITE};
+use super::opens::{READ, WRITE};
 use super::status::{Done, Status};
 use crate::memory::{Kind, Node};
 

@@ -7,9 +7,8 @@ use plimsoll_wire::xdr::Emit;
 
 use super::compound::Compound;
 use super::limits::LONGEST_OWNER;
-use super::opens::{Holder, Kind};
+use super::opens::{Holder, Kind, READ, WRITE};
 use super::ranges::Span;
-use super::state_checks::{READ, WRITE};
 use super::status::{Done, Status};
 
 impl Compound<'_, '_> {

@@ -11,9 +11,8 @@ use plimsoll_wire::xdr::{Emit, Strict};
 use super::compound::{Compound, Place};
 use super::limits::LONGEST_OWNER;
 use super::names::{change_id, name, put_change};
-use super::opens::{Kind as StateKind, Refusal, Share};
+use super::opens::{Kind as StateKind, READ, Refusal, Share, WRITE};
 use super::set_attributes::Wanted;
-use super::state_checks::{READ, WRITE};
 use super::status::{Done, Status};
 use crate::memory::{Change, Kind, New, Node};
 

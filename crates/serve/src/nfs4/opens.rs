@@ -12,7 +12,6 @@ use plimsoll_wire::nfs::v4::StateId;
 
 use super::clients::Client;
 use super::ranges::{Range, Ranges, Span};
-use super::state_checks::READ;
 use super::status::{Done, Status};
 use crate::memory::Node;
 use delegations::Delegation;
@@ -20,6 +19,9 @@ use delegations::Delegation;
 pub(super) use delegations::TIME_TO_RETURN;
 pub(super) use delegations::{Recall, Refusal};
 
+/// Bits of a share reservation.
+pub(super) const READ: u32 = 1;
+pub(super) const WRITE: u32 = 2;
 /// Opens and lock owners of all clients, at most.
 const MOST: usize = 1 << 20;
 /// Locks of one file, at most: each request looks at all of them.

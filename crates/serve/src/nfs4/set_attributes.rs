@@ -10,7 +10,7 @@ use plimsoll_wire::xdr::Strict;
 
 use super::attributes::{Mask, SETTABLE, numbers, put_mask, read_mask};
 use super::compound::Compound;
-use super::state_checks::WRITE;
+use super::opens::WRITE;
 use super::status::{Done, Status};
 use crate::memory::{Change, Kind, Set};
 

@@ -6,13 +6,10 @@ use plimsoll_wire::nfs::v4::StateId;
 use plimsoll_wire::xdr::Emit;
 
 use super::compound::Compound;
-use super::opens::{Kind, State};
+use super::opens::{Kind, READ, State};
 use super::status::{Done, Status};
 use crate::memory::Node;
 
-/// Bits of a share reservation.
-pub(super) const READ: u32 = 1;
-pub(super) const WRITE: u32 = 2;
 /// State IDs of a TEST_STATEID, at most.
 const MOST: u32 = 1024;
 /// The special state ID that stands for no state, and passes by locks (RFC 8881 8.2.3).

@@ -117,6 +117,20 @@ impl Asked {
         results
     }
 
+    fn opened(&self, out: &mut Vec<u8>) {
+        // State ID, and how the directory changed.
+        out.put_fixed(&[8; 16]);
+        out.put_fixed(&[0; 20]);
+        // Flags, in 4.0 with OPEN4_RESULT_CONFIRM; no attributes were set; OPEN_DELEGATE_READ or NONE.
+        let flags = if self.arguments[4..8] == [0; 4] { 2 } else { 0 };
+        [flags, 0, u32::from(self.wants)].iter().for_each(|&word| out.put_u32(word));
+        if self.wants {
+            out.put_fixed(&DELEGATION);
+            // It is not recalled; for whom: nothing.
+            [0; 5].iter().for_each(|&word| out.put_u32(word));
+        }
+    }
+
     fn result(&self, code: u32, out: &mut Vec<u8>) {
         let change = |out: &mut Vec<u8>| out.put_fixed(&[0; 20]);
         match code {
@@ -130,18 +144,7 @@ impl Asked {
             9 => put_attributes(out),
             10 => out.put_opaque(b"a handle"),
             11 | 28 => change(out),
-            18 => {
-                out.put_fixed(&[8; 16]);
-                change(out);
-                // Flags, in 4.0 with OPEN4_RESULT_CONFIRM; no attributes were set; OPEN_DELEGATE_READ or NONE.
-                let flags = if self.arguments[4..8] == [0; 4] { 2 } else { 0 };
-                [flags, 0, u32::from(self.wants)].iter().for_each(|&word| out.put_u32(word));
-                if self.wants {
-                    out.put_fixed(&DELEGATION);
-                    // It is not recalled; for whom: nothing.
-                    [0; 5].iter().for_each(|&word| out.put_u32(word));
-                }
-            }
+            18 => self.opened(out),
             25 => {
                 out.put_u32(0);
                 out.put_opaque(&vec![7; self.count as usize]);

@@ -9,10 +9,9 @@ use std::sync::atomic::Ordering;
 
 use plimsoll_wire::nfs::v4::StateId;
 
-use super::{Class, Key, Kind, Opens, State};
+use super::{Class, Key, Kind, Opens, State, WRITE};
 use crate::memory::Node;
 use crate::nfs4::clients::Client;
-use crate::nfs4::state_checks::WRITE;
 use crate::nfs4::status::{Done, Status};
 
 /// Seconds between a recall and the revocation of a delegation that the client has not returned.
