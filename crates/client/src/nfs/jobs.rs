@@ -93,6 +93,11 @@ impl<J: Release> Jobs<J> {
         self.places.iter_mut().flatten().map(AsMut::as_mut)
     }
 
+    /// The same, to look at.
+    pub(crate) fn iter(&self) -> impl Iterator<Item = &J> {
+        self.places.iter().flatten().map(AsRef::as_ref)
+    }
+
     /// Takes out all jobs.
     pub(crate) fn drain(&mut self) -> impl Iterator<Item = Box<J>> + use<J> {
         self.free.clear();

@@ -1,7 +1,7 @@
 //! Handles responses: the results of a compound, and their effect on job and session.
 
 use plimsoll_model::{FileIdentity, Outcome};
-use plimsoll_wire::nfs::v4::open::Opened;
+use plimsoll_wire::nfs::v4::open::{Delegation, Opened};
 use plimsoll_wire::nfs::v4::sequence::SequenceReply;
 use plimsoll_wire::nfs::v4::{Done, Reply as Results4};
 use plimsoll_wire::rpc::Verdict;
@@ -96,10 +96,11 @@ impl Nfs4Client {
         self.count_sequence(call, &results, matches!(read, Ok(Some(_))));
         if let Some(mut job) = job {
             job.pending = job.pending.saturating_sub(1);
-            if cause.is_none() && self.has_outage() && !matches!(job.goal, Goal::Recover(_) | Goal::Renew) {
-                self.end_outage(arrival.at.1);
-            }
-            if cause.is_none() {
+            // The call for a Kerberos context is no request of the job.
+            if cause.is_none() && !self.connection.context_began_by(call.id) {
+                if self.has_outage() && !matches!(job.goal, Goal::Recover(_) | Goal::Renew) {
+                    self.end_outage(arrival.at.1);
+                }
                 self.returned(&mut job, arrival.at.1);
             }
             if let Some(cause) = cause {
@@ -148,6 +149,8 @@ impl Nfs4Client {
         if let Some(job) = self.jobs.get(call.what.job) {
             job.pending = job.pending.saturating_sub(1);
             job.ask_again(call.what.offset, call.what.count);
+            // The lost session was replaced: whether the server executed the first sending is unknown.
+            job.again |= call.what.resent && shapes::is_kept(call.what.shape);
         }
     }
 
@@ -186,7 +189,9 @@ impl Nfs4Client {
                     found.handle = Some(handle);
                 }
                 Done::Opened(opened) => {
-                    found.opened = Some(Opened { state: self.as_sent(opened.state), ..opened });
+                    let of_delegation = |one: Delegation| Delegation { state: self.as_sent(one.state), ..one };
+                    let (state, delegation) = (self.as_sent(opened.state), opened.delegation.map(of_delegation));
+                    found.opened = Some(Opened { state, delegation, ..opened });
                 }
                 Done::Data(data) => {
                     results.payload = Some(data.count.into());

@@ -49,6 +49,10 @@ pub struct Nfs4Client {
     pub(super) served_at: Option<i64>,
     /// Time of the last response, ns.
     pub(super) answered_at: i64,
+    /// Time at which the oldest request was sent that has timed out since then, ns.
+    pub(super) timed_out: Option<i64>,
+    /// Time of a timeout that may have made room for waiting requests, which have not been sent since then, ns.
+    made_room: Option<i64>,
     /// Late responses to abandoned requests cannot arrive any more, because they were sent on another connection.
     pub(super) rejoined: bool,
     /// Requests that were outstanding when the connection was lost, and were not sent again yet.
@@ -147,6 +151,8 @@ impl Nfs4Client {
             lost_at: None,
             served_at: None,
             answered_at: i64::MIN,
+            timed_out: None,
+            made_room: None,
             rejoined: false,
             parted: VecDeque::new(),
             to_retransmit: Vec::new(),
@@ -206,8 +212,12 @@ impl Nfs4Client {
         self.send_parted(now, out);
         // A job whose owner is busy waits again, behind the others.
         for _ in 0..self.waiting.len() {
-            let next = self.waiting.pop_front_if(|(id, _)| self.recovery.is_none_or(|one| one == *id));
-            let Some((id, since)) = next else { break };
+            let next = match self.recovery {
+                // Nothing else can be sent, also if it came to the front later.
+                Some(recovery) => self.waiting.iter().position(|(id, _)| *id == recovery),
+                None => Some(0),
+            };
+            let Some((id, since)) = next.and_then(|at| self.waiting.remove(at)) else { break };
             if !self.has_room() {
                 self.waiting.push_front((id, since));
                 break;
@@ -238,6 +248,7 @@ impl Nfs4Client {
             return;
         }
         self.over = Some(cause);
+        self.count_outage(at);
         self.part_ways();
         for call in self.connection.take_all() {
             self.abandon(&call, cause, events);
@@ -285,7 +296,7 @@ impl Nfs4Client {
     fn reply(&mut self, arrival: &Arrival<'_>, out: &mut Outbox, events: &mut dyn Events) -> Result<(), Cause> {
         let (xid, verdict) = Verdict::parse(arrival.kept).map_err(|Malformed| Cause::Malformed)?;
         let at = arrival.at.1;
-        self.answered_at = at;
+        (self.answered_at, self.timed_out) = (at, None);
         match self.connection.ended_by(xid) {
             Some(call) => {
                 let opened = match self.connection.open(call.id, arrival.kept, verdict) {
@@ -318,8 +329,11 @@ impl Nfs4Client {
                 self.advance(call.what.job, at, out, events);
             }
             None => {
-                let opened = self.connection.open_late(xid, arrival.kept, verdict);
-                self.session.found(xid, opened.is_some_and(|opened| was_counted(opened.verdict())));
+                let counted = self.connection.open_late(xid, arrival.kept, verdict);
+                match counted.map(|opened| was_counted(opened.verdict())) {
+                    Some(counted) => self.session.found(xid, counted),
+                    None => self.ask_about(xid, at),
+                }
             }
         }
         self.pump(at, out, events);
@@ -432,6 +446,7 @@ impl Client for Nfs4Client {
 
     fn overdue(&mut self, before: i64, now: i64, events: &mut dyn Events) {
         for call in self.connection.take_overdue(before) {
+            self.timed_out = self.timed_out.or(call.sent.map(|(first, _)| first));
             self.abandon(&call, Cause::TimedOut, events);
             if let Some(slot) = call.what.slot.filter(|_| call.what.session == self.session.number) {
                 self.session.lose(call.id as u32, slot);
@@ -444,6 +459,9 @@ impl Client for Nfs4Client {
         self.fail_parted(before, now, events);
         self.fail_waiting(before, now, events);
         self.give_up_if_doomed(now, events);
+        if self.connection.room() > 0 && !(self.parted.is_empty() && self.waiting.is_empty()) {
+            self.made_room = Some(now);
+        }
         // The responses that would free the slots may never arrive, so only a new session helps.
         if self.suspended.is_none() && self.session.is_spent() {
             self.give_up(now, Cause::TimedOut, events);
@@ -452,6 +470,7 @@ impl Client for Nfs4Client {
 
     fn wakes_at(&self) -> i64 {
         let again = self.resting.iter().map(|(at, _)| *at).min().unwrap_or(i64::MAX);
+        let again = again.min(self.made_room.unwrap_or(i64::MAX));
         if self.over.is_some() || self.suspended.is_some() { i64::MAX } else { again.min(self.renews_at()) }
     }
 
@@ -459,6 +478,7 @@ impl Client for Nfs4Client {
         if self.over.is_some() || self.suspended.is_some() {
             return;
         }
+        self.made_room = None;
         while let Some(at) = self.resting.iter().position(|(due, _)| *due <= now) {
             let (_, id) = self.resting.swap_remove(at);
             if let Some(rest) = self.jobs.get(id).and_then(|job| job.rest.as_mut()) {
@@ -482,6 +502,7 @@ impl Client for Nfs4Client {
             return events.done(Done { tag: Tag::LEAVE, at: now, result: Err(never_sent(None, cause)) });
         }
         self.leaving = true;
+        self.count_outage(now);
         self.last = self.leaves();
         let delegations = self.delegations.as_mut().map(|delegations| delegations.take_all()).unwrap_or_default();
         let leaving = if delegations.is_empty() { self.leaving_files() } else { Leaving::Delegations(delegations) };

@@ -25,12 +25,13 @@ const MOST: usize = 4_096;
 const REVOKED: u32 = 0x40;
 /// NFS4ERR_DELEG_REVOKED.
 const DELEG_REVOKED: u32 = 10_087;
-/// NFS4ERR_BADHANDLE, NFS4ERR_BADXDR, NFS4ERR_DELAY: responses to CB_RECALL.
+/// NFS4ERR_BADHANDLE, NFS4ERR_DELAY, NFS4ERR_BAD_STATEID, NFS4ERR_BADXDR: responses to CB_RECALL.
 const BADHANDLE: u32 = 10_001;
 const DELAY: u32 = 10_008;
+const BAD_STATEID: u32 = 10_025;
 const BADXDR: u32 = 10_036;
-/// NFS4ERR_STALE_STATEID, OLD_STATEID, BAD_STATEID: the server has taken the delegation back before.
-const TAKEN_BACK: [u32; 3] = [10_023, 10_024, 10_025];
+/// NFS4ERR_STALE_STATEID, NFS4ERR_BAD_STATEID: the server has taken the delegation back before.
+const TAKEN_BACK: [u32; 2] = [10_023, BAD_STATEID];
 
 /// The delegations of a client that asks for them.
 #[derive(Debug, Default)]
@@ -40,6 +41,8 @@ pub(super) struct Delegations {
     shared: HashMap<FileKey, Shared>,
     /// Delegations to return, for which no job exists yet.
     due: Vec<FileHandle>,
+    /// The same of delegations that the client does not hold, with the files that were opened.
+    unwanted: Vec<(FileHandle, StateId, FileKey)>,
     /// Files whose open may be unused.
     unused: Vec<FileKey>,
     /// The last response said that the server has revoked delegations.
@@ -124,40 +127,43 @@ impl Delegations {
         self.shared.get(&base).is_some_and(|shared| shared.files == 1 && !shared.held)
     }
 
-    /// The delegation is not held any more.
-    fn release(&mut self, handle: &FileHandle) -> Option<Held> {
+    /// The delegation is not held any more. The file may have another one meanwhile.
+    fn release(&mut self, handle: &FileHandle, state: &StateId) -> Option<Held> {
+        self.held.get(handle).filter(|held| held.state.other == state.other)?;
         let held = self.held.remove(handle)?;
         self.shared.get_mut(&held.base).into_iter().for_each(|shared| shared.held = false);
         Some(held)
     }
 
-    /// All delegations, to return them at the end.
+    /// All delegations that no job returns yet, to return them at the end.
     pub(super) fn take_all(&mut self) -> Vec<(FileHandle, StateId)> {
-        self.due.clear();
+        let due = std::mem::take(&mut self.due);
+        let mut all = self.in_order();
+        all.retain(|(handle, held)| !held.returning || due.contains(handle));
         self.held.iter_mut().for_each(|(_, held)| held.returning = true);
-        self.in_order().into_iter().map(|(handle, held)| (handle, held.state)).collect()
+        all.into_iter().map(|(handle, held)| (handle, held.state)).collect()
     }
 
     /// The return of a delegation ended at this time.
-    fn returned(&mut self, handle: &FileHandle, at: Option<i64>) {
-        let Some(held) = self.release(handle) else { return };
+    fn returned(&mut self, handle: &FileHandle, state: &StateId, at: i64) {
+        let Some(held) = self.release(handle, state) else { return };
         self.counts.returned += 1;
-        if let Some((recalled, at)) = held.recalled.zip(at) {
+        if let Some(recalled) = held.recalled {
             self.counts.returned_after(at.saturating_sub(recalled));
         }
     }
 
-    fn not_returned(&mut self, handle: &FileHandle, revoked: bool) {
-        if self.release(handle).is_some() {
+    fn not_returned(&mut self, handle: &FileHandle, state: &StateId, revoked: bool) {
+        if self.release(handle, state).is_some() {
             *(if revoked { &mut self.counts.revoked } else { &mut self.counts.unreturned }) += 1;
         }
     }
 
-    /// The delegation of the first of these was returned, or not, when the client left.
-    pub(super) fn left(&mut self, handle: &FileHandle, succeeded: bool) {
+    /// A delegation was returned, or not, when the client left.
+    pub(super) fn left(&mut self, handle: &FileHandle, state: &StateId, succeeded: bool, at: i64) {
         match succeeded {
-            true => self.returned(handle, None),
-            false => self.not_returned(handle, true),
+            true => self.returned(handle, state, at),
+            false => self.not_returned(handle, state, true),
         }
     }
 
@@ -169,10 +175,11 @@ impl Delegations {
 }
 
 impl Nfs4Client {
-    /// Access of an OPEN, which asks for a read delegation if the client wants them and the file exists and is only read.
+    /// Access of an OPEN, which asks for a read delegation if the client wants another one and the file exists and is only read.
     pub(super) fn wanting(&self, access: u32, disposition: Disposition) -> u32 {
+        let wants = self.delegations.as_ref().is_some_and(|delegations| delegations.held.len() < MOST);
         match (access, disposition) {
-            (open::READ, Disposition::OpenExisting) if self.delegations.is_some() => access | open::READ_DELEGATION,
+            (open::READ, Disposition::OpenExisting) if wants => access | open::READ_DELEGATION,
             _ => access | open::NO_DELEGATION,
         }
     }
@@ -185,12 +192,21 @@ impl Nfs4Client {
         delegation: Option<Delegation>,
     ) -> Option<Result<StateId, StateId>> {
         let Delegation { state, recalled, writes } = delegation?;
-        let wanted = self.delegations.as_ref().filter(|_| access & open::READ_DELEGATION != 0);
-        match wanted.map(|delegations| (delegations.held.get(handle), delegations.held.len())) {
-            // Another OPEN of this file got the same delegation.
+        let wanted = access & open::READ_DELEGATION != 0 && !recalled && !writes;
+        match self.delegations.as_ref().map(|delegations| (delegations.held.get(handle), delegations.held.len())) {
+            // The client holds this delegation already.
             Some((Some(held), _)) if held.state.other == state.other => None,
-            Some((None, held)) if !recalled && !writes && held < MOST => Some(Ok(state)),
+            Some((None, held)) if wanted && held < MOST => Some(Ok(state)),
             _ => Some(Err(state)),
+        }
+    }
+
+    /// A file that shared an open was opened on the server, which granted a delegation that the client did not ask for.
+    pub(super) fn opened_with(&mut self, handle: &FileHandle, delegation: Option<Delegation>, file: FileKey) {
+        if let Some(Err(unwanted)) = self.sort_delegation(handle, open::READ, delegation)
+            && let Some(delegations) = &mut self.delegations
+        {
+            delegations.unwanted.push((*handle, unwanted, file));
         }
     }
 
@@ -226,9 +242,11 @@ impl Nfs4Client {
 
     /// Whether closing this file needs no request: it has no open on the server, or shares one that is still needed.
     pub(super) fn closes_locally(&self, file: &File) -> bool {
+        // The server may have lost the shared open.
+        let is_open = |base| self.files.get(base).is_some_and(|file| file.open.is_some());
         match (file.open, file.base, &self.delegations) {
             (Some(_), ..) => false,
-            (None, Some(base), Some(delegations)) => !delegations.is_last(base),
+            (None, Some(base), Some(delegations)) => !delegations.is_last(base) || !is_open(base),
             _ => true,
         }
     }
@@ -279,7 +297,7 @@ impl Nfs4Client {
             return DELAY;
         }
         delegations.counts.unknown_recalls += 1;
-        BADHANDLE
+        if delegations.held.contains_key(&handle) { BAD_STATEID } else { BADHANDLE }
     }
 
     /// CB_RECALL_ANY: the server wants some delegations back. The client returns those that no open file uses.
@@ -307,6 +325,11 @@ impl Nfs4Client {
             && let Some(handle) = delegations.due.pop()
         {
             let Some(&Held { state, base, .. }) = delegations.held.get(&handle) else { continue };
+            delegations.unwanted.push((handle, state, base));
+        }
+        while let Some(delegations) = &mut self.delegations
+            && let Some((handle, state, base)) = delegations.unwanted.pop()
+        {
             let job = self.jobs.add(Job::unasked(None, Goal::Return(Returning { handle, state, base, frees: false })));
             self.advance(job, now, out, events);
         }
@@ -322,21 +345,21 @@ impl Nfs4Client {
 
     /// A request of a return succeeded.
     pub(super) fn returned(&mut self, job: &mut Job, at: i64) {
-        let Goal::Return(Returning { handle, base, frees, .. }) = job.goal else { return };
+        let Goal::Return(Returning { handle, state, base, frees }) = job.goal else { return };
         if let Some(delegations) = self.delegations.as_mut().filter(|_| !frees) {
-            delegations.returned(&handle, Some(at));
+            delegations.returned(&handle, &state, at);
         }
         self.close_unused(base, job);
     }
 
     /// The server refused a request of a return. A delegation that it has revoked it forgets only on request.
     pub(super) fn return_refused(&mut self, job: &mut Job, status: u32, at: i64) {
-        let Goal::Return(Returning { handle, base, frees, .. }) = &mut job.goal else { return };
-        let (handle, base) = (*handle, *base);
+        let Goal::Return(Returning { handle, state, base, frees }) = &mut job.goal else { return };
+        let (handle, state, base) = (*handle, *state, *base);
         if let Some(delegations) = self.delegations.as_mut().filter(|_| !*frees) {
             match job.again && TAKEN_BACK.contains(&status) {
-                true => delegations.returned(&handle, Some(at)),
-                false => delegations.not_returned(&handle, true),
+                true => delegations.returned(&handle, &state, at),
+                false => delegations.not_returned(&handle, &state, true),
             }
             *frees = status == DELEG_REVOKED;
             if *frees {
@@ -346,9 +369,10 @@ impl Nfs4Client {
         self.close_unused(base, job);
     }
 
-    /// Closes the open that a delegation came with, if no file shares it. Otherwise the job is done.
+    /// Closes the open that a delegation came with, if no file shares it. Otherwise the job is done. A client that leaves closes it later.
     fn close_unused(&mut self, base: FileKey, job: &mut Job) {
-        let shared = self.delegations.as_mut().map(|delegations| &mut delegations.shared);
+        let delegations = self.delegations.as_mut().filter(|_| !self.leaving);
+        let shared = delegations.map(|delegations| &mut delegations.shared);
         let open = shared.and_then(|shared| {
             shared.get(&base).filter(|shared| shared.files == 0 && !shared.held)?;
             shared.remove(&base);
@@ -364,7 +388,9 @@ impl Nfs4Client {
     /// A return failed for good.
     pub(super) fn return_failed(&mut self, returning: &Returning) {
         if let Some(delegations) = &mut self.delegations {
-            delegations.not_returned(&returning.handle, false);
+            if !returning.frees {
+                delegations.not_returned(&returning.handle, &returning.state, false);
+            }
             delegations.unused.push(returning.base);
         }
     }
@@ -372,12 +398,13 @@ impl Nfs4Client {
     /// The server has lost the client's state, and its delegations with it. They are not reclaimed.
     pub(super) fn lose_delegations(&mut self) {
         let Some(delegations) = &mut self.delegations else { return };
-        for (handle, Held { base, .. }) in delegations.in_order() {
-            delegations.release(&handle);
+        for (handle, Held { state, base, .. }) in delegations.in_order() {
+            delegations.release(&handle, &state);
             delegations.unused.push(base);
             delegations.counts.lost += 1;
         }
         delegations.due.clear();
+        delegations.unwanted.clear();
         for job in self.jobs.iter_mut().filter(|job| matches!(job.goal, Goal::Return(_))) {
             job.reply = Some(Reply::Nothing);
         }

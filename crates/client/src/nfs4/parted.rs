@@ -26,14 +26,16 @@ pub(super) struct Parted {
     pub(super) since: i64,
     /// At least one byte was sent.
     pub(super) sent: bool,
+    /// It was sent again before, and counted.
+    pub(super) resent: bool,
 }
 
 impl Parted {
     pub(super) fn of(call: &Call<RequestContext>) -> Self {
-        let RequestContext { job, shape, offset, count, queued, slot, session, files, .. } = call.what;
+        let RequestContext { job, shape, offset, count, queued, slot, session, resent, files, .. } = call.what;
         let since = call.sent.map_or(queued, |(first, _)| first);
         let (xid, sent) = (xid_of(call.id, &call.what), call.sent.is_some());
-        Self { job, shape, data: (offset, count), slot, session, xid, files, since, sent }
+        Self { job, shape, data: (offset, count), slot, session, xid, files, since, sent, resent }
     }
 
     /// Whether this request of a job, which is about to be sent, is the same one.

@@ -20,7 +20,7 @@ pub struct Recoveries {
     pub opens: Reclaims,
     /// Locks that were reclaimed after a restart, locked anew, or lost.
     pub locks: Reclaims,
-    /// Requests that were sent again with the same slot and sequence ID.
+    /// Requests that were sent again with the same slot and sequence ID, each once.
     pub resent: u64,
     /// Requests without a response that were sent again in another session.
     pub asked_anew: u64,

@@ -151,10 +151,15 @@ impl Session {
 
     /// Notes the late response of a timed-out request, which frees its slot.
     pub(super) fn found(&mut self, xid: u32, counted: bool) {
-        if let Some(at) = self.lost.iter().position(|(lost, _)| *lost == xid) {
-            let (_, slot) = self.lost.swap_remove(at);
+        if let Some(slot) = self.take_lost_of(xid) {
             self.free(slot, counted);
         }
+    }
+
+    /// Slot of a timed-out request whose late response cannot be read.
+    pub(super) fn take_lost_of(&mut self, xid: u32) -> Option<u32> {
+        let at = self.lost.iter().position(|(lost, _)| *lost == xid)?;
+        Some(self.lost.swap_remove(at).1)
     }
 
     /// Slots of timed-out requests whose responses cannot arrive any more.

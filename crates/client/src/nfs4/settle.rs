@@ -211,12 +211,14 @@ impl Nfs4Client {
 
     /// A file that shared an open has a separate one, with which it can be locked.
     fn opened_to_lock(&mut self, job: &mut Job, found: &Found<'_>) -> Result<(), Malformed> {
-        let state = found.opened.ok_or(Malformed)?.state;
-        let Goal::Lock { file, owner, .. } = &mut job.goal else { return Err(Malformed) };
-        if let Some((file, owner)) = self.files.get_mut(*file).zip(owner.take()) {
+        let Opened { state, delegation, .. } = found.opened.ok_or(Malformed)?;
+        let Goal::Lock { file: key, owner, .. } = &mut job.goal else { return Err(Malformed) };
+        let key = *key;
+        if let Some((file, owner)) = self.files.get_mut(key).zip(owner.take()) {
             file.open = Some(Open { owner, state, access: open::READ | open::NO_DELEGATION });
-            let base = file.base.take();
+            let (handle, base) = (file.handle, file.base.take());
             self.opened_alone(base);
+            self.opened_with(&handle, delegation, key);
         }
         Ok(())
     }
@@ -290,8 +292,8 @@ impl Nfs4Client {
         let Goal::Leave(leaving) = &mut job.goal else { return false };
         match leaving {
             Leaving::Delegations(list) => {
-                if let Some(((handle, _), delegations)) = list.pop().zip(self.delegations.as_mut()) {
-                    delegations.left(&handle, succeeded);
+                if let Some(((handle, state), delegations)) = list.pop().zip(self.delegations.as_mut()) {
+                    delegations.left(&handle, &state, succeeded, self.answered_at);
                 }
                 if list.is_empty() {
                     *leaving = self.leaving_files();

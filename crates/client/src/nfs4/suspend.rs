@@ -158,7 +158,18 @@ impl Nfs4Client {
     fn renewal(&mut self, slot: u32, now: i64) -> Parted {
         let job = self.jobs.add(Job { pending: 1, ..Job::unasked(None, Goal::Renew) });
         let (shape, session, files) = (shapes::RENEWAL, self.session.number, [None; 2]);
-        Parted { job, shape, data: (0, 0), slot: Some(slot), session, xid: 0, files, since: now, sent: false }
+        Parted {
+            job,
+            shape,
+            data: (0, 0),
+            slot: Some(slot),
+            session,
+            xid: 0,
+            files,
+            since: now,
+            sent: false,
+            resent: false,
+        }
     }
 
     /// Sends requests of a lost connection again, oldest first, as long as the window of the Kerberos context has room.
@@ -172,9 +183,17 @@ impl Nfs4Client {
                 return self.renew_context(one.job, now, out);
             }
             match one.slot.filter(|_| one.session == self.session.number) {
-                Some(slot) => self.resend(one.job, one.data, slot, now, out),
+                Some(slot) => self.resend(&one, slot, now, out),
                 None => self.ask_anew(&one),
             }
+        }
+    }
+
+    /// A late response was signed in a context that was replaced, so it is unknown whether the server has used the sequence ID.
+    pub(super) fn ask_about(&mut self, xid: u32, now: i64) {
+        if let Some(slot) = self.session.take_lost_of(xid) {
+            let renewal = self.renewal(slot, now);
+            self.parted.push_back(renewal);
         }
     }
 
@@ -191,10 +210,10 @@ impl Nfs4Client {
         self.suspended.is_none() && self.recovery.is_none() && !self.parted.is_empty()
     }
 
-    /// Start of the outage of a connection whose loss was detected at `at`: the last response, or the oldest outstanding request if that
-    /// was sent later. Without outstanding requests nothing was missed before.
+    /// Start of the outage of a connection whose loss was detected at `at`: the last response, or the oldest request without a response if
+    /// that was sent later, also if it has timed out. Without such requests nothing was missed before.
     fn silent_since(&self, at: i64) -> i64 {
-        let oldest = self.connection.oldest_sent();
+        let oldest = self.timed_out.or(self.connection.oldest_sent());
         oldest.map_or(at, |sent| sent.max(self.answered_at))
     }
 
@@ -222,21 +241,29 @@ impl Nfs4Client {
 
     /// An operation succeeded, which ends the outage.
     pub(super) fn end_outage(&mut self, at: i64) {
-        let Some(since) = self.lost_at else { return };
-        self.served_at = Some(at);
+        if self.lost_at.is_some() {
+            self.count_outage(at);
+            self.served_at = Some(at);
+        }
+    }
+
+    /// Counts an outage that has lasted until `at`.
+    pub(super) fn count_outage(&mut self, at: i64) {
+        let Some(since) = self.lost_at.filter(|_| self.served_at.is_none()) else { return };
         let lasted = u64::try_from(at.saturating_sub(since)).unwrap_or(0);
         self.recoveries.outage_ns = self.recoveries.outage_ns.max(lasted);
     }
 
     /// Sends the outstanding request of a slot again.
-    fn resend(&mut self, id: JobId, (offset, count): (u64, u32), slot: u32, now: i64, out: &mut Outbox) {
+    fn resend(&mut self, parted: &Parted, slot: u32, now: i64, out: &mut Outbox) {
+        let (id, (offset, count)) = (parted.job, parted.data);
         let Some(mut job) = self.jobs.take(id) else { return };
         job.ask_again(offset, count);
         let sequence: Option<Sequence> = self.session.again(slot);
         let sent = sequence.is_some()
             && Calling { client: self, id, now, out, slot: sequence, resent: true, sequenced: None }.next(&mut job);
         match sent {
-            true => self.recoveries.resent += 1,
+            true => self.recoveries.resent += u64::from(!parted.resent),
             // The data of the request no longer exist, so it cannot be built again.
             false => {
                 job.pending = job.pending.saturating_sub(1);

@@ -78,6 +78,12 @@ impl Asked {
         Self { xid, operations, slot, session, arguments: arguments.to_vec(), count, wants }
     }
 
+    /// The same call, whose OPEN gets a delegation without asking for one.
+    #[must_use]
+    pub fn granting(&self) -> Self {
+        Self { wants: true, ..self.clone() }
+    }
+
     /// Correct results: everything exists, everything succeeds.
     #[must_use]
     pub fn fine(&self) -> Vec<u8> {

@@ -165,7 +165,7 @@ fn what_the_client_does_not_hold_it_cannot_return() {
     play.serve();
     play.feed(&recall(3));
     play.feed(&recall_of(4, DELEGATION));
-    assert_eq!(statuses(&play), [10_001, 10_008, 10_001, 0]);
+    assert_eq!(statuses(&play), [10_001, 10_008, 10_025, 0], "no handle, perhaps soon, another state");
     assert_eq!(served(&mut play), [RETURN]);
     let counts = counts(play, &options);
     assert_eq!((counts.recalled, counts.returned, counts.unknown_recalls), (1, 1, 2));
@@ -342,4 +342,161 @@ fn a_lock_of_a_delegated_file_opens_it_first() {
     assert_eq!(asks(&mut play, 3, &Operation::Unlock { file, offset: 0, length: 9 }), [14]);
     assert_eq!(asks(&mut play, 4, &Operation::Close { file }), [CLOSE]);
     assert_eq!(asks(&mut play, 5, &TO_READ), NONE, "the delegation is still held");
+}
+
+/// The state ID of another delegation of the same file.
+const ANOTHER: [u8; 16] = [5; 16];
+
+/// Results in which a state ID stands for that of the delegation.
+fn with_state(mut results: Vec<u8>, state: [u8; 16]) -> Vec<u8> {
+    let at = results.windows(16).position(|bytes| bytes == DELEGATION).unwrap();
+    results[at..at + 16].copy_from_slice(&state);
+    results
+}
+
+#[test]
+fn a_return_names_the_latest_state() {
+    let (mut play, _options, _) = holder();
+    play.feed(&recall_of(1, DELEGATION));
+    let state = [&[0_u8; 4][..], &DELEGATION[4..]].concat();
+    assert!(play.calls[0].arguments.ends_with(&state), "{:?}", play.calls[0]);
+}
+
+#[test]
+fn a_file_whose_open_is_lost_is_closed_without_a_request() {
+    let (mut play, _options, file) = holder();
+    play.begin(2, &Operation::Fsinfo);
+    let call = play.calls.remove(0);
+    // STALE_CLIENTID.
+    play.answer(&call, &call.failing(0, 10_022));
+    while let Some(call) = (!play.calls.is_empty()).then(|| play.calls.remove(0)) {
+        let mut results = call.fine();
+        match call.operations.as_slice() {
+            [42] => results[20..28].copy_from_slice(&6_u64.to_be_bytes()),
+            // The file is gone: STALE.
+            [53, 22, OPEN, 9] => results = call.failing(2, 70),
+            _ => {}
+        }
+        play.answer(&call, &results);
+    }
+    assert!(play.done(Tag(2)).unwrap().is_ok());
+    assert_eq!(asks(&mut play, 3, &Operation::Close { file }), NONE);
+    assert_eq!(leave(&mut play), [44, 57]);
+}
+
+#[test]
+fn a_request_for_a_revoked_delegation_does_not_end_the_next_one() {
+    let (mut play, options, _) = holder();
+    play.feed(&recall_of(1, DELEGATION));
+    let back = play.calls.remove(0);
+    play.answer(&back, &back.failing(2, 10_087));
+    let free = play.calls.remove(0);
+    assert_eq!(about(&free), FREE);
+    play.begin(2, &TO_READ);
+    let open = play.calls.remove(0);
+    play.answer(&open, &with_state(open.fine(), ANOTHER));
+    opened(&play, 2);
+    play.time_out();
+    assert_eq!(asks(&mut play, 3, &TO_READ), NONE, "the second delegation is still held");
+    let counts = counts(play, &options);
+    assert_eq!((counts.granted, counts.revoked, counts.unreturned), (2, 1, 1), "the second one, at the end");
+}
+
+#[test]
+fn an_open_that_names_the_held_delegation_again_does_not_return_it() {
+    let (mut play, _options, _) = holder();
+    let write = Operation::Open {
+        path: "file",
+        access: Access::Write,
+        disposition: Disposition::OpenExisting,
+        caching: Caching::None,
+    };
+    for (tag, state, expected) in [(2, DELEGATION, &NONE[..]), (3, ANOTHER, &[RETURN][..])] {
+        play.begin(tag, &write);
+        let open = play.calls.remove(0);
+        play.answer(&open, &with_state(open.granting().fine(), state));
+        assert_eq!(served(&mut play), expected);
+        opened(&play, tag);
+    }
+    assert_eq!(asks(&mut play, 4, &TO_READ), NONE, "it is still held");
+}
+
+#[test]
+fn a_client_that_holds_as_many_as_it_may_asks_for_no_more() {
+    let (mut play, options) = wanting();
+    for number in 0..=4_096_u64 {
+        let path = format!("file{number}");
+        let caching = Caching::None;
+        let open =
+            Operation::Open { path: &path, access: Access::Read, disposition: Disposition::OpenExisting, caching };
+        play.begin(number, &open);
+        let call = play.calls.remove(0);
+        let mut results = call.fine();
+        let asked = results.windows(16).any(|bytes| bytes == DELEGATION);
+        assert_eq!(asked, number < 4_096, "{number}");
+        let handle = results.windows(8).position(|bytes| bytes == b"a handle").unwrap();
+        results[handle..handle + 8].copy_from_slice(&number.to_be_bytes());
+        play.answer(&call, &results);
+        assert!(play.calls.is_empty(), "{number}: {:?}", play.calls);
+    }
+    assert_eq!(counts(play, &options).granted, 4_096);
+}
+
+#[test]
+fn a_client_that_leaves_does_not_return_a_delegation_twice() {
+    for closed in [false, true] {
+        let (mut play, options, file) = holder();
+        if closed {
+            assert_eq!(asks(&mut play, 2, &Operation::Close { file }), NONE);
+        }
+        play.feed(&recall_of(1, DELEGATION));
+        assert_eq!(leave(&mut play), [RETURN, CLOSE, 44, 57]);
+        let counts = counts(play, &options);
+        assert_eq!((counts.returned, counts.recall_ns.0, counts.unreturned), (1, 1, 0), "{closed}");
+    }
+}
+
+#[test]
+fn a_recall_of_a_client_that_leaves_has_its_time() {
+    let (mut play, options, _) = holder();
+    play.client.leave(play.now, &mut play.out, &mut play.seen);
+    play.receive();
+    play.feed(&recall_of(1, DELEGATION));
+    assert_eq!(served(&mut play), [RETURN, CLOSE, 44, 57]);
+    let counts = counts(play, &options);
+    assert_eq!((counts.recalled, counts.returned, counts.recall_ns.0), (1, 1, 1));
+}
+
+#[test]
+fn two_locks_of_a_delegated_file_open_it_once() {
+    let (mut play, _options, file) = holder();
+    for (tag, offset) in [(2, 0), (3, 9)] {
+        play.begin(tag, &Operation::Lock { file, offset, length: 9, exclusive: false, wait: false });
+    }
+    let open = play.calls.remove(0);
+    assert_eq!((about(&open), play.calls.len()), (OPEN, 0));
+    // The server grants a delegation that the client has not asked for.
+    play.answer(&open, &with_state(open.granting().fine(), ANOTHER));
+    let mut seen = served(&mut play);
+    seen.sort_unstable();
+    assert_eq!(seen, [RETURN, 12, 12]);
+    assert!([2, 3].iter().all(|tag| play.done(Tag(*tag)).unwrap().is_ok()));
+    assert_eq!(asks(&mut play, 4, &Operation::Close { file }), [CLOSE]);
+    assert_eq!(leave(&mut play), [RETURN, CLOSE, 44, 57], "the open that the delegation came with");
+}
+
+#[test]
+fn a_lock_that_waits_for_an_open_is_sent_after_its_timeout() {
+    let (mut play, _options, file) = holder();
+    let lock = |offset| Operation::Lock { file, offset, length: 9, exclusive: false, wait: false };
+    play.begin(2, &lock(0));
+    play.calls.clear();
+    play.now += 10;
+    let until = play.now;
+    play.begin(3, &lock(9));
+    play.client.overdue(until, play.now, &mut play.seen);
+    assert!(play.done(Tag(2)).unwrap().is_err());
+    play.wake();
+    assert_eq!(served(&mut play), [OPEN, 12]);
+    assert!(play.done(Tag(3)).unwrap().is_ok());
 }

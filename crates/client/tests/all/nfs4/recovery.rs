@@ -352,6 +352,60 @@ fn an_outage_of_an_idle_client_begins_when_it_detects_the_loss() {
     assert_eq!(options.recoveries.lock().unwrap().outage_ns, (until - from) as u64);
 }
 
+/// A client with a name, whose recoveries count.
+fn counted() -> (Play, Arc<Nfs4Options>) {
+    let options = Arc::new(Nfs4Options::new("/", 1, &Caller::Nobody).unwrap());
+    (Play::connected_with(options.clone()), options)
+}
+
+/// Requests that timed out before the client detected the loss were missed, too.
+#[test]
+fn an_outage_includes_the_requests_that_timed_out() {
+    for responds in [false, true] {
+        let (mut play, options) = counted();
+        play.begin(9, &Operation::Getattr { path: "one" });
+        let mut from = play.now;
+        play.calls.clear();
+        play.time_out();
+        assert!(play.done(Tag(9)).unwrap().is_err());
+        if responds {
+            play.begin(10, &Operation::Getattr { path: "two" });
+            play.serve();
+        }
+        play.now += 1_000_000_000;
+        play.begin(11, &Operation::Getattr { path: "three" });
+        if responds {
+            // What timed out before a response does not count.
+            from = play.now;
+        }
+        play.now += 5_000_000_000;
+        assert!(play.lose());
+        play.rejoin();
+        play.serve();
+        assert!(play.done(Tag(11)).unwrap().is_ok());
+        let until = last_response(&play);
+        drop(play);
+        assert_eq!(options.recoveries.lock().unwrap().outage_ns, (until - from) as u64, "{responds}");
+    }
+}
+
+#[test]
+fn an_outage_that_never_ends_lasts_until_the_client_is_given_up() {
+    for leaves in [false, true] {
+        let (mut play, options) = counted();
+        assert!(play.lose());
+        let from = play.now;
+        play.now += 90_000_000_000;
+        match leaves {
+            true => play.client.leave(play.now, &mut play.out, &mut play.seen),
+            false => play.client.broken(play.now, Cause::ConnectionRefused, &mut play.seen),
+        }
+        let until = play.now;
+        drop(play);
+        assert_eq!(options.recoveries.lock().unwrap().outage_ns, (until - from) as u64, "{leaves}");
+    }
+}
+
 fn last_response(play: &Play) -> i64 {
     play.seen.rows.last().unwrap().timeline.response_last.unwrap()
 }

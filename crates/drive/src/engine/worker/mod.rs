@@ -332,6 +332,8 @@ impl<'a, S: Sink, N: Network> Worker<'a, S, N> {
             if let Some(client) = &mut connection.client {
                 self.accounting.caller = at;
                 client.overdue(self.now - timeout, self.now, &mut self.accounting);
+                // A timeout may have made room for a request that waits.
+                self.arm(at);
             }
         }
     }
