@@ -149,7 +149,9 @@ impl<C: Context> Connection<C> {
 
     /// Whether the next call must be [`Connection::begin_context`].
     pub(crate) fn needs_context(&self) -> bool {
-        self.gss.as_ref().is_some_and(|gss| gss.is_new() || gss.has_expired() && self.calls.is_empty())
+        let Some(gss) = &self.gss else { return false };
+        // A call that asked for a context, and timed out, must be repeated.
+        gss.is_new() || (gss.has_expired() || gss.is_asked()) && self.calls.is_empty()
     }
 
     /// Whether this call asked for the context.

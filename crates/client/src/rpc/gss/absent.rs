@@ -53,6 +53,10 @@ impl GssContext {
         match *self {}
     }
 
+    pub(crate) fn is_asked(&self) -> bool {
+        match *self {}
+    }
+
     pub(crate) fn is_ready(&self) -> bool {
         match *self {}
     }

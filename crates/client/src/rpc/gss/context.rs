@@ -32,7 +32,7 @@ pub struct Gss {
     renewed: Arc<AtomicU64>,
 }
 
-/// Maximum number of contexts in a row that expire before a call in them succeeds.
+/// Maximum number of contexts in a row that replace an expired one without a call that succeeds.
 const MOST_RENEWALS: u32 = 3;
 
 impl Gss {
@@ -91,6 +91,8 @@ pub(crate) struct GssContext {
     expired: bool,
     /// Contexts in a row that replaced an expired one, without a call that succeeded.
     renewals: u32,
+    /// The next context that the server grants replaces an expired one.
+    replaces: bool,
 }
 
 #[derive(Debug)]
@@ -102,12 +104,18 @@ enum Stage {
 
 impl GssContext {
     pub(crate) fn new(gss: &Gss, program: (u32, u32)) -> Self {
-        Self { gss: gss.clone(), program, stage: Stage::New, first: 0, last: None, expired: false, renewals: 0 }
+        let (stage, expired, replaces) = (Stage::New, false, false);
+        Self { gss: gss.clone(), program, stage, first: 0, last: None, expired, renewals: 0, replaces }
     }
 
     /// Nobody asked for it yet.
     pub(crate) fn is_new(&self) -> bool {
         matches!(self.stage, Stage::New)
+    }
+
+    /// The server has not answered the call that asks for it.
+    pub(crate) fn is_asked(&self) -> bool {
+        matches!(self.stage, Stage::Asked(_))
     }
 
     /// Calls may be sent, and the context must be given back.
@@ -127,7 +135,7 @@ impl GssContext {
 
     /// The next connection gets another context: the server may have restarted, and forgotten this one.
     pub(crate) fn renew(&mut self) {
-        (self.stage, self.last, self.expired) = (Stage::New, None, false);
+        (self.stage, self.last, self.expired, self.replaces) = (Stage::New, None, false, false);
     }
 
     /// Results must be received whole to be checked.
@@ -152,7 +160,9 @@ impl GssContext {
         let (token, sent) =
             message::request(&self.gss.ticket, &subkey, sequence, now).map_err(|_| Cause::OutOfResources)?;
         (self.first, self.last) = (id, None);
-        self.renewals += u32::from(std::mem::take(&mut self.expired));
+        let replaces = std::mem::take(&mut self.expired);
+        self.renewals += u32::from(replaces);
+        self.replaces |= replaces;
         self.stage = Stage::New;
         self.head(id, 0, GssProcedure::Init, out);
         out.put_opaque(&token);
@@ -219,7 +229,7 @@ impl GssContext {
             let Verdict::Success(results) = verdict else { return Err(Cause::LogonRefused) };
             let ready = established(&self.gss.ticket, request, verifier, results)?;
             self.stage = Stage::Ready(Box::new(ready));
-            self.gss.renewed.fetch_add(u64::from(self.renewals > 0), Relaxed);
+            self.gss.renewed.fetch_add(u64::from(std::mem::take(&mut self.replaces)), Relaxed);
             return Ok(Opened::Plain(Verdict::Success(&[])));
         }
         // A denied call has no verifier: the server does not accept the call, so there is nothing to believe.

@@ -1,6 +1,7 @@
 //! A client with a server that has the ticket's key: calls as the server sees them, and servers that are wrong in every way.
 #![allow(clippy::unwrap_used, reason = "a test")]
 
+mod replaced;
 mod resent;
 
 use std::io::IoSlice;

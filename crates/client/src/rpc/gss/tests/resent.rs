@@ -6,47 +6,59 @@ use super::*;
 use crate::nfs4::{Nfs4Client, Nfs4Options};
 
 /// NFS4ERR_BADSESSION.
-const BAD_SESSION: u32 = 10_052;
+pub(super) const BAD_SESSION: u32 = 10_052;
 
 /// An NFSv4 client and its server, which answers when the test says.
-struct Play {
-    client: Nfs4Client,
-    server: Server,
-    out: Outbox,
-    seen: Collected,
-    now: i64,
-    waiting: Vec<(Taken, Asked)>,
+pub(super) struct Play {
+    pub(super) client: Nfs4Client,
+    pub(super) options: Arc<Nfs4Options>,
+    pub(super) server: Server,
+    pub(super) out: Outbox,
+    pub(super) seen: Collected,
+    pub(super) now: i64,
+    pub(super) waiting: Vec<(Taken, Asked)>,
     /// Slot and sequence ID of each request of this connection that has them.
     slots: Vec<(u32, u32)>,
 }
 
 impl Play {
     /// A client with a session, in a context with this window.
-    fn connected(protection: Protection, window: u32) -> Self {
+    pub(super) fn connected(protection: Protection, window: u32) -> Self {
+        Self::connected_with(protection, window, false)
+    }
+
+    /// The same, of a client that may ask for delegations.
+    pub(super) fn connected_with(protection: Protection, window: u32, delegations: bool) -> Self {
         let mut options = Nfs4Options::new("/", 1, &Caller::Nobody).unwrap();
         options.security = Some(Gss::new(ticket(), protection));
-        let client = Nfs4Client::new(Arc::new(options), identity(), Some("one"));
+        options.delegations = delegations;
+        let options = Arc::new(options);
+        let client = Nfs4Client::new(options.clone(), identity(), Some("one"));
         let server = Server { window, ..Server::new(protection) };
         let (out, seen, waiting, slots) = (Outbox::new(), Collected::default(), Vec::new(), Vec::new());
-        let mut play = Self { client, server, out, seen, now: NOW, waiting, slots };
+        let mut play = Self { client, options, server, out, seen, now: NOW, waiting, slots };
         play.client.connect(play.now, &mut play.out, &mut play.seen);
         play.serve();
         assert_eq!(play.seen.take_done(Tag::CONNECT), Some(Ok(Reply::Nothing)));
         play
     }
 
-    fn begin(&mut self, tag: u64) {
+    pub(super) fn begin(&mut self, tag: u64) {
+        self.perform(tag, &Operation::Getattr { path: &format!("file{tag}") });
+    }
+
+    pub(super) fn perform(&mut self, tag: u64, operation: &Operation<'_>) {
         let ticket = Ticket { tag: Tag(tag), intended: None, path: Symbol::NONE };
-        let path = format!("file{tag}");
-        self.client.begin(&Operation::Getattr { path: &path }, ticket, self.now, &mut self.out, &mut self.seen);
+        self.client.begin(operation, ticket, self.now, &mut self.out, &mut self.seen);
         self.receive();
     }
 
     /// The server receives the calls. It would drop one whose number is a window above that of the oldest without an answer.
-    fn receive(&mut self) {
+    pub(super) fn receive(&mut self) {
         let bytes = taken(&mut self.out);
         self.client.sent(self.out.end(), self.now);
-        for record in records(&bytes) {
+        // Without the replies to the server's own calls.
+        for record in records(&bytes).into_iter().filter(|record| record[8..12] == [0; 4]) {
             let call = self.server.take(&record);
             let asked = Asked::new(call.xid, call.number, &call.arguments);
             self.slots.extend(asked.slot);
@@ -60,21 +72,32 @@ impl Play {
     }
 
     /// Answers the newest call.
-    fn answer(&mut self, results: impl Fn(&Asked) -> Vec<u8>) {
+    pub(super) fn answer(&mut self, results: impl Fn(&Asked) -> Vec<u8>) {
         self.reply(results, Wrong::Nothing);
     }
 
-    fn reply(&mut self, results: impl Fn(&Asked) -> Vec<u8>, wrong: Wrong) {
+    pub(super) fn reply(&mut self, results: impl Fn(&Asked) -> Vec<u8>, wrong: Wrong) {
         let (call, asked) = self.waiting.pop().unwrap();
         let answer = self.server.reply(&call, &results(&asked), wrong);
+        self.feed(&answer);
+    }
+
+    /// A record arrives.
+    pub(super) fn feed(&mut self, record: &[u8]) {
         let message =
-            Arrived { head: &answer, length: answer.len() as u64, first: self.now, last: self.now, channel: 0 };
+            Arrived { head: record, length: record.len() as u64, first: self.now, last: self.now, channel: 0 };
         self.client.message(message, &mut self.out, &mut self.seen);
         self.receive();
     }
 
+    /// Everything that was sent before times out.
+    pub(super) fn time_out(&mut self) {
+        self.client.overdue(self.now, self.now, &mut self.seen);
+        self.receive();
+    }
+
     /// Answers everything, newest first, until the client asks for nothing more.
-    fn serve(&mut self) {
+    pub(super) fn serve(&mut self) {
         self.receive();
         while !self.waiting.is_empty() {
             self.answer(Asked::fine);
@@ -82,7 +105,7 @@ impl Play {
     }
 
     /// The client goes on over another connection, in a context with this window.
-    fn reconnect(&mut self, window: u32) {
+    pub(super) fn reconnect(&mut self, window: u32) {
         self.waiting.clear();
         self.slots.clear();
         assert!(self.client.suspend(self.now, &mut self.seen));
@@ -91,7 +114,7 @@ impl Play {
         self.client.resume(Endpoint::NOWHERE, 1, self.now, &mut self.out, &mut self.seen);
     }
 
-    fn succeeded(&mut self, tag: u64) {
+    pub(super) fn succeeded(&mut self, tag: u64) {
         let result = self.seen.take_done(Tag(tag));
         assert!(matches!(result, Some(Ok(Reply::Attributes { .. }))), "{tag}: {result:?}");
     }
