@@ -289,7 +289,17 @@ fn a_profile_of_samba_and_its_client() {
     let client = profile(&calls, "client");
     let frames = client["frames"].as_array().unwrap();
     assert!(frames.iter().any(|frame| frame["module"] == "plimsoll"), "{client:#}");
-    for words in ["CPU time of the server by function", "CPU time of the client by kind of work", "without a symbol"] {
+    assert!(client["processes"].as_str().unwrap().starts_with("load threads of process "), "{client:#}");
+    let of_others = |frame: &&Value| frame["name"].as_str().is_some_and(|name| name.contains("server_side"));
+    assert_eq!(frames.iter().find(of_others), None, "threads that make no load");
+    let text = text.split_whitespace().collect::<Vec<_>>().join(" ");
+    for words in [
+        "CPU time of the server by function",
+        "CPU time of the client by kind of work",
+        "without a symbol",
+        "perf took samples in the remote and the local phases",
+        "profile = 499 samples per second of CPU time",
+    ] {
         assert!(text.contains(words), "{words}: {text}");
     }
     let page = std::fs::read_to_string(scratch.path().join("report.html")).unwrap();

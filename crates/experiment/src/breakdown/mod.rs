@@ -93,13 +93,14 @@ pub fn measure(
     let mut besides = Vec::new();
     for place in &places {
         let added = breakdown.add(place, &names);
-        breakdown.stop_profiler();
         let over = added.is_err() || monitor.stopped();
         besides.push(added);
         if over {
             break;
         }
     }
+    // After the local phases, too: times with and without sampling cannot be compared.
+    breakdown.stop_profiler();
     if breakdown.levels.is_empty() {
         all_of(besides)?;
         anyhow::bail!("interrupted before the first phase ended: no report");
@@ -185,11 +186,15 @@ impl Breakdown<'_> {
         }
     }
 
-    /// The first place is the target: of the calls in the local directory no samples are taken.
+    /// Takes no more samples; where that fails, the report says why.
     fn stop_profiler(&mut self) {
-        if let Some(Err(why)) = self.profiler.as_mut().map(Profiler::stop) {
-            self.calls.missing.push(format!("profile: {why:#}"));
-            self.profiler = None;
+        match self.profiler.as_mut().map(Profiler::stop) {
+            None => {}
+            Some(Ok(words)) => self.calls.missing.extend(words.iter().map(|words| format!("profile: {words}"))),
+            Some(Err(why)) => {
+                self.calls.missing.push(format!("profile: {why:#}"));
+                self.profiler = None;
+            }
         }
     }
 
@@ -235,7 +240,9 @@ impl Breakdown<'_> {
                 value: value.clone(),
                 bytes: plimsoll_workload::size(value),
             };
-            run.parameters = spec.calls.parameters().map(parameter).collect();
+            let profile = spec.profile.then(Profiler::rate);
+            let profile = profile.iter().map(|rate| ("profile", rate));
+            run.parameters = spec.calls.parameters().chain(profile).map(parameter).collect();
         }
         findings
     }

@@ -1,5 +1,6 @@
 //! Samples of the measured phases, by function and by stack. Memory is bounded, whatever the sampled programs contain.
 
+use std::cmp::Reverse;
 use std::collections::HashMap;
 
 use plimsoll_report::findings::profile::{KERNEL, Profile, ProfiledCall, ProfiledFunction, ProfiledKind, StackFrame};
@@ -18,6 +19,8 @@ const MOST_NODES: usize = 200_000;
 const REPORTED: usize = 100;
 /// A frame with a smaller part of all samples (1/n) is not in a report: less than a pixel.
 const SMALLEST: u64 = 1000;
+/// Frames in a report; a profile with few samples has many frames of one sample.
+const MOST_FRAMES: usize = 10_000;
 
 /// Index of a function.
 type FunctionId = usize;
@@ -66,7 +69,7 @@ impl<'s> Folded<'s> {
 
     /// Counts a sample, unless it is outside of the phases.
     pub(super) fn add(&mut self, sample: &Sample) {
-        let inside = |span: &Span| span.span_ns.0 <= sample.at_ns && sample.at_ns < span.span_ns.1;
+        let inside = |span: &Span| span.span_ns.0 <= sample.head.at_ns && sample.head.at_ns < span.span_ns.1;
         let Some(call) = self.spans.iter().position(inside) else { return };
         let kind = Kind::of(&sample.stack);
         let nothing = Frame { symbol: None, module: None, kernel: false };
@@ -155,7 +158,13 @@ impl<'s> Folded<'s> {
             let beyond = self.beyond;
             missing.push(format!("profile of the {side}: {beyond} samples have functions or stacks beyond the limits"));
         }
-        let frames = self.frames(samples / SMALLEST);
+        let least = self.least(samples / SMALLEST);
+        if least > samples / SMALLEST {
+            missing.push(format!(
+                "flame graph of the {side}: frames with {least} or fewer samples, because there are too many"
+            ));
+        }
+        let frames = self.frames(least);
         let kinds = if self.in_kernel > 0 { self.kinds() } else { Vec::new() };
         let calls = self.spans.iter().zip(&self.calls).map(|(span, call)| ProfiledCall {
             call: span.call.clone(),
@@ -185,6 +194,14 @@ impl<'s> Folded<'s> {
         // Only a kernel that hides its symbols has samples of the last kind.
         kinds.pop_if(|unknown| unknown.samples.iter().all(|samples| *samples == 0));
         kinds
+    }
+
+    /// `least`, or more if that leaves too many frames with more samples.
+    fn least(&self, least: u64) -> u64 {
+        let mut samples: Vec<u64> =
+            self.children.values().filter_map(|node| Some(self.nodes.get(*node)?.samples)).collect();
+        samples.sort_unstable_by_key(|samples| Reverse(*samples));
+        samples.get(MOST_FRAMES).map_or(least, |next| least.max(*next))
     }
 
     /// The tree, depth first, of frames with more samples than `least`; of the frames above a frame those with the most samples first.
@@ -218,6 +235,7 @@ impl<'s> Folded<'s> {
 
 #[cfg(test)]
 mod tests {
+    use super::super::heads::Head;
     use super::*;
 
     fn spans() -> [Span; 2] {
@@ -232,7 +250,11 @@ mod tests {
 
     /// A sample; its stack has the outermost function first.
     fn sample(at_ns: i64, stack: &[&str]) -> Sample {
-        Sample { process: 1, at_ns, stack: stack.iter().rev().map(|name| frame(name)).collect() }
+        Sample {
+            head: Head { process: 1, thread: 1, at_ns },
+            is_load: false,
+            stack: stack.iter().rev().map(|name| frame(name)).collect(),
+        }
     }
 
     #[test]
@@ -332,10 +354,31 @@ mod tests {
         let mut missing = Vec::new();
         let profile = folded.profile("server", "process 1", 499, &mut missing);
         assert_eq!((profile.samples(), profile.functions.len()), (1_200, REPORTED));
+        // More than 1,000 samples: frames of one sample are too small to be shown.
+        assert_eq!(profile.frames.len(), 2);
         assert_eq!(profile.functions.iter().map(ProfiledFunction::all).sum::<u64>() + profile.other_functions, 1_200);
         assert!(
             missing.iter().any(|why| why.contains("1100 samples have functions or stacks beyond the limits")),
             "{missing:?}"
         );
+    }
+
+    #[test]
+    fn few_samples_with_many_frames_make_no_large_page() {
+        let spans = spans();
+        let frames = |stacks: usize| {
+            let (mut folded, mut missing) = (Folded::new(&spans), Vec::new());
+            for number in 0..stacks {
+                let names: Vec<String> = (0..99).map(|level| format!("{number} {level}")).collect();
+                let names = std::iter::once("main").chain(names.iter().map(String::as_str));
+                folded.add(&sample(1, &names.collect::<Vec<_>>()));
+            }
+            let profile = folded.profile("server", "process 1", 499, &mut missing);
+            missing.retain(|why| !why.contains("no sample is in the kernel"));
+            (profile.frames.len(), missing)
+        };
+        assert_eq!(frames(100), (2 + 1 + 9_900, Vec::new()));
+        let least = "flame graph of the server: frames with 1 or fewer samples, because there are too many";
+        assert_eq!(frames(200), (2 + 1, vec![least.to_owned()]));
     }
 }

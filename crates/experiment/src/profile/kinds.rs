@@ -37,7 +37,7 @@ impl Kind {
             return Kind::Program;
         }
         let names = || kernel().filter_map(|frame| frame.symbol.as_deref());
-        match names().find_map(told_by) {
+        match names().find_map(by_name) {
             Some(kind) => kind,
             None if names().next().is_some() => Kind::OtherKernel,
             None => Kind::Unknown,
@@ -127,7 +127,7 @@ const FILES: &[&str] = &[
 const OTHER: &[&str] =
     &["eventfd_", "ep_", "do_epoll_", "pipe_", "anon_pipe_", "unix_", "timerfd_", "signalfd_", "futex_", "do_futex"];
 
-fn told_by(name: &str) -> Option<Kind> {
+fn by_name(name: &str) -> Option<Kind> {
     let name = name.trim_start_matches('_');
     let begins = |list: &[&str]| list.iter().any(|start| name.starts_with(start));
     match () {

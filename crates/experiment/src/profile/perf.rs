@@ -1,11 +1,12 @@
 //! The program `perf` of Linux: takes samples while a process of ours holds its input open, and prints them later.
 
 use std::collections::BTreeSet;
-use std::io::{BufRead, BufReader, Read};
+use std::io::{BufRead, BufReader, ErrorKind, Read as _, Seek as _, SeekFrom};
 use std::os::unix::fs::DirBuilderExt as _;
 use std::os::unix::process::CommandExt as _;
 use std::path::{Path, PathBuf};
 use std::process::{Child, ChildStdin, Command, Stdio};
+use std::time::{SystemTime, UNIX_EPOCH};
 
 use anyhow::{Context, bail, ensure};
 
@@ -20,6 +21,10 @@ const PAGES: &str = "2048";
 const LONGEST_MESSAGE: u64 = 2000;
 /// What the program below perf prints when perf has begun. Perf ends with that program.
 const READY: &str = "ready";
+/// Beginnings of messages that every perf writes.
+const USUAL: [&str; 2] = ["[ perf record: Woken up", "[ perf record: Captured and wrote"];
+/// Attempts to find a name for a folder.
+const ATTEMPTS: u32 = 100;
 
 /// A running or finished `perf record`.
 pub(super) struct Recording {
@@ -32,11 +37,9 @@ impl Recording {
     /// Begins to take samples of processes; returns when perf has begun.
     pub(super) fn start(processes: &BTreeSet<u32>, hz: u32) -> anyhow::Result<Self> {
         let perf = find()?;
-        let folder = std::env::temp_dir().join(format!("plimsoll-profile-{}", std::process::id()));
-        std::fs::DirBuilder::new().mode(0o700).create(&folder).with_context(|| folder.display().to_string())?;
-        let mut recording = Self { perf, folder, child: None };
+        let mut recording = Self { perf, folder: private_folder(&std::env::temp_dir())?, child: None };
         let pids: Vec<String> = processes.iter().map(u32::to_string).collect();
-        let mut command = recording.perf(&["record", "--no-buildid-cache", "--quiet", "--event", "cpu-clock"]);
+        let mut command = recording.perf(&["record", "--no-buildid-cache", "--strict-freq", "--event", "cpu-clock"]);
         command.args(["--freq", &hz.to_string(), "--clockid", "CLOCK_REALTIME", "--max-size", LARGEST]);
         command.args(["--call-graph", &format!("dwarf,{STACK_BYTES}"), "--pid", &pids.join(",")]);
         if rustix::process::geteuid().is_root() {
@@ -45,49 +48,63 @@ impl Recording {
         command.arg("--output").arg(recording.samples());
         command.args(["--", "sh", "-c", &format!("echo {READY}; exec cat >/dev/null")]);
         // Ctrl-C does not reach it: its samples so far count.
-        command.process_group(0).stdin(Stdio::piped()).stdout(Stdio::piped()).stderr(recording.messages()?);
+        command.process_group(0).stdin(Stdio::piped()).stdout(Stdio::piped()).stderr(recording.messages("record")?);
         let mut child = command.spawn().with_context(|| recording.perf.display().to_string())?;
         let (input, output) = (child.stdin.take().context("no pipe")?, child.stdout.take().context("no pipe")?);
         recording.child = Some((child, input));
         let mut line = String::new();
         BufReader::new(output.take(LONGEST_MESSAGE)).read_line(&mut line)?;
         if line.trim_end() != READY {
-            let ended = recording.stop();
-            bail!(
-                "perf takes no samples of the processes {}: {:#}",
-                pids.join(", "),
-                ended.err().context("no reason")?
-            );
+            let why = recording.refusal()?;
+            bail!("perf takes no samples of the processes {}: {why}", pids.join(", "));
         }
         Ok(recording)
     }
 
-    /// Takes no more samples.
-    pub(super) fn stop(&mut self) -> anyhow::Result<()> {
-        let Some((mut child, input)) = self.child.take() else { return Ok(()) };
+    /// Why perf did not begin.
+    fn refusal(&mut self) -> anyhow::Result<String> {
+        let (mut child, input) = self.child.take().context("perf record was not started")?;
+        drop(input);
+        let status = child.wait()?;
+        Ok(format!("{status}: {}", self.messages_of("record")?.join(" ")))
+    }
+
+    /// Takes no more samples. Returns sentences about samples that are missing, and perf's warnings.
+    pub(super) fn stop(&mut self) -> anyhow::Result<Vec<String>> {
+        let Some((mut child, input)) = self.child.take() else { return Ok(Vec::new()) };
         if let Some(status) = child.try_wait()? {
-            bail!("perf record has ended too early: {status}: {}", self.said());
+            // For example if its file is full. The samples so far are whole, or else perf script refuses them.
+            let why = self.messages_of("record")?.join(" ");
+            return Ok(vec![format!(
+                "perf record ended before the last phase ({status}), so that later phases ran without sampling: {why}"
+            )]);
         }
         drop(input);
         let status = child.wait()?;
-        ensure!(status.success(), "perf record: {status}: {}", self.said());
-        Ok(())
+        let messages = self.messages_of("record")?;
+        ensure!(status.success(), "perf record: {status}: {}", messages.join(" "));
+        Ok(messages.into_iter().map(|message| format!("perf record: {message}")).collect())
     }
 
-    /// Gives the samples as text to `read`. Returns perf's message about lost samples, if there is one, and the result of `read`.
+    /// Gives these fields of the samples as text to `read`. Returns perf's message about lost samples, if there is one, and the result of
+    /// `read`.
     pub(super) fn script<T>(
         &self,
+        fields: &str,
         read: impl FnOnce(&mut dyn BufRead) -> anyhow::Result<T>,
     ) -> anyhow::Result<(Option<String>, T)> {
-        let mut command = self.perf(&["script", "--ns", "--no-inline", "--fields", "pid,tid,time,ip,sym,dso"]);
+        let mut command = self.perf(&["script", "--ns", "--no-inline", "--fields", fields]);
         command.arg("--input").arg(self.samples());
-        command.stdin(Stdio::null()).stdout(Stdio::piped()).stderr(self.messages()?);
+        command.stdin(Stdio::null()).stdout(Stdio::piped()).stderr(self.messages("script")?);
         let mut child = command.spawn().with_context(|| self.perf.display().to_string())?;
         let read = read(&mut BufReader::new(child.stdout.take().context("no pipe")?));
         let status = child.wait()?;
-        let said = self.said();
-        ensure!(status.success(), "perf script: {status}: {said}");
-        Ok((Some(said).filter(|said| said.contains("lost")), read?))
+        // If it fails, perf could not write the rest.
+        let read = read.context("the output of perf script")?;
+        let messages = self.messages_of("script")?;
+        ensure!(status.success(), "perf script: {status}: {}", messages.join(" "));
+        let lost: Vec<String> = messages.into_iter().filter(|message| message.contains("lost")).collect();
+        Ok(((!lost.is_empty()).then(|| lost.join(" ")), read))
     }
 
     fn perf(&self, arguments: &[&str]) -> Command {
@@ -101,21 +118,40 @@ impl Recording {
         self.folder.join("perf.data")
     }
 
-    /// Perf's messages, a file: nothing has to read them while perf runs.
-    fn messages(&self) -> anyhow::Result<std::fs::File> {
-        Ok(std::fs::File::create(self.folder.join("messages"))?)
+    /// A file for the messages of a command of perf: nothing has to read them while perf runs.
+    fn messages(&self, command: &str) -> anyhow::Result<std::fs::File> {
+        Ok(std::fs::File::create(self.folder.join(command))?)
     }
 
-    /// What perf wrote last, in one line.
-    fn said(&self) -> String {
-        let mut bytes = Vec::new();
-        let file = std::fs::File::open(self.folder.join("messages"));
-        let read = file.and_then(|file| file.take(LONGEST_MESSAGE).read_to_end(&mut bytes));
-        if let Err(why) = read {
-            return why.to_string();
-        }
-        String::from_utf8_lossy(&bytes).split_whitespace().collect::<Vec<_>>().join(" ")
+    /// The messages of a command of perf, without those of every perf. Of many messages the last ones.
+    fn messages_of(&self, command: &str) -> anyhow::Result<Vec<String>> {
+        last_lines(&self.folder.join(command)).context("perf's messages")
     }
+}
+
+fn last_lines(path: &Path) -> std::io::Result<Vec<String>> {
+    let mut file = std::fs::File::open(path)?;
+    let length = file.metadata()?.len();
+    file.seek(SeekFrom::Start(length.saturating_sub(LONGEST_MESSAGE)))?;
+    let mut bytes = Vec::new();
+    file.take(LONGEST_MESSAGE).read_to_end(&mut bytes)?;
+    let text = String::from_utf8_lossy(&bytes);
+    let lines = text.lines().map(|line| line.split_whitespace().collect::<Vec<_>>().join(" "));
+    let usual = |line: &String| USUAL.iter().any(|start| line.starts_with(start)) && !line.contains("lost");
+    Ok(lines.filter(|line| !line.is_empty() && !usual(line)).collect())
+}
+
+/// A new folder, which only this user can read. A run that was killed leaves its own, and a later one may have its process number.
+fn private_folder(parent: &Path) -> anyhow::Result<PathBuf> {
+    for _ in 0..ATTEMPTS {
+        let now = SystemTime::now().duration_since(UNIX_EPOCH).unwrap_or_default();
+        let folder = parent.join(format!("plimsoll-profile-{}-{:x}", std::process::id(), now.as_nanos()));
+        match std::fs::DirBuilder::new().mode(0o700).create(&folder) {
+            Err(error) if error.kind() == ErrorKind::AlreadyExists => {}
+            made => return made.map(|()| folder.clone()).with_context(|| folder.display().to_string()),
+        }
+    }
+    bail!("{}: no name for a folder is free", parent.display())
 }
 
 impl Drop for Recording {
@@ -139,4 +175,35 @@ fn find() -> anyhow::Result<PathBuf> {
     others.sort();
     let all = std::iter::once(PathBuf::from("perf")).chain(others.into_iter().rev());
     all.into_iter().find(|perf| runs(perf)).context("there is no perf on this machine; install it (Debian: linux-perf)")
+}
+
+#[cfg(test)]
+mod tests {
+    use plimsoll_testkit::servers::Scratch;
+
+    use super::*;
+
+    #[test]
+    fn folders_are_private_and_new() {
+        use std::os::unix::fs::PermissionsExt as _;
+        let scratch = Scratch::new("profile-folder");
+        let [one, other] = [(); 2].map(|()| private_folder(scratch.path()).unwrap());
+        assert_ne!(one, other);
+        assert_eq!(one.metadata().unwrap().permissions().mode() & 0o777, 0o700);
+        assert!(private_folder(&scratch.path().join("nowhere")).unwrap_err().to_string().contains("nowhere"));
+    }
+
+    #[test]
+    fn the_last_messages_are_shown() {
+        let scratch = Scratch::new("profile-messages");
+        let path = scratch.path().join("record");
+        let usual = "[ perf record: Woken up 12 times to write data ]\n[ perf record: Captured and wrote 2.8 MB x ]\n";
+        std::fs::write(&path, format!("{}\n  size  limit \n\n{usual}", "x".repeat(5_000))).unwrap();
+        let lines = last_lines(&path).unwrap();
+        let [first, last] = &lines[..] else { panic!("{lines:?}") };
+        assert!(first.len() < 2_000 && last == "size limit", "{lines:?}");
+        std::fs::write(&path, "[ perf record: Captured and wrote 2.8 MB x, lost 7 samples ]").unwrap();
+        assert_eq!(last_lines(&path).unwrap().len(), 1);
+        assert!(last_lines(&scratch.path().join("nowhere")).is_err());
+    }
 }

@@ -4,6 +4,11 @@
 
 use std::io::{BufRead, Read as _};
 
+use super::heads::{Head, Heads};
+
+/// Fields of `perf script`.
+pub(super) const FIELDS: &str = "pid,tid,time,ip,sym,dso";
+
 /// Maximum length of a line, bytes; longer ones are cut. C++ has names of several thousand.
 const LONGEST_LINE: u64 = 4096;
 /// Maximum number of frames of a stack; the outermost ones are dropped. The kernel records 127 by default.
@@ -23,23 +28,24 @@ pub(super) struct Frame {
 /// A sample.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub(super) struct Sample {
-    pub(super) process: u32,
-    /// ns since the Unix epoch.
-    pub(super) at_ns: i64,
+    pub(super) head: Head,
+    /// Of a thread that makes load.
+    pub(super) is_load: bool,
     /// The function that ran first, then its callers.
     pub(super) stack: Vec<Frame>,
 }
 
 /// Samples from the output of `perf script`.
-pub(super) struct Samples<R> {
-    from: R,
-    line: Vec<u8>,
+pub(super) struct Samples<'h, R> {
+    lines: Lines<R>,
+    heads: &'h mut Heads,
     skipped: u64,
 }
 
-impl<R: BufRead> Samples<R> {
-    pub(super) fn new(from: R) -> Self {
-        Self { from, line: Vec::new(), skipped: 0 }
+impl<'h, R: BufRead> Samples<'h, R> {
+    /// Those of `heads`.
+    pub(super) fn new(from: R, heads: &'h mut Heads) -> Self {
+        Self { lines: Lines::new(from), heads, skipped: 0 }
     }
 
     /// Lines so far that are neither a sample nor a frame.
@@ -50,14 +56,15 @@ impl<R: BufRead> Samples<R> {
     /// The next sample.
     pub(super) fn next(&mut self) -> std::io::Result<Option<Sample>> {
         let mut sample = loop {
-            let Some(line) = self.line()? else { return Ok(None) };
-            match head(&line) {
-                Some(sample) => break sample,
+            let Some(line) = self.lines.next()? else { return Ok(None) };
+            let known = head(&line).filter(|(name, _)| name.is_empty()).map(|(_, head)| head);
+            match known.and_then(|head| Some((head, self.heads.found(&head)?))) {
+                Some((head, is_load)) => break Sample { head, is_load, stack: Vec::new() },
                 None if line.is_empty() => {}
                 None => self.skipped += 1,
             }
         };
-        while let Some(line) = self.line()? {
+        while let Some(line) = self.lines.next()? {
             if line.is_empty() {
                 break;
             }
@@ -69,9 +76,21 @@ impl<R: BufRead> Samples<R> {
         }
         Ok(Some(sample))
     }
+}
+
+/// Lines of perf's output; long ones are cut.
+pub(super) struct Lines<R> {
+    from: R,
+    line: Vec<u8>,
+}
+
+impl<R: BufRead> Lines<R> {
+    pub(super) fn new(from: R) -> Self {
+        Self { from, line: Vec::new() }
+    }
 
     /// The next line without its end.
-    fn line(&mut self) -> std::io::Result<Option<String>> {
+    pub(super) fn next(&mut self) -> std::io::Result<Option<String>> {
         self.line.clear();
         let read = self.from.by_ref().take(LONGEST_LINE).read_until(b'\n', &mut self.line)?;
         if read == 0 {
@@ -84,15 +103,19 @@ impl<R: BufRead> Samples<R> {
     }
 }
 
-/// `4711/4712 1795800073.058790547:`
-fn head(line: &str) -> Option<Sample> {
-    let mut words = line.split_ascii_whitespace();
-    let (process, thread) = words.next()?.split_once('/')?;
-    thread.parse::<u32>().ok()?;
-    let (seconds, nanoseconds) = words.next()?.strip_suffix(':')?.split_once('.')?;
-    let whole = words.next().is_none() && nanoseconds.len() == 9;
-    let at_ns = || seconds.parse::<i64>().ok()?.checked_mul(1_000_000_000)?.checked_add(nanoseconds.parse().ok()?);
-    Some(Sample { process: process.parse().ok()?, at_ns: at_ns().filter(|_| whole)?, stack: Vec::new() })
+/// `4711/4712 1795800073.058790547:`, and in front of it the name of the thread if it was asked for.
+pub(super) fn head(line: &str) -> Option<(&str, Head)> {
+    let (rest, time) = line.trim_ascii().rsplit_once(' ')?;
+    // Short numbers are padded.
+    let rest = rest.trim_ascii_end();
+    let (name, ids) = rest.rsplit_once(' ').unwrap_or(("", rest));
+    let (process, thread) = ids.split_once('/')?;
+    let (seconds, nanoseconds) = time.strip_suffix(':')?.split_once('.')?;
+    if nanoseconds.len() != 9 {
+        return None;
+    }
+    let at_ns = seconds.parse::<i64>().ok()?.checked_mul(1_000_000_000)?.checked_add(nanoseconds.parse().ok()?)?;
+    Some((name.trim_ascii(), Head { process: process.parse().ok()?, thread: thread.parse().ok()?, at_ns }))
 }
 
 /// `ffffffff816b974b ksys_read ([kernel.kallsyms])`
@@ -126,11 +149,17 @@ mod tests {
         \t           1234f ns::f(int, char (*)()) (/opt/a (b)/c (deleted))\n\
         \t    7fffa2d27b30 [unknown] ([unknown])\n\
         \n\
-        1/1 1795800073.061867289: \n\
+        \x20   1/1     1795800073.061867289: \n\
         \n";
 
     fn all(text: &[u8]) -> (Vec<Sample>, u64) {
-        let mut samples = Samples::new(text);
+        // perf has taken all samples that these texts seem to have.
+        let mut heads = Heads::read(text).unwrap();
+        found_of(text, &mut heads)
+    }
+
+    fn found_of(text: &[u8], heads: &mut Heads) -> (Vec<Sample>, u64) {
+        let mut samples = Samples::new(text, heads);
         let mut found = Vec::new();
         while let Some(sample) = samples.next().unwrap() {
             found.push(sample);
@@ -146,7 +175,10 @@ mod tests {
     fn samples_and_their_stacks_are_read() {
         let (samples, skipped) = all(PRINTED.as_bytes());
         let [first, second] = &samples[..] else { panic!("{samples:?}") };
-        assert_eq!((first.process, first.at_ns, skipped), (13977, 1_795_800_073_058_790_547, 0));
+        assert_eq!(
+            (first.head, first.is_load, skipped),
+            (Head { process: 13977, thread: 13978, at_ns: 1_795_800_073_058_790_547 }, false, 0)
+        );
         let unknown = |module: Option<&str>| Frame { symbol: None, module: module.map(str::to_owned), kernel: false };
         let stack = [
             known("__d_lookup_rcu", "[kernel.kallsyms]", true),
@@ -156,7 +188,7 @@ mod tests {
             unknown(None),
         ];
         assert_eq!(first.stack, stack);
-        assert_eq!((second.process, second.stack.len()), (1, 0));
+        assert_eq!((second.head.process, second.stack.len()), (1, 0));
     }
 
     #[test]
@@ -171,7 +203,7 @@ mod tests {
         ];
         let (samples, skipped) = all(&hostile.concat());
         assert_eq!(
-            samples.iter().map(|sample| sample.at_ns).collect::<Vec<_>>(),
+            samples.iter().map(|sample| sample.head.at_ns).collect::<Vec<_>>(),
             [1, 2, 3, 4].map(|ns| 1_000_000_000 + ns)
         );
         assert_eq!(skipped, 7);
@@ -179,5 +211,14 @@ mod tests {
         assert!(frame(0).symbol.as_ref().is_some_and(|name| name.len() < 4096) && frame(0).module.is_none());
         assert_eq!(frame(1).symbol.as_deref(), Some("\x1b[2J\u{fffd}<script>"), "the report makes it harmless");
         assert_eq!((samples[2].stack.len(), samples[3].stack.len()), (0, DEEPEST));
+    }
+
+    #[test]
+    fn a_name_with_line_breaks_adds_no_sample() {
+        let mut heads = Heads::read("  smbd 7/7 1.000000001: \n  smbd 7/7 1.000000002: \n".as_bytes()).unwrap();
+        let forged = "7/7 1.000000001: \n\t 1f f\n\n7/7 1.000000009: \n\t 2f g (/bin/x)\n\n7/7 1.000000002: \n\n";
+        let (samples, skipped) = found_of(forged.as_bytes(), &mut heads);
+        assert_eq!(samples.iter().map(|sample| sample.head.at_ns).collect::<Vec<_>>(), [1_000_000_001, 1_000_000_002]);
+        assert_eq!((skipped, heads.left()), (2, 0));
     }
 }

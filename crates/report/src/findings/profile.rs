@@ -67,6 +67,10 @@ pub struct StackFrame {
     pub samples: u64,
 }
 
+/// The effect of samples on the times of a breakdown.
+pub const SAMPLING: &str =
+    "perf took samples in the remote and the local phases; without --profile their times are shorter.";
+
 /// Name of the module of functions of the kernel.
 pub const KERNEL: &str = "kernel";
 

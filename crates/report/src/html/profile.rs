@@ -3,7 +3,7 @@
 use super::units::{UNKNOWN, count, percent};
 use super::untrusted::Untrusted;
 use crate::findings::Findings;
-use crate::findings::profile::{KERNEL, Profile, StackFrame, shown};
+use crate::findings::profile::{KERNEL, Profile, SAMPLING, StackFrame, shown};
 use maud::{Markup, html};
 
 /// Functions in the table; the JSON report has more.
@@ -37,7 +37,7 @@ fn flame(profile: &Profile) -> Markup {
                 p {
                     "CPU time in the measured phases, " (count(samples)) " samples (" (profile.samples_per_s)
                     " per second of CPU time). Each frame is a function; its width is the share of samples in it and in the functions above it, which \
-                    it called. The lowest row has the calls. Point at a frame for its name. " (profile.unknown())
+                    it called. The lowest row has the calls. Point at a frame for its name. " (profile.unknown()) " " (SAMPLING)
                 }
             }
             svg viewBox={ "0 0 " (WIDTH) " " (height) } role="img" aria-label=(Untrusted(&summary)) {

@@ -5,7 +5,7 @@ use std::fmt;
 use super::page::{Page, Role};
 use super::table::Table;
 use super::units::percent_of;
-use crate::findings::profile::{Profile, shown};
+use crate::findings::profile::{Profile, SAMPLING, shown};
 use crate::safe;
 
 /// Functions shown; the JSON report has more.
@@ -48,7 +48,7 @@ fn one(page: &mut Page<'_>, profile: &Profile) -> fmt::Result {
     }
     page.table(&table)?;
     let note = format!(
-        "Processes: {}. perf took {} samples per second of CPU time. {} A function's samples do not include functions that it called.",
+        "Processes: {}. perf took {} samples per second of CPU time. {} A function's samples do not include functions that it called. {SAMPLING}",
         profile.processes,
         profile.samples_per_s,
         profile.unknown()

@@ -26,7 +26,7 @@ const STAND_INS: [(&str, &str); 9] = [
     ("ssh", "shift; exec \"$@\""),
     ("make", ":"),
     ("apt", ":"),
-    ("pidof", "echo $PPID"),
+    ("pgrep", "echo $PPID"),
     ("taplo", "[ \"$1\" = lint ] && grep -q . \"$4\""),
     ("ulimit", ":"),
 ];

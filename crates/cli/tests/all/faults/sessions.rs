@@ -138,7 +138,8 @@ fn a_restart_of_ganesha_is_survived_with_reclaim() {
     let recovered = fact(&ended, "recovered sessions: ");
     let stated = recovered.split_once("longest outage ").unwrap().1.split_once(" s").unwrap().0;
     let (stated, wire) = (stated.parse::<f64>().unwrap(), outage_on_the_wire(&ended));
-    assert!((stated - wire).abs() <= 0.01, "{recovered}; on the wire: {wire} s");
+    // The fact is rounded to 10 ms.
+    assert!((stated - wire).abs() <= 0.005 + 0.01, "{recovered}; on the wire: {wire} s");
     assert!(number(&fact(&ended, "recovered sessions: "), " after the server") >= 3);
 }
 
