@@ -25,6 +25,8 @@ const VERSION: u32 = 1;
 static NEXT_XID: AtomicU32 = AtomicU32::new(1);
 /// Recalls that wait for the slot of a session, at most: another request for the file recalls it again.
 const MOST_WAITING: usize = 4_096;
+/// Connections of a session over which the server can call, at most: later ones replace the first.
+const MOST_LINKS: usize = 16;
 
 /// A connection, as sessions call over it.
 #[derive(Clone, Debug)]
@@ -41,18 +43,27 @@ impl Link {
         (Self { calls, outstanding: Arc::default() }, to_send)
     }
 
+    fn is_up(&self) -> bool {
+        !self.calls.is_closed()
+    }
+
     /// The client has answered a call; false if it answers none of ours.
     pub(super) fn answered(&self, server: &Server, message: &[u8]) -> bool {
         let Ok((xid, verdict)) = Verdict::parse(message) else { return false };
         let Some(session) = self.outstanding.lock().remove(&xid) else { return false };
         if let Some(session) = session.upgrade() {
-            let confirmed =
-                matches!(verdict, Verdict::Success(bytes) if CompoundReply::callback(bytes).status == Some(0));
-            let recall = session.back.lock().answered(xid);
-            if let Some(recall) = recall.filter(|_| confirmed) {
+            let reply = match verdict {
+                Verdict::Success(bytes) => Some(CompoundReply::callback(bytes)),
+                _ => None,
+            };
+            // Without success of CB_SEQUENCE the client has not used its sequence ID (RFC 8881 2.10.6.1).
+            let sequence = reply.and_then(|reply| reply.operations().next());
+            let used = sequence.is_some_and(|first| first.code == CB_SEQUENCE && first.facts.status == Some(0));
+            let recall = session.back.lock().answered(xid, used);
+            if let Some(recall) = recall.filter(|_| reply.is_some_and(|reply| reply.status == Some(0))) {
                 server.opens.write().confirm_recall(recall);
             }
-            session.call_next();
+            server.call_next(&session);
         }
         true
     }
@@ -61,11 +72,12 @@ impl Link {
 /// The back channel of a session. It has one slot.
 #[derive(Debug)]
 pub(super) struct BackChannel {
-    link: Option<Link>,
+    /// The server calls over the last one that has not ended.
+    links: Vec<Link>,
     /// Program and credential of the calls; `None`: the client names no credential that we have.
     caller: Option<(u32, Box<[u8]>)>,
     minor: u32,
-    /// Sequence ID of the last call.
+    /// Sequence ID of the last call that the client has accepted.
     sequence: u32,
     outstanding: Option<Outstanding>,
     waiting: VecDeque<(u64, Box<[u8]>)>,
@@ -77,29 +89,41 @@ struct Outstanding {
     /// The delegation that it recalls.
     number: u64,
     message: Vec<u8>,
+    /// The connection over which it was sent last.
+    link: Option<Link>,
 }
 
 impl BackChannel {
     pub(super) fn new(link: Option<&Link>, caller: Option<(u32, Box<[u8]>)>, minor: u32) -> Self {
-        let link = link.filter(|_| caller.is_some()).cloned();
-        Self { link, caller, minor, sequence: 0, outstanding: None, waiting: VecDeque::new() }
+        let links = link.filter(|_| caller.is_some()).cloned().into_iter().collect();
+        Self { links, caller, minor, sequence: 0, outstanding: None, waiting: VecDeque::new() }
     }
 
     /// Whether the server can call.
     pub(super) fn is_up(&self) -> bool {
-        self.link.as_ref().is_some_and(|link| !link.calls.is_closed())
+        self.links.iter().any(Link::is_up)
     }
 
-    fn answered(&mut self, xid: u32) -> Option<u64> {
-        self.outstanding.take_if(|outstanding| outstanding.xid == xid).map(|outstanding| outstanding.number)
+    /// The delegation that an answered call recalled. `used`: the client has accepted its sequence ID.
+    fn answered(&mut self, xid: u32, used: bool) -> Option<u64> {
+        let outstanding = self.outstanding.take_if(|outstanding| outstanding.xid == xid)?;
+        self.sequence = self.sequence.wrapping_add(used.into());
+        Some(outstanding.number)
     }
 
-    fn send(&self, session: &Arc<Session>) {
-        if let (Some(link), Some(Outstanding { xid, message, .. })) = (&self.link, &self.outstanding) {
-            link.outstanding.lock().insert(*xid, Arc::downgrade(session));
-            // A connection that has ended is replaced by BIND_CONN_TO_SESSION, and the call sent again.
-            let _ended = link.calls.send(message.clone());
+    fn send(&mut self, session: &Arc<Session>) {
+        let link = self.links.iter().rfind(|link| link.is_up());
+        if let (Some(link), Some(outstanding)) = (link, &mut self.outstanding) {
+            link.outstanding.lock().insert(outstanding.xid, Arc::downgrade(session));
+            // If the connection ends, the call is sent again over another one.
+            let _ended = link.calls.send(outstanding.message.clone());
+            outstanding.link = Some(link.clone());
         }
+    }
+
+    /// Whether the connection of the outstanding call has ended.
+    fn is_lost(&self) -> bool {
+        self.outstanding.as_ref().is_some_and(|call| call.link.as_ref().is_none_or(|link| !link.is_up()))
     }
 
     /// The message of a call.
@@ -115,7 +139,7 @@ impl BackChannel {
         [self.minor, 0, 2, CB_SEQUENCE].iter().for_each(|&word| out.put_u32(word));
         out.put_fixed(&session.id);
         // Slot and highest slot; the answer need not be kept; no referring calls.
-        [self.sequence, 0, 0, 0, 0, CB_RECALL].iter().for_each(|&word| out.put_u32(word));
+        [self.sequence.wrapping_add(1), 0, 0, 0, 0, CB_RECALL].iter().for_each(|&word| out.put_u32(word));
         out.put_fixed(recall);
         let mark = 0x8000_0000 | (out.len() - 4) as u32;
         out.get_mut(..4)?.copy_from_slice(&mark.to_be_bytes());
@@ -130,38 +154,56 @@ impl Session {
         if back.caller.is_none() {
             return false;
         }
-        back.link = Some(link.clone());
+        back.links.retain(|other| other.is_up() && !other.calls.same_channel(&link.calls));
+        if back.links.len() >= MOST_LINKS {
+            back.links.remove(0);
+        }
+        back.links.push(link.clone());
+        // The server may not know yet that the connection of the outstanding call has ended.
         back.send(self);
-        drop(back);
-        self.call_next();
         true
     }
 
-    /// Sends the next call, if the slot is free.
-    fn call_next(self: &Arc<Self>) {
+    /// Sends the next call, if the slot is free, and gives the number of the delegation that it recalls. An outstanding call is sent again
+    /// if its connection has ended.
+    fn call_next(self: &Arc<Self>) -> Option<u64> {
         let mut back = self.back.lock();
-        if back.outstanding.is_some() || !back.is_up() {
-            return;
+        if !back.is_up() {
+            return None;
         }
-        let Some((number, recall)) = back.waiting.pop_front() else { return };
-        back.sequence = back.sequence.wrapping_add(1);
+        if back.outstanding.is_some() {
+            if back.is_lost() {
+                back.send(self);
+            }
+            return None;
+        }
+        let (number, recall) = back.waiting.pop_front()?;
         let xid = NEXT_XID.fetch_add(1, Ordering::Relaxed);
-        let Some(message) = back.message(xid, self, &recall) else { return };
-        back.outstanding = Some(Outstanding { xid, number, message });
+        let message = back.message(xid, self, &recall)?;
+        back.outstanding = Some(Outstanding { xid, number, message, link: None });
         back.send(self);
+        Some(number)
     }
 }
 
 impl Server {
-    /// The session over which a client can be called.
+    /// Sends the next call of a session, if it can be sent. The time for the return begins.
+    pub(super) fn call_next(&self, session: &Arc<Session>) {
+        if let Some(number) = session.call_next() {
+            self.opens.write().recall_sent(number, self.now());
+        }
+    }
+
+    /// The session over which a client can be called, now or when it binds a connection to it.
     fn callable(&self, client: &Client) -> Option<Arc<Session>> {
         let ids = self.clients.lock().sessions_of(client.id);
         let sessions = ids.iter().filter_map(|id| self.sessions.get(id).ok());
-        let mut sessions = sessions.collect::<Vec<_>>().into_iter();
-        sessions.find(|session| session.back.lock().is_up())
+        let mut sessions: Vec<_> = sessions.filter(|session| session.back.lock().caller.is_some()).collect();
+        let up = sessions.iter().position(|session| session.back.lock().is_up());
+        (!sessions.is_empty()).then(|| sessions.swap_remove(up.unwrap_or(0)))
     }
 
-    /// Sends recalls. A client that cannot be called loses its delegation when its time is over.
+    /// Sends recalls; those to a client without a connection for calls wait until it binds one.
     pub(super) fn send(&self, recalls: Vec<Recall>) {
         for Recall { client, node, state, number } in recalls {
             let Some(session) = self.callable(&client) else { continue };
@@ -171,11 +213,13 @@ impl Server {
             arguments.put_u32(0);
             arguments.put_opaque(&self.handle(&node));
             let mut back = session.back.lock();
-            if back.waiting.len() < MOST_WAITING && back.waiting.iter().all(|(waits, _)| *waits != number) {
+            let is_outstanding = back.outstanding.as_ref().is_some_and(|outstanding| outstanding.number == number);
+            let is_known = is_outstanding || back.waiting.iter().any(|(waits, _)| *waits == number);
+            if back.waiting.len() < MOST_WAITING && !is_known {
                 back.waiting.push_back((number, arguments.into()));
             }
             drop(back);
-            session.call_next();
+            self.call_next(&session);
         }
     }
 }

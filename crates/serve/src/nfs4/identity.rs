@@ -150,6 +150,9 @@ impl Compound<'_, '_> {
             return Err(Status::INVAL);
         }
         let calls = direction != FORE[0] && self.link.is_some_and(|link| session.bind(link));
+        if calls {
+            self.server.call_next(&session);
+        }
         // Where the client named no credential for calls, the back channel is refused alone, and left out where both would do.
         if direction == BACK[0] && !calls {
             return Err(Status::NOTSUPP);

@@ -172,7 +172,11 @@ impl Compound<'_, '_> {
         let opens = self.server.opens.read();
         let (_, state) = opens.find(self.client()?.id, id)?;
         let is = matches!(state.kind, StateKind::Delegation(_)) && state.node.id() == node.id();
-        if is { Ok(()) } else { Err(Status::BAD_STATEID) }
+        match is {
+            true if state.is_revoked() => Err(Status::DELEG_REVOKED),
+            true => Ok(()),
+            false => Err(Status::BAD_STATEID),
+        }
     }
 
     /// Grants a read delegation of a file that is only read, if the client asks for one and can be called.

@@ -268,7 +268,7 @@ impl Opens {
         let opens: Vec<u64> =
             self.states.iter().filter(|(_, state)| is_open(state)).map(|(&number, _)| number).collect();
         opens.into_iter().for_each(|number| self.close(number));
-        self.delegations_of(client.id).into_iter().for_each(|number| self.return_delegation(number));
+        self.delegations_of(client.id).into_iter().for_each(|number| self.drop_delegation(number));
     }
 
     /// LOCK by an owner: of an open (`Kind::Open`), or one that has locks of the file already.

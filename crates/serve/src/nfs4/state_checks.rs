@@ -63,8 +63,7 @@ impl Compound<'_, '_> {
     pub(super) fn return_delegation(&mut self) -> Done {
         let id = StateId::parse(&mut self.reader)?;
         let number = self.state(id, |state| matches!(state.kind, Kind::Delegation(_)))?;
-        self.server.opens.write().return_delegation(number);
-        Ok(())
+        self.server.opens.write().return_delegation(number)
     }
 
     /// The number of a state of the current file.

@@ -11,22 +11,25 @@ use plimsoll_wire::nfs::v4::StateId;
 
 use super::{Class, Key, Kind, Opens, State, WRITE};
 use crate::memory::Node;
-use crate::nfs4::clients::Client;
+use crate::nfs4::clients::{Client, LEASE};
 use crate::nfs4::status::{Done, Status};
 
 /// Seconds between a recall and the revocation of a delegation that the client has not returned.
 pub(in crate::nfs4) const TIME_TO_RETURN: u32 = 10;
 /// Seconds between two recalls of a delegation, if the client has not confirmed the first one.
 const BETWEEN_RECALLS: u32 = 1;
-/// Seconds after a recall in which nobody gets a delegation of the file, so that the client that waits comes first.
-const PAUSE: u32 = 5;
-/// Number of recently recalled files that are remembered; above it, old ones are dropped.
+/// Seconds after a recall in which nobody gets a delegation of the file, so that the client that waits comes first. Clients wait up to 15 s
+/// before they ask again.
+const PAUSE: u32 = 20;
+/// Number of recently recalled files that are remembered, at most; above it, the oldest are dropped.
 const MOST_RECALLED: usize = 4_096;
 
 /// What became of a delegation.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub(in crate::nfs4) struct Delegation {
-    /// When it was recalled, and when for the last time, seconds after the server's start.
+    /// When another client asked for the file first, seconds after the server's start.
+    wanted: Option<u32>,
+    /// When a recall was sent, and when for the last time.
     recalled: Option<(u32, u32)>,
     /// The client has confirmed the recall.
     confirmed: bool,
@@ -67,7 +70,9 @@ impl Opens {
             let state = self.states.get(number);
             state.is_some_and(|state| state.client.id != client.id && self.share(state).access & WRITE != 0)
         };
-        if self.recalled.get(&node.id()).is_some_and(recent) || file.opens.iter().any(writes) {
+        let is_recalled = |number: &u64| self.states.get(number).is_some_and(State::is_recalled);
+        let is_wanted = self.recalled.get(&node.id()).is_some_and(recent) || file.delegations.iter().any(is_recalled);
+        if is_wanted || file.opens.iter().any(writes) {
             return Err(Refusal::Contention);
         }
         let key = Key { client: client.id, owner: [].into(), node: node.id(), class: Class::Delegation };
@@ -104,27 +109,41 @@ impl Opens {
                 continue;
             };
             let Kind::Delegation(delegation) = &mut state.kind else { continue };
-            match delegation.recalled {
-                Some((first, _)) if now.saturating_sub(first) > TIME_TO_RETURN => {
-                    delegation.revoked = true;
-                    state.client.revoked.fetch_add(1, Ordering::Relaxed);
-                    self.forget_delegation(node, number);
-                    continue;
-                }
-                Some((_, last)) if delegation.confirmed || now.saturating_sub(last) < BETWEEN_RECALLS => {}
-                earlier => {
-                    delegation.recalled = Some((earlier.map_or(now, |(first, _)| first), now));
-                    let (client, node) = (Arc::clone(&state.client), Arc::clone(&state.node));
-                    calls.push(Recall { client, node, state: state.id(number), number });
-                }
+            let wanted = *delegation.wanted.get_or_insert(now);
+            if delegation.is_late(wanted, now) {
+                delegation.revoked = true;
+                state.client.revoked.fetch_add(1, Ordering::Relaxed);
+                self.forget_delegation(node, number);
+                continue;
+            }
+            if delegation.is_due(now) {
+                let (client, node) = (Arc::clone(&state.client), Arc::clone(&state.node));
+                calls.push(Recall { client, node, state: state.id(number), number });
             }
             waits = true;
         }
-        if self.recalled.len() >= MOST_RECALLED {
+        self.remember_recall(node, now);
+        if waits { Err(Status::DELAY) } else { Ok(()) }
+    }
+
+    fn remember_recall(&mut self, node: u64, now: u32) {
+        if self.recalled.len() >= MOST_RECALLED && !self.recalled.contains_key(&node) {
             self.recalled.retain(|_, at| now.saturating_sub(*at) < PAUSE);
+            if self.recalled.len() >= MOST_RECALLED {
+                let oldest = self.recalled.iter().min_by_key(|(node, at)| (**at, **node)).map(|(&node, _)| node);
+                if let Some(oldest) = oldest {
+                    self.recalled.remove(&oldest);
+                }
+            }
         }
         self.recalled.insert(node, now);
-        if waits { Err(Status::DELAY) } else { Ok(()) }
+    }
+
+    /// A recall was sent to the client.
+    pub(in crate::nfs4) fn recall_sent(&mut self, number: u64, now: u32) {
+        if let Some(State { kind: Kind::Delegation(delegation), .. }) = self.states.get_mut(&number) {
+            delegation.recalled = Some((delegation.recalled.map_or(now, |(first, _)| first), now));
+        }
     }
 
     /// The client has confirmed a recall.
@@ -134,8 +153,18 @@ impl Opens {
         }
     }
 
-    /// DELEGRETURN.
-    pub(in crate::nfs4) fn return_delegation(&mut self, number: u64) {
+    /// DELEGRETURN: of a revoked one it fails, so that the client frees it.
+    pub(in crate::nfs4) fn return_delegation(&mut self, number: u64) -> Done {
+        let state = self.states.get(&number).ok_or(Status::BAD_STATEID)?;
+        if state.is_revoked() {
+            return Err(Status::DELEG_REVOKED);
+        }
+        self.drop_delegation(number);
+        Ok(())
+    }
+
+    /// Removes a delegation.
+    pub(super) fn drop_delegation(&mut self, number: u64) {
         if let Some(node) = self.states.get(&number).map(|state| state.node.id()) {
             self.forget_delegation(node, number);
         }
@@ -166,9 +195,52 @@ impl Opens {
     }
 }
 
+impl Delegation {
+    /// Whether it is revoked now: the client has not returned it in time, or could not be called for as long as its lease.
+    fn is_late(&self, wanted: u32, now: u32) -> bool {
+        match self.recalled {
+            Some((first, _)) => now.saturating_sub(first) > TIME_TO_RETURN,
+            None => now.saturating_sub(wanted) > LEASE,
+        }
+    }
+
+    /// Whether it is recalled now, perhaps again.
+    fn is_due(&self, now: u32) -> bool {
+        self.recalled.is_none_or(|(_, last)| !self.confirmed && now.saturating_sub(last) >= BETWEEN_RECALLS)
+    }
+}
+
 impl State {
+    /// Whether it is a delegation of a file for which another client waits.
+    fn is_recalled(&self) -> bool {
+        matches!(self.kind, Kind::Delegation(Delegation { wanted: Some(_), .. }))
+    }
+
     /// Whether it is a delegation that was revoked.
     pub(in crate::nfs4) fn is_revoked(&self) -> bool {
         matches!(self.kind, Kind::Delegation(Delegation { revoked: true, .. }))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_oldest_recalls_are_forgotten_first() {
+        let mut opens = Opens::default();
+        let most = MOST_RECALLED as u64;
+        (0..most).for_each(|node| opens.remember_recall(node, u32::from(node > 0)));
+        opens.remember_recall(5, 2);
+        assert_eq!((opens.recalled.len(), opens.recalled.get(&5)), (MOST_RECALLED, Some(&2)), "it had a place");
+        opens.remember_recall(most, 2);
+        assert_eq!(
+            (opens.recalled.len(), opens.recalled.get(&0), opens.recalled.get(&1)),
+            (MOST_RECALLED, None, Some(&1))
+        );
+        opens.remember_recall(most + 1, 1 + PAUSE);
+        let mut left: Vec<u64> = opens.recalled.into_keys().collect();
+        left.sort_unstable();
+        assert_eq!(left, [5, most, most + 1]);
     }
 }

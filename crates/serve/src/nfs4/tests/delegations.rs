@@ -49,10 +49,43 @@ impl<'s> Callable<'s> {
         sent.map(|bytes| recalled(&bytes)).collect()
     }
 
+    /// Answers a recall: CB_SEQUENCE succeeds.
     fn answer(&self, xid: u32, status: u32) {
         let mut reply = Vec::new();
-        [xid, 1, 0, 0, 0, 0, status, 0, 0].iter().for_each(|&word| reply.put_u32(word));
+        [xid, 1, 0, 0, 0, 0, status, 0, 2, 11, 0].iter().for_each(|&word| reply.put_u32(word));
+        reply.put_fixed(&self.client.session);
+        [1, 0, 0, 0, 4, status].iter().for_each(|&word| reply.put_u32(word));
         assert!(self.link.answered(self.client.server, &reply));
+    }
+
+    /// Answers with the words behind the xid and REPLY.
+    fn answer_with(&self, xid: u32, words: &[u32]) {
+        let mut reply = Vec::new();
+        [&[xid, 1][..], words].concat().iter().for_each(|&word| reply.put_u32(word));
+        assert!(self.link.answered(self.client.server, &reply));
+    }
+
+    /// The connection for calls ends.
+    fn hang_up(&mut self) {
+        (self.link, self.calls) = Link::new();
+    }
+}
+
+/// An OPEN for reading under a delegation (CLAIM_DELEG_CUR_FH).
+struct OpenUnder {
+    client: u64,
+    delegation: StateId,
+}
+
+impl Call for OpenUnder {
+    const OPERATION: u32 = 18;
+
+    fn emit(&self, out: &mut Vec<u8>) {
+        [0, READ, 0].iter().for_each(|&word| out.put_u32(word));
+        out.put_u64(self.client);
+        out.put_opaque(b"under");
+        [0, 5].iter().for_each(|&word| out.put_u32(word));
+        self.delegation.emit(out);
     }
 }
 
@@ -149,6 +182,8 @@ fn what_is_not_returned_in_time_is_revoked() {
     let (mut one, mut two) = (Callable::new(&server, b"one"), Client::new(&server, b"two"));
     let (delegation, handle) = wants(&mut one.client, b"file");
     let state = delegation.unwrap().state;
+    let under = OpenUnder { client: one.client.id, delegation: state };
+    assert_eq!(one.client.on(&handle, &under), Status::OK);
     assert_eq!(two.open(b"w", b"file", 2), Err(Status::DELAY));
     server.pass(TIME_TO_RETURN);
     assert_eq!(two.open(b"w", b"file", 2), Err(Status::DELAY));
@@ -158,7 +193,12 @@ fn what_is_not_returned_in_time_is_revoked() {
     assert_eq!(flags(&mut one.client), 0x40);
     let read = Read { state, offset: 0, count: 1 };
     assert_eq!(one.client.on(&handle, &read), Status::DELEG_REVOKED);
+    assert_eq!(one.client.on(&handle, &under), Status::DELEG_REVOKED);
     assert_eq!(one.client.on(&handle, &ReturnDelegation { state }), Status::DELEG_REVOKED);
+    // It was revoked after DELEGRETURN had found it.
+    let number = u64::from_be_bytes(*state.other.first_chunk().unwrap());
+    let returned = server.opens.write().return_delegation(number);
+    assert_eq!((returned, flags(&mut one.client)), (Err(Status::DELEG_REVOKED), 0x40));
     assert_eq!(one.client.on(&handle, &FreeState { state }), Status::OK);
     assert_eq!((flags(&mut one.client), one.client.on(&handle, &read)), (0, Status::BAD_STATEID));
 }
@@ -247,10 +287,111 @@ fn a_recall_is_repeated_until_it_is_confirmed() {
     let second = one.recalls().remove(0);
     assert_eq!((second.sequence, &second.state), (2, &first.state));
     // The connection is lost before the answer: the call comes again over the next one, as it was.
-    (one.link, one.calls) = Link::new();
+    one.hang_up();
     one.bind();
     assert_eq!(one.recalls(), [second]);
     let state = delegation.unwrap().state;
     assert_eq!(one.client.on(&handle, &ReturnDelegation { state }), Status::OK);
     assert!(two.open(b"w", b"file", 2).is_ok());
+}
+
+#[test]
+fn nobody_gets_a_delegation_of_a_file_for_which_a_client_waits() {
+    let server = with_file();
+    let (mut one, mut two) = (Callable::new(&server, b"one"), Client::new(&server, b"two"));
+    let mut three = Callable::new(&server, b"three");
+    let (delegation, handle) = wants(&mut one.client, b"file");
+    assert_eq!(two.open(b"w", b"file", 2), Err(Status::DELAY));
+    // The holder is dead, and the client that waits asks seldom.
+    server.pass(60);
+    assert_eq!(wants(&mut three.client, b"file").0, None);
+    let state = delegation.unwrap().state;
+    assert_eq!(one.client.on(&handle, &ReturnDelegation { state }), Status::OK);
+    let (written, _) = two.open(b"w", b"file", 2).unwrap();
+    assert_eq!(two.on(&handle, &Close { state: written, sequence: 0 }), Status::OK);
+    let state = wants(&mut three.client, b"file").0.unwrap().state;
+    assert_eq!(two.open(b"w", b"file", 2), Err(Status::DELAY));
+    assert_eq!(three.client.on(&handle, &ReturnDelegation { state }), Status::OK);
+    server.pass(16);
+    assert_eq!(wants(&mut three.client, b"file").0, None, "clients wait up to 15 s before they ask again");
+    server.pass(4);
+    assert!(wants(&mut three.client, b"file").0.is_some());
+}
+
+#[test]
+fn the_time_to_return_begins_with_the_recall_that_was_sent() {
+    let server = with_file();
+    let (mut one, mut two) = (Callable::new(&server, b"one"), Client::new(&server, b"two"));
+    let (delegation, _) = wants(&mut one.client, b"file");
+    one.hang_up();
+    for _ in 0..3 {
+        assert_eq!(two.open(b"w", b"file", 2), Err(Status::DELAY));
+        server.pass(TIME_TO_RETURN + 1);
+    }
+    one.bind();
+    let [recall] = &one.recalls()[..] else { panic!("one recall, which waited") };
+    assert_eq!((&recall.state, recall.sequence), (&bytes(delegation.unwrap().state), 1));
+    server.pass(TIME_TO_RETURN);
+    assert_eq!((two.open(b"w", b"file", 2), flags(&mut one.client)), (Err(Status::DELAY), 0));
+    server.pass(1);
+    assert!(two.open(b"w", b"file", 2).is_ok());
+    assert_eq!(flags(&mut one.client), 0x40);
+}
+
+#[test]
+fn a_client_that_cannot_be_called_loses_the_delegation_after_the_time_of_a_lease() {
+    let server = with_file();
+    let (mut one, mut two) = (Callable::new(&server, b"one"), Client::new(&server, b"two"));
+    assert!(wants(&mut one.client, b"file").0.is_some());
+    one.hang_up();
+    for passed in [50, 40, 1] {
+        assert_eq!(two.open(b"w", b"file", 2), Err(Status::DELAY));
+        assert_eq!(flags(&mut one.client), 0);
+        server.pass(passed);
+    }
+    assert!(two.open(b"w", b"file", 2).is_ok());
+    assert_eq!(flags(&mut one.client), 0x40, "its lease was renewed");
+}
+
+#[test]
+fn a_call_that_the_client_did_not_accept_uses_no_sequence_id() {
+    let server = with_file();
+    let (mut one, mut two) = (Callable::new(&server, b"one"), Client::new(&server, b"two"));
+    assert!(wants(&mut one.client, b"file").0.is_some());
+    // Accepted, but the program is unavailable; accepted, and CB_SEQUENCE fails with DELAY.
+    for words in [&[0, 0, 0, 1][..], &[0, 0, 0, 0, 10_008, 0, 1, 11, 10_008]] {
+        assert_eq!(two.open(b"w", b"file", 2), Err(Status::DELAY));
+        let recall = one.recalls().remove(0);
+        assert_eq!(recall.sequence, 1, "{words:?}");
+        one.answer_with(recall.xid, words);
+        server.pass(1);
+    }
+    assert_eq!(two.open(b"w", b"file", 2), Err(Status::DELAY));
+    let recall = one.recalls().remove(0);
+    one.answer(recall.xid, Status::DELAY.0);
+    server.pass(1);
+    assert_eq!(two.open(b"w", b"file", 2), Err(Status::DELAY));
+    assert_eq!((recall.sequence, one.recalls().remove(0).sequence), (1, 2));
+}
+
+#[test]
+fn another_connection_of_the_session_is_used_if_one_ends() {
+    let server = with_file();
+    let (mut one, mut two) = (Callable::new(&server, b"one"), Client::new(&server, b"two"));
+    assert!(wants(&mut one.client, b"file").0.is_some());
+    let (first_link, mut first_calls) = (one.link.clone(), std::mem::replace(&mut one.calls, Link::new().1));
+    (one.link, one.calls) = Link::new();
+    one.bind();
+    assert_eq!(two.open(b"w", b"file", 2), Err(Status::DELAY));
+    let sent = one.recalls();
+    assert_eq!(sent.len(), 1, "over the last one");
+    one.hang_up();
+    server.pass(1);
+    assert_eq!(two.open(b"w", b"file", 2), Err(Status::DELAY));
+    let again = recalled(&first_calls.try_recv().unwrap());
+    assert_eq!(sent, [again]);
+    one.link = first_link;
+    one.answer(sent[0].xid, 0);
+    server.pass(1);
+    assert_eq!((two.open(b"w", b"file", 2), first_calls.try_recv().is_err()), (Err(Status::DELAY), true), "confirmed");
 }
