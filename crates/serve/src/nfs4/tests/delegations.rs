@@ -132,7 +132,6 @@ fn with_file() -> Server {
     let mut maker = Client::new(&server, b"maker");
     let (state, handle) = maker.open(b"o", b"file", 2).unwrap();
     assert_eq!(maker.on(&handle, &Close { state, sequence: 0 }), Status::OK);
-    drop(maker);
     server
 }
 
