@@ -336,6 +336,7 @@ fn answers() -> Vec<(u32, Xdr, Done<'static>)> {
     let bound = |back_channel| Done::Bound(Bound { session: [0xA5; 16], back_channel });
     let unconfirmed = Unconfirmed { client: 7, verifier: [0xA5; 8] };
     let written = Written { count: 4, committed: Stable::Unstable, verifier: [0xA5; 8] };
+    let sequence = SequenceReply { session: [0xA5; 16], sequence: 9, slot: 2, highest: 63, target: 31, flags: 0 };
     vec![
         (3, Xdr::new().words(&[0x3F, 0x1F]), Done::Access(Granted { supported: 0x3F, granted: 0x1F })),
         (4, xdr_state(), state),
@@ -382,18 +383,7 @@ fn answers() -> Vec<(u32, Xdr, Done<'static>)> {
         (43, Xdr::new().fixed(16).words(&[1, 2]).then(channel()).then(channel()), Done::Session(session)),
         (44, Xdr::new(), Done::Nothing),
         (45, Xdr::new(), Done::Nothing),
-        (
-            53,
-            Xdr::new().fixed(16).words(&[9, 2, 63, 31, 0]),
-            Done::Sequence(SequenceReply {
-                session: [0xA5; 16],
-                sequence: 9,
-                slot: 2,
-                highest: 63,
-                target: 31,
-                flags: 0,
-            }),
-        ),
+        (53, Xdr::new().fixed(16).words(&[9, 2, 63, 31, 0]), Done::Sequence(sequence)),
         (57, Xdr::new(), Done::Nothing),
         (58, Xdr::new(), Done::Nothing),
     ]
