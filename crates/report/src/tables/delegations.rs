@@ -39,7 +39,8 @@ fn table(found: &Delegations, prefix: &str, number: usize) -> Table {
 const EXPLANATION: &str = "Read, Write: delegations in captured responses to OPEN. None: the client asked for a delegation and got none. \
     Recalled: each delegation once, also if its grant was not captured. Returned: DELEGRETURN succeeded, recalled or not. Mean, Max: time \
     from the first recall of a delegation to its DELEGRETURN request. No return: recalled, and the capture has no DELEGRETURN that \
-    succeeded or whose outcome is unknown.";
+    succeeded or whose outcome is unknown. Messages that the capture lacks or cut, and encrypted ones, are not counted: the numbers may be too \
+    low, and No return too high.";
 
 fn line(row: &DelegationRow) -> Row {
     Row {
