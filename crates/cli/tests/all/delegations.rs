@@ -138,7 +138,7 @@ fn another_client_writes_as_soon_as_the_delegation_is_returned() {
         holder.run_for(Duration::from_millis(10));
     }
     let asked = writes.join().unwrap();
-    assert!(asked.iter().filter(|name| *name == "OPEN").count() >= 2, "it was told to wait: {asked:?}");
+    assert!(asked.iter().filter(|name| *name == "OPEN").count() >= 2, "DELAY, so it asks again: {asked:?}");
     assert_eq!(counted(&mut holder), ["DELEGRETURN"]);
     let third = open(&mut holder, Access::Read, Disposition::OpenExisting);
     for file in [file, third] {

@@ -21,7 +21,7 @@
 //!   slot and number. A session that is lost is made anew, and what the server has forgotten is reclaimed. See `recovery`;
 //! * DELAY, and DENIED for a lock that is to be waited for, are asked again after 0.1 s, then after twice as long, up to 15 s; GRACE
 //!   every 0.1 s; each answer is a row. An operation for which that lasts longer than the timeout fails with the status;
-//! * an open has an owner of its own, and keeps nobody out. It wants no delegation, unless the target asks for read delegations: see
+//! * each open has a separate owner, and excludes no other open. It wants no delegation, unless the target asks for read delegations: see
 //!   `delegations`. A file is opened by its name in its directory. One
 //!   that is opened with [`Caching::Handle`](crate::operation::Caching::Handle), and whose handle is known, is not opened at all:
 //!   what is read and written belongs to no open then (RFC 8881 8.2.3). A directory that is opened has no state;

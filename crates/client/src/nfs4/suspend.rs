@@ -305,7 +305,7 @@ impl Nfs4Client {
         let connected = self.suspended.is_none() && self.recovery.is_none();
         for parted in late {
             match parted.slot.filter(|_| parted.session == self.session.number) {
-                // The connection is there, and only the window has no room yet.
+                // The connection works; only the window has no room yet.
                 Some(slot) if connected => {
                     let renewal = self.renewal(slot, now);
                     self.parted.push_back(renewal);

@@ -275,7 +275,7 @@ fn put_read_delegation(state: StateId, out: &mut Vec<u8>) {
     const READ: u32 = 1;
     out.put_u32(READ);
     state.emit(out);
-    // It is not recalled yet; nfsace4: for nobody in particular.
+    // It is not recalled yet; an empty nfsace4: no user is named.
     [0; 5].iter().for_each(|&word| out.put_u32(word));
 }
 

@@ -216,7 +216,7 @@ fn put_attributes(out: &mut Vec<u8>) {
     out.put_opaque(&values);
 }
 
-/// A call of the server: CB_SEQUENCE and CB_RECALL, of a delegation that nobody has.
+/// A call of the server: CB_SEQUENCE and CB_RECALL, of a delegation that no client has.
 #[must_use]
 pub fn recall(xid: u32) -> Vec<u8> {
     recall_of(xid, [1; 16])

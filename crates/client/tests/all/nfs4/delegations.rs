@@ -275,7 +275,7 @@ fn a_lost_connection_returns_the_delegation_on_the_next_one() {
         let (mut play, options, _) = holder();
         play.feed(&recall_of(1, DELEGATION));
         assert!(play.lose());
-        // Without a connection nobody can say that the delegation is still held.
+        // Without a connection the client cannot know that it still holds the delegation.
         play.begin(2, &TO_READ);
         assert!(play.done(Tag(2)).is_none());
         play.rejoin();

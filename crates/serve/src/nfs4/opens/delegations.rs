@@ -18,7 +18,7 @@ use crate::nfs4::status::{Done, Status};
 pub(in crate::nfs4) const TIME_TO_RETURN: u32 = 10;
 /// Seconds between two recalls of a delegation, if the client has not confirmed the first one.
 const BETWEEN_RECALLS: u32 = 1;
-/// Seconds after a recall in which nobody gets a delegation of the file, so that the client that waits comes first. Clients wait up to 15 s
+/// Seconds after a recall in which no client gets a delegation of the file, so that the client that waits comes first. Clients wait up to 15 s
 /// before they ask again.
 const PAUSE: u32 = 20;
 /// Number of recently recalled files that are remembered, at most; above it, the oldest are dropped.
