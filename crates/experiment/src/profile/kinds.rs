@@ -123,7 +123,7 @@ const FILES: &[&str] = &[
     "posix_lock_",
     "fcntl_",
 ];
-/// The same calls as for files, but on pipes, sockets and the like.
+/// The same calls as for files, but on events, pipes, sockets and locks.
 const OTHER: &[&str] =
     &["eventfd_", "ep_", "do_epoll_", "pipe_", "anon_pipe_", "unix_", "timerfd_", "signalfd_", "futex_", "do_futex"];
 

@@ -158,7 +158,10 @@ fn another_client_that_writes_waits_until_the_delegation_is_returned() {
     let Delegation { state, recalled, writes } = delegation.unwrap();
     assert!(!recalled && !writes);
     assert_eq!(wants(&mut one.client, b"file").0, None, "it has one");
-    assert!(one.client.open(b"o", b"file", 3 | NO_DELEGATION).is_ok(), "a client may write to a file of its own delegation");
+    assert!(
+        one.client.open(b"o", b"file", 3 | NO_DELEGATION).is_ok(),
+        "a client may write to a file of its own delegation"
+    );
     assert_eq!(two.open(b"o", b"file", 1).map(|_| ()), Ok(()), "others may read");
     assert!(one.recalls().is_empty());
     for _ in 0..3 {
