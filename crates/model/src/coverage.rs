@@ -14,7 +14,7 @@ use serde::{Deserialize, Serialize};
 
 use crate::{Anomalies, ClientPath, Endpoint};
 
-pub use delegations::Delegations;
+pub use delegations::{Delegations, DelegationsLeftOut};
 pub use lease_breaks::{CachingRight, LeaseBreaks};
 pub use network::{MostResent, Network, Resent, SmallWindow};
 pub use slots::SlotWaits;
@@ -183,8 +183,8 @@ pub struct Coverage {
     pub lease_breaks: Vec<LeaseBreaks>,
     /// Delegations of NFS 4 by client and server, those with most recalls first; at most [`Coverage::DELEGATIONS`].
     pub delegations: Vec<Delegations>,
-    /// Delegations that were granted to further clients.
-    pub delegations_left_out: u64,
+    /// Sums over further clients and servers.
+    pub delegations_left_out: DelegationsLeftOut,
     /// Waiting for SMB2 credits.
     pub credits: Credits,
     /// Waiting for slots of NFSv4.1 sessions, by client; at most [`Coverage::SLOT_CLIENTS`], those that waited longest.

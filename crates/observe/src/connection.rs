@@ -407,6 +407,9 @@ impl Connection {
         if is_stream && account.ends.len() < ENDS_MAX {
             account.ends.extend(ledger.end(&self.tcp_flows, ids, &self.paired.link));
         }
+        if self.framed.framing == Framing::Rpc && (0..2).any(|direction| ledger.is_silent(direction)) {
+            shared.output.delegations.partial_between(self.paired.link.ends.map(|end| end.ip));
+        }
         let (unseen, one_sided) =
             ledger.close(self.paired.pairing.client, ids, is_stream.then_some(&self.tcp_flows), &self.paired.link);
         account.unseen.add(&unseen);

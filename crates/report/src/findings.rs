@@ -162,7 +162,7 @@ pub struct Findings {
     /// Leases and oplocks that servers broke; null if there are none, and for a run, which has no packets.
     #[serde(default)]
     pub lease_breaks: Option<LeaseBreaks>,
-    /// Delegations of NFS 4; null if no client asked for one and no server granted or recalled one, and for a run, whose facts have them.
+    /// Delegations of NFS 4; null if the capture shows none, and for a run, whose facts have them.
     #[serde(default)]
     pub delegations: Option<Delegations>,
     /// Sessions with several connections; null if there are none, and for a run, whose load levels have it.

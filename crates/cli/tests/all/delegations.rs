@@ -83,6 +83,7 @@ fn analyzed(folder: &Path) -> ([u64; 4], String) {
     let rows = side["delegations"]["rows"].as_array().cloned().unwrap_or_default();
     let sum = |name: &str| rows.iter().map(|row| row[name].as_u64().unwrap()).sum();
     assert_eq!(sum("granted_write"), 0);
+    assert!(rows.iter().all(|row| row["partial"] == false), "every message was read: {rows:?}");
     (["granted_read", "recalled", "returned", "refused"].map(sum), text)
 }
 

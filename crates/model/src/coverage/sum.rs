@@ -37,16 +37,10 @@ impl Coverage {
             }
         }
         self.lease_breaks.truncate(Self::LEASE_BREAKS);
-        for delegations in &other.delegations {
-            let like = |mine: &&mut Delegations| (mine.client, mine.server) == (delegations.client, delegations.server);
-            let is_full = self.delegations.len() >= Self::DELEGATIONS;
-            match self.delegations.iter_mut().find(like) {
-                Some(mine) => mine.add(delegations),
-                None if !is_full => self.delegations.push(*delegations),
-                None => self.delegations_left_out += delegations.granted_read + delegations.granted_write,
-            }
-        }
-        self.delegations_left_out += other.delegations_left_out;
+        Delegations::add_all(
+            (&mut self.delegations, &mut self.delegations_left_out),
+            (&other.delegations, &other.delegations_left_out),
+        );
         self.credits.add(&other.credits);
         for waits in &other.slots {
             match self.slots.iter_mut().find(|mine| mine.client == waits.client) {

@@ -44,6 +44,8 @@ struct Waiting {
     members: Vec<compound::Member>,
     /// How many it says that it has.
     announced: Option<u32>,
+    /// State IDs of the delegations that the compound returns or recalls, each with the position of its operation.
+    delegations: Vec<(u16, [u8; 16])>,
 }
 
 /// The RPC calls of one connection, both ways (callbacks come from the server).
@@ -114,6 +116,10 @@ impl Rpc {
 
     /// The connection has ended: the waiting requests were not answered.
     pub fn end<S: Sink>(&mut self, link: &ConnectionContext, output: &mut Output<S>) {
+        // Whole calls with their replies may be missing, or are encrypted.
+        if self.asked_for_tls || link.holes.iter().all(|&holes| holes > 0) {
+            output.delegations.partial_between(link.ends.map(|end| end.ip));
+        }
         for direction in 0..2 {
             (0..std::mem::take(&mut self.orphans[direction])).for_each(|_| output.orphan(link, direction));
             for (xid, waiting) in self.waiting[direction].drain() {
@@ -147,8 +153,13 @@ impl Rpc {
         self.asked_for_tls |= parts.credential == Some(Credential::Flavor(Flavor::Tls));
         let mut waiting = self.make(call, parts.protection, message, direction, link);
         waiting.pending.user = self.user(parts.credential, output);
-        if let Some(arguments) = parts.arguments {
-            note_arguments(&mut waiting, arguments, link, handles, output);
+        match parts.arguments {
+            Some(arguments) => note_arguments(&mut waiting, arguments, link, handles, output),
+            // It may recall a delegation. A client's compound may still be read in the reply.
+            None if is_compound(&waiting) && rpc::is_transient(waiting.program) => {
+                output.delegations.partial(compound::place(link, waiting.pending.direction, true));
+            }
+            None => {}
         }
         if waiting.pending.procedure.is_unknown() {
             output.anomalies.add(Anomaly::ProcedureUnknown);
@@ -180,7 +191,7 @@ impl Rpc {
                 spare.pending.begin(message, direction, link, row);
                 (spare.program, spare.version, spare.procedure) = (program, version, procedure);
                 (spare.protection, spare.made, spare.members) = (protection, made, members);
-                spare.announced = announced;
+                (spare.announced, spare.delegations) = (announced, Vec::new());
                 spare
             }
             None => Box::new(Waiting {
@@ -192,6 +203,7 @@ impl Rpc {
                 made,
                 members,
                 announced,
+                delegations: Vec::new(),
             }),
         }
     }
@@ -219,6 +231,9 @@ impl Rpc {
                 output.anomalies.add(Anomaly::DuplicateResponse);
             } else {
                 self.early.add(xid);
+                if link.holes[asked] > 0 || link.from_start || link.begins_late {
+                    output.delegations.partial_between(link.ends.map(|end| end.ip));
+                }
                 if link.datagrams {
                     self.orphans[direction] += 1;
                 } else {
@@ -373,6 +388,12 @@ fn outcome(reply: &Reply<'_>) -> Outcome {
 }
 
 fn unanswered<S: Sink>(xid: u64, mut waiting: Box<Waiting>, link: &ConnectionContext, output: &mut Output<S>) {
+    let direction = waiting.pending.direction;
+    let back = 1 - usize::from(direction);
+    let is_lost = link.holes[back] != waiting.pending.holes[back];
+    if is_lost && is_compound(&waiting) && compound::hides_delegations(&waiting, None, 0, Outcome::Unknown) {
+        output.delegations.partial(compound::place(link, direction, false));
+    }
     let principal = compound::principal(&waiting.members, waiting.announced);
     waiting.pending.counted = principal.is_none();
     output.unanswered(link, Some(xid), &waiting.pending);

@@ -9,6 +9,7 @@ mod closed;
 mod compounds;
 mod conversation;
 mod decrypt;
+mod delegations;
 mod encapsulations;
 mod hand_over;
 mod hostile;

@@ -39,40 +39,126 @@ fn table(found: &Delegations, prefix: &str, number: usize) -> Table {
 const EXPLANATION: &str = "Read, Write: delegations in captured responses to OPEN. None: the client asked for a delegation and got none. \
     Recalled: each delegation once, also if its grant was not captured. Returned: DELEGRETURN succeeded, recalled or not. Mean, Max: time \
     from the first recall of a delegation to its DELEGRETURN request. No return: recalled, and the capture has no DELEGRETURN that \
-    succeeded or whose outcome is unknown. Messages that the capture lacks or cut, and encrypted ones, are not counted: the numbers may be too \
-    low, and No return too high.";
+    succeeded or whose outcome is unknown. A dash: unknown.";
 
 fn line(row: &DelegationRow) -> Row {
+    // An unknown number is a dash.
+    let count = |count: Option<u64>| count.map_or(Cell::Time(None), Cell::Count);
     Row {
         name: format!("{} at {}", row.client, row.server),
         invalid: false,
         cells: vec![
-            Cell::Count(row.granted_read),
-            Cell::Count(row.granted_write),
-            Cell::Count(row.refused),
-            Cell::Count(row.recalled),
-            Cell::Count(row.returned),
+            count(row.granted_read),
+            count(row.granted_write),
+            count(row.refused),
+            count(row.recalled),
+            count(row.returned),
             Cell::Time(row.return_mean_s),
             Cell::Time(row.return_max_s),
-            Cell::Count(row.unreturned),
+            count(row.unreturned),
         ],
     }
 }
 
 fn notes(found: &Delegations) -> Vec<Note> {
     let plural = crate::collect::plural;
-    let mut notes = Vec::new();
-    let granted = |row: &DelegationRow| row.granted_read + row.granted_write;
-    let hidden: u64 = found.rows.iter().skip(MOST_ROWS).map(granted).sum();
-    let left_out = hidden.saturating_add(found.granted_left_out);
-    if left_out > 0 {
-        let text = format!("Not listed: {} of further clients.", plural(left_out, "granted delegation"));
-        notes.push(Note::of(Weight::Plain, text));
+    let mut texts = Vec::new();
+    let partial = found.rows.iter().filter(|row| row.partial).count() as u64;
+    if partial > 0 {
+        texts.push(format!(
+            "Of {}, the capture lacks messages, or they could not be read (encrypted, cut by the snap length, lost, or of one direction \
+             only). Only their captured recalls are stated, perhaps not all of them.",
+            plural(partial, "client-server pair")
+        ));
     }
-    let repeated: u64 = found.rows.iter().map(|row| row.repeated).sum();
+    texts.extend(not_listed(found));
+    let sum = |of: fn(&DelegationRow) -> Option<u64>| found.rows.iter().filter_map(of).sum::<u64>();
+    let repeated = sum(|row| row.repeated);
     if repeated > 0 {
-        notes.push(Note::of(Weight::Plain, format!("Servers repeated {}.", plural(repeated, "recall"))));
+        texts.push(format!("Servers repeated {}.", plural(repeated, "recall")));
     }
+    let not_held = sum(|row| row.not_held);
+    if not_held > 0 {
+        let recalled = plural(not_held, "recalled delegation");
+        texts.push(format!("Clients answered that they do not hold {recalled}: not in \"No return\"."));
+    }
+    let untracked = sum(|row| Some(row.untracked));
+    if untracked > 0 {
+        let recalled = plural(untracked, "recalled delegation");
+        texts.push(format!("Too many recalls: {recalled} could not be followed until the return."));
+    }
+    let mut notes: Vec<Note> = texts.into_iter().map(|text| Note::of(Weight::Plain, text)).collect();
     notes.push(Note::quiet(EXPLANATION));
     notes
+}
+
+/// Numbers of clients and servers without a line.
+fn not_listed(found: &Delegations) -> Option<String> {
+    let hidden = found.rows.get(MOST_ROWS..).unwrap_or_default();
+    let sum = |left_out: u64, of: fn(&DelegationRow) -> [Option<u64>; 2]| {
+        left_out.saturating_add(hidden.iter().flat_map(of).flatten().sum())
+    };
+    let granted = sum(found.granted_left_out, |row| [row.granted_read, row.granted_write]);
+    let refused = sum(found.refused_left_out, |row| [row.refused, None]);
+    let recalled = sum(found.recalled_left_out, |row| [row.recalled, None]);
+    let returned = sum(found.returned_left_out, |row| [row.returned, None]);
+    let is_known = hidden.iter().all(|row| !row.partial && row.untracked == 0);
+    let at_least = if is_known { "" } else { "at least " };
+    (!hidden.is_empty() || granted + refused + recalled + returned > 0).then(|| {
+        format!(
+            "Not listed: further clients and servers, with {at_least}{granted} granted, {refused} not granted, {recalled} recalled and \
+             {returned} returned delegations."
+        )
+    })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn row(number: usize) -> DelegationRow {
+        let (client, server) = (format!("10.0.0.{number}"), "10.0.1.1".to_owned());
+        let count = Some(1);
+        let counts = DelegationRow { granted_read: count, granted_write: count, refused: count, ..Default::default() };
+        DelegationRow { client, server, recalled: count, returned: count, unreturned: count, ..counts }
+    }
+
+    fn texts(found: &Delegations) -> Vec<String> {
+        notes(found).into_iter().map(|note| note.text).collect()
+    }
+
+    #[test]
+    fn an_unknown_number_is_a_dash_and_said() {
+        let known = Delegations { rows: vec![row(1)], ..Delegations::default() };
+        assert_eq!(texts(&known), [EXPLANATION]);
+        let partial = DelegationRow { partial: true, recalled: Some(5), ..DelegationRow::default() };
+        let dashes = |count| vec![Cell::Time(None); count];
+        assert_eq!(line(&partial).cells, [dashes(3), vec![Cell::Count(5)], dashes(4)].concat());
+        let found = Delegations { rows: vec![row(1), partial], ..Delegations::default() };
+        assert!(texts(&found)[0].starts_with("Of 1 client-server pair, the capture lacks messages"), "{found:?}");
+    }
+
+    #[test]
+    fn what_has_no_line_is_counted() {
+        let mut found = Delegations { rows: (0..MOST_ROWS).map(row).collect(), ..Delegations::default() };
+        assert_eq!(texts(&found), [EXPLANATION]);
+        found.rows.extend([row(100), DelegationRow { granted_read: None, ..row(101) }]);
+        (found.refused_left_out, found.recalled_left_out) = (7, 10);
+        let said = "Not listed: further clients and servers, with 3 granted, 9 not granted, 12 recalled and 2 returned delegations.";
+        assert_eq!(texts(&found), [said, EXPLANATION]);
+        found.rows[MOST_ROWS].partial = true;
+        assert!(texts(&found)[1].contains("with at least 3 granted"), "{:?}", texts(&found));
+    }
+
+    #[test]
+    fn recalls_that_are_no_missing_returns_are_said() {
+        let row = DelegationRow { repeated: Some(2), not_held: Some(1), untracked: 3, ..row(1) };
+        let found = Delegations { rows: vec![row], ..Delegations::default() };
+        let said = [
+            "Servers repeated 2 recalls.",
+            "Clients answered that they do not hold 1 recalled delegation: not in \"No return\".",
+            "Too many recalls: 3 recalled delegations could not be followed until the return.",
+        ];
+        assert_eq!(texts(&found)[..3], said);
+    }
 }

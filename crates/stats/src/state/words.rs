@@ -5,10 +5,10 @@ use std::num::NonZeroU64;
 
 use plimsoll_model::{
     Anomalies, Anomaly, Asked, Breaks, CachingRight, ClientPath, ClockGranularity, Coverage, Credits, Delegations,
-    Disposition, Encrypted, Endpoint, FileAccess, FileIdentity, Frames, LeaseBreaks, Missing, MostResent, NameLookup,
-    NameServer, Network, OneSided, Outcome, Pace, PacketCounts, Procedure, Protocol, Resent, Restart, RoundTrip,
-    RpcTls, RpcTlsConnection, SlotWaits, SmallWindow, Stuck, Symbol, Timeline, Transaction, Unfinished, Unopened,
-    Unseen, Vantage, WaitEnd, Waited,
+    DelegationsLeftOut, Disposition, Encrypted, Endpoint, FileAccess, FileIdentity, Frames, LeaseBreaks, Missing,
+    MostResent, NameLookup, NameServer, Network, OneSided, Outcome, Pace, PacketCounts, Procedure, Protocol, Resent,
+    Restart, RoundTrip, RpcTls, RpcTlsConnection, SlotWaits, SmallWindow, Stuck, Symbol, Timeline, Transaction,
+    Unfinished, Unopened, Unseen, Vantage, WaitEnd, Waited,
 };
 
 use super::{Counter, Reader, State, StateError, Writer, fields};
@@ -366,8 +366,16 @@ fields!(
         after_recall_ns,
         longest_ns,
         unreturned,
+        not_held,
+        untracked,
+        is_partial,
     } if |one| Counter::all(&[one.granted_read, one.granted_write, one.refused, one.recalled, one.repeated, one.returned])
-        && Counter::all(&[one.after_recall, one.unreturned])
+        && Counter::all(&[one.after_recall, one.unreturned, one.not_held, one.untracked])
+);
+fields!(
+    "delegations left out",
+    DelegationsLeftOut { granted, refused, recalled, returned } if |one| Counter::all(&[one.granted, one.refused])
+        && Counter::all(&[one.recalled, one.returned])
 );
 fields!("times of encrypted messages", Waited { count, sum_ns, bytes, percentiles_ns, longest_ns });
 fields!(

@@ -16,7 +16,7 @@ use plimsoll_wire::nfs::v4::{CompoundCall, CompoundReply};
 use plimsoll_wire::rpc;
 use serde::{Deserialize, Serialize};
 
-use super::{Answer, ConnectionContext, Output, Pending, Waiting};
+use super::{Answer, ConnectionContext, Output, Pending, Waiting, delegations};
 use crate::names::{Handles, Object};
 
 /// Operations of a compound that get rows, at most; real ones have a dozen.
@@ -53,10 +53,8 @@ pub(super) struct Member {
     changes: u16,
     payload: Option<u64>,
     asked: Asked,
-    /// Of OPEN: `share_access`.
-    access: Option<u32>,
-    /// Of DELEGRETURN: the delegation.
-    delegation: Option<[u8; 16]>,
+    /// Of OPEN: whether the client asks for a delegation.
+    wish: Option<bool>,
 }
 
 impl Member {
@@ -95,14 +93,8 @@ pub(super) fn note<S: Sink>(
             let client = link.ends[usize::from(waiting.pending.direction)].ip;
             output.slots.request(slot.session, slot.slot, client, waiting.pending.first.time_ns);
         }
-        let delegation = facts.delegation.filter(|_| callback || operation.code == OP_DELEGRETURN);
-        if let Some(state) = delegation {
-            let place = place(link, waiting.pending.direction, callback);
-            match (callback, operation.code) {
-                (true, CB_RECALL) => output.delegations.recall(place, state, waiting.pending.first.time_ns),
-                (true, _) => {}
-                (false, _) => output.delegations.returns(place, state),
-            }
+        if matches!((callback, operation.code), (true, CB_RECALL) | (false, OP_DELEGRETURN)) {
+            note_state(waiting, operation.position as u16, facts.delegation, link, output);
         }
         match (operation.code, facts.handle, facts.name) {
             _ if callback => {}
@@ -126,10 +118,12 @@ pub(super) fn note<S: Sink>(
         }
         let payload = facts.payload.map(u64::from);
         let (position, procedure) = (operation.position as u16, procedure(callback, operation.code));
-        let (code, access) = (operation.code, facts.access);
-        let delegation = delegation.and_then(|state| state.try_into().ok());
-        let changes = own;
-        waiting.members.push(Member { code, position, procedure, object, changes, payload, asked, access, delegation });
+        let (code, wish, changes) = (operation.code, facts.access.map(delegations::wishes), own);
+        waiting.members.push(Member { code, position, procedure, object, changes, payload, asked, wish });
+    }
+    if callback && waiting.announced.is_none_or(|announced| (waiting.members.len() as u64) < u64::from(announced)) {
+        // It may recall a delegation.
+        output.delegations.partial(place(link, waiting.pending.direction, callback));
     }
     // The compound gets the name of its last file.
     waiting.pending.share = current.share;
@@ -138,8 +132,29 @@ pub(super) fn note<S: Sink>(
     waiting.pending.payload = waiting.members.iter().find_map(|member| member.payload);
 }
 
+/// Notes the state ID of the delegation that a client returns or a server recalls.
+fn note_state<S: Sink>(
+    waiting: &mut Waiting,
+    position: u16,
+    state: Option<&[u8]>,
+    link: &ConnectionContext,
+    output: &mut Output<S>,
+) {
+    let callback = rpc::is_transient(waiting.program);
+    let place = place(link, waiting.pending.direction, callback);
+    let Some(state) = state.and_then(|state| state.try_into().ok()) else {
+        output.delegations.partial(place);
+        return;
+    };
+    waiting.delegations.push((position, state));
+    match callback {
+        true => output.delegations.recall(place, &state, waiting.pending.first.time_ns),
+        false => output.delegations.returns(place, &state),
+    }
+}
+
 /// Client and server of a message in this direction. Servers send callbacks.
-fn place(link: &ConnectionContext, direction: u8, callback: bool) -> (IpAddr, IpAddr) {
+pub(super) fn place(link: &ConnectionContext, direction: u8, callback: bool) -> (IpAddr, IpAddr) {
     let sender = usize::from(direction) & 1;
     let [sender, receiver] = [sender, 1 - sender].map(|end| link.ends[end].ip);
     if callback { (receiver, sender) } else { (sender, receiver) }
@@ -154,17 +169,38 @@ fn note_delegation<S: Sink>(
     link: &ConnectionContext,
     output: &mut Output<S>,
 ) {
-    match (member.code, member.delegation) {
-        (OP_OPEN, _) => {
-            let place = place(link, waiting.pending.direction, false);
-            output.delegations.opened(place, facts.delegation_kind, member.access);
+    let callback = rpc::is_transient(waiting.program);
+    let place = || place(link, waiting.pending.direction, callback);
+    let state =
+        || waiting.delegations.iter().find(|(position, _)| *position == member.position).map(|(_, state)| state);
+    match (callback, member.code) {
+        (false, OP_OPEN) => output.delegations.opened(place(), facts.status, facts.delegation_kind, member.wish),
+        (false, OP_DELEGRETURN) => {
+            output.delegations.returned(place(), state(), waiting.pending.first.time_ns, facts.status);
         }
-        (OP_DELEGRETURN, Some(state)) => {
-            let place = place(link, waiting.pending.direction, false);
-            output.delegations.returned(place, &state, waiting.pending.first.time_ns, facts.status);
+        (true, CB_RECALL) => {
+            state().into_iter().for_each(|state| output.delegations.recall_answered(place(), state, facts.status));
         }
         _ => {}
     }
+}
+
+/// Whether OPEN or DELEGRETURN may be among the operations of a client's compound that were carried out and whose results were not read.
+/// `seen`: number of results that were read.
+pub(super) fn hides_delegations(
+    waiting: &Waiting,
+    reply: Option<&CompoundReply<'_>>,
+    seen: usize,
+    outcome: Outcome,
+) -> bool {
+    let is_refused = reply.is_none() && matches!(outcome, Outcome::Refused | Outcome::Failed);
+    if is_refused || rpc::is_transient(waiting.program) {
+        return false;
+    }
+    let Some(results) = reply.and_then(|reply| reply.announced).or(waiting.announced) else { return true };
+    let results = usize::try_from(results).unwrap_or(usize::MAX);
+    let mut unread = waiting.members.iter().take(results).skip(seen);
+    waiting.members.len().max(seen) < results || unread.any(|member| matches!(member.code, OP_OPEN | OP_DELEGRETURN))
 }
 
 /// Whether an operation makes another file the current one.
@@ -216,6 +252,9 @@ pub(super) fn pair<S: Sink>(
         }
         None => Vec::new(),
     };
+    if hides_delegations(waiting, reply.as_ref(), members.len(), answer.outcome) {
+        output.delegations.partial(place(link, waiting.pending.direction, callback));
+    }
     if answer.status.is_none() && answer.outcome == Outcome::Succeeded {
         answer.outcome = Outcome::Unknown;
     }
@@ -288,12 +327,9 @@ fn answered<S: Sink>(
             changes: 0,
             payload: None,
             asked: Asked::default(),
-            access: None,
-            delegation: None,
+            wish: None,
         });
-        if !callback {
-            note_delegation(waiting, &member, &operation.facts, link, output);
-        }
+        note_delegation(waiting, &member, &operation.facts, link, output);
         if let Some(handle) = operation.facts.handle.filter(|_| asked.is_some()) {
             let file = match member.object.path.is_some() {
                 true => handles.learn(handle, member.object),

@@ -4,202 +4,208 @@
 //!
 //! Spec: RFC 8881 10.4, 18.6, 20.2; RFC 7530 10.4.
 
-use std::collections::HashMap;
+#[cfg(test)]
+mod tests;
+
+use std::collections::{HashMap, HashSet, VecDeque};
 use std::net::IpAddr;
 
-use plimsoll_model::{Coverage, Delegations as Sums};
+use plimsoll_model::{Delegations as Sums, DelegationsLeftOut};
 use serde::{Deserialize, Serialize};
 
 /// Pairs of client and server, at most.
 const PLACES_MAX: usize = 1_024;
 /// Recalled delegations that are followed until they are returned, at most.
 const RECALLED_MAX: usize = 16_384;
+/// Returns without a response that are remembered, at most.
+const RETURNING_MAX: usize = 4_096;
+/// Pairs with unread messages that are remembered, at most.
+const PARTIAL_MAX: usize = 16_384;
 /// Bits of `share_access`: a wish for a read, write or any delegation (RFC 8881 18.16.1).
 const WISHES: std::ops::RangeInclusive<u32> = 1..=3;
+/// NFS4ERR_BADHANDLE, NFS4ERR_BAD_STATEID: the client does not hold the delegation (RFC 8881 20.2.3).
+const NOT_HELD: [u32; 2] = [10_001, 10_025];
 
 /// Client and server.
 pub(super) type Place = (IpAddr, IpAddr);
 /// Where it is held, and the 12 bytes of its state ID that stay the same.
 type Key = (Place, [u8; 12]);
+type Hasher = foldhash::fast::RandomState;
 
 /// The delegations of a capture.
 #[derive(Debug, Default, Serialize, Deserialize)]
 pub(crate) struct Delegations {
-    places: HashMap<Place, Sums, foldhash::fast::RandomState>,
-    /// Recalled ones, and when, ns.
-    recalled: HashMap<Key, Recalled, foldhash::fast::RandomState>,
+    places: HashMap<Place, Sums, Hasher>,
+    /// The sums of all further places.
+    further: Option<Sums>,
+    recalled: HashMap<Key, Recalled, Hasher>,
+    /// Recalled delegations with the time of the first recall, ns, oldest first. Returned ones stay here for a while.
+    order: VecDeque<(Key, i64)>,
+    /// Delegations with a return that has no response so far.
+    returning: HashSet<Key, Hasher>,
+    /// Places with messages that were not captured or could not be read.
+    partial: HashSet<Place, Hasher>,
+    /// There are more of them than fit into `partial`.
+    all_partial: bool,
 }
 
+/// A recalled delegation.
 #[derive(Clone, Copy, Debug, Serialize, Deserialize)]
 struct Recalled {
+    /// The first recall, ns.
     at_ns: i64,
     /// The client has sent a return, and it is not known that the server refused it.
     returns: bool,
+    /// The client answered the last recall that it does not hold the delegation.
+    not_held: bool,
+}
+
+/// Whether an OPEN with this `share_access` asks for a delegation.
+#[inline]
+pub(super) fn wishes(access: u32) -> bool {
+    WISHES.contains(&(access >> 8 & 0xFF))
 }
 
 impl Delegations {
-    fn of(&mut self, place: Place) -> Option<&mut Sums> {
+    fn of(&mut self, place: Place) -> &mut Sums {
+        let new = || Sums::of(place.0, place.1);
         if self.places.len() >= PLACES_MAX && !self.places.contains_key(&place) {
-            return None;
+            return self.further.get_or_insert_with(new);
         }
-        Some(self.places.entry(place).or_insert_with(|| Sums::of(place.0, place.1)))
+        self.places.entry(place).or_insert_with(new)
     }
 
-    /// An OPEN succeeded. `kind` is the kind of delegation in its response; `access` is what it asked for, if the request was captured.
+    /// Messages of this place that may be about delegations were not captured or could not be read.
+    #[cold]
+    pub(super) fn partial(&mut self, place: Place) {
+        if self.partial.len() < PARTIAL_MAX || self.partial.contains(&place) {
+            self.partial.insert(place);
+        } else {
+            self.all_partial = true;
+        }
+    }
+
+    /// The same if it is not known which of the two is the server.
+    pub(crate) fn partial_between(&mut self, [one, other]: [IpAddr; 2]) {
+        self.partial((one, other));
+        self.partial((other, one));
+    }
+
+    /// The result of an OPEN. `kind` is the kind of delegation in it; `wish`: whether the client asked for one, if its request was captured.
     #[inline]
-    pub(super) fn opened(&mut self, place: Place, kind: Option<u32>, access: Option<u32>) {
-        // OPEN_DELEGATE_READ and WRITE, also with attributes (RFC 9754); NONE, and NONE with a reason.
-        match kind {
-            Some(1 | 4) => self.of(place).into_iter().for_each(|sums| sums.granted_read += 1),
-            Some(2 | 5) => self.of(place).into_iter().for_each(|sums| sums.granted_write += 1),
-            Some(0 | 3) if access.is_some_and(|access| WISHES.contains(&(access >> 8 & 0xFF))) => {
-                self.of(place).into_iter().for_each(|sums| sums.refused += 1);
-            }
-            _ => {}
+    pub(super) fn opened(&mut self, place: Place, status: Option<u32>, kind: Option<u32>, wish: Option<bool>) {
+        match (status, kind) {
+            (Some(1..), _) => {}
+            // OPEN_DELEGATE_READ and WRITE, also with attributes (RFC 9754); NONE, and NONE with a reason.
+            (Some(0), Some(1 | 4)) => self.of(place).granted_read += 1,
+            (Some(0), Some(2 | 5)) => self.of(place).granted_write += 1,
+            (Some(0), Some(0 | 3)) if wish == Some(false) => {}
+            (Some(0), Some(0 | 3)) if wish == Some(true) => self.of(place).refused += 1,
+            _ => self.partial(place),
         }
     }
 
     /// The server recalls a delegation.
-    pub(super) fn recall(&mut self, place: Place, state: &[u8], at_ns: i64) {
-        let Some(key) = key(place, state) else { return };
-        let known = self.recalled.contains_key(&key);
-        let room = self.recalled.len() < RECALLED_MAX;
-        let Some(sums) = self.of(place) else { return };
-        match known {
-            true => sums.repeated += 1,
-            false => sums.recalled += 1,
+    pub(super) fn recall(&mut self, place: Place, state: &[u8; 16], at_ns: i64) {
+        let key = key(place, state);
+        if let Some(recalled) = self.recalled.get_mut(&key) {
+            recalled.not_held = false;
+            self.of(place).repeated += 1;
+            return;
         }
-        if !known && room {
-            self.recalled.insert(key, Recalled { at_ns, returns: false });
+        self.of(place).recalled += 1;
+        self.make_room();
+        let returns = self.returning.contains(&key);
+        self.recalled.insert(key, Recalled { at_ns, returns, not_held: false });
+        self.order.push_back((key, at_ns));
+    }
+
+    /// Gives up the recalled delegation that was followed longest, if there are too many.
+    fn make_room(&mut self) {
+        let is_followed = |recalled: &HashMap<Key, Recalled, Hasher>, (key, at_ns): &(Key, i64)| {
+            recalled.get(key).is_some_and(|recalled| recalled.at_ns == *at_ns)
+        };
+        while self.recalled.len() >= RECALLED_MAX
+            && let Some(oldest) = self.order.pop_front()
+        {
+            if is_followed(&self.recalled, &oldest) {
+                self.recalled.remove(&oldest.0);
+                self.of(oldest.0.0).untracked += 1;
+            }
+        }
+        if self.order.len() >= 2 * RECALLED_MAX {
+            self.order.retain(|one| is_followed(&self.recalled, one));
+        }
+    }
+
+    /// The client answered a recall.
+    pub(super) fn recall_answered(&mut self, place: Place, state: &[u8; 16], status: Option<u32>) {
+        if status.is_some_and(|status| NOT_HELD.contains(&status)) {
+            let recalled = self.recalled.get_mut(&key(place, state));
+            recalled.into_iter().for_each(|recalled| recalled.not_held = true);
         }
     }
 
     /// The client sends the return of a delegation.
-    pub(super) fn returns(&mut self, place: Place, state: &[u8]) {
-        let recalled = key(place, state).and_then(|key| self.recalled.get_mut(&key));
-        recalled.into_iter().for_each(|recalled| recalled.returns = true);
+    pub(super) fn returns(&mut self, place: Place, state: &[u8; 16]) {
+        let key = key(place, state);
+        self.recalled.get_mut(&key).into_iter().for_each(|recalled| recalled.returns = true);
+        if self.returning.len() < RETURNING_MAX {
+            self.returning.insert(key);
+        } else if !self.returning.contains(&key) {
+            self.partial(place);
+        }
     }
 
-    /// The server answered a return that the client sent at `asked_ns`.
-    pub(super) fn returned(&mut self, place: Place, state: &[u8], asked_ns: i64, status: Option<u32>) {
-        let Some(key) = key(place, state) else { return };
-        match status {
-            Some(0) => {
-                let recalled = self.recalled.remove(&key);
-                let Some(sums) = self.of(place) else { return };
-                sums.returned += 1;
-                if let Some(recalled) = recalled {
-                    let took = asked_ns.saturating_sub(recalled.at_ns).max(0).unsigned_abs();
-                    sums.after_recall += 1;
-                    sums.after_recall_ns = sums.after_recall_ns.saturating_add(took);
-                    sums.longest_ns = sums.longest_ns.max(took);
-                }
-            }
+    /// The server answered a return that the client sent at `asked_ns`; without a state ID its request was not read.
+    pub(super) fn returned(&mut self, place: Place, state: Option<&[u8; 16]>, asked_ns: i64, status: Option<u32>) {
+        let (Some(state), Some(status)) = (state, status) else {
+            return self.partial(place);
+        };
+        let key = key(place, state);
+        self.returning.remove(&key);
+        if status != 0 {
             // Refused, perhaps for now: another one may follow.
-            Some(_) => self.recalled.get_mut(&key).into_iter().for_each(|recalled| recalled.returns = false),
-            None => {}
+            self.recalled.get_mut(&key).into_iter().for_each(|recalled| recalled.returns = false);
+            return;
+        }
+        let recalled = self.recalled.remove(&key);
+        let sums = self.of(place);
+        sums.returned += 1;
+        // A return that was sent before the recall is no answer to it.
+        let took = recalled.and_then(|recalled| u64::try_from(asked_ns.saturating_sub(recalled.at_ns)).ok());
+        if let Some(took) = took {
+            sums.after_recall += 1;
+            sums.after_recall_ns = sums.after_recall_ns.saturating_add(took);
+            sums.longest_ns = sums.longest_ns.max(took);
         }
     }
 
-    /// The sums by client and server, those with most recalls first, and how many delegations are of further ones.
-    pub(crate) fn finish(mut self) -> (Vec<Sums>, u64) {
-        let kept: Vec<Place> =
-            self.recalled.iter().filter(|(_, recalled)| !recalled.returns).map(|((place, _), _)| *place).collect();
-        for place in kept {
-            self.of(place).into_iter().for_each(|sums| sums.unreturned += 1);
+    /// The sums by client and server, those with most recalls first, and the sums of further ones.
+    pub(crate) fn finish(mut self) -> (Vec<Sums>, DelegationsLeftOut) {
+        let kept: Vec<(Place, bool)> = self
+            .recalled
+            .iter()
+            .filter(|(_, recalled)| !recalled.returns)
+            .map(|((place, _), recalled)| (*place, recalled.not_held))
+            .collect();
+        for (place, not_held) in kept {
+            let sums = self.of(place);
+            if not_held { sums.not_held += 1 } else { sums.unreturned += 1 }
         }
+        let mut left_out = DelegationsLeftOut::default();
+        self.further.iter().for_each(|further| left_out.add_pair(further));
         let mut all: Vec<Sums> = self.places.into_values().collect();
-        all.sort_by_key(|one| {
-            let held = one.granted_read + one.granted_write;
-            (std::cmp::Reverse((one.recalled, held)), one.client, one.server)
-        });
-        let left = all.split_off(all.len().min(Coverage::DELEGATIONS));
-        (all, left.iter().map(|one| one.granted_read + one.granted_write).sum())
+        for sums in &mut all {
+            sums.is_partial = self.all_partial || self.partial.contains(&(sums.client, sums.server));
+        }
+        Sums::limit(&mut all, &mut left_out);
+        (all, left_out)
     }
 }
 
 /// The state ID without its sequence number, which changes.
-fn key(place: Place, state: &[u8]) -> Option<Key> {
-    let (_, other) = state.split_first_chunk::<4>()?;
-    Some((place, other.try_into().ok()?))
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    const PLACE: Place = (IpAddr::V4(std::net::Ipv4Addr::new(10, 0, 0, 1)), IpAddr::V4(std::net::Ipv4Addr::LOCALHOST));
-
-    fn state(number: u32) -> [u8; 16] {
-        let mut state = [7; 16];
-        state[12..].copy_from_slice(&number.to_be_bytes());
-        state
-    }
-
-    fn only(all: Delegations) -> Sums {
-        let (found, left) = all.finish();
-        assert_eq!((found.len(), left), (1, 0));
-        found[0]
-    }
-
-    #[test]
-    fn what_is_granted_recalled_and_returned_is_counted() {
-        let mut all = Delegations::default();
-        // Read, write, and none: without a wish, with the wish for none, and with that for a read delegation.
-        for (kind, access) in [(1, 0x101), (4, 1), (2, 3), (0, 1), (3, 0x401), (3, 0x101)] {
-            all.opened(PLACE, Some(kind), Some(access));
-        }
-        all.opened(PLACE, None, Some(0x101));
-        all.recall(PLACE, &state(1), 100);
-        all.recall(PLACE, &state(1), 200);
-        all.recall(PLACE, &state(2), 300);
-        all.returns(PLACE, &state(1));
-        // The state ID of the return has another sequence number.
-        let mut later = state(1);
-        later[0] = 9;
-        all.returned(PLACE, &later, 150, Some(0));
-        all.returned(PLACE, &state(9), 500, Some(0));
-        let expected = Sums {
-            granted_read: 2,
-            granted_write: 1,
-            refused: 1,
-            recalled: 2,
-            repeated: 1,
-            returned: 2,
-            after_recall: 1,
-            after_recall_ns: 50,
-            longest_ns: 50,
-            unreturned: 1,
-            ..Sums::of(PLACE.0, PLACE.1)
-        };
-        assert_eq!(only(all), expected);
-    }
-
-    #[test]
-    fn a_return_without_a_response_is_not_called_missing() {
-        for (status, unreturned) in [(None, 0), (Some(10_087), 1)] {
-            let mut all = Delegations::default();
-            all.recall(PLACE, &state(1), 100);
-            all.returns(PLACE, &state(1));
-            all.returned(PLACE, &state(1), 150, status);
-            let found = only(all);
-            assert_eq!((found.recalled, found.returned, found.unreturned), (1, 0, unreturned), "{status:?}");
-        }
-    }
-
-    #[test]
-    fn tables_are_bounded_and_what_is_left_out_is_said() {
-        let mut all = Delegations::default();
-        for number in 0..2 * PLACES_MAX as u32 {
-            let client = std::net::Ipv4Addr::from(number).into();
-            all.opened((client, PLACE.1), Some(1), None);
-        }
-        for number in 0..2 * RECALLED_MAX as u32 {
-            all.recall((std::net::Ipv4Addr::from(0).into(), PLACE.1), &state(number), 1);
-        }
-        assert_eq!((all.places.len(), all.recalled.len()), (PLACES_MAX, RECALLED_MAX));
-        let (found, left) = all.finish();
-        assert_eq!((found.len(), left), (Coverage::DELEGATIONS, (PLACES_MAX - Coverage::DELEGATIONS) as u64));
-        assert_eq!((found[0].recalled, found[0].unreturned), (2 * RECALLED_MAX as u64, RECALLED_MAX as u64));
-    }
+fn key(place: Place, state: &[u8; 16]) -> Key {
+    let [_, _, _, _, other @ ..] = *state;
+    (place, other)
 }
