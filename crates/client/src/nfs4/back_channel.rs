@@ -2,6 +2,7 @@
 //!
 //! Spec: RFC 8881 20, RFC 5531 9
 
+use plimsoll_wire::nfs::v4::recall_any::RecallAny;
 use plimsoll_wire::nfs::v4::{CompoundCall, PROCEDURE_COMPOUND, PROCEDURE_NULL};
 use plimsoll_wire::rpc::Call;
 use plimsoll_wire::xdr::Emit;
@@ -14,7 +15,9 @@ const CB_RECALL_ANY: u32 = 8;
 const CB_RECALL_SLOT: u32 = 10;
 const CB_SEQUENCE: u32 = 11;
 
+const NFS4ERR_INVAL: u32 = 22;
 const NFS4ERR_NOTSUPP: u32 = 10_004;
+const NFS4ERR_BADXDR: u32 = 10_036;
 const NFS4ERR_BADSESSION: u32 = 10_052;
 const NFS4ERR_OP_NOT_IN_SESSION: u32 = 10_071;
 
@@ -53,17 +56,18 @@ impl Nfs4Client {
     fn compound(&mut self, call: &CompoundCall<'_>, now: i64, out: &mut Vec<u8>) {
         let (mut status, mut count) = (0, 0_u32);
         let mut results = Vec::new();
-        for operation in call.operations().take(MOST) {
+        let mut operations = call.operations();
+        for _ in 0..MOST {
+            // The number of the operation precedes its arguments.
+            let arguments = operations.rest().get(4..).unwrap_or_default();
+            let Some(operation) = operations.next() else { break };
             let slot = operation.facts.slot;
             status = match (operation.code, slot) {
                 (CB_SEQUENCE, Some(slot)) if count == 0 && slot.session == self.session.id => 0,
                 (CB_SEQUENCE, _) => NFS4ERR_BADSESSION,
                 _ if count == 0 => NFS4ERR_OP_NOT_IN_SESSION,
                 (CB_RECALL, _) => self.recalled(&operation, now),
-                (CB_RECALL_ANY, _) => {
-                    self.recalled_any();
-                    0
-                }
+                (CB_RECALL_ANY, _) => self.recalled_any(arguments),
                 (CB_RECALL_SLOT, _) => 0,
                 _ => NFS4ERR_NOTSUPP,
             };
@@ -83,5 +87,18 @@ impl Nfs4Client {
         out.put_opaque(call.tag.unwrap_or_default());
         out.put_u32(count);
         out.put_fixed(&results);
+    }
+
+    /// CB_RECALL_ANY: the server wants some delegations back. Returns the status of the response. The returns follow at once
+    /// ([`Nfs4Client::return_due`]).
+    fn recalled_any(&mut self, arguments: &[u8]) -> u32 {
+        let Ok(recall) = RecallAny::parse(arguments) else { return NFS4ERR_BADXDR };
+        if !recall.is_defined() {
+            return NFS4ERR_INVAL;
+        }
+        if let Some(delegations) = self.delegations.as_mut().filter(|_| recall.limits_read_delegations()) {
+            delegations.keep_at_most(recall.keep as usize);
+        }
+        0
     }
 }

@@ -89,13 +89,13 @@ impl Delegations {
         }
     }
 
-    fn give_all_back(&mut self, only_unused: bool) {
-        for (handle, held) in self.in_order() {
-            let used = self.shared.get(&held.base).is_some_and(|shared| shared.files > 0);
-            if !only_unused || !used {
-                self.give_back(handle);
-            }
-        }
+    /// Returns delegations until at most this number is left: first those that no open file uses.
+    pub(super) fn keep_at_most(&mut self, most: usize) {
+        let mut usable = self.in_order();
+        usable.retain(|(_, held)| !held.returning);
+        usable.sort_by_key(|(_, held)| self.shared.get(&held.base).is_some_and(|shared| shared.files > 0));
+        let excess = usable.len().saturating_sub(most);
+        usable.into_iter().take(excess).for_each(|(handle, _)| self.give_back(handle));
     }
 
     /// All that are held, in an order that is the same in each run.
@@ -300,17 +300,12 @@ impl Nfs4Client {
         if delegations.held.contains_key(&handle) { BAD_STATEID } else { BADHANDLE }
     }
 
-    /// CB_RECALL_ANY: the server wants some delegations back. The client returns those that no open file uses.
-    pub(super) fn recalled_any(&mut self) {
-        self.delegations.iter_mut().for_each(|delegations| delegations.give_all_back(true));
-    }
-
     /// Flags of SEQUENCE: the server has revoked delegations. Which ones, it says when they are returned.
     pub(super) fn note_revocation(&mut self, flags: u32) {
         if let Some(delegations) = &mut self.delegations {
             let revoked = flags & REVOKED != 0;
             if revoked && !delegations.revoked {
-                delegations.give_all_back(false);
+                delegations.keep_at_most(0);
             }
             delegations.revoked = revoked;
         }

@@ -225,16 +225,31 @@ pub fn recall(xid: u32) -> Vec<u8> {
 /// The same of this delegation.
 #[must_use]
 pub fn recall_of(xid: u32, state: [u8; 16]) -> Vec<u8> {
+    let mut recall = Vec::new();
+    recall.put_fixed(&state);
+    recall.put_u32(0);
+    recall.put_opaque(b"a handle");
+    called_back(xid, 4, &recall)
+}
+
+/// A call of the server: CB_SEQUENCE and CB_RECALL_ANY, with the words of its arguments.
+#[must_use]
+pub fn recall_any(xid: u32, words: &[u32]) -> Vec<u8> {
+    let mut recall = Vec::new();
+    words.iter().for_each(|&word| recall.put_u32(word));
+    called_back(xid, 8, &recall)
+}
+
+/// A call of the server with CB_SEQUENCE and another operation.
+fn called_back(xid: u32, operation: u32, its_arguments: &[u8]) -> Vec<u8> {
     let mut arguments = Vec::new();
     arguments.put_opaque(b"");
     // Minor version, callback_ident, and two operations.
     [1, 0, 2, 11].iter().for_each(|&word| arguments.put_u32(word));
     arguments.put_fixed(&SESSION);
-    // Sequence id, slot, highest slot, whether to keep the answer, no referring calls; CB_RECALL.
-    [1, 0, 0, 0, 0, 4].iter().for_each(|&word| arguments.put_u32(word));
-    arguments.put_fixed(&state);
-    arguments.put_u32(0);
-    arguments.put_opaque(b"a handle");
+    // Sequence id, slot, highest slot, whether to keep the answer, no referring calls.
+    [1, 0, 0, 0, 0, operation].iter().for_each(|&word| arguments.put_u32(word));
+    arguments.put_fixed(its_arguments);
     let mut bytes = Vec::new();
     bytes.put_u32(0x8000_0000 | (40 + arguments.len()) as u32);
     // The program that the client chose, CB_COMPOUND; AUTH_NONE twice.

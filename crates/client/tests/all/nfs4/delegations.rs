@@ -13,13 +13,13 @@ use super::play::Play;
 const OPEN: u32 = 18;
 const CLOSE: u32 = 4;
 const READ: u32 = 25;
-const RETURN: u32 = 8;
+pub(super) const RETURN: u32 = 8;
 const FREE: u32 = 45;
 /// No request.
-const NONE: [u32; 0] = [];
+pub(super) const NONE: [u32; 0] = [];
 
 /// A client that asks for delegations.
-fn wanting() -> (Play, Arc<Nfs4Options>) {
+pub(super) fn wanting() -> (Play, Arc<Nfs4Options>) {
     let mut options = Nfs4Options::new("/", 1, &Caller::Nobody).unwrap();
     options.delegations = true;
     let options = Arc::new(options);
@@ -33,7 +33,7 @@ const TO_READ: Operation<'static> = Operation::Open {
     caching: Caching::None,
 };
 
-fn opened(play: &Play, tag: u64) -> FileKey {
+pub(super) fn opened(play: &Play, tag: u64) -> FileKey {
     match play.done(Tag(tag)) {
         Some(Ok(Reply::Opened { file, .. })) => file,
         other => panic!("{other:?}"),
@@ -50,13 +50,13 @@ fn holder() -> (Play, Arc<Nfs4Options>, FileKey) {
 }
 
 /// The main operation of a call.
-fn about(call: &Asked) -> u32 {
+pub(super) fn about(call: &Asked) -> u32 {
     let known = [OPEN, RETURN, CLOSE, READ, FREE];
     *call.operations.iter().find(|code| known.contains(code)).unwrap_or(call.operations.last().unwrap())
 }
 
 /// Answers everything as it should be; the main operations of the calls.
-fn served(play: &mut Play) -> Vec<u32> {
+pub(super) fn served(play: &mut Play) -> Vec<u32> {
     let mut seen = Vec::new();
     while !play.calls.is_empty() {
         let call = play.calls.remove(0);
@@ -67,7 +67,7 @@ fn served(play: &mut Play) -> Vec<u32> {
 }
 
 /// What a request does to the server.
-fn asks(play: &mut Play, tag: u64, operation: &Operation<'_>) -> Vec<u32> {
+pub(super) fn asks(play: &mut Play, tag: u64, operation: &Operation<'_>) -> Vec<u32> {
     play.begin(tag, operation);
     let seen = served(play);
     assert!(play.done(Tag(tag)).unwrap().is_ok(), "{operation:?}: {:?}", play.done(Tag(tag)));
@@ -75,13 +75,13 @@ fn asks(play: &mut Play, tag: u64, operation: &Operation<'_>) -> Vec<u32> {
 }
 
 /// Statuses of the answers to the server's calls.
-fn statuses(play: &Play) -> Vec<u32> {
+pub(super) fn statuses(play: &Play) -> Vec<u32> {
     let status = |reply: &Vec<u8>| u32::from_be_bytes(reply[24..28].try_into().unwrap());
     play.replies.iter().map(status).collect()
 }
 
 /// Ends the client, and gives its counts.
-fn counts(play: Play, options: &Nfs4Options) -> DelegationCounts {
+pub(super) fn counts(play: Play, options: &Nfs4Options) -> DelegationCounts {
     drop(play);
     *options.delegation_counts.lock().unwrap()
 }

@@ -3,6 +3,7 @@
 mod delegations;
 mod hostile;
 mod play;
+mod recall_any;
 mod recovery;
 mod sessionless;
 mod table;

@@ -166,6 +166,11 @@ impl<'a> Operations<'a> {
         Self { cursor, next: 0, announced: announced.unwrap_or(0), table, stop }
     }
 
+    /// The bytes of the operations that were not yielded yet.
+    pub fn rest(&self) -> &'a [u8] {
+        self.cursor.rest()
+    }
+
     /// After the end of the iteration: `None` if it reached the compound's end, otherwise the reason why it stopped.
     #[inline]
     pub fn stopped(&self) -> Option<Stop> {

@@ -33,6 +33,7 @@ pub mod open;
 pub mod putfh;
 pub mod read;
 pub mod readdir;
+pub mod recall_any;
 pub mod sequence;
 pub mod session_end;
 pub mod write;
