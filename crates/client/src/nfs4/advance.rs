@@ -117,7 +117,7 @@ impl Nfs4Client {
         match &job.goal {
             // The file was not opened, so the owner is free for another file.
             Goal::Open(Opening { owner: Some(owner), .. }) if job.failure.is_some() => self.owners.give_back(*owner),
-            Goal::Lock { owner: Some(owner), .. } => self.owners.give_back(*owner),
+            Goal::Lock { opens: Some((owner, _)), .. } => self.owners.give_back(*owner),
             Goal::Close { owner, .. } => self.owners.give_back(*owner),
             Goal::Return(returning) if job.failure.is_some() => self.return_failed(returning),
             // Without a recovered session no other request can be sent.
@@ -332,9 +332,15 @@ impl Calling<'_> {
 
     /// Opens a file that was opened under a delegation, because a lock needs an open with a separate owner.
     fn open_to_lock(&mut self, job: &mut Job) -> bool {
-        let Goal::Lock { file, owner, .. } = &mut job.goal else { return false };
-        let Some(handle) = self.client.files.get(*file).map(|file| file.handle) else { return false };
-        let owner = *owner.get_or_insert_with(|| self.client.owners.take());
+        let Goal::Lock { file, opens, .. } = &mut job.goal else { return false };
+        let (owner, handle) = match *opens {
+            // The OPEN may have been sent before, so it is sent again even if the file was closed meanwhile.
+            Some(opens) => opens,
+            None => {
+                let Some(handle) = self.client.files.get(*file).map(|file| file.handle) else { return false };
+                *opens.insert((self.client.owners.take(), handle))
+            }
+        };
         let (name, client) = (self.client.owners.name(owner), self.client.client_id.0);
         let access = open::READ | open::NO_DELEGATION;
         self.about(shapes::OPEN_HANDLE, &handle, job, |compound| {
@@ -346,6 +352,9 @@ impl Calling<'_> {
 
     fn lock(&mut self, job: &mut Job) -> bool {
         let (Goal::Lock { file, range, .. } | Goal::Unlock { file, range }) = job.goal else { return false };
+        if matches!(job.goal, Goal::Lock { opens: Some(_), .. }) {
+            return self.open_to_lock(job);
+        }
         let Some(file) = self.client.files.get(file) else { return false };
         let (handle, lock, open) = (file.handle, file.lock, file.open);
         if open.is_none() && file.base.is_some() {

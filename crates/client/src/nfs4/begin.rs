@@ -116,7 +116,7 @@ impl Nfs4Client {
                 if known.open.is_none() && known.base.is_none() {
                     return None;
                 }
-                Goal::Lock { file, exclusive, waits: wait, range: (offset, length), owner: None }
+                Goal::Lock { file, exclusive, waits: wait, range: (offset, length), opens: None }
             }
             Operation::Unlock { file, offset, length } => {
                 open(file)?.lock?;

@@ -45,6 +45,8 @@ pub(super) struct Delegations {
     unwanted: Vec<(FileHandle, StateId, FileKey)>,
     /// Files whose open may be unused.
     unused: Vec<FileKey>,
+    /// Opens for locks that no file uses.
+    surplus: Vec<(FileHandle, Open)>,
     /// The last response said that the server has revoked delegations.
     revoked: bool,
     pub(super) counts: DelegationCounts,
@@ -271,6 +273,11 @@ impl Nfs4Client {
         }
     }
 
+    /// An open for a lock is not used: it must be closed.
+    pub(super) fn close_surplus(&mut self, handle: FileHandle, open: Open) {
+        self.delegations.iter_mut().for_each(|delegations| delegations.surplus.push((handle, open)));
+    }
+
     /// The state ID of reads and writes of a file.
     pub(super) fn state_of(&self, key: FileKey) -> StateId {
         let Some(file) = self.files.get(key) else { return StateId::ANONYMOUS };
@@ -335,6 +342,11 @@ impl Nfs4Client {
                 let job = self.jobs.add(job);
                 self.advance(job, now, out, events);
             }
+        }
+        while let Some((handle, open)) = self.delegations.as_mut().and_then(|delegations| delegations.surplus.pop()) {
+            let Open { state, owner, .. } = open;
+            let job = self.jobs.add(Job::unasked(None, Goal::Close { handle, state, owner, lost: false }));
+            self.advance(job, now, out, events);
         }
     }
 

@@ -137,8 +137,8 @@ pub(super) enum Goal {
         exclusive: bool,
         waits: bool,
         range: (u64, u64),
-        /// The owner of the open that the file still needs, because it was opened under a delegation.
-        owner: Option<u32>,
+        /// The open that the file still needs, because it was opened under a delegation: owner and file handle.
+        opens: Option<(u32, FileHandle)>,
     },
     Unlock {
         file: FileKey,

@@ -153,10 +153,10 @@ impl Nfs4Client {
 
     /// Whether a job must wait, because its owner has an outstanding request, or another lock of its file opens the file.
     pub(super) fn waits_for_owner(&self, job: &Job) -> bool {
-        if let Goal::Lock { file, owner: None, .. } = job.goal
+        if let Goal::Lock { file, opens: None, .. } = job.goal
             && self.files.get(file).is_some_and(|file| file.open.is_none() && file.base.is_some())
         {
-            let opens = |one: &Job| matches!(one.goal, Goal::Lock { file: same, owner: Some(_), .. } if same == file);
+            let opens = |one: &Job| matches!(one.goal, Goal::Lock { file: same, opens: Some(_), .. } if same == file);
             return self.jobs.iter().any(opens);
         }
         let of_file = |file| self.files.get(file).and_then(|file: &File| file.open).map(|open| open.owner);

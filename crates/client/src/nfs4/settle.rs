@@ -212,14 +212,19 @@ impl Nfs4Client {
     /// A file that shared an open has a separate one, with which it can be locked.
     fn opened_to_lock(&mut self, job: &mut Job, found: &Found<'_>) -> Result<(), Malformed> {
         let Opened { state, delegation, .. } = found.opened.ok_or(Malformed)?;
-        let Goal::Lock { file: key, owner, .. } = &mut job.goal else { return Err(Malformed) };
-        let key = *key;
-        if let Some((file, owner)) = self.files.get_mut(key).zip(owner.take()) {
-            file.open = Some(Open { owner, state, access: open::READ | open::NO_DELEGATION });
-            let (handle, base) = (file.handle, file.base.take());
-            self.opened_alone(base);
-            self.opened_with(&handle, delegation, key);
+        let Goal::Lock { file: key, opens, .. } = &mut job.goal else { return Err(Malformed) };
+        let (key, (owner, handle)) = (*key, opens.take().ok_or(Malformed)?);
+        let open = Open { owner, state, access: open::READ | open::NO_DELEGATION };
+        match self.files.get_mut(key) {
+            Some(file) if file.open.is_none() => {
+                file.open = Some(open);
+                let base = file.base.take();
+                self.opened_alone(base);
+            }
+            // The file was closed meanwhile, or has the open of another lock.
+            _ => self.close_surplus(handle, open),
         }
+        self.opened_with(&handle, delegation, key);
         Ok(())
     }
 

@@ -344,6 +344,38 @@ fn a_lock_of_a_delegated_file_opens_it_first() {
     assert_eq!(asks(&mut play, 5, &TO_READ), NONE, "the delegation is still held");
 }
 
+#[test]
+fn the_open_for_a_lock_of_a_file_that_was_closed_meanwhile_is_closed() {
+    for lost in [false, true] {
+        let (mut play, options, file) = holder();
+        play.begin(2, &Operation::Lock { file, offset: 0, length: 9, exclusive: false, wait: false });
+        play.begin(3, &Operation::Close { file });
+        assert!(play.done(Tag(3)).unwrap().is_ok());
+        if lost {
+            // The server may have executed the OPEN: it is sent again, so that the open can be closed.
+            assert!(play.lose());
+            play.rejoin();
+            let bind = play.calls.remove(0);
+            play.answer(&bind, &bind.fine());
+        }
+        let open = play.calls.remove(0);
+        assert_eq!((about(&open), play.calls.len()), (OPEN, 0), "{lost}");
+        let mut results = open.fine();
+        let at = results.windows(16).position(|bytes| bytes == [8; 16]).unwrap();
+        results[at..at + 16].fill(3);
+        play.answer(&open, &results);
+        let state = [&[0; 4][..], &[3; 12]].concat();
+        let close = &play.calls[0];
+        assert!(about(close) == CLOSE && close.arguments.ends_with(&state), "{lost}: {close:?}");
+        assert_eq!(served(&mut play), [CLOSE], "{lost}");
+        assert!(play.done(Tag(2)).unwrap().is_err(), "{lost}: the file is not open");
+        assert_eq!(asks(&mut play, 4, &TO_READ), NONE, "{lost}: the delegation is still held");
+        assert_eq!(leave(&mut play), [RETURN, CLOSE, 44, 57], "{lost}: only the open of the delegation is left");
+        play.check_rows("closed before it was locked");
+        assert_eq!(counts(play, &options).returned, 1);
+    }
+}
+
 /// The state ID of another delegation of the same file.
 const ANOTHER: [u8; 16] = [5; 16];
 
