@@ -3,7 +3,7 @@
 //! A session is identified by its number, which the server chooses; two servers may choose the same one. So connections belong together
 //! if they have the same number between the same two addresses, or if the client said that it binds one to the session.
 
-use std::collections::HashMap;
+use std::collections::{HashMap, VecDeque};
 
 use plimsoll_model::{Endpoint, Group, Operation, Outcome, Symbol, Transaction};
 use serde::{Deserialize, Serialize};
@@ -14,6 +14,9 @@ use crate::{ByteSum, Moments, SparseHistogram};
 
 /// Connections that are counted one by one: as many as are observed at a time.
 pub const MAX_CHANNELS: usize = 16_384;
+/// Connections with a histogram of response times. One takes up to 8 KiB, and most connections are the only one of their session: then no
+/// report needs it.
+const MAX_HISTOGRAMS: usize = 1_024;
 
 /// Traffic of one connection for one session. Without requests that wait by design, and without the session's setup.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
@@ -42,8 +45,8 @@ pub struct ChannelSums {
     pub wire: ByteSum,
     /// Response times, exact; negative ones are left out.
     pub response: Moments,
-    /// The same for percentiles, ns.
-    pub histogram: SparseHistogram,
+    /// The same for percentiles, ns; `None` if there were too many connections.
+    pub histogram: Option<SparseHistogram>,
     /// First and last instant of a request or an answer, ns since the Unix epoch.
     pub span_ns: Option<(i64, i64)>,
 }
@@ -56,6 +59,10 @@ pub struct Channels {
     first: Vec<Option<u32>>,
     /// Rows of further sessions of a connection.
     others: HashMap<(u32, u64), u32>,
+    /// Rows of each session number.
+    sessions: HashMap<u64, u32>,
+    /// Rows with a histogram, oldest first.
+    histograms: VecDeque<u32>,
     /// Requests of connections for which there was no room.
     left_out: u64,
 }
@@ -84,7 +91,7 @@ impl ChannelSums {
             payload: ByteSum::default(),
             wire: ByteSum::default(),
             response: Moments::default(),
-            histogram: SparseHistogram::default(),
+            histogram: Some(SparseHistogram::default()),
             span_ns: None,
         }
     }
@@ -106,7 +113,7 @@ impl ChannelSums {
         self.wire.add_messages(t);
         if let Some(ns) = measured.response.and_then(|ns| u64::try_from(ns).ok()) {
             self.response.record(ns);
-            self.histogram.record(ns);
+            self.histogram.iter_mut().for_each(|histogram| histogram.record(ns));
         }
         let begin = t.timeline.request_first.or(t.timeline.response_last);
         let end = t.timeline.response_last.or(t.timeline.request_first);
@@ -127,7 +134,10 @@ impl ChannelSums {
         self.payload.merge(other.payload);
         self.wire.merge(other.wire);
         self.response.merge(&other.response);
-        self.histogram.merge(&other.histogram);
+        match (&mut self.histogram, &other.histogram) {
+            (Some(mine), Some(theirs)) => mine.merge(theirs),
+            _ => self.histogram = None,
+        }
         self.span_ns = match (self.span_ns, other.span_ns) {
             (Some(mine), Some(theirs)) => Some((mine.0.min(theirs.0), mine.1.max(theirs.1))),
             (mine, theirs) => mine.or(theirs),
@@ -137,7 +147,7 @@ impl ChannelSums {
     /// A percentile (0..=100) of the response times, ns, to the histogram's resolution and within the exact extremes.
     pub fn percentile_ns(&self, percentile: f64) -> Option<u64> {
         let (min, max) = (self.response.min_ns()?, self.response.max_ns()?);
-        Some(self.histogram.percentile(percentile)?.clamp(min, max))
+        Some(self.histogram.as_ref()?.percentile(percentile)?.clamp(min, max))
     }
 }
 
@@ -193,8 +203,30 @@ impl Channels {
                 }
             }
         }
-        self.rows.push(new());
+        let mut row = new();
+        *self.sessions.entry(session).or_insert(0) += 1;
+        if row.histogram.is_some() && self.has_room_for_histogram() {
+            self.histograms.push_back(place);
+        } else {
+            row.histogram = None;
+        }
+        self.rows.push(row);
         self.rows.last_mut()
+    }
+
+    /// If there are too many histograms, removes the oldest one of a connection that is the only one of its session. `false`: there is none.
+    fn has_room_for_histogram(&mut self) -> bool {
+        if self.histograms.len() < MAX_HISTOGRAMS {
+            return true;
+        }
+        let is_alone = |place: &u32| {
+            let row = self.rows.get(*place as usize);
+            row.is_none_or(|row| self.sessions.get(&row.session).is_none_or(|&rows| rows == 1))
+        };
+        let Some(oldest) = self.histograms.iter().position(is_alone) else { return false };
+        let row = self.histograms.remove(oldest).and_then(|place| self.rows.get_mut(place as usize));
+        row.into_iter().for_each(|row| row.histogram = None);
+        true
     }
 
     /// Adds another part of the same data (with the same names).

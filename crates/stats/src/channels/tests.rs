@@ -96,3 +96,31 @@ fn there_is_room_for_so_many() {
     }
     assert_eq!((sessions(&statistics)[0].1.len(), statistics.channels().left_out()), (MAX_CHANNELS, 3));
 }
+
+/// Many clients come and go with a connection each: only the newest have a histogram. Connections that share a session keep theirs.
+#[test]
+fn histograms_of_single_connections_are_bounded() {
+    let mut statistics = Statistics::new(Options::default());
+    let several = [request(0, 1, (1, 2), 1), request(1, 1, (1, 2), 2)];
+    several.iter().for_each(|t| statistics.record(t));
+    let clients = MAX_HISTOGRAMS as u32 + 10;
+    for connection in 2..clients {
+        statistics.record(&request(connection, connection.into(), (1, 2), 1));
+    }
+    // The client of the first single connection opens another one: the percentiles of the first are unknown.
+    statistics.record(&request(clients, 2, (1, 2), 4));
+    let channels = statistics.channels();
+    let with_histogram = channels.rows.iter().filter(|row| row.histogram.is_some()).count();
+    assert_eq!((with_histogram, channels.rows.len()), (MAX_HISTOGRAMS, clients as usize + 1));
+    let (found, _) = channels.of_several();
+    let p95 = |session: usize| -> Vec<Option<i64>> {
+        let ms = |row: &&ChannelSums| row.percentile_ns(95.0).map(|ns| ns as i64 / MS);
+        found[session].channels.iter().map(ms).collect()
+    };
+    assert_eq!((found[0].session, p95(0)), (1, vec![Some(1), Some(2)]));
+    assert_eq!((found[1].session, p95(1)), (2, vec![None, Some(4)]));
+    let mut twice = statistics.clone();
+    twice.merge(&statistics);
+    let (found, _) = twice.channels().of_several();
+    assert_eq!(found[1].channels[0].percentile_ns(95.0), None);
+}
