@@ -120,6 +120,9 @@ impl Nfs4Client {
             Goal::Lock { opens: Some((owner, _)), .. } => self.owners.give_back(*owner),
             Goal::Close { owner, .. } => self.owners.give_back(*owner),
             Goal::Return(returning) if job.failure.is_some() => self.return_failed(returning),
+            Goal::Test(_) if job.failure.as_ref().is_some_and(|failure| failure.status.is_some()) => {
+                self.test_refused()
+            }
             // Without a recovered session no other request can be sent.
             Goal::Recover(_) => {
                 self.recovery = None;
@@ -181,6 +184,7 @@ impl Calling<'_> {
             Goal::Null => self.send(shapes::NULL, job.path, job.intended, |_| {}),
             Goal::Renew => self.renew(),
             Goal::Return(returning) => self.give_back(returning, job),
+            Goal::Test(states) => self.test(states),
             Goal::Space => self.about(shapes::GET_ATTRIBUTES, &root, job, |compound| {
                 compound.add(&GetAttributes(Mask::OF_FILE_SYSTEM));
             }),

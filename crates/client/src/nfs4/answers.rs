@@ -98,7 +98,7 @@ impl Nfs4Client {
             job.pending = job.pending.saturating_sub(1);
             // The call for a Kerberos context is no request of the job.
             if cause.is_none() && !self.connection.context_began_by(call.id) {
-                if self.has_outage() && !matches!(job.goal, Goal::Recover(_) | Goal::Renew) {
+                if self.has_outage() && !matches!(job.goal, Goal::Recover(_) | Goal::Renew | Goal::Test(_)) {
                     self.end_outage(arrival.at.1);
                 }
                 self.returned(&mut job, arrival.at.1);
@@ -200,6 +200,7 @@ impl Nfs4Client {
                 Done::Page(page) => found.page = Some(page),
                 Done::Link(text) => found.link = Some(text),
                 Done::Written(written) => found.written = Some(written),
+                Done::Tested(statuses) => found.tested = Some(statuses),
                 Done::Bound(bound) => found.bound = Some(bound),
                 Done::Client(client) => found.client = Some(client),
                 Done::Unconfirmed(unconfirmed) => found.unconfirmed = Some(unconfirmed),

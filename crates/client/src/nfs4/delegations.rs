@@ -21,10 +21,14 @@ use crate::outbox::Outbox;
 
 /// Maximum number of delegations that a client holds: of more files it caches no handles, so it could not use them.
 const MOST: usize = 4_096;
-/// SEQ4_STATUS_RECALLABLE_STATE_REVOKED.
-const REVOKED: u32 = 0x40;
 /// NFS4ERR_DELEG_REVOKED.
 const DELEG_REVOKED: u32 = 10_087;
+/// The server has revoked the delegation, and forgets it only on request: NFS4ERR_ADMIN_REVOKED, NFS4ERR_DELEG_REVOKED.
+const REVOKED: [u32; 2] = [10_047, DELEG_REVOKED];
+/// The server does not have the delegation: NFS4ERR_EXPIRED, NFS4ERR_STALE_STATEID, NFS4ERR_BAD_STATEID.
+const FORGOTTEN: [u32; 3] = [10_011, 10_023, BAD_STATEID];
+/// Minimum time between two tests of delegations, ns.
+const TEST_INTERVAL: i64 = 1_000_000_000;
 /// NFS4ERR_BADHANDLE, NFS4ERR_DELAY, NFS4ERR_BAD_STATEID, NFS4ERR_BADXDR: responses to CB_RECALL.
 const BADHANDLE: u32 = 10_001;
 const DELAY: u32 = 10_008;
@@ -41,14 +45,16 @@ pub(super) struct Delegations {
     shared: HashMap<FileKey, Shared>,
     /// Delegations to return, for which no job exists yet.
     due: Vec<FileHandle>,
-    /// The same of delegations that the client does not hold, with the files that were opened.
-    unwanted: Vec<(FileHandle, StateId, FileKey)>,
+    /// The same of delegations that the client does not hold, or not any more.
+    unwanted: Vec<Returning>,
     /// Files whose open may be unused.
     unused: Vec<FileKey>,
     /// Opens for locks that no file uses.
     surplus: Vec<(FileHandle, Open)>,
-    /// The last response said that the server has revoked delegations.
-    revoked: bool,
+    /// The last response said that the server has revoked state.
+    pub(super) revoked: bool,
+    /// Time of the last test, ns, and the file of the last delegation in it.
+    last_test: Option<(i64, FileKey)>,
     pub(super) counts: DelegationCounts,
 }
 
@@ -161,6 +167,36 @@ impl Delegations {
         }
     }
 
+    /// Whether the next test of delegations is due.
+    pub(super) fn tests(&self, now: i64) -> bool {
+        self.revoked && self.last_test.is_none_or(|(at, _)| now.saturating_sub(at) >= TEST_INTERVAL)
+    }
+
+    /// The delegations of the next test, at most this many. Each is tested in turn.
+    pub(super) fn next_to_test(&mut self, most: usize, now: i64) -> Vec<(FileHandle, StateId)> {
+        let mut all = self.in_order();
+        all.retain(|(_, held)| !held.returning);
+        let next = self.last_test.and_then(|(_, last)| all.iter().position(|(_, held)| held.base.0 > last.0));
+        all.rotate_left(next.unwrap_or(0));
+        all.truncate(most);
+        self.last_test = all.last().map(|(_, held)| (now, held.base)).or(self.last_test);
+        all.into_iter().map(|(handle, held)| (handle, held.state)).collect()
+    }
+
+    /// A delegation was tested. One that is being returned meanwhile is not of interest.
+    pub(super) fn tested(&mut self, handle: &FileHandle, state: &StateId, status: u32) {
+        let same = |held: &&Held| !held.returning && held.state.other == state.other;
+        let Some(&Held { base, .. }) = self.held.get(handle).filter(same) else { return };
+        if REVOKED.contains(&status) {
+            self.unwanted.push(Returning { handle: *handle, state: *state, base, frees: true });
+        } else if FORGOTTEN.contains(&status) {
+            self.unused.push(base);
+        } else {
+            return;
+        }
+        self.not_returned(handle, state, true);
+    }
+
     /// A delegation was returned, or not, when the client left.
     pub(super) fn left(&mut self, handle: &FileHandle, state: &StateId, succeeded: bool, at: i64) {
         match succeeded {
@@ -208,7 +244,7 @@ impl Nfs4Client {
         if let Some(Err(unwanted)) = self.sort_delegation(handle, open::READ, delegation)
             && let Some(delegations) = &mut self.delegations
         {
-            delegations.unwanted.push((*handle, unwanted, file));
+            delegations.unwanted.push(Returning { handle: *handle, state: unwanted, base: file, frees: false });
         }
     }
 
@@ -307,17 +343,6 @@ impl Nfs4Client {
         if delegations.held.contains_key(&handle) { BAD_STATEID } else { BADHANDLE }
     }
 
-    /// Flags of SEQUENCE: the server has revoked delegations. Which ones, it says when they are returned.
-    pub(super) fn note_revocation(&mut self, flags: u32) {
-        if let Some(delegations) = &mut self.delegations {
-            let revoked = flags & REVOKED != 0;
-            if revoked && !delegations.revoked {
-                delegations.keep_at_most(0);
-            }
-            delegations.revoked = revoked;
-        }
-    }
-
     /// Returns the delegations that the server wants back, before any other request.
     pub(super) fn return_due(&mut self, now: i64, out: &mut Outbox, events: &mut dyn Events) {
         if self.leaving {
@@ -327,12 +352,12 @@ impl Nfs4Client {
             && let Some(handle) = delegations.due.pop()
         {
             let Some(&Held { state, base, .. }) = delegations.held.get(&handle) else { continue };
-            delegations.unwanted.push((handle, state, base));
+            delegations.unwanted.push(Returning { handle, state, base, frees: false });
         }
         while let Some(delegations) = &mut self.delegations
-            && let Some((handle, state, base)) = delegations.unwanted.pop()
+            && let Some(returning) = delegations.unwanted.pop()
         {
-            let job = self.jobs.add(Job::unasked(None, Goal::Return(Returning { handle, state, base, frees: false })));
+            let job = self.jobs.add(Job::unasked(None, Goal::Return(returning)));
             self.advance(job, now, out, events);
         }
         while let Some(base) = self.delegations.as_mut().and_then(|delegations| delegations.unused.pop()) {
@@ -348,6 +373,7 @@ impl Nfs4Client {
             let job = self.jobs.add(Job::unasked(None, Goal::Close { handle, state, owner, lost: false }));
             self.advance(job, now, out, events);
         }
+        self.test_delegations(now, out, events);
     }
 
     /// A request of a return succeeded.
@@ -412,7 +438,7 @@ impl Nfs4Client {
         }
         delegations.due.clear();
         delegations.unwanted.clear();
-        for job in self.jobs.iter_mut().filter(|job| matches!(job.goal, Goal::Return(_))) {
+        for job in self.jobs.iter_mut().filter(|job| matches!(job.goal, Goal::Return(_) | Goal::Test(_))) {
             job.reply = Some(Reply::Nothing);
         }
     }

@@ -7,6 +7,7 @@ use plimsoll_wire::nfs::v4::exchange_id::Client;
 use plimsoll_wire::nfs::v4::open::Opened;
 use plimsoll_wire::nfs::v4::read::Data;
 use plimsoll_wire::nfs::v4::readdir::Page;
+use plimsoll_wire::nfs::v4::test_state::Statuses;
 use plimsoll_wire::nfs::v4::write::Written;
 use plimsoll_wire::nfs::v4::{Attributes, FileHandle, StateId};
 
@@ -28,6 +29,7 @@ pub(super) struct Found<'a> {
     pub(super) unconfirmed: Option<Unconfirmed>,
     pub(super) session: Option<Session>,
     pub(super) bound: Option<Bound>,
+    pub(super) tested: Option<Statuses<'a>>,
 }
 
 impl Found<'_> {

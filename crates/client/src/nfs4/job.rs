@@ -76,6 +76,8 @@ pub(super) enum Goal {
     Renew,
     /// Returns a delegation.
     Return(Returning),
+    /// Tests delegations, because the server has revoked some.
+    Test(Box<[(FileHandle, StateId)]>),
     /// An empty request.
     Null,
     Open(Opening),

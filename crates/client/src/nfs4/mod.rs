@@ -51,6 +51,7 @@ mod recoveries;
 mod recovery;
 mod request_context;
 mod results;
+mod revocations;
 mod rows;
 mod sending;
 mod session;

@@ -75,6 +75,7 @@ impl Nfs4Client {
             Goal::Read { .. } => job.read(call, found, events)?,
             Goal::Write { .. } => self.written(call, job, found)?,
             Goal::Rewrite { .. } => self.rewritten(call, job, found)?,
+            Goal::Test(_) => self.tested(job, found)?,
             Goal::Flush(..) => self.committed(job, found.committed.ok_or(Malformed)?),
             Goal::Lock { .. } if call.what.shape == shapes::OPEN_HANDLE => self.opened_to_lock(job, found)?,
             Goal::Lock { file, .. } | Goal::Unlock { file, .. } => {

@@ -64,6 +64,8 @@ pub(super) const OPEN_HANDLE: Shape = &[SEQUENCE, PUTFH, OPEN, GETATTR];
 pub(super) const CONFIRM_OPEN: Shape = &[SEQUENCE, PUTFH, OPEN_CONFIRM];
 pub(super) const RETURN_DELEGATION: Shape = &[SEQUENCE, PUTFH, DELEGRETURN];
 pub(super) const FREE_STATE: Shape = &[SEQUENCE, 45];
+/// TEST_STATEID.
+pub(super) const TEST_STATES: Shape = &[SEQUENCE, 55];
 pub(super) const CLOSE_FILE: Shape = &[SEQUENCE, PUTFH, CLOSE];
 pub(super) const READ_DATA: Shape = &[SEQUENCE, PUTFH, READ];
 pub(super) const WRITE_DATA: Shape = &[SEQUENCE, PUTFH, WRITE];
@@ -123,6 +125,7 @@ mod tests {
             (CLOSE_FILE, "CLOSE"),
             (RETURN_DELEGATION, "DELEGRETURN"),
             (FREE_STATE, "FREE_STATEID"),
+            (TEST_STATES, "TEST_STATEID"),
             (READ_DATA, "READ"),
             (WRITE_DATA, "WRITE"),
             (MAKE, "CREATE"),

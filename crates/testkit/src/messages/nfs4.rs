@@ -200,6 +200,12 @@ impl Asked {
                 out.put_fixed(&self.session.unwrap_or_default());
                 [sequence, slot, SLOTS - 1, SLOTS - 1, 0].iter().for_each(|&word| out.put_u32(word));
             }
+            // TEST_STATEID behind SEQUENCE: all states are valid.
+            55 => {
+                out.put_fixed(&self.arguments[52..56]);
+                let count = u32::from_be_bytes([52, 53, 54, 55].map(|at| self.arguments[at]));
+                (0..count).for_each(|_| out.put_u32(0));
+            }
             _ => {}
         }
     }

@@ -10,11 +10,12 @@ use plimsoll_wire::rpc::Caller;
 
 use super::play::Play;
 
-const OPEN: u32 = 18;
-const CLOSE: u32 = 4;
+pub(super) const OPEN: u32 = 18;
+pub(super) const CLOSE: u32 = 4;
 const READ: u32 = 25;
 pub(super) const RETURN: u32 = 8;
-const FREE: u32 = 45;
+pub(super) const FREE: u32 = 45;
+pub(super) const TEST: u32 = 55;
 /// No request.
 pub(super) const NONE: [u32; 0] = [];
 
@@ -26,7 +27,7 @@ pub(super) fn wanting() -> (Play, Arc<Nfs4Options>) {
     (Play::connected_with(options.clone()), options)
 }
 
-const TO_READ: Operation<'static> = Operation::Open {
+pub(super) const TO_READ: Operation<'static> = Operation::Open {
     path: "file",
     access: Access::Read,
     disposition: Disposition::OpenExisting,
@@ -41,7 +42,7 @@ pub(super) fn opened(play: &Play, tag: u64) -> FileKey {
 }
 
 /// A client that holds a delegation, and the file that it opened.
-fn holder() -> (Play, Arc<Nfs4Options>, FileKey) {
+pub(super) fn holder() -> (Play, Arc<Nfs4Options>, FileKey) {
     let (mut play, options) = wanting();
     play.begin(1, &TO_READ);
     play.serve();
@@ -51,7 +52,7 @@ fn holder() -> (Play, Arc<Nfs4Options>, FileKey) {
 
 /// The main operation of a call.
 pub(super) fn about(call: &Asked) -> u32 {
-    let known = [OPEN, RETURN, CLOSE, READ, FREE];
+    let known = [OPEN, RETURN, CLOSE, READ, FREE, TEST];
     *call.operations.iter().find(|code| known.contains(code)).unwrap_or(call.operations.last().unwrap())
 }
 
@@ -86,7 +87,7 @@ pub(super) fn counts(play: Play, options: &Nfs4Options) -> DelegationCounts {
     *options.delegation_counts.lock().unwrap()
 }
 
-fn leave(play: &mut Play) -> Vec<u32> {
+pub(super) fn leave(play: &mut Play) -> Vec<u32> {
     play.client.leave(play.now, &mut play.out, &mut play.seen);
     play.receive();
     served(play)
@@ -250,23 +251,6 @@ fn a_return_without_an_answer_is_given_up() {
     assert_eq!(asks(&mut play, 3, &Operation::Close { file }), [CLOSE]);
     let counts = counts(play, &options);
     assert_eq!((counts.returned, counts.unreturned), (0, 2), "the second one is still held");
-}
-
-#[test]
-fn a_revocation_returns_all_and_makes_the_server_forget_them() {
-    let (mut play, options, _) = holder();
-    play.begin(2, &Operation::Fsinfo);
-    let call = play.calls.remove(0);
-    let mut results = call.fine();
-    // sr_status_flags: SEQ4_STATUS_RECALLABLE_STATE_REVOKED.
-    results[52..56].copy_from_slice(&0x40_u32.to_be_bytes());
-    play.answer(&call, &results);
-    let back = play.calls.remove(0);
-    assert_eq!(about(&back), RETURN);
-    play.answer(&back, &back.failing(2, 10_087));
-    assert_eq!(served(&mut play), [FREE]);
-    assert_eq!(asks(&mut play, 3, &TO_READ), [OPEN]);
-    assert_eq!((counts(play, &options).revoked, 0), (1, 0));
 }
 
 #[test]

@@ -5,6 +5,7 @@ mod hostile;
 mod play;
 mod recall_any;
 mod recovery;
+mod revocations;
 mod sessionless;
 mod table;
 mod trunk;

@@ -16,20 +16,21 @@ use super::play::Play;
 const READ_DELEGATIONS: u32 = 1;
 const OTHERS: u32 = 1 << 1 | 1 << 2 | 1 << 3 | 1 << 4 | 0x0003_F300;
 
-fn to_read(path: &str) -> Operation<'_> {
+pub(super) fn to_read(path: &str) -> Operation<'_> {
     Operation::Open { path, access: Access::Read, disposition: Disposition::OpenExisting, caching: Caching::None }
 }
 
 /// A client that holds a delegation of each of `count` files, and these files.
-fn holder_of(count: u8) -> (Play, Arc<Nfs4Options>, Vec<FileKey>) {
+pub(super) fn holder_of(count: u16) -> (Play, Arc<Nfs4Options>, Vec<FileKey>) {
     let (mut play, options) = wanting();
     let files = (0..count).map(|number| {
         play.begin(number.into(), &to_read(&format!("file{number}")));
         let call = play.calls.remove(0);
         let mut results = call.fine();
-        for (known, byte) in [(&DELEGATION[..], number), (b"a handle", number)] {
+        for known in [&DELEGATION[..], b"a handle"] {
             let at = results.windows(known.len()).position(|bytes| bytes == known).unwrap();
-            results[at..at + known.len()].fill(byte);
+            let places = results[at..at + known.len()].chunks_mut(2);
+            places.for_each(|place| place.copy_from_slice(&number.to_be_bytes()));
         }
         play.answer(&call, &results);
         opened(&play, number.into())
@@ -39,9 +40,9 @@ fn holder_of(count: u8) -> (Play, Arc<Nfs4Options>, Vec<FileKey>) {
 }
 
 /// The files whose delegations are returned.
-fn returned(play: &mut Play) -> Vec<u8> {
+fn returned(play: &mut Play) -> Vec<u16> {
     let returns = play.calls.iter().filter(|call| about(call) == RETURN);
-    let mut files: Vec<u8> = returns.map(|call| *call.arguments.last().unwrap()).collect();
+    let mut files: Vec<u16> = returns.map(|call| u16::from_be_bytes(*call.arguments.last_chunk().unwrap())).collect();
     files.sort_unstable();
     served(play);
     files

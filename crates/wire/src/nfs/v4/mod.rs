@@ -36,6 +36,7 @@ pub mod readdir;
 pub mod recall_any;
 pub mod sequence;
 pub mod session_end;
+pub mod test_state;
 pub mod write;
 
 pub use attributes::{Attributes, Mask, SetAttributes};

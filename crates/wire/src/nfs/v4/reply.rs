@@ -5,7 +5,7 @@
 use super::attributes::{Attributes, Mask};
 use super::{
     FileHandle, StateId, access, bind, client_id, create_session, exchange_id, lock, open, operation, read, readdir,
-    sequence, write,
+    sequence, test_state, write,
 };
 use crate::xdr::{Malformed, Strict};
 
@@ -59,6 +59,8 @@ pub enum Done<'a> {
     Link(&'a [u8]),
     /// WRITE.
     Written(write::Written),
+    /// TEST_STATEID.
+    Tested(test_state::Statuses<'a>),
     /// BIND_CONN_TO_SESSION.
     Bound(bind::Bound),
     /// EXCHANGE_ID.
@@ -151,6 +153,7 @@ impl<'a> Reply<'a> {
             42 => Done::Client(exchange_id::parse(reader)?),
             43 => Done::Session(create_session::parse(reader)?),
             53 => Done::Sequence(sequence::parse(reader)?),
+            55 => Done::Tested(test_state::parse(reader)?),
             // Operations without results: DELEGRETURN, FREE_STATEID, LOCKT, LOOKUP, PUTFH, PUTROOTFH, RENEW, RESTOREFH, SAVEFH,
             // SETCLIENTID_CONFIRM, and the end of a session.
             8 | 13 | 15 | 22 | 24 | 30 | 31 | 32 | 36 | 44 | 45 | 57 | 58 => Done::Nothing,
