@@ -81,6 +81,7 @@ impl SmbClient {
             ChannelState::Bound => {}
         }
         self.count_loss();
+        self.durable.iter_mut().for_each(|durable| durable.outage.missed(&calls));
         let kept = lost.kept.as_mut().map(|kept| kept.take()).unwrap_or_default();
         for (first, kept) in kept.into_iter().rev() {
             // At least one request of a stored message is outstanding.

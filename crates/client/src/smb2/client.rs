@@ -223,7 +223,7 @@ impl SmbClient {
             if let Some(durable) = &mut self.durable {
                 durable.learn(&mut job, &self.files);
                 if self.state == State::Ready && job.failure.is_none() && job.tag != Tag::CONNECT {
-                    durable.note_success(at);
+                    durable.end_outage(at);
                 }
             }
             self.caching.1 += u64::from(self.may_cache(&job.kind));
@@ -249,6 +249,7 @@ impl SmbClient {
             return;
         }
         self.state = State::Over(cause);
+        self.durable.iter_mut().for_each(|durable| durable.end_outage(at));
         (self.logon, self.resumption) = (None, None);
         for Waiting { job, again, .. } in std::mem::take(&mut self.waiting) {
             if let (Some(job), Some(Again { times: 1.., .. })) = (self.jobs.get(job), again) {
@@ -405,7 +406,9 @@ impl Client for SmbClient {
 
     fn overdue(&mut self, before: i64, now: i64, events: &mut dyn Events) {
         for channel in 0..self.connections().count() as u32 {
-            for call in self.on_mut(channel).take_overdue(before) {
+            let late = self.on_mut(channel).take_overdue(before);
+            self.durable.iter_mut().for_each(|durable| durable.outage.missed(&late));
+            for call in late {
                 let id = call.what.job;
                 self.abandon(channel, &call, Cause::TimedOut, events);
                 self.settle_without_sending(id, now, events);
@@ -415,6 +418,7 @@ impl Client for SmbClient {
     }
 
     fn leave(&mut self, now: i64, out: &mut Outbox, events: &mut dyn Events) {
+        self.durable.iter_mut().for_each(|durable| durable.end_outage(now));
         let ticket = Ticket { tag: Tag::LEAVE, intended: None, path: plimsoll_model::Symbol::NONE };
         let job = Job::new(&ticket, Kind::Leave);
         if self.state == State::Ready {

@@ -10,6 +10,7 @@ use plimsoll_wire::smb2::{FileId, close, create};
 use super::connection::Outgoing;
 use super::files::{Files, Open};
 use super::jobs::{Job, Kind};
+use super::outage::Outage;
 use super::request_kind::RequestKind;
 
 /// The durable handles of a client that has asked for any.
@@ -21,8 +22,7 @@ pub(super) struct Durable {
     left_behind: HashMap<Box<str>, u64>,
     /// Connections with open files were lost before: a request that is sent again may have been carried out.
     pub(super) has_resumed: bool,
-    /// Time of the loss, until an operation succeeds again, ns.
-    pub(super) lost_at: Option<i64>,
+    pub(super) outage: Outage,
     /// Answers of lost connections that belonged to no request.
     pub(super) unmatched_responses: u64,
     pub(super) counts: Reconnects,
@@ -86,7 +86,7 @@ pub struct Reconnects {
     pub sent_again: u64,
     /// Of these, requests that the server had already executed.
     pub done_before: u64,
-    /// The longest time from a loss until an operation succeeded, ns.
+    /// The longest time without service: from the last response before a loss until an operation succeeded, ns.
     pub outage_ns: u64,
 }
 
@@ -146,12 +146,9 @@ impl Durable {
         }
     }
 
-    /// An operation succeeded.
-    pub(super) fn note_success(&mut self, at: i64) {
-        if let Some(since) = self.lost_at.take() {
-            let lasted = u64::try_from(at.saturating_sub(since)).unwrap_or(0);
-            self.counts.outage_ns = self.counts.outage_ns.max(lasted);
-        }
+    /// An operation succeeded, or none will any more: an outage ends.
+    pub(super) fn end_outage(&mut self, at: i64) {
+        self.counts.outage_ns = self.counts.outage_ns.max(self.outage.end(at));
     }
 }
 

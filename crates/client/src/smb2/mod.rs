@@ -33,6 +33,7 @@ mod logon_messages;
 mod negotiated_security;
 mod operations;
 mod options;
+mod outage;
 mod progress;
 mod queue;
 mod receiving;

@@ -98,6 +98,7 @@ impl SmbClient {
         if reply.message_id() == header::UNSOLICITED {
             return self.notified(reply, at.1, out);
         }
+        self.durable.iter_mut().for_each(|durable| durable.outage.answered(at.1));
         let Some(call) = self.on_mut(channel).ended_by(reply, at.0) else { return Ok(()) };
         let found = if self.on(channel).trusts(reply, sealed) {
             answers::read(reply, &call.what).map_err(|_| Cause::Malformed)

@@ -73,7 +73,7 @@ impl SmbClient {
         (self.logon, self.state) = (None, State::Parted);
         self.resumption = Some(Box::new(Resumption::of(previous)));
         if let Some(durable) = &mut self.durable {
-            durable.lost_at.get_or_insert(at);
+            durable.outage.begin(at);
         }
         true
     }
@@ -124,6 +124,7 @@ impl SmbClient {
         for call in calls.iter().filter(|call| call.sent.is_some()) {
             self.report_unanswered(channel, call, events);
         }
+        self.durable.iter_mut().for_each(|durable| durable.outage.missed(&calls));
         for (first, kept) in kept.into_iter().flatten().rev() {
             // At least one request of a stored message is outstanding.
             let call = calls.iter().find(|call| call.id >= first);

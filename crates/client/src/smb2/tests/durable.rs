@@ -15,7 +15,7 @@ fn open(disposition: Disposition) -> Operation<'static> {
 }
 
 /// A client with an open file, on a server that gives durable handles.
-fn with_file(dialect: Dialect) -> (World, FileKey) {
+pub(super) fn with_file(dialect: Dialect) -> (World, FileKey) {
     let mut world = World::ready(dialect, 64);
     world.server.durable = true;
     let tag = world.begin(&open(Disposition::OpenOrCreate));
@@ -28,14 +28,14 @@ fn with_file(dialect: Dialect) -> (World, FileKey) {
 
 impl World {
     /// The connection is reset. Whether the client waits for another one.
-    fn lose(&mut self) -> bool {
+    pub(super) fn lose(&mut self) -> bool {
         let now = self.tick();
         self.server.asked.clear();
         self.client.suspend(now, &mut self.collected)
     }
 
     /// Another connection; the logon on it.
-    fn resume(&mut self) -> Vec<Asked> {
+    pub(super) fn resume(&mut self) -> Vec<Asked> {
         let end = Endpoint { port: 2, ..Endpoint::NOWHERE };
         let now = self.tick();
         self.out = Outbox::new();
@@ -53,7 +53,7 @@ impl World {
         }
     }
 
-    fn answer(&mut self, asked: &Asked, status: u32) {
+    pub(super) fn answer(&mut self, asked: &Asked, status: u32) {
         let reply = match status {
             0 => self.server.answer(asked),
             status => self.server.reply(asked, status, &ERROR),
@@ -62,7 +62,7 @@ impl World {
     }
 
     /// How often the operation of a tag ended, and how the last time.
-    fn ended(&self, tag: Tag) -> (usize, Option<Result<Reply, Cause>>) {
+    pub(super) fn ended(&self, tag: Tag) -> (usize, Option<Result<Reply, Cause>>) {
         let mut of = self.collected.done.iter().filter(|done| done.tag == tag);
         let last = of.clone().next_back().map(|done| done.result.clone().map_err(|failure| failure.cause));
         (of.by_ref().count(), last)

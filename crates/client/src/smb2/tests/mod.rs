@@ -7,6 +7,7 @@ mod hostile;
 mod lease_cache;
 mod logon;
 mod misbehaviour;
+mod outage;
 mod server;
 mod shares;
 
