@@ -4,18 +4,26 @@
 use std::borrow::Borrow;
 use std::cell::RefCell;
 use std::collections::HashSet;
-use std::hash::{Hash, Hasher};
+use std::hash::{BuildHasher, Hash, Hasher};
 use std::sync::Arc;
 
 use plimsoll_wire::nfs::{v3, v4};
 
 /// A path, and what is known of it.
-#[derive(Debug, PartialEq, Eq, Hash)]
+#[derive(Debug, PartialEq, Eq)]
 struct Entry {
     path: Box<str>,
     handle: Box<[u8]>,
     /// It is no directory: there is nothing below it.
     leaf: bool,
+}
+
+impl Hash for Entry {
+    fn hash<S: Hasher>(&self, state: &mut S) {
+        #[cfg(test)]
+        tests::HASHED.set(tests::HASHED.get() + 1);
+        (&self.path, &self.handle).hash(state);
+    }
 }
 
 /// An entry that is found by its path.
@@ -90,18 +98,39 @@ impl Hash for ByPath {
     }
 }
 
-/// The entries of a thread.
+/// The entries of a thread. They are in many small tables by their hash: a table that grows, or drops entries, goes through all its
+/// entries, and the thread's clients wait meanwhile.
 #[derive(Default)]
 struct Entries {
+    shards: Vec<Shard>,
+    hashes: foldhash::fast::RandomState,
+}
+
+/// Entries whose hashes have the same remainder.
+#[derive(Clone, Default)]
+struct Shard {
     all: HashSet<Arc<Entry>, foldhash::fast::RandomState>,
     /// Number of entries at which those that no client has are dropped.
     most: usize,
 }
 
-/// Entries below which none is dropped.
-const FEW: usize = 1024;
+/// Number of shards: of a million entries, one holds 1,000.
+const SHARDS: usize = 1024;
+/// Entries of a shard below which none is dropped.
+const FEW: usize = 4;
 
 impl Entries {
+    fn share(&mut self, entry: Entry) -> Arc<Entry> {
+        if self.shards.is_empty() {
+            self.shards.resize_with(SHARDS, Shard::default);
+        }
+        // The remainder of a 64-bit hash is small enough for any usize.
+        let at = (self.hashes.hash_one(&entry) % SHARDS as u64) as usize;
+        self.shards[at].share(entry)
+    }
+}
+
+impl Shard {
     fn share(&mut self, entry: Entry) -> Arc<Entry> {
         if let Some(known) = self.all.get(&entry) {
             return Arc::clone(known);
@@ -127,7 +156,30 @@ pub(super) fn shared(path: &str, handle: &[u8], leaf: bool) -> ByPath {
 
 #[cfg(test)]
 mod tests {
+    use std::cell::Cell;
+
     use super::*;
+
+    thread_local! {
+        /// Number of times that an entry of this thread was hashed.
+        pub(super) static HASHED: Cell<usize> = const { Cell::new(0) };
+    }
+
+    #[test]
+    fn no_single_path_waits_until_all_others_are_moved() {
+        let mut entries = Entries::default();
+        let mut kept = Vec::new();
+        let mut most = 0;
+        for number in 0_u32..300_000 {
+            let before = HASHED.get();
+            let path = number.to_string().into();
+            kept.push(entries.share(Entry { path, handle: [1].into(), leaf: true }));
+            most = most.max(HASHED.get() - before);
+        }
+        assert!(most < 1_000, "{most} entries were hashed for one");
+        let longest = entries.shards.iter().map(|shard| shard.all.len()).max();
+        assert!(longest < Some(1_000), "so many are looked at when some are dropped: {longest:?}");
+    }
 
     #[test]
     fn equal_entries_are_one_and_those_of_no_client_are_dropped() {
@@ -136,9 +188,14 @@ mod tests {
             |path: &str, handle: u8| entries.share(Entry { path: path.into(), handle: [handle].into(), leaf: true });
         let (one, same, other) = (entry("a", 1), entry("a", 1), entry("a", 2));
         assert!(Arc::ptr_eq(&one, &same) && !Arc::ptr_eq(&one, &other));
-        let kept: Vec<Arc<Entry>> = (0..3 * FEW).map(|number| entry(&format!("kept/{number}"), 1)).collect();
-        (0..100 * FEW).for_each(|number| drop(entry(&format!("dropped/{number}"), 1)));
-        assert!(entries.all.len() <= 2 * (kept.len() + 2), "{}", entries.all.len());
-        assert!(kept.iter().all(|entry| entries.all.contains(entry)));
+        const MANY: usize = FEW * SHARDS;
+        let kept: Vec<Arc<Entry>> = (0..3 * MANY).map(|number| entry(&format!("kept/{number}"), 1)).collect();
+        (0..50 * MANY).for_each(|number| drop(entry(&format!("dropped/{number}"), 1)));
+        let held = |shard: &Shard| shard.all.iter().filter(|entry| Arc::strong_count(entry) > 1).count();
+        for shard in &entries.shards {
+            assert!(shard.all.len() <= (2 * held(shard)).max(FEW), "{} of {}", shard.all.len(), held(shard));
+        }
+        let is_there = |entry| entries.shards.iter().any(|shard| shard.all.contains(entry));
+        assert!(kept.iter().step_by(97).all(is_there));
     }
 }
