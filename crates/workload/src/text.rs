@@ -216,11 +216,11 @@ pub(super) struct IterationText {
     #[serde(default = "one")]
     #[schemars(example = 30)]
     pub(super) weight: u32,
-    /// Additional weight of a variant that connects to the share first and disconnects at the end (SMB only).
+    /// Weight of a variant that connects to the share before the iteration's steps, and disconnects after them (SMB only).
     #[serde(default)]
     #[schemars(example = 5)]
     pub(super) unmapped: u32,
-    /// Additional weight of a variant that logs on and connects first, and disconnects and logs off at the end (SMB only).
+    /// Weight of a variant that logs on and connects before the iteration's steps, and disconnects and logs off after them (SMB only).
     #[serde(default)]
     #[schemars(example = 5)]
     pub(super) with_logon: u32,
