@@ -16,9 +16,9 @@ fn table() -> String {
     let mut text = String::from(
         "# Vocabulary\n\
          \n\
-         Protocol procedures with the names that NetBench gives them (Swartz 1997), the file operation that each performs, and the\n\
-         group of this operation in reports. *Long-lived* procedures wait for an event by design, so reports show them in a separate\n\
-         table. Some others, such as locks, are long-lived only with certain arguments.\n\
+         This page lists protocol procedures, the names that NetBench gives them (Swartz 1997), the file operation that each performs,\n\
+         and the group of this operation in reports. *Long-lived* procedures wait for an event by design, so reports show them in a\n\
+         separate table. Other procedures, such as locks, are long-lived only with certain arguments.\n\
          \n\
          Printed from the table in `crates/model` by a test; do not edit. To print it again:\n\
          `PLIMSOLL_BLESS=1 cargo test -p plimsoll-report vocabulary`\n\
