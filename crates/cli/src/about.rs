@@ -13,8 +13,8 @@ pub(crate) struct AboutFlags {
     /// Title of the measurement in reports, pages and recordings
     #[arg(long, value_name = "TEXT", value_parser = About::check_title)]
     title: Option<String>,
-    /// Label of the measurement, e.g. commit=1a2b3c; may be repeated. A key is a letter, then letters, digits and
-    /// underscores. Reports, recordings, comparisons and OpenMetrics show the label
+    /// Label of the measurement, e.g. commit=1a2b3c; may be repeated. KEY begins with a letter and contains only letters,
+    /// digits and underscores. Reports, recordings, comparisons and OpenMetrics show the label
     #[arg(long = "label", value_name = "KEY=VALUE", value_parser = About::parse_label)]
     labels: Vec<(String, String)>,
     /// Description of the system under test: a TOML file with any of the keys server, version, cpu, memory, disks,

@@ -27,7 +27,7 @@ pub(crate) struct AnalysisFlags {
     /// connection, operation, status, protocol, second, minute, hour
     #[arg(long, value_name = "KEY[,KEY]", value_parser = parse_dimensions)]
     pub(crate) by: Option<Dimensions>,
-    /// Maximum length of the list of slowest operations, and of the list of unanswered operations
+    /// Maximum number of rows in the list of the slowest operations, and in the list of operations without a response
     #[arg(long, value_name = "COUNT", default_value_t = 20)]
     pub(crate) slowest: usize,
     /// Write one row per transaction to FILE.parquet or FILE.csv

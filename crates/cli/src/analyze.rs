@@ -32,8 +32,8 @@ pub(crate) struct Arguments {
     #[arg(required = true, value_name = "CAPTURE")]
     captures: Vec<PathBuf>,
     /// Maximum number of threads [default: 1]. With 2, one thread reads and decompresses the captures while the other analyzes
-    /// them; with 3 or more, a third thread writes --transactions, --record and the data of --html. The number of threads does
-    /// not change the results
+    /// them; with 3 or more, a third thread writes the files of --transactions and --record and collects the data of --html.
+    /// The number of threads does not change the results
     #[arg(long, value_name = "COUNT", value_parser = clap::value_parser!(u16).range(1..))]
     threads: Option<u16>,
     #[command(flatten)]

@@ -19,8 +19,9 @@ const EXAMPLES: &str = "Examples:
   plimsoll anonymize tuesday.pcapng tuesday-sent.pcapng --key key";
 
 /// Writes a copy of a capture without names, addresses and file data, from which `plimsoll analyze` gets the same
-/// numbers. Names keep depth, length and extension; addresses keep which of them share a network; payload and all
-/// that is not SMB or NFS is zero. Reads the formats that analyze reads; writes pcap for pcap, and pcapng otherwise.
+/// numbers. Replaced names have the same depth, length and extension. Addresses of the same network stay in the same network.
+/// Payload, and everything that is not SMB or NFS, is zero. Reads the same formats as analyze; writes pcap if the input is
+/// pcap, and otherwise pcapng.
 #[derive(Debug, clap::Args)]
 #[command(after_help = EXAMPLES)]
 pub(crate) struct Arguments {
@@ -30,8 +31,8 @@ pub(crate) struct Arguments {
     /// Capture to write
     #[arg(value_name = "OUT")]
     output: PathBuf,
-    /// Derive the replacements of names and addresses from the secret in FILE (any 16 bytes or more), so that several captures get the same
-    /// replacements [default: a random key, which is not stored]
+    /// Derive the replacements of names and addresses from the secret in FILE (any 16 bytes or more). With the same secret, a name
+    /// gets the same replacement in every capture [default: a random secret, which is not stored]
     #[arg(long, value_name = "FILE")]
     key: Option<PathBuf>,
     /// Print neither progress nor a summary

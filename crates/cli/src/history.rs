@@ -20,8 +20,8 @@ const EXAMPLES: &str = "Examples:
   plimsoll history recordings
   plimsoll history monday tuesday wednesday --html history.html --json history.json";
 
-/// Shows recordings of the same workload over time: throughput and response times of each run, the runs from which on they
-/// changed, and the labels that changed there.
+/// Shows recordings of the same workload over time: throughput and response times of each run, the runs at which these
+/// numbers changed, and the labels that changed at the same run.
 #[derive(Debug, clap::Args)]
 #[command(after_help = EXAMPLES)]
 pub(crate) struct Arguments {

@@ -51,7 +51,7 @@ pub(crate) struct ComparisonOutput {
     /// Write the comparison as one self-contained HTML page
     #[arg(long, value_name = "FILE")]
     html: Option<PathBuf>,
-    /// Print one table with one row per load level and side; the page of --html then has this table and charts
+    /// Print a single table, with one row per load level and side; the page of --html then has this table and charts
     #[arg(long)]
     compact: bool,
     /// Print the whole comparison [default: a summary of at most 40 lines]

@@ -8,7 +8,7 @@ pub(crate) use plimsoll_console::shell::{colours_output, columns, in_locale, not
 #[derive(Clone, Copy, Debug, clap::Args)]
 pub(crate) struct ShellFlags {
     /// When to colour headings and verdicts: auto, always or never. auto obeys NO_COLOR, CLICOLOR, CLICOLOR_FORCE and
-    /// TERM=dumb; without these it colours output to a terminal
+    /// TERM=dumb; if none of them is set, it colours only output to a terminal
     #[arg(
         long,
         value_name = "WHEN",

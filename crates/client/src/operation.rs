@@ -119,11 +119,11 @@ pub enum Caching {
     LevelTwo,
     /// A read, write and handle lease.
     Lease,
-    /// A lease that the client uses: it delays closing, and does not ask again for cached attributes (SMB 2.1 and later).
+    /// A lease that the client uses for a cache: it closes files later, and does not request cached attributes again (SMB 2.1 and later).
     LeaseCached,
     /// As lease-cached, and leases of directories: the client does not list a directory again while its lease holds (SMB 3.0 and later).
     DirectoryCached,
-    /// A durable handle, under a lease (SMB 2.0.2: batch oplock). After a lost connection, the client reopens its files.
+    /// A durable handle, together with a lease (SMB 2.0.2: with a batch oplock). After a lost connection, the client reopens its files.
     Durable,
     /// NFS: open without a request if the handle is known (Linux: `nocto`). SMB: no oplock, no lease.
     Handle,

@@ -33,10 +33,10 @@ impl CompanionSpec {
             .map_err(|error| Usage(error.to_string()))?;
         if workload.digest() != self.workload_sha256 {
             return Err(Usage(format!(
-                "--from: the load file of {} has changed: SHA-256 of workload and load file is now {}, recorded was {}",
-                self.workload,
-                workload.digest(),
-                self.workload_sha256
+                "--from: the load file of {file} has changed: SHA-256 of workload and load file is now {now}, recorded was {recorded}",
+                file = self.workload,
+                now = workload.digest(),
+                recorded = self.workload_sha256
             )));
         }
         Ok(workload)

@@ -41,7 +41,8 @@ pub(super) fn check(workload: &Workload, target: &Target, level_specs: &[LevelSp
     let reserved = matches!(target, Target::Nfs(target) if target.reserved_port);
     if reserved && most > reserved::PORTS.into() {
         return Err(Usage(format!(
-            "{most} connections need more than the {} source ports below 1024 (resvport): use fewer clients or --clients-per-connection",
+            "{most} connections with resvport need as many source ports below 1024, but there are only {}: use fewer clients, or share \
+             connections with --clients-per-connection",
             reserved::PORTS
         )));
     }

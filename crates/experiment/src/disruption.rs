@@ -66,29 +66,29 @@ pub(super) fn reasons(
     if silence.outages > 0 {
         let times = if silence.outages == 1 { "once".to_owned() } else { format!("{} times", silence.outages) };
         let text = format!(
-            "the server sent no response for {:.2} s of {seconds:.2} s ({times}; longest {:.2} s, limit {:.2} s), while \
+            "the server sent no response for {without:.2} s of {seconds:.2} s ({times}; longest {longest:.2} s, limit {limit:.2} s), while \
             requests were outstanding or due",
-            silence.without_answer_s,
-            silence.longest_s.unwrap_or(0.0),
-            silence.outage_limit_s
+            without = silence.without_answer_s,
+            longest = silence.longest_s.unwrap_or(0.0),
+            limit = silence.outage_limit_s,
         );
         let most = silence.without_answer_s > MOST_SILENT * seconds;
         reasons.push(if most { Reason::invalid(text) } else { Reason::partial(text) });
     }
     if let Some(waited_s) = silence.unanswered_wait_s {
         reasons.push(Reason::partial(format!(
-            "{} no response before the timeout (--timeout) or the loss of the connection, and {} missing from the \
-            percentiles; the longest wait was {}",
-            if unanswered == 1 { "1 action had".to_owned() } else { format!("{unanswered} actions had") },
-            if unanswered == 1 { "is" } else { "are" },
-            plimsoll_report::duration(waited_s)
+            "{actions} no response before the timeout (--timeout) or the loss of the connection, and {are} missing from the \
+            percentiles; the longest wait was {longest}",
+            actions = if unanswered == 1 { "1 action had".to_owned() } else { format!("{unanswered} actions had") },
+            are = if unanswered == 1 { "is" } else { "are" },
+            longest = plimsoll_report::duration(waited_s)
         )));
     }
     if reads.empty > 0 {
         reasons.push(Reason::partial(format!(
-            "{} of {} reads started at or beyond the end of their file and returned no data; use files at least as large as \
+            "{empty} of {reads} reads started at or beyond the end of their file and returned no data; use files at least as large as \
             the offsets of the workload",
-            reads.empty, reads.reads
+            empty = reads.empty, reads = reads.reads
         )));
     }
     if let Some(Interruption { after_s, planned_s }) = interruption {

@@ -47,7 +47,9 @@ pub fn find_capacity(
     let capacity = match search.most.plan.part {
         None => Some(Box::new(whole.summary(levels.ran.len()))),
         Some(part) => {
-            facts.push(format!("part {part} of a search for a capacity: `plimsoll merge` of all parts has the answer"));
+            facts.push(format!(
+                "part {part} of a search for a capacity: `plimsoll merge` of the parts shows the result"
+            ));
             None
         }
     };

@@ -126,10 +126,10 @@ pub(super) fn late(level: &Level<'_>) -> Option<Reason> {
         return None;
     }
     let text = format!(
-        "the load generator was late: without that delay, {}; {}{}",
-        judged.shown(),
-        judged.stand(),
-        advice(level)
+        "the load generator was late: without that delay, {numbers}; {verdict}{advice}",
+        numbers = judged.shown(),
+        verdict = judged.stand(),
+        advice = advice(level),
     );
     Some(if heaviest == Weight::Body { Reason::invalid(text) } else { Reason::partial(text) })
 }
@@ -140,11 +140,11 @@ pub(super) fn stolen(level: &Level<'_>) -> Option<Reason> {
     let share = stolen / (level.seconds * level.generator.workers.len().max(1) as f64);
     (share > TOLERANCE).then(|| {
         Reason::invalid(format!(
-            "steal time: the hypervisor withheld CPU time from this machine for {stolen:.2} s in a phase of {:.2} s ({:.0} % \
-            of the threads' time, limit {:.0} %); use a dedicated machine",
-            level.seconds,
-            share * 100.0,
-            TOLERANCE * 100.0
+            "steal time: the hypervisor withheld CPU time from this machine for {stolen:.2} s in a phase of {length:.2} s ({share:.0} % \
+            of the threads' time, limit {limit:.0} %); use a dedicated machine",
+            length = level.seconds,
+            share = share * 100.0,
+            limit = TOLERANCE * 100.0
         ))
     })
 }

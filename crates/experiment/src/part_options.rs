@@ -39,7 +39,7 @@ impl PartOptions {
                 return wrong("remove --stop-above: each part would stop at a different level");
             }
             if spec.levels().any(|(_, level)| level.plan.phases.measured_ns.is_none()) {
-                return wrong("expected a --duration");
+                return wrong("the starts of the levels depend on their length: add --duration");
             }
         }
         let mut start = self.start_at;
@@ -64,10 +64,10 @@ impl PartOptions {
     /// It has a start without parts, no known length, or fewer clients than parts.
     pub(crate) fn put_level(&self, level: &mut LevelSpec) -> Result<(), Usage> {
         if self.start_at.is_some() && self.part.is_none() {
-            return Err(Usage("--start-at: capacity has a common start only with --part".to_owned()));
+            return Err(Usage("--start-at: capacity uses this option only with --part; remove --start-at".to_owned()));
         }
         if self.part.is_some() && level.plan.phases.measured_ns.is_none() {
-            return Err(Usage("--part: expected a --duration".to_owned()));
+            return Err(Usage("--part: the parts need levels of the same length; add --duration".to_owned()));
         }
         (level.plan.part, level.plan.start_at_ns) = (self.part, self.start_at);
         level.plan.check().map_err(|error| Usage(error.to_string()))

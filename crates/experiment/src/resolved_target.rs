@@ -76,8 +76,9 @@ impl ResolvedTarget {
         let kind = |of: &Self| std::mem::discriminant(&of.target);
         if let Some(other) = others.iter().find(|other| kind(other) != kind(&self) || !other.is_connected()) {
             return Err(Usage(format!(
-                "several targets must be servers of one protocol: {} and {} are not; start a run for each",
-                self.shown, other.shown
+                "several targets must be servers of one protocol: {one} and {other} are not; start a run for each",
+                one = self.shown,
+                other = other.shown
             )));
         }
         for other in &others {

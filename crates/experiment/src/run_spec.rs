@@ -248,10 +248,10 @@ impl RunSpec {
                 Workload::parse_with(&self.workload, text, &settings).map_err(|error| Usage(error.to_string()))?;
             if workload.digest() != spec.workload_sha256 {
                 return Err(Usage(format!(
-                    "--from: the load file of {} has changed: SHA-256 of workload and load file is now {}, recorded was {}",
-                    self.workload,
-                    workload.digest(),
-                    spec.workload_sha256
+                    "--from: the load file of {file} has changed: SHA-256 of workload and load file is now {now}, recorded was {recorded}",
+                    file = self.workload,
+                    now = workload.digest(),
+                    recorded = spec.workload_sha256
                 )));
             }
             Ok(Variant { workload, value: spec.value.clone(), load })

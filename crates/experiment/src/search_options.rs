@@ -61,7 +61,7 @@ impl SearchOptions {
             return Ok(start);
         }
         let expected =
-            if least > 1.0 { format!("of at least {least}, one client per part,") } else { "above 0".to_owned() };
-        Err(Usage(format!("--start {start}: expected a number {expected} and at most {highest} (--most)")))
+            if least > 1.0 { format!("at least {least} (one client per part)") } else { "a number above 0".to_owned() };
+        Err(Usage(format!("--start {start}: expected {expected} and at most {highest} (--most)")))
     }
 }

@@ -78,10 +78,10 @@ pub(super) fn busy(level: &Level<'_>) -> Option<String> {
     let any = level.clients.iter().any(|client| client.actions > 0);
     (any && most > CPU).then(|| {
         format!(
-            "the load generator is the bottleneck: one of its threads was busy {:.0} % of the time (limit {:.0} %); use more \
+            "the load generator is the bottleneck: one of its threads was busy {busy:.0} % of the time (limit {limit:.0} %); use more \
             threads, a faster machine, or less load",
-            most * 100.0,
-            CPU * 100.0
+            busy = most * 100.0,
+            limit = CPU * 100.0
         )
     })
 }
@@ -92,12 +92,12 @@ pub(super) fn behind(level: &Level<'_>) -> Option<String> {
     let asked = generator.asked_rate.filter(|_| !level.users)?.min(generator.planned as f64 / level.seconds);
     (generator.achieved_rate < ACHIEVED * asked).then(|| {
         format!(
-            "the rate was not reached: {:.1} of {asked:.1} iterations/s (limit: at least {:.0} %); {} planned iterations were never \
-            started{}",
-            generator.achieved_rate,
-            ACHIEVED * 100.0,
-            generator.never_sent,
-            backlog(level)
+            "the rate was not reached: {achieved:.1} of {asked:.1} iterations/s (limit: at least {limit:.0} %); {never_started} \
+            planned iterations were never started{backlog}",
+            achieved = generator.achieved_rate,
+            limit = ACHIEVED * 100.0,
+            never_started = generator.never_sent,
+            backlog = backlog(level)
         )
     })
 }
@@ -106,14 +106,14 @@ pub(super) fn behind(level: &Level<'_>) -> Option<String> {
 fn backlog(level: &Level<'_>) -> String {
     let generator = level.generator;
     if generator.planned > 0 && generator.never_sent == generator.planned {
-        return ", which is every iteration due in the phase; the requests of the phase belong to earlier iterations"
+        return ", which are all iterations due in the phase; the requests of the phase belong to earlier iterations"
             .to_owned();
     }
     let longest = generator.lateness.from_intended.measured.moments().max_ns().map(|ns| ns as f64 / 1e9);
     longest.filter(|&longest| longest > level.seconds).map_or_else(String::new, |longest| {
         format!(
-            "; response times from the intended start reach {longest:.2} s in a phase of {:.2} s, because they include the wait for a \
-             free client, and requests due in the phase were still answered after its end",
+            "; response times from the intended start reach {longest:.2} s although the phase lasted {:.2} s: they include the wait for a \
+             free client, and requests due in the phase count even if the response came later",
             level.seconds
         )
     })
@@ -151,11 +151,11 @@ fn disconnected(level: &Level<'_>) -> Option<String> {
     ((attempts + lost) as f64 > limit * actions as f64).then(|| {
         let plural = |count: u64, what: &str| format!("{count} {what}{}", if count == 1 { "" } else { "s" });
         format!(
-            "{} lost and {} to connect failed (limit {:.0} % of {})",
-            plural(lost, "connection") + if lost == 1 { " was" } else { " were" },
-            plural(attempts, "attempt"),
-            limit * 100.0,
-            plural(actions, "action")
+            "{connections} lost and {attempts} to connect failed (limit {limit:.0} % of {actions})",
+            connections = plural(lost, "connection") + if lost == 1 { " was" } else { " were" },
+            attempts = plural(attempts, "attempt"),
+            limit = limit * 100.0,
+            actions = plural(actions, "action")
         )
     })
 }
@@ -350,12 +350,12 @@ mod tests {
             behind(&level(&generator, &[], false)).unwrap()
         };
         let text = behind(100, 91);
-        assert!(text.contains("91 planned iterations were never started; response times from the intended start reach 11.70 s in a phase \
-            of 1.00 s, because"), "{text}");
+        assert!(text.contains("91 planned iterations were never started; response times from the intended start reach 11.70 s although \
+            the phase lasted 1.00 s: they"), "{text}");
         let text = behind(100, 100);
         assert!(
             text.ends_with(
-                "never started, which is every iteration due in the phase; the requests of the phase belong to earlier iterations"
+                "never started, which are all iterations due in the phase; the requests of the phase belong to earlier iterations"
             ),
             "{text}"
         );

@@ -80,7 +80,8 @@ fn unfinished(recording: &Recording, names: &mut Names) -> anyhow::Result<Unfini
             Ok(Some((stage, statistics, _))) => {
                 let level = stage.level.as_deref().unwrap_or_default();
                 remarks.push(format!(
-                    "{level}: partial results up to the last saved state (saved about every second), without queue depth and rows"
+                    "{level}: partial results up to the last saved state (saved about every second), without queue depth and \
+                    transaction rows"
                 ));
                 levels.push(RecordedLevel::read(&stage.about)?.with_statistics(statistics));
             }

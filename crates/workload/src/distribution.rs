@@ -34,9 +34,9 @@ pub(super) struct Bounded {
     /// Standard deviation of the natural logarithm of the size; above 0, at most 10.
     #[schemars(extend("exclusiveMinimum" = 0, "maximum" = 10), example = 1.5)]
     sigma: f64,
-    /// Smaller sizes are set to this one.
+    /// Lower bound: smaller sizes are set to this size.
     min: Size,
-    /// Larger sizes are set to this one.
+    /// Upper bound: larger sizes are set to this size.
     max: Size,
 }
 
@@ -46,7 +46,7 @@ pub(super) struct Bounded {
 pub(super) struct Weighted {
     /// The size.
     size: Size,
-    /// Frequency: this weight divided by the sum of all weights.
+    /// Relative frequency: the share of this size is its weight divided by the sum of all weights.
     #[schemars(example = 3)]
     weight: u32,
 }

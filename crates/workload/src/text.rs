@@ -74,7 +74,7 @@ pub(super) struct Files {
     /// Number of directories.
     #[schemars(example = 20)]
     pub(super) directories: u32,
-    /// Greatest nesting depth of the directories.
+    /// Maximum nesting depth of the directories.
     #[schemars(example = 2)]
     pub(super) depth: u32,
     /// Sizes of the files.
@@ -178,7 +178,7 @@ impl Default for Load {
 #[serde(deny_unknown_fields, default)]
 #[schemars(rename = "Script")]
 pub(super) struct ScriptText {
-    /// Files kept open between iterations, per slot (a client has `depth` slots); 0 or absent: each iteration closes its file.
+    /// Files that each slot leaves open between iterations (a client has `depth` slots); 0 or absent: each iteration closes its file.
     #[schemars(with = "Option<u32>", example = 16)]
     pub(super) keep_open: Option<Spanned<u32>>,
     /// Fraction of the reads whose data is compared with the data written; absent: none.
@@ -212,7 +212,7 @@ pub(super) struct IterationText {
     /// Name in reports.
     #[schemars(example = &"read")]
     pub(super) name: String,
-    /// Frequency: this weight divided by the sum of all weights.
+    /// Relative frequency: its share of all iterations is this weight divided by the sum of all weights.
     #[serde(default = "one")]
     #[schemars(example = 30)]
     pub(super) weight: u32,
@@ -361,7 +361,7 @@ pub(super) struct ReadText {
     /// Begin at the start of the file; otherwise sequential reads continue where the slot (a client has `depth` slots) last stopped.
     #[serde(default)]
     pub(super) from_start: bool,
-    /// Read only every Nth block; N slots (a client has `depth` slots) then divide one file. Sequential reads only.
+    /// Read only every Nth block, so that N slots together read the whole file (a client has `depth` slots). Sequential reads only.
     #[serde(default = "one")]
     #[schemars(example = 1)]
     pub(super) every: u32,
@@ -386,9 +386,9 @@ pub(super) struct WriteText {
     /// Begin at the start of the file; otherwise sequential writes continue where the slot (a client has `depth` slots) last stopped.
     #[serde(default)]
     pub(super) from_start: bool,
-    /// Total bytes, written from the start of the iteration's own file. Not with `count` or `whole`.
+    /// Total number of bytes to write, from the start of the iteration's own file on. Not with `count` or `whole`.
     pub(super) total: Option<Sizes>,
-    /// The server responds after the data is durable (NFS FILE_SYNC, SMB write-through).
+    /// Request that the server responds only after the data is durable (NFS FILE_SYNC, SMB write-through).
     #[serde(default)]
     pub(super) stable: bool,
 }

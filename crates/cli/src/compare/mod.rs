@@ -93,16 +93,16 @@ pub(crate) fn run(arguments: Arguments) -> anyhow::Result<Done> {
 #[derive(Clone, Debug, Default, clap::Args)]
 #[command(next_help_heading = "Continuous integration")]
 pub(crate) struct Conditions {
-    /// Exit with code 1 if this condition holds for the whole confidence interval, e.g. "read.p99 > +10%", "errors >
-    /// 1%", "all.throughput < -5%" or "mean > 5ms"; may be repeated
+    /// Exit with code 1 if this condition is true for the whole confidence interval of the number, e.g. "read.p99 > +10%",
+    /// "errors > 1%", "all.throughput < -5%" or "mean > 5ms"; may be repeated. + and - are changes from the baseline
     #[arg(long = "fail-if", value_name = "CONDITION", value_parser = Condition::parse)]
     wanted: Vec<Condition>,
     /// Exit code if no condition failed but at least one was undecided [default: 4]. For `git bisect run`, 125 skips
     /// the commit
     #[arg(long, value_name = "CODE", requires = "wanted")]
     exit_undecided: Option<u8>,
-    /// Rank and judge servers even if their guarantees differ in signing, encryption, stable writes or granted caching
-    /// [default: no ranking, and exit code 4, if they differ]
+    /// Rank and judge servers even if they differ in signing, encryption, stable writes or granted caching [default: if they
+    /// differ, no ranking and exit code 4]
     #[arg(long)]
     ignore_guarantees: bool,
 }

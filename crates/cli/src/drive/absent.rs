@@ -54,8 +54,8 @@ impl Command {
             Command::Workloads(_) => "workloads",
         };
         let why = format!(
-            "{name}: needs Linux, because this build drives no servers; it reads captures and recordings (analyze, compare, \
-            history, report)"
+            "{name}: needs Linux; on this system, plimsoll only reads captures and recordings (analyze, compare, history, \
+            report)"
         );
         Err(Usage(why).into())
     }

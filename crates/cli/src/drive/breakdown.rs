@@ -37,12 +37,12 @@ pub(crate) struct Arguments {
     server_side: ServerSideFlags,
     #[command(flatten)]
     counters: CounterFlags,
-    /// For file:// targets: capture of the mount's connection, which tcpdump writes during the run (tcpdump -U -w FILE). Plimsoll
-    /// counts the requests per call in this capture
+    /// For file:// targets: capture file in which Plimsoll counts the requests per call. tcpdump must write it during the run
+    /// (tcpdump -U -w FILE), with all packets of the mount's connection
     #[arg(long, value_name = "FILE", help_heading = "Server")]
     capture: Option<PathBuf>,
     /// Show which functions of client and server take CPU time: perf takes samples of this process and of the process of
-    /// --server-pid. Calls are slower, and perf writes copies of stacks, which may contain secrets, to a temporary folder
+    /// --server-pid. The samples slow the calls. perf writes copies of stacks, which may contain secrets, to a temporary folder
     #[arg(long, help_heading = "Server")]
     profile: bool,
     #[command(flatten)]
@@ -76,7 +76,7 @@ struct CallFlags {
     /// server's cache
     #[arg(long, value_name = "SIZE", default_value = "128MiB")]
     size: String,
-    /// Number of blocks that the read-ahead phase keeps outstanding; for file:// targets the kernel decides
+    /// Number of reads that are outstanding at a time in the read-ahead phase; for file:// targets the kernel decides
     #[arg(long, value_name = "COUNT", default_value_t = 8, value_parser = clap::value_parser!(u32).range(2..=64))]
     ahead: u32,
     /// Local directory in which to make the same calls, e.g. file:///var/tmp/x [default: a temporary directory]

@@ -255,7 +255,7 @@ fn what_parts_cannot_do_is_usage() {
     }
     let part = ["--part", "1/4", "--record", "r"];
     for (arguments, says) in [
-        (&[&part[..], &start, &nfs, &["--start", "2"]].concat()[..], "of at least 4, one client per part,"),
+        (&[&part[..], &start, &nfs, &["--start", "2"]].concat()[..], "at least 4 (one client per part)"),
         (&[&part[..], &start, &nfs, &["--most", "3"]].concat(), "at most as many parts as clients"),
         (&[&part[..], &start, &nfs, &["--remove-files"]].concat(), "cannot be used with"),
         (&[&part[..], &start].concat(), "start one with `plimsoll serve`"),

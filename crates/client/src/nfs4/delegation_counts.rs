@@ -56,7 +56,7 @@ impl DelegationCounts {
         if let (count @ 1.., sum, longest) = self.recall_ns {
             let [mean_ms, longest_ms] = [sum as f64 / count as f64, longest as f64].map(|ns| ns / 1e6);
             facts.push(format!(
-                "delegation recalls: {count} answered by a return, mean {mean_ms:.2} ms, longest {longest_ms:.2} ms"
+                "delegation recalls: {count} answered by a return, after {mean_ms:.2} ms on average and {longest_ms:.2} ms at most"
             ));
         }
         if revoked + lost + unreturned > 0 {
@@ -89,7 +89,7 @@ mod tests {
         all.add(&one);
         let said = [
             "delegations: 6 granted, 18 opens without a request, 4 recalled, 4 returned",
-            "delegation recalls: 4 answered by a return, mean 2.00 ms, longest 3.00 ms",
+            "delegation recalls: 4 answered by a return, after 2.00 ms on average and 3.00 ms at most",
             "delegations not returned: 2 refused or revoked by the server, 1 lost with the server's state, 2 without a successful return",
             "delegation recalls refused: 4 of a delegation that the client did not hold",
         ];

@@ -78,7 +78,7 @@ impl Recoveries {
         }
         if self.bound_again > 0 {
             facts.push(format!(
-                "recovered connections: {} bound to the recovered session of another connection",
+                "recovered connections: {} joined a session that another connection had recovered",
                 self.bound_again
             ));
         }

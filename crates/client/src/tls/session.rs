@@ -248,7 +248,8 @@ fn is_yes(answer: &[u8]) -> io::Result<bool> {
 fn problem(error: &rustls::Error) -> String {
     match error {
         rustls::Error::InvalidCertificate(_) => format!(
-            "{error}; give the server's authority with --tls-ca FILE, and the name or address in its certificate as the target's host"
+            "{error}; give the server's certificate authority with --tls-ca FILE, and the name or address in its certificate as the \
+            target's host"
         ),
         _ => error.to_string(),
     }

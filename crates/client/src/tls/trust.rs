@@ -44,7 +44,7 @@ pub enum TrustError {
     },
     /// This system's authorities were not found.
     #[error(
-        "found no file with the certificate authorities of this system: give the server's authority with --tls-ca FILE"
+        "found no file with the certificate authorities of this system: give the server's certificate authority with --tls-ca FILE"
     )]
     NoSystem,
     /// The library refused.

@@ -107,7 +107,7 @@ impl CallSpec {
         let least = block.saturating_mul(FILES.max(self.ahead.into()));
         if whole < least {
             return Err(Usage(format!(
-                "--size {}: expected at least {least} bytes: --block × {FILES} files, or × --ahead if that is more",
+                "--size {}: expected at least {least} bytes (--block × {FILES} files, or --block × --ahead if that is more)",
                 self.size
             )));
         }

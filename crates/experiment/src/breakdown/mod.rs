@@ -161,13 +161,13 @@ impl Breakdown<'_> {
             }
             (None, Target::Path(directory), read) => {
                 if read.is_none() {
-                    let why = "requests by path depth: requests of a mounted directory come from the kernel: capture its connection \
+                    let why = "requests by path depth: the kernel sends the requests of a mounted directory; capture its connection \
                         during the run (tcpdump -U -w FILE) and give --capture FILE";
                     self.calls.missing.push(why.to_owned());
                 }
                 path_requests::count(directory, local, read)
             }
-            _ => Err(anyhow::anyhow!("the target has no connections and is no directory")),
+            _ => Err(anyhow::anyhow!("the target is neither a server nor a directory")),
         };
         match counted {
             Ok(counted) => self.calls.requests = counted,

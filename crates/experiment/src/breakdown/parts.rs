@@ -170,7 +170,8 @@ impl MeasuredPhase<'_> {
             (Some(0.0), _) => Source::measured(0.0, "no reads from disks"),
             (Some(busy), _) => Source::inferred(
                 busy * whole_s,
-                "time of all reads from the machine's disks (/proc/diskstats or exporter), times the server's share of the bytes, divided by the number of calls",
+                "time of all reads from the machine's disks (/proc/diskstats or exporter), multiplied by the server's share of the \
+                bytes, divided by the number of calls",
             ),
             (None, Some(_)) => {
                 Source::missing("the server read from storage, but its machine reports no read times of disks")

@@ -38,7 +38,7 @@ fn missing(name: &str, run: &MeasuredRun) -> String {
     let is_operation = |scope: &Scope| matches!(scope, Scope::Operation(_));
     let others: Vec<String> = Scope::of(&[&run.intervals]).into_iter().filter(is_operation).map(Scope::name).collect();
     match others.as_slice() {
-        [] => format!("no operation, so no numbers for {name}"),
+        [] => format!("the run contains no operation, so there are no numbers for {name}"),
         others => format!("no numbers for {name}, only for {}", others.join(", ")),
     }
 }

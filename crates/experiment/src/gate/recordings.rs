@@ -12,10 +12,11 @@ use super::recorded::{RecordedSide, judge_recordings};
 use super::result::{Basis, GateResult};
 
 /// Note about recordings that were not made alternately.
-const APART: &str = "The sides were not measured alternately (A B B A). Everything that changed between them, for example the machine's other \
-    load, counts as a difference between the servers";
+const APART: &str = "The sides were not measured alternately (A B B A). Everything that changed between the measurements, for \
+    example other load on the machine, counts as a difference between the servers";
 /// Note about single recordings with repeats.
-const ONE_START: &str = "Each side has one recording, so the intervals do not include the effect of a restart of the server: record several";
+const ONE_START: &str = "Each side has one recording, so the intervals do not include the effect of a restart of the server: make \
+    several recordings of each";
 
 /// Recordings of the baseline and of the candidate.
 #[derive(Debug, PartialEq, Eq)]
@@ -36,7 +37,8 @@ impl Recordings {
         let mut all = baseline.iter().chain(&candidate);
         if let Some(other) = all.find(|path| !path.is_dir()) {
             return Err(Usage(format!(
-                "{}: not a recording, but other arguments are recordings; give recordings of both sides, or two targets, or only recordings of the baseline and then the candidate's command (-- run WORKLOAD --target URL --record DIR)",
+                "{}: not a recording, but other arguments are recordings; give two targets, or recordings of both sides, or \
+                recordings of the baseline followed by the candidate's command (-- run WORKLOAD --target URL --record DIR)",
                 other.display()
             )));
         }

@@ -60,7 +60,11 @@ impl PartRecording {
             return Some(format!("it was made by {}, not by {}", mine.tool, theirs.tool));
         }
         if self.part.parts() != first.part.parts() {
-            return Some(format!("it is part {}, not one of {}", self.part, first.part.parts()));
+            return Some(format!(
+                "it is part {}, but the first recording is one of {} parts",
+                self.part,
+                first.part.parts()
+            ));
         }
         if mine.transactions != theirs.transactions {
             let [mine, theirs] = [mine, theirs].map(|manifest| &manifest.transactions.which);

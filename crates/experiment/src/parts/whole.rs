@@ -183,7 +183,7 @@ fn cut(part: &PartRecording, found: &Measured, plan: &Plan, measured: (i64, i64)
         let [moved, bound] =
             [clock_moved_ns.unsigned_abs(), bound].map(|ns| plimsoll_report::duration(ns as f64 / 1e9));
         reasons.push(Reason::invalid(format!(
-            "{}: its clock was set by {moved} during the run, more than --clock-bound {bound}",
+            "{}: its clock was changed by {moved} during the run, more than --clock-bound {bound}",
             named(part)
         )));
     }

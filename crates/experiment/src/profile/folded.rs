@@ -156,12 +156,14 @@ impl<'s> Folded<'s> {
         }
         if self.beyond > 0 {
             let beyond = self.beyond;
-            missing.push(format!("profile of the {side}: {beyond} samples have functions or stacks beyond the limits"));
+            missing.push(format!(
+                "profile of the {side}: {beyond} samples lack their function or part of their stack, because Plimsoll stores a limited number"
+            ));
         }
         let least = self.least(samples / SMALLEST);
         if least > samples / SMALLEST {
             missing.push(format!(
-                "flame graph of the {side}: frames with {least} or fewer samples, because there are too many"
+                "flame graph of the {side}: it lacks frames with {least} or fewer samples, because there are too many frames to draw"
             ));
         }
         let frames = self.frames(least);
@@ -358,7 +360,7 @@ mod tests {
         assert_eq!(profile.frames.len(), 2);
         assert_eq!(profile.functions.iter().map(ProfiledFunction::all).sum::<u64>() + profile.other_functions, 1_200);
         assert!(
-            missing.iter().any(|why| why.contains("1100 samples have functions or stacks beyond the limits")),
+            missing.iter().any(|why| why.contains("1100 samples lack their function or part of their stack")),
             "{missing:?}"
         );
     }
@@ -378,7 +380,7 @@ mod tests {
             (profile.frames.len(), missing)
         };
         assert_eq!(frames(100), (2 + 1 + 9_900, Vec::new()));
-        let least = "flame graph of the server: frames with 1 or fewer samples, because there are too many";
+        let least = "flame graph of the server: it lacks frames with 1 or fewer samples, because there are too many frames to draw";
         assert_eq!(frames(200), (2 + 1, vec![least.to_owned()]));
     }
 }

@@ -100,7 +100,7 @@ impl Profiler {
         })?;
         let [client, server] = folded;
         let mut missing = Vec::new();
-        missing.extend(lost.map(|words| format!("samples of the profile: perf script: {words}")));
+        missing.extend(lost.map(|words| format!("samples of the profile: perf script reports {words}")));
         if skipped > 0 {
             missing
                 .push(format!("samples of the profile: {skipped} lines of perf script's output have an unknown form"));

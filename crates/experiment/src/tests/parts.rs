@@ -170,7 +170,7 @@ fn whatever_becomes_of_a_part_is_said_and_the_others_are_whole() {
     let (said, requests) = with("clock", &|folder| {
         simulated.record(&spec, folder, |_, moved| *moved = -3_000_000_000);
     });
-    assert!(said.contains("its clock was set by 3.00 s during the run, more than --clock-bound 1.00 s"), "{said}");
+    assert!(said.contains("its clock was changed by 3.00 s during the run, more than --clock-bound 1.00 s"), "{said}");
     assert_eq!(requests, all, "its numbers are there");
     let (said, requests) = with("short", &|folder| {
         simulated.record(&spec, folder, |ran, _| (ran.measured.1, ran.stopped) = (ran.measured.1 - 50_000_000, true));

@@ -323,20 +323,21 @@ fn method(levels: &[ComparedLevel], tested: u64) -> Method {
     let from = |wanted: From| levels.iter().any(|level| level.from == wanted.label());
     if from(From::Batches) {
         notes.push(
-            "Intervals come from the differences between parts of each run. One run per side cannot show the effect of a \
-            restart: repeat runs (plimsoll run --repeat 5, plimsoll duel) before you trust a small difference."
+            "Intervals come from the variation between the parts of each run. One run per side does not show how much a second \
+            run would differ: repeat runs (plimsoll run --repeat 5, plimsoll duel) before you trust a small difference."
                 .to_owned(),
         );
     }
     if from(From::Welch) {
         notes.push(
-            "Intervals come from the differences between repeated runs (Welch), so they include the effect of a restart.".to_owned(),
+            "Intervals come from repeated runs (Welch's t-test), so they include the variation between runs."
+                .to_owned(),
         );
     }
     if from(From::Paired) {
         notes.push(
-            "Intervals come from pairs of runs made one right after the other (paired t). They include the effect of a \
-            restart, but not slow drift of the servers."
+            "Intervals come from pairs of runs made one right after the other (paired t-test). They include the variation \
+            between runs, but not slow drift of the servers."
                 .to_owned(),
         );
     }

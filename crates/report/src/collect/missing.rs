@@ -37,10 +37,11 @@ pub(crate) fn headline(findings: &Findings) -> String {
         }
         (Some(_), _, Some(high)) if high > 0.0 => {
             format!(
-                "No operation is known to be missing{}, but up to {} of the operations{} may be missing (upper end of the 95 % interval).",
-                of_what(findings),
-                tenths(high),
-                of_all(findings)
+                "No operation is known to be missing{of_what}, but up to {share} of the operations{of_all} may be missing (upper end \
+                of the 95 % interval).",
+                of_what = of_what(findings),
+                share = tenths(high),
+                of_all = of_all(findings)
             )
         }
         (Some(_), ..) => format!("No operation is known to be missing{}.", of_what(findings)),
@@ -150,10 +151,10 @@ fn dropped_without_gap(findings: &Findings) -> Option<String> {
     let is_unexplained = findings.unseen.share_missing.is_none() && reported > 2 * packets.dropped_estimate;
     is_unexplained.then(|| {
         format!(
-            "The capturing program lost {}, but the streams have gaps of only {} with data: connections that began or ended \
+            "The capturing program lost {lost}, but the streams have gaps of only {gaps} with data: connections that began or ended \
             during the loss leave no gap. Use a larger capture buffer (tcpdump -B 65536, plimsoll watch --buffer 256MiB).",
-            plural(reported, "packet"),
-            plural(packets.dropped_estimate, "packet"),
+            lost = plural(reported, "packet"),
+            gaps = plural(packets.dropped_estimate, "packet")
         )
     })
 }
@@ -176,12 +177,12 @@ fn cut(findings: &Findings) -> Option<String> {
     let headers = count(findings, Anomaly::HeaderCutShort);
     (halves > 0 || headers > 0).then(|| {
         format!(
-            "The snap length truncated {} and cut off {}: the request or the response of {} is missing. Use a snap length of at \
-            least {} bytes, the largest packet (tcpdump -s 0: no limit).",
-            plural(packets.truncated, "packet"),
-            plural(headers, "message header"),
-            plural(halves, "operation"),
-            packets.largest
+            "The snap length truncated {packets} and cut off {headers}: the request or the response of {operations} is missing. Use \
+            a snap length of at least {largest} bytes, the largest packet (tcpdump -s 0: no limit).",
+            packets = plural(packets.truncated, "packet"),
+            headers = plural(headers, "message header"),
+            operations = plural(halves, "operation"),
+            largest = packets.largest
         )
     })
 }
@@ -190,11 +191,11 @@ fn cut(findings: &Findings) -> Option<String> {
 fn cut_connections(findings: &Findings) -> Option<String> {
     let connections = Some(count(findings, Anomaly::ConnectionCutShort)).filter(|&connections| connections > 0)?;
     Some(format!(
-        "The snap length cut {} short: no message was recognised on {} with a file server's port. Use a snap length of at \
-        least {} bytes, the largest packet (tcpdump -s 0: no limit).",
-        plural(findings.packets.truncated, "packet"),
-        plural(connections, "connection"),
-        findings.packets.largest
+        "The snap length cut {packets} short: no message was recognised on {connections} with a file server's port. Use a snap \
+        length of at least {largest} bytes, the largest packet (tcpdump -s 0: no limit).",
+        packets = plural(findings.packets.truncated, "packet"),
+        connections = plural(connections, "connection"),
+        largest = findings.packets.largest
     ))
 }
 
@@ -214,12 +215,12 @@ fn one_sided(unseen: &Unseen) -> Option<String> {
         let more = unseen.one_sided.saturating_sub(named.len() as u64);
         let more = if more > 0 { format!(" and {more} more") } else { String::new() };
         format!(
-            "The capture has only one direction of {} ({}{more}): {} without a response, {} without a request. Capture where \
-            both directions pass.",
-            plural(unseen.one_sided, "connection"),
-            named.join(", "),
-            plural(unseen.requests_one_sided, "request"),
-            plural(unseen.responses_one_sided, "response"),
+            "The capture has only one direction of {connections} ({named}{more}): {requests} without a response, {responses} without \
+            a request. Capture where both directions pass.",
+            connections = plural(unseen.one_sided, "connection"),
+            named = named.join(", "),
+            requests = plural(unseen.requests_one_sided, "request"),
+            responses = plural(unseen.responses_one_sided, "response")
         )
     })
 }

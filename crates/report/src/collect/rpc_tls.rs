@@ -44,18 +44,19 @@ pub(super) fn reason(findings: &Findings) -> Option<String> {
     let more = found.connections.saturating_sub(named.len() as u64);
     let more = if more > 0 { format!(" and {more} more") } else { String::new() };
     Some(format!(
-        "{} RPC over TLS (RFC 9289), which Plimsoll does not decrypt ({}{more}). Clients sent {} of {}, and received {} of {}: about {}. For a run of Plimsoll, analyze the file of --tap, which has the decrypted messages; otherwise capture a mount without \
-        xprtsec=tls.",
-        if found.connections == 1 {
+        "{connections} RPC over TLS (RFC 9289), which Plimsoll does not decrypt ({clients}{more}). Clients sent {sent} of \
+        {sent_size}, and received {received} of {received_size}: about {requests}. For a run of Plimsoll, analyze the file of --tap, \
+        which has the decrypted messages; otherwise capture a mount without xprtsec=tls.",
+        connections = if found.connections == 1 {
             "1 connection uses".to_owned()
         } else {
             format!("{} use", plural(found.connections, "connection"))
         },
-        named.join(", "),
-        plural(found.request_records, "TLS record"),
-        size(found.request_bytes),
-        plural(found.response_records, "record"),
-        size(found.response_bytes),
-        plural(found.requests, "request"),
+        clients = named.join(", "),
+        sent = plural(found.request_records, "TLS record"),
+        sent_size = size(found.request_bytes),
+        received = plural(found.response_records, "record"),
+        received_size = size(found.response_bytes),
+        requests = plural(found.requests, "request")
     ))
 }

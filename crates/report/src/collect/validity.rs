@@ -130,10 +130,10 @@ fn has_smb(findings: &Findings) -> bool {
 fn repeated(packets: &Packets) -> Option<String> {
     (packets.retransmitted as f64 > REPEATED * packets.tcp_data as f64).then(|| {
         format!(
-            "{} of {} are duplicates: either TCP sent them again, or the capture has packets twice (a bridge and its port, \
-            tcpdump -i any). If packets are there twice, capture one interface, or remove the copies (editcap -d IN OUT).",
-            thousands(packets.retransmitted),
-            plural(packets.tcp_data, "data packet")
+            "{duplicates} of {packets} are duplicates: either TCP sent them again, or the capture has packets twice (a bridge and \
+            its port, tcpdump -i any). If packets are there twice, capture one interface, or remove the copies (editcap -d IN OUT).",
+            duplicates = thousands(packets.retransmitted),
+            packets = plural(packets.tcp_data, "data packet")
         )
     })
 }
@@ -174,9 +174,9 @@ fn coarse_clock(findings: &Findings) -> Option<String> {
     (!first.is_empty()).then(|| {
         let more = if rest > 0 { format!(" and {rest} more") } else { String::new() };
         format!(
-            "The capture's clock has a resolution of {}, coarser than a tenth of the median response time of {}{more}.",
-            time(step),
-            first.join(", "),
+            "The capture's clock has a resolution of {step}, coarser than a tenth of the median response time of {operations}{more}.",
+            step = time(step),
+            operations = first.join(", ")
         )
     })
 }

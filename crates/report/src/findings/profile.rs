@@ -69,7 +69,7 @@ pub struct StackFrame {
 
 /// The effect of samples on the times of a breakdown.
 pub const SAMPLING: &str =
-    "perf took samples in the remote and the local phases; without --profile their times are shorter.";
+    "perf took samples in the remote and the local phases, so their times are longer than without --profile.";
 
 /// Name of the module of functions of the kernel.
 pub const KERNEL: &str = "kernel";

@@ -59,9 +59,10 @@ fn summary(sides: &[Findings], comparison: &Comparison) -> Markup {
             @for (place, other) in sides.iter().enumerate().skip(1) { (sentence(comparison, other, place - 1)) }
             @if comparison.method.tested > 0 {
                 "Of " (comparison.method.tested) " tested differences, " (worse) " are worse and " (better) " better; " (neither)
-                " show no difference. About " (format!("{:.0}", comparison.method.by_chance)) " would appear different by chance. "
+                " show no difference. Even without a real difference, about " (format!("{:.0}", comparison.method.by_chance))
+                " would appear better or worse by chance. "
             }
-            @if unknown > 0 { (unknown) " differences are not comparable, because numbers of one side must not be used or operations are missing." }
+            @if unknown > 0 { (unknown) " differences are not comparable, because the numbers of one side are INVALID or lack operations." }
         }
         (before(comparison))
     }

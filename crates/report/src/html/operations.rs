@@ -50,8 +50,8 @@ pub(super) fn members(findings: &Findings) -> Option<Markup> {
     (!findings.members.is_empty()).then(|| {
         table(
             ("members", from(&findings.members), false),
-            "NFSv4 compounds and their other operations. All other numbers exclude them: a compound counts as its main \
-            operation. Shares: share of the compounds.",
+            "NFSv4 compounds, and their operations other than the main one. All other numbers exclude these rows: they count a \
+            compound only as its main operation. Shares: share of the compounds.",
             "Operation",
             &procedures(&findings.members),
         )

@@ -74,8 +74,9 @@ pub(super) fn unseen(findings: &Findings) -> Markup {
         p {
             (missing::headline(findings)) " "
             @if p.missing_bytes > 0 {
-                "The capture lacks about " (count(p.dropped_estimate)) " packets with data (" (bytes(p.missing_bytes as f64)) "), or "
-                (count(p.dropped_at_least)) " if each was as large as the largest packet of its direction. "
+                "The capture lacks about " (count(p.dropped_estimate)) " packets with data (" (bytes(p.missing_bytes as f64)) "), \
+                and at least "
+                (count(p.dropped_at_least)) " (if each was as large as the largest packet of its direction). "
             }
             (clock(findings))
             @if let (Some(n), Some(s)) = (findings.resent.operations, findings.resent.wait_s) && n > 0 {

@@ -116,16 +116,16 @@ fn notes(found: &Channels, (lost, again): (u64, u64)) -> Vec<Note> {
     }
     if found.idle_channels > 0 {
         let text = format!(
-            "{} idle: less than 1 % of the average of the session's connections.",
+            "{} idle (fewer than 1 % of the requests of the session's average connection).",
             plural(found.idle_channels, "connection") + if found.idle_channels == 1 { " was" } else { " were" }
         );
         notes.push(Note::of(Weight::Caution, text));
     }
     if lost > 0 {
         let text = format!(
-            "{} lost while the session continued; {} sent again on the remaining connections (whole run).",
-            plural(lost, "connection") + if lost == 1 { " was" } else { " were" },
-            plural(again, "request") + if again == 1 { " was" } else { " were" },
+            "{connections} lost while the session continued; {requests} sent again on the remaining connections (whole run).",
+            connections = plural(lost, "connection") + if lost == 1 { " was" } else { " were" },
+            requests = plural(again, "request") + if again == 1 { " was" } else { " were" },
         );
         notes.push(Note::of(Weight::Caution, text));
     }

@@ -72,7 +72,7 @@ fn notes<'a>(stages: impl Iterator<Item = &'a Stage> + Clone) -> Vec<Note> {
     if stages.clone().any(|stage| stage.clients > MOST_CLIENT_ROWS as u64) {
         notes.push(Note::of(
             Weight::Plain,
-            format!("Of more than {MOST_CLIENT_ROWS} clients the first {MOST_CLIENT_ROWS} are listed."),
+            format!("Only the first {MOST_CLIENT_ROWS} clients are listed; there are more."),
         ));
     }
     notes

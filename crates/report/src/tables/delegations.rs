@@ -36,10 +36,10 @@ fn table(found: &Delegations, prefix: &str, number: usize) -> Table {
     }
 }
 
-const EXPLANATION: &str = "Read, Write: delegations in captured responses to OPEN. None: the client asked for a delegation and got none. \
-    Recalled: each delegation once, also if its grant was not captured. Returned: DELEGRETURN succeeded, recalled or not. Mean, Max: time \
-    from the first recall of a delegation to its DELEGRETURN request. No return: recalled, and the capture has no DELEGRETURN that \
-    succeeded or whose outcome is unknown. A dash: unknown.";
+const EXPLANATION: &str = "Read, Write: delegations granted in captured responses to OPEN. None: the client asked for a delegation and got \
+    none. Recalled: each recalled delegation once, even if its grant was not captured. Returned: delegations with a DELEGRETURN that \
+    succeeded, recalled or not. Mean, Max: time from the first recall of a delegation to its DELEGRETURN request. No return: recalled \
+    delegations without a captured DELEGRETURN that succeeded or may have succeeded. A dash: unknown.";
 
 fn line(row: &DelegationRow) -> Row {
     // An unknown number is a dash.

@@ -47,10 +47,11 @@ fn table(found: &LeaseBreaks, prefix: &str, number: usize) -> Table {
     }
 }
 
-const EXPLANATION: &str = "Breaks: notifications of the server. Acked: acknowledged by the client, and the time from the notification to \
-    the acknowledgement. Closed: not acknowledged, but the client closed the file. Unanswered: neither until the end of the capture. The \
-    others demand no acknowledgement, or it is not known whether they were answered. Waits: opens, renames and other changes over other \
-    connections that the server delayed meanwhile, 5 ms or longer, and their waiting in all. R, W, H: read, write and handle caching.";
+const EXPLANATION: &str = "Breaks: break notifications that servers sent. Acked: breaks that the client acknowledged; mean and max are the \
+    times from the notification to the acknowledgement. Closed: the client closed the file instead. Unanswered: the client did neither \
+    before the capture ended. All other breaks need no acknowledgement, or the capture does not show the answer. Waits: opens, renames and \
+    other changes over other connections that waited 5 ms or longer during the break. Waited: their waiting time in all. R, W, H: read, \
+    write and handle caching.";
 
 /// The client and the share.
 fn head(row: &LeaseBreakRow) -> Row {

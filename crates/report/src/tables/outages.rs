@@ -50,8 +50,8 @@ fn late_answers(prefix: &str, stage: &Stage) -> Option<Note> {
     (count > 0).then(|| Note {
         weight: Weight::Plain,
         text: format!(
-            "At {prefix}{}, {answers} matched no outstanding request: they came after the timeout or twice (whole run).",
-            stage.words()
+            "At {prefix}{level}, {answers} matched no outstanding request: they came after the timeout, or a second time (whole run).",
+            level = stage.words()
         ),
         page: true,
     })

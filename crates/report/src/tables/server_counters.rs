@@ -21,7 +21,7 @@ pub(crate) fn server_counters(sides: &[Findings]) -> Option<Table> {
     sources.dedup();
     let mut more = format!(" Source: {}.", sources.join(", "));
     if sides.iter().any(is_search) {
-        more.push_str(" All runs of a search with the same load are one level here.");
+        more.push_str(" All runs of the search with the same load are one level here.");
     }
     if hidden > 0 {
         more.push_str(&format!(" Counters in the JSON report only: {hidden}."));
@@ -144,12 +144,19 @@ fn add(sums: &mut Vec<Sum>, counter: &ServerCounter) {
 /// Which means lack runs.
 fn partly(load: &Load) -> Option<String> {
     let names: Vec<&str> = load.sums.iter().filter(|sum| sum.is_partly()).map(|sum| sum.name.as_str()).collect();
-    let text =
-        || format!("{}: some runs have no mean times of {}. The means are of the others.", load.name, names.join(", "));
+    let text = || {
+        format!(
+            "{}: some runs have no mean times of {}. The means are those of the other runs.",
+            load.name,
+            names.join(", ")
+        )
+    };
     (!names.is_empty()).then(text)
 }
 
-const EXPLANATION: &str = "They count the requests of all clients of the server, from before the clients of the level connected until after they had logged off, so also logons and warm-up. Waiting: part of the mean time in which the request waited inside the server.";
+const EXPLANATION: &str = "They count the requests of all clients of the server. They cover a level from before its clients connect \
+    until after they have logged off, so they include logons and warm-up. Waiting: part of the mean time in which the request waited \
+    inside the server.";
 
 fn row(level: &str, counter: &ServerCounter) -> Row {
     Row {
@@ -194,7 +201,7 @@ mod tests {
         assert_eq!(partly(&load), None, "a run without such requests has no mean");
         add(&mut load.sums, &counter("read", 5, None));
         assert_eq!(sums(&load), [&[counter("read", 9, Some(1.75))][..], &others].concat());
-        let text = "8 clients: some runs have no mean times of read. The means are of the others.";
+        let text = "8 clients: some runs have no mean times of read. The means are those of the other runs.";
         assert_eq!(partly(&load).as_deref(), Some(text));
     }
 

@@ -94,7 +94,9 @@ pub(crate) fn late_iterations(sides: &[Findings]) -> Option<Table> {
         ],
         rows,
         notes: vec![Note::quiet(
-            "Took: mean time from the due time of an iteration to its end. Over: time from when the next iteration was due to the end of the late one. Too long: begun in time, but longer than the interval. Begun late: the previous iteration had not ended, or no connection was free.",
+            "Took: mean time from the due time of an iteration to its end. Over: time from the due time of the user's next iteration \
+            to the end of this one. Too long: it began in time, but took longer than the interval. Begun late: the previous iteration \
+            had not ended, or no connection was free.",
         )],
     })
 }

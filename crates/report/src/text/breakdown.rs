@@ -125,7 +125,7 @@ fn notes(page: &mut Page<'_>, breakdown: &Breakdown, shown: usize) -> fmt::Resul
     }
     if breakdown.others > 0 {
         let waited = of_waiting(breakdown.others_waited_share.unwrap_or(0.0));
-        let text = format!("Other keys, beyond the limit: {} operations with {waited}.", breakdown.others);
+        let text = format!("Other keys, which are too many to list: {} operations with {waited}.", breakdown.others);
         page.paragraph(Role::Quiet, "", &text)?;
     }
     Ok(())

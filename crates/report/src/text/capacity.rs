@@ -43,7 +43,7 @@ pub(crate) fn rests_on(capacity: &Capacity) -> String {
     let mut words = match capacity.outcome.as_str() {
         "found" => format!("At least {runs} consecutive new runs confirmed each end of the interval. "),
         "at least" | "none" | "unfinished" if capacity.low.is_some() || capacity.outcome == "none" => {
-            format!("At least {runs} consecutive new runs confirmed it. ")
+            format!("At least {runs} consecutive new runs confirmed this result. ")
         }
         _ => String::new(),
     };
@@ -54,7 +54,8 @@ pub(crate) fn rests_on(capacity: &Capacity) -> String {
     words.push('.');
     if let Some(slack) = capacity.slack.filter(|&slack| slack > 0.0 && capacity.low.is_some()) {
         words.push_str(&format!(
-            " The lower end is {:.2} % below the tested load, because a queue that grows this slowly does not miss the objective within one run.",
+            " The lower end is {:.2} % below the load that met the objective: a load that exceeds the capacity by less than this \
+            lets a queue grow so slowly that one run does not miss the objective.",
             100.0 * slack / (1.0 + slack)
         ));
     }

@@ -54,7 +54,7 @@ pub(super) fn members(page: &mut Page<'_>, rows: &[OperationRow]) -> fmt::Result
         return Ok(());
     }
     let scale = scale(rows);
-    let what = "NFSv4 compounds and their other operations (the sums above exclude them: a compound counts as its main operation)";
+    let what = "NFSv4 compounds, and their operations other than the main one (the sums above count a compound only as its main operation)";
     page.heading(&format!("{what}, {}:", scale.words()))?;
     page.blank()?;
     page.table(&by_protocol(rows, scale))

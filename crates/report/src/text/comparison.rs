@@ -299,7 +299,10 @@ fn detectable(rows: &[ComparedRow], place: usize) -> Option<String> {
     if said.is_empty() {
         return Some("The runs are too short to show a difference: make them longer.".to_owned());
     }
-    Some(format!("Runs of this length detect a change for the worse of at least {} in 9 of 10 cases.", said.join(", ")))
+    Some(format!(
+        "Runs of this length show a change for the worse in 9 of 10 cases if it is at least {}.",
+        said.join(", ")
+    ))
 }
 
 fn notes(page: &mut Page<'_>, comparison: &Comparison) -> fmt::Result {
@@ -309,8 +312,8 @@ fn notes(page: &mut Page<'_>, comparison: &Comparison) -> fmt::Result {
     // Of sides whose numbers must not be used nothing was tested.
     if method.tested > 0 {
         intervals.push_str(&format!(
-            " {} differences were tested; about {:.0} of them appear better or worse by chance. Differences marked * remain \
-             significant after correction for their number (Holm).",
+            " {} differences were tested; even without a real difference, about {:.0} of them would appear better or worse by \
+             chance. Differences marked * remain significant after correction for their number (Holm).",
             method.tested, method.by_chance
         ));
     }

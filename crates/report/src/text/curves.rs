@@ -92,11 +92,12 @@ fn highest(curve: &LoadCurve, findings: &Findings) -> String {
 fn knee(curve: &LoadCurve) -> String {
     let law = curve.law.map_or_else(String::new, |law| {
         format!(
-            "; the fitted law has λ {} op/s, contention σ {}, coherency κ {}; the points deviate from it by {:.1} %",
-            significant(law.lambda_per_s),
-            significant(law.sigma),
-            significant(law.kappa),
-            law.deviation * 100.0
+            "; the fitted Universal Scalability Law has λ {lambda} op/s, contention σ {sigma}, coherency κ {kappa}; the points \
+            deviate from it by {deviation:.1} %",
+            lambda = significant(law.lambda_per_s),
+            sigma = significant(law.sigma),
+            kappa = significant(law.kappa),
+            deviation = law.deviation * 100.0
         )
     });
     let found = match (curve.knee.load, curve.knee.interval, &curve.knee.missing) {

@@ -81,9 +81,10 @@ fn explained(found: &Encrypted) -> String {
     if found.interrupted > 0 {
         let timed = found.all.count.saturating_add(found.unanswered).saturating_add(found.cancels);
         text += &format!(
-            " The capture lacks bytes in {}. After each such place, Plimsoll measures no request until the connection has been quiet for a second. This leaves out {} in all, including those outstanding at the loss.",
-            plural(found.interrupted, "place"),
-            plural(found.requests.saturating_sub(timed), "request"),
+            " The capture lacks bytes in {places}. After each such place, Plimsoll measures no request until the connection has been \
+            quiet for a second. This leaves out {requests} in all, including those outstanding at the loss.",
+            places = plural(found.interrupted, "place"),
+            requests = plural(found.requests.saturating_sub(timed), "request"),
         );
     }
     text

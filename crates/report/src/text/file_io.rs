@@ -70,10 +70,10 @@ fn working_set(page: &mut Page<'_>, set: &WorkingSet) -> fmt::Result {
     let (Some(size), Some(reused)) = (set.bytes, set.reused) else { return Ok(()) };
     let block = set.block_bytes;
     let mut text = format!(
-        "Working set: {} in blocks of {block} bytes. {} of {} block accesses were to a block accessed before.",
-        bytes(size),
-        percent(reused),
-        set.accesses
+        "Working set: {size} in blocks of {block} bytes. {share} of {accesses} block accesses were to a block accessed before.",
+        size = bytes(size),
+        share = percent(reused),
+        accesses = set.accesses,
     );
     if let Some(error) = set.relative_error.filter(|error| *error > 0.0) {
         // A power of two.

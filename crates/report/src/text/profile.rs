@@ -48,10 +48,11 @@ fn one(page: &mut Page<'_>, profile: &Profile) -> fmt::Result {
     }
     page.table(&table)?;
     let note = format!(
-        "Processes: {}. perf took {} samples per second of CPU time. {} A function's samples do not include functions that it called. {SAMPLING}",
-        profile.processes,
-        profile.samples_per_s,
-        profile.unknown()
+        "Processes: {processes}. perf took {rate} samples per second of CPU time. {unknown} A function's samples do not include \
+        functions that it called. {SAMPLING}",
+        processes = profile.processes,
+        rate = profile.samples_per_s,
+        unknown = profile.unknown(),
     );
     page.paragraph(Role::Quiet, "", &note)
 }

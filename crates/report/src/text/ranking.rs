@@ -152,8 +152,8 @@ fn stability(page: &mut Page<'_>, sides: &[Findings], ranking: &Ranking) -> fmt:
         Role::Quiet,
         "",
         "Failed requests: mean share over the levels. Outages: silences of at least 1 s and at least 10 times the usual response \
-        time. Differences between clients: standard deviation of the clients' iterations divided by their mean, at three or more \
-        levels. Outages and clients count only at levels at which the load generator was not late.",
+        time. Differences between clients: standard deviation of the clients' iterations divided by their mean, if known for three \
+        or more levels. Outages, and differences between clients, count only at levels at which the load generator was not late.",
     )
 }
 

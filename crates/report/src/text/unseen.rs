@@ -72,10 +72,12 @@ fn halves(page: &mut Page<'_>, findings: &Findings) -> fmt::Result {
     let packets = &findings.packets;
     if packets.missing_bytes > 0 {
         let text = format!(
-            "The capture lacks about {} packets with data ({}), or {} if each was as large as the largest packet of its direction.",
-            packets.dropped_estimate,
-            bytes(packets.missing_bytes),
-            packets.dropped_at_least
+            "The capture lacks about {packets} packets with data ({size}), and at least {least} (if each was as large as the largest \
+            packet of its \
+            direction).",
+            packets = packets.dropped_estimate,
+            size = bytes(packets.missing_bytes),
+            least = packets.dropped_at_least,
         );
         page.paragraph(Role::Plain, "  ", &text)?;
     }

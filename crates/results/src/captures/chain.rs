@@ -72,5 +72,8 @@ fn missing(last: u32, first: u32, behind: &str) -> Reason {
         0 => format!("the recording of file {first} of a capture, after {behind}, is missing"),
         _ => format!("the recordings of files {first} to {last} of a capture, after {behind}, are missing"),
     };
-    Reason::invalid(format!("{which}: the report includes this part of the capture, but intervals and rows do not"))
+    Reason::invalid(format!(
+        "{which}: the report includes this part of the capture, but the recorded intervals and transaction rows \
+        do not"
+    ))
 }

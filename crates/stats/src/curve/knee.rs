@@ -44,8 +44,8 @@ impl std::fmt::Display for NoKnee {
                 off * 100.0,
                 UNLIKE * 100.0
             ),
-            NoKnee::NoFall => f.write_str("throughput does not fall significantly at these loads: raise the load"),
-            NoKnee::Beyond => f.write_str("the knee is above twice the highest measured load: raise the load"),
+            NoKnee::NoFall => f.write_str("throughput does not fall significantly at these loads; raise the load"),
+            NoKnee::Beyond => f.write_str("the knee is above twice the highest measured load; raise the load"),
         }
     }
 }

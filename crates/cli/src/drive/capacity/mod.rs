@@ -24,7 +24,7 @@ const EXAMPLES: &str = "Examples:
   plimsoll capacity home-folders --target smb://user@server/share --users 1 --every 11s";
 
 /// Finds the highest load at which a server meets a service-level objective. Doubles the load until the server misses
-/// the objective, bisects, and confirms both ends of the interval with alternating runs.
+/// the objective, then bisects, and confirms both ends of the interval with alternating runs.
 #[derive(Debug, clap::Args)]
 #[command(after_help = EXAMPLES, mut_arg("part", |part| part.conflicts_with_all(["samba_conf", "ganesha_bus"])))]
 pub(crate) struct Arguments {
@@ -67,7 +67,8 @@ pub(crate) struct Arguments {
 #[command(next_help_heading = "Objective")]
 struct ObjectiveFlags {
     /// Service-level objective, e.g. "p99 < 20ms", "read.mean < 5ms" or "bytes > 80MB/s"; may be repeated. A run also misses the
-    /// objective if it has an error, or if an iteration is still running when the user's next one is due
+    /// objective if an operation fails, if a user's iteration is still running when its next one is due (--users), or if an
+    /// iteration never begins (--rate)
     #[arg(long, value_name = "CONDITION", value_parser = parse_objective)]
     hold: Vec<Condition>,
 }
@@ -76,16 +77,15 @@ struct ObjectiveFlags {
 #[derive(Clone, Debug, clap::Args)]
 #[command(next_help_heading = "Search")]
 struct BoundFlags {
-    /// Load of the first run: clients, users (with --users) or iterations per second (with --rate) [default: 1 client
-    /// or user, 100 iterations per second]. Replaces the number given to --users, --rate or
-    /// --clients
+    /// Load of the first run, in place of the number given to --clients, --users or --rate: clients, users (with --users) or
+    /// iterations per second (with --rate) [default: 1 client or user, 100 iterations per second]
     #[arg(long, value_name = "LOAD")]
     start: Option<f64>,
-    /// Upper limit of the search [default: 1000 clients or users, 1000000 iterations per second]. Plimsoll creates private files
-    /// for this number of clients or users
+    /// Upper limit of the search [default: 1000 clients or users, 1000000 iterations per second]. Before the search,
+    /// Plimsoll prepares files for this number of clients or users
     #[arg(long, value_name = "LOAD")]
     most: Option<f64>,
-    /// End the search when the interval that contains the capacity is at most this wide, in percent of its lower end
+    /// End the search when the interval that contains the capacity is at most this wide, as a percentage of its lower end
     #[arg(long, value_name = "PER_CENT", default_value_t = 2.0)]
     resolution: f64,
     /// Maximum number of runs

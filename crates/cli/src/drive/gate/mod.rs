@@ -39,21 +39,21 @@ const USAGE: &str = "plimsoll gate [OPTIONS] <BASELINE> <CANDIDATE> [WORKLOAD]
 /// Drives a baseline and a candidate alternately (A B B A, repeated) until every --fail-if condition is decided or the
 /// budget is spent. The conditions' confidence intervals stay valid although the gate checks them after every round.
 ///
-/// Given recordings (folders written with --record), it measures nothing and judges the conditions on their runs. After `-- run` it
-/// measures the candidate and judges it against recordings
+/// With recordings (folders written with --record) in place of targets, it measures nothing and judges the recorded runs. With
+/// `-- run …` after recordings of the baseline, it measures only the candidate and judges it against them
 #[derive(Debug, clap::Args)]
 #[command(after_help = EXAMPLES, override_usage = USAGE)]
 pub(crate) struct Arguments {
-    /// Baseline, candidate and workload [default workload: mixed]. Baseline and candidate are targets. Options that apply only to
-    /// one side follow its target in the same argument, e.g. "smb://u@old/data --depth 4". Or recordings: the last one is the
-    /// candidate, the others are the baseline
+    /// Targets of baseline and candidate, and a workload [default: mixed]. Options that apply only to one side follow its target in
+    /// the same argument, e.g. "smb://u@old/data --depth 4". Or recordings: the last one is the candidate, the others are the
+    /// baseline
     #[arg(required = true, value_name = "SIDE")]
     sides: Vec<String>,
-    /// Recordings of the candidate; all recordings before `--` are then the baseline. Or `run` with its arguments, to measure the candidate
-    /// now. Options of gate go before `--`
+    /// Recordings of the candidate, if all recordings before `--` are the baseline. Or `run` with its arguments, to measure the
+    /// candidate now. Options of gate go before `--`
     #[arg(last = true, value_name = "RECORDING")]
     candidates: Vec<PathBuf>,
-    /// Time limit, e.g. 10m. After the first round, the gate starts a round only if it will probably end within the limit
+    /// Time limit, e.g. 10m. After the first round, the gate starts another one only if that will probably end within the limit
     #[arg(long, value_name = "TIME", default_value = "10m", value_parser = humantime::parse_duration)]
     budget: Duration,
     /// Maximum number of rounds; each round has four runs (A B B A)

@@ -13,8 +13,8 @@ use crate::exit::Usage;
 #[derive(Clone, Debug, clap::Args)]
 #[command(next_help_heading = "Server")]
 pub(crate) struct AuthFlags {
-    /// Logon protocol for SMB: ntlm, or kerberos in builds with that feature (for NFS, see sec in --target). With kerberos, Plimsoll gets one ticket
-    /// per account before the run, and uses it for all logons of the account
+    /// Logon protocol for SMB: ntlm, or kerberos (only in builds with this feature). With kerberos, Plimsoll gets one ticket per account
+    /// before the run, and uses it for all logons of the account. For Kerberos with NFS, see sec in --target
     #[arg(long, value_name = "HOW", value_parser = parse_how, default_value = "ntlm")]
     auth: How,
     /// Kerberos realm (default: REALM in smb://user%40REALM@host/share and nfs://user%40REALM@host/export?sec=krb5)

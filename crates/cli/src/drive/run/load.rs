@@ -19,7 +19,7 @@ pub(crate) struct LoadFlags {
     /// Iterations to start per second, over all clients, e.g. 500; the rate does not drop when the server falls behind
     #[arg(long, value_name = "PER_SECOND", conflicts_with = "think")]
     pub(crate) rate: Option<f64>,
-    /// Depth: maximum outstanding operations per client, over all its connections [default: from the workload]
+    /// Queue depth: maximum number of outstanding operations per client, over all its connections [default: from the workload]
     #[arg(long, value_name = "COUNT")]
     pub(crate) depth: Option<u32>,
     /// Load levels to run in order: clients (with --users: users; with --rate: iterations/s), e.g. 1,2,4 or 1..15 or
@@ -45,8 +45,8 @@ pub(crate) struct LoadFlags {
     /// at least COUNT
     #[arg(long, value_name = "COUNT", default_value_t = 1)]
     pub(crate) connections: u32,
-    /// TCP connections per SMB session (multichannel): each request takes the connection with the fewest credits in use. SMB 3
-    /// only, 1 to 64; the server must offer multichannel
+    /// TCP connections per SMB session (multichannel): each request goes to the connection with the fewest credits in
+    /// use. SMB 3 only, 1 to 64; the server must offer multichannel
     #[arg(long, value_name = "COUNT", default_value_t = 1)]
     pub(crate) channels: u32,
     /// Number of clients that share one connection and session

@@ -23,8 +23,8 @@ pub(crate) struct PartFlags {
     /// Start the warm-up at this time (UTC), e.g. 2026-11-23T10:00:00Z [default: when all clients are connected]
     #[arg(long, value_name = "TIME", value_parser = parse_start)]
     start_at: Option<i64>,
-    /// With --start-at and several load levels: time between the end of a level and the next level's warm-up. With `capacity`, this
-    /// time begins when the next load is chosen
+    /// With --start-at and several load levels: time from the end of a level to the start of the next level's warm-up. `capacity`
+    /// counts this time from the moment when it has chosen the next load
     #[arg(long, value_name = "TIME", value_parser = humantime::parse_duration, default_value = "10s", requires = "start_at")]
     level_gap: Duration,
     /// Largest difference between this machine's clock and the clocks of the other parts, as the time service (chrony, PTP)
@@ -35,8 +35,8 @@ pub(crate) struct PartFlags {
     /// and sets it [default: each machine's time of day is the common clock]
     #[arg(long, value_name = "NS", requires = "part", allow_negative_numbers = true)]
     clock_origin: Option<i64>,
-    /// Replace FILE about twice per second with the progress of this part: one line with load level, phase, clients, connected
-    /// clients, operations and errors, separated by tabs
+    /// Write the progress of this part to FILE about twice per second, in place of the previous content: one line with load level,
+    /// phase, clients, connected clients, operations and errors, separated by tabs
     #[arg(long, value_name = "FILE", requires = "part")]
     progress_file: Option<PathBuf>,
 }

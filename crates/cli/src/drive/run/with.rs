@@ -6,8 +6,8 @@ use plimsoll_experiment::Companion;
 #[derive(Clone, Debug, Default, clap::Args)]
 #[command(next_help_heading = "Load")]
 pub(crate) struct WithFlags {
-    /// Run another workload at the same time, e.g. stream-read,clients=2: its name, then its load (clients, users, rate, depth, every,
-    /// think, arrivals) and its parameters; may be repeated. Each of the --repeat rounds [default: 5] runs every workload alone,
+    /// Run another workload at the same time, e.g. stream-read,clients=2. After its name come its load (clients, users, rate, depth,
+    /// every, think, arrivals) and its parameters; may be repeated. Each of the --repeat rounds [default: 5] runs every workload alone,
     /// and all workloads together; the report shows how much each workload slows the others
     #[arg(
         long, value_name = "WORKLOAD[,NAME=VALUE…]", value_parser = str::parse::<Companion>,

@@ -46,7 +46,8 @@ fn length(summary: &GateSummary<'_>) -> String {
 
 /// Rounds that do not count, and why.
 fn left_out(uncounted: usize) -> Option<String> {
-    (uncounted > 0).then(|| format!("{uncounted} not counted, because of the load generator or of invalid numbers"))
+    (uncounted > 0)
+        .then(|| format!("{uncounted} not counted, because the load generator was at fault or the numbers are INVALID"))
 }
 
 /// Why the gate ended, for the one line on standard error, with the rounds that do not count.

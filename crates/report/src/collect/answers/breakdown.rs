@@ -37,11 +37,11 @@ fn largest(phase: &CallPhase) -> Option<Statement> {
     let second = others.first().filter(|part| share(part) >= NAMED_FROM);
     let second = second.map_or_else(String::new, |part| format!(", {} is {}", part.part, percent(share(part))));
     let text = format!(
-        "{}: a call takes {}. Of this time, {} is {}{second}.",
-        phase.call,
-        duration(phase.whole_s),
-        first.part,
-        percent(share(first))
+        "{call}: a call takes {takes}. Of this time, {part} is {share}{second}.",
+        call = phase.call,
+        takes = duration(phase.whole_s),
+        part = first.part,
+        share = percent(share(first)),
     );
     let confidence = if first.how == "measured" { Confidence::Measured } else { Confidence::Inferred };
     Some(Statement { confidence, ..measured(Rule::Part, text) })
@@ -73,10 +73,10 @@ fn beside_local(calls: &Calls) -> Option<Statement> {
     let times = most.remote_s / most.local_s;
     (times >= SLOWER).then(|| {
         let text = format!(
-            "{} takes {times:.1} times as long on the server as in a local directory ({} and {}).",
-            most.call,
-            duration(most.remote_s),
-            duration(most.local_s)
+            "{call} takes {times:.1} times as long on the server as in a local directory ({remote} and {local}).",
+            call = most.call,
+            remote = duration(most.remote_s),
+            local = duration(most.local_s),
         );
         measured(Rule::Local, text)
     })

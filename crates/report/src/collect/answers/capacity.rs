@@ -15,16 +15,16 @@ pub(super) fn diagnose(findings: &Findings, capacity: &Capacity) -> Diagnosis {
     let unit = &capacity.unit;
     let answer = match (capacity.outcome.as_str(), capacity.low, capacity.high) {
         ("found", Some(low), Some(high)) => format!(
-            "The highest load that meets the objective ({objective}) is {}; 95 % interval {} to {}.",
-            load_words(low, unit),
-            exact_load(low),
-            exact_load(high)
+            "The highest load that meets the objective ({objective}) is {load}; 95 % interval {low} to {high}.",
+            load = load_words(low, unit),
+            low = exact_load(low),
+            high = exact_load(high)
         ),
         ("at least" | "unfinished", Some(low), _) => format!(
-            "{} {} the objective ({objective}); the highest load is not known: {}.",
-            load_words(low, unit),
-            meets(low, unit),
-            capacity.why.as_deref().unwrap_or("the search did not finish")
+            "{load} {meets} the objective ({objective}); the highest load is not known: {why}.",
+            load = load_words(low, unit),
+            meets = meets(low, unit),
+            why = capacity.why.as_deref().unwrap_or("the search did not finish")
         ),
         ("none", ..) => format!("No tested load met the objective ({objective})."),
         _ => return Diagnosis::default(),
@@ -80,7 +80,7 @@ fn operation(stage: &Stage) -> Option<Statement> {
     let (label, most) = waited.into_iter().max_by(|a, b| a.1.total_cmp(&b.1))?;
     (all > 0.0 && most >= NAMED_FROM * all).then(|| {
         let (at, share) = (stage.words(), percent(most / all));
-        let text = format!("At {at}, {share} of all time waited was for the operation {label}.");
+        let text = format!("At {at}, the operation {label} took {share} of all time waited.");
         measured(Rule::Operation, text)
     })
 }
@@ -89,10 +89,10 @@ fn operation(stage: &Stage) -> Option<Statement> {
 fn carried(stage: &Stage) -> Option<Statement> {
     let times = stage.headline_time()?;
     let text = format!(
-        "At {} the server answered {} operations/s with p99 {}.",
-        stage.words(),
-        rate(stage.operations_per_s),
-        duration(times.p99_s)
+        "At {load} the server answered {rate} operations/s with p99 {p99}.",
+        load = stage.words(),
+        rate = rate(stage.operations_per_s),
+        p99 = duration(times.p99_s),
     );
     Some(measured(Rule::Throughput, text))
 }

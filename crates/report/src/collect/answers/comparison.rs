@@ -38,9 +38,9 @@ pub(in super::super) fn diagnose(sides: &[Findings], levels: &[ComparedLevel], r
     let usable_levels = levels.iter().filter(usable).count();
     if partial && usable_levels < levels.len() {
         let text = format!(
-            "{} of {} levels cannot be compared, because the numbers of a side must not be used.",
-            levels.len() - usable_levels,
-            levels.len()
+            "{left_out} of {all} levels cannot be compared, because the numbers of at least one side are INVALID there.",
+            left_out = levels.len() - usable_levels,
+            all = levels.len(),
         );
         statements.push(measured(Rule::Difference, text));
     }
@@ -106,11 +106,11 @@ fn largest(levels: &[&ComparedLevel], place: usize) -> Option<Statement> {
         .filter(|(_, _, found)| found.holm_significant && found.relative.is_some());
     let (level, row, found) = found.max_by(|a, b| size(a.2).total_cmp(&size(b.2)))?;
     let text = format!(
-        "The operation that differs most is {} {}: mean response time {}{}.",
-        row.protocol,
-        row.name,
-        differs(found, "s")?,
-        if levels.len() > 1 { format!(" at {}", level.level) } else { String::new() }
+        "The operation that differs most is {protocol} {operation}: mean response time {difference}{at}.",
+        protocol = row.protocol,
+        operation = row.name,
+        difference = differs(found, "s")?,
+        at = if levels.len() > 1 { format!(" at {}", level.level) } else { String::new() },
     );
     Some(measured(Rule::Difference, text))
 }
@@ -138,10 +138,17 @@ fn nothing(levels: &[&ComparedLevel], place: usize) -> Statement {
     let could = match could.as_slice() {
         [] => " The runs are too short to show a difference: make them longer.".to_owned(),
         some => {
-            format!(" These runs detect a change for the worse of at least {} in 9 of 10 cases.", some.join(" and "))
+            format!(
+                " Runs of this length show a change for the worse in 9 of 10 cases if it is at least {}.",
+                some.join(" and ")
+            )
         }
     };
-    let text = format!("No difference was shown between {} and {}.{could}", letter(place), letter(0));
+    let text = format!(
+        "No difference was shown between {other} and {baseline}.{could}",
+        other = letter(place),
+        baseline = letter(0),
+    );
     measured(Rule::NoDifference, text)
 }
 

@@ -24,7 +24,11 @@ fn of_workload(found: &Interference) -> Option<Statement> {
             .map_or_else(String::new, |other| format!("; {}", of_number(other)));
         format!("{others} changes {name}: {}{also}.", of_number(changed))
     } else if let Some(first) = telling().find(|number| number.verdict.is_some()) {
-        format!("No effect of {others} on {name} was shown in {} rounds: {}.", found.rounds, of_number(first))
+        format!(
+            "No effect of {others} on {name} was shown in {rounds} rounds: {number}.",
+            rounds = found.rounds,
+            number = of_number(first)
+        )
     } else {
         let first = telling().next()?;
         format!(
@@ -35,12 +39,12 @@ fn of_workload(found: &Interference) -> Option<Statement> {
     Some(measured(Rule::Interference, text))
 }
 
-/// `p95 3.1 ms alone, 9.4 ms beside (+203 %, 95 % interval +150 % to +270 %)`.
+/// `p95 3.1 ms alone, 9.4 ms at the same time (+203 %, 95 % interval +150 % to +270 %)`.
 fn of_number(number: &InterferedNumber) -> String {
     let interval = number.change_interval.map_or_else(String::new, |of| format!(", 95 % interval {}", interval(of)));
     let change = number.change.map_or_else(String::new, |change| format!(" ({}{interval})", signed(change)));
     let name = if number.metric == "bytes" { "data" } else { number.metric.as_str() };
-    format!("{name} {} alone, {} beside{change}", shown(number, number.alone), shown(number, number.beside))
+    format!("{name} {} alone, {} at the same time{change}", shown(number, number.alone), shown(number, number.beside))
 }
 
 #[cfg(test)]
@@ -70,8 +74,8 @@ mod tests {
         let said = |verdict| statements(&[found(verdict)])[0].text.clone();
         assert_eq!(
             said(Some("worse")),
-            "stream-read changes home (4 clients): p95 3.00 ms alone, 9.00 ms beside (+200.0 %, 95 % interval +150.0 to +250.0 %); \
-            throughput 100/s alone, 50.0/s beside (-50.0 %, 95 % interval +150.0 to +250.0 %)."
+            "stream-read changes home (4 clients): p95 3.00 ms alone, 9.00 ms at the same time (+200.0 %, 95 % interval +150.0 to \
+            +250.0 %); throughput 100/s alone, 50.0/s at the same time (-50.0 %, 95 % interval +150.0 to +250.0 %)."
         );
         assert!(
             said(Some("no difference shown"))

@@ -76,17 +76,18 @@ fn knee(curve: &LoadCurve, peak: &Stage, alone: bool) -> Option<Statement> {
     let last = curve.points.iter().rfind(|point| point.used)?;
     if let (Some(load), Some(interval)) = (curve.knee.load, curve.knee.interval) {
         let text = format!(
-            "The knee{of} is at {} {} (95 % interval {} to {}): a higher load does not raise throughput.",
-            rate(load),
-            curve.load,
-            rate(interval.low),
-            rate(interval.high),
+            "The knee{of} is at {knee} {unit} (95 % interval {low} to {high}): a higher load does not raise throughput.",
+            knee = rate(load),
+            unit = curve.load,
+            low = rate(interval.low),
+            high = rate(interval.high),
         );
         return Some(Statement { confidence: Confidence::Inferred, ..measured(Rule::Knee, text) });
     }
     // If the highest load is the best, and significantly better than every other, the server was not at its limit.
     (last.stage == peak.number && alone).then(|| {
-        let text = format!("Throughput{of} still rose at the highest load, {}: test higher loads.", peak.words());
+        let text =
+            format!("Throughput{of} still rose at the highest load, {load}: test higher loads.", load = peak.words());
         measured(Rule::Knee, text)
     })
 }
@@ -97,13 +98,13 @@ fn one_level(stage: &Stage) -> Option<Statement> {
     let data = (stage.read_bytes_per_s + stage.write_bytes_per_s) / 1e6;
     let data = if data > 0.0 { format!(" and {} MB/s", rate(data)) } else { String::new() };
     let text = format!(
-        "{} operations/s{data} at {}: response time{} p50 {}, p99 {}, max {}.",
-        rate(stage.operations_per_s),
-        stage.words(),
-        stage.headline.words(),
-        duration(times.p50_s),
-        duration(times.p99_s),
-        duration(times.max_s)
+        "{rate} operations/s{data} at {level}: response time{from} p50 {p50}, p99 {p99}, max {max}.",
+        rate = rate(stage.operations_per_s),
+        level = stage.words(),
+        from = stage.headline.words(),
+        p50 = duration(times.p50_s),
+        p99 = duration(times.p99_s),
+        max = duration(times.max_s),
     );
     Some(measured(Rule::Throughput, text))
 }
@@ -112,13 +113,16 @@ fn one_level(stage: &Stage) -> Option<Statement> {
 fn schedule(stage: &Stage) -> Option<Statement> {
     if let Some(users) = stage.users.filter(|users| users.due > 0) {
         let text = match users.late {
-            0 => format!("At {}, all {} ended in time.", stage.words(), plural(users.due, "iteration")),
+            0 => format!(
+                "At {level}, all {iterations} ended in time.",
+                level = stage.words(),
+                iterations = plural(users.due, "iteration")
+            ),
             late => format!(
-                "At {}, {} of {} ended late or not at all ({}): the server could not serve all users on schedule.",
-                stage.words(),
-                late,
-                plural(users.due, "iteration"),
-                percent(users.overload)
+                "At {level}, {late} of {due} ended late or not at all ({share}): the server could not serve all users on schedule.",
+                level = stage.words(),
+                due = plural(users.due, "iteration"),
+                share = percent(users.overload)
             ),
         };
         return Some(measured(Rule::Schedule, text));
@@ -127,10 +131,10 @@ fn schedule(stage: &Stage) -> Option<Statement> {
     let share = stage.iterations_per_s / asked;
     (share < SCHEDULE_KEPT).then(|| {
         let text = format!(
-            "The schedule asked for {} iterations/s, but only {} iterations/s ended ({}).",
-            rate(asked),
-            rate(stage.iterations_per_s),
-            percent(share)
+            "The schedule asked for {asked} iterations/s, but only {ended} iterations/s ended ({share}).",
+            asked = rate(asked),
+            ended = rate(stage.iterations_per_s),
+            share = percent(share),
         );
         measured(Rule::Schedule, text)
     })
@@ -145,9 +149,10 @@ fn generator(findings: &Findings) -> Option<Statement> {
     let share = busiest.generator.cpu_share;
     (share >= GENERATOR_BUSY).then(|| {
         let text = format!(
-            "The load generator is the bottleneck: at {} its threads were busy for {} of their time. Use more threads or machines.",
-            busiest.words(),
-            percent(share.min(1.0))
+            "The load generator is the bottleneck: at {level} its threads were busy for {share} of their time. Use more threads or \
+            machines.",
+            level = busiest.words(),
+            share = percent(share.min(1.0)),
         );
         measured(Rule::Bottleneck, text)
     })
@@ -162,12 +167,13 @@ fn bottleneck(stage: &Stage) -> Option<Statement> {
     }
     let share = trip.smoothed_s / mean_s;
     let facts = format!(
-        "At {} the network round trip was {} of the mean response time ({} of {}), and the load generator was {} busy",
-        stage.words(),
-        percent(share.min(1.0)),
-        duration(trip.smoothed_s),
-        duration(mean_s),
-        percent(stage.generator.cpu_share)
+        "At {level} the network round trip was {share} of the mean response time ({round_trip} of {mean}), and the load generator \
+        was {busy} busy",
+        level = stage.words(),
+        share = percent(share.min(1.0)),
+        round_trip = duration(trip.smoothed_s),
+        mean = duration(mean_s),
+        busy = percent(stage.generator.cpu_share),
     );
     let whose = if share <= NETWORK_ABSENT {
         "most of the time is spent in the server"

@@ -205,7 +205,7 @@ fn a_capacity_says_how_much_and_the_first_objective_missed() {
         text[1].starts_with("The lowest load that missed the objective is 44 users: p99 < 50 ms: it was 61.0 ms"),
         "{text:?}"
     );
-    assert_eq!(text[2], "At 44 clients, 75 % of all time waited was for the operation open.");
+    assert_eq!(text[2], "At 44 clients, the operation open took 75 % of all time waited.");
     assert!(text[3].starts_with("At 40 clients the server answered 500 operations/s"), "{text:?}");
     let more = |low| Capacity { outcome: "at least".into(), low: Some(low), ..found.clone() };
     let text = |low| of_run(&searched(more(low)), Diagnosis::default()).statements[0].text.clone();
@@ -331,8 +331,8 @@ fn a_comparison_says_what_differs_or_that_nothing_was_shown() {
     assert_eq!(
         same,
         [
-            "No difference was shown between B and A. These runs detect a change for the worse of at least 3.0 % of throughput and \
-          3.0 % of mean response time in 9 of 10 cases."
+            "No difference was shown between B and A. Runs of this length show a change for the worse in 9 of 10 cases if it is at \
+          least 3.0 % of throughput and 3.0 % of mean response time."
         ]
     );
     let invalid = ComparedLevel { invalid: vec!["B".into()], ..level("worse") };

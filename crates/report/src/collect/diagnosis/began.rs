@@ -92,9 +92,10 @@ impl Began {
         };
         let changed = changed.map_or_else(String::new, |changed| format!(" Check what changed then: {changed}."));
         format!(
-            " Such requests of {whose}{user} succeeded at first ({at_least}{}). From {} on, the server refused {since} such requests.{changed}",
-            plural(self.before, "request"),
-            instant::second(self.first_ns),
+            " Such requests of {whose}{user} succeeded at first ({at_least}{requests}). From {start} on, the server refused {since} \
+            such requests.{changed}",
+            requests = plural(self.before, "request"),
+            start = instant::second(self.first_ns)
         )
     }
 }

@@ -26,13 +26,16 @@ pub(super) fn black_hole(evidence: &Evidence<'_>, waited_s: f64) -> Option<Found
     }
     let (way, receiver) = if at == 0 { ("from", "The server") } else { ("to", "The client") };
     let text = format!(
-        "The path {way} client {} drops large packets: TCP sent {} of {} or more again and again, up to {} times, but no acknowledgement came. {receiver} acknowledged only segments of up to {}{began}. The retransmissions lasted {}. Response times do not include this time. Check the MTU of the path, and whether a firewall drops ICMP messages (\"fragmentation needed\", \"packet too big\").",
-        path.client,
-        plural(stuck.segments, "segment"),
-        size(u64::from(stuck.bytes)),
-        stuck.copies,
-        size(u64::from(passing)),
-        duration(stuck_s),
+        "The path {way} client {client} drops large packets: TCP sent {segments} of {size} or more up to {times} times each, but no \
+        acknowledgement came. {receiver} acknowledged only segments of up to {passing}{began}. The retransmissions lasted {lasted}. \
+        Response times do not include this time. Check the MTU of the path, and whether a firewall drops ICMP messages \
+        (\"fragmentation needed\", \"packet too big\").",
+        client = path.client,
+        segments = plural(stuck.segments, "segment"),
+        size = size(u64::from(stuck.bytes)),
+        times = stuck.copies,
+        passing = size(u64::from(passing)),
+        lasted = duration(stuck_s),
     );
     Some(Found::new(Kind::Trouble, Rule::BlackHole, None, text).explaining(share).inferred())
 }

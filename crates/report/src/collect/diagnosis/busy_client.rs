@@ -55,17 +55,19 @@ pub(super) fn busy_client(evidence: &Evidence<'_>) -> Option<Found> {
         .collect();
     let asks = named.join(", ");
     let text = format!(
-        "Client {ip} makes most of the load: {} of all requests ({} requests: {asks}), at {} requests per second{}. {} at most {} per second. The requests of client {ip} account for {} of all time waited. Check which program runs there, e.g. an indexer, a backup or a search.",
-        percent(requests),
-        thousands(own.count),
-        thousands(rate.round() as u64),
-        since(evidence, span_ns.0),
-        match clients::all(evidence).len() {
+        "Client {ip} makes most of the load: {share} of all requests ({requests} requests: {asks}), at {rate} requests per \
+        second{since}. {others} at most {most} per second. The requests of client {ip} account for {waited} of all time waited. \
+        Check which program runs there, e.g. an indexer, a backup or a search.",
+        share = percent(requests),
+        requests = thousands(own.count),
+        rate = thousands(rate.round() as u64),
+        since = since(evidence, span_ns.0),
+        others = match clients::all(evidence).len() {
             2 => "The other client sends".to_owned(),
             count => format!("Each of the {} sends", plural(count as u64 - 1, "other client")),
         },
-        thousands(most.round() as u64),
-        percent(waiting),
+        most = thousands(most.round() as u64),
+        waited = percent(waiting),
     );
     let found = Found::new(Kind::Habit, Rule::BusyClient, Some(waiting), text);
     Some(found.look(operations.first()?.0, "path").only("--client", ip.to_string()))

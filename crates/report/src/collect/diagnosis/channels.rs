@@ -42,17 +42,18 @@ fn sentence(session: &Session) -> Option<String> {
         let more = if more == 0 { String::new() } else { format!(" and {more} more") };
         let verb = if idle.len() == 1 { "carries" } else { "carry" };
         return Some(format!(
-            "{} of its {count} connections {verb} almost no requests ({}{more}), {outstanding}.",
-            idle.len(),
-            names.join(", ")
+            "{idle} of its {count} connections {verb} almost no requests ({names}{more}), {outstanding}.",
+            idle = idle.len(),
+            names = names.join(", ")
         ));
     }
     let balance = session.balance.filter(|balance| *balance >= BALANCE_LEAST && depth >= UNEQUAL_DEPTH_LEAST)?;
     let busiest = session.channels.iter().max_by_key(|channel| channel.requests)?;
     Some(format!(
-        "the busiest of its {count} connections ({}, {} requests) carries {} times as many requests as the least busy one, {outstanding}.",
-        busiest.client,
-        thousands(busiest.requests),
-        significant(balance)
+        "the busiest of its {count} connections ({connection}, {requests} requests) carries {times} times as many requests as the \
+        least busy one, {outstanding}.",
+        connection = busiest.client,
+        requests = thousands(busiest.requests),
+        times = significant(balance)
     ))
 }

@@ -134,13 +134,15 @@ fn far(evidence: &Evidence<'_>, waited_s: f64) -> Option<(Found, IpAddr)> {
         false => String::new(),
     };
     let text = format!(
-        "Client {ip} is far away: its shortest round trip takes {}; {others} is {}. The round trips of its {} add about {}, which is {} of the time in which this client was active. Response times do not include this delay, because they are measured at the capture point.{transfers}{}",
-        duration(trip_s),
-        duration(usual_s),
-        plural(client.requests, "request"),
-        duration(hidden_s),
-        percent(hidden_s / client.time_s),
-        asks_for(tallies, ip),
+        "Client {ip} is far away: its shortest round trip takes {trip}; {others} is {usual}. The round trips of its {requests} add \
+        about {added}, which is {active} of the time in which this client was active. Response times do not include this delay, \
+        because they are measured at the capture point.{transfers}{asks}",
+        trip = duration(trip_s),
+        usual = duration(usual_s),
+        requests = plural(client.requests, "request"),
+        added = duration(hidden_s),
+        active = percent(hidden_s / client.time_s),
+        asks = asks_for(tallies, ip),
     );
     let explains = cost_s / (waited_s + hidden_s);
     Some((Found::new(Kind::Mechanism, Rule::FarClient, None, text).explaining(explains.min(1.0)).inferred(), ip))
@@ -156,10 +158,10 @@ fn asks_for(tallies: &Tallies, ip: IpAddr) -> String {
         let is_small = cell.count as f64 >= MOST_REQUESTS * all && each > 0.0 && each <= SMALL_BYTES;
         is_small.then(|| {
             format!(
-                " Of its requests, {} are {}s of {} on average.",
-                percent(cell.count as f64 / all),
-                operation.label(),
-                size(each.round() as u64)
+                " Of its requests, {share} are {operation}s of {size} on average.",
+                share = percent(cell.count as f64 / all),
+                operation = operation.label(),
+                size = size(each.round() as u64)
             )
         })
     });
@@ -244,18 +246,19 @@ fn narrow(evidence: &Evidence<'_>, waited_s: f64) -> Option<(Found, Vec<IpAddr>)
     if hidden_s >= HIDDEN * cost_s {
         let delay = first.delay_s.map_or_else(String::new, |[least, median]| {
             format!(
-                " Acknowledgements of client {} took {} (median), at least {}.",
-                first.client,
-                duration(median),
-                duration(least)
+                " Acknowledgements of client {client} took {median} (median), at least {least}.",
+                client = first.client,
+                median = duration(median),
+                least = duration(least),
             )
         });
         let text = format!(
-            "The path from the capture to {} {}{more} is narrow: the data move at an even rate, and acknowledgements come late.{delay} Data were on the path for {}. Response times include {} of this time, because they end at the capture point. The limit is the path or the client, not the server.",
-            whose,
-            named.join(", "),
-            duration(cost_s),
-            duration(cost_s - hidden_s),
+            "The path from the capture to {whose} {clients}{more} is narrow: the data move at an even rate, and acknowledgements \
+            come late.{delay} Data were on the path for {time}. Response times end at the capture point, so they include only \
+            {in_responses} of this time. The limit is the path or the client, not the server.",
+            clients = named.join(", "),
+            time = duration(cost_s),
+            in_responses = duration(cost_s - hidden_s),
         );
         let found = look(Found::new(Kind::Mechanism, Rule::NarrowPath, None, text).explaining(share).inferred());
         return Some((found, all.into_iter().map(|one| one.client).collect()));
@@ -273,11 +276,11 @@ fn narrow(evidence: &Evidence<'_>, waited_s: f64) -> Option<(Found, Vec<IpAddr>)
         false => format!("Either the network path has no more bandwidth, or {sender} sends no faster."),
     };
     let text = format!(
-        "The path {what} {} {}{more} is narrow: the data of large messages move at an even rate{trip}. {doing} took {}, {} of all time waited. {why}",
-        whose,
-        named.join(", "),
-        duration(cost_s),
-        percent(share),
+        "The path {what} {whose} {clients}{more} is narrow: the data of large messages move at an even rate{trip}. {doing} took \
+        {time}, {share} of all time waited. {why}",
+        clients = named.join(", "),
+        time = duration(cost_s),
+        share = percent(share),
     );
     let found = look(Found::new(Kind::Mechanism, Rule::NarrowPath, Some(share), text).inferred());
     Some((found, all.into_iter().map(|one| one.client).collect()))

@@ -44,15 +44,17 @@ pub(super) fn writes(evidence: &Evidence<'_>) -> Option<Found> {
         false => String::new(),
     };
     let text = format!(
-        "Each small write waits for stable storage: {} of {} on average ask the server to store their data before it answers (NFS \
-        FILE_SYNC or DATA_SYNC, SMB write-through){}. They took {} each on average{compared}, together {} of all time waited. Unstable writes with one flush at the end would wait only once. The same data would fit into {} of {}.",
-        plural(all.count, "write request"),
-        size(each.round() as u64),
-        whose(evidence, tallies, &all),
-        duration(all.mean_ns() / 1e9),
-        percent(share),
-        plural(all.payload.div_ceil(LARGE), "request"),
-        size(LARGE),
+        "Each small write waits for stable storage: {writes} of {bytes} on average ask the server to store their data before it \
+        answers (NFS FILE_SYNC or DATA_SYNC, SMB write-through){whose}. They took {mean} each on average{compared}, together {share} \
+        of all time waited. Unstable writes with one flush at the end would wait only once. The same data would fit into {requests} \
+        of {size}.",
+        writes = plural(all.count, "write request"),
+        bytes = size(each.round() as u64),
+        whose = whose(evidence, tallies, &all),
+        mean = duration(all.mean_ns() / 1e9),
+        share = percent(share),
+        requests = plural(all.payload.div_ceil(LARGE), "request"),
+        size = size(LARGE),
     );
     let excess = if others.count >= MIN_COMPARED { 1.0 - (others.mean_ns() / all.mean_ns()).min(1.0) } else { 1.0 };
     let found = Found::new(Kind::Mechanism, Rule::DurableWrites, Some(share), text);

@@ -97,9 +97,9 @@ fn of_meaning(evidence: &Evidence<'_>, meaning: &Meaning, refusals: &[Refusal]) 
     let waited = match waits {
         true => {
             format!(
-                " Clients waited {} for these responses: {} of all time waited.",
-                seconds(sum.waited_ns),
-                percent(share)
+                " Clients waited {time} for these responses: {share} of all time waited.",
+                time = seconds(sum.waited_ns),
+                share = percent(share)
             )
         }
         false => String::new(),
@@ -167,10 +167,11 @@ fn pauses(evidence: &Evidence<'_>, sum: &Sum<'_>) -> String {
         return String::new();
     }
     format!(
-        " Clients retried {} of these requests on the same path, {} later on average. Response times and shares of all time waited do not include these pauses ({} in all).",
-        thousands(sum.repeated),
-        seconds(sum.paused_ns / sum.repeated as f64),
-        seconds(sum.paused_ns),
+        " Clients retried {retried} of these requests on the same path, {pause} later on average. Response times and shares of all \
+        time waited do not include these pauses ({pauses} in all).",
+        retried = thousands(sum.repeated),
+        pause = seconds(sum.paused_ns / sum.repeated as f64),
+        pauses = seconds(sum.paused_ns),
     )
 }
 

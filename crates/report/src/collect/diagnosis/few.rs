@@ -103,12 +103,12 @@ pub(super) fn sentence(evidence: &Evidence<'_>, few: &Few<'_>) -> Option<Found> 
         (_, false) => format!("{} to {}", duration(least), duration(most)),
     };
     let text = format!(
-        "{}{} took {took}: {} of all time waited. {}.{}",
-        if few.are_all { "" } else { "At least " },
-        plural(alike.len() as u64, &format!("{} request", alike.first()?.procedure)),
-        percent(share),
-        where_and_when(evidence, alike),
-        service_of(alike).or_else(|| transfer_of(evidence, alike)).unwrap_or_default(),
+        "{at_least}{requests} took {took}: {share} of all time waited. {where_and_when}.{part}",
+        at_least = if few.are_all { "" } else { "At least " },
+        requests = plural(alike.len() as u64, &format!("{} request", alike.first()?.procedure)),
+        share = percent(share),
+        where_and_when = where_and_when(evidence, alike),
+        part = service_of(alike).or_else(|| transfer_of(evidence, alike)).unwrap_or_default(),
     );
     Some(Found::new(Kind::Symptom, Rule::FewSlowRequests, Some(share), text))
 }
@@ -195,9 +195,10 @@ fn transfer_of(evidence: &Evidence<'_>, alike: &[&Slow]) -> Option<String> {
     let payload = alike.iter().map(|one| payload_of(evidence, one)).sum::<Option<f64>>()?;
     (transfer_s >= TRANSFER * response_s).then(|| {
         format!(
-            " Of this time, {} was sending and receiving, at about {:.1} Mbit/s: the network path or the client is slow, or the server accepts data slowly.",
-            percent(transfer_s / response_s),
-            payload * 8.0 / transfer_s / 1e6,
+            " Of this time, {share} was sending and receiving, at about {rate:.1} Mbit/s: the network path or the client is slow, or \
+            the server accepts data slowly.",
+            share = percent(transfer_s / response_s),
+            rate = payload * 8.0 / transfer_s / 1e6
         )
     })
 }

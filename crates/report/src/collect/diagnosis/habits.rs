@@ -80,11 +80,12 @@ fn absent(evidence: &Evidence<'_>, tallies: &Tallies) -> Option<Found> {
     }
     let (operation, _) = tallies.absent().iter().max_by_key(|(_, cell)| cell.count)?;
     let text = format!(
-        "Clients look for names that do not exist: {} ({} of the requests for these operations) took {} each on average, together {} of all time waited. A program that searches several folders for a file makes such requests.",
-        plural(absent.count, "request"),
-        percent(part),
-        duration(absent.mean_ns() / 1e9),
-        percent(share),
+        "Clients look for names that do not exist: {requests} ({part} of the requests for these operations) took {mean} each on \
+        average, together {share} of all time waited. A program that searches several folders for a file makes such requests.",
+        requests = plural(absent.count, "request"),
+        part = percent(part),
+        mean = duration(absent.mean_ns() / 1e9),
+        share = percent(share),
     );
     Some(found(Rule::AbsentNames, share, text, (operation.label(), "path")))
 }
@@ -99,12 +100,13 @@ fn flushes(evidence: &Evidence<'_>, tallies: &Tallies) -> Option<Found> {
         return None;
     }
     let text = format!(
-        "Clients flush after every few writes: {} for {} ({} and {} each on average). The flushes account for {} of all time waited, because each waits until the data are on stable storage.",
-        plural(flush.count, "flush request"),
-        plural(write.count, "write request"),
-        duration(flush.mean_ns() / 1e9),
-        duration(write.mean_ns() / 1e9),
-        percent(share),
+        "Clients flush after every few writes: {flushes} ({flush_mean} each on average) for {writes} ({write_mean} each). The \
+        flushes account for {share} of all time waited, because each waits until the data are on stable storage.",
+        flushes = plural(flush.count, "flush request"),
+        flush_mean = duration(flush.mean_ns() / 1e9),
+        writes = plural(write.count, "write request"),
+        write_mean = duration(write.mean_ns() / 1e9),
+        share = percent(share),
     );
     Some(found(Rule::Flushes, share, text, (Operation::Flush.label(), "path")))
 }
@@ -126,15 +128,16 @@ fn small(evidence: &Evidence<'_>, tallies: &Tallies, operation: Operation) -> Op
         return None;
     }
     let text = format!(
-        "Clients {} in small pieces, one at a time: {} of {} on average took {} each, together {} of all time waited. Files get {SMALL_PER_FILE} such \
-         requests or more. The same data would fit into {} of {}.",
-        operation.label(),
-        plural(cell.count, &format!("{} request", operation.label())),
-        size(each.round() as u64),
-        duration(cell.mean_ns() / 1e9),
-        percent(share),
-        plural(cell.payload.div_ceil(LARGE), "request"),
-        size(LARGE),
+        "Clients {operation} in small pieces, one at a time: {requests} of {bytes} on average took {mean} each, together {share} of \
+        all time waited. Most of them are for files that get {SMALL_PER_FILE} such requests or more. The same data would fit into \
+        {large_requests} of {size}.",
+        operation = operation.label(),
+        requests = plural(cell.count, &format!("{} request", operation.label())),
+        bytes = size(each.round() as u64),
+        mean = duration(cell.mean_ns() / 1e9),
+        share = percent(share),
+        large_requests = plural(cell.payload.div_ceil(LARGE), "request"),
+        size = size(LARGE),
     );
     Some(found(Rule::SmallRequests, share, text, (operation.label(), "path")))
 }
@@ -165,11 +168,11 @@ fn listing(evidence: &Evidence<'_>, tallies: &Tallies) -> Option<Found> {
     let what =
         if is_long { "Listing a long directory takes time" } else { "Clients list the same directory many times" };
     let text = format!(
-        "{what}: {} for {path}{on} returned {} in all and took {} each on average, together {} of all time waited.",
-        plural(cell.count, "list request"),
-        size(*bytes),
-        duration(cell.mean_ns() / 1e9),
-        percent(share),
+        "{what}: {requests} for {path}{on} returned {size} in all and took {mean} each on average, together {share} of all time waited.",
+        requests = plural(cell.count, "list request"),
+        size = size(*bytes),
+        mean = duration(cell.mean_ns() / 1e9),
+        share = percent(share),
     );
     Some(found(Rule::Listing, share, text, (Operation::List.label(), "client")))
 }
@@ -190,13 +193,14 @@ fn reconnects(evidence: &Evidence<'_>, tallies: &Tallies) -> Option<Found> {
     let (path, sessions, all) = costs.max_by_key(|(_, sessions, _)| sessions.waited_ns)?;
     let share = share_of(evidence, sessions.waited_ns)?;
     let text = format!(
-        "Client {} connects again and again: {} new connections with {:.0} requests each on average. Of these requests, {} negotiate, log on or connect to shares. The client waited {} for them, {} of all time waited.",
-        path.client,
-        thousands(path.handshakes),
-        all.count as f64 / path.handshakes as f64,
-        percent(sessions.count as f64 / all.count as f64),
-        duration(sessions.waited_ns as f64 / 1e9),
-        percent(share),
+        "Client {client} connects again and again: {connections} new connections with {each:.0} requests each on average. Of these \
+        requests, {part} negotiate, log on or connect to shares. The client waited {waited} for them, {share} of all time waited.",
+        client = path.client,
+        connections = thousands(path.handshakes),
+        each = all.count as f64 / path.handshakes as f64,
+        part = percent(sessions.count as f64 / all.count as f64),
+        waited = duration(sessions.waited_ns as f64 / 1e9),
+        share = percent(share),
     );
     Some(
         found(Rule::Reconnects, share, text, (Operation::Session.label(), "connection"))

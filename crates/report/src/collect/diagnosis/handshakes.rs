@@ -27,13 +27,15 @@ pub(super) fn late(evidence: &Evidence<'_>, waited_s: f64) -> Option<Found> {
     let named: Vec<String> = paths.iter().take(NAMED).map(|path| path.client.to_string()).collect();
     let more = if paths.len() > NAMED { format!(" and {} more", paths.len() - NAMED) } else { String::new() };
     let text = format!(
-        "{} {}{more} opened {count} of {} late, after {} on average ({} in all), because TCP sent the first packet (SYN) or the answer to the SYN again.{} Response times do not include this time. Packets were lost, or the server did not accept connections in time.",
-        if paths.len() == 1 { "Client" } else { "Clients" },
-        named.join(", "),
-        plural(paths.iter().map(|path| path.connections).sum(), "connection"),
-        duration(sum_s / count as f64),
-        duration(sum_s),
-        others(all, paths.len()),
+        "{who} {named}{more} opened {count} of {connections} late, after {mean} on average ({sum} in all), because TCP retransmitted \
+        the first packet (SYN) or the answer to it.{others} Response times do not include this time. Packets were lost, or the \
+        server did not accept connections in time.",
+        who = if paths.len() == 1 { "Client" } else { "Clients" },
+        named = named.join(", "),
+        connections = plural(paths.iter().map(|path| path.connections).sum(), "connection"),
+        mean = duration(sum_s / count as f64),
+        sum = duration(sum_s),
+        others = others(all, paths.len()),
     );
     Some(Found::new(Kind::Trouble, Rule::LateHandshakes, None, text).explaining(share).inferred())
 }

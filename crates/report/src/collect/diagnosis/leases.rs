@@ -26,10 +26,11 @@ pub(super) fn credits(evidence: &Evidence<'_>, waited_s: f64) -> Option<Found> {
         return None;
     }
     let text = format!(
-        "Clients ran out of SMB2 credits {}, and sent the next request as soon as the server granted more credits. The affected connections lacked credits for {} of their time. Response times do not include this wait. Let the \
+        "Clients ran out of SMB2 credits {times}, and sent the next request as soon as the server granted more credits. The affected \
+        connections lacked credits for {share} of their time. Response times do not include this wait. Let the \
         server grant more credits.",
-        plural(credits.waits, "time"),
-        percent(time),
+        times = plural(credits.waits, "time"),
+        share = percent(time),
     );
     Some(Found::new(Kind::Explanation, Rule::CreditsExhausted, None, text).explaining(time).inferred())
 }
@@ -49,21 +50,21 @@ pub(super) fn breaks(evidence: &Evidence<'_>, waited_s: f64) -> Option<Found> {
     let longest = match (breaks.holder, file) {
         (None, None) => String::new(),
         (holder, file) => format!(
-            " The longest wait, {}, was for the lease or oplock{}{}.{}",
-            duration(breaks.longest_ns as f64 / 1e9),
-            file.unwrap_or_default(),
-            holder.map_or_else(String::new, |ip| format!(", which client {ip} held")),
-            unanswered(evidence, breaks),
+            " The longest wait, {longest}, was for the lease or oplock{file}{holder}.{unanswered}",
+            longest = duration(breaks.longest_ns as f64 / 1e9),
+            file = file.unwrap_or_default(),
+            holder = holder.map_or_else(String::new, |ip| format!(", which client {ip} held")),
+            unanswered = unanswered(evidence, breaks)
         ),
     };
     let text = format!(
-        "{} waited until a client gave up a lease or oplock, {}{}, together {} of all time waited. The server sent {} and \
-        delayed the opens until the clients acknowledged or a timeout expired.{longest}",
-        plural(breaks.opens, "open request"),
-        duration(held_s / breaks.opens.max(1) as f64),
-        if breaks.opens > 1 { " each on average" } else { "" },
-        percent(share),
-        plural(breaks.notified, "break notification"),
+        "{opens} waited until a client gave up a lease or oplock, {mean}{each}, together {share} of all time waited. The server sent \
+        {notifications} and delayed the opens until the clients acknowledged or a timeout expired.{longest}",
+        opens = plural(breaks.opens, "open request"),
+        mean = duration(held_s / breaks.opens.max(1) as f64),
+        each = if breaks.opens > 1 { " each on average" } else { "" },
+        share = percent(share),
+        notifications = plural(breaks.notified, "break notification"),
     );
     Some(Found::new(Kind::Explanation, Rule::LeaseBreaks, Some(share), text).look("open", "path").inferred())
 }

@@ -31,10 +31,11 @@ pub(super) fn waits(evidence: &Evidence<'_>, waited_s: f64) -> Option<Found> {
         return None;
     }
     let text = format!(
-        "Clients waited {} in {} for byte-range locks{}. Response times and shares of all time waited do not include these waits.",
-        duration(sum_s),
-        plural(requests, "LOCK request"),
-        file(evidence, most, sum_ns).unwrap_or_default(),
+        "Clients waited {time} in {requests} for byte-range locks{file}. Response times and shares of all time waited do not include \
+        these waits.",
+        time = duration(sum_s),
+        requests = plural(requests, "LOCK request"),
+        file = file(evidence, most, sum_ns).unwrap_or_default(),
     );
     Some(Found::new(Kind::Explanation, Rule::LockWaits, None, text).explaining(share).look("lock", "path").inferred())
 }
@@ -48,9 +49,9 @@ fn file(evidence: &Evidence<'_>, most: &LockWaits, sum_ns: f64) -> Option<String
         if waited_ns < sum_ns { format!(", {} of this time", percent(waited_ns / sum_ns)) } else { String::new() };
     let holder = most.holders.iter().find(|(_, ns)| *ns as f64 >= MOSTLY * waited_ns).map(|(ip, ns)| {
         format!(
-            "; client {ip} held a lock on this file for {} of {}",
-            percent(*ns as f64 / waited_ns),
-            match part.is_empty() {
+            "; client {ip} held a lock on this file for {share} of {of}",
+            share = percent(*ns as f64 / waited_ns),
+            of = match part.is_empty() {
                 true => "this time",
                 false => "the time waited for this file",
             }
@@ -76,15 +77,17 @@ pub(super) fn refused(evidence: &Evidence<'_>, waited_s: f64) -> Option<Found> {
     let status = (evidence.status_name)(most.protocol, most.status);
     let clients: BTreeSet<IpAddr> = all.iter().flat_map(|one| one.clients.iter().copied()).collect();
     let text = format!(
-        "Clients wait for byte-range locks{}: the server refused {}{}, the first at {}. {} repeated the requests for {} in all, and for at most {} at a time, until the lock was granted or the client gave up.{} Response times do not include this time.",
-        path.map_or_else(String::new, |path| format!(" on {path}{on}{}", holder(evidence, most))),
-        plural(requests, "request"),
-        status.map_or_else(String::new, |status| format!(" ({status})")),
-        instant::second(all.iter().map(|one| one.first_ns).min()?),
-        sentence_case(&clients::named(evidence, &clients)),
-        duration(sum_s),
-        duration(all.iter().map(|one| one.longest_ns).max()? as f64 / 1e9),
-        match path {
+        "Clients wait for byte-range locks{file}: the server refused {requests}{status}, the first at {first}. {clients} repeated \
+        the requests for {time} in all, and for at most {longest} at a time, until the lock was granted or the client gave \
+        up.{of_file} Response times do not include this time.",
+        file = path.map_or_else(String::new, |path| format!(" on {path}{on}{}", holder(evidence, most))),
+        requests = plural(requests, "request"),
+        status = status.map_or_else(String::new, |status| format!(" ({status})")),
+        first = instant::second(all.iter().map(|one| one.first_ns).min()?),
+        clients = sentence_case(&clients::named(evidence, &clients)),
+        time = duration(sum_s),
+        longest = duration(all.iter().map(|one| one.longest_ns).max()? as f64 / 1e9),
+        of_file = match path {
             Some(_) if part < 1.0 => format!(" {} of this time was for that file.", percent(part)),
             _ => String::new(),
         },
@@ -105,7 +108,7 @@ fn holder(evidence: &Evidence<'_>, of: &LockRefusals) -> String {
     }
     let user = evidence.names.text(user).filter(|_| met(ip).count() == 1);
     format!(
-        ", on which client {ip}{} held a lock at {} of the refusals",
+        ", on which client {ip}{} held a lock during {} of the refusals",
         user.map_or_else(String::new, |user| format!(" (user {user})")),
         percent(count(ip) as f64 / of.requests as f64),
     )

@@ -57,11 +57,12 @@ pub(super) fn waits(evidence: &Evidence<'_>, waited_s: f64) -> Option<Found> {
         false => "Response times do not include this wait.".to_owned(),
     };
     let text = format!(
-        "{}. {whose} asks this server{}, and {what}: {} in all, at most {} each. {of_all} Check the DNS servers in the configuration of {asker}, and whether {asker} can reach them.",
-        name_servers(evidence, &waits),
-        names(evidence, &waits),
-        duration(sum_s),
-        duration(each),
+        "{late}. {whose} asks this server{names}, and {what}: {time} in all, at most {longest} each. {of_all} Check the DNS servers \
+        in the configuration of {asker}, and whether {asker} can reach them.",
+        late = name_servers(evidence, &waits),
+        names = names(evidence, &waits),
+        time = duration(sum_s),
+        longest = duration(each),
     );
     let found = Found::new(Kind::Explanation, Rule::NameService, is_server.then_some(share), text);
     Some(found.explaining(share).look(Operation::Session.label(), "client").inferred())
@@ -131,9 +132,9 @@ fn name_servers(evidence: &Evidence<'_>, waits: &Waits<'_>) -> String {
         }
         _ if of_it().all(|one| one.is_answered_by_first) => format!("DNS server {server} answers late"),
         Some(one) => format!(
-            "DNS server {server} answers late or not at all: {} for {}",
-            plural(one.answers, "response"),
-            plural(one.questions, "question"),
+            "DNS server {server} answers late or not at all: {responses} for {questions}",
+            responses = plural(one.answers, "response"),
+            questions = plural(one.questions, "question")
         ),
         None => format!("DNS server {server} answers late or not at all"),
     }

@@ -76,15 +76,15 @@ fn zero_window(evidence: &Evidence<'_>, waited_s: f64, requests: bool) -> Option
     let said = (share <= 1.0).then_some(share);
     let behind = reader_of_all(evidence).filter(|_| !requests);
     let text = format!(
-        "{}: a TCP window of 0 stopped {sender} {}, for at least {} in all: {}.{}",
-        reader.unwrap_or_else(|| format!("{receiver} read too slowly")),
-        times(count),
-        duration(held_s),
-        match said {
+        "{reader}: a TCP window of 0 stopped {sender} {times}, for at least {time} in all, which is {share}.{also}",
+        reader = reader.unwrap_or_else(|| format!("{receiver} read too slowly")),
+        times = times(count),
+        time = duration(held_s),
+        share = match said {
             Some(share) => format!("{} of all time waited", percent(share)),
             None => format!("longer than all response times together ({})", duration(waited_s)),
         },
-        behind.filter(|(client, _)| is_mostly_service(evidence, *client)).map_or_else(String::new, |(_, waited)| format!(
+        also = behind.filter(|(client, _)| is_mostly_service(evidence, *client)).map_or_else(String::new, |(_, waited)| format!(
             " Responses that had not begun waited too, and their service times include this wait. All requests of this client account for {} of all time waited.",
             percent(waited)
         )),
@@ -135,14 +135,15 @@ fn small_window(evidence: &Evidence<'_>, waited_s: f64, requests: bool) -> Optio
     let part = if part >= NEARLY_ALL { String::new() } else { format!(" ({} of this time)", percent(part)) };
     let window = size(u64::from(most.bytes));
     let text = format!(
-        "TCP receive windows {whose} are too small: {sender} filled them {} and waited {} in all for acknowledgements, {} of \
-        all time waited. For client {}{part}, a window of {window} and a mean wait of {} allow at most {}/s. Give the receiver a larger buffer.",
-        times(count),
-        duration(held_s),
-        percent(share),
-        most.client,
-        duration(wait_s),
-        size((f64::from(most.bytes) / wait_s) as u64),
+        "TCP receive windows {whose} are too small: {sender} filled them {times} and waited {time} in all for acknowledgements, \
+        {share} of all time waited. For client {client}{part}, a window of {window} and a mean wait of {mean} allow at most \
+        {rate}/s. Give the receiver a larger buffer.",
+        times = times(count),
+        time = duration(held_s),
+        share = percent(share),
+        client = most.client,
+        mean = duration(wait_s),
+        rate = size((f64::from(most.bytes) / wait_s) as u64),
     );
     Some(Found::new(Kind::Explanation, Rule::SmallWindow, Some(share), text).inferred())
 }
@@ -157,15 +158,16 @@ fn full_window(evidence: &Evidence<'_>, most: &SmallWindow, (count, held_s, shar
         return None;
     }
     let text = format!(
-        "The TCP receive window of client {} ({}) was full {}, but never 0. The full window stopped the server for {} in all, {} of all time waited. A stop lasted {} on average, but a round trip only {}: the client reads too slowly, or its network path has little bandwidth. A larger \
-         buffer would not help.",
-        most.client,
-        size(u64::from(most.bytes)),
-        times(count),
-        duration(held_s),
-        percent(share),
-        duration(wait_s),
-        duration(trip_s),
+        "The TCP receive window of client {client} ({window}) was full {times}, but never 0. The full window stopped the server for \
+        {time} in all, {share} of all time waited. A stop lasted {stop} on average, but a round trip only {round_trip}: the client \
+        reads too slowly, or its network path has little bandwidth. A larger buffer would not help.",
+        client = most.client,
+        window = size(u64::from(most.bytes)),
+        times = times(count),
+        time = duration(held_s),
+        share = percent(share),
+        stop = duration(wait_s),
+        round_trip = duration(trip_s),
     );
     Some(Found::new(Kind::Explanation, Rule::SmallWindow, Some(share), text).inferred())
 }
@@ -181,10 +183,12 @@ fn delayed_ack(evidence: &Evidence<'_>, waited_s: f64, requests: bool) -> Option
     let (what, sender, receiver) =
         if requests { ("requests", "clients", "the server") } else { ("responses", "the server", "clients") };
     let text = format!(
-        "The last segment of {what} waits for a delayed acknowledgement: {}, {} each time on average, together {} of all time waited. Set TCP_NODELAY on {sender} (Nagle's algorithm delays the segment), or quick acknowledgements on {receiver}.",
-        times(count),
-        duration(held_s / count as f64),
-        percent(share),
+        "The last segment of {what} waits for a delayed acknowledgement: {times}, {mean} each time on average, together {share} of \
+        all time waited. Set TCP_NODELAY on {sender} (Nagle's algorithm delays the segment), or quick acknowledgements on \
+        {receiver}.",
+        times = times(count),
+        mean = duration(held_s / count as f64),
+        share = percent(share),
     );
     Some(Found::new(Kind::Explanation, Rule::DelayedAcknowledgement, Some(share), text).inferred())
 }
@@ -200,13 +204,14 @@ fn round_trip(evidence: &Evidence<'_>, waited_s: f64) -> Option<Found> {
         return None;
     }
     let text = format!(
-        "The network round trip to the server takes {} (measured in {}). This is at least {} of all time waited, because each of {} waits for one round trip.{}{}",
-        duration(round_trip_s),
-        plural(network.handshakes, "handshake"),
-        percent(share),
-        plural(requests, "request"),
-        most_asked(evidence),
-        chain(evidence, waited_s, requests as f64 * round_trip_s),
+        "The network round trip to the server takes {round_trip} (measured in {handshakes}). This is at least {share} of all time \
+        waited, because each of {requests} waits for one round trip.{most}{chain}",
+        round_trip = duration(round_trip_s),
+        handshakes = plural(network.handshakes, "handshake"),
+        share = percent(share),
+        requests = plural(requests, "request"),
+        most = most_asked(evidence),
+        chain = chain(evidence, waited_s, requests as f64 * round_trip_s),
     );
     Some(Found::new(Kind::Mechanism, Rule::RoundTrip, Some(share), text).inferred())
 }
@@ -230,10 +235,10 @@ fn most_asked(evidence: &Evidence<'_>) -> String {
     let path = named
         .and_then(|((share, path), _)| Some(format!(", most of them on {} of share {}", text(path)?, text(share)?)));
     format!(
-        " Of these requests, {} are for the operation {}{}.",
-        percent(part),
-        operation.label(),
-        path.unwrap_or_default()
+        " Of these requests, {share} are for the operation {operation}{path}.",
+        share = percent(part),
+        operation = operation.label(),
+        path = path.unwrap_or_default()
     )
 }
 
@@ -276,9 +281,10 @@ fn chain(evidence: &Evidence<'_>, waited_s: f64, trips_s: f64) -> String {
     let requests = evidence.tallies.map_or(0, |tallies| tallies.sum(|_| true).total().count) as f64;
     let quicker = waited_s - trips_s + requests * 0.0001;
     format!(
-        " Clients send the requests one at a time: with a round trip of 100 µs, all requests together would take {} instead of {}.",
-        duration(quicker),
-        duration(waited_s)
+        " Clients send the requests one at a time: with a round trip of 100 µs, all requests together would take {quicker} instead \
+        of {now}.",
+        quicker = duration(quicker),
+        now = duration(waited_s)
     )
 }
 
@@ -300,10 +306,12 @@ fn fixed_delay(evidence: &Evidence<'_>, waited_s: f64) -> Option<Found> {
         None => String::new(),
     };
     let text = format!(
-        "Each request has a delay of {}: of {} operations, no request took less{handshake}. The delay is {} of all time waited. It comes from the server, a filter in the server, a proxy or the network.",
-        duration(least),
-        times.len(),
-        percent(share),
+        "Each request has a delay of {delay}: even the fastest requests of {operations} operations took at least this \
+        long{handshake}. The delay is {share} of all time waited. It comes from the server, a filter in the server, a proxy or the \
+        network.",
+        delay = duration(least),
+        operations = times.len(),
+        share = percent(share),
     );
     Some(Found::new(Kind::Mechanism, Rule::FixedDelay, Some(share), text).inferred())
 }
@@ -321,9 +329,10 @@ fn far_client(evidence: &Evidence<'_>) -> Option<Found> {
         return None;
     }
     let text = format!(
-        "Clients wait longer than the response times show, because the capture was taken near the server. The round trip to the nearest client adds {} per request (measured in {}).",
-        duration(to_client),
-        plural(network.handshakes, "handshake"),
+        "Clients wait longer than the response times show, because the capture was taken near the server. The round trip to the \
+        nearest client adds {round_trip} per request (measured in {handshakes}).",
+        round_trip = duration(to_client),
+        handshakes = plural(network.handshakes, "handshake"),
     );
     let added = to_client / (to_client + mean_s);
     Some(Found::new(Kind::Mechanism, Rule::RoundTrip, None, text).explaining(added).inferred())

@@ -98,22 +98,30 @@ pub(super) fn operation(findings: &Findings, waited_s: f64, first: &Operation<'_
     // How long clients waited for a response that was not seen is not known.
     let requests = match unanswered {
         0 => plural(all, "request"),
-        _ => format!("the responses to {} of {}", thousands(all.saturating_sub(unanswered)), plural(all, "request")),
+        _ => format!(
+            "the responses to {answered} of {requests}",
+            answered = thousands(all.saturating_sub(unanswered)),
+            requests = plural(all, "request")
+        ),
     };
     let each = match first.mean_s() {
         // A mean over some of the requests must not be multiplied by all of them.
         Some(mean_s) if first.timed.0 != first.count => {
-            format!("; mean of the {} with a known response time: {}", thousands(first.timed.0), duration(mean_s))
+            format!(
+                "; mean of the {timed} with a known response time: {mean}",
+                timed = thousands(first.timed.0),
+                mean = duration(mean_s)
+            )
         }
         Some(mean_s) if first.count > 1 => format!(", {} each on average", duration(mean_s)),
         _ => String::new(),
     };
     let text = format!(
-        "Clients waited {} for {requests}: {} of this time for the operation {} ({}{each}).",
-        duration(waited_s),
-        percent(lead),
-        first.label,
-        plural(first.count, "request"),
+        "Clients waited {time} for {requests}: {share} of this time for the operation {operation} ({requests_of_it}{each}).",
+        time = duration(waited_s),
+        share = percent(lead),
+        operation = first.label,
+        requests_of_it = plural(first.count, "request"),
     );
     Found::new(Kind::Remark, Rule::Operation, Some(lead), text)
 }
@@ -139,18 +147,19 @@ pub(super) fn slow(evidence: &Evidence<'_>) -> Option<Found> {
     let rows: Vec<&PathRow> = rows.collect();
     let only = if clients.len() > 1 { by_one(&rows) } else { None };
     let text = format!(
-        "The operation {} is slow {}: it took {} on average ({}), {} as long as all other operations ({}). This time is service time, and {} of all time waited.{}",
-        operation.label(),
-        match only {
+        "The operation {operation} is slow {whose}: it took {mean} on average ({requests}), {times} as long as all other operations \
+        ({others}). This is service time, and accounts for {share} of all time waited.{directory}",
+        operation = operation.label(),
+        whose = match only {
             Some(client) => format!("(only client {client} requests it)"),
             None => for_whom(evidence, operation, mean),
         },
-        duration(mean / 1e9),
-        plural(cell.count, "request"),
-        times(mean / usual),
-        duration(usual / 1e9),
-        percent(share),
-        directory(evidence, &rows),
+        mean = duration(mean / 1e9),
+        requests = plural(cell.count, "request"),
+        times = times(mean / usual),
+        others = duration(usual / 1e9),
+        share = percent(share),
+        directory = directory(evidence, &rows),
     );
     let found = Found::new(Kind::Place, Rule::SlowOperation, Some(share), text);
     Some(found.explaining(excess_ns / evidence.waited_ns()).look(operation.label(), "path"))
@@ -211,7 +220,7 @@ pub(super) fn nothing(evidence: &Evidence<'_>) -> Found {
     if evidence.findings.source.filters.is_empty() {
         looked.push("retransmissions");
     }
-    let text = format!("No single cause stands out. Checked without a finding: {} and failures.", looked.join(", "));
+    let text = format!("No single cause stands out. Checked and not found: {} and failures.", looked.join(", "));
     Found::new(Kind::Remark, Rule::Nothing, None, text)
 }
 

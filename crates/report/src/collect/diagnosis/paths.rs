@@ -173,17 +173,18 @@ fn sentence(evidence: &Evidence<'_>, tallies: &Tallies, slow: &SlowPath<'_>) -> 
         slow.rows.iter().any(|row| evidence.names.text(row.path).is_some_and(|path| path.len() > slow.path.len() + 1));
     let on = evidence.names.text(slow.share).map_or_else(String::new, |name| format!(" on share {name}"));
     let text = format!(
-        "Requests {} {}{on} are slow: {} took {about}{} on average ({about}{}), {} as long as elsewhere ({}). {}All requests there account for {about}{} of all time waited.{}",
-        if is_directory { "in the directory" } else { "for" },
-        slow.path,
-        excess.operation.label(),
-        duration(excess.mean_ns / 1e9),
-        plural(excess.count, "request"),
-        times(excess.times()),
-        duration(excess.others_ns / 1e9),
-        difference(excess),
-        percent(share),
-        by_one(&slow.rows).map_or_else(String::new, |client| format!(" All by client {client}.")),
+        "Requests {place} {path}{on} are slow: {operation} took {about}{mean} on average ({about}{requests}), {times} as long as \
+        elsewhere ({elsewhere}). {difference}All requests there account for {about}{share} of all time waited.{client}",
+        place = if is_directory { "in the directory" } else { "for" },
+        path = slow.path,
+        operation = excess.operation.label(),
+        mean = duration(excess.mean_ns / 1e9),
+        requests = plural(excess.count, "request"),
+        times = times(excess.times()),
+        elsewhere = duration(excess.others_ns / 1e9),
+        difference = difference(excess),
+        share = percent(share),
+        client = by_one(&slow.rows).map_or_else(String::new, |client| format!(" All by client {client}.")),
     );
     let found = Found::new(Kind::Place, Rule::SlowPath, Some(share), text);
     let found = if about.is_empty() { found } else { found.inferred() };

@@ -218,7 +218,7 @@ pub(super) fn sentence(evidence: &Evidence<'_>, slow: &SlowPlace) -> Found {
     };
     let same = slow.same.map_or_else(String::new, |same| {
         format!(
-            " The requests of {} {} are the same, so either of the two may be the cause.",
+            " These are the same requests as those of {} {}, so either of the two may be the cause.",
             same.word(),
             same.name(evidence)
         )
@@ -230,16 +230,17 @@ pub(super) fn sentence(evidence: &Evidence<'_>, slow: &SlowPlace) -> Found {
         return found;
     }
     let text = format!(
-        "Requests of {word} {} are slow: {} took {} on average ({}), {} as long as for the other {} ({}). {}All requests of this {word} account for {} of all time waited.{also}{same}",
-        slow.place.name(evidence),
-        excess.operation.label(),
-        duration(excess.mean_ns / 1e9),
-        plural(excess.count, "request"),
-        times(excess.times()),
-        if slow.others == 1 { word.to_owned() } else { format!("{} {word}s", slow.others) },
-        duration(excess.others_ns / 1e9),
-        receiving(evidence, slow).unwrap_or_else(|| difference(excess)),
-        percent(share),
+        "Requests of {word} {name} are slow: {operation} took {mean} on average ({requests}), {times} as long as for the other \
+        {others} ({other_mean}). {difference}All requests of this {word} account for {share} of all time waited.{also}{same}",
+        name = slow.place.name(evidence),
+        operation = excess.operation.label(),
+        mean = duration(excess.mean_ns / 1e9),
+        requests = plural(excess.count, "request"),
+        times = times(excess.times()),
+        others = if slow.others == 1 { word.to_owned() } else { format!("{} {word}s", slow.others) },
+        other_mean = duration(excess.others_ns / 1e9),
+        difference = receiving(evidence, slow).unwrap_or_else(|| difference(excess)),
+        share = percent(share),
     );
     let (flag, by) = match slow.place {
         Place::Client(_) => ("--client", "path"),
@@ -266,17 +267,19 @@ fn address(evidence: &Evidence<'_>, slow: &SlowPlace, share: f64) -> Option<Stri
     let others: Vec<&str> = all.iter().filter(|one| **one != own).copied().collect();
     let is_path = excess.service_share.is_some_and(|service| service <= 1.0 - MOST);
     Some(format!(
-        "Connections to the address {own} are slow: {} took {} on average ({}), {} as long as over {} ({}), {} of the same server in the same sessions. {}All requests to this address account for {} of all time waited. {}",
-        excess.operation.label(),
-        duration(excess.mean_ns / 1e9),
-        plural(excess.count, "request"),
-        times(excess.times()),
-        others.join(", "),
-        duration(excess.others_ns / 1e9),
-        if others.len() == 1 { "another address" } else { "other addresses" },
-        difference(excess),
-        percent(share),
-        match is_path {
+        "Connections to the address {own} are slow: {operation} took {mean} on average ({requests}), {times} as long as over \
+        {others} ({other_mean}), {kind} of the same server in the same sessions. {difference}All requests to this address account \
+        for {share} of all time waited. {advice}",
+        operation = excess.operation.label(),
+        mean = duration(excess.mean_ns / 1e9),
+        requests = plural(excess.count, "request"),
+        times = times(excess.times()),
+        others = others.join(", "),
+        other_mean = duration(excess.others_ns / 1e9),
+        kind = if others.len() == 1 { "another address" } else { "other addresses" },
+        difference = difference(excess),
+        share = percent(share),
+        advice = match is_path {
             true => "The network path to this address is slow or narrow, not the server.",
             false => "Check this network path and the network interface of the server.",
         },
@@ -330,10 +333,10 @@ pub(super) fn key(findings: &Findings, waited_s: f64) -> Option<Found> {
     let named = |(dimension, key): (&String, &Option<String>)| Some(format!("{dimension} {}", key.as_deref()?));
     let named: Option<Vec<String>> = breakdown.dimensions.iter().zip(&most.keys).map(named).collect();
     let text = format!(
-        "{}: {} of all time waited, but only {} of the requests.",
-        named?.join(", "),
-        percent(share),
-        percent(most.row.share)
+        "{place} accounts for {waited} of all time waited, but only for {requests} of the requests.",
+        place = named?.join(", "),
+        waited = percent(share),
+        requests = percent(most.row.share),
     );
     Some(Found::new(Kind::Place, Rule::Key, Some(share), text))
 }

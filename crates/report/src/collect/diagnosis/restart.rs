@@ -48,14 +48,15 @@ pub(super) fn restart(evidence: &Evidence<'_>, waited_s: f64, statuses: &[Found]
         _ => format!("{} to {} later", duration(least), duration(longest)),
     };
     let text = format!(
-        "Server {} or its service restarted: at {} it closed {} of {} within {}. {} connected again, {after}. Response times do not include this time.{}",
-        most.server,
-        instant::second(from_ns),
-        plural(most.connections, "connection"),
-        plural(most.clients, "client"),
-        duration(to_ns.abs_diff(from_ns) as f64 / 1e9),
-        plural(most.back, "client"),
-        then(evidence, &rows),
+        "Server {server} or its service restarted: at {at} it closed {connections} of {clients} within {within}. {back} connected \
+        again, {after}. Response times do not include this time.{then}",
+        server = most.server,
+        at = instant::second(from_ns),
+        connections = plural(most.connections, "connection"),
+        clients = plural(most.clients, "client"),
+        within = duration(to_ns.abs_diff(from_ns) as f64 / 1e9),
+        back = plural(most.back, "client"),
+        then = then(evidence, &rows),
     );
     // The server lost this state because it restarted.
     let of_status = |one: &&Found| one.statement.rule == Rule::ErrorStatuses && one.kind == Kind::Trouble;

@@ -40,16 +40,16 @@ pub(super) fn after_pause(evidence: &Evidence<'_>) -> Option<Found> {
     };
     let share = one.after.waited_ns as f64 / evidence.waited_ns();
     let text = format!(
-        "The first {label} after a pause is slow: {} to {place}, each sent at least {} after the last {label} there, took {} on average, \
-         {} as long as the other {} requests ({}). They account for {} of all time waited. Possible causes: a disk that stops when it is idle, or data that \
-         the server must load again.",
-        plural(one.after.count, &format!("{label} request")),
-        duration(one.least_ns as f64 / 1e9),
-        duration(one.after.mean_ns() / 1e9),
-        times(one.after.mean_ns() / one.others.mean_ns()),
-        one.others.count,
-        duration(one.others.mean_ns() / 1e9),
-        percent(share),
+        "The first {label} after a pause is slow: {requests} to {place}, each sent at least {pause} after the previous {label} \
+        there, took {mean} on average, {times} as long as the other {others} requests ({others_mean}). They account for {share} of \
+        all time waited. Possible causes: a disk that stops when it is idle, or data that the server must load again.",
+        requests = plural(one.after.count, &format!("{label} request")),
+        pause = duration(one.least_ns as f64 / 1e9),
+        mean = duration(one.after.mean_ns() / 1e9),
+        times = times(one.after.mean_ns() / one.others.mean_ns()),
+        others = one.others.count,
+        others_mean = duration(one.others.mean_ns() / 1e9),
+        share = percent(share),
     );
     let found = Found::new(Kind::Mechanism, Rule::AfterPause, Some(share), text);
     Some(found.explaining(excess_ns(one) / evidence.waited_ns()).look(label, "second").inferred())
@@ -90,14 +90,15 @@ pub(super) fn periodic(evidence: &Evidence<'_>) -> Option<Found> {
         return None;
     }
     let text = format!(
-        "Requests are slow at regular intervals: every {}, {} since {}. {} took {} or longer, together {} of all time waited. Look for something \
-         that runs at this interval, e.g. a flush of the server's cache, a snapshot or a scheduled job.",
-        duration(found.interval_ns as f64 / 1e9),
-        plural(found.stalls, "time"),
-        instant::second(found.first_ns),
-        plural(requests, "request"),
-        duration(found.least_ns as f64 / 1e9),
-        percent(share),
+        "Requests are slow at regular intervals: every {interval}, {times} since {first}. {requests} took {least} or longer, \
+        together {share} of all time waited. Look for something that runs at this interval, e.g. a flush of the server's cache, a \
+        snapshot or a scheduled job.",
+        interval = duration(found.interval_ns as f64 / 1e9),
+        times = plural(found.stalls, "time"),
+        first = instant::second(found.first_ns),
+        requests = plural(requests, "request"),
+        least = duration(found.least_ns as f64 / 1e9),
+        share = percent(share),
     );
     Some(Found::new(Kind::Mechanism, Rule::Periodic, Some(share), text).inferred())
 }

@@ -76,13 +76,14 @@ pub(super) fn slow(evidence: &Evidence<'_>, waited_s: f64) -> Option<Found> {
         })
         .collect();
     let text = format!(
-        "Only connection set-up is slow{}: {}. A request of the set-up takes {} as long as another request ({} on average). The set-up accounts for {} of all time waited. {}",
-        whose(evidence),
-        named.join(", "),
-        times(sum_s / count.max(1) as f64 / usual_s.max(f64::MIN_POSITIVE)),
-        duration(usual_s),
-        percent(share),
-        who_answers(&slow),
+        "Only connection set-up is slow{whose}: {requests}. A request of the set-up takes {times} as long as another request \
+        ({usual} on average). The set-up accounts for {share} of all time waited. {advice}",
+        whose = whose(evidence),
+        requests = named.join(", "),
+        times = times(sum_s / count.max(1) as f64 / usual_s.max(f64::MIN_POSITIVE)),
+        usual = duration(usual_s),
+        share = percent(share),
+        advice = who_answers(&slow),
     );
     let found = Found::new(Kind::Mechanism, Rule::SlowSetUp, Some(share), text);
     let excess = (sum_s - count as f64 * usual_s).max(0.0) / waited_s;
@@ -139,6 +140,6 @@ fn who_answers(slow: &[&OperationRow]) -> &'static str {
         (true, true) => "The server may wait for a name service (DNS), a domain controller or the mapping of IDs.",
         (true, false) => "The server may wait for a domain controller, another account database or the mapping of IDs.",
         (false, true) => "The server may wait for a name service (DNS, netgroups) that it asks for the client's name.",
-        (false, false) => "The server may wait for a name service, or for its list of clients on storage.",
+        (false, false) => "The server may wait for a name service, or for the storage that has its list of clients.",
     }
 }

@@ -58,12 +58,12 @@ pub(super) fn silence(evidence: &Evidence<'_>, is_explained: impl Fn(&Long) -> b
     let held: usize = all.iter().map(|one| one.held.len()).sum();
     let clients: BTreeSet<IpAddr> = all.iter().flat_map(|one| one.clients.iter().copied()).collect();
     let text = format!(
-        "The server sent no response {}. During this time, at least {} of {} waited: {} of all time waited.",
-        when(&all, longest),
+        "The server sent no response {when}. During this time, at least {requests} of {clients} waited: {share} of all time waited.",
+        when = when(&all, longest),
         // Those that came later waited as well, and the list of long requests may be too short.
-        plural(held as u64, "request"),
-        plural(clients.len() as u64, "client"),
-        percent(share),
+        requests = plural(held as u64, "request"),
+        clients = plural(clients.len() as u64, "client"),
+        share = percent(share),
     );
     Some(Found::new(Kind::Explanation, Rule::Burst, Some(share), text))
 }
@@ -87,10 +87,10 @@ fn when(all: &[Silence<'_>], longest_ns: u64) -> String {
     let lasted = if shortest == longest { longest } else { format!("{shortest} to {longest}") };
     let last = all.last().map_or(first.from_ns, |one| one.from_ns);
     format!(
-        "{}, for {lasted} each time{every}, from {} to {}",
-        plural(all.len() as u64, "time"),
-        instant::second(first.from_ns),
-        instant::second(last)
+        "{times}, for {lasted} each time{every}, from {first} to {last}",
+        times = plural(all.len() as u64, "time"),
+        first = instant::second(first.from_ns),
+        last = instant::second(last)
     )
 }
 

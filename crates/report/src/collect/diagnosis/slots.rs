@@ -26,17 +26,18 @@ pub(super) fn exhausted(evidence: &Evidence<'_>) -> Option<Found> {
     let own_ns = tallies.sum(|key| key.client == most.client).total().waited_ns as f64;
     let share = own_ns / evidence.waited_ns();
     let text = format!(
-        "Client {} ran out of slots: all {} slots of {} were in use for {} of the time, and {} the client sent its next request as soon as a slot was free.{} Slots limit the client's outstanding requests. Response times do not include the wait for a slot. Check the number of \
-         session slots at the client and at the server.",
-        most.client,
-        most.slots,
-        match most.sessions {
+        "Client {client} ran out of slots: all {slots} slots of {sessions} were in use for {share} of the time, and {times} the \
+        client sent its next request as soon as a slot was free.{others} Slots limit the client's outstanding requests. Response \
+        times do not include the wait for a slot. Check the number of session slots at the client and at the server.",
+        client = most.client,
+        slots = most.slots,
+        sessions = match most.sessions {
             1 => "its NFSv4.1 session".to_owned(),
             more => format!("each of {more} NFSv4.1 sessions"),
         },
-        percent(time(most)),
-        plural(most.waits, "time"),
-        match others {
+        share = percent(time(most)),
+        times = plural(most.waits, "time"),
+        others = match others {
             0 => String::new(),
             others => format!(" The same is true of {}.", plural(others, "other client")),
         },

@@ -219,7 +219,7 @@ fn a_burst_is_many_requests_in_a_short_time() {
     let said = text(&findings, Rule::Burst);
     assert_eq!(
         said,
-        "About 68 % of all time waited was for requests that ended within 1.00 s from 2023-11-14 22:13:23 UTC on."
+        "About 68 % of all time waited was for requests that ended in the 1.00 s after 2023-11-14 22:13:23 UTC."
     );
     findings.slowest = vec![slow("READ", 1.1)];
     assert!(!rules(&findings).contains(&Rule::Burst), "one request is no burst");
@@ -280,7 +280,10 @@ fn retransmissions_failures_and_keys_are_told_where_they_matter() {
     findings.breakdown = breakdown(vec![key("10.0.0.1", 0.8, 1.0), key("10.0.0.9", 0.2, 0.9)]);
     assert!(!rules(&findings).contains(&Rule::Key), "most of the waiting, and most of the requests");
     findings.breakdown = breakdown(vec![key("10.0.0.1", 0.8, 0.9), key("10.0.0.9", 0.2, 1.0)]);
-    assert_eq!(text(&findings, Rule::Key), "client 10.0.0.9: 53 % of all time waited, but only 20 % of the requests.");
+    assert_eq!(
+        text(&findings, Rule::Key),
+        "client 10.0.0.9 accounts for 53 % of all time waited, but only for 20 % of the requests."
+    );
     assert_eq!(
         diagnosed(&findings).next.as_deref(),
         Some(r"plimsoll analyze 'it'\''s.pcap' --operation read --by path")

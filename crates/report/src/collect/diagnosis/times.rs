@@ -74,14 +74,15 @@ pub(super) fn slow_interval(evidence: &Evidence<'_>) -> Option<Found> {
         (false, false) => format!("For {lasted} from {}", instant::second(from)),
     };
     let text = format!(
-        "{when}, responses came late: {} took {} on average ({}), {} as long as at other times ({}). {}All requests of this time account for {} of all time waited.",
-        excess.operation.label(),
-        duration(excess.mean_ns / 1e9),
-        plural(excess.count, "request"),
-        times(excess.times()),
-        duration(excess.others_ns / 1e9),
-        format_args!("{}{}", difference(&excess), whose(evidence, &excess, (from, to))),
-        percent(share),
+        "{when}, responses came late: {operation} took {mean} on average ({requests}), {times} as long as at other times ({others}). \
+        {difference}All requests of this time account for {share} of all time waited.",
+        operation = excess.operation.label(),
+        mean = duration(excess.mean_ns / 1e9),
+        requests = plural(excess.count, "request"),
+        times = times(excess.times()),
+        others = duration(excess.others_ns / 1e9),
+        difference = format_args!("{}{}", difference(&excess), whose(evidence, &excess, (from, to))),
+        share = percent(share),
     );
     Some(Found::new(Kind::Symptom, Rule::SlowInterval, Some(share), text).explaining(explains))
 }
@@ -126,13 +127,14 @@ pub(super) fn load(evidence: &Evidence<'_>) -> Option<Found> {
         return None;
     }
     let text = format!(
-        "Requests take longer under load: with {many:.0} requests outstanding on average ({} responses per second), {} took {}; with {} requests ({} responses per second), it took {}.",
-        thousands(most.round() as u64),
-        busy.excess.operation.label(),
-        duration(busy.excess.mean_ns / 1e9),
-        on_average(few),
-        thousands(least.round() as u64),
-        duration(busy.excess.others_ns / 1e9),
+        "Requests take longer under load: with {many:.0} requests outstanding on average ({rate} responses per second), {operation} \
+        took {mean}; with {few} requests ({few_rate} responses per second), it took {few_mean}.",
+        rate = thousands(most.round() as u64),
+        operation = busy.excess.operation.label(),
+        mean = duration(busy.excess.mean_ns / 1e9),
+        few = on_average(few),
+        few_rate = thousands(least.round() as u64),
+        few_mean = duration(busy.excess.others_ns / 1e9),
     );
     let share = busy.excess.whole_ns / evidence.waited_ns();
     let explains = busy.excess.ns() / evidence.waited_ns();
@@ -149,12 +151,13 @@ pub(super) fn queue(evidence: &Evidence<'_>) -> Option<Found> {
         return None;
     }
     let text = format!(
-        "The server is busy: with {many:.0} requests outstanding on average, {} took {}; with {} requests, it took {}. The rate of responses hardly changed ({most:.0} and {least:.0} per second).{}",
-        busy.excess.operation.label(),
-        duration(busy.excess.mean_ns / 1e9),
-        on_average(few),
-        duration(busy.excess.others_ns / 1e9),
-        crowd(evidence, busy.excess.operation),
+        "The server is busy: with {many:.0} requests outstanding on average, {operation} took {mean}; with {few} requests, it took \
+        {few_mean}. The rate of responses hardly changed ({most:.0} and {least:.0} per second).{crowd}",
+        operation = busy.excess.operation.label(),
+        mean = duration(busy.excess.mean_ns / 1e9),
+        few = on_average(few),
+        few_mean = duration(busy.excess.others_ns / 1e9),
+        crowd = crowd(evidence, busy.excess.operation),
     );
     let share = busy.excess.whole_ns / evidence.waited_ns();
     let explains = beyond_quiet(evidence, &busy.excess)?;
@@ -197,13 +200,15 @@ pub(super) fn limit(evidence: &Evidence<'_>) -> Option<(Found, &'static str)> {
         false => String::new(),
     };
     let text = format!(
-        "Requests queue in the server, which has reached its limit for the operation {label}: with {many:.0} requests outstanding on average, {label} took {}; with {} requests, it took {}. So {label} took {} as long, but the rate of responses was only {} as high ({most:.0} and {least:.0} per second).{others}{}",
-        duration(excess.mean_ns / 1e9),
-        on_average(few),
-        duration(excess.others_ns / 1e9),
-        times(excess.times()),
-        times(most / least),
-        crowd(evidence, excess.operation),
+        "Requests queue in the server, which has reached its limit for the operation {label}: with {many:.0} requests outstanding on \
+        average, {label} took {mean}; with {few} requests, it took {few_mean}. So {label} took {times} as long, but the rate of \
+        responses was only {rate_times} as high ({most:.0} and {least:.0} per second).{others}{crowd}",
+        mean = duration(excess.mean_ns / 1e9),
+        few = on_average(few),
+        few_mean = duration(excess.others_ns / 1e9),
+        times = times(excess.times()),
+        rate_times = times(most / least),
+        crowd = crowd(evidence, excess.operation),
     );
     let explains = beyond_quiet(evidence, excess)?;
     let share = cell.waited_ns as f64 / evidence.waited_ns();
@@ -244,13 +249,13 @@ pub(super) fn one_by_one(evidence: &Evidence<'_>) -> Option<Found> {
         return None;
     }
     let text = format!(
-        "The server is busy and carries out one request at a time: it answers one {} every {}, and the fastest took {}. \
-        A request took {} on average, mostly in the queue.{}",
-        operation.label(),
-        duration(each_s),
-        duration(quickest_s),
-        duration(mean_s),
-        crowd(evidence, operation),
+        "The server is busy and carries out one request at a time: it answers one {operation} every {interval}, and the fastest took \
+        {fastest}. A request took {mean} on average, mostly in the queue.{crowd}",
+        operation = operation.label(),
+        interval = duration(each_s),
+        fastest = duration(quickest_s),
+        mean = duration(mean_s),
+        crowd = crowd(evidence, operation),
     );
     let found = Found::new(Kind::Mechanism, Rule::Queue, Some(share), text);
     Some(found.explaining(share * behind_ns / cell.mean_ns()).inferred())
@@ -266,7 +271,11 @@ fn crowd(evidence: &Evidence<'_>, operation: Operation) -> String {
     let Some((ip, part)) = of_clients.max_by(|a, b| a.1.total_cmp(&b.1)).filter(|(_, part)| *part >= CROWD) else {
         return String::new();
     };
-    format!(" Of the outstanding {} requests, {} on average belong to client {ip}.", operation.label(), percent(part))
+    format!(
+        " On average, {share} of the outstanding {operation} requests belong to client {ip}.",
+        share = percent(part),
+        operation = operation.label()
+    )
 }
 
 /// Whether as many requests as a busy server has are outstanding for half of the time in which any is.
@@ -311,10 +320,10 @@ pub(super) fn burst(evidence: &Evidence<'_>) -> Option<Found> {
     }
     let at = series.start_ns.checked_add((bin as f64 * series.bin_s * 1e9) as i64)?;
     let text = format!(
-        "About {} of all time waited was for requests that ended within {} from {} on.",
-        percent(share),
-        duration(series.bin_s),
-        instant::second(at)
+        "About {share} of all time waited was for requests that ended in the {length} after {start}.",
+        share = percent(share),
+        length = duration(series.bin_s),
+        start = instant::second(at),
     );
     Some(Found::new(Kind::Symptom, Rule::Burst, Some(share), text))
 }

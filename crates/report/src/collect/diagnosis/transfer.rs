@@ -29,10 +29,10 @@ pub(super) fn retransmission(findings: &Findings, waited_s: f64) -> Option<Found
         return None;
     }
     let text = format!(
-        "Of all time waited, {} ({} in {}) was for TCP retransmissions: the network loses packets.",
-        percent(share),
-        duration(wait_s),
-        plural(operations, "request")
+        "Of all time waited, {share} ({time} in {requests}) was for TCP retransmissions: the network loses packets.",
+        share = percent(share),
+        time = duration(wait_s),
+        requests = plural(operations, "request"),
     );
     Some(Found::new(Kind::Explanation, Rule::Retransmission, Some(share), text).inferred())
 }
@@ -63,12 +63,12 @@ pub(super) fn lost_behind(evidence: &Evidence<'_>, waited_s: f64) -> Option<Foun
         return None;
     }
     let text = format!(
-        "TCP retransmitted {}: packets were lost after the capture point.{} The delays from the \
-        first copies to the retransmissions add up to at least {}, as much as {}.",
-        lossy.iter().map(|&at| segments(evidence, at)).collect::<Vec<_>>().join(" and "),
-        most_resent(evidence),
-        duration(delays_s),
-        if share <= 1.0 {
+        "TCP retransmitted {segments}: packets were lost after the capture point.{client} The delays from the \
+        first copies to the retransmissions add up to at least {delays}, as much as {share}.",
+        segments = lossy.iter().map(|&at| segments(evidence, at)).collect::<Vec<_>>().join(" and "),
+        client = most_resent(evidence),
+        delays = duration(delays_s),
+        share = if share <= 1.0 {
             format!("{} of all time waited", percent(share))
         } else {
             format!("{} of the elapsed time", percent(of_elapsed))
@@ -128,11 +128,11 @@ pub(super) fn split(waiting: Waiting) -> Option<Found> {
     let (share, sending) = waiting.service_share().zip(waiting.sending_share())?;
     let receiving = (1.0 - share - sending).max(0.0);
     let text = format!(
-        "Of all time waited, {} was service time (from the last byte of the request to the first of the response): the server, \
-        and the network between it and the capture. Sending requests took {}, receiving responses {}.",
-        percent(share),
-        percent(sending),
-        percent(receiving)
+        "Of all time waited, {service} was service time (from the last byte of the request to the first of the response): the server, \
+        and the network between it and the capture. Sending requests took {sending}, receiving responses {receiving}.",
+        service = percent(share),
+        sending = percent(sending),
+        receiving = percent(receiving),
     );
     Some(Found::new(Kind::Remark, Rule::ServiceTime, Some(share), text))
 }

@@ -26,17 +26,18 @@ pub(super) fn unanswered(evidence: &Evidence<'_>, waited_s: f64) -> Option<Found
     let more = if paths.len() > NAMED { format!(" and {} more", paths.len() - NAMED) } else { String::new() };
     let since = paths.iter().filter_map(|path| path.unanswered_from_ns).min();
     let text = format!(
-        "{} {}{more} got nothing back from the server{}: TCP sent {} of {} or more again and again, up to {} times in {}, and no packet \
-         came back on {}.{} Response times do not show this. Check whether the server or the path to it was down.",
-        if paths.len() == 1 { "Client" } else { "Clients" },
-        named.join(", "),
-        since.map_or_else(String::new, |ns| format!(" from {} on", instant::second(ns))),
-        plural(paths.iter().map(|path| path.unanswered.segments).sum(), "request segment"),
-        size(u64::from(paths.iter().map(|path| path.unanswered.bytes).min()?)),
-        paths.iter().map(|path| path.unanswered.copies).max()?,
-        duration(paths.iter().map(|path| path.unanswered.ns).max()? as f64 / 1e9),
-        if sum_s > first.unanswered.ns as f64 / 1e9 { "these connections" } else { "that connection" },
-        too_large(&paths),
+        "{who} {named}{more} got nothing back from the server{since}: TCP sent {segments} of {size} or more up to {times} times \
+        within {time}, and no packet came back on {connections}.{too_large} Response times do not show this. Check whether the \
+        server or the path to it was down.",
+        who = if paths.len() == 1 { "Client" } else { "Clients" },
+        named = named.join(", "),
+        since = since.map_or_else(String::new, |ns| format!(" from {} on", instant::second(ns))),
+        segments = plural(paths.iter().map(|path| path.unanswered.segments).sum(), "request segment"),
+        size = size(u64::from(paths.iter().map(|path| path.unanswered.bytes).min()?)),
+        times = paths.iter().map(|path| path.unanswered.copies).max()?,
+        time = duration(paths.iter().map(|path| path.unanswered.ns).max()? as f64 / 1e9),
+        connections = if sum_s > first.unanswered.ns as f64 / 1e9 { "these connections" } else { "that connection" },
+        too_large = too_large(&paths),
     );
     Some(Found::new(Kind::Trouble, Rule::Unanswered, None, text).explaining(share).inferred())
 }

@@ -40,14 +40,15 @@ pub(super) fn cut_off(evidence: &Evidence<'_>) -> Option<Found> {
     let (first, last) = (cuts.iter().map(|one| one.end_ns).min()?, cuts.iter().map(|one| one.end_ns).max()?);
     let requests: u64 = cuts.iter().map(|one| one.requests).sum();
     let text = format!(
-        "Server {server} ended {} of {} while requests waited, from {} to {}: {} got no response.{} Response times do not show this. The \
-         server's process may have crashed, or another device (a firewall) ended the connections: check the server's logs at these times.",
-        plural(cuts.len() as u64, "connection"),
-        clients::named(evidence, &concerned),
-        instant::second(first),
-        instant::second(last),
-        plural(requests, "request"),
-        in_common(evidence, &cuts),
+        "Server {server} ended {connections} of {clients} while requests waited, from {first} to {last}: {requests} got no \
+        response.{in_common} Response times do not show this. The server's process may have crashed, or another device (a firewall) \
+        ended the connections: check the server's logs at these times.",
+        connections = plural(cuts.len() as u64, "connection"),
+        clients = clients::named(evidence, &concerned),
+        first = instant::second(first),
+        last = instant::second(last),
+        requests = plural(requests, "request"),
+        in_common = in_common(evidence, &cuts),
     );
     let operation = cuts.last()?.procedure.row().operation.label();
     let found = Found::new(Kind::Trouble, Rule::CutOff, None, text).explaining(part).look(operation, "path");
@@ -119,13 +120,15 @@ pub(super) fn no_response(evidence: &Evidence<'_>, waited_s: f64) -> Option<Foun
     let (up_to, which) = if requests == 1 { ("", "The request") } else { ("up to ", "The first of them") };
     let on = if hung.len() > 1 { format!(" on {} connections", hung.len()) } else { String::new() };
     let text = format!(
-        "{} of {}{on} got no response for {up_to}{}. {which} was sent at {}. The server responded to other requests during this time.{} Response times do not include this wait. If they did, it would be {} of all time waited.",
-        plural(requests, "request"),
-        clients::named(evidence, &concerned),
-        duration(longest as f64 / 1e9),
-        instant::second(first.first_ns),
-        in_common(evidence, &hung),
-        percent(wait_s / (wait_s + waited_s)),
+        "{requests} of {clients}{on} got no response for {up_to}{longest}. {which} was sent at {first}. The server responded to \
+        other requests during this time.{in_common} Response times do not include this wait. If they did, it would be {share} of all \
+        time waited.",
+        requests = plural(requests, "request"),
+        clients = clients::named(evidence, &concerned),
+        longest = duration(longest as f64 / 1e9),
+        first = instant::second(first.first_ns),
+        in_common = in_common(evidence, &hung),
+        share = percent(wait_s / (wait_s + waited_s)),
     );
     let found = Found::new(Kind::Trouble, Rule::NoResponse, None, text).explaining(wait_s / (wait_s + waited_s));
     Some(found.look(first.procedure.row().operation.label(), "path").inferred())

@@ -46,11 +46,12 @@ pub(super) fn unopened(evidence: &Evidence<'_>, waited_s: f64) -> Option<Found> 
         (refused, unanswered) => format!("the server refused {refused} (RST) and did not answer {unanswered}"),
     };
     let text = format!(
-        "{} could not open {} to {server}, from {} to {}: {how}. Response times do not show this. Check whether the service runs there, and whether a firewall is in between.",
-        capital(&clients::named(evidence, &concerned)),
-        plural(all, "connection"),
-        instant::second(rows.iter().map(|one| one.first_ns).min()?),
-        instant::second(rows.iter().map(|one| one.last_ns).max()?),
+        "{clients} could not open {connections} to {server}, from {first} to {last}: {how}. Response times do not show this. Check \
+        whether the service runs there, and whether a firewall is in between.",
+        clients = capital(&clients::named(evidence, &concerned)),
+        connections = plural(all, "connection"),
+        first = instant::second(rows.iter().map(|one| one.first_ns).min()?),
+        last = instant::second(rows.iter().map(|one| one.last_ns).max()?),
     );
     Some(Found::new(Kind::Trouble, Rule::Unopened, None, text).explaining(share).inferred())
 }

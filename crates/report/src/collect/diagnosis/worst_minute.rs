@@ -37,13 +37,14 @@ pub(super) fn worst_minute(evidence: &Evidence<'_>) -> Option<Found> {
     let from = series.start_ns.checked_add((first as f64 * series.bin_s * 1e9) as i64)?;
     let share = most / sum;
     let text = format!(
-        "The worst {} began at {}: the {} that ended in it took {} of all time waited ({} each on average). An average interval of this length takes {}.",
-        duration(length_s),
-        instant::second(from),
-        plural(requests, "request"),
-        percent(share),
-        duration(most / requests.max(1) as f64),
-        percent(usual / sum),
+        "The worst {length} began at {start}: the {requests} that ended in it took {share} of all time waited ({mean} each on \
+        average). An average interval of this length takes {usual_share}.",
+        length = duration(length_s),
+        start = instant::second(from),
+        requests = plural(requests, "request"),
+        share = percent(share),
+        mean = duration(most / requests.max(1) as f64),
+        usual_share = percent(usual / sum),
     );
     Some(Found::new(Kind::Remark, Rule::WorstMinute, Some(share), text))
 }

@@ -160,8 +160,8 @@ fn framed(id: &str, caption: &Markup, first: &[&str], sides: &[Findings], body: 
 
 fn overall(sides: &[Findings], ranking: &Ranking) -> Markup {
     let caption = html! {
-        "Ranking of the servers by geometric mean over the load levels, of " (ranking.points) " in all, at which every server \
-        has a confidence interval. Servers without a significant difference share a place (Holm's correction for "
+        "Ranking of the servers by geometric mean over the load levels at which every server has a confidence interval ("
+        (ranking.points) "). Servers without a significant difference share a place (Holm's correction for "
         (ranking.tested) " pairs)."
         @if ranking.not_used > 0 { " Load levels left out because the results of a server are invalid there: " (ranking.not_used) "." }
     };
@@ -175,8 +175,8 @@ fn overall(sides: &[Findings], ranking: &Ranking) -> Markup {
 fn stability(sides: &[Findings], ranking: &Ranking) -> Markup {
     let caption = html! {
         "Stability of the servers: mean share of failed requests, outages per hour, and the standard deviation of the clients' \
-        iterations divided by their mean. Levels with INVALID numbers count; outages and clients count only at levels at which the \
-        load generator was not late, and clients at three levels or more."
+        iterations divided by their mean (if known for three or more levels). Levels with INVALID numbers are included, but outages \
+        and differences between clients count only at levels at which the load generator was not late."
     };
     let body = html! { tbody { @for ranked in &ranking.stability {
         tr { th scope="row" { (ranked.words()) } (line(sides, ranked)) }

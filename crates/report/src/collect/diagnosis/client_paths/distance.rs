@@ -47,15 +47,16 @@ pub(in crate::collect::diagnosis) fn explained(evidence: &Evidence<'_>, ip: IpAd
         return None;
     }
     let text = format!(
-        "Client {ip} is far away: its round trip takes {}; {} is {}. This explains why the operation {} took {} on average for this client, {} as long as for the others ({}). \
-         The server is not slow for this client.",
-        duration(trip_s),
-        if others.len() == 1 { "that of the other client" } else { "the median of the other clients" },
-        duration(usual_s),
-        excess.operation.label(),
-        duration(excess.mean_ns / 1e9),
-        times(excess.times()),
-        duration(excess.others_ns / 1e9),
+        "Client {ip} is far away: its round trip takes {trip}; {others} is {usual}. This explains why the operation {operation} took \
+        {mean} on average for this client, {times} as long as for the others ({others_mean}). The server is not slow for this \
+        client.",
+        trip = duration(trip_s),
+        others = if others.len() == 1 { "that of the other client" } else { "the median of the other clients" },
+        usual = duration(usual_s),
+        operation = excess.operation.label(),
+        mean = duration(excess.mean_ns / 1e9),
+        times = times(excess.times()),
+        others_mean = duration(excess.others_ns / 1e9),
     );
     Some(Found::new(Kind::Remark, Rule::FarClient, None, text).inferred())
 }

@@ -38,17 +38,19 @@ pub(super) fn far_group(evidence: &Evidence<'_>, waited_s: f64) -> Option<Found>
     }
     let [far_ips, near_ips] = [far, near].map(|all| all.iter().map(|(_, path)| path.client).collect::<Vec<IpAddr>>());
     let text = format!(
-        "{} are far away: their shortest round trips take {} to {}; {} at most {}. The round trips of their {} add about {}. Response times do not include this delay, because they are measured at the capture point.",
-        named(&far_ips, &near_ips),
-        duration(least_s),
-        duration(most_s),
-        match near.len() {
+        "{clients} are far away: their shortest round trips take {least} to {most}; {others} at most {usual}. The round trips of \
+        their {requests} add about {added}. Response times do not include this delay, because they are measured at the capture \
+        point.",
+        clients = named(&far_ips, &near_ips),
+        least = duration(least_s),
+        most = duration(most_s),
+        others = match near.len() {
             1 => "that of the other client takes".to_owned(),
             count => format!("those of the {count} other clients take"),
         },
-        duration(usual_s),
-        plural(requests, "request"),
-        duration(hidden),
+        usual = duration(usual_s),
+        requests = plural(requests, "request"),
+        added = duration(hidden),
     );
     let explains = (sum_s / (waited_s + hidden)).min(1.0);
     Some(Found::new(Kind::Mechanism, Rule::FarClient, None, text).explaining(explains).inferred())

@@ -69,10 +69,11 @@ fn writer(evidence: &Evidence<'_>, meaning: &Meaning) -> Option<String> {
     let second = full.written.get(1)?.1 as f64;
     (part >= MOSTLY && bytes as f64 >= LEADS * second).then(|| {
         format!(
-            " Before the first of these responses of server {}, client {client} had written the most data in this capture: {} of {}.",
-            full.server,
-            percent(part),
-            size(all),
+            " In this capture, client {client} had written the most data ({share} of {data}) before server {server} sent the first \
+            of these responses.",
+            share = percent(part),
+            data = size(all),
+            server = full.server
         )
     })
 }

@@ -56,16 +56,18 @@ pub(in super::super) fn slow_part(evidence: &Evidence<'_>) -> Option<Found> {
     let whose: BTreeSet<IpAddr> = slow.iter().map(|one| one.client).collect();
     let share = slow_ns / evidence.waited_ns();
     let text = format!(
-        "Many requests for the operation {} are slow for {}{}: {} of {} took {} on average, but all other requests took {}. The time of the slow requests is service time, and {} of all time waited.{}",
-        operation.label(),
-        clients::named(evidence, &whose),
-        on_shares(&slow),
-        thousands(count),
-        plural(cell.count, "request"),
-        duration(mean_ns / 1e9),
-        duration(others.mean_ns() / 1e9),
-        percent(share),
-        hint(operation),
+        "Many requests for the operation {operation} are slow for {whose}{shares}: {slow} of {all} took {slow_mean} on average, but \
+        the others only {other_mean}. The time of the slow requests is service time, and accounts for {share} of all time \
+        waited.{hint}",
+        operation = operation.label(),
+        whose = clients::named(evidence, &whose),
+        shares = on_shares(&slow),
+        slow = thousands(count),
+        all = plural(cell.count, "request"),
+        slow_mean = duration(mean_ns / 1e9),
+        other_mean = duration(others.mean_ns() / 1e9),
+        share = percent(share),
+        hint = hint(operation),
     );
     let found = Found::new(Kind::Place, Rule::SlowOperation, Some(share), text);
     Some(found.explaining(excess_ns / evidence.waited_ns()).look(operation.label(), "path"))

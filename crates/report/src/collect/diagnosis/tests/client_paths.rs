@@ -169,7 +169,7 @@ fn a_narrow_path_behind_the_capture_is_in_no_response_time() {
     assert!(
         text.starts_with(
             "The path from the capture to client 10.0.0.2 (1.0 Mbit/s) is narrow: the data move at an even rate, and acknowledgements \
-            come late. Acknowledgements of client 10.0.0.2 took 120 ms (median), at least 10.0 ms. Data were on the path for 16.0 s. Response times include 0 s of this time, because they end at the capture point."
+            come late. Acknowledgements of client 10.0.0.2 took 120 ms (median), at least 10.0 ms. Data were on the path for 16.0 s. Response times end at the capture point, so they include only 0 s of this time."
         ),
         "{text}"
     );
@@ -210,7 +210,8 @@ fn a_path_that_drops_large_packets_is_named() {
     let text = with_black_hole(25_000_000_000, 610).first(Rule::BlackHole);
     assert!(
         text.starts_with(
-            "The path to client 10.0.0.2 drops large packets: TCP sent 2 segments of 1.45 kB or more again and again, up to 7 times, but no acknowledgement came. The client acknowledged only segments of up to 610 B."
+            "The path to client 10.0.0.2 drops large packets: TCP sent 2 segments of 1.45 kB or more up to 7 times each, but no \
+            acknowledgement came. The client acknowledged only segments of up to 610 B."
         ),
         "{text}"
     );

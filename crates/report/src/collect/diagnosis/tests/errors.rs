@@ -347,7 +347,8 @@ fn the_client_that_wrote_most_before_a_disk_was_full_is_named() {
     let text = filled([90, 10]);
     assert!(
         text.contains(
-            "Before the first of these responses of server 10.0.1.49, client 10.0.0.5 had written the most data in this capture: 90 % of 100 MB."
+            "In this capture, client 10.0.0.5 had written the most data (90 % of 100 MB) before server 10.0.1.49 sent the first of \
+            these responses."
         ),
         "{text}"
     );

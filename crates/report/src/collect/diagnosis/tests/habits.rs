@@ -48,7 +48,7 @@ fn a_flush_for_each_write_is_said_and_one_for_many_is_not() {
     let text = said(&written(1), Rule::Flushes).unwrap();
     assert!(
         text.starts_with(
-            "Clients flush after every few writes: 300 flush requests for 300 write requests (9.00 ms and 1.00 ms each on average)."
+            "Clients flush after every few writes: 300 flush requests (9.00 ms each on average) for 300 write requests (1.00 ms each)."
         ),
         "{text}"
     );

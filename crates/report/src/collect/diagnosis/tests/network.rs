@@ -65,10 +65,13 @@ fn a_window_that_is_closed_for_seconds_need_not_be_often() {
         traffic
     };
     assert!(closed(2, 3_000_000_000).first(Rule::ZeroWindow).starts_with(
-        "Client 10.0.0.2 reads too slowly: a TCP window of 0 stopped the server 2 times, for at least 3.00 s in all: 6"
+        "Client 10.0.0.2 reads too slowly: a TCP window of 0 stopped the server 2 times, for at least 3.00 s in all, which is 6"
     ));
     let text = closed(1, 9_000_000_000).first(Rule::ZeroWindow);
-    assert!(text.contains("for at least 9.00 s in all: longer than all response times together (4."), "{text}");
+    assert!(
+        text.contains("for at least 9.00 s in all, which is longer than all response times together (4."),
+        "{text}"
+    );
     assert!(!closed(1, 100_000_000).rules().contains(&Rule::ZeroWindow), "0.1 s of 4 s");
     assert!(!closed(4, 600_000_000).rules().contains(&Rule::ZeroWindow), "seldom and soon opened");
 }
@@ -179,7 +182,10 @@ fn what_delays_each_request_alike_is_no_work() {
     delayed.coverage.network.to_server_ns = Some(200_000);
     let text = delayed.first(Rule::FixedDelay);
     assert!(
-        text.starts_with("Each request has a delay of 20.0 ms: of 3 operations, no request took less, although"),
+        text.starts_with(
+            "Each request has a delay of 20.0 ms: even the fastest requests of 3 operations took at least this long, \
+            although"
+        ),
         "{text}"
     );
     let mixed = varied();

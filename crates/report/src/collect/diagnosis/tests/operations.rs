@@ -82,7 +82,10 @@ fn a_part_of_an_operation_that_is_slow_for_all_is_accused() {
     // Of all clients, on both shares, all the time.
     let text = partly_slow(|i| (i / 8 + i % 4) % 4 == 3, 60).first(Rule::SlowOperation);
     assert!(
-        text.starts_with("Many requests for the operation open are slow for all 4 clients on 2 shares: 60 of 240 requests took 60.0 ms on average, but all other requests took 1.00 ms."),
+        text.starts_with(
+            "Many requests for the operation open are slow for all 4 clients on 2 shares: 60 of 240 requests took 60.0 \
+            ms on average, but the others only 1.00 ms."
+        ),
         "{text}"
     );
 }

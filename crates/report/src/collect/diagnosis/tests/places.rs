@@ -132,7 +132,9 @@ fn a_server_is_named_where_its_requests_are_those_of_a_share() {
     let text = traffic.first(Rule::SlowServer);
     assert!(text.starts_with("Requests of server 10.0.1.50:445 are slow"), "{text}");
     assert!(
-        text.ends_with(r"The requests of share \\server2\b are the same, so either of the two may be the cause."),
+        text.ends_with(
+            r"These are the same requests as those of share \\server2\b, so either of the two may be the cause."
+        ),
         "{text}"
     );
     assert!(!traffic.rules().contains(&Rule::SlowShare));
@@ -255,15 +257,13 @@ fn nothing_is_said_of_shares_and_paths_that_are_not_known() {
     };
     assert!(
         said(true, true)
-            .starts_with("No single cause stands out. Checked without a finding: slow clients, shares or paths, a few")
+            .starts_with("No single cause stands out. Checked and not found: slow clients, shares or paths, a few")
     );
     assert!(
         said(true, false)
-            .starts_with("No single cause stands out. Checked without a finding: slow clients or shares, a few")
+            .starts_with("No single cause stands out. Checked and not found: slow clients or shares, a few")
     );
-    assert!(
-        said(false, false).starts_with("No single cause stands out. Checked without a finding: slow clients, a few")
-    );
+    assert!(said(false, false).starts_with("No single cause stands out. Checked and not found: slow clients, a few"));
 }
 
 /// One client alone creates files, in one directory, in `took_ns` each; all clients read and open elsewhere.

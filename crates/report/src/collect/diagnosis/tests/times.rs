@@ -184,7 +184,7 @@ fn a_client_that_has_most_of_a_queue_is_named() {
     };
     let one = with(20, 1);
     assert!(
-        one.ends_with(" Of the outstanding read requests, more than 99.9 % on average belong to client 10.0.0.1."),
+        one.ends_with(" On average, more than 99.9 % of the outstanding read requests belong to client 10.0.0.1."),
         "{one}"
     );
     assert!(!with(0, 0).contains("Of the outstanding"), "there is no other client");
