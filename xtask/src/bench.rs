@@ -26,6 +26,9 @@ pub(crate) struct Arguments {
     /// Measure only the client's CPU time per operation
     #[arg(long, group = "part")]
     cost: bool,
+    /// With --cost: measure only this operation (may be repeated)
+    #[arg(long, requires = "cost", value_name = "OPERATION")]
+    only: Vec<String>,
     /// Measure only what signing, encryption, TLS and Kerberos cost client, server and users
     #[arg(long, group = "part")]
     protection: bool,
@@ -62,7 +65,7 @@ pub(crate) fn run(wanted: &Arguments) -> Outcome {
     }
     match cost::missing() {
         _ if !all && !wanted.cost => Ok(()),
-        None => cost::run(wanted.rounds),
+        None => cost::run(wanted.rounds, &wanted.only),
         Some(missing) if all => {
             println!("the cost of operations is not measured: {missing}");
             Ok(())
@@ -114,9 +117,16 @@ mod tests {
         assert_eq!(parse("--rounds 5").unwrap().rounds, 5);
         assert_eq!(parse("").unwrap().rounds, 3);
         assert!(parse("--cost --rounds 2").unwrap().cost);
-        for bad in
-            ["--rounds", "--rounds 0", "--rounds x", "--stages --comparison", "--cost --stages", "--cost --protection"]
-        {
+        assert_eq!(parse("--cost --only smb-read-1 --only nfs-getattr").unwrap().only, ["smb-read-1", "nfs-getattr"]);
+        for bad in [
+            "--rounds",
+            "--rounds 0",
+            "--rounds x",
+            "--stages --comparison",
+            "--cost --stages",
+            "--cost --protection",
+            "--only smb-read-1",
+        ] {
             assert!(parse(bad).is_err(), "{bad}");
         }
     }

@@ -1,7 +1,9 @@
-//! The same operations by hand: Plimsoll's client logs on and writes each request once. From then on copies of it, with the
-//! next number, offset and handle patched in, go out, and what comes back is looked at for its status and counted: two system
-//! calls a wake-up. Nobody is told, nothing is timed, nothing can go wrong but all of it: what sending and receiving takes a client
-//! that sends what is due when it is due.
+//! The loop by hand: Plimsoll's client logs on and writes each request once. Then patched copies of it go out, with the next number, offset
+//! and handle. The loop checks the status of each response, and counts it. A wake-up takes two system calls. Without times, transactions
+//! and error handling, this is the cost of sending and receiving for a client that sends without delay.
+
+mod channels;
+mod slots;
 
 use std::error::Error;
 use std::io::{Read, Write};
@@ -12,16 +14,19 @@ use plimsoll_client::Client as _;
 use plimsoll_client::blocking::{Blocking, Collected};
 use plimsoll_client::operation::{Access, Caching, Disposition, FileKey, Operation, Reply, Tag, Ticket};
 use plimsoll_client::outbox::Outbox;
-use plimsoll_client::target::Target;
 use plimsoll_drive::engine::ConnectionInfo;
-use plimsoll_drive::connect::{self, ConnectOptions};
 use plimsoll_model::{Endpoint, Names, Symbol};
 
 use crate::measured::{Measured, Watch};
 use crate::operation::Case;
+use crate::servers::connector;
+use slots::{RESULTS, Slots};
 
 /// Performs `count` operations with `depth` outstanding ones, after a tenth as many that are not measured.
 pub fn run(operation: Case, target: &str, depth: usize, count: u64) -> Result<Measured, Box<dyn Error>> {
+    if operation.channels() > 1 {
+        return channels::run(operation, target, depth, count);
+    }
     let mut hand = Hand::new(operation, target)?;
     hand.exchange(depth, count / 10)?;
     let watch = Watch::start();
@@ -53,17 +58,12 @@ struct Hand {
 impl Hand {
     fn new(operation: Case, target: &str) -> Result<Self, Box<dyn Error>> {
         let mut names = Names::default();
-        let server = connect::open(&Target::parse(target)?, &ConnectOptions::default(), &mut names)?;
+        let server = connector(operation, target, &mut names)?;
         let to = server.address().ok_or("no address")?;
-        // Where it is matters to transactions only.
-        let nowhere = Endpoint::NOWHERE;
-        let birth =
-            ConnectionInfo { client_index: 0, connection_index: 0, connections: 1, channels: 1, connection: 0, generation: 0, client: nowhere, server: nowhere };
-        let mut client = Client::open(to, Duration::from_secs(30), |_| server.client(&birth))?;
+        let info = info(operation);
+        let mut client = Client::open(to, Duration::from_secs(30), |_| server.client(&info))?;
         client.connect().map_err(said)?;
-        let (path, _) = operation.file();
-        let (access, disposition) = (Access::Read, Disposition::OpenExisting);
-        let open = Operation::Open { path, access, disposition, caching: Caching::None };
+        let open = open(operation);
         let Reply::Opened { file, .. } = client.act(&open).map_err(said)? else { return Err("not opened".into()) };
         let request = match operation {
             Case::SmbCreateClose => open,
@@ -74,49 +74,69 @@ impl Hand {
         let second = written(&mut client, &Operation::Close { file });
         let stream = client.into_stream();
         stream.set_nonblocking(false)?;
-        let number = number(operation, &first)?;
         let slots = operation.has_session().then(|| Slots::of(&first)).transpose()?;
+        Self::of(operation, stream, first, second, slots)
+    }
+
+    fn of(
+        operation: Case,
+        stream: TcpStream,
+        first: Vec<u8>,
+        second: Vec<u8>,
+        slots: Option<Slots>,
+    ) -> Result<Self, Box<dyn Error>> {
+        let number = number(operation, &first)?;
         let inbox = vec![0; 1 << 20];
         Ok(Self { operation, stream, first, second, slots, number, offset: 0, out: Vec::new(), inbox, have: 0 })
     }
 
     /// Does `count` operations.
     fn exchange(&mut self, depth: usize, count: u64) -> Result<(), Box<dyn Error>> {
-        let (mut begun, mut done) = (0, 0);
-        while begun < count.min(depth as u64) {
-            self.begin()?;
-            begun += 1;
+        let mut progress = Progress { count, begun: 0, done: 0 };
+        while progress.begun < count.min(depth as u64) {
+            self.begin(&mut progress)?;
         }
-        while done < count {
-            self.stream.write_all(&self.out)?;
-            self.out.clear();
-            let got = self.stream.read(self.inbox.get_mut(self.have..).unwrap_or_default())?;
-            if got == 0 {
-                return Err("the server hung up".into());
-            }
-            self.have += got;
-            let inbox = std::mem::take(&mut self.inbox);
-            let mut rest = inbox.get(..self.have).unwrap_or_default();
-            while let Some((message, behind)) = message(rest) {
-                rest = behind;
-                if self.answered(message)? {
-                    done += 1;
-                    if begun < count {
-                        self.begin()?;
-                        begun += 1;
-                    }
-                }
-            }
-            let left = self.have - rest.len();
-            self.inbox = inbox;
-            self.inbox.copy_within(left..self.have, 0);
-            self.have -= left;
+        while progress.done < count {
+            self.send()?;
+            self.receive(&mut progress)?;
         }
         Ok(())
     }
 
+    fn send(&mut self) -> Result<(), Box<dyn Error>> {
+        self.stream.write_all(&self.out)?;
+        self.out.clear();
+        Ok(())
+    }
+
+    /// Reads once, and writes a next request for each operation that is over.
+    fn receive(&mut self, progress: &mut Progress) -> Result<(), Box<dyn Error>> {
+        let got = self.stream.read(self.inbox.get_mut(self.have..).unwrap_or_default())?;
+        if got == 0 {
+            return Err("the server hung up".into());
+        }
+        self.have += got;
+        let inbox = std::mem::take(&mut self.inbox);
+        let mut rest = inbox.get(..self.have).unwrap_or_default();
+        while let Some((message, behind)) = message(rest) {
+            rest = behind;
+            if self.answered(message)? {
+                progress.done += 1;
+                if progress.begun < progress.count {
+                    self.begin(progress)?;
+                }
+            }
+        }
+        let left = self.have - rest.len();
+        self.inbox = inbox;
+        self.inbox.copy_within(left..self.have, 0);
+        self.have -= left;
+        Ok(())
+    }
+
     /// Writes the next operation's first request.
-    fn begin(&mut self) -> Result<(), Box<dyn Error>> {
+    fn begin(&mut self, progress: &mut Progress) -> Result<(), Box<dyn Error>> {
+        progress.begun += 1;
         let start = self.out.len();
         self.out.extend_from_slice(&self.first);
         self.stamp(start)?;
@@ -173,42 +193,11 @@ impl Hand {
     }
 }
 
-/// The slots of a session.
-struct Slots {
-    /// Where SEQUENCE has its sequence id in a request; the slot and the highest slot in use are behind it.
-    at: usize,
-    /// The last sequence id of each slot.
-    sequences: Vec<u32>,
-    /// Slots without a request.
-    free: Vec<u32>,
-}
-
-/// As many as Plimsoll asks for.
-const SLOTS: u32 = 64;
-/// Where the results of a compound begin in an accepted answer with an empty verifier: status, tag, number of operations; SEQUENCE, its
-/// status, the session's id of 16 bytes, the sequence id, and the slot (RFC 8881 16.2, 18.46).
-const RESULTS: usize = MARK + 24;
-
-impl Slots {
-    /// From a request of the client's that was not sent: the other slots of a client that never had two requests at once are unused.
-    fn of(request: &[u8]) -> Result<Self, Box<dyn Error>> {
-        // RFC 5531 9: xid, CALL, three versions, the procedure, the flavor, and the length of the credential; its verifier is empty.
-        let credential = word(request, MARK + 28)? as usize;
-        // Behind the tag, the minor version, the number of operations, and SEQUENCE's own number and session.
-        let at = MARK + 32 + credential + 8 + 16 + 16;
-        let mut sequences = vec![0; SLOTS as usize];
-        let slot = word(request, at + 4)? as usize;
-        *sequences.get_mut(slot).ok_or("no such slot")? = word(request, at)?.wrapping_sub(1);
-        Ok(Self { at, sequences, free: (0..SLOTS).rev().collect() })
-    }
-
-    fn stamp(&mut self, out: &mut [u8], start: usize) -> Result<(), Box<dyn Error>> {
-        let slot = self.free.pop().ok_or("no slot is free")?;
-        let sequence = self.sequences.get_mut(slot as usize).ok_or("no such slot")?;
-        *sequence = sequence.wrapping_add(1);
-        let words = [*sequence, slot, SLOTS - 1].map(u32::to_be_bytes).concat();
-        put(out, start + self.at, &words)
-    }
+/// How many operations are to be done, and how many were begun and are over.
+struct Progress {
+    count: u64,
+    begun: u64,
+    done: u64,
 }
 
 fn word(bytes: &[u8], at: usize) -> Result<u32, Box<dyn Error>> {
@@ -225,15 +214,44 @@ const CREATE: u8 = 5;
 /// An answer that says that the answer comes later (STATUS_PENDING).
 const PENDING: u32 = 0x103;
 
+/// Where client and server are matters to transactions only.
+fn info(operation: Case) -> ConnectionInfo {
+    ConnectionInfo {
+        client_index: 0,
+        connection_index: 0,
+        connections: 1,
+        channels: operation.channels(),
+        connection: 0,
+        generation: 0,
+        client: Endpoint::NOWHERE,
+        server: Endpoint::NOWHERE,
+    }
+}
+
+fn open(operation: Case) -> Operation<'static> {
+    let (path, _) = operation.file();
+    let (access, disposition) = (Access::Read, Disposition::OpenExisting);
+    Operation::Open { path, access, disposition, caching: Caching::None }
+}
+
 fn read(operation: Case, file: FileKey) -> Operation<'static> {
     Operation::Read { file, offset: 0, length: operation.length(), keep: false }
 }
 
 /// The bytes with which a client begins an operation, or none.
 fn written(client: &mut Client, operation: &Operation<'_>) -> Vec<u8> {
-    let (mut out, mut slices, now) = (Outbox::new(), Vec::new(), client.now());
-    let ticket = Ticket { tag: Tag(u64::MAX / 2), intended: None, path: Symbol::NONE };
-    client.client.begin(operation, ticket, now, &mut out, &mut Collected::default());
+    let (mut out, now) = (Outbox::new(), client.now());
+    client.client.begin(operation, ticket(u64::MAX / 2), now, &mut out, &mut Collected::default());
+    waiting(&out)
+}
+
+fn ticket(tag: u64) -> Ticket {
+    Ticket { tag: Tag(tag), intended: None, path: Symbol::NONE }
+}
+
+/// The bytes that wait in an outbox.
+fn waiting(out: &Outbox) -> Vec<u8> {
+    let mut slices = Vec::new();
     out.slices(usize::MAX, &mut slices);
     slices.iter().flat_map(|slice| slice.iter().copied()).collect()
 }

@@ -10,9 +10,6 @@ use crate::operation::{Case, FILE, SIZE};
 use crate::plimsoll;
 use crate::servers::Servers;
 
-/// Depths that are measured.
-const DEPTHS: [usize; 2] = [1, 32];
-
 /// Costs of one operation at one depth: a client's name and its rounds, and the server's time while Plimsoll ran.
 #[derive(Default)]
 struct Costs {
@@ -20,16 +17,16 @@ struct Costs {
     server: Vec<f64>,
 }
 
-/// Runs everything `rounds` times, in turns, and prints the table.
-pub fn run(servers: &Servers, rounds: usize) -> Result<(), Box<dyn Error>> {
+/// Runs all clients with these operations `rounds` times, in turns, and prints the table.
+pub fn run(servers: &Servers, operations: &[Case], rounds: usize) -> Result<(), Box<dyn Error>> {
     let libnfs = libnfs::build(servers.folder())?;
     println!("Processor time of the client, µs an operation (median of {rounds} rounds in turns), user and system.");
     println!();
     println!("| operation | depth | plimsoll | by hand | echo | smb2 crate | libnfs | libnfs, no delay | server |");
     println!("| --- | --- | --- | --- | --- | --- | --- | --- | --- |");
     let mut promises = Vec::new();
-    for operation in Case::ALL {
-        for depth in DEPTHS {
+    for &operation in operations {
+        for depth in operation.depths() {
             let mut costs = Costs::default();
             for _ in 0..rounds {
                 round(servers, libnfs.as_deref(), operation, depth, &mut costs)?;
@@ -66,13 +63,17 @@ fn round(
     let total = plimsoll::total(count, depth);
     costs.server.push(server / total as f64);
     costs.add("plimsoll", &own_client);
+    costs.add("by hand", &own("by-hand", &[&servers.target(operation)])?);
+    // The other programs have one connection.
+    if operation.channels() > 1 {
+        return Ok(());
+    }
     let (request, answer) = (own_client.request.to_string(), own_client.answer.to_string());
     let (mut echo, address) = echo_server(&request, &answer)?;
     let result = own("echo", &[&address, &request, &answer]);
     echo.kill()?;
     echo.wait()?;
     costs.add("echo", &result?);
-    costs.add("by hand", &own("by-hand", &[&servers.target(operation)])?);
     if operation.is_smb() {
         let address = servers.smb_address().to_string();
         costs.add("smb2", &own("smb2", &[&address, servers.share(), servers.user(), servers.password()])?);

@@ -26,15 +26,13 @@ fn main() -> ExitCode {
     let arguments: Vec<String> = std::env::args().skip(1).collect();
     let arguments: Vec<&str> = arguments.iter().map(String::as_str).collect();
     let result = match arguments.as_slice() {
-        [] => all(3),
-        ["--rounds", rounds] => rounds.parse().map_err(Into::into).and_then(all),
         ["--streams"] => servers::Servers::start().and_then(|servers| stream::run(&servers, 3)),
         ["--protection"] => protection::run(5),
         ["--protection", "--rounds", rounds] => rounds.parse().map_err(Into::into).and_then(protection::run),
         ["servers"] => servers::keep(),
         ["echo-server", request, answer] => echo_server(request, answer),
         ["client", program, operation, depth, count, rest @ ..] => client(program, operation, depth, count, rest),
-        _ => Err("arguments: [--protection] [--rounds NUMBER]".into()),
+        options => costs(options),
     };
     match result {
         Ok(()) => ExitCode::SUCCESS,
@@ -45,11 +43,35 @@ fn main() -> ExitCode {
     }
 }
 
-/// The cost of operations, then streams.
-fn all(rounds: usize) -> Result<(), Box<dyn Error>> {
+/// The cost of operations, then streams; with `--only` the cost of these operations alone.
+fn costs(mut options: &[&str]) -> Result<(), Box<dyn Error>> {
+    let (mut rounds, mut only) = (3, Vec::new());
+    loop {
+        options = match options {
+            [] => break,
+            ["--rounds", number, rest @ ..] => {
+                rounds = number.parse().map_err(|error| format!("--rounds {number}: {error}"))?;
+                rest
+            }
+            ["--only", name, rest @ ..] => {
+                only.push(measured_case(name)?);
+                rest
+            }
+            _ => return Err("arguments: [--protection] [--rounds NUMBER] [--only OPERATION]…".into()),
+        };
+    }
     let servers = servers::Servers::start()?;
-    compare::run(&servers, rounds)?;
+    if !only.is_empty() {
+        return compare::run(&servers, &only, rounds);
+    }
+    compare::run(&servers, &Case::ALL, rounds)?;
     stream::run(&servers, rounds)
+}
+
+/// The operation of this name whose cost is measured.
+fn measured_case(name: &str) -> Result<Case, String> {
+    let found = Case::ALL.into_iter().find(|case| case.name() == name);
+    found.ok_or_else(|| format!("--only {name}: expected one of {}", Case::ALL.map(Case::name).join(", ")))
 }
 
 fn echo_server(request: &str, answer: &str) -> Result<(), Box<dyn Error>> {

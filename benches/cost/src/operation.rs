@@ -7,6 +7,8 @@ pub enum Case {
     SmbRead1,
     /// SMB2 READ of 8 KiB.
     SmbRead8k,
+    /// SMB2 READ of 8 KiB over several connections of one session.
+    SmbMultichannelRead8k,
     /// SMB2 CREATE of an existing file, and CLOSE: two exchanges.
     SmbCreateClose,
     /// NFS3 GETATTR of a known handle.
@@ -44,9 +46,10 @@ pub const BIG_SIZE: u64 = 1 << 30;
 
 impl Case {
     /// Those whose cost is measured by the operation.
-    pub const ALL: [Case; 7] = [
+    pub const ALL: [Case; 8] = [
         Case::SmbRead1,
         Case::SmbRead8k,
+        Case::SmbMultichannelRead8k,
         Case::SmbCreateClose,
         Case::NfsGetattr,
         Case::NfsRead8k,
@@ -59,6 +62,7 @@ impl Case {
         match self {
             Case::SmbRead1 => "smb-read-1",
             Case::SmbRead8k => "smb-read-8k",
+            Case::SmbMultichannelRead8k => "smb-multichannel-read-8k",
             Case::SmbCreateClose => "smb-create-close",
             Case::NfsGetattr => "nfs-getattr",
             Case::NfsRead8k => "nfs-read-8k",
@@ -90,6 +94,16 @@ impl Case {
         matches!(self, Case::Nfs41Getattr | Case::Nfs41Read8k)
     }
 
+    /// Connections of the session.
+    pub fn channels(self) -> u32 {
+        if self == Case::SmbMultichannelRead8k { 4 } else { 1 }
+    }
+
+    /// Numbers of outstanding operations that are measured: one per connection, and 32.
+    pub fn depths(self) -> [usize; 2] {
+        [self.channels() as usize, 32]
+    }
+
     /// Exchanges on the wire.
     pub fn exchanges(self) -> u64 {
         if self == Case::SmbCreateClose { 2 } else { 1 }
@@ -99,7 +113,7 @@ impl Case {
     pub fn length(self) -> u32 {
         match self {
             Case::SmbRead1 => 1,
-            Case::SmbRead8k | Case::NfsRead8k | Case::Nfs41Read8k => 8192,
+            Case::SmbRead8k | Case::SmbMultichannelRead8k | Case::NfsRead8k | Case::Nfs41Read8k => 8192,
             Case::SmbRead64k | Case::NfsRead64k => 64 << 10,
             Case::SmbCreateClose | Case::SmbGetattr | Case::NfsGetattr | Case::Nfs41Getattr => 0,
             Case::SmbStream | Case::NfsStream | Case::SmbRead1m | Case::NfsRead1m => 1 << 20,

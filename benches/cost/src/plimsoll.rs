@@ -1,12 +1,12 @@
-//! The same operations through Plimsoll's own engine and clients: one client on one thread, `depth` slots.
+//! The same operations through Plimsoll's own engine and clients: one client on one thread, `depth` slots, as many connections as the
+//! operation has channels.
 
 use std::error::Error;
 use std::sync::Arc;
 use std::time::Duration;
 
 use plimsoll_client::operation::{Access, Caching, Disposition, Done, FileKey, Operation, Reply};
-use plimsoll_client::target::Target;
-use plimsoll_drive::connect::{self, ConnectOptions, Connector, Work};
+use plimsoll_drive::connect::{Connector, Work};
 use plimsoll_drive::engine::{Plan, Watch, run as run_plan};
 use plimsoll_model::{Group, Names, Sink, Symbol, Transaction};
 use plimsoll_workload::scenario::{Scenario, ScenarioStep, Verdict};
@@ -14,11 +14,12 @@ use plimsoll_workload::{Load, Pause, Phases};
 
 use crate::measured::Measured;
 use crate::operation::Case;
+use crate::servers::connector;
 
 /// Performs a tenth more than `count` operations, so that about `count` are measured; the engine reports its own CPU time.
 pub fn run(operation: Case, target: &str, depth: usize, count: u64) -> Result<Measured, Box<dyn Error>> {
     let mut names = Names::default();
-    let server = connect::open(&Target::parse(target)?, &ConnectOptions::default(), &mut names)?;
+    let server = connector(operation, target, &mut names)?;
     let extent = Extent { depth, slot_operations: total(count, depth) / depth as u64, measured_ns: None };
     let (sizes, measured) = drive::<Sizes>(operation, &*server, names, &extent)?;
     let (request, answer) = (sizes.requests / sizes.count, sizes.answers / sizes.count);
@@ -48,6 +49,7 @@ pub fn drive<S: Sink + Default + Send>(
     let work = Work { server, scenarios, names: Arc::new(names) };
     let plan = Plan {
         depth: u32::try_from(depth)?,
+        channels: operation.channels(),
         threads: 1,
         stage: Some(0),
         // Without a length it ends when every slot has finished.

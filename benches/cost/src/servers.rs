@@ -6,6 +6,9 @@ use std::net::SocketAddr;
 use std::path::{Path, PathBuf};
 use std::time::Duration;
 
+use plimsoll_client::target::Target;
+use plimsoll_drive::connect::{self, ConnectOptions, Connector};
+use plimsoll_model::Names;
 use plimsoll_testkit::servers::{Export, Ganesha, Samba, Scratch, Share};
 
 use crate::compare::content;
@@ -16,6 +19,7 @@ use crate::stream::EMPTY;
 pub fn keep() -> Result<(), Box<dyn Error>> {
     let servers = Servers::start()?;
     println!("{}", servers.target(Case::SmbRead1));
+    println!("{}", servers.target(Case::SmbMultichannelRead8k));
     println!("{}", servers.target(Case::NfsGetattr));
     println!("{}", servers.libnfs_url());
     std::io::copy(&mut std::io::stdin(), &mut std::io::sink())?;
@@ -32,9 +36,9 @@ pub struct Servers {
 impl Servers {
     /// Starts them.
     pub fn start() -> Result<Self, Box<dyn Error>> {
-        let samba = Samba::start(&[]).map_err(|missing| missing.to_string())?;
+        let samba = Samba::start(&Samba::MULTICHANNEL).map_err(|missing| missing.to_string())?;
         let ganesha = Ganesha::start().map_err(|missing| missing.to_string())?;
-        let folders = [samba.folder(Share::Guest), ganesha.folder(Export::Data)];
+        let folders = [samba.folder(Share::Guest), samba.folder(Share::Data), ganesha.folder(Export::Data)];
         for folder in folders.into_iter().flatten() {
             std::fs::write(folder.join(FILE), content())?;
         }
@@ -46,9 +50,12 @@ impl Servers {
         self.scratch.path()
     }
 
-    /// The target's URL for Plimsoll. All clients log on as guests, so there is no signing.
+    /// The target's URL for Plimsoll. SMB clients with one connection log on as guests. A guest's session has no key, with which further
+    /// connections are bound to it, so clients with several log on with the account. No session is signed.
     pub fn target(&self, operation: Case) -> String {
-        if operation.is_smb() {
+        if operation.channels() > 1 {
+            format!("smb://{}@{}/{}", Samba::USER, self.samba.address(), Share::Data.name())
+        } else if operation.is_smb() {
             format!("smb://{}@{}/{}", self.user(), self.samba.address(), self.share())
         } else if operation.has_session() {
             self.ganesha.target_of(Export::Data, "4.1")
@@ -112,6 +119,19 @@ impl Servers {
         let leader = if operation.is_smb() { self.samba.process_id() } else { self.ganesha.process_id() };
         cpu_of(leader.ok_or("the server has ended")?, operation.is_smb())
     }
+}
+
+/// The server at a target's URL.
+pub fn connector(operation: Case, url: &str, names: &mut Names) -> Result<Box<dyn Connector>, Box<dyn Error>> {
+    let target = if operation.channels() > 1 { with_password(url)? } else { Target::parse(url)? };
+    Ok(connect::open(&target, &ConnectOptions::default(), names)?)
+}
+
+/// A target, with the account's password.
+pub fn with_password(url: &str) -> Result<Target, Box<dyn Error>> {
+    let mut target = Target::parse(url)?;
+    target.find_password(None, Some(Samba::PASSWORD.into()))?;
+    Ok(target)
 }
 
 /// Processor time that a process has taken so far; with `group`, also that of the processes in the group that it leads.

@@ -20,9 +20,11 @@ const NEEDED: [(&str, &str); 4] = [
     ("nfs-cat", "libnfs-utils"),
 ];
 
-/// The client compared with other clients.
-pub(crate) fn run(rounds: usize) -> Outcome {
-    start(&[], &["--rounds", &rounds.to_string()])
+/// The client compared with other clients, with all operations or only these.
+pub(crate) fn run(rounds: usize, only: &[String]) -> Outcome {
+    let rounds = rounds.to_string();
+    let only = only.iter().flat_map(|operation| ["--only", operation]);
+    start(&[], &["--rounds", &rounds].into_iter().chain(only).collect::<Vec<_>>())
 }
 
 /// What signing, encryption, TLS and Kerberos cost: docs/protection-cost.md.

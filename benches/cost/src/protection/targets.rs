@@ -15,7 +15,7 @@ use plimsoll_testkit::servers::{Export, Ganesha, Kdc, Samba, Scratch, Share};
 use super::relay;
 use crate::compare::content;
 use crate::operation::FILE;
-use crate::servers::cpu_of;
+use crate::servers::{cpu_of, with_password};
 
 /// The version of the NFS rows.
 const VERSION: &str = "4.1";
@@ -149,10 +149,4 @@ impl Targets {
         };
         cpu_of(process.ok_or("the server has ended")?, row.is_smb).map(Some)
     }
-}
-
-fn with_password(url: &str) -> Result<Target, Box<dyn Error>> {
-    let mut target = Target::parse(url)?;
-    target.find_password(None, Some(Samba::PASSWORD.into()))?;
-    Ok(target)
 }

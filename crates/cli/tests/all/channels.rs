@@ -14,16 +14,12 @@ use serde_json::Value;
 
 use crate::{alone, held_to_schema, only_side};
 
-/// An interface of loopback that says that it spreads connections over processors, as Samba wants it.
-const MULTICHANNEL: [&str; 2] =
-    [r#"interfaces = "127.0.0.1;capability=RSS,speed=1000000000""#, "server multi channel support = yes"];
-
 fn samba() -> Option<Samba> {
     samba_with(&[])
 }
 
 fn samba_with(more: &[&str]) -> Option<Samba> {
-    crate::samba(&[&MULTICHANNEL[..], more].concat())
+    crate::samba(&[&Samba::MULTICHANNEL[..], more].concat())
 }
 
 /// Runs `plimsoll`; returns exit code and output.

@@ -71,6 +71,11 @@ impl Samba {
     /// Bytes of the file system behind [`Share::Small`].
     pub const SMALL: u64 = 1 << 20;
 
+    /// Settings for SMB multichannel: an interface of loopback that claims RSS, which Samba requires of interfaces that it offers for
+    /// further connections.
+    pub const MULTICHANNEL: [&str; 2] =
+        [r#"interfaces = "127.0.0.1;capability=RSS,speed=1000000000""#, "server multi channel support = yes"];
+
     /// Starts smbd with further lines for `[global]` (`server signing = mandatory`) and waits until it answers.
     ///
     /// # Errors
