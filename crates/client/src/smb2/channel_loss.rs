@@ -149,19 +149,26 @@ impl SmbClient {
             whole.iter().for_each(|whole| durable.ended(&whole.outgoing));
             durable.counts.done_before += u64::from(done_before);
         }
-        if let Some(mut whole) = whole.filter(|whole| whole.not_ready > 0) {
-            whole.left = std::mem::take(&mut whole.not_ready);
-            let due = at.saturating_add(NOT_READY_NS << whole.again.min(DOUBLINGS));
-            whole.again += 1;
-            if let Some(channels) = &mut self.channels {
-                channels.sent_again += u64::from(whole.left);
-                channels.delayed.push((due, Waiting::again(whole)));
-            }
+        match whole {
+            Some(whole) if whole.not_ready > 0 => self.delay(whole, at),
+            Some(whole) => _ = self.on_mut(channel).kept.as_mut().map(|kept| kept.recycle(whole.outgoing)),
+            None => {}
         }
         match (not_ready, done_before) {
             (true, _) => Some(Repeated::Later),
             (false, true) => Some(Repeated::DoneBefore),
             (false, false) => None,
+        }
+    }
+
+    /// Notes that a message is sent again later, because the server was not ready for requests in it.
+    fn delay(&mut self, mut whole: Kept, at: i64) {
+        whole.left = std::mem::take(&mut whole.not_ready);
+        let due = at.saturating_add(NOT_READY_NS << whole.again.min(DOUBLINGS));
+        whole.again += 1;
+        if let Some(channels) = &mut self.channels {
+            channels.sent_again += u64::from(whole.left);
+            channels.delayed.push((due, Waiting::again(whole)));
         }
     }
 

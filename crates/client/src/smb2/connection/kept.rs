@@ -28,7 +28,14 @@ pub(in crate::smb2) struct KeptMessages {
     messages: VecDeque<(u64, Option<Kept>)>,
     /// Due time and earlier transmissions of the next message to be added.
     next: Option<(i64, u32)>,
+    /// Memory of messages that are over, for the next ones.
+    spare: Vec<Outgoing>,
 }
+
+/// Maximum number of messages whose memory is used again: a batch of responses is followed by a batch of requests.
+const SPARE: usize = 8;
+/// Maximum length of such a message, bytes: a few requests.
+const SPARE_BYTES: usize = 512;
 
 impl KeptMessages {
     /// Sets the due time and the number of earlier transmissions of the next message.
@@ -40,14 +47,23 @@ impl KeptMessages {
     pub(super) fn add(&mut self, first: u64, outgoing: &Outgoing, job: JobId, now: i64) {
         let (since, again) = self.next.take().unwrap_or((now, 0));
         let left = outgoing.members.len() as u32;
-        self.messages
-            .push_back((first, Some(Kept { outgoing: outgoing.clone(), job, since, left, again, not_ready: 0 })));
+        let mut copy = self.spare.pop().unwrap_or_default();
+        copy.clone_from(outgoing);
+        self.messages.push_back((first, Some(Kept { outgoing: copy, job, since, left, again, not_ready: 0 })));
+    }
+
+    /// A message is over, and is not sent again: its memory is used for a later one.
+    pub(in crate::smb2) fn recycle(&mut self, mut outgoing: Outgoing) {
+        if self.spare.len() < SPARE && outgoing.bytes.len() <= SPARE_BYTES {
+            outgoing.clear();
+            self.spare.push(outgoing);
+        }
     }
 
     /// A request has its last answer, or gets none: the message that it was in, where that is over now.
     pub(in crate::smb2) fn ended(&mut self, id: u64) -> Option<Kept> {
         // The IDs of a message are consecutive.
-        let place = self.messages.partition_point(|(first, _)| *first <= id).checked_sub(1)?;
+        let place = self.place(id)?;
         let (_, slot) = self.messages.get_mut(place)?;
         let kept = slot.as_mut()?;
         kept.left = kept.left.saturating_sub(1);
@@ -61,15 +77,24 @@ impl KeptMessages {
         whole
     }
 
+    /// The place of the message that may contain this request: its first ID is the highest one up to `id`.
+    fn place(&self, id: u64) -> Option<usize> {
+        // Most responses come in the order of the requests.
+        let is_later = self.messages.get(1).is_some_and(|(second, _)| *second <= id);
+        let places = if is_later { self.messages.partition_point(|(first, _)| *first <= id) } else { 1 };
+        let place = places.checked_sub(1)?;
+        self.messages.get(place).filter(|(first, _)| *first <= id).map(|_| place)
+    }
+
     /// The message that a request is in.
     pub(in crate::smb2) fn of(&self, id: u64) -> Option<&Kept> {
-        let place = self.messages.partition_point(|(first, _)| *first <= id).checked_sub(1)?;
+        let place = self.place(id)?;
         self.messages.get(place)?.1.as_ref()
     }
 
     /// The server was not ready for a request.
     pub(in crate::smb2) fn not_ready(&mut self, id: u64) {
-        let place = self.messages.partition_point(|(first, _)| *first <= id).checked_sub(1);
+        let place = self.place(id);
         let kept = place.and_then(|place| self.messages.get_mut(place)).and_then(|(_, kept)| kept.as_mut());
         kept.into_iter().for_each(|kept| kept.not_ready += 1);
     }
@@ -106,5 +131,27 @@ mod tests {
         let left: Vec<_> = kept.take().iter().map(|(first, kept)| (*first, kept.since, kept.left)).collect();
         assert_eq!(left, [(3, 10, 1), (9, 12, 1)]);
         assert!(kept.take().is_empty());
+    }
+
+    #[test]
+    fn memory_used_again_brings_nothing_of_the_message_before() {
+        let mut kept = KeptMessages::default();
+        let mut outgoing = Outgoing::default();
+        outgoing.add(RequestKind::Echo, &echo::Echo).unwrap();
+        let first = outgoing.bytes.clone();
+        outgoing.add(RequestKind::Close, &close::Close { file: FileId::PREVIOUS, attributes: false }).unwrap();
+        kept.recycle(outgoing.clone());
+        outgoing.clear();
+        outgoing.add(RequestKind::Echo, &echo::Echo).unwrap();
+        kept.add(3, &outgoing, JobId::NONE, 10);
+        assert!(kept.spare.is_empty(), "it was used");
+        let [(_, copy)] = kept.take().try_into().unwrap();
+        assert_eq!((&copy.outgoing.bytes, copy.outgoing.members.len(), copy.left), (&first, 1, 1));
+        (0..2 * SPARE).for_each(|_| kept.recycle(outgoing.clone()));
+        assert_eq!(kept.spare.len(), SPARE);
+        outgoing.bytes.resize(SPARE_BYTES + 1, 0);
+        kept.spare.truncate(1);
+        kept.recycle(outgoing);
+        assert_eq!(kept.spare.len(), 1, "it is too long");
     }
 }

@@ -12,7 +12,7 @@ use crate::content::Content;
 use crate::smb2::request_kind::RequestKind;
 
 /// A message without ids, signatures and framing, which it gets when it is sent.
-#[derive(Clone, Debug, Default)]
+#[derive(Debug, Default)]
 pub(in crate::smb2) struct Outgoing {
     /// The requests, each but the first at a multiple of 8.
     pub(in crate::smb2) bytes: Vec<u8>,
@@ -54,6 +54,20 @@ impl Data {
     /// The ranges of the content block, in order.
     pub(in crate::smb2) fn pieces(&self) -> impl Iterator<Item = Range<usize>> + use<> {
         self.content.pieces(self.key, self.offset, self.length as usize)
+    }
+}
+
+impl Clone for Outgoing {
+    fn clone(&self) -> Self {
+        Self { bytes: self.bytes.clone(), members: self.members.clone(), data: self.data.clone() }
+    }
+
+    /// Without an allocation if there is memory enough: a derived one would allocate.
+    fn clone_from(&mut self, other: &Self) {
+        let Self { bytes, members, data } = other;
+        self.bytes.clone_from(bytes);
+        self.members.clone_from(members);
+        self.data.clone_from(data);
     }
 }
 

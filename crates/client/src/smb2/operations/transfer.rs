@@ -82,6 +82,11 @@ impl SmbClient {
             }
             let (offset, length) = transfer.take(most);
             let file = transfer.file;
+            // The next request of a sequential transfer waits for the response of this one.
+            let is_last = sequential || !transfer.has_more();
+            if is_last {
+                job.queued = false;
+            }
             self.outgoing.clear();
             let built = match &job.kind {
                 Kind::Write { content, key, flags, .. } => {
@@ -99,6 +104,9 @@ impl SmbClient {
             // Neither has a variable part that could be too long.
             debug_assert!(built.is_ok());
             self.launch(id, Protection::Usual, now, out);
+            if is_last {
+                return true;
+            }
         }
     }
 }

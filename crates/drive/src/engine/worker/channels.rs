@@ -35,9 +35,13 @@ impl<S: Sink, N: Network> Worker<'_, S, N> {
 
     /// Notes the further connections of a client that have something to send.
     pub(super) fn note_dirty_channels(&mut self, home: u32) {
-        for at in self.channels_of(home) {
-            let Ok([first, other]) = self.connections.get_disjoint_mut([home as usize, at as usize]) else { return };
-            if !other.dirty && first.out.waiting_channels().any(|channel| channel == other.channel) {
+        let places = self.channels_of(home);
+        let Some((first, others)) = self.connections.split_at_mut_checked(self.sessions as usize) else { return };
+        let Some(first) = first.get(home as usize) else { return };
+        for channel in first.out.waiting_channels() {
+            let at = places.start + channel - 1;
+            let other = others.get_mut((at - self.sessions) as usize).filter(|_| places.contains(&at));
+            if let Some(other) = other.filter(|other| !other.dirty) {
                 other.dirty = true;
                 self.dirty.push(at);
             }
