@@ -3,7 +3,7 @@
 //! A session is identified by its number, which the server chooses; two servers may choose the same one. So connections belong together
 //! if they have the same number between the same two addresses, or if the client said that it binds one to the session.
 
-use std::collections::{HashMap, VecDeque};
+use std::collections::HashMap;
 
 use plimsoll_model::{Endpoint, Group, Operation, Outcome, Symbol, Transaction};
 use serde::{Deserialize, Serialize};
@@ -14,9 +14,9 @@ use crate::{ByteSum, Moments, SparseHistogram};
 
 /// Connections that are counted one by one: as many as are observed at a time.
 pub const MAX_CHANNELS: usize = 16_384;
-/// Connections with a histogram of response times. One takes up to 8 KiB, and most connections are the only one of their session: then no
-/// report needs it.
-const MAX_HISTOGRAMS: usize = 1_024;
+/// The newest connections, which all have a histogram of response times. Of older ones, only those of sessions with several connections
+/// have one: a histogram takes up to 8 KiB, and most connections are the only one of their session, for which no report needs it.
+const NEWEST: usize = 1_024;
 
 /// Traffic of one connection for one session. Without requests that wait by design, and without the session's setup.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
@@ -45,7 +45,7 @@ pub struct ChannelSums {
     pub wire: ByteSum,
     /// Response times, exact; negative ones are left out.
     pub response: Moments,
-    /// The same for percentiles, ns; `None` if there were too many connections.
+    /// The same for percentiles, ns; `None` if the connection is not among the newest ones.
     pub histogram: Option<SparseHistogram>,
     /// First and last instant of a request or an answer, ns since the Unix epoch.
     pub span_ns: Option<(i64, i64)>,
@@ -61,8 +61,8 @@ pub struct Channels {
     others: HashMap<(u32, u64), u32>,
     /// Rows of each session number.
     sessions: HashMap<u64, u32>,
-    /// Rows with a histogram, oldest first.
-    histograms: VecDeque<u32>,
+    /// Rows before this one are not among the newest.
+    settled: usize,
     /// Requests of connections for which there was no room.
     left_out: u64,
 }
@@ -164,6 +164,9 @@ impl Channels {
             Some(row) => row.record(t, measured),
             None => self.left_out += 1,
         }
+        if self.settled + NEWEST < self.rows.len() {
+            self.settle();
+        }
     }
 
     #[inline]
@@ -203,30 +206,22 @@ impl Channels {
                 }
             }
         }
-        let mut row = new();
         *self.sessions.entry(session).or_insert(0) += 1;
-        if row.histogram.is_some() && self.has_room_for_histogram() {
-            self.histograms.push_back(place);
-        } else {
-            row.histogram = None;
-        }
-        self.rows.push(row);
+        self.rows.push(new());
         self.rows.last_mut()
     }
 
-    /// If there are too many histograms, removes the oldest one of a connection that is the only one of its session. `false`: there is none.
-    fn has_room_for_histogram(&mut self) -> bool {
-        if self.histograms.len() < MAX_HISTOGRAMS {
-            return true;
+    /// Removes the histograms of connections that are no longer among the newest and are the only one of their session.
+    #[cold]
+    fn settle(&mut self) {
+        while self.settled + NEWEST < self.rows.len() {
+            if let Some(row) = self.rows.get_mut(self.settled)
+                && self.sessions.get(&row.session) == Some(&1)
+            {
+                row.histogram = None;
+            }
+            self.settled += 1;
         }
-        let is_alone = |place: &u32| {
-            let row = self.rows.get(*place as usize);
-            row.is_none_or(|row| self.sessions.get(&row.session).is_none_or(|&rows| rows == 1))
-        };
-        let Some(oldest) = self.histograms.iter().position(is_alone) else { return false };
-        let row = self.histograms.remove(oldest).and_then(|place| self.rows.get_mut(place as usize));
-        row.into_iter().for_each(|row| row.histogram = None);
-        true
     }
 
     /// Adds another part of the same data (with the same names).
@@ -244,6 +239,8 @@ impl Channels {
             }
         }
         self.left_out += other.left_out;
+        // Not before: a row may get company by a later one.
+        self.settle();
     }
 
     /// Numbers of connections.
@@ -325,6 +322,7 @@ impl State for Channels {
         if channels.rows.len() != count {
             return Err(from.no("connections of sessions"));
         }
+        channels.settle();
         let left_out = u64::take(from)?;
         Ok(Self { left_out, ..channels })
     }

@@ -97,30 +97,45 @@ fn there_is_room_for_so_many() {
     assert_eq!((sessions(&statistics)[0].1.len(), statistics.channels().left_out()), (MAX_CHANNELS, 3));
 }
 
-/// Many clients come and go with a connection each: only the newest have a histogram. Connections that share a session keep theirs.
+/// Many clients come and go with a connection each: only the newest have a histogram. Connections that share a session have one always.
 #[test]
 fn histograms_of_single_connections_are_bounded() {
-    let mut statistics = Statistics::new(Options::default());
-    let several = [request(0, 1, (1, 2), 1), request(1, 1, (1, 2), 2)];
-    several.iter().for_each(|t| statistics.record(t));
-    let clients = MAX_HISTOGRAMS as u32 + 10;
-    for connection in 2..clients {
-        statistics.record(&request(connection, connection.into(), (1, 2), 1));
-    }
+    let clients = NEWEST as u32 + 10;
+    let mut all = vec![request(0, 1, (1, 2), 1), request(1, 1, (1, 2), 2)];
+    all.extend((2..clients).map(|connection| request(connection, connection.into(), (1, 2), 1)));
     // The client of the first single connection opens another one: the percentiles of the first are unknown.
-    statistics.record(&request(clients, 2, (1, 2), 4));
+    all.push(request(clients, 2, (1, 2), 4));
+    let statistics = of(&all);
     let channels = statistics.channels();
     let with_histogram = channels.rows.iter().filter(|row| row.histogram.is_some()).count();
-    assert_eq!((with_histogram, channels.rows.len()), (MAX_HISTOGRAMS, clients as usize + 1));
-    let (found, _) = channels.of_several();
-    let p95 = |session: usize| -> Vec<Option<i64>> {
-        let ms = |row: &&ChannelSums| row.percentile_ns(95.0).map(|ns| ns as i64 / MS);
-        found[session].channels.iter().map(ms).collect()
-    };
-    assert_eq!((found[0].session, p95(0)), (1, vec![Some(1), Some(2)]));
-    assert_eq!((found[1].session, p95(1)), (2, vec![None, Some(4)]));
+    assert_eq!((with_histogram, channels.rows.len()), (NEWEST + 2, clients as usize + 1));
+    assert_eq!(p95_ms(&statistics), [(1, vec![Some(1), Some(2)]), (2, vec![None, Some(4)])]);
     let mut twice = statistics.clone();
     twice.merge(&statistics);
-    let (found, _) = twice.channels().of_several();
-    assert_eq!(found[1].channels[0].percentile_ns(95.0), None);
+    assert_eq!(p95_ms(&twice), p95_ms(&statistics));
+    let back: Channels = Reader::new(&crate::state::to_bytes(channels)).last().unwrap();
+    assert_eq!(&back, channels);
+}
+
+/// Parts of a run with many connections of few sessions: each connection has its percentiles.
+#[test]
+fn connections_of_shared_sessions_have_histograms_in_any_number() {
+    let part = |from: u32| {
+        let session = |connection: u32| u64::from(connection - from) % 700 + u64::from(from) + 1;
+        of(&(from..from + 1_400)
+            .map(|connection| request(connection, session(connection), (1, 2), 3))
+            .collect::<Vec<_>>())
+    };
+    let mut whole = part(0);
+    whole.merge(&part(1_400));
+    let sessions = p95_ms(&whole);
+    assert_eq!(sessions.len(), 1_400);
+    assert!(sessions.iter().all(|(_, p95)| *p95 == [Some(3), Some(3)]));
+}
+
+/// p95 of each connection of each session, ms.
+fn p95_ms(statistics: &Statistics) -> Vec<(u64, Vec<Option<i64>>)> {
+    let ms = |row: &&ChannelSums| row.percentile_ns(95.0).map(|ns| ns as i64 / MS);
+    let (several, _) = statistics.channels().of_several();
+    several.iter().map(|one| (one.session, one.channels.iter().map(ms).collect())).collect()
 }
