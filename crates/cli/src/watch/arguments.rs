@@ -29,7 +29,7 @@ pub(crate) struct Arguments {
     /// End after this time, e.g. 10m [default: at Ctrl-C, or at the end of the input]
     #[arg(long, value_name = "DURATION", value_parser = humantime::parse_duration)]
     pub(super) duration: Option<Duration>,
-    /// Print one line per interval instead of the interactive view, also in a terminal
+    /// Print one line per interval instead of the interactive view, even in a terminal
     #[arg(long)]
     pub(super) lines: bool,
     /// Time covered by each line, in whole seconds

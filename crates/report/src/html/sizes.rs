@@ -95,6 +95,6 @@ fn highest<'a>(findings: &'a Findings) -> Option<Figure<'a>> {
         series: vec![series],
     };
     let explanation = "The highest throughput of each message size, over all load levels.";
-    let summary = format!("Highest throughput of each size: {}.", said.join(", "));
-    Figure::of(("size-throughput", "Highest throughput of each size"), explanation, summary, chart)
+    let summary = format!("Highest throughput for each size: {}.", said.join(", "));
+    Figure::of(("size-throughput", "Highest throughput for each size"), explanation, summary, chart)
 }

@@ -94,7 +94,8 @@ fn increments(page: &mut Page<'_>, phases: &[&CallPhase]) -> fmt::Result {
     page.table(&table)?;
     let order: Vec<&str> = phases.iter().map(|phase| phase.call.as_str()).collect();
     let note = format!(
-        "Each number is the time of the call minus the time of the call before it, in this order: {}. It is negative if the call took less time.",
+        "Each number is the duration of a call minus the duration of the previous call in this order: {}. A negative number: the call was faster \
+         than the previous one.",
         order.join(", ")
     );
     page.paragraph(Role::Quiet, "", &note)

@@ -53,12 +53,15 @@ fn statuses(text: &mut String) {
                 _ => rule.status.to_string(),
             };
             let operations: Vec<&str> = rule.operations.iter().copied().map(Operation::label).collect();
-            let of = match rule.operations {
-                [] => "all".to_owned(),
-                _ => format!("{}; {} for other operations", operations.join(", "), Outcome::Refused.label()),
-            };
-            let (family, outcome) = (family.label(), rule.outcome.label());
-            writeln!(text, "| {family} | {status} | {} | {outcome} | {of} |", rule.name).unwrap();
+            let (family, outcome, name) = (family.label(), rule.outcome.label(), rule.name);
+            match rule.operations {
+                [] => writeln!(text, "| {family} | {status} | {name} | {outcome} | all |").unwrap(),
+                _ => {
+                    writeln!(text, "| {family} | {status} | {name} | {outcome} | {} |", operations.join(", ")).unwrap();
+                    let refused = Outcome::Refused.label();
+                    writeln!(text, "| {family} | {status} | {name} | {refused} | all others |").unwrap();
+                }
+            }
         }
     }
 }

@@ -19,8 +19,8 @@ pub(crate) struct TargetFlags {
     /// The targets.
     #[arg(long, value_name = "URL", default_value = "embedded:smb", help = format!("{TARGETS}. Repeat it to drive several servers of one protocol; clients are assigned to them in turn"))]
     target: Vec<String>,
-    /// File whose first line is the password [default: environment variable PLIMSOLL_PASSWORD, then the target's
-    /// password]
+    /// File whose first line is the password [default: environment variable PLIMSOLL_PASSWORD, then the password
+    /// in the target URL]
     #[arg(long, value_name = "FILE")]
     password_file: Option<PathBuf>,
     #[command(flatten)]
