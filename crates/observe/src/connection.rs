@@ -407,7 +407,10 @@ impl Connection {
         if is_stream && account.ends.len() < ENDS_MAX {
             account.ends.extend(ledger.end(&self.tcp_flows, ids, &self.paired.link));
         }
-        if self.framed.framing == Framing::Rpc && (0..2).any(|direction| ledger.is_silent(direction)) {
+        let is_encrypted = self.framed.tls.as_ref().is_some_and(|tls| tls.is_certain());
+        // Datagrams bring other programs: no version 4 of NFS (RFC 8881 2.9.1).
+        let is_one_sided = !self.paired.link.datagrams && (0..2).any(|direction| ledger.is_silent(direction));
+        if self.framed.framing == Framing::Rpc && (is_encrypted || is_one_sided) {
             shared.output.delegations.partial_between(self.paired.link.ends.map(|end| end.ip));
         }
         let (unseen, one_sided) =

@@ -116,8 +116,8 @@ impl Rpc {
 
     /// The connection has ended: the waiting requests were not answered.
     pub fn end<S: Sink>(&mut self, link: &ConnectionContext, output: &mut Output<S>) {
-        // Whole calls with their replies may be missing, or are encrypted.
-        if self.asked_for_tls || link.holes.iter().all(|&holes| holes > 0) {
+        // Whole calls with their replies may be missing.
+        if link.holes.iter().all(|&holes| holes > 0) {
             output.delegations.partial_between(link.ends.map(|end| end.ip));
         }
         for direction in 0..2 {
@@ -231,7 +231,8 @@ impl Rpc {
                 output.anomalies.add(Anomaly::DuplicateResponse);
             } else {
                 self.early.add(xid);
-                if link.holes[asked] > 0 || link.from_start || link.begins_late {
+                // Datagrams bring other programs: no version 4 of NFS (RFC 8881 2.9.1).
+                if !link.datagrams && (link.holes[asked] > 0 || link.from_start || link.begins_late) {
                     output.delegations.partial_between(link.ends.map(|end| end.ip));
                 }
                 if link.datagrams {

@@ -1,9 +1,9 @@
 //! NFS 4 delegations: captures from which messages are missing state no wrong number of them.
 
 use plimsoll_model::Delegations;
-use plimsoll_testkit::{Side, Tcp, nfs4, rpc};
+use plimsoll_testkit::{Link, Side, Tcp, Traffic, nfs4, rpc};
 
-use crate::conversation::{Sent, observe};
+use crate::conversation::{Sent, observe, observe_traffic};
 
 const DELEGRETURN: u32 = 8;
 const GETATTR: u32 = 9;
@@ -127,6 +127,28 @@ fn a_capture_of_one_direction_is_partial() {
         let rows = rows(sent.iter().filter(|sent| sent.from == side), usize::MAX);
         assert!(rows.iter().all(|row| row.is_partial), "{side:?}: {rows:?}");
         assert_eq!(rows.len(), usize::from(side == Side::Server), "the server sends the recall");
+    }
+}
+
+/// Requests to the port mapper, NLM and the like are never about delegations.
+#[test]
+fn datagrams_of_one_direction_make_no_pair_partial() {
+    let (client, server) = (([10, 0, 0, 1], 700).into(), ([10, 0, 0, 2], 111).into());
+    let call = |xid| rpc::words(&[xid, 0, 2, 100_000, 2, 0, 0, 0, 0, 0]);
+    for from in [Side::Client, Side::Server] {
+        let mut traffic = Traffic::new(Link::Ethernet);
+        traffic.step_ns = STEP as i64;
+        Talk::of(Security::Plain, 0).iter().for_each(|sent| traffic.tcp(&sent.segment));
+        // A conversation that begins late may have lost packets.
+        traffic.time_ns += 100_000_000_000;
+        for xid in 1..5 {
+            match from {
+                Side::Client => traffic.udp(client, server, &call(xid), None),
+                Side::Server => traffic.udp(server, client, &rpc::reply(xid, &[]), None),
+            }
+        }
+        let coverage = observe_traffic(&traffic).1;
+        assert_eq!((&coverage.delegations[..], coverage.connections), (&[whole()][..], 2), "{from:?}");
     }
 }
 

@@ -1,7 +1,7 @@
 //! RPC over TLS: its records are counted as missing operations, and nothing else is taken for it.
 
 use plimsoll_model::{Coverage, RpcTls};
-use plimsoll_testkit::{Side, Tcp, rpc};
+use plimsoll_testkit::{Side, Tcp, nfs4, rpc};
 
 use crate::conversation::{Sent, observe};
 
@@ -52,6 +52,18 @@ impl Talk {
             self.say(Side::Client, &tls(DATA, 200));
             self.say(Side::Server, &tls(DATA, 4_200));
         }
+    }
+
+    /// The server recalls a delegation over another connection, in plain text; returns whether the pair is partial.
+    fn partial_with_recall(mut self) -> bool {
+        self.0 = Tcp::new(([10, 0, 0, 1], 701).into(), ([10, 0, 0, 2], OTHER).into());
+        self = self.opened();
+        self.say(Side::Server, &nfs4::recall_of(900, [6; 16]));
+        let answer = [rpc::words(&[0, 0, 2, 11, 0]), vec![7; 16], rpc::words(&[1, 0, 0, 0, 4, 0])].concat();
+        self.say(Side::Client, &rpc::record(&rpc::reply(900, &answer)));
+        let [row] = self.observed(&[]).delegations[..] else { panic!("one row") };
+        assert_eq!(row.recalled, 1);
+        row.is_partial
     }
 
     fn observed(&self, left_out: &[usize]) -> Coverage {
@@ -149,4 +161,20 @@ fn file_data_that_look_like_tls_are_none() {
             assert!(coverage.unseen.paired >= 9, "{:?}", coverage.unseen);
         }
     }
+}
+
+/// Encrypted requests may be about delegations; those after a refused question are not encrypted.
+#[test]
+fn tls_makes_the_delegations_of_a_pair_partial_and_a_refused_question_does_not() {
+    let mut refused = Talk::with(NFS).opened();
+    refused.ask_for_tls(b"");
+    assert!(!refused.partial_with_recall());
+    let mut accepted = Talk::with(OTHER).opened();
+    accepted.ask_for_tls(b"STARTTLS");
+    accepted.handshake();
+    accepted.exchange(1);
+    assert!(accepted.partial_with_recall());
+    let mut from_the_middle = Talk::with(NFS);
+    from_the_middle.exchange(10);
+    assert!(from_the_middle.partial_with_recall());
 }

@@ -217,6 +217,11 @@ pub(crate) fn observe_every<'s>(
     let mut traffic = Traffic::new(Link::Ethernet);
     (traffic.snaplen, traffic.step_ns) = (snaplen, step_ns);
     segments.into_iter().for_each(|sent| traffic.tcp(&sent.segment));
+    observe_traffic(&traffic)
+}
+
+/// What the observer makes of these frames.
+pub(crate) fn observe_traffic(traffic: &Traffic) -> (Vec<Transaction>, Coverage) {
     let mut observer = Observer::new(Vec::new());
     for (number, frame) in (1..).zip(&traffic.frames) {
         let (time_ns, original_len, link) = (Some(frame.time_ns), frame.original_len, LinkType::Ethernet);
