@@ -7,7 +7,7 @@
 #[cfg(test)]
 mod tests;
 
-use std::collections::{HashMap, HashSet, VecDeque};
+use std::collections::{HashMap, HashSet, VecDeque, hash_map::Entry};
 use std::net::IpAddr;
 
 use plimsoll_model::{Delegations as Sums, DelegationsLeftOut};
@@ -41,8 +41,12 @@ pub(crate) struct Delegations {
     recalled: HashMap<Key, Recalled, Hasher>,
     /// Recalled delegations with the time of the first recall, ns, oldest first. Returned ones stay here for a while.
     order: VecDeque<(Key, i64)>,
-    /// Delegations with a return that has no response so far.
-    returning: HashSet<Key, Hasher>,
+    /// Delegations with a return that has no response so far, each with the number of the return.
+    returning: HashMap<Key, u64, Hasher>,
+    /// The same, oldest first. Answered ones stay here for a while.
+    returning_order: VecDeque<(Key, u64)>,
+    /// Number of the next return.
+    next_return: u64,
     /// Places with messages that were not captured or could not be read.
     partial: HashSet<Place, Hasher>,
     /// There are more of them than fit into `partial`.
@@ -115,7 +119,7 @@ impl Delegations {
         }
         self.of(place).recalled += 1;
         self.make_room();
-        let returns = self.returning.contains(&key);
+        let returns = self.returning.contains_key(&key);
         self.recalled.insert(key, Recalled { at_ns, returns, not_held: false });
         self.order.push_back((key, at_ns));
     }
@@ -150,10 +154,27 @@ impl Delegations {
     pub(super) fn returns(&mut self, place: Place, state: &[u8; 16]) {
         let key = key(place, state);
         self.recalled.get_mut(&key).into_iter().for_each(|recalled| recalled.returns = true);
-        if self.returning.len() < RETURNING_MAX {
-            self.returning.insert(key);
-        } else if !self.returning.contains(&key) {
-            self.partial(place);
+        if let Entry::Vacant(new) = self.returning.entry(key) {
+            new.insert(self.next_return);
+            self.returning_order.push_back((key, self.next_return));
+            self.next_return += 1;
+            self.limit_returning();
+        }
+    }
+
+    /// Gives up the oldest return without a response if there are too many. Whether its delegation was returned is then unknown.
+    fn limit_returning(&mut self) {
+        while self.returning.len() > RETURNING_MAX
+            && let Some((oldest, number)) = self.returning_order.pop_front()
+        {
+            if self.returning.get(&oldest) == Some(&number) {
+                self.returning.remove(&oldest);
+                self.partial(oldest.0);
+            }
+        }
+        if self.returning_order.len() >= 2 * RETURNING_MAX {
+            let returning = &self.returning;
+            self.returning_order.retain(|(key, number)| returning.get(key) == Some(number));
         }
     }
 

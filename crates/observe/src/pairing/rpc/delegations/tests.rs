@@ -173,10 +173,26 @@ fn what_was_returned_leaves_no_trace() {
         all.returned(PLACE, Some(&state(number)), number.into(), Some(0));
     }
     assert!(all.recalled.is_empty() && all.returning.is_empty() && all.order.len() <= 2 * RECALLED_MAX);
+    assert!(all.returning_order.len() <= 2 * RETURNING_MAX);
     let found = only(all);
     assert_eq!((found.untracked, found.unreturned, found.returned), (0, 0, 3 * RECALLED_MAX as u64));
+}
+
+#[test]
+fn returns_without_a_response_are_bounded_and_the_oldest_one_makes_its_pair_partial() {
     let mut all = Delegations::default();
-    (0..=RETURNING_MAX as u32).for_each(|number| all.returns(PLACE, &state(number)));
+    // Answered ones take no room.
+    for number in 0..2 * RETURNING_MAX as u32 {
+        all.returns(PLACE, &state(number));
+        all.returned(PLACE, Some(&state(number)), 1, Some(0));
+    }
+    all.returns(place(9), &state(0));
+    all.recall(place(9), &state(0), 1);
+    (1..RETURNING_MAX as u32).for_each(|number| all.returns(PLACE, &state(number)));
+    assert!(all.partial.is_empty());
+    all.returns(PLACE, &state(0));
     all.recall(PLACE, &state(0), 1);
-    assert_eq!((all.returning.len(), only(all).is_partial), (RETURNING_MAX, true), "one was not remembered");
+    assert_eq!((all.returning.len(), all.returning_order.len() <= 2 * RETURNING_MAX), (RETURNING_MAX, true));
+    let partial: Vec<_> = all.finish().0.iter().map(|pair| (pair.client, pair.is_partial)).collect();
+    assert_eq!(partial, [(place(9).0, true), (PLACE.0, false)]);
 }
