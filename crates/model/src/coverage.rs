@@ -14,7 +14,7 @@ use serde::{Deserialize, Serialize};
 
 use crate::{Anomalies, ClientPath, Endpoint};
 
-pub use delegations::{Delegations, DelegationsLeftOut};
+pub use delegations::{Delegations, DelegationsLeftOut, PartialPairs};
 pub use lease_breaks::{CachingRight, LeaseBreaks};
 pub use network::{MostResent, Network, Resent, SmallWindow};
 pub use slots::SlotWaits;
@@ -185,6 +185,8 @@ pub struct Coverage {
     pub delegations: Vec<Delegations>,
     /// Sums over further clients and servers.
     pub delegations_left_out: DelegationsLeftOut,
+    /// Pairs of client and server without a row of which requests or responses may be missing that are about delegations.
+    pub delegations_partial: PartialPairs,
     /// Waiting for SMB2 credits.
     pub credits: Credits,
     /// Waiting for slots of NFSv4.1 sessions, by client; at most [`Coverage::SLOT_CLIENTS`], those that waited longest.
@@ -229,6 +231,8 @@ impl Coverage {
     pub const LEASE_BREAKS: usize = 256;
     /// Pairs of client and server that are kept in `delegations`, at most.
     pub const DELEGATIONS: usize = 256;
+    /// Pairs of client and server that are kept in `delegations_partial`, at most.
+    pub const PARTIAL_PAIRS: usize = 16_384;
     /// Clients that are kept in `slots`, at most.
     pub const SLOT_CLIENTS: usize = 64;
     /// Connections that are kept in `unfinished`, at most.

@@ -272,7 +272,7 @@ impl<S: Sink> Observer<S> {
         account.unseen.missing.add(&between_connections(&account.ends, account.bursts.finish(), self.span));
         let unfinished = std::mem::take(&mut output.unfinished).finish(self.span.1);
         let slots = std::mem::take(&mut output.slots).finish();
-        let (delegations, delegations_left_out) = std::mem::take(&mut output.delegations).finish();
+        let (delegations, delegations_left_out, delegations_partial) = std::mem::take(&mut output.delegations).finish();
         output.anomalies.add_many(Anomaly::FragmentsIncomplete, self.fragments.incomplete());
         output.anomalies.add_many(Anomaly::PacketOutOfOrder, self.clock.granularity().out_of_order);
         output.anomalies.add_many(Anomaly::NameRefused, output.names.refused());
@@ -299,6 +299,7 @@ impl<S: Sink> Observer<S> {
             slots,
             delegations,
             delegations_left_out,
+            delegations_partial,
             unfinished,
             unopened: account.unopened,
             encrypted,

@@ -51,6 +51,8 @@ pub struct DelegationsLeftOut {
     pub recalled: u64,
     /// Returned delegations.
     pub returned: u64,
+    /// One of the pairs is partial or has untracked delegations: all numbers are lower bounds.
+    pub is_partial: bool,
 }
 
 impl DelegationsLeftOut {
@@ -58,8 +60,10 @@ impl DelegationsLeftOut {
     pub fn add_pair(&mut self, pair: &Delegations) {
         self.granted += pair.granted_read + pair.granted_write;
         self.refused += pair.refused;
-        self.recalled += pair.recalled;
+        // Each untracked delegation may have been counted twice.
+        self.recalled += pair.recalled.saturating_sub(pair.untracked);
         self.returned += pair.returned;
+        self.is_partial |= pair.is_partial || pair.untracked > 0;
     }
 
     /// Adds further ones.
@@ -68,11 +72,72 @@ impl DelegationsLeftOut {
         self.refused += other.refused;
         self.recalled += other.recalled;
         self.returned += other.returned;
+        self.is_partial |= other.is_partial;
     }
 
     /// Whether nothing was left out.
     pub fn is_empty(&self) -> bool {
         *self == Self::default()
+    }
+}
+
+/// Pairs of client and server that are partial and have no row.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+pub struct PartialPairs {
+    /// The pairs, sorted; at most [`super::Coverage::PARTIAL_PAIRS`].
+    pub pairs: Vec<(IpAddr, IpAddr)>,
+    /// There are more of them: any pair without a row may be partial.
+    pub all: bool,
+}
+
+impl PartialPairs {
+    /// Whether a pair without a row is partial, or may be.
+    fn has(&self, pair: &Delegations) -> bool {
+        self.all || self.pairs.contains(&(pair.client, pair.server))
+    }
+
+    /// Whether no pair is partial.
+    pub fn is_empty(&self) -> bool {
+        !self.all && self.pairs.is_empty()
+    }
+
+    /// Adds those of another capture, without the pairs that have rows now.
+    fn add(&mut self, other: &Self, rows: &[Delegations]) {
+        self.pairs.extend_from_slice(&other.pairs);
+        self.pairs.sort_unstable();
+        self.pairs.dedup();
+        self.pairs.retain(|pair| !rows.iter().any(|row| (row.client, row.server) == *pair));
+        self.all |= other.all || self.pairs.len() > super::Coverage::PARTIAL_PAIRS;
+        self.pairs.truncate(super::Coverage::PARTIAL_PAIRS);
+    }
+}
+
+impl super::Coverage {
+    /// Adds the delegations of another capture. A pair without a row in one of the captures is partial if it is so there, or may be among
+    /// the pairs that the capture left out.
+    pub(super) fn add_delegations(&mut self, other: &Self) {
+        let may_lack =
+            |of: &Self, pair: &Delegations| !of.delegations_left_out.is_empty() || of.delegations_partial.has(pair);
+        let mut rows = std::mem::take(&mut self.delegations);
+        for one in &mut rows {
+            match other.delegations.iter().find(|theirs| theirs.is_same_pair(one)) {
+                Some(theirs) => one.add(theirs),
+                None => one.is_partial |= may_lack(other, one),
+            }
+        }
+        let own = rows.len();
+        for theirs in &other.delegations {
+            if !rows[..own].iter().any(|one| one.is_same_pair(theirs)) {
+                rows.push(Delegations { is_partial: theirs.is_partial || may_lack(self, theirs), ..*theirs });
+            }
+        }
+        self.delegations_partial.add(&other.delegations_partial, &rows);
+        self.delegations_left_out.add(&other.delegations_left_out);
+        Delegations::limit(&mut rows, &mut self.delegations_left_out);
+        self.delegations = rows;
+        if !self.delegations_left_out.is_empty() {
+            self.delegations_left_out.is_partial |= !self.delegations_partial.is_empty();
+        }
     }
 }
 
@@ -109,23 +174,8 @@ impl Delegations {
         further.iter().for_each(|one| left_out.add_pair(one));
     }
 
-    /// Adds the pairs of another capture. A pair that is in one of the captures only is partial if the other one left out pairs.
-    pub(super) fn add_all(
-        (mine, left_out): (&mut Vec<Self>, &mut DelegationsLeftOut),
-        (theirs, left_out_there): (&[Self], &DelegationsLeftOut),
-    ) {
-        let is_same = |one: &Self, other: &Self| (one.client, one.server) == (other.client, other.server);
-        for one in mine.iter_mut() {
-            one.is_partial |= !left_out_there.is_empty() && !theirs.iter().any(|other| is_same(one, other));
-        }
-        for other in theirs {
-            match mine.iter_mut().find(|one| is_same(one, other)) {
-                Some(one) => one.add(other),
-                None => mine.push(Self { is_partial: other.is_partial || !left_out.is_empty(), ..*other }),
-            }
-        }
-        left_out.add(left_out_there);
-        Self::limit(mine, left_out);
+    fn is_same_pair(&self, other: &Self) -> bool {
+        (self.client, self.server) == (other.client, other.server)
     }
 
     /// Adds others of the same client and server.
@@ -172,6 +222,72 @@ mod tests {
                 (&sum.delegations[..], sum.delegations_left_out),
                 (&expected[..], DelegationsLeftOut::default())
             );
+        }
+    }
+
+    /// Coverage in which this pair is partial and has no row.
+    fn partial(client: u32) -> Coverage {
+        let pair = pair(client, 0);
+        let delegations_partial = PartialPairs { pairs: vec![(pair.client, pair.server)], all: false };
+        Coverage { delegations_partial, ..Coverage::default() }
+    }
+
+    #[test]
+    fn a_pair_that_is_partial_without_a_row_in_another_capture_is_partial() {
+        let whole = of(vec![pair(1, 5), pair(2, 4)]);
+        let expected = [Delegations { is_partial: true, ..pair(1, 5) }, pair(2, 4)];
+        for (first, second) in [(&whole, &partial(1)), (&partial(1), &whole)] {
+            let mut sum = first.clone();
+            sum.add(second);
+            assert_eq!((&sum.delegations[..], sum.delegations_partial), (&expected[..], PartialPairs::default()));
+        }
+        let all = PartialPairs { all: true, ..PartialPairs::default() };
+        let mut sum = whole.clone();
+        sum.add(&Coverage { delegations_partial: all, ..of(vec![pair(2, 1)]) });
+        assert_eq!(sum.delegations, [Delegations { is_partial: true, ..pair(1, 5) }, pair(2, 5)]);
+    }
+
+    #[test]
+    fn partial_pairs_without_a_row_are_bounded() {
+        let mut sum = partial(1);
+        (2..=Coverage::PARTIAL_PAIRS as u32).for_each(|client| {
+            sum.delegations_partial.pairs.push((pair(client, 0).client, pair(client, 0).server));
+        });
+        sum.add(&partial(1));
+        assert_eq!(
+            (sum.delegations_partial.pairs.len(), sum.delegations_partial.all),
+            (Coverage::PARTIAL_PAIRS, false)
+        );
+        sum.add(&partial(0));
+        assert_eq!((sum.delegations_partial.pairs.len(), sum.delegations_partial.all), (Coverage::PARTIAL_PAIRS, true));
+        sum.add(&of(vec![pair(u32::MAX, 1)]));
+        assert!(sum.delegations[0].is_partial, "it may be one that did not fit");
+    }
+
+    #[test]
+    fn sums_of_pairs_without_a_row_are_lower_bounds_if_one_of_them_is_unknown() {
+        let left_out = |pairs: &[Delegations]| {
+            let mut left_out = DelegationsLeftOut::default();
+            pairs.iter().for_each(|pair| left_out.add_pair(pair));
+            left_out
+        };
+        let known = left_out(&[pair(1, 2)]);
+        assert_eq!((known.recalled, known.is_partial), (2, false));
+        let partial_one = left_out(&[Delegations { is_partial: true, ..pair(1, 2) }, pair(2, 1)]);
+        assert_eq!((partial_one.recalled, partial_one.is_partial), (3, true));
+        let untracked = left_out(&[Delegations { untracked: 2, ..pair(1, 5) }]);
+        assert_eq!((untracked.recalled, untracked.is_partial), (3, true), "two may have been recalled twice");
+        let with = |delegations_left_out| Coverage { delegations_left_out, ..Coverage::default() };
+        for (one, other, expected) in [
+            (with(known), with(known), false),
+            (with(known), with(partial_one), true),
+            (with(partial_one), with(known), true),
+            (with(known), partial(3), true),
+            (partial(3), with(known), true),
+        ] {
+            let mut sum = one.clone();
+            sum.add(&other);
+            assert_eq!(sum.delegations_left_out.is_partial, expected, "{one:?} {other:?}");
         }
     }
 

@@ -1,6 +1,6 @@
 //! The sum of the coverage of several captures.
 
-use super::{Breaks, ClockGranularity, Coverage, Delegations, PacketCounts};
+use super::{Breaks, ClockGranularity, Coverage, PacketCounts};
 use crate::{ClientPath, Encrypted, NameServer, RoundTrip, Waited};
 
 impl Coverage {
@@ -37,10 +37,7 @@ impl Coverage {
             }
         }
         self.lease_breaks.truncate(Self::LEASE_BREAKS);
-        Delegations::add_all(
-            (&mut self.delegations, &mut self.delegations_left_out),
-            (&other.delegations, &other.delegations_left_out),
-        );
+        self.add_delegations(other);
         self.credits.add(&other.credits);
         for waits in &other.slots {
             match self.slots.iter_mut().find(|mine| mine.client == waits.client) {

@@ -14,6 +14,7 @@ pub(super) fn delegations(coverage: &Coverage) -> Option<Delegations> {
         refused_left_out: left_out.refused,
         recalled_left_out: left_out.recalled,
         returned_left_out: left_out.returned,
+        left_out_partial: left_out.is_partial,
         rows,
     })
 }
@@ -89,9 +90,10 @@ mod tests {
 
     #[test]
     fn pairs_without_a_row_are_said_even_if_there_is_no_other() {
-        let delegations_left_out = DelegationsLeftOut { granted: 1, refused: 2, recalled: 3, returned: 4 };
+        let delegations_left_out =
+            DelegationsLeftOut { granted: 1, refused: 2, recalled: 3, returned: 4, is_partial: true };
         let found = delegations(&Coverage { delegations_left_out, ..Coverage::default() }).unwrap();
         assert_eq!((found.granted_left_out, found.refused_left_out), (1, 2));
-        assert_eq!((found.recalled_left_out, found.returned_left_out), (3, 4));
+        assert_eq!((found.recalled_left_out, found.returned_left_out, found.left_out_partial), (3, 4, true));
     }
 }

@@ -16,6 +16,9 @@ pub struct Delegations {
     /// Of the same: returned delegations.
     #[serde(default)]
     pub returned_left_out: u64,
+    /// Whether the four numbers are lower bounds: one of these pairs is or may be partial, or has untracked delegations.
+    #[serde(default)]
+    pub left_out_partial: bool,
     /// One row for each client and server, those with most recalls first.
     pub rows: Vec<DelegationRow>,
 }

@@ -102,9 +102,9 @@ fn not_listed(found: &Delegations) -> Option<String> {
     let refused = sum(found.refused_left_out, |row| [row.refused, None]);
     let recalled = sum(found.recalled_left_out, |row| [row.recalled, None]);
     let returned = sum(found.returned_left_out, |row| [row.returned, None]);
-    let is_known = hidden.iter().all(|row| !row.partial && row.untracked == 0);
+    let is_known = !found.left_out_partial && hidden.iter().all(|row| !row.partial && row.untracked == 0);
     let at_least = if is_known { "" } else { "at least " };
-    (!hidden.is_empty() || granted + refused + recalled + returned > 0).then(|| {
+    (!hidden.is_empty() || granted + refused + recalled + returned > 0 || found.left_out_partial).then(|| {
         format!(
             "Not listed: further clients and servers, with {at_least}{granted} granted, {refused} not granted, {recalled} recalled and \
              {returned} returned delegations."
@@ -148,6 +148,8 @@ mod tests {
         assert_eq!(texts(&found), [said, EXPLANATION]);
         found.rows[MOST_ROWS].partial = true;
         assert!(texts(&found)[1].contains("with at least 3 granted"), "{:?}", texts(&found));
+        let found = Delegations { granted_left_out: 2, left_out_partial: true, ..Delegations::default() };
+        assert!(texts(&found)[0].contains("with at least 2 granted"), "{:?}", texts(&found));
     }
 
     #[test]

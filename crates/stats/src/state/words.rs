@@ -6,9 +6,9 @@ use std::num::NonZeroU64;
 use plimsoll_model::{
     Anomalies, Anomaly, Asked, Breaks, CachingRight, ClientPath, ClockGranularity, Coverage, Credits, Delegations,
     DelegationsLeftOut, Disposition, Encrypted, Endpoint, FileAccess, FileIdentity, Frames, LeaseBreaks, Missing,
-    MostResent, NameLookup, NameServer, Network, OneSided, Outcome, Pace, PacketCounts, Procedure, Protocol, Resent,
-    Restart, RoundTrip, RpcTls, RpcTlsConnection, SlotWaits, SmallWindow, Stuck, Symbol, Timeline, Transaction,
-    Unfinished, Unopened, Unseen, Vantage, WaitEnd, Waited,
+    MostResent, NameLookup, NameServer, Network, OneSided, Outcome, Pace, PacketCounts, PartialPairs, Procedure,
+    Protocol, Resent, Restart, RoundTrip, RpcTls, RpcTlsConnection, SlotWaits, SmallWindow, Stuck, Symbol, Timeline,
+    Transaction, Unfinished, Unopened, Unseen, Vantage, WaitEnd, Waited,
 };
 
 use super::{Counter, Reader, State, StateError, Writer, fields};
@@ -374,9 +374,10 @@ fields!(
 );
 fields!(
     "delegations left out",
-    DelegationsLeftOut { granted, refused, recalled, returned } if |one| Counter::all(&[one.granted, one.refused])
-        && Counter::all(&[one.recalled, one.returned])
+    DelegationsLeftOut { granted, refused, recalled, returned, is_partial }
+        if |one| Counter::all(&[one.granted, one.refused, one.recalled, one.returned])
 );
+fields!("partial pairs", PartialPairs { pairs, all });
 fields!("times of encrypted messages", Waited { count, sum_ns, bytes, percentiles_ns, longest_ns });
 fields!(
     "encrypted messages",
@@ -418,6 +419,7 @@ fields!(
         lease_breaks,
         delegations,
         delegations_left_out,
+        delegations_partial,
         credits,
         slots,
         unfinished,

@@ -10,7 +10,7 @@ mod tests;
 use std::collections::{HashMap, HashSet, VecDeque, hash_map::Entry};
 use std::net::IpAddr;
 
-use plimsoll_model::{Delegations as Sums, DelegationsLeftOut};
+use plimsoll_model::{Coverage, Delegations as Sums, DelegationsLeftOut, PartialPairs};
 use serde::{Deserialize, Serialize};
 
 /// Pairs of client and server, at most.
@@ -20,7 +20,7 @@ const RECALLED_MAX: usize = 16_384;
 /// Returns without a response that are remembered, at most.
 const RETURNING_MAX: usize = 4_096;
 /// Pairs with unread messages that are remembered, at most.
-const PARTIAL_MAX: usize = 16_384;
+const PARTIAL_MAX: usize = Coverage::PARTIAL_PAIRS;
 /// Bits of `share_access`: a wish for a read, write or any delegation (RFC 8881 18.16.1).
 const WISHES: std::ops::RangeInclusive<u32> = 1..=3;
 /// NFS4ERR_BADHANDLE, NFS4ERR_BAD_STATEID: the client does not hold the delegation (RFC 8881 20.2.3).
@@ -202,8 +202,8 @@ impl Delegations {
         }
     }
 
-    /// The sums by client and server, those with most recalls first, and the sums of further ones.
-    pub(crate) fn finish(mut self) -> (Vec<Sums>, DelegationsLeftOut) {
+    /// The sums by client and server, those with most recalls first; the sums of further ones; and the partial pairs that have none.
+    pub(crate) fn finish(mut self) -> (Vec<Sums>, DelegationsLeftOut, PartialPairs) {
         let kept: Vec<(Place, bool)> = self
             .recalled
             .iter()
@@ -214,14 +214,21 @@ impl Delegations {
             let sums = self.of(place);
             if not_held { sums.not_held += 1 } else { sums.unreturned += 1 }
         }
-        let mut left_out = DelegationsLeftOut::default();
-        self.further.iter().for_each(|further| left_out.add_pair(further));
-        let mut all: Vec<Sums> = self.places.into_values().collect();
-        for sums in &mut all {
-            sums.is_partial = self.all_partial || self.partial.contains(&(sums.client, sums.server));
+        for (place, sums) in &mut self.places {
+            sums.is_partial = self.all_partial || self.partial.contains(place);
         }
+        let mut pairs: Vec<Place> =
+            self.partial.iter().filter(|place| !self.places.contains_key(*place)).copied().collect();
+        pairs.sort_unstable();
+        let without_row = PartialPairs { pairs, all: self.all_partial };
+        let mut left_out = DelegationsLeftOut::default();
+        if let Some(further) = &mut self.further {
+            further.is_partial = !without_row.is_empty();
+            left_out.add_pair(further);
+        }
+        let mut all: Vec<Sums> = self.places.into_values().collect();
         Sums::limit(&mut all, &mut left_out);
-        (all, left_out)
+        (all, left_out, without_row)
     }
 }
 

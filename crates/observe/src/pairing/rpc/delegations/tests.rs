@@ -1,7 +1,6 @@
 //! Sums of delegations, from their events.
 
 use super::*;
-use plimsoll_model::Coverage;
 
 const PLACE: Place = (IpAddr::V4(std::net::Ipv4Addr::new(10, 0, 0, 1)), IpAddr::V4(std::net::Ipv4Addr::LOCALHOST));
 
@@ -17,7 +16,7 @@ fn place(number: u32) -> Place {
 }
 
 fn only(all: Delegations) -> Sums {
-    let (found, left_out) = all.finish();
+    let (found, left_out, _) = all.finish();
     assert_eq!((found.len(), left_out), (1, DelegationsLeftOut::default()));
     found[0]
 }
@@ -140,11 +139,37 @@ fn pairs_without_a_row_are_counted() {
         all.returned(place(number), Some(&state(number)), 2, Some(0));
     }
     assert_eq!(all.places.len(), PLACES_MAX);
-    let (found, left_out) = all.finish();
+    let (found, left_out, without_row) = all.finish();
     let further = u64::from(pairs) - Coverage::DELEGATIONS as u64;
     assert_eq!(found.len(), Coverage::DELEGATIONS);
-    let expected = DelegationsLeftOut { granted: further, refused: further, recalled: further, returned: further };
-    assert_eq!(left_out, expected);
+    let counts = DelegationsLeftOut { granted: further, refused: further, recalled: further, ..Default::default() };
+    assert_eq!((left_out, without_row), (DelegationsLeftOut { returned: further, ..counts }, PartialPairs::default()));
+}
+
+#[test]
+fn sums_of_pairs_without_a_row_are_lower_bounds_if_one_of_them_may_be_partial() {
+    for (pairs, partial, expected) in [
+        (PLACES_MAX as u32 + 1, Some(PLACES_MAX as u32), true),
+        (PLACES_MAX as u32 + 1, None, false),
+        (Coverage::DELEGATIONS as u32 + 1, Some(Coverage::DELEGATIONS as u32), true),
+        (Coverage::DELEGATIONS as u32 + 1, Some(0), false),
+    ] {
+        let mut all = Delegations::default();
+        (0..pairs).for_each(|number| all.recall(place(number), &state(number), 1));
+        partial.into_iter().for_each(|number| all.partial(place(number)));
+        let (found, left_out, _) = all.finish();
+        assert_eq!((found.len(), left_out.is_partial), (Coverage::DELEGATIONS, expected), "{pairs} {partial:?}");
+    }
+}
+
+#[test]
+fn partial_pairs_without_a_row_are_stated() {
+    let mut all = Delegations::default();
+    all.recall(PLACE, &state(1), 100);
+    [place(9), PLACE, place(8)].into_iter().for_each(|place| all.partial(place));
+    let (found, _, without_row) = all.finish();
+    assert!(found[0].is_partial);
+    assert_eq!(without_row, PartialPairs { pairs: vec![place(8), place(9)], all: false });
 }
 
 #[test]
