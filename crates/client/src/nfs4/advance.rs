@@ -16,6 +16,7 @@ use plimsoll_wire::nfs::v4::sequence::Sequence;
 use plimsoll_wire::nfs::v4::write::{Commit, Write};
 use plimsoll_wire::nfs::v4::{FileHandle, GetHandle, Mask, ReadLink, Save, SetAttributes, StateId};
 
+use super::answers::LATER;
 use super::client::Nfs4Client;
 use super::delegations::Returning;
 use super::job::{Connecting, Goal, Job, Leaving, Opening};
@@ -120,9 +121,7 @@ impl Nfs4Client {
             Goal::Lock { opens: Some((owner, _)), .. } => self.owners.give_back(*owner),
             Goal::Close { owner, .. } => self.owners.give_back(*owner),
             Goal::Return(returning) if job.failure.is_some() => self.return_failed(returning),
-            Goal::Test(_) if job.failure.as_ref().is_some_and(|failure| failure.status.is_some()) => {
-                self.test_refused()
-            }
+            Goal::Test(_) if job.failure.as_ref().is_some_and(was_refused) => self.test_refused(),
             // Without a recovered session no other request can be sent.
             Goal::Recover(_) => {
                 self.recovery = None;
@@ -143,6 +142,11 @@ impl Nfs4Client {
             events.done(done);
         }
     }
+}
+
+/// Whether the server refused a request for good. One that it put off until the operation timed out it may execute another time.
+fn was_refused(failure: &Failure) -> bool {
+    failure.status.is_some_and(|status| !LATER.contains(&status))
 }
 
 /// A call of a job before it is sent.

@@ -22,7 +22,7 @@ use crate::operation::{Cause, Failure};
 use crate::rpc::Arrival;
 
 /// NFS4ERR_DELAY, NFS4ERR_GRACE: repeat the request later.
-const LATER: [u32; 2] = [10_008, GRACE];
+pub(super) const LATER: [u32; 2] = [10_008, GRACE];
 /// NFS4ERR_DENIED: another owner holds a conflicting lock.
 const DENIED: u32 = 10_010;
 /// NFS4ERR_STALE, NFS4ERR_BADHANDLE, NFS4ERR_FHEXPIRED: the handle is no longer valid.

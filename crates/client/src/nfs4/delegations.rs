@@ -21,12 +21,10 @@ use crate::outbox::Outbox;
 
 /// Maximum number of delegations that a client holds: of more files it caches no handles, so it could not use them.
 const MOST: usize = 4_096;
-/// NFS4ERR_DELEG_REVOKED.
-const DELEG_REVOKED: u32 = 10_087;
-/// The server has revoked the delegation, and forgets it only on request: NFS4ERR_ADMIN_REVOKED, NFS4ERR_DELEG_REVOKED.
-const REVOKED: [u32; 2] = [10_047, DELEG_REVOKED];
-/// The server does not have the delegation: NFS4ERR_EXPIRED, NFS4ERR_STALE_STATEID, NFS4ERR_BAD_STATEID.
-const FORGOTTEN: [u32; 3] = [10_011, 10_023, BAD_STATEID];
+/// The server has revoked the delegation, and forgets it only on request: NFS4ERR_EXPIRED, NFS4ERR_ADMIN_REVOKED, NFS4ERR_DELEG_REVOKED.
+const REVOKED: [u32; 3] = [10_011, 10_047, 10_087];
+/// The server does not have the delegation: NFS4ERR_STALE_STATEID, NFS4ERR_BAD_STATEID.
+const FORGOTTEN: [u32; 2] = [10_023, BAD_STATEID];
 /// Minimum time between two tests of delegations, ns.
 const TEST_INTERVAL: i64 = 1_000_000_000;
 /// NFS4ERR_BADHANDLE, NFS4ERR_DELAY, NFS4ERR_BAD_STATEID, NFS4ERR_BADXDR: responses to CB_RECALL.
@@ -394,7 +392,7 @@ impl Nfs4Client {
                 true => delegations.returned(&handle, &state, at),
                 false => delegations.not_returned(&handle, &state, true),
             }
-            *frees = status == DELEG_REVOKED;
+            *frees = REVOKED.contains(&status);
             if *frees {
                 return;
             }

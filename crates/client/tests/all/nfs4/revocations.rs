@@ -11,7 +11,9 @@ use super::recall_any::{holder_of, to_read};
 
 /// SEQ4_STATUS_RECALLABLE_STATE_REVOKED.
 const REVOKED: u32 = 0x40;
-/// Results of TEST_STATEID: DELEG_REVOKED, and BAD_STATEID.
+/// Results of TEST_STATEID and DELEGRETURN: EXPIRED, ADMIN_REVOKED, DELEG_REVOKED, and BAD_STATEID.
+const EXPIRED: u32 = 10_011;
+const ADMIN_REVOKED: u32 = 10_047;
 const DELEG_REVOKED: u32 = 10_087;
 const BAD_STATEID: u32 = 10_025;
 const SECOND: i64 = 1_000_000_000;
@@ -117,7 +119,7 @@ fn every_status_in_answer_to_a_test_is_an_outcome() {
                 true => play.answer(&test, &test.failing(1, status)),
                 false => judged(&mut play, &test, REVOKED, |_| status),
             }
-            let mut answers = 0;
+            let (mut answers, mut freed) = (0, false);
             let begun = play.now;
             while play.client.over().is_none() && (play.client.outstanding() > 0 || !play.calls.is_empty()) {
                 answers += 1;
@@ -125,6 +127,7 @@ fn every_status_in_answer_to_a_test_is_an_outcome() {
                 if play.now > begun + 40 * SECOND {
                     play.time_out();
                 }
+                freed |= play.calls.iter().any(|call| about(call) == FREE);
                 match play.calls.pop() {
                     Some(call) if of_call && about(&call) == TEST => play.answer(&call, &call.failing(1, status)),
                     Some(call) => play.answer(&call, &call.fine()),
@@ -132,7 +135,10 @@ fn every_status_in_answer_to_a_test_is_an_outcome() {
                 }
             }
             if play.client.over().is_none() && !of_call {
-                let ends = [10_011, 10_023, BAD_STATEID, 10_047, DELEG_REVOKED].contains(&status);
+                // These are kept by the server until they are freed (RFC 8881 8.4.2, 18.38).
+                let revoked = [EXPIRED, ADMIN_REVOKED, DELEG_REVOKED].contains(&status);
+                assert_eq!(freed, revoked, "{status}");
+                let ends = revoked || [10_023, BAD_STATEID].contains(&status);
                 let expected: &[u32] = if ends { &[OPEN] } else { &NONE };
                 assert_eq!(asks(&mut play, 11, &to_read("file0")), expected, "{status}");
             }
@@ -148,18 +154,47 @@ fn every_status_in_answer_to_a_test_is_an_outcome() {
 
 #[test]
 fn a_server_that_cannot_test_gets_all_delegations_back() {
-    let (mut play, options, _) = holder_of(2);
-    reports(&mut play, 10);
-    let test = play.calls.remove(0);
-    // NOTSUPP.
-    play.answer(&test, &test.failing(1, 10_004));
-    let (first, second) = (play.calls.remove(0), play.calls.remove(0));
-    assert_eq!([about(&first), about(&second)], [RETURN, RETURN]);
-    play.answer(&first, &first.failing(2, DELEG_REVOKED));
-    play.answer(&second, &second.fine());
-    assert_eq!(served(&mut play), [FREE]);
-    let counts = counts(play, &options);
-    assert_eq!((counts.returned, counts.revoked), (1, 1));
+    for revoked in [ADMIN_REVOKED, DELEG_REVOKED] {
+        let (mut play, options, _) = holder_of(2);
+        reports(&mut play, 10);
+        let test = play.calls.remove(0);
+        // NOTSUPP.
+        play.answer(&test, &test.failing(1, 10_004));
+        let (first, second) = (play.calls.remove(0), play.calls.remove(0));
+        assert_eq!([about(&first), about(&second)], [RETURN, RETURN]);
+        play.answer(&first, &first.failing(2, revoked));
+        play.answer(&second, &second.fine());
+        assert_eq!(served(&mut play), [FREE], "{revoked}");
+        let counts = counts(play, &options);
+        assert_eq!((counts.returned, counts.revoked), (1, 1));
+    }
+}
+
+/// DELAY, GRACE: whether the server can test delegations is unknown, so the client keeps them and tests them again.
+#[test]
+fn a_test_that_the_server_puts_off_for_too_long_returns_nothing() {
+    for later in [10_008, 10_013] {
+        let (mut play, options, _) = holder_of(2);
+        reports(&mut play, 10);
+        for _ in 0..3 {
+            let test = play.calls.remove(0);
+            play.answer(&test, &test.failing(1, later));
+            assert!(play.calls.is_empty());
+            play.wake();
+        }
+        let test = play.calls.remove(0);
+        play.answer(&test, &test.failing(1, later));
+        assert_eq!(play.client.outstanding(), 1);
+        play.time_out();
+        assert_eq!(play.client.outstanding(), 0);
+        // A return would follow at the next response.
+        reports(&mut play, 11);
+        let test = play.calls.remove(0);
+        assert!(play.calls.is_empty(), "{later}");
+        judged(&mut play, &test, 0, |_| 0);
+        assert_eq!(asks(&mut play, 12, &to_read("file1")), NONE, "{later}");
+        assert_eq!(counts(play, &options).revoked, 0);
+    }
 }
 
 #[test]
