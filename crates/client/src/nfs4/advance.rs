@@ -26,7 +26,7 @@ use super::shapes;
 use super::uncommitted::Piece;
 use crate::client::Events;
 use crate::nfs::{JobId, never_sent};
-use crate::operation::{Cause, Disposition, Done, Failure, FileKey};
+use crate::operation::{Cause, Disposition, Done, Failure, FileKey, Tag};
 use crate::outbox::Outbox;
 use crate::rpc::Data;
 
@@ -114,6 +114,9 @@ impl Nfs4Client {
         }
         if job.is_resting() {
             self.resting.retain(|(_, rests)| *rests != id);
+        }
+        if job.failure.is_some() && job.tag.is_some_and(|tag| tag != Tag::CONNECT) {
+            self.recovered_at = None;
         }
         match &job.goal {
             // The file was not opened, so the owner is free for another file.

@@ -323,7 +323,7 @@ impl Nfs4Client {
         job.ask_again(call.what.offset, call.what.count);
         // The end of a grace period ends an outage, so keep this pause short.
         let longest = if failure.status == Some(GRACE) { PAUSE.0 } else { PAUSE.1 };
-        if failure.status == Some(GRACE) && self.connected {
+        if failure.status == Some(GRACE) && self.connected && !self.leaving {
             self.continue_outage(now);
         }
         let already = job.is_resting();

@@ -47,6 +47,8 @@ pub struct Nfs4Client {
     pub(super) lost_at: Option<i64>,
     /// Its end, unless the server refuses another operation in the same grace period, ns.
     pub(super) served_at: Option<i64>,
+    /// Time at which session and state were recovered, if no operation has failed since then, ns.
+    pub(super) recovered_at: Option<i64>,
     /// Time of the last response, ns.
     pub(super) answered_at: i64,
     /// Time at which the oldest request was sent that has timed out since then, ns.
@@ -150,6 +152,7 @@ impl Nfs4Client {
             suspended: None,
             lost_at: None,
             served_at: None,
+            recovered_at: None,
             answered_at: i64::MIN,
             timed_out: None,
             made_room: None,
@@ -501,8 +504,10 @@ impl Client for Nfs4Client {
         if let Some(cause) = self.over {
             return events.done(Done { tag: Tag::LEAVE, at: now, result: Err(never_sent(None, cause)) });
         }
+        let recovered_at = self.recovered_at.filter(|_| self.outstanding() == 0);
         self.leaving = true;
-        self.count_outage(now);
+        // If nothing was missed since the recovery, it ended the outage.
+        self.end_outage(recovered_at.unwrap_or(now));
         self.last = self.leaves();
         let delegations = self.delegations.as_mut().map(|delegations| delegations.take_all()).unwrap_or_default();
         let leaving = if delegations.is_empty() { self.leaving_files() } else { Leaving::Delegations(delegations) };

@@ -63,7 +63,8 @@ impl Recoveries {
     #[must_use]
     pub fn facts(&self) -> Vec<String> {
         let Self { connections, sessions, restarts, resent, asked_anew, done_before, .. } = *self;
-        if connections + sessions + restarts + self.bound_again == 0 {
+        // A session that was not recovered has an outage, too.
+        if connections + sessions + restarts + self.bound_again + self.outage_ns == 0 {
             return Vec::new();
         }
         let [outage_s, recovery_s] = [self.outage_ns, self.recovery_ns].map(|ns| ns as f64 / 1e9);

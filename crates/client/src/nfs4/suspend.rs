@@ -125,6 +125,7 @@ impl Nfs4Client {
     /// A recovery succeeded: sends the requests without a response again.
     pub(super) fn go_on(&mut self, recovery: &Recovery, now: i64, out: &mut Outbox) {
         let took = u64::try_from(now.saturating_sub(recovery.since)).unwrap_or(0);
+        self.recovered_at = Some(now);
         let counts = &mut self.recoveries;
         counts.recovery_ns = counts.recovery_ns.max(took);
         *match (recovery.forgotten, recovery.session == self.session.number) {
@@ -219,6 +220,7 @@ impl Nfs4Client {
 
     /// Session, state or connection are lost.
     pub(super) fn begin_outage(&mut self, since: i64) {
+        self.recovered_at = None;
         if !self.has_outage() {
             (self.lost_at, self.served_at) = (Some(since), None);
         }
@@ -228,6 +230,7 @@ impl Nfs4Client {
     /// succeeded before; it is no longer than a lease.
     pub(super) fn continue_outage(&mut self, at: i64) {
         let lease = i64::from(self.agreed.lease_seconds).saturating_mul(1_000_000_000);
+        self.recovered_at = None;
         match (self.lost_at, self.served_at) {
             (Some(_), Some(until)) if at.saturating_sub(until) <= lease => self.served_at = None,
             _ => self.begin_outage(at),
@@ -241,7 +244,7 @@ impl Nfs4Client {
 
     /// An operation succeeded, which ends the outage.
     pub(super) fn end_outage(&mut self, at: i64) {
-        if self.lost_at.is_some() {
+        if self.has_outage() {
             self.count_outage(at);
             self.served_at = Some(at);
         }

@@ -222,8 +222,11 @@ impl SmbClient {
             }
             if let Some(durable) = &mut self.durable {
                 durable.learn(&mut job, &self.files);
-                if self.state == State::Ready && job.failure.is_none() && job.tag != Tag::CONNECT {
-                    durable.end_outage(at);
+                if self.state == State::Ready && job.tag != Tag::CONNECT {
+                    match job.failure {
+                        None => durable.end_outage(at),
+                        Some(_) => durable.outage.recovered_at = None,
+                    }
                 }
             }
             self.caching.1 += u64::from(self.may_cache(&job.kind));
@@ -418,7 +421,8 @@ impl Client for SmbClient {
     }
 
     fn leave(&mut self, now: i64, out: &mut Outbox, events: &mut dyn Events) {
-        self.durable.iter_mut().for_each(|durable| durable.end_outage(now));
+        let until = self.last_outage_ends(now);
+        self.durable.iter_mut().for_each(|durable| durable.end_outage(until));
         let ticket = Ticket { tag: Tag::LEAVE, intended: None, path: plimsoll_model::Symbol::NONE };
         let job = Job::new(&ticket, Kind::Leave);
         if self.state == State::Ready {

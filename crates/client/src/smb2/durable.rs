@@ -179,9 +179,12 @@ impl Reconnects {
         if granted > 0 {
             facts.push(format!("durable handles: {granted} granted"));
         }
-        if sessions + refused > 0 {
+        // A session that was not recovered has an outage, too.
+        if sessions + refused + outage_ns > 0 {
             let outage_s = outage_ns as f64 / 1e9;
             facts.push(format!("recovered sessions: {sessions} on another connection; longest outage {outage_s:.2} s"));
+        }
+        if sessions + refused > 0 {
             facts.push(format!("recovered opens: {opens} reconnected, {refused} refused"));
         }
         if sent_again > 0 {

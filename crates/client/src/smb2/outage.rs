@@ -11,6 +11,8 @@ pub(super) struct Outage {
     unanswered: Option<i64>,
     /// Its beginning, while it lasts, ns.
     since: Option<i64>,
+    /// Time at which the session was recovered, if no operation has ended since then, ns.
+    pub(super) recovered_at: Option<i64>,
 }
 
 impl Outage {
@@ -31,10 +33,12 @@ impl Outage {
     pub(super) fn begin(&mut self, detected: i64) {
         let since = self.unanswered.map(|sent| self.answered_at.map_or(sent, |answered| sent.max(answered)));
         self.since.get_or_insert(since.unwrap_or(detected));
+        self.recovered_at = None;
     }
 
     /// An operation succeeded, or none will any more. Returns the length of the outage, ns.
     pub(super) fn end(&mut self, at: i64) -> u64 {
+        self.recovered_at = None;
         self.since.take().map_or(0, |since| u64::try_from(at.saturating_sub(since)).unwrap_or(0))
     }
 }

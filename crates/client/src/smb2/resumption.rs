@@ -20,7 +20,7 @@ use super::jobs::{Job, JobId, Kind};
 use super::request_kind::RequestKind;
 use super::waiting::Waiting;
 use crate::calls::{Call, Identity};
-use crate::client::Events;
+use crate::client::{Client, Events};
 use crate::operation::{Cause, Done, Failure, Tag, Ticket};
 use crate::outbox::Outbox;
 
@@ -263,6 +263,13 @@ impl SmbClient {
         self.reopen_more(at, out, events);
     }
 
+    /// End of an outage that lasts when the client leaves: if nothing was missed since the session was recovered, the recovery ended it.
+    pub(super) fn last_outage_ends(&self, now: i64) -> i64 {
+        let is_idle = self.state == State::Ready && self.outstanding() == 0;
+        let recovered_at = self.durable.as_ref().and_then(|durable| durable.outage.recovered_at);
+        recovered_at.filter(|_| is_idle).unwrap_or(now)
+    }
+
     /// Handles the end of reconnecting: the server has answered for all files.
     fn all_reopened(&mut self, at: i64, out: &mut Outbox, events: &mut dyn Events) {
         let Some(resumption) = self.resumption.take() else { return };
@@ -280,6 +287,7 @@ impl SmbClient {
         if let Some(durable) = &mut self.durable {
             durable.has_resumed = true;
             durable.counts.sessions += 1;
+            durable.outage.recovered_at = Some(at);
         }
         self.connection.kept = Some(KeptMessages::default());
         self.connection.session.sequence = self.channels.as_ref().map_or(0, |channels| channels.sequence);

@@ -1,6 +1,7 @@
 //! The outage of a client with durable handles: from the last response to the next success.
 
 use plimsoll_model::Endpoint;
+use plimsoll_wire::smb2::Command;
 
 use super::World;
 use super::durable::with_file;
@@ -104,5 +105,32 @@ fn a_client_that_gets_no_service_again_counts_until_its_end() {
             false => world.client.leave(world.now, &mut world.out, &mut world.collected),
         }
         assert_eq!(world.outage_s(), 1 + 5, "{gives_up} {resumes}");
+        let facts = world.client.durable.as_ref().unwrap().counts.facts();
+        let stated = "recovered sessions: 0 on another connection; longest outage 6.0";
+        assert!(facts[1].starts_with(stated), "{facts:?}");
+        assert!(!facts.iter().any(|fact| fact.starts_with("recovered opens")), "{facts:?}");
+    }
+}
+
+/// A client in its think time has service again, although it makes no use of it.
+#[test]
+fn without_another_action_it_ends_when_the_session_is_recovered() {
+    const ACCESS_DENIED: u32 = 0xC000_0022;
+    for (asks, refuses, expected) in [(false, false, 2), (true, false, 2 + 30), (true, true, 2 + 30)] {
+        let (mut world, file) = with_file(Dialect::V302);
+        world.begin(&Operation::Watch { path: "" });
+        world.obey();
+        world.wait(100);
+        world.recover();
+        if asks {
+            world.read(file);
+        }
+        if refuses {
+            let asked = world.asked().into_iter().find(|asked| asked.command == Command::Read).unwrap();
+            world.answer(&asked, ACCESS_DENIED);
+        }
+        world.wait(30);
+        world.client.leave(world.now, &mut world.out, &mut world.collected);
+        assert_eq!(world.outage_s(), expected, "{asks} {refuses}");
     }
 }

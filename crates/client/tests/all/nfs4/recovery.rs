@@ -402,7 +402,43 @@ fn an_outage_that_never_ends_lasts_until_the_client_is_given_up() {
         }
         let until = play.now;
         drop(play);
-        assert_eq!(options.recoveries.lock().unwrap().outage_ns, (until - from) as u64, "{leaves}");
+        let recoveries = options.recoveries.lock().unwrap();
+        assert_eq!(recoveries.outage_ns, (until - from) as u64, "{leaves}");
+        let stated = "recovered sessions: 0 on another connection, 0 as a new session, 0 after the server lost its state; longest outage \
+            90.00 s, longest recovery of session and state 0.00 s";
+        assert_eq!(recoveries.facts(), [stated], "{leaves}");
+    }
+}
+
+/// A client in its think time has service again, although it makes no use of it.
+#[test]
+fn an_outage_without_another_action_ends_with_the_recovery() {
+    for (asks, refuses) in [(false, false), (true, false), (true, true)] {
+        let (mut play, options) = counted();
+        assert!(play.lose());
+        let from = play.now;
+        play.rejoin();
+        play.serve();
+        let mut until = last_response(&play);
+        play.now += 1_000_000_000;
+        if asks {
+            play.begin(9, &Operation::Fsinfo);
+        }
+        if refuses {
+            let call = play.calls.remove(0);
+            // ACCESS.
+            play.answer(&call, &call.failing(1, 13));
+        }
+        play.now += 30_000_000_000;
+        if asks {
+            until = play.now;
+        }
+        play.client.leave(play.now, &mut play.out, &mut play.seen);
+        // What leaves is no action.
+        play.now += 5_000_000_000;
+        play.serve();
+        drop(play);
+        assert_eq!(options.recoveries.lock().unwrap().outage_ns, (until - from) as u64, "{asks} {refuses}");
     }
 }
 
