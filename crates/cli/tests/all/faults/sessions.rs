@@ -156,7 +156,7 @@ fn a_restart_of_ganesha_is_survived_with_reclaim_without_sessions() {
 fn a_restart_of_ganesha_is_survived_by_several_connections() {
     let Some(ended) = restarted_with_grace("4.1", &["--connections", "4"]) else { return };
     let sessions = number(&fact(&ended, "recovered sessions: "), " after the server");
-    let bound = number(&fact(&ended, "recovered connections: "), " bound");
+    let bound = number(&fact(&ended, "recovered connections: "), " joined");
     assert!(sessions >= 3 && bound >= 9, "{sessions} sessions, {bound} bound");
 }
 
