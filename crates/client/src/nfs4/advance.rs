@@ -16,10 +16,9 @@ use plimsoll_wire::nfs::v4::sequence::Sequence;
 use plimsoll_wire::nfs::v4::write::{Commit, Write};
 use plimsoll_wire::nfs::v4::{FileHandle, GetHandle, Mask, ReadLink, Save, SetAttributes, StateId};
 
-use super::answers::LATER;
 use super::client::Nfs4Client;
 use super::delegations::Returning;
-use super::job::{Connecting, Goal, Job, Leaving, Opening};
+use super::job::{Connecting, Goal, Job, LATER, Leaving, Opening};
 use super::owners::Sequenced;
 use super::sending::{Moved, identity};
 use super::shapes;

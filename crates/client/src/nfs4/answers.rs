@@ -9,7 +9,7 @@ use plimsoll_wire::xdr::Malformed;
 
 use super::client::Nfs4Client;
 use super::found::Found;
-use super::job::{Connecting, GRACE, Goal, Job, Rest};
+use super::job::{Connecting, GRACE, Goal, Job, LATER, Rest};
 use super::parted::Parted;
 use super::recovery::Stage;
 use super::request_context::RequestContext;
@@ -21,8 +21,6 @@ use crate::client::Events;
 use crate::operation::{Cause, Failure};
 use crate::rpc::Arrival;
 
-/// NFS4ERR_DELAY, NFS4ERR_GRACE: repeat the request later.
-pub(super) const LATER: [u32; 2] = [10_008, GRACE];
 /// NFS4ERR_DENIED: another owner holds a conflicting lock.
 const DENIED: u32 = 10_010;
 /// NFS4ERR_STALE, NFS4ERR_BADHANDLE, NFS4ERR_FHEXPIRED: the handle is no longer valid.

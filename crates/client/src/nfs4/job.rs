@@ -22,6 +22,8 @@ pub(super) type Jobs = nfs::Jobs<Job>;
 
 /// NFS4ERR_GRACE: the server has restarted, and accepts only reclaims of earlier state.
 pub(super) const GRACE: u32 = 10_013;
+/// NFS4ERR_DELAY, NFS4ERR_GRACE: repeat the request later.
+pub(super) const LATER: [u32; 2] = [10_008, GRACE];
 
 /// Maximum number of outstanding requests of one READ or WRITE operation.
 const WINDOW: u32 = 64;
