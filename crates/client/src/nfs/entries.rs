@@ -178,7 +178,7 @@ mod tests {
         }
         assert!(most < 1_000, "{most} entries were hashed for one");
         let longest = entries.shards.iter().map(|shard| shard.all.len()).max();
-        assert!(longest < Some(1_000), "so many are looked at when some are dropped: {longest:?}");
+        assert!(longest < Some(1_000), "dropping entries visits at most 1,000 of them: {longest:?}");
     }
 
     #[test]

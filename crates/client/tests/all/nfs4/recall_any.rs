@@ -1,4 +1,4 @@
-//! CB_RECALL_ANY: the server limits the number of read delegations, or of something else.
+//! CB_RECALL_ANY: the server limits the number of read delegations or of other state.
 //!
 //! Spec: RFC 8881 20.6
 

@@ -160,7 +160,7 @@ fn another_client_that_writes_waits_until_the_delegation_is_returned() {
     assert_eq!(wants(&mut one.client, b"file").0, None, "it has one");
     assert!(
         one.client.open(b"o", b"file", 3 | NO_DELEGATION).is_ok(),
-        "a client may write to a file of its own delegation"
+        "the client that holds the delegation may open the file for writing"
     );
     assert_eq!(two.open(b"o", b"file", 1).map(|_| ()), Ok(()), "others may read");
     assert!(one.recalls().is_empty());

@@ -58,7 +58,7 @@ fn what_is_granted_recalled_and_returned_is_counted() {
 fn a_result_that_was_not_read_makes_the_pair_partial() {
     type Event = fn(&mut Delegations);
     let events: [(&str, Event, bool); 9] = [
-        ("nothing else", |_| {}, false),
+        ("no further message", |_| {}, false),
         ("a refused OPEN", |all| all.opened(PLACE, Some(13), None, None), false),
         ("a grant, the request unread", |all| all.opened(PLACE, Some(0), Some(1), None), false),
         ("no grant, the request unread", |all| all.opened(PLACE, Some(0), Some(3), None), true),
