@@ -16,7 +16,7 @@ const PARTS: &str = ".?!…:;";
 
 /// Long sentences that are lists: the document and the first words.
 const LISTS: [(&str, &str); 2] = [
-    ("MEASUREMENT.md", "This is the operation whose kind comes first in this list"),
+    ("MEASUREMENT.md", "The main operation is the one whose kind comes first in this list"),
     ("docs/formats.md", "* **Files**: pcap"),
 ];
 
