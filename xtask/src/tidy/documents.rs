@@ -15,10 +15,7 @@ const SENTENCES: &str = ".?!…";
 const PARTS: &str = ".?!…:;";
 
 /// Long sentences that are lists: the document and the first words.
-const LISTS: [(&str, &str); 2] = [
-    ("MEASUREMENT.md", "The main operation is the one whose kind comes first in this list"),
-    ("docs/formats.md", "* **Files**: pcap"),
-];
+const LISTS: [(&str, &str); 1] = [("docs/formats.md", "* **Files**: pcap")];
 
 /// Whether users read it. Decisions are for developers.
 fn is_document(source: &Source) -> bool {
