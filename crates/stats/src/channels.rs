@@ -5,7 +5,7 @@
 
 use std::collections::HashMap;
 
-use plimsoll_model::{Endpoint, Group, Operation, Outcome, Symbol, Transaction};
+use plimsoll_model::{Endpoint, Group, Operation, Outcome, Protocol, Symbol, Transaction};
 use serde::{Deserialize, Serialize};
 
 use crate::accumulator::Sample;
@@ -17,6 +17,9 @@ pub const MAX_CHANNELS: usize = 16_384;
 /// The newest connections, which all have a histogram of response times. Of older ones, only those of sessions with several connections
 /// have one: a histogram takes up to 8 KiB, and most connections are the only one of their session, for which no report needs it.
 const NEWEST: usize = 1_024;
+/// Older connections with a histogram, per session number: twice the 32 connections that Windows clients use at most. A server may use the
+/// same number for one session after the other.
+const OLDER: u32 = 64;
 
 /// Traffic of one connection for one session. Without requests that wait by design, and without the session's setup.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
@@ -59,12 +62,20 @@ pub struct Channels {
     first: Vec<Option<u32>>,
     /// Rows of further sessions of a connection.
     others: HashMap<(u32, u64), u32>,
-    /// Rows of each session number.
-    sessions: HashMap<u64, u32>,
+    /// By session number.
+    sessions: HashMap<u64, SessionRows>,
     /// Rows before this one are not among the newest.
     settled: usize,
     /// Requests of connections for which there was no room.
     left_out: u64,
+}
+
+/// Rows of a session number.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Serialize, Deserialize)]
+struct SessionRows {
+    rows: u32,
+    /// Those that are not among the newest and have a histogram.
+    older: u32,
 }
 
 /// A session, and what its connections carried, in the order of their numbers.
@@ -155,6 +166,10 @@ impl Channels {
     /// Takes one transaction.
     #[inline]
     pub(crate) fn record(&mut self, t: &Transaction, measured: &Sample) {
+        // A session of SMB1 (UID) has one connection: another connection with the same number is another session.
+        if t.procedure.row().protocol == Protocol::Smb1 {
+            return;
+        }
         let Some(session) = t.session.filter(|session| *session != 0) else { return };
         // A logon that failed set up nothing.
         if t.procedure.row().operation == Operation::Session && t.outcome != Outcome::Succeeded {
@@ -206,19 +221,24 @@ impl Channels {
                 }
             }
         }
-        *self.sessions.entry(session).or_insert(0) += 1;
+        self.sessions.entry(session).or_default().rows += 1;
         self.rows.push(new());
         self.rows.last_mut()
     }
 
-    /// Removes the histograms of connections that are no longer among the newest and are the only one of their session.
+    /// Removes the histograms of connections that are no longer among the newest: all if the session has one connection, and those beyond
+    /// [`OLDER`] if it has several.
     #[cold]
     fn settle(&mut self) {
         while self.settled + NEWEST < self.rows.len() {
             if let Some(row) = self.rows.get_mut(self.settled)
-                && self.sessions.get(&row.session) == Some(&1)
+                && row.histogram.is_some()
+                && let Some(session) = self.sessions.get_mut(&row.session)
             {
-                row.histogram = None;
+                match session.rows > 1 && session.older < OLDER {
+                    true => session.older += 1,
+                    false => row.histogram = None,
+                }
             }
             self.settled += 1;
         }

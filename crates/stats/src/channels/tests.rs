@@ -1,6 +1,6 @@
 use std::net::IpAddr;
 
-use plimsoll_model::{Procedure, Protocol};
+use plimsoll_model::Procedure;
 use plimsoll_testkit::transaction;
 
 use super::*;
@@ -131,6 +131,29 @@ fn connections_of_shared_sessions_have_histograms_in_any_number() {
     let sessions = p95_ms(&whole);
     assert_eq!(sessions.len(), 1_400);
     assert!(sessions.iter().all(|(_, p95)| *p95 == [Some(3), Some(3)]));
+}
+
+/// One session number for thousands of connections.
+#[test]
+fn histograms_of_one_session_are_bounded() {
+    let all: Vec<Transaction> = (0..4_000).map(|connection| request(connection, 7, (1, 2), 1)).collect();
+    let statistics = of(&all);
+    let channels = statistics.channels();
+    let with_histogram = channels.rows.iter().filter(|row| row.histogram.is_some()).count();
+    assert_eq!((with_histogram, channels.rows.len()), (NEWEST + OLDER as usize, 4_000));
+    let back: Channels = Reader::new(&crate::state::to_bytes(channels)).last().unwrap();
+    assert_eq!(&back, channels);
+}
+
+/// A UID of SMB1 belongs to its connection. Windows gives the first user of each connection the same one.
+#[test]
+fn sessions_of_smb1_have_one_connection() {
+    let of_smb1 = |connection| Transaction {
+        procedure: Procedure::of(Protocol::Smb1, 0x2E),
+        ..request(connection, 2048, (1, 2), 1)
+    };
+    let statistics = of(&[of_smb1(0), of_smb1(1)]);
+    assert_eq!(statistics.channels().of_several(), (vec![], 0));
 }
 
 /// p95 of each connection of each session, ms.
