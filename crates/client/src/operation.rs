@@ -119,9 +119,9 @@ pub enum Caching {
     LevelTwo,
     /// A read, write and handle lease.
     Lease,
-    /// A lease that the client uses for a cache: it closes files later, and does not request cached attributes again (SMB 2.1 and later).
+    /// A lease for a cache: the client closes files later, and does not request cached attributes again (SMB 2.1 and later).
     LeaseCached,
-    /// As lease-cached, and leases of directories: the client does not list a directory again while its lease holds (SMB 3.0 and later).
+    /// As lease-cached, and a lease for each directory: the client lists a directory only once per lease (SMB 3.0 and later).
     DirectoryCached,
     /// A durable handle, together with a lease (SMB 2.0.2: with a batch oplock). After a lost connection, the client reopens its files.
     Durable,

@@ -81,7 +81,9 @@ impl PartOptions {
         match self.part {
             Some(_) if target.is_embedded() => {
                 let shown = &target.shown;
-                Err(Usage(format!("--part: every process would have its own {shown}; start one with `plimsoll serve`")))
+                Err(Usage(format!(
+                    "--part: every process would have its own {shown}; start one server with `plimsoll serve`"
+                )))
             }
             _ => Ok(()),
         }

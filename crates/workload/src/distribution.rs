@@ -29,7 +29,7 @@ pub(super) enum Sizes {
 #[serde(deny_unknown_fields)]
 #[schemars(rename = "LogNormal")]
 pub(super) struct Bounded {
-    /// Half of the sizes are smaller; above 0B.
+    /// Half of the sizes are smaller than this size, which must be above 0B.
     median: Size,
     /// Standard deviation of the natural logarithm of the size; above 0, at most 10.
     #[schemars(extend("exclusiveMinimum" = 0, "maximum" = 10), example = 1.5)]
@@ -194,10 +194,10 @@ impl<'de> Visitor<'de> for SizesVisitor {
 #[derive(Clone, Copy, Debug, PartialEq, Deserialize, Serialize, Default, JsonSchema)]
 #[serde(rename_all = "kebab-case")]
 pub(super) enum Pick {
-    /// All with equal probability.
+    /// All files, links or directories have the same probability.
     #[default]
     Uniform,
-    /// Zipf with this exponent: the probability of the nth is proportional to 1 / n^exponent.
+    /// Zipf with this exponent: the probability of the nth file, link or directory is proportional to 1 / n^exponent.
     Zipf(Exponent),
 }
 

@@ -59,7 +59,8 @@ const UNITS: [(&str, u64); 5] = [("TiB", 1 << 40), ("GiB", 1 << 30), ("MiB", 1 <
 const DECIMAL: [(&str, u64); 4] = [("TB", 1_000_000_000_000), ("GB", 1_000_000_000), ("MB", 1_000_000), ("kB", 1_000)];
 
 impl Size {
-    const EXPECTED: &str = "a size such as \"8KiB\" or \"6kB\", in B, KiB to TiB (1,024 each) or kB to TB (1,000 each)";
+    const EXPECTED: &str =
+        "a size such as \"8KiB\" or \"6kB\", in B, KiB to TiB (powers of 1,024) or kB to TB (powers of 1,000)";
 
     pub(super) fn parse(text: &str) -> Option<Self> {
         let split = |(name, unit): &(&str, u64)| Some((text.strip_suffix(name)?.trim_end(), *unit));

@@ -197,10 +197,10 @@ pub(super) struct ScriptText {
 #[derive(Clone, Copy, Debug, Default, Deserialize, Serialize, JsonSchema, PartialEq, Eq)]
 #[serde(rename_all = "kebab-case")]
 pub(super) enum Order {
-    /// At random by weight, independently of earlier iterations.
+    /// The client draws each kind at random by weight, independently of earlier iterations.
     #[default]
     Random,
-    /// From a shuffled list that holds the kinds in exact proportion to their weights; the client repeats the list.
+    /// The client follows a shuffled list that holds the kinds in exact proportion to their weights, and then repeats it.
     Shuffled,
 }
 
@@ -212,15 +212,15 @@ pub(super) struct IterationText {
     /// Name in reports.
     #[schemars(example = &"read")]
     pub(super) name: String,
-    /// Relative frequency: its share of all iterations is this weight divided by the sum of all weights.
+    /// Relative frequency: the share of this kind in all iterations is its weight divided by the sum of all weights.
     #[serde(default = "one")]
     #[schemars(example = 30)]
     pub(super) weight: u32,
-    /// Weight of a variant that connects to the share before the iteration's steps, and disconnects after them (SMB only).
+    /// Weight of this kind's variant that connects to the share before the steps, and disconnects after them (SMB only).
     #[serde(default)]
     #[schemars(example = 5)]
     pub(super) unmapped: u32,
-    /// Weight of a variant that logs on and connects before the iteration's steps, and disconnects and logs off after them (SMB only).
+    /// Weight of this kind's variant that logs on and connects before the steps, and disconnects and logs off after them (SMB only).
     #[serde(default)]
     #[schemars(example = 5)]
     pub(super) with_logon: u32,

@@ -10,7 +10,7 @@ use plimsoll_console::secrecy;
 #[derive(Clone, Debug, Default, clap::Args)]
 #[command(next_help_heading = "Server")]
 pub(crate) struct ServerSideFlags {
-    /// Show CPU and disk use per load level of the server process with this ID on this machine, including its children
+    /// Show the CPU and disk use of the server process PID on this machine, and of its children, for each load level
     #[arg(long, value_name = "PID", conflicts_with = "server_metrics")]
     server_pid: Option<u32>,
     /// Show CPU, disk and network use of the server, read from its Prometheus node_exporter or windows_exporter, e.g.

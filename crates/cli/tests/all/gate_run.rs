@@ -90,7 +90,7 @@ fn another_load_or_load_generator_is_refused_before_anything_is_measured() {
     let said = refused(&[&recordings[..], &["--budget", "1m"]].concat(), &recorded);
     assert!(said.contains("--budget: without effect, because the command after `--` defines the load"), "{said}");
     let said = refused(&["nfs://server/export"], &recorded);
-    assert!(said.contains("nfs://server/export: not a recording; before `-- run`"), "{said}");
+    assert!(said.contains("nfs://server/export: not a recording; give recordings of the baseline"), "{said}");
     let said = refused(&recordings, &[&recorded[..], &["--continue"]].concat());
     assert!(said.contains("--continue: gate measures the candidate from the start"), "{said}");
     let capture = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../captures/planted/healthy-samba.pcap.zst");

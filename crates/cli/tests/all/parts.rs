@@ -236,7 +236,7 @@ fn what_parts_cannot_do_is_usage() {
     for (arguments, says) in [
         (&["--part", "1/2", "--record", "r"][..], "--start-at"),
         (&["--part", "3/2"], "expected K/N"),
-        (&[&["--part", "1/2", "--record", "r"], &start[..]].concat(), "start one with `plimsoll serve`"),
+        (&[&["--part", "1/2", "--record", "r"], &start[..]].concat(), "start one server with `plimsoll serve`"),
         (
             &[&["--part", "1/2", "--record", "r", "--levels", "2,4", "--stop-above", "5ms"], &start[..], &nfs].concat(),
             "remove --stop-above",
@@ -258,7 +258,7 @@ fn what_parts_cannot_do_is_usage() {
         (&[&part[..], &start, &nfs, &["--start", "2"]].concat()[..], "at least 4 (one client per part)"),
         (&[&part[..], &start, &nfs, &["--most", "3"]].concat(), "at most as many parts as clients"),
         (&[&part[..], &start, &nfs, &["--remove-files"]].concat(), "cannot be used with"),
-        (&[&part[..], &start].concat(), "start one with `plimsoll serve`"),
+        (&[&part[..], &start].concat(), "start one server with `plimsoll serve`"),
         (&["--start-at", "2026-11-23T10:00:00Z"], "only with --part"),
     ] {
         let objective = ["capacity", "random-read", "--clients", "1", "--hold", "p99 < 1ms"];

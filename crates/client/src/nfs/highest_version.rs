@@ -73,8 +73,8 @@ pub enum VersionError {
     },
     /// There is no version with sessions.
     #[error(
-        "NFS at {0} offers neither version 4.2 nor 4.1, but the options slots and delegations need a session of these versions: \
-        remove them from the target"
+        "NFS at {0} offers neither version 4.2 nor 4.1, which the target's options `slots` and `delegations` need: remove these \
+        options"
     )]
     NoSessions(SocketAddr),
     /// The credential exceeds a limit of AUTH_SYS.

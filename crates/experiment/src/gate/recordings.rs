@@ -57,7 +57,7 @@ impl Recordings {
     pub fn baseline(sides: &[String]) -> Result<Vec<PathBuf>, Usage> {
         match sides.iter().find(|side| !Path::new(side).is_dir()) {
             Some(other) => Err(Usage(format!(
-                "{other}: not a recording; before `-- run` gate needs recordings of the baseline (plimsoll run … --record DIR)"
+                "{other}: not a recording; give recordings of the baseline (plimsoll run … --record DIR) before `-- run`"
             ))),
             None => Ok(sides.iter().map(PathBuf::from).collect()),
         }

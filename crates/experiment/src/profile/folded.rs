@@ -157,7 +157,7 @@ impl<'s> Folded<'s> {
         if self.beyond > 0 {
             let beyond = self.beyond;
             missing.push(format!(
-                "profile of the {side}: {beyond} samples lack their function or part of their stack, because Plimsoll stores a limited number"
+                "profile of the {side}: {beyond} samples lack their function or part of their stack, because Plimsoll stores only a limited number of functions and stack frames"
             ));
         }
         let least = self.least(samples / SMALLEST);

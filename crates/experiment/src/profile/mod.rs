@@ -100,13 +100,14 @@ impl Profiler {
         })?;
         let [client, server] = folded;
         let mut missing = Vec::new();
-        missing.extend(lost.map(|words| format!("samples of the profile: perf script reports {words}")));
+        missing.extend(lost.map(|words| format!("profile: perf script reports {words}")));
         if skipped > 0 {
-            missing
-                .push(format!("samples of the profile: {skipped} lines of perf script's output have an unknown form"));
+            missing.push(format!(
+                "profile: {skipped} lines of perf script's output were left out, because their form is unknown"
+            ));
         }
         if heads.left() > 0 {
-            missing.push(format!("samples of the profile: {} are without a stack", heads.left()));
+            missing.push(format!("profile: {} samples without a stack were left out", heads.left()));
         }
         let mut profiles = Vec::new();
         let (name, threads) = if self.embedded { ("client and server", "") } else { ("client", "load threads of ") };

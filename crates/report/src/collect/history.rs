@@ -135,7 +135,7 @@ fn one_series(
     let mut counted: Vec<usize> = (0..runs.len()).filter(|&at| runs[at].shown.counted).collect();
     if counted.len() > MOST_RUNS {
         warnings.push(format!(
-            "{name}: searched for changes only in the newest {MOST_RUNS} of {} runs (limit)",
+            "{name}: Plimsoll searched only the newest {MOST_RUNS} of {} runs for changes",
             counted.len()
         ));
         counted.drain(..counted.len() - MOST_RUNS);

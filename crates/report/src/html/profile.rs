@@ -98,7 +98,7 @@ fn kinds(profile: &Profile) -> Markup {
     html! {
         div.scroll tabindex="0" role="region" aria-labelledby=(caption) {
             table {
-                caption id=(caption) { "CPU time of the " (Untrusted(&profile.side)) " by kind of work: percentage of the call's samples." }
+                caption id=(caption) { "CPU time of the " (Untrusted(&profile.side)) " by kind of work: percentage of each call's samples." }
                 thead { tr { th scope="col" { "Kind" } @for call in &profile.calls { th scope="col" { (Untrusted(&call.call)) } } } }
                 tbody {
                     @for kind in &profile.kinds { tr { th scope="row" { (Untrusted(&kind.kind)) } (shares(profile, &kind.samples)) } }
@@ -115,7 +115,7 @@ fn functions(profile: &Profile) -> Markup {
         div.scroll tabindex="0" role="region" aria-labelledby=(caption) {
             table {
                 caption id=(caption) {
-                    "CPU time of the " (Untrusted(&profile.side)) " (" (Untrusted(&profile.processes)) ") by function: percentage of the call's \
+                    "CPU time of the " (Untrusted(&profile.side)) " (" (Untrusted(&profile.processes)) ") by function: percentage of each call's \
                     samples, without functions that it called. " (profile.unknown())
                 }
                 thead { tr {

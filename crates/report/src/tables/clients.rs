@@ -22,8 +22,8 @@ fn table(place: &Place<'_>) -> Option<Table> {
         title: format!("Clients{}", place.words()),
         scaled: None,
         caption: format!(
-            "Every client of each load level{}: its iterations and its mean response time, also divided by the mean of all \
-            clients of the level, and its failed operations.",
+            "Every client of each load level{}: iterations, mean response time (also as a multiple of the mean of all clients of \
+            the level), and failed operations.",
             place.words()
         ),
         columns: vec![

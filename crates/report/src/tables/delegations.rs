@@ -66,8 +66,8 @@ fn notes(found: &Delegations) -> Vec<Note> {
     let partial = found.rows.iter().filter(|row| row.partial).count() as u64;
     if partial > 0 {
         texts.push(format!(
-            "Of {}, the capture lacks messages, or they could not be read (encrypted, cut by the snap length, lost, or of one direction \
-             only). Only their captured recalls are stated, perhaps not all of them.",
+            "For {}, the capture is incomplete: messages are missing, encrypted or cut by the snap length. The table shows only the \
+             captured recalls of such a pair; there may have been more.",
             plural(partial, "client-server pair")
         ));
     }
@@ -80,12 +80,12 @@ fn notes(found: &Delegations) -> Vec<Note> {
     let not_held = sum(|row| row.not_held);
     if not_held > 0 {
         let recalled = plural(not_held, "recalled delegation");
-        texts.push(format!("Clients answered that they do not hold {recalled}: not in \"No return\"."));
+        texts.push(format!("\"No return\" does not include {recalled} that clients said they did not hold."));
     }
     let untracked = sum(|row| Some(row.untracked));
     if untracked > 0 {
         let recalled = plural(untracked, "recalled delegation");
-        texts.push(format!("Too many recalls: {recalled} could not be followed until the return."));
+        texts.push(format!("There were more recalls than Plimsoll can follow: the return of {recalled} is not known."));
     }
     let mut notes: Vec<Note> = texts.into_iter().map(|text| Note::of(Weight::Plain, text)).collect();
     notes.push(Note::quiet(EXPLANATION));
@@ -135,7 +135,7 @@ mod tests {
         let dashes = |count| vec![Cell::Time(None); count];
         assert_eq!(line(&partial).cells, [dashes(3), vec![Cell::Count(5)], dashes(4)].concat());
         let found = Delegations { rows: vec![row(1), partial], ..Delegations::default() };
-        assert!(texts(&found)[0].starts_with("Of 1 client-server pair, the capture lacks messages"), "{found:?}");
+        assert!(texts(&found)[0].starts_with("For 1 client-server pair, the capture is incomplete"), "{found:?}");
     }
 
     #[test]
@@ -158,8 +158,8 @@ mod tests {
         let found = Delegations { rows: vec![row], ..Delegations::default() };
         let said = [
             "Servers repeated 2 recalls.",
-            "Clients answered that they do not hold 1 recalled delegation: not in \"No return\".",
-            "Too many recalls: 3 recalled delegations could not be followed until the return.",
+            "\"No return\" does not include 1 recalled delegation that clients said they did not hold.",
+            "There were more recalls than Plimsoll can follow: the return of 3 recalled delegations is not known.",
         ];
         assert_eq!(texts(&found)[..3], said);
     }

@@ -29,7 +29,7 @@ fn table(place: &Place<'_>) -> Table {
         scaled: Some(format!("response times of all operations{from}")),
         caption: format!(
             "Throughput and response time{from} at each load level{}, all operations together. A time from the intended start \
-            includes a late start.",
+            includes the delay of a late start.",
             place.words()
         ),
         columns: vec![

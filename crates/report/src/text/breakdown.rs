@@ -111,21 +111,22 @@ fn notes(page: &mut Page<'_>, breakdown: &Breakdown, shown: usize) -> fmt::Resul
     }
     if breakdown.bins > 0 {
         let width = time(breakdown.bin_s * bins_each(breakdown) as f64);
-        let text = format!("Over time: time waited, one column for each {width}; the height is relative to the row.");
+        let text = format!("Over time: time waited, one column for each {width}; each row has its own scale.");
         page.paragraph(Role::Quiet, "", &text)?;
     }
     if let Some(hidden) = breakdown.rows.get(shown..).filter(|hidden| !hidden.is_empty()) {
         let waited = of_waiting(hidden.iter().filter_map(|entry| entry.waited_share).sum());
         let keys = plural(hidden.len() as u64, "more key");
         let text = match shown {
-            SHOWN => format!("{keys} with {waited}: in the JSON report."),
-            _ => format!("{keys} with {waited}: --section breakdown"),
+            SHOWN => format!("Not listed: {keys} ({waited}); see the JSON report."),
+            _ => format!("Not listed: {keys} ({waited}); see --section breakdown"),
         };
         page.paragraph(Role::Quiet, "", &text)?;
     }
     if breakdown.others > 0 {
         let waited = of_waiting(breakdown.others_waited_share.unwrap_or(0.0));
-        let text = format!("Other keys, which are too many to list: {} operations with {waited}.", breakdown.others);
+        let text =
+            format!("Not counted by key, because there are too many keys: {} operations ({waited}).", breakdown.others);
         page.paragraph(Role::Quiet, "", &text)?;
     }
     Ok(())

@@ -54,8 +54,8 @@ pub(crate) fn rests_on(capacity: &Capacity) -> String {
     words.push('.');
     if let Some(slack) = capacity.slack.filter(|&slack| slack > 0.0 && capacity.low.is_some()) {
         words.push_str(&format!(
-            " The lower end is {:.2} % below the load that met the objective: a load that exceeds the capacity by less than this \
-            lets a queue grow so slowly that one run does not miss the objective.",
+            " The lower end of the interval is {:.2} % below the load that met the objective. At a load so little above the capacity, \
+            the queue grows so slowly that one run would still meet the objective.",
             100.0 * slack / (1.0 + slack)
         ));
     }

@@ -111,7 +111,8 @@ fn matrix(page: &mut Page<'_>, findings: &Findings) -> fmt::Result {
     };
     let all = levels.iter().flat_map(|level| values.iter().filter_map(|value| at(level, value)));
     let scale = TimeScale::of(all);
-    page.heading(&format!("Mean response time of each value at each load ({}):", scale.words()))?;
+    let name = findings.stages.iter().find_map(|stage| Some(stage.varied.as_ref()?.name.as_str())).unwrap_or_default();
+    page.heading(&format!("Mean response time for each value of {name}, at each load ({}):", scale.words()))?;
     page.blank()?;
     let mut table = Table::new();
     let mut head = vec!["Level"];
@@ -146,7 +147,7 @@ fn sizes(page: &mut Page<'_>, curve: &SizeCurve) -> fmt::Result {
     }
     let judged = curve.points.iter().filter(|point| point.expected_s.is_some()).count();
     let note = format!(
-        "Sizes that stand out: {} of {judged}. Sizes with too few neighbours for a judgement: {}. Expected: interpolated from the neighbours.",
+        "Sizes that stand out: {} of {judged}. Sizes with too few neighbours for a judgement: {}. Expected times are interpolated from the neighbouring sizes.",
         odd.len(),
         curve.points.len() - judged
     );

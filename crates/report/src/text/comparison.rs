@@ -299,10 +299,7 @@ fn detectable(rows: &[ComparedRow], place: usize) -> Option<String> {
     if said.is_empty() {
         return Some("The runs are too short to show a difference: make them longer.".to_owned());
     }
-    Some(format!(
-        "Runs of this length show a change for the worse in 9 of 10 cases if it is at least {}.",
-        said.join(", ")
-    ))
+    Some(format!("In 9 of 10 cases, runs of this length show a change for the worse of at least {}.", said.join(", ")))
 }
 
 fn notes(page: &mut Page<'_>, comparison: &Comparison) -> fmt::Result {

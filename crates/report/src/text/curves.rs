@@ -19,7 +19,9 @@ fn draw_one(page: &mut Page<'_>, findings: &Findings, curve: &LoadCurve) -> fmt:
     page.paragraph(Role::Plain, "Highest:  ", &highest(curve, findings))?;
     page.paragraph(Role::Plain, "Knee:     ", &knee(curve))?;
     let overall = curve.overall_response_time_s.map_or_else(|| NONE.to_owned(), time);
-    let overall = format!("{overall} (area under response time against throughput, divided by the highest throughput)");
+    let overall = format!(
+        "{overall} (area under the curve of response time against throughput, divided by the highest throughput)"
+    );
     page.paragraph(Role::Plain, "Overall:  ", &overall)
 }
 

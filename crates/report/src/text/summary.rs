@@ -87,12 +87,18 @@ impl Reach {
     fn note(&self) -> String {
         let (low, high) = (time(self.low_s), time(self.high_s));
         match self.factor() {
-            _ if self.columns() == 1 => format!("Fast to slow: one column, from {low} to {high}."),
+            _ if self.columns() == 1 => {
+                format!("Fast to slow: histogram of the response times from {low} to {high}, in one column.")
+            }
             Some(factor) => {
                 let factor = significant(factor);
-                format!("Fast to slow: from {low} to {high}, each column {factor} times the one before it.")
+                format!(
+                    "Fast to slow: histogram of the response times from {low} to {high}; each column {factor} times the previous one."
+                )
             }
-            None => format!("Fast to slow: from {low} to {high}, on a logarithmic scale."),
+            None => {
+                format!("Fast to slow: histogram of the response times from {low} to {high}, on a logarithmic scale.")
+            }
         }
     }
 
@@ -151,7 +157,7 @@ mod tests {
     fn a_scale_that_begins_at_zero_has_no_factor() {
         let reach = |low_s, rows| Reach { first: 0, rows, low_s, high_s: 1e-3 };
         assert!(
-            reach(1e-6, 3).note().ends_with("each column 10.0 times the one before it."),
+            reach(1e-6, 3).note().ends_with("each column 10.0 times the previous one."),
             "{}",
             reach(1e-6, 3).note()
         );

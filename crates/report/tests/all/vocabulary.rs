@@ -20,11 +20,11 @@ fn table() -> String {
          and the group of this operation in reports. *Long-lived* procedures wait for an event by design, so reports show them in a\n\
          separate table. Other procedures, such as locks, are long-lived only with certain arguments.\n\
          \n\
-         Printed from the table in `crates/model` by a test; do not edit. To print it again:\n\
+         A test prints this page from the tables in `crates/model`; do not edit it. To print it again:\n\
          `PLIMSOLL_BLESS=1 cargo test -p plimsoll-report vocabulary`\n\
          \n\
-         | Protocol | Procedure | NetBench | Operation | Group | Long-lived |\n\
-         |----------|-----------|----------|-----------|-------|------------|\n",
+         | Protocol | Procedure | Name in NetBench | Operation | Group | Long-lived |\n\
+         |----------|-----------|------------------|-----------|-------|------------|\n",
     );
     for procedure in Procedure::all() {
         let row = procedure.row();
@@ -59,7 +59,12 @@ fn statuses(text: &mut String) {
                 _ => {
                     writeln!(text, "| {family} | {status} | {name} | {outcome} | {} |", operations.join(", ")).unwrap();
                     let refused = Outcome::Refused.label();
-                    writeln!(text, "| {family} | {status} | {name} | {refused} | all others |").unwrap();
+                    writeln!(
+                        text,
+                        "| {family} | {status} | {name} | {refused} | all except {} |",
+                        operations.join(", ")
+                    )
+                    .unwrap();
                 }
             }
         }

@@ -20,7 +20,7 @@ plimsoll workloads schema > plimsoll.workload.schema.json
 taplo lint --schema \"file://$PWD/plimsoll.workload.schema.json\" mine.toml
 ```
 
-Or begin the file with this line: `#:schema ./plimsoll.workload.schema.json`.
+For an editor, the first line of the workload file can name the schema: `#:schema ./plimsoll.workload.schema.json`.
 
 A parameter's name (`\"$block\"`) can replace any value. `[parameters]` has the parameter's default; `--set block=8KiB` changes the value.
 

@@ -19,7 +19,7 @@ impl JsonSchema for StepText {
     fn json_schema(generator: &mut SchemaGenerator) -> Schema {
         let own = [
             ("create", "Creates the iteration's own file"),
-            ("recreate", "Creates the iteration's own, closed file again, which truncates it"),
+            ("recreate", "Creates the iteration's own file again after its close; this truncates the file"),
         ];
         let own = own.into_iter().map(|(word, does)| json!({ "const": word, "description": does }));
         let operations = OperationKind::ALL.iter().filter(|kind| word(**kind).is_ok());

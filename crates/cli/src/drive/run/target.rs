@@ -50,7 +50,7 @@ pub(crate) struct WishFlags {
     /// PEM file of the certificate authorities that are trusted for RPC over TLS [default: those of this system]
     #[arg(long, value_name = "FILE")]
     tls_ca: Option<PathBuf>,
-    /// Do not check the certificates of servers of RPC over TLS
+    /// Do not verify the server's certificate for RPC over TLS
     #[arg(long, conflicts_with = "tls_ca")]
     tls_insecure: bool,
 }

@@ -88,7 +88,7 @@ pub enum SealError {
         held: usize,
     },
     /// Sealed for another session.
-    #[error("the message is encrypted for session {0:#x}")]
+    #[error("the message is encrypted for another session, {0:#x}")]
     Session(u64),
     /// The Flags do not have the value for encryption.
     #[error("encrypted message with flags {0:#x}: expected 1")]

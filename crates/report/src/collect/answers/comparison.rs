@@ -139,7 +139,7 @@ fn nothing(levels: &[&ComparedLevel], place: usize) -> Statement {
         [] => " The runs are too short to show a difference: make them longer.".to_owned(),
         some => {
             format!(
-                " Runs of this length show a change for the worse in 9 of 10 cases if it is at least {}.",
+                " In 9 of 10 cases, runs of this length show a change for the worse of at least {}.",
                 some.join(" and ")
             )
         }

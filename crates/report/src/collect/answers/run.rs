@@ -114,7 +114,7 @@ fn schedule(stage: &Stage) -> Option<Statement> {
     if let Some(users) = stage.users.filter(|users| users.due > 0) {
         let text = match users.late {
             0 => format!(
-                "At {level}, all {iterations} ended in time.",
+                "At {level}, all {iterations} ended before the user's next one was due.",
                 level = stage.words(),
                 iterations = plural(users.due, "iteration")
             ),

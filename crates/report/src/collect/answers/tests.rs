@@ -140,7 +140,7 @@ fn schedules_and_users() {
         let users = Users { users: 5, due: 40, late, overload: late as f64 / 40.0, ..Users::default() };
         said(&run(vec![Stage { users: Some(users), ..stage(0, 5, 40.0) }]), Rule::Schedule).unwrap()
     };
-    assert_eq!(users(0), "At 5 clients, all 40 iterations ended in time.");
+    assert_eq!(users(0), "At 5 clients, all 40 iterations ended before the user's next one was due.");
     assert!(users(10).contains("10 of 40 iterations ended late or not at all (25 %)"), "{}", users(10));
 }
 
@@ -331,7 +331,7 @@ fn a_comparison_says_what_differs_or_that_nothing_was_shown() {
     assert_eq!(
         same,
         [
-            "No difference was shown between B and A. Runs of this length show a change for the worse in 9 of 10 cases if it is at \
+            "No difference was shown between B and A. In 9 of 10 cases, runs of this length show a change for the worse of at \
           least 3.0 % of throughput and 3.0 % of mean response time."
         ]
     );

@@ -26,7 +26,7 @@ pub(super) fn black_hole(evidence: &Evidence<'_>, waited_s: f64) -> Option<Found
     }
     let (way, receiver) = if at == 0 { ("from", "The server") } else { ("to", "The client") };
     let text = format!(
-        "The path {way} client {client} drops large packets: TCP sent {segments} of {size} or more up to {times} times each, but no \
+        "The path {way} client {client} drops large packets: TCP sent {segments} ({size} or larger) up to {times} times, but no \
         acknowledgement came. {receiver} acknowledged only segments of up to {passing}{began}. The retransmissions lasted {lasted}. \
         Response times do not include this time. Check the MTU of the path, and whether a firewall drops ICMP messages \
         (\"fragmentation needed\", \"packet too big\").",

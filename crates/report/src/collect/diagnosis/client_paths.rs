@@ -134,8 +134,8 @@ fn far(evidence: &Evidence<'_>, waited_s: f64) -> Option<(Found, IpAddr)> {
         false => String::new(),
     };
     let text = format!(
-        "Client {ip} is far away: its shortest round trip takes {trip}; {others} is {usual}. The round trips of its {requests} add \
-        about {added}, which is {active} of the time in which this client was active. Response times do not include this delay, \
+        "Client {ip} is far away: its shortest round trip takes {trip}; {others} is {usual}. Round trips delayed its {requests} by \
+        about {added} in all, which is {active} of the time in which this client was active. Response times do not include this delay, \
         because they are measured at the capture point.{transfers}{asks}",
         trip = duration(trip_s),
         usual = duration(usual_s),

@@ -44,7 +44,7 @@ pub(super) fn writes(evidence: &Evidence<'_>) -> Option<Found> {
         false => String::new(),
     };
     let text = format!(
-        "Each small write waits for stable storage: {writes} of {bytes} on average ask the server to store their data before it \
+        "Each small write waits for stable storage: {writes} ({bytes} each on average) ask the server to store their data before it \
         answers (NFS FILE_SYNC or DATA_SYNC, SMB write-through){whose}. They took {mean} each on average{compared}, together {share} \
         of all time waited. Unstable writes with one flush at the end would wait only once. The same data would fit into {requests} \
         of {size}.",

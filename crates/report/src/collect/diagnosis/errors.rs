@@ -167,7 +167,7 @@ fn pauses(evidence: &Evidence<'_>, sum: &Sum<'_>) -> String {
         return String::new();
     }
     format!(
-        " Clients retried {retried} of these requests on the same path, {pause} later on average. Response times and shares of all \
+        " Clients retried {retried} of these requests for the same file or folder, {pause} later on average. Response times and shares of all \
         time waited do not include these pauses ({pauses} in all).",
         retried = thousands(sum.repeated),
         pause = seconds(sum.paused_ns / sum.repeated as f64),

@@ -128,7 +128,7 @@ fn small(evidence: &Evidence<'_>, tallies: &Tallies, operation: Operation) -> Op
         return None;
     }
     let text = format!(
-        "Clients {operation} in small pieces, one at a time: {requests} of {bytes} on average took {mean} each, together {share} of \
+        "Clients {operation} in small pieces, one at a time: {requests} ({bytes} each on average) took {mean} each, together {share} of \
         all time waited. Most of them are for files that get {SMALL_PER_FILE} such requests or more. The same data would fit into \
         {large_requests} of {size}.",
         operation = operation.label(),

@@ -158,9 +158,10 @@ fn full_window(evidence: &Evidence<'_>, most: &SmallWindow, (count, held_s, shar
         return None;
     }
     let text = format!(
-        "The TCP receive window of client {client} ({window}) was full {times}, but never 0. The full window stopped the server for \
-        {time} in all, {share} of all time waited. A stop lasted {stop} on average, but a round trip only {round_trip}: the client \
-        reads too slowly, or its network path has little bandwidth. A larger buffer would not help.",
+        "The server filled the TCP receive window of client {client} ({window}) {times}, but the client never announced a window of 0. \
+        The full window stopped the server for {time} in all, {share} of all time waited. A stop lasted {stop} on average, but a \
+        round trip only {round_trip}: the client reads too slowly, or its network path has little bandwidth. A larger buffer would \
+        not help.",
         client = most.client,
         window = size(u64::from(most.bytes)),
         times = times(count),

@@ -64,7 +64,7 @@ pub(super) fn lost_behind(evidence: &Evidence<'_>, waited_s: f64) -> Option<Foun
     }
     let text = format!(
         "TCP retransmitted {segments}: packets were lost after the capture point.{client} The delays from the \
-        first copies to the retransmissions add up to at least {delays}, as much as {share}.",
+        first copies to the retransmissions add up to at least {delays}, equal to {share}.",
         segments = lossy.iter().map(|&at| segments(evidence, at)).collect::<Vec<_>>().join(" and "),
         client = most_resent(evidence),
         delays = duration(delays_s),

@@ -26,7 +26,7 @@ pub(super) fn unanswered(evidence: &Evidence<'_>, waited_s: f64) -> Option<Found
     let more = if paths.len() > NAMED { format!(" and {} more", paths.len() - NAMED) } else { String::new() };
     let since = paths.iter().filter_map(|path| path.unanswered_from_ns).min();
     let text = format!(
-        "{who} {named}{more} got nothing back from the server{since}: TCP sent {segments} of {size} or more up to {times} times \
+        "{who} {named}{more} got nothing back from the server{since}: TCP sent {segments} ({size} or larger) up to {times} times \
         within {time}, and no packet came back on {connections}.{too_large} Response times do not show this. Check whether the \
         server or the path to it was down.",
         who = if paths.len() == 1 { "Client" } else { "Clients" },

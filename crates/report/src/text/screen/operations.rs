@@ -33,7 +33,7 @@ pub(super) fn draw(page: &mut Page<'_>, findings: &Findings, room: usize) -> fmt
     let scale = page.scale();
     let narrow = page.width() < NARROW;
     page.heading(&format!(
-        "Response time{} {}; Waited: share of all time waited:",
+        "Response time{} {} (Waited: share of all time waited):",
         findings.headline.words(),
         scale.words()
     ))?;

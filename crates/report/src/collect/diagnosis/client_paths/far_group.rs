@@ -38,9 +38,9 @@ pub(super) fn far_group(evidence: &Evidence<'_>, waited_s: f64) -> Option<Found>
     }
     let [far_ips, near_ips] = [far, near].map(|all| all.iter().map(|(_, path)| path.client).collect::<Vec<IpAddr>>());
     let text = format!(
-        "{clients} are far away: their shortest round trips take {least} to {most}; {others} at most {usual}. The round trips of \
-        their {requests} add about {added}. Response times do not include this delay, because they are measured at the capture \
-        point.",
+        "{clients} are far away: their shortest round trips take {least} to {most}; {others} at most {usual}. Round trips \
+        delayed the {requests} of these clients by about {added} in all. Response times do not include this delay, because \
+        they are measured at the capture point.",
         clients = named(&far_ips, &near_ips),
         least = duration(least_s),
         most = duration(most_s),

@@ -60,7 +60,7 @@ fn a_client_that_is_far_away_is_named_with_both_round_trips() {
         ),
         "{text}"
     );
-    assert!(text.contains("The round trips of its 50 requests add about 4.50 s, which is 6"), "{text}");
+    assert!(text.contains("Round trips delayed its 50 requests by about 4.50 s in all, which is 6"), "{text}");
 }
 
 #[test]
@@ -210,7 +210,7 @@ fn a_path_that_drops_large_packets_is_named() {
     let text = with_black_hole(25_000_000_000, 610).first(Rule::BlackHole);
     assert!(
         text.starts_with(
-            "The path to client 10.0.0.2 drops large packets: TCP sent 2 segments of 1.45 kB or more up to 7 times each, but no \
+            "The path to client 10.0.0.2 drops large packets: TCP sent 2 segments (1.45 kB or larger) up to 7 times, but no \
             acknowledgement came. The client acknowledged only segments of up to 610 B."
         ),
         "{text}"
@@ -250,7 +250,7 @@ fn clients_of_a_network_that_is_far_away_are_named_together() {
     let text = traffic.first(Rule::FarClient);
     assert!(
         text.starts_with(
-            "The 3 clients of network 10.0.9.0/24 are far away: their shortest round trips take 70.0 ms to 90.0 ms; those of the 3 other clients take at most 900 µs. The round trips of their 150 requests add about 12.0 s."
+            "The 3 clients of network 10.0.9.0/24 are far away: their shortest round trips take 70.0 ms to 90.0 ms; those of the 3 other clients take at most 900 µs. Round trips delayed the 150 requests of these clients by about 12.0 s in all."
         ),
         "{text}"
     );

@@ -67,7 +67,7 @@ fn pauses_before_clients_try_again_are_added_up() {
     let text = retried(5_000);
     assert!(
         text.contains(
-            "Clients retried 20 of these requests on the same path, 5.00 s later on average. Response times and shares of all time waited do not include these pauses (100 s in all)."
+            "Clients retried 20 of these requests for the same file or folder, 5.00 s later on average. Response times and shares of all time waited do not include these pauses (100 s in all)."
         ),
         "{text}"
     );

@@ -69,7 +69,7 @@ fn small_pieces_of_large_files_are_said() {
     let text = pieces(512, 3).first(Rule::SmallRequests);
     assert!(
         text.starts_with(
-            "Clients read in small pieces, one at a time: 3,000 read requests of 512 B on average took 1.00 ms each, together 100 % of all time waited."
+            "Clients read in small pieces, one at a time: 3,000 read requests (512 B each on average) took 1.00 ms each, together 100 % of all time waited."
         ),
         "{text}"
     );
@@ -147,7 +147,7 @@ fn small_writes_that_wait_for_stable_storage_are_the_cause_not_their_directory()
     let text = traffic.first(Rule::DurableWrites);
     assert!(
         text.starts_with(
-            "Each small write waits for stable storage: 200 write requests of 4.10 kB on average ask the server to store their data before"
+            "Each small write waits for stable storage: 200 write requests (4.10 kB each on average) ask the server to store their data before"
         ),
         "{text}"
     );

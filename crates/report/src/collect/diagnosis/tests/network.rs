@@ -295,7 +295,7 @@ fn segments_lost_behind_the_capture_are_said() {
     assert!(
         text.starts_with(
             "TCP retransmitted 100 segments of responses (2.0 %): packets were lost after the capture point. Most of them belong to client \
-             10.0.0.2. The delays from the first copies to the retransmissions add up to at least 2.20 s, as much as 50 % of all time waited."
+             10.0.0.2. The delays from the first copies to the retransmissions add up to at least 2.20 s, equal to 50 % of all time waited."
         ),
         "{text}"
     );
@@ -405,7 +405,7 @@ fn a_small_window_is_said_with_the_client_and_what_it_allows() {
     full.coverage.client_paths[0].round_trips[1].least_ns = Some(200_000);
     let text = full.first(Rule::SmallWindow);
     assert!(
-        text.starts_with("The TCP receive window of client 10.0.0.2 (5.84 kB) was full 50 times, but never 0"),
+        text.starts_with("The server filled the TCP receive window of client 10.0.0.2 (5.84 kB) 50 times, but the client never announced a window of 0."),
         "{text}"
     );
     assert!(
