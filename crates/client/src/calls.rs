@@ -72,7 +72,7 @@ pub struct Ending {
 
 /// The calls of one connection, in the order in which they were made. Ids grow by one or more from call to call.
 ///
-/// Answers come mostly in order, so the call looked for is near the front; ids are found by binary search.
+/// Ids mostly grow by one, so a call's distance from the front is that of its id. Otherwise a binary search finds it.
 #[derive(Debug)]
 pub struct Calls<W> {
     waiting: VecDeque<Option<Call<W>>>,
@@ -99,27 +99,34 @@ impl<W> Calls<W> {
 
     /// The call of an id, if it waits.
     pub fn get(&mut self, id: u64) -> Option<&mut Call<W>> {
-        let at = self.ids.binary_search(&id).ok()?;
+        let at = self.place(id)?;
         self.waiting.get_mut(at)?.as_mut()
     }
 
     /// The same, to look at.
     pub fn find(&self, id: u64) -> Option<&Call<W>> {
-        let at = if self.ids.front() == Some(&id) { 0 } else { self.ids.binary_search(&id).ok()? };
-        self.waiting.get(at)?.as_ref()
+        self.waiting.get(self.place(id)?)?.as_ref()
+    }
+
+    /// Where the call of an id is, or was.
+    #[inline]
+    fn place(&self, id: u64) -> Option<usize> {
+        let distance = id.checked_sub(*self.ids.front()?)?;
+        let guess = usize::try_from(distance).ok()?;
+        if self.ids.get(guess) == Some(&id) { Some(guess) } else { self.ids.binary_search(&id).ok() }
     }
 
     /// Takes the call of an id out: it was answered.
     pub fn take(&mut self, id: u64) -> Option<Call<W>> {
-        let at = if self.ids.front() == Some(&id) { 0 } else { self.ids.binary_search(&id).ok()? };
-        let call = self.waiting.get_mut(at)?.take()?;
-        self.live -= 1;
-        while let Some(None) = self.waiting.front() {
-            self.waiting.pop_front();
-            self.ids.pop_front();
-            self.sent = self.sent.saturating_sub(1);
-        }
-        Some(call)
+        let at = self.place(id)?;
+        let call = self.waiting.get_mut(at)?.take();
+        self.live -= usize::from(call.is_some());
+        // All at once: a call is long, and taking each out would copy it.
+        let over = self.waiting.iter().take_while(|call| call.is_none()).count();
+        self.waiting.drain(..over);
+        self.ids.drain(..over);
+        self.sent = self.sent.saturating_sub(over);
+        call
     }
 
     /// The kernel has accepted the last byte of every call that ends before `through`; `at` is the clock just before it accepted the new

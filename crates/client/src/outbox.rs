@@ -108,6 +108,12 @@ impl Outbox {
         self.queued == self.taken
     }
 
+    /// All that waits, if it is in one piece.
+    #[must_use]
+    pub fn single(&self) -> Option<&[u8]> {
+        self.shared.is_empty().then_some(&self.bytes)
+    }
+
     /// What waits, in order, as at most `most` slices.
     pub fn slices<'a>(&'a self, most: usize, slices: &mut Vec<IoSlice<'a>>) {
         slices.clear();

@@ -169,6 +169,9 @@ impl<C: Client> Client for Composed<C> {
         events: &mut dyn Events,
     ) {
         let Some(mut composition) = composition(operation) else {
+            if self.jobs.is_empty() {
+                return self.client.begin(operation, ticket, now, out, events);
+            }
             let replied = self.with(events, |client, events| client.begin(operation, ticket, now, out, events));
             return self.go_on(replied, out, events);
         };
@@ -185,6 +188,9 @@ impl<C: Client> Client for Composed<C> {
     }
 
     fn message(&mut self, message: Arrived<'_>, out: &mut Outbox, events: &mut dyn Events) {
+        if self.jobs.is_empty() {
+            return self.client.message(message, out, events);
+        }
         let replied = self.with(events, |client, events| client.message(message, out, events));
         self.go_on(replied, out, events);
     }

@@ -211,8 +211,9 @@ impl SmbClient {
 
     /// Ends a job that has no further request.
     pub(super) fn finish(&mut self, id: JobId, at: i64, events: &mut dyn Events) {
-        if let Some(mut job) = self.jobs.remove(id) {
-            self.lease_cache.learn(&job, &self.files);
+        let mut removed = self.jobs.remove(id);
+        if let Some(job) = &mut removed {
+            self.lease_cache.learn(job, &self.files);
             self.note_changes(&job.changed);
             if let (Kind::List { listing, .. }, None, Some(cache)) =
                 (&mut job.kind, &job.failure, &mut self.directory_cache)
@@ -221,7 +222,7 @@ impl SmbClient {
                 cache.learn(*listing);
             }
             if let Some(durable) = &mut self.durable {
-                durable.learn(&mut job, &self.files);
+                durable.learn(job, &self.files);
                 if self.state == State::Ready && job.tag != Tag::CONNECT {
                     match job.failure {
                         None => durable.end_outage(at),
@@ -424,7 +425,7 @@ impl Client for SmbClient {
         let until = self.last_outage_ends(now);
         self.durable.iter_mut().for_each(|durable| durable.end_outage(until));
         let ticket = Ticket { tag: Tag::LEAVE, intended: None, path: plimsoll_model::Symbol::NONE };
-        let job = Job::new(&ticket, Kind::Leave);
+        let mut job = Job::new(&ticket, Kind::Leave);
         if self.state == State::Ready {
             // A session beside the primary one ends with the connection.
             self.end_secondary_session();

@@ -212,8 +212,8 @@ impl Job {
     }
 
     /// How it ended.
-    pub(super) fn result(self) -> Result<Reply, Failure> {
-        if let Some(failure) = self.failure {
+    pub(super) fn result(&mut self) -> Result<Reply, Failure> {
+        if let Some(failure) = self.failure.take() {
             return Err(failure);
         }
         Ok(match self.kind {

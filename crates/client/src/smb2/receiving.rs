@@ -99,20 +99,21 @@ impl SmbClient {
             return self.notified(reply, at.1, out);
         }
         self.durable.iter_mut().for_each(|durable| durable.outage.answered(at.1));
-        let Some(call) = self.on_mut(channel).ended_by(reply, at.0) else { return Ok(()) };
+        let ended = self.on_mut(channel).ended_by(reply, at.0);
+        let Some(call) = &ended else { return Ok(()) };
         let found = if self.on(channel).trusts(reply, sealed) {
             answers::read(reply, &call.what).map_err(|_| Cause::Malformed)
         } else {
             Err(Cause::Untrusted)
         };
-        self.report_answer(channel, &call, reply, &found, at, events);
-        let found = match self.of_a_repeated_request(channel, &call, reply.status(), at.1) {
+        self.report_answer(channel, call, reply, &found, at, events);
+        let found = match self.of_a_repeated_request(channel, call, reply.status(), at.1) {
             Some(Repeated::Later) => return Ok(()),
             Some(Repeated::DoneBefore) => found.map(|_| Found::Nothing),
             None => found,
         };
         match found {
-            Ok(found) => self.progress((channel, &call), reply, found, at.1, out, events),
+            Ok(found) => self.progress((channel, call), reply, found, at.1, out, events),
             Err(cause) => {
                 if let Some(job) = self.jobs.get(call.what.job) {
                     let procedure = Some(call.procedure);

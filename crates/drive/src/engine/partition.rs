@@ -47,7 +47,7 @@ impl WorkerPartition {
 
     /// Which worker a client belongs to.
     pub(crate) fn is_mine(&self, client_index: u32) -> bool {
-        client_index / self.clients_per_connection % self.workers == self.worker
+        remainder(quotient(client_index, self.clients_per_connection), self.workers) == self.worker
     }
 
     /// Our clients, in order.
@@ -94,25 +94,31 @@ impl WorkerPartition {
 
     /// The connection that a slot uses.
     pub(crate) fn connection(&self, slot: usize) -> u32 {
-        let (client_index, nth) = (slot as u32 / self.depth, slot as u32 % self.depth);
-        client_index / self.clients_per_connection * self.connections_per_client + nth % self.connections_per_client
+        let slot = slot as u32;
+        if self.connections_per_client == 1 {
+            return quotient(quotient(slot, self.depth), self.clients_per_connection);
+        }
+        let (client_index, nth) = (slot / self.depth, slot % self.depth);
+        quotient(client_index, self.clients_per_connection) * self.connections_per_client
+            + nth % self.connections_per_client
     }
 
     /// Our client (counted from our first) that a slot belongs to.
     pub(crate) fn client_index(&self, slot: usize) -> usize {
-        slot / self.depth as usize
+        quotient(slot as u32, self.depth) as usize
     }
 
     /// The number in the whole run of one of our clients.
     pub(crate) fn client_number(&self, client_index: usize) -> u32 {
-        let unit = client_index as u32 / self.clients_per_connection * self.workers + self.worker;
-        unit * self.clients_per_connection + client_index as u32 % self.clients_per_connection
+        let client_index = client_index as u32;
+        let unit = quotient(client_index, self.clients_per_connection) * self.workers + self.worker;
+        unit * self.clients_per_connection + remainder(client_index, self.clients_per_connection)
     }
 
     /// A slot's tag: its client's number above, its own below.
     pub(crate) fn tag(&self, slot: usize) -> Tag {
         let client_index = self.client_number(self.client_index(slot));
-        Tag((u64::from(client_index) << 32) | (slot as u64 % u64::from(self.depth)))
+        Tag((u64::from(client_index) << 32) | u64::from(remainder(slot as u32, self.depth)))
     }
 
     /// The number in the whole run of the client that a request on one of our connections is from: that of its slot's tag. A request without
@@ -130,10 +136,22 @@ impl WorkerPartition {
         if client_index >= self.clients || slot >= self.depth || !self.is_mine(client_index) {
             return None;
         }
-        let unit = client_index / self.clients_per_connection / self.workers;
-        let client_index = unit * self.clients_per_connection + client_index % self.clients_per_connection;
+        let unit = quotient(quotient(client_index, self.clients_per_connection), self.workers);
+        let client_index = unit * self.clients_per_connection + remainder(client_index, self.clients_per_connection);
         Some(client_index as usize * self.depth as usize + slot as usize)
     }
+}
+
+/// `of / by`. The divisions of these numbers take longer than all else that is done with them, for each operation, and most are by 1.
+#[inline]
+fn quotient(of: u32, by: u32) -> u32 {
+    if by == 1 { of } else { of / by }
+}
+
+/// `of % by`, likewise.
+#[inline]
+fn remainder(of: u32, by: u32) -> u32 {
+    if by == 1 { 0 } else { of % by }
 }
 
 /// The first unit of this process, and the distance between its units.

@@ -27,11 +27,14 @@ pub struct Asked<'a> {
 
 impl<'a> Asked<'a> {
     /// The fields of a request of this command; `bytes` begin with its header.
+    #[inline]
     #[must_use]
     pub fn of(command: Command, request: &'a [u8]) -> Self {
         Self::read(command, request).unwrap_or_default()
     }
 
+    // Where the command is known, one arm is left of it.
+    #[inline]
     fn read(command: Command, request: &'a [u8]) -> Option<Self> {
         let range = |offset, bytes| Self { offset, bytes, ..Self::default() };
         Some(match command {

@@ -122,6 +122,7 @@ impl Outgoing {
 }
 
 /// Fields of the request for the transactions table. Names are not stored, because all names of a run are known before.
+#[inline]
 fn wanted(command: Command, request: &[u8]) -> Asked {
     let asked::Asked { offset, bytes, disposition, access, new_name: _, durable, unlock } =
         asked::Asked::of(command, request);

@@ -70,7 +70,9 @@ impl Connection {
 
     /// The call that a response ends; `None` for an interim or unmatched response.
     pub(in crate::smb2) fn ended_by(&mut self, reply: &Reply<'_>, first_byte: i64) -> Option<Call<RequestContext>> {
-        let Some(mut call) = self.take_call(reply.message_id()) else {
+        // By reference, because a call is long: it would be copied each time that it is unpacked.
+        let mut taken = self.take_call(reply.message_id());
+        let Some(call) = &mut taken else {
             self.unmatched(reply);
             return None;
         };
@@ -79,17 +81,18 @@ impl Connection {
             call.interim.get_or_insert(first_byte);
             call.what.async_id = reply.header().async_id();
             call.long_lived |= call.what.may_wait;
-            self.pending_async.push(call);
+            self.pending_async.extend(taken);
             return None;
         }
-        Some(call)
+        taken
     }
 
     /// Removes and returns the call of a response from any of the lists.
     fn take_call(&mut self, id: u64) -> Option<Call<RequestContext>> {
-        if let Some(call) = self.calls.take(id) {
+        let taken = self.calls.take(id);
+        if let Some(call) = &taken {
             self.long_lived = self.long_lived.saturating_sub(usize::from(call.long_lived));
-            return Some(call);
+            return taken;
         }
         let place = self.pending_async.iter().position(|call| call.id == id)?;
         Some(self.pending_async.swap_remove(place))

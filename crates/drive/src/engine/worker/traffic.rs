@@ -1,6 +1,6 @@
 //! Bytes in and out.
 
-use std::io::{self, ErrorKind};
+use std::io::{self, ErrorKind, IoSlice};
 
 use plimsoll_client::operation::Cause;
 use plimsoll_client::{Arrived, Client};
@@ -36,12 +36,22 @@ impl<S: Sink, N: Network> Worker<'_, S, N> {
             if out.is_empty() || !alive || full_since.is_some() {
                 return;
             }
-            let mut slices = Vec::with_capacity(4);
-            out.slices(SLICES, &mut slices);
+            let (one, mut many);
+            let slices: &[IoSlice<'_>] = match out.single() {
+                Some(bytes) => {
+                    one = [IoSlice::new(bytes)];
+                    &one
+                }
+                None => {
+                    many = Vec::with_capacity(4);
+                    out.slices(SLICES, &mut many);
+                    &many
+                }
+            };
             let offered: usize = slices.iter().map(|slice| slice.len()).sum();
-            let prepared = self.net.prepare(key, &slices);
+            let prepared = self.net.prepare(key, slices);
             let first = self.net.now();
-            let sent = prepared.and_then(|()| self.net.send(key, &slices));
+            let sent = prepared.and_then(|()| self.net.send(key, slices));
             self.now = self.net.now();
             let count = match sent {
                 Ok(count) => count,
@@ -50,9 +60,8 @@ impl<S: Sink, N: Network> Worker<'_, S, N> {
                 Err(error) => return self.lose(at, cause_of(&error)),
             };
             if let (Some(stream), Some(tap)) = (tapped, &self.job.plan.tap) {
-                tap.sent(stream, first, &slices, count);
+                tap.sent(stream, first, slices, count);
             }
-            drop(slices);
             if count > 0 {
                 *answers = *several;
                 out.consume(count);
