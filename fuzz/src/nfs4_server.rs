@@ -49,7 +49,7 @@ struct Seen {
 }
 
 impl Events for Seen {
-    fn transaction(&mut self, _: Option<Tag>, row: Transaction) {
+    fn transaction(&mut self, _: Option<Tag>, row: &mut Transaction) {
         self.rows += usize::from(row.counted);
         let line = &row.timeline;
         assert!(row.outcome != Outcome::Succeeded || line.response_last.is_some(), "{row:?}");

@@ -39,8 +39,8 @@ impl Collected {
 }
 
 impl Events for Collected {
-    fn transaction(&mut self, _: Option<Tag>, transaction: Transaction) {
-        self.transactions.push(transaction);
+    fn transaction(&mut self, _: Option<Tag>, transaction: &mut Transaction) {
+        self.transactions.push(transaction.clone());
     }
 
     fn done(&mut self, done: Done) {

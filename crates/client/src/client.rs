@@ -9,8 +9,8 @@ use crate::outbox::Outbox;
 
 /// Events that a client reports.
 pub trait Events {
-    /// A request ended, of that operation where it was of one. Its stage is not set yet.
-    fn transaction(&mut self, operation: Option<Tag>, transaction: Transaction);
+    /// A request ended, of that operation where it was of one. Its stage and its client's number are not set yet; the receiver may.
+    fn transaction(&mut self, operation: Option<Tag>, transaction: &mut Transaction);
     /// An operation ended: exactly once for each that was begun, and for [`Tag::CONNECT`] and [`Tag::LEAVE`].
     fn done(&mut self, done: Done);
     /// A piece of the data that a read with `keep` brought, in order, before its `done`.

@@ -81,7 +81,7 @@ struct PartEvents<'a> {
 }
 
 impl Events for PartEvents<'_> {
-    fn transaction(&mut self, operation: Option<Tag>, transaction: Transaction) {
+    fn transaction(&mut self, operation: Option<Tag>, transaction: &mut Transaction) {
         self.events.transaction(operation, transaction);
     }
 

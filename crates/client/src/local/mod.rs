@@ -143,7 +143,7 @@ impl PathClient {
         if outcome != Outcome::NeverSent {
             events.transaction(
                 Some(ticket.tag),
-                Transaction {
+                &mut Transaction {
                     procedure,
                     client: self.identity.client,
                     server: self.identity.server,

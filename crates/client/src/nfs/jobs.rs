@@ -23,7 +23,7 @@ pub(crate) struct Jobs<J> {
 }
 
 /// Jobs whose memory is kept, at most.
-const SPARE: usize = 16;
+const SPARE: usize = 32;
 
 /// A resource that a job releases at its end, before its memory is reused.
 pub(crate) trait Release {

@@ -1,6 +1,6 @@
 //! Chooses and sends the next call of a job.
 
-use plimsoll_model::{self as model, Asked, FileIdentity, Outcome, Procedure, Protocol, Symbol};
+use plimsoll_model::{self as model, Asked, Outcome, Procedure, Protocol, Symbol};
 use plimsoll_wire::nfs::v3::access::{ALL_RIGHTS, Access};
 use plimsoll_wire::nfs::v3::commit::Commit;
 use plimsoll_wire::nfs::v3::create::{Create, How};
@@ -27,7 +27,7 @@ use super::client::{NfsClient, RequestContext};
 use super::job::{Goal, Job};
 use crate::client::Events;
 use crate::content::Content;
-use crate::nfs::{JobId, never_sent};
+use crate::nfs::{JobId, LastIdentity, never_sent};
 use crate::operation::{Cause, Disposition, Done, Failure};
 use crate::outbox::Outbox;
 use crate::rpc::{About, Data};
@@ -260,17 +260,17 @@ impl Calling<'_> {
         client.connection.send((template, C::PROCEDURE), &about, data, context, out, |bytes| {
             let arguments = bytes.len();
             call.emit(bytes);
-            asked(C::PROCEDURE, bytes.get(arguments..).unwrap_or_default())
+            asked(C::PROCEDURE, bytes.get(arguments..).unwrap_or_default(), &mut client.last_identity)
         });
     }
 }
 
 /// The requested object, as in a captured call. (Without names: all names of a run are known before it begins.)
-fn asked(procedure: u32, arguments: &[u8]) -> Asked {
+fn asked(procedure: u32, arguments: &[u8], identities: &mut LastIdentity) -> Asked {
     let facts = v3::arguments(procedure, arguments);
     Asked {
         // The file of a name in a directory is unknown before the answer.
-        file: facts.handle.filter(|_| facts.name.is_none()).map(FileIdentity::of_handle),
+        file: facts.handle.filter(|_| facts.name.is_none()).map(|handle| identities.of(handle)),
         offset: facts.offset,
         bytes: facts.asked_bytes(),
         disposition: facts.disposition().and_then(model::Disposition::of_number),

@@ -14,7 +14,7 @@ use super::job::{Goal, Job, Jobs};
 use super::options::{NfsLimits, NfsOptions, PROGRAM, VERSION};
 use crate::calls::{Call, Ending, Identity};
 use crate::client::{Arrived, Client, Events, Framing};
-use crate::nfs::{Handles, JobId, never_sent};
+use crate::nfs::{Handles, JobId, LastIdentity, never_sent};
 use crate::operation::{Cause, Done, Failure, Operation, Tag, Ticket};
 use crate::outbox::Outbox;
 use crate::rpc::{self, Arrival, Connection, Context, Opened};
@@ -31,6 +31,7 @@ pub struct NfsClient {
     over: Option<Cause>,
     pub(super) jobs: Jobs,
     pub(super) handles: Handles<FileHandle>,
+    pub(super) last_identity: LastIdentity,
     pub(super) files: Files,
     /// Empty texts, to be paths again.
     pub(super) spare: Vec<String>,
@@ -84,6 +85,7 @@ impl NfsClient {
             over: None,
             jobs: Jobs::default(),
             handles: Handles::new(options.root),
+            last_identity: LastIdentity::default(),
             files: Files::default(),
             spare: Vec::new(),
             limits: options.limits.get().copied().unwrap_or(NfsLimits::UNKNOWN),
@@ -102,7 +104,7 @@ impl NfsClient {
         ending: &Ending,
         events: &mut dyn Events,
     ) {
-        events.transaction(operation, self.connection.transaction(call, ending));
+        events.transaction(operation, &mut self.connection.transaction(call, ending));
     }
 
     /// A call that gets no answer any more.

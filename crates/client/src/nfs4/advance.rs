@@ -20,7 +20,7 @@ use super::client::Nfs4Client;
 use super::delegations::Returning;
 use super::job::{Connecting, Goal, Job, LATER, Leaving, Opening};
 use super::owners::Sequenced;
-use super::sending::{Moved, identity};
+use super::sending::Moved;
 use super::shapes;
 use super::uncommitted::Piece;
 use crate::client::Events;
@@ -173,7 +173,7 @@ impl Calling<'_> {
         // A handle of an intermediate directory belongs to another path than the operation's.
         let path = if walk.whole && part.end == walk.path.len() { job.path } else { Symbol::NONE };
         let name = walk.path.get(part).unwrap_or_default().as_bytes();
-        let moved = Moved { files: [Some(identity(&walk.handle)), None], ..Moved::default() };
+        let moved = Moved { files: [Some(self.identity(&walk.handle)), None], ..Moved::default() };
         self.send_about(shapes::LOOK_UP, path, job.intended, moved, |compound| {
             compound.add(&PutHandle(&walk.handle)).add(&Lookup { name }).add(&GetHandle);
             compound.add(&GetAttributes(Mask::USUAL));
@@ -256,7 +256,7 @@ impl Calling<'_> {
                 let Some(to) = second else { return false };
                 let renames = matches!(job.goal, Goal::Rename);
                 let shape = if renames { shapes::RENAME_NAME } else { shapes::LINK_NAME };
-                let files = [handle, &to.handle].map(|handle| Some(identity(handle)));
+                let files = [handle, &to.handle].map(|handle| Some(self.identity(handle)));
                 let moved = Moved { files, ..Moved::default() };
                 self.send_about(shape, job.path, job.intended, moved, |compound| {
                     compound.add(&PutHandle(handle)).add(&Save).add(&PutHandle(&to.handle));
@@ -395,7 +395,7 @@ impl Calling<'_> {
         let (offset, count) = (*offset, (*length).min(self.client.agreed.write));
         let state = self.client.state_of(file);
         let data = Some(Data { content, key: *key, offset, length: count });
-        let moved = Moved { files: [Some(identity(handle)), None], offset, count, keep: false, data };
+        let moved = Moved { files: [Some(self.identity(handle)), None], offset, count, keep: false, data };
         self.send_about(shapes::WRITE_DATA, job.path, job.intended, moved, |compound| {
             compound.add(&PutHandle(handle)).add(&Write { state, offset, count, stable: Stable::Unstable });
         })
@@ -411,7 +411,7 @@ impl Calling<'_> {
         match &mut job.goal {
             Goal::Read { transfer, keep, .. } => {
                 let Some((offset, count)) = transfer.take(agreed.read) else { return false };
-                let files = [Some(identity(&transfer.handle)), None];
+                let files = [Some(self.identity(&transfer.handle)), None];
                 let moved = Moved { files, offset, count, keep: *keep, data: None };
                 self.send_about(shapes::READ_DATA, path, intended, moved, |compound| {
                     compound.add(&PutHandle(&transfer.handle)).add(&Read { state, offset, count });
@@ -420,7 +420,7 @@ impl Calling<'_> {
             Goal::Write { transfer, content, key, stable, .. } => {
                 let Some((offset, count)) = transfer.take(agreed.write) else { return false };
                 let data = Some(Data { content, key: *key, offset, length: count });
-                let files = [Some(identity(&transfer.handle)), None];
+                let files = [Some(self.identity(&transfer.handle)), None];
                 let (moved, stable) = (Moved { files, offset, count, keep: false, data }, *stable);
                 self.send_about(shapes::WRITE_DATA, path, intended, moved, |compound| {
                     compound.add(&PutHandle(&transfer.handle)).add(&Write { state, offset, count, stable });

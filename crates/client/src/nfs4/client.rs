@@ -24,7 +24,7 @@ use super::shapes;
 use super::trunk::{Last, Trunk};
 use crate::calls::{Call, Ending, Identity};
 use crate::client::{Arrived, Client, Events, Framing};
-use crate::nfs::{Handles, JobId, never_sent};
+use crate::nfs::{Handles, JobId, LastIdentity, never_sent};
 use crate::operation::{Cause, Done, Failure, Operation, Tag, Ticket};
 use crate::outbox::Outbox;
 use crate::rpc::{self, Arrival, Connection, Opened};
@@ -92,6 +92,7 @@ pub struct Nfs4Client {
     pub(super) last: Last,
     pub(super) jobs: Jobs,
     pub(super) handles: Handles<FileHandle>,
+    pub(super) last_identity: LastIdentity,
     pub(super) files: Files,
     /// Delegations, if it asks for them.
     pub(super) delegations: Option<Box<Delegations>>,
@@ -177,6 +178,7 @@ impl Nfs4Client {
             last: Last { of_session: true, of_client: true },
             jobs: Jobs::default(),
             handles: Handles::new(FileHandle::EMPTY),
+            last_identity: LastIdentity::default(),
             files: Files::default(),
             delegations: (options.delegations && options.minor_version > 0 && name.is_some()).then(Box::default),
             owners: Owners::new(0, 1),

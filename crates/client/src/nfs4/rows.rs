@@ -2,7 +2,7 @@
 //!
 //! One of them is counted: the operation that the compound is about, also where the server did not get to it.
 
-use plimsoll_model::{Asked, FileIdentity, Outcome, Transaction};
+use plimsoll_model::{Asked, FileIdentity, Outcome};
 
 use super::client::Nfs4Client;
 use super::request_context::RequestContext;
@@ -24,21 +24,25 @@ impl Nfs4Client {
     ) {
         let shape = call.what.operations();
         if shape.is_empty() {
-            return events.transaction(operation, self.connection.transaction(call, ending));
+            return events.transaction(operation, &mut self.connection.transaction(call, ending));
         }
         let principal = usize::from(call.what.principal);
         let about = shape.get(principal).map_or(call.procedure, |&main| shapes::procedure(main));
         let outcome = ending.outcome.with_status(about, ending.status);
-        let whole = self.connection.transaction(call, &Ending { outcome, ..*ending });
+        // One for all rows, because it is long. Each sets the fields that differ.
+        let mut row = self.connection.transaction(call, &Ending { outcome, ..*ending });
+        let (request_bytes, response_bytes, asked, server) =
+            (row.request_bytes, row.response_bytes, row.asked, row.server.ip);
         let (files, current) = files(shape, call.what.files, results.and_then(|results| results.file));
-        let on_server = |file: Option<FileIdentity>| file.map(|file| file.on(whole.server.ip));
+        let on_server = |file: Option<FileIdentity>| file.map(|file| file.on(server));
         // The row of the whole has the file of the last operation.
         let file = match ending.status.and(files.get(shape.len() - 1)) {
             Some(last) => *last,
             None => current,
         };
-        let asked = Asked { file: on_server(file), ..Asked::default() };
-        events.transaction(operation, Transaction { counted: false, asked, ..whole.clone() });
+        row.counted = false;
+        row.asked = Asked { file: on_server(file), ..Asked::default() };
+        events.transaction(operation, &mut row);
         for (place, &code) in shape.iter().enumerate() {
             let counted = place == principal;
             let (status, own) = match results.and_then(|results| results.of(place)) {
@@ -49,21 +53,16 @@ impl Nfs4Client {
             };
             let procedure = shapes::procedure(code);
             let file = on_server(files.get(place).copied().flatten());
-            let asked = if counted { whole.asked } else { Asked::default() };
-            let row = Transaction {
-                procedure,
-                // A compound has at most LONGEST operations.
-                compound_position: Some(place as u16),
-                status,
-                outcome: own.with_status(procedure, status),
-                payload_bytes: payload(shape, place, call, results),
-                request_bytes: whole.request_bytes.filter(|_| counted),
-                response_bytes: whole.response_bytes.filter(|_| counted),
-                counted,
-                asked: Asked { file, ..asked },
-                ..whole.clone()
-            };
-            events.transaction(operation, row);
+            row.procedure = procedure;
+            // A compound has at most LONGEST operations.
+            row.compound_position = Some(place as u16);
+            (row.status, row.outcome) = (status, own.with_status(procedure, status));
+            row.payload_bytes = payload(shape, place, call, results);
+            row.request_bytes = request_bytes.filter(|_| counted);
+            row.response_bytes = response_bytes.filter(|_| counted);
+            row.counted = counted;
+            row.asked = Asked { file, ..if counted { asked } else { Asked::default() } };
+            events.transaction(operation, &mut row);
         }
     }
 }

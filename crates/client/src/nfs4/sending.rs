@@ -22,11 +22,16 @@ impl Calling<'_> {
         job: &Job,
         add: impl FnOnce(&mut Compound<'_>),
     ) -> bool {
-        let moved = Moved { files: [Some(identity(handle)), None], ..Moved::default() };
+        let moved = Moved { files: [Some(self.identity(handle)), None], ..Moved::default() };
         self.send_about(shape, job.path, job.intended, moved, |compound| {
             compound.add(&PutHandle(handle));
             add(compound);
         })
+    }
+
+    /// The identity of a handle's file in transactions.
+    pub(super) fn identity(&mut self, handle: &FileHandle) -> FileIdentity {
+        self.client.last_identity.of(handle.as_bytes())
     }
 
     pub(super) fn send(
@@ -135,11 +140,6 @@ impl Calling<'_> {
         };
         (about, context)
     }
-}
-
-/// The identity of a handle's file in transactions.
-pub(super) fn identity(handle: &FileHandle) -> FileIdentity {
-    FileIdentity::of_handle(handle.as_bytes())
 }
 
 /// Fields of the request for the columns of the transactions table, from the main operation. The file comes from its handles.

@@ -97,7 +97,11 @@ pub(super) fn procedure(operation: u8) -> Procedure {
 
 /// Position of the main operation of a compound.
 pub(super) fn principal(shape: Shape) -> usize {
-    Procedure::principal(shape.iter().map(|&operation| procedure(operation)), true).unwrap_or(0)
+    match shape {
+        // Most calls: one operation on a file.
+        [SEQUENCE, PUTFH, _] => 2,
+        _ => Procedure::principal(shape.iter().map(|&operation| procedure(operation)), true).unwrap_or(0),
+    }
 }
 
 /// The procedure of a call in failures: its main operation, or NULL.
@@ -140,6 +144,8 @@ mod tests {
             (NULL, "NULL"),
         ] {
             assert_eq!(about(shape).name(), name);
+            let all = shape.iter().map(|&operation| procedure(operation));
+            assert_eq!(principal(shape), Procedure::principal(all, true).unwrap_or(0), "{name}");
             assert!(name == "SEQUENCE" || about(without_session(shape)).name() == name, "the same in 4.0");
             assert!(shape.len() <= LONGEST);
         }

@@ -68,7 +68,7 @@ impl SmbClient {
         for call in calls.iter().filter(|call| call.sent.is_some()) {
             let outcome = Outcome::Unanswered;
             let ending = Ending { answered: None, status: None, outcome, response_bytes: None, payload_bytes: None };
-            events.transaction(self.jobs.tag(call.what.job), lost.transaction(call, &ending));
+            events.transaction(self.jobs.tag(call.what.job), &mut lost.transaction(call, &ending));
         }
         match was {
             ChannelState::Absent => return,

@@ -175,8 +175,8 @@ impl SmbClient {
 
     /// Tells of a request that ended.
     pub(super) fn report(&self, channel: u32, call: &Call<RequestContext>, ending: &Ending, events: &mut dyn Events) {
-        let transaction = self.on(channel).transaction(call, ending);
-        events.transaction(self.jobs.tag(call.what.job), transaction);
+        let mut transaction = self.on(channel).transaction(call, ending);
+        events.transaction(self.jobs.tag(call.what.job), &mut transaction);
     }
 
     /// Tells of a request that gets no answer any more.

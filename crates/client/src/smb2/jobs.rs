@@ -283,9 +283,11 @@ impl Jobs {
     }
 
     pub(super) fn remove(&mut self, id: JobId) -> Option<Job> {
-        let job = self.places.get_mut(id.0 as usize)?.take()?;
-        self.free.push(id.0);
-        Some(job)
+        let removed = self.places.get_mut(id.0 as usize)?.take();
+        if removed.is_some() {
+            self.free.push(id.0);
+        }
+        removed
     }
 
     /// The operation of a tag.

@@ -30,14 +30,6 @@ pub struct Shifted {
 }
 
 impl Shifted {
-    /// Adds a time that includes `late` ns of the generator's delay.
-    pub(crate) fn record(&mut self, measured: i64, late: u64) {
-        if measured >= 0 {
-            self.measured.record(measured);
-            self.on_time.record(measured.saturating_sub(i64::try_from(late).unwrap_or(i64::MAX)).max(0));
-        }
-    }
-
     fn merge(&mut self, other: &Shifted) {
         self.measured.merge(&other.measured);
         self.on_time.merge(&other.on_time);
@@ -70,6 +62,73 @@ impl Lateness {
     }
 }
 
+/// Records [`Shifted`]. Most times are the same without the generator's delay, because it caused none: these are recorded once.
+#[derive(Clone, Debug, Default)]
+pub(crate) struct ShiftedRecorder {
+    /// Times without a delay, which are in both distributions.
+    same: Times,
+    /// The others.
+    late: Shifted,
+}
+
+impl ShiftedRecorder {
+    /// Adds a time that includes `late` ns of the generator's delay.
+    #[inline]
+    pub(crate) fn record(&mut self, measured: i64, late: u64) {
+        if measured < 0 {
+            return;
+        }
+        if late == 0 {
+            return self.same.record(measured);
+        }
+        self.late.measured.record(measured);
+        self.late.on_time.record(measured.saturating_sub(i64::try_from(late).unwrap_or(i64::MAX)).max(0));
+    }
+
+    fn so_far(&self) -> Shifted {
+        let (mut measured, mut on_time) = (self.same.clone(), self.same.clone());
+        measured.merge(&self.late.measured);
+        on_time.merge(&self.late.on_time);
+        Shifted { measured, on_time }
+    }
+}
+
+/// Records [`Lateness`].
+#[derive(Clone, Debug, Default)]
+pub(crate) struct LatenessRecorder {
+    pub(crate) response: ShiftedRecorder,
+    pub(crate) from_intended: ShiftedRecorder,
+    unstamped: u64,
+    requests: u64,
+    lost_ns: u64,
+}
+
+impl LatenessRecorder {
+    /// Counts an answered request that the generator delayed by `late` ns; whether its answer has a kernel timestamp.
+    #[inline]
+    pub(crate) fn count(&mut self, stamped: bool, late: u64) {
+        self.unstamped += u64::from(!stamped);
+        self.requests += u64::from(late > 0);
+    }
+
+    /// An action stood still for so long, ns.
+    #[inline]
+    pub(crate) fn lose(&mut self, ns: u64) {
+        self.lost_ns = self.lost_ns.saturating_add(ns);
+    }
+
+    /// All until now.
+    pub(crate) fn so_far(&self) -> Lateness {
+        Lateness {
+            response: self.response.so_far(),
+            from_intended: self.from_intended.so_far(),
+            unstamped: self.unstamped,
+            requests: self.requests,
+            lost_ns: self.lost_ns,
+        }
+    }
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -77,13 +136,30 @@ mod tests {
     #[test]
     fn a_time_is_kept_with_and_without_what_was_late() {
         assert_eq!([-5, 0, 200_000, 200_001, i64::MAX].map(beyond_waking), [0, 0, 0, 1, i64::MAX as u64 - 200_000]);
-        let mut shifted = Shifted::default();
+        let mut shifted = ShiftedRecorder::default();
         shifted.record(1_000, 0);
         shifted.record(9_000, 8_000);
         shifted.record(100, 8_000);
         shifted.record(-1, 0);
+        let shifted = shifted.so_far();
         let ends = |of: &Times| (of.moments().count(), of.moments().min_ns(), of.moments().max_ns());
         assert_eq!(ends(&shifted.measured), (3, Some(100), Some(9_000)));
         assert_eq!(ends(&shifted.on_time), (3, Some(0), Some(1_000)));
+    }
+
+    #[test]
+    fn what_is_recorded_once_is_in_both_distributions() {
+        let (mut recorder, mut measured, mut on_time) =
+            (ShiftedRecorder::default(), Times::default(), Times::default());
+        for n in 0..5_000_i64 {
+            let (time, late) = (n * n * 37 % 90_000_000, if n % 7 == 0 { 1_000 * n } else { 0 });
+            recorder.record(time, late as u64);
+            measured.record(time);
+            on_time.record((time - late).max(0));
+        }
+        let shifted = recorder.so_far();
+        assert_eq!(shifted.measured.to_bytes(), measured.to_bytes());
+        assert_eq!(shifted.on_time.to_bytes(), on_time.to_bytes());
+        assert_ne!(measured.to_bytes(), on_time.to_bytes());
     }
 }

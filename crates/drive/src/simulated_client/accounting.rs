@@ -10,9 +10,9 @@ use plimsoll_workload::scenario::Verdict;
 use super::iteration_clock::IterationTallies;
 use super::silence::{Gap, Gaps};
 use super::slot::{Slot, State};
-use crate::engine::lateness::beyond_waking;
+use crate::engine::lateness::{LatenessRecorder, beyond_waking};
 use crate::engine::partition::WorkerPartition;
-use crate::engine::{Answered, ClientTally, ConnectionFailure, Lateness, SessionRequests, Unanswered};
+use crate::engine::{Answered, ClientTally, ConnectionFailure, SessionRequests, Unanswered};
 
 /// Slots, tallies, and where transactions go.
 pub(crate) struct Accounting<'a, S> {
@@ -36,7 +36,7 @@ pub(crate) struct Accounting<'a, S> {
     /// Gaps between the answers in the phase.
     pub(crate) gaps: Gaps,
     /// Effect of the generator's own lateness on the measurements of the phase.
-    pub(crate) lateness: Lateness,
+    pub(crate) lateness: LatenessRecorder,
     /// Iterations start on a schedule.
     pub(crate) scheduled: bool,
     /// Slots may be begun as soon as they are ready.
@@ -64,7 +64,7 @@ pub(crate) struct Fresh {
 }
 
 impl<S: Sink> Events for Accounting<'_, S> {
-    fn transaction(&mut self, operation: Option<Tag>, mut transaction: Transaction) {
+    fn transaction(&mut self, operation: Option<Tag>, transaction: &mut Transaction) {
         let timeline = transaction.timeline;
         let slot = operation.and_then(|tag| self.partition.slot(tag));
         if let Some(slot) = slot.and_then(|slot| self.slots.get_mut(slot)) {
@@ -72,7 +72,7 @@ impl<S: Sink> Events for Accounting<'_, S> {
         }
         // A compound's main operation stands for the whole compound.
         if let Some(at) = timeline.response_last.filter(|&at| transaction.counted && self.measures(at)) {
-            self.answered.count(&transaction);
+            self.answered.count(transaction);
             // A request that waits by design is no wait for the server.
             if let Some((from, failed)) = self.gaps.answered(self.window.0, at).filter(|_| !transaction.long_lived) {
                 let wanted = self.wanted_since(failed);
@@ -82,14 +82,14 @@ impl<S: Sink> Events for Accounting<'_, S> {
         let due = timeline.intended.or(timeline.request_first);
         let measured = due.is_some_and(|at| self.measures(at));
         if let (Some(at), false) = (due, measured) {
-            self.session_requests.count(&transaction, at >= self.window.1);
+            self.session_requests.count(transaction, at >= self.window.1);
         }
         if measured && transaction.counted {
-            self.note_lateness(slot, &transaction);
+            self.note_lateness(slot, transaction);
         }
         transaction.stage = self.stage.filter(|_| measured);
         transaction.client_index = self.partition.asks(operation.filter(|_| slot.is_some()), self.caller);
-        self.sink.transaction(&transaction, self.names);
+        self.sink.transaction(transaction, self.names);
     }
 
     fn done(&mut self, done: Done) {
@@ -137,7 +137,7 @@ impl<'a, S: Sink> Accounting<'a, S> {
             unanswered: Unanswered::default(),
             session_requests: SessionRequests::default(),
             gaps: Gaps::default(),
-            lateness: Lateness::default(),
+            lateness: LatenessRecorder::default(),
             scheduled: false,
             counts_starts: true,
             wake_ns: None,
@@ -203,8 +203,7 @@ impl<'a, S: Sink> Accounting<'a, S> {
             return;
         }
         let whole = start.saturating_add(read);
-        self.lateness.unstamped += u64::from(self.wake_ns.is_none());
-        self.lateness.requests += u64::from(whole > 0);
+        self.lateness.count(self.wake_ns.is_some(), whole);
         self.lateness.response.record(last - first, read);
         if let (Some(intended), true) = (timeline.intended, self.scheduled) {
             self.lateness.from_intended.record(last - intended, whole);
@@ -243,7 +242,7 @@ impl<'a, S: Sink> Accounting<'a, S> {
         let has_asked = slot.has_asked;
         let late = slot.delay.end(intended, done.at);
         if self.window.0 <= intended && intended < self.window.1 {
-            self.lateness.lost_ns = self.lateness.lost_ns.saturating_add(late);
+            self.lateness.lose(late);
         }
         let verdict = slot.scenario.as_mut().map_or(Verdict::AsAnswered, |scenario| scenario.done(done));
         let failure = match (verdict, &done.result) {

@@ -82,6 +82,7 @@ impl Iterator for Schedule {
 }
 
 /// Draws a pause, ns.
+#[inline]
 pub(crate) fn pause(pause: Pause, rng: &mut Rng) -> i64 {
     let ns = match pause {
         Pause::None => 0,

@@ -49,7 +49,7 @@ struct Collected {
 }
 
 impl Events for Collected {
-    fn transaction(&mut self, _: Option<Tag>, _: Transaction) {}
+    fn transaction(&mut self, _: Option<Tag>, _: &mut Transaction) {}
 
     fn done(&mut self, done: Done) {
         self.done = Some(done);

@@ -19,7 +19,7 @@ struct Collected {
 }
 
 impl Events for Collected {
-    fn transaction(&mut self, _: Option<Tag>, transaction: Transaction) {
+    fn transaction(&mut self, _: Option<Tag>, transaction: &mut Transaction) {
         self.lines.push(transaction.timeline);
     }
 

@@ -25,7 +25,7 @@ struct Seen {
 }
 
 impl Events for Seen {
-    fn transaction(&mut self, _: Option<Tag>, transaction: Transaction) {
+    fn transaction(&mut self, _: Option<Tag>, transaction: &mut Transaction) {
         self.transactions += 1;
         let line = &transaction.timeline;
         assert!(transaction.outcome != Outcome::Succeeded || line.response_last.is_some());

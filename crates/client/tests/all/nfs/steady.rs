@@ -47,7 +47,7 @@ struct Collected {
 }
 
 impl Events for Collected {
-    fn transaction(&mut self, _: Option<Tag>, _: Transaction) {
+    fn transaction(&mut self, _: Option<Tag>, _: &mut Transaction) {
         self.transactions += 1;
     }
 

@@ -21,8 +21,8 @@ pub(crate) struct Seen {
 }
 
 impl Events for Seen {
-    fn transaction(&mut self, _: Option<Tag>, transaction: Transaction) {
-        self.rows.push(transaction);
+    fn transaction(&mut self, _: Option<Tag>, transaction: &mut Transaction) {
+        self.rows.push(transaction.clone());
     }
 
     fn done(&mut self, done: Done) {

@@ -45,7 +45,7 @@ impl<'a, S: Sink, N: Network> Worker<'a, S, N> {
         let mut cpu = self.cpu;
         // The same function judges finished levels.
         let (answered, unanswered, lateness) =
-            (self.accounting.answered, self.accounting.unanswered, self.accounting.lateness.clone());
+            (self.accounting.answered, self.accounting.unanswered, self.accounting.lateness.so_far());
         let session_requests = self.accounting.session_requests.clone();
         let mut generator = Generator { answered, unanswered, lateness, session_requests, ..self.generator.clone() };
         if self.phase == Phase::Measured {

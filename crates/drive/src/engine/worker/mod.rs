@@ -87,6 +87,8 @@ pub(super) struct Worker<'a, S, N> {
     busy_poll: BusyPoll,
     /// When the clock was last read.
     now: i64,
+    /// It was read after the last wait, because that brought bytes.
+    received: bool,
     next_tick: i64,
     /// The watch is checked before this time in any case.
     doze: i64,
@@ -164,6 +166,7 @@ impl<'a, S: Sink, N: Network> Worker<'a, S, N> {
             timers: Timers::default(),
             busy_poll: BusyPoll::new(job.busy_poll),
             now: 0,
+            received: false,
             next_tick: 0,
             doze: 0,
             ticked: i64::MAX,
@@ -193,8 +196,8 @@ impl<'a, S: Sink, N: Network> Worker<'a, S, N> {
 
     /// One round of the loop: handles due timers and ended actions, sends requests, then waits, at most until `until`.
     fn step(&mut self, until: i64) -> io::Result<()> {
-        // After events the clock has just been read.
-        if self.ready.is_empty() {
+        // After bytes or events the clock has just been read.
+        if !std::mem::take(&mut self.received) && self.ready.is_empty() {
             self.now = self.net.now();
         }
         if self.now >= self.next_tick {

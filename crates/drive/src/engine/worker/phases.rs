@@ -50,7 +50,7 @@ impl<S: Sink, N: Network> Worker<'_, S, N> {
             generator: Generator {
                 answered: self.accounting.answered,
                 unanswered: self.accounting.unanswered,
-                lateness: self.accounting.lateness,
+                lateness: self.accounting.lateness.so_far(),
                 session_requests: self.accounting.session_requests,
                 ..self.generator
             },

@@ -122,6 +122,7 @@ impl<S: Sink, N: Network> Worker<'_, S, N> {
         let received = self.net.receive_when_there(ConnectionKey(0), until, front, take);
         let waited = received.is_some();
         if let Some(received) = received {
+            self.received = received.as_ref().is_ok_and(|received| received.bytes > 0);
             let read = received.and_then(|received| {
                 self.arrived(0, buffer.get(..received.bytes).unwrap_or_default(), received)?;
                 Ok(received.bytes == room)

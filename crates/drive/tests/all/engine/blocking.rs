@@ -48,7 +48,7 @@ impl Client for Sleeper {
         };
         events.transaction(
             Some(ticket.tag),
-            Transaction {
+            &mut Transaction {
                 procedure: Procedure::of(Protocol::Smb2, 13),
                 client: self.info.client,
                 server: self.info.server,

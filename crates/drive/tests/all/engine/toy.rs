@@ -109,7 +109,7 @@ impl ToyClient {
 
     fn end(&mut self, call: &Call<Delivery>, at: i64, cause: Cause, outcome: Outcome, events: &mut dyn Events) {
         let ending = Ending { answered: None, status: None, outcome, response_bytes: None, payload_bytes: None };
-        events.transaction(Some(call.what.tag), call.transaction(&self.identity, &ending));
+        events.transaction(Some(call.what.tag), &mut call.transaction(&self.identity, &ending));
         let failure = Failure { procedure: Some(call.procedure), status: None, outcome, cause };
         events.done(Done { tag: call.what.tag, at, result: Err(failure) });
     }
@@ -179,7 +179,7 @@ impl Client for ToyClient {
             response_bytes: Some(message.length),
             payload_bytes: call.what.bytes.map(u64::from),
         };
-        events.transaction(Some(call.what.tag), call.transaction(&self.identity, &ending));
+        events.transaction(Some(call.what.tag), &mut call.transaction(&self.identity, &ending));
         if call.what.keep {
             assert_eq!(message.head.len() as u64, message.length);
             events.data(call.what.tag, 0, &message.head[HEAD..]);
@@ -217,7 +217,7 @@ impl Client for ToyClient {
         for call in self.calls.take_where(|_| keeps) {
             let outcome = Outcome::Unanswered;
             let ending = Ending { answered: None, status: None, outcome, response_bytes: None, payload_bytes: None };
-            events.transaction(Some(call.what.tag), call.transaction(&self.identity, &ending));
+            events.transaction(Some(call.what.tag), &mut call.transaction(&self.identity, &ending));
             let word = if call.long_lived { HOLD } else { call.what.bytes.map_or(NOTHING, |bytes| DATA + bytes) };
             self.kept.push((word, call.what, call.intended));
         }
