@@ -34,7 +34,7 @@ pub(super) fn check(workload: &Workload, target: &Target, level_specs: &[LevelSp
     if let (Target::Nfs(NfsTarget { delegations: true, .. }), Some(level_spec)) = (target, shared) {
         let connections = level_spec.plan.connections;
         return Err(Usage(format!(
-            "--connections {connections}: delegations need one connection per client; remove delegations from the target, or --connections"
+            "--connections {connections}: delegations need one connection per client; leave out delegations=yes in the target URL, or leave out --connections"
         )));
     }
     let most = level_specs.iter().map(|level_spec| level_spec.plan.connections_in_all()).max().unwrap_or(0);

@@ -37,7 +37,7 @@ pub(crate) struct Arguments {
     server_side: ServerSideFlags,
     #[command(flatten)]
     counters: CounterFlags,
-    /// For file:// targets: capture file in which Plimsoll counts the requests per call. tcpdump must write it during the run
+    /// For file:// targets: capture file in which Plimsoll counts the NFS or SMB requests per system call. tcpdump must write it during the run
     /// (tcpdump -U -w FILE), with all packets of the mount's connection
     #[arg(long, value_name = "FILE", help_heading = "Server")]
     capture: Option<PathBuf>,

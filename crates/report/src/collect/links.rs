@@ -53,12 +53,15 @@ pub(super) fn unknown(coverage: &Coverage) -> Option<Reason> {
     })
 }
 
-/// `link type 195 (IEEE 802.15.4) is not known, 12 packets`.
+/// `link type 195 (IEEE 802.15.4) is not supported: 12 packets not read`.
 fn said(number: u32, packets: u64) -> String {
     let packets = plural(packets, "packet");
     if number & UNREGISTERED != 0 {
-        return format!("link type {} of this capture format is not known, {packets}", number & !UNREGISTERED);
+        return format!(
+            "link type {} of this capture format is not supported: {packets} not read",
+            number & !UNREGISTERED
+        );
     }
     let name = NAMES.iter().find(|(known, _)| *known == number).map_or("unnamed", |(_, name)| name);
-    format!("link type {number} ({name}) is not known, {packets}")
+    format!("link type {number} ({name}) is not supported: {packets} not read")
 }

@@ -254,7 +254,7 @@ fn narrow(evidence: &Evidence<'_>, waited_s: f64) -> Option<(Found, Vec<IpAddr>)
         });
         let text = format!(
             "The path from the capture to {whose} {clients}{more} is narrow: the data move at an even rate, and acknowledgements \
-            come late.{delay} Data were on the path for {time}. Response times end at the capture point, so they include only \
+            come late.{delay} In total, data were on this path for {time}. Response times end at the capture point, so they include only \
             {in_responses} of this time. The limit is the path or the client, not the server.",
             clients = named.join(", "),
             time = duration(cost_s),

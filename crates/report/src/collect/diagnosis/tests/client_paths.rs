@@ -169,7 +169,7 @@ fn a_narrow_path_behind_the_capture_is_in_no_response_time() {
     assert!(
         text.starts_with(
             "The path from the capture to client 10.0.0.2 (1.0 Mbit/s) is narrow: the data move at an even rate, and acknowledgements \
-            come late. Acknowledgements of client 10.0.0.2 took 120 ms (median), at least 10.0 ms. Data were on the path for 16.0 s. Response times end at the capture point, so they include only 0 s of this time."
+            come late. Acknowledgements of client 10.0.0.2 took 120 ms (median), at least 10.0 ms. In total, data were on this path for 16.0 s. Response times end at the capture point, so they include only 0 s of this time."
         ),
         "{text}"
     );
