@@ -136,8 +136,9 @@ fn dropped(findings: &Findings) -> Option<String> {
                 plural(outliers, "packet")
             ),
             (_, 1..) => format!(
-                "The streams have gaps of {size}, and time goes back {} in the capture, too far to sort the packets. The \
-                missing packets may be elsewhere in the capture: sort it by time (reordercap IN OUT) and analyze the result.",
+                "The streams have gaps of {size} in total. Packets are out of order in the capture: time goes back {}, farther than \
+                Plimsoll can put right. The missing packets may be elsewhere in the capture: sort it with reordercap IN OUT, then \
+                analyze OUT.",
                 plural(disorder, "time")
             ),
             _ => format!("The capture dropped {size}: use a larger capture buffer (tcpdump -B 65536, plimsoll watch --buffer 256MiB)."),

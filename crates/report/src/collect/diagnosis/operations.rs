@@ -178,8 +178,8 @@ fn for_whom(evidence: &Evidence<'_>, operation: Kinds, mean_ns: f64) -> String {
     match clients::all_of(evidence, &asking).filter(|_| is_each) {
         Some(all) => format!("for {all}"),
         None if asking.len() == 1 => format!("for {}", clients::named(evidence, &asking)),
-        None if is_each => format!("for all {} clients that request it", asking.len()),
-        None => format!("for some of the {} clients that request it", asking.len()),
+        None if is_each => format!("for all {} clients with this operation", asking.len()),
+        None => format!("for some of the {} clients with this operation", asking.len()),
     }
 }
 
