@@ -48,7 +48,7 @@ pub struct ChannelSums {
     pub wire: ByteSum,
     /// Response times, exact; negative ones are left out.
     pub response: Moments,
-    /// The same for percentiles, ns; `None` if the connection is not among the newest ones.
+    /// The same for percentiles, ns; `None` for most connections that are not among the newest ones.
     pub histogram: Option<SparseHistogram>,
     /// First and last instant of a request or an answer, ns since the Unix epoch.
     pub span_ns: Option<(i64, i64)>,

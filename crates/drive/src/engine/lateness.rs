@@ -2,7 +2,8 @@
 //!
 //! If the kernel had an answer and the thread read it much later because it had no processor, the response time contains the generator's
 //! delay; the same is true, from the intended start on, for a planned start that is late. Both delays are known for every request. So
-//! each time is recorded twice, as measured and without the delay: the difference of the two distributions shows the error.
+//! there are two distributions, as measured and without the delay: their difference shows the error. A time without delay is recorded once,
+//! and belongs to both.
 
 use plimsoll_stats::Times;
 use serde::{Deserialize, Serialize};

@@ -30,6 +30,8 @@ impl<S: Sink, N: Network> Worker<'_, S, N> {
         let up = self.connections.iter().filter(|connection| connection.state == ConnectionState::Up).count() as u32;
         match self.job.coordinator.wait_at_barrier(self.now, up, self.job.watch) {
             Some(start) => {
+                // The barrier may have taken long: without this the first step would believe the time before it, and wait too long.
+                self.now = self.net.now();
                 self.start(start);
                 self.load()?;
                 self.drain()?;
