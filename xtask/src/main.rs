@@ -44,8 +44,8 @@ enum Command {
     Test(test::Arguments),
     /// Check which crates depend on which, and the rules for source files
     Tidy,
-    /// Count hard-to-read phrases in help texts, messages and documents
-    Words,
+    /// Count hard-to-read phrases in help texts, messages and documents, or draw some of these texts at random
+    Words(words::Arguments),
     /// Run all benches; compare plimsoll with tshark, nfstrace and a loop over a memory map; measure the client's CPU time
     /// per operation
     Bench(bench::Arguments),
@@ -100,7 +100,7 @@ fn main() -> ExitCode {
         Command::Check => check::run(),
         Command::Test(arguments) => test::run(&arguments),
         Command::Tidy => tidy::run(),
-        Command::Words => words::run(),
+        Command::Words(arguments) => words::run(&arguments),
         Command::Bench(arguments) => bench::run(&arguments),
         Command::Loss { capture } => loss::run(capture.as_deref()),
         Command::Starved { runs } => starved::run(runs),

@@ -1,9 +1,17 @@
-//! `cargo xtask words`: counts the patterns of hard language in all texts that users read.
+//! `cargo xtask words`: counts the patterns of hard language in all texts that users read, or draws some of these texts.
+
+mod draw;
+mod help;
+mod literals;
+mod texts;
 
 use std::collections::BTreeMap;
 
-use crate::tidy::source::{self, Source};
+use serde_json::{Value, json};
+
+use crate::tidy::source;
 use crate::{Outcome, workspace};
+use texts::{Kind, Text};
 
 /// Patterns and their phrases, which are counted in lower case and between word boundaries.
 const PATTERNS: [(&str, &str); 5] = [
@@ -24,35 +32,62 @@ const RATES: &str = "one once twice times operations bytes calls requests runs i
 const NEGATIONS: &str = "not no never none nothing without nobody cannot neither nor";
 /// Words of a sentence that can be read once.
 const LONG: usize = 30;
-/// Shorter texts are names and headings.
-const FEWEST_WORDS: usize = 5;
 
-/// Prints how often each pattern occurs, by kind of text.
-pub(crate) fn run() -> Outcome {
-    let sources = source::read_all(&workspace::files()?)?;
-    let mut texts: BTreeMap<&str, Vec<String>> = BTreeMap::new();
-    for source in sources.iter().filter(|source| !source.test && !source.path.contains("testkit")) {
-        if source.is_rust() && source.path.starts_with("crates/") {
-            texts.entry("strings").or_default().extend(strings(source));
+#[derive(clap::Args, Debug)]
+pub(crate) struct Arguments {
+    /// Draw this number of texts at random and print them, instead of counting
+    #[arg(long, value_name = "COUNT")]
+    draw: Option<usize>,
+    /// Seed of the draw: the same seed draws the same texts from the same source files
+    #[arg(long, default_value_t = 1, requires = "draw")]
+    seed: u64,
+    /// Print every text as JSON, one object per line, instead of counting
+    #[arg(long, conflicts_with = "draw")]
+    all: bool,
+}
+
+/// Prints how often each pattern occurs, by kind of text; or texts.
+pub(crate) fn run(arguments: &Arguments) -> Outcome {
+    let texts = texts::all(&source::read_all(&workspace::files()?)?);
+    if let Some(count) = arguments.draw {
+        print_drawn(&texts, count, arguments.seed);
+    } else if arguments.all {
+        texts.iter().for_each(|text| println!("{}", as_json(text)));
+    } else {
+        let mut kinds: BTreeMap<Kind, Vec<&str>> = BTreeMap::new();
+        for text in &texts {
+            kinds.entry(text.kind).or_default().push(&text.text);
         }
-        if source.path.starts_with("crates/cli/src/") {
-            texts.entry("help and comments of the cli").or_default().extend(paragraphs(source, Some("///")));
-        }
-        let document = source.path.starts_with("docs/") && !source.path.starts_with("docs/decisions/");
-        if (document || !source.path.contains('/')) && source.path.ends_with(".md") && source.path != "CHANGELOG.md" {
-            texts.entry("documents").or_default().extend(paragraphs(source, None));
-        }
-    }
-    for (kind, texts) in &texts {
-        println!("{kind}: {} texts", texts.len());
-        for (name, count) in counts(texts) {
-            println!("  {name:32} {count:5}");
+        for (kind, texts) in &kinds {
+            println!("{}: {} texts", kind.name(), texts.len());
+            for (name, count) in counts(texts) {
+                println!("  {name:32} {count:5}");
+            }
         }
     }
     Ok(())
 }
 
-fn counts(texts: &[String]) -> BTreeMap<&'static str, usize> {
+fn print_drawn(texts: &[Text], count: usize, seed: u64) {
+    println!("{} of {} texts, seed {seed}", count.min(texts.len()), texts.len());
+    for (number, place) in draw::draw(count, texts.len(), seed).into_iter().enumerate() {
+        let text = &texts[place];
+        println!("\n{}. {}, {}", number + 1, text.kind.name(), text.place);
+        for line in text.header.iter().chain([&text.text]).flat_map(|text| text.lines()) {
+            println!("   {line}");
+        }
+    }
+}
+
+fn as_json(text: &Text) -> Value {
+    let mut object = json!({ "kind": text.kind.name(), "place": text.place, "text": text.text });
+    if let Some(header) = &text.header {
+        object["header"] = json!(header);
+    }
+    object
+}
+
+fn counts(texts: &[&str]) -> BTreeMap<&'static str, usize> {
     let mut counts = BTreeMap::new();
     for sentence in texts.iter().flat_map(|text| text.split_inclusive(['.', '?', '!', '|'])) {
         let clean = |c: char| if c.is_alphanumeric() || c == '\'' || c == '-' { c } else { ' ' };
@@ -75,52 +110,17 @@ fn occurrences(words: &[&str], phrase: &str, rate: bool) -> usize {
     at.filter(|&at| !rate || at > 0 && RATES.split(' ').any(|rate| rate == words[at - 1])).count()
 }
 
-/// String literals of at least [`FEWEST_WORDS`] words. Literals that go on over lines count as one.
-fn strings(source: &Source) -> Vec<String> {
-    let code: Vec<&str> = source.code().map(|(_, line)| line).filter(|line| !line.contains("reason = \"")).collect();
-    let code = code.join("\n").replace("\\\"", "'").replace("'\"'", "' '").replace("\\\n", " ");
-    let literals = code.split('"').skip(1).step_by(2).map(str::to_owned);
-    literals.filter(|literal| literal.split_whitespace().count() >= FEWEST_WORDS).collect()
-}
-
-/// Paragraphs outside code blocks; with a mark, only lines that begin with it.
-fn paragraphs(source: &Source, mark: Option<&str>) -> Vec<String> {
-    let (mut paragraphs, mut fence) = (vec![String::new()], false);
-    for line in source.text.lines().map(str::trim_start) {
-        fence ^= mark.is_none() && line.starts_with("```");
-        let text = mark.map_or(Some(line), |mark| line.strip_prefix(mark)).unwrap_or_default();
-        if text.is_empty() || fence || text.starts_with(['|', '*', '#']) {
-            paragraphs.push(String::new());
-        }
-        if let Some(last) = paragraphs.last_mut().filter(|_| !fence) {
-            last.push_str(text);
-            last.push(' ');
-        }
-    }
-    paragraphs.retain(|paragraph| paragraph.split_whitespace().count() >= FEWEST_WORDS);
-    paragraphs
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
 
     #[test]
     fn each_pattern_is_found_and_plain_sentences_are_not() {
-        let count = |text: &str| counts(&[text.to_owned()]).into_values().sum::<usize>();
+        let count = |text: &str| counts(&[text]).into_values().sum::<usize>();
         for text in ["It says what it is.", "one a core", "They are kept.", "It is no file.", "no, not one, never"] {
             assert!(count(text) > 0, "{text}");
         }
         assert_eq!(count("What is it?") + count("A client sends a call.") + count("No file is open."), 0);
         assert_eq!(count(&"word ".repeat(31)), 1);
-    }
-
-    #[test]
-    fn literals_and_paragraphs_are_found() {
-        let source =
-            Source::new("crates/cli/src/a.rs", "/// One two three four\n/// five\nfn a() { b(\"a b c d \\\n e\") }\n");
-        assert_eq!(strings(&source).len(), 1);
-        assert_eq!(paragraphs(&source, Some("///")), [" One two three four  five "]);
-        assert_eq!(paragraphs(&Source::new("a.md", "```\na b c d e\n```\na b c d e\n"), None).len(), 1);
     }
 }

@@ -32,10 +32,10 @@ pub(crate) fn problems(sources: &[Source]) -> Vec<String> {
 }
 
 /// A paragraph, an item of a list or a row of a table, with the line in which it begins.
-type Block = (usize, String);
+pub(crate) type Block = (usize, String);
 
 /// The text outside code.
-fn blocks(text: &str) -> Vec<Block> {
+pub(crate) fn blocks(text: &str) -> Vec<Block> {
     let (mut blocks, mut is_fence, mut is_open): (Vec<Block>, bool, bool) = (Vec::new(), false, false);
     for (i, line) in text.lines().enumerate() {
         let content = line.trim();
@@ -59,7 +59,8 @@ fn blocks(text: &str) -> Vec<Block> {
     blocks
 }
 
-fn is_item(line: &str) -> bool {
+/// Whether it begins an item of a list.
+pub(crate) fn is_item(line: &str) -> bool {
     let number = line.split_once(". ").is_some_and(|(number, _)| number.chars().all(|c| c.is_ascii_digit()));
     line.starts_with("* ") || line.starts_with("- ") || number
 }

@@ -2,7 +2,7 @@
 //! rules are pure functions over [`Package`]s and [`Source`]s.
 
 mod cycles;
-mod documents;
+pub(crate) mod documents;
 mod examples;
 mod links;
 mod local_names;
