@@ -11,6 +11,7 @@ mod loss;
 mod newcomer;
 mod outcome;
 mod package;
+mod pictures;
 mod process;
 mod record;
 mod setup;
@@ -91,6 +92,9 @@ enum Command {
     },
     /// Write the packages for users to dist/, then install and run each package
     Package(package::Arguments),
+    /// Make the pictures of the documents again, with their table of dates, commits and verdicts; needs root, Samba,
+    /// NFS-Ganesha and Chromium, and takes about 12 minutes on a machine that does nothing else
+    Pictures(pictures::Arguments),
     /// Install the programs that tests and benches use (root on Debian), or list the missing ones
     Setup,
 }
@@ -112,6 +116,7 @@ fn main() -> ExitCode {
         Command::Verify { proofs } => verify::run(&proofs),
         Command::Newcomer { commands } => newcomer::run(&commands),
         Command::Package(arguments) => package::run(&arguments),
+        Command::Pictures(arguments) => pictures::run(&arguments),
         Command::Setup => setup::run(),
     };
     match outcome {

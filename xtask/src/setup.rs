@@ -27,7 +27,7 @@ impl Package {
     }
 }
 
-const PACKAGES: [Package; 27] = [
+const PACKAGES: [Package; 28] = [
     package("tshark", "tshark", "comparing pairs and speed with Wireshark's"),
     package("tcpdump", "tcpdump", "recording captures"),
     package("iproute2", "ip", "network interfaces of a test's own"),
@@ -48,6 +48,7 @@ const PACKAGES: [Package; 27] = [
     package("less", "less", "leaving a pager early"),
     package("dbench", "dbench", "the dbench load"),
     package("chromium", "chromium", "trying the HTML report in a browser"),
+    package("pngquant", "pngquant", "small files of pictures (cargo xtask pictures)"),
     package("zstd", "zstd", "making compressed captures"),
     package("prometheus", "prometheus", "collecting the metrics of a watch"),
     package("tmux", "tmux", "the screen of a watch in a terminal"),

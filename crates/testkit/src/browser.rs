@@ -274,6 +274,13 @@ impl Browser {
         write_base64(file, &png["data"]);
     }
 
+    /// A part of the page, in CSS pixels, as PNG: left edge, top edge, width and height.
+    pub fn picture_of(&mut self, file: &Path, (x, y, width, height): (f64, f64, f64, f64)) {
+        let clip = json!({ "x": x, "y": y, "width": width, "height": height, "scale": 1 });
+        let png = self.call("Page.captureScreenshot", json!({ "format": "png", "clip": clip }));
+        write_base64(file, &png["data"]);
+    }
+
     /// The page on paper.
     pub fn print(&mut self, file: &Path) {
         let pdf = self.call("Page.printToPDF", json!({ "printBackground": true, "preferCSSPageSize": true }));

@@ -46,6 +46,7 @@ mod page_commands;
 mod parts;
 mod parts_agree;
 mod phase_hooks;
+mod pictures;
 mod planted;
 mod queries;
 mod queries_of_many;

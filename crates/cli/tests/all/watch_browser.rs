@@ -9,7 +9,7 @@ use std::time::{Duration, Instant};
 
 use plimsoll_testkit::browser::Browser;
 use plimsoll_testkit::command::{LIMIT, Running, output};
-use plimsoll_testkit::servers::{Samba, Scratch, Share};
+use plimsoll_testkit::servers::Scratch;
 use plimsoll_testkit::{Link, Side, Tcp, Traffic, nbss, smb2};
 use rustix::process::Signal;
 use serde_json::{Value, json};
@@ -215,42 +215,4 @@ fn save(browser: &mut Browser, folder: &Path) {
     };
     assert!(saved.contains("2001-09-09 01:46:42 UTC") && saved.contains("data:image/png"), "{saved:.2000}");
     assert!(!saved.contains("<script") && !saved.contains("<img src=\"x\"") && saved.contains("&lt;img src=x"));
-}
-
-/// With `PLIMSOLL_SCREENSHOTS=DIR`: both views of Samba under load in pictures, and with `PLIMSOLL_WATCH_SECONDS` how much memory a page has.
-#[test]
-fn a_page_of_samba_under_load_for_the_documentation() {
-    let Some(folder) = std::env::var_os("PLIMSOLL_SCREENSHOTS") else { return };
-    let seconds = std::env::var("PLIMSOLL_WATCH_SECONDS").map_or(90, |text| text.parse().unwrap());
-    let (Ok(samba), Some(mut browser)) = (Samba::start(&[]), Browser::start("watch-samba")) else { return };
-    let target = format!("smb://{}@{}/{}", Samba::USER, samba.address(), Share::Data.name());
-    let mut command = plimsoll();
-    command.args(["watch", "lo", "--lines", "--browser", "--port", &samba.address().port().to_string()]);
-    let mut watching = Running::start(&mut command).unwrap();
-    assert_eq!(watching.wait_until(|running| running.said()[1].contains(" in a browser")), None);
-    let page = watching.said()[1].split("open ").nth(1).unwrap().split(' ').next().unwrap().to_owned();
-    let mut load = plimsoll();
-    load.args(["run", "netbench", "--target", &target, "--clients", "6", "--warmup", "0s", "--quiet"]);
-    load.env("PLIMSOLL_PASSWORD", Samba::PASSWORD).args(["--duration", &format!("{}s", seconds + 60)]);
-    let mut load = Running::start(&mut load).unwrap();
-    browser.size(1360, 1500);
-    browser.visit(&page);
-    for at in (0..seconds).step_by(30) {
-        std::thread::sleep(Duration::from_secs(30));
-        browser.call("HeapProfiler.collectGarbage", json!({}));
-        println!(
-            "{} s: {} bytes of memory, {} seconds",
-            at + 30,
-            browser.value("performance.memory.usedJSHeapSize"),
-            browser.value("sums.all().length")
-        );
-        assert_eq!(load.wait_until(|_| true), None, "{:?}", load.said());
-    }
-    browser.picture(&Path::new(&folder).join("watch-browser.png"));
-    let drill = "new Promise(done => { const from = performance.now(); document.querySelector('#table-share button').click(); \
-                 requestAnimationFrame(() => requestAnimationFrame(() => done(performance.now() - from))); })";
-    println!("drill-down: {} ms", browser.value(drill));
-    assert_eq!(browser.complaints(), Vec::<String>::new());
-    watching.signal(Signal::INT);
-    assert!(watching.end().status.code().is_some());
 }

@@ -23,12 +23,8 @@ const SHARING_VIOLATION: u32 = 0xC000_0043;
 
 /// `count` requests of 8 clients for 3 shares over ten minutes; one client is slow, and removing is.
 fn traffic(count: usize) -> (Vec<Transaction>, Names) {
-    traffic_of(count, SHARES)
-}
-
-fn traffic_of(count: usize, shares: [&str; 3]) -> (Vec<Transaction>, Names) {
     let mut names = Names::default();
-    let shares = shares.map(|share| names.intern(share));
+    let shares = SHARES.map(|share| names.intern(share));
     let mut random = Random::new(7);
     // CLOSE, CREATE, QUERY_INFO, READ, WRITE, FLUSH, SET_INFO, QUERY_DIRECTORY
     let procedures = [6, 5, 16, 8, 9, 7, 17, 14].map(|code| Procedure::of(Protocol::Smb2, code));
@@ -341,22 +337,4 @@ fn a_million_operations_follow_at_once() {
     assert_eq!(took.len(), 7);
     assert!(took.iter().all(|ms| *ms < 200.0), "{took:?}");
     assert_eq!(browser.complaints(), Vec::<String>::new());
-}
-
-#[test]
-fn pictures_for_the_documentation() {
-    let Some(folder) = std::env::var_os("PLIMSOLL_SCREENSHOTS") else { return };
-    let Some(mut browser) = Browser::start("drill-pictures") else { return };
-    let folder = std::path::Path::new(&folder);
-    std::fs::create_dir_all(folder).unwrap();
-    let (all, names) = traffic_of(60_000, [SHARES[0], SHARES[1], r"\\filer\Archive"]);
-    let drill = drill_down(&all, &names);
-    std::fs::write(folder.join("report-drill-down.html"), page(&drill)).unwrap();
-    browser.size(1360, 1500);
-    browser.media("", "light");
-    open(&mut browser, &drill);
-    browser.click(&key_button("client", "10.0.0.4"));
-    browser.next_frame();
-    browser.value("document.getElementById('drill-down').scrollIntoView({ behavior: 'instant' })");
-    browser.picture(&folder.join("report-drill-down.png"));
 }
