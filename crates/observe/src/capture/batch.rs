@@ -127,6 +127,7 @@ impl Captures {
     /// # Errors
     /// As [`Captures::next`].
     pub fn next_batch(&mut self, batch: &mut Batch) -> Result<bool, CaptureError> {
+        self.source.map_any_pages();
         while !self.window.has_ready() && !self.ordered.is_ready() {
             if !self.refill()? {
                 return Ok(false);

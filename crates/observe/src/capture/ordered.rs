@@ -128,7 +128,7 @@ impl Captures {
         Ok(false)
     }
 
-    /// Whether enough packets behind those that are known are in order. If `none_waits` in the window, a file that is mapped is mapped on.
+    /// Whether enough packets behind those that are known are in order. If `none_waits` in the window, more of a plain file is read or mapped.
     fn is_next_in_order(&mut self, none_waits: bool) -> Result<bool, CaptureError> {
         let Parser::Pcap(pcap) = &self.parser else { return Ok(false) };
         if self.ordered.look_on(pcap, &self.source) {
@@ -140,7 +140,7 @@ impl Captures {
         }
         let known = self.ordered.to - self.source.position();
         self.source.keep_from(self.source.place());
-        match self.source.map_on() {
+        match self.source.go_on() {
             Ok(true) => self.ordered.to = self.source.position() + known,
             Ok(false) => return Ok(false),
             Err(stop) => return self.stop(stop).map(|()| false),

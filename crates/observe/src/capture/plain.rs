@@ -19,6 +19,8 @@ const STEP_BYTES: u64 = 1 << 20;
 const HUGE_BYTES: u64 = 2 << 20;
 /// A file with less than this left, in bytes, is not worth a lease.
 const WORTH_A_LEASE: u64 = 4 << 20;
+/// A file in small pages is read this far, in bytes, before the size of its pages is looked at again.
+const READ_ON_BYTES: u64 = 64 << 20;
 /// Alignment of a map and of the steps in it, bytes: a multiple of every page size.
 const GRAIN: u64 = 64 << 10;
 /// Bytes of a map that stay in memory behind the reader if other threads use it. (Freed pages that they still use would have to be read
@@ -32,6 +34,8 @@ const IN_USE: Duration = Duration::from_micros(100);
 enum Lease {
     Untried,
     Held,
+    /// The file is in small pages: not before this offset.
+    Later(u64),
     Refused,
 }
 
@@ -112,15 +116,16 @@ impl Plain {
 
     /// Whether the file may be mapped (on) from `offset`.
     pub(super) fn may_map(&mut self, offset: u64) -> bool {
-        if self.lease == Lease::Untried {
+        if self.lease == Lease::Untried || matches!(self.lease, Lease::Later(from) if offset >= from) {
             self.lease = self.ask(offset);
         }
         self.lease == Lease::Held && lease::holds(&self.file)
     }
 
     /// The bytes from `needed` on, and some behind `offset`, where [`Plain::may_map`] says so. The map before should be gone by then.
-    pub(super) fn map(&mut self, needed: u64, offset: u64) -> Option<Mapped> {
-        if self.lease == Lease::Held { self.part(needed, offset) } else { None }
+    /// `None` also where the file is in small pages, unless `any_pages`: to map these takes longer than to read them.
+    pub(super) fn map(&mut self, needed: u64, offset: u64, any_pages: bool) -> Option<Mapped> {
+        if self.lease == Lease::Held { self.part(needed, offset, any_pages) } else { None }
     }
 
     /// Brings more of a map to memory, some behind `pos` at least, where [`Plain::may_map`] says so, and frees what stands in front of
@@ -174,7 +179,9 @@ impl Plain {
             }
             lease::give_back(&self.file);
         }
-        self.lease = Lease::Refused;
+        if !matches!(self.lease, Lease::Later(_)) {
+            self.lease = Lease::Refused;
+        }
     }
 
     /// Reads `room.len()` bytes from the position after the last read or seek.
@@ -193,16 +200,32 @@ impl Plain {
         Lease::Held
     }
 
-    fn part(&mut self, needed: u64, offset: u64) -> Option<Mapped> {
+    fn part(&mut self, needed: u64, offset: u64, any_pages: bool) -> Option<Mapped> {
         let base = needed - needed % GRAIN;
         let len = self.size.checked_sub(base).filter(|&len| len > 0)?.min(MAP_BYTES);
         let bytes = lease::map(&self.file, base, usize::try_from(len).ok()?)?;
+        if !any_pages && !self.is_huge(&bytes, (offset.next_multiple_of(HUGE_BYTES) - base) as usize) {
+            drop(bytes);
+            self.give_back();
+            self.lease = Lease::Later(offset + READ_ON_BYTES);
+            return None;
+        }
         let part = Arc::new(Part { bytes, _file: Arc::clone(&self.file) });
         // SAFETY: a map does not move until it is dropped. `Mapped` holds `part`, never lends it mutably, and lends these bytes no longer
         // than it lives.
         let bytes = unsafe { std::slice::from_raw_parts(part.bytes.as_ptr(), part.bytes.len()) };
         let mut map = Mapped { bytes, part, base, filled: 0, freed: 0, is_huge: false, last: false };
         self.fill(&mut map, 0, (offset - base) as usize).then_some(map)
+    }
+
+    /// Whether a huge page begins at `at`. Afterwards it is not in memory, for the reader is not there yet.
+    fn is_huge(&mut self, map: &Mmap, at: usize) -> bool {
+        if at >= map.len() || !lease::bring(map, at..at + 1) {
+            return false;
+        }
+        let is_huge = self.page_table.has(map, at + HUGE_BYTES as usize / 2);
+        lease::free(map, at..map.len().min(at + HUGE_BYTES as usize));
+        is_huge
     }
 
     fn reached(&mut self, offset: u64) {

@@ -51,6 +51,8 @@ pub(super) struct Source {
     backing: Backing,
     /// The capture is read live: a read that would wait returns [`Stop::Idle`].
     as_it_comes: bool,
+    /// Maps are for other threads as well, which would need copies of bytes that were read.
+    maps_any_pages: bool,
     /// The bytes are decompressed on the way, so that an error without a number from the system means damage.
     compressed: bool,
     /// The bytes that were read; unused while there is a map.
@@ -95,6 +97,7 @@ impl Source {
         Self {
             backing: Backing::Memory(Cursor::default()),
             as_it_comes: false,
+            maps_any_pages: false,
             compressed: false,
             buffer: Vec::new(),
             map: None,
@@ -116,6 +119,7 @@ impl Source {
         self.park();
         let before = std::mem::replace(self, next);
         self.origin = before.place();
+        self.maps_any_pages = before.maps_any_pages;
         (self.kept_from, self.parked, self.spare) = (before.kept_from, before.parked, before.spare);
     }
 
@@ -333,6 +337,11 @@ impl Source {
         Ok(true)
     }
 
+    /// From now on files are mapped even in small pages.
+    pub(super) fn map_any_pages(&mut self) {
+        self.maps_any_pages = true;
+    }
+
     /// From now on the capture is read live.
     pub(super) fn read_as_it_comes(&mut self) {
         self.as_it_comes = true;
@@ -353,9 +362,17 @@ impl Source {
         }
     }
 
-    /// Maps on where the file is mapped, from the first byte that is not consumed. False where it is read, or ends in the window.
-    pub(super) fn map_on(&mut self) -> Result<bool, Stop> {
-        Ok(self.map.is_some() && !self.ended && self.remap()?)
+    /// Brings more of a plain file to the window, from the first byte that is not consumed. False where it ends in the window, where the
+    /// window is full, and for other inputs.
+    pub(super) fn go_on(&mut self) -> Result<bool, Stop> {
+        let rest = self.filled - self.pos;
+        match self.backing {
+            _ if self.ended => Ok(false),
+            _ if self.map.is_some() => Ok(self.remap()?),
+            // An error comes again with the next read, after the packets in the window.
+            Backing::Plain(_) if rest < LONGEST_NEED => Ok(self.need(rest + 1).unwrap_or(false)),
+            _ => Ok(false),
+        }
     }
 
     /// Maps the file from the first unconsumed byte, or from the bytes that must stay before it. Returns false if the file must be read;
@@ -390,7 +407,7 @@ impl Source {
         if may_map || was_mapped {
             self.map = None;
         }
-        if may_map && let Some(map) = file.map(from, offset) {
+        if may_map && let Some(map) = file.map(from, offset, self.maps_any_pages) {
             (self.base, self.pos, self.filled, self.ended) =
                 (map.base, (offset - map.base) as usize, map.filled, map.last);
             self.map = Some(map);

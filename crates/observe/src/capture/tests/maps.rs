@@ -45,6 +45,7 @@ fn every_byte_of_a_file_is_at_its_place_in_either_direction() {
     let Input::File(path) = folder.file("bytes", &bytes) else { panic!("a file was made") };
     let open = || super::super::plain::Plain::new(std::fs::File::open(&path).unwrap(), Default::default());
     let mut source = Source::new(Backing::Plain(open()), false);
+    source.map_any_pages();
     let offsets = [0, 5, 300_000, 2 << 20, (2 << 20) + 1, 8 << 20, 100, (9 << 20) - 1_000, 1 << 20, 7_000_000];
     for offset in offsets {
         source.seek(offset as u64).unwrap();
@@ -66,6 +67,7 @@ fn what_is_kept_of_a_file_stays_from_map_to_map() {
     for kept in [1, 60_000, 190_000, 500_000, 1 << 20, 1_500_000] {
         let file = super::super::plain::Plain::new(std::fs::File::open(&path).unwrap(), Default::default());
         let mut source = Source::new(Backing::Plain(file), false);
+        source.map_any_pages();
         while source.need(100_003).unwrap() {
             let at = source.place() as usize;
             assert!(source.available()[..100_003] == bytes[at..at + 100_003], "{kept} kept, at {at}");
@@ -87,6 +89,7 @@ fn whoever_cuts_a_file_that_is_being_read_neither_waits_nor_ends_the_reader() {
     let input = folder.file("capture", &builders::pcap(Endian::Little, 0xa1b2_c3d4, 1, &packets));
     let Input::File(path) = &input else { panic!("a file was made") };
     let mut captures = Captures::open(vec![input.clone()]).unwrap();
+    captures.source.map_any_pages();
     let mut next = || captures.next().unwrap().map(|frame| (frame.number, frame.captured.to_vec()));
     let mut seen: Vec<(u64, Vec<u8>)> = std::iter::from_fn(&mut next).take(1_000).collect();
     // Where leases are granted, this open returns an error instead of waiting, and the reader gets a signal; elsewhere it opens at once.
