@@ -427,7 +427,7 @@ impl Cause {
             Cause::ShareRefused => "share refused",
             Cause::NotOffered => "dialect, signing or encryption not offered",
             Cause::NoMultichannel => {
-                "no SMB multichannel (dialect 3.0 or later; Samba: server multi channel support, and not smb encrypt = required): omit --channels"
+                "no SMB multichannel: omit --channels, or use a server with dialect 3.0 or later (Samba: \"server multi channel support = yes\", and not \"smb encrypt = required\")"
             }
             Cause::CallRejected => "call rejected by RPC",
             Cause::LostWrites => "writes lost by the server",

@@ -198,7 +198,8 @@ fn unhooked(
     let mut begun = Vec::new();
     for level_spec in group {
         let mut level_spec = level_spec.clone();
-        let party = parties.get(place_of(&level_spec)).context("a level of a workload that is none of the run")?;
+        let party =
+            parties.get(place_of(&level_spec)).context("a level belongs to a workload that is not part of the run")?;
         level_spec.plan.tap = party.runner.tap.cloned();
         level_spec.plan.rendezvous.clone_from(&rendezvous);
         let feed = party.runner.begin(&level_spec, &party.prepared, names)?;

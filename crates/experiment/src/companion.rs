@@ -103,8 +103,8 @@ fn check(sharers: &[Sharer]) -> Result<(), Usage> {
         }
         if sharers.iter().take(place).any(|other| other.name == *name) {
             return Err(Usage(format!(
-                "--with {name}: the run has a workload of this name, whose files it would share; copy it \
-                (plimsoll workloads show {name}) and give the copy another name"
+                "--with {name}: the run already has a workload of this name, and both workloads would use the same files; copy the \
+                workload (plimsoll workloads show {name}) and give the copy another name"
             )));
         }
     }
@@ -184,6 +184,6 @@ mod tests {
         let refused =
             |second: Sharer| levels_of_sharers(&[sharer("a", 1, Some(5)), second], 1).unwrap_err().to_string();
         assert!(refused(sharer("b", 1, None)).contains("b ends by itself"));
-        assert!(refused(sharer("a", 1, Some(5))).starts_with("--with a: the run has a workload of this name"));
+        assert!(refused(sharer("a", 1, Some(5))).starts_with("--with a: the run already has a workload of this name"));
     }
 }

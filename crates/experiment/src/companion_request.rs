@@ -76,10 +76,10 @@ impl Companion {
             }
         }
         if load.users.is_some() && (load.rate.is_some() || load.clients.is_some() || load.think.is_some()) {
-            return Err(self.wrong("users cannot be combined with clients, rate or think").into());
+            return Err(self.wrong("\"users\" cannot be combined with \"clients\", \"rate\" or \"think\"").into());
         }
         if load.rate.is_some() && load.think.is_some() {
-            return Err(self.wrong("rate cannot be combined with think").into());
+            return Err(self.wrong("\"rate\" cannot be combined with \"think\"").into());
         }
         let workload =
             Workload::find_with(&self.workload, &settings).map_err(|error| self.wrong(&error.to_string()))?;
@@ -153,7 +153,7 @@ mod tests {
             ("mixed,clients=many", "--with mixed: clients=many: expected an integer"),
             ("mixed,colour=red", "--with mixed: "),
             ("no-such-workload", "--with no-such-workload: "),
-            ("mixed,users=3,clients=2", "users cannot be combined"),
+            ("mixed,users=3,clients=2", "\"users\" cannot be combined"),
         ] {
             let error = read(text).unwrap_err().to_string();
             assert!(error.contains(said), "{text}: {error}");

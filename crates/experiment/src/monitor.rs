@@ -66,7 +66,7 @@ impl dyn Monitor + '_ {
         match (result, work) {
             (Some(result), _) => result,
             (None, Some(work)) => work(),
-            (None, None) => unreachable!("the work was taken and brought no result"),
+            (None, None) => unreachable!("the work was done, but its result is missing"),
         }
     }
 }

@@ -34,7 +34,7 @@ pub(crate) fn rounds(
             Err(error) => return (round + 1, Err(error)),
         }
     }
-    unreachable!("rounds are counted until they are over")
+    unreachable!("only a return ends the loop over the rounds")
 }
 
 #[cfg(test)]

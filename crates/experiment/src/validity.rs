@@ -112,8 +112,8 @@ fn backlog(level: &Level<'_>) -> String {
     let longest = generator.lateness.from_intended.measured.moments().max_ns().map(|ns| ns as f64 / 1e9);
     longest.filter(|&longest| longest > level.seconds).map_or_else(String::new, |longest| {
         format!(
-            "; response times from the intended start reach {longest:.2} s although the phase lasted {:.2} s: they include the wait for a \
-             free client, and requests due in the phase count even if the response came later",
+            "; response times from the intended start reach {longest:.2} s, which is longer than the phase ({:.2} s): each response time \
+             includes the wait for a free client, and some responses came after the phase",
             level.seconds
         )
     })
@@ -149,13 +149,10 @@ fn disconnected(level: &Level<'_>) -> Option<String> {
     });
     let limit = if level.users { 0.0 } else { ERRORS };
     ((attempts + lost) as f64 > limit * actions as f64).then(|| {
-        let plural = |count: u64, what: &str| format!("{count} {what}{}", if count == 1 { "" } else { "s" });
         format!(
-            "{connections} lost and {attempts} to connect failed (limit {limit:.0} % of {actions})",
-            connections = plural(lost, "connection") + if lost == 1 { " was" } else { " were" },
-            attempts = plural(attempts, "attempt"),
+            "connections lost: {lost}; failed attempts to connect: {attempts} (limit for the sum: {limit:.0} % of {actions} action{s})",
             limit = limit * 100.0,
-            actions = plural(actions, "action")
+            s = if actions == 1 { "" } else { "s" }
         )
     })
 }
@@ -350,8 +347,13 @@ mod tests {
             behind(&level(&generator, &[], false)).unwrap()
         };
         let text = behind(100, 91);
-        assert!(text.contains("91 planned iterations were never started; response times from the intended start reach 11.70 s although \
-            the phase lasted 1.00 s: they"), "{text}");
+        assert!(
+            text.contains(
+                "91 planned iterations were never started; response times from the intended start reach 11.70 s, which \
+            is longer than the phase (1.00 s): each"
+            ),
+            "{text}"
+        );
         let text = behind(100, 100);
         assert!(
             text.ends_with(
@@ -379,7 +381,7 @@ mod tests {
             said,
             [
                 "1 of 2775 actions of the workload failed, 0.04 % (limit 0 %), most frequent cause: connection reset",
-                "6 connections were lost and 24 attempts to connect failed (limit 0 % of 2775 actions)"
+                "connections lost: 6; failed attempts to connect: 24 (limit for the sum: 0 % of 2775 actions)"
             ]
         );
         let told = super::super::tallies::failures(&[user]);

@@ -39,7 +39,7 @@ anomalies! {
     /// Files without a single byte, as a ring of captures may end with.
     CaptureFileEmpty "capture_file_empty" "empty capture file";
     /// Files read at another place than given, in the order of their first packets.
-    CaptureFileReordered "capture_file_reordered" "capture file out of order, sorted by its first timestamp";
+    CaptureFileReordered "capture_file_reordered" "capture file given out of order, read in the order of the first timestamps";
     /// Files that begin with the same packets as another.
     CaptureFileRepeated "capture_file_repeated" "capture file that begins with the same packets as another file";
     /// The user ended the reading before the end of the input.

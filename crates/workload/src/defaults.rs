@@ -38,22 +38,22 @@ impl Defaults {
                     Load::Partly { users, every_ns: every.0, arrivals }
                 }
                 _ => return Err(
-                    "invalid combination: use clients with think, clients with rate, or users with every (above 0s)"
+                    "invalid combination: use \"clients\" with \"think\", \"clients\" with \"rate\", or \"users\" with \"every\" (above 0s)"
                         .to_owned(),
                 ),
             };
         let closed = matches!(load, Load::Closed { .. });
         if text.think.is_some() && !closed {
             return Err(
-                "think cannot be combined with rate or users, which start iterations on a schedule: remove think"
+                "\"think\" cannot be combined with \"rate\" or \"users\", which start iterations on a schedule: remove \"think\""
                     .to_owned(),
             );
         }
         if text.clients.is_some() && matches!(load, Load::Partly { .. }) {
-            return Err("users and clients cannot be combined: each user is a client; remove one of them".to_owned());
+            return Err("\"users\" and \"clients\" cannot be combined, because each user is a client: remove one of the two settings".to_owned());
         }
         if text.duration.0 == 0 {
-            return Err("duration must be above 0s".to_owned());
+            return Err("\"duration\" must be above 0s".to_owned());
         }
         let phases = Phases { warmup_ns: text.warmup.0, measured_ns: Some(text.duration.0), ..Phases::default() };
         Ok(Self { load, depth: within(text.depth, DEEPEST, "depth")?, phases })

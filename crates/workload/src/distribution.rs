@@ -128,15 +128,15 @@ impl Sizes {
             Sizes::Uniform([least, most]) if least > most => Err("expected the smaller size first"),
             Sizes::Uniform(_) => Ok(()),
             Sizes::LogNormal(Bounded { sigma, .. }) if !(*sigma > 0.0 && *sigma <= 10.0) => {
-                Err("sigma must be above 0 and at most 10")
+                Err("\"sigma\" must be above 0 and at most 10")
             }
             Sizes::LogNormal(Bounded { median, min, max, .. }) if median.0 == 0 || min > median || median > max => {
-                Err("expected min <= median <= max, and a median above 0B")
+                Err("expected \"min\" <= \"median\" <= \"max\", and \"median\" above 0B")
             }
             Sizes::LogNormal(_) => Ok(()),
             Sizes::List(list) if list.len() > LONGEST_LIST => Err("too many sizes: the limit is 1,000"),
             Sizes::List(list) if list.iter().all(|entry| entry.weight == 0) => {
-                Err("expected at least one size with a weight above 0")
+                Err("expected at least one size with a \"weight\" above 0")
             }
             Sizes::List(_) => Ok(()),
         }

@@ -101,7 +101,7 @@ impl FileStep {
     pub(super) fn compile(self, scale: Scale) -> Result<Self, String> {
         match self {
             FileStep::Truncate(size) if size.0 > LARGEST_OWN => {
-                Err(format!("truncate: the limit is {}", Size(LARGEST_OWN)))
+                Err(format!("\"truncate\": the limit is {}", Size(LARGEST_OWN)))
             }
             FileStep::Truncate(size) => Ok(FileStep::Truncate(Size(scale.of(size.0)))),
             FileStep::CopyRange { from, to, length } => {

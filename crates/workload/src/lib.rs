@@ -244,7 +244,7 @@ impl Work {
     fn check(text: text::Text, whole: &str, replay: Option<replay::Replay>) -> Result<Self, program::Wrong> {
         let name = checked_name(&text.name)?;
         if text.description.get_ref().contains(char::is_control) {
-            let problem = "description: expected a single line without control characters";
+            let problem = "\"description\": expected a single line without control characters";
             return Err((text.description.span(), problem.to_owned()));
         }
         let files = files(text.files, replay.is_some())?;
@@ -266,7 +266,7 @@ impl Work {
         let script = text.script.map(Spanned::into_inner).unwrap_or_default();
         let keep_open = match &script.keep_open {
             Some(kept) if *kept.get_ref() > MOST_KEPT => {
-                return Err((kept.span(), format!("keep_open: expected at most {MOST_KEPT} files")));
+                return Err((kept.span(), format!("\"keep_open\": expected at most {MOST_KEPT} files")));
             }
             kept => kept.as_ref().map_or(0, |kept| *kept.get_ref()),
         };
@@ -317,7 +317,7 @@ fn checked_name(name: &Spanned<String>) -> Result<String, program::Wrong> {
     let plain = |c: char| c.is_ascii_lowercase() || c.is_ascii_digit() || c == '-';
     let called = name.get_ref();
     if called.is_empty() || called.len() > LONGEST_NAME || !called.chars().all(plain) {
-        let problem = format!("name: expected 1 to {LONGEST_NAME} lower-case letters, digits or '-'");
+        let problem = format!("\"name\": expected 1 to {LONGEST_NAME} lower-case letters, digits or '-'");
         return Err((name.span(), problem));
     }
     Ok(called.clone())
@@ -334,7 +334,7 @@ fn compile_iterations(
     if let Some(kept) = kept.filter(|kept| *kept.get_ref() > 0)
         && iterations.iter().any(program::IterationKind::uses_shares)
     {
-        let problem = "keep_open must be 0, because iterations of this workload connect to the share or log on";
+        let problem = "\"keep_open\" must be 0, because iterations of this workload connect to the share or log on";
         return Err((kept.span(), problem.to_owned()));
     }
     Ok(iterations)
@@ -347,14 +347,21 @@ fn check_iterations(
     files: &Spanned<text::Files>,
 ) -> Result<(), program::Wrong> {
     if iterations.len() > MAX_ITERATION_KINDS || weights.last().is_none_or(|sum| *sum == 0) {
-        let problem = format!("expected 1 to {MAX_ITERATION_KINDS} [[iterations]], at least one with a weight above 0");
+        let problem =
+            format!("expected 1 to {MAX_ITERATION_KINDS} [[iterations]], at least one with a \"weight\" above 0");
         return Err((0..0, problem));
     }
     if files.get_ref().count == 0 && iterations.iter().any(program::IterationKind::needs_files) {
-        return Err((files.span(), "iterations with on = \"file\" need files: set count above 0".to_owned()));
+        return Err((
+            files.span(),
+            "iterations with on = \"file\" need files: give \"count\" a value above 0".to_owned(),
+        ));
     }
     if files.get_ref().links == 0 && iterations.iter().any(program::IterationKind::needs_links) {
-        return Err((files.span(), "iterations with on = \"link\" need links: set links above 0".to_owned()));
+        return Err((
+            files.span(),
+            "iterations with on = \"link\" need links: give \"links\" a value above 0".to_owned(),
+        ));
     }
     Ok(())
 }

@@ -208,7 +208,10 @@ fn unroll(
             return Err((step.span(), format!("loops are nested too deeply: the limit is {DEEPEST}")));
         }
         if repeat.times == 0 || repeat.times as usize > MOST_STEPS || repeat.steps.is_empty() {
-            return Err((step.span(), format!("expected a loop with steps, and times from 1 to {MOST_STEPS}")));
+            return Err((
+                step.span(),
+                format!("expected a loop with \"steps\", and with \"times\" from 1 to {MOST_STEPS}"),
+            ));
         }
         for _ in 0..repeat.times {
             unroll(&repeat.steps, depth + 1, take)?;
@@ -268,14 +271,16 @@ fn scaled(transfer: Transfer, scale: Scale) -> Transfer {
 
 fn read_of(read: &ReadText, on: Subject) -> Result<Transfer, String> {
     let amount = match (read.count, read.whole) {
-        (Some(_), true) => return Err("count and whole cannot be combined: remove one of them".to_owned()),
-        (Some(0), false) => return Err("count must be at least 1".to_owned()),
+        (Some(_), true) => return Err("\"count\" and \"whole\" cannot be combined: remove one of them".to_owned()),
+        (Some(0), false) => return Err("\"count\" must be at least 1".to_owned()),
         (Some(count), false) => Amount::Count(count),
         (None, true) => Amount::Whole,
         (None, false) => Amount::Count(1),
     };
     if !(1..=DEEPEST_AHEAD).contains(&read.every) || read.every > 1 && read.at != At::Sequential {
-        return Err(format!("every: expected 1 to {DEEPEST_AHEAD}, and at = \"sequential\" if every is above 1"));
+        return Err(format!(
+            "\"every\": expected 1 to {DEEPEST_AHEAD}, and at = \"sequential\" if \"every\" is above 1"
+        ));
     }
     let goes_on = goes_on(on, read.at, amount, read.from_start)?;
     Ok(Transfer { every: read.every, goes_on, ..transfer(read.size, read.at, amount, false)? })
@@ -283,12 +288,12 @@ fn read_of(read: &ReadText, on: Subject) -> Result<Transfer, String> {
 
 fn write_of(write: &WriteText, on: Subject, totals: &mut Vec<Sizes>) -> Result<Transfer, String> {
     let amount = match (write.count, write.whole, &write.total) {
-        (Some(0), false, None) => return Err("count must be at least 1".to_owned()),
+        (Some(0), false, None) => return Err("\"count\" must be at least 1".to_owned()),
         (Some(count), false, None) => Amount::Count(count),
         (None, true, None) => Amount::Whole,
         (None, false, Some(_)) => Amount::Total(totals.len()),
         (None, false, None) => Amount::Count(1),
-        _ => return Err("expected only one of count, whole and total".to_owned()),
+        _ => return Err("expected only one of \"count\", \"whole\" and \"total\"".to_owned()),
     };
     if on == Subject::Own && write.at != At::Sequential {
         return Err("writes with on = \"own\" start at the beginning of a new file: use at = \"sequential\"".to_owned());
@@ -296,11 +301,12 @@ fn write_of(write: &WriteText, on: Subject, totals: &mut Vec<Sizes>) -> Result<T
     if let Some(total) = &write.total {
         if on != Subject::Own {
             return Err(
-                "total needs on = \"own\", because files of the set have a fixed size: use whole or count".into()
+                "\"total\" needs on = \"own\", because files of the set have a fixed size: use \"whole\" or \"count\""
+                    .into(),
             );
         }
         if total.most() > LARGEST_OWN {
-            return Err(format!("total is too large: the limit is {}", Size(LARGEST_OWN)));
+            return Err(format!("\"total\" is too large: the limit is {}", Size(LARGEST_OWN)));
         }
         totals.push(total.clone());
     }
@@ -313,8 +319,7 @@ fn write_of(write: &WriteText, on: Subject, totals: &mut Vec<Sizes>) -> Result<T
 fn goes_on(on: Subject, at: At, amount: Amount, from_start: bool) -> Result<bool, String> {
     let sequence = on == Subject::File && at == At::Sequential && matches!(amount, Amount::Count(_));
     if from_start && !sequence {
-        let problem =
-            "from_start needs on = \"file\" and at = \"sequential\", without whole and total: remove from_start";
+        let problem = "\"from_start\" needs on = \"file\" and at = \"sequential\", and cannot be combined with \"whole\" or \"total\": remove \"from_start\"";
         return Err(problem.to_owned());
     }
     Ok(sequence && !from_start)
@@ -322,10 +327,10 @@ fn goes_on(on: Subject, at: At, amount: Amount, from_start: bool) -> Result<bool
 
 fn transfer(size: Size, at: At, amount: Amount, stable: bool) -> Result<Transfer, String> {
     if !(1..=LARGEST_REQUEST).contains(&size.0) {
-        return Err(format!("size: expected 1B to {}", Size(LARGEST_REQUEST)));
+        return Err(format!("\"size\": expected 1B to {}", Size(LARGEST_REQUEST)));
     }
     if !matches!(amount, Amount::Count(_)) && at != At::Sequential {
-        return Err("whole and total need at = \"sequential\"".to_owned());
+        return Err("\"whole\" and \"total\" need at = \"sequential\"".to_owned());
     }
     let size = u32::try_from(size.0).map_err(|error| error.to_string())?;
     Ok(Transfer { size, at, amount, every: 1, goes_on: false, stable })

@@ -222,7 +222,7 @@ fn a_workload_may_begin_at_the_start_each_time() {
     assert_eq!(offsets(whole, "Read ", 2), [0, 4096, 8192, 0, 4096, 8192]);
     for wrong in [whole.replace("true", "true, from_start = true"), read.replace("count = 2", "at = \"random\"")] {
         let iteration = format!("[[iterations]]\nname = \"t\"\non = \"file\"\nsteps = [{wrong}]\n");
-        assert!(parse(&iteration).unwrap_err().problem.contains("from_start needs"), "{wrong}");
+        assert!(parse(&iteration).unwrap_err().problem.contains("\"from_start\" needs"), "{wrong}");
     }
 }
 
@@ -468,7 +468,7 @@ fn errors_name_file_line_key_value_and_limit() {
         ("[script]\nverify = \"200%\"\n".to_owned() + &iteration("\"null\""), 9, "from 0% to 100%"),
         ("[script]\nkeep_open = 1001\n".to_owned() + &iteration("\"null\""), 9, "1000 files"),
         ("[load]\nclients = 0\n".to_owned() + &iteration("\"null\""), 8, "clients = 0: expected 1 to 1000000"),
-        ("[load]\nrate = 5.0\nusers = 3\n".to_owned() + &iteration("\"null\""), 8, "clients with rate"),
+        ("[load]\nrate = 5.0\nusers = 3\n".to_owned() + &iteration("\"null\""), 8, "\"clients\" with \"rate\""),
         ("[loaf]\n".to_owned() + &iteration("\"null\""), 8, "unknown field `loaf`"),
         ("iterations = []\n".to_owned(), 8, "unknown field `iterations`"),
     ] {
@@ -554,7 +554,7 @@ fn slots_read_one_file_together() {
     assert_eq!(places, (0..11).map(|block| block * 4096).collect::<Vec<_>>());
     for wrong in ["0", "1025"] {
         let error = Workload::find_with("sequential-read", &[ahead(wrong), size.clone()]).unwrap_err();
-        assert!(error.to_string().contains("every: expected 1 to 1024"), "{error}");
+        assert!(error.to_string().contains("\"every\": expected 1 to 1024"), "{error}");
     }
 }
 

@@ -151,7 +151,10 @@ fn a_job_that_is_killed_missing_or_repeated_is_named() {
     let (code, report) = merge(&["r0", "r2"]);
     let reasons = report["validity"]["reasons"].to_string();
     assert_eq!(code, Some(4));
-    assert!(reasons.contains("the recording of file 2 of a capture, after r0, is missing"), "{reasons}");
+    assert!(
+        reasons.contains("the recording of file 2 of a capture is missing (the recording of the file before is r0)"),
+        "{reasons}"
+    );
 
     // The third went on behind another analysis of the second.
     assert!(job(folder, &files, 1, &["--overwrite"]).status.success());

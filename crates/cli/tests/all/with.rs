@@ -126,7 +126,7 @@ fn what_makes_no_sense_is_refused_before_anything_runs() {
     for (flags, said) in [
         (&["--with", "no-such-workload"][..], "--with no-such-workload"),
         (&["--with", "getattr,clients=0"], "--with getattr"),
-        (&["--with", "random-read"], "the run has a workload of this name"),
+        (&["--with", "random-read"], "the run already has a workload of this name"),
         (&["--with", "getattr", "--levels", "1,2"], "cannot be used with"),
         (&["--with", "getattr", "--vary", "depth=1,2"], "cannot be used with"),
         (&["--with", "getattr", "--record", "r", "--continue"], "cannot be used with"),

@@ -201,7 +201,7 @@ fn nfs(parts: &Parts<'_>) -> Result<Target, TargetError> {
     if target.security.is_none() && parts.user.is_some() {
         return Err(wrong(
             "user",
-            "is not allowed for nfs:// without Kerberos, which sends the numeric user ID of the plimsoll process: remove the user, or add ?sec=krb5",
+            "is not allowed for nfs:// without Kerberos, because NFS then sends the numeric user ID of the plimsoll process: remove the user, or add ?sec=krb5",
         ));
     }
     if target.security.is_some() && target.credentials.user.is_empty() {

@@ -51,7 +51,7 @@ impl IdleInhibitor {
             }
         };
         self.threads.push(std::thread::Builder::new().name(format!("awake {processor}")).spawn(work)?);
-        hear.recv().unwrap_or_else(|_| Err(io::Error::other("a thread ended before its start")))
+        hear.recv().unwrap_or_else(|_| Err(io::Error::other("a spinning thread ended before it was ready")))
     }
 }
 

@@ -161,8 +161,8 @@ impl Breakdown<'_> {
             }
             (None, Target::Path(directory), read) => {
                 if read.is_none() {
-                    let why = "requests by path depth: the kernel sends the requests of a mounted directory; capture its connection \
-                        during the run (tcpdump -U -w FILE) and give --capture FILE";
+                    let why = "requests by path depth: not counted, because the kernel sends the requests of a mounted directory; to count \
+                        them, capture the mount's connection to the server during the run (tcpdump -U -w FILE) and give --capture FILE";
                     self.calls.missing.push(why.to_owned());
                 }
                 path_requests::count(directory, local, read)

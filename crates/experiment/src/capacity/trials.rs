@@ -95,7 +95,7 @@ impl Trials {
                 let why = match limit {
                     Limit::Most => "the upper limit of the search (--most) meets the objective".to_owned(),
                     Limit::Runs => {
-                        "the search reached the limit of runs (--runs), and no higher load is confirmed to miss the objective"
+                        "the search reached the limit of runs (--runs) before it could confirm that a higher load misses the objective"
                             .to_owned()
                     }
                     Limit::Generator => {

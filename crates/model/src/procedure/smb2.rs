@@ -57,7 +57,7 @@ const fn set(info_type: u16, class: u16, name: &'static str, operation: O, group
 const fn ioctl(ctl_code: u32, name: &'static str, operation: O, group: G) -> Row {
     match ioctl_sub(ctl_code) {
         Some(sub) => c(IOCTL, name, operation, group).sub(sub),
-        None => panic!("a control code of a device that ioctl_sub does not pack"), // at compile time
+        None => panic!("a control code of a device type that ioctl_sub cannot encode"), // at compile time
     }
 }
 

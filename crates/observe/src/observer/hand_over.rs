@@ -12,7 +12,7 @@ pub enum HandOverError {
     #[error("it cannot be written: {0}")]
     Unwritable(postcard::Error),
     /// Keys, and the sessions that they decrypt, are not written to files.
-    #[error("sessions that are decrypted cannot be handed over")]
+    #[error("the state of a decrypted capture cannot be written, because it contains keys")]
     Decrypts,
 }
 

@@ -47,7 +47,7 @@ impl Sample {
             1 => ("all", "every transaction has a row"),
             _ => (
                 "sample",
-                "SplitMix64 of (seed xor request_first_ns xor id rotated left by 24 xor connection shifted left by 40) is a \
+                "SplitMix64 of (seed xor request_first_ns xor (id rotated left by 24) xor (connection shifted left by 40)) is a \
                  multiple of one_in",
             ),
         };

@@ -131,14 +131,14 @@ fn dropped(findings: &Findings) -> Option<String> {
         let (outliers, disorder) = (count(findings, Anomaly::TimeOutlier), disorder(findings));
         match (outliers, disorder) {
             (1.., _) => format!(
-                "The streams have gaps of {size}: either Plimsoll left these packets out because of their timestamps ({} in all), or the \
-                capture dropped them.",
+                "The streams have gaps of {size}. Plimsoll left out {} because of their timestamps: these may be the missing packets. If \
+                not, the capture dropped the missing packets.",
                 plural(outliers, "packet")
             ),
             (_, 1..) => format!(
-                "The streams have gaps of {size} in total. Packets are out of order in the capture: time goes back {}, farther than \
-                Plimsoll can put right. The missing packets may be elsewhere in the capture: sort it with reordercap IN OUT, then \
-                analyze OUT.",
+                "The streams have gaps of {size} in total. Packets are out of order in the capture: the timestamps go back {}, too \
+                far for Plimsoll to sort the packets. The missing packets may be elsewhere in the capture: sort it with reordercap IN \
+                OUT, then analyze OUT.",
                 plural(disorder, "time")
             ),
             _ => format!("The capture dropped {size}: use a larger capture buffer (tcpdump -B 65536, plimsoll watch --buffer 256MiB)."),
@@ -152,8 +152,8 @@ fn dropped_without_gap(findings: &Findings) -> Option<String> {
     let is_unexplained = findings.unseen.share_missing.is_none() && reported > 2 * packets.dropped_estimate;
     is_unexplained.then(|| {
         format!(
-            "The capturing program lost {lost}, but the streams have gaps of only {gaps} with data: connections that began or ended \
-            during the loss leave no gap. Use a larger capture buffer (tcpdump -B 65536, plimsoll watch --buffer 256MiB).",
+            "The capturing program lost {lost}, but the gaps in the streams account for only {gaps} with data: connections that began or \
+            ended during the loss leave no gap. Use a larger capture buffer (tcpdump -B 65536, plimsoll watch --buffer 256MiB).",
             lost = plural(reported, "packet"),
             gaps = plural(packets.dropped_estimate, "packet")
         )

@@ -3,7 +3,7 @@
 use serde::{Deserialize, Serialize};
 
 /// Explanation of a sum of times over operations if [`OperationRow::may_share_messages`](super::OperationRow::may_share_messages) is set.
-pub const SHARED: &str = "Members of an SMB2 compound or AndX chain share the times of their message: sums over operations, and shares of these sums, count the message once per member.";
+pub const SHARED: &str = "Each member of an SMB2 compound or AndX chain has the times of the whole message, so sums over operations, and shares of these sums, count the message once per member.";
 
 /// The times from half an edge up to the edge; for the first edge, 1 µs, all times below it.
 #[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]

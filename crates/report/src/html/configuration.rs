@@ -25,7 +25,7 @@ pub(super) fn section(findings: &Findings) -> Markup {
                     (fact("To", &instant(findings.span.last_ns)))
                     (fact("Length", &html! { (optional(findings.span.elapsed_s, long_duration)) }))
                     @let is_run = findings.run.is_some();
-                    (fact(if is_run { "Connections at a time, at most" } else { "Connections" }, &html! { (count(findings.connections)) }))
+                    (fact(if is_run { "Maximum number of connections at the same time" } else { "Connections" }, &html! { (count(findings.connections)) }))
                 }
             }
         }

@@ -63,7 +63,7 @@ pub(super) fn load_axis(curves: &[Curve<'_>]) -> Option<Axis> {
         _ if users > 0 && users == stages().count() => Axis::linear_right(Unit::Count, "users", most),
         _ if users > 0 => None,
         // A closed loop's load and an open loop's are no numbers of one axis.
-        0 if deep => Axis::linear_right(Unit::Count, "actions outstanding at most (clients × depth)", most),
+        0 if deep => Axis::linear_right(Unit::Count, "maximum number of outstanding actions (clients × depth)", most),
         0 => Axis::linear_right(Unit::Count, "clients", most),
         n if n == stages().count() => Axis::linear_right(Unit::PerSecond, "planned rate", most),
         _ => None,
@@ -170,7 +170,7 @@ fn data<'a>(curves: &[Curve<'_>]) -> Option<Figure<'a>> {
         Chart { x: load_axis(curves)?, y: Axis::linear(Unit::BitsPerSecond, "data", highest(&all))?, series: all };
     let summary =
         "File data per second at each load, one line per server; the numbers are in the table of load levels.";
-    let explanation = "File data read and written per second at each load. Data are the same in every protocol.";
+    let explanation = "File data read and written per second at each load, without protocol headers, so that different protocols can be compared.";
     let figure = Figure::of(("load-data", "Data against load"), explanation, summary.to_owned(), chart);
     figure.filter(|_| moves_data(curves))
 }

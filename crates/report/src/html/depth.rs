@@ -81,7 +81,7 @@ pub(super) fn tables(findings: &Findings) -> Option<Markup> {
             (summary(&findings.queue_depth))
             div.scroll tabindex="0" role="region" aria-labelledby="depth-caption" {
                 table.depth {
-                    caption #depth-caption { "Requests outstanding at once: as seen by each arriving request, and as a share of the time." }
+                    caption #depth-caption { "Requests outstanding at once: the number that each arriving request found, and the share of the time with this number." }
                     thead { tr {
                         th scope="col" { "Outstanding" } th scope="col" { "Arrivals" }
                         th scope="col" { "Share of arrivals" } th scope="col" { "Share of time" }

@@ -20,8 +20,8 @@ pub(super) fn figures<'a>(sides: &'a [Findings]) -> Vec<Figure<'a>> {
 pub(super) fn table(id: &str, groups: &[OperationRow], operations: &[OperationRow]) -> Option<Markup> {
     let decades = decades(groups.iter().chain(operations))?;
     let from = groups.iter().chain(operations).next().map_or("", |row| row.headline.words());
-    let caption = "by decade: count and share of each row's times. Each column counts times from a tenth of its heading up to \
-    its heading; the first also counts all faster times.";
+    let caption = "in powers of ten: count and share of each row's times. Each column counts the times from a tenth of the \
+    limit in its heading up to this limit. The first column also counts all shorter times.";
     Some(html! {
         div.scroll tabindex="0" role="region" aria-labelledby={ (id) "-caption" } {
             table.decades {
@@ -88,8 +88,8 @@ fn percentiles<'a>(sides: &'a [Findings]) -> Option<Figure<'a>> {
     Figure {
         id: "percentiles",
         title: "Response time by percentile",
-        explanation: "Minimum response time of the slowest 50 %, 10 %, 1 %, 0.1 % of each group: each step to the right is \
-        ten times rarer. Both axes are logarithmic.",
+        explanation: "Minimum response time of the slowest 50 %, 10 %, 1 %, 0.1 % of each group. From 10 % on, each step to the \
+        right means a tenth of the operations. Both axes are logarithmic.",
         summary: in_words(sides, "99th percentiles", |row| Some(row.headline_time()?.p99_s)),
         choose: "Operations of",
         charts: by_group(sides, |row| !row.percentiles.is_empty(), series, chart),
@@ -143,9 +143,9 @@ fn by_decade<'a>(sides: &'a [Findings]) -> Option<Figure<'a>> {
     let chart = |all| Some(Chart { x: Axis::names(names.clone()), y: Axis::percent(""), series: all });
     Figure {
         id: "decades",
-        title: "Response times by decade",
+        title: "Response times in powers of ten",
         explanation: "Share of each group's response times between one power of ten and the next.",
-        summary: "Share of each group's response times by decade; the numbers are in the table below.".into(),
+        summary: "Share of each group's response times in powers of ten; the numbers are in the table below.".into(),
         choose: "Operations of",
         charts: by_group(sides, wanted, series, chart),
     }

@@ -37,8 +37,8 @@ pub(super) fn section(drill: &DrillDown) -> Markup {
             div.figures {
                 figure {
                     figcaption { h3 #drill-heat-title { "Heat map of " span data-part="kind" { "response time" } }
-                        p { "Each column is a time of sending, each row a range of times on a logarithmic scale; a stronger \
-                        colour means more requests." } }
+                        p { "Each column is a time at which requests were sent. Each row is a range of "
+                            span data-part="kind" { "response time" } "s, on a logarithmic scale. A stronger colour means more requests." } }
                     div.chart data-part="heat" role="slider" tabindex="0" aria-label="Time of the requests; Enter filters by it"
                         aria-valuemin="0" aria-valuenow="0" {}
                 }

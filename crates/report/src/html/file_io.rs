@@ -96,7 +96,7 @@ fn working_set(set: &WorkingSet) -> Markup {
         @if let (Some(size), Some(reused)) = (set.bytes, set.reused) {
             p {
                 "Working set: " strong { (bytes(size as f64)) } " in blocks of " (count(set.block_bytes)) " bytes. "
-                strong { (percent(reused)) } " of " (count(set.accesses)) " block accesses were to a block accessed before."
+                "In " strong { (percent(reused)) } " of " (count(set.accesses)) " block accesses, the block had been accessed before."
                 @if let Some(error) = set.relative_error.filter(|error| *error > 0.0) {
                     " Estimated from one block in " (format!("{:.0}", 1.0 / set.sampled)) ": relative standard error " (percent(error)) "."
                 }

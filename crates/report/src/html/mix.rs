@@ -63,8 +63,9 @@ pub(super) fn figure<'a>(sides: &'a [Findings]) -> Option<Figure<'a>> {
     Figure {
         id: "mix",
         title: "Operation mix",
-        explanation: "Share of each operation in all requests, in the sum of response times, and in the file data. Members of \
-        an SMB2 compound or AndX chain share the times of their message: the time waited counts that message once per member.",
+        explanation: "Share of each operation in all requests, in the sum of response times, and in the file data. Each \
+        member of an SMB2 compound or AndX chain has the response time of the whole message, so the time waited counts the message once \
+        per member.",
         summary: words(sides),
         choose: "Shares of",
         charts,

@@ -36,8 +36,9 @@ fn flame(profile: &Profile) -> Markup {
                 h3 id={ "flame-" (id) } { "Flame graph of the " (Untrusted(&profile.side)) }
                 p {
                     "CPU time in the measured phases, " (count(samples)) " samples (" (profile.samples_per_s)
-                    " per second of CPU time). Each frame is a function; its width is the share of samples in it and in the functions above it, which \
-                    it called. The lowest row has the calls. Point at a frame for its name. " (profile.unknown()) " " (SAMPLING)
+                    " per second of CPU time). Each frame is a function; its width is the share of samples in this function and in the functions that \
+                    it called. The called functions are above it. The lowest row shows the measured calls. Point at a frame for its name. "
+                    (profile.unknown()) " " (SAMPLING)
                 }
             }
             svg viewBox={ "0 0 " (WIDTH) " " (height) } role="img" aria-label=(Untrusted(&summary)) {
@@ -116,7 +117,7 @@ fn functions(profile: &Profile) -> Markup {
             table {
                 caption id=(caption) {
                     "CPU time of the " (Untrusted(&profile.side)) " (" (Untrusted(&profile.processes)) ") by function: percentage of each call's \
-                    samples, without functions that it called. " (profile.unknown())
+                    samples in the function itself, not in the functions that the function called. " (profile.unknown())
                 }
                 thead { tr {
                     th scope="col" { "Function" } th.text scope="col" { "Module" }

@@ -138,8 +138,9 @@ fn octaves(levels: &[Level<'_>]) -> Option<Markup> {
         div.scroll tabindex="0" role="region" aria-labelledby="octaves-caption" {
             table.decades {
                 caption #octaves-caption {
-                    "Service times in powers of two: count between the previous heading and this one, share of the requests, \
-                    and share of the time."
+                    "Service times in powers of two: number of requests, their share of the row's requests, and their share of the row's \
+                    service time. Each column counts the times from half of the limit in its heading up to this limit. Times below 1 µs \
+                    have one column."
                 }
                 thead { tr {
                     th scope="col" { "Operation" } th scope="col" { "Times" }

@@ -31,8 +31,8 @@ pub(super) fn packets(findings: &Findings) -> Option<Markup> {
     ]);
     let from_clients = [
         ("Beginning a request", p.command_first),
-        ("Continuation of a request with a response", p.command_continued_sync),
-        ("Continuation without a response (Write_Raw)", p.command_continued_async),
+        ("Continuing a request that gets a response", p.command_continued_sync),
+        ("Continuing a request that gets no response (Write_Raw)", p.command_continued_async),
         ("Acknowledging only", p.command_ack),
         ("Retransmissions and repeated acknowledgements", p.command_retry),
     ];

@@ -119,7 +119,9 @@ fn said(losses: LiveLosses) -> String {
 }
 
 fn keys(columns: usize) -> String {
-    let all = "q quit  space pause  \u{2190} \u{2192} time  l live  c s o f by  \u{2191} \u{2193} Enter drill down  Backspace up  t times  w save";
-    let short = "q quit  space pause  \u{2190}\u{2192} time  c s o f by  \u{2191}\u{2193} Enter  Backspace  t times";
-    if width_of(all) <= columns { all.to_owned() } else { short.to_owned() }
+    let all = "q quit  space pause  \u{2190} \u{2192} time  l live  c client  s share  o operation  f file  \u{2191} \u{2193} Enter drill down  Backspace up  t times  w save";
+    let most = "q quit  space pause  \u{2190} \u{2192} time  l live  c s o f group by  \u{2191} \u{2193} Enter drill down  Backspace up  t times  w save";
+    let short =
+        "q quit  space pause  \u{2190}\u{2192} time  c s o f group by  \u{2191}\u{2193} Enter  Backspace  t times";
+    [all, most].into_iter().find(|keys| width_of(keys) <= columns).unwrap_or(short).to_owned()
 }

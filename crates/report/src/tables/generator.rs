@@ -79,8 +79,8 @@ fn row(prefix: &str, stage: &Stage) -> Row {
 fn notes(place: &Place<'_>) -> Vec<Note> {
     let stages = || place.stages.iter();
     let mut notes = vec![Note::quiet(
-        "Lag: schedule lag, actual minus scheduled start. Wake: wake-up lag, user-space read minus kernel receive timestamp. \
-        Jain: Jain's index of the clients' iterations (1: all equal). Min, max: iterations of a client, divided by the mean of all clients.",
+        "Lag: schedule lag, actual minus scheduled start. Wake: wake-up lag, from the kernel's receive timestamp to the program's \
+        read. Jain: Jain's index of the clients' iterations (1: all equal). Min, max: iterations of a client, divided by the mean of all clients.",
     )];
     let most = stages().filter_map(|(_, stage)| stage.generator.polling_share).fold(0.0, f64::max);
     // Where it rounds to nothing, it is nothing to speak of.

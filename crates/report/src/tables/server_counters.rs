@@ -154,9 +154,9 @@ fn partly(load: &Load) -> Option<String> {
     (!names.is_empty()).then(text)
 }
 
-const EXPLANATION: &str = "They count the requests of all clients of the server. They cover a level from before its clients connect \
-    until after they have logged off, so they include logons and warm-up. Waiting: part of the mean time in which the request waited \
-    inside the server.";
+const EXPLANATION: &str = "These counters count the requests of all clients of the server. For each level, they start before the clients \
+    connect and end after the clients have logged off, so they include logons and warm-up. Waiting: part of the mean time in which the \
+    request waited inside the server.";
 
 fn row(level: &str, counter: &ServerCounter) -> Row {
     Row {

@@ -28,8 +28,8 @@ pub(crate) fn users(sides: &[Findings]) -> Option<Table> {
         caption:
             "Each user has a schedule. Overload: share of iterations that had not ended when the user's next iteration \
         was due, or never began. Iterations: iterations that ended in the measured phase. Failed: iterations with a failed action. \
-        Duration: from the start of the measured phase until the last iteration that was due in it had ended, or Plimsoll stopped \
-        waiting for it. Data per user: file data that a user read and wrote per second, on average."
+        Duration: from the start of the measured phase until the last iteration due in the phase had ended, or until \
+        Plimsoll stopped waiting for this iteration. Data per user: file data that a user read and wrote per second, on average."
                 .to_owned(),
         columns: vec![
             Column::new("Users", "Users"),
@@ -44,8 +44,8 @@ pub(crate) fn users(sides: &[Findings]) -> Option<Table> {
         notes: vec![Note::quiet(
             "Overload: share of iterations that had not ended when the user's next iteration was due, or never began. \
             Iterations/s: iterations that ended in the measured phase. Failed: iterations with a failed action. Duration: from the start of \
-            the measured phase until the last iteration that was due in it had ended, or Plimsoll stopped waiting for it. kB/s/user: file \
-            data that a user read and wrote per second, on average.",
+            the measured phase until the last iteration due in the phase had ended, or until Plimsoll stopped waiting for this iteration. \
+            kB/s/user: file data that a user read and wrote per second, on average.",
         )],
     })
 }

@@ -299,7 +299,10 @@ fn detectable(rows: &[ComparedRow], place: usize) -> Option<String> {
     if said.is_empty() {
         return Some("The runs are too short to show a difference: make them longer.".to_owned());
     }
-    Some(format!("In 9 of 10 cases, runs of this length show a change for the worse of at least {}.", said.join(", ")))
+    Some(format!(
+        "The smallest change for the worse that runs of this length show in 9 of 10 cases is {}.",
+        said.join(", ")
+    ))
 }
 
 fn notes(page: &mut Page<'_>, comparison: &Comparison) -> fmt::Result {

@@ -70,7 +70,7 @@ fn working_set(page: &mut Page<'_>, set: &WorkingSet) -> fmt::Result {
     let (Some(size), Some(reused)) = (set.bytes, set.reused) else { return Ok(()) };
     let block = set.block_bytes;
     let mut text = format!(
-        "Working set: {size} in blocks of {block} bytes. {share} of {accesses} block accesses were to a block accessed before.",
+        "Working set: {size} in blocks of {block} bytes. In {share} of {accesses} block accesses, the block had been accessed before.",
         size = bytes(size),
         share = percent(reused),
         accesses = set.accesses,

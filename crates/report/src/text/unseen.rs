@@ -42,7 +42,7 @@ fn resent(page: &mut Page<'_>, findings: &Findings) -> fmt::Result {
     };
     let rows = [
         ("operations that waited 3 ms or longer for retransmissions:", waited(operations, wait_s)),
-        ("operations that waited less (or for reordered packets):", waited(brief_operations, brief_wait_s)),
+        ("operations that waited less than 3 ms, also for reordering:", waited(brief_operations, brief_wait_s)),
     ];
     let mut table = Table::new().left(2);
     for (name, text) in rows {

@@ -46,7 +46,7 @@ fn chain<'r>(mut links: Vec<(&'r FileRecording, &'r Link)>, reasons: &mut Vec<Re
             None => true,
             // The recording in between is missing.
             Some(next) if next.number > link.number + 1 => {
-                reasons.push(missing(next.number - 1, link.number + 1, &one.shown));
+                reasons.push(missing(next.number - 1, link.number + 1, Some(&one.shown)));
                 true
             }
             Some(next) => next.after.as_deref() == Some(link.id.as_str()),
@@ -61,19 +61,21 @@ fn chain<'r>(mut links: Vec<(&'r FileRecording, &'r Link)>, reasons: &mut Vec<Re
         }
     }
     if let Some(first) = next.filter(|first| first.number > 1) {
-        reasons.push(missing(first.number - 1, 1, "the beginning"));
+        reasons.push(missing(first.number - 1, 1, None));
     }
     chain.reverse();
     Chain(chain)
 }
 
-fn missing(last: u32, first: u32, behind: &str) -> Reason {
+/// `before`: the recording of the file before them, if there is one.
+fn missing(last: u32, first: u32, before: Option<&str>) -> Reason {
     let which = match last - first {
-        0 => format!("the recording of file {first} of a capture, after {behind}, is missing"),
-        _ => format!("the recordings of files {first} to {last} of a capture, after {behind}, are missing"),
+        0 => format!("the recording of file {first} of a capture is missing"),
+        _ => format!("the recordings of files {first} to {last} of a capture are missing"),
     };
+    let before = before.map_or_else(String::new, |shown| format!(" (the recording of the file before is {shown})"));
     Reason::invalid(format!(
-        "{which}: the report includes this part of the capture, but the recorded intervals and transaction rows \
+        "{which}{before}: the report includes this part of the capture, but the recorded intervals and transaction rows \
         do not"
     ))
 }

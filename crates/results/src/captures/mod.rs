@@ -42,7 +42,7 @@ pub fn merge(
     let chains = chain::chains(&recordings, &mut reasons);
     if chains.is_empty() {
         let why = reasons.iter().map(|reason| reason.text.as_str()).collect::<Vec<_>>().join("; ");
-        return Err(Usage(format!("no recording of a capture to merge: {why}")).into());
+        return Err(Usage(format!("cannot merge, because no folder has a usable recording of a capture: {why}")).into());
     }
     let whole = Whole::of(&chains)?;
     reasons.extend(whole.apart(chains.len()));

@@ -185,7 +185,7 @@ fn units(of: Unit) -> &'static str {
         Unit::Seconds => "ns, us, ms or s; relative to a baseline: +N% or -N%",
         Unit::OperationsPerSecond => "op/s; relative to a baseline: +N% or -N%",
         Unit::BytesPerSecond => "B/s, kB/s, MB/s or GB/s; relative to a baseline: +N% or -N%",
-        Unit::Share => "%; relative to a baseline: +N% or -N% (percentage points)",
+        Unit::Share => "%; with a sign (+N% or -N%), the number is the change from the baseline in percentage points",
     }
 }
 

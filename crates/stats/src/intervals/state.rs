@@ -47,7 +47,10 @@ impl IntervalsReader {
         let interval: Interval = Reader::new(bytes).last()?;
         self.operations += interval.rows().map(|(_, row)| u128::from(row.count)).sum::<u128>();
         if self.operations >= u128::from(MOST) {
-            return Err(StateError { what: "interval that can be added to those before", left: bytes.len() });
+            return Err(StateError {
+                what: "interval that keeps the sum of all intervals within its limit",
+                left: bytes.len(),
+            });
         }
         self.read.add(interval);
         Ok(())

@@ -116,12 +116,12 @@ impl<'a> Reader<'a> {
     /// A number of things that follow, each of at least a byte: so memory is bounded by the bytes that there are.
     pub(crate) fn length(&mut self) -> Result<usize, StateError> {
         let length = usize::take(self)?;
-        if length > self.bytes.len() { Err(self.no("list no longer than the input")) } else { Ok(length) }
+        if length > self.bytes.len() { Err(self.no("list that fits into the rest of the input")) } else { Ok(length) }
     }
 
     fn bytes(&mut self, length: usize) -> Result<&'a [u8], StateError> {
         let (taken, rest) =
-            self.bytes.split_at_checked(length).ok_or_else(|| self.no("text no longer than the input"))?;
+            self.bytes.split_at_checked(length).ok_or_else(|| self.no("text that fits into the rest of the input"))?;
         self.bytes = rest;
         Ok(taken)
     }

@@ -47,22 +47,24 @@ pub(crate) struct Directory {
 /// Whether such a set is sensible.
 pub(crate) fn check(files: &Files) -> Result<(), String> {
     if u64::from(files.count) > MOST_FILES {
-        return Err(format!("count: the limit is {MOST_FILES}"));
+        return Err(format!("\"count\": the limit is {MOST_FILES}"));
     }
     if u64::from(files.directories) > MOST_DIRECTORIES {
-        return Err(format!("directories: the limit is {MOST_DIRECTORIES}"));
+        return Err(format!("\"directories\": the limit is {MOST_DIRECTORIES}"));
     }
     if files.links > files.count {
-        return Err("links: the limit is the number of files, because each link points to one file".to_owned());
+        return Err("\"links\": the limit is the number of files, because each link points to one file".to_owned());
     }
     if !(1..=DEEPEST).contains(&files.depth) {
-        return Err(format!("depth: expected 1 to {DEEPEST}"));
+        return Err(format!("\"depth\": expected 1 to {DEEPEST}"));
     }
     if u64::from(files.depth) > u64::from(files.directories.max(1)) {
-        return Err("depth exceeds the number of directories: reduce depth or increase directories".to_owned());
+        return Err(
+            "\"depth\" exceeds the number of directories: reduce \"depth\" or increase \"directories\"".to_owned()
+        );
     }
     if files.size.most() > LARGEST {
-        return Err("size: the limit is 1TiB per file".to_owned());
+        return Err("\"size\": the limit is 1TiB per file".to_owned());
     }
     Ok(())
 }

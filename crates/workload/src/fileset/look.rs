@@ -91,7 +91,7 @@ impl Looker {
     }
 
     fn compare(&mut self) -> Doing {
-        if self.text == self.job.files.manifest.as_bytes() {
+        if manifest::facts(&self.text) == manifest::facts(self.job.files.manifest.as_bytes()) {
             return self.over(Found::Set);
         }
         let root = self.job.files.root.clone();

@@ -40,10 +40,16 @@ pub(super) fn digest(decisive: &str) -> String {
     hexadecimal(sha256(&SHA256, decisive.as_bytes()).as_ref())
 }
 
+/// A manifest without its first line, which is for people: other versions of this program may word it differently.
+pub(super) fn facts(manifest: &[u8]) -> &[u8] {
+    let first = manifest.iter().position(|byte| *byte == b'\n').map_or(0, |end| end + 1);
+    manifest.get(first..).unwrap_or_default()
+}
+
 /// The manifest.
 pub(super) fn text(decisive: &str, layout: &Layout) -> String {
     format!(
-        "Plimsoll made this directory to measure with, and may be told to remove it.\n\
+        "Plimsoll created this directory for its measurements, and deletes it if a run has the option --remove-files.\n\
          {decisive}digest: {}\n\
          total: {} files of {} bytes in {} directories\n",
         digest(decisive),

@@ -127,6 +127,16 @@ fn another_manifest_is_told() {
 }
 
 #[test]
+fn the_words_of_a_manifest_may_differ() {
+    let (mut server, files) = with_files(&small(), 1);
+    let path = files.manifest_path();
+    let manifest = server.nodes[&path].clone().unwrap();
+    let facts = manifest.split_at(manifest.iter().position(|byte| *byte == b'\n').unwrap()).1;
+    server.nodes.insert(path, Some([b"Other words.", facts].concat()));
+    assert!(matches!(look(&mut server, &files), Ok(Found::Set)));
+}
+
+#[test]
 fn leftovers_of_a_run_are_removed_and_nothing_of_others() {
     let (mut server, files) = with_files(&small(), 1);
     let before = server.nodes.len();

@@ -44,10 +44,10 @@ fn does(kind: OperationKind) -> &'static str {
             "Connects to the share a second time (SMB TREE_CONNECT); later steps use the new tree connection (SMB only)"
         }
         Kind::DisconnectShare => {
-            "Closes the latest tree connection (SMB TREE_DISCONNECT); later steps use the earlier one (SMB only)"
+            "Closes the second tree connection (SMB TREE_DISCONNECT); later steps use the first tree connection again (SMB only)"
         }
         Kind::LogOn => "Logs the user on a second time; later steps belong to the new session (SMB only)",
-        Kind::LogOff => "Ends the latest session; later steps belong to the earlier one (SMB only)",
+        Kind::LogOff => "Ends the second session; later steps belong to the first session again (SMB only)",
         Kind::Lookup => {
             "Looks up the name in its directory (NFS: LOOKUP; SMB: CREATE with access to attributes, then CLOSE)"
         }

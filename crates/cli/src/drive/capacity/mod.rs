@@ -67,8 +67,8 @@ pub(crate) struct Arguments {
 #[command(next_help_heading = "Objective")]
 struct ObjectiveFlags {
     /// Service-level objective, e.g. "p99 < 20ms", "read.mean < 5ms" or "bytes > 80MB/s"; may be repeated. A run also misses the
-    /// objective if an operation fails, if a user's iteration is still running when its next one is due (--users), or if an
-    /// iteration never begins (--rate)
+    /// objective if an operation fails, if an iteration is still running when the same user's next iteration is due (--users), or if
+    /// an iteration never begins (--rate)
     #[arg(long, value_name = "CONDITION", value_parser = parse_objective)]
     hold: Vec<Condition>,
 }

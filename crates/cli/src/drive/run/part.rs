@@ -48,7 +48,10 @@ impl PartFlags {
     /// Something has.
     pub(crate) fn set_clock(&self) -> anyhow::Result<()> {
         let set = self.clock_origin.is_none_or(Clock::set_common);
-        anyhow::ensure!(set, "--clock-origin: the clock was read before");
+        anyhow::ensure!(
+            set,
+            "--clock-origin: the program had already read its clock, so the common clock cannot be set"
+        );
         Ok(())
     }
 

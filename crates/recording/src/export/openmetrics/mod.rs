@@ -95,7 +95,7 @@ impl Sums {
 /// Facts about the recording, and the length of its stages.
 fn about(recording: &Recording, out: &mut impl Write) -> Result<(), Cause> {
     let manifest = &recording.manifest;
-    family(out, "recording", "info", "Program that made the recording, title, labels and the system under test.")?;
+    family(out, "recording", "info", "Title, labels, system under test, and the program that made the recording.")?;
     let mut labels = String::new();
     label(&mut labels, "tool", &manifest.tool);
     described(&manifest.about()?, &mut labels);

@@ -139,7 +139,7 @@ fn nothing(levels: &[&ComparedLevel], place: usize) -> Statement {
         [] => " The runs are too short to show a difference: make them longer.".to_owned(),
         some => {
             format!(
-                " In 9 of 10 cases, runs of this length show a change for the worse of at least {}.",
+                " The smallest change for the worse that runs of this length show in 9 of 10 cases is {}.",
                 some.join(" and ")
             )
         }

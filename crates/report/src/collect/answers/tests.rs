@@ -331,8 +331,8 @@ fn a_comparison_says_what_differs_or_that_nothing_was_shown() {
     assert_eq!(
         same,
         [
-            "No difference was shown between B and A. In 9 of 10 cases, runs of this length show a change for the worse of at \
-          least 3.0 % of throughput and 3.0 % of mean response time."
+            "No difference was shown between B and A. The smallest change for the worse that runs of this length show in 9 of \
+          10 cases is 3.0 % of throughput and 3.0 % of mean response time."
         ]
     );
     let invalid = ComparedLevel { invalid: vec!["B".into()], ..level("worse") };

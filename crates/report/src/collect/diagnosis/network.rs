@@ -85,7 +85,7 @@ fn zero_window(evidence: &Evidence<'_>, waited_s: f64, requests: bool) -> Option
             None => format!("longer than all response times together ({})", duration(waited_s)),
         },
         also = behind.filter(|(client, _)| is_mostly_service(evidence, *client)).map_or_else(String::new, |(_, waited)| format!(
-            " Responses that had not begun waited too, and their service times include this wait. All requests of this client account for {} of all time waited.",
+            " Responses that the server had not begun to send were delayed too, and this delay is part of their service times. All requests of this client account for {} of all time waited.",
             percent(waited)
         )),
     );
@@ -205,8 +205,8 @@ fn round_trip(evidence: &Evidence<'_>, waited_s: f64) -> Option<Found> {
         return None;
     }
     let text = format!(
-        "The network round trip to the server takes {round_trip} (measured in {handshakes}). This is at least {share} of all time \
-        waited, because each of {requests} waits for one round trip.{most}{chain}",
+        "The network round trip to the server takes {round_trip} (measured in {handshakes}). Round trips take at least {share} of \
+        all time waited, because each of {requests} waits for one round trip.{most}{chain}",
         round_trip = duration(round_trip_s),
         handshakes = plural(network.handshakes, "handshake"),
         share = percent(share),

@@ -304,8 +304,10 @@ fn receiving(evidence: &Evidence<'_>, slow: &SlowPlace) -> Option<&'static str> 
 /// Whether the service time makes the difference.
 pub(super) fn difference(excess: &Excess) -> &'static str {
     match excess.service_share {
-        Some(share) if share >= MOST => "The difference is service time. ",
-        Some(share) if share <= 1.0 - MOST => "The difference is sending and receiving, not service time. ",
+        Some(share) if share >= MOST => "The difference is in the service time. ",
+        Some(share) if share <= 1.0 - MOST => {
+            "The difference is in the time for sending and receiving, not in the service time. "
+        }
         _ => "",
     }
 }

@@ -128,8 +128,8 @@ pub(super) fn split(waiting: Waiting) -> Option<Found> {
     let (share, sending) = waiting.service_share().zip(waiting.sending_share())?;
     let receiving = (1.0 - share - sending).max(0.0);
     let text = format!(
-        "Of all time waited, {service} was service time (from the last byte of the request to the first of the response): the server, \
-        and the network between it and the capture. Sending requests took {sending}, receiving responses {receiving}.",
+        "Of all time waited, {service} was service time (last byte of request to first byte of response), spent in the server and in the \
+        network between server and capture point. Sending requests took {sending}, receiving responses {receiving}.",
         service = percent(share),
         sending = percent(sending),
         receiving = percent(receiving),

@@ -83,7 +83,7 @@ fn the_round_trip_is_said_where_it_is_most_of_the_waiting() {
     let text = far.first(Rule::RoundTrip);
     assert!(
         text.starts_with(
-            "The network round trip to the server takes 18.0 ms (measured in 2 handshakes). This is at least 8"
+            "The network round trip to the server takes 18.0 ms (measured in 2 handshakes). Round trips take at least 8"
         ),
         "{text}"
     );

@@ -47,7 +47,7 @@ fn a_client_is_slow_whose_requests_take_longer_than_those_of_the_others() {
     assert_eq!(
         traffic.first(Rule::SlowClient),
         "Requests of client 10.0.0.3 are slow: read took 10.1 ms on average (100 requests), 9.5 times as long as for the other 4 \
-         clients (1.06 ms). The difference is service time. All requests of this client account for 57 % of all time waited."
+         clients (1.06 ms). The difference is in the service time. All requests of this client account for 57 % of all time waited."
     );
     assert!(!traffic.rules().contains(&Rule::SlowShare) && !traffic.rules().contains(&Rule::SlowPath));
     assert_eq!(
@@ -69,7 +69,10 @@ fn a_client_that_sends_and_receives_slowly_is_told_from_a_slow_server() {
         });
     }
     let text = traffic.first(Rule::SlowClient);
-    assert!(text.contains("The difference is sending and receiving, not service time."), "{text}");
+    assert!(
+        text.contains("The difference is in the time for sending and receiving, not in the service time."),
+        "{text}"
+    );
 }
 
 #[test]
