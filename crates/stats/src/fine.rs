@@ -167,7 +167,7 @@ fn lowest(cell: u16) -> u64 {
     cells::lowest::<BITS>(cell.into())
 }
 
-fn highest(cell: u16) -> u64 {
+pub(crate) fn highest(cell: u16) -> u64 {
     cells::highest::<BITS>(cell.into())
 }
 

@@ -56,6 +56,7 @@ pub mod state;
 mod statistics;
 pub mod tallies;
 mod times;
+mod times_recorder;
 mod top;
 mod waiting;
 
@@ -80,4 +81,5 @@ pub use sparse::SparseHistogram;
 pub use statistics::{Options, Statistics};
 pub use tallies::Tallies;
 pub use times::{CURVE_PERCENTILES, Decades, SIGNIFICANT_DIGITS, Times};
+pub use times_recorder::TimesRecorder;
 pub use waiting::Waiting;

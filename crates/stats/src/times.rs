@@ -26,9 +26,9 @@ pub const CURVE_PERCENTILES: [f64; 28] = [
 /// s, 432 KiB for the whole range of 292 years.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct Times {
-    moments: Moments,
-    histogram: Option<Histogram<u64>>,
-    negative: u64,
+    pub(crate) moments: Moments,
+    pub(crate) histogram: Option<Histogram<u64>>,
+    pub(crate) negative: u64,
 }
 
 impl Times {

@@ -5,7 +5,7 @@
 //! there are two distributions, as measured and without the delay: their difference shows the error. A time without delay is recorded once,
 //! and belongs to both.
 
-use plimsoll_stats::Times;
+use plimsoll_stats::{Times, TimesRecorder};
 use serde::{Deserialize, Serialize};
 
 use super::encoded;
@@ -67,7 +67,7 @@ impl Lateness {
 #[derive(Clone, Debug, Default)]
 pub(crate) struct ShiftedRecorder {
     /// Times without a delay, which are in both distributions.
-    same: Times,
+    same: TimesRecorder,
     /// The others.
     late: Shifted,
 }
@@ -87,7 +87,7 @@ impl ShiftedRecorder {
     }
 
     fn so_far(&self) -> Shifted {
-        let (mut measured, mut on_time) = (self.same.clone(), self.same.clone());
+        let (mut measured, mut on_time) = (self.same.times(), self.same.times());
         measured.merge(&self.late.measured);
         on_time.merge(&self.late.on_time);
         Shifted { measured, on_time }

@@ -47,7 +47,9 @@ impl<'a, S: Sink, N: Network> Worker<'a, S, N> {
         let (answered, unanswered, lateness) =
             (self.accounting.answered, self.accounting.unanswered, self.accounting.lateness.so_far());
         let session_requests = self.accounting.session_requests.clone();
-        let mut generator = Generator { answered, unanswered, lateness, session_requests, ..self.generator.clone() };
+        let wake_up_lag = self.wake_up_lag.times();
+        let mut generator =
+            Generator { answered, unanswered, lateness, session_requests, wake_up_lag, ..self.generator.clone() };
         if self.phase == Phase::Measured {
             let due = self.arrival_queues.iter().map(ArrivalQueue::next).filter(|due| *due < end).min();
             self.accounting.end_gaps(&mut gaps, end, due);
@@ -56,7 +58,7 @@ impl<'a, S: Sink, N: Network> Worker<'a, S, N> {
             }
             let until_now = self.reading();
             cpu = self.begin.map_or_else(Default::default, |begin| until_now.since(&begin));
-            cpu.wake_up_ns = generator.wake_up_lag.moments().mean_ns().map(|mean| mean as u64);
+            cpu.wake_up_ns = self.wake_up_lag.moments().mean_ns().map(|mean| mean as u64);
             generator.stolen_ns = self.begin.and_then(|begin| until_now.stolen_since(&begin));
         }
         WorkerResult {

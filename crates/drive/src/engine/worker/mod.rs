@@ -23,6 +23,7 @@ use std::io;
 use std::net::SocketAddr;
 
 use plimsoll_model::Sink;
+use plimsoll_stats::TimesRecorder;
 use plimsoll_workload::Load;
 
 use super::busy_poll::BusyPoll;
@@ -120,6 +121,8 @@ pub(super) struct Worker<'a, S, N> {
     /// The next connection that is asked for overdue requests.
     swept: u32,
     generator: Generator,
+    /// The generator's wake-up lag, recorded with each receive.
+    wake_up_lag: TimesRecorder,
     begin: Option<Reading>,
     cpu: WorkerCpu,
     buffer: Vec<u8>,
@@ -183,6 +186,7 @@ impl<'a, S: Sink, N: Network> Worker<'a, S, N> {
             served: Vec::new(),
             swept: 0,
             generator: Generator::default(),
+            wake_up_lag: TimesRecorder::default(),
             begin: None,
             cpu: WorkerCpu::default(),
             // Where nothing is received, nothing is needed.

@@ -54,6 +54,7 @@ impl<S: Sink, N: Network> Worker<'_, S, N> {
                 unanswered: self.accounting.unanswered,
                 lateness: self.accounting.lateness.so_far(),
                 session_requests: self.accounting.session_requests,
+                wake_up_lag: self.wake_up_lag.times(),
                 ..self.generator
             },
             gaps: self.accounting.gaps.take(),
@@ -182,7 +183,7 @@ impl<S: Sink, N: Network> Worker<'_, S, N> {
         }
         let until_now = self.reading();
         self.cpu = self.begin.map_or_else(Default::default, |begin| until_now.since(&begin));
-        self.cpu.wake_up_ns = self.generator.wake_up_lag.moments().mean_ns().map(|mean| mean as u64);
+        self.cpu.wake_up_ns = self.wake_up_lag.moments().mean_ns().map(|mean| mean as u64);
         self.generator.stolen_ns = self.begin.and_then(|begin| until_now.stolen_since(&begin));
         Ok(())
     }

@@ -178,7 +178,7 @@ impl<S: Sink, N: Network> Worker<'_, S, N> {
         // The kernel's clock may have been set: an impossible timestamp is ignored.
         let lag = received.kernel_ns.map(|kernel| now - kernel).filter(|lag| *lag >= 0);
         if let Some(lag) = lag.filter(|_| self.accounting.measures(now)) {
-            self.generator.wake_up_lag.record(lag);
+            self.wake_up_lag.record(lag);
         }
         self.accounting.wake_ns = lag;
         let dropped = received.bytes.saturating_sub(bytes.len());
