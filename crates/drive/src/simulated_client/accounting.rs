@@ -45,6 +45,8 @@ pub(crate) struct Accounting<'a, S> {
     pub(crate) wake_ns: Option<i64>,
     /// The connection whose client was called last.
     pub(crate) caller: u32,
+    /// The slot of the last transaction: a compound has several transactions.
+    last_slot: Option<(Tag, usize)>,
     /// Actions that ended and were not looked at yet, and the connection that they ran on.
     pub(crate) ended: VecDeque<(u32, Done)>,
     /// Data that came for a slot while its scenario was choosing the next step: (slot, true for a name, offset, end of its bytes).
@@ -66,7 +68,7 @@ pub(crate) struct Fresh {
 impl<S: Sink> Events for Accounting<'_, S> {
     fn transaction(&mut self, operation: Option<Tag>, transaction: &mut Transaction) {
         let timeline = transaction.timeline;
-        let slot = operation.and_then(|tag| self.partition.slot(tag));
+        let slot = operation.and_then(|tag| self.slot_of(tag));
         if let Some(slot) = slot.and_then(|slot| self.slots.get_mut(slot)) {
             slot.has_asked = true;
         }
@@ -142,10 +144,24 @@ impl<'a, S: Sink> Accounting<'a, S> {
             counts_starts: true,
             wake_ns: None,
             caller: 0,
+            last_slot: None,
             ended: VecDeque::new(),
             aside: Vec::new(),
             aside_bytes: Vec::new(),
             fresh: Fresh::default(),
+        }
+    }
+
+    /// The slot of a tag, if it is one of ours.
+    #[inline]
+    fn slot_of(&mut self, tag: Tag) -> Option<usize> {
+        match self.last_slot {
+            Some((last, slot)) if last == tag => Some(slot),
+            _ => {
+                let slot = self.partition.slot(tag)?;
+                self.last_slot = Some((tag, slot));
+                Some(slot)
+            }
         }
     }
 
@@ -236,8 +252,8 @@ impl<'a, S: Sink> Accounting<'a, S> {
 
     /// An operation of a slot ended: informs its scenario and counts it for its client.
     pub(crate) fn account(&mut self, slot: usize, done: &Done) {
-        let client_index = self.partition.client_index(slot);
         let Some(slot) = self.slots.get_mut(slot) else { return };
+        let client_index = slot.client_index as usize;
         let (intended, begun, asked_bytes) = (slot.intended, slot.begun, slot.asked_bytes);
         let has_asked = slot.has_asked;
         let late = slot.delay.end(intended, done.at);
@@ -318,11 +334,11 @@ impl<'a, S: Sink> Accounting<'a, S> {
     /// An iteration of a slot ended at `at`.
     pub(crate) fn iteration_over(&mut self, slot: usize, at: i64) {
         self.fresh.iterations += 1;
-        let (measured, client_index) = (self.measures(at), self.partition.client_index(slot));
-        if let Some(tally) = self.tallies.get_mut(client_index).filter(|_| measured) {
+        let measured = self.measures(at);
+        let Some(found) = self.slots.get_mut(slot) else { return };
+        if let Some(tally) = self.tallies.get_mut(found.client_index as usize).filter(|_| measured) {
             tally.iterations += 1;
         }
-        let Some(found) = self.slots.get_mut(slot) else { return };
         let kind = found.scenario.as_ref().map_or(0, |scenario| scenario.kind());
         if let Some(clock) =
             found.iteration.take().filter(|clock| self.window.0 <= clock.due && clock.due < self.window.1)

@@ -1,5 +1,6 @@
 //! One thread of a user's doing.
 
+use plimsoll_client::operation::Tag;
 use plimsoll_workload::Rng;
 use plimsoll_workload::scenario::Scenario;
 
@@ -8,6 +9,10 @@ use super::iteration_clock::IterationClock;
 
 /// One thread of a user's doing.
 pub(crate) struct Slot {
+    /// Its tag, client and connection, as the partition has them: found once, because the partition has to divide for each.
+    pub(crate) tag: Tag,
+    pub(crate) client_index: u32,
+    pub(crate) connection: u32,
     /// Its scenario; `None` while the scenario is asked for a step.
     pub(crate) scenario: Option<Box<dyn Scenario>>,
     /// Its state.

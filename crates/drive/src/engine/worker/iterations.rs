@@ -59,14 +59,15 @@ impl<S: Sink, N: Network> Worker<'_, S, N> {
     /// An operation of a slot ended.
     fn ended(&mut self, connection: u32, tag: Tag, done: &Done) {
         // A client that says so twice is not believed the second time.
-        let Some(slot) = self.partition.slot(tag).filter(|&slot| self.partition.connection(slot) == connection) else {
+        let Some(slot) = self.partition.slot(tag) else { return };
+        let Some(found) = self.accounting.slots.get_mut(slot).filter(|slot| slot.connection == connection) else {
             return;
         };
-        if self.accounting.state(slot) != State::Acting {
+        if found.state != State::Acting {
             return;
         }
         self.acting -= 1;
-        self.accounting.set(slot, State::Thinking);
+        found.state = State::Thinking;
         if matches!(done.result, Err(Failure { cause: Cause::TimedOut, .. })) {
             self.generator.overdue += 1;
         }
@@ -79,7 +80,12 @@ impl<S: Sink, N: Network> Worker<'_, S, N> {
     /// Takes a slot's next steps; the first one was due at `at`.
     pub(super) fn advance(&mut self, slot: usize, mut at: i64) {
         for _ in 0..STEPS {
-            if at >= self.limit || self.accounting.state(slot) == State::Over {
+            let Some((state, connection)) =
+                self.accounting.slots.get(slot).map(|found| (found.state, found.connection))
+            else {
+                return;
+            };
+            if at >= self.limit || state == State::Over {
                 return;
             }
             if at > self.now {
@@ -87,7 +93,6 @@ impl<S: Sink, N: Network> Worker<'_, S, N> {
                 self.timers.push(at, Timer::Slot(slot as u32));
                 return;
             }
-            let connection = self.partition.connection(slot);
             match self.connections.get(connection as usize).map(|connection| connection.state) {
                 Some(ConnectionState::Up) => {}
                 Some(ConnectionState::Closed) | None => return self.finish(slot, at),
@@ -109,13 +114,13 @@ impl<S: Sink, N: Network> Worker<'_, S, N> {
 
     /// Asks a slot's scenario for its next step, and begins it if it is an operation.
     fn take_step(&mut self, slot: usize, connection: u32, at: i64) -> Taken {
-        let Some(mut scenario) = self.accounting.slots.get_mut(slot).and_then(|slot| slot.scenario.take()) else {
-            return Taken::Finished;
-        };
+        let Some(found) = self.accounting.slots.get_mut(slot) else { return Taken::Finished };
+        let tag = found.tag;
+        let Some(mut scenario) = found.scenario.take() else { return Taken::Finished };
         let taken = match scenario.next() {
             ScenarioStep::Act(operation, path) => {
                 self.now = self.net.now();
-                let ticket = Ticket { tag: self.partition.tag(slot), intended: Some(at), path };
+                let ticket = Ticket { tag, intended: Some(at), path };
                 self.begin(slot, connection, &operation, ticket);
                 Taken::Begun
             }

@@ -69,7 +69,11 @@ impl<S: Sink, N: Network> Worker<'_, S, N> {
         for client_index in self.partition.clients() {
             for slot in 0..plan.depth {
                 let scenario = self.job.setup.scenario(client_index, slot, seed_of(plan.seed, client_index, slot));
+                let at = self.accounting.slots.len();
                 self.accounting.slots.push(Slot {
+                    tag: self.partition.tag(at),
+                    client_index: self.partition.client_index(at) as u32,
+                    connection: self.partition.connection(at),
                     scenario: Some(scenario),
                     // Before the start no slot waits for its connection.
                     state: State::Thinking,
