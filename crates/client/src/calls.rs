@@ -75,8 +75,8 @@ pub struct Ending {
 /// Ids mostly grow by one, so a call's distance from the front is that of its id. Otherwise a binary search finds it.
 #[derive(Debug)]
 pub struct Calls<W> {
-    waiting: VecDeque<Option<Call<W>>>,
-    ids: VecDeque<u64>,
+    /// The id of each call, and the call until it is taken out.
+    waiting: VecDeque<(u64, Option<Call<W>>)>,
     live: usize,
     /// Calls before this place were sent.
     sent: usize,
@@ -84,56 +84,67 @@ pub struct Calls<W> {
 
 impl<W> Default for Calls<W> {
     fn default() -> Self {
-        Self { waiting: VecDeque::new(), ids: VecDeque::new(), live: 0, sent: 0 }
+        Self { waiting: VecDeque::new(), live: 0, sent: 0 }
     }
 }
 
 impl<W> Calls<W> {
     /// Adds a call whose bytes were just queued. Its id must be greater than all before.
     pub fn add(&mut self, call: Call<W>) {
-        debug_assert!(self.ids.back().is_none_or(|&last| last < call.id));
-        self.ids.push_back(call.id);
-        self.waiting.push_back(Some(call));
+        debug_assert!(self.waiting.back().is_none_or(|&(last, _)| last < call.id));
+        self.waiting.push_back((call.id, Some(call)));
         self.live += 1;
     }
 
     /// The call of an id, if it waits.
     pub fn get(&mut self, id: u64) -> Option<&mut Call<W>> {
         let at = self.place(id)?;
-        self.waiting.get_mut(at)?.as_mut()
+        self.waiting.get_mut(at)?.1.as_mut()
     }
 
     /// The same, to look at.
     pub fn find(&self, id: u64) -> Option<&Call<W>> {
-        self.waiting.get(self.place(id)?)?.as_ref()
+        self.waiting.get(self.place(id)?)?.1.as_ref()
     }
 
     /// Where the call of an id is, or was.
     #[inline]
     fn place(&self, id: u64) -> Option<usize> {
-        let distance = id.checked_sub(*self.ids.front()?)?;
+        let distance = id.checked_sub(self.waiting.front()?.0)?;
         let guess = usize::try_from(distance).ok()?;
-        if self.ids.get(guess) == Some(&id) { Some(guess) } else { self.ids.binary_search(&id).ok() }
+        match self.waiting.get(guess) {
+            Some((found, _)) if *found == id => Some(guess),
+            _ => self.waiting.binary_search_by_key(&id, |(found, _)| *found).ok(),
+        }
     }
 
     /// Takes the call of an id out: it was answered.
     pub fn take(&mut self, id: u64) -> Option<Call<W>> {
+        self.take_if(id, |_| true)
+    }
+
+    /// The same if `wanted` says so of the call.
+    #[inline]
+    pub fn take_if(&mut self, id: u64, wanted: impl FnOnce(&Call<W>) -> bool) -> Option<Call<W>> {
         let at = self.place(id)?;
-        let call = self.waiting.get_mut(at)?.take();
-        self.live -= usize::from(call.is_some());
-        // All at once: a call is long, and taking each out would copy it.
-        let over = self.waiting.iter().take_while(|call| call.is_none()).count();
-        self.waiting.drain(..over);
-        self.ids.drain(..over);
-        self.sent = self.sent.saturating_sub(over);
+        let found = &mut self.waiting.get_mut(at)?.1;
+        if !found.as_ref().is_some_and(wanted) {
+            return None;
+        }
+        let call = found.take();
+        self.live -= 1;
+        while self.waiting.front().is_some_and(|(_, call)| call.is_none()) {
+            self.waiting.pop_front();
+            self.sent = self.sent.saturating_sub(1);
+        }
         call
     }
 
     /// The kernel has accepted the last byte of every call that ends before `through`; `at` is the clock just before it accepted the new
     /// bytes.
     pub fn sent(&mut self, through: u64, at: i64) {
-        while let Some(slot) = self.waiting.get_mut(self.sent) {
-            if let Some(call) = slot {
+        while let Some((_, call)) = self.waiting.get_mut(self.sent) {
+            if let Some(call) = call {
                 if call.ends > through {
                     break;
                 }
@@ -143,7 +154,8 @@ impl<W> Calls<W> {
             self.sent += 1;
         }
         // The beginning of these went out, their end did not.
-        for call in self.waiting.iter_mut().skip(self.sent).flatten().take_while(|call| call.begins < through) {
+        let unsent = self.waiting.iter_mut().skip(self.sent).filter_map(|(_, call)| call.as_mut());
+        for call in unsent.take_while(|call| call.begins < through) {
             call.sent.get_or_insert((at, i64::MAX));
         }
     }
@@ -156,7 +168,7 @@ impl<W> Calls<W> {
 
     /// Those that wait, oldest first.
     pub fn iter(&self) -> impl Iterator<Item = &Call<W>> {
-        self.waiting.iter().flatten()
+        self.waiting.iter().filter_map(|(_, call)| call.as_ref())
     }
 
     /// The id of the call that waits longest.

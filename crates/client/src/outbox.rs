@@ -11,6 +11,8 @@ pub struct Outbox {
     shared: Vec<Shared>,
     queued: u64,
     taken: u64,
+    /// How often in a row little was sent at a time.
+    few: u8,
     /// The outboxes of a session's further connections: channel `n` at `n - 1`.
     channels: Vec<Outbox>,
 }
@@ -131,15 +133,22 @@ impl Outbox {
         }
     }
 
+    /// Forgets all bytes: they were sent.
+    fn forget_all(&mut self) {
+        // An idle connection keeps little memory for sent data. A busy one may need it at once.
+        self.few = if self.bytes.len() > KEPT { 0 } else { self.few.saturating_add(1) };
+        let kept = if self.few < FEW { KEPT_BUSY } else { KEPT };
+        self.bytes.clear();
+        self.shared.clear();
+        self.bytes.shrink_to(kept);
+        self.shared.shrink_to(SHARED_KEPT);
+    }
+
     /// Forgets the first `count` bytes: they were sent.
     pub fn consume(&mut self, count: usize) {
         self.taken += count as u64;
         if self.is_empty() {
-            self.bytes.clear();
-            self.shared.clear();
-            // An idle connection keeps no memory for sent data.
-            self.bytes.shrink_to(KEPT);
-            self.shared.shrink_to(SHARED_KEPT);
+            self.forget_all();
             return;
         }
         let (mut left, mut owned, mut done) = (count, 0, 0);
@@ -167,6 +176,9 @@ impl Outbox {
 
 /// Bytes of capacity that an empty outbox keeps.
 const KEPT: usize = 1024;
+/// The same of a connection that has sent more than [`KEPT`] at a time, until it has sent less [`FEW`] times in a row.
+const KEPT_BUSY: usize = 16 << 10;
+const FEW: u8 = 8;
 /// Pieces of shared data that an empty outbox keeps room for: a write or two.
 const SHARED_KEPT: usize = 4;
 

@@ -1,6 +1,7 @@
 //! Chooses and sends the next call of a job.
 
 use plimsoll_model::{self as model, Asked, Outcome, Procedure, Protocol, Symbol};
+use plimsoll_wire::nfs::Facts;
 use plimsoll_wire::nfs::v3::access::{ALL_RIGHTS, Access};
 use plimsoll_wire::nfs::v3::commit::Commit;
 use plimsoll_wire::nfs::v3::create::{Create, How};
@@ -21,7 +22,7 @@ use plimsoll_wire::nfs::v3::rmdir::RemoveDir;
 use plimsoll_wire::nfs::v3::setattr::SetAttr;
 use plimsoll_wire::nfs::v3::symlink::SymLink;
 use plimsoll_wire::nfs::v3::write::Write;
-use plimsoll_wire::nfs::v3::{self, Call as Said, FileHandle, Place, SetAttributes};
+use plimsoll_wire::nfs::v3::{Call as Said, FileHandle, Place, SetAttributes};
 
 use super::client::{NfsClient, RequestContext};
 use super::job::{Goal, Job};
@@ -260,14 +261,15 @@ impl Calling<'_> {
         client.connection.send((template, C::PROCEDURE), &about, data, context, out, |bytes| {
             let arguments = bytes.len();
             call.emit(bytes);
-            asked(C::PROCEDURE, bytes.get(arguments..).unwrap_or_default(), &mut client.last_identity)
+            let facts = call.facts(bytes.get(arguments..).unwrap_or_default());
+            asked(&facts, &mut client.last_identity)
         });
     }
 }
 
 /// The requested object, as in a captured call. (Without names: all names of a run are known before it begins.)
-fn asked(procedure: u32, arguments: &[u8], identities: &mut LastIdentity) -> Asked {
-    let facts = v3::arguments(procedure, arguments);
+#[inline]
+fn asked(facts: &Facts<'_>, identities: &mut LastIdentity) -> Asked {
     Asked {
         // The file of a name in a directory is unknown before the answer.
         file: facts.handle.filter(|_| facts.name.is_none()).map(|handle| identities.of(handle)),

@@ -223,10 +223,9 @@ impl<C: Context> Connection<C> {
     pub(crate) fn ended_by(&mut self, xid: u32) -> Option<Call<C>> {
         let id = self.id_of(xid);
         // An answer to a call that was not sent yet, or has another xid, is forged.
-        let asked = self.calls.find(id).is_some_and(|call| call.sent.is_some() && xid_of(id, &call.what) == xid);
-        let call = asked.then(|| self.calls.take(id)).flatten();
+        let call = self.calls.take_if(id, |call| call.sent.is_some() && xid_of(id, &call.what) == xid);
         self.unmatched_responses += u64::from(call.is_none());
-        if call.is_some() {
+        if call.is_some() && !self.again.is_empty() {
             self.again.retain(|(_, again)| *again != id);
         }
         call

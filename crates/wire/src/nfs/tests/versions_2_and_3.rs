@@ -1,5 +1,9 @@
 //! NFS 2 after RFC 1094 2.2, NFS 3 after RFC 1813 3.3.
 
+use crate::nfs::v3::Call;
+use crate::nfs::v3::getattr::GetAttr;
+use crate::nfs::v3::read::Read;
+use crate::nfs::v3::write::{Stable, Write};
 use crate::nfs::{Facts, arguments, results, v2, v3};
 use crate::rpc::Program;
 use crate::xdr::builder::{Xdr, damage};
@@ -192,5 +196,25 @@ proptest! {
         prop_assert!(part.offset.is_none() || part.offset == whole.offset);
         prop_assert!(part.count.is_none() || part.count == whole.count);
         prop_assert!(part.payload.is_none() || part.payload == whole.payload);
+    }
+}
+
+#[test]
+fn calls_state_the_facts_that_their_bytes_have() {
+    fn check(call: &impl Call) {
+        let mut bytes = Vec::new();
+        call.emit(&mut bytes);
+        assert_eq!(call.facts(&bytes), facts_of(call, &bytes));
+    }
+    fn facts_of<'a, C: Call>(_: &C, bytes: &'a [u8]) -> Facts<'a> {
+        v3::arguments(C::PROCEDURE, bytes)
+    }
+    let file = &v3::FileHandle::new(H).unwrap();
+    check(&GetAttr { object: file });
+    for (offset, count) in [(0, 0), (1 << 40, 8_192), (u64::MAX, u32::MAX)] {
+        check(&Read { file, offset, count });
+        for stable in [Stable::Unstable, Stable::DataSync, Stable::FileSync] {
+            check(&Write { file, offset, count, stable });
+        }
     }
 }

@@ -3,6 +3,7 @@
 //! Spec: RFC 1813 2.6 (`nfsstat3`), RFC 1813 3.3
 
 use super::attributes::{skip_attributes, skip_change};
+use crate::nfs::Facts;
 use crate::xdr::{Malformed, Strict};
 
 /// A procedure's results.
@@ -58,4 +59,10 @@ pub trait Call {
     const PROCEDURE: u32;
     /// Appends the arguments.
     fn emit(&self, out: &mut Vec<u8>);
+    /// Facts of the arguments, as [`super::arguments`] reads them from the bytes that [`Call::emit`] appended. A call that is sent often
+    /// states them, because it knows them.
+    #[inline]
+    fn facts<'a>(&'a self, arguments: &'a [u8]) -> Facts<'a> {
+        super::arguments(Self::PROCEDURE, arguments)
+    }
 }

@@ -4,6 +4,7 @@
 
 use super::answer::{Answer, Call, answer};
 use super::{Attributes, FileHandle};
+use crate::nfs::Facts;
 use crate::xdr::Malformed;
 
 /// The call.
@@ -19,6 +20,11 @@ impl Call for GetAttr<'_> {
     #[inline]
     fn emit(&self, out: &mut Vec<u8>) {
         self.object.emit(out);
+    }
+
+    #[inline]
+    fn facts<'a>(&'a self, _: &'a [u8]) -> Facts<'a> {
+        Facts { handle: Some(self.object.as_bytes()), ..Facts::default() }
     }
 }
 

@@ -5,6 +5,7 @@
 use super::FileHandle;
 use super::answer::{Answer, Call, refused_with_attributes};
 use super::attributes::{POST_OP_ATTR, skip_attributes};
+use crate::nfs::Facts;
 use crate::xdr::{Emit, Malformed, Strict, padding};
 
 /// Bytes of the results before the data: status, attributes, count, eof, length.
@@ -29,6 +30,12 @@ impl Call for Read<'_> {
         self.file.emit(out);
         out.put_u64(self.offset);
         out.put_u32(self.count);
+    }
+
+    #[inline]
+    fn facts<'a>(&'a self, _: &'a [u8]) -> Facts<'a> {
+        let (handle, offset, count) = (self.file.as_bytes(), self.offset, u64::from(self.count));
+        Facts { handle: Some(handle), offset: Some(offset), count: Some(count), ..Facts::default() }
     }
 }
 

@@ -5,6 +5,7 @@
 use super::FileHandle;
 use super::answer::{Answer, Call, answer, refused_with_change};
 use super::attributes::skip_change;
+use crate::nfs::Facts;
 use crate::xdr::{Emit, Malformed, Strict};
 
 /// `stable_how`: how durable the data must be before the answer, least first.
@@ -55,6 +56,18 @@ impl Call for Write<'_> {
         out.put_u32(self.stable as u32);
         // The length of the data that follows.
         out.put_u32(self.count);
+    }
+
+    #[inline]
+    fn facts<'a>(&'a self, _: &'a [u8]) -> Facts<'a> {
+        Facts {
+            handle: Some(self.file.as_bytes()),
+            offset: Some(self.offset),
+            count: Some(self.count.into()),
+            payload: Some(self.count),
+            stable: Some(self.stable as u32),
+            ..Facts::default()
+        }
     }
 }
 
