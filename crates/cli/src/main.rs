@@ -29,7 +29,7 @@ mod version;
 mod watch;
 
 use clap::{CommandFactory, Parser, Subcommand};
-use plimsoll_console::{interrupt, memory, title};
+use plimsoll_console::{interrupt, memory, tip, title};
 #[cfg(target_env = "musl")]
 use plimsoll_musl as _;
 
@@ -83,7 +83,7 @@ enum Command {
 fn main() -> std::process::ExitCode {
     let Arguments { shell, command } = match Arguments::try_parse() {
         Ok(arguments) => arguments,
-        Err(error) => return exit::no_command(&error),
+        Err(error) => return exit::no_command(&tip::with_tip(error, drive::is_target)),
     };
     shell.hold();
     exit::code(title::hide_secrets().and_then(|()| dispatch(command)))

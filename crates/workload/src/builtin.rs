@@ -1,5 +1,7 @@
 //! The workloads that come with the program.
 
+use plimsoll_client::target::Target;
+
 use super::{LARGEST, Parameter, Workload, WorkloadError};
 
 /// A workload that comes with the program: a file of `builtin/`.
@@ -54,6 +56,10 @@ impl Workload {
                     name,
                     format!("the workload file is too large: the limit is {LARGEST} bytes"),
                 ));
+            }
+            Err(error) if error.kind() == std::io::ErrorKind::NotFound && Target::parse(name).is_ok() => {
+                let problem = "this is a server, not a workload: put --target before it".to_owned();
+                return Err(WorkloadError::whole(name, problem));
             }
             Err(error) if error.kind() == std::io::ErrorKind::NotFound => {
                 let names: Vec<_> = BUILTINS.iter().map(|builtin| builtin.name).collect();

@@ -6,6 +6,11 @@ use crate::exit::{Done, Usage};
 
 pub(crate) const HAS_KERBEROS: bool = false;
 
+/// No command takes a server.
+pub(crate) fn is_target(_word: &str) -> bool {
+    false
+}
+
 const ABOUT: &str = "Available on Linux only";
 
 #[derive(Debug, clap::Subcommand)]

@@ -14,12 +14,18 @@ mod two_sides;
 mod workloads;
 
 use plimsoll_client::smb2::auth::Authentication;
+use plimsoll_client::target::Target;
 
 use crate::exit::Done;
 pub(crate) use serve::parse_size;
 
 /// Kerberos logons are built in.
 pub(crate) const HAS_KERBEROS: bool = Authentication::HAS_KERBEROS;
+
+/// Whether a word names a server.
+pub(crate) fn is_target(word: &str) -> bool {
+    Target::parse(word).is_ok()
+}
 
 #[derive(Debug, clap::Subcommand)]
 pub(crate) enum Command {

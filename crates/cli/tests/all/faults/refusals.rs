@@ -53,6 +53,20 @@ fn a_server_that_is_not_there() {
 }
 
 #[test]
+fn a_target_without_its_option() {
+    for (arguments, says) in [
+        (&["mixed", "embedded:smb"][..], "--target embedded:smb"),
+        (&["embedded:smb"], "put --target before it"),
+        (&["no-such-workload"], "built-in workloads: mixed"),
+    ] {
+        let ended =
+            std::process::Command::new(env!("CARGO_BIN_EXE_plimsoll")).arg("run").args(arguments).output().unwrap();
+        let said = String::from_utf8_lossy(&ended.stderr);
+        assert!(ended.status.code() == Some(2) && said.contains(says), "{arguments:?}: {said}");
+    }
+}
+
+#[test]
 fn what_samba_refuses() {
     let _alone = alone();
     let samba = match Samba::start(&["server max protocol = SMB3_02", "server smb encrypt = off"]) {

@@ -1,0 +1,47 @@
+//! A tip for a mistake on the command line that clap has no tip for.
+
+use clap::error::{ContextKind, ContextValue, ErrorKind};
+
+/// The error for a server without its option (`plimsoll run mixed smb://server/share`), with a tip that gives the option. Other errors
+/// stay as they are. Only commands with a workload have this option.
+pub fn with_tip(mut error: clap::Error, is_target: impl Fn(&str) -> bool) -> clap::Error {
+    let has_option = error.get(ContextKind::Usage).is_some_and(|usage| usage.to_string().contains("[WORKLOAD]"));
+    let Some(ContextValue::String(word)) = error.get(ContextKind::InvalidArg) else { return error };
+    if error.kind() == ErrorKind::UnknownArgument && has_option && is_target(word) {
+        let tip = format!("the option for the server is --target {word}");
+        error.insert(ContextKind::Suggested, ContextValue::StyledStrs(vec![tip.into()]));
+    }
+    error
+}
+
+#[cfg(test)]
+mod tests {
+    use clap::Parser;
+
+    use super::*;
+
+    #[derive(Debug, Parser)]
+    struct Load {
+        #[arg(value_name = "WORKLOAD")]
+        workload: Option<String>,
+    }
+
+    #[derive(Debug, Parser)]
+    struct Reading {
+        #[arg(value_name = "FILE")]
+        file: Option<String>,
+    }
+
+    fn said(error: clap::Error) -> String {
+        with_tip(error, |word| word.contains("://")).to_string()
+    }
+
+    #[test]
+    fn a_server_without_its_option_gets_a_tip() {
+        let load = |word| said(Load::try_parse_from(["load", "mixed", word]).unwrap_err());
+        assert!(load("smb://server/share").contains("tip: the option for the server is --target smb://server/share"));
+        assert!(!load("another").contains("--target"));
+        let reading = Reading::try_parse_from(["reading", "file", "smb://server/share"]).unwrap_err();
+        assert!(!said(reading).contains("--target"));
+    }
+}
