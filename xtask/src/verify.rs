@@ -199,8 +199,9 @@ const PROOFS: &[Proof] = &[
     },
 ];
 
-/// A test of the test programs, by its name. All proofs share one build, without optimisation at link time: none measures the speed of Plimsoll.
-/// Some of them are proofs alone, and no test: those are ignored unless they are asked for.
+/// A test of the test programs, by its name. All proofs share one build, without optimisation at link time.
+/// Some of them are proofs alone, and no test: those are ignored unless they are asked for. A proof of speed measures the program that
+/// `PLIMSOLL_BINARY` names.
 const fn program(name: &'static str) -> [&'static str; 10] {
     ["test", "--profile", "quick", "--workspace", "--test", "all", name, "--", "--include-ignored", "--nocapture"]
 }
@@ -290,8 +291,9 @@ fn section(proof: &Proof, found: &Found, commit: &str) -> Result<String, String>
     let date = process::output(Command::new("date").args(["--utc", "+%Y-%m-%d"]))?;
     let outcome = if found.outcome.is_ok() { "Holds" } else { "**Does not hold**" };
     let (minutes, command) = (found.minutes, proof.arguments.join(" "));
+    let program = std::env::var("PLIMSOLL_BINARY").map(|path| measured(&path)).unwrap_or_default();
     let mut section = format!(
-        "{outcome}: {}, commit {commit}, {minutes:.1} minutes, `PLIMSOLL_EXACT=1 cargo {command}`.\n",
+        "{outcome}: {}, commit {commit}, {minutes:.1} minutes, `PLIMSOLL_EXACT=1 {program}cargo {command}`.\n",
         date.trim()
     );
     if !found.figures.is_empty() {
@@ -299,6 +301,15 @@ fn section(proof: &Proof, found: &Found, commit: &str) -> Result<String, String>
         let _ = write!(section, "\n```text\n{}```\n", found.figures);
     }
     Ok(section)
+}
+
+/// How the page names the program that was measured: relative to the workspace, whose place differs between machines.
+fn measured(path: &str) -> String {
+    let root = format!("{}/", workspace::root().display());
+    path.strip_prefix(&root).map_or_else(
+        || "PLIMSOLL_BINARY=another-program ".to_owned(),
+        |inside| format!("PLIMSOLL_BINARY=$PWD/{inside} "),
+    )
 }
 
 /// The page with a new section for a claim. Sections are in the order of the proofs.
@@ -330,6 +341,13 @@ mod tests {
         let again = page(&both, first.claim, &section(first, &found(Err("it".to_owned())), "123").unwrap());
         assert_eq!((again.matches("Does not hold").count(), again.matches("abc").count()), (2, 0), "{again}");
         assert_eq!(again.matches("\n## ").count(), PROOFS.len());
+    }
+
+    #[test]
+    fn the_program_that_is_measured_has_a_place_in_the_workspace() {
+        let release = format!("{}/target/release/plimsoll", workspace::root().display());
+        assert_eq!(measured(&release), "PLIMSOLL_BINARY=$PWD/target/release/plimsoll ");
+        assert_eq!(measured("/elsewhere/plimsoll"), "PLIMSOLL_BINARY=another-program ");
     }
 
     #[test]
