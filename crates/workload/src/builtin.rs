@@ -1,7 +1,5 @@
 //! The workloads that come with the program.
 
-use plimsoll_client::target::Target;
-
 use super::{LARGEST, Parameter, Workload, WorkloadError};
 
 /// A workload that comes with the program: a file of `builtin/`.
@@ -57,7 +55,7 @@ impl Workload {
                     format!("the workload file is too large: the limit is {LARGEST} bytes"),
                 ));
             }
-            Err(error) if error.kind() == std::io::ErrorKind::NotFound && Target::parse(name).is_ok() => {
+            Err(error) if error.kind() == std::io::ErrorKind::NotFound && names_a_server(name) => {
                 let problem = "this is a server, not a workload: put --target before it".to_owned();
                 return Err(WorkloadError::whole(name, problem));
             }
@@ -72,6 +70,11 @@ impl Workload {
         let text = std::fs::read_to_string(name).map_err(|error| WorkloadError::whole(name, error.to_string()))?;
         Self::parse_with(name, &text, settings)
     }
+}
+
+/// Whether a name that no workload has looks like a target, as in `smb://server/share`, `server:/export` and `embedded:nfs`.
+fn names_a_server(name: &str) -> bool {
+    name.contains(":/") || name.starts_with("embedded:") || name.starts_with(r"\\")
 }
 
 impl Builtin {
