@@ -82,6 +82,9 @@ pub struct Calls<W> {
     sent: usize,
 }
 
+/// Places of answered calls that may remain, besides one for each call that waits.
+const SPARE: usize = 1024;
+
 impl<W> Default for Calls<W> {
     fn default() -> Self {
         Self { waiting: VecDeque::new(), live: 0, sent: 0 }
@@ -92,8 +95,18 @@ impl<W> Calls<W> {
     /// Adds a call whose bytes were just queued. Its id must be greater than all before.
     pub fn add(&mut self, call: Call<W>) {
         debug_assert!(self.waiting.back().is_none_or(|&(last, _)| last < call.id));
+        if self.waiting.len() > 2 * self.live + SPARE {
+            self.close_up();
+        }
         self.waiting.push_back((call.id, Some(call)));
         self.live += 1;
+    }
+
+    /// Gives up the places of answered calls. They are behind a call that waits: it may do so for long, while many others are answered.
+    #[cold]
+    fn close_up(&mut self) {
+        self.sent = self.waiting.iter().take(self.sent).filter(|(_, call)| call.is_some()).count();
+        self.waiting.retain(|(_, call)| call.is_some());
     }
 
     /// The call of an id, if it waits.
@@ -272,6 +285,27 @@ mod tests {
         calls.sent(59, 200);
         calls.sent(70, 300);
         assert_eq!(sent(&calls), [Some((100, 100)), Some((100, 300)), Some((100, 300)), Some((300, 300))]);
+    }
+
+    #[test]
+    fn a_call_that_waits_for_long_does_not_keep_the_places_of_others() {
+        let mut calls = Calls::default();
+        calls.add(call(1, 0..1));
+        for id in 2..20_000 {
+            calls.add(call(id, id..id + 1));
+            if id % 2 == 0 {
+                calls.sent(id + 1, 5);
+            }
+            assert!(calls.take(id).is_some(), "{id}");
+            assert!(calls.waiting.len() <= SPARE + 4, "{} places", calls.waiting.len());
+        }
+        calls.add(call(20_000, 20_000..20_010));
+        assert_eq!(calls.len(), 2);
+        assert!(calls.find(20_000).is_some_and(|call| call.sent.is_none()), "nothing of the last one was sent");
+        calls.sent(20_010, 9);
+        assert_eq!(calls.take(20_000).and_then(|call| call.sent), Some((9, 9)));
+        assert_eq!(calls.take(1).and_then(|call| call.sent), Some((5, 5)));
+        assert!(calls.is_empty());
     }
 
     #[test]
