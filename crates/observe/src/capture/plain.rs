@@ -19,8 +19,8 @@ const STEP_BYTES: u64 = 1 << 20;
 const HUGE_BYTES: u64 = 2 << 20;
 /// A file with less than this left, in bytes, is not worth a lease.
 const WORTH_A_LEASE: u64 = 4 << 20;
-/// A file in small pages is read this far, in bytes, before the size of its pages is looked at again.
-const READ_ON_BYTES: u64 = 64 << 20;
+/// A file in small pages is read this far, in bytes, before the size of its pages is looked at again. (Tests look again in small files.)
+const READ_ON_BYTES: u64 = if cfg!(test) { 1 << 20 } else { 64 << 20 };
 /// Alignment of a map and of the steps in it, bytes: a multiple of every page size.
 const GRAIN: u64 = 64 << 10;
 /// Bytes of a map that stay in memory behind the reader if other threads use it. (Freed pages that they still use would have to be read
@@ -170,8 +170,8 @@ impl Plain {
         true
     }
 
-    /// From now on the file is read instead of mapped. The caller must have dropped its maps; this waits for packets in other threads
-    /// that use one.
+    /// From now on the file is read instead of mapped: until [`Lease::Later`], or to its end. The caller must have dropped its maps; this
+    /// waits for packets in other threads that use one.
     pub(super) fn give_back(&mut self) {
         if self.lease == Lease::Held {
             while Arc::get_mut(&mut self.file).is_none() {
@@ -182,11 +182,6 @@ impl Plain {
         if !matches!(self.lease, Lease::Later(_)) {
             self.lease = Lease::Refused;
         }
-    }
-
-    /// Reads `room.len()` bytes from the position after the last read or seek.
-    pub(super) fn read_exact(&mut self, room: &mut [u8]) -> io::Result<()> {
-        (&*self.file).read_exact(room)
     }
 
     /// Takes a lease, if the file is worth one.

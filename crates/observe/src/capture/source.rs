@@ -1,7 +1,8 @@
 //! A window that slides over the decompressed bytes of one capture.
 //!
-//! All formats are parsed from this window. It is a memory map of the file if the system guarantees that no process changes the file
-//! meanwhile; otherwise it is filled by large reads into one buffer that stays in the second-level cache. See docs/decisions/0002.
+//! All formats are parsed from this window. It is a memory map of the file where that takes less processor time, if the system
+//! guarantees that no process changes the file meanwhile; otherwise it is filled by large reads into one buffer that stays in the
+//! second-level cache. See docs/decisions/0002.
 
 use std::collections::VecDeque;
 use std::io::{self, Cursor, Read};
@@ -403,10 +404,12 @@ impl Source {
             (self.filled, self.ended) = (map.filled, map.last);
             return Ok(true);
         }
-        let was_mapped = self.map.is_some();
-        if may_map || was_mapped {
-            self.map = None;
-        }
+        // The needed bytes of the old map, in case there is no new one: without the lease, the file may change before they are read again.
+        let old = self.map.as_ref().map(|map| {
+            let needed = from.checked_sub(self.base).map(|start| start as usize..start as usize + kept as usize);
+            needed.and_then(|range| map.bytes().get(range)).unwrap_or_default().to_vec()
+        });
+        self.map = None;
         if may_map && let Some(map) = file.map(from, offset, self.maps_any_pages) {
             (self.base, self.pos, self.filled, self.ended) =
                 (map.base, (offset - map.base) as usize, map.filled, map.last);
@@ -415,17 +418,13 @@ impl Source {
             return Ok(true);
         }
         file.give_back();
-        if was_mapped {
-            // The needed bytes were not copied when the map failed, only when the lease ended.
-            let mut bytes = vec![0; kept as usize];
-            file.seek(from)?;
-            file.read_exact(&mut bytes)?;
+        if old.is_some() || may_map {
+            (self.base, self.pos, self.filled) = (offset, 0, 0);
+            file.seek(offset)?;
+        }
+        if let Some(bytes) = old {
             let place = self.origin.saturating_add(from);
             self.parked.push_back(Parked { place, end: place + kept, bytes });
-        }
-        if was_mapped || may_map {
-            file.seek(offset)?;
-            (self.base, self.pos, self.filled) = (offset, 0, 0);
         }
         Ok(false)
     }
