@@ -3,9 +3,10 @@
 use clap::error::{ContextKind, ContextValue, ErrorKind};
 
 /// The error for a server without its option (`plimsoll run mixed smb://server/share`), with a tip that gives the option. Other errors
-/// stay as they are. Only commands with a workload have this option.
+/// stay as they are. Commands that have this option take a workload as their first argument; those with two servers do not have it.
 pub fn with_tip(mut error: clap::Error, is_target: impl Fn(&str) -> bool) -> clap::Error {
-    let has_option = error.get(ContextKind::Usage).is_some_and(|usage| usage.to_string().contains("[WORKLOAD]"));
+    let has_option =
+        error.get(ContextKind::Usage).is_some_and(|usage| usage.to_string().contains("[OPTIONS] [WORKLOAD]"));
     let Some(ContextValue::String(word)) = error.get(ContextKind::InvalidArg) else { return error };
     if error.kind() == ErrorKind::UnknownArgument && has_option && is_target(word) {
         let tip = format!("the option for the server is --target {word}");
@@ -24,6 +25,18 @@ mod tests {
     struct Load {
         #[arg(value_name = "WORKLOAD")]
         workload: Option<String>,
+        #[arg(long)]
+        target: Option<String>,
+    }
+
+    #[derive(Debug, Parser)]
+    struct Pair {
+        #[arg(value_name = "A")]
+        first: String,
+        #[arg(value_name = "WORKLOAD")]
+        workload: Option<String>,
+        #[arg(long)]
+        rounds: Option<u32>,
     }
 
     #[derive(Debug, Parser)]
@@ -43,5 +56,7 @@ mod tests {
         assert!(!load("another").contains("--target"));
         let reading = Reading::try_parse_from(["reading", "file", "smb://server/share"]).unwrap_err();
         assert!(!said(reading).contains("--target"));
+        let pair = Pair::try_parse_from(["pair", "smb://a/share", "mixed", "smb://b/share"]).unwrap_err();
+        assert!(!said(pair).contains("--target"));
     }
 }

@@ -56,7 +56,8 @@ impl Workload {
                 ));
             }
             Err(error) if error.kind() == std::io::ErrorKind::NotFound && names_a_server(name) => {
-                let problem = "this is a server, not a workload: put --target before it".to_owned();
+                let problem =
+                    "this is a server, not a workload: `plimsoll run` takes a server with --target".to_owned();
                 return Err(WorkloadError::whole(name, problem));
             }
             Err(error) if error.kind() == std::io::ErrorKind::NotFound => {
@@ -74,7 +75,7 @@ impl Workload {
 
 /// Whether a name that no workload has looks like a target, as in `smb://server/share`, `server:/export` and `embedded:nfs`.
 fn names_a_server(name: &str) -> bool {
-    name.contains(":/") || name.starts_with("embedded:") || name.starts_with(r"\\")
+    name.contains(":/") || ["embedded:", r"\\", "//"].iter().any(|start| name.starts_with(start))
 }
 
 impl Builtin {

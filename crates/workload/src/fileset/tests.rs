@@ -122,8 +122,12 @@ fn damage_is_told() {
 #[test]
 fn another_manifest_is_told() {
     let (mut server, files) = with_files(&small(), 1);
-    server.nodes.insert(files.manifest_path(), Some(b"something else".to_vec()));
-    assert!(matches!(look(&mut server, &files), Err(FileSetError::OtherSet { .. })));
+    let manifest = server.nodes[&files.manifest_path()].clone().unwrap();
+    let first_line = manifest.split(|byte| *byte == b'\n').next().unwrap();
+    for other in [b"something else".to_vec(), [first_line, b"\nother facts\n"].concat()] {
+        server.nodes.insert(files.manifest_path(), Some(other));
+        assert!(matches!(look(&mut server, &files), Err(FileSetError::OtherSet { .. })));
+    }
 }
 
 #[test]
