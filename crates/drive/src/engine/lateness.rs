@@ -87,7 +87,8 @@ impl ShiftedRecorder {
     }
 
     fn so_far(&self) -> Shifted {
-        let (mut measured, mut on_time) = (self.same.times(), self.same.times());
+        let mut measured = self.same.times();
+        let mut on_time = measured.clone();
         measured.merge(&self.late.measured);
         on_time.merge(&self.late.on_time);
         Shifted { measured, on_time }
