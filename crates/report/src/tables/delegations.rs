@@ -106,8 +106,8 @@ fn not_listed(found: &Delegations) -> Option<String> {
     let at_least = if is_known { "" } else { "at least " };
     (!hidden.is_empty() || granted + refused + recalled + returned > 0 || found.left_out_partial).then(|| {
         format!(
-            "Not listed: further clients and servers, with {at_least}{granted} granted, {refused} not granted, {recalled} recalled and \
-             {returned} returned delegations."
+            "Not listed: further clients and servers. Their delegations: {at_least}{granted} granted, {refused} not granted, {recalled} \
+             recalled, {returned} returned."
         )
     })
 }
@@ -144,7 +144,7 @@ mod tests {
         assert_eq!(texts(&found), [EXPLANATION]);
         found.rows.extend([row(100), DelegationRow { granted_read: None, ..row(101) }]);
         (found.refused_left_out, found.recalled_left_out) = (7, 10);
-        let said = "Not listed: further clients and servers, with 3 granted, 9 not granted, 12 recalled and 2 returned delegations.";
+        let said = "Not listed: further clients and servers. Their delegations: 3 granted, 9 not granted, 12 recalled, 2 returned.";
         assert_eq!(texts(&found), [said, EXPLANATION]);
         found.rows[MOST_ROWS].partial = true;
         assert!(texts(&found)[1].contains("with at least 3 granted"), "{:?}", texts(&found));
