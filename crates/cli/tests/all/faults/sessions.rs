@@ -105,28 +105,39 @@ fn outage_on_the_wire(ended: &Ended) -> f64 {
 
 /// The longest outage of a client, ns, from the rows of its connections, which follow each other.
 fn longest_outage(rows: &[&HashMap<String, String>]) -> i64 {
-    let time = |row: &HashMap<String, String>, column: &str| row[column].parse::<i64>().ok();
     let mut connections: HashMap<&str, Vec<&HashMap<String, String>>> = HashMap::new();
     rows.iter().for_each(|row| connections.entry(&row["client"]).or_default().push(row));
     let mut connections: Vec<_> = connections.into_values().collect();
     connections.sort_by_key(|rows| rows.iter().filter_map(|row| time(row, "request_first_ns")).min());
-    let outages = connections.windows(2).map(|pair| {
-        let last = pair[0].iter().filter_map(|row| time(row, "response_last_ns")).max();
-        let unanswered = pair[0].iter().filter(|row| time(row, "response_last_ns").is_none());
+    let served: Vec<Option<i64>> = connections.iter().map(|rows| first_success(rows)).collect();
+    let outages = (1..connections.len()).filter_map(|at| {
+        let until = served[at]?;
+        // A connection that served no action is a part of the outage: it was lost again.
+        let before = &connections[served[..at].iter().rposition(Option::is_some).unwrap_or(0)];
+        let last = before.iter().filter_map(|row| time(row, "response_last_ns")).max();
+        let unanswered = before.iter().filter(|row| time(row, "response_last_ns").is_none());
         let oldest = unanswered.filter_map(|row| time(row, "request_first_ns")).min();
-        let refused = pair[1].iter().filter(|row| row["status"] == GRACE);
-        let refused = refused.filter_map(|row| time(row, "response_last_ns")).max();
-        // Before the last refusal there are also the requests of the recovery.
-        let of_action = |row: &&&HashMap<String, String>| match refused {
-            Some(_) => row["procedure"] != "SEQUENCE",
-            None => row["procedure"] == "READ",
-        };
-        let served = pair[1].iter().filter(of_action).filter(|row| row["outcome"] == "succeeded");
-        let served = served.filter_map(|row| time(row, "response_last_ns"));
-        let until = served.filter(|at| refused.is_none_or(|refused| *at > refused)).min();
-        until.unwrap() - last.max(oldest).unwrap()
+        Some(until - last.max(oldest).unwrap())
     });
     outages.max().unwrap()
+}
+
+fn time(row: &HashMap<String, String>, column: &str) -> Option<i64> {
+    row[column].parse().ok()
+}
+
+/// When the first action of a connection succeeded after the last refusal for the grace period.
+fn first_success(rows: &[&HashMap<String, String>]) -> Option<i64> {
+    let refused = rows.iter().filter(|row| row["status"] == GRACE);
+    let refused = refused.filter_map(|row| time(row, "response_last_ns")).max();
+    // Before the last refusal there are also the requests of the recovery.
+    let of_action = |row: &&&HashMap<String, String>| match refused {
+        Some(_) => row["procedure"] != "SEQUENCE",
+        None => row["procedure"] == "READ",
+    };
+    let succeeded = rows.iter().filter(of_action).filter(|row| row["outcome"] == "succeeded");
+    let succeeded = succeeded.filter_map(|row| time(row, "response_last_ns"));
+    succeeded.filter(|at| refused.is_none_or(|refused| *at > refused)).min()
 }
 
 /// NFS4ERR_GRACE.
