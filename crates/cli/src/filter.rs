@@ -10,7 +10,7 @@ use plimsoll_results::ProcedureSet;
 
 /// Filters, as flags.
 #[derive(Clone, Debug, Default, clap::Args)]
-#[command(next_help_heading = "Filters (each option from --client to --status may be repeated; !VALUE excludes VALUE)")]
+#[command(next_help_heading = "Filters (all but times may be repeated; !VALUE excludes)")]
 pub(crate) struct FilterFlags {
     /// Only requests sent at or after this time: a time since the first packet (90 for 90 s, 1m30s), a time of day
     /// (03:08:21), or a date and time (2026-11-21 03:08). A time zone may follow (Z, +01:00) [default zone: local; with
