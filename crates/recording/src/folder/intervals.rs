@@ -66,7 +66,7 @@ fn next(from: &mut impl Read, piece: &mut Vec<u8>) -> Result<bool, Cause> {
     from.read_exact(&mut length)?;
     let length = u64::from(u32::from_le_bytes(length));
     if length > MOST_BYTES {
-        return Err(format!("an interval of {length} bytes, expected at most {MOST_BYTES}").into());
+        return Err(format!("the record of an interval has {length} bytes, at most {MOST_BYTES} are allowed").into());
     }
     piece.clear();
     let found = from.take(length).read_to_end(piece)? as u64;

@@ -66,7 +66,7 @@ fn counts(stage: &Stage) -> Table {
     };
     let answered = stage.count.saturating_sub(stage.unanswered);
     let of_all = |count| percent_of(count, stage.count);
-    row("Requests:", stage.count.to_string(), String::new(), "logging on and off not counted".to_owned());
+    row("Requests:", stage.count.to_string(), String::new(), "without logons and logoffs".to_owned());
     let rate = format!("{} per second", significant(stage.operations_per_s));
     row("  answered:", answered.to_string(), of_all(answered), rate);
     row("  errors:", stage.errors.to_string(), of_all(stage.errors), "refused or failed".to_owned());
