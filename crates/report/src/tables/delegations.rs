@@ -147,9 +147,9 @@ mod tests {
         let said = "Not listed: further clients and servers. Their delegations: 3 granted, 9 not granted, 12 recalled, 2 returned.";
         assert_eq!(texts(&found), [said, EXPLANATION]);
         found.rows[MOST_ROWS].partial = true;
-        assert!(texts(&found)[1].contains("with at least 3 granted"), "{:?}", texts(&found));
+        assert!(texts(&found)[1].contains("delegations: at least 3 granted"), "{:?}", texts(&found));
         let found = Delegations { granted_left_out: 2, left_out_partial: true, ..Delegations::default() };
-        assert!(texts(&found)[0].contains("with at least 2 granted"), "{:?}", texts(&found));
+        assert!(texts(&found)[0].contains("delegations: at least 2 granted"), "{:?}", texts(&found));
     }
 
     #[test]
