@@ -62,3 +62,16 @@ fn mixed(value: u64) -> u64 {
     let z = (z ^ (z >> 27)).wrapping_mul(0x94D0_49BB_1331_11EB);
     z ^ (z >> 31)
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_words_of_the_rule_do_not_select_the_sample() {
+        let told = Sample::seeded(7).told();
+        assert_eq!(Kept { rule: "other words".to_owned(), ..told.clone() }, told);
+        assert_ne!(Kept { seed: told.seed + 1, ..told.clone() }, told);
+        assert_ne!(Kept { one_in: told.one_in + 1, ..told.clone() }, told);
+    }
+}
