@@ -82,7 +82,7 @@ pub struct Calls<W> {
     sent: usize,
 }
 
-/// Places of answered calls that may remain, besides one for each call that waits.
+/// Number of answered calls whose places may remain, in addition to one for each call that waits.
 const SPARE: usize = 1024;
 
 impl<W> Default for Calls<W> {
