@@ -1,4 +1,7 @@
 //! Workloads that run at the same time as the one of a run (`--with`), and the levels that show what they do to each other.
+//!
+//! Other files: `companion_request.rs` has the option, `beside.rs` the run, `engine/rendezvous.rs` of `drive` the common start, and
+//! `collect/interference.rs` of `report` the effects.
 
 use plimsoll_drive::engine::Plan;
 use plimsoll_report::findings::{REPEAT, WorkloadShare};

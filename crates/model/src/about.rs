@@ -1,4 +1,7 @@
 //! Title, labels and description of the system under test, as given by the person who measures.
+//!
+//! A new part of the description needs a field here, its key in `description.rs` of `results`, and a line in `schemas/`. All renderers show
+//! the rows of `described.rs` of `report`.
 
 use std::collections::BTreeMap;
 

@@ -28,6 +28,16 @@
 //! * a lease is renewed after two thirds of it, if nothing else has renewed it;
 //! * the server may call on the connection: it recalls delegations there.
 //!
+//! Where to change what:
+//!
+//! | what | files |
+//! | --- | --- |
+//! | an operation | its call and the parser of its result in `wire`; its compound: `shapes.rs`, request: `advance.rs`, effect: `settle.rs` |
+//! | recovery | stages: `recovery.rs`; their requests and responses: `reclaim.rs`; outstanding requests: `suspend.rs` |
+//! | several connections | `trunk.rs`, `join.rs`; the engine keeps a client that reconnects (`suspend` in `worker/connections.rs`) |
+//! | NFS 4.0 | `sessionless.rs`, `owners.rs` |
+//! | delegations | `delegations.rs`; revoked ones: `revocations.rs`; calls of the server: `back_channel.rs` |
+//!
 //! Spec: RFC 8881, RFC 7862, RFC 5531
 
 mod advance;

@@ -13,6 +13,16 @@
 //! The `Connection` knows requests, credits, keys and calls, and no operation. A session may have several (`Channels`): then each
 //! message goes out on the one with the fewest credits in use.
 //!
+//! Where to change what:
+//!
+//! | what | files |
+//! | --- | --- |
+//! | a request | `request_kind.rs`; the parser of its response: `answers.rs`; its effect: `progress.rs` |
+//! | authentication | an `Auth` beside `ntlm/` and `kerberos/` in `auth/`, and a case in its `authentication.rs` |
+//! | requests that leases avoid | the cached facts and their invalidation: `lease_cache.rs` (files), `directory_cache.rs` (listings) |
+//! | durable handles | facts of an open: `durable.rs`; taking over a lost session: `resumption.rs`; its new messages: `renewal.rs` |
+//! | multichannel | choice of the connection: `channels.rs`; `channel_binding.rs`, `channel_loss.rs`; `worker/channels.rs` of the engine |
+//!
 //! Spec: MS-SMB2 3.2
 
 mod answers;

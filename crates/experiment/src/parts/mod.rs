@@ -2,6 +2,8 @@
 //!
 //! Everything that a level is judged from is a sum: statistics and intervals of cells, tallies of clients, lags of workers. So the
 //! whole is put together from the parts and judged as one process would have judged it (docs/decisions/0034-parts.md).
+//!
+//! A part's `PartResult` brings the `EngineResult` of `drive` to the merge.
 
 mod beside;
 mod depth;

@@ -7,6 +7,8 @@
 //! | `script.rs` | the output of `perf script`: samples with their stacks |
 //! | `folded.rs` | samples of the measured phases, by function and by stack |
 //! | `kinds.rs` | the kind of work in a sample |
+//!
+//! In `report`, `text/profile.rs` has the tables and `html/profile.rs` the flame graph (docs/decisions/0040-profiles.md).
 
 mod folded;
 mod heads;

@@ -2,6 +2,8 @@
 //!
 //! The last job of a chain has the statistics of all, and each job has the intervals and rows of its own files; so the merged result
 //! equals one analysis of all files. For separately analysed captures all numbers are sums.
+//!
+//! The state that a job passes to the next one is every field of the observer and the statistics, written by `analysis::chain`.
 
 mod chain;
 mod file_recording;

@@ -4,6 +4,8 @@
 //! there is none. Read delegations, for clients that ask for them and can be called over their connection; no layouts. Callers are not authenticated, as in version 3.
 //!
 //! All tables are bounded ([`clients`], [`opens`]). A client that does not renew its lease loses its state when another client needs it.
+//! Delegations are in `opens/delegations.rs`, and the calls to clients in `back_channel.rs`.
+//!
 //! Spec: RFC 8881, RFC 7862
 
 mod attributes;

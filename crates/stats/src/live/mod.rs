@@ -5,6 +5,10 @@
 //! them, and the number of outstanding requests.
 //!
 //! No code here reads a clock: callers pass the time to [`Recent::advance`].
+//!
+//! A new number goes here, then to `report::live`: `moment.rs` (and `assets/live*.js`) for the browser page, the other files for terminals.
+//! The `live` crate has the keys (`view.rs`) and the HTTP server. In a run, each load thread fills a [`LivePart`], and [`Totals`] has the
+//! sums for `--metrics`.
 
 mod cells;
 mod exemplars;

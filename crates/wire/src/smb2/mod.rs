@@ -8,6 +8,8 @@
 //! A client sends a [`Call`]: the command's file has the call's fields and writes each to the offset that its view reads. The client
 //! receives a [`Reply`], which the file's `parse` reads strictly: a missing or wrong field is a [`Malformed`] that names it.
 //!
+//! A new field needs a line in `tests/all/smb2_against_tshark.rs` of this crate, and a mark in `marks.rs` if the observer reads it.
+//!
 //! Spec: MS-SMB2 2.2
 
 pub mod any_answer;

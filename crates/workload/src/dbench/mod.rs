@@ -8,6 +8,8 @@
 //! A player is one slot of one client. It replays the file repeatedly in a private directory, one line per iteration, and compares the
 //! result of each line with the status in the line.
 //!
+//! Another operation is a row of the table in `grammar.rs`, its request in `player/lines.rs`, and the names of its statuses in `statuses.rs`.
+//!
 //! Spec: dbench 3, 4 and 5 (child.c, fileio.c, nfsio.c, smb.c), and smbtorture's BENCH-NBENCH of Samba 4
 
 mod account;
