@@ -12,6 +12,12 @@ use crate::{Outcome, process, workspace};
 
 /// Where the sections go.
 const PAGE: &str = "docs/verified.md";
+const BEGINNING: &str = "\
+# What was verified
+
+Each section is written by `cargo xtask verify` when its proof has ended. A section may name a commit that the history lacks (e3c96759):
+after such a proof the commit was rebased, and got another hash.
+";
 
 /// A proof: its claim, and its command.
 struct Proof {
@@ -314,8 +320,7 @@ fn measured(path: &str) -> String {
 
 /// The page with a new section for a claim. Sections are in the order of the proofs.
 fn page(old: &str, claim: &str, new: &str) -> String {
-    let mut page =
-        "# What was verified\n\nEach section is written by `cargo xtask verify` when its proof has ended.\n".to_owned();
+    let mut page = BEGINNING.to_owned();
     for proof in PROOFS {
         let heading = format!("\n## {}\n\n", proof.claim);
         let kept = old.split_once(&heading).map(|(_, rest)| rest.split("\n## ").next().unwrap_or(rest));
