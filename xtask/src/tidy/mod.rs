@@ -2,6 +2,7 @@
 //! rules are pure functions over [`Package`]s and [`Source`]s.
 
 mod cycles;
+mod decisions;
 pub(crate) mod documents;
 mod examples;
 mod links;
@@ -50,6 +51,7 @@ fn problems(packages: &[Package], sources: &[Source], files: &[String]) -> Vec<S
     problems.extend(examples::problems(sources));
     problems.extend(local_names::problems(sources));
     problems.extend(words::problems(sources));
+    problems.extend(decisions::problems(sources));
     problems.extend(documents::problems(sources));
     problems.extend(links::problems(sources, files));
     problems.extend(map::missing_crates(packages, sources));
