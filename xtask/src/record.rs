@@ -36,6 +36,11 @@ pub(crate) enum What {
         /// Capture to write
         output: PathBuf,
     },
+    /// Record two clients that write large files with NFSv3 on NFS-Ganesha; needs root
+    NfsWrites {
+        /// Capture to write
+        output: PathBuf,
+    },
     /// Write copies of a capture one after the other, each with different client ports
     Replicate {
         /// Capture to read
@@ -58,6 +63,7 @@ pub(crate) fn run(what: What) -> Outcome {
         What::Smb2 { output } => inside(|| smb2::tour(&output)),
         What::Smb2Ops(arguments) => inside(|| smb2::operations(&arguments)),
         What::Nfs { output } => inside(|| nfs::run(&output)),
+        What::NfsWrites { output } => inside(|| nfs::writes(&output)),
         What::Replicate { input, output, copies, interleave } => replicate::write(&input, &output, copies, interleave),
     }
 }

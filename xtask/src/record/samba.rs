@@ -20,7 +20,7 @@ const SHARE: &str = "share";
 pub(crate) struct Samba {
     /// Where it listens.
     pub(crate) address: SocketAddr,
-    /// Kept: it ends with us.
+    /// Stored here because it ends with us.
     _smbd: Running,
 }
 

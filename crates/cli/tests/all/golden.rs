@@ -73,7 +73,7 @@ fn the_documented_screens_are_the_real_ones() {
     let page = std::fs::read_to_string(&file).unwrap();
     let mut parts = page.split("```text\n");
     let mut expected = parts.next().unwrap().to_owned();
-    for (part, name) in parts.zip(["netbench-samba", "nfs-ganesha", "smb2-samba"]) {
+    for (part, name) in parts.zip(["netbench-samba", "nfs-ganesha", "nfs-writes", "smb2-samba"]) {
         let (_, after) = part.split_once("```\n").unwrap();
         let screen = report(&root().join("captures").join(name), &[]);
         expected.push_str(&format!("```text\n{screen}```\n{after}"));
