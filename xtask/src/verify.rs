@@ -259,9 +259,11 @@ fn prove(proof: &Proof) -> Found {
     }
     let begun = Instant::now();
     let mut figures = String::new();
+    let root = format!("{}/", workspace::root().display());
     let outcome = watch(process::cargo(proof.arguments), |line| {
         if proof.figures.iter().any(|start| line.starts_with(start)) {
-            figures.push_str(line);
+            // The workspace lies elsewhere on other machines.
+            figures.push_str(&line.replace(&root, ""));
             figures.push('\n');
         }
     });
