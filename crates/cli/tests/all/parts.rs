@@ -167,7 +167,7 @@ fn a_part_that_is_killed_missing_or_late_is_named() {
     let late = output(&mut run(folder, &url, "part-4", Some(("4/4", start))));
     let said = String::from_utf8_lossy(&late.stderr).into_owned();
     assert_eq!(late.status.code(), Some(3), "{said}");
-    assert!(said.contains("too late for the common start"), "{said}");
+    assert!(said.contains("too late for --start-at"), "{said}");
     for name in ["part-1", "part-2", "part-4"] {
         assert!(keeps_the_contract(folder, name), "{name}");
     }
@@ -256,7 +256,7 @@ fn what_parts_cannot_do_is_usage() {
     let part = ["--part", "1/4", "--record", "r"];
     for (arguments, says) in [
         (&[&part[..], &start, &nfs, &["--start", "2"]].concat()[..], "at least 4 (one client per part)"),
-        (&[&part[..], &start, &nfs, &["--most", "3"]].concat(), "at most as many parts as clients"),
+        (&[&part[..], &start, &nfs, &["--most", "3"]].concat(), "N must not exceed the number of clients"),
         (&[&part[..], &start, &nfs, &["--remove-files"]].concat(), "cannot be used with"),
         (&[&part[..], &start].concat(), "start one server with `plimsoll serve`"),
         (&["--start-at", "2026-11-23T10:00:00Z"], "only with --part"),

@@ -35,7 +35,9 @@ const PERHAPS_BELOW: [u32; 3] = [2, 13, 20];
 /// MNT3ERR_PERM, MNT3ERR_ACCES.
 const DENIED: [u32; 2] = [1, 13];
 /// What to try where a server denies.
-const FROM_BELOW: &str = "; the server may accept only source ports below 1024 (default on Linux): add ?resvport to the target and run as root";
+const FROM_BELOW: &str =
+    "; the server may accept only source ports below 1024 (default on Linux): add ?resvport to the target (after \
+    other options: &resvport) and run as root";
 
 /// An export that was mounted.
 #[derive(Clone, Debug)]

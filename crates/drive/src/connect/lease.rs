@@ -61,8 +61,8 @@ struct Keeper {
 pub enum LeaseError {
     /// Another run has the lease.
     #[error(
-        "the file set {root} is in use by {owner}, which renewed its lease {renewed_s} s ago: wait for that run to end, or \
-        choose another file set with --file-set NAME. A lease without renewal expires after {ABANDONED_AFTER_S} s"
+        "the file set {root} is in use by {owner} (lease renewed {renewed_s} s ago): wait for that run to end, or choose another \
+        file set with --file-set NAME. A lease expires {ABANDONED_AFTER_S} s after its last renewal"
     )]
     Held {
         /// The set.
@@ -73,7 +73,7 @@ pub enum LeaseError {
         renewed_s: u64,
     },
     /// The server's answer was unexpected.
-    #[error("cannot take the lease {path}: {why}")]
+    #[error("cannot take the file-set lease {path}: {why}")]
     Failed {
         /// The lease.
         path: String,
@@ -81,7 +81,10 @@ pub enum LeaseError {
         why: String,
     },
     /// The server was lost, and did not come back.
-    #[error("cannot take the lease {path}: no connection to the server for {}: {why}; check the server, or raise --timeout", humantime::format_duration(*timeout))]
+    #[error(
+        "cannot take the file-set lease {path}: no connection to the server for {} ({why}); check that the server is running, or raise \
+        --timeout", humantime::format_duration(*timeout)
+    )]
     Lost {
         /// The lease.
         path: String,
@@ -163,7 +166,7 @@ impl Lease {
             }
             std::thread::sleep(LOOKED_EVERY);
         }
-        thread.join().unwrap_or_else(|_| Err(not_given_back(&path, "the thread that renews the lease panicked")))
+        thread.join().unwrap_or_else(|_| Err(not_given_back(&path, "the thread that renews the lease crashed")))
     }
 }
 
@@ -243,10 +246,10 @@ impl Taking<'_> {
             None => "the lease file is unreadable".to_owned(),
             Some(lease) => match lease.state(&self.owner, now_s()) {
                 Use::Live(renewed_s) => return Err(self.held(&lease.owner, renewed_s)),
-                Use::Gone => format!("its owner, {}, has exited", words_of(&lease.owner)),
+                Use::Gone => format!("the owner, {}, has exited", words_of(&lease.owner)),
                 Use::Old(age) => {
                     self.watch(&text, lease)?;
-                    format!("its owner, {}, did not renew it for {age} s", words_of(&lease.owner))
+                    format!("the owner, {}, did not renew the lease for {age} s", words_of(&lease.owner))
                 }
             },
         };
@@ -309,7 +312,7 @@ impl Taking<'_> {
             let _ = hand.remove(&self.path);
             hand.leave();
         }
-        let note = format!("no lease on the file set {} ({failure}): other runs may change the files", self.root);
+        let note = format!("no lease on the file set {} ({failure}): use the file set in only one run at a time", self.root);
         Lease { note: Some(note), keeper: None }
     }
 
@@ -372,10 +375,10 @@ impl Renewing {
         };
         let who = match theirs {
             Some(lease) if lease.owner.is(&self.owner) => return Ok(true),
-            Some(lease) => format!("{} took it over", words_of(&lease.owner)),
+            Some(lease) => format!("{} took over the lease", words_of(&lease.owner)),
             None => "the lease file was deleted or is unreadable".to_owned(),
         };
-        let why = format!("the lease {} was lost: {who}; other runs may have changed the files", self.path);
+        let why = format!("the file-set lease {} was lost: {who}; other runs may have changed the files", self.path);
         *self.lost.lock().unwrap_or_else(PoisonError::into_inner) = Some(why);
         Ok(false)
     }
@@ -404,7 +407,7 @@ impl Renewing {
 }
 
 fn not_given_back(path: &str, why: &str) -> String {
-    format!("cannot release the lease {path} ({why}); it expires after {ABANDONED_AFTER_S} s")
+    format!("cannot release the file-set lease {path} ({why}); the lease expires {ABANDONED_AFTER_S} s after its last renewal")
 }
 
 fn words(trouble: &Trouble) -> String {

@@ -46,7 +46,7 @@ pub enum SessionError {
     Connection(SocketAddr, std::io::Error),
     /// The server does not speak this minor version.
     #[error(
-        "NFS at {0} does not offer version 4.{1}: give another one in the target, e.g. ?version=4.1, ?version=4.0 or ?version=3"
+        "the NFS server at {0} does not offer NFS 4.{1}: give another version in the target (?version=3, 4.0, 4.1 or 4.2)"
     )]
     Version(SocketAddr, u32),
     /// There is no such export, or it is not for this caller.
@@ -67,11 +67,13 @@ pub enum SessionError {
 }
 
 /// Advice for a refusal.
-const FROM_BELOW: &str = "; the server may accept only source ports below 1024 (default on Linux): add &resvport to the target and run as root";
+const FROM_BELOW: &str =
+    "; the server may accept only source ports below 1024 (default on Linux): add ?resvport to the target (after \
+    other options: &resvport) and run as root";
 
 /// Advice where version 4 was not asked for.
 const OTHER_PATH: &str =
-    "; the path of an export may be different in NFS 4 and NFS 3: for the path of NFS 3 add ?version=3 to the target";
+    "; an export can have different paths in NFS 4 and NFS 3: if this is the NFS 3 path, add ?version=3 to the target";
 
 impl Nfs4Server {
     /// Opens a session and finds the export, once, before anything is timed.

@@ -13,8 +13,8 @@ pub enum EngineError {
     NobodyConnected(Failure),
     /// The common start had passed before every client was connected; nothing was measured.
     #[error(
-        "too late for the common start: this process was ready {:.3} s after it; nothing was measured. Start the process \
-        earlier, or give a later --start-at", *.by_ns as f64 / 1e9
+        "too late for --start-at: this process was ready {:.3} s after that time, so nothing was measured; start the \
+        process earlier, or give a later --start-at", *.by_ns as f64 / 1e9
     )]
     Late {
         /// The delay, ns.
@@ -33,12 +33,13 @@ pub enum EngineError {
 /// Advice if no client could connect.
 fn hint(cause: Cause) -> &'static str {
     match cause {
-        Cause::ConnectionRefused => "; check that the server is running and listens on this port",
-        Cause::TimedOut | Cause::Unreachable => "; check the address and the firewall",
-        Cause::LogonRefused => "; check user and password",
+        Cause::ConnectionRefused => "; check that the server is running and listens on the port of the target",
+        Cause::TimedOut | Cause::Unreachable => "; check the server's address and the firewall",
+        Cause::LogonRefused => "; check the user name and the password",
         Cause::ShareRefused => "; check the share name and the permissions of the user",
         Cause::CallRejected => {
-            "; if the NFS server accepts only source ports below 1024, add ?resvport to the target and run as root"
+            "; the server may accept only source ports below 1024 (default on Linux): add ?resvport to the target (after \
+            other options: &resvport) and run as root"
         }
         Cause::OutOfResources => "; use fewer connections, or allow more open files (ulimit -n)",
         _ => "",

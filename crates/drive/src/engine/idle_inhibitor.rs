@@ -30,7 +30,7 @@ impl IdleInhibitor {
         // The library returns a lower number if a control group has a quota for fewer processors.
         if std::thread::available_parallelism()?.get() < processors.len() {
             return Err(io::Error::other(
-                "a control group limits the CPU time of this process, and spinning threads would use it up; run without --no-cpu-idle",
+                "a control group limits the CPU time of this process, and the threads of --no-cpu-idle would use it up; run without --no-cpu-idle",
             ));
         }
         let mut idle_inhibitor = Self { over: Arc::default(), threads: Vec::new() };
@@ -51,7 +51,7 @@ impl IdleInhibitor {
             }
         };
         self.threads.push(std::thread::Builder::new().name(format!("awake {processor}")).spawn(work)?);
-        hear.recv().unwrap_or_else(|_| Err(io::Error::other("a spinning thread ended before it was ready")))
+        hear.recv().unwrap_or_else(|_| Err(io::Error::other("a thread of --no-cpu-idle ended before it was ready")))
     }
 }
 

@@ -168,8 +168,8 @@ impl Plan {
     /// The contradiction in it.
     pub fn check(&self) -> Result<(), EngineError> {
         let wrong = |condition: bool, what| if condition { Err(EngineError::Plan(what)) } else { Ok(()) };
-        wrong(self.load.clients() == 0, "expected at least one client")?;
-        wrong(self.depth == 0, "expected a depth of at least 1")?;
+        wrong(self.load.clients() == 0, "the number of clients must be at least 1")?;
+        wrong(self.depth == 0, "the queue depth must be at least 1")?;
         wrong(
             self.connections == 0 || self.clients_per_connection == 0,
             "--connections and --clients-per-connection must be at least 1",
@@ -180,21 +180,21 @@ impl Plan {
         )?;
         wrong(
             !(1..=MOST_CHANNELS).contains(&self.channels),
-            "--channels: expected 1 to 64 connections for each session",
+            "--channels must be from 1 to 64",
         )?;
-        wrong(self.connections > self.depth, "connections per client must not exceed the queue depth")?;
+        wrong(self.connections > self.depth, "--connections must not exceed the queue depth (--depth)")?;
         wrong(
             self.part.is_some_and(|part| part.parts() > WorkerPartition::units_of_all(self)),
-            "--part: expected at most as many parts as clients (with --clients-per-connection: as connections)",
+            "--part K/N: N must not exceed the number of clients (with --clients-per-connection: the number of connections)",
         )?;
-        wrong(self.connecting == 0, "expected at least one connection attempt at a time")?;
-        wrong(self.timeout_ns == 0, "the timeout must be more than 0")?;
+        wrong(self.connecting == 0, "the limit of simultaneous connection attempts must be at least 1")?;
+        wrong(self.timeout_ns == 0, "--timeout must be above 0")?;
         let slots = u64::from(self.load.clients()) * u64::from(self.depth.max(self.connections));
-        wrong(slots > 1 << 24, "clients times depth must be at most 16,777,216")?;
+        wrong(slots > 1 << 24, "the number of clients times the queue depth must be at most 16,777,216")?;
         match self.load {
             Load::Open { rate, .. } => wrong(!(rate > 0.0 && rate <= 1e8), "the rate must be above 0 and at most 1e8"),
             Load::Partly { every_ns, .. } => {
-                wrong(every_ns == 0, "users need a time above 0 between iterations (--every)")
+                wrong(every_ns == 0, "the time between the iterations of a user (--every) must be above 0")
             }
             Load::Closed { think: Pause::Uniform(low, high), .. } => {
                 wrong(low > high, "the think time's lower bound is above its upper bound")

@@ -215,7 +215,7 @@ fn parts_that_miss_the_common_start_measure_nothing() {
         folder
     };
     let error = merge_parts(&[late(1), late(2)], None, None).unwrap_err().to_string();
-    assert!(error.contains("part 1/2") && error.contains("too late for the common start"), "{error}");
+    assert!(error.contains("part 1/2") && error.contains("too late for --start-at"), "{error}");
     let late = EngineError::Late { by_ns: 1_500_000_000 }.to_string();
-    assert!(late.contains("ready 1.500 s after it"), "{late}");
+    assert!(late.contains("ready 1.500 s after that time"), "{late}");
 }

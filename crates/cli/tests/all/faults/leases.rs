@@ -160,7 +160,7 @@ fn a_server_that_restarts_while_the_lease_is_taken_is_waited_for() {
     behind.proxy.down();
     let error = behind.take(Duration::from_millis(300)).unwrap_err().to_string();
     assert!(
-        error.contains("no connection to the server for 300ms: Connection refused") && error.contains("--timeout"),
+        error.contains("no connection to the server for 300ms (Connection refused") && error.contains("--timeout"),
         "{error}"
     );
     let Behind { mut proxy, server, set, _embedded } = behind;
