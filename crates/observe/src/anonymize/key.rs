@@ -34,10 +34,10 @@ pub(super) enum Kind {
 #[derive(Debug, thiserror::Error)]
 pub enum KeyError {
     /// Too few bytes.
-    #[error("expected at least {KEY_MIN} bytes of a key, found {0}")]
+    #[error("the key has {0} bytes: expected at least {KEY_MIN} bytes")]
     Short(usize),
     /// The system gives no random bytes.
-    #[error("cannot draw a random key: {0}")]
+    #[error("cannot generate a random key: {0}")]
     Random(getrandom::Error),
 }
 

@@ -36,12 +36,15 @@ use survey::{Shared, Survey};
 #[derive(Debug, thiserror::Error)]
 pub enum AnonymizeError {
     /// The first pass needs too much memory.
-    #[error("its messages and packets take more than {} MiB of memory: split it (editcap -c 5000000) and use the same key for each part", MEMORY_MAX >> 20)]
+    #[error(
+        "anonymizing the capture takes more than {} MiB of memory: split the capture (editcap -c 5000000), and use the same --key for \
+         each part", MEMORY_MAX >> 20
+    )]
     TooLarge,
     /// File traffic behind headers that are not written.
     #[error(
-        "packet {0} has SMB or NFS traffic in a tunnel, in PPP or in fragments of TCP, which Plimsoll cannot rewrite: capture inside the \
-         tunnel, or filter such packets out"
+        "cannot anonymize packet {0}: it carries SMB or NFS in a tunnel, in PPP or in IP fragments of TCP; capture inside the tunnel, or \
+         remove such packets from the capture"
     )]
     Encapsulated(u64),
     /// The output cannot hold a packet.

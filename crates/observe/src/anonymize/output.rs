@@ -24,15 +24,16 @@ pub enum OutputError {
     #[error(transparent)]
     Io(#[from] io::Error),
     /// It has no time, or one before 1970.
-    #[error("the timestamp of packet {0} does not fit into a capture file")]
+    #[error("cannot write packet {0}: the timestamp is missing, before 1970 or (in pcap) after February 2106")]
     Time(u64),
     /// Its link type cannot be written.
     #[error(
-        "packet {0} has a different link type from the packets before it, but a pcap file has only one: convert the capture to pcapng"
+        "cannot write packet {0}: the packets before it have another link type, and a pcap file can have only one; convert the input to \
+         pcapng"
     )]
     Link(u64),
     /// Its link type has no number.
-    #[error("the link type of packet {0} has no number in capture files")]
+    #[error("cannot write packet {0}: its link type has no LINKTYPE number, or the capture has more than {LINKS_MAX} link types")]
     UnknownLink(u64),
 }
 

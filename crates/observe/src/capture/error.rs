@@ -17,7 +17,7 @@ pub enum CaptureError {
         source: io::Error,
     },
     /// The first bytes do not belong to a capture format that Plimsoll reads.
-    #[error("{input}: not a capture in a known format: it starts with {start}. {advice}")]
+    #[error("{input}: unknown capture format (first bytes: {start}). {advice}")]
     UnknownFormat {
         /// The file's path, or `standard input`.
         input: Box<str>,
@@ -45,7 +45,7 @@ pub enum CaptureError {
         what: Box<str>,
     },
     /// The same file is given twice, possibly under two names.
-    #[error("{input}: same file as {earlier}, so each packet would count twice; name it once")]
+    #[error("{input}: same file as {earlier}, so each packet would count twice; name the file only once")]
     Repeated {
         /// The file's path, or `standard input`.
         input: Box<str>,

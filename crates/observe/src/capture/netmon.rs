@@ -102,7 +102,7 @@ impl NetMon {
         let header = source.available();
         let (delta, original_len, captured) = (Little.u64(header, 0), Little.u32(header, 8), Little.u32(header, 12));
         if captured > MAX_PACKET_BYTES {
-            let what = format!("a frame claims {captured} captured bytes; the limit is {MAX_PACKET_BYTES}");
+            let what = format!("a frame header says {captured} captured bytes; the limit is {MAX_PACKET_BYTES}");
             return Err(Stop::Bad { offset: at, what });
         }
         let len = captured as usize;

@@ -52,7 +52,7 @@ impl NetXRay {
         let pod = header.get(84).copied().unwrap_or(0);
         if !matches!(network, (0, 0) | (1, 2)) || pod != 0 {
             let what = format!(
-                "NetXRay capture of network type {}/{} and capture hardware {pod} (only Ethernet from hardware 0 is supported)",
+                "NetXRay network type {}/{} with capture hardware {pod} is not supported (supported: Ethernet with hardware 0)",
                 network.0, network.1
             );
             return Err(Stop::Unsupported(what));
@@ -63,7 +63,7 @@ impl NetXRay {
             2 => Little.u32(header, 76),
             other => {
                 return Err(Stop::Unsupported(format!(
-                    "NetXRay capture with time unit {other} (only 0, 1 and 2 are supported)"
+                    "NetXRay time unit {other} is not supported (supported: 0, 1 and 2)"
                 )));
             }
         };
@@ -105,7 +105,7 @@ impl NetXRay {
             return self.next(source, anomalies);
         }
         if !self.to_wrap && source.offset() > self.end {
-            let what = format!("a record extends beyond offset {}, the end of the packets", self.end);
+            let what = format!("a record ends after offset {}, the end of the packet data", self.end);
             return Err(Stop::Bad { offset: source.offset(), what });
         }
         let header = source.available();
@@ -113,7 +113,7 @@ impl NetXRay {
         let (original, captured) = (Little.u16(header, 8), Little.u16(header, 10));
         let trailer = if header.get(14..16) == Some(&[0xff, 0xff]) { TRAILER } else { 0 };
         let Some(len) = captured.checked_sub(trailer) else {
-            let what = format!("a record of {captured} bytes has no room for a trailer of {trailer} bytes");
+            let what = format!("a record has {captured} bytes, but its trailer alone has {trailer} bytes");
             return Err(Stop::Bad { offset: source.offset(), what });
         };
         debug_assert!(u32::from(len) <= MAX_PACKET_BYTES);

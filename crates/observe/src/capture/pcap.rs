@@ -153,7 +153,7 @@ impl Pcap {
             Lengths::CapturedIsTheSmaller => (first.min(second), first.max(second)),
         };
         if captured > MAX_PACKET_BYTES {
-            let what = format!("a record claims {captured} captured bytes; the limit is {MAX_PACKET_BYTES}");
+            let what = format!("a record header says {captured} captured bytes; the limit is {MAX_PACKET_BYTES}");
             return Err(Stop::Bad { offset: source.offset(), what });
         }
         let time_ns = Some(self.time(self.order.u32(header, 0), self.order.u32(header, 4)));

@@ -109,7 +109,7 @@ impl Pcapng {
             if kind == INTERFACE_STATISTICS {
                 self.statistics(block, anomalies);
             } else if !self.interface(block) {
-                let what = "an invalid interface description, or too many interfaces".into();
+                let what = format!("the interface description is too short, or the section has more than {MAX_INTERFACES} interfaces");
                 return Err(Stop::Bad { offset: source.offset(), what });
             }
             source.consume(len);
@@ -125,7 +125,7 @@ impl Pcapng {
         self.order = match Order::Big.u32(header, 8) {
             0x1a2b_3c4d => Order::Big,
             0x4d3c_2b1a => Order::Little,
-            other => return Err(Stop::Bad { offset, what: format!("no byte-order magic in a section: {other:#x}") }),
+            other => return Err(Stop::Bad { offset, what: format!("a section header has the invalid byte-order magic {other:#x}") }),
         };
         let len = self.order.u32(header, 4);
         let version = (self.order.u16(header, 12), self.order.u16(header, 14));
@@ -146,7 +146,7 @@ impl Pcapng {
         if trailer == len {
             return Ok(());
         }
-        let what = format!("a block has two lengths: {len} bytes at its start, {trailer} at its end");
+        let what = format!("the two length fields of a block differ: {len} before the data, {trailer} after the data");
         Err(Stop::Bad { offset: source.offset(), what })
     }
 

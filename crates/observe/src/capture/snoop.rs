@@ -74,7 +74,7 @@ impl Snoop {
         let padding = match padding {
             Some(padding) if captured <= MAX_PACKET_BYTES && padding <= MAX_PADDING => padding as usize,
             _ => {
-                let what = format!("a record of {record} bytes claims {captured} captured bytes");
+                let what = format!("a record header says {captured} captured bytes in a record of {record} bytes");
                 return Err(Stop::Bad { offset: source.offset(), what });
             }
         };

@@ -6,10 +6,10 @@ use super::Observer;
 #[derive(Debug, thiserror::Error)]
 pub enum HandOverError {
     /// The bytes are not a state, or the state of another version.
-    #[error("it is damaged, or was written by another version: {0}")]
+    #[error("the state of the analysis is damaged, or another version of Plimsoll wrote it: {0}")]
     Damaged(postcard::Error),
     /// There is no room to write it.
-    #[error("it cannot be written: {0}")]
+    #[error("the state of the analysis cannot be written: {0}")]
     Unwritable(postcard::Error),
     /// Keys, and the sessions that they decrypt, are not written to files.
     #[error("the state of a decrypted capture cannot be written, because it contains keys")]

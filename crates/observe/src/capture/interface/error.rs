@@ -7,11 +7,11 @@ use std::io;
 pub enum InterfaceError {
     /// The system gives no packet socket to this user.
     #[error(
-        "{0}: cannot capture: CAP_NET_RAW is missing; run as root, or grant it: setcap cap_net_raw+ep \"$(command -v plimsoll)\""
+        "{0}: cannot capture: CAP_NET_RAW is missing; run as root, or grant the capability: setcap cap_net_raw+ep \"$(command -v plimsoll)\""
     )]
     NoRight(Box<str>),
     /// There is no such interface.
-    #[error("{0}: no such network interface; `ip link` lists them")]
+    #[error("{0}: no such network interface; `ip link` lists the interfaces")]
     Unknown(Box<str>),
     /// Its packets have a header that is not known.
     #[error(
@@ -24,7 +24,7 @@ pub enum InterfaceError {
         number: u16,
     },
     /// The kernel has no memory for packets.
-    #[error("{name}: cannot capture: no memory for the buffer: {source}; give a smaller one with --buffer")]
+    #[error("{name}: cannot capture: no memory for the packet buffer ({source}); give a smaller --buffer")]
     Ring {
         /// The interface.
         name: Box<str>,
@@ -40,7 +40,7 @@ pub enum InterfaceError {
         source: io::Error,
     },
     /// Any other error of the operating system.
-    #[error("{name}: cannot capture: {source}; is the interface up? (`ip link set {name} up`)")]
+    #[error("{name}: cannot capture: {source}; check that the interface is up (`ip link set {name} up`)")]
     Failed {
         /// The interface.
         name: Box<str>,

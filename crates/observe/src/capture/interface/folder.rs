@@ -57,7 +57,7 @@ impl Folder {
     pub(super) fn new(options: SaveOptions, head: Vec<u8>) -> io::Result<Self> {
         fs::create_dir_all(&options.folder)?;
         if fs::read_dir(&options.folder)?.next().is_some() {
-            return Err(io::Error::new(io::ErrorKind::AlreadyExists, "the folder is not empty; name another one"));
+            return Err(io::Error::new(io::ErrorKind::AlreadyExists, "the folder is not empty; name another folder"));
         }
         Ok(Self { options, head, complete: VecDeque::new(), open: None, numbered: 0 })
     }

@@ -123,8 +123,8 @@ fn a_file_of_another_kind_is_refused_with_advice() {
         (b"\xfd7zXZ\0\0\0\0\0\0", "xz -d"),
         (b"VL\0\0........", "NetXRay 1"),
         (b"RTSS\x01\x01......", "editcap -F pcap IN OUT"),
-        (b"abc", "it starts with 61 62 63"),
-        (b"\xa1\xb2", "it starts with a1 b2"),
+        (b"abc", "first bytes: 61 62 63"),
+        (b"\xa1\xb2", "first bytes: a1 b2"),
     ];
     for (bytes, told) in cases {
         let error = read_bytes(bytes).unwrap_err();
