@@ -91,13 +91,13 @@ impl Embedded {
         match self.kind {
             Kind::Smb => {
                 let who = if shown.contains('@') { "-U NAME" } else { "-N" };
-                format!("Example of another client: smbclient //{ip}/{path} -p {port} {who}")
+                format!("Example command for another client: smbclient //{ip}/{path} -p {port} {who}")
             }
             Kind::Nfs => {
                 let of_4 = self.target_of_4(1, None);
                 format!(
                     "Target for NFS 4.1 (or 4.2): {of_4}\n\
-                     Example of another client: nfs-ls 'nfs://{ip}/{path}?nfsport={port}&mountport={port}&version=3'"
+                     Example command for another client: nfs-ls 'nfs://{ip}/{path}?nfsport={port}&mountport={port}&version=3'"
                 )
             }
         }

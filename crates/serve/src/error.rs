@@ -13,7 +13,7 @@ pub enum ServeError {
     )]
     Remote(SocketAddr),
     /// The NFS server takes every caller as it is.
-    #[error("NFS has no passwords: remove the user name and the password, which only SMB uses")]
+    #[error("an NFS server has no users and no passwords: remove --user and --password-file")]
     NoPasswords,
     /// Any client that can connect could read and write.
     #[error("an SMB server that other machines can reach needs a user and a password (--user, --password-file)")]
@@ -22,7 +22,7 @@ pub enum ServeError {
     #[error("{0:?} cannot be the name of a share: use 1 to 80 letters, digits, `-`, `_` or `.`")]
     Name(String),
     /// A user name that the protocol reserves.
-    #[error("{0:?} cannot be a user name: the name is empty or reserved; choose another one")]
+    #[error("{0:?} cannot be a user name: the name is empty or reserved; choose another name")]
     User(String),
     /// Not even the root directory fits.
     #[error("{0} bytes are too few for a file system: increase the size (--size)")]
@@ -39,6 +39,6 @@ pub enum ServeError {
     #[error("cannot start the server's threads: {0}")]
     Threads(io::Error),
     /// The system gave no random bytes for a password.
-    #[error("the system gave no random bytes: {0}")]
+    #[error("cannot get random bytes from the operating system: {0}")]
     Random(String),
 }

@@ -171,7 +171,7 @@ fn what_is_there_is_not_overwritten_unless_told() {
     fs::create_dir(folder.join("photos")).unwrap();
     fs::write(folder.join("photos/cat.jpg"), "a cat").unwrap();
     assert_eq!(plimsoll(folder, &["run", "--record", "photos", "--overwrite"]), Some(2));
-    assert!(said(folder).contains("files other than a recording") && folder.join("photos/cat.jpg").exists());
+    assert!(said(folder).contains("files that do not belong to a recording") && folder.join("photos/cat.jpg").exists());
     assert_eq!(plimsoll(folder, &["report", "photos"]), Some(3));
     assert!(said(folder).contains("no recording"), "{}", said(folder));
 }

@@ -436,7 +436,7 @@ fn look_at(input: &Input) -> Result<Option<u64>, CaptureError> {
 fn unknown(input: &Input, window: &[u8]) -> CaptureError {
     let first = window.get(..window.len().min(input::SNIFF_BYTES)).unwrap_or_default();
     let hex: Vec<String> = first.iter().map(|byte| format!("{byte:02x}")).collect();
-    let start = if hex.is_empty() { "nothing".to_owned() } else { hex.join(" ") };
+    let start = if hex.is_empty() { "none".to_owned() } else { hex.join(" ") };
     CaptureError::UnknownFormat { input: input.name(), start: start.into(), advice: parser::advice(first).into() }
 }
 

@@ -59,7 +59,7 @@ impl fmt::Display for FolderError {
                 write!(f, "{folder:?} already contains a recording: name another folder, or add --overwrite")
             }
             Self::NotEmpty { folder } => {
-                write!(f, "{folder:?} contains files other than a recording: name another folder")
+                write!(f, "{folder:?} contains files that do not belong to a recording: name another folder")
             }
             Self::NoRecording { folder, inside } if inside.is_empty() => write!(
                 f,
@@ -71,7 +71,7 @@ impl fmt::Display for FolderError {
             }
             Self::File { path, source } => write!(f, "{path:?}: {source}"),
             Self::Damaged { path, source } => {
-                write!(f, "{path:?} is damaged or from another version of plimsoll: {source}")
+                write!(f, "{path:?} is damaged, or another version of Plimsoll wrote it: {source}")
             }
         }
     }

@@ -66,13 +66,13 @@ fn next(from: &mut impl Read, piece: &mut Vec<u8>) -> Result<bool, Cause> {
     from.read_exact(&mut length)?;
     let length = u64::from(u32::from_le_bytes(length));
     if length > MOST_BYTES {
-        return Err(format!("the record of an interval has {length} bytes, at most {MOST_BYTES} are allowed").into());
+        return Err(format!("the record of an interval has {length} bytes; the limit is {MOST_BYTES} bytes").into());
     }
     piece.clear();
     let found = from.take(length).read_to_end(piece)? as u64;
     if found == length {
         Ok(length > 0)
     } else {
-        Err(format!("the file ends after {found} of {length} bytes of an interval").into())
+        Err(format!("the file ends within the record of an interval, after {found} of its {length} bytes").into())
     }
 }

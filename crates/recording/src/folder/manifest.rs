@@ -141,7 +141,7 @@ impl Manifest {
         let mut text = Vec::new();
         file.take(MOST_BYTES + 1).read_to_end(&mut text).map_err(|source| FolderError::file(&path, source))?;
         if text.len() as u64 > MOST_BYTES {
-            return Err(FolderError::damaged(&path, "longer than the limit for a manifest"));
+            return Err(FolderError::damaged(&path, format!("the file is too large: the limit is {MOST_BYTES} bytes")));
         }
         // Checks the version first, because another version may have other fields.
         let damaged = |error: serde_json::Error| FolderError::damaged(&path, error);
@@ -149,7 +149,7 @@ impl Manifest {
         if schema != SCHEMA {
             return Err(FolderError::damaged(
                 &path,
-                format!("its schema is {schema:?}, this version reads {SCHEMA:?}"),
+                format!("the file has the schema {schema:?}, but this version reads {SCHEMA:?}"),
             ));
         }
         serde_json::from_slice(&text).map_err(damaged)

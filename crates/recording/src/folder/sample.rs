@@ -47,8 +47,8 @@ impl Sample {
             1 => ("all", "every transaction has a row"),
             _ => (
                 "sample",
-                "SplitMix64 of (seed xor request_first_ns xor (id rotated left by 24) xor (connection shifted left by 40)) is a \
-                 multiple of one_in",
+                "a transaction has a row if SplitMix64 of (seed xor request_first_ns xor (id rotated left by 24 bits) xor (connection \
+                 shifted left by 40 bits)) is a multiple of one_in",
             ),
         };
         Kept { which: which.to_owned(), one_in: self.one_in, seed: self.seed, rule: rule.to_owned() }

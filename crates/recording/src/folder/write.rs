@@ -39,7 +39,7 @@ fn lock(folder: &Path) -> Result<fs::File, FolderError> {
     let held = fs::File::open(folder).map_err(|source| FolderError::file(folder, source))?;
     match held.try_lock() {
         Err(fs::TryLockError::WouldBlock) => {
-            Err(FolderError::file(folder, "another plimsoll process is writing to it"))
+            Err(FolderError::file(folder, "another Plimsoll process is writing to this folder; name another folder"))
         }
         Ok(()) | Err(fs::TryLockError::Error(_)) => Ok(held),
     }

@@ -131,7 +131,7 @@ impl Coded {
 
     #[inline]
     fn code_of_key(&mut self, key: Key, text: impl FnOnce() -> Option<String>) -> Result<u32, Cause> {
-        self.code(key, |coded| coded.code_of(&text().ok_or("a row lacks a text that it must have")?))
+        self.code(key, |coded| coded.code_of(&text().ok_or("a row has no text in a column that requires one")?))
     }
 
     /// More rows with this text.
@@ -210,7 +210,7 @@ impl Coded {
 
     fn next(&mut self) -> Result<u32, Cause> {
         let code = self.distinct;
-        self.distinct = code.checked_add(1).ok_or("more distinct values than a row group has rows")?;
+        self.distinct = code.checked_add(1).ok_or("a column has more distinct values than its row group has rows")?;
         Ok(code)
     }
 

@@ -27,7 +27,7 @@ pub(super) fn read(file: File, rows: &mut RowReader, names: &mut Names, sink: &m
         None if number < REQUIRED => Err(format!("no column {}", column.name)),
         None => Ok(None),
         Some(place) if holds(&schema.column(place), column.kind) => Ok(Some(place)),
-        Some(_) => Err(format!("column {}: expected {:?}, as plimsoll writes it", column.name, column.kind)),
+        Some(_) => Err(format!("column {}: expected the Parquet type {}", column.name, type_name(column.kind))),
     };
     let places = COLUMNS.iter().enumerate().map(place).collect::<Result<Vec<_>, _>>()?;
     let mut count = 0;
@@ -69,6 +69,18 @@ pub(super) fn read(file: File, rows: &mut RowReader, names: &mut Names, sink: &m
         }
     }
     Ok(count)
+}
+
+/// The type that [`holds`] checks, in words.
+fn type_name(kind: ColumnKind) -> &'static str {
+    match kind {
+        ColumnKind::Text => "BYTE_ARRAY",
+        ColumnKind::U64 => "INT64",
+        ColumnKind::Instant => "INT64 with a timestamp in ns",
+        ColumnKind::U32 => "INT32",
+        ColumnKind::Flag => "BOOLEAN",
+        ColumnKind::Wide => "FIXED_LEN_BYTE_ARRAY",
+    }
 }
 
 /// Whether a column has the type that plimsoll writes.
@@ -147,7 +159,7 @@ impl ColumnRows {
             long.or_else(int).or_else(|| self.flags.get(place).map(|flag| u64::from(*flag)))
         };
         match self.texts.get(place) {
-            Some(text) => text.as_utf8().map(Value::Text).map_err(|_| "text that is not valid UTF-8".to_owned()),
+            Some(text) => text.as_utf8().map(Value::Text).map_err(|_| "a text is not valid UTF-8".to_owned()),
             None => number().map(Value::Bits).ok_or_else(|| "a value is missing".to_owned()),
         }
     }

@@ -54,9 +54,9 @@ impl std::fmt::Display for CallerError {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
         match self {
             Self::MachineName(bytes) => {
-                write!(f, "a machine name of {bytes} bytes: AUTH_SYS has room for {MAX_MACHINE_NAME}")
+                write!(f, "the machine name has {bytes} bytes; the limit of AUTH_SYS is {MAX_MACHINE_NAME} bytes")
             }
-            Self::Groups(count) => write!(f, "{count} groups: AUTH_SYS has room for {MAX_GROUPS}"),
+            Self::Groups(count) => write!(f, "the user is in {count} groups; the limit of AUTH_SYS is {MAX_GROUPS} groups"),
         }
     }
 }

@@ -84,7 +84,7 @@ pub struct TooLong {
 
 impl core::fmt::Display for TooLong {
     fn fmt(&self, f: &mut core::fmt::Formatter<'_>) -> core::fmt::Result {
-        write!(f, "{} of {} bytes: the message has room for {}", self.field, self.bytes, self.most)
+        write!(f, "{}: {} bytes; the limit in this message is {} bytes", self.field, self.bytes, self.most)
     }
 }
 

@@ -42,14 +42,14 @@ impl core::fmt::Display for Malformed {
     fn fmt(&self, f: &mut core::fmt::Formatter<'_>) -> core::fmt::Result {
         let Self { command, field, why } = self;
         match command.name() {
-            Some(name) => write!(f, "SMB2 {name} answer: {field} ")?,
-            None => write!(f, "SMB2 answer of unknown command {}: {field} ", command.code())?,
+            Some(name) => write!(f, "SMB2 {name} response: {field} ")?,
+            None => write!(f, "SMB2 response to the unknown command {}: {field} ", command.code())?,
         }
         match why {
-            Why::Missing => f.write_str("is missing: the message ends before it"),
+            Why::Missing => f.write_str("is missing: the message ends before this field"),
             Why::Value(value) => write!(f, "is {value:#x}, an invalid value"),
             Why::Place { offset, length } => {
-                write!(f, "is at offset {offset}, {length} bytes long: outside of the message or in its fixed part")
+                write!(f, "has offset {offset} and length {length}: outside of the message, or inside the fixed part of the message")
             }
             Why::Repeated => f.write_str("occurs more than once"),
         }

@@ -157,6 +157,6 @@ mod tests {
         assert_eq!(parse(&whole(&good)), Ok(Answer::Done(share)));
         refused(&good, |reply| parse(reply).map(Answer::refusal));
         let error = parse(&whole(&body(9).bytes())).unwrap_err();
-        assert_eq!(error.to_string(), "SMB2 TREE_CONNECT answer: ShareType is 0x9, an invalid value");
+        assert_eq!(error.to_string(), "SMB2 TREE_CONNECT response: ShareType is 0x9, an invalid value");
     }
 }

@@ -35,7 +35,7 @@ impl LiveMetrics<'_> {
     /// # Errors
     /// If `out` fails.
     pub fn write(&self, out: &mut impl Write) -> io::Result<()> {
-        family(out, "watch", "info", "Program that watches, and what it watches.")?;
+        family(out, "watch", "info", "Program that writes these metrics, and its input.")?;
         let mut labels = String::new();
         label(&mut labels, "tool", self.tool);
         label(&mut labels, "input", self.input);
@@ -69,9 +69,9 @@ impl LiveMetrics<'_> {
         counter(out, &name("requests"), requests, rows, |row| Some(row.count))?;
         counter(out, &name("errors"), "Requests refused or failed.", rows, |row| Some(row.refused + row.failed))?;
         counter(out, &name("unanswered"), "Requests without a response.", rows, |row| Some(row.unanswered))?;
-        let moved = "File data moved: a lower bound where packets are missing.";
+        let moved = "File data read and written; a lower bound if packets are missing.";
         counter(out, &name("payload_bytes"), moved, rows, |row| row.payload.at_least())?;
-        let waited = "Time that clients waited for responses, each message once.";
+        let waited = "Time that clients waited for responses; a message with several requests counts once.";
         counter(out, &name("waited_seconds"), waited, rows, |row| Some(row.waiting.ns() as f64 / 1e9))?;
         let response = "From the first byte of the request to the last byte of the response.";
         let mut times: Vec<Labelled<Distribution>> = rows.iter().map(distribution).collect();
@@ -110,8 +110,8 @@ fn write_losses(out: &mut impl Write, losses: LiveLosses) -> io::Result<()> {
     let lost = [row("kernel", kernel), row("interface", interface)];
     counter(out, "capture_lost_packets", "Packets that the capture lost.", &lost, |&lost| Some(lost))?;
     for (name, help, number) in [
-        ("capture_freezes", "How often the buffer for packets was full.", freezes),
-        ("capture_interface_downs", "How often the interface went down.", downs),
+        ("capture_freezes", "Number of times that the packet buffer was full.", freezes),
+        ("capture_interface_downs", "Number of times that the interface went down.", downs),
     ] {
         family(out, name, "counter", help)?;
         writeln!(out, "plimsoll_{name}_total {number}")?;

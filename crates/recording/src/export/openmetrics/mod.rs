@@ -44,7 +44,7 @@ pub(super) fn write(recording: &Recording, out: &mut impl Write) -> Result<(), C
     counter(out, "refused", "Requests refused by the server.", &rows, |row| Some(row.refused))?;
     counter(out, "failed", "Requests that failed.", &rows, |row| Some(row.failed))?;
     counter(out, "unanswered", "Requests without a response.", &rows, |row| Some(row.unanswered))?;
-    let moved = "File data moved: a lower bound where payload_unknown is not 0.";
+    let moved = "File data read and written; a lower bound if payload_unknown is not 0.";
     counter(out, "payload_bytes", moved, &rows, |row| row.payload_bytes)?;
     let unknown = "Operations with an unknown amount of file data.";
     counter(out, "payload_unknown", unknown, &rows, |row| Some(row.payload_unknown))?;
@@ -101,7 +101,7 @@ fn about(recording: &Recording, out: &mut impl Write) -> Result<(), Cause> {
     described(&manifest.about()?, &mut labels);
     writeln!(out, "plimsoll_recording_info{{{labels}}} 1")?;
     if let Some(verdict) = &manifest.validity {
-        family(out, "valid", "gauge", "1 if the numbers may be used, 0 if not.")?;
+        family(out, "valid", "gauge", "1 if the measurement is valid, 0 if not.")?;
         writeln!(out, "plimsoll_valid {}", u8::from(verdict.valid))?;
     }
     family(out, "stage_duration_seconds", "gauge", "Length of the measured phase.")?;
