@@ -124,7 +124,7 @@ fn nfs_in_this_process() {
     }
     assert!(text.contains("Where the time of a call goes") && text.contains("Remote and local"), "{text}");
     assert!(
-        text.contains("Difference from the call before") && text.contains("Time per call, by the depth of its path"),
+        text.contains("Difference from the call before") && text.contains("Time per call, by the depth of the path"),
         "{text}"
     );
     // The server has its files in memory, the local directory on a disk.
@@ -330,7 +330,7 @@ fn a_profile_that_cannot_be_taken_ends_the_run_before_it_begins() {
     let output = output(command.args(["breakdown", "embedded:nfs", "--profile"]).env("PATH", path));
     let said = String::from_utf8_lossy(&output.stderr);
     assert_eq!(output.status.code(), Some(3), "{said}");
-    let expected = "--profile: perf takes no samples of the processes";
+    let expected = "--profile: perf cannot sample the processes";
     assert!(said.contains(expected) && said.contains("Access is limited."), "{said}");
     assert!(output.stdout.is_empty());
 }

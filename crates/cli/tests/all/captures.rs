@@ -101,7 +101,7 @@ fn a_comparison_says_which_capture_has_nothing_that_matches() {
     let text = String::from_utf8_lossy(&compared.stdout).replace('\n', " ");
     assert_eq!(compared.status.code(), Some(NO_VERDICT), "{text}");
     let text = text.split_whitespace().collect::<Vec<_>>().join(" ");
-    assert!(text.contains("No operation matches --server 192.0.2.99: the capture has 100 transactions"), "{text}");
+    assert!(text.contains("No operation matches --server 192.0.2.99: the capture has 100 operations"), "{text}");
 }
 
 #[test]
@@ -119,7 +119,7 @@ fn a_file_that_is_cut_off_makes_the_verdict_partial_and_one_without_times_invali
     let (report, code) = analyze(&[&write(scratch.path(), "timeless.pcap", &timeless)]);
     assert_eq!((code, report["validity"]["verdict"].as_str()), (NO_VERDICT, Some("invalid")));
     assert!(
-        reasons(&report).contains("Times cannot be measured: all 203 packets have the timestamp 1970-01-01"),
+        reasons(&report).contains("Times cannot be measured: all 203 packets have the same timestamp, 1970-01-01"),
         "{}",
         reasons(&report)
     );
@@ -137,7 +137,7 @@ fn files_of_a_ring_are_read_in_order_and_none_twice() {
     assert_eq!((code, &swapped["operations"]), (0, &ordered["operations"]));
     assert_eq!(swapped["slowest"], ordered["slowest"]);
     assert!(
-        warnings(&swapped).contains("2 capture files: sorted by the first timestamps, instead of the given order.")
+        warnings(&swapped).contains("2 capture files: read in the order of their first timestamps, not in the given order.")
     );
     assert!(!warnings(&ordered).contains("sorted by the first"));
 
@@ -182,7 +182,7 @@ fn one_damaged_time_stamp_makes_no_capture_of_ten_years() {
             let (report, code) = analyze(&[&capture]);
             assert_eq!((code, report["validity"]["verdict"].as_str()), (0, Some("partial")), "frame {at}");
             let reason =
-                "1 packet: left out because the timestamp differs by more than a day from the packets around it.";
+                "1 packet: left out because the timestamp is more than a day away from those of the packets before and after.";
             assert!(reasons(&report).contains(reason), "{}", reasons(&report));
             assert_eq!(count_of(&report, "time_outlier"), 1);
             assert!(report["span"]["elapsed_s"].as_f64().unwrap() < 1.0, "{}", report["span"]);

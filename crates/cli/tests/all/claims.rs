@@ -167,7 +167,7 @@ fn connections_whose_headers_were_all_cut_are_missing() {
     assert!(report.text.contains("no message was recognised"), "{}", report.text);
     let Some(report) = changed("smb2-clean.pcap", |whole| cut(whole, 70)) else { return };
     assert_eq!(report.verdict(), "invalid");
-    assert!(report.text.contains("The snap length cut 653 packets short"), "{}", report.text);
+    assert!(report.text.contains("The snap length truncated 653 packets"), "{}", report.text);
 }
 
 /// Message id 0 is that of the SMB1 request in frame 219, answered in frame 220.

@@ -323,8 +323,8 @@ fn method(levels: &[ComparedLevel], tested: u64) -> Method {
     let from = |wanted: From| levels.iter().any(|level| level.from == wanted.label());
     if from(From::Batches) {
         notes.push(
-            "Intervals come from the variation between the parts of each run. One run per side does not show how much a second \
-            run would differ: repeat runs (plimsoll run --repeat 5, plimsoll duel) before you trust a small difference."
+            "Intervals come from the variation between successive parts of each run. One run per side does not show how much a \
+            second run would differ: repeat runs (plimsoll run --repeat 5, plimsoll duel) before you trust a small difference."
                 .to_owned(),
         );
     }

@@ -208,8 +208,8 @@ fn changes(metrics: &mut [HistoryMetric], counted: &[usize], false_alarms: f64) 
         let values: Vec<f64> = counted.iter().filter_map(|&at| Some(metric.points.get(at)?.as_ref()?.value)).collect();
         let missing = counted.len() - values.len();
         let why = match (counted.len(), missing) {
-            (1, _) => Some(format!("only 1 run counts; at least {ENOUGH} are needed")),
-            (runs, _) if runs < ENOUGH => Some(format!("only {runs} runs count; at least {ENOUGH} are needed")),
+            (1, _) => Some(format!("only 1 run is valid; at least {ENOUGH} are needed")),
+            (runs, _) if runs < ENOUGH => Some(format!("only {runs} runs are valid; at least {ENOUGH} are needed")),
             (_, 0) if values.iter().any(|value| value.is_nan() || *value <= 0.0) => Some("a run has 0".to_owned()),
             (_, 0) => None,
             (_, 1) => Some("1 run has no value".to_owned()),

@@ -33,7 +33,7 @@ pub(super) fn reasons(coverage: &Coverage, any: bool) -> Vec<Reason> {
     say(
         Anomaly::TimeOutlier,
         "packet",
-        "left out because the timestamp differs by more than a day from the packets around it",
+        "left out because the timestamp is more than a day away from those of the packets before and after",
         "Operations in such packets are missing from the numbers.",
     );
     reasons
@@ -51,8 +51,8 @@ pub(super) fn warnings(coverage: &Coverage) -> Vec<String> {
     say(
         Anomaly::CaptureFileReordered,
         "capture file",
-        "sorted by the first timestamps, instead of the given order",
-        "Frame numbers count over all files in the sorted order.",
+        "read in the order of their first timestamps, not in the given order",
+        "Frame numbers count over all files in the order of the timestamps.",
     );
     say(
         Anomaly::CaptureFileRepeated,
@@ -64,7 +64,7 @@ pub(super) fn warnings(coverage: &Coverage) -> Vec<String> {
         Anomaly::TimeJump,
         "timestamp jump",
         "by more than a day",
-        "The span, the rates and the charts over time include the jump.",
+        "The span, the rates and the charts over time include each such jump.",
     );
     say(
         Anomaly::ResponseBehindJump,
@@ -80,7 +80,7 @@ fn no_time(coverage: &Coverage) -> Option<Reason> {
     let (first, last) = coverage.capture_ns.or(coverage.first_ns.zip(coverage.last_ns))?;
     (first == last && coverage.packets.total > 1).then(|| {
         Reason::invalid(format!(
-            "Times cannot be measured: all {} have the timestamp {}. Capture again with timestamps.",
+            "Times cannot be measured: all {} have the same timestamp, {}. Capture again with a program that records timestamps.",
             plural(coverage.packets.total, "packet"),
             instant::microsecond(first)
         ))

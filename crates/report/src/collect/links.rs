@@ -47,21 +47,21 @@ pub(super) fn unknown(coverage: &Coverage) -> Option<Reason> {
     let links: Vec<String> = coverage.unknown_links.iter().map(|&(number, packets)| said(number, packets)).collect();
     (!links.is_empty()).then(|| {
         Reason::partial(format!(
-            "{}: operations in these packets are not counted. Capture on an Ethernet or IP interface.",
+            "{}. Operations in these packets are missing from the numbers: capture on an Ethernet or IP interface.",
             links.join("; ")
         ))
     })
 }
 
-/// `link type 195 (IEEE 802.15.4) is not supported: 12 packets not read`.
+/// `12 packets not read: link type 195 (IEEE 802.15.4) is not supported`.
 fn said(number: u32, packets: u64) -> String {
     let packets = plural(packets, "packet");
     if number & UNREGISTERED != 0 {
         return format!(
-            "link type {} of this capture format is not supported: {packets} not read",
+            "{packets} not read: link type {} of this capture format is not supported",
             number & !UNREGISTERED
         );
     }
     let name = NAMES.iter().find(|(known, _)| *known == number).map_or("unnamed", |(_, name)| name);
-    format!("link type {number} ({name}) is not supported: {packets} not read")
+    format!("{packets} not read: link type {number} ({name}) is not supported")
 }

@@ -30,8 +30,8 @@ pub(crate) fn headline(findings: &Findings) -> String {
                     "About {share} of the operations are missing from these numbers (95 % interval: {low} to {high})."
                 ),
                 false => format!(
-                    "About {share} of the operations of the whole capture are missing (95 % interval: {low} to {high}). Of those \
-                    that match the filters, more or fewer may be missing."
+                    "About {share} of the operations of the whole capture are missing (95 % interval: {low} to {high}). Of the \
+                    operations that match the filters, a larger or smaller share may be missing."
                 ),
             }
         }
@@ -131,14 +131,14 @@ fn dropped(findings: &Findings) -> Option<String> {
         let (outliers, disorder) = (count(findings, Anomaly::TimeOutlier), disorder(findings));
         match (outliers, disorder) {
             (1.., _) => format!(
-                "The streams have gaps of {size}. Plimsoll left out {} because of their timestamps: these may be the missing packets. If \
-                not, the capture dropped the missing packets.",
+                "The TCP streams have gaps of {size}. Plimsoll left out {} because of their timestamps: these may be the missing packets. \
+                If not, the capture dropped the missing packets.",
                 plural(outliers, "packet")
             ),
             (_, 1..) => format!(
-                "The streams have gaps of {size} in total. Packets are out of order in the capture: the timestamps go back {}, too \
-                far for Plimsoll to sort the packets. The missing packets may be elsewhere in the capture: sort it with reordercap IN \
-                OUT, then analyze OUT.",
+                "The TCP streams have gaps of {size} in total. Packets are out of order in the capture: the timestamps go back {}, too \
+                far for Plimsoll to sort the packets. The missing packets may be elsewhere in the capture: sort the capture with \
+                reordercap IN OUT, then analyze OUT.",
                 plural(disorder, "time")
             ),
             _ => format!("The capture dropped {size}: use a larger capture buffer (tcpdump -B 65536, plimsoll watch --buffer 256MiB)."),
@@ -152,8 +152,8 @@ fn dropped_without_gap(findings: &Findings) -> Option<String> {
     let is_unexplained = findings.unseen.share_missing.is_none() && reported > 2 * packets.dropped_estimate;
     is_unexplained.then(|| {
         format!(
-            "The capturing program lost {lost}, but the gaps in the streams account for only {gaps} with data: connections that began or \
-            ended during the loss leave no gap. Use a larger capture buffer (tcpdump -B 65536, plimsoll watch --buffer 256MiB).",
+            "The capturing program reported {lost} as lost, but the gaps in the TCP streams account for only {gaps} with data. \
+            Connections that began or ended during the loss leave no gap. Use a larger capture buffer (tcpdump -B 65536, plimsoll watch --buffer 256MiB).",
             lost = plural(reported, "packet"),
             gaps = plural(packets.dropped_estimate, "packet")
         )
@@ -179,7 +179,7 @@ fn cut(findings: &Findings) -> Option<String> {
     (halves > 0 || headers > 0).then(|| {
         format!(
             "The snap length truncated {packets} and cut off {headers}: the request or the response of {operations} is missing. Use \
-            a snap length of at least {largest} bytes, the largest packet (tcpdump -s 0: no limit).",
+            a snap length of at least {largest} bytes, the size of the largest packet (tcpdump -s 0: no limit).",
             packets = plural(packets.truncated, "packet"),
             headers = plural(headers, "message header"),
             operations = plural(halves, "operation"),
@@ -192,8 +192,8 @@ fn cut(findings: &Findings) -> Option<String> {
 fn cut_connections(findings: &Findings) -> Option<String> {
     let connections = Some(count(findings, Anomaly::ConnectionCutShort)).filter(|&connections| connections > 0)?;
     Some(format!(
-        "The snap length cut {packets} short: no message was recognised on {connections} with a file server's port. Use a snap \
-        length of at least {largest} bytes, the largest packet (tcpdump -s 0: no limit).",
+        "The snap length truncated {packets}: no message was recognised on {connections} to a file server's port (445, 139, 2049 or \
+        111). Use a snap length of at least {largest} bytes, the size of the largest packet (tcpdump -s 0: no limit).",
         packets = plural(findings.packets.truncated, "packet"),
         connections = plural(connections, "connection"),
         largest = findings.packets.largest
@@ -231,7 +231,7 @@ fn encrypted(findings: &Findings) -> Option<String> {
     let refused = count(findings, Anomaly::MessageUndecryptable);
     let remedy = if refused > 0 {
         format!(
-            "the given session key does not decrypt {}; check --smb-session-key and --smb-session-keys: every session needs its key.",
+            "the given session keys do not decrypt {}. Check --smb-session-key and --smb-session-keys: every session needs its own key.",
             plural(refused, "message")
         )
     } else {

@@ -44,9 +44,9 @@ pub(super) fn reason(findings: &Findings) -> Option<String> {
     let more = found.connections.saturating_sub(named.len() as u64);
     let more = if more > 0 { format!(" and {more} more") } else { String::new() };
     Some(format!(
-        "{connections} RPC over TLS (RFC 9289), which Plimsoll does not decrypt ({clients}{more}). Clients sent {sent} of \
-        {sent_size}, and received {received} of {received_size}: about {requests}. For a run of Plimsoll, analyze the file of --tap, \
-        which has the decrypted messages; otherwise capture a mount without xprtsec=tls.",
+        "{connections} RPC over TLS (RFC 9289), which Plimsoll does not decrypt ({clients}{more}). Clients sent {sent} \
+        ({sent_size} in total) and received {received} ({received_size} in total): about {requests}. If Plimsoll made the load, run it \
+        with --tap FILE and analyze this file, which has the decrypted messages. Otherwise capture a mount without xprtsec=tls.",
         connections = if found.connections == 1 {
             "1 connection uses".to_owned()
         } else {

@@ -34,15 +34,15 @@ pub(super) fn judge(statistics: &Statistics, coverage: &Coverage, findings: &Fin
 fn clock_set(coverage: &Coverage) -> Option<Reason> {
     let steps = Some(coverage.clock.backward_steps).filter(|&steps| steps > 0)?;
     Some(Reason::partial(format!(
-        "Time goes back by more than 100 ms {} in the capture: its clock was set, files overlap in time, or packets are far out of order. \
-         Times of operations across such a step are wrong.",
-        plural(steps, "time")
+        "The timestamps of the capture go back by more than 100 ms in {}: the clock was set, files overlap in time, or packets are far \
+         out of order. Times of operations across such a place are wrong.",
+        plural(steps, "place")
     )))
 }
 
 /// The filters let nothing through: how many transactions there are, and when. `None` where they kept nothing out.
 fn filtered(coverage: &Coverage, filters: &[String]) -> Option<String> {
-    let all = (coverage.filtered_out > 0).then(|| plural(coverage.filtered_out, "transaction"))?;
+    let all = (coverage.filtered_out > 0).then(|| plural(coverage.filtered_out, "operation"))?;
     let span = coverage.capture_ns.map_or_else(String::new, |(first, last)| {
         format!(", from {} to {}", instant::microsecond(first), instant::microsecond(last))
     });
@@ -66,7 +66,7 @@ fn instead(coverage: &Coverage) -> String {
         let cut = match p.truncated {
             0 => String::new(),
             cut => format!(
-                " The snap length cut {} short: use at least {} bytes, the largest packet (tcpdump -s 0: no limit).",
+                " The snap length truncated {}: use at least {} bytes, the size of the largest packet (tcpdump -s 0: no limit).",
                 plural(cut, "packet"),
                 p.largest
             ),
@@ -84,7 +84,7 @@ pub(super) fn warnings(findings: &Findings, coverage: &Coverage) -> Vec<String> 
     let resent = &coverage.resent;
     if resent.operations > 0 {
         warnings.push(format!(
-            "The network lost packets: {} waited for retransmissions, {} in all.",
+            "The network lost packets: {} waited for retransmissions, {} in total.",
             plural(resent.operations, "operation"),
             time(resent.wait_ns as f64 / 1e9),
         ));
@@ -99,8 +99,8 @@ pub(super) fn warnings(findings: &Findings, coverage: &Coverage) -> Vec<String> 
     let disorder = coverage.anomalies.count(Anomaly::PacketOutOfOrder);
     if disorder > 0 {
         warnings.push(format!(
-            "{} too far out of order to be sorted: operations may appear unpaired, and packets may appear dropped, only for this reason. \
-            Sort the capture by time (reordercap IN OUT).",
+            "{} too far out of order for Plimsoll to sort. Because of this, operations may appear unpaired and packets may appear \
+            dropped. Sort the capture by time with reordercap IN OUT, then analyze OUT.",
             plural(disorder, "packet"),
         ));
     }
@@ -116,7 +116,8 @@ fn cut(truncated: u64, smb: bool) -> Option<String> {
     };
     (truncated > 0).then(|| {
         format!(
-            "The snap length cut {} short: names, sizes and subcommands after the cut are not known.{waiting}",
+            "The snap length truncated {}: names, sizes and subcommands after the cut are not known (tcpdump -s 0 captures whole \
+            packets).{waiting}",
             plural(truncated, "packet")
         )
     })
@@ -130,8 +131,9 @@ fn has_smb(findings: &Findings) -> bool {
 fn repeated(packets: &Packets) -> Option<String> {
     (packets.retransmitted as f64 > REPEATED * packets.tcp_data as f64).then(|| {
         format!(
-            "{duplicates} of {packets} are duplicates: either TCP sent them again, or the capture has packets twice (a bridge and \
-            its port, tcpdump -i any). If packets are there twice, capture one interface, or remove the copies (editcap -d IN OUT).",
+            "{duplicates} of {packets} are duplicates: either TCP sent them again, or the capture has packets twice (for example from a \
+            bridge and its port, or with tcpdump -i any). If the capture has packets twice, capture only one interface, or remove the \
+            copies (editcap -d IN OUT).",
             duplicates = thousands(packets.retransmitted),
             packets = plural(packets.tcp_data, "data packet")
         )
@@ -143,8 +145,8 @@ fn whole_and_part(findings: &Findings) -> Option<String> {
     let filters = &findings.source.filters;
     (!filters.is_empty()).then(|| {
         format!(
-            "With {}, operations, times, rates and queue depth cover only matching requests. Packets, connections, warnings \
-            and missing operations cover the whole capture.",
+            "Operations, times, rates and queue depth cover only requests that match {}. Packets, connections, missing operations \
+            and warnings cover the whole capture.",
             filters.join(" ")
         )
     })
@@ -195,8 +197,8 @@ mod tests {
     #[test]
     fn only_smb_has_requests_that_wait_by_design() {
         assert_eq!(cut(0, true), None);
-        assert!(cut(3, true).is_some_and(|said| said.contains("cut 3 packets short") && said.contains("by design")));
-        assert!(cut(3, false).is_some_and(|said| said.ends_with("after the cut are not known.")));
+        assert!(cut(3, true).is_some_and(|said| said.contains("truncated 3 packets:") && said.contains("by design")));
+        assert!(cut(3, false).is_some_and(|said| said.ends_with("captures whole packets).")));
     }
 
     #[test]
@@ -205,6 +207,6 @@ mod tests {
         assert_eq!(whole_and_part(&findings), None);
         findings.source.filters = vec!["--operation read".to_owned()];
         let said = whole_and_part(&findings).unwrap();
-        assert!(said.starts_with("With --operation read, operations, times, rates"), "{said}");
+        assert!(said.contains("cover only requests that match --operation read."), "{said}");
     }
 }

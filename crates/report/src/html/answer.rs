@@ -15,12 +15,12 @@ pub(super) fn lead(findings: &Findings) -> Option<Markup> {
     match (run.capacity.as_deref(), run.calls.as_deref()) {
         (Some(found), _) => Some(html! {
             strong { (Untrusted(&capacity::answer(found))) } " Objective: " (Untrusted(&found.objectives.join(", "))) ". "
-            (capacity::rests_on(found)) " All runs of the search together: "
+            (capacity::rests_on(found)) " The following numbers cover all runs of the search. "
         }),
         (None, Some(measured)) => Some(html! {
             strong { (Untrusted(&calls::answer(measured))) } " "
             (count(calls_of(measured, false))) " calls were made on the target and " (count(calls_of(measured, true)))
-            " in a local directory, without the server. Requests to the server: "
+            " in a local directory, without the server. The following numbers cover the requests to the server. "
         }),
         (None, None) => None,
     }
@@ -32,8 +32,7 @@ pub(super) fn measured(findings: &Findings, run: &Run) -> Markup {
     let totals = summary::totals(findings);
     html! {
         "The measured phases lasted " strong { (optional(findings.measured_s(), long_duration)) } " in all. "
-        strong { (count(totals.requests)) " " (what) @if totals.requests != 1 { "s" } }
-        @if totals.requests == 1 { " belongs" } @else { " belong" } " to them"
+        "The report counts " strong { (count(totals.requests)) " " (what) @if totals.requests != 1 { "s" } } " in these phases"
         @if !run.is_local() {
             ", on at most " (count(findings.connections)) @if findings.connections == 1 { " connection" } @else { " connections at a time" }
         }

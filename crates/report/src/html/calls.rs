@@ -60,7 +60,7 @@ fn phase(phase: &CallPhase) -> Markup {
                     (optional(phase.response_s, duration)) ". The client was busy for " (percent(phase.client_busy)) " of the time"
                     @if let Some(cores) = phase.server_cores_busy { "; " (format!("{cores:.2}")) " cores of the server were busy" }
                     @if let Some(share) = phase.from_disk { "; " (percent(share)) " of the data came from disks" }
-                    @if let Some(rate) = phase.disk_reads_per_s { "; its disks did " (format!("{rate:.1}")) " reads per second" }
+                    @if let Some(rate) = phase.disk_reads_per_s { "; the disks of the server did " (format!("{rate:.1}")) " reads per second" }
                     "."
                 }
                 thead { tr {
@@ -110,7 +110,8 @@ fn beside_local(calls: &Calls) -> Option<Markup> {
                 table {
                     caption #calls-local-caption {
                         "Mean response times on the target and in a local directory, and the share of the data that came from \
-                        disks. Times are compared only if both shares are equal; otherwise one side may read from a cache and the other from a disk."
+                        disks. Plimsoll compares the times only if these shares differ by at most 5 percentage points; otherwise one side may read from \
+                        a cache and the other from a disk."
                     }
                     thead { tr {
                         th scope="col" { "Call" } th scope="col" { "Remote" } th scope="col" { "Local" }
@@ -140,7 +141,7 @@ fn requests(calls: &Calls) -> Option<Markup> {
             div.scroll tabindex="0" role="region" aria-labelledby="calls-requests-caption" {
                 table {
                     caption #calls-requests-caption {
-                        "Requests and time per call, by the depth of its path. First: the first call of a new connection. Again: each \
+                        "Requests and time per call, by the depth of the path. First: the first call of a new connection. Again: each \
                         later call. Local: each later call in the local directory. Times are medians."
                     }
                     thead { tr {

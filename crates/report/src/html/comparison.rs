@@ -58,11 +58,11 @@ fn summary(sides: &[Findings], comparison: &Comparison) -> Markup {
         p.story {
             @for (place, other) in sides.iter().enumerate().skip(1) { (sentence(comparison, other, place - 1)) }
             @if comparison.method.tested > 0 {
-                "Of " (comparison.method.tested) " tested differences, " (worse) " are worse and " (better) " better; " (neither)
+                "Of " (comparison.method.tested) " tested numbers, " (worse) " are worse and " (better) " better; " (neither)
                 " show no difference. Even without a real difference, about " (format!("{:.0}", comparison.method.by_chance))
                 " would appear better or worse by chance. "
             }
-            @if unknown > 0 { (unknown) " differences are not comparable, because the numbers of one side are INVALID or lack operations." }
+            @if unknown > 0 { "Numbers that cannot be compared, because those of one side are INVALID or lack operations: " (unknown) "." }
         }
         (before(comparison))
     }

@@ -29,7 +29,8 @@ pub(super) fn figure<'a>(sides: &'a [Findings]) -> Option<Figure<'a>> {
     Figure {
         id: "depth",
         title: "Queue depth",
-        explanation: "Number of other outstanding requests when a request arrives, and share of the time with that number.",
+        explanation: "At arrival: share of the requests that found this number of other requests outstanding. Over time: share of the \
+        time with this number of requests outstanding.",
         summary: format!("Requests outstanding at once: {}.", means.join("; ")),
         choose: "At",
         charts,
@@ -81,7 +82,10 @@ pub(super) fn tables(findings: &Findings) -> Option<Markup> {
             (summary(&findings.queue_depth))
             div.scroll tabindex="0" role="region" aria-labelledby="depth-caption" {
                 table.depth {
-                    caption #depth-caption { "Requests outstanding at once: the number that each arriving request found, and the share of the time with this number." }
+                    caption #depth-caption {
+                        "Requests outstanding at once. Arrivals: requests that found this number of other requests outstanding. Share of \
+                        time: part of the time with this number of requests outstanding."
+                    }
                     thead { tr {
                         th scope="col" { "Outstanding" } th scope="col" { "Arrivals" }
                         th scope="col" { "Share of arrivals" } th scope="col" { "Share of time" }

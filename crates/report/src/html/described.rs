@@ -10,7 +10,7 @@ use maud::{Markup, html};
 pub(super) fn guarantees(sides: &[Findings], rows: &[ComparedGuarantee]) -> Option<Markup> {
     let rows: Vec<DescribedRow> =
         rows.iter().map(|row| DescribedRow { name: row.name.clone(), values: row.values.clone() }).collect();
-    let caption = "What the servers guarantee. Rows that forbid a ranking come first.";
+    let caption = "What the servers guarantee. Rows with a difference that rules out a ranking come first.";
     (!rows.is_empty()).then(|| rows_of("guarantees", caption, sides, &rows))
 }
 

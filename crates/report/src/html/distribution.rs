@@ -88,8 +88,8 @@ fn percentiles<'a>(sides: &'a [Findings]) -> Option<Figure<'a>> {
     Figure {
         id: "percentiles",
         title: "Response time by percentile",
-        explanation: "Minimum response time of the slowest 50 %, 10 %, 1 %, 0.1 % of each group. From 10 % on, each step to the \
-        right means a tenth of the operations. Both axes are logarithmic.",
+        explanation: "Response time within which 50 %, 90 %, 99 %, 99.9 % of each group's operations ended. From 90 % on, each step \
+        to the right leaves a tenth as many slower operations. Both axes are logarithmic.",
         summary: in_words(sides, "99th percentiles", |row| Some(row.headline_time()?.p99_s)),
         choose: "Operations of",
         charts: by_group(sides, |row| !row.percentiles.is_empty(), series, chart),

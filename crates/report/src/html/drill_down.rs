@@ -37,9 +37,9 @@ pub(super) fn section(drill: &DrillDown) -> Markup {
             div.figures {
                 figure {
                     figcaption { h3 #drill-heat-title { "Heat map of " span data-part="kind" { "response time" } }
-                        p { "Each column is a time at which requests were sent. Each row is a range of "
+                        p { "Each column is an interval of time in which requests were sent. Each row is a range of "
                             span data-part="kind" { "response time" } "s, on a logarithmic scale. A stronger colour means more requests." } }
-                    div.chart data-part="heat" role="slider" tabindex="0" aria-label="Time of the requests; Enter filters by it"
+                    div.chart data-part="heat" role="slider" tabindex="0" aria-label="Time of the requests; press Enter to filter by the selected time"
                         aria-valuemin="0" aria-valuenow="0" {}
                 }
                 figure {
@@ -56,9 +56,9 @@ pub(super) fn section(drill: &DrillDown) -> Markup {
             }
             div.dimensions { @for dimension in drill.dimensions.iter().filter(|one| is_shown(one)) { (table(dimension)) } }
             p.note {
-                "Each request counts at the time of sending. Counts, bytes, time waited and max are exact; percentiles are within "
-                (format!("{:.1}", drill.error * 100.0)) " %. Share: share of the time waited in the table."
-                @if drill.dimensions.iter().any(|one| one.others > 0) { " Others: sum of the keys with the least time waited." }
+                "Each request counts at the time at which the client sent it. Counts, bytes, time waited and max are exact; percentiles are \
+                exact to " (format!("{:.1}", drill.error * 100.0)) " %. Share: share of the table's total time waited."
+                @if drill.dimensions.iter().any(|one| one.others > 0) { " Others: sum of all further rows, which have the least time waited." }
             }
         }
     }

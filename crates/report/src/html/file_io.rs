@@ -24,7 +24,8 @@ fn orders(io: &FileIo) -> Markup {
         div.scroll tabindex="0" role="region" aria-labelledby="io-order-caption" {
             table {
                 caption #io-order-caption {
-                    "Reads and writes of file data, in the order in which they were sent. A run is a sequence of requests each of which begins where the one before it ended."
+                    "Reads and writes of file data, in the order in which they were sent. A run is a sequence of requests; each request \
+                    in it begins at the offset at which the previous one ended."
                 }
                 thead { tr {
                     th scope="col" { "" } th scope="col" { "Requests" } th scope="col" { "Data" } th scope="col" { "Mean size" }
@@ -106,7 +107,7 @@ fn working_set(set: &WorkingSet) -> Markup {
             div.scroll tabindex="0" role="region" aria-labelledby="io-cache-caption" {
                 table {
                     caption #io-cache-caption {
-                        "Block accesses that a cache of each size would have served (it drops the least recently used block)."
+                        "Share of the block accesses that an LRU cache of each size would have served."
                     }
                     thead { tr { th scope="col" { "Cache" } th scope="col" { "Accesses served" } } }
                     tbody {

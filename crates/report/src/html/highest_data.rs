@@ -39,10 +39,10 @@ pub(super) fn figure<'a>(sides: &[Findings]) -> Option<Figure<'a>> {
         .collect();
     let names = curves.iter().map(|curve| if curve.is_empty() { "all levels" } else { curve }.to_owned()).collect();
     let chart = Chart { x: Axis::names(names), y: Axis::linear(Unit::BitsPerSecond, "data", top)?, series };
-    let explanation = "The most file data per second that each server read and wrote at any valid load level. The table below has \
+    let explanation = "The most file data per second that each server read and wrote, over all valid load levels. The table below has \
         the levels.";
     let summary = format!("Most file data: {}.", said.join("; "));
-    Figure::of(("highest-data", "Most data of each server and size"), explanation, summary, chart)
+    Figure::of(("highest-data", "Most file data per second of each server and curve"), explanation, summary, chart)
 }
 
 /// The side, where there are several, and the direction.

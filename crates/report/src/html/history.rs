@@ -89,8 +89,8 @@ fn figure(history: &History) -> Option<Figure<'_>> {
     Figure {
         id: "history",
         title: "Each number over time",
-        explanation: "One point per run, with the 95 % interval of the run as a band. The lines are the means between changes; INVALID \
-        runs stand apart and do not count.",
+        explanation: "One point per run, with the 95 % interval of the run as a band. The lines are the means between changes. \
+        INVALID runs are drawn separately, and the means exclude them.",
         summary: "One number over all runs; the tables have the values.".into(),
         choose: "Number",
         charts: charts.collect(),

@@ -64,8 +64,8 @@ pub(super) fn figure<'a>(sides: &'a [Findings]) -> Option<Figure<'a>> {
         id: "mix",
         title: "Operation mix",
         explanation: "Share of each operation in all requests, in the sum of response times, and in the file data. Each \
-        member of an SMB2 compound or AndX chain has the response time of the whole message, so the time waited counts the message once \
-        per member.",
+        member of an SMB2 compound or AndX chain has the response time of the whole message, so the sum of response times counts the \
+        message once per member.",
         summary: words(sides),
         choose: "Shares of",
         charts,

@@ -38,7 +38,7 @@ pub(super) fn long_lived(findings: &Findings) -> Option<Markup> {
     (!findings.long_lived.is_empty()).then(|| {
         table(
             ("long-lived", from(&findings.long_lived), false),
-            "Requests that wait by design (change notification, blocking locks, reads of pipes). All other numbers exclude them.",
+            "Requests that wait by design (change notification, blocking locks, reads of pipes). The tables of operations and groups exclude these requests.",
             "Operation",
             &procedures(&findings.long_lived),
         )
@@ -50,8 +50,8 @@ pub(super) fn members(findings: &Findings) -> Option<Markup> {
     (!findings.members.is_empty()).then(|| {
         table(
             ("members", from(&findings.members), false),
-            "NFSv4 compounds, and their operations other than the main one. All other numbers exclude these rows: they count a \
-            compound only as its main operation. Shares: share of the compounds.",
+            "NFSv4 compounds, and their operations other than the main one. The tables of operations and groups exclude these rows, \
+            and count a compound only as its main operation. Share: share of the compounds.",
             "Operation",
             &procedures(&findings.members),
         )
@@ -69,7 +69,7 @@ pub(super) fn breakdown(findings: &Findings) -> Option<Markup> {
             } }
         }))
         @if breakdown.others > 0 {
-            p.note { (count(breakdown.others)) " more operations belong to other keys." }
+            p.note { "Not counted by key, because there are too many keys: " (count(breakdown.others)) @if breakdown.others == 1 { " operation." } @else { " operations." } }
         }
     })
 }

@@ -34,8 +34,8 @@ fn heat_map<'a>(sides: &'a [Findings]) -> Option<Figure<'a>> {
     Figure {
         id: "heat",
         title: "Latency heat map",
-        explanation: "Each column is a time, each row a response time on a logarithmic scale; a stronger colour means more \
-        operations that ended then. Vertical lines mark the start of a load level.",
+        explanation: "Each column is an interval of time, each row a range of response times on a logarithmic scale. A stronger colour \
+        means more operations that ended in this interval. Vertical lines mark the start of a load level.",
         summary,
         choose: "Operations of",
         charts,

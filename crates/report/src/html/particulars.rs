@@ -20,8 +20,8 @@ pub(super) fn statuses(findings: &Findings) -> Option<Markup> {
             div.scroll tabindex="0" role="region" aria-labelledby="statuses-caption" {
                 table.statuses {
                     caption #statuses-caption {
-                        "Responses with a status other than success. Some are not errors: the end of a listing is a status, \
-                        too. The lines of a command include its subcommands."
+                        "Responses with a status other than success. Some of these statuses are not errors, for example \
+                        the end of a listing. The rows of a command include its subcommands."
                     }
                     thead { tr {
                         th scope="col" { "Operation" } th.text scope="col" { "Status" } th scope="col" { "Number" }
@@ -49,7 +49,7 @@ pub(super) fn statuses(findings: &Findings) -> Option<Markup> {
 /// The slowest operations, with what Wireshark needs to show them.
 pub(super) fn slowest(findings: &Findings) -> Option<Markup> {
     let rows = &findings.slowest;
-    let caption = "The slowest operations. The display filter shows both messages in Wireshark.";
+    let caption = "The slowest operations. The display filter shows the request and the response in Wireshark.";
     let from = findings.headline.is_from_intended();
     let time = if from { "Response from intended, ms" } else { "Response, ms" };
     (!rows.is_empty()).then(|| table("slowest", caption, Some(time), rows, findings.headline))

@@ -196,7 +196,7 @@ fn requests(page: &mut Page<'_>, calls: &[PathRequests]) -> fmt::Result {
 }
 
 fn counted(page: &mut Page<'_>, calls: &[PathRequests]) -> fmt::Result {
-    page.heading("Requests per call, by the depth of its path:")?;
+    page.heading("Requests per call, by the depth of the path:")?;
     page.blank()?;
     let mut table = Table::new().left(1).left(5);
     table.head(&["Call", "Path", "Depth", "First", "Again", "Procedures of the first call"]);
@@ -218,7 +218,7 @@ fn counted(page: &mut Page<'_>, calls: &[PathRequests]) -> fmt::Result {
 /// Joy's (1984) 96 and 132 ms.
 fn times(page: &mut Page<'_>, calls: &[PathRequests]) -> fmt::Result {
     let scale = TimeScale::of(calls.iter().flat_map(|call| [call.first_s, call.again_s, call.local_s]).flatten());
-    page.heading(&format!("Time per call, by the depth of its path ({}):", scale.words()))?;
+    page.heading(&format!("Time per call, by the depth of the path ({}):", scale.words()))?;
     page.blank()?;
     let mut table = Table::new().left(1);
     table.head(&["Call", "Path", "Depth", "First", "Again", "Local"]);

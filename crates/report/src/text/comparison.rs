@@ -300,8 +300,8 @@ fn detectable(rows: &[ComparedRow], place: usize) -> Option<String> {
         return Some("The runs are too short to show a difference: make them longer.".to_owned());
     }
     Some(format!(
-        "The smallest change for the worse that runs of this length show in 9 of 10 cases is {}.",
-        said.join(", ")
+        "Runs of this length detect a change for the worse in 9 of 10 cases if it is at least {}. They can miss smaller changes.",
+        said.join(" or ")
     ))
 }
 

@@ -186,7 +186,7 @@ fn nothing_found_is_invalid_and_says_what_was_there() {
     assert!(reason(&coverage).contains("5 request messages are encrypted"), "{}", reason(&coverage));
     assert!(reason(&coverage).contains("give the session keys with --smb-session-key"));
     coverage.anomalies.add_many(Anomaly::MessageUndecryptable, 9);
-    let wrong = "the given session key does not decrypt 9 messages; check --smb-session-key";
+    let wrong = "the given session keys do not decrypt 9 messages. Check --smb-session-key";
     assert!(reason(&coverage).contains(wrong), "{}", reason(&coverage));
     assert!(from(&[transaction(find_first(), 1, Some(1))]).validity.valid);
 }
@@ -196,9 +196,9 @@ fn a_link_type_that_is_not_known_is_named_with_its_number() {
     let unknown_links = vec![(195, 1_200), (300, 1), (0x8000_0007, 2)];
     let coverage = Coverage { first_ns: Some(0), last_ns: Some(MS), unknown_links, ..Coverage::default() };
     let nothing = collected(&[], &coverage, &Names::default()).validity;
-    let told = "link type 195 (IEEE 802.15.4) is not supported: 1,200 packets not read; \
-                link type 300 (unnamed) is not supported: 1 packet not read; \
-                link type 7 of this capture format is not supported: 2 packets not read";
+    let told = "1,200 packets not read: link type 195 (IEEE 802.15.4) is not supported; \
+                1 packet not read: link type 300 (unnamed) is not supported; \
+                2 packets not read: link type 7 of this capture format is not supported";
     assert!(!nothing.valid && nothing.reasons[1].starts_with(told), "{nothing:?}");
     let some = collected(&[transaction(find_first(), 1, Some(1))], &coverage, &Names::default()).validity;
     assert_eq!(some.verdict, plimsoll_model::Verdict::Partial, "operations in these packets are missing");

@@ -210,7 +210,7 @@ fn other_plans_are_other_series() {
     let expected =
         [("mixed on smb, 8 clients", 6), ("mixed on smb, 16 clients", 2), ("home-folders on smb, 8 clients", 1)];
     assert_eq!(found, expected);
-    assert_eq!(history.series[1].metrics[0].untested.as_deref(), Some("only 2 runs count; at least 6 are needed"));
+    assert_eq!(history.series[1].metrics[0].untested.as_deref(), Some("only 2 runs are valid; at least 6 are needed"));
     // The same words, but not the same text of the workload.
     let mut collector = HistoryCollector::default();
     for night in 0..2 {

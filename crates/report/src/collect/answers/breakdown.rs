@@ -35,9 +35,9 @@ fn largest(phase: &CallPhase) -> Option<Statement> {
         return None;
     }
     let second = others.first().filter(|part| share(part) >= NAMED_FROM);
-    let second = second.map_or_else(String::new, |part| format!(", {} is {}", part.part, percent(share(part))));
+    let second = second.map_or_else(String::new, |part| format!(", {} is {}", percent(share(part)), part.part));
     let text = format!(
-        "{call}: a call takes {takes}. Of this time, {part} is {share}{second}.",
+        "The mean {call} call takes {takes}: {share} is {part}{second}.",
         call = phase.call,
         takes = duration(phase.whole_s),
         part = first.part,
@@ -54,13 +54,15 @@ fn unlike_caches(calls: &Calls) -> Option<Statement> {
     let shares = |one: &LocalCall| {
         let [remote, local] =
             calls.from_disk(&one.call).map(|share| share.map_or_else(|| "unknown".to_owned(), percent));
-        format!("{} ({remote} and {local})", one.call)
+        format!("{}: server {remote}, local directory {local}", one.call)
     };
     let named: Vec<String> = unlike.map(shares).collect();
     (!named.is_empty()).then(|| {
         let text = format!(
-            "The times on the server and in the local directory are not comparable, because the share of the data that came from disks differs or is unknown: {}. Give --server-pid or --server-metrics, and --empty-caches or a --size larger than the server's memory.",
-            named.join(", ")
+            "The times on the server and in the local directory are not comparable, because the share of the data that came from disks \
+            differs or is unknown ({}). Use --server-pid or --server-metrics to measure this share on the server. Use --empty-caches or \
+            a --size larger than the server's memory to make the server read from its disks.",
+            named.join("; ")
         );
         measured(Rule::Local, text)
     })
@@ -73,7 +75,7 @@ fn beside_local(calls: &Calls) -> Option<Statement> {
     let times = most.remote_s / most.local_s;
     (times >= SLOWER).then(|| {
         let text = format!(
-            "{call} takes {times:.1} times as long on the server as in a local directory ({remote} and {local}).",
+            "{call} takes {times:.1} times as long on the server as in a local directory ({remote} against {local}).",
             call = most.call,
             remote = duration(most.remote_s),
             local = duration(most.local_s),

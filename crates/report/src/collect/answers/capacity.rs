@@ -21,7 +21,7 @@ pub(super) fn diagnose(findings: &Findings, capacity: &Capacity) -> Diagnosis {
             high = exact_load(high)
         ),
         ("at least" | "unfinished", Some(low), _) => format!(
-            "{load} {meets} the objective ({objective}); the highest load is not known: {why}.",
+            "{load} {meets} the objective ({objective}). The highest load that meets it is not known: {why}.",
             load = load_words(low, unit),
             meets = meets(low, unit),
             why = capacity.why.as_deref().unwrap_or("the search did not finish")
@@ -89,7 +89,7 @@ fn operation(stage: &Stage) -> Option<Statement> {
 fn carried(stage: &Stage) -> Option<Statement> {
     let times = stage.headline_time()?;
     let text = format!(
-        "At {load} the server answered {rate} operations/s with p99 {p99}.",
+        "At {load}, the server answered {rate} operations/s; the p99 response time was {p99}.",
         load = stage.words(),
         rate = rate(stage.operations_per_s),
         p99 = duration(times.p99_s),

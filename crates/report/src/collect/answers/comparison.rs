@@ -38,7 +38,7 @@ pub(in super::super) fn diagnose(sides: &[Findings], levels: &[ComparedLevel], r
     let usable_levels = levels.iter().filter(usable).count();
     if partial && usable_levels < levels.len() {
         let text = format!(
-            "{left_out} of {all} levels cannot be compared, because the numbers of at least one side are INVALID there.",
+            "{left_out} of {all} load levels cannot be compared: at these levels the numbers of at least one side are INVALID.",
             left_out = levels.len() - usable_levels,
             all = levels.len(),
         );
@@ -139,8 +139,9 @@ fn nothing(levels: &[&ComparedLevel], place: usize) -> Statement {
         [] => " The runs are too short to show a difference: make them longer.".to_owned(),
         some => {
             format!(
-                " The smallest change for the worse that runs of this length show in 9 of 10 cases is {}.",
-                some.join(" and ")
+                " Runs of this length detect a change for the worse in 9 of 10 cases if it is at least {}. They can miss smaller \
+                changes.",
+                some.join(" or ")
             )
         }
     };

@@ -32,18 +32,22 @@ fn of_workload(found: &Interference) -> Option<Statement> {
     } else {
         let first = telling().next()?;
         format!(
-            "At the same time as {others}, {name} has {}. Fewer than 3 rounds give no confidence interval: use --repeat 5.",
+            "{name}, alone and at the same time as {others}: {}. Fewer than 3 rounds give no confidence interval: use --repeat 5.",
             of_number(first)
         )
     };
     Some(measured(Rule::Interference, text))
 }
 
-/// `p95 3.1 ms alone, 9.4 ms at the same time (+203 %, 95 % interval +150 % to +270 %)`.
+/// `p95 response time 3.1 ms alone, 9.4 ms at the same time (+203 %, 95 % interval +150 % to +270 %)`.
 fn of_number(number: &InterferedNumber) -> String {
     let interval = number.change_interval.map_or_else(String::new, |of| format!(", 95 % interval {}", interval(of)));
     let change = number.change.map_or_else(String::new, |change| format!(" ({}{interval})", signed(change)));
-    let name = if number.metric == "bytes" { "data" } else { number.metric.as_str() };
+    let name = match number.metric.as_str() {
+        "bytes" => "file data".to_owned(),
+        metric if number.unit == "s" => format!("{metric} response time"),
+        metric => metric.to_owned(),
+    };
     format!("{name} {} alone, {} at the same time{change}", shown(number, number.alone), shown(number, number.beside))
 }
 
@@ -74,8 +78,8 @@ mod tests {
         let said = |verdict| statements(&[found(verdict)])[0].text.clone();
         assert_eq!(
             said(Some("worse")),
-            "stream-read changes home (4 clients): p95 3.00 ms alone, 9.00 ms at the same time (+200.0 %, 95 % interval +150.0 to \
-            +250.0 %); throughput 100/s alone, 50.0/s at the same time (-50.0 %, 95 % interval +150.0 to +250.0 %)."
+            "stream-read changes home (4 clients): p95 response time 3.00 ms alone, 9.00 ms at the same time (+200.0 %, 95 % interval \
+            +150.0 to +250.0 %); throughput 100/s alone, 50.0/s at the same time (-50.0 %, 95 % interval +150.0 to +250.0 %)."
         );
         assert!(
             said(Some("no difference shown"))

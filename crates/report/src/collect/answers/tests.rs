@@ -210,7 +210,7 @@ fn a_capacity_says_how_much_and_the_first_objective_missed() {
     let more = |low| Capacity { outcome: "at least".into(), low: Some(low), ..found.clone() };
     let text = |low| of_run(&searched(more(low)), Diagnosis::default()).statements[0].text.clone();
     assert!(
-        text(40.0).starts_with("40 users meet the objective (p99 < 50 ms); the highest load is not known"),
+        text(40.0).starts_with("40 users meet the objective (p99 < 50 ms). The highest load that meets it is not known"),
         "{}",
         text(40.0)
     );
@@ -250,7 +250,7 @@ fn a_breakdown_names_the_largest_part() {
     let parts =
         [("client CPU", 2e-5, true), ("client wait", 8e-5, false), ("server CPU", 6e-5, true), ("network", 1e-5, true)];
     let findings = broken_down(&parts, 2e-5);
-    assert_eq!(said(&findings, Rule::Part).unwrap(), "getattr: a call takes 100 µs. Of this time, server CPU is 60 %.");
+    assert_eq!(said(&findings, Rule::Part).unwrap(), "The mean getattr call takes 100 µs: 60 % is server CPU.");
     assert!(said(&findings, Rule::Local).unwrap().starts_with("getattr takes 5.0 times as long on the server"));
     let even = [("client CPU", 2e-5, true), ("network", 2e-5, true)];
     let findings = broken_down(&even, 9.9e-5);
@@ -269,11 +269,11 @@ fn a_breakdown_warns_of_unlike_caches() {
         said(&findings, Rule::Local).unwrap()
     };
     let warned = read(Some(0.02), Some(0.94));
-    assert!(warned.contains("are not comparable") && warned.contains("random (2.0 % and 94 %)"), "{warned}");
-    assert!(read(None, Some(0.94)).contains("random (unknown and 94 %)"));
+    assert!(warned.contains("are not comparable") && warned.contains("random: server 2.0 %, local directory 94 %"), "{warned}");
+    assert!(read(None, Some(0.94)).contains("random: server unknown, local directory 94 %"));
     assert_eq!(
         read(Some(0.95), Some(0.94)),
-        "random takes 2.0 times as long on the server as in a local directory (200 µs and 100 µs)."
+        "random takes 2.0 times as long on the server as in a local directory (200 µs against 100 µs)."
     );
 }
 

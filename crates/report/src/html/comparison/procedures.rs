@@ -11,12 +11,12 @@ const NAMED: usize = 14;
 pub(super) fn figures<'a>(sides: &'a [Findings], comparison: &'a Comparison) -> Vec<Figure<'a>> {
     let figure = |id, title, explanation, metric, unit| {
         let chart = |level: &ComparedLevel| Some((level.level.clone(), chart(sides, level, metric, unit)?));
-        let summary = format!("{title}, one bar per server; the numbers and their intervals are in the tables below.");
+        let summary = format!("{title}, one bar per side; the numbers and their intervals are in the tables below.");
         let charts = comparison.levels.iter().filter_map(chart).collect();
         Figure { id, title, explanation, summary, choose: "At", charts }.if_any()
     };
     let times = "Mean response time of each kind of request, one bar per side. The tables below have the intervals and verdicts.";
-    let rates = "Requests of each kind that were answered per second, one bar per side. The tables below have the intervals and verdicts.";
+    let rates = "Answered requests per second of each kind, one bar per side. The tables below have the intervals and verdicts.";
     [
         figure("procedure-times", "Mean response time of each procedure", times, "mean", Unit::Seconds),
         figure("procedure-rates", "Requests per second of each procedure", rates, "throughput", Unit::PerSecond),

@@ -25,8 +25,8 @@ pub(super) fn figures<'a>(sides: &'a [Findings], comparison: &'a Comparison) -> 
         }
         .if_any()
     };
-    let throughput = "Operations answered per second at each load, with the 95 % interval; only points that count.";
-    let mean = "Mean response time at each load, with the 95 % interval; only points that count.";
+    let throughput = "Operations answered per second at each load, with the 95 % interval. Loads with INVALID numbers are left out.";
+    let mean = "Mean response time at each load, with the 95 % interval. Loads with INVALID numbers are left out.";
     let throughput = against_load(
         "ranked-throughput",
         "Throughput against load",
@@ -160,8 +160,8 @@ fn framed(id: &str, caption: &Markup, first: &[&str], sides: &[Findings], body: 
 
 fn overall(sides: &[Findings], ranking: &Ranking) -> Markup {
     let caption = html! {
-        "Ranking of the servers by geometric mean over the load levels at which every server has a confidence interval ("
-        (ranking.points) "). Servers without a significant difference share a place (Holm's correction for "
+        "Ranking of the servers. Each number is the geometric mean over the load levels at which every server has a confidence interval ("
+        (ranking.points) @if ranking.points == 1 { " level" } @else { " levels" } "). Servers without a significant difference share a place (Holm's correction for "
         (ranking.tested) " pairs)."
         @if ranking.not_used > 0 { " Load levels left out because the results of a server are invalid there: " (ranking.not_used) "." }
     };
@@ -174,9 +174,10 @@ fn overall(sides: &[Findings], ranking: &Ranking) -> Markup {
 /// Poo and Tan's (1988) second ranking.
 fn stability(sides: &[Findings], ranking: &Ranking) -> Markup {
     let caption = html! {
-        "Stability of the servers: mean share of failed requests, outages per hour, and the standard deviation of the clients' \
-        iterations divided by their mean (if known for three or more levels). Levels with INVALID numbers are included, but outages \
-        and differences between clients count only at levels at which the load generator was not late."
+        "Stability of the servers. Failed requests: mean share over the levels. Outages: per hour. Differences between clients: \
+        standard deviation of the clients' iterations divided by their mean, if known for three or more levels. Levels with INVALID \
+        numbers are included, but outages, and differences between clients, count only at levels at which the load generator was not \
+        late."
     };
     let body = html! { tbody { @for ranked in &ranking.stability {
         tr { th scope="row" { (ranked.words()) } (line(sides, ranked)) }
