@@ -85,7 +85,7 @@ impl Filter {
                 let found = hosts.addresses(name);
                 if found.is_empty() {
                     let why = format!(
-                        "--{flag} {name}: unknown host name; give an address, or add the name to a file for --hosts"
+                        "--{flag} {name}: unknown host name; give an IP address, or a file with this name (--hosts FILE)"
                     );
                     return Err(Usage(why).into());
                 }

@@ -73,8 +73,8 @@ impl Analysis {
         };
         let chain = Chain::open(chain.options(), wanted.describe(), &mut files)?;
         if chain.is_some() && (flags.keys.given() || flags.output.has_page()) {
-            let why = "--html and session keys cannot be used with --hand-over-from and --hand-over-to; \
-                for a page, use `plimsoll merge --html` with the recordings of all jobs";
+            let why = "--html and session keys cannot be used with --hand-over-from or --hand-over-to; for an HTML page of all \
+                files, record each analysis (--record DIR) and give all recordings to `plimsoll merge --html`";
             return Err(Usage(why.to_owned()).into());
         }
         Ok(Self { flags, job: Job { wanted, hosts, source, table, chain }, output })

@@ -44,7 +44,7 @@ pub(crate) struct Arguments {
 pub(crate) fn run(arguments: Arguments) -> anyhow::Result<Done> {
     let Arguments { input, output, key, quiet } = arguments;
     if !input.is_file() && (input == Path::new("-") || input.exists()) {
-        let why = format!("{}: the capture is read twice, so it must be a file", input.display());
+        let why = format!("{}: anonymize reads the capture twice, so the input must be a regular file", input.display());
         return Err(Usage(why).into());
     }
     let mut files = Files::reading([Some(input.as_path()), key.as_deref()].into_iter().flatten());
@@ -106,7 +106,7 @@ fn each_frame(
 fn summary(counts: &Counts, output: &Path) -> String {
     let Counts { packets, messages, not_understood, not_ip } = *counts;
     let mut text = format!(
-        "{}: {packets} packets, {} messages of SMB 2 and 3, {} of SMB1, {} of RPC (NFS)\n",
+        "{}: {packets} packets with {} SMB 2 and 3 messages, {} SMB1 messages and {} RPC (NFS) messages\n",
         output.display(),
         messages.smb2,
         messages.smb1,
@@ -114,12 +114,12 @@ fn summary(counts: &Counts, output: &Path) -> String {
     );
     if not_understood > 0 {
         text += &format!(
-            "{not_understood} TCP and UDP packets carry neither SMB nor NFS: their payload is zero in the copy\n"
+            "TCP and UDP packets without readable SMB or NFS: {not_understood} (in the copy, their payload is all zeros)\n"
         );
     }
     if not_ip > 0 {
         text += &format!(
-            "{not_ip} packets are neither TCP nor UDP: everything after their link-layer or IP header is zero in the copy\n"
+            "packets that are neither TCP nor UDP: {not_ip} (in the copy, all bytes after the link-layer or IP header are zero)\n"
         );
     }
     text

@@ -105,7 +105,7 @@ pub struct InfoClass(pub u8);
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Default, Deserialize, Serialize, JsonSchema)]
 #[serde(rename_all = "kebab-case")]
 #[schemars(
-    description = "Oplock, lease or durable handle to ask for in each open; protocols without it ignore the setting"
+    description = "Oplock, lease or durable handle that each open requests; protocols without these features ignore the setting"
 )]
 pub enum Caching {
     /// No oplock, no lease.
@@ -419,21 +419,21 @@ impl Cause {
             Cause::Malformed => "malformed answer",
             Cause::Untrusted => "answer not authentic",
             Cause::WrongData => "wrong data",
-            Cause::Unexpected => "not the result that the script expects",
+            Cause::Unexpected => "not the result that the workload expects",
             Cause::Unsupported => "not supported",
-            Cause::TooFewCredits => "needs more SMB2 credits than the server grants (Samba: smb2 max credits)",
+            Cause::TooFewCredits => "needs more SMB2 credits than the server grants (on Samba, raise smb2 max credits)",
             Cause::Ended => "not sent before the measurement ended",
             Cause::LogonRefused => "logon refused",
             Cause::ShareRefused => "share refused",
-            Cause::NotOffered => "dialect, signing or encryption not offered",
+            Cause::NotOffered => "requested dialect, signing or encryption not offered by the server",
             Cause::NoMultichannel => {
-                "no SMB multichannel: omit --channels, or use a server with dialect 3.0 or later (Samba: \"server multi channel support = yes\", and not \"smb encrypt = required\")"
+                "no SMB multichannel: omit --channels, or use a server that offers multichannel with SMB 3.0 or later (on Samba, set \"server multi channel support = yes\" and remove \"smb encrypt = required\")"
             }
             Cause::CallRejected => "call rejected by RPC",
             Cause::LostWrites => "writes lost by the server",
             Cause::SessionLost => "session lost",
             Cause::Unreachable => "server unreachable",
-            Cause::OutOfResources => "out of local ports, files or memory",
+            Cause::OutOfResources => "this machine ran out of ports, open files or memory",
             Cause::RefusedBySystem => "system call refused by this machine's operating system",
         }
     }

@@ -48,7 +48,7 @@ pub fn begin(to: &SocketAddr, socket: impl Fn(AddressFamily) -> io::Result<Owned
     Err(io::Error::new(
         ErrorKind::AddrNotAvailable,
         format!(
-            "all {PORTS} source ports below 1024 are in use; a port is free again a minute after its connection ends"
+            "all {PORTS} source ports below 1024 are in use: use fewer connections, or wait (a port is free one minute after its connection ends)"
         ),
     ))
 }

@@ -52,7 +52,7 @@ impl fmt::Display for Failure {
         }
         self.procedure.map_or(Ok(()), |procedure| write!(f, ", {}", procedure.name()))?;
         if self.named() == Some((Protocol::Smb2, STATUS_PATH_NOT_COVERED)) {
-            f.write_str("; the path is a DFS link: give the server and share that it refers to (DFS referrals are not followed)")?;
+            f.write_str("; the path is a DFS link, and Plimsoll does not follow DFS referrals: give the server and share to which the link refers")?;
         }
         Ok(())
     }

@@ -174,7 +174,7 @@ fn begin(
     }
     Err(io::Error::new(
         io::ErrorKind::AlreadyExists,
-        "the folder has too many leftover temporary files (delete .NAME.tmp-*)",
+        "the folder contains too many temporary files of earlier commands; delete the files .NAME.tmp-* there",
     ))
 }
 

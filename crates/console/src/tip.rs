@@ -9,7 +9,7 @@ pub fn with_tip(mut error: clap::Error, is_target: impl Fn(&str) -> bool) -> cla
         error.get(ContextKind::Usage).is_some_and(|usage| usage.to_string().contains("[OPTIONS] [WORKLOAD]"));
     let Some(ContextValue::String(word)) = error.get(ContextKind::InvalidArg) else { return error };
     if error.kind() == ErrorKind::UnknownArgument && has_option && is_target(word) {
-        let tip = format!("the option for the server is --target {word}");
+        let tip = format!("give the server as an option: --target {word}");
         error.insert(ContextKind::Suggested, ContextValue::StyledStrs(vec![tip.into()]));
     }
     error
@@ -52,7 +52,7 @@ mod tests {
     #[test]
     fn a_server_without_its_option_gets_a_tip() {
         let load = |word| said(Load::try_parse_from(["load", "mixed", word]).unwrap_err());
-        assert!(load("smb://server/share").contains("tip: the option for the server is --target smb://server/share"));
+        assert!(load("smb://server/share").contains("tip: give the server as an option: --target smb://server/share"));
         assert!(!load("another").contains("--target"));
         let reading = Reading::try_parse_from(["reading", "file", "smb://server/share"]).unwrap_err();
         assert!(!said(reading).contains("--target"));

@@ -36,7 +36,8 @@ impl CompanionSpec {
             .map_err(|error| Usage(error.to_string()))?;
         if workload.digest() != self.workload_sha256 {
             return Err(Usage(format!(
-                "--from: the load file of {file} has changed: SHA-256 of workload and load file is now {now}, recorded was {recorded}",
+                "--from: the load file of workload {file} has changed: the SHA-256 of workload and load file is now {now}, but the \
+                recording has {recorded}",
                 file = self.workload,
                 now = workload.digest(),
                 recorded = self.workload_sha256
@@ -100,8 +101,8 @@ fn check(sharers: &[Sharer]) -> Result<(), Usage> {
         let Sharer { name, level } = sharer;
         if level.plan.phases.measured_ns.is_none() {
             return Err(Usage(format!(
-                "--with: the workload {name} ends by itself, so it cannot run at the same time as another workload; remove `plays`, \
-                or run it alone"
+                "--with: the workload {name} ends by itself, so it cannot run at the same time as another workload; remove `plays` \
+                from the workload, or run the workload alone"
             )));
         }
         if sharers.iter().take(place).any(|other| other.name == *name) {

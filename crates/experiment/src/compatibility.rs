@@ -21,27 +21,27 @@ pub(super) fn check(workload: &Workload, target: &Target, level_specs: &[LevelSp
     if workload.wants_its_connection_alone() && !alone {
         let name = workload.name();
         return Err(Usage(format!(
-            "workload {name} logs on within its iterations: give each client a separate connection and --depth 1"
+            "workload {name} logs on within its iterations: use one connection per client (--clients-per-connection 1) and --depth 1"
         )));
     }
     if !smb && let Some(level_spec) = level_specs.iter().find(|level_spec| level_spec.plan.channels > 1) {
         let channels = level_spec.plan.channels;
         return Err(Usage(format!(
-            "--channels {channels}: only SMB sessions have several connections; give an smb:// target, or use --connections"
+            "--channels {channels}: only smb:// targets have channels (SMB multichannel); remove --channels, or use --connections"
         )));
     }
     let shared = level_specs.iter().find(|level_spec| level_spec.plan.connections > 1);
     if let (Target::Nfs(NfsTarget { delegations: true, .. }), Some(level_spec)) = (target, shared) {
         let connections = level_spec.plan.connections;
         return Err(Usage(format!(
-            "--connections {connections}: delegations need one connection per client; leave out delegations=yes in the target URL, or leave out --connections"
+            "--connections {connections}: delegations need one connection per client; remove delegations=yes from the target, or remove --connections"
         )));
     }
     let most = level_specs.iter().map(|level_spec| level_spec.plan.connections_in_all()).max().unwrap_or(0);
     let reserved = matches!(target, Target::Nfs(target) if target.reserved_port);
     if reserved && most > reserved::PORTS.into() {
         return Err(Usage(format!(
-            "{most} connections with resvport need as many source ports below 1024, but there are only {}: use fewer clients, or share \
+            "{most} connections with resvport need {most} source ports below 1024, but there are only {}: use fewer clients, or share \
              connections with --clients-per-connection",
             reserved::PORTS
         )));

@@ -55,7 +55,7 @@ fn drive_both<'a>(runner: &Runner<'a>) -> anyhow::Result<RunResult<'a>> {
         facts.extend(prepared.server.facts());
         drop(resolved);
     }
-    let target = "an SMB and an NFS server in this process, in memory".to_owned();
+    let target = "an in-memory SMB server and an in-memory NFS server in this process".to_owned();
     let warmup_ns = nanoseconds(PHASES.0);
     let spec = RunSpec { target, warmup_ns, ..RunSpec::new(runner.workload, SEED) };
     Ok(RunResult { spec, workload: runner.workload, levels, names, facts })

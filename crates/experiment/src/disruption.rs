@@ -66,8 +66,8 @@ pub(super) fn reasons(
     if silence.outages > 0 {
         let times = if silence.outages == 1 { "once".to_owned() } else { format!("{} times", silence.outages) };
         let text = format!(
-            "the server sent no response for {without:.2} s of {seconds:.2} s ({times}; longest {longest:.2} s, limit {limit:.2} s), while \
-            requests were outstanding or due",
+            "the server sent no response for {without:.2} s of {seconds:.2} s ({times}; longest {longest:.2} s; shorter silences than \
+            {limit:.2} s do not count), although requests were outstanding or due",
             without = silence.without_answer_s,
             longest = silence.longest_s.unwrap_or(0.0),
             limit = silence.outage_limit_s,
@@ -86,8 +86,8 @@ pub(super) fn reasons(
     }
     if reads.empty > 0 {
         reasons.push(Reason::partial(format!(
-            "{empty} of {reads} reads started at or beyond the end of their file and returned no data; use files at least as large as \
-            the offsets of the workload",
+            "{empty} of {reads} reads started at or beyond the end of their file and returned no data; use files that are larger than \
+            the highest offset of the workload",
             empty = reads.empty, reads = reads.reads
         )));
     }
@@ -102,8 +102,8 @@ pub(super) fn reasons(
 pub(super) fn not_finished(Interruption { after_s, planned_s }: Interruption, last_ns: i64) -> Reason {
     let of = planned_s.map_or_else(String::new, |planned_s| format!(" of {planned_s:.1} s"));
     Reason::partial(format!(
-        "the level is unfinished: the recording ends {after_s:.1} s{of} into the level, at {}; the program was killed, failed \
-        or is still running",
+        "the level is unfinished: the recording contains its first {after_s:.1} s{of}, until {}; the program was killed, \
+        failed or is still running",
         plimsoll_report::utc(last_ns)
     ))
 }

@@ -91,7 +91,7 @@ impl Files<'_> {
             }
             if Clock::new().now() >= until {
                 anyhow::bail!(
-                    "the first part did not create the file set {} before the common start; start it, or give a later --start-at",
+                    "the first part did not create the file set {} before the common start; start the first part, or give all parts a later --start-at",
                     self.set.root()
                 );
             }
@@ -129,7 +129,7 @@ impl Files<'_> {
             Err(error) if !self.monitor.stopped() => Err(match self.remove_all(false) {
                 Ok(()) => error,
                 Err(left) => {
-                    error.context(format!("cannot delete the incomplete file set {} ({left:#})", self.set.root()))
+                    error.context(format!("cannot create the file set {}, and cannot delete its files ({left:#})", self.set.root()))
                 }
             }),
             made => made,

@@ -48,7 +48,7 @@ pub fn find_capacity(
         None => Some(Box::new(whole.summary(levels.ran.len()))),
         Some(part) => {
             facts.push(format!(
-                "part {part} of a search for a capacity: `plimsoll merge` of the parts shows the result"
+                "part {part} of a capacity search: to see the result, merge the recordings of all parts (`plimsoll merge`)"
             ));
             None
         }

@@ -65,11 +65,11 @@ impl HandOver {
                 break;
             }
         }
-        anyhow::ensure!(head.starts_with(b"plimsoll hand-over "), "not a file written by --hand-over-to");
+        anyhow::ensure!(head.starts_with(b"plimsoll hand-over "), "expected a file written by --hand-over-to");
         if head != expected.as_bytes() {
             let other = String::from_utf8_lossy(&head);
             let other = other.trim_end().trim_start_matches("plimsoll hand-over ").to_owned();
-            anyhow::bail!("another build of plimsoll wrote it ({other}); use one build for all files of a capture");
+            anyhow::bail!("another build of plimsoll wrote this file ({other}); use the same build for all files of the capture");
         }
         let mut bytes = Vec::new();
         let unpacked = zstd::Decoder::with_buffer(file).map_err(damaged)?;

@@ -139,7 +139,7 @@ fn read(path: &Path, build: &str, asked: &str) -> anyhow::Result<HandOver> {
     let from = HandOver::read(path, build).with_context(|| shown.clone())?;
     if from.asked != asked {
         let why = format!(
-            "{shown}: it was written with other options ({}); use the same options for all files of the capture",
+            "{shown}: this file was written with other options ({}); use the same options for all files of the capture",
             from.asked
         );
         return Err(Usage(why).into());

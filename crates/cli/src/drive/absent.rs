@@ -59,8 +59,8 @@ impl Command {
             Command::Workloads(_) => "workloads",
         };
         let why = format!(
-            "{name}: needs Linux; on this system, plimsoll only reads captures and recordings (analyze, compare, history, \
-            report)"
+            "{name}: needs Linux; on this system, plimsoll has only the commands for captures and recordings (e.g. analyze, \
+            compare, history and report)"
         );
         Err(Usage(why).into())
     }

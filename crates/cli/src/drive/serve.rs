@@ -103,7 +103,7 @@ pub(crate) fn run(arguments: Arguments) -> anyhow::Result<Done> {
     let mut out = anstream::stdout();
     writeln!(out, "{}", server.shown()).and_then(|()| out.flush()).context("standard output")?;
     if open {
-        shell::note(&format!("NFS has no passwords: anyone who can reach this server can {can}."));
+        shell::note(&format!("NFS has no passwords: anyone who can reach this server can {can} its files."));
     }
     shell::note(&format!("{}\nPress Ctrl-C to stop the server; all files are then lost.", server.example()));
     interruption.recv().context("cannot wait for Ctrl-C")?;

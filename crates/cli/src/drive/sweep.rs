@@ -20,7 +20,7 @@ pub(crate) struct Arguments {
 /// Runs the subcommand.
 pub(crate) fn run(arguments: Arguments) -> anyhow::Result<Done> {
     if !arguments.run.sweeps() {
-        let missing = "sweep needs --levels (e.g. 1,2,4,8 or 1..15 or 1..64*2) or --vary (e.g. block=4KiB,64KiB)";
+        let missing = "sweep needs several values: give --levels (e.g. 1,2,4,8) or --vary (e.g. block=4KiB,64KiB)";
         return Err(Usage(missing.to_owned()).into());
     }
     run::run(arguments.run)

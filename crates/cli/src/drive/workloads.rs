@@ -86,7 +86,7 @@ fn files(workload: &Workload) -> anyhow::Result<String> {
     let clients = workload.defaults().load.clients();
     let set = FileSet::new(workload, "", clients, &mut Names::with_limit(0))?;
     Ok(match set.files() {
-        0 => "files created by the workload itself".to_owned(),
+        0 => "no files at the start; the workload creates its own".to_owned(),
         1 => format!("1 file, {}", indicatif::BinaryBytes(set.bytes())),
         count => format!("{count} files, {}", indicatif::BinaryBytes(set.bytes())),
     })

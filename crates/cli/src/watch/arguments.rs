@@ -67,14 +67,14 @@ pub(super) struct CaptureFlags {
 fn parse_seconds(text: &str) -> Result<u64, String> {
     let duration = humantime::parse_duration(text).map_err(|error| error.to_string())?;
     let whole = duration.subsec_nanos() == 0 && (1..=60).contains(&duration.as_secs());
-    if whole { Ok(duration.as_secs()) } else { Err("expected 1s to 60s in whole seconds".to_owned()) }
+    if whole { Ok(duration.as_secs()) } else { Err("expected whole seconds, from 1s to 60s".to_owned()) }
 }
 
 /// Refuses flags that apply only to interfaces.
 pub(super) fn only_for_interfaces(flags: &CaptureFlags) -> Result<(), Usage> {
     if flags.save.is_some() || !flags.port.is_empty() {
         let why =
-            "--save and --port apply to a network interface only; save a pipe with `| tee FILE | plimsoll watch -`";
+            "--save and --port apply only to a network interface; to save the packets of a pipe, use `| tee FILE | plimsoll watch -`";
         return Err(Usage(why.to_owned()));
     }
     Ok(())

@@ -286,7 +286,7 @@ fn the_same_key_makes_the_same_copy_and_no_key_another_each_time() {
     };
     let key = file("key");
     let (with_key, said) = copied("a", &["--key", &key]);
-    assert!(said.contains(" packets, ") && said.contains("messages of SMB 2 and 3"), "{said}");
+    assert!(said.contains(" packets with ") && said.contains(" SMB 2 and 3 messages, "), "{said}");
     assert_eq!(with_key, copied("b", &["--key", &key]).0);
     let [drawn, other] = ["c", "d"].map(|name| copied(name, &[]).0);
     assert!(drawn != other && drawn != with_key && drawn.len() == with_key.len());
@@ -305,7 +305,7 @@ fn what_cannot_be_copied_is_refused() {
         let said = String::from_utf8(done.stderr).unwrap();
         assert!(done.status.code() == Some(code) && said.contains(why), "{arguments:?}: {said}");
     };
-    refused(&["-", &file("out")], 2, "the capture is read twice, so it must be a file");
+    refused(&["-", &file("out")], 2, "anonymize reads the capture twice, so the input must be a regular file");
     refused(&[capture, &file("out"), "--key", &file("short")], 2, "expected at least 16 bytes");
     refused(&[capture, &file("out"), "--key", &file("none")], 3, "cannot read");
     refused(&[capture, capture], 2, "the output would change the input");

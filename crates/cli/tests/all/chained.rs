@@ -132,7 +132,7 @@ fn a_job_that_is_killed_missing_or_repeated_is_named() {
     let (code, report) = merge(&["r0", "r1"]);
     assert_eq!((code, &report["validity"]["verdict"]), (Some(4), &Value::from("invalid")));
     let reasons = report["validity"]["reasons"].to_string();
-    assert!(reasons.contains("r1 is not merged: it did not finish: its process was killed"), "{reasons}");
+    assert!(reasons.contains("r1 is not merged: the analysis did not finish: its process was killed"), "{reasons}");
     let alone = plimsoll(folder, &["report", "r0", "--json", "-"]);
     assert_eq!(report["operations"], crate::only_side(&alone.stdout)["operations"], "the first is whole");
 
@@ -152,7 +152,7 @@ fn a_job_that_is_killed_missing_or_repeated_is_named() {
     let reasons = report["validity"]["reasons"].to_string();
     assert_eq!(code, Some(4));
     assert!(
-        reasons.contains("the recording of file 2 of a capture is missing (the recording of the file before is r0)"),
+        reasons.contains("the recording of file 2 of a capture is missing (the recording of the previous file is r0)"),
         "{reasons}"
     );
 
@@ -177,8 +177,8 @@ fn what_cannot_be_handed_over_says_why() {
         assert_eq!(done.status.code(), Some(code), "{says}: {}", said(&done));
         assert!(said(&done).contains(says), "{says}: {}", said(&done));
     };
-    fails(&["--by", "path"], 2, "it was written with other options (--slowest 20 with --record or --json)");
-    fails(&["--client", "10.0.0.1"], 2, "it was written with other options");
+    fails(&["--by", "path"], 2, "this file was written with other options (--slowest 20 with --record or --json)");
+    fails(&["--client", "10.0.0.1"], 2, "this file was written with other options");
     fails(&["--html", "page.html"], 2, "--html and session keys cannot be used with");
     written(&good[..good.len() - 10]);
     fails(&[], 3, "the file is damaged");
@@ -187,9 +187,9 @@ fn what_cannot_be_handed_over_says_why() {
     written(&flipped);
     fails(&[], 3, "the file is damaged");
     written(&[b"plimsoll hand-over 0.0.1 older\n", &good[..]].concat());
-    fails(&[], 3, "another build of plimsoll wrote it (0.0.1 older)");
+    fails(&[], 3, "another build of plimsoll wrote this file (0.0.1 older)");
     written(b"something else\n");
-    fails(&[], 3, "not a file written by --hand-over-to");
+    fails(&[], 3, "expected a file written by --hand-over-to");
     std::fs::remove_file(folder.join("h0")).unwrap();
     fails(&[], 3, "--hand-over-from h0");
     // A full disk: the recording is complete even so.

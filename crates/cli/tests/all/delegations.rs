@@ -150,7 +150,7 @@ fn another_client_writes_as_soon_as_the_delegation_is_returned() {
     drop(holder);
     let facts = wanting.facts();
     assert!(facts.iter().any(|fact| fact == "back channel"), "{facts:?}");
-    let said = "delegations: 1 granted, 1 opens without a request, 1 recalled, 1 returned";
+    let said = "delegations: 1 granted, 1 recalled, 1 returned; 1 opens used a delegation and needed no request";
     assert!(facts.iter().any(|fact| fact == said), "{facts:?}");
 }
 
@@ -161,7 +161,7 @@ fn delegations_of_the_embedded_server_are_used_and_recalled() {
     let server = Embedded::start(Kind::Nfs, Options::default()).unwrap();
     let report = run(scratch.path(), &format!("{}&delegations=yes", server.target_of_4(1, None)));
     held_to_schema(&serde_json::from_slice(&fs::read(scratch.path().join("run.json")).unwrap()).unwrap());
-    let [granted, used, recalled, returned] = numbers(&fact(&report, "delegations: ").unwrap())[..] else { panic!() };
+    let [granted, recalled, returned, used] = numbers(&fact(&report, "delegations: ").unwrap())[..] else { panic!() };
     assert!(granted > 0 && used > granted && recalled > 0 && recalled <= returned, "{report}");
     assert_eq!(granted, returned, "each was returned, at the latest when its client left");
     assert_eq!(fact(&report, "delegations not returned: "), None);
@@ -194,7 +194,7 @@ fn a_server_that_grants_no_delegation_is_said_to_grant_none() {
         let target = format!("{}&delegations=yes", ganesha.target_of(Export::Data, version));
         let report = run(scratch.path(), &target);
         let said = fact(&report, "delegations: ").unwrap();
-        assert_eq!(said, "delegations: 0 granted, 0 opens without a request, 0 recalled, 0 returned");
+        assert_eq!(said, "delegations: 0 granted, 0 recalled, 0 returned; 0 opens used a delegation and needed no request");
         let ([granted, recalled, returned, refused], _) = analyzed(scratch.path());
         assert_eq!(([granted, recalled, returned], refused > 0), ([0; 3], true));
     }
@@ -203,8 +203,8 @@ fn a_server_that_grants_no_delegation_is_said_to_grant_none() {
 #[test]
 fn what_has_no_delegations_is_refused() {
     for (arguments, says) in [
-        (&["--target", "embedded:nfs?version=3&delegations=yes"][..], "need a session"),
-        (&["--target", "nfs://127.0.0.1:1/x?version=4.0&delegations=yes"], "need a session"),
+        (&["--target", "embedded:nfs?version=3&delegations=yes"][..], "need NFS 4.1 or 4.2"),
+        (&["--target", "nfs://127.0.0.1:1/x?version=4.0&delegations=yes"], "need NFS 4.1 or 4.2"),
         (
             &["--target", "embedded:nfs?version=4.1&delegations=yes", "--depth", "2", "--connections", "2"],
             "one connection per client",

@@ -44,7 +44,7 @@ fn a_candidate_measured_now_is_judged_as_its_recording_would_be() {
     assert_eq!((measured.status.code(), &first), (again.status.code(), &second));
     assert_eq!(decided(&String::from_utf8_lossy(&measured.stdout)).len(), 1, "{first}");
     assert!(first.contains(": 3 of the baseline, 1 of the candidate"), "{first}");
-    assert!(first.contains("! The sides were not measured alternately (A B B A)"), "{first}");
+    assert!(first.contains("! The sides were not measured alternately (in the order A B B A)"), "{first}");
     if measured.status.code() == Some(1) {
         assert!(first.starts_with("FAILED: 1 of 1 condition, from recorded runs"), "{first}");
         assert!(first.contains("failed from 3 and 1 recordings"), "{first}");
@@ -98,7 +98,7 @@ fn another_load_or_load_generator_is_refused_before_anything_is_measured() {
     assert!(analyzed.status.success(), "{}", text(&analyzed.stderr));
     let said = refused(&["monday", "captured"], &recorded);
     assert!(
-        said.contains("captured: gate cannot measure a candidate against this baseline: it was made from captures"),
+        said.contains("captured: gate cannot measure a candidate against this baseline: the baseline was made from captures"),
         "{said}"
     );
     let manifest = scratch.path().join("tuesday/manifest.json");
@@ -106,5 +106,5 @@ fn another_load_or_load_generator_is_refused_before_anything_is_measured() {
     kept["machine"]["kernel"] = "2.6.32".into();
     std::fs::write(&manifest, kept.to_string()).unwrap();
     let said = refused(&recordings, &recorded);
-    assert!(said.contains("tuesday: gate cannot measure") && said.contains("kernel 2.6.32, this one has"), "{said}");
+    assert!(said.contains("tuesday: gate cannot measure") && said.contains("kernel 2.6.32, this machine has"), "{said}");
 }

@@ -152,9 +152,9 @@ fn a_server_that_cannot_be_used_is_named() {
         for (manner, words) in [
             (Manner::Unaware, "does not offer RPC over TLS"),
             (Manner::Rejects, "auth_stat 1"),
-            (Manner::Silent, "timed out in the TLS handshake"),
-            (Manner::Stalls, "timed out in the TLS handshake"),
-            (Manner::Ends, "closed the connection in the TLS handshake"),
+            (Manner::Silent, "timed out during the TLS handshake"),
+            (Manner::Stalls, "timed out during the TLS handshake"),
+            (Manner::Ends, "closed the connection during the TLS handshake"),
             (Manner::Garbage, "RPC over TLS"),
         ] {
             let said = said(manner, version, if words.contains("timed") { &briefly } else { &believes });

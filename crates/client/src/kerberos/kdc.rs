@@ -45,7 +45,7 @@ fn exchange(addresses: &[SocketAddr], message: &[u8]) -> io::Result<Vec<u8>> {
     stream.read_exact(&mut length)?;
     let announced = u32::from_be_bytes(length);
     if announced > LONGEST {
-        let problem = format!("the response would have {announced} bytes; the limit is {LONGEST} bytes");
+        let problem = format!("the response announces a length of {announced} bytes; the limit is {LONGEST} bytes");
         return Err(io::Error::new(io::ErrorKind::InvalidData, problem));
     }
     let mut answer = length.to_vec();

@@ -19,11 +19,11 @@ pub enum TicketError {
     NotBuilt,
     /// The logon is anonymous.
     #[error(
-        "Kerberos needs an account with a password: smb://user@host/share or nfs://user@host/export?sec=krb5, and a password file or PLIMSOLL_PASSWORD"
+        "Kerberos needs a user and a password: name the user in the target (smb://user@host/share or nfs://user@host/export?sec=krb5), and give the password in a file (--password-file FILE) or in PLIMSOLL_PASSWORD"
     )]
     NoAccount,
     /// No realm is named.
-    #[error("Kerberos needs a realm: give --realm, or the user as user%40REALM")]
+    #[error("Kerberos needs a realm: give --realm REALM, or write the user in the target as user%40REALM")]
     NoRealm,
     /// The KDC's address is malformed.
     #[error("expected the KDC as HOST or HOST:PORT")]

@@ -55,7 +55,7 @@ pub enum VersionError {
     },
     /// The answer to the question says nothing about the version.
     #[error(
-        "cannot find the NFS version of {address}: {problem}; give it in the target, e.g. ?version=4.1 or ?version=3"
+        "cannot find out which NFS versions {address} supports: {problem}; give the version in the target, e.g. ?version=4.1 or ?version=3"
     )]
     Answer {
         /// Where.
@@ -64,7 +64,7 @@ pub enum VersionError {
         problem: String,
     },
     /// There is no common version.
-    #[error("NFS at {address} {offers}; Plimsoll supports NFS 4.2, 4.1, 4.0 and 3")]
+    #[error("the server at {address} {offers}; Plimsoll supports NFS 4.2, 4.1, 4.0 and 3")]
     NoCommon {
         /// Where.
         address: SocketAddr,
@@ -73,8 +73,8 @@ pub enum VersionError {
     },
     /// There is no version with sessions.
     #[error(
-        "NFS at {0} offers neither version 4.2 nor 4.1, which the target's options `slots` and `delegations` need: remove these \
-        options"
+        "the server at {0} offers neither NFS 4.2 nor NFS 4.1, but the options `slots` and `delegations` of the target need one of \
+        these versions: remove these options"
     )]
     NoSessions(SocketAddr),
     /// The credential exceeds a limit of AUTH_SYS.
@@ -86,7 +86,7 @@ pub enum VersionError {
 fn of_lost(source: &io::Error) -> &'static str {
     match source.kind() {
         io::ErrorKind::UnexpectedEof | io::ErrorKind::ConnectionReset | io::ErrorKind::BrokenPipe => {
-            " when asked for its NFS versions; give the version in the target, e.g. ?version=3"
+            " when Plimsoll asked for the NFS versions of the server; give the version in the target, e.g. ?version=3"
         }
         _ => "",
     }
@@ -172,10 +172,10 @@ impl VersionQuestion<'_> {
         match answer {
             Ok(Verdict::Success(_)) => Ok(Offer::Yes),
             Ok(Verdict::ProgramMismatch { low, high }) if low == high => {
-                Ok(Offer::No(format!("offers only version {low}")))
+                Ok(Offer::No(format!("offers only NFS version {low}")))
             }
-            Ok(Verdict::ProgramMismatch { low, high }) => Ok(Offer::No(format!("offers versions {low} to {high}"))),
-            Ok(Verdict::ProgramUnavailable) => Ok(Offer::No("is not offered on this port".to_owned())),
+            Ok(Verdict::ProgramMismatch { low, high }) => Ok(Offer::No(format!("offers only NFS versions {low} to {high}"))),
+            Ok(Verdict::ProgramUnavailable) => Ok(Offer::No("does not offer NFS on this port".to_owned())),
             Ok(verdict) => Err(self.unclear(format!("the server answers {verdict:?}"))),
             Err(CallError::Answer(problem)) => Err(self.unclear(problem)),
             Err(CallError::Connection(source)) => Err(self.lost(source)),

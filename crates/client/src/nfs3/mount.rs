@@ -93,7 +93,7 @@ pub enum MountError {
         problem: String,
     },
     /// No MOUNT is registered with the portmapper.
-    #[error("the portmapper at {0} has no MOUNT version 3 on TCP; give the port in the target: ?mountport=NUMBER")]
+    #[error("the portmapper at {0} knows no MOUNT version 3 over TCP; give the port of MOUNT in the target: ?mountport=PORT")]
     NotRegistered(SocketAddr),
     /// The server refused.
     #[error("cannot mount {path}: {status}{hint}")]
@@ -107,7 +107,7 @@ pub enum MountError {
     },
     /// The server requires other kinds of credentials.
     #[error(
-        "{path} does not accept sec={asked}; the server accepts flavors {flavors:?} (1: sys, 390003: krb5, 390004: krb5i, 390005: krb5p)"
+        "{path} does not accept sec={asked}, only the security flavors {flavors:?} (1: sys, 390003: krb5, 390004: krb5i, 390005: krb5p); give one of these with sec= in the target"
     )]
     Flavors {
         /// The path.
@@ -129,7 +129,7 @@ pub enum MountError {
     },
     /// Below an export, with Kerberos.
     #[error(
-        "{path} lies below the export {export}: with sec=krb5, krb5i or krb5p and NFS 3, give the export itself, or version=4.1"
+        "{path} is below the export {export}, and Plimsoll cannot mount such a path with NFS 3 and Kerberos: give the export itself, or NFS 4 (e.g. version=4.1)"
     )]
     BelowWithKerberos {
         /// The export.

@@ -69,8 +69,8 @@ impl Recoveries {
         }
         let [outage_s, recovery_s] = [self.outage_ns, self.recovery_ns].map(|ns| ns as f64 / 1e9);
         let mut facts = vec![format!(
-            "recovered sessions: {connections} on another connection, {sessions} as a new session, {restarts} after the server lost its \
-            state; longest outage {outage_s:.2} s, longest recovery of session and state {recovery_s:.2} s"
+            "recovered sessions: {connections} on another connection, {sessions} replaced by a new session, {restarts} restored after the \
+            server lost the client's state; longest outage {outage_s:.2} s, longest recovery of a session and its state {recovery_s:.2} s"
         )];
         for (what, Reclaims { reclaimed, anew, lost }) in [("opens", self.opens), ("locks", self.locks)] {
             if reclaimed + anew + lost > 0 {
@@ -85,8 +85,8 @@ impl Recoveries {
         }
         if resent + asked_anew > 0 {
             facts.push(format!(
-                "recovered requests: {resent} sent again in the same slot, {asked_anew} in a new session or without one (the server had \
-                already executed {done_before} of them)"
+                "recovered requests: {resent} sent again in the same slot, {asked_anew} sent again in a new session or (NFS 4.0) without a \
+                session; the server had already executed {done_before} of these requests"
             ));
         }
         if self.rewritten > 0 {
@@ -116,10 +116,11 @@ mod tests {
         let mut all = Recoveries { sessions: 2, outage_ns: 7, recovery_ns: 8_000_000, ..one };
         all.add(&one);
         let said = [
-            "recovered sessions: 0 on another connection, 2 as a new session, 2 after the server lost its state; longest outage 1.23 s, \
-            longest recovery of session and state 0.01 s",
+            "recovered sessions: 0 on another connection, 2 replaced by a new session, 2 restored after the server lost the client's state; \
+            longest outage 1.23 s, longest recovery of a session and its state 0.01 s",
             "recovered opens: 6 reclaimed, 4 requested again, 2 lost",
-            "recovered requests: 8 sent again in the same slot, 0 in a new session or without one (the server had already executed 0 of them)",
+            "recovered requests: 8 sent again in the same slot, 0 sent again in a new session or (NFS 4.0) without a session; the server had \
+            already executed 0 of these requests",
         ];
         assert_eq!(all.facts(), said);
     }

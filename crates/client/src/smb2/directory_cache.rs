@@ -51,7 +51,7 @@ impl DirectoryLeases {
         let text = || {
             format!(
                 "directory leases: {asked} requested, {granted} granted, {broken} broken; \
-                 {answered} listings and searches from the cache"
+                 {answered} listings and searches answered from the cache"
             )
         };
         (asked > 0).then(text)

@@ -113,7 +113,7 @@ fn name(part: &str, separators: &[char]) -> Result<String, TargetError> {
         return Err(wrong("path", "must not contain .."));
     }
     if name.contains(separators) || name.contains(char::is_control) {
-        return Err(wrong("path", "has a separator or control character inside a name; separate names with '/'"));
+        return Err(wrong("path", "has a name that contains a separator or a control character; separate names with '/'"));
     }
     if name.len() > LONGEST_PART {
         return Err(wrong("path", "has a name of more than 255 bytes"));
@@ -193,7 +193,7 @@ fn nfs(parts: &Parts<'_>) -> Result<Target, TargetError> {
             _ => {
                 return Err(wrong(
                     "options after '?'",
-                    "must be version=3, 4.0, 4.1 or 4.2, slots=NUMBER, delegations=yes or no, mountport=PORT, portmapport=PORT, resvport, xprtsec=tls or sec=krb5, krb5i or krb5p",
+                    "must be among version=3|4.0|4.1|4.2, slots=NUMBER, delegations=yes|no, mountport=PORT, portmapport=PORT, resvport, xprtsec=tls|none and sec=sys|krb5|krb5i|krb5p",
                 ));
             }
         }
@@ -205,7 +205,7 @@ fn nfs(parts: &Parts<'_>) -> Result<Target, TargetError> {
         ));
     }
     if target.security.is_some() && target.credentials.user.is_empty() {
-        return Err(wrong("user", "is missing: sec=krb5 needs an account, nfs://user@host/export?sec=krb5"));
+        return Err(wrong("user", "is missing: Kerberos needs a user, e.g. nfs://user@host/export?sec=krb5"));
     }
     version_of_options(&mut target)?;
     Ok(Target::Nfs(target))
@@ -224,13 +224,13 @@ fn embedded_nfs(query: &str) -> Result<Target, TargetError> {
             "slots" => slots = Some(slot_count(value)?),
             "delegations" => delegations = wants_delegations(value)?,
             _ => {
-                let known = "must be version=3, 4.1 or 4.2, slots=NUMBER, or delegations=yes or no";
+                let known = "must be among version=3|4.1|4.2, slots=NUMBER and delegations=yes|no";
                 return Err(wrong("options after '?'", known));
             }
         }
     }
     if slots.is_some() && !version.is_some_and(NfsVersion::has_sessions) {
-        return Err(wrong("slots", "need a session: add version=4.1 or version=4.2, or remove slots"));
+        return Err(wrong("slots", "need NFS 4.1 or 4.2: give version=4.1 or version=4.2, or remove slots"));
     }
     if delegations && !version.is_some_and(NfsVersion::has_sessions) {
         return Err(NO_DELEGATIONS);
@@ -244,11 +244,11 @@ fn version_of_options(target: &mut NfsTarget) -> Result<(), TargetError> {
     let version = target.version.or_else(|| of_3.then_some(NfsVersion::V3));
     match version {
         Some(version) if target.slots.is_some() && !version.has_sessions() => {
-            Err(wrong("slots", "need a session: add version=4.1 or version=4.2, or remove slots"))
+            Err(wrong("slots", "need NFS 4.1 or 4.2: give version=4.1 or version=4.2, or remove slots"))
         }
         Some(version) if target.delegations && !version.has_sessions() => Err(NO_DELEGATIONS),
         Some(NfsVersion::V40 | NfsVersion::V41 | NfsVersion::V42) if of_3 => {
-            Err(wrong("mountport and portmapport", "mean nothing in version 4, which has no MOUNT: remove them"))
+            Err(wrong("mountport and portmapport", "apply only to NFS 3: remove these options, or give version=3"))
         }
         _ => {
             target.version = version;
@@ -278,7 +278,7 @@ fn security_flavor(security: &str) -> Result<Option<Protection>, TargetError> {
 
 /// Without a session the server would call the client over another connection, which Plimsoll does not offer.
 const NO_DELEGATIONS: TargetError =
-    wrong("delegations", "need a session: add version=4.1 or version=4.2, or remove delegations");
+    wrong("delegations", "need NFS 4.1 or 4.2: give version=4.1 or version=4.2, or remove delegations");
 
 fn wants_delegations(value: &str) -> Result<bool, TargetError> {
     match value {
@@ -304,7 +304,7 @@ fn path(rest: &str) -> Result<Target, TargetError> {
         return Err(wrong("path", "must be absolute: file:///mounted/path, with three '/'"));
     }
     if path.contains(['?', '#']) {
-        return Err(wrong("path", "must have '?' written as %3F and '#' as %23"));
+        return Err(wrong("path", "contains '?' or '#'; write '?' as %3F and '#' as %23"));
     }
     check_escapes(path, "path")?;
     let bytes: Vec<u8> = percent_decode_str(path).collect();
@@ -370,6 +370,6 @@ fn check_escapes(text: &str, part: &'static str) -> Result<(), TargetError> {
     let mut pieces = text.split('%');
     let _ = pieces.next();
     let is_escape = |piece: &str| piece.bytes().take(2).filter(u8::is_ascii_hexdigit).count() == 2;
-    let problem = "has a '%' without two hexadecimal digits; write '%' as %25";
+    let problem = "has a '%' that is not followed by two hexadecimal digits; write a literal '%' as %25";
     if pieces.all(is_escape) { Ok(()) } else { Err(wrong(part, problem)) }
 }

@@ -47,7 +47,7 @@ impl Target {
             (true, None, Some(variable)) => {
                 let text = variable
                     .into_string()
-                    .map_err(|_| TargetError::Password("PLIMSOLL_PASSWORD is not valid UTF-8; use a password file"))?;
+                    .map_err(|_| TargetError::Password("PLIMSOLL_PASSWORD is not valid UTF-8; use --password-file FILE"))?;
                 credentials.password = Secret::new(text);
                 Ok(())
             }

@@ -233,7 +233,7 @@ fn is_yes(answer: &[u8]) -> io::Result<bool> {
     let problem = match StartTls::parse(message, XID) {
         // TLS begins with the client, so whatever follows was not sent by the server, or before it was asked.
         Ok(StartTls::Yes) if more.is_empty() => return Ok(true),
-        Ok(StartTls::Yes) => return Err(broken("the server sent data before the handshake")),
+        Ok(StartTls::Yes) => return Err(broken("the server sent data before the TLS handshake")),
         Ok(StartTls::Unknown) => "it answers the AUTH_TLS probe like an ordinary call".to_owned(),
         Ok(StartTls::Rejected(status)) => format!("it rejects AUTH_TLS with auth_stat {status}"),
         Ok(StartTls::Failed) => "its RPC layer rejects the AUTH_TLS probe".to_owned(),
@@ -248,8 +248,8 @@ fn is_yes(answer: &[u8]) -> io::Result<bool> {
 fn problem(error: &rustls::Error) -> String {
     match error {
         rustls::Error::InvalidCertificate(_) => format!(
-            "{error}; give the server's certificate authority with --tls-ca FILE, and the name or address in its certificate as the \
-            target's host"
+            "{error}; give the server's certificate authority with --tls-ca FILE, and give the target's host as in the server's \
+            certificate (name or address)"
         ),
         _ => error.to_string(),
     }

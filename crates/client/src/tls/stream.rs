@@ -103,12 +103,12 @@ impl Stream {
 }
 
 fn late() -> io::Error {
-    io::Error::new(ErrorKind::TimedOut, "timed out in the TLS handshake")
+    io::Error::new(ErrorKind::TimedOut, "timed out during the TLS handshake")
 }
 
 /// The server has ended the connection before TLS was up.
 fn ended(kind: ErrorKind) -> io::Error {
-    io::Error::new(kind, "the server closed the connection in the TLS handshake")
+    io::Error::new(kind, "the server closed the connection during the TLS handshake")
 }
 
 /// Returns `Interrupted` if bytes came but no data, so that the caller can check its own time limit.

@@ -32,7 +32,7 @@ pub enum Trust {
 #[derive(Debug, thiserror::Error)]
 pub enum TrustError {
     /// The host's name can be in no certificate.
-    #[error("{0} is not a name or address that a certificate can contain")]
+    #[error("{0} is not a name or address that a certificate can contain; give a DNS name or IP address in the target")]
     Name(String),
     /// The file has no usable certificates.
     #[error("{}: {problem}", file.display())]

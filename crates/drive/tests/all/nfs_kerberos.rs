@@ -235,5 +235,5 @@ fn the_version_is_found_with_the_protection_of_the_target() {
     let Target::Nfs(mut nfs) = target(&plain, Export::Data, "4.1", "krb5") else { panic!("NFS") };
     nfs.version = None;
     let refused = connect(&Target::Nfs(nfs), &kdc).err().unwrap().to_string();
-    assert!(refused.contains("cannot find the NFS version") && refused.contains("?version=4.1"), "{refused}");
+    assert!(refused.contains("cannot find out which NFS versions") && refused.contains("?version=4.1"), "{refused}");
 }

@@ -233,7 +233,7 @@ impl Breakdown<'_> {
         let mut findings = result.findings_of_calls(calls);
         if let Some(run) = &mut findings.run {
             run.workload = workloads.join(", ");
-            "repeats one call per phase, to show where its time goes".clone_into(&mut run.description);
+            "repeats one call per phase, to show where the time of this call goes".clone_into(&mut run.description);
             run.workload_sha256 = digests.join(" ");
             let parameter = |(name, value): (&str, &String)| Parameter {
                 name: name.to_owned(),

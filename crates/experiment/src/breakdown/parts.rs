@@ -127,9 +127,9 @@ impl MeasuredPhase<'_> {
         match &self.ran.about().generator.round_trip {
             Some(found) => Source::measured(
                 found.least_s,
-                "minimum TCP round trip between the two kernels in the phase (TCP_INFO, tcpi_min_rtt); unlike a null call, it includes no server time",
+                "minimum TCP round-trip time between the two kernels during the phase (TCP_INFO, tcpi_min_rtt); unlike the time of a null call, it contains no server time",
             ),
-            None if self.connected => Source::missing("the kernel reports no round trips (TCP_INFO)"),
+            None if self.connected => Source::missing("the kernel reports no round-trip times (TCP_INFO)"),
             None => Source::missing("a kernel mount: Plimsoll cannot read TCP_INFO of the kernel's own connection"),
         }
     }
@@ -158,7 +158,7 @@ impl MeasuredPhase<'_> {
                 }
                 left => Source::inferred(
                     left,
-                    "CPU time of this process, which includes the server, minus that of the client",
+                    "CPU time of this process (server and client), minus the CPU time of the client",
                 ),
             },
         }
@@ -171,12 +171,12 @@ impl MeasuredPhase<'_> {
             (Some(busy), _) => Source::inferred(
                 busy * whole_s,
                 "time of all reads from the machine's disks (/proc/diskstats or exporter), multiplied by the server's share of the \
-                bytes, divided by the number of calls",
+                bytes read, divided by the number of calls",
             ),
             (None, Some(_)) => {
-                Source::missing("the server read from storage, but its machine reports no read times of disks")
+                Source::missing("the server read from storage, but its machine reports no disk read times")
             }
-            (None, None) => Source::missing("the server reports no disk reads"),
+            (None, None) => Source::missing("no data about the server's disk reads"),
         }
     }
 

@@ -106,7 +106,7 @@ fn counted(asked: &[Asked], read: &ReadCapture<'_>) -> anyhow::Result<Vec<PathRe
     let found = read(RequestSpans::new(asked.iter().flat_map(|asked| [asked.first, asked.again]).collect()))?;
     ensure!(
         found.requests > 0,
-        "the capture has no request during the calls; capture the mount's connection with unbuffered output (tcpdump -U)"
+        "the capture contains no requests from the time of the calls; capture the mount's connection with tcpdump -U, which writes each packet at once"
     );
     let requests = |(place, asked): (usize, &Asked)| {
         let of = |place: usize| found.procedures.get(place).map_or(&[][..], Vec::as_slice);

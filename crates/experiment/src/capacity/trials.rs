@@ -69,7 +69,7 @@ impl Trials {
     fn bottleneck(&self, unit: &str, meant: impl Fn(&Trial) -> bool) -> Option<String> {
         let invalid = |one: &&Trial| one.met.is_none() && !one.because.is_empty() && meant(one);
         let Trial { load, because, .. } = self.trials.iter().rev().find(invalid)?;
-        Some(format!("at {} the load generator may be the cause: {}", load_words(*load, unit), because.join("; ")))
+        Some(format!("at {} the load generator may be the cause of the missed objective: {}", load_words(*load, unit), because.join("; ")))
     }
 
     /// Length of the longest run, s: a queue that needs longer to miss an objective cannot be seen.
@@ -100,7 +100,7 @@ impl Trials {
                     }
                     Limit::Generator => {
                         let why = self.bottleneck(unit, |_| true);
-                        why.unwrap_or_else(|| "the load generator may be the cause".to_owned())
+                        why.unwrap_or_else(|| "the load generator may be the cause of the missed objective".to_owned())
                     }
                 };
                 ("at least", Some(held), None, Some(why))
@@ -150,7 +150,7 @@ mod tests {
         let (search, trials) = bottleneck();
         let (outcome, low, high, why) = trials.outcome(&search, "clients");
         assert_eq!((outcome, low, high), ("at least", Some(20.0), None));
-        assert_eq!(why.unwrap(), "at 40 clients the load generator may be the cause: one core was busy");
+        assert_eq!(why.unwrap(), "at 40 clients the load generator may be the cause of the missed objective: one core was busy");
     }
 
     #[test]

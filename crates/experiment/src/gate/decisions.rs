@@ -8,8 +8,8 @@ use super::result::{Basis, GateResult};
 use super::summary::line;
 
 /// Note about the limited meaning of a stopped gate's numbers.
-const OPTIONAL_STOPPING: &str = "A gate stops as soon as its conditions are decided. Only the intervals of the conditions take this early \
-    end into account; all other intervals and verdicts assume a fixed number of rounds";
+const OPTIONAL_STOPPING: &str = "A gate stops as soon as its conditions are decided. Only the confidence intervals of these conditions \
+    allow for the early end; all other confidence intervals and verdicts assume a fixed number of rounds";
 
 /// Adds the decisions to the comparison's report; returns its earlier warnings.
 pub fn note_decisions(report: &mut Report, gate: &GateResult, conditions: &[Condition]) -> Vec<String> {

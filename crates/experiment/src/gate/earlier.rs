@@ -17,7 +17,7 @@ use plimsoll_results::Usage;
 /// A recording is damaged, or has another load; the message has the difference.
 pub fn check_earlier(recordings: &[PathBuf], ours: &RunSpec) -> anyhow::Result<()> {
     if ours.levels().any(|(_, level)| level.plan.part.is_some()) {
-        let why = "--part: gate needs the whole load; merge the parts' recordings and give them to gate";
+        let why = "--part: gate needs the whole load; merge the recordings of the parts, and give the merged recording to gate";
         return Err(Usage(why.to_owned()).into());
     }
     recordings.iter().try_for_each(|folder| {
@@ -46,7 +46,7 @@ pub fn was_interrupted(folder: &Path) -> anyhow::Result<bool> {
 fn why_not(recording: &Recording, ours: &RunSpec) -> anyhow::Result<Option<String>> {
     let Measurement::Run { spec, .. } = measured(recording)? else {
         return Ok(Some(
-            "it was made from captures, but the times of the candidate are measured in the client".to_owned(),
+            "the baseline was made from captures, but the times of the candidate are measured in the client".to_owned(),
         ));
     };
     let spec = RunSpec::of_manifest(spec)?;
@@ -61,7 +61,7 @@ fn other_machine(theirs: &Machine, ours: &Machine) -> Option<String> {
         format!("processor {processor} with {} cores, kernel {kernel}", machine.cores)
     };
     let differ = (&theirs.processor, theirs.cores, &theirs.kernel) != (&ours.processor, ours.cores, &ours.kernel);
-    differ.then(|| format!("its load generator had {}, this one has {}", shown(theirs), shown(ours)))
+    differ.then(|| format!("the load generator of the baseline had {}, this machine has {}", shown(theirs), shown(ours)))
 }
 
 #[cfg(test)]
@@ -84,7 +84,7 @@ mod tests {
         let said: Vec<String> = others.iter().filter_map(|other| other_machine(&one, other)).collect();
         assert_eq!(
             said[1],
-            "its load generator had processor Xeon with 4 cores, kernel 6.1, this one has processor unknown with 4 cores, kernel 6.1"
+            "the load generator of the baseline had processor Xeon with 4 cores, kernel 6.1, this machine has processor unknown with 4 cores, kernel 6.1"
         );
         assert_eq!(said.len(), others.len());
         assert_eq!(other_machine(&one, &Machine { memory_bytes: None, ..one.clone() }), None);

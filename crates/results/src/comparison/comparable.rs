@@ -27,7 +27,7 @@ pub(super) fn warnings(contestants: &[Contestant]) -> anyhow::Result<Vec<String>
         let said: Vec<String> =
             contestants.iter().enumerate().map(|(at, one)| format!("{} has {}", letter(at), levels(one))).collect();
         bail!(
-            "no common load level, so there is nothing to compare: {}; run all with the same levels",
+            "no common load level, so there is nothing to compare: {}; run all sides with the same levels",
             said.join("; ")
         );
     }
@@ -57,7 +57,7 @@ fn differences(a: &Findings, b: &Findings) -> impl Iterator<Item = String> {
             Headline::ResponseTime => "the first byte of the request (closed loop)",
         };
         format!(
-            "count response times from different instants: the first from {}, the second from {}",
+            "measure response times from different instants: the first from {}, the second from {}",
             instant(a),
             instant(b)
         )
@@ -69,7 +69,7 @@ fn differences(a: &Findings, b: &Findings) -> impl Iterator<Item = String> {
 /// delegations, recoveries; nor is whether the version was given or found. That an operation was not supported is a term, but not how often.
 fn terms(one: &Findings) -> Vec<&str> {
     let result = |fact: &&String| {
-        let of_load_file = fact.starts_with("load file of ") || fact.starts_with("load file: restarted ");
+        let of_load_file = fact.starts_with("load file of ") || fact.starts_with("load file: restarts ");
         let found = fact.ends_with("highest version the server speaks");
         let counts =
             ["waits for a slot: ", "recovered ", "delegations: ", "delegations not returned: ", "delegation recalls"];
@@ -88,7 +88,10 @@ fn other_protocols(a: &Contestant, b: &Contestant) -> Option<String> {
     let words = |of: &[Protocol]| of.iter().map(|protocol| protocol.label()).collect::<Vec<_>>().join(", ");
     (!a.is_empty() && !b.is_empty() && a != b).then(|| {
         let (a, b) = (words(&a), words(&b));
-        format!("use different protocols ({a}; {b}), which need different operations for the same work; compare iterations and file data")
+        format!(
+            "use different protocols ({a}; {b}), which need different operations for the same work; compare iterations and file data \
+            instead"
+        )
     })
 }
 
@@ -133,7 +136,7 @@ fn other_depths(a: &Contestant, b: &Contestant, name: &str) -> Option<String> {
 fn other_levels(a: &Contestant, b: &Contestant, name: &str) -> Option<String> {
     if let ([a], [b]) = (a.levels.as_slice(), b.levels.as_slice()) {
         let differ = a.level != b.level;
-        return differ.then(|| format!("A was at {}, {name} at {}: the loads differ", a.level, b.level));
+        return differ.then(|| format!("A was measured at {}, {name} at {}: the loads differ", a.level, b.level));
     }
     let missing = |from: &Contestant, of: &Contestant| {
         let has = |level: &str| of.levels.iter().any(|its| its.level == level);
@@ -141,7 +144,7 @@ fn other_levels(a: &Contestant, b: &Contestant, name: &str) -> Option<String> {
     };
     let left_out = [missing(a, b), missing(b, a)].concat();
     (!left_out.is_empty())
-        .then(|| format!("A and {name} do not have the same load levels; left out: {}", left_out.join(", ")))
+        .then(|| format!("A and {name} do not have the same load levels; levels left out: {}", left_out.join(", ")))
 }
 
 #[cfg(test)]
@@ -194,7 +197,7 @@ mod tests {
         let new = ran(|run| run.facts = vec!["SMB 3.1.1".to_owned()]);
         assert!(said(old, new).contains("(only the first: SMB 2.1; only the second: SMB 3.1.1)"));
         let scheduled = |side: &mut Findings| side.headline = Headline::ResponseTimeFromIntended;
-        assert!(said(plain(), one(&["1 client"], scheduled)).contains("count response times from different instants"));
+        assert!(said(plain(), one(&["1 client"], scheduled)).contains("measure response times from different instants"));
         assert!(said(plain(), one(&["2 clients"], |_| {})).contains("the loads differ"));
         let depths = said(deep(plain(), 1), deep(plain(), 4));
         assert!(depths.starts_with("A had at most 1 action outstanding at 1 client, B 4"), "{depths}");
@@ -219,9 +222,9 @@ mod tests {
     fn waits_for_slots_delegations_and_restarts_of_a_load_file_are_results_and_no_terms() {
         let ran = |waits: u32| {
             let mut facts = vec!["4 slots per session".to_owned(), format!("waits for a slot: {waits}")];
-            facts.push(format!("delegations: {waits} granted, 0 opens without a request, 0 recalled, 0 returned"));
+            facts.push(format!("delegations: {waits} granted, 0 recalled, 0 returned; 0 opens used a delegation"));
             facts.push(format!(
-                "delegation recalls: {waits} answered by a return, after 0.10 ms on average and 0.20 ms at most"
+                "delegation recalls: {waits} answered by DELEGRETURN; mean 0.10 ms, max 0.20 ms"
             ));
             if waits > 7 {
                 facts.push("load file: restarted 1 times after lost connections".to_owned());

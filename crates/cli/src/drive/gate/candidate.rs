@@ -55,14 +55,14 @@ impl Candidate {
     pub(super) fn measure(self, baseline: &[PathBuf], quiet: bool) -> anyhow::Result<PathBuf> {
         let Self(arguments) = self;
         let Some(folder) = arguments.recording().map(PathBuf::from) else {
-            let why = "-- run: add --record DIR: gate judges the candidate's recording, which can be a baseline later";
+            let why = "-- run: add --record DIR, because gate judges the candidate's recording";
             return Err(Usage(why.to_owned()).into());
         };
         check_earlier(baseline, &arguments.spec()?)?;
         // INVALID numbers are the gate's to judge.
         run::run_unprinted(*arguments, quiet)?;
         if was_interrupted(&folder)? {
-            bail!("interrupted before the candidate was measured: no decision");
+            bail!("interrupted before the candidate's run was complete: no decision");
         }
         Ok(folder)
     }

@@ -112,7 +112,7 @@ pub(crate) fn run(arguments: Arguments) -> anyhow::Result<Done> {
         return Err(Usage(format!("{}: options go before --", option.display())).into());
     }
     if conditions.wanted().is_empty() {
-        return Err(Usage("gate needs a condition to decide, e.g. --fail-if \"read.p95 > +3%\"".to_owned()).into());
+        return Err(Usage("gate needs at least one condition, e.g. --fail-if \"read.p95 > +3%\"".to_owned()).into());
     }
     if let Some(candidate) = measured {
         return run_against(&sides, candidate, &conditions, &output);
@@ -125,12 +125,12 @@ pub(crate) fn run(arguments: Arguments) -> anyhow::Result<Done> {
         [baseline, candidate, workload] => (baseline, candidate, workload.clone()),
         [only] => {
             return Err(
-                Usage(format!("{only}: gate needs a baseline and a candidate, e.g. gate \"$OLD\" \"$NEW\"")).into()
+                Usage(format!("{only}: gate needs a baseline and a candidate: two targets, or at least two recordings")).into()
             );
         }
         _ => {
             return Err(Usage(
-                "expected a baseline, a candidate and at most one workload; quote a target together with its options"
+                "expected two targets and at most one workload; put each target and its options in quotes"
                     .to_owned(),
             )
             .into());

@@ -208,7 +208,7 @@ fn drive(arguments: Arguments, quiet: bool) -> anyhow::Result<Done> {
     let work: Vec<(&Variant, Vec<LevelSpec>)> =
         variants.iter().zip(&spec.variants).map(|(variant, spec)| (variant, spec.levels.clone())).collect();
     let Some((first, level)) = variants.first().zip(spec.levels().next().map(|(_, level)| level.clone())) else {
-        let why = "no load level to run: give a value to --vary, or another recording to --from";
+        let why = "no load level to run: give --vary at least one value, or give --from a recording with load levels";
         return Err(Usage(why.to_owned()).into());
     };
     let target = if arguments.from.is_some() { arguments.target.of(&spec)? } else { arguments.target.clone() };

@@ -50,7 +50,7 @@ impl PartFlags {
         let set = self.clock_origin.is_none_or(Clock::set_common);
         anyhow::ensure!(
             set,
-            "--clock-origin: the program had already read its clock, so the common clock cannot be set"
+            "--clock-origin: plimsoll read its clock before it set the common clock: please report this bug"
         );
         Ok(())
     }

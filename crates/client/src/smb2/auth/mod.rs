@@ -64,7 +64,7 @@ pub enum AuthError {
     /// The server's mechListMIC does not match the mechanisms (they were changed on the way, or the keys differ), or its response to a
     /// Kerberos ticket does not prove that it decrypted the ticket.
     #[error(
-        "the server's proof of the logon is wrong: the proof was modified in transit, or comes from another server"
+        "the server's logon response is not authentic: modified in transit, or from another server"
     )]
     BadProof,
     /// A name is too long for the message.

@@ -60,7 +60,7 @@ impl SigningAlgorithm {
 #[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum SigningError {
     /// The first piece ends before the header does.
-    #[error("the message is shorter than its header of {} bytes", header::LEN)]
+    #[error("the message is shorter than the SMB2 header ({} bytes)", header::LEN)]
     NoHeader,
     /// SMB2_FLAGS_SIGNED is not set.
     #[error("the message is not signed")]

@@ -139,20 +139,20 @@ fn any_other_answer_is_an_error_and_not_a_lower_version() {
     use Said::{Accepted, Closes, Mismatch, Nothing, Status, TooWeak};
     let none = Status(MINOR_VERS_MISMATCH);
     for (answers, says, asked) in [
-        (&[Mismatch(2, 2), Mismatch(2, 2)][..], "offers only version 2; Plimsoll supports NFS 4.2, 4.1, 4.0 and 3", 2),
-        (&[Mismatch(5, 6), Mismatch(5, 6)], "offers versions 5 to 6;", 2),
-        (&[Accepted(1), Accepted(1)], "is not offered on this port;", 2),
-        (&[TooWeak], "AuthError(5); give it in the target, e.g. ?version=4.1", 1),
+        (&[Mismatch(2, 2), Mismatch(2, 2)][..], "offers only NFS version 2; Plimsoll supports NFS 4.2, 4.1, 4.0 and 3", 2),
+        (&[Mismatch(5, 6), Mismatch(5, 6)], "offers only NFS versions 5 to 6;", 2),
+        (&[Accepted(1), Accepted(1)], "does not offer NFS on this port;", 2),
+        (&[TooWeak], "AuthError(5); give the version in the target, e.g. ?version=4.1", 1),
         (&[none, TooWeak], "AuthError(5)", 2),
         // SYSTEM_ERR, GARBAGE_ARGS, PROC_UNAVAIL.
         (&[Accepted(5)], "SystemError", 1),
         (&[Accepted(4)], "GarbageArguments", 1),
         (&[Accepted(3)], "ProcedureUnavailable", 1),
         (&[Nothing], "the response has no status", 1),
-        (&[Closes], "when asked for its NFS versions; give the version in the target", 1),
-        (&[none, Closes], "when asked for its NFS versions", 2),
+        (&[Closes], "when Plimsoll asked for the NFS versions of the server; give the version in the target", 1),
+        (&[none, Closes], "when Plimsoll asked for the NFS versions of the server", 2),
         (&[Mismatch(3, 3), TooWeak], "AuthError(5)", 2),
-        (&[Mismatch(3, 3), Closes], "when asked for its NFS versions", 2),
+        (&[Mismatch(3, 3), Closes], "when Plimsoll asked for the NFS versions of the server", 2),
     ] {
         let (address, seen) = server(answers);
         let error = ask(address, false).unwrap_err().to_string();
@@ -203,10 +203,10 @@ fn over_tls_a_server_without_version_4_is_asked_for_version_3() {
         [4, 3].map(|version| Arc::new(Tls::new("localhost", (100_003, version), &Trust::Anyone).unwrap()));
     for (answers, says, asked) in [
         (&[Mismatch(2, 3), TooWeak][..], "rejects AUTH_TLS with auth_stat 5", &[(0, "4"), (1, "3")][..]),
-        (&[Mismatch(2, 3), Mismatch(2, 2)], "does not offer this version", &[(0, "4"), (1, "3")]),
+        (&[Mismatch(2, 3), Mismatch(2, 2)], "does not offer this NFS version", &[(0, "4"), (1, "3")]),
         (&[Accepted(5)], "its RPC layer rejects the AUTH_TLS probe", &[(0, "4")]),
         (&[TooWeak], "rejects AUTH_TLS with auth_stat 5", &[(0, "4")]),
-        (&[Silence], "timed out in the TLS handshake", &[(0, "4")]),
+        (&[Silence], "timed out during the TLS handshake", &[(0, "4")]),
     ] {
         let (address, seen) = server(answers);
         let timeout = if matches!(answers, [Silence]) { Duration::from_millis(120) } else { Duration::from_secs(60) };
