@@ -134,8 +134,8 @@ impl<'a> JointSearch<'a> {
             }
             None if self.monitor.stopped() => Ok(None),
             None => anyhow::bail!(
-                "part 1 chose no next load within {} after {}: it was killed, or its recording is not in the same folder as {}, or \
-                it takes longer to merge the parts' results (give a longer --level-gap)",
+                "part 1 chose no next load within {} after the level with {}. Possible causes: part 1 was killed; its recording is not in \
+                the same folder as {}; it needs more time to merge the results of the parts (use a longer --level-gap)",
                 plimsoll_report::duration(patience.as_secs_f64()),
                 last.words,
                 self.recording.folder().display()

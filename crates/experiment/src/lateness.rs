@@ -141,7 +141,7 @@ pub(super) fn stolen(level: &Level<'_>) -> Option<Reason> {
     (share > TOLERANCE).then(|| {
         Reason::invalid(format!(
             "steal time: the hypervisor withheld CPU time from this machine for {stolen:.2} s in a phase of {length:.2} s ({share:.0} % \
-            of the threads' time, limit {limit:.0} %); use a dedicated machine",
+            of the load threads' time, limit {limit:.0} %); use a dedicated machine",
             length = level.seconds,
             share = share * 100.0,
             limit = TOLERANCE * 100.0
@@ -155,7 +155,7 @@ pub(super) fn unknown(level: &Level<'_>) -> Option<Reason> {
     let blind = lateness.unstamped > 0 && run_delay_s(level).is_none();
     blind.then(|| {
         Reason::partial(
-            "the delay of the load generator is unknown: the kernel reports no receive timestamps and no run-queue delay \
+            "the delay of the load generator is unknown: the kernel reports neither receive timestamps nor run-queue delay \
             (/proc/thread-self/schedstat)",
         )
     })
@@ -229,8 +229,8 @@ impl Looked {
     fn shown(&self, from: &str, unit: SentenceUnit) -> String {
         let Self { name, reported, on_time, limit, requests, .. } = self;
         let limit = match requests {
-            Some(requests) => format!("limit {:.0} % with {requests} requests", limit * 100.0),
-            None => format!("limit {:.0} %", limit * 100.0),
+            Some(requests) => format!("allowed difference {:.0} % with {requests} requests", limit * 100.0),
+            None => format!("allowed difference {:.0} %", limit * 100.0),
         };
         match *name {
             THROUGHPUT => {
@@ -349,7 +349,7 @@ fn advice(level: &Level<'_>) -> String {
 fn contention(level: &Level<'_>, waited: f64, elapsed: f64) -> String {
     let (threads, processors) = (level.generator.workers.len(), level.processors);
     let decimals = if waited < 0.1 { 3 } else { 2 };
-    let waited_for = format!("; its threads waited {waited:.decimals$} s of {elapsed:.2} s for a CPU");
+    let waited_for = format!("; the load threads waited {waited:.decimals$} s of {elapsed:.2} s for a CPU");
     let for_each_other = threads > processors && others_s(level).is_some_and(|others| others < CAUSE * waited);
     if for_each_other {
         let cpus = if processors == 1 { "1 CPU".to_owned() } else { format!("{processors} CPUs") };

@@ -58,12 +58,17 @@ impl std::fmt::Display for CurveCutoff {
         let Self { curve, level, mean_s, limit_s } = self;
         let curve = curve.as_ref().map_or_else(String::new, |curve| format!(" of {curve}"));
         let (mean, limit) = (mean_s * 1e3, limit_s * 1e3);
-        write!(f, "no levels{curve} after {level}: its mean response time of {mean:.3} ms is above {limit} ms")
+        write!(
+            f,
+            "no further levels{curve} after {level}: the mean response time of this level, {mean:.3} ms, exceeds the limit of \
+            --stop-above, {limit} ms"
+        )
     }
 }
 
 /// The note about a stopped run.
 pub(super) fn stopped_at(ran: usize, planned: Option<usize>) -> String {
     let of = planned.map_or_else(String::new, |planned| format!(" of {planned}"));
-    format!("the user stopped the run after {ran}{of} load levels")
+    let levels = if planned.unwrap_or(ran) == 1 { "load level" } else { "load levels" };
+    format!("the user stopped the run after {ran}{of} {levels}")
 }

@@ -26,5 +26,5 @@ pub(super) fn pace(plan: &Plan) -> Vec<String> {
 
 /// How often a user starts.
 fn every(ns: u64) -> String {
-    format!("an iteration of each user every {}", plimsoll_report::duration(ns as f64 / 1e9))
+    format!("one iteration per user every {}", plimsoll_report::duration(ns as f64 / 1e9))
 }

@@ -97,7 +97,9 @@ pub fn variants(name: &str, settings: &[Parameter], vary: Option<&Vary>) -> Resu
     if LoadParameter::called(varied).is_some() {
         let workload = with(name, settings, None)?;
         if workload.parameters().iter().any(|parameter| parameter.name == *varied) {
-            return Err(Usage(format!("--vary {varied}: the workload {name} has a parameter of this name: rename it")));
+            return Err(Usage(format!(
+                "--vary {varied}: the workload {name} also has a parameter {varied}; rename the parameter of the workload"
+            )));
         }
     }
     let variant = |value: &String| {

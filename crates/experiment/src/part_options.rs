@@ -36,10 +36,10 @@ impl PartOptions {
                 return wrong("each value of --vary needs separate files; start a separate run for each value");
             }
             if spec.stop_above_s.is_some() {
-                return wrong("remove --stop-above: each part would stop at a different level");
+                return wrong("the parts could stop at different levels; remove --stop-above");
             }
             if spec.levels().any(|(_, level)| level.plan.phases.measured_ns.is_none()) {
-                return wrong("the starts of the levels depend on their length: add --duration");
+                return wrong("the start of each level depends on the length of the levels before it; add --duration");
             }
         }
         let mut start = self.start_at;
@@ -98,7 +98,7 @@ pub fn repeat_whole(spec: &mut RunSpec, folder: &str) -> Result<(), Usage> {
     for level in spec.variants.iter_mut().flat_map(|variant| &mut variant.levels) {
         if let Some(part) = level.plan.part {
             return Err(Usage(format!(
-                "--from {folder}: a recording of part {part}; expected one of a whole run, as `plimsoll merge` writes"
+                "--from {folder}: this is the recording of part {part} of a run; give the recording of the whole run (plimsoll merge)"
             )));
         }
         level.plan.start_at_ns = None;

@@ -56,7 +56,10 @@ impl PhaseHook {
         match status {
             Some(status) => ensure!(status.success(), "{}: {status}; the command must end with exit code 0", what()),
             None if is_over() => {}
-            None => bail!("{}: took longer than {timeout:?} and was killed; see --phase-timeout", what()),
+            None => bail!(
+                "{}: took longer than {timeout:?} and was killed; if the command needs more time, raise --phase-timeout",
+                what()
+            ),
         }
         Ok(())
     }

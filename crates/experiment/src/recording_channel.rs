@@ -85,7 +85,7 @@ impl RecordingChannel {
         let thread = std::thread::Builder::new().name("recording".to_owned()).spawn(write);
         Ok(Self {
             sender,
-            thread: thread.context("a thread that writes the recording")?,
+            thread: thread.context("cannot start the thread that writes the recording")?,
             sample,
             width,
             headline,

@@ -76,7 +76,7 @@ impl ResolvedTarget {
         let kind = |of: &Self| std::mem::discriminant(&of.target);
         if let Some(other) = others.iter().find(|other| kind(other) != kind(&self) || !other.is_connected()) {
             return Err(Usage(format!(
-                "several targets must be servers of one protocol: {one} and {other} are not; start a run for each",
+                "the targets of a run must be servers with the same protocol: {one} and {other} are not; start a separate run for each",
                 one = self.shown,
                 other = other.shown
             )));

@@ -226,7 +226,7 @@ impl RunSpec {
     /// As a manifest has it.
     pub(super) fn of_manifest(spec: Value) -> anyhow::Result<Self> {
         serde_json::from_value(spec)
-            .context("manifest.json: unknown format of `measured`, written by another version of plimsoll")
+            .context("manifest.json: unknown format of the field `measured`; another version of plimsoll wrote this recording")
     }
 
     /// Timeout of a request, and for finding the server: that of the first level.
@@ -248,7 +248,8 @@ impl RunSpec {
                 Workload::parse_with(&self.workload, text, &settings).map_err(|error| Usage(error.to_string()))?;
             if workload.digest() != spec.workload_sha256 {
                 return Err(Usage(format!(
-                    "--from: the load file of {file} has changed: SHA-256 of workload and load file is now {now}, recorded was {recorded}",
+                    "--from: the load file of workload {file} has changed: the SHA-256 of workload and load file is now {now}, but the \
+                    recording has {recorded}",
                     file = self.workload,
                     now = workload.digest(),
                     recorded = spec.workload_sha256
@@ -326,8 +327,8 @@ impl RunSpec {
     fn other_search(&self, ours: &Self) -> Option<String> {
         match (&self.search, &ours.search) {
             (None, None) => None,
-            (Some(_), None) => Some("it is of a search for a capacity".to_owned()),
-            (None, Some(_)) => Some("it is not of a search for a capacity".to_owned()),
+            (Some(_), None) => Some("it is the recording of a capacity search".to_owned()),
+            (None, Some(_)) => Some("it is not the recording of a capacity search".to_owned()),
             (Some(its), Some(our)) => its.differs(our),
         }
     }

@@ -231,7 +231,8 @@ impl<'a> Runner<'a> {
             // Other parts may still be working: the next run removes the files.
             () if *maker != Maker::This => Ok(()),
             () if shared && self.workload.makes_its_own() && ran.as_ref().is_ok_and(|ran| !ran.ran.is_empty()) => {
-                all_of(files.iter().map(Files::remove_leftovers)).context("private files of this run may remain")
+                all_of(files.iter().map(Files::remove_leftovers))
+                    .context("private files of this run may remain; the next run on this file set deletes them")
             }
             () => Ok(()),
         };

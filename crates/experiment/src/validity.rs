@@ -63,8 +63,8 @@ fn nothing(level: &Level<'_>) -> Option<String> {
     let waits = level.users && due == 0 && level.clients.iter().any(|client| client.connected);
     (actions == 0).then(|| match waits {
         true => format!(
-            "no iteration was due in the measured phase ({:.1} s); measure longer with --duration, or have users begin \
-             more often with --every",
+            "no iteration was due in the measured phase ({:.1} s); measure longer with --duration, or use a shorter \
+             --every",
             level.seconds
         ),
         false => "no action succeeded in the measured phase".to_owned(),
@@ -106,7 +106,7 @@ pub(super) fn behind(level: &Level<'_>) -> Option<String> {
 fn backlog(level: &Level<'_>) -> String {
     let generator = level.generator;
     if generator.planned > 0 && generator.never_sent == generator.planned {
-        return ", which are all iterations due in the phase; the requests of the phase belong to earlier iterations"
+        return ", that is, every iteration due in the phase; the requests in the phase belong to earlier iterations"
             .to_owned();
     }
     let longest = generator.lateness.from_intended.measured.moments().max_ns().map(|ns| ns as f64 / 1e9);
@@ -189,7 +189,10 @@ fn unconnected<'a>(idle: impl Iterator<Item = &'a ClientTally>) -> String {
     }
     let attempts: u64 = causes.iter().map(|(_, count)| count).sum();
     causes.into_iter().max_by_key(|&(_, count)| count).map_or_else(String::new, |(cause, _)| {
-        format!("; {clients} of these failed to connect ({attempts} attempts, most frequent cause: {})", cause.label())
+        format!(
+            "; {clients} of the clients without an action failed to connect ({attempts} attempts, most frequent cause: {})",
+            cause.label()
+        )
     })
 }
 
@@ -334,7 +337,8 @@ mod tests {
         let text = said(Generator::default(), &[client(9, &[]), client(0, &[]), away]);
         assert_eq!(
             text,
-            "2 of 3 clients completed no action; 1 of these failed to connect (11 attempts, most frequent cause: connection refused)"
+            "2 of 3 clients completed no action; 1 of the clients without an action failed to connect (11 attempts, most frequent cause: \
+            connection refused)"
         );
     }
 
@@ -357,7 +361,7 @@ mod tests {
         let text = behind(100, 100);
         assert!(
             text.ends_with(
-                "never started, which are all iterations due in the phase; the requests of the phase belong to earlier iterations"
+                "never started, that is, every iteration due in the phase; the requests in the phase belong to earlier iterations"
             ),
             "{text}"
         );

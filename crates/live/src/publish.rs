@@ -27,7 +27,7 @@ impl Publish {
     /// The address is not free, or not one of this machine.
     pub fn browser(&self, input: &str) -> anyhow::Result<Option<Browser>> {
         if self.allow_remote && self.metrics.is_none() && !self.browser {
-            return Err(Usage("--allow-remote applies to --metrics or --browser only".to_owned()).into());
+            return Err(Usage("--allow-remote requires --metrics or --browser".to_owned()).into());
         }
         if !self.browser {
             return Ok(None);

@@ -92,7 +92,7 @@ impl RunView {
         });
         let follower = Follower::new(Arc::clone(&shared), view, metrics);
         let thread = std::thread::Builder::new().name("live".to_owned()).spawn(move || follower.follow());
-        let thread = Mutex::new(Some(thread.context("a thread that shows the run")?));
+        let thread = Mutex::new(Some(thread.context("cannot start the thread that shows the run")?));
         Ok(Some(Self { shared, thread, replaces_progress: wanted.watch }))
     }
 

@@ -61,5 +61,5 @@ fn save(lines: &[String]) -> String {
         };
         return written.map_or_else(|error| format!("{name}: cannot save: {error}"), |()| format!("Saved to {name}"));
     }
-    "Cannot save: too many files plimsoll-watch-*.txt; delete some".to_owned()
+    "Cannot save: too many plimsoll-watch-*.txt files in this folder; delete some".to_owned()
 }

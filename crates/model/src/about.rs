@@ -126,7 +126,7 @@ impl About {
         let mut all = BTreeMap::new();
         for (key, value) in labels {
             if let Some(before) = all.insert(key.clone(), value.clone()) {
-                return Err(format!("{key} has two values, {before:?} and {value:?}: give it once"));
+                return Err(format!("{key} has two values, {before:?} and {value:?}; give one value"));
             }
         }
         Ok(all)

@@ -39,7 +39,7 @@ anomalies! {
     /// Files without a single byte, as a ring of captures may end with.
     CaptureFileEmpty "capture_file_empty" "empty capture file";
     /// Files read at another place than given, in the order of their first packets.
-    CaptureFileReordered "capture_file_reordered" "capture file given out of order, read in the order of the first timestamps";
+    CaptureFileReordered "capture_file_reordered" "capture file given out of order; files were read in the order of their first packets";
     /// Files that begin with the same packets as another.
     CaptureFileRepeated "capture_file_repeated" "capture file that begins with the same packets as another file";
     /// The user ended the reading before the end of the input.
@@ -47,17 +47,17 @@ anomalies! {
     /// Packets that the capturing program itself says it lost.
     CaptureDropsReported "capture_drops_reported" "packet lost by the capture, as reported by the capturing program";
     /// Packets that stood behind one of a later time and were put at their place.
-    PacketReordered "packet_reordered" "packet out of order in the file, sorted by its time";
+    PacketReordered "packet_reordered" "packet out of order in the file, sorted by timestamp";
     /// Packets that stood too far behind one of a later time to be put at their place.
-    PacketOutOfOrder "packet_out_of_order" "packet too far out of order in the file to be sorted by its time";
+    PacketOutOfOrder "packet_out_of_order" "packet too far out of order in the file to be sorted by timestamp";
     /// Packets whose record has no time; they carry no transaction.
     PacketWithoutTime "packet_without_time" "packet without a timestamp";
     /// Packets whose time is more than a day from that of the packets before and after; they belong to no transaction.
-    TimeOutlier "time_outlier" "packet left out: its timestamp is far from the packets around it";
+    TimeOutlier "time_outlier" "packet left out: its timestamp is more than a day from those of the packets around it";
     /// Places where time goes on more than a day away.
     TimeJump "time_jump" "timestamps jump by more than a day";
     /// Responses behind such a place, of requests before it; they have no time.
-    ResponseBehindJump "response_behind_jump" "response without a response time: the timestamps jump after its request";
+    ResponseBehindJump "response_behind_jump" "response without a response time: timestamps jump between request and response";
     /// Packets with a link type that is not understood.
     LinkTypeUnknown "link_type_unknown" "packet of an unknown link type";
     /// Packets in more tunnels than are followed.
@@ -67,15 +67,15 @@ anomalies! {
     /// IP datagrams of which fragments never came (or too many were open at once).
     FragmentsIncomplete "fragments_incomplete" "IP datagram with missing fragments";
     /// Holes in a TCP stream that the receiver acknowledged: the capture dropped the data.
-    GapInCapture "gap_in_capture" "gap in a stream, acknowledged: the capture dropped the packets";
+    GapInCapture "gap_in_capture" "gap in a TCP stream, acknowledged by the receiver: the capture dropped the packets";
     /// Holes in a TCP stream without an acknowledgement, left when the buffer or the capture ended.
-    GapUnexplained "gap_unexplained" "gap in a stream, not acknowledged";
+    GapUnexplained "gap_unexplained" "gap in a TCP stream, not acknowledged by the receiver";
     /// Holes that a later packet filled: lost on the network and sent again, or reordered.
-    GapFilled "gap_filled" "gap in a stream filled by a later packet";
+    GapFilled "gap_filled" "gap in a TCP stream, filled by a later packet";
     /// Data that came after its hole had been given up.
-    SegmentLate "segment_late" "packet that arrived too late to fill its gap";
+    SegmentLate "segment_late" "packet captured too late to fill its gap in the TCP stream";
     /// Connections forgotten because too many were open at once.
-    ConnectionEvicted "connection_evicted" "connection no longer analysed: too many at once";
+    ConnectionEvicted "connection_evicted" "connection no longer analysed: too many connections at once";
     /// Message headers that a short snaplen cut off.
     HeaderCutShort "header_cut_short" "message header cut off by the snap length";
     /// Connections by a file server's port of which nothing was recognised: a short snaplen cut every header.
@@ -83,7 +83,7 @@ anomalies! {
     /// Times when message framing was lost and found again by header signature.
     Resynchronised "resynchronised" "framing lost and resynchronised at a header signature";
     /// Stretches of a stream in which no message could be recognised.
-    BytesUnrecognised "bytes_unrecognised" "part of a stream without a recognised message";
+    BytesUnrecognised "bytes_unrecognised" "part of a TCP stream without a recognised message";
     /// Messages that contradict themselves.
     MessageMalformed "message_malformed" "message malformed";
     /// Messages whose contents are encrypted.
@@ -106,7 +106,7 @@ anomalies! {
     ResponseMismatch "response_mismatch" "response with a matching ID, but for another kind of request";
     /// Requests without a row because an answer came that may belong to another one: both directions lost data since, and the id wraps
     /// around.
-    PairAmbiguous "pair_ambiguous" "request and response left unpaired: gaps in both directions, and IDs are reused";
+    PairAmbiguous "pair_ambiguous" "request and response left unpaired: both directions have gaps, and IDs are reused";
     /// Requests that took an id still waiting for its answer.
     IdReused "id_reused" "ID reused before its response was captured";
     /// Requests sent again with the same id (RPC).
@@ -116,7 +116,7 @@ anomalies! {
     /// Pairs whose answer was captured before their request.
     NegativeTime "negative_time" "response captured before its request";
     /// Requests forgotten because too many were waiting at once.
-    PendingEvicted "pending_evicted" "outstanding request no longer tracked: too many at once";
+    PendingEvicted "pending_evicted" "outstanding request no longer tracked: too many outstanding requests";
     /// Message ids completed from their low 16 bits, the rest having been cut off.
     IdReconstructed "id_reconstructed" "message ID reconstructed from its low 16 bits";
     /// Names not kept for want of room.

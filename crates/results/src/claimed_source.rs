@@ -24,7 +24,7 @@ pub(crate) fn caution(about: &About, seconds: f64) -> Option<String> {
     }
     let Some(disk) = about.server.as_ref().and_then(|server| server.disk_read_bytes_per_s) else {
         return Some(format!(
-            "source={claimed} was not checked, because the server's disk counters are missing: give --server-pid or \
+            "source={claimed} was not checked, because the server's disk counters are missing; give --server-pid or \
             --server-metrics"
         ));
     };
@@ -32,16 +32,16 @@ pub(crate) fn caution(about: &About, seconds: f64) -> Option<String> {
     let (percent, unsure) = (share * 100.0, EDGES_S / seconds);
     if unsure > UNSURE {
         return Some(format!(
-            "source={claimed} was not checked, because the measured phase is shorter than 2 s: use a longer --duration"
+            "source={claimed} was not checked, because the measured phase is shorter than 2 s; use a longer --duration"
         ));
     }
     match claimed {
         "disk" if share + unsure < FROM_DISK => Some(format!(
-            "source=disk, but the server's disks read only {percent:.0} % of the data that clients read; the rest came from its \
-            cache: use larger files (--set size=…), or empty the cache before each level (--on-phase)"
+            "source=disk, but the server's disks read only {percent:.0} % of the data that clients read; the rest came from the \
+            server's cache; use larger files (--set size=…), or empty the cache before each level (--on-phase)"
         )),
         "cache" if share - unsure > FROM_CACHE => Some(format!(
-            "source=cache, but the server's disks read {percent:.0} % of the data that clients read: use smaller files, or a \
+            "source=cache, but the server's disks read {percent:.0} % of the data that clients read; use smaller files, or a \
             longer warm-up"
         )),
         _ => None,

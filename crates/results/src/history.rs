@@ -37,7 +37,7 @@ fn inside(path: &Path) -> anyhow::Result<Vec<PathBuf>> {
         Err(FolderError::NoRecording { .. }) => {
             let name = path.display();
             bail!(
-                "{name}: no recording in this folder; name a folder written with --record, or a folder of such folders"
+                "{name}: no recording in this folder; name a folder written with --record, or a folder that contains such folders"
             )
         }
         // Its reader reports the error.

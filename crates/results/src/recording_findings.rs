@@ -42,7 +42,7 @@ pub fn about(folder: &Path) -> anyhow::Result<About> {
 /// The manifest is of another version.
 pub fn measured(recording: &Recording) -> anyhow::Result<Measurement> {
     serde_json::from_value(recording.manifest.measured.clone())
-        .context("manifest.json: unknown format of `measured`, written by another version of plimsoll")
+        .context("manifest.json: unknown format of the field `measured`; another version of plimsoll wrote this recording")
 }
 
 fn of_run(recording: &Recording, mut run: Run, source: Source, status_name: StatusName) -> anyhow::Result<Findings> {
@@ -58,7 +58,7 @@ fn of_run(recording: &Recording, mut run: Run, source: Source, status_name: Stat
     if stages.is_empty() && !read.is_empty() {
         // It is noted when a level ends.
         remarks.push(
-            "The recording lacks the negotiated dialect, signing and sizes, because no level finished".to_owned(),
+            "The recording lacks the negotiated dialect, signing and maximum sizes, because no level finished".to_owned(),
         );
     }
     run.threads = read.iter().map(|level| level.threads).max().unwrap_or(0);
@@ -80,8 +80,8 @@ fn unfinished(recording: &Recording, names: &mut Names) -> anyhow::Result<Unfini
             Ok(Some((stage, statistics, _))) => {
                 let level = stage.level.as_deref().unwrap_or_default();
                 remarks.push(format!(
-                    "{level}: partial results up to the last saved state (saved about every second), without queue depth and \
-                    transaction rows"
+                    "{level}: the level did not finish. Its results end with the last saved state (saved about every second), and \
+                    lack queue depth and transaction rows"
                 ));
                 levels.push(RecordedLevel::read(&stage.about)?.with_statistics(statistics));
             }
@@ -99,7 +99,7 @@ fn of_analysis(recording: &Recording, source: Source, status_name: StatusName) -
         .manifest
         .stages
         .first()
-        .context("the analysis did not finish, so the recording has no results; run it again")?;
+        .context("the analysis did not finish, so the recording has no results; analyse the capture again")?;
     let (statistics, coverage) = recording.statistics(stage, &mut names)?;
     let findings = Findings::collect(&statistics, &coverage, &names, source, status_name);
     let hosts = host_names(stage)?;
@@ -129,7 +129,7 @@ pub fn incomplete(recording: &Recording) -> Option<String> {
     };
     let what = match recording.manifest.state {
         Progress::Finished => return None,
-        Progress::Running => "is unfinished (its program is still running or was killed)",
+        Progress::Running => "is unfinished (its process was killed, or is still running)",
         Progress::Interrupted => "was interrupted",
     };
     let stages = if finished == 1 { "stage" } else { "stages" };

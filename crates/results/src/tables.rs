@@ -40,8 +40,8 @@ impl Tables {
             0 => return Ok(None),
             count if count < inputs.len() => {
                 return Err(Usage(
-                    "cannot analyze captures together with transactions tables or recordings: \
-                name inputs of one kind"
+                    "cannot analyze captures together with transactions tables or recordings; \
+                give inputs of one kind"
                         .to_owned(),
                 )
                 .into());

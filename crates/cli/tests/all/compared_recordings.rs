@@ -224,7 +224,7 @@ fn what_cannot_be_compared_is_said() {
     changed(folder, "a", "killed", |manifest| manifest["state"] = "running".into());
     let found = compared(folder, &["a", "killed"], same);
     assert!(
-        warnings(&found).contains("B is unfinished (its program is still running or was killed)"),
+        warnings(&found).contains("B is unfinished (its process was killed, or is still running)"),
         "{}",
         warnings(&found)
     );

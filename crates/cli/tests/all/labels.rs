@@ -203,7 +203,7 @@ fn wrong_descriptions_and_labels_are_usage_errors() {
         (&["--describe", "d.toml"][..], "--describe d.toml, line 2: unknown field `ram`, expected one of `server`"),
         (&["--describe", "none.toml"], "--describe none.toml: No such file"),
         (&["--label", "a-b=1"], "expected a letter, then letters, digits and underscores"),
-        (&["--label", "a=1", "--label", "a=2"], "--label: a has two values, \"1\" and \"2\": give it once"),
+        (&["--label", "a=1", "--label", "a=2"], "--label: a has two values, \"1\" and \"2\"; give one value"),
         (&["--title", ""], "expected a title, got an empty text"),
     ] {
         let output = plimsoll(folder, &[&["analyze", &capture], flags].concat());

@@ -84,13 +84,13 @@ fn levels_end_where_the_server_is_too_slow() {
     let said = |report: &Value| report["run"]["facts"].to_string();
     let slow = levels(&["--stop-above", "1ns"]);
     assert_eq!(stages(&slow), Some(1));
-    assert!(said(&slow).contains("no levels after 1 client: its mean response time"), "{}", said(&slow));
+    assert!(said(&slow).contains("no further levels after 1 client: the mean response time"), "{}", said(&slow));
     let quick = levels(&["--stop-above", "1h"]);
     assert_eq!(stages(&quick), Some(3));
-    assert!(!said(&quick).contains("no levels"));
+    assert!(!said(&quick).contains("no further levels"));
     let each = levels(&["--stop-above", "1ns", "--repeat", "2"]);
     assert_eq!(stages(&each), Some(2), "every repeat begins anew");
-    assert!(said(&each).contains("no levels of repeat 2 after 1 client"), "{}", said(&each));
+    assert!(said(&each).contains("no further levels of repeat 2 after 1 client"), "{}", said(&each));
     let code = plimsoll(&["run", "getattr", "--target", "embedded:nfs", "--stop-above", "1ms"]).status.code();
     assert_eq!(code, Some(2), "there are no levels to stop");
 }

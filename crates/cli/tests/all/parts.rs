@@ -269,5 +269,5 @@ fn what_parts_cannot_do_is_usage() {
     }
     let ended = output(plimsoll(scratch.path()).args(["merge", "nothing"]));
     assert_eq!(ended.status.code(), Some(2));
-    assert!(String::from_utf8_lossy(&ended.stderr).contains("no recording of a part to merge"));
+    assert!(String::from_utf8_lossy(&ended.stderr).contains("no folder has a usable recording of a part"));
 }

@@ -173,7 +173,8 @@ fn apart(levels: &[Level<'_>], (questions, conditions): (&mut [Question], &[Cond
         let numbers = usable(level).and_then(|runs| numbers(&question.condition, &runs));
         question.judge_apart(numbers.and_then(|[a, b]| Apart::of(&question.condition, [&a, &b])));
     }
-    "the interval contains the limit, or there is no interval".to_owned()
+    "the confidence interval of a condition contains its limit, or cannot be computed; record more runs of each side"
+        .to_owned()
 }
 
 /// The runs that count. A fault of the generator says nothing about the server, so such a run can be left out; any other invalid run may
@@ -183,7 +184,9 @@ fn usable<'r>(level: &Level<'r>) -> Result<Vec<Placed<'r>>, String> {
         let spans: Vec<(i64, i64)> =
             level.runs.iter().filter(|run| run.side == side).map(|run| run.run.run.span_ns).collect();
         if spans.windows(2).any(|pair| pair[1].0 < pair[0].1) {
-            return Err(format!("runs of the {name} overlap in time, so they are not independent measurements"));
+            return Err(format!(
+                "runs of the {name} overlap in time, so they are not independent measurements; make one run after another"
+            ));
         }
     }
     let server = level.runs.iter().find(|placed| !placed.run.generators_fault && placed.run.invalid.is_some());
@@ -210,8 +213,8 @@ fn numbers(condition: &Condition, runs: &[Placed<'_>]) -> Result<[Vec<Vec<RunNum
             own.push(RunNumber::of(&placed.run.run, condition)?);
         }
     }
-    if sides.iter().any(Vec::is_empty) {
-        return Err("one side has no valid run".to_owned());
+    if let Some((_, name)) = sides.iter().zip(["baseline", "candidate"]).find(|(side, _)| side.is_empty()) {
+        return Err(format!("the {name} has no valid run"));
     }
     Ok(sides)
 }

@@ -12,11 +12,11 @@ use super::recorded::{RecordedSide, judge_recordings};
 use super::result::{Basis, GateResult};
 
 /// Note about recordings that were not made alternately.
-const APART: &str = "The sides were not measured alternately (A B B A). Everything that changed between the measurements, for \
+const APART: &str = "The sides were not measured alternately (in the order A B B A). Any change between the measurements, for \
     example other load on the machine, counts as a difference between the servers";
 /// Note about single recordings with repeats.
-const ONE_START: &str = "Each side has one recording, so the intervals do not include the effect of a restart of the server: make \
-    several recordings of each";
+const ONE_START: &str = "Each side has only one recording, so the confidence intervals do not include differences between starts of the \
+    server; make several recordings of each side";
 
 /// Recordings of the baseline and of the candidate.
 #[derive(Debug, PartialEq, Eq)]
@@ -37,15 +37,16 @@ impl Recordings {
         let mut all = baseline.iter().chain(&candidate);
         if let Some(other) = all.find(|path| !path.is_dir()) {
             return Err(Usage(format!(
-                "{}: not a recording, but other arguments are recordings; give two targets, or recordings of both sides, or \
-                recordings of the baseline followed by the candidate's command (-- run WORKLOAD --target URL --record DIR)",
+                "{}: not a recording, but other arguments are recordings; give recordings of the baseline and of the candidate, or \
+                recordings of the baseline followed by a command that measures the candidate (-- run WORKLOAD --target URL --record DIR)",
                 other.display()
             )));
         }
         if baseline.is_empty() {
-            let why =
-                format!("{}: gate needs a recording of the baseline and one of the candidate", candidate[0].display());
-            return Err(Usage(why));
+            return Err(Usage(format!(
+                "{}: gate needs at least one recording of the baseline and one of the candidate",
+                candidate[0].display()
+            )));
         }
         Ok(Some(Self([baseline, candidate])))
     }

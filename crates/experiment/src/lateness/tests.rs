@@ -42,7 +42,7 @@ fn the_verdict_is_by_what_was_moved() {
     // 40 in 4,000 by 8 ms: 320 ms of a second, and 80 of 180 µs.
     let body = verdict(&generator(lateness(4_000, 40)));
     assert_eq!(body[0].verdict, plimsoll_model::Verdict::Invalid);
-    assert!(body[0].text.contains("throughput would be up to 5882 op/s, not 4000 (limit 5 %)"), "{body:?}");
+    assert!(body[0].text.contains("throughput would be up to 5882 op/s, not 4000 (allowed difference 5 %)"), "{body:?}");
     assert!(body[0].text.contains("mean would be 0.100 ms, not 0.180 ms"), "{body:?}");
     assert!(body[0].text.contains("; p50, p90, p95, p99 are reliable"), "{body:?}");
     assert!(!body[0].text.contains("no-cpu-idle"), "no timer was set, so none was late: {body:?}");
@@ -53,7 +53,7 @@ fn throughput_is_rounded_as_in_tables() {
     // 345 requests in 2 s: 172.5 op/s; 240 ms of these 2 s are lost.
     let generator = generator(lateness(345, 30));
     let said = late(&Level { seconds: 2.0, ..level(&generator) }).unwrap().text;
-    assert!(said.contains("throughput would be up to 196 op/s, not 173 (limit 5 %)"), "{said}");
+    assert!(said.contains("throughput would be up to 196 op/s, not 173 (allowed difference 5 %)"), "{said}");
 }
 
 /// Times that differ, of which the last `late` were counted 3 ms more, under a schedule of 500 a second.
@@ -135,7 +135,7 @@ fn chance_is_no_lateness_and_lateness_is_no_chance() {
     };
     assert_eq!(few(4_000_000), []);
     let found = few(9_000_000);
-    assert!(found[0].text.contains("(limit ") && found[0].text.contains(" % with 100 requests)"), "{found:?}");
+    assert!(found[0].text.contains("(allowed difference ") && found[0].text.contains(" % with 100 requests)"), "{found:?}");
     // The lateness itself widens nothing.
     let all_late = few(200_000_000);
     assert!(all_late.iter().any(|reason| reason.text.contains("mean would be")), "{all_late:?}");
@@ -164,7 +164,7 @@ fn under_a_schedule_throughput_is_the_schedules_and_late_starts_count() {
     schedule_lag.record(300_000);
     let found = verdict(&Generator { asked_rate: Some(1_000.0), schedule_lag, ..generator(late) });
     let said = &found[0].text;
-    let expected = "mean from the intended start would be 100.0 µs, not 400.0 µs (limit 5 %), p50 would be";
+    let expected = "mean from the intended start would be 100.0 µs, not 400.0 µs (allowed difference 5 %), p50 would be";
     assert!(
         said.contains(expected) && said.contains(" (3 more); no number of this level is reliable; try --no-cpu-idle"),
         "{said}"
@@ -204,7 +204,7 @@ fn idle_states_are_blamed_only_where_waiting_for_a_processor_is_not_the_cause() 
     assert!(said(100_000_000, 0).starts_with("; try --no-cpu-idle"));
     assert_eq!(
         said(60_000_000, 40_000_000),
-        "; its threads waited 0.040 s of 1.00 s for a CPU: reserve CPUs for the load generator"
+        "; the load threads waited 0.040 s of 1.00 s for a CPU: reserve CPUs for the load generator"
     );
     // Many requests may wait for one thread.
     assert!(said(9_000_000_000, 60_000_000).contains("waited 0.060 s of 1.00 s for a CPU"));
@@ -222,9 +222,9 @@ fn nobody_else_is_blamed_for_threads_that_wait_for_each_other() {
         let generator = Generator { workers: vec![worker(cpu); threads], ..generator(lateness(1_000, 0)) };
         advice(&level(&generator))
     };
-    let each_other = "; its threads waited 1.20 s of 4.00 s for a CPU (4 threads on 2 CPUs): use fewer threads";
+    let each_other = "; the load threads waited 1.20 s of 4.00 s for a CPU (4 threads on 2 CPUs): use fewer threads";
     assert_eq!(said(450_000_000, 4), each_other);
-    let reserve = "; its threads waited 0.60 s of 2.00 s for a CPU: reserve CPUs for the load generator";
+    let reserve = "; the load threads waited 0.60 s of 2.00 s for a CPU: reserve CPUs for the load generator";
     assert_eq!(said(450_000_000, 2), reserve, "each thread has a processor");
 }
 

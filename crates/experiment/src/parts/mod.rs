@@ -42,7 +42,8 @@ pub fn merge(
 ) -> anyhow::Result<(Findings, anyhow::Result<()>)> {
     let (parts, reasons) = opened(folders);
     let Some(first) = parts.first() else {
-        return Err(Usage(format!("no recording of a part to merge: {}", joined(&reasons))).into());
+        let why = format!("cannot merge, because no folder has a usable recording of a part: {}", joined(&reasons));
+        return Err(Usage(why).into());
     };
     let apart = clock_difference.and_then(|difference| apart(&parts, difference));
     let (whole, mut names, mut recording) = (Whole::of(first)?, Names::default(), None);
@@ -155,7 +156,7 @@ fn opened(folders: &[PathBuf]) -> (Vec<PartRecording>, Vec<Reason>) {
         let fits = PartRecording::open(folder).and_then(|part| {
             let other = parts.first().and_then(|first| part.differs(first));
             if let Some(why) = other {
-                anyhow::bail!("it is of a different run: {why}");
+                anyhow::bail!("it is the recording of a different run: {why}");
             }
             if let Some(same) = parts.iter().find(|other| other.part == part.part) {
                 anyhow::bail!("{} is part {}, too", same.shown, part.part);

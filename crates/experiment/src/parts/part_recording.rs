@@ -49,7 +49,7 @@ impl PartRecording {
         };
         let spec = RunSpec::of_manifest(spec)?;
         let part = spec.levels().next().and_then(|(_, level)| level.plan.part);
-        let part = part.context("it is of a whole run, not of a part (plimsoll run --part)")?;
+        let part = part.context("it is the recording of a whole run, not of a part (plimsoll run --part)")?;
         Ok(Self { shown: folder.display().to_string(), part, spec, workload_text, run: *run, source, recording })
     }
 
@@ -61,7 +61,7 @@ impl PartRecording {
         }
         if self.part.parts() != first.part.parts() {
             return Some(format!(
-                "it is part {}, but the first recording is one of {} parts",
+                "it is part {}, but the run of the first recording has {} parts",
                 self.part,
                 first.part.parts()
             ));
@@ -97,7 +97,7 @@ impl PartRecording {
             let why = level.about.validity.reasons.first().map_or("part.zst is missing", String::as_str);
             anyhow::bail!("{why}");
         };
-        let result = serde_json::from_slice(&part).context("part.zst is damaged or from another version")?;
+        let result = serde_json::from_slice(&part).context("part.zst is damaged or from another version of plimsoll")?;
         let (statistics, _) = self.recording.statistics(stage, names)?;
         let intervals = self.recording.intervals(stage)?;
         let level = RecordedLevel::read(&stage.about)?;

@@ -150,7 +150,8 @@ impl<'s> Folded<'s> {
         match () {
             () if samples == 0 => missing.push(format!("profile of the {side}: no sample in the measured phases")),
             () if self.in_kernel == 0 => missing.push(format!(
-                "profile of the {side}: no sample is in the kernel, because perf may not look at it (see kernel.perf_event_paranoid)"
+                "profile of the {side}: no sample is in the kernel, because perf may not sample the kernel; run as root, or set \
+                sysctl kernel.perf_event_paranoid to 1 or less"
             )),
             () => {}
         }
@@ -163,7 +164,7 @@ impl<'s> Folded<'s> {
         let least = self.least(samples / SMALLEST);
         if least > samples / SMALLEST {
             missing.push(format!(
-                "flame graph of the {side}: it lacks frames with {least} or fewer samples, because there are too many frames to draw"
+                "flame graph of the {side}: frames with {least} or fewer samples are not drawn, because there are too many frames"
             ));
         }
         let frames = self.frames(least);
@@ -380,7 +381,7 @@ mod tests {
             (profile.frames.len(), missing)
         };
         assert_eq!(frames(100), (2 + 1 + 9_900, Vec::new()));
-        let least = "flame graph of the server: it lacks frames with 1 or fewer samples, because there are too many frames to draw";
+        let least = "flame graph of the server: frames with 1 or fewer samples are not drawn, because there are too many frames";
         assert_eq!(frames(200), (2 + 1, vec![least.to_owned()]));
     }
 }

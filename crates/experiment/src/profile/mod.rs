@@ -105,7 +105,7 @@ impl Profiler {
         missing.extend(lost.map(|words| format!("profile: perf script reports {words}")));
         if skipped > 0 {
             missing.push(format!(
-                "profile: {skipped} lines of perf script's output were left out, because their form is unknown"
+                "profile: {skipped} lines of perf script's output were left out, because their format is unknown"
             ));
         }
         if heads.left() > 0 {

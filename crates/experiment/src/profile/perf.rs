@@ -56,7 +56,7 @@ impl Recording {
         BufReader::new(output.take(LONGEST_MESSAGE)).read_line(&mut line)?;
         if line.trim_end() != READY {
             let why = recording.refusal()?;
-            bail!("perf takes no samples of the processes {}: {why}", pids.join(", "));
+            bail!("perf cannot sample the processes {}: {why}", pids.join(", "));
         }
         Ok(recording)
     }
@@ -76,7 +76,7 @@ impl Recording {
             // For example if its file is full. The samples so far are whole, or else perf script refuses them.
             let why = self.messages_of("record")?.join(" ");
             return Ok(vec![format!(
-                "perf record ended before the last phase ({status}), so that later phases ran without sampling: {why}"
+                "perf record ended too early ({status}), so later phases have no samples: {why}"
             )]);
         }
         drop(input);
@@ -151,7 +151,7 @@ fn private_folder(parent: &Path) -> anyhow::Result<PathBuf> {
             made => return made.map(|()| folder.clone()).with_context(|| folder.display().to_string()),
         }
     }
-    bail!("{}: no name for a folder is free", parent.display())
+    bail!("{}: cannot create a temporary folder, because all names that were tried exist; try again", parent.display())
 }
 
 impl Drop for Recording {
@@ -174,7 +174,9 @@ fn find() -> anyhow::Result<PathBuf> {
     others.retain(|path| path.file_name().is_some_and(|name| name.to_string_lossy().starts_with("perf_")));
     others.sort();
     let all = std::iter::once(PathBuf::from("perf")).chain(others.into_iter().rev());
-    all.into_iter().find(|perf| runs(perf)).context("there is no perf on this machine; install it (Debian: linux-perf)")
+    all.into_iter()
+        .find(|perf| runs(perf))
+        .context("no working perf on this machine; install perf (Debian: linux-perf)")
 }
 
 #[cfg(test)]

@@ -56,7 +56,7 @@ fn chain<'r>(mut links: Vec<(&'r FileRecording, &'r Link)>, reasons: &mut Vec<Re
             next = Some(link);
         } else {
             let (shown, number) = (&one.shown, link.number);
-            let why = "the analysis of the next file did not continue from this one; analyse the later files again";
+            let why = "the analysis of the next file did not continue from this file; analyse the later files again";
             reasons.push(Reason::invalid(format!("{shown} (file {number} of a capture) is not merged: {why}")));
         }
     }
@@ -73,9 +73,9 @@ fn missing(last: u32, first: u32, before: Option<&str>) -> Reason {
         0 => format!("the recording of file {first} of a capture is missing"),
         _ => format!("the recordings of files {first} to {last} of a capture are missing"),
     };
-    let before = before.map_or_else(String::new, |shown| format!(" (the recording of the file before is {shown})"));
+    let before = before.map_or_else(String::new, |shown| format!(" (the recording of the previous file is {shown})"));
     Reason::invalid(format!(
-        "{which}{before}: the report includes this part of the capture, but the recorded intervals and transaction rows \
-        do not"
+        "{which}{before}: the report covers the missing part, because later recordings include its statistics, but intervals and \
+        transaction rows lack it"
     ))
 }

@@ -25,18 +25,18 @@ impl FileRecording {
     fn open(folder: &Path) -> anyhow::Result<Self> {
         let recording = Recording::open(folder)?;
         let Measurement::Analyze { source, captures, link } = measured(&recording)? else {
-            anyhow::bail!("it is of a run");
+            anyhow::bail!("it is the recording of a run, not of a capture");
         };
         let unfinished = match recording.manifest.state {
             Progress::Finished => None,
-            Progress::Running => Some("it did not finish: its process was killed, or is still running"),
-            Progress::Interrupted => Some("it did not finish: it was interrupted"),
+            Progress::Running => Some("the analysis did not finish: its process was killed, or is still running"),
+            Progress::Interrupted => Some("the analysis did not finish: the user interrupted it"),
         };
         let stage = recording.manifest.stages.first().cloned();
         match (unfinished, stage) {
             (Some(why), _) => anyhow::bail!(why),
             (None, stage) => {
-                let stage = stage.context("it did not finish: it has no results")?;
+                let stage = stage.context("the analysis did not finish: the recording has no results")?;
                 Ok(Self { shown: folder.display().to_string(), recording, source, captures, link, stage })
             }
         }

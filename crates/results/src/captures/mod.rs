@@ -96,9 +96,9 @@ impl Whole {
         let (requests, responses) = (unseen.requests_waiting, unseen.responses_before_start);
         (captures > 1 && requests + responses > 0).then(|| {
             Reason::partial(format!(
-                "{captures} captures were analysed separately: {requests} requests have no response, because their capture ended before \
-                it, and {responses} responses have no request, because their capture began after it. If the captures follow each other, \
-                use --hand-over-to and --hand-over-from"
+                "{captures} captures were analysed separately. {requests} requests have no response, because their capture ended too early, and \
+                {responses} responses have no request, because their capture began too late. If the captures are consecutive, analyse them \
+                again with --hand-over-to and --hand-over-from"
             ))
         })
     }

@@ -182,9 +182,9 @@ fn factor(unit: &str, of: Unit) -> Option<f64> {
 
 fn units(of: Unit) -> &'static str {
     match of {
-        Unit::Seconds => "ns, us, ms or s; relative to a baseline: +N% or -N%",
-        Unit::OperationsPerSecond => "op/s; relative to a baseline: +N% or -N%",
-        Unit::BytesPerSecond => "B/s, kB/s, MB/s or GB/s; relative to a baseline: +N% or -N%",
+        Unit::Seconds => "ns, us, ms or s, or a change from the baseline as +N% or -N%",
+        Unit::OperationsPerSecond => "op/s, or a change from the baseline as +N% or -N%",
+        Unit::BytesPerSecond => "B/s, kB/s, MB/s or GB/s, or a change from the baseline as +N% or -N%",
         Unit::Share => "%; with a sign (+N% or -N%), the number is the change from the baseline in percentage points",
     }
 }

@@ -73,7 +73,10 @@ fn at(level: &ComparedLevel, wanted: &Condition, place: usize, both: [&Findings;
     let found = metric.differences.get(place).and_then(Option::as_ref);
     let is_open = level.invalid.is_empty() && found.is_some_and(|found| found.verdict == CANNOT_TELL);
     if is_open && !matches!(wanted.threshold, Threshold::Value(_)) {
-        return unknown(format!("missing operations may explain the whole difference of {}", shown(low, high, wanted)));
+        return unknown(format!(
+            "operations missing from the captures may explain the whole difference ({})",
+            shown(low, high, wanted)
+        ));
     }
     (wanted.outcome((low, high)), format!("the 95 % interval is {}", shown(low, high, wanted)))
 }

@@ -58,7 +58,7 @@ impl Point {
             Ok(load) if load > 0 && !name.is_empty() && !file.is_empty() => load,
             _ => {
                 return Some(Err(Usage(format!(
-                    "{text}: expected NAME@LOAD=FILE with a number of clients >= 1, such as old@20=c20.pcap"
+                    "{text}: expected NAME@LOAD=FILE, where LOAD is a number of clients >= 1, such as old@20=c20.pcap"
                 ))));
             }
         };
@@ -112,7 +112,7 @@ pub fn points(arguments: &[PathBuf], list: Option<&Path>) -> Result<Option<Vec<P
         }
     }
     if points.iter().all(|point| point.name == first.name) {
-        let why = format!("{}: a comparison needs two curves: name points of another server, too", first.name);
+        let why = format!("{}: a comparison needs two curves; add points with another NAME", first.name);
         return Err(Usage(why));
     }
     Ok(Some(points))

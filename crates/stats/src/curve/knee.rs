@@ -40,7 +40,7 @@ impl std::fmt::Display for NoKnee {
             NoKnee::TooFew => write!(f, "fewer than {FEWEST_LOADS} different loads with usable numbers"),
             NoKnee::Unlike(off) => write!(
                 f,
-                "the points do not fit the Universal Scalability Law: they differ by {:.0} % (limit {:.0} %)",
+                "the points deviate from the Universal Scalability Law by {:.0} % (limit {:.0} %)",
                 off * 100.0,
                 UNLIKE * 100.0
             ),

@@ -48,7 +48,7 @@ impl IntervalsReader {
         self.operations += interval.rows().map(|(_, row)| u128::from(row.count)).sum::<u128>();
         if self.operations >= u128::from(MOST) {
             return Err(StateError {
-                what: "interval that keeps the sum of all intervals within its limit",
+                what: "interval with an operation count that keeps the total within its limit",
                 left: bytes.len(),
             });
         }

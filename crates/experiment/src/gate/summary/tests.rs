@@ -119,6 +119,6 @@ fn the_one_line_on_standard_error_has_the_rounds_that_do_not_count() {
     let busy = GateResult { basis: Basis::Rounds { all: 7, uncounted: 6 }, ..spent };
     assert_eq!(
         words::why_ended(&busy),
-        "the time budget of 10 min is spent; of 7 rounds, 6 not counted, because the load generator was at fault or the numbers are INVALID"
+        "the time budget of 10 min is spent; of 7 rounds, 6 not counted, because a run was INVALID or its load generator was at fault"
     );
 }

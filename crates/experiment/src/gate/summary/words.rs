@@ -47,7 +47,7 @@ fn length(summary: &GateSummary<'_>) -> String {
 /// Rounds that do not count, and why.
 fn left_out(uncounted: usize) -> Option<String> {
     (uncounted > 0)
-        .then(|| format!("{uncounted} not counted, because the load generator was at fault or the numbers are INVALID"))
+        .then(|| format!("{uncounted} not counted, because a run was INVALID or its load generator was at fault"))
 }
 
 /// Why the gate ended, for the one line on standard error, with the rounds that do not count.
@@ -86,9 +86,7 @@ pub(super) fn difference(question: &Question) -> String {
         let needs = match (question.seen, question.condition.threshold) {
             (Seen::Rounds(_), _) => rounds(fewest_of_a_sequence(1.0 - question.confidence)),
             (Seen::Apart(_, unit), Threshold::Value(_)) => format!("{fewest} {} of the candidate", units(unit)),
-            (Seen::Apart(_, unit), _) => {
-                format!("{fewest} {} of each side, or {FEWEST_IN_ALL} in total", units(unit))
-            }
+            (Seen::Apart(_, unit), _) => format!("{FEWEST_IN_ALL} {} in total, at least 1 of each side", units(unit)),
         };
         return format!("no interval (needs {needs})");
     };
