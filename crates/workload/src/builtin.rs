@@ -56,8 +56,7 @@ impl Workload {
                 ));
             }
             Err(error) if error.kind() == std::io::ErrorKind::NotFound && names_a_server(name) => {
-                let problem =
-                    "this is a server, not a workload: `plimsoll run` takes a server with --target".to_owned();
+                let problem = "this is a server, not a workload: give the server with --target".to_owned();
                 return Err(WorkloadError::whole(name, problem));
             }
             Err(error) if error.kind() == std::io::ErrorKind::NotFound => {

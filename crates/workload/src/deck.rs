@@ -25,7 +25,8 @@ impl Deck {
         let all = weights().sum::<u64>() / unit;
         if all > MOST {
             return Err(format!(
-                "order = \"shuffled\": the sum of the weights, divided by their greatest common divisor, is {all}; the limit is {MOST}"
+                "order = \"shuffled\": the sum of the weights, divided by their greatest common divisor, is {all}, but the limit is \
+                 {MOST}: use smaller weights"
             ));
         }
         let of_a_kind = |(kind, weight): (u16, u64)| std::iter::repeat_n(kind, (weight / unit) as usize);

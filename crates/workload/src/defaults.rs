@@ -38,7 +38,8 @@ impl Defaults {
                     Load::Partly { users, every_ns: every.0, arrivals }
                 }
                 _ => return Err(
-                    "invalid combination: use \"clients\" with \"think\", \"clients\" with \"rate\", or \"users\" with \"every\" (above 0s)"
+                    "invalid combination: use \"clients\" and optionally \"think\", or \"clients\" and \"rate\", or \"users\" and \"every\" \
+                     above 0s"
                         .to_owned(),
                 ),
             };

@@ -106,9 +106,9 @@ impl FileStep {
             FileStep::Truncate(size) => Ok(FileStep::Truncate(Size(scale.of(size.0)))),
             FileStep::CopyRange { from, to, length } => {
                 let most = u64::from(u32::MAX);
-                if !(1..=most).contains(&length.0) || from.0.max(to.0) > LARGEST_OWN - most {
+                if !(1..=most).contains(&length.0) || from.0.max(to.0) > LARGEST_OWN - length.0 {
                     return Err(format!(
-                        "expected a length of 1B to {}, and ranges within a file of {}",
+                        "expected \"length\" from 1B to {}, and both ranges within the first {} of the file",
                         Size(most),
                         Size(LARGEST_OWN)
                     ));

@@ -260,7 +260,7 @@ impl Work {
         if let (Some(script), Some(_)) = (&text.script, &replay) {
             return Err((
                 script.span(),
-                "[script] applies only to [[iterations]]: remove it, because this workload has [replay]".to_owned(),
+                "[script] applies only to [[iterations]], but this workload has [replay]: remove [script]".to_owned(),
             ));
         }
         let script = text.script.map(Spanned::into_inner).unwrap_or_default();

@@ -79,7 +79,7 @@ pub(super) fn fill(file: &str, text: &str, settings: &[Parameter]) -> Result<Fil
     if let Some(unused) = declared.iter().find(|one| !one.used) {
         return Err(wrong(
             &unused.place,
-            format!("no value uses this parameter: write \"${}\" in place of a value", unused.parameter.name),
+            format!("this parameter is not used: write \"${}\" in place of a value, or remove the parameter", unused.parameter.name),
         ));
     }
     Ok(Filled { text: filled, parameters: declared.into_iter().map(|one| one.parameter).collect() })
@@ -103,7 +103,7 @@ impl Filled {
 fn declared(whole: &DeTable<'_>) -> Result<Vec<Declared>, (Range<usize>, String)> {
     let Some(table) = whole.get(TABLE) else { return Ok(Vec::new()) };
     let DeValue::Table(parameters) = table.get_ref() else {
-        return Err((table.span(), format!("[{TABLE}]: expected a table of names and defaults")));
+        return Err((table.span(), format!("[{TABLE}]: expected a table of parameter names and default values")));
     };
     if parameters.len() > MOST {
         return Err((table.span(), format!("too many parameters: the limit is {MOST}")));
@@ -234,7 +234,7 @@ mod tests {
         assert_eq!(said(TEXT, &[setting("times", "x")]), "f: parameter \"times\" must be a whole number, not \"x\"");
         assert!(said(TEXT, &[setting("block", "\"")]).contains("a text of at most 100 bytes"));
         assert!(said("a = 1", &[setting("block", "1B")]).contains("parameters of this workload: none"));
-        assert!(said("[parameters]\nb = 1\n", &[]).contains("line 2: no value uses this parameter"));
+        assert!(said("[parameters]\nb = 1\n", &[]).contains("line 2: this parameter is not used"));
         assert!(said("[parameters]\nb = []\na = \"$b\"", &[]).contains("line 2: expected a number, true, false or"));
         assert!(said("[x]\n\nb = \"$c\"\n", &[]).contains("line 3: there is no parameter \"c\""));
         assert!(said("[parameters]\nB = 1\n", &[]).contains("line 2: expected a parameter name"));

@@ -142,7 +142,7 @@ impl IterationKind {
             all.push(around("logging on", with_logon, &before, &after));
         }
         if all.iter().any(|_| iteration.uses_shares()) {
-            let problem = "unmapped and with_logon add \"connect-share\" and \"log-on\" themselves: remove these two fields or these steps";
+            let problem = "the fields \"unmapped\" and \"with_logon\" already add \"connect-share\" and \"log-on\": remove the fields or the steps";
             return Err((text.span(), problem.to_owned()));
         }
         all.insert(0, iteration);
@@ -301,7 +301,7 @@ fn write_of(write: &WriteText, on: Subject, totals: &mut Vec<Sizes>) -> Result<T
     if let Some(total) = &write.total {
         if on != Subject::Own {
             return Err(
-                "\"total\" needs on = \"own\", because files of the set have a fixed size: use \"whole\" or \"count\""
+                "\"total\" needs on = \"own\", because files of the file set have a fixed size: use \"whole\" or \"count\""
                     .into(),
             );
         }
@@ -354,7 +354,7 @@ enum Thing {
 }
 
 /// A step needs the iteration's own file, open or closed.
-const NO_OWN_FILE: &str = "the iteration has no file of its own at this step: add \"create\" before it";
+const NO_OWN_FILE: &str = "the iteration has no file of its own at this step: add \"create\" before this step";
 
 impl State {
     /// Takes a step, or says why it cannot be taken here.
@@ -368,7 +368,7 @@ impl State {
             {
                 needs(
                     self.open,
-                    "nothing is open at this step: add \"open\" before it, or \"create\" with on = \"own\"",
+                    "nothing is open at this step: add \"open\" before this step, or \"create\" with on = \"own\"",
                 )
             }
             (Subject::Directory, Op(Kind::Open | Kind::Close)) => {
@@ -386,10 +386,10 @@ impl State {
                 Ok(())
             }
             (Subject::File, Op(Kind::Flush | Kind::GetattrOpen)) => {
-                needs(self.open, "the file is not open at this step: add \"open\" before it")
+                needs(self.open, "the file is not open at this step: add \"open\" before this step")
             }
             (Subject::File, Op(Kind::Readlink)) => Err("this step needs on = \"link\""),
-            (Subject::File, _) => Err("this step would change files of the set: use on = \"own\""),
+            (Subject::File, _) => Err("this step would change files of the file set: use on = \"own\""),
             (Subject::Directory, _) => {
                 Err("on = \"directory\" does not allow this step: use \"file\", \"link\" or \"own\"")
             }
@@ -436,7 +436,7 @@ impl State {
             Op(Kind::Open) | ScriptStep::Recreate => {
                 needs(
                     self.thing == Thing::File,
-                    "the iteration has no file of its own at this step: add \"create\" and \"close\" before it",
+                    "the iteration has no file of its own at this step: add \"create\" and \"close\" before this step",
                 )?;
                 needs(!self.open, "the iteration's own file is still open: add \"close\" before this step")?;
                 self.open = true;
@@ -451,7 +451,7 @@ impl State {
             | Op(Kind::Flush | Kind::GetattrOpen) => {
                 needs(
                     self.open,
-                    "the iteration's own file is not open at this step: add \"create\" or \"open\" before it",
+                    "the iteration's own file is not open at this step: add \"create\" or \"open\" before this step",
                 )?;
             }
             Op(Kind::Find) => needs(self.thing == Thing::File, NO_OWN_FILE)?,
@@ -466,13 +466,13 @@ impl State {
             Op(Kind::Rmdir) => {
                 needs(
                     self.thing == Thing::Directory,
-                    "the iteration has no directory of its own at this step: add \"mkdir\" before it",
+                    "the iteration has no directory of its own at this step: add \"mkdir\" before this step",
                 )?;
                 self.thing = Thing::Nothing;
             }
             _ => needs(
                 self.thing != Thing::Nothing,
-                "the iteration has no file or directory of its own at this step: add \"create\" or \"mkdir\" before it",
+                "the iteration has no file or directory of its own at this step: add \"create\" or \"mkdir\" before this step",
             )?,
         }
         Ok(())

@@ -579,9 +579,9 @@ fn a_range_is_copied_within_the_slots_own_file_alone() {
     };
     assert_eq!(parsed("own", &step("0B", "1MiB", "1MiB")), Ok(()));
     for (on, step, problem) in [
-        ("file", step("0B", "1MiB", "1MiB"), "would change files of the set"),
+        ("file", step("0B", "1MiB", "1MiB"), "would change files of the file set"),
         ("own", step("0B", "1KiB", "1025B"), "the ranges overlap"),
-        ("own", step("0B", "1KiB", "0B"), "expected a length of 1B to"),
+        ("own", step("0B", "1KiB", "0B"), "expected \"length\" from 1B to"),
         ("own", "\"copy-range\"".to_owned(), "this step needs options"),
         ("own", "{ copy-range = { from = \"0B\" } }".to_owned(), "missing field"),
     ] {

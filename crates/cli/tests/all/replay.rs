@@ -78,9 +78,11 @@ fn play(loadfile: &Path, plays: u32, target: &str) -> Vec<String> {
 /// Our own load file, and the beginning of NetBench's; `without` are operations that the target has not.
 fn on(target: &str, without: &[&str]) {
     let exceptions = |facts: &[String]| -> Vec<String> {
-        let named =
-            |fact: &String| fact.split_once("exception: ").map(|(_, what)| what.split(' ').next().unwrap().to_owned());
-        assert!(facts.iter().skip(1).all(|fact| fact.contains("exception")), "{target}: {facts:#?}");
+        let named = |fact: &String| {
+            let (_, what) = fact.strip_prefix("load file, ")?.split_once(": ")?;
+            Some(what.split(' ').next()?.to_owned())
+        };
+        assert!(facts.iter().skip(1).all(|fact| fact.starts_with("load file, ")), "{target}: {facts:#?}");
         facts.iter().filter_map(named).collect()
     };
     assert_eq!(exceptions(&play(&own("netbench.load"), 2, target)), without, "{target}");

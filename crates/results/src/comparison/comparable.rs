@@ -69,7 +69,7 @@ fn differences(a: &Findings, b: &Findings) -> impl Iterator<Item = String> {
 /// delegations, recoveries; nor is whether the version was given or found. That an operation was not supported is a term, but not how often.
 fn terms(one: &Findings) -> Vec<&str> {
     let result = |fact: &&String| {
-        let of_load_file = fact.starts_with("load file of ") || fact.starts_with("load file: restarts ");
+        let of_load_file = fact.starts_with("load file of ") || fact.starts_with("load file: restart");
         let found = fact.ends_with("highest version the server speaks");
         let counts =
             ["waits for a slot: ", "recovered ", "delegations: ", "delegations not returned: ", "delegation recalls"];
@@ -227,7 +227,7 @@ mod tests {
                 "delegation recalls: {waits} answered by DELEGRETURN; mean 0.10 ms, max 0.20 ms"
             ));
             if waits > 7 {
-                facts.push("load file: restarted 1 times after lost connections".to_owned());
+                facts.push("load file: restarts after lost connections: 1".to_owned());
             }
             one(&["1 client"], |side| side.run.iter_mut().for_each(|run| run.facts = facts.clone()))
         };

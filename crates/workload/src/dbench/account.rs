@@ -100,8 +100,8 @@ impl Account {
             return Vec::new();
         }
         let mut facts = vec![format!(
-            "load file of {} operations, {} with an expected error status: completed {} times; played {} operations, including the \
-            warm-up; {} had the expected result, including {} expected errors",
+            "load file of {} operations ({} with an expected error status): completed {} times; replayed {} operations, including the \
+            warm-up: {} with the expected result ({} of them expected errors)",
             script.operations(),
             script.refusals(),
             counts.plays,
@@ -110,11 +110,11 @@ impl Account {
             counts.refused
         )];
         if counts.restarts > 0 {
-            facts.push(format!("load file: restarted {} times after lost connections", counts.restarts));
+            facts.push(format!("load file: restarts after lost connections: {}", counts.restarts));
         }
         facts.extend(counts.deviations.iter().map(|(deviation, count)| deviation.words(count)));
         if counts.others > 0 {
-            facts.push(format!("load file: {} deviations of other kinds", counts.others));
+            facts.push(format!("load file: other deviations from the expected results: {}", counts.others));
         }
         facts
     }
@@ -147,8 +147,8 @@ impl Deviation {
             Deviation::Moved(name) => {
                 format!("load file: {name} transferred a different number of bytes than expected")
             }
-            Deviation::Impossible(name, why) => format!("load file, exception: {name} not possible ({why})"),
-            Deviation::NotOpen(name) => format!("load file, exception: {name} skipped, because its file is not open"),
+            Deviation::Impossible(name, why) => format!("load file, not possible: {name} ({why})"),
+            Deviation::NotOpen(name) => format!("load file, skipped: {name} (its file is not open)"),
         };
         let line = if lines.len() == 1 { "line" } else { "lines" };
         format!("{what}: {times} times, first in {line} {place}")

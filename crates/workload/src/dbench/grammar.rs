@@ -210,7 +210,7 @@ fn find(line: &mut Arguments<'_>) -> Result<Op, String> {
 fn set_attributes_of(line: &mut Arguments<'_>) -> Result<Op, String> {
     let (handle, level) = (line.small("a handle")?, line.number("a level")?);
     if !levels::sets_attributes(level) {
-        return Err(format!("level {level}: expected 1004 or 0x101 (times and attributes), the only levels supported"));
+        return Err(format!("level {level} is not supported: expected 1004 or 0x101 (times and attributes)"));
     }
     Ok(Op::SetAttributesOf { handle })
 }

@@ -152,7 +152,7 @@ impl Reading {
             "RANDOMSTRING" => self.draw(number, &words)?,
             word @ ("SETSP" | "WAITSP" | "WRITEPATTERN") => {
                 return Err(format!(
-                    "{word} is not supported: clients neither synchronize nor write given patterns; remove the line"
+                    "{word} is not supported, because clients do not wait for each other and do not write given data: remove the line"
                 ));
             }
             _ => return Ok(false),

@@ -170,10 +170,10 @@ fn what_comes_otherwise_is_counted_by_kind_with_its_first_lines() {
     assert_eq!(played.excused, 1, "deleting on close is SMB's");
     let collected = |fact: &str| assert!(facts.iter().any(|collected| collected.contains(fact)), "{fact}: {facts:#?}");
     collected("NTCreateX expected success, got ENOENT: 1 times, first in line 2");
-    collected("exception: ReadX skipped, because its file is not open: 1 times, first in line 3");
+    collected("skipped: ReadX (its file is not open): 1 times, first in line 3");
     collected("Mkdir expected STATUS_ACCESS_DENIED, got success: 1 times, first in line 4");
     collected("ReadX transferred a different number of bytes than expected: 1 times, first in line 6");
-    collected("exception: NTCreateX not possible (the protocol has no equivalent): 1 times, first in line 7");
+    collected("not possible: NTCreateX (the protocol has no equivalent): 1 times, first in line 7");
     collected("NTCreateX expected STATUS_OBJECT_NAME_NOT_FOUND, got success: 1 times, first in line 8");
     collected("FIND_FIRST expected STATUS_OBJECT_PATH_NOT_FOUND, got success");
     // A file that should not have existed is closed again, and so are files still open at the end.
@@ -188,7 +188,7 @@ fn a_lost_connection_begins_the_play_anew() {
     let played = play(&mut player, folder.path(), |operation| (operation == 30).then_some(Cause::ConnectionReset));
     assert_eq!(played.failed, [Cause::ConnectionReset]);
     let facts = account.take(&script);
-    assert!(facts[0].contains("completed 1 times") && facts[1].contains("restarted 1 times"), "{facts:#?}");
+    assert!(facts[0].contains("completed 1 times") && facts[1].contains("restarts after lost connections: 1"), "{facts:#?}");
     assert_eq!(std::fs::read_dir(folder.path()).unwrap().count(), 0);
 }
 

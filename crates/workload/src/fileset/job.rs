@@ -28,7 +28,7 @@ pub struct JobProgress {
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum FileSetError {
     /// It would be too large.
-    #[error("{0}; reduce [files] in the workload or, with shared = \"by-none\", the number of clients")]
+    #[error("{0}; reduce the numbers in [files] or, with shared = \"by-none\", the number of clients")]
     TooMany(String),
     /// The target did not do something.
     #[error("{doing} {path}: {failure}")]

@@ -53,7 +53,7 @@ pub(crate) fn check(files: &Files) -> Result<(), String> {
         return Err(format!("\"directories\": the limit is {MOST_DIRECTORIES}"));
     }
     if files.links > files.count {
-        return Err("\"links\": the limit is the number of files, because each link points to one file".to_owned());
+        return Err("\"links\": the limit is the number of files (\"count\"), because each link points to a different file".to_owned());
     }
     if !(1..=DEEPEST).contains(&files.depth) {
         return Err(format!("\"depth\": expected 1 to {DEEPEST}"));
@@ -80,7 +80,8 @@ impl Layout {
         let files_and_links = all + links * u64::from(parts);
         if files_and_links > MOST_FILES || folders > MOST_DIRECTORIES {
             return Err(format!(
-                "the file set has {files_and_links} files and links in {folders} directories; the limits are {MOST_FILES} and {MOST_DIRECTORIES}"
+                "the file set has {files_and_links} files and links in {folders} directories; the limits are {MOST_FILES} files and links, \
+                 and {MOST_DIRECTORIES} directories"
             ));
         }
         let size = |file| files.scale.of(files.size.draw(&mut Rng::new(seed_of(u64::from(files.seed), file, 0))));

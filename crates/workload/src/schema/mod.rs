@@ -25,7 +25,7 @@ pub fn schema() -> Value {
     if let Some(definitions) = schema.get_mut("$defs").and_then(Value::as_object_mut) {
         let of = json!({
             "type": "string",
-            "description": "Name of a parameter, in place of its value",
+            "description": "Name of a parameter; Plimsoll replaces the name with the value of the parameter",
             "pattern": r"^\$[a-z][a-z0-9-]*$",
             "examples": ["$block"],
         });

@@ -19,7 +19,7 @@ impl JsonSchema for StepText {
     fn json_schema(generator: &mut SchemaGenerator) -> Schema {
         let own = [
             ("create", "Creates the iteration's own file"),
-            ("recreate", "Creates the iteration's own file again after its close; this truncates the file"),
+            ("recreate", "Creates the iteration's own file again, which truncates the file; the file must be closed"),
         ];
         let own = own.into_iter().map(|(word, does)| json!({ "const": word, "description": does }));
         let operations = OperationKind::ALL.iter().filter(|kind| word(**kind).is_ok());
@@ -66,7 +66,7 @@ fn does(kind: OperationKind) -> &'static str {
         Kind::GetattrOpen => "Queries the attributes of the open file",
         Kind::Open => "Opens the file",
         Kind::Rename => "Renames the iteration's own file",
-        Kind::Setattr => "Sets the permission bits (SMB: the times)",
+        Kind::Setattr => "Sets the permission bits (SMB: the timestamps)",
         Kind::Find => "Searches the directory for the file's name",
         _ => "",
     }

@@ -56,7 +56,7 @@ fn a_server_that_is_not_there() {
 fn a_target_without_its_option() {
     for (arguments, says) in [
         (&["mixed", "embedded:smb"][..], "--target embedded:smb"),
-        (&["embedded:smb"], "takes a server with --target"),
+        (&["embedded:smb"], "give the server with --target"),
         (&["no-such-workload"], "built-in workloads: mixed"),
     ] {
         let ended =
