@@ -80,7 +80,7 @@ impl JsonSchema for Sizes {
 
     fn json_schema(generator: &mut schemars::SchemaGenerator) -> schemars::Schema {
         let mut schema = Written::json_schema(generator);
-        schema.insert("description".into(), "One size for all, or a distribution of sizes".into());
+        schema.insert("description".into(), "One fixed size, or a distribution of sizes".into());
         let examples = serde_json::json!(["8KiB", { "uniform": ["1KiB", "8KiB"] }]);
         schema.insert("examples".into(), examples);
         schema

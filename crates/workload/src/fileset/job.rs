@@ -53,7 +53,7 @@ pub enum FileSetError {
         root: String,
     },
     /// The manifest describes another file set. No run deletes this directory, not even with `--remove-files`.
-    #[error("{path} belongs to a different file set than the directory name says: delete or move the directory {root}")]
+    #[error("the manifest {path} describes another file set than the name of the directory {root} says: delete or move this directory")]
     OtherSet {
         /// The manifest.
         path: String,
@@ -72,7 +72,7 @@ pub enum FileSetError {
         said: &'static str,
     },
     /// The work came to its end before it was done.
-    #[error("ended early, after {done} of {total} files and directories")]
+    #[error("the work on the file set ended early, after {done} of {total} files and directories")]
     Ended {
         /// Number of finished items.
         done: u64,

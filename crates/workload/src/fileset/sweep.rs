@@ -175,7 +175,7 @@ impl Sweep {
             self.tasks.push(Task::List(path, listings + 1));
         } else {
             return self
-                .failed(FileSetError::Contradictory { path, said: "a listing still has names that were removed" });
+                .failed(FileSetError::Contradictory { path, said: "a directory listing still has the names of removed files" });
         }
         self.tasks.extend(names.into_iter().map(Task::File));
         Swept::Well
