@@ -146,7 +146,8 @@ impl Findings {
     #[must_use]
     pub fn of_a_table(self) -> Findings {
         let reason = Reason::partial(
-            "The input is a table of transactions, without packets: it does not show whether the capture lost operations.",
+            "The input is a table of transactions without packets, so it does not show whether the capture dropped packets. If you have \
+            the capture, analyze the capture instead.",
         );
         let others = self.validity.each_reason().map(|(verdict, text)| Reason { verdict, text: text.to_owned() });
         let validity = Validity::of(others.chain([reason]));

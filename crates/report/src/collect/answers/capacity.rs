@@ -61,9 +61,9 @@ fn first_miss(findings: &Findings, trial: &Trial, unit: &str) -> Option<Statemen
     let load = load_words(trial.load, unit);
     let times = stage(findings, trial).and_then(Stage::headline_time);
     let times = times.map_or_else(String::new, |times| {
-        format!(" (all operations: p50 {}, p99 {})", duration(times.p50_s), duration(times.p99_s))
+        format!(" Response times of all operations: p50 {}, p99 {}.", duration(times.p50_s), duration(times.p99_s))
     });
-    Some(measured(Rule::Capacity, format!("The lowest load that missed the objective is {load}: {because}{times}.")))
+    Some(measured(Rule::Capacity, format!("The lowest load that missed the objective is {load} ({because}).{times}")))
 }
 
 /// Which operation clients waited for at the load that missed the objective.
@@ -80,7 +80,7 @@ fn operation(stage: &Stage) -> Option<Statement> {
     let (label, most) = waited.into_iter().max_by(|a, b| a.1.total_cmp(&b.1))?;
     (all > 0.0 && most >= NAMED_FROM * all).then(|| {
         let (at, share) = (stage.words(), percent(most / all));
-        let text = format!("At {at}, the operation {label} took {share} of all time waited.");
+        let text = format!("At {at}, the operation {label} accounts for {share} of all time waited.");
         measured(Rule::Operation, text)
     })
 }

@@ -22,7 +22,8 @@ fn of_workload(found: &Interference) -> Option<Statement> {
         let also = also
             .filter(|other| other.metric != changed.metric)
             .map_or_else(String::new, |other| format!("; {}", of_number(other)));
-        format!("{others} changes {name}: {}{also}.", of_number(changed))
+        let verb = if found.beside.len() == 1 { "changes" } else { "change" };
+        format!("{others} {verb} {name}: {}{also}.", of_number(changed))
     } else if let Some(first) = telling().find(|number| number.verdict.is_some()) {
         format!(
             "No effect of {others} on {name} was shown in {rounds} rounds: {number}.",

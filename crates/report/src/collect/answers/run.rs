@@ -168,7 +168,7 @@ fn bottleneck(stage: &Stage) -> Option<Statement> {
     let share = trip.smoothed_s / mean_s;
     let facts = format!(
         "At {level} the network round trip was {share} of the mean response time ({round_trip} of {mean}), and the load generator \
-        was {busy} busy",
+        was busy for {busy} of the time",
         level = stage.words(),
         share = percent(share.min(1.0)),
         round_trip = duration(trip.smoothed_s),

@@ -47,7 +47,7 @@ pub(super) fn refusal(rows: &[ComparedGuarantee]) -> Option<String> {
     let unlike: Vec<String> = rows.iter().filter(|row| row.unlike).map(one).collect();
     (!unlike.is_empty()).then(|| {
         format!(
-            "Plimsoll does not say which side is faster, because the sides give different guarantees: {}",
+            "The sides give different guarantees: {}. Plimsoll therefore does not say which side is faster",
             unlike.join(", ")
         )
     })

@@ -163,7 +163,7 @@ fn overall(sides: &[Findings], ranking: &Ranking) -> Markup {
         "Ranking of the servers. Each number is the geometric mean over the load levels at which every server has a confidence interval ("
         (ranking.points) @if ranking.points == 1 { " level" } @else { " levels" } "). Servers without a significant difference share a place (Holm's correction for "
         (ranking.tested) " pairs)."
-        @if ranking.not_used > 0 { " Load levels left out because the results of a server are invalid there: " (ranking.not_used) "." }
+        @if ranking.not_used > 0 { " Load levels left out because the results of a server are INVALID: " (ranking.not_used) "." }
     };
     let body = html! { tbody { @for ranked in &ranking.overall {
         tr { th scope="row" { (ranked.words()) } (line(sides, ranked)) }
