@@ -427,7 +427,8 @@ impl Cause {
             Cause::ShareRefused => "share refused",
             Cause::NotOffered => "requested dialect, signing or encryption not offered by the server",
             Cause::NoMultichannel => {
-                "no SMB multichannel: omit --channels, or use a server that offers multichannel with SMB 3.0 or later (on Samba, set \"server multi channel support = yes\" and remove \"smb encrypt = required\")"
+                "no SMB multichannel: omit --channels, or use a server that offers multichannel with SMB 3.0 or later \
+                (on Samba, set \"server multi channel support = yes\" and remove \"smb encrypt = required\")"
             }
             Cause::CallRejected => "call rejected by RPC",
             Cause::LostWrites => "writes lost by the server",

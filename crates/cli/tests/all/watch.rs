@@ -196,7 +196,7 @@ fn what_cannot_be_watched_is_said_with_what_to_do() {
         (vec!["watch", "-", "--save", &ring], 2, "tee"),
         (vec!["watch", "lo", "--interval", "0.5s"], 2, "whole seconds"),
         (vec!["watch", "lo", "--save-size", "1MiB"], 2, "--save"),
-        (vec!["watch", "lo", "other.pcap"], 2, "one network interface, and no files"),
+        (vec!["watch", "lo", "other.pcap"], 2, "a network interface must be the only input"),
     ];
     if may_capture() {
         cases.push((vec!["watch", "lo", "--duration", "300ms", "--quiet"], 3, "no packets of a file server"));

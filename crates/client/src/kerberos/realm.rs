@@ -19,7 +19,8 @@ pub enum TicketError {
     NotBuilt,
     /// The logon is anonymous.
     #[error(
-        "Kerberos needs a user and a password: name the user in the target (smb://user@host/share or nfs://user@host/export?sec=krb5), and give the password in a file (--password-file FILE) or in PLIMSOLL_PASSWORD"
+        "Kerberos needs a user and a password: name the user in the target (smb://user@host/share or nfs://user@host/export?sec=krb5), \
+        and give the password in a file (--password-file FILE) or in PLIMSOLL_PASSWORD"
     )]
     NoAccount,
     /// No realm is named.

@@ -107,7 +107,8 @@ pub enum MountError {
     },
     /// The server requires other kinds of credentials.
     #[error(
-        "{path} does not accept sec={asked}, only the security flavors {flavors:?} (1: sys, 390003: krb5, 390004: krb5i, 390005: krb5p); give one of these with sec= in the target"
+        "{path} does not accept sec={asked}, only the security flavors {flavors:?} (1: sys, 390003: krb5, 390004: krb5i, \
+        390005: krb5p); give one of these with sec= in the target"
     )]
     Flavors {
         /// The path.
@@ -129,7 +130,8 @@ pub enum MountError {
     },
     /// Below an export, with Kerberos.
     #[error(
-        "{path} is below the export {export}, and Plimsoll cannot mount such a path with NFS 3 and Kerberos: give the export itself, or NFS 4 (e.g. version=4.1)"
+        "{path} is below the export {export}, and Plimsoll cannot mount such a path with NFS 3 and Kerberos: give the export itself, \
+        or NFS 4 (e.g. version=4.1)"
     )]
     BelowWithKerberos {
         /// The export.

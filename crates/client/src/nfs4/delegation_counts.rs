@@ -51,12 +51,13 @@ impl DelegationCounts {
     pub fn facts(&self) -> Vec<String> {
         let Self { granted, local_opens, recalled, returned, revoked, lost, unreturned, unknown_recalls, .. } = *self;
         let mut facts = vec![format!(
-            "delegations: {granted} granted, {recalled} recalled, {returned} returned; {local_opens} opens used a delegation and needed no request"
+            "delegations: {granted} granted, {recalled} recalled, {returned} returned ({local_opens} opens used a delegation and needed no request)"
         )];
         if let (count @ 1.., sum, longest) = self.recall_ns {
             let [mean_ms, longest_ms] = [sum as f64 / count as f64, longest as f64].map(|ns| ns / 1e6);
             facts.push(format!(
-                "delegation recalls: {count} answered by DELEGRETURN; time from the recall to the server's response: mean {mean_ms:.2} ms, max {longest_ms:.2} ms"
+                "delegation recalls: {count} answered by DELEGRETURN (time from the recall to the server's response: mean {mean_ms:.2} ms, \
+                max {longest_ms:.2} ms)"
             ));
         }
         if revoked + lost + unreturned > 0 {
@@ -67,7 +68,7 @@ impl DelegationCounts {
         }
         if unknown_recalls > 0 {
             facts.push(format!(
-                "delegation recalls refused: {unknown_recalls}, because the client did not hold the delegation"
+                "delegation recalls refused: {unknown_recalls} (the client did not hold the delegation)"
             ));
         }
         facts
@@ -81,18 +82,18 @@ mod tests {
     #[test]
     fn facts_have_the_sums_and_what_did_not_happen_is_left_out() {
         let none = DelegationCounts::default();
-        assert_eq!(none.facts(), ["delegations: 0 granted, 0 recalled, 0 returned; 0 opens used a delegation and needed no request"]);
+        assert_eq!(none.facts(), ["delegations: 0 granted, 0 recalled, 0 returned (0 opens used a delegation and needed no request)"]);
         let mut one = DelegationCounts { granted: 3, local_opens: 9, recalled: 2, returned: 2, revoked: 1, ..none };
         one.returned_after(1_000_000);
         one.returned_after(3_000_000);
         let mut all = DelegationCounts { lost: 1, unreturned: 2, unknown_recalls: 4, ..one };
         all.add(&one);
         let said = [
-            "delegations: 6 granted, 4 recalled, 4 returned; 18 opens used a delegation and needed no request",
-            "delegation recalls: 4 answered by DELEGRETURN; time from the recall to the server's response: mean 2.00 ms, max 3.00 ms",
+            "delegations: 6 granted, 4 recalled, 4 returned (18 opens used a delegation and needed no request)",
+            "delegation recalls: 4 answered by DELEGRETURN (time from the recall to the server's response: mean 2.00 ms, max 3.00 ms)",
             "delegations not returned: 2 because the server refused the return, 1 because the server restarted or the lease \
             expired, 2 because the return failed or the connection ended first",
-            "delegation recalls refused: 4, because the client did not hold the delegation",
+            "delegation recalls refused: 4 (the client did not hold the delegation)",
         ];
         assert_eq!(all.facts(), said);
     }

@@ -85,8 +85,8 @@ impl Recoveries {
         }
         if resent + asked_anew > 0 {
             facts.push(format!(
-                "recovered requests: {resent} sent again in the same slot, {asked_anew} sent again in a new session or (NFS 4.0) without a \
-                session; the server had already executed {done_before} of these requests"
+                "recovered requests: {resent} sent again in the same slot, {asked_anew} sent again in a new session, or without a session in \
+                NFS 4.0 (the server had already executed {done_before} of these requests)"
             ));
         }
         if self.rewritten > 0 {
@@ -119,8 +119,8 @@ mod tests {
             "recovered sessions: 0 on another connection, 2 replaced by a new session, 2 restored after the server lost the client's state; \
             longest outage 1.23 s, longest recovery of a session and its state 0.01 s",
             "recovered opens: 6 reclaimed, 4 requested again, 2 lost",
-            "recovered requests: 8 sent again in the same slot, 0 sent again in a new session or (NFS 4.0) without a session; the server had \
-            already executed 0 of these requests",
+            "recovered requests: 8 sent again in the same slot, 0 sent again in a new session, or without a session in NFS 4.0 (the \
+            server had already executed 0 of these requests)",
         ];
         assert_eq!(all.facts(), said);
     }

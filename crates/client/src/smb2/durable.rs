@@ -189,7 +189,7 @@ impl Reconnects {
         }
         if sent_again > 0 {
             facts.push(format!(
-                "recovered requests: {sent_again} sent again; the server had already executed {done_before} of these requests"
+                "recovered requests: {sent_again} sent again (the server had already executed {done_before} of these requests)"
             ));
         }
         facts

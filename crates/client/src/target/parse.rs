@@ -193,7 +193,8 @@ fn nfs(parts: &Parts<'_>) -> Result<Target, TargetError> {
             _ => {
                 return Err(wrong(
                     "options after '?'",
-                    "must be among version=3|4.0|4.1|4.2, slots=NUMBER, delegations=yes|no, mountport=PORT, portmapport=PORT, resvport, xprtsec=tls|none and sec=sys|krb5|krb5i|krb5p",
+                    "must be among version=3|4.0|4.1|4.2, slots=NUMBER, delegations=yes|no, mountport=PORT, portmapport=PORT, resvport, \
+                    xprtsec=tls|none and sec=sys|krb5|krb5i|krb5p",
                 ));
             }
         }

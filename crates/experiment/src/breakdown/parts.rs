@@ -127,7 +127,8 @@ impl MeasuredPhase<'_> {
         match &self.ran.about().generator.round_trip {
             Some(found) => Source::measured(
                 found.least_s,
-                "minimum TCP round-trip time between the two kernels during the phase (TCP_INFO, tcpi_min_rtt); unlike the time of a null call, it contains no server time",
+                "minimum TCP round-trip time between the two kernels during the phase (TCP_INFO, tcpi_min_rtt); unlike the time of a null \
+                call, it contains no server time",
             ),
             None if self.connected => Source::missing("the kernel reports no round-trip times (TCP_INFO)"),
             None => Source::missing("a kernel mount: Plimsoll cannot read TCP_INFO of the kernel's own connection"),

@@ -190,7 +190,7 @@ fn restarted_with_grace(version: &str, more: &[&str]) -> Option<Ended> {
     went_on(&ended);
     let opens = fact(&ended, "recovered opens: ");
     assert!(number(&opens, " reclaimed") >= 3 && number(&opens, " lost") == 0, "{opens}");
-    assert!(number(&fact(&ended, "recovered requests: "), " in a new session") >= 1);
+    assert!(number(&fact(&ended, "recovered requests: "), " sent again in a new session") >= 1);
     Some(ended)
 }
 
