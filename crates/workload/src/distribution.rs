@@ -125,7 +125,7 @@ impl Sizes {
     fn check(&self) -> Result<(), &'static str> {
         match self {
             Sizes::Constant(_) => Ok(()),
-            Sizes::Uniform([least, most]) if least > most => Err("expected the smaller size first"),
+            Sizes::Uniform([least, most]) if least > most => Err("\"uniform\": expected the smaller size first"),
             Sizes::Uniform(_) => Ok(()),
             Sizes::LogNormal(Bounded { sigma, .. }) if !(*sigma > 0.0 && *sigma <= 10.0) => {
                 Err("\"sigma\" must be above 0 and at most 10")

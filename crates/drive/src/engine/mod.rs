@@ -200,7 +200,7 @@ struct Guard<'a>(&'a RunCoordinator);
 
 impl Drop for Guard<'_> {
     fn drop(&mut self) {
-        self.0.fail("running a worker", io::Error::other("a worker panicked"));
+        self.0.fail("running a load thread", io::Error::other("the thread crashed"));
     }
 }
 
