@@ -91,7 +91,8 @@ impl Files<'_> {
             }
             if Clock::new().now() >= until {
                 anyhow::bail!(
-                    "the first part did not create the file set {} before the start time (--start-at); start the first part, or give all parts a later --start-at",
+                    "the first part did not create the file set {} before the start time (--start-at); start the first part, \
+                    or give all parts a later --start-at",
                     self.set.root()
                 );
             }

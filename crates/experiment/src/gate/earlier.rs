@@ -84,7 +84,8 @@ mod tests {
         let said: Vec<String> = others.iter().filter_map(|other| other_machine(&one, other)).collect();
         assert_eq!(
             said[1],
-            "the load generator of the baseline had processor Xeon with 4 cores, kernel 6.1, this machine has processor unknown with 4 cores, kernel 6.1"
+            "the load generator of the baseline had processor Xeon with 4 cores, kernel 6.1, this machine has \
+            processor unknown with 4 cores, kernel 6.1"
         );
         assert_eq!(said.len(), others.len());
         assert_eq!(other_machine(&one, &Machine { memory_bytes: None, ..one.clone() }), None);
