@@ -90,11 +90,11 @@ impl Began {
             0 => "all".to_owned(),
             later => format!("all but {}", thousands(later)),
         };
-        let changed = changed.map_or_else(String::new, |changed| format!(" Check what changed then: {changed}."));
+        let changed = changed.map_or_else(String::new, |changed| format!(" Check what changed at that time: {changed}."));
         format!(
-            " Such requests of {whose}{user} succeeded at first ({at_least}{requests}). From {start} on, the server refused {since} \
-            such requests.{changed}",
-            requests = plural(self.before, "request"),
+            " At first, the server carried out {at_least}{requests} from {whose}{user}. From {start} on, it refused {since} such \
+            requests.{changed}",
+            requests = plural(self.before, "such request"),
             start = instant::second(self.first_ns)
         )
     }

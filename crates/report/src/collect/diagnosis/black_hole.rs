@@ -18,7 +18,7 @@ pub(super) fn black_hole(evidence: &Evidence<'_>, waited_s: f64) -> Option<Found
     let paths = evidence.coverage.client_paths.iter().flat_map(|path| [(path, 0), (path, 1)]);
     let too_large = paths.filter_map(|(path, at)| Some((path, at, passing(path, at)?)));
     let (path, at, passing) = too_large.max_by_key(|(path, at, _)| path.stuck[*at].ns)?;
-    let began = if passing < path.largest_acknowledged[at] { " since then" } else { "" };
+    let began = if passing < path.largest_acknowledged[at] { " from then on" } else { "" };
     let (stuck, stuck_s) = (&path.stuck[at], path.stuck[at].ns as f64 / 1e9);
     let share = stuck_s / (stuck_s + waited_s);
     if share < CAUSE_SHARE || (stuck.ns as f64) < evidence.least_ns() {
@@ -26,9 +26,9 @@ pub(super) fn black_hole(evidence: &Evidence<'_>, waited_s: f64) -> Option<Found
     }
     let (way, receiver) = if at == 0 { ("from", "The server") } else { ("to", "The client") };
     let text = format!(
-        "The path {way} client {client} drops large packets: TCP sent {segments} ({size} or larger) up to {times} times, but no \
-        acknowledgement came. {receiver} acknowledged only segments of up to {passing}{began}. The retransmissions lasted {lasted}. \
-        Response times do not include this time. Check the MTU of the path, and whether a firewall drops ICMP messages \
+        "The path {way} client {client} drops large packets: TCP sent {segments} ({size} or larger) up to {times} times, but \
+        received no acknowledgement for them. {receiver} acknowledged only segments of up to {passing}{began}. TCP retransmitted for {lasted} \
+        in all. Response times do not include this time. Check the MTU of the path, and whether a firewall drops ICMP messages \
         (\"fragmentation needed\", \"packet too big\").",
         client = path.client,
         segments = plural(stuck.segments, "segment"),

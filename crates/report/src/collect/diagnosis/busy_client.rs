@@ -55,9 +55,9 @@ pub(super) fn busy_client(evidence: &Evidence<'_>) -> Option<Found> {
         .collect();
     let asks = named.join(", ");
     let text = format!(
-        "Client {ip} makes most of the load: {share} of all requests ({requests} requests: {asks}), at {rate} requests per \
-        second{since}. {others} at most {most} per second. The requests of client {ip} account for {waited} of all time waited. \
-        Check which program runs there, e.g. an indexer, a backup or a search.",
+        "Client {ip} causes most of the load: it sent {requests} requests ({share} of all requests) at {rate} requests per \
+        second{since}. Most frequent operations: {asks}. {others} at most {most} requests per second. The requests of client {ip} \
+        account for {waited} of all time waited. Check which program runs on this client, e.g. an indexer, a backup or a search.",
         share = percent(requests),
         requests = thousands(own.count),
         rate = thousands(rate.round() as u64),

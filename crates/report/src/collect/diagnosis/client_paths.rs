@@ -126,17 +126,17 @@ fn far(evidence: &Evidence<'_>, waited_s: f64) -> Option<(Found, IpAddr)> {
     });
     let (cost_s, hidden_s, trip_s, usual_s, others, ip, client) = costs.max_by(|a, b| a.0.total_cmp(&b.0))?;
     let others = match others {
-        1 => "that of the other client".to_owned(),
-        _ => format!("the median of the {others} other clients"),
+        1 => "For the other client, this time is".to_owned(),
+        _ => format!("For the {others} other clients, the median is"),
     };
     let transfers = match client.transfer_s >= 0.1 * cost_s {
-        true => format!(" Sending requests and receiving responses took the client {}.", duration(client.transfer_s)),
+        true => format!(" The client spent {} on sending requests and receiving responses.", duration(client.transfer_s)),
         false => String::new(),
     };
     let text = format!(
-        "Client {ip} is far away: its shortest round trip takes {trip}; {others} is {usual}. Round trips delayed its {requests} by \
-        about {added} in all, which is {active} of the time in which this client was active. Response times do not include this delay, \
-        because they are measured at the capture point.{transfers}{asks}",
+        "Client {ip} is far away: its shortest round trip to the capture point takes {trip}. {others} {usual}. Round trips delayed \
+        its {requests} by about {added} in all: {active} of the time in which this client was active. Response times do not include \
+        this delay, because they are measured at the capture point.{transfers}{asks}",
         trip = duration(trip_s),
         usual = duration(usual_s),
         requests = plural(client.requests, "request"),
@@ -166,7 +166,7 @@ fn asks_for(tallies: &Tallies, ip: IpAddr) -> String {
         })
     });
     match absent as f64 >= MOST_REQUESTS * all {
-        true => format!(" Of its requests, {} look for names that do not exist.", percent(absent as f64 / all)),
+        true => format!(" Of its requests, {} are for names that do not exist.", percent(absent as f64 / all)),
         false => small.into_iter().next().unwrap_or_default(),
     }
 }
@@ -246,16 +246,16 @@ fn narrow(evidence: &Evidence<'_>, waited_s: f64) -> Option<(Found, Vec<IpAddr>)
     if hidden_s >= HIDDEN * cost_s {
         let delay = first.delay_s.map_or_else(String::new, |[least, median]| {
             format!(
-                " Acknowledgements of client {client} took {median} (median), at least {least}.",
+                " Client {client} acknowledged data after {median} (median); its shortest time was {least}.",
                 client = first.client,
                 median = duration(median),
                 least = duration(least),
             )
         });
         let text = format!(
-            "The path from the capture to {whose} {clients}{more} is narrow: the data move at an even rate, and acknowledgements \
-            come late.{delay} In total, data were on this path for {time}. Response times end at the capture point, so they include only \
-            {in_responses} of this time. The limit is the path or the client, not the server.",
+            "Data move slowly from the capture point to {whose} {clients}{more}: they arrive at an even rate, and acknowledgements \
+            come late.{delay} Data were on this network path for {time} in all. Response times are measured at the capture point, so \
+            they include only {in_responses} of this time. The bottleneck is the network path or the client, not the server.",
             clients = named.join(", "),
             time = duration(cost_s),
             in_responses = duration(cost_s - hidden_s),
@@ -272,12 +272,12 @@ fn narrow(evidence: &Evidence<'_>, waited_s: f64) -> Option<(Found, Vec<IpAddr>)
         _ => String::new(),
     };
     let why = match all.iter().all(|one| one.is_path) {
-        true => "The network path is the limit: it has no more bandwidth.".to_owned(),
-        false => format!("Either the network path has no more bandwidth, or {sender} sends no faster."),
+        true => "The network path is the bottleneck.".to_owned(),
+        false => format!("The bottleneck is the network path or {sender}."),
     };
     let text = format!(
-        "The path {what} {whose} {clients}{more} is narrow: the data of large messages move at an even rate{trip}. {doing} took \
-        {time}, {share} of all time waited. {why}",
+        "Data move slowly {what} {whose} {clients}{more}: large messages arrive at a low, even rate{trip}. {doing} took {time}: \
+        {share} of all time waited. {why}",
         clients = named.join(", "),
         time = duration(cost_s),
         share = percent(share),

@@ -44,10 +44,10 @@ pub(super) fn writes(evidence: &Evidence<'_>) -> Option<Found> {
         false => String::new(),
     };
     let text = format!(
-        "Each small write waits for stable storage: {writes} ({bytes} each on average) ask the server to store their data before it \
-        answers (NFS FILE_SYNC or DATA_SYNC, SMB write-through){whose}. They took {mean} each on average{compared}, together {share} \
-        of all time waited. Unstable writes with one flush at the end would wait only once. The same data would fit into {requests} \
-        of {size}.",
+        "Each small write waits for stable storage: {writes}{whose} ask the server to store their data before it answers (NFS \
+        FILE_SYNC or DATA_SYNC, SMB write-through). On average, each of them carries {bytes} and took {mean}{compared}. Together, they \
+        account for {share} of all time waited. With unstable writes and one flush at the end, clients would wait for the storage only \
+        once. The same data would fit into {requests} of {size}.",
         writes = plural(all.count, "write request"),
         bytes = size(each.round() as u64),
         whose = whose(evidence, tallies, &all),
@@ -83,7 +83,7 @@ fn whose(evidence: &Evidence<'_>, tallies: &Tallies, all: &Cell) -> String {
         |one: Symbol| tallies.durable().filter(|(key, _)| key.share == one).map(|(_, cell)| cell.count).sum();
     let client = clients.into_iter().find(|&ip| is_most(of_client(ip)));
     let share = shares.into_iter().find(|&one| is_most(of_share(one))).and_then(|share| evidence.names.text(share));
-    let client = client.map_or_else(String::new, |ip| format!(", by client {ip}"));
-    let share = share.map_or_else(String::new, |share| format!(", on share {share}"));
+    let client = client.map_or_else(String::new, |ip| format!(" by client {ip}"));
+    let share = share.map_or_else(String::new, |share| format!(" on share {share}"));
     format!("{client}{share}")
 }

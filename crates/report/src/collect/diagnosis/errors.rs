@@ -154,8 +154,8 @@ fn meaning_of(evidence: &Evidence<'_>, meaning: &Meaning) -> &'static str {
     let is_about_permission = meaning.statuses.contains(&(StatusFamily::Nt, 0xC000_0022));
     match is_about_permission && evidence.findings.operations.iter().any(is_refused) {
         true => {
-            "the server cannot verify the signatures of requests, because it refuses even LOGOFF or TREE_DISCONNECT, for which no \
-             permission is needed; check whether something changes packets between client and server (a WAN optimizer, a proxy)"
+            "the server probably cannot verify the signatures of requests: it even refuses LOGOFF, TREE_DISCONNECT or ECHO, which need \
+             no permission. Check whether something between client and server changes packets (a WAN optimizer, a proxy)"
         }
         false => meaning.text,
     }
@@ -167,8 +167,8 @@ fn pauses(evidence: &Evidence<'_>, sum: &Sum<'_>) -> String {
         return String::new();
     }
     format!(
-        " Clients retried {retried} of these requests for the same file or folder, {pause} later on average. Response times and shares of all \
-        time waited do not include these pauses ({pauses} in all).",
+        " Clients repeated {retried} of these requests for the same file or folder, {pause} later on average. Response times and \
+        percentages of all time waited do not include these pauses ({pauses} in all).",
         retried = thousands(sum.repeated),
         pause = seconds(sum.paused_ns / sum.repeated as f64),
         pauses = seconds(sum.paused_ns),
@@ -218,16 +218,21 @@ fn whom(evidence: &Evidence<'_>, sum: &Sum<'_>, is_told_since_when: bool) -> Str
         let first = of(sum.rows.first()?);
         evidence.names.text(first).filter(|_| sum.rows.iter().all(|row| of(row) == first))
     };
-    let mut text = String::new();
+    let mut parts: Vec<String> = Vec::new();
     if let Some(client) = only_client(sum).filter(|_| !is_told_since_when) {
-        text.push_str(&format!(" All by client {client}."));
+        parts.push(format!("from client {client}"));
     }
     match (only(|row| row.path), only(|row| row.share)) {
-        (Some(path), Some(share)) => text.push_str(&format!(" All for {path} on share {share}.")),
-        (Some(path), None) => text.push_str(&format!(" All for {path}.")),
-        (None, Some(share)) => text.push_str(&format!(" All on share {share}.")),
+        (Some(path), Some(share)) => parts.push(format!("for {path} on share {share}")),
+        (Some(path), None) => parts.push(format!("for {path}")),
+        (None, Some(share)) => parts.push(format!("to share {share}")),
         (None, None) => {}
     }
+    let mut text = match (sum.count, parts.is_empty()) {
+        (_, true) => String::new(),
+        (1, _) => format!(" The request was {}.", parts.join(", ")),
+        (count, _) => format!(" All {} requests were {}.", thousands(count), parts.join(", ")),
+    };
     let first_ns = sum.rows.iter().map(|row| row.first_ns).min();
     if let Some(at) = first_ns.filter(|&at| at < i64::MAX && !is_told_since_when) {
         text.push_str(&format!(" The first: {}.", instant::second(at)));

@@ -181,10 +181,14 @@ fn service_of(alike: &[&Slow]) -> Option<String> {
     let response: f64 = alike.iter().map(|one| one.response_time_s).sum();
     match service {
         Some(service) if service >= 0.95 * response => {
-            Some(format!(" Of this time, {} was service time.", percent(service / response)))
+            Some(format!(" Service time was {} of the time that {} took.", percent(service / response), these(alike)))
         }
         _ => None,
     }
+}
+
+fn these(alike: &[&Slow]) -> &'static str {
+    if alike.len() == 1 { "this request" } else { "these requests" }
 }
 
 /// Whether most of their time was sending or receiving, with the rate.
@@ -195,9 +199,10 @@ fn transfer_of(evidence: &Evidence<'_>, alike: &[&Slow]) -> Option<String> {
     let payload = alike.iter().map(|one| payload_of(evidence, one)).sum::<Option<f64>>()?;
     (transfer_s >= TRANSFER * response_s).then(|| {
         format!(
-            " Of this time, {share} was sending and receiving, at about {rate:.1} Mbit/s: the network path or the client is slow, or \
-            the server accepts data slowly.",
+            " Sending and receiving were {share} of the time that {these} took, at about {rate:.1} Mbit/s: the network path or the \
+            client is slow, or the server accepts data slowly.",
             share = percent(transfer_s / response_s),
+            these = these(alike),
             rate = payload * 8.0 / transfer_s / 1e6
         )
     })

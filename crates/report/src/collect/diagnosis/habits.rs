@@ -80,8 +80,8 @@ fn absent(evidence: &Evidence<'_>, tallies: &Tallies) -> Option<Found> {
     }
     let (operation, _) = tallies.absent().iter().max_by_key(|(_, cell)| cell.count)?;
     let text = format!(
-        "Clients look for names that do not exist: {requests} ({part} of the requests for these operations) took {mean} each on \
-        average, together {share} of all time waited. A program that searches several folders for a file makes such requests.",
+        "Clients look for names that do not exist: {requests} ({part} of all requests for the same operations) took {mean} each \
+        on average, together {share} of all time waited. A program that searches several folders for a file sends such requests.",
         requests = plural(absent.count, "request"),
         part = percent(part),
         mean = duration(absent.mean_ns() / 1e9),
@@ -101,7 +101,7 @@ fn flushes(evidence: &Evidence<'_>, tallies: &Tallies) -> Option<Found> {
     }
     let text = format!(
         "Clients flush after every few writes: {flushes} ({flush_mean} each on average) for {writes} ({write_mean} each). The \
-        flushes account for {share} of all time waited, because each waits until the data are on stable storage.",
+        flushes account for {share} of all time waited, because each flush waits until the data are on stable storage.",
         flushes = plural(flush.count, "flush request"),
         flush_mean = duration(flush.mean_ns() / 1e9),
         writes = plural(write.count, "write request"),
@@ -129,8 +129,8 @@ fn small(evidence: &Evidence<'_>, tallies: &Tallies, operation: Operation) -> Op
     }
     let text = format!(
         "Clients {operation} in small pieces, one at a time: {requests} ({bytes} each on average) took {mean} each, together {share} of \
-        all time waited. Most of them are for files that get {SMALL_PER_FILE} such requests or more. The same data would fit into \
-        {large_requests} of {size}.",
+        all time waited. Most of these requests are for files with {SMALL_PER_FILE} such requests or more. The same data would fit \
+        into {large_requests} of {size}.",
         operation = operation.label(),
         requests = plural(cell.count, &format!("{} request", operation.label())),
         bytes = size(each.round() as u64),
@@ -166,9 +166,9 @@ fn listing(evidence: &Evidence<'_>, tallies: &Tallies) -> Option<Found> {
         return None;
     }
     let what =
-        if is_long { "Listing a long directory takes time" } else { "Clients list the same directory many times" };
+        if is_long { "Listing a large directory takes long" } else { "Clients list the same directory many times" };
     let text = format!(
-        "{what}: {requests} for {path}{on} returned {size} in all and took {mean} each on average, together {share} of all time waited.",
+        "{what}: {requests} for {path}{on} returned {size} in all. They took {mean} each on average, together {share} of all time waited.",
         requests = plural(cell.count, "list request"),
         size = size(*bytes),
         mean = duration(cell.mean_ns() / 1e9),
@@ -194,7 +194,7 @@ fn reconnects(evidence: &Evidence<'_>, tallies: &Tallies) -> Option<Found> {
     let share = share_of(evidence, sessions.waited_ns)?;
     let text = format!(
         "Client {client} connects again and again: {connections} new connections with {each:.0} requests each on average. Of these \
-        requests, {part} negotiate, log on or connect to shares. The client waited {waited} for them, {share} of all time waited.",
+        requests, {part} negotiate, log on or connect to shares. The client waited {waited} for this set-up: {share} of all time waited.",
         client = path.client,
         connections = thousands(path.handshakes),
         each = all.count as f64 / path.handshakes as f64,

@@ -27,9 +27,9 @@ pub(super) fn late(evidence: &Evidence<'_>, waited_s: f64) -> Option<Found> {
     let named: Vec<String> = paths.iter().take(NAMED).map(|path| path.client.to_string()).collect();
     let more = if paths.len() > NAMED { format!(" and {} more", paths.len() - NAMED) } else { String::new() };
     let text = format!(
-        "{who} {named}{more} opened {count} of {connections} late, after {mean} on average ({sum} in all), because TCP retransmitted \
-        the first packet (SYN) or the answer to it.{others} Response times do not include this time. Packets were lost, or the \
-        server did not accept connections in time.",
+        "{who} {named}{more} opened {count} of {connections} late: the handshake took {mean} on average ({sum} in all), because TCP \
+        retransmitted the SYN or the SYN-ACK.{others} Response times do not include this time. Packets were lost, or the server did \
+        not accept connections in time.",
         who = if paths.len() == 1 { "Client" } else { "Clients" },
         named = named.join(", "),
         connections = plural(paths.iter().map(|path| path.connections).sum(), "connection"),
@@ -45,8 +45,8 @@ fn others(all: &[ClientPath], late: usize) -> String {
     let connected = all.iter().filter(|path| path.late_handshakes == 0 && path.handshakes > 0).count();
     match connected {
         0 => String::new(),
-        1 => " This did not happen to the other client.".to_owned(),
-        more if more + late == all.len() => format!(" This did not happen to the {more} other clients."),
-        more => format!(" This did not happen to {more} other clients."),
+        1 => " The other client had no late connections.".to_owned(),
+        more if more + late == all.len() => format!(" The {more} other clients had no late connections."),
+        more => format!(" {more} other clients had no late connections."),
     }
 }

@@ -27,8 +27,8 @@ pub(super) fn credits(evidence: &Evidence<'_>, waited_s: f64) -> Option<Found> {
     }
     let text = format!(
         "Clients ran out of SMB2 credits {times}, and sent the next request as soon as the server granted more credits. The affected \
-        connections lacked credits for {share} of their time. Response times do not include this wait. Let the \
-        server grant more credits.",
+        connections lacked credits for {share} of their time. Response times do not include this wait. Configure \
+        the server so that it grants more credits.",
         times = plural(credits.waits, "time"),
         share = percent(time),
     );
@@ -50,7 +50,7 @@ pub(super) fn breaks(evidence: &Evidence<'_>, waited_s: f64) -> Option<Found> {
     let longest = match (breaks.holder, file) {
         (None, None) => String::new(),
         (holder, file) => format!(
-            " The longest wait, {longest}, was for the lease or oplock{file}{holder}.{unanswered}",
+            " The longest wait, {longest}, was for a lease or oplock{file}{holder}.{unanswered}",
             longest = duration(breaks.longest_ns as f64 / 1e9),
             file = file.unwrap_or_default(),
             holder = holder.map_or_else(String::new, |ip| format!(", which client {ip} held")),
@@ -58,8 +58,8 @@ pub(super) fn breaks(evidence: &Evidence<'_>, waited_s: f64) -> Option<Found> {
         ),
     };
     let text = format!(
-        "{opens} waited until a client gave up a lease or oplock, {mean}{each}, together {share} of all time waited. The server sent \
-        {notifications} and delayed the opens until the clients acknowledged or a timeout expired.{longest}",
+        "{opens} waited {mean}{each} until a client gave up a lease or oplock: in total {share} of all time waited. The server sent \
+        {notifications} and delayed the opens until the clients acknowledged the break or a timeout expired.{longest}",
         opens = plural(breaks.opens, "open request"),
         mean = duration(held_s / breaks.opens.max(1) as f64),
         each = if breaks.opens > 1 { " each on average" } else { "" },

@@ -31,8 +31,8 @@ pub(super) fn waits(evidence: &Evidence<'_>, waited_s: f64) -> Option<Found> {
         return None;
     }
     let text = format!(
-        "Clients waited {time} in {requests} for byte-range locks{file}. Response times and shares of all time waited do not include \
-        these waits.",
+        "Clients waited {time} in all for byte-range locks ({requests}).{file} Response times and percentages of all time waited do \
+        not include these waits.",
         time = duration(sum_s),
         requests = plural(requests, "LOCK request"),
         file = file(evidence, most, sum_ns).unwrap_or_default(),
@@ -44,20 +44,18 @@ pub(super) fn waits(evidence: &Evidence<'_>, waited_s: f64) -> Option<Found> {
 fn file(evidence: &Evidence<'_>, most: &LockWaits, sum_ns: f64) -> Option<String> {
     let waited_ns = most.waited_ns as f64;
     let path = evidence.names.text(most.path).filter(|_| waited_ns >= MOSTLY * sum_ns)?;
-    let share = evidence.names.text(most.share).map(|share| format!(" of share {share}")).unwrap_or_default();
-    let part =
-        if waited_ns < sum_ns { format!(", {} of this time", percent(waited_ns / sum_ns)) } else { String::new() };
+    let share = evidence.names.text(most.share).map(|share| format!(" on share {share}")).unwrap_or_default();
+    let (part, of) = match waited_ns < sum_ns {
+        true => (format!("Of this time, {}", percent(waited_ns / sum_ns)), "the time waited for this file"),
+        false => ("All of this time".to_owned(), "this time"),
+    };
     let holder = most.holders.iter().find(|(_, ns)| *ns as f64 >= MOSTLY * waited_ns).map(|(ip, ns)| {
         format!(
-            "; client {ip} held a lock on this file for {share} of {of}",
+            " Client {ip} held a lock on this file during {share} of {of}.",
             share = percent(*ns as f64 / waited_ns),
-            of = match part.is_empty() {
-                true => "this time",
-                false => "the time waited for this file",
-            }
         )
     });
-    Some(format!("{part} on {path}{share}{}", holder.unwrap_or_default()))
+    Some(format!(" {part} was for the file {path}{share}.{}", holder.unwrap_or_default()))
 }
 
 /// Refused locks, and their holders.
@@ -73,14 +71,14 @@ pub(super) fn refused(evidence: &Evidence<'_>, waited_s: f64) -> Option<Found> {
     }
     let part = most.tried_ns as f64 / sum_ns;
     let path = evidence.names.text(most.path).filter(|_| part >= MOSTLY);
-    let on = evidence.names.text(most.share).map(|share| format!(" of share {share}")).unwrap_or_default();
+    let on = evidence.names.text(most.share).map(|share| format!(" on share {share}")).unwrap_or_default();
     let status = (evidence.status_name)(most.protocol, most.status);
     let clients: BTreeSet<IpAddr> = all.iter().flat_map(|one| one.clients.iter().copied()).collect();
     let text = format!(
         "Clients wait for byte-range locks{file}: the server refused {requests}{status}, the first at {first}. {clients} repeated \
-        the requests for {time} in all, and for at most {longest} at a time, until the lock was granted or the client gave \
-        up.{of_file} Response times do not include this time.",
-        file = path.map_or_else(String::new, |path| format!(" on {path}{on}{}", holder(evidence, most))),
+        the requests for {time} in all (at most {longest} at a time), until the server granted the lock or the client gave \
+        up.{of_file}{holder} Response times do not include this time.",
+        file = path.map_or_else(String::new, |path| format!(" on the file {path}{on}")),
         requests = plural(requests, "request"),
         status = status.map_or_else(String::new, |status| format!(" ({status})")),
         first = instant::second(all.iter().map(|one| one.first_ns).min()?),
@@ -88,9 +86,10 @@ pub(super) fn refused(evidence: &Evidence<'_>, waited_s: f64) -> Option<Found> {
         time = duration(sum_s),
         longest = duration(all.iter().map(|one| one.longest_ns).max()? as f64 / 1e9),
         of_file = match path {
-            Some(_) if part < 1.0 => format!(" {} of this time was for that file.", percent(part)),
+            Some(_) if part < 1.0 => format!(" Of this time, {} was for this file.", percent(part)),
             _ => String::new(),
         },
+        holder = path.map_or_else(String::new, |_| holder(evidence, most)),
     );
     let found = Found::new(Kind::Explanation, Rule::LockWaits, None, text);
     Some(found.explaining(share).look("lock", "path").inferred())
@@ -108,7 +107,7 @@ fn holder(evidence: &Evidence<'_>, of: &LockRefusals) -> String {
     }
     let user = evidence.names.text(user).filter(|_| met(ip).count() == 1);
     format!(
-        ", on which client {ip}{} held a lock during {} of the refusals",
+        " Client {ip}{} held a lock on this file during {} of the refusals.",
         user.map_or_else(String::new, |user| format!(" (user {user})")),
         percent(count(ip) as f64 / of.requests as f64),
     )

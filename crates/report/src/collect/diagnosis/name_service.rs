@@ -49,15 +49,15 @@ pub(super) fn waits(evidence: &Evidence<'_>, waited_s: f64) -> Option<Found> {
     let whose = format!("{} {asker}", if is_server { "File server" } else { "Client" });
     let each = waits.waited_ns.iter().max().map_or(0.0, |ns| *ns as f64 / 1e9);
     let what = match is_server {
-        true => format!("{} to set up connections waited for the answer", plural(waits.times, "request")),
-        false => format!("waited before {} to file servers", plural(waits.times, "connection")),
+        true => format!("{} to set up connections waited for an answer", plural(waits.times, "request")),
+        false => format!("The client waited for an answer before {} to file servers", plural(waits.times, "connection")),
     };
     let of_all = match is_server {
         true => format!("These waits are {} of all time waited.", percent(share)),
         false => "Response times do not include this wait.".to_owned(),
     };
     let text = format!(
-        "{late}. {whose} asks this server{names}, and {what}: {time} in all, at most {longest} each. {of_all} Check the DNS servers \
+        "{late}. {whose} asks this DNS server{names}. {what}: {time} in all, at most {longest} each. {of_all} Check the DNS servers \
         in the configuration of {asker}, and whether {asker} can reach them.",
         late = name_servers(evidence, &waits),
         names = names(evidence, &waits),
@@ -128,13 +128,13 @@ fn name_servers(evidence: &Evidence<'_>, waits: &Waits<'_>) -> String {
     let of_it = || waits.lookups.iter().filter(|one| one.server == server);
     match counted {
         Some(one) if one.answers == 0 => {
-            format!("DNS server {server} does not answer: {} got no response", plural(one.questions, "question"))
+            format!("DNS server {server} does not answer: {} got no response", plural(one.questions, "DNS request"))
         }
         _ if of_it().all(|one| one.is_answered_by_first) => format!("DNS server {server} answers late"),
         Some(one) => format!(
-            "DNS server {server} answers late or not at all: {responses} for {questions}",
+            "DNS server {server} answers late or not at all: {responses} to {questions}",
             responses = plural(one.answers, "response"),
-            questions = plural(one.questions, "question")
+            questions = plural(one.questions, "DNS request")
         ),
         None => format!("DNS server {server} answers late or not at all"),
     }

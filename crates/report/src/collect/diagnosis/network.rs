@@ -65,19 +65,20 @@ fn zero_window(evidence: &Evidence<'_>, waited_s: f64, requests: bool) -> Option
     if count < HELD_LEAST && !is_long || share < HELD_SHARE || held_s * 1e9 < evidence.least_ns() {
         return None;
     }
-    let (receiver, sender) = if requests { ("The server", "clients") } else { ("Clients", "the server") };
+    let (receiver, sender) = if requests { ("The server reads", "clients") } else { ("Clients read", "the server") };
+    let slowest = network.slow_reader.filter(|_| !requests).map(|(ip, closed_ns)| (ip, closed_ns as f64 / 1e9 / held_s));
     // A client with nearly all of it is the slow reader.
-    let reader =
-        network.slow_reader.filter(|_| !requests).map(|(ip, closed_ns)| match closed_ns as f64 / 1e9 / held_s {
-            part if part >= NEARLY_ALL => format!("Client {ip} reads too slowly"),
-            part => format!("Clients read too slowly, most of all {ip} ({} of this time)", percent(part)),
-        });
+    let (reader, caused) = match slowest {
+        Some((ip, part)) if part >= NEARLY_ALL => (format!("Client {ip} reads"), String::new()),
+        Some((ip, part)) => (receiver.to_owned(), format!(" Client {ip} caused {} of this time.", percent(part))),
+        None => (receiver.to_owned(), String::new()),
+    };
     // A response may be under way behind a closed window, and its end is not captured.
     let said = (share <= 1.0).then_some(share);
     let behind = reader_of_all(evidence).filter(|_| !requests);
     let text = format!(
-        "{reader}: a TCP window of 0 stopped {sender} {times}, for at least {time} in all, which is {share}.{also}",
-        reader = reader.unwrap_or_else(|| format!("{receiver} read too slowly")),
+        "{reader} too slowly: a TCP receive window of 0 stopped {sender} {times}, for at least {time} in all, which is \
+        {share}.{caused}{also}",
         times = times(count),
         time = duration(held_s),
         share = match said {
@@ -124,20 +125,20 @@ fn small_window(evidence: &Evidence<'_>, waited_s: f64, requests: bool) -> Optio
     }
     let most = network.smallest_window[at]?;
     let wait_s = most.wait_ns as f64 / 1e9 / most.waits as f64;
-    let (whose, sender) = match requests {
-        true => ("of the server for its clients", "clients"),
-        false => ("of clients", "the server"),
+    let (receiver, sender) = match requests {
+        true => ("the server", "clients"),
+        false => ("clients", "the server"),
     };
     if let Some(found) = full_window(evidence, &most, (count, held_s, share)).filter(|_| !requests) {
         return Some(found);
     }
     let part = most.wait_ns as f64 / 1e9 / held_s;
-    let part = if part >= NEARLY_ALL { String::new() } else { format!(" ({} of this time)", percent(part)) };
+    let part = if part >= NEARLY_ALL { String::new() } else { format!(" ({} of this wait)", percent(part)) };
     let window = size(u64::from(most.bytes));
     let text = format!(
-        "TCP receive windows {whose} are too small: {sender} filled them {times} and waited {time} in all for acknowledgements, \
-        {share} of all time waited. For client {client}{part}, a window of {window} and a mean wait of {mean} allow at most \
-        {rate}/s. Give the receiver a larger buffer.",
+        "The TCP receive windows of {receiver} are too small: {sender} filled them {times} and waited {time} in all for \
+        acknowledgements, {share} of all time waited. For client {client}{part}, a window of {window} and a mean wait of {mean} \
+        allow at most {rate}/s. Increase the TCP receive buffer of {receiver}.",
         times = times(count),
         time = duration(held_s),
         share = percent(share),
@@ -159,9 +160,9 @@ fn full_window(evidence: &Evidence<'_>, most: &SmallWindow, (count, held_s, shar
     }
     let text = format!(
         "The server filled the TCP receive window of client {client} ({window}) {times}, but the client never announced a window of 0. \
-        The full window stopped the server for {time} in all, {share} of all time waited. A stop lasted {stop} on average, but a \
-        round trip only {round_trip}: the client reads too slowly, or its network path has little bandwidth. A larger buffer would \
-        not help.",
+        The full window stopped the server for {time} in all, {share} of all time waited. Each stop lasted {stop} on average, but \
+        a round trip takes only {round_trip}: the client reads too slowly, or its network path has little bandwidth. A larger buffer \
+        would not help.",
         client = most.client,
         window = size(u64::from(most.bytes)),
         times = times(count),
@@ -184,8 +185,8 @@ fn delayed_ack(evidence: &Evidence<'_>, waited_s: f64, requests: bool) -> Option
     let (what, sender, receiver) =
         if requests { ("requests", "clients", "the server") } else { ("responses", "the server", "clients") };
     let text = format!(
-        "The last segment of {what} waits for a delayed acknowledgement: {times}, {mean} each time on average, together {share} of \
-        all time waited. Set TCP_NODELAY on {sender} (Nagle's algorithm delays the segment), or quick acknowledgements on \
+        "The last segment of {what} waited {times} for a delayed acknowledgement, {mean} each time on average: in total {share} of \
+        all time waited. Nagle's algorithm delays this segment: set TCP_NODELAY on {sender}, or enable quick acknowledgements on \
         {receiver}.",
         times = times(count),
         mean = duration(held_s / count as f64),
@@ -205,8 +206,8 @@ fn round_trip(evidence: &Evidence<'_>, waited_s: f64) -> Option<Found> {
         return None;
     }
     let text = format!(
-        "The network round trip to the server takes {round_trip} (measured in {handshakes}). Round trips take at least {share} of \
-        all time waited, because each of {requests} waits for one round trip.{most}{chain}",
+        "The network round trip from the capture point to the server takes {round_trip} (measured in {handshakes}). Round trips \
+        account for at least {share} of all time waited, because each of the {requests} waits for one round trip.{most}{chain}",
         round_trip = duration(round_trip_s),
         handshakes = plural(network.handshakes, "handshake"),
         share = percent(share),
@@ -234,7 +235,7 @@ fn most_asked(evidence: &Evidence<'_>) -> String {
     let named = most.filter(|&(_, count)| tallies.paths().are_all() && count as f64 >= MOSTLY * cell.count as f64);
     let text = |symbol: Symbol| evidence.names.text(symbol);
     let path = named
-        .and_then(|((share, path), _)| Some(format!(", most of them on {} of share {}", text(path)?, text(share)?)));
+        .and_then(|((share, path), _)| Some(format!(", most of them for {} on share {}", text(path)?, text(share)?)));
     format!(
         " Of these requests, {share} are for the operation {operation}{path}.",
         share = percent(part),
@@ -307,9 +308,9 @@ fn fixed_delay(evidence: &Evidence<'_>, waited_s: f64) -> Option<Found> {
         None => String::new(),
     };
     let text = format!(
-        "Each request has a delay of {delay}: even the fastest requests of {operations} operations took at least this \
-        long{handshake}. The delay is {share} of all time waited. It comes from the server, a filter in the server, a proxy or the \
-        network.",
+        "Each request is delayed by {delay}: for each of {operations} operations, even the fastest request took at least this \
+        long{handshake}. These delays account for {share} of all time waited. Possible causes: the server, a file-system filter on \
+        the server (e.g. a virus scanner), a proxy or the network.",
         delay = duration(least),
         operations = times.len(),
         share = percent(share),

@@ -147,11 +147,11 @@ pub(super) fn slow(evidence: &Evidence<'_>) -> Option<Found> {
     let rows: Vec<&PathRow> = rows.collect();
     let only = if clients.len() > 1 { by_one(&rows) } else { None };
     let text = format!(
-        "The operation {operation} is slow {whose}: it took {mean} on average ({requests}), {times} as long as all other operations \
-        ({others}). This is service time, and accounts for {share} of all time waited.{directory}",
+        "The operation {operation} is slow {whose}: it took {mean} on average ({requests}), {times} as long as the mean of all other \
+        operations ({others}). Most of this time is service time. The requests account for {share} of all time waited.{directory}",
         operation = operation.label(),
         whose = match only {
-            Some(client) => format!("(only client {client} requests it)"),
+            Some(client) => format!("(only client {client} uses it)"),
             None => for_whom(evidence, operation, mean),
         },
         mean = duration(mean / 1e9),
@@ -178,8 +178,8 @@ fn for_whom(evidence: &Evidence<'_>, operation: Kinds, mean_ns: f64) -> String {
     match clients::all_of(evidence, &asking).filter(|_| is_each) {
         Some(all) => format!("for {all}"),
         None if asking.len() == 1 => format!("for {}", clients::named(evidence, &asking)),
-        None if is_each => format!("for all {} clients with this operation", asking.len()),
-        None => format!("for some of the {} clients with this operation", asking.len()),
+        None if is_each => format!("for all {} clients that use it", asking.len()),
+        None => format!("for some of the {} clients that use it", asking.len()),
     }
 }
 
@@ -216,11 +216,12 @@ pub(super) fn nothing(evidence: &Evidence<'_>) -> Found {
         (false, true) => "slow clients or paths",
         (false, false) => "slow clients",
     }));
-    looked.extend(["a few slow requests", "bursts"]);
+    looked.extend(["a few slow requests", "bursts of slow requests"]);
     if evidence.findings.source.filters.is_empty() {
         looked.push("retransmissions");
     }
-    let text = format!("No single cause stands out. Checked and not found: {} and failures.", looked.join(", "));
+    looked.push("failed requests");
+    let text = format!("No single cause stands out. Checked and not found: {}.", looked.join("; "));
     Found::new(Kind::Remark, Rule::Nothing, None, text)
 }
 

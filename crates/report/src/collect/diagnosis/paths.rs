@@ -174,8 +174,9 @@ fn sentence(evidence: &Evidence<'_>, tallies: &Tallies, slow: &SlowPath<'_>) -> 
     let on = evidence.names.text(slow.share).map_or_else(String::new, |name| format!(" on share {name}"));
     let text = format!(
         "Requests {place} {path}{on} are slow: {operation} took {about}{mean} on average ({about}{requests}), {times} as long as \
-        elsewhere ({elsewhere}). {difference}All requests there account for {about}{share} of all time waited.{client}",
+        for other paths ({elsewhere}). {difference}All requests {this_place} account for {about}{share} of all time waited.{client}",
         place = if is_directory { "in the directory" } else { "for" },
+        this_place = if is_directory { "in this directory" } else { "for this path" },
         path = slow.path,
         operation = excess.operation.label(),
         mean = duration(excess.mean_ns / 1e9),
@@ -184,7 +185,7 @@ fn sentence(evidence: &Evidence<'_>, tallies: &Tallies, slow: &SlowPath<'_>) -> 
         elsewhere = duration(excess.others_ns / 1e9),
         difference = difference(excess),
         share = percent(share),
-        client = by_one(&slow.rows).map_or_else(String::new, |client| format!(" All by client {client}.")),
+        client = by_one(&slow.rows).map_or_else(String::new, |client| format!(" Client {client} sent all of these requests.")),
     );
     let found = Found::new(Kind::Place, Rule::SlowPath, Some(share), text);
     let found = if about.is_empty() { found } else { found.inferred() };

@@ -43,6 +43,11 @@ impl Place {
         }
     }
 
+    /// Between "requests" and the place.
+    fn preposition(self) -> &'static str {
+        if matches!(self, Place::Client(_)) { "of" } else { "to" }
+    }
+
     fn rule(self) -> Rule {
         match self {
             Place::Client(_) => Rule::SlowClient,
@@ -211,16 +216,18 @@ pub(super) fn sentence(evidence: &Evidence<'_>, slow: &SlowPlace) -> Found {
     {
         return far;
     }
-    let word = slow.place.word();
+    let (of, word) = (slow.place.preposition(), slow.place.word());
     let also = match slow.also_slow {
         0 => String::new(),
         more => format!(" {} slow as well.", plural_are(more, word)),
     };
     let same = slow.same.map_or_else(String::new, |same| {
         format!(
-            " These are the same requests as those of {} {}, so either of the two may be the cause.",
-            same.word(),
-            same.name(evidence)
+            " The slow requests {of} this {word} are also the slow requests {its} {other} {name}: the cause may be the {word} or the \
+            {other}.",
+            its = same.preposition(),
+            other = same.word(),
+            name = same.name(evidence)
         )
     });
     let share = excess.whole_ns / waited_ns;
@@ -230,8 +237,8 @@ pub(super) fn sentence(evidence: &Evidence<'_>, slow: &SlowPlace) -> Found {
         return found;
     }
     let text = format!(
-        "Requests of {word} {name} are slow: {operation} took {mean} on average ({requests}), {times} as long as for the other \
-        {others} ({other_mean}). {difference}All requests of this {word} account for {share} of all time waited.{also}{same}",
+        "Requests {of} {word} {name} are slow: {operation} took {mean} on average ({requests}), {times} as long as for the other \
+        {others} ({other_mean}). {difference}All requests {of} this {word} account for {share} of all time waited.{also}{same}",
         name = slow.place.name(evidence),
         operation = excess.operation.label(),
         mean = duration(excess.mean_ns / 1e9),
@@ -268,20 +275,19 @@ fn address(evidence: &Evidence<'_>, slow: &SlowPlace, share: f64) -> Option<Stri
     let is_path = excess.service_share.is_some_and(|service| service <= 1.0 - MOST);
     Some(format!(
         "Connections to the address {own} are slow: {operation} took {mean} on average ({requests}), {times} as long as over \
-        {others} ({other_mean}), {kind} of the same server in the same sessions. {difference}All requests to this address account \
-        for {share} of all time waited. {advice}",
+        {others} ({other_mean}). These are addresses of the same server in the same sessions. {difference}All requests to this \
+        address account for {share} of all time waited. {advice}",
         operation = excess.operation.label(),
         mean = duration(excess.mean_ns / 1e9),
         requests = plural(excess.count, "request"),
         times = times(excess.times()),
         others = others.join(", "),
         other_mean = duration(excess.others_ns / 1e9),
-        kind = if others.len() == 1 { "another address" } else { "other addresses" },
         difference = difference(excess),
         share = percent(share),
         advice = match is_path {
-            true => "The network path to this address is slow or narrow, not the server.",
-            false => "Check this network path and the network interface of the server.",
+            true => "The network path to this address is slow; the server is not the cause.",
+            false => "Check the network path to this address and the server's network interface.",
         },
     ))
 }
@@ -297,7 +303,7 @@ fn receiving(evidence: &Evidence<'_>, slow: &SlowPlace) -> Option<&'static str> 
         && least >= MOST
         && slow.excess.service_share.is_some_and(|share| share <= 1.0 - MOST))
     .then_some(
-        "The client spends this time receiving responses: the client or its network path is slow, not the server. ",
+        "The client waits mainly while it receives responses: the client or its network path is slow, not the server. ",
     )
 }
 

@@ -48,8 +48,8 @@ pub(super) fn restart(evidence: &Evidence<'_>, waited_s: f64, statuses: &[Found]
         _ => format!("{} to {} later", duration(least), duration(longest)),
     };
     let text = format!(
-        "Server {server} or its service restarted: at {at} it closed {connections} of {clients} within {within}. {back} connected \
-        again, {after}. Response times do not include this time.{then}",
+        "Server {server} or its file service restarted: at {at}, it closed {connections} of {clients} within {within}. {back} \
+        connected again, {after}. Response times do not include this time.{then}",
         server = most.server,
         at = instant::second(from_ns),
         connections = plural(most.connections, "connection"),
@@ -93,6 +93,6 @@ fn then(evidence: &Evidence<'_>, rows: &[&ErrorRow]) -> String {
     if names.is_empty() {
         String::new()
     } else {
-        format!(" Then {} got {}.", plural(count, "request"), names.join(", "))
+        format!(" After that, {} got {}.", plural(count, "request"), names.join(", "))
     }
 }

@@ -34,20 +34,21 @@ pub(super) fn after_pause(evidence: &Evidence<'_>) -> Option<Found> {
     let slow = rows.iter().filter(|one| is_slow(evidence, one));
     let one = slow.max_by(|a, b| excess_ns(a).total_cmp(&excess_ns(b)))?;
     let label = one.operation.label();
-    let place = match evidence.names.text(one.share) {
-        Some(share) => format!("share {share}"),
-        None => format!("server {}", one.server),
+    let (word, name) = match evidence.names.text(one.share) {
+        Some(share) => ("share", share.to_owned()),
+        None => ("server", one.server.to_string()),
     };
     let share = one.after.waited_ns as f64 / evidence.waited_ns();
     let text = format!(
-        "The first {label} after a pause is slow: {requests} to {place}, each sent at least {pause} after the previous {label} \
-        there, took {mean} on average, {times} as long as the other {others} requests ({others_mean}). They account for {share} of \
-        all time waited. Possible causes: a disk that stops when it is idle, or data that the server must load again.",
+        "The first {label} after a pause is slow: {requests} to {word} {name} took {mean} on average, {times} as long as {others} \
+        ({others_mean}). Before each slow request, no client sent a {label} request to this {word} for at least {pause}. The slow \
+        requests account for {share} of all time waited. Possible causes: a disk that spins down when it is idle, or data that the \
+        server must read from disk again.",
         requests = plural(one.after.count, &format!("{label} request")),
         pause = duration(one.least_ns as f64 / 1e9),
         mean = duration(one.after.mean_ns() / 1e9),
         times = times(one.after.mean_ns() / one.others.mean_ns()),
-        others = one.others.count,
+        others = plural(one.others.count, &format!("other {label} request")),
         others_mean = duration(one.others.mean_ns() / 1e9),
         share = percent(share),
     );

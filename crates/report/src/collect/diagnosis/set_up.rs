@@ -76,8 +76,8 @@ pub(super) fn slow(evidence: &Evidence<'_>, waited_s: f64) -> Option<Found> {
         })
         .collect();
     let text = format!(
-        "Only connection set-up is slow{whose}: {requests}. A request of the set-up takes {times} as long as another request \
-        ({usual} on average). The set-up accounts for {share} of all time waited. {advice}",
+        "Only connection set-up is slow{whose}: {requests}. On average, a set-up request takes {times} as long as any other request \
+        ({usual}). Set-up requests account for {share} of all time waited. {advice}",
         whose = whose(evidence),
         requests = named.join(", "),
         times = times(sum_s / count.max(1) as f64 / usual_s.max(f64::MIN_POSITIVE)),
@@ -137,9 +137,9 @@ fn who_answers(slow: &[&OperationRow]) -> &'static str {
     let is_any = |part: &str| slow.iter().any(|row| row.procedure.contains(part));
     let is_smb = is_any("NEGOTIATE") || is_any("SESSION_SETUP") || is_any("TREE_CONNECT");
     match (is_smb, is_any("NEGOTIATE") || is_any("NULL") || is_any("MNT")) {
-        (true, true) => "The server may wait for a name service (DNS), a domain controller or the mapping of IDs.",
-        (true, false) => "The server may wait for a domain controller, another account database or the mapping of IDs.",
-        (false, true) => "The server may wait for a name service (DNS, netgroups) that it asks for the client's name.",
-        (false, false) => "The server may wait for a name service, or for the storage that has its list of clients.",
+        (true, true) => "The server may wait for a name service (DNS), a domain controller or ID mapping (SIDs to UIDs).",
+        (true, false) => "The server may wait for a domain controller, another account database or ID mapping (SIDs to UIDs).",
+        (false, true) => "The server may wait for a name service (DNS, netgroups) when it looks up the client's name.",
+        (false, false) => "The server may wait for a name service, or for the storage on which it keeps its list of clients.",
     }
 }

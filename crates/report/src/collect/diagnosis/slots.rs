@@ -26,9 +26,10 @@ pub(super) fn exhausted(evidence: &Evidence<'_>) -> Option<Found> {
     let own_ns = tallies.sum(|key| key.client == most.client).total().waited_ns as f64;
     let share = own_ns / evidence.waited_ns();
     let text = format!(
-        "Client {client} ran out of slots: all {slots} slots of {sessions} were in use for {share} of the time, and {times} the \
-        client sent its next request as soon as a slot was free.{others} Slots limit the client's outstanding requests. Response \
-        times do not include the wait for a slot. Check the number of session slots at the client and at the server.",
+        "Client {client} ran out of slots: all {slots} slots of {sessions} were in use for {share} of the time. {times}, the \
+        client sent its next request as soon as a slot was free.{others} The number of slots limits how many requests a client may \
+        have outstanding. Response times do not include the wait for a slot. Check the number of session slots on the client and on \
+        the server.",
         client = most.client,
         slots = most.slots,
         sessions = match most.sessions {

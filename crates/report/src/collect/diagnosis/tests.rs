@@ -194,7 +194,7 @@ fn few_slow_requests_are_named() {
     findings.slowest = vec![slow("READ", 0.26), slow("READ", 0.25), slow("WRITE", 0.01)];
     let said = text(&findings, Rule::FewSlowRequests);
     let expected = "2 READ requests took 255 ms each on average: 27 % of all time waited. The first began at 2023-11-14 22:13:20 UTC; status \
-                    STATUS_SHARING_VIOLATION; client 10.0.0.1 on 1 connection; path a.txt. Of this time, 100 % was service time.";
+                    STATUS_SHARING_VIOLATION; client 10.0.0.1 on 1 connection; path a.txt. Service time was 100 % of the time that these requests took.";
     assert_eq!(said, expected);
     findings.slowest.pop();
     assert!(
@@ -232,7 +232,7 @@ fn the_worst_minute_of_a_long_capture_is_named() {
     (findings.series.operations, findings.series.response_mean_s) = (vec![100; 150], vec![Some(0.001); 150]);
     assert!(!rules(&findings).contains(&Rule::WorstMinute), "all minutes are alike");
     findings.series.response_mean_s[70..76].fill(Some(0.004));
-    let expected = "The worst 64.0 s began at 2023-11-14 22:22:40 UTC: the 800 requests that ended in it took 15 % of all time waited (3.25 ms each on average). An average interval of this length takes 5.3 %.";
+    let expected = "The worst 64.0 s began at 2023-11-14 22:22:40 UTC: the 800 requests that ended in this interval account for 15 % of all time waited (3.25 ms each on average). An average interval of this length accounts for 5.3 %.";
     assert_eq!(text(&findings, Rule::WorstMinute), expected);
     findings.series.bin_s = 1.0;
     assert!(!rules(&findings).contains(&Rule::WorstMinute), "150 s");

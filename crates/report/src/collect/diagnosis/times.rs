@@ -75,7 +75,7 @@ pub(super) fn slow_interval(evidence: &Evidence<'_>) -> Option<Found> {
     };
     let text = format!(
         "{when}, responses came late: {operation} took {mean} on average ({requests}), {times} as long as at other times ({others}). \
-        {difference}All requests of this time account for {share} of all time waited.",
+        {difference}All requests in this period account for {share} of all time waited.",
         operation = excess.operation.label(),
         mean = duration(excess.mean_ns / 1e9),
         requests = plural(excess.count, "request"),
@@ -108,12 +108,12 @@ fn whose(evidence: &Evidence<'_>, excess: &Excess, (from_ns, to_ns): (i64, i64))
         (keys.iter().map(|key| key.client).collect(), keys.iter().map(|key| key.share).collect());
     let client = clients.iter().find(|ip| clients.len() > 1 && waited(&|one| one.client == **ip) >= NEARLY_ALL * all);
     let share = shares.iter().find(|name| shares.len() > 1 && waited(&|one| one.share == **name) >= NEARLY_ALL * all);
-    let share = share.and_then(|name| evidence.names.text(*name)).map(|name| format!(" on share {name}"));
-    let client = client.map(|ip| format!(" by client {ip}"));
+    let share = share.and_then(|name| evidence.names.text(*name)).map(|name| format!(" to share {name}"));
+    let client = client.map(|ip| format!(" from client {ip}"));
     match (share, client) {
         (None, None) => String::new(),
         (share, client) => {
-            format!("Nearly all slow requests were{}{}. ", share.unwrap_or_default(), client.unwrap_or_default())
+            format!("Nearly all slow requests were{}{}. ", client.unwrap_or_default(), share.unwrap_or_default())
         }
     }
 }
@@ -128,7 +128,7 @@ pub(super) fn load(evidence: &Evidence<'_>) -> Option<Found> {
     }
     let text = format!(
         "Requests take longer under load: with {many:.0} requests outstanding on average ({rate} responses per second), {operation} \
-        took {mean}; with {few} requests ({few_rate} responses per second), it took {few_mean}.",
+        took {mean}; with {few} requests outstanding ({few_rate} responses per second), {operation} took {few_mean}.",
         rate = thousands(most.round() as u64),
         operation = busy.excess.operation.label(),
         mean = duration(busy.excess.mean_ns / 1e9),
@@ -151,8 +151,8 @@ pub(super) fn queue(evidence: &Evidence<'_>) -> Option<Found> {
         return None;
     }
     let text = format!(
-        "The server is busy: with {many:.0} requests outstanding on average, {operation} took {mean}; with {few} requests, it took \
-        {few_mean}. The rate of responses hardly changed ({most:.0} and {least:.0} per second).{crowd}",
+        "The server is busy: with {many:.0} requests outstanding on average, {operation} took {mean}; with {few} requests outstanding, \
+        {operation} took {few_mean}. The rate of responses hardly changed ({most:.0} and {least:.0} per second).{crowd}",
         operation = busy.excess.operation.label(),
         mean = duration(busy.excess.mean_ns / 1e9),
         few = on_average(few),
@@ -201,8 +201,8 @@ pub(super) fn limit(evidence: &Evidence<'_>) -> Option<(Found, &'static str)> {
     };
     let text = format!(
         "Requests queue in the server, which has reached its limit for the operation {label}: with {many:.0} requests outstanding on \
-        average, {label} took {mean}; with {few} requests, it took {few_mean}. So {label} took {times} as long, but the rate of \
-        responses was only {rate_times} as high ({most:.0} and {least:.0} per second).{others}{crowd}",
+        average, {label} took {mean}; with {few} requests outstanding, {label} took {few_mean}. So {label} took {times} as long, but \
+        the rate of responses was only {rate_times} as high ({most:.0} and {least:.0} per second).{others}{crowd}",
         mean = duration(excess.mean_ns / 1e9),
         few = on_average(few),
         few_mean = duration(excess.others_ns / 1e9),
@@ -249,8 +249,8 @@ pub(super) fn one_by_one(evidence: &Evidence<'_>) -> Option<Found> {
         return None;
     }
     let text = format!(
-        "The server is busy and carries out one request at a time: it answers one {operation} every {interval}, and the fastest took \
-        {fastest}. A request took {mean} on average, mostly in the queue.{crowd}",
+        "The server is busy and carries out one request at a time: it answers one {operation} request every {interval}, and the \
+        fastest took {fastest}. The {operation} requests took {mean} on average, mostly in the queue.{crowd}",
         operation = operation.label(),
         interval = duration(each_s),
         fastest = duration(quickest_s),

@@ -63,8 +63,8 @@ pub(super) fn lost_behind(evidence: &Evidence<'_>, waited_s: f64) -> Option<Foun
         return None;
     }
     let text = format!(
-        "TCP retransmitted {segments}: packets were lost after the capture point.{client} The delays from the \
-        first copies to the retransmissions add up to at least {delays}, equal to {share}.",
+        "TCP retransmitted {segments}: packets were lost after the capture point.{client} The delays between \
+        the original segments and their retransmissions add up to at least {delays}, which is {share}.",
         segments = lossy.iter().map(|&at| segments(evidence, at)).collect::<Vec<_>>().join(" and "),
         client = most_resent(evidence),
         delays = duration(delays_s),
@@ -96,11 +96,11 @@ fn most_resent(evidence: &Evidence<'_>) -> String {
     let sent = path.map_or(0, |path| path.data_segments.iter().sum::<u64>());
     let resent = path.map_or(0, |path| path.resent_segments.iter().sum::<u64>());
     let of_its = if sent > 0 && evidence.coverage.client_paths.len() > 1 {
-        format!(": {} of the segments on its connections", percent(resent as f64 / sent as f64))
+        format!(" ({} of the segments on its connections)", percent(resent as f64 / sent as f64))
     } else {
         String::new()
     };
-    format!(" {part} of them belong to client {client}{of_its}.")
+    format!(" {part} of these segments belong to client {client}{of_its}.")
 }
 
 /// A client whose waiting is mostly sending and receiving, and whose packets are lost, waits because of that.

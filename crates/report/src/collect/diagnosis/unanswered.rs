@@ -26,9 +26,9 @@ pub(super) fn unanswered(evidence: &Evidence<'_>, waited_s: f64) -> Option<Found
     let more = if paths.len() > NAMED { format!(" and {} more", paths.len() - NAMED) } else { String::new() };
     let since = paths.iter().filter_map(|path| path.unanswered_from_ns).min();
     let text = format!(
-        "{who} {named}{more} got nothing back from the server{since}: TCP sent {segments} ({size} or larger) up to {times} times \
-        within {time}, and no packet came back on {connections}.{too_large} Response times do not show this. Check whether the \
-        server or the path to it was down.",
+        "{who} {named}{more} received no packets from the server on {connections}{since}: TCP sent {segments} ({size} or larger) \
+        up to {times} times within {time} without an answer.{too_large} Response times do not show this. Check whether the server or \
+        the network path to the server was down.",
         who = if paths.len() == 1 { "Client" } else { "Clients" },
         named = named.join(", "),
         since = since.map_or_else(String::new, |ns| format!(" from {} on", instant::second(ns))),
@@ -36,7 +36,7 @@ pub(super) fn unanswered(evidence: &Evidence<'_>, waited_s: f64) -> Option<Found
         size = size(u64::from(paths.iter().map(|path| path.unanswered.bytes).min()?)),
         times = paths.iter().map(|path| path.unanswered.copies).max()?,
         time = duration(paths.iter().map(|path| path.unanswered.ns).max()? as f64 / 1e9),
-        connections = if sum_s > first.unanswered.ns as f64 / 1e9 { "these connections" } else { "that connection" },
+        connections = if sum_s > first.unanswered.ns as f64 / 1e9 { "some connections" } else { "one connection" },
         too_large = too_large(&paths),
     );
     Some(Found::new(Kind::Trouble, Rule::Unanswered, None, text).explaining(share).inferred())
@@ -51,7 +51,8 @@ fn too_large(paths: &[&ClientPath]) -> String {
         return String::new();
     }
     format!(
-        " Before, the server had acknowledged only smaller segments, of up to {}. A path that drops large packets has the same effect: check its MTU.",
+        " Before that, the server had acknowledged only smaller segments, of up to {}. A path that drops large packets has the same \
+        effect: check the MTU of the path.",
         size(u64::from(passed)),
     )
 }

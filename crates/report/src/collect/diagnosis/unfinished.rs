@@ -40,9 +40,9 @@ pub(super) fn cut_off(evidence: &Evidence<'_>) -> Option<Found> {
     let (first, last) = (cuts.iter().map(|one| one.end_ns).min()?, cuts.iter().map(|one| one.end_ns).max()?);
     let requests: u64 = cuts.iter().map(|one| one.requests).sum();
     let text = format!(
-        "Server {server} ended {connections} of {clients} while requests waited, from {first} to {last}: {requests} got no \
-        response.{in_common} Response times do not show this. The server's process may have crashed, or another device (a firewall) \
-        ended the connections: check the server's logs at these times.",
+        "Between {first} and {last}, server {server} ended {connections} of {clients} while requests were outstanding: {requests} got \
+        no response.{in_common} Response times do not show this. The server's process may have crashed, or another device (a firewall) \
+        may have ended the connections: check the server's logs at these times.",
         connections = plural(cuts.len() as u64, "connection"),
         clients = clients::named(evidence, &concerned),
         first = instant::second(first),
@@ -81,8 +81,8 @@ fn in_common(evidence: &Evidence<'_>, cuts: &[&Unfinished]) -> String {
     let is_most = |count: usize| count as f64 >= NEARLY_ALL * all as f64;
     let said = |count: usize, what: String| match (all, count) {
         (1, _) => format!(" The last request was {what}."),
-        (_, count) if count == all => format!(" On each of these connections the last request was {what}."),
-        (_, count) => format!(" On {count} of these connections the last request was {what}."),
+        (_, count) if count == all => format!(" On each of these connections, the last request was {what}."),
+        (_, count) => format!(" On {count} of these connections, the last request was {what}."),
     };
     let on_path = |like: &Unfinished| {
         cuts.iter()
@@ -93,7 +93,7 @@ fn in_common(evidence: &Evidence<'_>, cuts: &[&Unfinished]) -> String {
     let path = most.and_then(|one| evidence.names.text(one.path).map(|path| (one, path)));
     if let Some((one, path)) = path.filter(|(one, path)| !path.is_empty() && is_most(on_path(one))) {
         let on = evidence.names.text(one.share).map_or_else(String::new, |share| format!(" on share {share}"));
-        return said(on_path(one), format!("{} of {path}{on}", one.procedure.row().name));
+        return said(on_path(one), format!("{} for {path}{on}", one.procedure.row().name));
     }
     let with = |like: &Unfinished| cuts.iter().filter(|one| one.procedure == like.procedure).count();
     match cuts.iter().max_by_key(|one| with(one)) {
@@ -117,12 +117,12 @@ pub(super) fn no_response(evidence: &Evidence<'_>, waited_s: f64) -> Option<Foun
     let longest = hung.iter().map(|one| one.end_ns.abs_diff(one.first_ns)).max()?;
     let concerned: BTreeSet<IpAddr> = hung.iter().map(|one| one.client).collect();
     let requests: u64 = hung.iter().map(|one| one.requests).sum();
-    let (up_to, which) = if requests == 1 { ("", "The request") } else { ("up to ", "The first of them") };
+    let (up_to, which) = if requests == 1 { ("", "The request") } else { ("up to ", "The first of these requests") };
     let on = if hung.len() > 1 { format!(" on {} connections", hung.len()) } else { String::new() };
     let text = format!(
         "{requests} of {clients}{on} got no response for {up_to}{longest}. {which} was sent at {first}. The server responded to \
-        other requests during this time.{in_common} Response times do not include this wait. Added to all time waited, this \
-        wait would be {share} of the sum.",
+        other requests during this time.{in_common} Response times do not include this wait. If \
+        all time waited included it, this wait would be {share} of all time waited.",
         requests = plural(requests, "request"),
         clients = clients::named(evidence, &concerned),
         longest = duration(longest as f64 / 1e9),

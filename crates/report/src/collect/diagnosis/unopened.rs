@@ -41,22 +41,17 @@ pub(super) fn unopened(evidence: &Evidence<'_>, waited_s: f64) -> Option<Found> 
         return None;
     }
     let how = match (refused, all - refused) {
-        (_, 0) => "the server refused each (RST)".to_owned(),
-        (0, _) => format!("the server did not answer, though TCP sent the SYN again for {} in all", duration(wait_s)),
-        (refused, unanswered) => format!("the server refused {refused} (RST) and did not answer {unanswered}"),
+        (_, 0) => "the server refused each of them (RST)".to_owned(),
+        (0, _) => format!("the server did not answer, although TCP retransmitted the SYN for {} in all", duration(wait_s)),
+        (refused, unanswered) => format!("the server refused {refused} of them (RST) and did not answer the other {unanswered}"),
     };
     let text = format!(
-        "{clients} could not open {connections} to {server}, from {first} to {last}: {how}. Response times do not show this. Check \
-        whether the service runs there, and whether a firewall is in between.",
-        clients = capital(&clients::named(evidence, &concerned)),
+        "Between {first} and {last}, {clients} could not open {connections} to {server}: {how}. Response times do not show this. \
+        Check whether the file service runs on this server, and whether a firewall blocks the connections.",
+        clients = clients::named(evidence, &concerned),
         connections = plural(all, "connection"),
         first = instant::second(rows.iter().map(|one| one.first_ns).min()?),
         last = instant::second(rows.iter().map(|one| one.last_ns).max()?),
     );
     Some(Found::new(Kind::Trouble, Rule::Unopened, None, text).explaining(share).inferred())
-}
-
-fn capital(text: &str) -> String {
-    let mut letters = text.chars();
-    letters.next().map_or_else(String::new, |first| first.to_uppercase().chain(letters).collect())
 }

@@ -37,8 +37,8 @@ pub(super) fn worst_minute(evidence: &Evidence<'_>) -> Option<Found> {
     let from = series.start_ns.checked_add((first as f64 * series.bin_s * 1e9) as i64)?;
     let share = most / sum;
     let text = format!(
-        "The worst {length} began at {start}: the {requests} that ended in it took {share} of all time waited ({mean} each on \
-        average). An average interval of this length takes {usual_share}.",
+        "The worst {length} began at {start}: the {requests} that ended in this interval account for {share} of all time waited ({mean} \
+        each on average). An average interval of this length accounts for {usual_share}.",
         length = duration(length_s),
         start = instant::second(from),
         requests = plural(requests, "request"),

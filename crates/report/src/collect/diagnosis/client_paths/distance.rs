@@ -47,11 +47,11 @@ pub(in crate::collect::diagnosis) fn explained(evidence: &Evidence<'_>, ip: IpAd
         return None;
     }
     let text = format!(
-        "Client {ip} is far away: its round trip takes {trip}; {others} is {usual}. This explains why the operation {operation} took \
-        {mean} on average for this client, {times} as long as for the others ({others_mean}). The server is not slow for this \
-        client.",
+        "Client {ip} is far away: its shortest round trip to the server takes {trip}. {others} {usual}. This distance explains why \
+        the operation {operation} took {mean} on average for this client, {times} as long as for the other clients ({others_mean}). \
+        The server is not slow for this client.",
         trip = duration(trip_s),
-        others = if others.len() == 1 { "that of the other client" } else { "the median of the other clients" },
+        others = if others.len() == 1 { "For the other client, this time is" } else { "For the other clients, the median is" },
         usual = duration(usual_s),
         operation = excess.operation.label(),
         mean = duration(excess.mean_ns / 1e9),

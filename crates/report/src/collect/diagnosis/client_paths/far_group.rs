@@ -38,15 +38,15 @@ pub(super) fn far_group(evidence: &Evidence<'_>, waited_s: f64) -> Option<Found>
     }
     let [far_ips, near_ips] = [far, near].map(|all| all.iter().map(|(_, path)| path.client).collect::<Vec<IpAddr>>());
     let text = format!(
-        "{clients} are far away: their shortest round trips take {least} to {most}; {others} at most {usual}. Round trips \
-        delayed the {requests} of these clients by about {added} in all. Response times do not include this delay, because \
-        they are measured at the capture point.",
+        "{clients} are far away: their shortest round trips to the capture point take {least} to {most}. {others} {usual}. \
+        Round trips delayed the {requests} of the far clients by about {added} in all. Response times do not include this delay, \
+        because they are measured at the capture point.",
         clients = named(&far_ips, &near_ips),
         least = duration(least_s),
         most = duration(most_s),
         others = match near.len() {
-            1 => "that of the other client takes".to_owned(),
-            count => format!("those of the {count} other clients take"),
+            1 => "For the other client, this time is".to_owned(),
+            count => format!("For the {count} other clients, these times are at most"),
         },
         usual = duration(usual_s),
         requests = plural(requests, "request"),

@@ -56,7 +56,7 @@ pub(super) const MEANINGS: &[Meaning] = &[
         statuses: &[(Nfs, 10_008), (Nfs, 10_013), (Nlm, 4)], // JUKEBOX or DELAY, GRACE, DENIED_GRACE_PERIOD
     },
     Meaning {
-        text: "clients use handles of files that were removed or exported again",
+        text: "clients use handles of files that no longer exist, or of a file system that was exported again",
         when: When::Many,
         kind: Kind::Trouble,
         changed: Some("whether the file system was replaced, restored or exported again"),
@@ -77,7 +77,7 @@ pub(super) const MEANINGS: &[Meaning] = &[
         ],
     },
     Meaning {
-        text: "the server dropped the opens and locks of a client, because its lease expired or another client uses the same client ID",
+        text: "the server dropped the opens and locks of a client, because the client's lease expired or another client uses the same client ID",
         when: When::Once,
         kind: Kind::Trouble,
         changed: None,
@@ -138,7 +138,8 @@ pub(super) const MEANINGS: &[Meaning] = &[
         statuses: &LOCKED,
     },
     Meaning {
-        text: "the server refuses repeated logons: a wrong or old password, or an account that is locked, expired or not allowed",
+        text: "the server refuses logons again and again. Possible causes: a wrong or old password, or an account that is locked, \
+               expired or not allowed to log on",
         when: When::Again,
         kind: Kind::Trouble,
         changed: Some("the password, or the account"),
@@ -161,14 +162,14 @@ pub(super) const MEANINGS: &[Meaning] = &[
         ],
     },
     Meaning {
-        text: "the server refuses repeated mounts: the export does not allow this client",
+        text: "the server refuses mounts again and again, because the export does not allow the client",
         when: When::Again,
         kind: Kind::Trouble,
-        changed: Some("the list of allowed clients, or the name service that the server asks for them"),
+        changed: Some("the list of allowed clients, or the name service in which the server looks up their names"),
         statuses: &[(Mount, 1), (Mount, 13)], // PERM, ACCES
     },
     Meaning {
-        text: "the share, the export or its file system allows no changes",
+        text: "the share, the export or its file system is read-only",
         when: When::Storm,
         kind: Kind::Trouble,
         changed: Some("whether the export or the file system became read-only"),
@@ -180,7 +181,7 @@ pub(super) const MEANINGS: &[Meaning] = &[
         ],
     },
     Meaning {
-        text: "clients lack the permission and repeat the request",
+        text: "clients repeat requests for which they have no permission",
         when: When::Storm,
         kind: Kind::Trouble,
         changed: Some("permissions, the options of the export (e.g. root squash), or the account"),

@@ -42,7 +42,7 @@ fn directory(evidence: &Evidence<'_>, meaning: &Meaning, sum: &Sum<'_>) -> Optio
         Some(share) if sum.rows.iter().any(|row| row.share != rows[0].share) => format!(" on share {share}"),
         _ => String::new(),
     };
-    Some(format!(" All in the directory {directory}{on}."))
+    Some(format!(" All paths are in the directory {directory}{on}."))
 }
 
 /// The lowest directory that contains (or is) all paths.

@@ -56,9 +56,9 @@ pub(in super::super) fn slow_part(evidence: &Evidence<'_>) -> Option<Found> {
     let whose: BTreeSet<IpAddr> = slow.iter().map(|one| one.client).collect();
     let share = slow_ns / evidence.waited_ns();
     let text = format!(
-        "Many requests for the operation {operation} are slow for {whose}{shares}: {slow} of {all} took {slow_mean} on average, but \
-        the others only {other_mean}. The time of the slow requests is service time, and accounts for {share} of all time \
-        waited.{hint}",
+        "Many requests for the operation {operation} are slow for {whose}{shares}: {slow} of {all} took {slow_mean} on average. \
+        All other requests, for any operation, took only {other_mean} on average. Most of the time of this operation is service \
+        time. The slow requests account for {share} of all time waited.{hint}",
         operation = operation.label(),
         whose = clients::named(evidence, &whose),
         shares = on_shares(&slow),
@@ -92,7 +92,7 @@ fn on_shares(slow: &[&Long]) -> String {
 /// Work that a server does only for such requests.
 fn hint(operation: Operation) -> &'static str {
     match operation {
-        Operation::Open => " A virus scanner on the server delays opens like this, and so does slow storage.",
+        Operation::Open => " Possible causes: a virus scanner on the server, or slow storage.",
         _ => "",
     }
 }

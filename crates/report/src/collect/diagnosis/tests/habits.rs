@@ -26,7 +26,7 @@ fn names_that_do_not_exist_are_said_where_most_look_ups_are_for_them() {
     let text = said(&many, Rule::AbsentNames).unwrap();
     assert!(
         text.starts_with(
-            "Clients look for names that do not exist: 600 requests (75 % of the requests for these operations) took 2.00 ms each on average, together 75 % of all time waited."
+            "Clients look for names that do not exist: 600 requests (75 % of all requests for the same operations) took 2.00 ms each on average, together 75 % of all time waited."
         ),
         "{text}"
     );
@@ -95,7 +95,7 @@ fn a_directory_is_named_whose_listing_takes_the_time() {
     let long = said(&listed(64_000, 300), Rule::Listing).unwrap();
     assert!(
         long.starts_with(
-            r"Listing a long directory takes time: 300 list requests for mail of share \\server1\data returned "
+            r"Listing a large directory takes long: 300 list requests for mail of share \\server1\data returned "
         ),
         "{long}"
     );
@@ -147,15 +147,15 @@ fn small_writes_that_wait_for_stable_storage_are_the_cause_not_their_directory()
     let text = traffic.first(Rule::DurableWrites);
     assert!(
         text.starts_with(
-            "Each small write waits for stable storage: 200 write requests (4.10 kB each on average) ask the server to store their data before"
+            "Each small write waits for stable storage: 200 write requests by client 10.0.0.1 on share \\\\server1\\data ask the server to store their data before"
         ),
         "{text}"
     );
     assert!(
-        text.contains(r"write-through), by client 10.0.0.1, on share \\server1\data. They took 8.00 ms each"),
+        text.contains("write-through). On average, each of them carries 4.10 kB and took 8.00 ms"),
         "{text}"
     );
-    assert!(text.contains("on average (other writes: 500 µs), together 84 % of all time waited."), "{text}");
+    assert!(text.contains(" (other writes: 500 µs). Together, they account for 84 % of all time waited."), "{text}");
     let rules = traffic.rules();
     assert!(!rules.contains(&Rule::SlowClient) && !rules.contains(&Rule::SlowPath), "{rules:?}");
 }

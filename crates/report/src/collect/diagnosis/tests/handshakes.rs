@@ -25,8 +25,8 @@ fn connections_that_open_late_are_said_with_the_client_and_the_time() {
     let text = late(10, 1_030).first(Rule::LateHandshakes);
     assert_eq!(
         text,
-        "Client 10.0.0.2 opened 10 of 10 connections late, after 1.03 s on average (10.3 s in all), because TCP retransmitted the \
-        first packet (SYN) or the answer to it. This did not happen to the 2 other clients. Response times do not include this time. \
+        "Client 10.0.0.2 opened 10 of 10 connections late: the handshake took 1.03 s on average (10.3 s in all), because TCP \
+        retransmitted the SYN or the SYN-ACK. The 2 other clients had no late connections. Response times do not include this time. \
         Packets were lost, or the server did not accept connections in time."
     );
     assert!(!late(2, 1_030).rules().contains(&Rule::LateHandshakes), "two may be chance");

@@ -37,11 +37,11 @@ fn contended(tries: usize, pause_ms: i64, is_seen: bool) -> Traffic {
 #[test]
 fn the_holder_of_a_refused_lock_is_named() {
     let text = contended(20, 100, true).first(Rule::LockWaits);
-    let start = r"Clients wait for byte-range locks on jobs.lck of share \\server1\data, on which client 10.0.0.1 held a lock during 100 % of the refusals: the server refused 20 requests, the first at 2023-11-14 22:13:";
+    let start = r"Clients wait for byte-range locks on the file jobs.lck on share \\server1\data: the server refused 20 requests, the first at 2023-11-14 22:13:";
     assert!(text.starts_with(start), "{text}");
     assert!(text.contains("Client 10.0.0.2 repeated the requests for 2.0"), "{text}");
     assert!(
-        text.ends_with("until the lock was granted or the client gave up. Response times do not include this time."),
+        text.ends_with("until the server granted the lock or the client gave up. Client 10.0.0.1 held a lock on this file during 100 % of the refusals. Response times do not include this time."),
         "{text}"
     );
     contended(20, 100, false).first(Rule::LockWaits);

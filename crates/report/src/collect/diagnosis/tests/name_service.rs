@@ -62,7 +62,7 @@ fn connected(after_ms: i64) -> Traffic {
 fn a_client_that_connects_when_it_has_learnt_the_name_waited_for_it() {
     assert_eq!(
         connected(2).first(Rule::NameService),
-        "DNS server 10.0.0.53 does not answer: 10 questions got no response. Client 10.0.0.2 asks this server, and waited before 1 connection to file servers: 3.00 s in all, at most 3.00 s each. Response times do not include this wait. Check the DNS servers in the configuration \
+        "DNS server 10.0.0.53 does not answer: 10 DNS requests got no response. Client 10.0.0.2 asks this DNS server. The client waited for an answer before 1 connection to file servers: 3.00 s in all, at most 3.00 s each. Response times do not include this wait. Check the DNS servers in the configuration \
          of 10.0.0.2, and whether 10.0.0.2 can reach them."
     );
     assert!(!connected(1_500).rules().contains(&Rule::NameService), "it did something else first");
@@ -94,7 +94,7 @@ fn negotiated(asked_ms: i64, answered_ms: Option<i64>) -> Traffic {
 fn a_server_that_asks_for_a_name_while_a_client_connects_keeps_the_client_waiting() {
     let text = negotiated(1, None).first(Rule::NameService);
     assert!(
-        text.starts_with("DNS server 10.0.0.53 answers late or not at all: 5 responses for 10 questions. File server 10.0.1.49 asks this server, and 3 requests to set up connections waited for the answer: 12.0 s in all, at most 4.00 s each."),
+        text.starts_with("DNS server 10.0.0.53 answers late or not at all: 5 responses to 10 DNS requests. File server 10.0.1.49 asks this DNS server. 3 requests to set up connections waited for an answer: 12.0 s in all, at most 4.00 s each."),
         "{text}"
     );
     assert!(!negotiated(1, None).rules().contains(&Rule::SlowSetUp), "it is the same wait");

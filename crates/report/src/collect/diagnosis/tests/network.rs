@@ -43,7 +43,7 @@ fn windows_and_acknowledgements_are_said_with_who_waits_for_whom() {
     let text = slow.first(Rule::DelayedAcknowledgement);
     assert!(
         text.starts_with(
-            "The last segment of responses waits for a delayed acknowledgement: 90 times, 40.0 ms each time on average, together 8"
+            "The last segment of responses waited 90 times for a delayed acknowledgement, 40.0 ms each time on average: in total 8"
         ),
         "{text}"
     );
@@ -51,7 +51,7 @@ fn windows_and_acknowledgements_are_said_with_who_waits_for_whom() {
     (full.coverage.network.zero_windows, full.coverage.network.zero_window_ns) = ([50, 0], [2_000_000_000, 0]);
     let text = full.first(Rule::ZeroWindow);
     assert!(
-        text.starts_with("The server read too slowly: a TCP window of 0 stopped clients 50 times, for at least 2.00 s"),
+        text.starts_with("The server reads too slowly: a TCP receive window of 0 stopped clients 50 times, for at least 2.00 s"),
         "{text}"
     );
 }
@@ -65,7 +65,7 @@ fn a_window_that_is_closed_for_seconds_need_not_be_often() {
         traffic
     };
     assert!(closed(2, 3_000_000_000).first(Rule::ZeroWindow).starts_with(
-        "Client 10.0.0.2 reads too slowly: a TCP window of 0 stopped the server 2 times, for at least 3.00 s in all, which is 6"
+        "Client 10.0.0.2 reads too slowly: a TCP receive window of 0 stopped the server 2 times, for at least 3.00 s in all, which is 6"
     ));
     let text = closed(1, 9_000_000_000).first(Rule::ZeroWindow);
     assert!(
@@ -83,12 +83,13 @@ fn the_round_trip_is_said_where_it_is_most_of_the_waiting() {
     let text = far.first(Rule::RoundTrip);
     assert!(
         text.starts_with(
-            "The network round trip to the server takes 18.0 ms (measured in 2 handshakes). Round trips take at least 8"
+            "The network round trip from the capture point to the server takes 18.0 ms (measured in 2 handshakes). Round trips account for \
+            at least 8"
         ),
         "{text}"
     );
     assert!(
-        text.contains("each of 300 requests waits for one round trip. Clients send the requests one at a time: with"),
+        text.contains("each of the 300 requests waits for one round trip. Clients send the requests one at a time: with"),
         "{text}"
     );
     assert!(!far.rules().contains(&Rule::FixedDelay), "it is explained");
@@ -139,10 +140,10 @@ fn the_client_that_reads_slowly_is_named() {
     (network.zero_windows, network.zero_window_ns) = ([0, 70], [0, 1_500_000_000]);
     network.slow_reader = Some(([10, 0, 0, 2].into(), 1_450_000_000));
     let text = slow.first(Rule::ZeroWindow);
-    assert!(text.starts_with("Client 10.0.0.2 reads too slowly: a TCP window of 0 stopped the server 70"), "{text}");
+    assert!(text.starts_with("Client 10.0.0.2 reads too slowly: a TCP receive window of 0 stopped the server 70"), "{text}");
     slow.coverage.network.slow_reader = Some(([10, 0, 0, 2].into(), 600_000_000));
     let text = slow.first(Rule::ZeroWindow);
-    assert!(text.starts_with("Clients read too slowly, most of all 10.0.0.2 (40 % of this time): a TCP"), "{text}");
+    assert!(text.contains(" Client 10.0.0.2 caused 40 % of this time."), "{text}");
     // A window explains the one long read that it is part of.
     slow.request(read(), 2, DATA, "film", 8_000 * MS);
     slow.first(Rule::ZeroWindow);
@@ -200,14 +201,14 @@ fn opens_that_wait_for_leases_are_said() {
     let text = traffic.first(Rule::LeaseBreaks);
     assert!(
         text.starts_with(
-            "8 open requests waited until a client gave up a lease or oplock, 200 ms each on average, together"
+            "8 open requests waited 200 ms each on average until a client gave up a lease or oplock: in total"
         ),
         "{text}"
     );
     (traffic.coverage.breaks.longest_ns, traffic.coverage.breaks.holder) = (900_000_000, Some([10, 0, 0, 7].into()));
     let text = traffic.first(Rule::LeaseBreaks);
     assert!(
-        text.ends_with(" The longest wait, 900 ms, was for the lease or oplock, which client 10.0.0.7 held."),
+        text.ends_with(" The longest wait, 900 ms, was for a lease or oplock, which client 10.0.0.7 held."),
         "{text}"
     );
     (traffic.coverage.breaks.is_longest_unanswered, traffic.coverage.breaks.unanswered) = (true, 3);
@@ -251,7 +252,7 @@ fn waits_for_byte_range_locks_are_said_with_the_file_and_the_holder() {
     let text = locked(20, 40).first(Rule::LockWaits);
     assert_eq!(
         text,
-        r"Clients waited 19.2 s in 20 LOCK requests for byte-range locks on ledger.dbf of share \\server1\data; client 10.0.0.1 held a lock on this file for 99.9 % of this time. Response times and shares of all time waited do not include these waits."
+        r"Clients waited 19.2 s in all for byte-range locks (20 LOCK requests). All of this time was for the file ledger.dbf on share \\server1\data. Client 10.0.0.1 held a lock on this file during 99.9 % of this time. Response times and percentages of all time waited do not include these waits."
     );
     let short = locked(20, 960);
     assert!(!short.rules().contains(&Rule::LockWaits), "40 ms each: {:#?}", short.diagnosis());
@@ -312,7 +313,7 @@ fn segments_lost_behind_the_capture_are_said() {
     lossy.coverage.client_paths = vec![ClientPath::new([10, 0, 0, 1].into()), path];
     let text = lossy.first(Rule::Retransmission);
     assert!(
-        text.contains("Most of them belong to client 10.0.0.2: 1.5 % of the segments on its connections."),
+        text.contains("Most of these segments belong to client 10.0.0.2 (1.5 % of the segments on its connections)."),
         "{text}"
     );
     path.data_segments[1] = 10_000;
@@ -364,7 +365,7 @@ fn what_most_round_trips_are_for_is_said() {
     let text = far.first(Rule::RoundTrip);
     assert!(
         text.contains(
-            r" Of these requests, 75 % are for the operation list, most of them on queue of share \\server1\data."
+            r" Of these requests, 75 % are for the operation list, most of them for queue on share \\server1\data."
         ),
         "{text}"
     );
@@ -388,7 +389,7 @@ fn a_small_window_is_said_with_the_client_and_what_it_allows() {
     let text = small(50).first(Rule::SmallWindow);
     assert!(
         text.starts_with(
-            "TCP receive windows of clients are too small: the server filled them 50 times and waited 2.00 s in all"
+            "The TCP receive windows of clients are too small: the server filled them 50 times and waited 2.00 s in all"
         ),
         "{text}"
     );
@@ -410,7 +411,7 @@ fn a_small_window_is_said_with_the_client_and_what_it_allows() {
     );
     assert!(
         text.contains(
-            "A stop lasted 40.0 ms on average, but a round trip only 300 µs: the client reads too slowly, or"
+            "Each stop lasted 40.0 ms on average, but a round trip takes only 300 µs: the client reads too slowly, or"
         ),
         "{text}"
     );

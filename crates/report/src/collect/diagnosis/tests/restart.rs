@@ -34,7 +34,7 @@ fn a_server_that_closed_all_connections_at_once_restarted() {
     let text = traffic.first(Rule::Restart);
     assert_eq!(
         text,
-        "Server 10.0.1.49:445 or its service restarted: at 2023-11-14 22:13:20 UTC it closed 3 connections of 3 clients within \
+        "Server 10.0.1.49:445 or its file service restarted: at 2023-11-14 22:13:20 UTC, it closed 3 connections of 3 clients within \
          10.0 ms. 3 clients connected again, 1.00 s to 2.00 s later. Response times do not include this time."
     );
     assert!(!restarted(1, 2_000_000_000).rules().contains(&Rule::Restart), "one connection");
@@ -56,6 +56,6 @@ fn a_restart_stands_before_the_statuses_that_follow_from_it() {
         });
     }
     let text = traffic.first(Rule::Restart);
-    assert!(text.ends_with("1 client connected again, 100 ms later. Response times do not include this time. Then 30 requests got 0x271d."), "{text}");
+    assert!(text.ends_with("1 client connected again, 100 ms later. Response times do not include this time. After that, 30 requests got 0x271d."), "{text}");
     assert_eq!(traffic.rules()[1], Rule::ErrorStatuses);
 }

@@ -28,11 +28,11 @@ fn a_name_service_that_does_not_answer_delays_what_sets_connections_up() {
     assert!(
         text.starts_with(
             "Only connection set-up is slow for both clients: NEGOTIATE (2 requests, 5.00 s on average), SESSION_SETUP (4 requests, 2.50 s on \
-             average). A request of the set-up takes 3333 times as long as another request (1.00 ms on average). The set-up accounts for 99"
+             average). On average, a set-up request takes 3333 times as long as any other request (1.00 ms). Set-up requests account for 99"
         ),
         "{text}"
     );
-    assert!(text.contains("a name service (DNS), a domain controller or the mapping of IDs"), "{text}");
+    assert!(text.contains("a name service (DNS), a domain controller or ID mapping (SIDs to UIDs)"), "{text}");
     let logon = connected(3, 1, 900, MS).first(Rule::SlowSetUp);
     assert!(
         logon.contains("Only connection set-up is slow for all 3 clients: SESSION_SETUP (6 requests")

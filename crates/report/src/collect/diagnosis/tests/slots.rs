@@ -22,7 +22,7 @@ fn a_client_that_uses_all_slots_is_said_with_their_number() {
     let text = with_waits(400, 0.9).first(Rule::SlotsExhausted);
     assert!(
         text.starts_with(
-            "Client 10.0.0.1 ran out of slots: all 4 slots of each of 2 NFSv4.1 sessions were in use for 90 % of the time, and 400 times the client sent its next request as soon as a slot was free."
+            "Client 10.0.0.1 ran out of slots: all 4 slots of each of 2 NFSv4.1 sessions were in use for 90 % of the time. 400 times, the client sent its next request as soon as a slot was free."
         ),
         "{text}"
     );

@@ -37,7 +37,7 @@ fn a_slower_time_names_the_share_that_alone_is_slower() {
         traffic.diagnosis().statements.into_iter().find(|one| one.rule == Rule::SlowInterval).unwrap().text
     };
     let one = of(false);
-    assert!(one.contains(r"Nearly all slow requests were on share \\server1\data. All requests of this time"), "{one}");
+    assert!(one.contains(r"Nearly all slow requests were to share \\server1\data. All requests in this period"), "{one}");
     assert!(!of(true).contains("Nearly all"), "{}", of(true));
 }
 
@@ -98,7 +98,7 @@ fn a_server_is_busy_that_answers_no_more_however_many_wait() {
     let text = busy.first(Rule::Queue);
     assert!(
         text.starts_with(
-            "The server is busy: with 16 requests outstanding on average, read took 16.0 ms; with 1.0 requests, it took 1.0"
+            "The server is busy: with 16 requests outstanding on average, read took 16.0 ms; with 1.0 requests outstanding, read took 1.0"
         ),
         "{text}"
     );
@@ -157,7 +157,7 @@ fn a_server_is_at_its_limit_if_requests_take_much_longer_under_load() {
         "{text}"
     );
     assert!(
-        text.contains("on average, read took 150 ms; with fewer than 0.1 requests, it took 1.00 ms. So read took 150 times as long"),
+        text.contains("on average, read took 150 ms; with fewer than 0.1 requests outstanding, read took 1.00 ms. So read took 150 times as long"),
         "{text}"
     );
     assert!(text.ends_with(" All other operations took 200 µs on average."), "{text}");
@@ -344,7 +344,7 @@ fn times_that_grow_with_the_load_are_said_with_both_loads() {
     let text = rush(8_000, 500, 10 * MS).first(Rule::Queue);
     assert!(text.starts_with("Requests take longer under load: with 20 requests outstanding on average ("), "{text}");
     assert!(
-        text.contains("read took 10.0 ms; with fewer than 0.1 requests (") && text.contains("it took 1.00 ms."),
+        text.contains("read took 10.0 ms; with fewer than 0.1 requests outstanding (") && text.contains("read took 1.00 ms."),
         "{text}"
     );
     let said = |traffic: &Traffic| traffic.rules().contains(&Rule::Queue);
@@ -359,7 +359,7 @@ fn a_server_that_serves_one_at_a_time_from_the_beginning_is_busy() {
     let text = busy.first(Rule::Queue);
     assert!(
         text.starts_with(
-            "The server is busy and carries out one request at a time: it answers one read every 7.00 ms, and the fastest"
+            "The server is busy and carries out one request at a time: it answers one read request every 7.00 ms, and the fastest"
         ),
         "{text}"
     );
@@ -392,7 +392,7 @@ fn large(took_ms: i64) -> Traffic {
 fn large_transfers_that_take_the_time_of_their_bytes_are_no_slow_requests() {
     assert!(!large(150).rules().contains(&Rule::FewSlowRequests), "{:#?}", large(150).diagnosis());
     let slow = large(400).diagnosis().statements.into_iter().find(|one| one.rule == Rule::FewSlowRequests).unwrap();
-    let end = "Of this time, 99.8 % was sending and receiving, at about 20.1 Mbit/s: the network path or the client is slow, or the server accepts data \
+    let end = "Sending and receiving were 99.8 % of the time that this request took, at about 20.1 Mbit/s: the network path or the client is slow, or the server accepts data \
                slowly.";
     assert!(slow.text.ends_with(end) && slow.text.contains("client 10.0.0.1 on 1 connection"), "{}", slow.text);
 }

@@ -25,13 +25,13 @@ fn a_server_from_which_nothing_comes_back_is_said_with_the_client_and_the_instan
     let text = unanswered(300, 12_000).first(Rule::Unanswered);
     assert_eq!(
         text,
-        "Client 10.0.0.2 got nothing back from the server from 2023-11-14 22:13:21 UTC on: TCP sent 1 request segment (300 B or larger) \
-         up to 6 times within 12.0 s, and no packet came back on that connection. Response times do not show this. Check \
-         whether the server or the path to it was down."
+        "Client 10.0.0.2 received no packets from the server on one connection from 2023-11-14 22:13:21 UTC on: TCP sent 1 request \
+         segment (300 B or larger) up to 6 times within 12.0 s without an answer. Response times do not show this. Check whether the \
+         server or the network path to the server was down."
     );
     let large = unanswered(1_448, 12_000).first(Rule::Unanswered);
     assert!(
-        large.contains(" Before, the server had acknowledged only smaller segments, of up to 500 B. A path that drops"),
+        large.contains(" Before that, the server had acknowledged only smaller segments, of up to 500 B. A path that drops"),
         "{large}"
     );
     assert!(!unanswered(300, 10).rules().contains(&Rule::Unanswered), "10 ms");

@@ -42,12 +42,12 @@ fn a_server_that_ends_connections_is_said_with_the_client_and_the_file() {
     let text = without_response(WaitEnd::Server, &CRASHES).first(Rule::CutOff);
     assert!(
         text.starts_with(
-            r"Server 10.0.1.49:445 ended 4 connections of client 10.0.0.2 while requests waited, from 2023-11-14 22:13:21 UTC to 2023-11-14 22:13:29 UTC: 4 requests got no response. On each of these connections the last request was READ of a.dwg on share \\server1\data."
+            r"Between 2023-11-14 22:13:21 UTC and 2023-11-14 22:13:29 UTC, server 10.0.1.49:445 ended 4 connections of client 10.0.0.2 while requests were outstanding: 4 requests got no response. On each of these connections, the last request was READ for a.dwg on share \\server1\data."
         ),
         "{text}"
     );
     let text = without_response(WaitEnd::Server, &[("a", 1, 1), ("b", 3, 3), ("c", 7, 7)]).first(Rule::CutOff);
-    assert!(text.contains("On each of these connections the last request was READ. Response times"), "{text}");
+    assert!(text.contains("On each of these connections, the last request was READ. Response times"), "{text}");
 }
 
 #[test]
@@ -76,7 +76,7 @@ fn a_request_that_gets_no_response_while_others_do_is_said_with_its_path() {
         let text = without_response(end, &[("hung.iso", 1, 12)]).first(Rule::NoResponse);
         assert!(
             text.starts_with(
-                "1 request of client 10.0.0.2 got no response for 11.0 s. The request was sent at 2023-11-14 22:13:21 UTC. The server responded to other requests during this time. The last request was READ of hung.iso on share"
+                "1 request of client 10.0.0.2 got no response for 11.0 s. The request was sent at 2023-11-14 22:13:21 UTC. The server responded to other requests during this time. The last request was READ for hung.iso on share"
             ),
             "{text}"
         );
@@ -86,9 +86,9 @@ fn a_request_that_gets_no_response_while_others_do_is_said_with_its_path() {
 #[test]
 fn several_requests_without_a_response_are_said_with_their_connections() {
     let text = without_response(WaitEnd::Client, &[("a", 1, 12), ("b", 2, 14)]).first(Rule::NoResponse);
-    let begin = "2 requests of client 10.0.0.2 on 2 connections got no response for up to 12.0 s. The first of them was sent at 2023-11-14 22:13:21 UTC.";
+    let begin = "2 requests of client 10.0.0.2 on 2 connections got no response for up to 12.0 s. The first of these requests was sent at 2023-11-14 22:13:21 UTC.";
     assert!(text.starts_with(begin), "{text}");
-    assert!(text.contains("On each of these connections the last request was READ. Response times"), "{text}");
+    assert!(text.contains("On each of these connections, the last request was READ. Response times"), "{text}");
 }
 
 #[test]

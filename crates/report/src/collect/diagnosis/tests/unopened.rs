@@ -31,11 +31,12 @@ fn connections_that_cannot_be_opened_are_said_with_the_server_and_the_reason() {
     let text = refused(445, 4, 0).first(Rule::Unopened);
     assert_eq!(
         text,
-        "Client 10.0.0.2 could not open 4 connections to 10.0.1.9:445, from 2023-11-14 22:13:20 UTC to 2023-11-14 22:13:29 UTC: the server refused each (RST). Response times do not show this. Check whether the service runs there, and whether a firewall is in \
-         between."
+        "Between 2023-11-14 22:13:20 UTC and 2023-11-14 22:13:29 UTC, client 10.0.0.2 could not open 4 connections to 10.0.1.9:445: the \
+         server refused each of them (RST). Response times do not show this. Check whether the file service runs on this server, and \
+         whether a firewall blocks the connections."
     );
     let text = refused(2049, 0, 3).first(Rule::Unopened);
-    assert!(text.contains(": the server did not answer, though TCP sent the SYN again for 9.00 s in all."), "{text}");
+    assert!(text.contains(": the server did not answer, although TCP retransmitted the SYN for 9.00 s in all."), "{text}");
 }
 
 #[test]
