@@ -28,10 +28,10 @@ pub(crate) struct Arguments {
     /// Capture file; Plimsoll reads it twice, so it cannot be a pipe
     #[arg(value_name = "IN")]
     input: PathBuf,
-    /// Capture to write
+    /// Capture file to write
     #[arg(value_name = "OUT")]
     output: PathBuf,
-    /// Derive the replacements of names and addresses from the secret in FILE (any 16 bytes or more). With the same secret, a name
+    /// Derive the replacements of names and addresses from the secret in FILE (at least 16 bytes). With the same secret, a name
     /// gets the same replacement in every capture [default: a random secret, which is not stored]
     #[arg(long, value_name = "FILE")]
     key: Option<PathBuf>,

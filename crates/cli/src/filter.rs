@@ -10,7 +10,7 @@ use plimsoll_results::ProcedureSet;
 
 /// Filters, as flags.
 #[derive(Clone, Debug, Default, clap::Args)]
-#[command(next_help_heading = "Filters (all but times may be repeated; !VALUE excludes)")]
+#[command(next_help_heading = "Filters (may be repeated, except times; !VALUE excludes)")]
 pub(crate) struct FilterFlags {
     /// Only requests sent at or after this time: a time since the first packet (90 for 90 s, 1m30s), a time of day
     /// (03:08:21), or a date and time (2026-11-21 03:08). A time zone may follow (Z, +01:00) [default zone: local; with
@@ -39,8 +39,9 @@ pub(crate) struct FilterFlags {
     /// Only this operation (write), procedure (READ_ANDX) or group (Other.Directory; Write includes flush)
     #[arg(long, value_name = "NAME", value_parser = |text: &str| Term::parse(text, ProcedureSet::of_label))]
     operation: Vec<Term<ProcedureSet>>,
-    /// Only requests with this result: a status (ACCESS_DENIED, NFS3ERR_STALE, 0xc0000022), or succeeded, expected, refused,
-    /// failed, error (refused or failed), unanswered, cancelled, unknown or none (the response has no status field)
+    /// Only requests with this result: a status (ACCESS_DENIED, NFS3ERR_STALE, 0xc0000022), or succeeded, expected (e.g. the
+    /// name does not exist), refused, failed, error (refused or failed), unanswered, cancelled, unknown or none (the response has no
+    /// status field)
     #[arg(long, value_name = "STATUS", value_parser = |text: &str| Term::parse(text, Status::parse))]
     status: Vec<Term<Status>>,
     /// Only requests with a longer response time than this, e.g. 100ms. In runs with --rate or --users, the response time begins

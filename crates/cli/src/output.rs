@@ -33,7 +33,7 @@ pub(crate) struct Output {
     /// Show dates and times in UTC [default: local time]
     #[arg(long)]
     utc: bool,
-    /// Print only the tables of Swartz (1997), Appendix A; a run prints one set per load level
+    /// Print only the tables of Appendix A in Swartz (1997) (docs/netbench-replay.md); a run prints these tables once per load level
     #[arg(long, conflicts_with_all = ["quiet", "full", "section"])]
     appendix_a: bool,
     /// Print no report and no progress; `--json -` still prints JSON

@@ -101,8 +101,8 @@ pub(crate) struct Conditions {
     /// the commit
     #[arg(long, value_name = "CODE", requires = "wanted")]
     exit_undecided: Option<u8>,
-    /// Rank and judge servers even if they differ in signing, encryption, stable writes or granted caching [default: if they
-    /// differ, no ranking and exit code 4]
+    /// Rank the servers and check --fail-if even if the servers differ in signing, encryption, stable writes, or granted oplocks and
+    /// leases [default: if they differ, no ranking and exit code 4]
     #[arg(long)]
     ignore_guarantees: bool,
 }

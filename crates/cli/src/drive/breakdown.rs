@@ -25,8 +25,8 @@ const EXAMPLES: &str = "Examples:
 pub(crate) struct Arguments {
     #[arg(value_name = "TARGET", help = TARGETS)]
     target: String,
-    /// File whose first line is the password [default: environment variable PLIMSOLL_PASSWORD, then the target's
-    /// password]
+    /// File whose first line is the password [default: environment variable PLIMSOLL_PASSWORD, then the password
+    /// in the target URL]
     #[arg(long, value_name = "FILE", help_heading = "Server")]
     password_file: Option<PathBuf>,
     #[command(flatten)]
@@ -37,8 +37,8 @@ pub(crate) struct Arguments {
     server_side: ServerSideFlags,
     #[command(flatten)]
     counters: CounterFlags,
-    /// For file:// targets: capture file in which Plimsoll counts the NFS or SMB requests per system call. tcpdump must write it during the run
-    /// (tcpdump -U -w FILE), with all packets of the mount's connection
+    /// For file:// targets: capture file in which Plimsoll counts the NFS or SMB requests per system call. tcpdump must write this file
+    /// during the run (tcpdump -U -w FILE), with all packets of the mount's connection
     #[arg(long, value_name = "FILE", help_heading = "Server")]
     capture: Option<PathBuf>,
     /// Show which functions of client and server take CPU time: perf takes samples of this process and of the process of
@@ -76,10 +76,10 @@ struct CallFlags {
     /// server's cache
     #[arg(long, value_name = "SIZE", default_value = "128MiB")]
     size: String,
-    /// Number of reads that are outstanding at a time in the read-ahead phase; for file:// targets the kernel decides
+    /// Number of outstanding reads in the read-ahead phase; with file:// targets, the kernel decides
     #[arg(long, value_name = "COUNT", default_value_t = 8, value_parser = clap::value_parser!(u32).range(2..=64))]
     ahead: u32,
-    /// Local directory in which to make the same calls, e.g. file:///var/tmp/x [default: a temporary directory]
+    /// Local directory in which Plimsoll makes the same calls, for comparison, e.g. file:///var/tmp/x [default: a temporary directory]
     #[arg(long, value_name = "URL")]
     local: Option<String>,
     /// Shell command that empties the server's cache; runs before each read phase

@@ -26,8 +26,8 @@ pub(crate) struct Arguments {
     /// Recordings of all parts of a run, or of captures, in any order
     #[arg(value_name = "DIR", required = true)]
     folders: Vec<PathBuf>,
-    /// Largest difference between the clocks of the parts after the run, as measured by a launcher such as plimsoll-mpi. If it
-    /// exceeds --clock-bound, the result is invalid
+    /// Largest difference between the clocks of the parts after the run, e.g. 50us, as measured by a launcher such as
+    /// plimsoll-mpi. If this difference exceeds --clock-bound, the result is invalid
     #[arg(long, value_name = "TIME", value_parser = humantime::parse_duration)]
     clock_difference: Option<Duration>,
     /// Write the merged recording to this folder, for `plimsoll report DIR` and SQL (docs/recordings.md)

@@ -38,7 +38,7 @@ pub(crate) struct Arguments {
     /// User name for SMB logons, e.g. alice [default: anonymous logons only]
     #[arg(long, value_name = "NAME")]
     user: Option<String>,
-    /// File whose first line is the password [default: the environment variable PLIMSOLL_PASSWORD]
+    /// File whose first line is the password [default: environment variable PLIMSOLL_PASSWORD]
     #[arg(long, value_name = "FILE", requires = "user")]
     password_file: Option<PathBuf>,
     /// Name of the share or export

@@ -50,7 +50,7 @@ pub(super) struct CaptureFlags {
     /// Also capture this port of a file server (always captured: 445, 139, 2049 and 111); may be repeated
     #[arg(long, value_name = "PORT", value_parser = clap::value_parser!(u16).range(1..))]
     pub(super) port: Vec<u16>,
-    /// Size of the buffer for captured packets that Plimsoll has not analysed yet
+    /// Size of the buffer for captured packets that Plimsoll has not analyzed yet
     #[arg(long, value_name = "BYTES", default_value = "64MiB", value_parser = parse_size)]
     pub(super) buffer: u64,
     /// Save the captured packets as pcapng files in this folder, which must be empty or new

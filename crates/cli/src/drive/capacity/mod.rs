@@ -77,8 +77,8 @@ struct ObjectiveFlags {
 #[derive(Clone, Debug, clap::Args)]
 #[command(next_help_heading = "Search")]
 struct BoundFlags {
-    /// Load of the first run, in place of the number given to --clients, --users or --rate: clients, users (with --users) or
-    /// iterations per second (with --rate) [default: 1 client or user, 100 iterations per second]
+    /// Load of the first run: number of clients, of users (with --users) or of iterations per second (with --rate) [default: 1
+    /// client or user, 100 iterations per second]. `capacity` ignores the numbers given to --clients, --users and --rate
     #[arg(long, value_name = "LOAD")]
     start: Option<f64>,
     /// Upper limit of the search [default: 1000 clients or users, 1000000 iterations per second]. Before the search,

@@ -53,7 +53,8 @@ pub(crate) struct Arguments {
     /// candidate now. Options of gate go before `--`
     #[arg(last = true, value_name = "RECORDING")]
     candidates: Vec<PathBuf>,
-    /// Time limit, e.g. 10m. After the first round, the gate starts another one only if that will probably end within the limit
+    /// Time limit, e.g. 10m. After the first round, the gate starts another round only if that round will probably
+    /// end within the limit
     #[arg(long, value_name = "TIME", default_value = "10m", value_parser = humantime::parse_duration)]
     budget: Duration,
     /// Maximum number of rounds; each round has four runs (A B B A)

@@ -17,15 +17,15 @@ pub(crate) struct AuthFlags {
     /// before the run, and uses it for all logons of the account. For Kerberos with NFS, see sec in --target
     #[arg(long, value_name = "HOW", value_parser = parse_how, default_value = "ntlm")]
     auth: How,
-    /// Kerberos realm (default: REALM in smb://user%40REALM@host/share and nfs://user%40REALM@host/export?sec=krb5)
+    /// Kerberos realm [default: REALM in smb://user%40REALM@host/share or nfs://user%40REALM@host/export?sec=krb5]
     #[arg(long, value_name = "REALM")]
     realm: Option<String>,
     /// Address of the KDC, e.g. kdc.example.com:88 [default: the first KDC in krb5.conf]
     #[arg(long, value_name = "HOST[:PORT]", value_parser = parse_kdc)]
     kdc: Option<Server>,
     /// File of SMB accounts, one per line: [DOMAIN\]USER:PASSWORD, or USER{1-50}:PASSWORD{} for 50 accounts. Client 1 logs
-    /// on with the first account, client 2 with the second, and so on; after the last account the first one follows. The
-    /// target's user prepares the files; if the target has no user, the first account does
+    /// on with the first account, client 2 with the second, and so on; after the last account, the first account is used
+    /// again. The user in the target URL prepares the files; if the URL has no user, the first account prepares them
     #[arg(long, value_name = "FILE")]
     accounts: Option<PathBuf>,
 }

@@ -133,7 +133,7 @@ pub(crate) struct Arguments {
     #[command(flatten)]
     record: RecordFlags,
     /// Repeat the run recorded in DIR with the same target, workload and load. The recording contains neither the password nor
-    /// the options for outputs and for the server's metrics and counters: give them again
+    /// the options for outputs and for the server's metrics and counters: give these options again
     #[arg(long, value_name = "DIR", conflicts_with_all = FIXED_BY_A_RECORDING)]
     from: Option<PathBuf>,
     /// Continue the recording in the folder of --record: run only the missing levels. Workload, target, seed and levels

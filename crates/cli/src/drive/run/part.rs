@@ -32,7 +32,7 @@ pub(crate) struct PartFlags {
     #[arg(long, value_name = "TIME", value_parser = humantime::parse_duration, requires = "part")]
     clock_bound: Option<Duration>,
     /// Common clock of all parts minus this machine's monotonic clock, in nanoseconds. A launcher such as plimsoll-mpi measures
-    /// and sets it [default: each machine's time of day is the common clock]
+    /// this difference and sets the option [default: each machine's time of day is the common clock]
     #[arg(long, value_name = "NS", requires = "part", allow_negative_numbers = true)]
     clock_origin: Option<i64>,
     /// Write the progress of this part to FILE about twice per second, in place of the previous content: one line with load level,

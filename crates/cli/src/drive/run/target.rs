@@ -17,7 +17,7 @@ use super::auth::AuthFlags;
 #[command(next_help_heading = "Server")]
 pub(crate) struct TargetFlags {
     /// The targets.
-    #[arg(long, value_name = "URL", default_value = "embedded:smb", help = format!("{TARGETS}. Repeat it to drive several servers of one protocol; clients are assigned to them in turn"))]
+    #[arg(long, value_name = "URL", default_value = "embedded:smb", help = format!("{TARGETS}. Repeat this option to drive several servers of one protocol; Plimsoll assigns the clients to the servers in turn"))]
     target: Vec<String>,
     /// File whose first line is the password [default: environment variable PLIMSOLL_PASSWORD, then the password
     /// in the target URL]
