@@ -47,7 +47,7 @@ pub(crate) struct Arguments {
     /// Maximum memory for file data, e.g. 512MiB or 4GiB; allocated as files grow
     #[arg(long, value_name = "BYTES", default_value = "4GiB", value_parser = parse_size)]
     size: u64,
-    /// Server threads [default: one per core]
+    /// Number of server threads [default: one per core]
     #[arg(long, value_name = "COUNT")]
     threads: Option<NonZeroUsize>,
     /// Reject all writes and other changes

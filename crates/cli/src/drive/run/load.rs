@@ -52,7 +52,7 @@ pub(crate) struct LoadFlags {
     /// Number of clients that share one connection and session
     #[arg(long, value_name = "COUNT", default_value_t = 1)]
     pub(crate) clients_per_connection: u32,
-    /// Load threads; 0 = one per core (file://: one per client)
+    /// Number of load threads; 0 means one per core (with file:// targets: one per client)
     #[arg(long, value_name = "COUNT", default_value_t = 0)]
     pub(crate) threads: u32,
     /// Keep the CPUs out of idle states, for a lower wake-up latency: one thread per CPU spins with scheduling policy

@@ -58,7 +58,8 @@ pub(super) fn silence(evidence: &Evidence<'_>, is_explained: impl Fn(&Long) -> b
     let held: usize = all.iter().map(|one| one.held.len()).sum();
     let clients: BTreeSet<IpAddr> = all.iter().flat_map(|one| one.clients.iter().copied()).collect();
     let text = format!(
-        "The server sent no response {when}. During this time, at least {requests} of {clients} waited: {share} of all time waited.",
+        "The server sent no response {when}. {during}, at least {requests} of {clients} waited: {share} of all time waited.",
+        during = if all.len() == 1 { "During this time" } else { "During these periods" },
         when = when(&all, longest),
         // Those that came later waited as well, and the list of long requests may be too short.
         requests = plural(held as u64, "request"),
@@ -87,8 +88,8 @@ fn when(all: &[Silence<'_>], longest_ns: u64) -> String {
     let lasted = if shortest == longest { longest } else { format!("{shortest} to {longest}") };
     let last = all.last().map_or(first.from_ns, |one| one.from_ns);
     format!(
-        "{times}, for {lasted} each time{every}, from {first} to {last}",
-        times = plural(all.len() as u64, "time"),
+        "in {periods} of {lasted}{every}, from {first} to {last}",
+        periods = plural(all.len() as u64, "period"),
         first = instant::second(first.from_ns),
         last = instant::second(last)
     )

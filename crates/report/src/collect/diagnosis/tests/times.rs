@@ -245,12 +245,12 @@ fn pausing(distances_ms: &[i64]) -> Traffic {
 fn several_silences_are_said_with_their_number_and_interval() {
     let text = pausing(&[3_000; 5]).first(Rule::Burst);
     assert!(
-        text.starts_with("The server sent no response 5 times, for ") && text.contains("each time, about every 3."),
+        text.starts_with("The server sent no response in 5 periods of ") && text.contains(", about every 3."),
         "{text}"
     );
-    assert!(text.contains("During this time, at least 20 requests of 4 clients waited"), "{text}");
+    assert!(text.contains("During these periods, at least 20 requests of 4 clients waited"), "{text}");
     let text = pausing(&[3_000, 6_000, 1_500, 5_000]).first(Rule::Burst);
-    assert!(text.starts_with("The server sent no response 4 times") && !text.contains("about every"), "{text}");
+    assert!(text.starts_with("The server sent no response in 4 periods") && !text.contains("about every"), "{text}");
 }
 
 #[test]
