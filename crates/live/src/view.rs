@@ -254,12 +254,12 @@ mod tests {
         assert_eq!(view.typed(Typed::Down), Asked::Nothing);
         assert_eq!(view.typed(Typed::Enter), Asked::Nothing);
         let inside = text(&mut view, &recent, &names);
-        assert!(inside.contains("by share in the last minute, within client 10.0.0.1"), "{inside}");
+        assert!(inside.contains("in the last minute, by share, within client 10.0.0.1"), "{inside}");
         view.typed(Typed::Character('o'));
         view.typed(Typed::Character('t'));
-        assert!(text(&mut view, &recent, &names).contains("Service times, one column per second"));
+        assert!(text(&mut view, &recent, &names).contains("Service times, 1 column = 1 s"));
         view.typed(Typed::Character('t'));
-        assert!(text(&mut view, &recent, &names).contains("Response times, one column per second"));
+        assert!(text(&mut view, &recent, &names).contains("Response times, 1 column = 1 s"));
         assert!(text(&mut view, &recent, &names).contains("> read"));
         view.typed(Typed::Backspace);
         view.typed(Typed::Left);

@@ -61,7 +61,7 @@ pub use headline::Headline;
 pub use interference::{InterferedNumber, Interference, WorkloadShare};
 pub use iterations::{IterationKind, Users};
 pub use lease_breaks::{LeaseBreakRow, LeaseBreaks};
-pub use octave::{Octave, SHARED};
+pub use octave::{IO_SIZE, Octave, SHARED};
 pub use outage::{Interruption, ShortReads, Silence};
 pub use over_time::{HeatMap, Series};
 pub use overhead::Overhead;

@@ -60,7 +60,7 @@ impl When {
                 "{clock}: outside the capture, which covers {from} to {to}; give a time in this range, or add a date"
             )),
             ([], Some(_)) => Err(format!(
-                "{clock}: clocks skipped this time (daylight saving); give another time, or an offset, e.g. +01:00"
+                "{clock}: clocks skipped this time (daylight saving); give another time, or add the offset from UTC, e.g. +01:00"
             )),
             ([one, other, ..], None) if other - one > 2 * 3600 * NS_PER_S => {
                 Err(format!("{clock}: the capture ({from} to {to}) has this time on several days; add the date"))
@@ -122,7 +122,7 @@ impl FromStr for When {
         }
         clock(text).map(When::Clock).ok_or_else(|| {
             format!(
-                "{text}: expected a duration since the capture's start (90, 1m30s), a time of day (03:08:21), or a \
+                "{text}: expected a duration since the capture's start (90 for 90 s, or 1m30s), a time of day (03:08:21), or a \
                 date and time (2026-11-21 03:08Z)"
             )
         })

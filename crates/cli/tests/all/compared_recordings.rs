@@ -243,7 +243,7 @@ fn what_cannot_be_compared_is_said() {
     let found = compared(folder, &["a", "invalid"], 4);
     assert_eq!(found["sides"][1]["validity"]["reasons"][0], "At 1 client: late");
     let words = said(folder, "out").split_whitespace().collect::<Vec<_>>().join(" ");
-    assert!(words.contains("! B is INVALID: its numbers must not be used: At 1 client: late"), "{words}");
+    assert!(words.contains("! B is INVALID (its numbers must not be used): At 1 client: late"), "{words}");
     assert!(!warnings(&found).contains("INVALID"), "a verdict stands once: {}", warnings(&found));
     let partial = |manifest: &mut Value| {
         let validity = serde_json::json!({"verdict": "partial", "valid": true, "reasons": ["1 s is missing"], "invalid_reasons": 0});
@@ -253,7 +253,7 @@ fn what_cannot_be_compared_is_said() {
     let found = compared(folder, &["a", "partial"], same);
     assert_eq!(found["sides"][1]["validity"]["verdict"], "partial");
     let words = said(folder, "out").split_whitespace().collect::<Vec<_>>().join(" ");
-    let expected = "! B is PARTIAL: some of its numbers are incomplete or not reliable: At 1 client: 1 s is missing";
+    let expected = "! B is PARTIAL (some of its numbers are incomplete or not reliable): At 1 client: 1 s is missing";
     assert!(words.contains(expected), "{words}");
     let undecided = compared(folder, &["a", "invalid", "--fail-if", "mean > +1%"], 4);
     assert_eq!(undecided["comparison"]["conditions"][0]["outcome"], "undecided");

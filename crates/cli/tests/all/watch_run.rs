@@ -54,11 +54,11 @@ fn the_screen_shows_level_pace_and_generator_and_then_comes_the_report() {
     wait_for(&running, "mixed on embedded:smb");
     wait_for(&running, "3 clients: measuring, ");
     wait_for(&running, "3 of 3 clients connected");
-    wait_for(&running, "as many as the server takes");
+    wait_for(&running, "no rate limit");
     running.type_keys("o");
-    wait_for(&running, "Time waited by operation");
+    wait_for(&running, "Time waited in the last minute, by operation");
     running.type_keys("t");
-    wait_for(&running, "Service times, one column per second");
+    wait_for(&running, "Service times, 1 column = 1 s");
     running.wait_until(|bytes| {
         let text = seen(bytes).screen().contents();
         text.contains("Load generator: on time, ") || text.contains("Load generator: NOT RELIABLE: ")

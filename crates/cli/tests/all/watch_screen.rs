@@ -80,7 +80,7 @@ fn the_screen_shows_what_a_report_of_that_second_says_and_follows_keys() {
         assert!(rows.last().unwrap().starts_with("q quit"), "{rows:#?}");
         assert!(screen.screen().alternate_screen() && screen.screen().hide_cursor());
         watching.type_keys("o");
-        wait_for(&watching, size, "Time waited by operation");
+        wait_for(&watching, size, "Time waited in the last minute, by operation");
         watching.type_keys("\r");
         wait_for(&watching, size, "within operation getattr");
         watching.type_keys("\x7f\x1b[D\x1b[D");

@@ -98,7 +98,8 @@ impl OperationRow {
         matches!(self.protocol.as_str(), "SMB1" | "SMB2")
     }
 
-    /// Mean file data of a successful request, bytes; `None` without file data, or if the amount is unknown.
+    /// File data divided by the number of requests that were not refused, failed or unanswered, bytes; `None` without file data, or if
+    /// the amount is unknown.
     pub fn mean_payload(&self) -> Option<f64> {
         let bytes = self.payload_bytes.filter(|&bytes| bytes > 0 && self.payload_unknown == 0)?;
         let carried_out =

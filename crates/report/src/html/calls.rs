@@ -141,7 +141,7 @@ fn requests(calls: &Calls) -> Option<Markup> {
             div.scroll tabindex="0" role="region" aria-labelledby="calls-requests-caption" {
                 table {
                     caption #calls-requests-caption {
-                        "Requests and time per call, by the depth of the path. First: the first call of a new connection. Again: each \
+                        "Requests and time per call, by the depth of the path. First: the first call on a new connection. Again: each \
                         later call. Local: each later call in the local directory. Times are medians."
                     }
                     thead { tr {

@@ -103,7 +103,8 @@ fn summary(depth: &QueueDepth) -> Markup {
             "Mean depth over time " strong { (optional(depth.mean, |n| format!("{n:.2}"))) } ", highest "
             strong { (optional(depth.max, count)) } ". Long-lived requests are not counted."
             @if depth.entered_late > 0 { " Requests that stayed outstanding while about 32,768 others ended: "
-                (count(depth.entered_late)) ". The depth counts these only for the last part of their time." }
+                (count(depth.entered_late)) ". The depth counts these requests only for the last part of the time for which they were \
+                outstanding." }
         }
     }
 }

@@ -42,7 +42,7 @@ pub(super) fn figure<'a>(sides: &[Findings]) -> Option<Figure<'a>> {
     let explanation = "The most file data per second that each server read and wrote, over all valid load levels. The table below has \
         the levels.";
     let summary = format!("Most file data: {}.", said.join("; "));
-    Figure::of(("highest-data", "Most file data per second of each server and curve"), explanation, summary, chart)
+    Figure::of(("highest-data", "Highest rate of file data of each server and curve"), explanation, summary, chart)
 }
 
 /// The side, where there are several, and the direction.

@@ -35,9 +35,10 @@ fn flame(profile: &Profile) -> Markup {
             figcaption {
                 h3 id={ "flame-" (id) } { "Flame graph of the " (Untrusted(&profile.side)) }
                 p {
-                    "CPU time in the measured phases, " (count(samples)) " samples (" (profile.samples_per_s)
-                    " per second of CPU time). Each frame is a function; its width is the share of samples in this function and in the functions that \
-                    it called. The called functions are above it. The lowest row shows the measured calls. Point at a frame for its name. "
+                    "CPU time in the measured phases: " (count(samples)) " samples (" (profile.samples_per_s)
+                    " per second of CPU time). Each frame stands for a function. Its width is the share of samples in this function and in the \
+                    functions that it called. The frames of called functions are above the frame of their caller. The lowest row has one frame \
+                    for each kind of call that the breakdown measured. Point at a frame to see the name of the function. "
                     (profile.unknown()) " " (SAMPLING)
                 }
             }
@@ -99,7 +100,9 @@ fn kinds(profile: &Profile) -> Markup {
     html! {
         div.scroll tabindex="0" role="region" aria-labelledby=(caption) {
             table {
-                caption id=(caption) { "CPU time of the " (Untrusted(&profile.side)) " by kind of work: percentage of each call's samples." }
+                caption id=(caption) {
+                    "CPU time of the " (Untrusted(&profile.side)) " by kind of work: percentage of the perf samples of each call."
+                }
                 thead { tr { th scope="col" { "Kind" } @for call in &profile.calls { th scope="col" { (Untrusted(&call.call)) } } } }
                 tbody {
                     @for kind in &profile.kinds { tr { th scope="row" { (Untrusted(&kind.kind)) } (shares(profile, &kind.samples)) } }
@@ -116,8 +119,8 @@ fn functions(profile: &Profile) -> Markup {
         div.scroll tabindex="0" role="region" aria-labelledby=(caption) {
             table {
                 caption id=(caption) {
-                    "CPU time of the " (Untrusted(&profile.side)) " (" (Untrusted(&profile.processes)) ") by function: percentage of each call's \
-                    samples in the function itself, not in the functions that the function called. " (profile.unknown())
+                    "CPU time of the " (Untrusted(&profile.side)) " (" (Untrusted(&profile.processes)) ") by function: percentage of the perf \
+                    samples of each call. A function's samples exclude those in the functions that it called. " (profile.unknown())
                 }
                 thead { tr {
                     th scope="col" { "Function" } th.text scope="col" { "Module" }

@@ -5,7 +5,7 @@ use super::figure::Figure;
 use super::operations::short_name;
 use super::units::{bytes, count, duration, milliseconds, optional, percentage};
 use super::untrusted::Untrusted;
-use crate::findings::{Findings, OperationRow, SHARED};
+use crate::findings::{Findings, IO_SIZE, OperationRow, SHARED};
 use crate::shares::{self, Percentage};
 use maud::{Markup, html};
 
@@ -36,8 +36,8 @@ pub(super) fn figure<'a>(findings: &'a Findings) -> Option<Figure<'a>> {
     Figure {
         id: "service-octaves",
         title: "Service time in powers of two",
-        explanation: "Share of requests, and share of all service time, by range of service time (powers of two). Look first at \
-        ranges with few requests and a large share of the time.",
+        explanation: "Share of the requests and share of the total service time in each range of service time. Each range ends at twice the \
+        end of the previous one. Look first at ranges with few requests and a large share of the time.",
         summary: format!("Mean service times: {}.", means.join(", ")),
         choose: "Operation",
         charts: rows.into_iter().take(CHARTS).filter_map(|row| Some((row.procedure.clone(), chart(row)?))).collect(),
@@ -91,7 +91,7 @@ fn mix(levels: &[Level<'_>]) -> Markup {
         div.scroll tabindex="0" role="region" aria-labelledby="service-caption" {
             table {
                 caption #service-caption {
-                    "Operation mix, sizes and times. I/O size: mean file data of a successful request. Together: sum of all service times."
+                    "Operation mix, sizes and times. " (IO_SIZE)
                     @if levels.iter().flat_map(|level| level.rows).any(OperationRow::may_share_messages) { " " (SHARED) }
                 }
                 thead { tr {
@@ -138,9 +138,9 @@ fn octaves(levels: &[Level<'_>]) -> Option<Markup> {
         div.scroll tabindex="0" role="region" aria-labelledby="octaves-caption" {
             table.decades {
                 caption #octaves-caption {
-                    "Service times in powers of two: number of requests, their share of the row's requests, and their share of the row's \
-                    service time. Each column counts the times from half of the limit in its heading up to this limit. Times below 1 µs \
-                    have one column."
+                    "Service times in powers of two. Each cell has three numbers: requests, their share of the row's requests, and their share \
+                    of the row's service time. A column counts the times from half of the limit in its heading to this limit. All times \
+                    below 1 µs are in one column."
                 }
                 thead { tr {
                     th scope="col" { "Operation" } th scope="col" { "Times" }

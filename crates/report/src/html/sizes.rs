@@ -20,7 +20,7 @@ fn sentence(curve: &SizeCurve, point: &SizePoint) -> Option<String> {
     let (how, expected) = (point.outlier.as_ref()?, point.expected_s?);
     let SizeCurve { parameter, level, .. } = curve;
     let (size, own, expected) = (&point.value, duration(point.mean_s), duration(expected));
-    Some(format!("{parameter} = {size} is {how} than its neighbours at {level}: {own}, expected {expected}."))
+    Some(format!("At {level}, {parameter} = {size} is {how} than the neighbouring sizes: mean response time {own}, expected {expected}."))
 }
 
 /// Response time against size at each load, and the highest throughput of each size.
@@ -28,8 +28,8 @@ pub(super) fn figures<'a>(findings: &'a Findings) -> Vec<Figure<'a>> {
     let response = Figure {
         id: "size-response",
         title: "Response time against size",
-        explanation: "Mean response time of each size, and the time expected from its neighbours. An outlier may be a \
-        boundary in the server or client.",
+        explanation: "Mean response time of each size, and the time interpolated from the neighbouring sizes. An outlier may indicate a \
+        size limit in the server or client, for example the size of a buffer.",
         summary: summary(findings),
         choose: "Load",
         charts: findings.sizes.iter().filter_map(|curve| Some((curve.level.clone(), response(curve)?))).collect(),
@@ -53,7 +53,7 @@ fn response<'a>(curve: &SizeCurve) -> Option<Chart<'a>> {
     let expected = Series {
         x: x(),
         y: points().map(|point| point.expected_s).collect(),
-        ..Series::new("Expected from the neighbours", Shape::Line, 1)
+        ..Series::new("Expected from the neighbouring sizes", Shape::Line, 1)
     };
     let slowest = points().map(|point| point.mean_s.max(point.expected_s.unwrap_or(0.0))).fold(0.0, f64::max);
     let largest = points().map(|point| point.bytes as f64).fold(0.0, f64::max);
@@ -64,7 +64,7 @@ fn response<'a>(curve: &SizeCurve) -> Option<Chart<'a>> {
 fn summary(findings: &Findings) -> String {
     let odd = findings.sizes.iter().flat_map(|curve| curve.points.iter().filter_map(|point| sentence(curve, point)));
     let odd: Vec<String> = odd.collect();
-    if odd.is_empty() { "No size stands out from its neighbours.".to_owned() } else { odd.join(" ") }
+    if odd.is_empty() { "No size stands out from the neighbouring sizes.".to_owned() } else { odd.join(" ") }
 }
 
 /// The highest data rate of each value of the varied parameter, at any load.
@@ -94,7 +94,7 @@ fn highest<'a>(findings: &'a Findings) -> Option<Figure<'a>> {
         y: Axis::linear(Unit::BytesPerSecond, "data", most)?,
         series: vec![series],
     };
-    let explanation = "The highest throughput of each message size, over all load levels.";
+    let explanation = "The most file data read and written per second with each size, at any valid load level.";
     let summary = format!("Highest throughput for each size: {}.", said.join(", "));
     Figure::of(("size-throughput", "Highest throughput for each size"), explanation, summary, chart)
 }

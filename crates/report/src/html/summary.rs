@@ -113,8 +113,8 @@ pub(super) fn section(findings: &Findings) -> Markup {
         (story(findings))
         @if findings.headline.is_from_intended() {
             p.note {
-                "The load follows a schedule, so response times count from the intended start of each operation and include a \
-                late start. The load levels show uncorrected response times, too."
+                "The load follows a schedule. Response times count from the intended start of each operation, so they include the delay of \
+                a late start. The table of load levels also has uncorrected response times, which count from the first byte of the request."
             }
         }
         (tiles(findings))
@@ -201,7 +201,7 @@ fn carried(stages: &[Stage]) -> Markup {
             }
             ". "
         } @else {
-            "No load level is usable, so the highest throughput is unknown. "
+            "No load level is valid, so the highest throughput is unknown. "
         }
     }
 }
@@ -223,7 +223,7 @@ fn group_words(group: &str) -> Markup {
             "Open/Close" => "opens and closes",
             "Other" => "other operations (attributes, directories, locks)",
             "Session" => "session requests",
-            "Compound" => "NFSv4 compounds whose operations were cut off",
+            "Compound" => "NFSv4 compounds whose main operation was not captured",
             "Unknown" => "requests with an unknown subcommand",
             other => (Untrusted(other)),
         }
@@ -257,7 +257,7 @@ fn errors(totals: &Totals, name: &str) -> Markup {
 fn peak(stage: Option<&Stage>, totals: &Totals) -> Markup {
     let requests = format!("{} over all levels", plural(totals.requests, "request"));
     let Some(stage) = stage else {
-        return tile("Highest throughput", "unknown", &format!("no usable level; {requests}"));
+        return tile("Highest throughput", "unknown", &format!("no valid level; {requests}"));
     };
     let time = |pick: fn(&Times) -> f64| optional(stage.headline_time().as_ref().map(pick), duration);
     let data = stage.read_bytes_per_s + stage.write_bytes_per_s;

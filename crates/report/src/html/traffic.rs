@@ -46,7 +46,7 @@ pub(super) fn packets(findings: &Findings) -> Option<Markup> {
             }
             div.scroll tabindex="0" role="region" aria-labelledby="packets-caption" {
                 table.packets {
-                    caption #packets-caption { "Packets by kind; a packet may be of several kinds." }
+                    caption #packets-caption { "Packets by kind. A packet may count in several rows." }
                     thead { tr { th scope="col" { "Kind" } th scope="col" { "Packets" } th scope="col" { "Share" } } }
                     tbody {
                         @for (name, n, share, sub) in lines {
@@ -74,9 +74,9 @@ pub(super) fn unseen(findings: &Findings) -> Markup {
         p {
             (missing::headline(findings)) " "
             @if p.missing_bytes > 0 {
-                "The capture lacks about " (count(p.dropped_estimate)) " packets with data (" (bytes(p.missing_bytes as f64)) "), \
-                and at least "
-                (count(p.dropped_at_least)) " (if each was as large as the largest packet of its direction). "
+                "About " (count(p.dropped_estimate)) " packets with data (" (bytes(p.missing_bytes as f64)) ") are missing from the capture. \
+                The lower bound is "
+                (count(p.dropped_at_least)) ": it assumes that each missing packet was as large as the largest packet in its direction. "
             }
             (clock(findings))
             @if let (Some(n), Some(s)) = (findings.resent.operations, findings.resent.wait_s) && n > 0 {
@@ -85,7 +85,7 @@ pub(super) fn unseen(findings: &Findings) -> Markup {
         }
         div.columns {
             @if !is_run { table.plain {
-                caption { "Requests and responses without a match" }
+                caption { "Requests and responses, paired and unpaired" }
                 thead { tr { th scope="col" { "What" } th scope="col" { "Count" } } }
                 tbody { @for (name, n, _) in lines { tr { th scope="row" { (name) } td { (count(n)) } } } }
             } }
@@ -109,14 +109,14 @@ fn clock(findings: &Findings) -> Markup {
     let clock = &findings.clock;
     html! {
         @match clock.granularity_s {
-            None => "The resolution of the clock is not known.",
+            None => "The resolution of the clock is not known (too few packets).",
             Some(s) => {
                 @if findings.run.is_some() { "The client's" } @else { "The capture" } " clock has a resolution of " (duration(s))
                 @if clock.at_most { " or finer" }
-                "; times are not more precise than that."
+                "; times cannot be more precise."
             }
         }
-        @if clock.backward_steps > 0 { " Time goes back by more than 100 ms " (count(clock.backward_steps)) @if clock.backward_steps == 1 { " time." } @else { " times." } }
+        @if clock.backward_steps > 0 { " The timestamps go back by more than 100 ms in " (plural(clock.backward_steps, "place")) "." }
     }
 }
 

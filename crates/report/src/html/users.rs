@@ -23,8 +23,8 @@ fn overload<'a>(curves: &[Curve<'_>]) -> Option<Figure<'a>> {
     };
     let all: Vec<Series<'a>> = curves.iter().enumerate().flat_map(both).collect();
     let y = Axis::linear(Unit::Percent, "share of iterations", highest(&all))?;
-    let explanation = "Two shares of iterations at each number of users. Overload: iterations that had not ended when the same user's \
-        next iteration was due, or never began. Errors: iterations with a failed action.";
+    let explanation = "Two shares of the iterations at each number of users. Overload: iterations that had not ended when the user's next \
+        iteration was due, or that never began. Errors: iterations with a failed action.";
     let said = |stage: &Stage| {
         let users = stage.users?;
         Some(format!("{} {}, errors {}", stage.words(), percent(users.overload), percent(users.failed_share)))
@@ -44,8 +44,8 @@ fn throughput<'a>(curves: &[Curve<'_>]) -> Option<Figure<'a>> {
     };
     let all: Vec<Series<'a>> = curves.iter().enumerate().flat_map(both).collect();
     let y = Axis::linear(Unit::PerSecond, "iterations", highest(&all))?;
-    let explanation = "Iterations that ended per second at each number of users; the line without marks shows how many \
-        iterations the users' schedules plan. Where fewer iterations ended than planned, the users are overloaded.";
+    let explanation = "Iterations that ended per second, at each number of users. The line without marks shows the iterations per second \
+        that the users' schedules plan. If fewer iterations ended than planned, there is overload.";
     let said = |stage: &Stage| Some(format!("{} {}/s", stage.words(), rate_number(stage.iterations_per_s)));
     let summary = format!("Iterations per second against users: {}.", listed(curves, said));
     let chart = Chart { x: load_axis(curves)?, y, series: all };

@@ -95,8 +95,13 @@ fn page() -> String {
                     figure { figcaption { h3 { "Operations per second and percentiles" } } div.chart #course data-chart="course" {} }
                     div.live-tables { @for (id, name) in TABLES { (table(id, name)) } }
                 }
-                footer { p { "Times are UTC. Tables cover the 60 seconds up to the second shown. Values with ~ come from rows of the heat map (error at most 13 %)." } }
-                noscript { p.notice { "This page needs scripts. plimsoll watch --lines prints lines of text instead." } }
+                footer { p {
+                    "Times are UTC. Each table covers 60 seconds and ends with the shown second. Values with ~ are read from the rows of the \
+                    heat map, so their error is up to 13 %."
+                } }
+                noscript { p.notice {
+                    "This page needs JavaScript: enable it in the browser, or use plimsoll watch --lines, which prints lines of text."
+                } }
             }
         }
     };

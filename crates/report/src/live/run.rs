@@ -78,7 +78,7 @@ impl LiveRun {
         let achieved = self.achieved_per_s.map_or_else(|| "-".to_owned(), significant);
         let asked = match self.asked_per_s {
             Some(asked) => format!("asked for {}", significant(asked)),
-            None => "as many as the server takes".to_owned(),
+            None => "no rate limit".to_owned(),
         };
         format!("Iterations per second: {achieved} ({asked})  {} failed actions", self.errors)
     }

@@ -18,7 +18,7 @@ const RUN_LINES: usize = 5;
 /// The lines of a screen with this number of columns and rows: exactly `rows` lines, none wider than `columns`.
 pub fn screen(live: &LiveScreen, columns: usize, rows: usize) -> Vec<String> {
     let mut lines = if columns < LEAST.0 || rows < LEAST.1 {
-        vec![format!("The screen needs {} columns and {} rows", LEAST.0, LEAST.1), "q quit".to_owned()]
+        vec![format!("Enlarge the window: {} columns, {} rows", LEAST.0, LEAST.1), "q quit".to_owned()]
     } else {
         whole(live, columns, rows)
     };
@@ -47,7 +47,7 @@ fn whole(live: &LiveScreen, columns: usize, rows: usize) -> Vec<String> {
         lines.push(format!("{label:<LABEL$}{:pad$}{}", "", chart::sparkline(&values)));
     }
     let lossy = if live.losses.is_some() { "; /: packets were lost" } else { "" };
-    lines.push(format!("{}, one column per second (darker: more{lossy})", live.heat_of.label()));
+    lines.push(format!("{}, 1 column = 1 s (darker: more operations{lossy})", live.heat_of.label()));
     let map = &live.heat[live.heat.len().saturating_sub(seconds)..];
     let lossy: Vec<bool> = history.iter().map(|second| second.lost_packets > 0).collect();
     lines.extend(
@@ -112,16 +112,16 @@ fn said(losses: LiveLosses) -> String {
     ];
     let all: Vec<String> = all.into_iter().flatten().collect();
     if all.is_empty() {
-        "No packet lost by the capture so far".to_owned()
+        "The capture has lost no packets so far".to_owned()
     } else {
         format!("Packets {}", all.join("  "))
     }
 }
 
 fn keys(columns: usize) -> String {
-    let all = "q quit  space pause  \u{2190} \u{2192} time  l live  c client  s share  o operation  f file  \u{2191} \u{2193} Enter drill down  Backspace up  t times  w save";
-    let most = "q quit  space pause  \u{2190} \u{2192} time  l live  c s o f group by  \u{2191} \u{2193} Enter drill down  Backspace up  t times  w save";
+    let all = "q quit  space pause  \u{2190} \u{2192} time  l live  c client  s share  o operation  f file  \u{2191} \u{2193} Enter drill down  Backspace up  t heat map  w save";
+    let most = "q quit  space pause  \u{2190} \u{2192} time  l live  c s o f group by  \u{2191} \u{2193} Enter drill down  Backspace up  t heat map  w save";
     let short =
-        "q quit  space pause  \u{2190}\u{2192} time  c s o f group by  \u{2191}\u{2193} Enter  Backspace  t times";
+        "q quit  space pause  \u{2190}\u{2192} time  c s o f group by  \u{2191}\u{2193} Enter  Backspace  t heat map";
     [all, most].into_iter().find(|keys| width_of(keys) <= columns).unwrap_or(short).to_owned()
 }

@@ -11,13 +11,13 @@ const NUMBERS: usize = 49;
 pub(super) fn lines(live: &LiveScreen, columns: usize, rows: usize) -> Vec<String> {
     let within = if live.within.is_empty() { String::new() } else { format!(", within {}", live.within.join(", ")) };
     let unknown = if live.unknown_share > 0.0 {
-        format!(" (up to {} % more requests may belong here)", significant(live.unknown_share * 100.0))
+        format!(" (up to {} % more requests may match)", significant(live.unknown_share * 100.0))
     } else {
         String::new()
     };
     let name_columns = columns.saturating_sub(NUMBERS);
     let mut lines = vec![
-        format!("Time waited by {} in the last minute{within}{unknown}", live.by),
+        format!("Time waited in the last minute, by {}{within}{unknown}", live.by),
         format!("{:name_columns$}{:>9}{:>8}{:>11}{:>11}{:>10}", "", "ops/s", "waited", "mean", "p99 ~", "errors"),
     ];
     // Where the selected row would be below the last one, the table begins later.

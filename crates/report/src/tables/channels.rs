@@ -28,9 +28,9 @@ fn table(found: &Channels, prefix: &str, at: &str, counts: (u64, u64)) -> Table 
         title: format!("{prefix}Sessions with several connections{at}"),
         scaled: None,
         caption: format!(
-            "{prefix}Each connection of sessions with several connections (SMB multichannel, NFSv4.1 trunking){at}: requests and their \
-            share, file data, all messages, mean requests outstanding, and response times. Requests that wait by design and those that \
-            set the session up are not counted."
+            "{prefix}Sessions with several connections (SMB multichannel, NFSv4.1 trunking){at}, one row per connection: requests and their \
+            share, file data, bytes of all messages, mean number of outstanding requests, and response times. Not counted: requests that \
+            wait by design, and requests that set up the session."
         ),
         columns: vec![
             Column::new("Session and client", "Client"),
@@ -110,20 +110,21 @@ fn notes(found: &Channels, (lost, again): (u64, u64)) -> Vec<Note> {
     let mut notes = Vec::new();
     if let Some(balance) = found.worst_balance {
         let text = format!(
-            "Requests of the busiest connection divided by those of the least busy one: at most {balance:.2} in a session."
+            "In the most uneven session, the busiest connection had {balance:.2} times as many requests as the least busy one. Connections that \
+            were in use for less than 90 % of the time are left out."
         );
         notes.push(Note::of(Weight::Plain, text));
     }
     if found.idle_channels > 0 {
         let text = format!(
-            "{} idle (fewer than 1 % of the requests of the session's average connection).",
+            "{} idle (less than 1 % of the mean number of requests per connection of the session).",
             plural(found.idle_channels, "connection") + if found.idle_channels == 1 { " was" } else { " were" }
         );
         notes.push(Note::of(Weight::Caution, text));
     }
     if lost > 0 {
         let text = format!(
-            "{connections} lost while the session continued; {requests} sent again on the remaining connections (whole run).",
+            "{connections} lost while the session continued; {requests} sent again on the remaining connections (including the warm-up).",
             connections = plural(lost, "connection") + if lost == 1 { " was" } else { " were" },
             requests = plural(again, "request") + if again == 1 { " was" } else { " were" },
         );
@@ -144,8 +145,8 @@ fn notes(found: &Channels, (lost, again): (u64, u64)) -> Vec<Note> {
         notes.push(Note::of(Weight::Caution, text));
     }
     notes.push(Note::quiet(
-        "Wire: request and response messages. Depth: mean requests outstanding (sum of response times / time). Requests that wait by \
-        design, and those that set the session up, are not counted.",
+        "Wire: bytes of the request and response messages. Depth: mean number of outstanding requests (sum of the response times divided \
+        by the elapsed time). Not counted: requests that wait by design, and requests that set up the session.",
     ));
     notes
 }

@@ -22,8 +22,8 @@ fn table(place: &Place<'_>) -> Option<Table> {
         title: format!("Clients{}", place.words()),
         scaled: None,
         caption: format!(
-            "Every client of each load level{}: iterations, mean response time (also as a multiple of the mean of all clients of \
-            the level), and failed operations.",
+            "Every client of each load level{}: iterations and mean response time (each also divided by the mean of all clients of \
+            the level), successful operations, and errors (failed operations).",
             place.words()
         ),
         columns: vec![
@@ -64,7 +64,8 @@ fn cells(one: &ClientRow, mark: &'static str) -> Vec<Cell> {
 
 fn notes<'a>(stages: impl Iterator<Item = &'a Stage> + Clone) -> Vec<Note> {
     let mut notes = vec![Note::quiet(
-        "/ mean: divided by the mean of all clients of the level. Operations: successful operations. Errors: failed operations.",
+        "/ mean: the column before it, divided by the mean of all clients of the level. Operations: successful operations. Errors: failed \
+        operations.",
     )];
     if stages.clone().any(unattributable) {
         notes.push(Note::of(Weight::Caution, format!("* {UNATTRIBUTABLE}")));
@@ -72,7 +73,7 @@ fn notes<'a>(stages: impl Iterator<Item = &'a Stage> + Clone) -> Vec<Note> {
     if stages.clone().any(|stage| stage.clients > MOST_CLIENT_ROWS as u64) {
         notes.push(Note::of(
             Weight::Plain,
-            format!("Only the first {MOST_CLIENT_ROWS} clients are listed; there are more."),
+            format!("Only the first {MOST_CLIENT_ROWS} clients of each level are listed."),
         ));
     }
     notes

@@ -39,7 +39,7 @@ fn table(found: &Delegations, prefix: &str, number: usize) -> Table {
 const EXPLANATION: &str = "Read, Write: delegations granted in captured responses to OPEN. None: the client asked for a delegation and got \
     none. Recalled: each recalled delegation once, even if its grant was not captured. Returned: delegations with a DELEGRETURN that \
     succeeded, recalled or not. Mean, Max: time from the first recall of a delegation to its DELEGRETURN request. No return: recalled \
-    delegations without a captured DELEGRETURN that succeeded or may have succeeded. A dash: unknown.";
+    delegations without a captured DELEGRETURN; a DELEGRETURN that failed does not count. A dash: unknown.";
 
 fn line(row: &DelegationRow) -> Row {
     // An unknown number is a dash.
@@ -80,7 +80,7 @@ fn notes(found: &Delegations) -> Vec<Note> {
     let not_held = sum(|row| row.not_held);
     if not_held > 0 {
         let recalled = plural(not_held, "recalled delegation");
-        texts.push(format!("\"No return\" does not include {recalled} that clients said they did not hold."));
+        texts.push(format!("Clients replied that they did not hold {recalled}. \"No return\" excludes these."));
     }
     let untracked = sum(|row| Some(row.untracked));
     if untracked > 0 {
@@ -158,7 +158,7 @@ mod tests {
         let found = Delegations { rows: vec![row], ..Delegations::default() };
         let said = [
             "Servers repeated 2 recalls.",
-            "\"No return\" does not include 1 recalled delegation that clients said they did not hold.",
+            "Clients replied that they did not hold 1 recalled delegation. \"No return\" excludes these.",
             "There were more recalls than Plimsoll can follow: the return of 3 recalled delegations is not known.",
         ];
         assert_eq!(texts(&found)[..3], said);

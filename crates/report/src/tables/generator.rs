@@ -19,17 +19,14 @@ pub(crate) fn generators(sides: &[Findings]) -> Vec<Table> {
 }
 
 fn table(place: &Place<'_>) -> Table {
-    let title = match place.local {
-        false => "Load generator and fairness",
-        true => "Load generator in the local directory",
-    };
     Table {
         id: place.id("generator"),
-        title: title.to_owned(),
+        title: format!("Load generator and fairness{}", place.words()),
         scaled: None,
         caption: format!(
-            "Schedule lag, wake-up lag and CPU time of the load generator{}, and how evenly the clients were served (iterations \
-            of each client divided by the mean).",
+            "Schedule lag, wake-up lag and CPU time of the load generator{}, and how evenly the clients were served. Starved: clients \
+            that ended no iteration. Jain's index: 1 if all clients had equally many iterations. Least, most: fewest and most \
+            iterations of a client, divided by the mean of all clients.",
             place.words()
         ),
         columns: vec![
@@ -80,7 +77,8 @@ fn notes(place: &Place<'_>) -> Vec<Note> {
     let stages = || place.stages.iter();
     let mut notes = vec![Note::quiet(
         "Lag: schedule lag, actual minus scheduled start. Wake: wake-up lag, from the kernel's receive timestamp to the program's \
-        read. Jain: Jain's index of the clients' iterations (1: all equal). Min, max: iterations of a client, divided by the mean of all clients.",
+        read. Starved: clients that ended no iteration. Jain: Jain's index of the clients' iterations (1: all equal). Min, max: fewest and most \
+        iterations of a client, divided by the mean of all clients.",
     )];
     let most = stages().filter_map(|(_, stage)| stage.generator.polling_share).fold(0.0, f64::max);
     // Where it rounds to nothing, it is nothing to speak of.

@@ -61,10 +61,10 @@ pub(crate) fn highest_data(sides: &[Findings]) -> Option<Table> {
     };
     (all.len() > 1 && moved).then(|| Table {
         id: "highest-data".to_owned(),
-        title: "Most file data per second of each curve".to_owned(),
+        title: "Highest rate of file data on each load curve".to_owned(),
         scaled: None,
-        caption: "Most file data read and written per second on each load curve, and the load level at which it was reached; \
-        valid load levels only."
+        caption: "Highest rate of file data read, and of file data written, on each load curve, and the load level with this rate. \
+        Valid load levels only."
             .to_owned(),
         columns: vec![
             Column::new("Curve", "Curve"),

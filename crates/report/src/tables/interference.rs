@@ -20,8 +20,9 @@ pub(crate) fn interference(sides: &[Findings]) -> Option<Table> {
         id: "interference".to_owned(),
         title: "Interference: each workload alone, and at the same time as the others".to_owned(),
         scaled: None,
-        caption: "Each workload alone, and at the same time as the others: means over the rounds, the change with its 95 % interval, \
-        and whether it is significant (Holm's procedure over all numbers, 5 %). Response times cover all operations together."
+        caption: "Each workload alone, and beside the others (at the same time): means over the rounds, the change with its 95 % interval, \
+        and whether the change is significant (5 % level, Holm's correction for all numbers). Response times cover all operations \
+        together."
             .to_owned(),
         columns: vec![
             Column::words("Number", "Number"),
@@ -85,7 +86,7 @@ fn notes(sides: &[Findings]) -> Vec<Note> {
     let rounds: Vec<String> = all().map(|one| format!("{} {}", one.workload, one.rounds)).collect();
     let mut notes = vec![Note::of(Weight::Quiet, format!("Valid rounds: {}.", rounds.join(", ")))];
     if all().any(|one| one.numbers.iter().any(|number| number.verdict.is_none())) {
-        notes.push(Note::of(Weight::Caution, "Fewer than three rounds give no interval and no verdict: use --repeat."));
+        notes.push(Note::of(Weight::Caution, "An interval and a verdict need at least three valid rounds: use --repeat 3 or more."));
     }
     notes
 }

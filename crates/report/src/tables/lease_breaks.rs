@@ -47,11 +47,11 @@ fn table(found: &LeaseBreaks, prefix: &str, number: usize) -> Table {
     }
 }
 
-const EXPLANATION: &str = "Breaks: break notifications that servers sent. Acked: breaks that the client acknowledged; mean and max are the \
-    times from the notification to the acknowledgement. Closed: the client closed the file instead. Unanswered: the client did neither \
-    before the capture ended. All other breaks need no acknowledgement, or the capture does not show the answer. Waits: opens, renames and \
-    other changes over other connections that waited 5 ms or longer during the break. Waited: their waiting time in all. R, W, H: read, \
-    write and handle caching.";
+const EXPLANATION: &str = "Breaks: break notifications that servers sent. Acked: breaks that the client acknowledged. Mean, Max: time from the \
+    notification to the acknowledgement. Closed: breaks after which the client closed the file instead. Unanswered: breaks after which the \
+    client did neither before the capture ended. All other breaks need no acknowledgement, or the capture does not show the client's reply. \
+    Waits: requests on other connections (opens, renames and other changes) that waited 5 ms or longer during the break. Waited: total \
+    waiting time of these requests. R, W, H: read, write and handle caching.";
 
 /// The client and the share.
 fn head(row: &LeaseBreakRow) -> Row {
@@ -95,11 +95,11 @@ fn notes(found: &LeaseBreaks) -> Vec<Note> {
     }
     if found.unsolicited > 0 {
         let text =
-            format!("Clients sent {} that no captured break demanded.", plural(found.unsolicited, "acknowledgement"));
+            format!("Clients sent {} without a captured break notification.", plural(found.unsolicited, "acknowledgement"));
         notes.push(Note::of(Weight::Plain, text));
     }
     if found.unmatched > 0 {
-        let text = format!("It is not known which break demanded {}.", plural(found.unmatched, "acknowledgement"));
+        let text = format!("For {}, the break is not known.", plural(found.unmatched, "acknowledgement"));
         notes.push(Note::of(Weight::Plain, text));
     }
     notes.push(Note::quiet(EXPLANATION));
@@ -114,8 +114,8 @@ mod tests {
     fn what_is_not_known_of_acknowledgements_is_not_called_unsolicited() {
         let texts = |found: &LeaseBreaks| notes(found).into_iter().map(|note| note.text).collect::<Vec<_>>();
         let found = texts(&LeaseBreaks { unmatched: 2, ..LeaseBreaks::default() });
-        assert_eq!(found, ["It is not known which break demanded 2 acknowledgements.", EXPLANATION]);
+        assert_eq!(found, ["For 2 acknowledgements, the break is not known.", EXPLANATION]);
         let found = texts(&LeaseBreaks { unsolicited: 1, ..LeaseBreaks::default() });
-        assert_eq!(found, ["Clients sent 1 acknowledgement that no captured break demanded.", EXPLANATION]);
+        assert_eq!(found, ["Clients sent 1 acknowledgement without a captured break notification.", EXPLANATION]);
     }
 }

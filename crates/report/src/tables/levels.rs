@@ -18,18 +18,18 @@ fn table(place: &Place<'_>) -> Table {
     };
     let note = match scheduled {
         true => {
-            "Response times count from the intended start of each operation, so a late start counts as waiting. p99 unc.: \
-            uncorrected, from the first byte of the request."
+            "Response times count from the intended start of each operation, so they include the delay of a late start. \
+            p99 unc.: uncorrected p99, from the first byte of the request."
         }
-        false => "p99 int.: from the intended start of each operation, so a late start counts as waiting.",
+        false => "p99 int.: p99 from the intended start of each operation, so it includes the delay of a late start.",
     };
     Table {
         id: place.id("levels"),
         title: format!("Load levels{}", place.words()),
         scaled: Some(format!("response times of all operations{from}")),
         caption: format!(
-            "Throughput and response time{from} at each load level{}, all operations together. A time from the intended start \
-            includes the delay of a late start.",
+            "Throughput and response time{from} at each load level{}, all operations together. A response time from the \
+            intended start includes the delay of a late start.",
             place.words()
         ),
         columns: vec![

@@ -18,7 +18,8 @@ fn table(place: &Place<'_>) -> Table {
         title: format!("Silences, requests without a response, short reads{}", place.words()),
         scaled: None,
         caption: format!(
-            "Silences (no response although a request was outstanding or due), requests without a response, and short or empty reads{}.",
+            "Silences (no response although a request was outstanding or due), requests without a response, and short or empty reads{}. \
+            Outages: silences of at least 1 s and at least 10 times the median response time of the slowest operation.",
             place.words()
         ),
         columns: vec![
@@ -34,8 +35,9 @@ fn table(place: &Place<'_>) -> Table {
         rows: place.stages.iter().map(|(prefix, stage)| row(prefix, stage)).collect(),
         notes: [Note::quiet(
             "Silence: longest time without a response while a request was outstanding or due. Outages: \
-            silences of at least 1 s and at least 10 times the usual response time. Outage time: length of all outages together. \
-            Unansw.: requests without a response before the timeout or the loss of their connection. Short, empty: reads that returned fewer bytes than requested, or none.",
+            silences of at least 1 s and at least 10 times the median response time of the slowest operation. Outage time: total length of \
+            all outages. Unansw.: requests without a response before the timeout or the loss of their connection. Short: reads that \
+            returned fewer bytes than requested. Empty: reads that returned no bytes.",
         )]
         .into_iter()
         .chain(place.stages.iter().filter_map(|(prefix, stage)| late_answers(prefix, stage)))
@@ -50,7 +52,8 @@ fn late_answers(prefix: &str, stage: &Stage) -> Option<Note> {
     (count > 0).then(|| Note {
         weight: Weight::Plain,
         text: format!(
-            "At {prefix}{level}, {answers} matched no outstanding request: they came after the timeout, or a second time (whole run).",
+            "At {prefix}{level}, {answers} matched no outstanding request (including the warm-up). A response that comes after the timeout or \
+            a second time matches no request.",
             level = stage.words()
         ),
         page: true,

@@ -17,8 +17,8 @@ pub(crate) fn repeats<'a>(sides: &'a [Findings]) -> Option<Table> {
         id: "repeats".to_owned(),
         title: "Repeats of each level (mean over repeats, 95 % interval)".to_owned(),
         scaled: None,
-        caption: "Repeats of each level: mean over the repeats with its 95 % interval, which includes the differences between \
-        runs; intervals of a single run do not. In brackets: the lowest and the highest repeat."
+        caption: "Repeats of each level: mean over the repeats with its 95 % interval. This interval includes the differences between \
+        runs; the interval of a single run does not. In brackets: the lowest and the highest repeat."
             .to_owned(),
         columns: vec![
             Column::new("Level", "Level"),
@@ -41,6 +41,9 @@ pub(crate) fn repeats<'a>(sides: &'a [Findings]) -> Option<Table> {
                 ],
             })
             .collect(),
-        notes: vec![Note::quiet("± includes the differences between runs; intervals of a single run do not.")],
+        notes: vec![Note::quiet(
+            "±: half of the 95 % interval. This interval includes the differences between runs; the interval of a single run does \
+            not.",
+        )],
     })
 }

@@ -21,10 +21,10 @@ pub(crate) fn server_counters(sides: &[Findings]) -> Option<Table> {
     sources.dedup();
     let mut more = format!(" Source: {}.", sources.join(", "));
     if sides.iter().any(is_search) {
-        more.push_str(" All runs of the search with the same load are one level here.");
+        more.push_str(" The counters of all runs with the same load are added up.");
     }
     if hidden > 0 {
-        more.push_str(&format!(" Counters in the JSON report only: {hidden}."));
+        more.push_str(&format!(" Further counters, only in the JSON report: {hidden}."));
     }
     let notes = [Note::quiet(format!("{EXPLANATION}{more}"))];
     let incomplete = loads.iter().filter_map(partly).map(|text| Note::of(Weight::Plain, text));
@@ -146,7 +146,7 @@ fn partly(load: &Load) -> Option<String> {
     let names: Vec<&str> = load.sums.iter().filter(|sum| sum.is_partly()).map(|sum| sum.name.as_str()).collect();
     let text = || {
         format!(
-            "{}: some runs have no mean times of {}. The means are those of the other runs.",
+            "{}: some runs have no mean times of {}. The table has the means of the other runs.",
             load.name,
             names.join(", ")
         )
@@ -201,7 +201,7 @@ mod tests {
         assert_eq!(partly(&load), None, "a run without such requests has no mean");
         add(&mut load.sums, &counter("read", 5, None));
         assert_eq!(sums(&load), [&[counter("read", 9, Some(1.75))][..], &others].concat());
-        let text = "8 clients: some runs have no mean times of read. The means are those of the other runs.";
+        let text = "8 clients: some runs have no mean times of read. The table has the means of the other runs.";
         assert_eq!(partly(&load).as_deref(), Some(text));
     }
 

@@ -39,7 +39,7 @@ pub(crate) fn session_requests(sides: &[Findings]) -> Option<Table> {
 }
 
 const EXPLANATION: &str = "Session requests that were due before the measured phase (logons, warm-up) or after it (drain, logoffs), and \
-    their response times. Errors: refused, failed and unanswered requests. All other numbers of the clients exclude these requests.";
+    their response times. Errors: refused, failed and unanswered requests. All other client-side numbers exclude these requests.";
 
 fn cells(of: &OutsidePhase) -> Vec<Cell> {
     vec![

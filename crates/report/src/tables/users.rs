@@ -26,9 +26,9 @@ pub(crate) fn users(sides: &[Findings]) -> Option<Table> {
         title: "Users and overload".to_owned(),
         scaled: None,
         caption:
-            "Each user has a schedule. Overload: share of iterations that had not ended when the user's next iteration \
-        was due, or never began. Iterations: iterations that ended in the measured phase. Failed: iterations with a failed action. \
-        Duration: from the start of the measured phase until the last iteration due in the phase had ended, or until \
+            "Each user has a schedule. Overload: share of the iterations that had not ended when the user's next iteration \
+        was due, or that never began. Iterations: iterations per second that ended in the measured phase. Failed: iterations with a failed \
+        action. Duration: from the start of the measured phase until the last iteration due in the phase had ended, or until \
         Plimsoll stopped waiting for this iteration. Data per user: file data that a user read and wrote per second, on average."
                 .to_owned(),
         columns: vec![
@@ -42,10 +42,10 @@ pub(crate) fn users(sides: &[Findings]) -> Option<Table> {
         ],
         rows: with.iter().filter_map(row).collect(),
         notes: vec![Note::quiet(
-            "Overload: share of iterations that had not ended when the user's next iteration was due, or never began. \
-            Iterations/s: iterations that ended in the measured phase. Failed: iterations with a failed action. Duration: from the start of \
-            the measured phase until the last iteration due in the phase had ended, or until Plimsoll stopped waiting for this iteration. \
-            kB/s/user: file data that a user read and wrote per second, on average.",
+            "Overload: share of the iterations that had not ended when the user's next iteration was due, or that never began. \
+            Iterations/s: iterations per second that ended in the measured phase. Failed: iterations with a failed action. Duration: from \
+            the start of the measured phase until the last iteration due in the phase had ended, or until Plimsoll stopped waiting for \
+            this iteration. kB/s/user: file data that a user read and wrote per second, on average.",
         )],
     })
 }
@@ -77,8 +77,10 @@ pub(crate) fn late_iterations(sides: &[Findings]) -> Option<Table> {
         id: "late".to_owned(),
         title: "Late iterations and their causes".to_owned(),
         scaled: None,
-        caption: "Late iterations by kind and cause: they took longer than the interval, or began late because the previous \
-        iteration had not ended or no connection was free."
+        caption: "Late iterations by kind and cause. Late: iterations that ended after the user's next iteration was due. Of: all iterations \
+        of this kind that began. Took: mean time from the due time of an iteration to its end. Over: time from the due time of the next \
+        iteration to the end of the late one. Took too long: late iterations that began on time. Begun late: late iterations that began late, \
+        because the previous iteration had not ended or no connection was free. Never ended: iterations that Plimsoll stopped waiting for."
             .to_owned(),
         columns: vec![
             Column::new("Users", "Users"),
@@ -94,9 +96,10 @@ pub(crate) fn late_iterations(sides: &[Findings]) -> Option<Table> {
         ],
         rows,
         notes: vec![Note::quiet(
-            "Took: mean time from the due time of an iteration to its end. Over: time from the due time of the user's next iteration \
-            to the end of this one. Too long: it began in time, but took longer than the interval. Begun late: the previous iteration \
-            had not ended, or no connection was free.",
+            "Late: iterations that ended after the user's next iteration was due. Of: all iterations of this kind that began. Took: mean \
+            time from the due time of an iteration to its end. Over: time from the due time of the next iteration to the end of the late \
+            one. Too long: late iterations that began on time. Begun late: late iterations that began late, because the previous iteration \
+            had not ended or no connection was free. No end: iterations that Plimsoll stopped waiting for.",
         )],
     })
 }

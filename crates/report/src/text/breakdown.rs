@@ -107,11 +107,11 @@ fn columns(breakdown: &Breakdown) -> usize {
 
 fn notes(page: &mut Page<'_>, breakdown: &Breakdown, shown: usize) -> fmt::Result {
     if has_rates(breakdown) {
-        page.paragraph(Role::Quiet, "", "MB/s: file data read and written per second of the whole time.")?;
+        page.paragraph(Role::Quiet, "", "MB/s: file data read and written per second, averaged over the whole time.")?;
     }
     if breakdown.bins > 0 {
         let width = time(breakdown.bin_s * bins_each(breakdown) as f64);
-        let text = format!("Over time: time waited, one column for each {width}; each row has its own scale.");
+        let text = format!("Over time: time waited, one column per {width}. Each row has its own scale.");
         page.paragraph(Role::Quiet, "", &text)?;
     }
     if let Some(hidden) = breakdown.rows.get(shown..).filter(|hidden| !hidden.is_empty()) {

@@ -17,7 +17,7 @@ pub(super) fn draw(page: &mut Page<'_>, calls: Option<&Calls>) -> fmt::Result {
     let (local, remote): (Vec<&CallPhase>, Vec<&CallPhase>) = calls.phases.iter().partition(|phase| phase.local);
     parts(page, "Where the time of a call goes", &remote)?;
     increments(page, &remote)?;
-    parts(page, "The same in a local directory", &local)?;
+    parts(page, "Where the time of a call in a local directory goes", &local)?;
     beside_local(page, calls)?;
     requests(page, &calls.requests)?;
     counters(page, &calls.counters)?;
@@ -94,8 +94,8 @@ fn increments(page: &mut Page<'_>, phases: &[&CallPhase]) -> fmt::Result {
     page.table(&table)?;
     let order: Vec<&str> = phases.iter().map(|phase| phase.call.as_str()).collect();
     let note = format!(
-        "Each number is the duration of a call minus the duration of the previous call in this order: {}. A negative number: the call was faster \
-         than the previous one.",
+        "Each number is the time of a call minus the time of the call before it, in this order: {}. A number is negative if the call was \
+         faster than the call before it.",
         order.join(", ")
     );
     page.paragraph(Role::Quiet, "", &note)
@@ -180,8 +180,8 @@ fn beside_local(page: &mut Page<'_>, of: &Calls) -> fmt::Result {
     if calls.iter().all(|call| of.comparable(&call.call)) {
         return Ok(());
     }
-    let note = "From disk: share of the data that came from disks. If the shares differ or are unknown, one side may read \
-    from a cache and the other from a disk: their times are not compared.";
+    let note = "From disk: share of the data that came from disks. Plimsoll compares the times only if these shares differ by at most 5 \
+    percentage points; otherwise one side may read from a cache and the other from a disk.";
     page.paragraph(Role::Quiet, "", note)
 }
 
@@ -211,7 +211,7 @@ fn counted(page: &mut Page<'_>, calls: &[PathRequests]) -> fmt::Result {
         ]);
     }
     page.table(&table)?;
-    let note = "First: first call of a new connection. Again: each later call.";
+    let note = "First: first call on a new connection. Again: each later call.";
     page.paragraph(Role::Quiet, "", note)
 }
 
@@ -227,7 +227,8 @@ fn times(page: &mut Page<'_>, calls: &[PathRequests]) -> fmt::Result {
         table.row([call.call.clone(), call.path.clone(), call.depth.to_string()].into_iter().chain(shown).collect());
     }
     page.table(&table)?;
-    let note = "Medians. First: first call of a new connection. Again: each later call. Local: each later call in the local directory.";
+    let note = "All times are medians. First: first call on a new connection. Again: each later call. Local: each later call in the local \
+    directory.";
     page.paragraph(Role::Quiet, "", note)
 }
 

@@ -54,8 +54,8 @@ pub(crate) fn rests_on(capacity: &Capacity) -> String {
     words.push('.');
     if let Some(slack) = capacity.slack.filter(|&slack| slack > 0.0 && capacity.low.is_some()) {
         words.push_str(&format!(
-            " The lower end of the interval is {:.2} % below the load that met the objective. Reason: at a load that is only slightly \
-            above the capacity, the queue grows slowly, so that one run can still meet the objective.",
+            " The lower end of the interval is {:.2} % below the load that met the objective. Reason: at a load slightly above the \
+            capacity, the queue grows so slowly that a single run can still meet the objective.",
             100.0 * slack / (1.0 + slack)
         ));
     }

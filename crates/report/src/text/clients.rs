@@ -63,9 +63,9 @@ pub(crate) fn unjudged(stage: &Stage) -> Option<String> {
     let count = stage.spread.unjudged_clients;
     (count > 0).then(|| {
         format!(
-            "{count} of {} clients were not judged: their threads ran fewer than four clients each, and clients of different \
-            threads cannot be compared, because the threads' run-queue delays or wake-up lags differ or are unknown. Use \
-            --threads 1, or pin each thread to a separate CPU.",
+            "{count} of {} clients were not judged, because their threads ran fewer than four clients each. Clients of different threads \
+            cannot be compared: the threads' run-queue delays or wake-up lags differ or are unknown. Use --threads 1, or pin each \
+            thread to a separate CPU.",
             stage.clients
         )
     })
@@ -82,7 +82,7 @@ pub(crate) fn sentence(odd: &OutlierClient) -> String {
             let shown = |seconds: &Option<f64>| seconds.map_or_else(|| NONE.to_owned(), time);
             let (own, usual) = (shown(mean_s), shown(usual_s));
             format!(
-                "client {client} is served {how} than the others: {own} on average; the median of all clients is {usual}."
+                "client {client} is served {how} than the other clients: its actions take {own} on average; the median of all clients is {usual}."
             )
         }
     }
@@ -128,7 +128,7 @@ fn matrix(page: &mut Page<'_>, findings: &Findings) -> fmt::Result {
 
 /// Sizes that stand out; and how many do not.
 fn sizes(page: &mut Page<'_>, curve: &SizeCurve) -> fmt::Result {
-    page.heading(&format!("Values of {} that stand out from their neighbours at {}:", curve.parameter, curve.level))?;
+    page.heading(&format!("Values of {} that stand out from the neighbouring sizes, at {}:", curve.parameter, curve.level))?;
     page.blank()?;
     let odd: Vec<_> = curve.points.iter().filter(|point| point.outlier.is_some()).collect();
     let mut table = Table::new().left(4);
@@ -147,7 +147,8 @@ fn sizes(page: &mut Page<'_>, curve: &SizeCurve) -> fmt::Result {
     }
     let judged = curve.points.iter().filter(|point| point.expected_s.is_some()).count();
     let note = format!(
-        "Sizes that stand out: {} of {judged}. Sizes with too few neighbours for a judgement: {}. Expected times are interpolated from the neighbouring sizes.",
+        "Sizes that stand out: {} of {judged} judged. Not judged, because they have too few neighbouring sizes: {}. Expected times are \
+        interpolated from the neighbouring sizes.",
         odd.len(),
         curve.points.len() - judged
     );

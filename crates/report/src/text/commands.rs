@@ -42,7 +42,7 @@ pub(super) fn long_lived(page: &mut Page<'_>, rows: &[OperationRow]) -> fmt::Res
     }
     let scale = scale(rows);
     page.heading(&format!(
-        "Long-lived requests, {} (they wait by design; the sums above exclude them):",
+        "Response times of long-lived requests, {} (they wait by design; the tables above exclude them):",
         scale.words()
     ))?;
     page.blank()?;
@@ -54,8 +54,11 @@ pub(super) fn members(page: &mut Page<'_>, rows: &[OperationRow]) -> fmt::Result
         return Ok(());
     }
     let scale = scale(rows);
-    let what = "NFSv4 compounds, and their operations other than the main one (the sums above count a compound only as its main operation)";
-    page.heading(&format!("{what}, {}:", scale.words()))?;
+    page.heading(&format!(
+        "Response times of NFSv4 compounds, and of their operations other than the main one, {} (the tables above count a compound only \
+        as its main operation):",
+        scale.words()
+    ))?;
     page.blank()?;
     page.table(&by_protocol(rows, scale))
 }

@@ -90,8 +90,8 @@ fn subjects(page: &mut Page<'_>, sides: &[Findings]) -> fmt::Result {
 /// What speaks against a side's numbers: the first reason of each kind.
 fn verdicts(page: &mut Page<'_>, side: &Findings) -> fmt::Result {
     for (judged, what) in [
-        (Verdict::Invalid, "is INVALID: its numbers must not be used"),
-        (Verdict::Partial, "is PARTIAL: some of its numbers are incomplete or not reliable"),
+        (Verdict::Invalid, "is INVALID (its numbers must not be used)"),
+        (Verdict::Partial, "is PARTIAL (some of its numbers are incomplete or not reliable)"),
     ] {
         let reasons = side.validity.each_reason().filter(|(verdict, _)| *verdict == judged);
         let reasons: Vec<&str> = reasons.map(|(_, why)| why).collect();
@@ -312,8 +312,8 @@ fn notes(page: &mut Page<'_>, comparison: &Comparison) -> fmt::Result {
     // Of sides whose numbers must not be used nothing was tested.
     if method.tested > 0 {
         intervals.push_str(&format!(
-            " {} differences were tested; even without a real difference, about {:.0} of them would appear better or worse by \
-             chance. Differences marked * remain significant after correction for their number (Holm).",
+            " {} differences were tested. Even without a real difference, about {:.0} of them would appear better or worse by \
+             chance. *: significant after Holm's correction for the number of tests.",
             method.tested, method.by_chance
         ));
     }

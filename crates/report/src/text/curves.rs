@@ -62,7 +62,7 @@ fn groups(page: &mut Page<'_>, title: &str, stages: &[&Stage]) -> fmt::Result {
         table.row_as(if stage.validity.valid { Role::Plain } else { Role::Bad }, cells);
     }
     page.table(&table)?;
-    page.paragraph(Role::Quiet, "", "±: half of the 95 % interval, from the differences between parts of the level.")
+    page.paragraph(Role::Quiet, "", "±: half of the 95 % interval, estimated from the differences between parts of the measured phase.")
 }
 
 /// Half an interval, over the number.
@@ -77,7 +77,7 @@ fn sureness(value: Option<f64>, interval: Option<Interval>) -> String {
 
 fn highest(curve: &LoadCurve, findings: &Findings) -> String {
     let Some(CurveMaximum { stage: number, operations_per_s, interval, not_shown_lower, .. }) = &curve.maximum else {
-        return "unknown: this curve has no usable level".to_owned();
+        return "unknown: no load level of this curve is valid".to_owned();
     };
     let level = |number: &u32| stage(findings, *number).map_or_else(String::new, |stage| stage.level.clone());
     let interval = interval
@@ -94,8 +94,8 @@ fn highest(curve: &LoadCurve, findings: &Findings) -> String {
 fn knee(curve: &LoadCurve) -> String {
     let law = curve.law.map_or_else(String::new, |law| {
         format!(
-            "; the fitted Universal Scalability Law has λ {lambda} op/s, contention σ {sigma}, coherency κ {kappa}; the points \
-            deviate from it by {deviation:.1} %",
+            "; fit of the Universal Scalability Law: λ {lambda} op/s, contention σ {sigma}, coherency κ {kappa}; standard deviation \
+            of the points from the fit {deviation:.1} %",
             lambda = significant(law.lambda_per_s),
             sigma = significant(law.sigma),
             kappa = significant(law.kappa),

@@ -49,41 +49,41 @@ fn explained(found: &Encrypted) -> String {
             "",
         ),
         (_, 0) => ("counts and bytes", ""),
-        (mean_s, _) => ("counts and bytes of what was captured", if mean_s.is_some() { "the average, " } else { "" }),
+        (mean_s, _) => ("counts and bytes of the captured messages", if mean_s.is_some() { "the average, " } else { "" }),
     };
     let mut text = format!(
         "Exact: {exact}. Estimated: {first}percentiles, and the rows of reads and writes. The estimates assume that responses come in the \
-        order of their requests, and tell reads from writes by message size. A message may contain several operations."
+        order of their requests. Message sizes tell reads from writes. A message may contain several operations."
     );
     if found.besides > 0 {
         let mean = match found.mean_low_s.zip(found.mean_high_s) {
             Some((low, high)) if low == high => {
-                "their sizes identify them, so they do not change the average.".to_owned()
+                "Their sizes identify them, so they do not change the average.".to_owned()
             }
-            Some((low, high)) => format!("the average is between {} and {}.", time(low), time(high)),
-            None => "the average is not known.".to_owned(),
+            Some((low, high)) => format!("Because of them, only bounds of the average are known: {} to {}.", time(low), time(high)),
+            None => "Because of them, the average is not known.".to_owned(),
         };
         text += &format!(
-            " {} without a request (interim responses, lease breaks, or responses to requests before the capture): {mean} Percentiles are \
-            too low, because Plimsoll treats each of these as the response to an outstanding request.",
+            " {} had no captured request (interim responses, lease breaks, or responses to requests before the capture). {mean} The \
+            percentiles are too low, because Plimsoll treats each of these responses as the response to an outstanding request.",
             plural(found.besides, "response"),
         );
     }
     if found.cancels > 0 {
-        text += &format!(" {} counted as CANCEL, which has no response.", are(found.cancels, "request"));
+        text += &format!(" {} counted as CANCEL requests, which get no response.", are(found.cancels, "request"));
     }
     if found.unanswered > 0 {
         text += &format!(
-            " {} without a response: each makes the response times of later requests too long.",
+            " {} got no captured response. Each of them makes the response times of later requests too long.",
             plural(found.unanswered, "request")
         );
     }
     if found.interrupted > 0 {
         let timed = found.all.count.saturating_add(found.unanswered).saturating_add(found.cancels);
         text += &format!(
-            " The capture lacks bytes in {places}. After each such place, Plimsoll measures no request until the connection has been \
-            quiet for a second. This leaves out {requests} in all, including those outstanding at the loss.",
-            places = plural(found.interrupted, "place"),
+            " The capture has {gaps} with missing bytes. After each gap, Plimsoll measures no request until the connection has been \
+            quiet for one second. This leaves out {requests} in total, including those that were outstanding at a gap.",
+            gaps = plural(found.interrupted, "gap"),
             requests = plural(found.requests.saturating_sub(timed), "request"),
         );
     }

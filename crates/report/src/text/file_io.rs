@@ -88,7 +88,7 @@ fn working_set(page: &mut Page<'_>, set: &WorkingSet) -> fmt::Result {
     if set.caches.is_empty() {
         return Ok(());
     }
-    page.heading("Block accesses that a cache would have served (least recently used block dropped):")?;
+    page.heading("Share of the block accesses that an LRU cache of each size would have served:")?;
     page.blank()?;
     let mut table = Table::new();
     table.head(&["Cache", "%"]);

@@ -164,12 +164,12 @@ fn clock(findings: &Findings) -> String {
         Some(step) => format!("Clock granularity: {}.", time(step)),
     };
     if findings.source.vantage == "client" {
-        text.push_str(" Times are from the client's clock, taken at its socket.");
+        text.push_str(" The times were taken at the client's socket, with the client's clock.");
     }
     match findings.clock.backward_steps {
         0 => {}
-        1 => text.push_str(" Time goes back once."),
-        n => text.push_str(&format!(" Time goes back {n} times.")),
+        1 => text.push_str(" The timestamps go back by more than 100 ms in 1 place."),
+        n => text.push_str(&format!(" The timestamps go back by more than 100 ms in {n} places.")),
     }
     text
 }

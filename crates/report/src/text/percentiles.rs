@@ -11,7 +11,7 @@ const COLUMNS: [&str; 7] = ["Times", "Mean", "p90", "p95", "p99", "p99.9", "Slow
 
 pub(super) fn draw(page: &mut Page<'_>, findings: &Findings) -> fmt::Result {
     let uncorrected = if findings.headline.is_from_intended() {
-        one(page, findings, "Response time from the intended start (to last byte of the response)", |row| {
+        one(page, findings, "Response time from the intended start (to the last byte of the response)", |row| {
             row.headline_time()
         })?;
         ", uncorrected"

@@ -25,7 +25,7 @@ fn one(page: &mut Page<'_>, profile: &Profile) -> fmt::Result {
         samples.iter().zip(&profile.calls).map(|(part, call)| percent_of(*part, call.samples)).collect()
     };
     if !profile.kinds.is_empty() {
-        page.heading(&format!("CPU time of the {side} by kind of work (percentage of each call's samples):"))?;
+        page.heading(&format!("CPU time of the {side} by kind of work (percentage of the perf samples of each call):"))?;
         page.blank()?;
         let mut table = Table::new();
         table.head(&[&["Kind"], &calls[..]].concat());
@@ -37,7 +37,7 @@ fn one(page: &mut Page<'_>, profile: &Profile) -> fmt::Result {
         );
         page.table(&table)?;
     }
-    page.heading(&format!("CPU time of the {side} by function (percentage of each call's samples):"))?;
+    page.heading(&format!("CPU time of the {side} by function (percentage of the perf samples of each call):"))?;
     page.blank()?;
     let mut table = Table::new().left(1);
     table.head(&[&["Function", "Module"], &calls[..]].concat());
@@ -48,8 +48,8 @@ fn one(page: &mut Page<'_>, profile: &Profile) -> fmt::Result {
     }
     page.table(&table)?;
     let note = format!(
-        "Processes: {processes}. perf took {rate} samples per second of CPU time. {unknown} A function's samples do not include \
-        functions that it called. {SAMPLING}",
+        "Processes: {processes}. perf took {rate} samples per second of CPU time. {unknown} A function's samples exclude \
+        those in the functions that it called. {SAMPLING}",
         processes = profile.processes,
         rate = profile.samples_per_s,
         unknown = profile.unknown(),

@@ -66,7 +66,8 @@ fn one(page: &mut Page<'_>, depth: &QueueDepth) -> fmt::Result {
     page.table(&table)?;
     if depth.entered_late > 0 {
         let text = format!(
-            "Requests that stayed outstanding while about 32,768 others ended: {}. The depth counts these only for the last part of their time.",
+            "Requests that stayed outstanding while about 32,768 others ended: {}. The depth counts these requests only for \
+            the last part of the time for which they were outstanding.",
             depth.entered_late
         );
         page.paragraph(Role::Plain, "  ", &text)?;

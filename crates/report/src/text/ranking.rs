@@ -132,7 +132,9 @@ fn places(page: &mut Page<'_>, sides: &[Findings], ranking: &Ranking) -> fmt::Re
     ranked_list(page, title, sides, (&ranking.overall, ranking.points + ranking.not_used))?;
     let left_out = match ranking.not_used {
         0 => String::new(),
-        count => format!(" Load levels left out because the results of a server are invalid there (!): {count}."),
+        count => {
+            format!(" Load levels marked ! are left out, because the results of a server are INVALID there: {count}.")
+        }
     };
     let note = format!(
         "Servers without a significant difference share a place (Holm's correction for {} pairs).{left_out}",
@@ -146,14 +148,15 @@ fn stability(page: &mut Page<'_>, sides: &[Findings], ranking: &Ranking) -> fmt:
     if ranking.stability.is_empty() {
         return Ok(());
     }
-    let title = "Stability of the servers (load levels with valid and with INVALID numbers):";
+    let title = "Stability of the servers (over all load levels, including those with INVALID numbers):";
     ranked_list(page, title, sides, (&ranking.stability, ranking.points + ranking.not_used))?;
     page.paragraph(
         Role::Quiet,
         "",
-        "Failed requests: mean share over the levels. Outages: silences of at least 1 s and at least 10 times the usual response \
-        time. Differences between clients: standard deviation of the clients' iterations divided by their mean, if known for three \
-        or more levels. Outages, and differences between clients, count only at levels at which the load generator was not late.",
+        "Failed requests: mean share over the load levels. Outages: silences of at least 1 s and at least 10 times the median response \
+        time of the slowest operation. Differences between clients: standard deviation of the clients' iterations divided by their \
+        mean, if this is known for three or more load levels. Outages and differences between clients come only from levels at which \
+        the load generator was on time.",
     )
 }
 

@@ -4,7 +4,7 @@ use super::page::{Page, Role};
 use super::table::Table;
 use super::units::{NONE, TimeScale, bytes, percentage, time};
 use super::{full_name, name, several_protocols};
-use crate::findings::{Findings, Octave, OperationRow, SHARED};
+use crate::findings::{Findings, IO_SIZE, Octave, OperationRow, SHARED};
 use crate::shares;
 use std::fmt;
 
@@ -14,7 +14,7 @@ pub(super) fn draw(page: &mut Page<'_>, findings: &Findings) -> fmt::Result {
         mix(page, &level, rows)?;
         let octaves = together(rows);
         if !octaves.is_empty() {
-            page.heading(&format!("Service times{level} in powers of two, all operations together ({LINE}):"))?;
+            page.heading(&format!("Histogram of the service times{level}, all operations together ({BINS}):"))?;
             page.blank()?;
             table(page, &octaves)?;
         }
@@ -25,7 +25,7 @@ pub(super) fn draw(page: &mut Page<'_>, findings: &Findings) -> fmt::Result {
 /// Service times of every operation, for each load level.
 pub(super) fn each(page: &mut Page<'_>, findings: &Findings) -> fmt::Result {
     for (level, rows) in levels(findings) {
-        page.heading(&format!("Service times of each operation{level}, counted in powers of two ({LINE}):"))?;
+        page.heading(&format!("Histogram of the service times of each operation{level} ({BINS}):"))?;
         for row in rows.iter().filter(|row| !row.service_octaves.is_empty()) {
             octaves(page, row, rows)?;
         }
@@ -33,8 +33,8 @@ pub(super) fn each(page: &mut Page<'_>, findings: &Findings) -> fmt::Result {
     Ok(())
 }
 
-/// The unit of the column of edges.
-const LINE: &str = "edges in seconds";
+/// What the lines of a histogram are, and the unit of their limits.
+const BINS: &str = "bins in powers of two; upper limits in seconds";
 
 /// Each load's rows, because combined numbers of several loads describe none of them.
 fn levels(findings: &Findings) -> Vec<(String, &[OperationRow])> {
@@ -96,8 +96,7 @@ fn mix(page: &mut Page<'_>, level: &str, rows: &[OperationRow]) -> fmt::Result {
         ]);
     }
     page.table(&table)?;
-    let note = "I/O size: mean file data of a successful request. Together: sum of all service times.";
-    page.paragraph(Role::Quiet, "", note)?;
+    page.paragraph(Role::Quiet, "", IO_SIZE)?;
     if rows.iter().any(OperationRow::may_share_messages) { page.paragraph(Role::Quiet, "", SHARED) } else { Ok(()) }
 }
 

@@ -93,7 +93,8 @@ impl Reach {
             Some(factor) => {
                 let factor = significant(factor);
                 format!(
-                    "Fast to slow: histogram of the response times from {low} to {high}; each column {factor} times the previous one."
+                    "Fast to slow: histogram of the response times from {low} to {high}; each column's times are {factor} times those of \
+                    the previous column."
                 )
             }
             None => {
@@ -147,7 +148,7 @@ mod tests {
             let high_s = 1e-5 * 10_f64.powf(rows as f64 / 10.0);
             Reach { first: 0, rows, low_s: 1e-5, high_s }
         };
-        assert!(note(38).note().contains("each column 1.58 times"), "{}", note(38).note());
+        assert!(note(38).note().contains("each column's times are 1.58 times"), "{}", note(38).note());
         let place = |row: u32| note(38).spark(&map(vec![(0, row, 1)])).chars().position(|c| c != ' ');
         assert!((0..38).all(|row| place(row) == Some(row as usize / 2)));
         assert_eq!((note(24).columns(), note(25).columns(), note(38).columns()), (24, 13, 19));
@@ -157,7 +158,7 @@ mod tests {
     fn a_scale_that_begins_at_zero_has_no_factor() {
         let reach = |low_s, rows| Reach { first: 0, rows, low_s, high_s: 1e-3 };
         assert!(
-            reach(1e-6, 3).note().ends_with("each column 10.0 times the previous one."),
+            reach(1e-6, 3).note().ends_with("each column's times are 10.0 times those of the previous column."),
             "{}",
             reach(1e-6, 3).note()
         );

@@ -55,7 +55,7 @@ pub(super) fn draw(page: &mut Page<'_>, findings: &Findings) -> fmt::Result {
     if all.payload_unknown > 0 {
         let (count, some) = (all.payload_unknown, if all.payload > 0 { ": the sums are lower bounds (≥)" } else { "" });
         let text = format!(
-            "The amount of file data of {count} operations is unknown, because their lengths were cut off{some}."
+            "The amount of file data of {count} operations is unknown, because the capture does not contain their lengths{some}."
         );
         page.paragraph(Role::Quiet, "", &text)?;
     }
@@ -66,7 +66,7 @@ pub(super) fn draw(page: &mut Page<'_>, findings: &Findings) -> fmt::Result {
 pub(crate) fn overhead(own: &Overhead) -> String {
     let network = own
         .network_ratio
-        .map_or_else(String::new, |ratio| format!(", and {} bytes in packets with their headers", significant(ratio)));
+        .map_or_else(String::new, |ratio| format!(" ({} bytes with the packet headers)", significant(ratio)));
     format!(
         "Protocol overhead: for each byte of file data, {} bytes in requests and responses{network}.",
         significant(own.message_ratio)

@@ -42,7 +42,7 @@ fn resent(page: &mut Page<'_>, findings: &Findings) -> fmt::Result {
     };
     let rows = [
         ("operations that waited 3 ms or longer for retransmissions:", waited(operations, wait_s)),
-        ("operations that waited less than 3 ms, also for reordering:", waited(brief_operations, brief_wait_s)),
+        ("operations that waited less than 3 ms, reordering included:", waited(brief_operations, brief_wait_s)),
     ];
     let mut table = Table::new().left(2);
     for (name, text) in rows {
@@ -72,9 +72,8 @@ fn halves(page: &mut Page<'_>, findings: &Findings) -> fmt::Result {
     let packets = &findings.packets;
     if packets.missing_bytes > 0 {
         let text = format!(
-            "The capture lacks about {packets} packets with data ({size}), and at least {least} (if each was as large as the largest \
-            packet of its \
-            direction).",
+            "About {packets} packets with data ({size}) are missing from the capture. The lower bound is {least}: it assumes that each missing \
+            packet was as large as the largest packet in its direction.",
             packets = packets.dropped_estimate,
             size = bytes(packets.missing_bytes),
             least = packets.dropped_at_least,

@@ -60,7 +60,7 @@ fn the_overhead_of_a_protocol_is_messages_and_packets_over_file_data() {
     );
     let words = text.split_whitespace().collect::<Vec<_>>().join(" ");
     assert!(
-        words.contains("for each byte of file data, 1.15 bytes in requests and responses, and 1.40 bytes in packets with their headers."),
+        words.contains("for each byte of file data, 1.15 bytes in requests and responses (1.40 bytes with the packet headers)."),
         "{words}"
     );
     // The packets include the traffic that a filter left out; without packets it is unknown.
@@ -428,7 +428,7 @@ fn under_a_schedule_the_time_from_the_intended_start_leads() {
     for part in [
         "Load levels (response times of all operations from the intended start",
         "Response time from the intended start by operation group (",
-        "Response time from the intended start (to last byte of the response)",
+        "Response time from the intended start (to the last byte of the response)",
         "Response time, uncorrected (first byte",
         "Response times from the intended start per group",
         "p99 unc.",

@@ -61,7 +61,7 @@ fn judge_one(sides: &[Findings], comparison: &Comparison, wanted: &Condition) ->
 fn at(level: &ComparedLevel, wanted: &Condition, place: usize, both: [&Findings; 2]) -> (Outcome, String) {
     let unknown = |why: String| (Outcome::Undecided, why);
     if let Some(invalid) = both.into_iter().find(|side| !side.validity.valid) {
-        return unknown(format!("{} is INVALID: its numbers must not be used", invalid.letter));
+        return unknown(format!("{} is INVALID (its numbers must not be used)", invalid.letter));
     }
     let Some(row) = row(level, &wanted.name) else { return unknown(format!("no numbers for {}", wanted.name)) };
     let Some(metric) = row.metrics.iter().find(|metric| metric.metric == wanted.metric.label()) else {

@@ -71,8 +71,8 @@ fn table(sides: &[Findings], comparison: &Comparison) -> Markup {
                     from the first side stands beside each number: ▲ better, ▼ worse, = no difference shown, ? cannot tell."
                     @if comparison.method.tested > 0 {
                         " About " (format!("{:.0}", comparison.method.by_chance)) " of " (comparison.method.tested)
-                        " tested differences would appear better or worse by chance; differences marked * remain significant after \
-                         correction for their number (Holm)."
+                        " tested differences would appear better or worse by chance, even without a real difference. *: significant after \
+                         Holm's correction for the number of tests."
                     }
                 }
                 thead { tr {

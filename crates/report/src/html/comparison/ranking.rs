@@ -174,10 +174,10 @@ fn overall(sides: &[Findings], ranking: &Ranking) -> Markup {
 /// Poo and Tan's (1988) second ranking.
 fn stability(sides: &[Findings], ranking: &Ranking) -> Markup {
     let caption = html! {
-        "Stability of the servers. Failed requests: mean share over the levels. Outages: per hour. Differences between clients: \
-        standard deviation of the clients' iterations divided by their mean, if known for three or more levels. Levels with INVALID \
-        numbers are included, but outages, and differences between clients, count only at levels at which the load generator was not \
-        late."
+        "Stability of the servers over all load levels, including those with INVALID numbers. Failed requests: mean share over the load \
+        levels. Outages: number per hour. Differences between clients: standard deviation of the clients' iterations divided by their \
+        mean, if this is known for three or more load levels. Outages and differences between clients come only from levels at which \
+        the load generator was on time."
     };
     let body = html! { tbody { @for ranked in &ranking.stability {
         tr { th scope="row" { (ranked.words()) } (line(sides, ranked)) }

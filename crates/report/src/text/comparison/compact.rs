@@ -29,7 +29,7 @@ pub(crate) fn draw(page: &mut Page<'_>, sides: &[Findings], comparison: &Compari
         }
     }
     page.table(&table)?;
-    let marks = "+ better than the first, - worse, = no difference shown, ? cannot tell.";
+    let marks = "+ better than the baseline, - worse, = no difference shown, ? cannot tell.";
     page.paragraph(Role::Quiet, "", marks)?;
     notes(page, comparison)
 }

@@ -98,7 +98,7 @@ fn table(page: &mut Page<'_>, sides: &[Findings], comparison: &Comparison, room:
     page.paragraph(
         Role::Quiet,
         "",
-        &format!("(… …): {level:.0} % interval. *: significant after correction for the number of differences (Holm)."),
+        &format!("(… …): {level:.0} % interval. *: significant after Holm's correction for the number of tests."),
     )
 }
 

@@ -92,7 +92,7 @@ fn coverage(findings: &Findings) -> String {
                 (false, false) => ("at", "load level"),
             };
         match findings.interference.first() {
-            Some(_) => words.push_str(" of all workloads at the same time"),
+            Some(_) => words.push_str(" while all workloads ran at the same time"),
             None => words.push_str(&format!(" {at} {}", plural(stages as u64, what))),
         }
     }

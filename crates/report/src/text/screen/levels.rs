@@ -69,7 +69,7 @@ fn levels(page: &mut Page<'_>, findings: &Findings) -> fmt::Result {
     }
     page.table(&table)?;
     if shown.iter().any(|stage| !stage.validity.valid) {
-        page.paragraph(Role::Quiet, "", "!: INVALID, its numbers must not be used.")?;
+        page.paragraph(Role::Quiet, "", "!: the numbers of this level are INVALID and must not be used.")?;
     }
     Ok(())
 }
