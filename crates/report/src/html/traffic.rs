@@ -76,7 +76,7 @@ pub(super) fn unseen(findings: &Findings) -> Markup {
             @if p.missing_bytes > 0 {
                 "About " (count(p.dropped_estimate)) " packets with data (" (bytes(p.missing_bytes as f64)) ") are missing from the capture. \
                 The lower bound is "
-                (count(p.dropped_at_least)) ": it assumes that each missing packet was as large as the largest packet in its direction. "
+                (count(p.dropped_at_least)) " packets: it assumes that each missing packet was as large as the largest packet in its direction. "
             }
             (clock(findings))
             @if let (Some(n), Some(s)) = (findings.resent.operations, findings.resent.wait_s) && n > 0 {

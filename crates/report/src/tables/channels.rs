@@ -117,7 +117,7 @@ fn notes(found: &Channels, (lost, again): (u64, u64)) -> Vec<Note> {
     }
     if found.idle_channels > 0 {
         let text = format!(
-            "{} idle (less than 1 % of the mean number of requests per connection of the session).",
+            "{} idle (fewer requests than 1 % of the session's mean per connection).",
             plural(found.idle_channels, "connection") + if found.idle_channels == 1 { " was" } else { " were" }
         );
         notes.push(Note::of(Weight::Caution, text));

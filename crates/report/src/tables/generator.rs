@@ -25,7 +25,7 @@ fn table(place: &Place<'_>) -> Table {
         scaled: None,
         caption: format!(
             "Schedule lag, wake-up lag and CPU time of the load generator{}, and how evenly the clients were served. Starved: clients \
-            that ended no iteration. Jain's index: 1 if all clients had equally many iterations. Least, most: fewest and most \
+            that ended no iteration. Jain's index: 1 if all clients had the same number of iterations. Least, most: fewest and most \
             iterations of a client, divided by the mean of all clients.",
             place.words()
         ),

@@ -49,7 +49,8 @@ fn table(found: &LeaseBreaks, prefix: &str, number: usize) -> Table {
 
 const EXPLANATION: &str = "Breaks: break notifications that servers sent. Acked: breaks that the client acknowledged. Mean, Max: time from the \
     notification to the acknowledgement. Closed: breaks after which the client closed the file instead. Unanswered: breaks after which the \
-    client did neither before the capture ended. All other breaks need no acknowledgement, or the capture does not show the client's reply. \
+    client neither sent an acknowledgement nor closed the file before the capture ended. All other breaks need no \
+    acknowledgement, or the capture does not show the client's reply. \
     Waits: requests on other connections (opens, renames and other changes) that waited 5 ms or longer during the break. Waited: total \
     waiting time of these requests. R, W, H: read, write and handle caching.";
 

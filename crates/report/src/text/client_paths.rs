@@ -27,9 +27,9 @@ pub(super) fn draw(page: &mut Page<'_>, findings: &Findings) -> fmt::Result {
     page.paragraph(
         Role::Plain,
         "",
-        "Round trip, To server: shortest time from the capture point to the client (or the server) and back, in milliseconds, from TCP \
-        handshakes and immediate acknowledgements. Median: median over all timed segments, including those with delayed \
-        acknowledgements. Bytes/s: rate while the sender had more to send.",
+        "Round trip: shortest time from the capture point to the client and back, from TCP handshakes and immediate acknowledgements. \
+        To server: the same for the server. Median: median over all timed segments, including those with delayed acknowledgements. \
+        All times are in milliseconds. Bytes/s: rate while the sender had more to send.",
     )
 }
 

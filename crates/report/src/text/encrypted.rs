@@ -53,15 +53,15 @@ fn explained(found: &Encrypted) -> String {
     };
     let mut text = format!(
         "Exact: {exact}. Estimated: {first}percentiles, and the rows of reads and writes. The estimates assume that responses come in the \
-        order of their requests. Message sizes tell reads from writes. A message may contain several operations."
+        order of their requests. Plimsoll distinguishes reads from writes by the message size. A message may contain several operations."
     );
     if found.besides > 0 {
         let mean = match found.mean_low_s.zip(found.mean_high_s) {
             Some((low, high)) if low == high => {
-                "Their sizes identify them, so they do not change the average.".to_owned()
+                "The size of such a response identifies it, so it does not change the average.".to_owned()
             }
-            Some((low, high)) => format!("Because of them, only bounds of the average are known: {} to {}.", time(low), time(high)),
-            None => "Because of them, the average is not known.".to_owned(),
+            Some((low, high)) => format!("Therefore only bounds of the average are known: {} to {}.", time(low), time(high)),
+            None => "Therefore the average is not known.".to_owned(),
         };
         text += &format!(
             " {} had no captured request (interim responses, lease breaks, or responses to requests before the capture). {mean} The \
@@ -70,11 +70,11 @@ fn explained(found: &Encrypted) -> String {
         );
     }
     if found.cancels > 0 {
-        text += &format!(" {} counted as CANCEL requests, which get no response.", are(found.cancels, "request"));
+        text += &format!(" {} counted as CANCEL. A CANCEL request gets no response.", are(found.cancels, "request"));
     }
     if found.unanswered > 0 {
         text += &format!(
-            " {} got no captured response. Each of them makes the response times of later requests too long.",
+            " {} got no captured response. A request without a response makes the response times of later requests too long.",
             plural(found.unanswered, "request")
         );
     }

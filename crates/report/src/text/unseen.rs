@@ -72,8 +72,8 @@ fn halves(page: &mut Page<'_>, findings: &Findings) -> fmt::Result {
     let packets = &findings.packets;
     if packets.missing_bytes > 0 {
         let text = format!(
-            "About {packets} packets with data ({size}) are missing from the capture. The lower bound is {least}: it assumes that each missing \
-            packet was as large as the largest packet in its direction.",
+            "About {packets} packets with data ({size}) are missing from the capture. The lower bound is {least} packets: it assumes that each \
+            missing packet was as large as the largest packet in its direction.",
             packets = packets.dropped_estimate,
             size = bytes(packets.missing_bytes),
             least = packets.dropped_at_least,
