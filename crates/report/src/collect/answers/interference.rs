@@ -33,7 +33,7 @@ fn of_workload(found: &Interference) -> Option<Statement> {
     } else {
         let first = telling().next()?;
         format!(
-            "{name}, alone and at the same time as {others}: {}. Fewer than 3 rounds give no confidence interval: use --repeat 5.",
+            "{name}, alone and at the same time as {others}: {}. An interval and a verdict need at least three valid rounds: increase --repeat.",
             of_number(first)
         )
     };
@@ -86,6 +86,6 @@ mod tests {
             said(Some("no difference shown"))
                 .starts_with("No effect of stream-read on home (4 clients) was shown in 5 rounds: p95")
         );
-        assert!(said(None).contains("Fewer than 3 rounds give no confidence interval"));
+        assert!(said(None).contains("need at least three valid rounds: increase --repeat."));
     }
 }
