@@ -44,7 +44,8 @@ pub(crate) struct Arguments {
 pub(crate) fn run(arguments: Arguments) -> anyhow::Result<Done> {
     let Arguments { input, output, key, quiet } = arguments;
     if !input.is_file() && (input == Path::new("-") || input.exists()) {
-        let why = format!("{}: anonymize reads the capture twice, so the input must be a regular file", input.display());
+        let why =
+            format!("{}: anonymize reads the capture twice, so the input must be a regular file", input.display());
         return Err(Usage(why).into());
     }
     let mut files = Files::reading([Some(input.as_path()), key.as_deref()].into_iter().flatten());

@@ -129,9 +129,10 @@ impl Files<'_> {
         match made {
             Err(error) if !self.monitor.stopped() => Err(match self.remove_all(false) {
                 Ok(()) => error,
-                Err(left) => {
-                    error.context(format!("cannot create the file set {}, and cannot delete its files ({left:#})", self.set.root()))
-                }
+                Err(left) => error.context(format!(
+                    "cannot create the file set {}, and cannot delete its files ({left:#})",
+                    self.set.root()
+                )),
             }),
             made => made,
         }

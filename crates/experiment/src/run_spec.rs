@@ -225,8 +225,9 @@ impl RunSpec {
 
     /// As a manifest has it.
     pub(super) fn of_manifest(spec: Value) -> anyhow::Result<Self> {
-        serde_json::from_value(spec)
-            .context("manifest.json: unknown format of the field `measured`; another version of plimsoll wrote this recording")
+        serde_json::from_value(spec).context(
+            "manifest.json: unknown format of the field `measured`; another version of plimsoll wrote this recording",
+        )
     }
 
     /// Timeout of a request, and for finding the server: that of the first level.

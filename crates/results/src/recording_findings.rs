@@ -41,8 +41,9 @@ pub fn about(folder: &Path) -> anyhow::Result<About> {
 /// # Errors
 /// The manifest is of another version.
 pub fn measured(recording: &Recording) -> anyhow::Result<Measurement> {
-    serde_json::from_value(recording.manifest.measured.clone())
-        .context("manifest.json: unknown format of the field `measured`; another version of plimsoll wrote this recording")
+    serde_json::from_value(recording.manifest.measured.clone()).context(
+        "manifest.json: unknown format of the field `measured`; another version of plimsoll wrote this recording",
+    )
 }
 
 fn of_run(recording: &Recording, mut run: Run, source: Source, status_name: StatusName) -> anyhow::Result<Findings> {
@@ -58,7 +59,8 @@ fn of_run(recording: &Recording, mut run: Run, source: Source, status_name: Stat
     if stages.is_empty() && !read.is_empty() {
         // It is noted when a level ends.
         remarks.push(
-            "The recording lacks the negotiated dialect, signing and maximum sizes, because no level finished".to_owned(),
+            "The recording lacks the negotiated dialect, signing and maximum sizes, because no level finished"
+                .to_owned(),
         );
     }
     run.threads = read.iter().map(|level| level.threads).max().unwrap_or(0);

@@ -79,7 +79,10 @@ pub(super) fn fill(file: &str, text: &str, settings: &[Parameter]) -> Result<Fil
     if let Some(unused) = declared.iter().find(|one| !one.used) {
         return Err(wrong(
             &unused.place,
-            format!("this parameter is not used: write \"${}\" in place of a value, or remove the parameter", unused.parameter.name),
+            format!(
+                "this parameter is not used: write \"${}\" in place of a value, or remove the parameter",
+                unused.parameter.name
+            ),
         ));
     }
     Ok(Filled { text: filled, parameters: declared.into_iter().map(|one| one.parameter).collect() })

@@ -69,7 +69,9 @@ impl HandOver {
         if head != expected.as_bytes() {
             let other = String::from_utf8_lossy(&head);
             let other = other.trim_end().trim_start_matches("plimsoll hand-over ").to_owned();
-            anyhow::bail!("another build of plimsoll wrote this file ({other}); use the same build for all files of the capture");
+            anyhow::bail!(
+                "another build of plimsoll wrote this file ({other}); use the same build for all files of the capture"
+            );
         }
         let mut bytes = Vec::new();
         let unpacked = zstd::Decoder::with_buffer(file).map_err(damaged)?;

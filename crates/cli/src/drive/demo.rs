@@ -33,7 +33,9 @@ pub(crate) fn run(arguments: Arguments) -> anyhow::Result<Done> {
     output.write(&findings.into())?;
     if !quiet {
         shell::note(&format!("\nHTML report with charts: {page}"));
-        shell::note("To measure your own server: plimsoll run --target smb://user@server/share (all options: plimsoll run --help)");
+        shell::note(
+            "To measure your own server: plimsoll run --target smb://user@server/share (all options: plimsoll run --help)",
+        );
     }
     Ok(done)
 }

@@ -73,8 +73,7 @@ fn parse_seconds(text: &str) -> Result<u64, String> {
 /// Refuses flags that apply only to interfaces.
 pub(super) fn only_for_interfaces(flags: &CaptureFlags) -> Result<(), Usage> {
     if flags.save.is_some() || !flags.port.is_empty() {
-        let why =
-            "--save and --port apply only to a network interface; to save the packets of a pipe, use `| tee FILE | plimsoll watch -`";
+        let why = "--save and --port apply only to a network interface; to save the packets of a pipe, use `| tee FILE | plimsoll watch -`";
         return Err(Usage(why.to_owned()));
     }
     Ok(())

@@ -28,7 +28,9 @@ impl Opened {
             return Ok(Self::Captures);
         };
         if sources.len() > 1 {
-            return Err(Usage(format!("{name}: a network interface must be the only input; remove the other inputs")).into());
+            return Err(
+                Usage(format!("{name}: a network interface must be the only input; remove the other inputs")).into()
+            );
         }
         if flags.port.len() > MAX_PORTS - 4 {
             return Err(Usage(format!("--port: expected at most {} ports", MAX_PORTS - 4)).into());

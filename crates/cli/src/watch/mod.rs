@@ -61,7 +61,10 @@ pub(crate) fn run(arguments: Arguments) -> anyhow::Result<Done> {
     let Watching { observer, view, pace, .. } = watching;
     // Restores the terminal before anything is printed.
     drop(view);
-    anyhow::ensure!(pace.now_ns().is_some(), "no packets of a file server: check the input; for a network interface, also check the ports (--port)");
+    anyhow::ensure!(
+        pace.now_ns().is_some(),
+        "no packets of a file server: check the input; for a network interface, also check the ports (--port)"
+    );
     end(running, observer.finish(), &captures, output)
 }
 

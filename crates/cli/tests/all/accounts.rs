@@ -85,6 +85,9 @@ fn a_client_with_a_wrong_password_is_missed() {
     let said = String::from_utf8([ran.stdout, ran.stderr].concat()).unwrap();
     assert_eq!(ran.status.code(), Some(4), "{said}");
     let said = said.split_whitespace().collect::<Vec<_>>().join(" ");
-    assert!(said.contains("1 of 2 clients completed no action; 1 of the clients without an action failed to connect"), "{said}");
+    assert!(
+        said.contains("1 of 2 clients completed no action; 1 of the clients without an action failed to connect"),
+        "{said}"
+    );
     assert!(said.contains("logon refused"), "{said}");
 }

@@ -137,7 +137,8 @@ fn files_of_a_ring_are_read_in_order_and_none_twice() {
     assert_eq!((code, &swapped["operations"]), (0, &ordered["operations"]));
     assert_eq!(swapped["slowest"], ordered["slowest"]);
     assert!(
-        warnings(&swapped).contains("2 capture files: read in the order of their first timestamps, not in the given order.")
+        warnings(&swapped)
+            .contains("2 capture files: read in the order of their first timestamps, not in the given order.")
     );
     assert!(!warnings(&ordered).contains("sorted by the first"));
 
@@ -145,7 +146,10 @@ fn files_of_a_ring_are_read_in_order_and_none_twice() {
     std::os::unix::fs::symlink(&first, &link).unwrap();
     let refused = plimsoll(&["analyze", &first, &link.display().to_string()]);
     let error = String::from_utf8_lossy(&refused.stderr);
-    assert!(!refused.status.success() && error.contains("same file as") && error.contains("name the file only once"), "{error}");
+    assert!(
+        !refused.status.success() && error.contains("same file as") && error.contains("name the file only once"),
+        "{error}"
+    );
 
     let copy = scratch.path().join("copy.pcap").display().to_string();
     std::fs::copy(&first, &copy).unwrap();
@@ -181,8 +185,7 @@ fn one_damaged_time_stamp_makes_no_capture_of_ten_years() {
             let capture = write(scratch.path(), "damaged.pcap", &damaged);
             let (report, code) = analyze(&[&capture]);
             assert_eq!((code, report["validity"]["verdict"].as_str()), (0, Some("partial")), "frame {at}");
-            let reason =
-                "1 packet: left out because the timestamp is more than a day away from those of the packets before and after.";
+            let reason = "1 packet: left out because the timestamp is more than a day away from those of the packets before and after.";
             assert!(reasons(&report).contains(reason), "{}", reasons(&report));
             assert_eq!(count_of(&report, "time_outlier"), 1);
             assert!(report["span"]["elapsed_s"].as_f64().unwrap() < 1.0, "{}", report["span"]);

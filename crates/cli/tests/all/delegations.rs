@@ -194,7 +194,10 @@ fn a_server_that_grants_no_delegation_is_said_to_grant_none() {
         let target = format!("{}&delegations=yes", ganesha.target_of(Export::Data, version));
         let report = run(scratch.path(), &target);
         let said = fact(&report, "delegations: ").unwrap();
-        assert_eq!(said, "delegations: 0 granted, 0 recalled, 0 returned (0 opens used a delegation and needed no request)");
+        assert_eq!(
+            said,
+            "delegations: 0 granted, 0 recalled, 0 returned (0 opens used a delegation and needed no request)"
+        );
         let ([granted, recalled, returned, refused], _) = analyzed(scratch.path());
         assert_eq!(([granted, recalled, returned], refused > 0), ([0; 3], true));
     }

@@ -172,7 +172,11 @@ fn recordings_of_captures_are_judged() {
     // A single recording per side does not show the effect of a restart, and the same one given twice is still single.
     let single = judge(&["a", "slow"]);
     assert_eq!(single.status.code(), Some(4), "{}", words(&single));
-    assert!(words(&single).contains("no interval (needs 4 runs in total, at least 1 of each side)"), "{}", words(&single));
+    assert!(
+        words(&single).contains("no interval (needs 4 runs in total, at least 1 of each side)"),
+        "{}",
+        words(&single)
+    );
     let twice = judge(&["a", "b", "b", "slow"]);
     assert!(words(&twice).contains("undecided from 0 and 0 runs"), "{}", words(&twice));
     assert!(

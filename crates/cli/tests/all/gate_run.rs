@@ -98,7 +98,9 @@ fn another_load_or_load_generator_is_refused_before_anything_is_measured() {
     assert!(analyzed.status.success(), "{}", text(&analyzed.stderr));
     let said = refused(&["monday", "captured"], &recorded);
     assert!(
-        said.contains("captured: gate cannot measure a candidate against this baseline: the baseline was made from captures"),
+        said.contains(
+            "captured: gate cannot measure a candidate against this baseline: the baseline was made from captures"
+        ),
         "{said}"
     );
     let manifest = scratch.path().join("tuesday/manifest.json");
@@ -106,5 +108,8 @@ fn another_load_or_load_generator_is_refused_before_anything_is_measured() {
     kept["machine"]["kernel"] = "2.6.32".into();
     std::fs::write(&manifest, kept.to_string()).unwrap();
     let said = refused(&recordings, &recorded);
-    assert!(said.contains("tuesday: gate cannot measure") && said.contains("kernel 2.6.32, this machine has"), "{said}");
+    assert!(
+        said.contains("tuesday: gate cannot measure") && said.contains("kernel 2.6.32, this machine has"),
+        "{said}"
+    );
 }

@@ -67,7 +67,8 @@ impl ServiceTicket {
         Self::take(shown, &token, keys.session_key.as_ref(), now).ok_or_else(|| {
             refused(sspi::Error::new(
                 sspi::ErrorKind::InvalidToken,
-                "Plimsoll cannot use this ticket: expected one with AES encryption (aes128-cts or aes256-cts)".to_owned(),
+                "Plimsoll cannot use this ticket: expected one with AES encryption (aes128-cts or aes256-cts)"
+                    .to_owned(),
             ))
         })
     }

@@ -174,7 +174,9 @@ impl VersionQuestion<'_> {
             Ok(Verdict::ProgramMismatch { low, high }) if low == high => {
                 Ok(Offer::No(format!("offers only NFS version {low}")))
             }
-            Ok(Verdict::ProgramMismatch { low, high }) => Ok(Offer::No(format!("offers only NFS versions {low} to {high}"))),
+            Ok(Verdict::ProgramMismatch { low, high }) => {
+                Ok(Offer::No(format!("offers only NFS versions {low} to {high}")))
+            }
             Ok(Verdict::ProgramUnavailable) => Ok(Offer::No("does not offer NFS on this port".to_owned())),
             Ok(verdict) => Err(self.unclear(format!("the server answers {verdict:?}"))),
             Err(CallError::Answer(problem)) => Err(self.unclear(problem)),

@@ -35,8 +35,7 @@ const PERHAPS_BELOW: [u32; 3] = [2, 13, 20];
 /// MNT3ERR_PERM, MNT3ERR_ACCES.
 const DENIED: [u32; 2] = [1, 13];
 /// What to try where a server denies.
-const FROM_BELOW: &str =
-    "; the server may accept only source ports below 1024 (default on Linux): add ?resvport to the target (after \
+const FROM_BELOW: &str = "; the server may accept only source ports below 1024 (default on Linux): add ?resvport to the target (after \
     other options: &resvport) and run as root";
 
 /// An export that was mounted.
@@ -93,7 +92,9 @@ pub enum MountError {
         problem: String,
     },
     /// No MOUNT is registered with the portmapper.
-    #[error("the portmapper at {0} knows no MOUNT version 3 over TCP; give the port of MOUNT in the target: ?mountport=PORT")]
+    #[error(
+        "the portmapper at {0} knows no MOUNT version 3 over TCP; give the port of MOUNT in the target: ?mountport=PORT"
+    )]
     NotRegistered(SocketAddr),
     /// The server refused.
     #[error("cannot mount {path}: {status}{hint}")]

@@ -82,7 +82,10 @@ mod tests {
     #[test]
     fn facts_have_the_sums_and_what_did_not_happen_is_left_out() {
         let none = DelegationCounts::default();
-        assert_eq!(none.facts(), ["delegations: 0 granted, 0 recalled, 0 returned (0 opens used a delegation and needed no request)"]);
+        assert_eq!(
+            none.facts(),
+            ["delegations: 0 granted, 0 recalled, 0 returned (0 opens used a delegation and needed no request)"]
+        );
         let mut one = DelegationCounts { granted: 3, local_opens: 9, recalled: 2, returned: 2, revoked: 1, ..none };
         one.returned_after(1_000_000);
         one.returned_after(3_000_000);

@@ -22,7 +22,9 @@ impl Target {
     pub fn find_accounts(&mut self, file: &Path) -> Result<(), TargetError> {
         let problem = |problem: String| TargetError::AccountsFile { file: file.to_owned(), problem };
         let Target::Smb(target) = self else {
-            return Err(problem("only smb:// targets can use an accounts file: remove the file, or give an smb:// target".to_owned()));
+            return Err(problem(
+                "only smb:// targets can use an accounts file: remove the file, or give an smb:// target".to_owned(),
+            ));
         };
         let bytes = read_secret(file, LARGEST).map_err(|error| problem(error.to_string()))?;
         if bytes.len() as u64 > LARGEST {

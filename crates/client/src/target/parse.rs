@@ -113,7 +113,10 @@ fn name(part: &str, separators: &[char]) -> Result<String, TargetError> {
         return Err(wrong("path", "must not contain .."));
     }
     if name.contains(separators) || name.contains(char::is_control) {
-        return Err(wrong("path", "has a name that contains a separator or a control character; separate names with '/'"));
+        return Err(wrong(
+            "path",
+            "has a name that contains a separator or a control character; separate names with '/'",
+        ));
     }
     if name.len() > LONGEST_PART {
         return Err(wrong("path", "has a name of more than 255 bytes"));

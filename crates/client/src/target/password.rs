@@ -45,9 +45,9 @@ impl Target {
                 Ok(())
             }
             (true, None, Some(variable)) => {
-                let text = variable
-                    .into_string()
-                    .map_err(|_| TargetError::Password("PLIMSOLL_PASSWORD is not valid UTF-8; use --password-file FILE"))?;
+                let text = variable.into_string().map_err(|_| {
+                    TargetError::Password("PLIMSOLL_PASSWORD is not valid UTF-8; use --password-file FILE")
+                })?;
                 credentials.password = Secret::new(text);
                 Ok(())
             }

@@ -82,7 +82,9 @@ impl Tls {
 
 /// The server does not offer the program in the version for which it was asked whether there is TLS.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
-#[error("the server does not offer this NFS version, according to its answer to the AUTH_TLS probe; give another version in the target")]
+#[error(
+    "the server does not offer this NFS version, according to its answer to the AUTH_TLS probe; give another version in the target"
+)]
 pub struct VersionNotOffered;
 
 /// Authorities from a file of certificates in PEM; `None`: those of this system.

@@ -312,7 +312,8 @@ impl Taking<'_> {
             let _ = hand.remove(&self.path);
             hand.leave();
         }
-        let note = format!("no lease on the file set {} ({failure}): use the file set in only one run at a time", self.root);
+        let note =
+            format!("no lease on the file set {} ({failure}): use the file set in only one run at a time", self.root);
         Lease { note: Some(note), keeper: None }
     }
 
@@ -407,7 +408,9 @@ impl Renewing {
 }
 
 fn not_given_back(path: &str, why: &str) -> String {
-    format!("cannot release the file-set lease {path} ({why}); the lease expires {ABANDONED_AFTER_S} s after its last renewal")
+    format!(
+        "cannot release the file-set lease {path} ({why}); the lease expires {ABANDONED_AFTER_S} s after its last renewal"
+    )
 }
 
 fn words(trouble: &Trouble) -> String {

@@ -67,8 +67,7 @@ pub enum SessionError {
 }
 
 /// Advice for a refusal.
-const FROM_BELOW: &str =
-    "; the server may accept only source ports below 1024 (default on Linux): add ?resvport to the target (after \
+const FROM_BELOW: &str = "; the server may accept only source ports below 1024 (default on Linux): add ?resvport to the target (after \
     other options: &resvport) and run as root";
 
 /// Advice where version 4 was not asked for.

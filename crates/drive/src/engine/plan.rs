@@ -178,10 +178,7 @@ impl Plan {
             self.connections > 1 && self.clients_per_connection > 1,
             "--connections and --clients-per-connection cannot both be above 1",
         )?;
-        wrong(
-            !(1..=MOST_CHANNELS).contains(&self.channels),
-            "--channels must be from 1 to 64",
-        )?;
+        wrong(!(1..=MOST_CHANNELS).contains(&self.channels), "--channels must be from 1 to 64")?;
         wrong(self.connections > self.depth, "--connections must not exceed the queue depth (--depth)")?;
         wrong(
             self.part.is_some_and(|part| part.parts() > WorkerPartition::units_of_all(self)),

@@ -78,7 +78,10 @@ impl Objectives {
     pub(super) fn judge(&self, ran: &LevelResult, scheduled: bool) -> Outcome {
         let mut missed: Vec<String> = ran.failures().map(|(cause, count)| format!("{cause}: {count}")).collect();
         if ran.late_turns() > 0 {
-            missed.push(format!("iterations that ended after the same user's next iteration was due: {}", ran.late_turns()));
+            missed.push(format!(
+                "iterations that ended after the same user's next iteration was due: {}",
+                ran.late_turns()
+            ));
         }
         if ran.never_sent() > 0 {
             missed.push(format!("iterations that were never started: {}", ran.never_sent()));

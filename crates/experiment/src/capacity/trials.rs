@@ -69,7 +69,11 @@ impl Trials {
     fn bottleneck(&self, unit: &str, meant: impl Fn(&Trial) -> bool) -> Option<String> {
         let invalid = |one: &&Trial| one.met.is_none() && !one.because.is_empty() && meant(one);
         let Trial { load, because, .. } = self.trials.iter().rev().find(invalid)?;
-        Some(format!("at {} the load generator may be the cause of the missed objective: {}", load_words(*load, unit), because.join("; ")))
+        Some(format!(
+            "at {} the load generator may be the cause of the missed objective: {}",
+            load_words(*load, unit),
+            because.join("; ")
+        ))
     }
 
     /// Length of the longest run, s: a queue that needs longer to miss an objective cannot be seen.
@@ -150,7 +154,10 @@ mod tests {
         let (search, trials) = bottleneck();
         let (outcome, low, high, why) = trials.outcome(&search, "clients");
         assert_eq!((outcome, low, high), ("at least", Some(20.0), None));
-        assert_eq!(why.unwrap(), "at 40 clients the load generator may be the cause of the missed objective: one core was busy");
+        assert_eq!(
+            why.unwrap(),
+            "at 40 clients the load generator may be the cause of the missed objective: one core was busy"
+        );
     }
 
     #[test]

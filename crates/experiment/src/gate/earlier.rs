@@ -61,7 +61,8 @@ fn other_machine(theirs: &Machine, ours: &Machine) -> Option<String> {
         format!("processor {processor} with {} cores, kernel {kernel}", machine.cores)
     };
     let differ = (&theirs.processor, theirs.cores, &theirs.kernel) != (&ours.processor, ours.cores, &ours.kernel);
-    differ.then(|| format!("the load generator of the baseline had {}, this machine has {}", shown(theirs), shown(ours)))
+    differ
+        .then(|| format!("the load generator of the baseline had {}, this machine has {}", shown(theirs), shown(ours)))
 }
 
 #[cfg(test)]

@@ -42,7 +42,10 @@ fn the_verdict_is_by_what_was_moved() {
     // 40 in 4,000 by 8 ms: 320 ms of a second, and 80 of 180 µs.
     let body = verdict(&generator(lateness(4_000, 40)));
     assert_eq!(body[0].verdict, plimsoll_model::Verdict::Invalid);
-    assert!(body[0].text.contains("throughput would be up to 5882 op/s, not 4000 (allowed difference 5 %)"), "{body:?}");
+    assert!(
+        body[0].text.contains("throughput would be up to 5882 op/s, not 4000 (allowed difference 5 %)"),
+        "{body:?}"
+    );
     assert!(body[0].text.contains("mean would be 0.100 ms, not 0.180 ms"), "{body:?}");
     assert!(body[0].text.contains("; p50, p90, p95, p99 are reliable"), "{body:?}");
     assert!(!body[0].text.contains("no-cpu-idle"), "no timer was set, so none was late: {body:?}");
@@ -135,7 +138,10 @@ fn chance_is_no_lateness_and_lateness_is_no_chance() {
     };
     assert_eq!(few(4_000_000), []);
     let found = few(9_000_000);
-    assert!(found[0].text.contains("(allowed difference ") && found[0].text.contains(" % with 100 requests)"), "{found:?}");
+    assert!(
+        found[0].text.contains("(allowed difference ") && found[0].text.contains(" % with 100 requests)"),
+        "{found:?}"
+    );
     // The lateness itself widens nothing.
     let all_late = few(200_000_000);
     assert!(all_late.iter().any(|reason| reason.text.contains("mean would be")), "{all_late:?}");
@@ -164,7 +170,8 @@ fn under_a_schedule_throughput_is_the_schedules_and_late_starts_count() {
     schedule_lag.record(300_000);
     let found = verdict(&Generator { asked_rate: Some(1_000.0), schedule_lag, ..generator(late) });
     let said = &found[0].text;
-    let expected = "mean from the intended start would be 100.0 µs, not 400.0 µs (allowed difference 5 %), p50 would be";
+    let expected =
+        "mean from the intended start would be 100.0 µs, not 400.0 µs (allowed difference 5 %), p50 would be";
     assert!(
         said.contains(expected) && said.contains(" (3 more); no number of this level is reliable; try --no-cpu-idle"),
         "{said}"

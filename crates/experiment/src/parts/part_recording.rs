@@ -97,7 +97,8 @@ impl PartRecording {
             let why = level.about.validity.reasons.first().map_or("part.zst is missing", String::as_str);
             anyhow::bail!("{why}");
         };
-        let result = serde_json::from_slice(&part).context("part.zst is damaged, or another version of Plimsoll wrote it")?;
+        let result =
+            serde_json::from_slice(&part).context("part.zst is damaged, or another version of Plimsoll wrote it")?;
         let (statistics, _) = self.recording.statistics(stage, names)?;
         let intervals = self.recording.intervals(stage)?;
         let level = RecordedLevel::read(&stage.about)?;

@@ -75,9 +75,7 @@ impl Recording {
         if let Some(status) = child.try_wait()? {
             // For example if its file is full. The samples so far are whole, or else perf script refuses them.
             let why = self.messages_of("record")?.join(" ");
-            return Ok(vec![format!(
-                "perf record ended too early ({status}), so later phases have no samples: {why}"
-            )]);
+            return Ok(vec![format!("perf record ended too early ({status}), so later phases have no samples: {why}")]);
         }
         drop(input);
         let status = child.wait()?;

@@ -160,7 +160,10 @@ fn whatever_becomes_of_a_part_is_said_and_the_others_are_whole() {
         simulated.record(&spec, folder, |_, _| ());
     };
     let (said, requests) = with("other-seed", &|folder| changed(folder, &|spec| spec.seed = 8));
-    assert!(said.contains("other-seed is not merged: it is the recording of a different run: its seed is 8, not 7"), "{said}");
+    assert!(
+        said.contains("other-seed is not merged: it is the recording of a different run: its seed is 8, not 7"),
+        "{said}"
+    );
     assert_eq!(requests, others);
     let (said, requests) = with("late", &|folder| {
         changed(folder, &|spec| spec.variants[0].levels[0].plan.start_at_ns = Some(START - 1_500_000_000));

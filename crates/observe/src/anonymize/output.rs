@@ -33,7 +33,9 @@ pub enum OutputError {
     )]
     Link(u64),
     /// Its link type has no number.
-    #[error("cannot write packet {0}: its link type has no LINKTYPE number, or the capture has more than {LINKS_MAX} link types")]
+    #[error(
+        "cannot write packet {0}: its link type has no LINKTYPE number, or the capture has more than {LINKS_MAX} link types"
+    )]
     UnknownLink(u64),
 }
 

@@ -109,7 +109,9 @@ impl Pcapng {
             if kind == INTERFACE_STATISTICS {
                 self.statistics(block, anomalies);
             } else if !self.interface(block) {
-                let what = format!("the interface description is too short, or the section has more than {MAX_INTERFACES} interfaces");
+                let what = format!(
+                    "the interface description is too short, or the section has more than {MAX_INTERFACES} interfaces"
+                );
                 return Err(Stop::Bad { offset: source.offset(), what });
             }
             source.consume(len);
@@ -125,7 +127,12 @@ impl Pcapng {
         self.order = match Order::Big.u32(header, 8) {
             0x1a2b_3c4d => Order::Big,
             0x4d3c_2b1a => Order::Little,
-            other => return Err(Stop::Bad { offset, what: format!("a section header has the invalid byte-order magic {other:#x}") }),
+            other => {
+                return Err(Stop::Bad {
+                    offset,
+                    what: format!("a section header has the invalid byte-order magic {other:#x}"),
+                });
+            }
         };
         let len = self.order.u32(header, 4);
         let version = (self.order.u16(header, 12), self.order.u16(header, 14));

@@ -38,7 +38,10 @@ pub(super) fn write(recording: &Recording, out: &mut impl Write) -> Result<(), C
             let (from_ns, to_ns) = within(stage, interval);
             let (at, length) = (since(began_ns, from_ns), since(from_ns, to_ns));
             for (tag, times) in lines(interval) {
-                let tag = tag.as_deref().map(|tag| Tag::new(tag).ok_or("the tag of a histogram contains a space or a comma")).transpose()?;
+                let tag = tag
+                    .as_deref()
+                    .map(|tag| Tag::new(tag).ok_or("the tag of a histogram contains a space or a comma"))
+                    .transpose()?;
                 log.write_histogram(&histogram(&times)?, at, length, tag)?;
             }
         }

@@ -51,7 +51,8 @@ pub(super) fn read(folder: &Path) -> Result<Option<(Stage, Vec<u8>)>, FolderErro
     let length = bytes.first_chunk().ok_or_else(|| damaged("the file is empty"))?;
     let begins = size_of::<u32>();
     let ends = begins.saturating_add(u32::from_le_bytes(*length) as usize);
-    let description = bytes.get(begins..ends).ok_or_else(|| damaged("the description of the stage is longer than the file"))?;
+    let description =
+        bytes.get(begins..ends).ok_or_else(|| damaged("the description of the stage is longer than the file"))?;
     let stage = serde_json::from_slice(description).map_err(|error| FolderError::damaged(&path, error))?;
     Ok(Some((stage, bytes.split_off(ends))))
 }

@@ -98,7 +98,10 @@ impl Recording {
     fn file(&self, stage: &Stage, name: &str) -> Result<PathBuf, FolderError> {
         let plain = |text: &str| text.bytes().all(|byte| byte.is_ascii_alphanumeric() || byte == b'-');
         if !plain(&stage.folder) {
-            return Err(FolderError::damaged(&self.folder, format!("the manifest has the invalid stage folder {:?}", stage.folder)));
+            return Err(FolderError::damaged(
+                &self.folder,
+                format!("the manifest has the invalid stage folder {:?}", stage.folder),
+            ));
         }
         Ok(self.folder.join(&stage.folder).join(name))
     }

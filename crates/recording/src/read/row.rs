@@ -168,7 +168,8 @@ impl RowReader {
         let of_protocol = from.text()?.and_then(|protocol| self.procedures.get(protocol));
         let of_protocol = of_protocol.ok_or_else(|| from.wrong("a protocol (SMB2, NFS3, …)"))?;
         let procedure = from.text()?.and_then(|name| of_protocol.get(name)).copied();
-        let procedure = procedure.ok_or_else(|| from.wrong("the name of a procedure of this protocol (see docs/vocabulary.md)"))?;
+        let procedure =
+            procedure.ok_or_else(|| from.wrong("the name of a procedure of this protocol (see docs/vocabulary.md)"))?;
         from.text()?;
         from.text()?;
         Ok(procedure)

@@ -20,7 +20,9 @@ fn sentence(curve: &SizeCurve, point: &SizePoint) -> Option<String> {
     let (how, expected) = (point.outlier.as_ref()?, point.expected_s?);
     let SizeCurve { parameter, level, .. } = curve;
     let (size, own, expected) = (&point.value, duration(point.mean_s), duration(expected));
-    Some(format!("At {level}, {parameter} = {size} is {how} than the neighbouring sizes: mean response time {own}, expected {expected}."))
+    Some(format!(
+        "At {level}, {parameter} = {size} is {how} than the neighbouring sizes: mean response time {own}, expected {expected}."
+    ))
 }
 
 /// Response time against size at each load, and the highest throughput of each size.

@@ -86,7 +86,10 @@ fn notes(sides: &[Findings]) -> Vec<Note> {
     let rounds: Vec<String> = all().map(|one| format!("{} {}", one.workload, one.rounds)).collect();
     let mut notes = vec![Note::of(Weight::Quiet, format!("Valid rounds: {}.", rounds.join(", ")))];
     if all().any(|one| one.numbers.iter().any(|number| number.verdict.is_none())) {
-        notes.push(Note::of(Weight::Caution, "An interval and a verdict need at least three valid rounds: increase --repeat."));
+        notes.push(Note::of(
+            Weight::Caution,
+            "An interval and a verdict need at least three valid rounds: increase --repeat.",
+        ));
     }
     notes
 }

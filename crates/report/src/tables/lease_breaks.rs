@@ -95,8 +95,10 @@ fn notes(found: &LeaseBreaks) -> Vec<Note> {
         notes.push(Note::of(Weight::Plain, format!("Not listed: {} of further kinds.", plural(left_out, "break"))));
     }
     if found.unsolicited > 0 {
-        let text =
-            format!("Clients sent {} without a captured break notification.", plural(found.unsolicited, "acknowledgement"));
+        let text = format!(
+            "Clients sent {} without a captured break notification.",
+            plural(found.unsolicited, "acknowledgement")
+        );
         notes.push(Note::of(Weight::Plain, text));
     }
     if found.unmatched > 0 {

@@ -128,7 +128,10 @@ fn matrix(page: &mut Page<'_>, findings: &Findings) -> fmt::Result {
 
 /// Sizes that stand out; and how many do not.
 fn sizes(page: &mut Page<'_>, curve: &SizeCurve) -> fmt::Result {
-    page.heading(&format!("Values of {} that stand out from the neighbouring sizes, at {}:", curve.parameter, curve.level))?;
+    page.heading(&format!(
+        "Values of {} that stand out from the neighbouring sizes, at {}:",
+        curve.parameter, curve.level
+    ))?;
     page.blank()?;
     let odd: Vec<_> = curve.points.iter().filter(|point| point.outlier.is_some()).collect();
     let mut table = Table::new().left(4);

@@ -62,7 +62,11 @@ fn groups(page: &mut Page<'_>, title: &str, stages: &[&Stage]) -> fmt::Result {
         table.row_as(if stage.validity.valid { Role::Plain } else { Role::Bad }, cells);
     }
     page.table(&table)?;
-    page.paragraph(Role::Quiet, "", "±: half of the 95 % interval, estimated from the differences between parts of the measured phase.")
+    page.paragraph(
+        Role::Quiet,
+        "",
+        "±: half of the 95 % interval, estimated from the differences between parts of the measured phase.",
+    )
 }
 
 /// Half an interval, over the number.

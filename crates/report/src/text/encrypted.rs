@@ -49,7 +49,9 @@ fn explained(found: &Encrypted) -> String {
             "",
         ),
         (_, 0) => ("counts and bytes", ""),
-        (mean_s, _) => ("counts and bytes of the captured messages", if mean_s.is_some() { "the average, " } else { "" }),
+        (mean_s, _) => {
+            ("counts and bytes of the captured messages", if mean_s.is_some() { "the average, " } else { "" })
+        }
     };
     let mut text = format!(
         "Exact: {exact}. Estimated: {first}percentiles, and the rows of reads and writes. The estimates assume that responses come in the \
@@ -60,7 +62,9 @@ fn explained(found: &Encrypted) -> String {
             Some((low, high)) if low == high => {
                 "The size of such a response identifies it, so it does not change the average.".to_owned()
             }
-            Some((low, high)) => format!("Therefore only bounds of the average are known: {} to {}.", time(low), time(high)),
+            Some((low, high)) => {
+                format!("Therefore only bounds of the average are known: {} to {}.", time(low), time(high))
+            }
             None => "Therefore the average is not known.".to_owned(),
         };
         text += &format!(

@@ -25,7 +25,9 @@ fn one(page: &mut Page<'_>, profile: &Profile) -> fmt::Result {
         samples.iter().zip(&profile.calls).map(|(part, call)| percent_of(*part, call.samples)).collect()
     };
     if !profile.kinds.is_empty() {
-        page.heading(&format!("CPU time of the {side} by kind of work (percentage of the perf samples of each call):"))?;
+        page.heading(&format!(
+            "CPU time of the {side} by kind of work (percentage of the perf samples of each call):"
+        ))?;
         page.blank()?;
         let mut table = Table::new();
         table.head(&[&["Kind"], &calls[..]].concat());

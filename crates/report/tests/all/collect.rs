@@ -60,7 +60,9 @@ fn the_overhead_of_a_protocol_is_messages_and_packets_over_file_data() {
     );
     let words = text.split_whitespace().collect::<Vec<_>>().join(" ");
     assert!(
-        words.contains("for each byte of file data, 1.15 bytes in requests and responses (1.40 bytes with the packet headers)."),
+        words.contains(
+            "for each byte of file data, 1.15 bytes in requests and responses (1.40 bytes with the packet headers)."
+        ),
         "{words}"
     );
     // The packets include the traffic that a filter left out; without packets it is unknown.

@@ -197,7 +197,9 @@ mod tests {
         let new = ran(|run| run.facts = vec!["SMB 3.1.1".to_owned()]);
         assert!(said(old, new).contains("(only the first: SMB 2.1; only the second: SMB 3.1.1)"));
         let scheduled = |side: &mut Findings| side.headline = Headline::ResponseTimeFromIntended;
-        assert!(said(plain(), one(&["1 client"], scheduled)).contains("measure response times from different instants"));
+        assert!(
+            said(plain(), one(&["1 client"], scheduled)).contains("measure response times from different instants")
+        );
         assert!(said(plain(), one(&["2 clients"], |_| {})).contains("the loads differ"));
         let depths = said(deep(plain(), 1), deep(plain(), 4));
         assert!(depths.starts_with("A had at most 1 action outstanding at 1 client, B 4"), "{depths}");
@@ -222,7 +224,9 @@ mod tests {
     fn waits_for_slots_delegations_and_restarts_of_a_load_file_are_results_and_no_terms() {
         let ran = |waits: u32| {
             let mut facts = vec!["4 slots per session".to_owned(), format!("waits for a slot: {waits}")];
-            facts.push(format!("delegations: {waits} granted, 0 recalled, 0 returned (0 opens used a delegation and needed no request)"));
+            facts.push(format!(
+                "delegations: {waits} granted, 0 recalled, 0 returned (0 opens used a delegation and needed no request)"
+            ));
             facts.push(format!(
                 "delegation recalls: {waits} answered by DELEGRETURN (time from the recall to the server's response: mean 0.10 ms, max 0.20 ms)"
             ));

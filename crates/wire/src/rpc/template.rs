@@ -56,7 +56,9 @@ impl std::fmt::Display for CallerError {
             Self::MachineName(bytes) => {
                 write!(f, "the machine name has {bytes} bytes; the limit of AUTH_SYS is {MAX_MACHINE_NAME} bytes")
             }
-            Self::Groups(count) => write!(f, "the user is in {count} groups; the limit of AUTH_SYS is {MAX_GROUPS} groups"),
+            Self::Groups(count) => {
+                write!(f, "the user is in {count} groups; the limit of AUTH_SYS is {MAX_GROUPS} groups")
+            }
         }
     }
 }

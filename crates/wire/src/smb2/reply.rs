@@ -49,7 +49,10 @@ impl core::fmt::Display for Malformed {
             Why::Missing => f.write_str("is missing: the message ends before this field"),
             Why::Value(value) => write!(f, "is {value:#x}, an invalid value"),
             Why::Place { offset, length } => {
-                write!(f, "has offset {offset} and length {length}: outside of the message, or inside the fixed part of the message")
+                write!(
+                    f,
+                    "has offset {offset} and length {length}: outside of the message, or inside the fixed part of the message"
+                )
             }
             Why::Repeated => f.write_str("occurs more than once"),
         }

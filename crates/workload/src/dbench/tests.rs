@@ -188,7 +188,10 @@ fn a_lost_connection_begins_the_play_anew() {
     let played = play(&mut player, folder.path(), |operation| (operation == 30).then_some(Cause::ConnectionReset));
     assert_eq!(played.failed, [Cause::ConnectionReset]);
     let facts = account.take(&script);
-    assert!(facts[0].contains("completed 1 times") && facts[1].contains("restarts after lost connections: 1"), "{facts:#?}");
+    assert!(
+        facts[0].contains("completed 1 times") && facts[1].contains("restarts after lost connections: 1"),
+        "{facts:#?}"
+    );
     assert_eq!(std::fs::read_dir(folder.path()).unwrap().count(), 0);
 }
 

@@ -53,7 +53,9 @@ pub enum FileSetError {
         root: String,
     },
     /// The manifest describes another file set. No run deletes this directory, not even with `--remove-files`.
-    #[error("the manifest {path} describes another file set than the name of the directory {root} says: delete or move this directory")]
+    #[error(
+        "the manifest {path} describes another file set than the name of the directory {root} says: delete or move this directory"
+    )]
     OtherSet {
         /// The manifest.
         path: String,

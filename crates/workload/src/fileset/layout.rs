@@ -53,7 +53,10 @@ pub(crate) fn check(files: &Files) -> Result<(), String> {
         return Err(format!("\"directories\": the limit is {MOST_DIRECTORIES}"));
     }
     if files.links > files.count {
-        return Err("\"links\": the limit is the number of files (\"count\"), because each link points to a different file".to_owned());
+        return Err(
+            "\"links\": the limit is the number of files (\"count\"), because each link points to a different file"
+                .to_owned(),
+        );
     }
     if !(1..=DEEPEST).contains(&files.depth) {
         return Err(format!("\"depth\": expected 1 to {DEEPEST}"));

@@ -174,8 +174,10 @@ impl Sweep {
             // What there was no room for is listed when this much is gone.
             self.tasks.push(Task::List(path, listings + 1));
         } else {
-            return self
-                .failed(FileSetError::Contradictory { path, said: "a directory listing still has the names of removed files" });
+            return self.failed(FileSetError::Contradictory {
+                path,
+                said: "a directory listing still has the names of removed files",
+            });
         }
         self.tasks.extend(names.into_iter().map(Task::File));
         Swept::Well

@@ -125,14 +125,14 @@ pub(crate) fn run(arguments: Arguments) -> anyhow::Result<Done> {
         [baseline, candidate] => (baseline, candidate, "mixed".to_owned()),
         [baseline, candidate, workload] => (baseline, candidate, workload.clone()),
         [only] => {
-            return Err(
-                Usage(format!("{only}: gate needs a baseline and a candidate: two targets, or at least two recordings")).into()
-            );
+            return Err(Usage(format!(
+                "{only}: gate needs a baseline and a candidate: two targets, or at least two recordings"
+            ))
+            .into());
         }
         _ => {
             return Err(Usage(
-                "expected two targets and at most one workload; put each target and its options in quotes"
-                    .to_owned(),
+                "expected two targets and at most one workload; put each target and its options in quotes".to_owned(),
             )
             .into());
         }

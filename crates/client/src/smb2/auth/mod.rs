@@ -63,9 +63,7 @@ pub enum AuthError {
     Missing(&'static str),
     /// The server's mechListMIC does not match the mechanisms (they were changed on the way, or the keys differ), or its response to a
     /// Kerberos ticket does not prove that it decrypted the ticket.
-    #[error(
-        "the server's logon response is not authentic: modified in transit, or from another server"
-    )]
+    #[error("the server's logon response is not authentic: modified in transit, or from another server")]
     BadProof,
     /// A name is too long for the message.
     #[error("{0} is too long for a logon")]

@@ -139,7 +139,11 @@ fn any_other_answer_is_an_error_and_not_a_lower_version() {
     use Said::{Accepted, Closes, Mismatch, Nothing, Status, TooWeak};
     let none = Status(MINOR_VERS_MISMATCH);
     for (answers, says, asked) in [
-        (&[Mismatch(2, 2), Mismatch(2, 2)][..], "offers only NFS version 2; Plimsoll supports NFS 4.2, 4.1, 4.0 and 3", 2),
+        (
+            &[Mismatch(2, 2), Mismatch(2, 2)][..],
+            "offers only NFS version 2; Plimsoll supports NFS 4.2, 4.1, 4.0 and 3",
+            2,
+        ),
         (&[Mismatch(5, 6), Mismatch(5, 6)], "offers only NFS versions 5 to 6;", 2),
         (&[Accepted(1), Accepted(1)], "does not offer NFS on this port;", 2),
         (&[TooWeak], "AuthError(5); give the version in the target, e.g. ?version=4.1", 1),

@@ -210,7 +210,8 @@ fn a_capacity_says_how_much_and_the_first_objective_missed() {
     let more = |low| Capacity { outcome: "at least".into(), low: Some(low), ..found.clone() };
     let text = |low| of_run(&searched(more(low)), Diagnosis::default()).statements[0].text.clone();
     assert!(
-        text(40.0).starts_with("40 users meet the objective (p99 < 50 ms). The highest load that meets it is not known"),
+        text(40.0)
+            .starts_with("40 users meet the objective (p99 < 50 ms). The highest load that meets it is not known"),
         "{}",
         text(40.0)
     );
@@ -269,7 +270,10 @@ fn a_breakdown_warns_of_unlike_caches() {
         said(&findings, Rule::Local).unwrap()
     };
     let warned = read(Some(0.02), Some(0.94));
-    assert!(warned.contains("are not comparable") && warned.contains("random: server 2.0 %, local directory 94 %"), "{warned}");
+    assert!(
+        warned.contains("are not comparable") && warned.contains("random: server 2.0 %, local directory 94 %"),
+        "{warned}"
+    );
     assert!(read(None, Some(0.94)).contains("random: server unknown, local directory 94 %"));
     assert_eq!(
         read(Some(0.95), Some(0.94)),

@@ -90,7 +90,8 @@ impl Began {
             0 => "all".to_owned(),
             later => format!("all but {}", thousands(later)),
         };
-        let changed = changed.map_or_else(String::new, |changed| format!(" Check what changed at that time: {changed}."));
+        let changed =
+            changed.map_or_else(String::new, |changed| format!(" Check what changed at that time: {changed}."));
         format!(
             " At first, the server carried out {at_least}{requests} from {whose}{user}. From {start} on, it refused {since} such \
             requests.{changed}",

@@ -130,7 +130,9 @@ fn far(evidence: &Evidence<'_>, waited_s: f64) -> Option<(Found, IpAddr)> {
         _ => format!("For the {others} other clients, the median is"),
     };
     let transfers = match client.transfer_s >= 0.1 * cost_s {
-        true => format!(" The client spent {} on sending requests and receiving responses.", duration(client.transfer_s)),
+        true => {
+            format!(" The client spent {} on sending requests and receiving responses.", duration(client.transfer_s))
+        }
         false => String::new(),
     };
     let text = format!(

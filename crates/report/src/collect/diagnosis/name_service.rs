@@ -50,7 +50,9 @@ pub(super) fn waits(evidence: &Evidence<'_>, waited_s: f64) -> Option<Found> {
     let each = waits.waited_ns.iter().max().map_or(0.0, |ns| *ns as f64 / 1e9);
     let what = match is_server {
         true => format!("{} to set up connections waited for an answer", plural(waits.times, "request")),
-        false => format!("The client waited for an answer before {} to file servers", plural(waits.times, "connection")),
+        false => {
+            format!("The client waited for an answer before {} to file servers", plural(waits.times, "connection"))
+        }
     };
     let of_all = match is_server {
         true => format!("These waits are {} of all time waited.", percent(share)),

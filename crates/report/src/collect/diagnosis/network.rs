@@ -66,7 +66,8 @@ fn zero_window(evidence: &Evidence<'_>, waited_s: f64, requests: bool) -> Option
         return None;
     }
     let (receiver, sender) = if requests { ("The server reads", "clients") } else { ("Clients read", "the server") };
-    let slowest = network.slow_reader.filter(|_| !requests).map(|(ip, closed_ns)| (ip, closed_ns as f64 / 1e9 / held_s));
+    let slowest =
+        network.slow_reader.filter(|_| !requests).map(|(ip, closed_ns)| (ip, closed_ns as f64 / 1e9 / held_s));
     // A client with nearly all of it is the slow reader.
     let (reader, caused) = match slowest {
         Some((ip, part)) if part >= NEARLY_ALL => (format!("Client {ip} reads"), String::new()),

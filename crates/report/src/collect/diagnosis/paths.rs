@@ -185,7 +185,8 @@ fn sentence(evidence: &Evidence<'_>, tallies: &Tallies, slow: &SlowPath<'_>) -> 
         elsewhere = duration(excess.others_ns / 1e9),
         difference = difference(excess),
         share = percent(share),
-        client = by_one(&slow.rows).map_or_else(String::new, |client| format!(" Client {client} sent all of these requests.")),
+        client = by_one(&slow.rows)
+            .map_or_else(String::new, |client| format!(" Client {client} sent all of these requests.")),
     );
     let found = Found::new(Kind::Place, Rule::SlowPath, Some(share), text);
     let found = if about.is_empty() { found } else { found.inferred() };

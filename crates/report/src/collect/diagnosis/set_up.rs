@@ -137,9 +137,15 @@ fn who_answers(slow: &[&OperationRow]) -> &'static str {
     let is_any = |part: &str| slow.iter().any(|row| row.procedure.contains(part));
     let is_smb = is_any("NEGOTIATE") || is_any("SESSION_SETUP") || is_any("TREE_CONNECT");
     match (is_smb, is_any("NEGOTIATE") || is_any("NULL") || is_any("MNT")) {
-        (true, true) => "The server may wait for a name service (DNS), a domain controller or ID mapping (SIDs to UIDs).",
-        (true, false) => "The server may wait for a domain controller, another account database or ID mapping (SIDs to UIDs).",
+        (true, true) => {
+            "The server may wait for a name service (DNS), a domain controller or ID mapping (SIDs to UIDs)."
+        }
+        (true, false) => {
+            "The server may wait for a domain controller, another account database or ID mapping (SIDs to UIDs)."
+        }
         (false, true) => "The server may wait for a name service (DNS, netgroups) when it looks up the client's name.",
-        (false, false) => "The server may wait for a name service, or for the storage on which it keeps its list of clients.",
+        (false, false) => {
+            "The server may wait for a name service, or for the storage on which it keeps its list of clients."
+        }
     }
 }

@@ -42,8 +42,12 @@ pub(super) fn unopened(evidence: &Evidence<'_>, waited_s: f64) -> Option<Found> 
     }
     let how = match (refused, all - refused) {
         (_, 0) => "the server refused each of them (RST)".to_owned(),
-        (0, _) => format!("the server did not answer, although TCP retransmitted the SYN for {} in all", duration(wait_s)),
-        (refused, unanswered) => format!("the server refused {refused} of them (RST) and did not answer the other {unanswered}"),
+        (0, _) => {
+            format!("the server did not answer, although TCP retransmitted the SYN for {} in all", duration(wait_s))
+        }
+        (refused, unanswered) => {
+            format!("the server refused {refused} of them (RST) and did not answer the other {unanswered}")
+        }
     };
     let text = format!(
         "Between {first} and {last}, {clients} could not open {connections} to {server}: {how}. Response times do not show this. \

@@ -25,7 +25,8 @@ pub(super) fn figures<'a>(sides: &'a [Findings], comparison: &'a Comparison) -> 
         }
         .if_any()
     };
-    let throughput = "Operations answered per second at each load, with the 95 % interval. Loads with INVALID numbers are left out.";
+    let throughput =
+        "Operations answered per second at each load, with the 95 % interval. Loads with INVALID numbers are left out.";
     let mean = "Mean response time at each load, with the 95 % interval. Loads with INVALID numbers are left out.";
     let throughput = against_load(
         "ranked-throughput",

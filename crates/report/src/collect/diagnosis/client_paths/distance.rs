@@ -51,7 +51,11 @@ pub(in crate::collect::diagnosis) fn explained(evidence: &Evidence<'_>, ip: IpAd
         the operation {operation} took {mean} on average for this client, {times} as long as for the other clients ({others_mean}). \
         The server is not slow for this client.",
         trip = duration(trip_s),
-        others = if others.len() == 1 { "For the other client, this time is" } else { "For the other clients, the median is" },
+        others = if others.len() == 1 {
+            "For the other client, this time is"
+        } else {
+            "For the other clients, the median is"
+        },
         usual = duration(usual_s),
         operation = excess.operation.label(),
         mean = duration(excess.mean_ns / 1e9),

@@ -45,7 +45,8 @@ fn a_client_that_asks_for_little_again_and_again_is_far_at_a_shorter_distance() 
     };
     let text = near(512).first(Rule::FarClient);
     assert!(
-        text.contains("its shortest round trip to the capture point takes 4.00 ms") && text.contains("100 % are reads of 512 B"),
+        text.contains("its shortest round trip to the capture point takes 4.00 ms")
+            && text.contains("100 % are reads of 512 B"),
         "{text}"
     );
     assert!(!near(65_536).rules().contains(&Rule::FarClient), "large reads");
@@ -135,9 +136,7 @@ fn a_narrow_path_is_said_with_its_rate() {
     let even = |_| (5_000, 40_000_000);
     let text = with_narrow_path(even, true).first(Rule::NarrowPath);
     assert!(
-        text.starts_with(
-            "Data move slowly to client 10.0.0.2 (1.0 Mbit/s): large messages arrive at a low, even"
-        ),
+        text.starts_with("Data move slowly to client 10.0.0.2 (1.0 Mbit/s): large messages arrive at a low, even"),
         "{text}"
     );
     assert!(text.contains("Receiving responses took 16.0 s: 8"), "{text}");

@@ -303,9 +303,7 @@ fn refusals_of_several_users_in_one_directory_name_all_of_them() {
     }
     let text = traffic.first(Rule::ErrorStatuses);
     assert!(
-        text.contains(
-            "such requests from 3 clients (10.0.0.4, 10.0.0.5, 10.0.0.6), users 1004, 1005, 1006. From"
-        ),
+        text.contains("such requests from 3 clients (10.0.0.4, 10.0.0.5, 10.0.0.6), users 1004, 1005, 1006. From"),
         "{text}"
     );
     assert!(text.contains(" All paths are in the directory hr/payroll."), "{text}");

@@ -51,7 +51,9 @@ fn windows_and_acknowledgements_are_said_with_who_waits_for_whom() {
     (full.coverage.network.zero_windows, full.coverage.network.zero_window_ns) = ([50, 0], [2_000_000_000, 0]);
     let text = full.first(Rule::ZeroWindow);
     assert!(
-        text.starts_with("The server reads too slowly: a TCP receive window of 0 stopped clients 50 times, for at least 2.00 s"),
+        text.starts_with(
+            "The server reads too slowly: a TCP receive window of 0 stopped clients 50 times, for at least 2.00 s"
+        ),
         "{text}"
     );
 }
@@ -89,7 +91,9 @@ fn the_round_trip_is_said_where_it_is_most_of_the_waiting() {
         "{text}"
     );
     assert!(
-        text.contains("each of the 300 requests waits for one round trip. Clients send the requests one at a time: with"),
+        text.contains(
+            "each of the 300 requests waits for one round trip. Clients send the requests one at a time: with"
+        ),
         "{text}"
     );
     assert!(!far.rules().contains(&Rule::FixedDelay), "it is explained");
@@ -140,7 +144,10 @@ fn the_client_that_reads_slowly_is_named() {
     (network.zero_windows, network.zero_window_ns) = ([0, 70], [0, 1_500_000_000]);
     network.slow_reader = Some(([10, 0, 0, 2].into(), 1_450_000_000));
     let text = slow.first(Rule::ZeroWindow);
-    assert!(text.starts_with("Client 10.0.0.2 reads too slowly: a TCP receive window of 0 stopped the server 70"), "{text}");
+    assert!(
+        text.starts_with("Client 10.0.0.2 reads too slowly: a TCP receive window of 0 stopped the server 70"),
+        "{text}"
+    );
     slow.coverage.network.slow_reader = Some(([10, 0, 0, 2].into(), 600_000_000));
     let text = slow.first(Rule::ZeroWindow);
     assert!(text.contains(" Client 10.0.0.2 caused 40 % of this time."), "{text}");

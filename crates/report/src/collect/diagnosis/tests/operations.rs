@@ -30,10 +30,7 @@ fn an_operation_that_is_slow_for_all_is_accused() {
 #[test]
 fn the_clients_of_a_slow_operation_are_said() {
     let some = flushes(|i| if i % 3 == 0 { 40 * MS } else { 200 * MS }).first(Rule::SlowOperation);
-    assert!(
-        some.starts_with("The operation flush is slow for some of the 3 clients that use it: it took"),
-        "{some}"
-    );
+    assert!(some.starts_with("The operation flush is slow for some of the 3 clients that use it: it took"), "{some}");
     let mut traffic = Traffic::new();
     for i in 0..200 {
         traffic.request(read(), 1, DATA, &format!("f{}", i % 40), MS);

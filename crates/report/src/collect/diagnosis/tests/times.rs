@@ -37,7 +37,10 @@ fn a_slower_time_names_the_share_that_alone_is_slower() {
         traffic.diagnosis().statements.into_iter().find(|one| one.rule == Rule::SlowInterval).unwrap().text
     };
     let one = of(false);
-    assert!(one.contains(r"Nearly all slow requests were to share \\server1\data. All requests in this period"), "{one}");
+    assert!(
+        one.contains(r"Nearly all slow requests were to share \\server1\data. All requests in this period"),
+        "{one}"
+    );
     assert!(!of(true).contains("Nearly all"), "{}", of(true));
 }
 
@@ -344,7 +347,8 @@ fn times_that_grow_with_the_load_are_said_with_both_loads() {
     let text = rush(8_000, 500, 10 * MS).first(Rule::Queue);
     assert!(text.starts_with("Requests take longer under load: with 20 requests outstanding on average ("), "{text}");
     assert!(
-        text.contains("read took 10.0 ms; with fewer than 0.1 requests outstanding (") && text.contains("read took 1.00 ms."),
+        text.contains("read took 10.0 ms; with fewer than 0.1 requests outstanding (")
+            && text.contains("read took 1.00 ms."),
         "{text}"
     );
     let said = |traffic: &Traffic| traffic.rules().contains(&Rule::Queue);

@@ -31,7 +31,9 @@ fn a_server_from_which_nothing_comes_back_is_said_with_the_client_and_the_instan
     );
     let large = unanswered(1_448, 12_000).first(Rule::Unanswered);
     assert!(
-        large.contains(" Before that, the server had acknowledged only smaller segments, of up to 500 B. A path that drops"),
+        large.contains(
+            " Before that, the server had acknowledged only smaller segments, of up to 500 B. A path that drops"
+        ),
         "{large}"
     );
     assert!(!unanswered(300, 10).rules().contains(&Rule::Unanswered), "10 ms");

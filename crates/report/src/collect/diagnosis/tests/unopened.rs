@@ -36,7 +36,10 @@ fn connections_that_cannot_be_opened_are_said_with_the_server_and_the_reason() {
          whether a firewall blocks the connections."
     );
     let text = refused(2049, 0, 3).first(Rule::Unopened);
-    assert!(text.contains(": the server did not answer, although TCP retransmitted the SYN for 9.00 s in all."), "{text}");
+    assert!(
+        text.contains(": the server did not answer, although TCP retransmitted the SYN for 9.00 s in all."),
+        "{text}"
+    );
 }
 
 #[test]
