@@ -241,7 +241,7 @@ mod tests {
         assert!(said("[parameters]\nb = []\na = \"$b\"", &[]).contains("line 2: expected a number, true, false or"));
         assert!(said("[x]\n\nb = \"$c\"\n", &[]).contains("line 3: there is no parameter \"c\""));
         assert!(said("[parameters]\nB = 1\n", &[]).contains("line 2: expected a parameter name"));
-        assert!(said("parameters = 1", &[]).contains("a table of names"));
+        assert!(said("parameters = 1", &[]).contains("a table of parameter names"));
         assert!(said("a = ", &[]).contains("line 1"));
     }
 

@@ -243,7 +243,7 @@ fn shuffled_iterations_have_exact_shares() {
     assert_eq!((count("Remove"), count("Open")), (all, (22 + 15 + 2) * all));
     let many = "[script]\norder = \"shuffled\"\n[[iterations]]\nname = \"a\"\nweight = 999\non = \"file\"\nsteps = [\"null\"]\n";
     let wrong = parse(&format!("{many}{}", many.split_once("\"shuffled\"\n").unwrap().1.replace("999", "1000")));
-    assert!(wrong.unwrap_err().problem.contains("is 1999; the limit is 1000"));
+    assert!(wrong.unwrap_err().problem.contains("is 1999, but the limit is 1000"));
 }
 
 /// Connected shares are disconnected, whatever fails in between, and no file is open then.
@@ -468,7 +468,7 @@ fn errors_name_file_line_key_value_and_limit() {
         ("[script]\nverify = \"200%\"\n".to_owned() + &iteration("\"null\""), 9, "from 0% to 100%"),
         ("[script]\nkeep_open = 1001\n".to_owned() + &iteration("\"null\""), 9, "1000 files"),
         ("[load]\nclients = 0\n".to_owned() + &iteration("\"null\""), 8, "clients = 0: expected 1 to 1000000"),
-        ("[load]\nrate = 5.0\nusers = 3\n".to_owned() + &iteration("\"null\""), 8, "\"clients\" with \"rate\""),
+        ("[load]\nrate = 5.0\nusers = 3\n".to_owned() + &iteration("\"null\""), 8, "\"clients\" and \"rate\""),
         ("[loaf]\n".to_owned() + &iteration("\"null\""), 8, "unknown field `loaf`"),
         ("iterations = []\n".to_owned(), 8, "unknown field `iterations`"),
     ] {

@@ -156,6 +156,6 @@ mod tests {
             let error = found("smb://h/s", content).unwrap_err();
             assert!(error.contains(expected) && !error.contains("hunter2"), "{error}");
         }
-        assert!(found("nfs://h/e", b"anna:one").unwrap_err().contains("only clients of smb:// targets"));
+        assert!(found("nfs://h/e", b"anna:one").unwrap_err().contains("only smb:// targets"));
     }
 }

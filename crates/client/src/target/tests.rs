@@ -96,17 +96,17 @@ fn versions_of_nfs() {
     assert_eq!(nfs("nfs://h/x?version=3&delegations=no").version, Some(NfsVersion::V3));
     for (wrong, says) in [
         ("nfs://h/x?version=4", "must be 3, 4.0, 4.1 or 4.2"),
-        ("nfs://h/x?version=4.0&slots=4", "need a session"),
-        ("nfs://h/x?version=4.0&mountport=1", "has no MOUNT"),
-        ("nfs://h/x?version=4.0&delegations=yes", "need a session"),
-        ("nfs://h/x?mountport=1&delegations=yes", "need a session"),
+        ("nfs://h/x?version=4.0&slots=4", "need NFS 4.1 or 4.2"),
+        ("nfs://h/x?version=4.0&mountport=1", "apply only to NFS 3"),
+        ("nfs://h/x?version=4.0&delegations=yes", "need NFS 4.1 or 4.2"),
+        ("nfs://h/x?mountport=1&delegations=yes", "need NFS 4.1 or 4.2"),
         ("nfs://h/x?version=4.1&delegations", "must be yes or no"),
         ("nfs://h/x?version=4.1&slots=0", "from 1 to 4096"),
         ("nfs://h/x?version=4.1&slots=4097", "from 1 to 4096"),
-        ("nfs://h/x?version=3&slots=4", "need a session"),
-        ("nfs://h/x?mountport=1&slots=4", "need a session"),
-        ("nfs://h/x?version=4.1&mountport=20048", "has no MOUNT"),
-        ("nfs://h/x?version=4.2&portmapport=1111", "has no MOUNT"),
+        ("nfs://h/x?version=3&slots=4", "need NFS 4.1 or 4.2"),
+        ("nfs://h/x?mountport=1&slots=4", "need NFS 4.1 or 4.2"),
+        ("nfs://h/x?version=4.1&mountport=20048", "apply only to NFS 3"),
+        ("nfs://h/x?version=4.2&portmapport=1111", "apply only to NFS 3"),
     ] {
         let error = Target::parse(wrong).unwrap_err().to_string();
         assert!(error.contains(says), "{wrong}: {error}");

@@ -141,7 +141,7 @@ mod tests {
         assert_eq!(named(&targets, &[]).unwrap(), None);
         let mixed = [names[0].clone(), targets[0].clone()];
         assert!(named(&mixed, &[]).unwrap_err().0.starts_with("nfs://a/x: not a recording"));
-        assert!(named(&names[..1], &[]).unwrap_err().0.contains("needs a recording of the baseline"));
+        assert!(named(&names[..1], &[]).unwrap_err().0.contains("needs at least one recording of the baseline"));
         assert!(named(&targets, &paths(&names[2..])).is_err());
     }
 }

@@ -213,7 +213,7 @@ fn a_slow_size_is_found_and_named() {
         curve.points.iter().filter_map(|point| Some((point.bytes, point.outlier.clone()?))).collect()
     };
     assert_eq!(findings.sizes.iter().flat_map(named).collect::<Vec<_>>(), [(1_500, "slower".to_owned())]);
-    assert!(text.contains("Sizes that stand out: 1 of 7.") && text.contains("1500B"), "{text}");
+    assert!(text.contains("Sizes that stand out: 1 of 7 judged.") && text.contains("1500B"), "{text}");
     let (none, text) = found.report((0..7).map(|number| found.level(Oddities::NONE, number, 500 + number)).collect());
     assert!(none.sizes[0].points.iter().all(|point| point.outlier.is_none()), "{text}");
 }

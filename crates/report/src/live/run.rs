@@ -167,6 +167,6 @@ mod tests {
         );
         assert_eq!(run.finished().unwrap(), "Finished: 1 client: 1234 ops/s, p99 -, VALID");
         let late = LiveRun { generators_fault: Some("late".to_owned()), ..LiveRun::default() };
-        assert!(late.lines()[2].contains("NOT RELIABLE: late") && late.lines()[1].contains("- (as many"));
+        assert!(late.lines()[2].contains("NOT RELIABLE: late") && late.lines()[1].contains("- (no rate limit"));
     }
 }

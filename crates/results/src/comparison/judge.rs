@@ -216,7 +216,7 @@ mod tests {
         differences[0].as_mut().unwrap().verdict = CANNOT_TELL.to_owned();
         let (judgement, word) = outcome(&lossy, "read.p99 > +5%");
         assert!(judgement.undecided.len() == 1 && word == "undecided", "{judgement:?}, {word}");
-        assert!(judgement.undecided[0].contains("missing operations may explain"), "{judgement:?}");
+        assert!(judgement.undecided[0].contains("operations missing from the captures may explain"), "{judgement:?}");
         let short = comparison(None, true);
         assert_eq!(outcome(&short, "read.p99 > +5%").1, "undecided");
     }

@@ -274,6 +274,6 @@ mod tests {
         let refused = Long.emit(&Head::default(), &mut bytes);
         assert_eq!(refused, Err(TooLong { field: "Name", bytes: 80_000, most: 65_535 }));
         assert_eq!(bytes, b"before");
-        assert!(refused.unwrap_err().to_string().contains("Name of 80000 bytes"));
+        assert!(refused.unwrap_err().to_string().contains("Name: 80000 bytes"));
     }
 }

@@ -191,8 +191,8 @@ fn what_delays_each_request_alike_is_no_work() {
     let text = delayed.first(Rule::FixedDelay);
     assert!(
         text.starts_with(
-            "Each request has a delay of 20.0 ms: even the fastest requests of 3 operations took at least this long, \
-            although"
+            "Each request is delayed by 20.0 ms: for each of 3 operations, even the fastest request took at least this \
+             long, although"
         ),
         "{text}"
     );
@@ -302,8 +302,9 @@ fn segments_lost_behind_the_capture_are_said() {
     let text = lossy.first(Rule::Retransmission);
     assert!(
         text.starts_with(
-            "TCP retransmitted 100 segments of responses (2.0 %): packets were lost after the capture point. Most of them belong to client \
-             10.0.0.2. The delays from the first copies to the retransmissions add up to at least 2.20 s, equal to 50 % of all time waited."
+            "TCP retransmitted 100 segments of responses (2.0 %): packets were lost after the capture point. Most of these segments belong \
+             to client 10.0.0.2. The delays between the original segments and their retransmissions add up to at least 2.20 s, which is 50 % \
+             of all time waited."
         ),
         "{text}"
     );

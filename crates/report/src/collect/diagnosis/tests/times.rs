@@ -396,7 +396,7 @@ fn large(took_ms: i64) -> Traffic {
 fn large_transfers_that_take_the_time_of_their_bytes_are_no_slow_requests() {
     assert!(!large(150).rules().contains(&Rule::FewSlowRequests), "{:#?}", large(150).diagnosis());
     let slow = large(400).diagnosis().statements.into_iter().find(|one| one.rule == Rule::FewSlowRequests).unwrap();
-    let end = "Sending and receiving were 99.8 % of the time that this request took, at about 20.1 Mbit/s: the network path or the client is slow, or the server accepts data \
+    let end = "Sending and receiving were 99.8 % of the time that these requests took, at about 20.1 Mbit/s: the network path or the client is slow, or the server accepts data \
                slowly.";
     assert!(slow.text.ends_with(end) && slow.text.contains("client 10.0.0.1 on 1 connection"), "{}", slow.text);
 }
