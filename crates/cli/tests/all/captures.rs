@@ -59,7 +59,7 @@ fn filters_that_match_nothing_are_named_with_what_there_is() {
         assert_eq!((code, report["validity"]["verdict"].as_str()), (NO_VERDICT, Some("invalid")), "{filter:?}");
         let reason = reasons(&report);
         assert!(reason.starts_with(&format!("No operation matches {}", filter[0])), "{reason}");
-        let span = "100 transactions, from 2001-09-09 01:46:40.000000 UTC to 2001-09-09 01:46:40.020200 UTC";
+        let span = "100 operations, from 2001-09-09 01:46:40.000000 UTC to 2001-09-09 01:46:40.020200 UTC";
         assert!(reason.contains(span) && !reason.contains("recognised"), "{reason}");
         assert_eq!(report["operations"].as_array().unwrap().len(), 0);
     }

@@ -200,6 +200,6 @@ fn a_gate_needs_a_condition() {
     let sides = ["embedded:nfs", "embedded:nfs"];
     let ended = gate(scratch.path(), sides, &[]);
     assert_eq!(ended.status.code(), Some(2));
-    assert!(String::from_utf8(ended.stderr).unwrap().contains("gate needs a condition"));
+    assert!(String::from_utf8(ended.stderr).unwrap().contains("gate needs at least one condition"));
     assert_eq!(gate(scratch.path(), sides, &["--fail-if", "mean > 3%"]).status.code(), Some(2));
 }

@@ -142,7 +142,7 @@ fn a_capture_has_one_appendix_a() {
         "Packets:",
         "Response times per command",
         "Response times per group",
-        "Long-lived requests",
+        "Response times of long-lived requests",
         "Group - Read:",
         "Warnings",
     ];
