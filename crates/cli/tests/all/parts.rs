@@ -241,7 +241,10 @@ fn what_parts_cannot_do_is_usage() {
             &[&["--part", "1/2", "--record", "r", "--levels", "2,4", "--stop-above", "5ms"], &start[..], &nfs].concat(),
             "remove --stop-above",
         ),
-        (&[&["--part", "1/9", "--record", "r", "--clients", "8"], &start[..], &nfs].concat(), "N must not exceed the number of clients"),
+        (
+            &[&["--part", "1/9", "--record", "r", "--clients", "8"], &start[..], &nfs].concat(),
+            "N must not exceed the number of clients",
+        ),
         (&[&["--part", "1/2", "--record", "r", "--remove-files"], &start[..], &nfs].concat(), "cannot be used with"),
         (&["--start-at", "10:00"], "expected a time in UTC"),
         (&["--clock-bound", "1ms"], "--part"),

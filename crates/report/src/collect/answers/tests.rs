@@ -334,10 +334,8 @@ fn a_comparison_says_what_differs_or_that_nothing_was_shown() {
     let same = text(level("no difference shown"));
     assert_eq!(
         same,
-        [
-            "No difference was shown between B and A. Runs of this length detect a change for the worse in 9 of 10 \
-             cases if it is at least 3.0 % of throughput or 3.0 % of mean response time. They can miss smaller changes."
-        ]
+        ["No difference was shown between B and A. Runs of this length detect a change for the worse in 9 of 10 \
+             cases if it is at least 3.0 % of throughput or 3.0 % of mean response time. They can miss smaller changes."]
     );
     let invalid = ComparedLevel { invalid: vec!["B".into()], ..level("worse") };
     assert!(text(invalid).is_empty());
