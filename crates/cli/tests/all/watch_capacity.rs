@@ -135,6 +135,13 @@ fn packets_at_a_steady_rate_are_all_captured() {
     assert!(found.is_empty(), "{found:#?}");
 }
 
+/// The program that is measured, within the tree if it is in it: the page of proofs must not depend on where the tree is.
+fn shown_program() -> PathBuf {
+    let program = measured_program();
+    let tree = Path::new(env!("CARGO_MANIFEST_DIR")).join("../..").canonicalize().unwrap();
+    program.strip_prefix(tree).map_or(program.clone(), Path::to_path_buf)
+}
+
 /// What is wrong with a watch of these packets.
 fn judge(place: &Namespace, replay: &mut Replay, name: &str, (per_second, seconds): (u64, u64)) -> Vec<String> {
     let most = seconds * per_second;
@@ -150,7 +157,7 @@ fn judge(place: &Namespace, replay: &mut Replay, name: &str, (per_second, second
     let (rate, dropped) = (sent as f64 / took, crate::watch::lost(&report));
     println!(
         "capacity {name}: {} for {took:.0} s: {rate:.0} packets/s of {} bytes, {:.0} operations/s; the filter passes {:.1} %; {dropped} dropped",
-        measured_program().display(),
+        shown_program().display(),
         replay.mean_length(),
         operations as f64 / took,
         (captured + dropped) as f64 / sent as f64 * 100.0
