@@ -14,8 +14,9 @@ impl Run {
         self.commands.iter().any(|command| command.contains("--browser"))
     }
 
+    /// Whether a command has this word, or a word that begins with it.
     pub(super) fn names(&self, word: &str) -> bool {
-        self.commands.iter().any(|command| command.split(' ').any(|one| one == word))
+        self.commands.iter().any(|command| command.split(' ').any(|one| one.starts_with(word)))
     }
 }
 
@@ -43,9 +44,12 @@ pub(super) enum View {
 }
 
 /// Words of commands, and what a reader gives in their place.
-pub(super) const STAND_INS: [(&str, &str); 6] = [
+pub(super) const STAND_INS: [(&str, &str); 9] = [
     ("SAMBA", "smb://user@server/share"),
-    ("GANESHA", "\"nfs://server/export?version=3\""),
+    ("GANESHA_3", "\"nfs://server/export?version=3\""),
+    ("GANESHA_4.0", "\"nfs://server/export?version=4.0\""),
+    ("GANESHA_4.1", "\"nfs://server/export?version=4.1\""),
+    ("GANESHA_4.2", "\"nfs://server/export?version=4.2\""),
     ("SMBD", "$(pgrep -ox smbd)"),
     ("SMB_CONF", "/etc/samba/smb.conf"),
     ("SMB_PORT", "445"),
@@ -64,8 +68,8 @@ const fn picture(name: &'static str, page: &'static str, width: u32, view: View)
     Picture { name, page, width, scheme: "light", view }
 }
 
-/// All pictures. The whole set takes at most 12 minutes.
-pub(super) const RUNS: [Run; 13] = [
+/// All pictures. The whole set takes at most 16 minutes.
+pub(super) const RUNS: [Run; 14] = [
     Run {
         commands: &["analyze captures/netbench-samba/capture.pcap.zst --html report.html"],
         pictures: &[
@@ -112,14 +116,14 @@ pub(super) const RUNS: [Run; 13] = [
     },
     Run {
         commands: &[
-            "run laddis --target GANESHA --clients 8 --rate 1 --levels 200,400,800,1600,3200,6400 --warmup 2s --duration 5s \
+            "run laddis --target GANESHA_3 --clients 8 --rate 1 --levels 200,400,800,1600,3200,6400 --warmup 2s --duration 5s \
              --stop-above 20ms --no-cpu-idle --html laddis.html",
         ],
         pictures: &[picture("laddis", "laddis", 1000, LOAD)],
     },
     Run {
         commands: &[
-            "sweep blocks-read --target GANESHA --levels 1,2,4,8,12,15 --vary block=0.75kB,6kB,30kB --duration 1500ms \
+            "sweep blocks-read --target GANESHA_3 --levels 1,2,4,8,12,15 --vary block=0.75kB,6kB,30kB --duration 1500ms \
              --warmup 500ms --html read.html",
         ],
         pictures: &[picture(
@@ -127,6 +131,21 @@ pub(super) const RUNS: [Run; 13] = [
             "read",
             1000,
             View::Only(&["#figure-load-throughput", "#figure-load-response", "#figure-highest-data"]),
+        )],
+    },
+    Run {
+        commands: &[
+            "sweep mixed --target GANESHA_3 --levels 1,2,4,8 --duration 8s --warmup 2s --record nfs3",
+            "sweep mixed --target GANESHA_4.0 --levels 1,2,4,8 --duration 8s --warmup 2s --record nfs40",
+            "sweep mixed --target GANESHA_4.1 --levels 1,2,4,8 --duration 8s --warmup 2s --record nfs41",
+            "sweep mixed --target GANESHA_4.2 --levels 1,2,4,8 --duration 8s --warmup 2s --record nfs42",
+            "compare nfs3 nfs40 nfs41 nfs42 --html versions.html",
+        ],
+        pictures: &[picture(
+            "nfs-versions",
+            "versions",
+            1000,
+            View::Only(&["#figure-ranked-highest", "#figure-ranked-throughput", "#figure-ranked-mean"]),
         )],
     },
     Run {

@@ -44,8 +44,14 @@ impl Servers {
         if !STAND_INS.iter().any(|(name, _)| *name == word) {
             return word.to_owned();
         }
-        if word == "GANESHA" {
-            return self.ganesha.as_ref().unwrap().target(Export::Data);
+        if let Some(version) = word.strip_prefix("GANESHA_") {
+            let ganesha = self.ganesha.as_ref().unwrap();
+            // NFS 3 alone needs the port of the mount protocol.
+            return if version == "3" {
+                ganesha.target(Export::Data)
+            } else {
+                ganesha.target_of(Export::Data, version)
+            };
         }
         let samba = self.samba.as_ref().unwrap();
         match word {
