@@ -78,6 +78,7 @@ impl<S: Sink> Observer<S> {
             unfinished: Default::default(),
             slots: Default::default(),
             delegations: Default::default(),
+            spare_calls: Default::default(),
         };
         Self {
             connections: Connections::default(),

@@ -5,7 +5,7 @@ use std::num::NonZeroU64;
 use plimsoll_model::{Anomalies, Anomaly, Asked, Frames, Names, Outcome, Resent, Sink, Timeline, Transaction, Vantage};
 use serde::{Deserialize, Serialize};
 
-use super::rpc::{Delegations, Slots};
+use super::rpc::{Delegations, Slots, SpareCalls};
 use super::unfinished::UnfinishedOnes;
 use super::{Answer, ConnectionContext, Pending};
 use crate::missing::Tally;
@@ -36,14 +36,40 @@ pub struct Output<S> {
     pub(crate) slots: Slots,
     /// Delegations of NFS 4.
     pub(crate) delegations: Delegations,
+    /// Memory for calls.
+    #[serde(skip)]
+    pub(crate) spare_calls: SpareCalls,
 }
 
 impl<S> Output<S> {
     /// The same with another sink.
     pub(crate) fn with_sink<T>(self, sink: T) -> Output<T> {
-        let Self { sink: _, names, anomalies, tally, resent, one_way, jumped_at, unfinished, slots, delegations } =
-            self;
-        Output { sink, names, anomalies, tally, resent, one_way, jumped_at, unfinished, slots, delegations }
+        let Self {
+            sink: _,
+            names,
+            anomalies,
+            tally,
+            resent,
+            one_way,
+            jumped_at,
+            unfinished,
+            slots,
+            delegations,
+            spare_calls,
+        } = self;
+        Output {
+            sink,
+            names,
+            anomalies,
+            tally,
+            resent,
+            one_way,
+            jumped_at,
+            unfinished,
+            slots,
+            delegations,
+            spare_calls,
+        }
     }
 }
 

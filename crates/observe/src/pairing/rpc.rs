@@ -26,8 +26,8 @@ use crate::message::Message;
 use crate::missing::Ids;
 use crate::names::{Handles, Named};
 
-/// Boxes kept for use again on each connection.
-const SPARE_MAX: usize = 16;
+/// Boxes kept for use again: 100 KiB.
+const SPARE_MAX: usize = 256;
 
 /// A call that waits.
 #[derive(Debug, Serialize, Deserialize)]
@@ -48,13 +48,61 @@ struct Waiting {
     delegations: Vec<(u16, [u8; 16])>,
 }
 
+/// Reusable boxes of all connections: a call and its answer should not need an allocation.
+#[derive(Debug, Default)]
+pub(crate) struct SpareCalls(
+    #[allow(clippy::vec_box, reason = "the boxes themselves are what is kept: they move between here and the tables")]
+    Vec<Box<Waiting>>,
+);
+
+impl SpareCalls {
+    #[inline]
+    fn make(
+        &mut self,
+        call: &Call<'_>,
+        protection: Option<Protection>,
+        message: &Message<'_>,
+        direction: usize,
+        link: &ConnectionContext,
+    ) -> Box<Waiting> {
+        let (program, version, procedure) = (call.program(), call.version(), call.procedure());
+        let row = procedure::of(program, version, procedure);
+        let (made, members, announced) = (Named::default(), Vec::new(), None);
+        match self.0.pop() {
+            Some(mut spare) => {
+                // Part by part: the whole would be put together elsewhere and then moved.
+                spare.pending.begin(message, direction, link, row);
+                (spare.program, spare.version, spare.procedure) = (program, version, procedure);
+                (spare.protection, spare.made, spare.members) = (protection, made, members);
+                (spare.announced, spare.delegations) = (announced, Vec::new());
+                spare
+            }
+            None => Box::new(Waiting {
+                pending: Pending::of(message, direction, link, row),
+                program,
+                version,
+                procedure,
+                protection,
+                made,
+                members,
+                announced,
+                delegations: Vec::new(),
+            }),
+        }
+    }
+
+    #[inline]
+    fn recycle(&mut self, waiting: Box<Waiting>) {
+        if self.0.len() < SPARE_MAX {
+            self.0.push(waiting);
+        }
+    }
+}
+
 /// The RPC calls of one connection, both ways (callbacks come from the server).
 #[derive(Debug, Default, Serialize, Deserialize)]
 pub struct Rpc {
     waiting: [PendingTable<Box<Waiting>>; 2],
-    /// Reusable boxes: a call and its answer should not need an allocation.
-    #[allow(clippy::vec_box, reason = "the boxes themselves are what is kept: they move between here and the tables")]
-    spare: Vec<Box<Waiting>>,
     /// Xids that were answered.
     answered: [RecentXids; 2],
     /// Xids of answers that came before any call.
@@ -151,7 +199,7 @@ impl Rpc {
         }
         let parts = call.parts();
         self.asked_for_tls |= parts.credential == Some(Credential::Flavor(Flavor::Tls));
-        let mut waiting = self.make(call, parts.protection, message, direction, link);
+        let mut waiting = output.spare_calls.make(call, parts.protection, message, direction, link);
         waiting.pending.user = self.user(parts.credential, output);
         match parts.arguments {
             Some(arguments) => note_arguments(&mut waiting, arguments, link, handles, output),
@@ -170,48 +218,6 @@ impl Rpc {
                 unanswered(xid, old, link, output);
             }
             None => {}
-        }
-    }
-
-    #[inline]
-    fn make(
-        &mut self,
-        call: &Call<'_>,
-        protection: Option<Protection>,
-        message: &Message<'_>,
-        direction: usize,
-        link: &ConnectionContext,
-    ) -> Box<Waiting> {
-        let (program, version, procedure) = (call.program(), call.version(), call.procedure());
-        let row = procedure::of(program, version, procedure);
-        let (made, members, announced) = (Named::default(), Vec::new(), None);
-        match self.spare.pop() {
-            Some(mut spare) => {
-                // Part by part: the whole would be put together elsewhere and then moved.
-                spare.pending.begin(message, direction, link, row);
-                (spare.program, spare.version, spare.procedure) = (program, version, procedure);
-                (spare.protection, spare.made, spare.members) = (protection, made, members);
-                (spare.announced, spare.delegations) = (announced, Vec::new());
-                spare
-            }
-            None => Box::new(Waiting {
-                pending: Pending::of(message, direction, link, row),
-                program,
-                version,
-                procedure,
-                protection,
-                made,
-                members,
-                announced,
-                delegations: Vec::new(),
-            }),
-        }
-    }
-
-    #[inline]
-    fn recycle(&mut self, waiting: Box<Waiting>) {
-        if self.spare.len() < SPARE_MAX {
-            self.spare.push(waiting);
         }
     }
 
@@ -248,7 +254,7 @@ impl Rpc {
         let results = waiting.protection.and_then(|protection| reply.results_under(protection));
         if is_compound(&waiting) {
             compound::pair(&mut waiting, results, &mut answer, u64::from(xid), link, handles, output);
-            self.recycle(waiting);
+            output.spare_calls.recycle(waiting);
             return;
         }
         if let Some(results) = results {
@@ -261,7 +267,7 @@ impl Rpc {
             answer.outcome = Outcome::Unknown;
         }
         output.pair(link, Some(u64::from(xid)), &waiting.pending, &answer);
-        self.recycle(waiting);
+        output.spare_calls.recycle(waiting);
     }
 
     /// The caller's numeric uid, as text; formatted once while it stays the same.

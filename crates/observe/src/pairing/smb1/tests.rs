@@ -45,6 +45,7 @@ impl Bench {
             unfinished: Default::default(),
             slots: Default::default(),
             delegations: Default::default(),
+            spare_calls: Default::default(),
         };
         let link = ConnectionContext {
             connection: 0,
