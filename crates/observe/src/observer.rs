@@ -28,6 +28,9 @@ const REASSEMBLIES_MAX: usize = 8;
 const RPC_PORTS: [u16; 2] = [2049, 111];
 /// Closed connections are looked for this often, ns.
 const SWEEP_NS: i64 = 1_000_000_000;
+/// Connections without packets for this to twice this time are packed, ns: longer than between the packets by which most clients keep an
+/// idle connection alive (TCP keep-alive, SMB2 ECHO, RENEW: a minute).
+const IDLE_NS: i64 = 120_000_000_000;
 /// Maximum number of unknown link types that are listed; a capture has an interface or two of them.
 const UNKNOWN_LINKS_MAX: usize = 16;
 
@@ -51,6 +54,8 @@ pub struct Observer<S> {
     span: (i64, i64),
     /// When closed connections were last looked for, ns.
     swept_ns: i64,
+    /// When idle connections were last packed, ns.
+    packed_ns: i64,
 }
 
 /// Results of the observer.
@@ -94,6 +99,7 @@ impl<S: Sink> Observer<S> {
             unknown_links: Vec::new(),
             span: (i64::MAX, i64::MIN),
             swept_ns: i64::MIN,
+            packed_ns: i64::MIN,
         }
     }
 
@@ -251,6 +257,19 @@ impl<S: Sink> Observer<S> {
     /// The sink, and the names of its transactions so far, for readers before the end of the capture.
     pub fn sink(&mut self) -> (&mut S, &Names) {
         (&mut self.shared.output.sink, &self.shared.output.names)
+    }
+
+    /// Packs all connections, as otherwise those without packets for minutes. Nothing of them is lost: the next packet of a connection
+    /// unpacks it.
+    pub fn pack(&mut self) {
+        if self.shared.smb2.decryption.is_none() {
+            self.connections.pack();
+        }
+    }
+
+    /// How many connections are packed, and the bytes that they take.
+    pub fn packed(&self) -> (usize, usize) {
+        self.connections.packed()
     }
 
     /// Ends the capture: passes on waiting data.
@@ -508,7 +527,7 @@ impl<S: Sink> Observer<S> {
     fn connection(&mut self, path: Path, udp: bool) -> (Slot, usize) {
         if self.ties.is_empty() {
             if self.span.1.saturating_sub(self.swept_ns) > SWEEP_NS {
-                self.end_closed();
+                self.sweep();
             }
         } else if self.connections.is_full() {
             // None may wait in a place that another connection gets.
@@ -533,11 +552,18 @@ impl<S: Sink> Observer<S> {
 }
 
 impl<S: Sink> Observer<S> {
-    /// Ends connections that were closed some time ago. Otherwise a capture of many short ones would fill the memory.
+    /// Ends connections that were closed some time ago, and packs idle ones. Otherwise a capture of many short ones would fill the memory.
     #[cold]
-    fn end_closed(&mut self) {
+    fn sweep(&mut self) {
         let now_ns = self.span.1;
         self.swept_ns = now_ns;
+        if now_ns.saturating_sub(self.packed_ns) > IDLE_NS {
+            self.packed_ns = now_ns;
+            // The keys of decrypted connections are not written anywhere.
+            if self.shared.smb2.decryption.is_none() {
+                self.connections.pack_idle();
+            }
+        }
         while let Some(mut closed) = self.connections.take_closed(|connection| connection.is_over(now_ns)) {
             closed.end(&mut self.shared, &mut self.packets);
         }

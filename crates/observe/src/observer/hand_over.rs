@@ -52,6 +52,7 @@ impl<S> Observer<S> {
             unknown_links,
             span,
             swept_ns,
+            packed_ns,
         } = self;
         Observer {
             connections,
@@ -67,6 +68,7 @@ impl<S> Observer<S> {
             unknown_links,
             span,
             swept_ns,
+            packed_ns,
         }
     }
 }

@@ -1,8 +1,8 @@
-//! Closed connections leave the memory after a while, with the same results.
+//! Closed connections leave the memory after a while, and idle ones become small, with the same results.
 
 use std::net::SocketAddr;
 
-use plimsoll_model::{Outcome, Transaction};
+use plimsoll_model::{Anomaly, Outcome, Transaction};
 use plimsoll_observe::capture::{Frame, LinkType};
 use plimsoll_observe::{Observed, Observer};
 use plimsoll_testkit::{Link, Side, Tcp, Traffic, rpc};
@@ -158,4 +158,35 @@ fn the_same_ports_again_without_a_syn_are_another_connection_and_no_loss() {
         assert_eq!((coverage.packets.dropped_estimate, coverage.unseen.missing.operations), (0, 0), "{goes_on}");
         assert_eq!(observed.sink.iter().filter(|t| t.outcome == Outcome::Succeeded).count(), 2);
     }
+}
+
+/// A client that loses power closes nothing, and its connections stay.
+#[test]
+fn idle_connections_take_little_memory_and_go_on() {
+    const CALLS: u32 = 600;
+    let mut capture = Capture::new();
+    let mut all = Vec::new();
+    for at in 0..400u32 {
+        let mut tcp = capture.connect(at, 1, true);
+        for xid in 2..=CALLS {
+            capture.traffic.send(&mut tcp, Side::Client, &rpc::record(&rpc::getattr(xid, b"handle")));
+            capture.answer(&mut tcp, xid);
+        }
+        all.push(tcp);
+        capture.pass(1);
+    }
+    let (count, bytes) = capture.observer.packed();
+    assert!(count >= 200 && bytes / count < 1_500, "{bytes} bytes of {count} connections");
+    for tcp in &mut all {
+        capture.traffic.send(tcp, Side::Client, &rpc::record(&rpc::getattr(CALLS + 1, b"handle")));
+        capture.answer(tcp, CALLS + 1);
+        // The answer to an earlier call once more.
+        capture.answer(tcp, CALLS);
+    }
+    capture.pass(0);
+    assert_eq!(capture.observer.packed(), (0, 0));
+    let observed = capture.end();
+    assert_eq!((observed.coverage.connections, observed.sink.len()), (400, 400 * (CALLS as usize + 1)));
+    let anomalies: Vec<_> = observed.coverage.anomalies.iter().filter(|(_, count)| *count > 0).collect();
+    assert_eq!(anomalies, [(Anomaly::DuplicateResponse, 400)]);
 }

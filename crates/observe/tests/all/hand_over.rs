@@ -1,4 +1,5 @@
-//! An observer that stops after any packet, and a second one that continues from its state, see the same as one observer.
+//! An observer that stops after any packet, and a second one that continues from its state, see the same as one observer. So does an observer
+//! whose connections are packed.
 
 use std::path::{Path, PathBuf};
 
@@ -47,15 +48,18 @@ fn read(capture: &Path) -> Vec<Packet> {
     packets
 }
 
-/// The result of an observer that is replaced by a new one at each end of one of `files`.
-fn observed(packets: &[&Packet], snap: usize, files: usize) -> (Vec<String>, Coverage) {
+/// The result of an observer that is changed by `between` at each end of one of `files`.
+fn observed(
+    packets: &[&Packet],
+    snap: usize,
+    files: usize,
+    between: impl Fn(Observer<Rows>) -> Observer<Rows>,
+) -> (Vec<String>, Coverage) {
     let mut observer = Observer::new(Rows::default());
     for (at, packet) in packets.iter().enumerate() {
         // The first packet of a file, but for the first one.
         if at > 0 && (1..files).any(|file| at == packets.len() * file / files) {
-            let state = observer.state().unwrap();
-            let rows = std::mem::take(&mut observer.sink().0.0);
-            observer = Observer::of_state(&state, Rows(rows)).unwrap();
+            observer = between(observer);
         }
         observer.frame(&packet.frame(snap));
     }
@@ -63,12 +67,28 @@ fn observed(packets: &[&Packet], snap: usize, files: usize) -> (Vec<String>, Cov
     (sink.0, coverage)
 }
 
+/// A new observer continues from the state of the previous one.
+fn replaced(mut observer: Observer<Rows>) -> Observer<Rows> {
+    let state = observer.state().unwrap();
+    let rows = std::mem::take(&mut observer.sink().0.0);
+    Observer::of_state(&state, Rows(rows)).unwrap()
+}
+
+/// The same observer with its connections packed.
+fn packed(mut observer: Observer<Rows>) -> Observer<Rows> {
+    observer.pack();
+    observer
+}
+
 fn hold_for(packets: &[&Packet], snap: usize, what: &str) {
-    let (rows, coverage) = observed(packets, snap, 1);
-    let (in_files, coverage_in_files) = observed(packets, snap, FILES);
-    let differs = rows.iter().zip(&in_files).find(|(one, other)| one != other);
-    assert!(rows == in_files, "{what}: {} and {} rows; {differs:#?}", rows.len(), in_files.len());
-    assert!(coverage == coverage_in_files, "{what}: {coverage:#?} {coverage_in_files:#?}");
+    let (rows, coverage) = observed(packets, snap, 1, |observer| observer);
+    let both = [("handed over", replaced as fn(Observer<Rows>) -> Observer<Rows>), ("packed", packed)];
+    for (how, between) in both {
+        let (in_files, coverage_in_files) = observed(packets, snap, FILES, between);
+        let differs = rows.iter().zip(&in_files).find(|(one, other)| one != other);
+        assert!(rows == in_files, "{what}, {how}: {} and {} rows; {differs:#?}", rows.len(), in_files.len());
+        assert!(coverage == coverage_in_files, "{what}, {how}: {coverage:#?} {coverage_in_files:#?}");
+    }
 }
 
 fn captures() -> Vec<PathBuf> {

@@ -12,7 +12,7 @@ const FEW: usize = 16;
 pub(super) enum RecentXids {
     Few(Vec<u32>),
     /// Each at its own slot, from which a later one drives it out.
-    Many(#[serde(with = "plimsoll_model::wide::boxed")] Box<[u32; TABLE]>),
+    Many(#[serde(with = "steps")] Box<[u32; TABLE]>),
 }
 
 impl Default for RecentXids {
@@ -73,6 +73,31 @@ fn slot(xid: u32) -> usize {
     (xid.wrapping_mul(0x9e37_79b1) >> 24) as usize % TABLE
 }
 
+/// A table goes as the steps between its xids in order: clients that count make small ones. The slots follow from the xids.
+mod steps {
+    use serde::{Deserialize, Deserializer, Serialize, Serializer};
+
+    use super::{TABLE, slot};
+
+    pub(super) fn serialize<S: Serializer>(table: &[u32; TABLE], to: S) -> Result<S::Ok, S::Error> {
+        let mut xids: Vec<u32> = table.iter().copied().filter(|&xid| xid != 0).collect();
+        xids.sort_unstable();
+        let mut before = 0;
+        xids.iter_mut().for_each(|xid| *xid -= std::mem::replace(&mut before, *xid));
+        xids.serialize(to)
+    }
+
+    pub(super) fn deserialize<'de, D: Deserializer<'de>>(from: D) -> Result<Box<[u32; TABLE]>, D::Error> {
+        let mut table = Box::new([0; TABLE]);
+        let mut xid = 0_u32;
+        for step in Vec::<u32>::deserialize(from)? {
+            xid = xid.wrapping_add(step);
+            table[slot(xid)] = xid;
+        }
+        Ok(table)
+    }
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -91,6 +116,10 @@ mod tests {
             assert!((1..=200u32).filter(|index| recent_xids.has(index.wrapping_mul(step))).count() > 100);
             assert!(recent_xids.forget(200u32.wrapping_mul(step)));
             assert!(!recent_xids.forget(200u32.wrapping_mul(step)));
+            let packed = postcard::to_stdvec(&recent_xids).unwrap();
+            let unpacked: RecentXids = postcard::from_bytes(&packed).unwrap();
+            let (RecentXids::Many(table), RecentXids::Many(other)) = (recent_xids, unpacked) else { panic!("few") };
+            assert_eq!(table, other);
         }
     }
 
