@@ -17,7 +17,7 @@ use crate::{Anomalies, ClientPath, Endpoint};
 pub use delegations::{Delegations, DelegationsLeftOut, PartialPairs};
 pub use lease_breaks::{CachingRight, LeaseBreaks};
 pub use network::{MostResent, Network, Resent, SmallWindow};
-pub use slots::SlotWaits;
+pub use slots::{SessionSlots, SlotsLeftOut};
 pub use unfinished::{Unfinished, WaitEnd};
 pub use unopened::Unopened;
 pub use unseen::{Missing, OneSided, ShareMissing, Unseen};
@@ -189,8 +189,10 @@ pub struct Coverage {
     pub delegations_partial: PartialPairs,
     /// Waiting for SMB2 credits.
     pub credits: Credits,
-    /// Waiting for slots of NFSv4.1 sessions, by client; at most [`Coverage::SLOT_CLIENTS`], those that waited longest.
-    pub slots: Vec<SlotWaits>,
+    /// NFS 4.1 sessions and their slots, those that waited longest first; at most [`Coverage::SLOT_SESSIONS`].
+    pub slots: Vec<SessionSlots>,
+    /// Sums over further sessions.
+    pub slots_left_out: SlotsLeftOut,
     /// Connections with requests that got no response, in the order of their ends; at most [`Coverage::UNFINISHED`].
     pub unfinished: Vec<Unfinished>,
     /// Connections that clients could not open, by client and server; at most [`Coverage::UNOPENED`].
@@ -233,8 +235,8 @@ impl Coverage {
     pub const DELEGATIONS: usize = 256;
     /// Pairs of client and server that are kept in `delegations_partial`, at most.
     pub const PARTIAL_PAIRS: usize = 16_384;
-    /// Clients that are kept in `slots`, at most.
-    pub const SLOT_CLIENTS: usize = 64;
+    /// Sessions that are kept in `slots`, at most.
+    pub const SLOT_SESSIONS: usize = 1_024;
     /// Connections that are kept in `unfinished`, at most.
     pub const UNFINISHED: usize = 1024;
     /// Pairs of client and server that are kept in `unopened`, at most.

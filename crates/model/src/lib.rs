@@ -40,8 +40,8 @@ pub use asked::{Asked, Disposition, FileAccess, FileIdentity};
 pub use client_path::{ClientPath, Pace, RoundTrip, Stuck};
 pub use coverage::{
     Breaks, CachingRight, ClockGranularity, Coverage, Credits, Delegations, DelegationsLeftOut, LeaseBreaks, Missing,
-    MostResent, Network, OneSided, PacketCounts, PartialPairs, Resent, Restart, ShareMissing, SlotWaits, SmallWindow,
-    Unfinished, Unopened, Unseen, WaitEnd,
+    MostResent, Network, OneSided, PacketCounts, PartialPairs, Resent, Restart, SessionSlots, ShareMissing,
+    SlotsLeftOut, SmallWindow, Unfinished, Unopened, Unseen, WaitEnd,
 };
 pub use encrypted::{Encrypted, Waited};
 pub use endpoint::Endpoint;

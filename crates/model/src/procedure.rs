@@ -92,6 +92,16 @@ impl Procedure {
         (row.protocol, row.code, row.sub) == (Protocol::Smb2, smb2::SESSION_SETUP, Some(smb2::SESSION_BINDING))
     }
 
+    /// NFS 4 BIND_CONN_TO_SESSION.
+    pub fn nfs4_binding() -> Procedure {
+        Procedure::of(Protocol::Nfs4, nfs::BIND_CONN_TO_SESSION)
+    }
+
+    /// Whether the request binds another connection to a session.
+    pub fn is_binding(self) -> bool {
+        self.is_smb2_binding() || self == Self::nfs4_binding()
+    }
+
     /// Every procedure, in the table's order: a command is followed by its subcommands.
     pub fn all() -> impl Iterator<Item = Procedure> {
         (0..table::ROWS.len() as u16).map(Procedure)

@@ -18,7 +18,7 @@ pub struct Transaction {
     pub server: Endpoint,
     /// Number of the connection within this capture or run, from 0.
     pub connection: u32,
-    /// SMB session id, or NFSv4.1 session, where known.
+    /// SMB session ID, or a hash of an NFS 4.1 session ID, where known.
     pub session: Option<u64>,
     /// Share or export, where known.
     pub share: Symbol,

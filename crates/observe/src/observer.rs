@@ -291,7 +291,7 @@ impl<S: Sink> Observer<S> {
         account.unseen.missing.add(&Missing { operations: asynchronous, low: 0, high: asynchronous, unknown: 0 });
         account.unseen.missing.add(&between_connections(&account.ends, account.bursts.finish(), self.span));
         let unfinished = std::mem::take(&mut output.unfinished).finish(self.span.1);
-        let slots = std::mem::take(&mut output.slots).finish();
+        let (slots, slots_left_out) = std::mem::take(&mut output.slots).finish();
         let (delegations, delegations_left_out, delegations_partial) = std::mem::take(&mut output.delegations).finish();
         output.anomalies.add_many(Anomaly::FragmentsIncomplete, self.fragments.incomplete());
         output.anomalies.add_many(Anomaly::PacketOutOfOrder, self.clock.granularity().out_of_order);
@@ -317,6 +317,7 @@ impl<S: Sink> Observer<S> {
             lease_breaks,
             credits,
             slots,
+            slots_left_out,
             delegations,
             delegations_left_out,
             delegations_partial,

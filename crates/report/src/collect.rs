@@ -27,6 +27,7 @@ pub mod run;
 mod share_words;
 mod single;
 pub mod sizes;
+mod slots;
 mod status_name;
 mod units;
 mod validity;
@@ -100,6 +101,7 @@ impl Findings {
             rpc_tls: rpc_tls::rpc_tls(coverage),
             lease_breaks: lease_breaks::lease_breaks(coverage, names),
             delegations: delegations::delegations(coverage),
+            slots: slots::slots(coverage),
             channels: channels::channels(statistics, names, None),
             run: None,
             stages: Vec::new(),

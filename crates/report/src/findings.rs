@@ -40,6 +40,7 @@ mod server;
 mod session_requests;
 mod single;
 mod sizes;
+mod slots;
 mod span;
 mod stage;
 mod times;
@@ -76,6 +77,7 @@ pub use server::{ServerCounters, ServerSide};
 pub use session_requests::{OutsidePhase, SessionRequests};
 pub use single::Slow;
 pub use sizes::{SizeCurve, SizePoint};
+pub use slots::{MOST_SLOT_ROWS, SlotRow, Slots};
 pub use span::Span;
 pub use stage::{Stage, load, outstanding, pace};
 pub use times::Times;
@@ -165,6 +167,9 @@ pub struct Findings {
     /// Delegations of NFS 4; null if the capture shows none, and for a run, whose facts have them.
     #[serde(default)]
     pub delegations: Option<Delegations>,
+    /// NFS 4.1 sessions; null if the capture shows none, and for a run, whose facts have the slots.
+    #[serde(default)]
+    pub slots: Option<Slots>,
     /// Sessions with several connections; null if there are none, and for a run, whose load levels have it.
     #[serde(default)]
     pub channels: Option<Channels>,

@@ -278,6 +278,7 @@ fn sections<'a>(report: &'a Report, drill: Option<&DrillDown>) -> Vec<Section<'a
         Section::new("queue-depth", "Queue depth").figures(depth::figure(sides)).text(only().flat_map(depth::tables)),
         Section::new("channels", "Connections of sessions").text(drawn::draw(tables::channels(sides))),
         Section::new("lease-breaks", "Lease breaks").text(drawn::draw(tables::lease_breaks(sides))),
+        Section::new("slots", "NFS 4.1 sessions").text(drawn::draw(tables::slots(sides))),
         Section::new("delegations", "NFS 4 delegations").text(drawn::draw(tables::delegations(sides))),
         Section::new("io", "Reads and writes").text(only().flat_map(file_io::tables)),
         Section::new("service", "Service time")

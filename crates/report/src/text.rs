@@ -82,6 +82,7 @@ fn write_side(page: &mut Page<'_>, findings: &Findings, style: &Style) -> fmt::R
                 }
                 drawn::draw(page, crate::tables::lease_breaks(std::slice::from_ref(findings)))?;
                 drawn::draw(page, crate::tables::delegations(std::slice::from_ref(findings)))?;
+                drawn::draw(page, crate::tables::slots(std::slice::from_ref(findings)))?;
                 encrypted::draw(page, findings)?;
             }
             Section::Run => run::draw(page, findings)?,

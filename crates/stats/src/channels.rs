@@ -114,7 +114,7 @@ impl ChannelSums {
         }
         let row = t.procedure.row();
         if row.group == Group::Session && row.operation == Operation::Session {
-            self.is_bound |= t.procedure.is_smb2_binding();
+            self.is_bound |= t.procedure.is_binding();
             return;
         }
         self.requests += 1;

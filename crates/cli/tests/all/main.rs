@@ -40,6 +40,7 @@ mod labels;
 mod laddis;
 mod lossy_wire;
 mod netbench;
+mod nfs_sessions;
 mod nfs_version;
 mod old_kernels;
 mod page_commands;

@@ -141,7 +141,7 @@ impl Calling<'_> {
     /// A call of NULL, which begins or ends a context.
     fn null(&self, job: &Job) -> (About, RequestContext) {
         let procedure = Procedure::of(Protocol::Nfs3, Null::PROCEDURE as u16);
-        let about = About { procedure, intended: job.intended, path: job.path };
+        let about = About { procedure, intended: job.intended, path: job.path, session: None };
         let (job, queued) = (self.id, self.now);
         (about, RequestContext { job, procedure: Null::PROCEDURE, offset: 0, count: 0, keep: false, queued })
     }
@@ -257,7 +257,7 @@ impl Calling<'_> {
         let data = data.map(|(content, key)| Data { content, key, offset, length: count });
         let context = RequestContext { job: *id, procedure: C::PROCEDURE, offset, count, keep, queued: *now };
         let template = &client.options.template;
-        let about = About { procedure, intended, path };
+        let about = About { procedure, intended, path, session: None };
         client.connection.send((template, C::PROCEDURE), &about, data, context, out, |bytes| {
             let arguments = bytes.len();
             call.emit(bytes);

@@ -56,7 +56,12 @@ impl Calling<'_> {
         let Self { client, id, now, out, slot, resent, sequenced } = self;
         // NULL is 0, COMPOUND 1.
         let procedure = u32::from(!shape.is_empty());
-        let about = About { procedure: Procedure::of(Protocol::Nfs4, procedure as u16), intended, path };
+        let about = About {
+            procedure: Procedure::of(Protocol::Nfs4, procedure as u16),
+            intended,
+            path,
+            session: (slot.is_some() || shape == shapes::BIND).then(|| client.session.wire_number()),
+        };
         let Moved { files, offset, count, keep, data } = moved;
         let slot = slot.map(|slot| Sequence { cache: shapes::is_kept(shape), ..slot });
         let taken = slot.map(|slot| slot.slot);
@@ -121,7 +126,8 @@ impl Calling<'_> {
 
     /// A call of NULL, which begins or ends a context.
     fn null(&self, job: &Job) -> (About, RequestContext) {
-        let about = About { procedure: Procedure::of(Protocol::Nfs4, 0), intended: job.intended, path: job.path };
+        let procedure = Procedure::of(Protocol::Nfs4, 0);
+        let about = About { procedure, intended: job.intended, path: job.path, session: None };
         let (job, queued, session) = (self.id, self.now, self.client.session.number);
         let context = RequestContext {
             job,

@@ -4,12 +4,14 @@
 //! Spec: RFC 8881 2.10.6
 
 use plimsoll_wire::nfs::v4::create_session::{Channel, Session as Created};
-use plimsoll_wire::nfs::v4::sequence::{Sequence, SequenceReply, SessionId};
+use plimsoll_wire::nfs::v4::sequence::{Sequence, SequenceReply, SessionId, session_number};
 
 /// A session; without slots before CREATE_SESSION.
 #[derive(Debug, Default)]
 pub(super) struct Session {
     pub(super) id: SessionId,
+    /// Its number in transactions.
+    wire_number: u64,
     /// Number of the session for this client, to detect responses of earlier sessions.
     pub(super) number: u32,
     /// For each slot of this connection, the sequence ID of the outstanding or next request.
@@ -69,6 +71,7 @@ impl Session {
         let count = part.below(total).max(1);
         Self {
             id: created.id,
+            wire_number: session_number(&created.id),
             number: self.number.wrapping_add(1),
             sequences: vec![1; count],
             taken: vec![0; count.div_ceil(64)],
@@ -83,6 +86,11 @@ impl Session {
     /// What follows without a session: another client ID, in 4.0.
     pub(super) fn without_slots(&self) -> Self {
         Self { number: self.number.wrapping_add(1), ..Self::default() }
+    }
+
+    /// The number of the session in transactions.
+    pub(super) fn wire_number(&self) -> u64 {
+        self.wire_number
     }
 
     /// Takes the lowest free slot.

@@ -60,6 +60,8 @@ pub(crate) struct About {
     /// When it is due, ns; `None` without a schedule.
     pub(crate) intended: Option<i64>,
     pub(crate) path: Symbol,
+    /// Number of its NFS 4.1 session.
+    pub(crate) session: Option<u64>,
 }
 
 impl<C: Context> Connection<C> {
@@ -122,7 +124,7 @@ impl<C: Context> Connection<C> {
         let shared = usize::try_from(out.end() - begins).unwrap_or(usize::MAX).saturating_sub(own);
         // Nothing that we send comes near the 2 GiB that a fragment can hold.
         let request_bytes = CallTemplate::finish(out.patch(start), shared).unwrap_or(u32::MAX);
-        let About { procedure, intended, path } = *about;
+        let About { procedure, intended, path, session } = *about;
         self.calls.add(Call {
             id,
             procedure,
@@ -130,7 +132,7 @@ impl<C: Context> Connection<C> {
             intended,
             path,
             asked,
-            session: None,
+            session,
             request_bytes,
             payload_bytes: data.map(|data| u64::from(data.length)),
             begins,

@@ -39,14 +39,7 @@ impl Coverage {
         self.lease_breaks.truncate(Self::LEASE_BREAKS);
         self.add_delegations(other);
         self.credits.add(&other.credits);
-        for waits in &other.slots {
-            match self.slots.iter_mut().find(|mine| mine.client == waits.client) {
-                Some(mine) => mine.add(waits),
-                None => self.slots.push(*waits),
-            }
-        }
-        self.slots.sort_by_key(|waits| (std::cmp::Reverse(waits.wait_ns), waits.client));
-        self.slots.truncate(Self::SLOT_CLIENTS);
+        self.add_slots(other);
         self.unfinished.extend(other.unfinished.iter().copied());
         self.unfinished.sort_by_key(|one| (one.end_ns, one.client));
         self.unfinished.truncate(Self::UNFINISHED);

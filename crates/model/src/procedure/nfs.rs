@@ -30,6 +30,8 @@ const fn cb(code: u16, name: &'static str, operation: O, group: G) -> Row {
     row(Protocol::Nfs4Callback, code, name, operation, group)
 }
 
+pub(super) const BIND_CONN_TO_SESSION: u16 = 41;
+
 pub(super) const ROWS: &[Row] = &[
     v2(0, "NULL", O::Null, G::Session),
     v2(1, "GETATTR", O::GetAttributes, G::Attributes),
@@ -114,7 +116,7 @@ pub(super) const ROWS: &[Row] = &[
     v4(38, "WRITE", O::Write, G::Write),
     v4(39, "RELEASE_LOCKOWNER", O::Lock, G::Locking),
     v4(40, "BACKCHANNEL_CTL", O::Session, G::Session),
-    v4(41, "BIND_CONN_TO_SESSION", O::Session, G::Session),
+    v4(BIND_CONN_TO_SESSION, "BIND_CONN_TO_SESSION", O::Session, G::Session),
     v4(42, "EXCHANGE_ID", O::Session, G::Session),
     v4(43, "CREATE_SESSION", O::Session, G::Session),
     v4(44, "DESTROY_SESSION", O::Session, G::Session),

@@ -32,7 +32,7 @@ pub struct Output<S> {
     pub jumped_at: u64,
     /// Connections with requests that got no response.
     pub(crate) unfinished: UnfinishedOnes,
-    /// Waits for slots of NFSv4.1 sessions.
+    /// Slots of NFS 4.1 sessions.
     pub(crate) slots: Slots,
     /// Delegations of NFS 4.
     pub(crate) delegations: Delegations,

@@ -42,7 +42,7 @@ pub struct Pending {
     pub holes: [u32; 2],
     /// Number of these losses in the direction of the answer that the snap length caused.
     pub cuts_back: u32,
-    /// Its SMB session.
+    /// Its SMB or NFS 4.1 session.
     pub session: Option<u64>,
     /// Its share.
     pub share: Symbol,

@@ -44,6 +44,8 @@ struct Waiting {
     members: Vec<compound::Member>,
     /// How many it says that it has.
     announced: Option<u32>,
+    /// The slot of its session.
+    slot: Option<u32>,
     /// State IDs of the delegations that the compound returns or recalls, each with the position of its operation.
     delegations: Vec<(u16, [u8; 16])>,
 }
@@ -74,7 +76,7 @@ impl SpareCalls {
                 spare.pending.begin(message, direction, link, row);
                 (spare.program, spare.version, spare.procedure) = (program, version, procedure);
                 (spare.protection, spare.made, spare.members) = (protection, made, members);
-                (spare.announced, spare.delegations) = (announced, Vec::new());
+                (spare.announced, spare.slot, spare.delegations) = (announced, None, Vec::new());
                 spare
             }
             None => Box::new(Waiting {
@@ -86,6 +88,7 @@ impl SpareCalls {
                 made,
                 members,
                 announced,
+                slot: None,
                 delegations: Vec::new(),
             }),
         }
@@ -112,6 +115,8 @@ pub struct Rpc {
     /// Xids of calls, which some clients count up.
     ids: [Ids; 2],
     user: Option<(u32, Symbol)>,
+    /// The NFS 4.1 session of the last call with one.
+    session: Option<u64>,
     asked_for_tls: bool,
 }
 
@@ -167,6 +172,7 @@ impl Rpc {
         // Whole calls with their replies may be missing.
         if link.holes.iter().all(|&holes| holes > 0) {
             output.delegations.partial_between(link.ends.map(|end| end.ip));
+            self.session.into_iter().for_each(|session| output.slots.lost(session));
         }
         for direction in 0..2 {
             (0..std::mem::take(&mut self.orphans[direction])).for_each(|_| output.orphan(link, direction));
@@ -209,6 +215,7 @@ impl Rpc {
             }
             None => {}
         }
+        self.session = waiting.pending.session.or(self.session);
         if waiting.pending.procedure.is_unknown() {
             output.anomalies.add(Anomaly::ProcedureUnknown);
         }
@@ -240,6 +247,8 @@ impl Rpc {
                 // Datagrams bring other programs: no version 4 of NFS (RFC 8881 2.9.1).
                 if !link.datagrams && (link.holes[asked] > 0 || link.from_start || link.begins_late) {
                     output.delegations.partial_between(link.ends.map(|end| end.ip));
+                    let session = reply.results().and_then(compound::session_of);
+                    session.into_iter().for_each(|session| output.slots.lost(session));
                 }
                 if link.datagrams {
                     self.orphans[direction] += 1;
@@ -400,6 +409,9 @@ fn unanswered<S: Sink>(xid: u64, mut waiting: Box<Waiting>, link: &ConnectionCon
     let is_lost = link.holes[back] != waiting.pending.holes[back];
     if is_lost && is_compound(&waiting) && compound::hides_delegations(&waiting, None, 0, Outcome::Unknown) {
         output.delegations.partial(compound::place(link, direction, false));
+    }
+    if is_lost && let Some((session, _)) = compound::slot(&waiting) {
+        output.slots.lost(session);
     }
     let principal = compound::principal(&waiting.members, waiting.announced);
     waiting.pending.counted = principal.is_none();

@@ -18,6 +18,7 @@ mod loss;
 mod oracle;
 mod pairing_model;
 mod rpc_tls;
+mod slots;
 mod small_segments;
 mod snaplen;
 mod stream_model;

@@ -27,7 +27,7 @@ pub struct Channels {
 /// A session with several connections.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 pub struct Session {
-    /// Its number on the wire, hexadecimal.
+    /// SMB: its ID; NFS 4.1: a hash of its ID. Hexadecimal.
     pub id: String,
     /// Account, where known.
     pub user: Option<String>,

@@ -15,6 +15,7 @@ mod repeats;
 mod server_counters;
 mod server_side;
 mod session_requests;
+mod slots;
 mod users;
 
 pub(crate) use channels::channels;
@@ -31,6 +32,7 @@ pub(crate) use repeats::repeats;
 pub(crate) use server_counters::server_counters;
 pub(crate) use server_side::server_side;
 pub(crate) use session_requests::session_requests;
+pub(crate) use slots::slots;
 pub(crate) use users::{late_iterations, users};
 
 use crate::findings::Findings;

@@ -68,6 +68,8 @@ fn a_channel_that_carries_nothing_is_there() {
     let refused = Transaction { outcome: Outcome::Refused, status: Some(0xC000_006D), ..binding(2, 7, (1, 2)) };
     let statistics = of(&[request(0, 7, (1, 2), 5), binding(1, 7, (1, 2)), refused]);
     assert_eq!(sessions(&statistics), [(7, vec![(0, 1), (1, 0)])]);
+    let nfs = Transaction { procedure: Procedure::nfs4_binding(), ..binding(1, 7, (3, 4)) };
+    assert_eq!(sessions(&of(&[request(0, 7, (1, 2), 5), nfs])), [(7, vec![(0, 1), (1, 0)])]);
 }
 
 #[test]

@@ -7,8 +7,8 @@ use plimsoll_model::{
     Anomalies, Anomaly, Asked, Breaks, CachingRight, ClientPath, ClockGranularity, Coverage, Credits, Delegations,
     DelegationsLeftOut, Disposition, Encrypted, Endpoint, FileAccess, FileIdentity, Frames, LeaseBreaks, Missing,
     MostResent, NameLookup, NameServer, Network, OneSided, Outcome, Pace, PacketCounts, PartialPairs, Procedure,
-    Protocol, Resent, Restart, RoundTrip, RpcTls, RpcTlsConnection, SlotWaits, SmallWindow, Stuck, Symbol, Timeline,
-    Transaction, Unfinished, Unopened, Unseen, Vantage, WaitEnd, Waited,
+    Protocol, Resent, Restart, RoundTrip, RpcTls, RpcTlsConnection, SessionSlots, SlotsLeftOut, SmallWindow, Stuck,
+    Symbol, Timeline, Transaction, Unfinished, Unopened, Unseen, Vantage, WaitEnd, Waited,
 };
 
 use super::{Counter, Reader, State, StateError, Writer, fields};
@@ -306,7 +306,13 @@ fields!("pace", Pace { count, bytes, ns, on_the_way, log2_sum, log2_squares });
 fields!("client with most retransmissions", MostResent { client, lead });
 fields!("small window", SmallWindow { client, waits, wait_ns, bytes });
 fields!("credits", Credits { waits, wait_ns, connections_ns });
-fields!("waits for slots", SlotWaits { client, sessions, slots, waits, wait_ns, sessions_ns });
+fields!(
+    "slots of a session",
+    SessionSlots {
+        session, id, client, server, granted, target, slots, requests, most, full_ns, waits, wait_ns, span_ns, is_partial,
+    } if |one| Counter::all(&[one.requests, one.waits])
+);
+fields!("slots left out", SlotsLeftOut { requests } if |one| Counter::all(&[one.requests]));
 fields!(
     "connection with unanswered requests",
     Unfinished { server, client, end, end_ns, requests, first_ns, last_ns, procedure, share, path }
@@ -422,6 +428,7 @@ fields!(
         delegations_partial,
         credits,
         slots,
+        slots_left_out,
         unfinished,
         unopened,
         encrypted,

@@ -87,6 +87,10 @@ pub struct Facts<'a> {
     pub delegation: Option<&'a [u8]>,
     /// Results of SEQUENCE: the highest slot that the server wants the client to use.
     pub target_slot: Option<u32>,
+    /// Arguments of BIND_CONN_TO_SESSION, results of CREATE_SESSION: the session's 16 bytes.
+    pub session: Option<&'a [u8]>,
+    /// Results of CREATE_SESSION: number of slots for the client's requests.
+    pub granted_slots: Option<u32>,
 }
 
 impl Facts<'_> {

@@ -52,6 +52,10 @@ pub(crate) enum Field {
     Slot,
     /// The highest slot that the server wants to be used.
     TargetSlot,
+    /// The ID of a session that is created, or that a connection is bound to.
+    Session,
+    /// Number of slots of a new session.
+    GrantedSlots,
     /// The state ID of a delegation.
     Delegation,
     /// `open_delegation_type4`, and what follows each.
@@ -121,6 +125,8 @@ pub(crate) fn walk<'a>(layout: Layout, cursor: &mut Cursor<'a>, facts: &mut Fact
                 facts.slot = Some(Slot { session, sequence: cursor.u32()?, slot: cursor.u32()? });
             }
             Field::TargetSlot => facts.target_slot = Some(cursor.u32()?),
+            Field::Session => facts.session = Some(cursor.take(SESSION_ID)?),
+            Field::GrantedSlots => facts.granted_slots = Some(cursor.u32()?),
             Field::Delegation => facts.delegation = Some(cursor.take(STATE_ID)?),
             Field::Delegating(arms) => {
                 let mut ahead = *cursor;

@@ -60,6 +60,7 @@ pub(super) fn walk(layout: Layout, cursor: &mut Cursor<'_>, marks: &mut Marks<'_
             Field::Offset32 | Field::Count | Field::Stable | Field::Lock | Field::NewSize32 | Field::Access => {
                 take(cursor, 4, Mark::Number, marks)?;
             }
+            Field::GrantedSlots => take(cursor, 4, Mark::Number, marks)?,
             Field::Slot => take(cursor, 24, Mark::Number, marks)?,
             Field::Creating(arms) => choice(arms, Otherwise::Unknown, cursor, marks)?,
             Field::Opening(inner) => {
@@ -84,7 +85,7 @@ pub(super) fn walk(layout: Layout, cursor: &mut Cursor<'_>, marks: &mut Marks<'_
                 }
             }
             Field::TargetSlot => cursor.skip(4)?,
-            Field::Delegation => take(cursor, 16, Mark::Number, marks)?,
+            Field::Session | Field::Delegation => take(cursor, 16, Mark::Number, marks)?,
             Field::Delegating(arms) => choice(arms, Otherwise::Unknown, cursor, marks)?,
             Field::Choice(arms, otherwise) => choice(arms, otherwise, cursor, marks)?,
         }

@@ -300,7 +300,7 @@ impl World {
     }
 
     fn null(&mut self, tag: u64) {
-        let ticket = Ticket { tag: Tag(tag), intended: None, path: Symbol::NONE };
+        let ticket = Ticket { tag: Tag(tag), intended: None, path: Symbol::NONE, session: None };
         self.client.begin(&Operation::Null, ticket, NOW, &mut self.out, &mut self.seen);
     }
 }

@@ -12,7 +12,8 @@ use std::net::IpAddr;
 
 use plimsoll_model::{Anomaly, Asked, FileIdentity, Outcome, Procedure, Protocol, Sink, Symbol};
 use plimsoll_wire::nfs::Facts;
-use plimsoll_wire::nfs::v4::{CompoundCall, CompoundReply};
+use plimsoll_wire::nfs::v4::sequence::session_number;
+use plimsoll_wire::nfs::v4::{CompoundCall, CompoundReply, Operation};
 use plimsoll_wire::rpc;
 use serde::{Deserialize, Serialize};
 
@@ -89,9 +90,8 @@ pub(super) fn note<S: Sink>(
     let (mut current, mut saved, mut changes) = (Object::default(), Object::default(), 0);
     for operation in call.operations().take(MEMBERS_MAX) {
         let facts = operation.facts;
-        if let Some(slot) = facts.slot.filter(|_| !callback) {
-            let client = link.ends[usize::from(waiting.pending.direction)].ip;
-            output.slots.request(slot.session, slot.slot, client, waiting.pending.first.time_ns);
+        if !callback {
+            note_session(waiting, &operation, link, output);
         }
         if matches!((callback, operation.code), (true, CB_RECALL) | (false, OP_DELEGRETURN)) {
             note_state(waiting, operation.position as u16, facts.delegation, link, output);
@@ -130,6 +130,29 @@ pub(super) fn note<S: Sink>(
     waiting.pending.path = current.path;
     waiting.pending.asked.file = current.file;
     waiting.pending.payload = waiting.members.iter().find_map(|member| member.payload);
+}
+
+/// Notes the session of a call, and its slot.
+#[inline]
+fn note_session<S: Sink>(
+    waiting: &mut Waiting,
+    operation: &Operation<'_>,
+    link: &ConnectionContext,
+    output: &mut Output<S>,
+) {
+    let Facts { slot, session, .. } = operation.facts;
+    if let Some(slot) = slot {
+        let place = place(link, waiting.pending.direction, false);
+        waiting.pending.session = output.slots.request(&slot, place, waiting.pending.first.time_ns);
+        waiting.slot = Some(slot.slot);
+    } else if let Some(session) = session {
+        waiting.pending.session = session.try_into().ok().map(|id| session_number(&id));
+    }
+}
+
+/// The session of a call, and its slot.
+pub(super) fn slot(waiting: &Waiting) -> Option<(u64, u32)> {
+    waiting.pending.session.zip(waiting.slot)
 }
 
 /// Notes the state ID of the delegation that a client returns or a server recalls.
@@ -245,11 +268,9 @@ pub(super) fn pair<S: Sink>(
 ) {
     let callback = rpc::is_transient(waiting.program);
     let reply = results.map(|bytes| if callback { CompoundReply::callback(bytes) } else { CompoundReply::new(bytes) });
+    free_slot(waiting, reply.as_ref(), answer, link, output);
     let mut members = match &reply {
-        Some(reply) => {
-            free_slot(reply, answer, link, output);
-            answered(waiting, reply, answer, link, handles, output)
-        }
+        Some(reply) => answered(waiting, reply, answer, link, handles, output),
         None => Vec::new(),
     };
     if hides_delegations(waiting, reply.as_ref(), members.len(), answer.outcome) {
@@ -291,14 +312,26 @@ pub(super) fn pair<S: Sink>(
     }
 }
 
-/// The slot of a compound is free again: SEQUENCE is its first operation.
+/// The slot of a compound is free again. SEQUENCE is its first operation.
 #[inline]
-fn free_slot<S: Sink>(reply: &CompoundReply<'_>, answer: &Answer, link: &ConnectionContext, output: &mut Output<S>) {
-    let facts = reply.operations().next().map(|operation| operation.facts);
-    if let Some((slot, target)) = facts.and_then(|facts| Some((facts.slot?, facts.target_slot?))) {
-        let times = (answer.first.time_ns, link.to_client_ns);
-        output.slots.response(slot.session, slot.slot, Some(target), times);
+fn free_slot<S: Sink>(
+    waiting: &Waiting,
+    reply: Option<&CompoundReply<'_>>,
+    answer: &Answer,
+    link: &ConnectionContext,
+    output: &mut Output<S>,
+) {
+    if let Some(slot) = slot(waiting) {
+        let target = reply.and_then(|reply| reply.operations().next()?.facts.target_slot);
+        output.slots.response(slot, target, (answer.first.time_ns, link.to_client_ns));
     }
+}
+
+/// The session of a compound's results.
+#[cold]
+pub(super) fn session_of(results: &[u8]) -> Option<u64> {
+    let slot = CompoundReply::new(results).operations().next()?.facts.slot?;
+    slot.session.try_into().ok().map(|id| session_number(&id))
 }
 
 /// The operations with a result that was seen; the compound's own status goes to `answer`.
@@ -330,6 +363,9 @@ fn answered<S: Sink>(
             wish: None,
         });
         note_delegation(waiting, &member, &operation.facts, link, output);
+        if let (false, Some(id), Some(granted)) = (callback, operation.facts.session, operation.facts.granted_slots) {
+            output.slots.created(id, granted, place(link, waiting.pending.direction, false));
+        }
         if let Some(handle) = operation.facts.handle.filter(|_| asked.is_some()) {
             let file = match member.object.path.is_some() {
                 true => handles.learn(handle, member.object),

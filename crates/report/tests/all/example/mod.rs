@@ -53,6 +53,7 @@ pub(crate) fn empty() -> Findings {
         rpc_tls: None,
         lease_breaks: None,
         delegations: None,
+        slots: None,
         channels: None,
         run: None,
         stages: vec![],

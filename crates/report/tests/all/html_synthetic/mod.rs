@@ -244,6 +244,7 @@ fn make() -> Findings {
         rpc_tls: None,
         lease_breaks: None,
         delegations: None,
+        slots: None,
         channels: None,
         run: None,
         stages: vec![],

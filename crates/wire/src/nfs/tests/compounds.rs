@@ -144,6 +144,7 @@ fn arguments_say_what_is_done_to_what() {
     facts_of(53, &vectors, |facts| {
         assert_eq!(facts.slot, Some(Slot { session: &[0xA5; 16], sequence: 77, slot: 3 }));
     });
+    facts_of(41, &vectors, |facts| assert_eq!(facts.session, Some(&[0xA5; 16][..])));
     facts_of(12, &vectors, |facts| assert!(facts.lock.is_some_and(Lock::waits)));
     facts_of(14, &vectors, |facts| assert_eq!((facts.lock.map(Lock::waits), facts.offset), (Some(false), Some(10))));
 }
@@ -169,6 +170,11 @@ fn results_say_how_it_ended() {
     assert_eq!(list[2].facts.payload, Some(13));
     assert_eq!((list[3].facts.count, list[3].facts.stable), (Some(512), Some(2)));
     assert_eq!(list[4].facts.status, Some(70));
+    let channel = |slots| Xdr::new().words(&[0, 4096, 4096, 0, 8, slots, 0]);
+    let created = Xdr::new().u32(0).fixed(16).words(&[1, 2]).then(channel(12)).then(channel(1));
+    let bytes = reply(0, &[(43, created)]);
+    let facts = walked(CompoundReply::new(&bytes).operations()).0[0].facts;
+    assert_eq!((facts.session, facts.granted_slots), (Some(&[0xA5; 16][..]), Some(12)), "slots of the fore channel");
     let pieces = results_42().into_iter().find(|(code, _)| *code == 68).unwrap();
     let bytes = reply(0, &[pieces]);
     assert_eq!(walked(CompoundReply::new(&bytes).operations()).0[0].facts.payload, Some(5 + 8), "data, hole, data");

@@ -5,7 +5,7 @@
 use super::operation::{FIRST, ILLEGAL};
 use crate::nfs::layout::Field::{
     Access, Bitmap, Choice, Count, Count64, Creating, Delegation, Handle, List, Lock, Name, NewAttributes, Offset,
-    Opaque, Opening, Optional, Payload, Skip, Slot, Stable, ToName,
+    Opaque, Opening, Optional, Payload, Session, Skip, Slot, Stable, ToName,
 };
 use crate::nfs::layout::{Field, Layout, Otherwise};
 
@@ -109,7 +109,7 @@ pub(super) static LAYOUTS: [(u32, Layout); 73] = [
     (38, &[STATEID, Offset, Stable, Payload]),
     (39, &[LONG, Opaque]),
     (40, &[WORD, CALLBACK_SECURITY]),
-    (41, &[SESSION, WORD, WORD]),
+    (41, &[Session, WORD, WORD]),
     (42, &[VERIFIER, Opaque, WORD, STATE_PROTECTION, IMPLEMENTATION]),
     (43, &[LONG, WORD, WORD, CHANNEL[0], CHANNEL[1], CHANNEL[0], CHANNEL[1], WORD, CALLBACK_SECURITY]),
     (44, &[SESSION]),

@@ -7,8 +7,8 @@ use super::arguments::{
 };
 use super::operation::{FIRST, ILLEGAL};
 use crate::nfs::layout::Field::{
-    Bitmap, Chain, Choice, Count, Count64, Delegating, Delegation, Handle, List, Name, Opaque, Optional, Payload, Skip,
-    Slot, Stable, TargetSlot,
+    Bitmap, Chain, Choice, Count, Count64, Delegating, Delegation, GrantedSlots, Handle, List, Name, Opaque, Optional,
+    Payload, Session, Skip, Slot, Stable, TargetSlot,
 };
 use crate::nfs::layout::{Field, Layout, Otherwise};
 
@@ -45,6 +45,9 @@ const STATE_PROTECTION: Field = Choice(
 /// `GET_DIR_DELEGATION4res_non_fatal`.
 const DIRECTORY_DELEGATION: Layout =
     &[Choice(&[(0, &[VERIFIER, STATEID, Bitmap, Bitmap, Bitmap]), (1, &[WORD])], Otherwise::Unknown)];
+
+/// `channel_attrs4` up to its slots.
+const FORE_CHANNEL: [Field; 2] = [Skip(20), GrantedSlots];
 
 const SETATTR: u32 = 34;
 
@@ -119,7 +122,7 @@ pub(super) static LAYOUTS: [(u32, Layout); 73] = [
     (40, NOTHING),
     (41, &[SESSION, WORD, WORD]),
     (42, &[LONG, WORD, WORD, STATE_PROTECTION, LONG, Opaque, Opaque, IMPLEMENTATION]),
-    (43, &[SESSION, WORD, WORD, CHANNEL[0], CHANNEL[1], CHANNEL[0], CHANNEL[1]]),
+    (43, &[Session, WORD, WORD, FORE_CHANNEL[0], FORE_CHANNEL[1], CHANNEL[1], CHANNEL[0], CHANNEL[1]]),
     (44, NOTHING),
     (45, NOTHING),
     (46, DIRECTORY_DELEGATION),

@@ -8,6 +8,17 @@ use crate::xdr::{Emit, Malformed, Strict};
 /// A session's id.
 pub type SessionId = [u8; 16];
 
+/// The number of a session in transactions, which have 64 bits for it: a hash of the ID, never 0. (Some servers distinguish their sessions
+/// by the first half of the ID, others by the second.)
+#[must_use]
+pub fn session_number(id: &SessionId) -> u64 {
+    // Digits of pi, from the fraction on.
+    const SALT: u128 = 0x243F_6A88_85A3_08D3_1319_8A2E_0370_7344;
+    let salted = u128::from_be_bytes(*id) ^ SALT;
+    let product = u128::from(salted as u64) * (salted >> 64);
+    ((product as u64) ^ (product >> 64) as u64).max(1)
+}
+
 /// The call.
 #[derive(Clone, Copy, Debug)]
 pub struct Sequence {

@@ -1,19 +1,36 @@
 //! Clients that use all slots of their sessions.
 
-use plimsoll_model::{Procedure, Protocol, SlotWaits};
+use plimsoll_model::{Procedure, Protocol, SessionSlots};
 
 use super::built::{MS, Traffic};
 use crate::findings::Rule;
 
-/// Reads of two clients, 4 ms each; client 1 waited for slots this many times, for this fraction of the time of its sessions.
+/// Reads of two clients, 4 ms each; client 1 waited for slots this many times, for this fraction of the time of its two sessions.
 fn with_waits(waits: u64, part: f64) -> Traffic {
     let mut traffic = Traffic::new();
     let read = Procedure::of(Protocol::Nfs4, 25);
     (0..600).for_each(|i| traffic.request(read, u8::from(i % 4 > 0), "/data", &format!("f{}", i % 40), 4 * MS));
-    let sessions_ns = 2_400_000_000;
-    let wait_ns = (part * sessions_ns as f64) as u64;
-    traffic.coverage.slots =
-        vec![SlotWaits { client: [10, 0, 0, 1].into(), sessions: 2, slots: 4, waits, wait_ns, sessions_ns }];
+    let span_ns = 1_200_000_000;
+    let wait_ns = (part * span_ns as f64) as u64;
+    let session = |id| SessionSlots {
+        session: id,
+        id: id.into(),
+        client: [10, 0, 0, 1].into(),
+        server: [10, 0, 0, 9].into(),
+        granted: None,
+        target: Some(4),
+        slots: Some(4),
+        requests: 300,
+        most: 4,
+        full_ns: wait_ns,
+        waits: waits / 2,
+        wait_ns,
+        span_ns,
+        is_partial: false,
+    };
+    // One that has too few waits, of another client.
+    let other = SessionSlots { client: [10, 0, 0, 2].into(), waits: 3, ..session(3) };
+    traffic.coverage.slots = vec![session(1), session(2), other];
     traffic
 }
 
