@@ -36,9 +36,9 @@ fn drive(target: &str, wishes: &ConnectOptions) -> Both {
 }
 
 /// Over memory: one thread, so that there is one clock.
-fn drive_in_memory(kind: Kind, server: &Embedded) -> Both {
+fn drive_in_memory(kind: Kind, server: &Embedded, target: &str) -> Both {
     let network = |_| Ok(memory::network(kind, server.address()));
-    driven(&server.target(), &ConnectOptions::default(), 1, |plan, work| {
+    driven(target, &ConnectOptions::default(), 1, |plan, work| {
         run_on(plan, work, |_| Vec::new(), &Watch::new(), network)
     })
 }
@@ -80,19 +80,34 @@ fn skip(reason: impl std::fmt::Display) {
     println!("SKIPPED: {reason}");
 }
 
+/// The protocols of the embedded servers: the minor version of NFS 4, and how many kinds of requests the tour has at least.
+const EMBEDDED: [(Kind, Option<u32>, usize); 4] =
+    [(Kind::Smb, None, 20), (Kind::Nfs, None, 15), (Kind::Nfs, Some(1), 25), (Kind::Nfs, Some(2), 25)];
+
+fn target(server: &Embedded, minor: Option<u32>) -> String {
+    minor.map_or_else(|| server.target(), |minor| server.target_of_4(minor, None))
+}
+
 #[test]
 fn against_the_embedded_servers() {
-    for (kind, least) in [(Kind::Smb, 20), (Kind::Nfs, 15)] {
+    for (kind, minor, least) in EMBEDDED {
         let server = Embedded::start(kind, Options::default()).unwrap();
-        compare::same(&drive(&server.target(), &ConnectOptions::default()), least);
+        compare::same(&drive(&target(&server, minor), &ConnectOptions::default()), least);
     }
+}
+
+/// More requests than slots: requests wait for slots, and each row is still that of the wire.
+#[test]
+fn against_the_embedded_server_with_few_slots() {
+    let server = Embedded::start(Kind::Nfs, Options::default()).unwrap();
+    compare::same(&drive(&server.target_of_4(1, Some(2)), &ConnectOptions::default()), 25);
 }
 
 #[test]
 fn over_memory_with_times_equal_to_the_nanosecond() {
-    for (kind, least) in [(Kind::Smb, 20), (Kind::Nfs, 15)] {
+    for (kind, minor, least) in EMBEDDED {
         let server = Embedded::start(kind, Options::default()).unwrap();
-        let both = drive_in_memory(kind, &server);
+        let both = drive_in_memory(kind, &server, &target(&server, minor));
         compare::same(&both, least);
         // The clock is virtual: an answer takes exactly the network's time, whatever the machine does.
         let times =
