@@ -10,7 +10,7 @@ use std::process::{Command, Output};
 use crate::{alone, ganesha};
 use plimsoll_serve::{Embedded, Kind, Options};
 use plimsoll_testkit::command::{Running, output};
-use plimsoll_testkit::servers::{Export, GANESHA_FOLDER, Ganesha, Samba, Scratch, Share};
+use plimsoll_testkit::servers::{Export, Ganesha, Samba, Scratch, Share};
 use serde_json::Value;
 
 /// The workloads that come with the program.
@@ -254,9 +254,10 @@ fn every_workload_on_ganesha_in_version_4() {
         Ok(ganesha) => ganesha,
         Err(reason) => return skip(reason),
     };
+    let workloads = workloads_for_nfs();
     for version in ["4.0", "4.1", "4.2"] {
         let target = ganesha.target_of(Export::Data, version);
-        for workload in WORKLOADS {
+        for workload in &workloads {
             let report = run(workload, &target, &[]);
             let facts = report["run"]["facts"].to_string();
             let slots = if version == "4.0" { "no slots" } else { "slots per session" };
@@ -277,18 +278,25 @@ fn every_workload_on_ganesha_in_version_4() {
 /// Workloads with steps that only SMB has.
 const ONLY_SMB: [&str; 2] = ["home-folders", "home-folders-2008"];
 
+/// The names of the workloads that come with the program and run on NFS.
+fn workloads_for_nfs() -> Vec<String> {
+    let list = String::from_utf8(plimsoll(&["workloads", "list"]).stdout).unwrap();
+    let shipped = list.lines().filter_map(|line| line.split_whitespace().next());
+    let workloads: Vec<String> = shipped.filter(|name| !ONLY_SMB.contains(name)).map(str::to_owned).collect();
+    assert!(WORKLOADS.iter().all(|known| workloads.iter().any(|name| name == known)), "{list}");
+    workloads
+}
+
+/// With the installed Ganesha, or with another version whose packages were unpacked (`dpkg -x`) into the folder `PLIMSOLL_GANESHA`.
 #[test]
 #[ignore = "long proof: cargo xtask verify \"another Ganesha\""]
 fn every_workload_on_another_ganesha() {
     let _alone = alone();
-    if std::env::var_os(GANESHA_FOLDER).is_none() {
-        return skip(format!("needs {GANESHA_FOLDER}: the folder into which the packages were unpacked (dpkg -x)"));
-    }
-    let ganesha = Ganesha::start().unwrap();
-    let list = String::from_utf8(plimsoll(&["workloads", "list"]).stdout).unwrap();
-    let shipped = list.lines().filter_map(|line| line.split_whitespace().next());
-    let workloads: Vec<&str> = shipped.filter(|name| !ONLY_SMB.contains(name)).collect();
-    assert!(WORKLOADS.iter().all(|known| workloads.contains(known)), "{list}");
+    let ganesha = match Ganesha::start() {
+        Ok(ganesha) => ganesha,
+        Err(missing) => return skip(missing),
+    };
+    let workloads = workloads_for_nfs();
     for version in ["3", "4.0", "4.1", "4.2"] {
         let target = match version {
             "3" => ganesha.target(Export::Data),

@@ -10,7 +10,7 @@ mod samba;
 mod scratch;
 pub mod scripted;
 
-pub use ganesha::{Export, GANESHA_FOLDER, Ganesha};
+pub use ganesha::{Export, Ganesha};
 pub use kdc::Kdc;
 pub use memory_limit::MemoryLimit;
 pub use samba::{Samba, Share};

@@ -20,7 +20,6 @@ use portmapper::{connects, one_at_a_time, start_rpcbind};
 use program::Program;
 
 pub use export::Export;
-pub use program::GANESHA_FOLDER;
 
 /// Ganesha on ports of loopback. Ended, with everything it wrote, when dropped.
 #[derive(Debug)]

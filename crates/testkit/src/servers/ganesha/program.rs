@@ -8,7 +8,7 @@ use crate::command::output;
 use crate::servers::{Unavailable, program_exists};
 
 /// The environment variable with the folder into which the packages of another version were unpacked (`dpkg -x`).
-pub const GANESHA_FOLDER: &str = "PLIMSOLL_GANESHA";
+const GANESHA_FOLDER: &str = "PLIMSOLL_GANESHA";
 
 /// A ganesha.nfsd, with what it needs to run where it is.
 #[derive(Debug)]
