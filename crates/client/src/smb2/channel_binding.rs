@@ -251,7 +251,7 @@ impl SmbClient {
         let (first, dialect) = (&self.connection.session, self.connection.limits.dialect);
         let (id, tree, signs, seals) = (first.id, first.before.unwrap_or(first.tree), first.signs, first.seals);
         let channels = self.channels.as_mut().ok_or(Cause::Unsupported)?;
-        let sequence = channels.sequence;
+        let (sequence, carried) = (channels.sequence, channels.least_carried(&self.connection));
         let found = channels.get_mut(channel).ok_or(Cause::Unsupported)?;
         let logon = found.logon.as_mut().ok_or(Cause::Malformed)?;
         logon.finish(setup.security_buffer)?;
@@ -266,6 +266,7 @@ impl SmbClient {
         found.connection.session =
             Session { id, tree, signer: Some(signer), signs, seal, seals, sequence, ..Session::default() };
         found.connection.is_binding = false;
+        found.connection.credits.begin_at(carried);
         found.connection.kept = Some(KeptMessages::default());
         (found.state, found.logon) = (ChannelState::Bound, None);
         Ok(())

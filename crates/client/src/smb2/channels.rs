@@ -24,8 +24,6 @@ pub(super) struct Channels {
     pub(super) keys: Option<SessionKeys>,
     /// Addresses of the server according to its list, that of the first connection first; empty without a list.
     addresses: Vec<IpAddr>,
-    /// The channel that was used last.
-    last: u32,
     /// ChannelSequence.
     pub(super) sequence: u16,
     /// Number of bindings so far: each has a separate range of nonces.
@@ -76,7 +74,6 @@ impl Channels {
             others: (1..count).map(other).collect(),
             keys: None,
             addresses: Vec::new(),
-            last: 0,
             sequence: 0,
             bindings: 0,
             delayed: Vec::new(),
@@ -101,17 +98,23 @@ impl Channels {
         bound.map(|(number, channel)| (number, &channel.connection))
     }
 
-    /// The channel for a message that costs this number of credits: of the channels with enough credits, the one with the fewest in use;
-    /// equal channels take turns.
-    pub(super) fn choose(&mut self, first: &Connection, charge: u32) -> u32 {
-        let count = self.others.len() as u32 + 1;
-        let in_turn = |channel: u32| (channel + count - self.last - 1) % count;
-        let all = std::iter::once((0, first)).chain(self.bound());
-        let able = all.filter(|(_, connection)| connection.credits.available() >= charge);
-        let best = able.min_by_key(|(channel, connection)| (connection.credits.in_use(), in_turn(*channel)));
-        let chosen = best.map_or(0, |(channel, _)| channel);
-        self.last = chosen;
-        chosen
+    /// The channel for a message that costs this number of credits: of the channels with enough credits, those with the fewest in use,
+    /// or with at most one such message more, are equal. The one of them that has carried least so far is chosen: otherwise the channel
+    /// that answers fastest would get every next request.
+    pub(super) fn choose(&self, first: &Connection, charge: u32) -> u32 {
+        let able = || {
+            let all = std::iter::once((0, first)).chain(self.bound());
+            all.map(|(channel, connection)| (channel, &connection.credits)).filter(|(_, it)| it.available() >= charge)
+        };
+        let most = able().map(|(_, credits)| credits.in_use()).min().unwrap_or(0).saturating_add(charge);
+        let equal = able().filter(|(_, credits)| credits.in_use() <= most);
+        equal.min_by_key(|(_, credits)| credits.carried()).map_or(0, |(channel, _)| channel)
+    }
+
+    /// What the channel with the least traffic so far has carried, in credits.
+    pub(super) fn least_carried(&self, first: &Connection) -> u64 {
+        let others = self.bound().map(|(_, connection)| connection.credits.carried());
+        others.fold(first.credits.carried(), u64::min)
     }
 
     /// Takes the fastest RSS interfaces with the address family of `given` from the server's list. If the list lacks `given`, the server is

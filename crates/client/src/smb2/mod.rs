@@ -11,7 +11,7 @@
 //! the last answer of a job ends it or leads to its next message. What a lease vouches for is answered before any of that.
 //!
 //! The `Connection` knows requests, credits, keys and calls, and no operation. A session may have several (`Channels`): then each
-//! message goes out on the one with the fewest credits in use.
+//! message goes out on one with few credits in use, in turn.
 //!
 //! Where to change what:
 //!

@@ -131,8 +131,8 @@ impl SmbClient {
     }
 
     /// The connection for the message that was built.
-    fn choose_channel(&mut self, protection: Protection) -> u32 {
-        let Some(channels) = &mut self.channels else { return 0 };
+    fn choose_channel(&self, protection: Protection) -> u32 {
+        let Some(channels) = &self.channels else { return 0 };
         let alone = protection == Protection::None || self.connection.in_secondary_context();
         if alone || self.state == State::Connecting || is_of_the_session(&self.outgoing) {
             return 0;

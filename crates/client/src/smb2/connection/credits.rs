@@ -13,6 +13,8 @@ pub(in crate::smb2) struct Credits {
     window: u32,
     /// As many as we would like to have.
     wanted: u32,
+    /// Credits that count as used before the connection was made.
+    head_start: u64,
 }
 
 /// More than any server grants; a hostile one shall not make the sums overflow.
@@ -21,7 +23,7 @@ const MOST: u32 = 1 << 20;
 impl Credits {
     /// One credit, as every connection begins.
     pub(in crate::smb2) fn new(wanted: u16) -> Self {
-        Self { next_id: 0, available: 1, window: 1, wanted: u32::from(wanted.max(1)) }
+        Self { next_id: 0, available: 1, window: 1, wanted: u32::from(wanted.max(1)), head_start: 0 }
     }
 
     /// Available credits.
@@ -32,6 +34,16 @@ impl Credits {
     /// Credits in use by outstanding requests.
     pub(in crate::smb2) fn in_use(&self) -> u32 {
         self.window.saturating_sub(self.available)
+    }
+
+    /// Credits used so far, to compare connections of a session.
+    pub(in crate::smb2) fn carried(&self) -> u64 {
+        self.next_id + self.head_start
+    }
+
+    /// A later connection does not catch up with the traffic of the others before it was there.
+    pub(in crate::smb2) fn begin_at(&mut self, carried: u64) {
+        self.head_start = carried.saturating_sub(self.next_id);
     }
 
     /// Credits that would be available if every outstanding request returned its credits.
@@ -81,6 +93,17 @@ mod tests {
         assert_eq!((credits.available(), credits.window()), (512, 512));
         assert_eq!((credits.spend(16), credits.ask(16)), (2, 16), "what it costs and no more");
         assert_eq!((credits.spend(0), credits.available()), (18, 495), "dialect 2.0.2 says 0 and means 1");
+    }
+
+    #[test]
+    fn a_later_connection_begins_where_the_others_are() {
+        let mut credits = Credits::new(512);
+        credits.spend(3);
+        credits.begin_at(1_000);
+        assert_eq!(credits.carried(), 1_000);
+        assert_eq!((credits.spend(2), credits.carried()), (3, 1_002));
+        credits.begin_at(1);
+        assert_eq!(credits.carried(), 5);
     }
 
     #[test]
