@@ -1,9 +1,9 @@
 //! `plimsoll analyze`: a packet capture becomes response times.
 
-use std::path::{Path, PathBuf};
+use std::path::PathBuf;
 
 use plimsoll_observe::Observer;
-use plimsoll_observe::capture::{Captures, Carried, Frame, Input, Progress, StopReading};
+use plimsoll_observe::capture::{Captures, Carried, Frame, Input, Progress, StopReading, capture_files};
 
 use plimsoll_analysis::{Chain, Running, Sinks};
 
@@ -27,8 +27,9 @@ const EXAMPLES: &str = "Examples:
 #[derive(Debug, clap::Args)]
 #[command(after_help = EXAMPLES)]
 pub(crate) struct Arguments {
-    /// Captures; - reads standard input. Several captures are read in the order of their first timestamps. Also
-    /// accepted: transactions tables (written with --transactions), and recordings made with `--record-transactions all`
+    /// Captures, or a folder of captures; - reads standard input. Several captures are read in the order of their first
+    /// timestamps. Also accepted: transactions tables (written with --transactions), and recordings made with
+    /// `--record-transactions all`
     #[arg(required = true, value_name = "CAPTURE")]
     captures: Vec<PathBuf>,
     /// Maximum number of threads [default: 1]. With 2, one thread reads and decompresses the captures while the other analyzes
@@ -51,16 +52,17 @@ pub(crate) fn run(arguments: Arguments) -> anyhow::Result<Done> {
     if let Some(tables) = Tables::open(&inputs)? {
         return analyze_tables(tables, analysis, threads);
     }
+    let files = capture_files(&inputs)?;
     let keys = analysis.keys()?;
     let carried = analysis.job.chain.as_mut().map(Chain::carried).unwrap_or_default();
-    let opened = Captures::open_behind(inputs.iter().map(|path| input(path)).collect(), carried, stop.clone());
+    let opened = Captures::open_behind(files.iter().map(Input::of).collect(), carried, stop.clone());
     let mut captures = opened.map_err(|error| match stop.asked() {
         true => anyhow::anyhow!("interrupted before the first packet: no report"),
         false => error.into(),
     })?;
     let threads = threads.map_or(1, usize::from);
     let Analysis { job, output, .. } = analysis;
-    let (mut observer, mut running) = job.begin(&inputs, keys, None, threads >= 3)?;
+    let (mut observer, mut running) = job.begin(&files, keys, None, threads >= 3)?;
     memory::settle_down();
     observe(&mut captures, &mut observer, &mut running, threads, quiet)?;
     let observed = observer.finish();
@@ -144,8 +146,4 @@ fn observe(
 
 fn position(progress: Progress) -> (u64, Option<u64>) {
     (progress.bytes_read, progress.bytes_total)
-}
-
-pub(crate) fn input(path: &Path) -> Input {
-    if path == Path::new("-") { Input::Stdin } else { Input::File(path.to_owned()) }
 }

@@ -29,13 +29,13 @@ struct Whole {
 }
 
 impl Tables {
-    /// `None` where none of the inputs is a table or a recording.
+    /// `None` where none of the inputs is a table or a recording. A folder without a recording is one of captures.
     ///
     /// # Errors
     /// The inputs mix tables and captures, a recording has only some of its transactions or several load levels, or a
     /// file cannot be read.
     pub fn open(inputs: &[PathBuf]) -> anyhow::Result<Option<Self>> {
-        let is_one = |path: &&PathBuf| path.is_dir() || TableFormat::of(path).is_ok();
+        let is_one = |path: &&PathBuf| Recording::is_in(path) || TableFormat::of(path).is_ok();
         match inputs.iter().filter(is_one).count() {
             0 => return Ok(None),
             count if count < inputs.len() => {

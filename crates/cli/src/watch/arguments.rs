@@ -14,7 +14,7 @@ const EXAMPLES: &str = "Examples:
   plimsoll watch lo --port 4450 --interval 10s
   ssh server tcpdump -i eth0 -U -w - port 2049 | plimsoll watch -
 
-An interface needs CAP_NET_RAW. `plimsoll analyze packets/*` reads the saved packets.";
+An interface needs CAP_NET_RAW. `plimsoll analyze packets` reads the saved packets.";
 
 /// Captures a network interface, or reads a growing capture, and shows the response times of the file server live: on an
 /// interactive screen in a terminal, otherwise in one line per interval. At the end (q, Ctrl-C, --duration) it prints the
@@ -22,8 +22,8 @@ An interface needs CAP_NET_RAW. `plimsoll analyze packets/*` reads the saved pac
 #[derive(Debug, clap::Args)]
 #[command(after_help = EXAMPLES)]
 pub(crate) struct Arguments {
-    /// Network interface, e.g. eth0; or capture files; or - for a capture from standard input. A name with a slash
-    /// (./eth0) is always a file
+    /// Network interface, e.g. eth0; or capture files, or a folder of them; or - for a capture from standard input. A name
+    /// with a slash (./eth0) is always a file or folder
     #[arg(required = true, value_name = "INTERFACE|-|FILE")]
     pub(super) sources: Vec<PathBuf>,
     /// End after this time, e.g. 10m [default: at Ctrl-C, or at the end of the input]

@@ -6,10 +6,9 @@ use std::sync::Arc;
 use plimsoll_observe::capture::interface::{
     Interface, InterfaceCounts, InterfaceOptions, MAX_PORTS, SaveOptions, exists,
 };
-use plimsoll_observe::capture::{Captures, StopReading};
+use plimsoll_observe::capture::{Captures, Input, StopReading, capture_files};
 
 use super::arguments::{CaptureFlags, only_for_interfaces};
-use crate::analyze::input;
 use crate::exit::Usage;
 
 /// An input that can be read.
@@ -57,7 +56,10 @@ impl Opened {
     pub(super) fn captures(self, sources: &[PathBuf], stop: &StopReading) -> anyhow::Result<Captures> {
         Ok(match self {
             Self::Interface(interface) => Captures::of_interface(*interface, stop.clone())?,
-            Self::Captures => Captures::open_until(sources.iter().map(|path| input(path)).collect(), stop.clone())?,
+            Self::Captures => {
+                let inputs = capture_files(sources)?.iter().map(Input::of).collect();
+                Captures::open_until(inputs, stop.clone())?
+            },
         })
     }
 }

@@ -4,7 +4,7 @@
 #![allow(clippy::unwrap_used, reason = "a test may stop where it stands")]
 
 use std::io::Write;
-use std::path::{Path, PathBuf};
+use std::path::Path;
 use std::process::Command;
 use std::time::Duration;
 
@@ -43,13 +43,6 @@ fn watch(server: &Embedded, folder: &Path, buffer: &str) -> Running {
 
 fn inside(folder: &Path, name: &str) -> String {
     folder.join(name).display().to_string()
-}
-
-fn ring(folder: &Path) -> Vec<PathBuf> {
-    let files = std::fs::read_dir(folder.join("ring")).unwrap();
-    let mut files: Vec<PathBuf> = files.map(|file| file.unwrap().path()).collect();
-    files.sort();
-    files
 }
 
 /// A report as it was written, without what it calls its input: the names, and the command that reads it again.
@@ -96,7 +89,7 @@ fn twins(kind: Kind, seed: u32, buffer: &str, meanwhile: impl FnOnce(&Running)) 
 
     let mut analyze = plimsoll();
     analyze.args(["analyze", "--utc", "--json", &inside(folder, "analyze.json")]);
-    analyze.args(["--transactions", &inside(folder, "analyze.csv")]).args(ring(folder));
+    analyze.args(["--transactions", &inside(folder, "analyze.csv"), &inside(folder, "ring")]);
     let analyzed = output(&mut analyze);
     assert_eq!(analyzed.status.code(), ended.status.code(), "{analyzed:?}");
     assert_same(&folder.join("watch.json"), &folder.join("analyze.json"), &format!("{kind:?}, seed {seed}"));

@@ -52,6 +52,15 @@ pub enum CaptureError {
         /// Its path as it was given before.
         earlier: Box<str>,
     },
+    /// A folder has no file with the name of a capture.
+    #[error(
+        "{folder}: this folder contains neither captures nor a recording; expected files whose names end in .pcap, .pcapng, .cap or \
+        .snoop, also with .gz or .zst"
+    )]
+    NoCaptures {
+        /// The folder's path.
+        folder: Box<str>,
+    },
     /// There was nothing to read: no input was given, or each was empty.
     #[error("no capture: {0}")]
     Empty(Box<str>),

@@ -2,7 +2,7 @@
 
 use std::fs::File;
 use std::io::{self, Cursor, Read, Seek, SeekFrom};
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::time::Duration;
@@ -22,6 +22,20 @@ pub enum Input {
 }
 
 impl Input {
+    /// The input of this name: `-` is standard input.
+    pub fn of(name: impl AsRef<Path>) -> Self {
+        let name = name.as_ref();
+        if name == Path::new("-") { Self::Stdin } else { Self::File(name.to_owned()) }
+    }
+
+    /// The path of a file.
+    pub(super) fn into_path(self) -> Option<PathBuf> {
+        match self {
+            Self::File(path) => Some(path),
+            Self::Stdin => None,
+        }
+    }
+
     /// The name for messages.
     pub(super) fn name(&self) -> Box<str> {
         match self {

@@ -1,7 +1,7 @@
 //! Reads capture files as packets with capture times.
 //!
-//! [`Captures`] reads pcap, pcapng, snoop, NetXRay 2 and NetMon 2, plain or compressed with gzip or zstd, from files in the given order
-//! or from standard input. It returns borrowed [`Frame`]s in the order of their times, sorted within a small window (see `window.rs`).
+//! [`Captures`] reads pcap, pcapng, snoop, NetXRay 2 and NetMon 2, plain or compressed with gzip or zstd, from files or a folder of
+//! files, in the order of their first packets, or from standard input. It returns borrowed [`Frame`]s in the order of their times, sorted within a small window (see `window.rs`).
 //! Only the read itself copies bytes (a file that can be mapped safely is not copied), and memory use does not grow with the capture.
 //! [`ClockEstimate`] estimates the resolution of the capture's clock.
 //!
@@ -15,6 +15,7 @@ mod captures;
 mod carried;
 mod clock;
 mod error;
+mod folder;
 mod format;
 mod frame;
 mod input;
@@ -49,6 +50,7 @@ pub use captures::{Captures, Next, Progress};
 pub use carried::Carried;
 pub use clock::{ClockEstimate, Granularity};
 pub use error::CaptureError;
+pub use folder::capture_files;
 pub use format::{FileFormat, Format};
 pub use frame::{Frame, MAX_PACKET_BYTES};
 pub use input::{Compression, Input};

@@ -6,7 +6,7 @@ use std::path::Path;
 use plimsoll_testkit::servers::Scratch;
 
 use super::*;
-use crate::capture::{Captures, Input, Next};
+use crate::capture::{Captures, Input, Next, capture_files};
 
 /// Datagrams of tests: NFS' port may be anybody's.
 struct Sender {
@@ -64,9 +64,12 @@ fn frames(captures: &mut Captures) -> Frames {
 }
 
 fn read_again(folder: &Path) -> (Frames, u64) {
-    let files = std::fs::read_dir(folder).unwrap().map(|entry| Input::File(entry.unwrap().path())).collect();
-    let mut captures = Captures::open(files).unwrap();
-    (frames(&mut captures), captures.anomalies().reported_drops)
+    let files = capture_files(&[folder.to_owned()]).unwrap();
+    assert!(files.is_sorted(), "the numbers of a ring are in the order of its packets: {files:?}");
+    let mut captures = Captures::open(files.iter().map(Input::of).collect()).unwrap();
+    let found = frames(&mut captures);
+    assert_eq!(captures.anomalies().reordered_files, 0);
+    (found, captures.anomalies().reported_drops)
 }
 
 #[test]

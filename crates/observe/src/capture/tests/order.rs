@@ -1,9 +1,11 @@
 //! Packets are returned in the order of their times, and otherwise unchanged.
 
+use std::path::PathBuf;
+
 use proptest::prelude::*;
 
 use super::super::window::{DISORDER_MAX_NS, LOOK_AHEAD};
-use super::super::{Captures, LinkType};
+use super::super::{Captures, Input, LinkType, capture_files};
 use super::builders::{self, Endian};
 use super::{Folder, Owned, gzip, read};
 
@@ -185,4 +187,31 @@ fn blocks_that_are_stepped_over_between_packets_take_no_memory_and_lose_nothing(
     for input in [folder.file("plain", &bytes), folder.file("packed", &gzip(&bytes))] {
         assert!(read(vec![input]).unwrap().0 == sorted);
     }
+}
+
+#[test]
+fn a_folder_is_its_captures_in_the_order_of_their_first_packets() {
+    let (all, _) = filed((0..300).map(|at| packet(0, 1_000 * at as i64, 60)).collect());
+    let pcap = |packets: &[Owned]| builders::pcap(Endian::Little, 0xa1b2_c3d4, 1, packets);
+    let folder = Folder::new();
+    folder.file("ring.pcap0", &pcap(&all[200..]));
+    folder.file("ring.pcap1.gz", &gzip(&pcap(&all[..100])));
+    folder.file("ring.pcap2", &builders::pcapng(Endian::Big, &all[100..200]));
+    // The file that another program has just begun.
+    folder.file("ring.pcap3", b"");
+    folder.file("notes.txt", b"no capture");
+    std::fs::create_dir(folder.0.join("more.pcap")).unwrap();
+    let inputs = |paths: &[PathBuf]| capture_files(paths).map(|files| files.iter().map(Input::of).collect::<Vec<_>>());
+    let (found, anomalies) = read(inputs(&[folder.0.clone()]).unwrap()).unwrap();
+    assert!(found == all, "{} packets", found.len());
+    assert_eq!((anomalies.reordered_files, anomalies.empty_files), (0, 1));
+    // Files and folders may be mixed, and standard input stays what it is.
+    let single = [folder.0.join("notes.txt"), PathBuf::from("-")];
+    assert_eq!(inputs(&single).unwrap(), [Input::File(single[0].clone()), Input::Stdin]);
+    let error = inputs(&[folder.0.join("more.pcap")]).unwrap_err().to_string();
+    assert!(error.contains("more.pcap: this folder contains neither captures nor a recording"), "{error}");
+    // A file that cannot be read is not left out.
+    folder.file("ring.pcap4.xz", b"\xfd7zXZ\0\0\0");
+    let error = read(inputs(&[folder.0.clone()]).unwrap()).unwrap_err().to_string();
+    assert!(error.contains("ring.pcap4.xz") && error.contains("xz -d"), "{error}");
 }
