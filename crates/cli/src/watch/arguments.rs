@@ -50,6 +50,9 @@ pub(super) struct CaptureFlags {
     /// Also capture this port of a file server (always captured: 445, 139, 2049 and 111); may be repeated
     #[arg(long, value_name = "PORT", value_parser = clap::value_parser!(u16).range(1..))]
     pub(super) port: Vec<u16>,
+    /// Capture only packets that match this tcpdump expression, on any port, e.g. 'host 10.0.0.7'; needs tcpdump
+    #[arg(long, value_name = "EXPRESSION", conflicts_with = "port")]
+    pub(super) filter: Option<String>,
     /// Size of the buffer for captured packets that Plimsoll has not analyzed yet
     #[arg(long, value_name = "BYTES", default_value = "64MiB", value_parser = parse_size)]
     pub(super) buffer: u64,
@@ -72,8 +75,9 @@ fn parse_seconds(text: &str) -> Result<u64, String> {
 
 /// Refuses flags that apply only to interfaces.
 pub(super) fn only_for_interfaces(flags: &CaptureFlags) -> Result<(), Usage> {
-    if flags.save.is_some() || !flags.port.is_empty() {
-        let why = "--save and --port apply only to a network interface; to save the packets of a pipe, use `| tee FILE | plimsoll watch -`";
+    if flags.save.is_some() || !flags.port.is_empty() || flags.filter.is_some() {
+        let why = "--save, --port and --filter apply only to a network interface; to save the packets of a pipe, use \
+            `| tee FILE | plimsoll watch -`";
         return Err(Usage(why.to_owned()));
     }
     Ok(())

@@ -6,7 +6,7 @@ use std::sync::Arc;
 use plimsoll_observe::capture::interface::{
     Interface, InterfaceCounts, InterfaceOptions, MAX_PORTS, SaveOptions, exists,
 };
-use plimsoll_observe::capture::{Captures, Input, StopReading, capture_files};
+use plimsoll_observe::capture::{Captures, Input, StopReading};
 
 use super::arguments::{CaptureFlags, only_for_interfaces};
 use crate::exit::Usage;
@@ -40,7 +40,8 @@ impl Opened {
             kept_ns: flags.save_time.map(|time| u64::try_from(time.as_nanos()).unwrap_or(u64::MAX)),
         });
         let buffer_bytes = usize::try_from(flags.buffer).unwrap_or(usize::MAX);
-        let options = InterfaceOptions { name: name.to_owned(), ports: flags.port.clone(), buffer_bytes, save };
+        let (name, ports, filter) = (name.to_owned(), flags.port.clone(), flags.filter.clone());
+        let options = InterfaceOptions { name, ports, filter, buffer_bytes, save };
         Ok(Self::Interface(Box::new(Interface::open(options)?)))
     }
 
@@ -56,10 +57,7 @@ impl Opened {
     pub(super) fn captures(self, sources: &[PathBuf], stop: &StopReading) -> anyhow::Result<Captures> {
         Ok(match self {
             Self::Interface(interface) => Captures::of_interface(*interface, stop.clone())?,
-            Self::Captures => {
-                let inputs = capture_files(sources)?.iter().map(Input::of).collect();
-                Captures::open_until(inputs, stop.clone())?
-            },
+            Self::Captures => Captures::open_until(Input::all_of(sources)?, stop.clone())?,
         })
     }
 }

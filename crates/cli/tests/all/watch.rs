@@ -187,6 +187,8 @@ fn what_cannot_be_watched_is_said_with_what_to_do() {
     let mut cases = vec![
         (vec!["watch", "no-such-if"], 3, "no-such-if: no such network interface"),
         (vec!["watch", "-", "--save", &ring], 2, "tee"),
+        (vec!["watch", "-", "--filter", "host 10.0.0.1"], 2, "--filter apply only to a network interface"),
+        (vec!["watch", "lo", "--filter", "host 10.0.0.1", "--port", "4450"], 2, "--port"),
         (vec!["watch", "lo", "--interval", "0.5s"], 2, "whole seconds"),
         (vec!["watch", "lo", "--save-size", "1MiB"], 2, "--save"),
         (vec!["watch", "lo", "other.pcap"], 2, "a network interface must be the only input"),
@@ -199,4 +201,22 @@ fn what_cannot_be_watched_is_said_with_what_to_do() {
         let said = String::from_utf8_lossy(&ended.stderr).into_owned();
         assert!(ended.status.code() == Some(code) && said.contains(says), "{arguments:?}: {:?} {said}", ended.status);
     }
+}
+
+#[test]
+fn a_filter_that_cannot_be_compiled_is_said_with_what_to_do() {
+    if !may_capture() {
+        return;
+    }
+    let watch = |path: Option<&str>| {
+        let mut command = plimsoll();
+        path.map(|path| command.env("PATH", path));
+        let ended = output(command.args(["watch", "lo", "--filter", "prot 445"]));
+        assert_eq!(ended.status.code(), Some(3), "{ended:?}");
+        String::from_utf8_lossy(&ended.stderr).into_owned()
+    };
+    let missing = watch(Some("/no-such-folder"));
+    assert!(missing.contains("--filter \"prot 445\": tcpdump") && missing.contains("is not installed"), "{missing}");
+    let said = watch(None);
+    assert!(said.contains("is not installed") || said.contains("syntax error; `man pcap-filter`"), "{said}");
 }

@@ -19,6 +19,16 @@ pub fn capture_files(paths: &[PathBuf]) -> Result<Vec<PathBuf>, CaptureError> {
     Ok(paths.iter().map(files).collect::<Result<Vec<_>, _>>()?.concat())
 }
 
+impl Input {
+    /// The inputs of these names. A folder stands for its captures, as in [`capture_files`].
+    ///
+    /// # Errors
+    /// As [`capture_files`].
+    pub fn all_of(names: &[PathBuf]) -> Result<Vec<Self>, CaptureError> {
+        Ok(capture_files(names)?.iter().map(Self::of).collect())
+    }
+}
+
 fn inside(folder: &Path) -> Result<Vec<PathBuf>, CaptureError> {
     let failed = |source| CaptureError::Io { input: folder.display().to_string().into(), source };
     let mut found = Vec::new();

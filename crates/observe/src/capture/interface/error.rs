@@ -2,6 +2,8 @@
 
 use std::io;
 
+use super::tcpdump::FilterError;
+
 /// Why the capture of an interface does not begin.
 #[derive(Debug, thiserror::Error)]
 pub enum InterfaceError {
@@ -30,6 +32,14 @@ pub enum InterfaceError {
         name: Box<str>,
         /// The operating system's error.
         source: io::Error,
+    },
+    /// The filter is not usable.
+    #[error("--filter {expression:?}: {source}")]
+    Filter {
+        /// The expression.
+        expression: Box<str>,
+        /// Why not.
+        source: FilterError,
     },
     /// Packets cannot be stored.
     #[error("{folder}: cannot save packets: {source}")]

@@ -19,6 +19,7 @@ mod rights;
 mod ring;
 mod section;
 mod socket;
+mod tcpdump;
 #[cfg(test)]
 mod tests;
 
@@ -31,6 +32,7 @@ pub use counts::{Hole, InterfaceCounts};
 pub use error::InterfaceError;
 pub use filter::{FILE_SERVER_PORTS, MAX_PORTS};
 pub use folder::SaveOptions;
+pub use tcpdump::FilterError;
 
 use super::LinkType;
 use super::stop::{LOOK, Live, StopReading};
@@ -52,6 +54,8 @@ pub struct InterfaceOptions {
     pub name: String,
     /// Ports of file servers, beside [`FILE_SERVER_PORTS`].
     pub ports: Vec<u16>,
+    /// An expression in tcpdump's language, which replaces the filter by ports.
+    pub filter: Option<String>,
     /// Room for packets that were not read yet, in bytes.
     pub buffer_bytes: usize,
     /// Where packets are stored.
@@ -134,7 +138,7 @@ impl Interface {
     /// # Errors
     /// Without CAP_NET_RAW, without such an interface, or where packets cannot be stored.
     pub fn open(options: InterfaceOptions) -> Result<Self, InterfaceError> {
-        let InterfaceOptions { name, mut ports, buffer_bytes, save } = options;
+        let InterfaceOptions { name, mut ports, filter, buffer_bytes, save } = options;
         let failed = |source| InterfaceError::Failed { name: name.as_str().into(), source };
         let index = socket::interface_index(&name).map_err(|_| InterfaceError::Unknown(name.as_str().into()))?;
         let socket = PacketSocket::open().map_err(|source| InterfaceError::not_opened(&name, source))?;
@@ -152,6 +156,11 @@ impl Interface {
         if let Some(error) = socket.take_error().map_err(failed)? {
             return Err(failed(error));
         }
+        let program = match &filter {
+            None => filter::program(link, &ports),
+            Some(expression) => tcpdump::program(link, expression)
+                .map_err(|source| InterfaceError::Filter { expression: expression.as_str().into(), source })?,
+        };
         rights::drop_capabilities().map_err(failed)?;
         let mut head = Vec::new();
         section::begin(&mut head, &name, link);
@@ -161,7 +170,7 @@ impl Interface {
         });
         let counts = Arc::new(InterfaceCounts::of(&name));
         let folder = folder.transpose()?;
-        socket.filter(&filter::program(link, &ports)).map_err(failed)?;
+        socket.filter(&program).map_err(failed)?;
         let (losses, stop) = (Losses::default(), StopReading::default());
         let name = name.into();
         Ok(Self {

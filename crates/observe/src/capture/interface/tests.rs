@@ -35,7 +35,7 @@ impl Sender {
 
 fn options(ports: Vec<u16>, save: Option<&Path>) -> InterfaceOptions {
     let save = save.map(|folder| SaveOptions { folder: folder.to_owned(), bytes: 1 << 30, kept_ns: None });
-    InterfaceOptions { name: "lo".to_owned(), ports, buffer_bytes: 2 << 20, save }
+    InterfaceOptions { name: "lo".to_owned(), ports, filter: None, buffer_bytes: 2 << 20, save }
 }
 
 /// `None` where this user may not capture.
@@ -88,6 +88,30 @@ fn every_packet_of_loopback_comes_once_and_is_stored_as_it_came() {
     assert!(numbers.eq(0..300), "{} packets", live.len());
     assert!(!captures.interrupted() && captures.anomalies() == Default::default());
     assert_eq!(read_again(&folder), (live, 0));
+}
+
+#[test]
+fn a_filter_of_tcpdump_replaces_the_ports() {
+    let (one, other) = (Sender::new(), Sender::new());
+    let filtered =
+        |filter: &str| InterfaceOptions { filter: Some(filter.to_owned()), ..options(vec![other.port()], None) };
+    // First, because an interface that is open has taken this thread's capabilities.
+    for (expression, says) in [("port frob", "frob"), ("-w file", "syntax error"), ("tcp and", "syntax error")] {
+        let error = match Interface::open(filtered(expression)).unwrap_err() {
+            InterfaceError::NoRight(_) => return println!("SKIPPED: needs root, to capture an interface"),
+            InterfaceError::Filter { source: FilterError::Missing, .. } => return println!("SKIPPED: needs tcpdump"),
+            error => error.to_string(),
+        };
+        assert!(error.contains(expression) && error.contains(says) && error.contains("man pcap-filter"), "{error}");
+    }
+    let expression = format!("udp dst port {} and src host 127.0.0.1", one.port());
+    let stop = StopReading::default();
+    let interface = Interface::open(filtered(&expression)).unwrap();
+    let mut captures = Captures::of_interface(interface, stop.clone()).unwrap().as_they_come();
+    one.send(20, 100);
+    other.send(30, 100);
+    stop.ask();
+    assert_eq!(frames(&mut captures).len(), 20);
 }
 
 #[test]
