@@ -2,11 +2,12 @@
 
 use std::cell::RefCell;
 use std::collections::BTreeMap;
+use std::net::IpAddr;
 use std::path::{Path, PathBuf};
 
 use anyhow::Context;
 use plimsoll_console::output_file::OutputFile;
-use plimsoll_model::Anomaly;
+use plimsoll_model::{Anomaly, Names};
 use plimsoll_observe::capture::Captures;
 use plimsoll_observe::decrypt::SessionKeys;
 use plimsoll_observe::filter::Filtered;
@@ -76,9 +77,9 @@ pub struct Job {
 
 /// A job at work, beside its observer.
 pub struct Running {
-    filter: Filter,
-    hosts: HostsFile,
-    source: Source,
+    pub(crate) filter: Filter,
+    pub(crate) hosts: HostsFile,
+    pub(crate) source: Source,
     table: Option<OutputFile>,
     /// Its place in a chain of jobs.
     pub chain: Option<Chain>,
@@ -187,18 +188,24 @@ impl Running {
         let table = table.zip(table_file).map_or(Ok(()), |(table, file)| finish_table(table.finish(&names), file));
         let drill = cube.map(|cube| DrillDown::collect(&cube, &names, &source, status_name));
         let findings = Findings::collect(&statistics, &coverage, &names, source, status_name);
-        let named = RefCell::new(BTreeMap::new());
-        let findings = findings.with_host_names(|ip| {
-            let name = hosts.name(ip).or_else(|| names.hosts.name(ip))?;
-            named.borrow_mut().insert(ip, name.to_owned());
-            Some(name)
-        });
-        let end = |recording: SyncRecorder| recording.end((&statistics, &coverage), span_ns, &names, named.take());
+        let (findings, named) = name_hosts(findings, &hosts, &names);
+        let end = |recording: SyncRecorder| recording.end((&statistics, &coverage), span_ns, &names, named);
         let recording = recording.map(end).transpose();
         let recording =
             recording.and_then(|recorder| recorder.map_or(Ok(()), |one| one.finish(captures.interrupted(), &findings)));
         Ok(Analyzed { findings, drill, table, recording, chain })
     }
+}
+
+/// Puts the names of hosts into findings. Returns the names that they show.
+pub(crate) fn name_hosts(findings: Findings, hosts: &HostsFile, names: &Names) -> (Findings, BTreeMap<IpAddr, String>) {
+    let named = RefCell::new(BTreeMap::new());
+    let findings = findings.with_host_names(|ip| {
+        let name = hosts.name(ip).or_else(|| names.hosts.name(ip))?;
+        named.borrow_mut().insert(ip, name.to_owned());
+        Some(name)
+    });
+    (findings, named.into_inner())
 }
 
 /// Begins a recording, if one is wanted.

@@ -2,6 +2,7 @@
 //! progress of reading.
 
 mod chain;
+mod checkpoints;
 mod diagnosis;
 mod filter;
 mod job;
@@ -9,6 +10,7 @@ mod side;
 mod single_capture;
 
 pub use chain::{Chain, ChainOptions, Valve};
+pub use checkpoints::Checkpoints;
 pub use diagnosis::DiagnosisSoFar;
 pub use filter::Filter;
 pub use job::{Analyzed, Job, Live, Running, Sinks, Wanted};

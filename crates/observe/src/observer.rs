@@ -272,6 +272,11 @@ impl<S: Sink> Observer<S> {
         self.connections.packed()
     }
 
+    /// Number of frames so far.
+    pub fn frames(&self) -> u64 {
+        self.packets.total
+    }
+
     /// Ends the capture: passes on waiting data.
     pub fn finish(mut self) -> Observed<S> {
         self.end_gate();

@@ -44,6 +44,14 @@ impl<S: Sink + Send + 'static> OutputThread<S> {
         if there { Self::There(Box::new(Sender::new(sink))) } else { Self::Here(Box::new(sink)) }
     }
 
+    /// The sink, unless it is in another thread.
+    pub fn here(&mut self) -> Option<&mut S> {
+        match self {
+            Self::Here(sink) => Some(sink),
+            Self::There(_) => None,
+        }
+    }
+
     /// All transactions have come.
     pub fn finish(self, names: &Names) -> S {
         match self {

@@ -97,11 +97,13 @@ fn unfinished(recording: &Recording, names: &mut Names) -> anyhow::Result<Unfini
 
 fn of_analysis(recording: &Recording, source: Source, status_name: StatusName) -> anyhow::Result<Findings> {
     let mut names = Names::default();
-    let stage = recording
-        .manifest
-        .stages
-        .first()
-        .context("the analysis did not finish, so the recording has no results; analyse the capture again")?;
+    let why = match recording.manifest.state {
+        Progress::Running => {
+            "the recording has no results yet: its program was killed, or is still running; a watch records results about every 5 s"
+        }
+        _ => "the analysis did not finish, so the recording has no results; analyse the capture again",
+    };
+    let stage = recording.manifest.stages.first().context(why)?;
     let (statistics, coverage) = recording.statistics(stage, &mut names)?;
     let findings = Findings::collect(&statistics, &coverage, &names, source, status_name);
     let hosts = host_names(stage)?;
@@ -119,11 +121,13 @@ pub(crate) fn host_names(stage: &Stage) -> anyhow::Result<BTreeMap<IpAddr, Strin
 
 /// A note about an unfinished recording, as the rest of a sentence.
 pub fn incomplete(recording: &Recording) -> Option<String> {
+    // Results so far belong to a stage in `partial`.
+    let stages = || recording.manifest.stages.iter().filter(|stage| !stage.is_so_far());
     // A stopped level is present but not finished.
     let whole =
         |stage: &&Stage| stage.level.is_none() || RecordedLevel::read(&stage.about).is_ok_and(|level| level.complete);
-    let finished = recording.manifest.stages.iter().filter(whole).count();
-    let stopped = recording.manifest.stages.len() - finished;
+    let finished = stages().filter(whole).count();
+    let stopped = stages().count() - finished;
     let left = match recording.partial.len() + stopped {
         0 => String::new(),
         1 => " and part of one unfinished stage".to_owned(),

@@ -5,10 +5,10 @@ mod input;
 
 use std::sync::Arc;
 
-use plimsoll_analysis::{DiagnosisSoFar, Sinks};
+use plimsoll_analysis::{Checkpoints, DiagnosisSoFar, Sinks};
 use plimsoll_observe::Observer;
 use plimsoll_observe::capture::interface::{Hole, InterfaceCounts};
-use plimsoll_observe::capture::{Captures, Next, StopReading};
+use plimsoll_observe::capture::{CaptureAnomalies, Captures, Next, StopReading};
 use plimsoll_report::findings::Source;
 use plimsoll_stats::live::{LiveLosses, Recent, Totals};
 
@@ -53,24 +53,28 @@ pub(crate) fn run(arguments: Arguments) -> anyhow::Result<Done> {
     let live = (Recent::new(), metrics.is_some().then(Totals::default));
     let diagnosis = (screen.is_some() || browser.is_some()).then(|| DiagnosisSoFar::new(&analysis.job.source));
     let Analysis { job, output, .. } = analysis;
-    let (observer, running) = job.begin(&sources, keys, Some(Box::new(live)), false)?;
+    let (mut observer, running) = job.begin(&sources, keys, Some(Box::new(live)), false)?;
+    let checkpoints = Checkpoints::begin(&running, &mut observer)?;
     let view = LiveView::new(screen, Lines::new(interval, quiet), browser);
     let pace = Pace::new(duration);
-    let mut watching = Watching { observer, stop, counts, view, metrics, diagnosis, pace, ended: false, drops: 0 };
+    let mut watching =
+        Watching { observer, checkpoints, stop, counts, view, metrics, diagnosis, pace, ended: false, drops: 0 };
     watching.follow(&mut captures)?;
-    let Watching { observer, view, pace, .. } = watching;
+    let Watching { observer, checkpoints, view, pace, .. } = watching;
     // Restores the terminal before anything is printed.
     drop(view);
     anyhow::ensure!(
         pace.now_ns().is_some(),
         "no packets of a file server: check the input; for a network interface, also check the ports (--port)"
     );
+    checkpoints.into_iter().for_each(Checkpoints::end);
     end(running, observer.finish(), &captures, output)
 }
 
 /// A running watch.
 struct Watching {
     observer: Observer<Sinks>,
+    checkpoints: Option<Checkpoints>,
     stop: StopReading,
     counts: Option<Arc<InterfaceCounts>>,
     view: LiveView,
@@ -99,7 +103,7 @@ impl Watching {
                 Next::Idle => continue,
                 Next::End => break,
             }
-            if self.look(captures.anomalies().reported_drops) || self.pace.is_over() {
+            if self.look(captures.anomalies()) || self.pace.is_over() {
                 self.stop.ask();
             }
         }
@@ -107,7 +111,7 @@ impl Watching {
         self.ended = true;
         // A screen stays open after the end of a file.
         if self.view.stays() {
-            while !self.stop.asked() && !self.look(captures.anomalies().reported_drops) {
+            while !self.stop.asked() && !self.look(captures.anomalies()) {
                 std::thread::sleep(plimsoll_live::LOOK);
             }
         }
@@ -134,7 +138,8 @@ impl Watching {
     }
 
     /// Updates the views. Returns whether the user ended the watch.
-    fn look(&mut self, drops: u64) -> bool {
+    fn look(&mut self, anomalies: CaptureAnomalies) -> bool {
+        let drops = anomalies.reported_drops;
         self.publish(drops);
         let Some(now_ns) = self.pace.now_ns() else { return false };
         let more = drops - std::mem::replace(&mut self.drops, drops);
@@ -146,6 +151,10 @@ impl Watching {
             for Hole { from_ns, to_ns, packets } in holes {
                 recent.lose((from_ns, to_ns), packets);
             }
+        }
+        let checkpoint = self.checkpoints.as_mut().map_or(Ok(()), |it| it.look(&mut self.observer, anomalies));
+        if let Err(error) = checkpoint {
+            self.view.say(format!("--record: cannot write the numbers so far: {error:#}"));
         }
         if let Some(error) = self.counts.as_ref().and_then(|counts| counts.take_save_error()) {
             self.view.say(format!("--save: cannot write: {error}; packets are no longer saved"));

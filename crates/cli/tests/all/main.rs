@@ -78,6 +78,7 @@ mod watch_hour;
 mod watch_loss;
 mod watch_metrics;
 mod watch_mirror;
+mod watch_recorded;
 mod watch_run;
 mod watch_screen;
 mod watch_tmux;

@@ -12,6 +12,8 @@ use super::FolderError;
 
 /// The schema's name; its number changes when a field is removed or changes its meaning.
 pub const SCHEMA: &str = "plimsoll.recording/1";
+/// Beginning of the name of a folder with results so far.
+pub(super) const SO_FAR: &str = "so-far-";
 /// Its file.
 pub(super) const NAME: &str = "manifest.json";
 /// No manifest is longer: a stage takes some kilobytes.
@@ -42,7 +44,7 @@ pub struct Manifest {
     pub validity: Option<Validity>,
     /// The measurement, described by the command that recorded it.
     pub measured: Value,
-    /// The stages that are finished, in order.
+    /// The stages that are finished, in order. While an analysis is running: its results so far.
     pub stages: Vec<Stage>,
 }
 
@@ -114,6 +116,13 @@ pub struct Stage {
     pub parts: u32,
     /// Further data of the recording command.
     pub about: Value,
+}
+
+impl Stage {
+    /// Whether it has only the results so far of an analysis that has not finished.
+    pub fn is_so_far(&self) -> bool {
+        self.folder.starts_with(SO_FAR)
+    }
 }
 
 impl Manifest {

@@ -11,6 +11,7 @@
 //! DIR/stage-0000/spans.zst               of the same: from when to when its requests were outstanding
 //! DIR/stage-0001.partial/                a stage that was not finished
 //! DIR/stage-0001.partial/progress.zst    what there was of it about a second before the end, with its statistics
+//! DIR/so-far-0007/                       of an analysis: its results so far, as a finished stage has them (`checkpoint.rs`)
 //! ```
 //!
 //! A stage is written to a folder whose name ends in `.partial`. When it is whole and on the disk, the folder is renamed and
@@ -18,6 +19,7 @@
 //! recording of all finished stages, and of the one in progress what was measured
 //! until about a second before.
 
+mod checkpoint;
 mod error;
 mod intervals;
 mod manifest;
@@ -31,6 +33,7 @@ mod stage;
 mod tables;
 mod write;
 
+pub use checkpoint::CheckpointWriter;
 pub use error::FolderError;
 pub use manifest::{Kept, Machine, Manifest, Progress, SCHEMA, Stage};
 pub use read::Recording;

@@ -5,6 +5,7 @@ use std::path::{Path, PathBuf};
 
 use plimsoll_model::{Names, Transaction};
 
+use super::tables::OPEN;
 use crate::columns::Labels;
 use crate::error::Cause;
 use crate::file::fields;
@@ -86,7 +87,7 @@ impl Parts {
     }
 
     fn begin_part(folder: &Path, parts: &mut u32) -> Result<ParquetTable, Cause> {
-        let file = File::create(folder.join(file_name(*parts)))?;
+        let file = File::create(folder.join(format!("{}{OPEN}", file_name(*parts))))?;
         let table = ParquetTable::new(file, "transactions", fields())?.sorted();
         *parts += 1;
         Ok(table)
@@ -95,6 +96,8 @@ impl Parts {
     fn finish_part(&mut self) -> Result<(), Cause> {
         if let Some(table) = self.table.take() {
             table.finish()?.sync_all()?;
+            let name = file_name(self.parts.saturating_sub(1));
+            std::fs::rename(self.folder.join(format!("{name}{OPEN}")), self.folder.join(name))?;
         }
         self.rows_of_part = 0;
         Ok(())

@@ -9,7 +9,7 @@ use super::intervals::IntervalsFile;
 use super::packed::Packer;
 use super::parts::Parts;
 use super::rows::{Rows, Unpacker};
-use super::tables::Tables;
+use super::tables::{OPEN, Tables};
 use super::{Finished, FolderError, Recording, Stage, packed, progress};
 use crate::error::Cause;
 
@@ -50,7 +50,7 @@ impl StageWriter {
         Ok(Self {
             number,
             folder: folder.to_owned(),
-            tables: Tables::create(folder, number)?,
+            tables: Tables::create(folder, number, OPEN)?,
             exact: IntervalsFile::create(folder)?,
             spans: None,
             parts: transactions.then(|| Parts::new(folder)),
@@ -158,6 +158,7 @@ impl StageWriter {
             return Err(failed(error));
         }
         self.tables.finish().map_err(failed)?;
+        Tables::complete(&self.folder).map_err(|error| failed(error.into()))?;
         self.exact.finish(&left).map_err(failed)?;
         if let Some(parts) = &mut self.parts {
             parts.finish(names).map_err(failed)?;

@@ -13,6 +13,8 @@ use crate::parquet_table::ParquetTable;
 
 pub(super) const INTERVALS: &str = "intervals.parquet";
 pub(super) const HISTOGRAMS: &str = "histograms.parquet";
+/// Suffix of a table until it is complete: SQL engines read all files with a table's name, and fail on one without an end.
+pub(super) const OPEN: &str = ".new";
 
 const fn known(name: &'static str, kind: ColumnKind) -> Field {
     Field { name, kind, nullable: false }
@@ -65,9 +67,10 @@ pub(super) struct Tables {
 }
 
 impl Tables {
-    pub(super) fn create(folder: &Path, stage: u32) -> Result<Self, FolderError> {
+    /// Creates both files, whose names get this suffix.
+    pub(super) fn create(folder: &Path, stage: u32, suffix: &str) -> Result<Self, FolderError> {
         let table = |name: &str, title: &str, own: &[Field]| {
-            let (path, fields) = (folder.join(name), KEY.iter().chain(own).copied().collect());
+            let (path, fields) = (folder.join(format!("{name}{suffix}")), KEY.iter().chain(own).copied().collect());
             let made = File::create(&path).map_err(Cause::from);
             made.and_then(|file| ParquetTable::new(file, title, fields))
                 .map_err(|cause| FolderError::file(&path, cause))
@@ -94,6 +97,12 @@ impl Tables {
             self.histograms.put_alike(&key, &self.cells)?;
         }
         Ok(())
+    }
+
+    /// Both of the folder get their names.
+    pub(super) fn complete(folder: &Path) -> std::io::Result<()> {
+        let complete = |name: &str| std::fs::rename(folder.join(format!("{name}{OPEN}")), folder.join(name));
+        [INTERVALS, HISTOGRAMS].into_iter().try_for_each(complete)
     }
 
     /// Both are whole and on the disk.

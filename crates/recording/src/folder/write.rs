@@ -8,7 +8,8 @@ use plimsoll_model::Names;
 use plimsoll_stats::IntervalWidth;
 use serde_json::Value;
 
-use super::manifest::{self, sync_folder};
+use super::checkpoint::CheckpointWriter;
+use super::manifest::{self, SO_FAR, sync_folder};
 use super::{FolderError, Manifest, Progress, Stage, StageWriter};
 
 /// A recording being written, stage by stage.
@@ -98,6 +99,11 @@ impl RecordingWriter {
         self.manifest.write(&self.folder)
     }
 
+    /// Writes checkpoints of its only stage until that ends.
+    pub fn checkpoints(&self) -> CheckpointWriter {
+        CheckpointWriter::new(&self.folder, &self.manifest)
+    }
+
     /// Begins a stage. `width` is that of the intervals it will get; `None` where these are [`Intervals::growing`].
     ///
     /// [`Intervals::growing`]: plimsoll_stats::Intervals::growing
@@ -105,7 +111,7 @@ impl RecordingWriter {
     /// # Errors
     /// When its files cannot be made.
     pub fn begin(&self, number: u32, width: Option<IntervalWidth>) -> Result<StageWriter, FolderError> {
-        let folder = self.folder.join(format!("{}{PARTIAL}", name(number)));
+        let folder = self.folder.join(partial_name(number));
         fs::create_dir(&folder).map_err(|source| FolderError::file(&folder, source))?;
         StageWriter::new(&folder, number, width, self.manifest.transactions.one_in > 0)
     }
@@ -134,7 +140,8 @@ impl RecordingWriter {
         });
         // One that was made again comes after those that were there.
         self.manifest.stages.sort_by_key(|stage| stage.number);
-        self.manifest.write(&self.folder)
+        self.manifest.write(&self.folder)?;
+        remove_stages(&self.folder, |path| digits_behind(path, SO_FAR).is_some())
     }
 
     /// The recording is over.
@@ -153,6 +160,11 @@ pub(super) const PARTIAL: &str = ".partial";
 
 fn name(number: u32) -> String {
     format!("stage-{number:04}")
+}
+
+/// The folder of a stage until it is complete.
+pub(super) fn partial_name(number: u32) -> String {
+    format!("{}{PARTIAL}", name(number))
 }
 
 pub(super) fn entries(folder: &Path) -> Result<impl Iterator<Item = PathBuf>, FolderError> {
@@ -174,10 +186,16 @@ fn clear(folder: &Path) -> Result<(), FolderError> {
 /// The manifest, and its temporary file from a killed program.
 const MANIFESTS: [&str; 2] = [manifest::NAME, "manifest.json.new"];
 
+/// Whether a folder has a stage, complete or not, or the results so far of one.
 fn is_stage(path: &Path) -> bool {
-    let name = path.file_name().and_then(|name| name.to_str()).unwrap_or_default();
-    let digits = name.strip_suffix(PARTIAL).unwrap_or(name).strip_prefix("stage-");
-    digits.is_some_and(|digits| digits.len() >= 4 && digits.bytes().all(|byte| byte.is_ascii_digit()))
+    digits_behind(path, "stage-").or_else(|| digits_behind(path, SO_FAR)).is_some()
+}
+
+/// The number in the name of such a folder.
+fn digits_behind<'p>(path: &'p Path, prefix: &str) -> Option<&'p str> {
+    let name = path.file_name()?.to_str()?;
+    let digits = name.strip_suffix(PARTIAL).unwrap_or(name).strip_prefix(prefix)?;
+    (digits.len() >= 4 && digits.bytes().all(|byte| byte.is_ascii_digit())).then_some(digits)
 }
 
 /// Whether an entry of a recording's folder is the recording's.

@@ -15,8 +15,8 @@ use serde_json::Value;
 use crate::error::Usage;
 
 pub use machine::this_machine;
-pub use synchronous::SyncRecorder;
-pub(crate) use synchronous::{HOST_NAMES, about_of};
+pub(crate) use synchronous::HOST_NAMES;
+pub use synchronous::{SyncRecorder, about_of};
 
 /// Transactions between two looks for intervals that are over.
 pub const CHECK_INTERVAL: u32 = 8192;

@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 use std::net::IpAddr;
 
 use plimsoll_model::{Coverage, Names, Sink, Transaction};
-use plimsoll_recording::folder::{Finished, Sample, StageWriter};
+use plimsoll_recording::folder::{CheckpointWriter, Finished, Sample, StageWriter};
 use plimsoll_stats::{IntervalRecorder, Intervals, Statistics};
 use serde_json::{Value, json};
 
@@ -13,8 +13,8 @@ use super::{CHECK_INTERVAL, LATE_NS, Recorder};
 /// Where a stage has the names of hosts that its report shows, by address.
 pub(crate) const HOST_NAMES: &str = "host_names";
 
-/// The manifest entry of a stage of an analysis.
-pub(crate) fn about_of(host_names: &BTreeMap<IpAddr, String>) -> Value {
+/// The manifest entry of a stage of an analysis, whose report shows these host names.
+pub fn about_of(host_names: &BTreeMap<IpAddr, String>) -> Value {
     if host_names.is_empty() { Value::Null } else { json!({ HOST_NAMES: host_names }) }
 }
 
@@ -24,6 +24,8 @@ pub struct SyncRecorder {
     stage: StageWriter,
     sample: Sample,
     intervals: IntervalRecorder,
+    /// With checkpoints: the intervals that were written. More than `MAX_CELLS` become wider ones, so memory is bounded.
+    ended: Option<Intervals>,
     since: u32,
 }
 
@@ -32,7 +34,18 @@ impl SyncRecorder {
     pub fn begin(recorder: Recorder) -> anyhow::Result<Self> {
         let stage = recorder.writer.begin(0, None)?;
         let (sample, intervals) = (recorder.sample, IntervalRecorder::new(Intervals::growing()));
-        Ok(Self { recorder, stage, sample, intervals, since: 0 })
+        Ok(Self { recorder, stage, sample, intervals, ended: None, since: 0 })
+    }
+
+    /// Begins to collect what checkpoints need.
+    pub fn checkpoints(&mut self) -> CheckpointWriter {
+        self.ended = Some(Intervals::growing());
+        self.recorder.writer.checkpoints()
+    }
+
+    /// A copy of the intervals so far, with checkpoints: those that were written, and the recorder of the others.
+    pub fn so_far(&self) -> Option<(Intervals, IntervalRecorder)> {
+        Some((self.ended.clone()?, self.intervals.clone()))
     }
 
     /// Ends the recording: all transactions of `span_ns` have come; the report shows these host names.
@@ -61,7 +74,11 @@ impl Sink for SyncRecorder {
         if self.since >= CHECK_INTERVAL {
             self.since = 0;
             if let Some(end) = t.timeline.response_last {
-                self.stage.intervals(self.intervals.drain_before(end.saturating_sub(LATE_NS)));
+                let ended = self.intervals.drain_before(end.saturating_sub(LATE_NS));
+                if let Some(all) = &mut self.ended {
+                    ended.iter().for_each(|interval| all.add(interval.clone()));
+                }
+                self.stage.intervals(ended);
             }
         }
     }
