@@ -192,6 +192,18 @@ const PROOFS: &[Proof] = &[
         figures: &["minute ", "page ", "SKIPPED"],
     },
     Proof {
+        claim: "watch delay: from the packet to terminal and browser p99 is at most 1.5 s",
+        arguments: &program("watch_delay::"),
+        needs: Some((&["tmux", "ip"], "tmux iproute2")),
+        figures: &["delay ", "SKIPPED"],
+    },
+    Proof {
+        claim: "watch selection: a click on the page of five busy minutes is drawn within 200 ms",
+        arguments: &program("selections_are_drawn_at_once"),
+        needs: Some((&["chromium"], "chromium")),
+        figures: &["selection: ", "SKIPPED"],
+    },
+    Proof {
         claim: "watch capacity: at 200,000 packets per second for 10 minutes none is dropped, each takes at most 0.8 µs, memory is flat",
         arguments: &program("watch_capacity::"),
         needs: Some((&["ip"], "iproute2")),

@@ -72,6 +72,7 @@ mod watch;
 mod watch_browser;
 mod watch_capacity;
 mod watch_cost;
+mod watch_delay;
 mod watch_faults;
 mod watch_flood;
 mod watch_hour;

@@ -196,6 +196,64 @@ fn the_page_shows_what_a_report_of_that_second_says_and_rows_drill_down() {
     browser.wait_until("document.getElementById('state').className === 'stamp ' || document.getElementById('state').className === 'stamp away'");
 }
 
+/// Seconds of CREATEs from 2001-09-09T01:46:40Z on, each second with as many files; eight clients.
+fn write_busy_capture(folder: &Path, seconds: u64, files: u64) -> PathBuf {
+    let mut traffic = Traffic::new(Link::Ethernet);
+    let address = |ip: u64, port: u16| SocketAddr::new(format!("10.0.0.{ip}").parse().unwrap(), port);
+    let mut connections: Vec<Tcp> = (2..10).map(|ip| Tcp::new(address(ip, 50_000), address(1, 445))).collect();
+    traffic.step_ns = 1_000;
+    connections.iter_mut().for_each(|tcp| traffic.all(&tcp.handshake()));
+    traffic.step_ns = i64::try_from(500_000_000 / files).unwrap();
+    for id in 1..=seconds * files {
+        let tcp = &mut connections[(id % 8) as usize];
+        traffic.send(tcp, Side::Client, &nbss(&smb2::create(id, &format!("file {}.txt", id % files)).bytes()));
+        traffic.send(tcp, Side::Server, &nbss(&smb2::created(id, smb2::file((id % 251) as u8)).bytes()));
+    }
+    let path = folder.join("busy.pcap");
+    std::fs::write(&path, traffic.pcap()).unwrap();
+    path
+}
+
+/// Selections on a page are drawn. With `PLIMSOLL_EXACT=1` the page has the five minutes of a busy server, and a limit applies to the time
+/// from the mouse button until the second frame after the click: the page draws its charts in the first.
+#[test]
+fn selections_are_drawn_at_once() {
+    let Some(mut browser) = Browser::start("watch-clicks") else { return };
+    let scratch = Scratch::new("watch-clicks");
+    let exact = std::env::var_os("PLIMSOLL_EXACT").is_some();
+    let (watching, page) =
+        watch(&write_busy_capture(scratch.path(), if exact { 300 } else { 5 }, if exact { 200 } else { 20 }));
+    browser.visit(&page);
+    browser.wait_until("document.getElementById('state').textContent === 'END'");
+    browser.value(
+        "window.took = []; addEventListener('mousedown', () => { window.began = performance.now(); }, true); \
+         addEventListener('click', () => requestAnimationFrame(() => requestAnimationFrame(() => setTimeout(() => took.push(performance.now() - began)))), true); 0",
+    );
+    let clicks = [
+        ("#table-client", 1),
+        ("#table-operation", 2),
+        ("#table-file", 3),
+        ("#within", 2),
+        ("#within", 1),
+        ("#within", 0),
+    ];
+    let mut count = 0;
+    for (place, within) in clicks.into_iter().cycle().take(if exact { 30 } else { clicks.len() }) {
+        browser.click(&format!("document.querySelector('{place} button')"));
+        count += 1;
+        browser.wait_until(&format!("took.length === {count}"));
+        assert_eq!(browser.value("document.querySelectorAll('#within button').length"), within, "{place}");
+    }
+    let mut took: Vec<f64> = serde_json::from_value(browser.value("took")).unwrap();
+    took.sort_by(f64::total_cmp);
+    let (p50, max) = (took[took.len() / 2], took[took.len() - 1]);
+    println!("selection: {count} clicks, p50 {p50:.0} ms, max {max:.0} ms until all is drawn");
+    assert!(!exact || max < 200.0, "{took:?}");
+    assert_eq!(browser.complaints(), Vec::<String>::new());
+    watching.signal(Signal::INT);
+    assert_eq!(watching.end().status.code(), Some(0));
+}
+
 /// The saved page has the shown content, without scripts.
 fn save(browser: &mut Browser, folder: &Path) {
     browser.call("Browser.setDownloadBehavior", json!({ "behavior": "allow", "downloadPath": folder }));
