@@ -10,7 +10,7 @@ use crate::{Outcome, process};
 /// Which pictures, and by which program.
 #[derive(Debug, clap::Args)]
 pub(crate) struct Arguments {
-    /// Pictures to make, e.g. load-curve: the names of docs/screenshots without .png [default: all pictures]
+    /// Pictures to make, e.g. load-curve: the names of docs/screenshots without .png, or watch-terminal for the screen in docs/watch.md [default: all pictures]
     names: Vec<String>,
     /// Program that makes the load and the pages [default: a new release build]
     #[arg(long)]

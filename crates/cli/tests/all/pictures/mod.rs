@@ -3,6 +3,7 @@
 
 mod list;
 mod page;
+mod screen;
 mod servers;
 mod table;
 
@@ -45,10 +46,14 @@ fn make_them() {
     let Ok(names) = std::env::var("PLIMSOLL_PICTURES") else { return };
     let is_wanted = |picture: &&Picture| names == "all" || names.split(',').any(|name| name == picture.name);
     let known: Vec<&str> = RUNS.iter().flat_map(|run| run.pictures).map(|picture| picture.name).collect();
+    let known = [&known[..], &[screen::NAME]].concat();
     let unknown = names.split(',').find(|name| names != "all" && !known.contains(name));
     assert_eq!(unknown, None, "there are these pictures: {}", known.join(", "));
     let begun = Instant::now();
     let mut failed = Vec::new();
+    if names == "all" || names.split(',').any(|name| name == screen::NAME) {
+        screen::make();
+    }
     for run in &RUNS {
         let wanted: Vec<&Picture> = run.pictures.iter().filter(is_wanted).collect();
         if wanted.is_empty() {

@@ -158,7 +158,7 @@ pub(super) fn write(rows: &[Row]) {
 }
 
 /// Processors and versions.
-fn machine() -> String {
+pub(super) fn machine() -> String {
     let line = |program: &str, flag: &str| {
         let said = Command::new(program).arg(flag).output().map(|output| output.stdout).unwrap_or_default();
         String::from_utf8_lossy(&said).lines().next().unwrap_or("unknown").replace("Version ", "").trim().to_owned()
