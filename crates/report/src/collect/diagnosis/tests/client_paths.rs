@@ -96,16 +96,30 @@ fn a_far_client_that_could_ask_for_less_is_told_so() {
     let absent = far(0xC000_0034);
     assert!(absent.contains(" Of its requests, 55 % are for names that do not exist."), "{absent}");
     assert!(!far(0).contains("Of its requests"), "{}", far(0));
-    let mut small = with_far_client(90_000_000, 150 * MS);
-    for _ in 0..60 {
-        small.changed(read(), 2, DATA, "log", 90 * MS, |t| {
-            t.payload_bytes = Some(512);
+    let text = far_with_reads(512, 60);
+    assert!(text.contains(" Of its requests, 55 % are reads of 512 B on average."), "{text}");
+}
+
+/// The sentence about a far client that opens 50 files and reads from one of them.
+fn far_with_reads(bytes: u64, reads: usize) -> String {
+    let mut traffic = with_far_client(90_000_000, 150 * MS);
+    for _ in 0..reads {
+        traffic.changed(read(), 2, DATA, "log", 90 * MS, |t| {
+            t.payload_bytes = Some(bytes);
             t.timeline.request_first = t.timeline.response_last.map(|end| end - MS / 5);
             t.timeline.request_last = t.timeline.request_first;
         });
     }
-    let text = small.first(Rule::FarClient);
-    assert!(text.contains(" Of its requests, 55 % are reads of 512 B on average."), "{text}");
+    traffic.first(Rule::FarClient)
+}
+
+#[test]
+fn larger_or_fewer_reads_of_a_far_client_are_not_named() {
+    assert!(far_with_reads(4_096, 60).contains("are reads of 4.10 kB on average."), "{}", far_with_reads(4_096, 60));
+    for (bytes, reads) in [(4_097, 60), (512, 49)] {
+        let text = far_with_reads(bytes, reads);
+        assert!(!text.contains("Of its requests"), "{reads} reads of {bytes} bytes: {text}");
+    }
 }
 
 /// 40 reads of each of two clients, those of client 2 with 490 ms of receiving; `part` is the pace of its data.

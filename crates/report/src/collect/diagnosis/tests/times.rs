@@ -377,15 +377,20 @@ fn a_server_that_serves_one_at_a_time_from_the_beginning_is_busy() {
     assert!(!said(&far), "the quickest is the round trip");
 }
 
-/// 100 small reads, and five reads of 1 MB from another file by one client, `took_ms` each.
+/// 100 small reads, and five reads of 1 MB from another file by one client, `took_ms` each; most of it is receiving.
 fn large(took_ms: i64) -> Traffic {
+    large_after(1, took_ms)
+}
+
+/// The same, with `service_ms` of service time each.
+fn large_after(service_ms: i64, took_ms: i64) -> Traffic {
     let mut traffic = Traffic::new();
     for i in 0..100 {
         traffic.request(read(), (i % 3) as u8, DATA, &format!("f{}", i % 50), MS);
         if i % 20 == 19 {
             traffic.changed(read(), 1, DATA, "film.iso", took_ms * MS, |t| {
                 t.payload_bytes = Some(1_000_000);
-                t.timeline.response_first = t.timeline.request_last.map(|ns| ns + MS);
+                t.timeline.response_first = t.timeline.request_last.map(|ns| ns + service_ms * MS);
             });
         }
     }
@@ -399,4 +404,15 @@ fn large_transfers_that_take_the_time_of_their_bytes_are_no_slow_requests() {
     let end = "Sending and receiving were 99.8 % of the time that these requests took, at about 20.1 Mbit/s: the network path or the client is slow, or the server accepts data \
                slowly.";
     assert!(slow.text.ends_with(end) && slow.text.contains("client 10.0.0.1 on 1 connection"), "{}", slow.text);
+}
+
+#[test]
+fn slow_requests_that_mostly_wait_for_the_server_have_no_transfer_rate() {
+    // Receiving takes 60 %, and then 1 %.
+    for (service_ms, is_service) in [(160, false), (396, true)] {
+        let found = large_after(service_ms, 400).diagnosis().statements;
+        let slow = found.iter().find(|one| one.rule == Rule::FewSlowRequests).unwrap();
+        assert!(!slow.text.contains("Mbit/s"), "{}", slow.text);
+        assert_eq!(slow.text.contains("was service time"), is_service, "{}", slow.text);
+    }
 }
